@@ -1,0 +1,91 @@
+// AgentAdapter: the one way to take a turn, whatever does the thinking: a command, an endpoint, a peer, an
+// operation, a function, a person.
+
+import type { ParleyError } from '../error.ts'
+import type { RunId, TaskId, WorkspaceId } from '../ids.ts'
+import type { Ticks } from '../timestamp.ts'
+
+/** What a turn cost. `undefined` is "not measured", 0 is "measured, nothing". */
+export interface Usage {
+  readonly tokensIn?: number
+  readonly tokensOut?: number
+  /** The part of `tokensIn` that a cache served. */
+  readonly tokensCached?: number
+  readonly usd?: number
+}
+
+/** What a turn may still spend; the ledger has reserved it before the turn starts. */
+export interface TurnBudget {
+  readonly tokens?: number
+  readonly usd?: number
+}
+
+/** One piece of context, in the order in which the agent should read it. */
+export interface TurnContextPart {
+  /** What it is, for example `directive`, `envelope`, `checkpoint`, `memory`. */
+  readonly kind: string
+  readonly title: string
+  readonly text: string
+}
+
+export interface TurnInput {
+  readonly run: RunId
+  readonly workspace: WorkspaceId
+  readonly task?: TaskId
+  /** `<agent>#<slot>`: one identity never sits in two live workspaces. */
+  readonly agent: string
+  /** Counts the attempts at this workspace's turns; an old epoch's token is refused. */
+  readonly epoch: number
+  readonly prompt: string
+  readonly context: readonly TurnContextPart[]
+  /** Absolute path of the workspace's folder, if the turn has one. It is the only folder that the agent may change. */
+  readonly folder?: string
+  /** Variables for the agent's process, its token among them: never logged. */
+  readonly environment?: Readonly<Record<string, string>>
+  readonly budget?: TurnBudget
+  readonly deadline?: Ticks
+  /** Fires on abort, deadline and shutdown; its reason is a ParleyError. */
+  readonly signal: AbortSignal
+}
+
+export type TurnEvent =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'thinking'; readonly text: string }
+  | {
+      readonly type: 'tool'
+      readonly name: string
+      readonly state: 'started' | 'finished' | 'failed'
+      readonly summary?: string
+    }
+  | { readonly type: 'notice'; readonly text: string }
+  /** The total so far, not an increment. */
+  | { readonly type: 'usage'; readonly usage: Usage }
+
+export const turnOutcomes = ['complete', 'failed', 'blocked'] as const
+export type TurnOutcome = (typeof turnOutcomes)[number]
+
+export type TurnResult =
+  | { readonly outcome: 'complete'; readonly text: string; readonly usage: Usage }
+  | { readonly outcome: 'failed'; readonly error: ParleyError; readonly usage: Usage }
+  /** The agent waits for something: mail starts the next turn. */
+  | { readonly outcome: 'blocked'; readonly reason: string; readonly usage: Usage }
+
+export interface AgentAdapter {
+  /** The name under which the adapter was configured. */
+  readonly name: string
+  /** What it is: `command`, `http`, `operation`, `function`, `peer`, `human`. */
+  readonly kind: string
+  /**
+   * Takes one turn. Turns of one adapter may overlap. `emit` is called in order, only while the turn runs, and
+   * never throws; events are for watching, and a reader who misses them loses nothing that matters.
+   *
+   * Resolves exactly once, also when the agent fails: that is `failed` with the agent's error and whatever usage
+   * is known by then. When `signal` fires, the adapter ends everything it started, children included, and resolves
+   * `failed` with code `aborted`. It rejects only for a defect of the adapter itself, which counts as `failed`
+   * with unknown usage. It never retries by itself: a turn that dies is run again by its caller, so effects on the
+   * outside world happen at least once.
+   */
+  takeTurn(input: TurnInput, emit: (event: TurnEvent) => void): Promise<TurnResult>
+  /** Releases what the adapter holds between turns. Running turns are aborted first. May be called twice. */
+  close(): Promise<void>
+}

@@ -1,0 +1,46 @@
+// OperationSpec: what the registry knows of an operation (CALL-REG-02, CALL-ACL-01). Types only; the registry
+// itself, its checks and the wire form in snake_case live in `call`.
+
+import type { TSchema } from 'typebox'
+
+/** A query reads and may be repeated; a mutation has effects; a subscription streams. */
+export const operationTypes = ['query', 'mutation', 'subscription'] as const
+export type OperationType = (typeof operationTypes)[number]
+
+/** All parts that are present must pass. An empty object lets everyone in, the unauthenticated too. */
+export interface AccessControl {
+  /** All of these. */
+  readonly requiredScopes?: readonly string[]
+  /** At least one of these; an empty list counts as absent. */
+  readonly requiredScopesAny?: readonly string[]
+  readonly resourceType?: string
+  /** Needs `resourceType`. */
+  readonly resourceAction?: string
+}
+
+export interface OperationError {
+  /** What programs branch on; unique within the operation. */
+  readonly code: string
+  readonly description: string
+  /** Shape of the error's `details`. */
+  readonly schema: TSchema
+  readonly httpStatus?: number
+}
+
+export interface OperationSpec<Input extends TSchema = TSchema, Output extends TSchema = TSchema> {
+  /** Local path `/{service}/{verb}`; a remote caller puts the node's name in front. */
+  readonly name: string
+  readonly opType: OperationType
+  readonly inputSchema: Input
+  /** Of a subscription: the shape of each value. */
+  readonly outputSchema: Output
+  readonly accessControl: AccessControl
+  /** The codes that the operation itself may answer with; those of the protocol are not repeated. */
+  readonly errorSchemas?: readonly OperationError[]
+  /** `internal` operations are reachable from other operations only; from a link they do not exist. Default `external`. */
+  readonly visibility?: 'external' | 'internal'
+  readonly version?: string
+  readonly title?: string
+  readonly description?: string
+  readonly tags?: readonly string[]
+}

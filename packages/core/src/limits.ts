@@ -1,0 +1,39 @@
+// Every bound of the shared parts, by name. A package's own queues, frames and retries are bounded in its own
+// limits.ts; what several packages must agree on stands here.
+
+export const limits = {
+  /** Characters of an id (ASCII). */
+  idLength: 64,
+  /** Levels of nesting that canonical JSON accepts; also what stops a cycle. */
+  canonicalDepth: 64,
+  /** Object shapes whose key order is remembered; a power of two. */
+  canonicalShapes: 4096,
+  /** Bytes up to which an object lies in the log; a larger one is a blob file. */
+  objectInlineBytes: 65_536,
+  /** Bytes of one trail entry in canonical form. */
+  entryBytes: 262_144,
+  /** Records in one atomic batch of the log. */
+  batchEntries: 4096,
+  /** Errors that one failed validation reports. */
+  schemaErrors: 8,
+  /** Values and members in a value up to which every error is collected; of a larger one, the first. */
+  schemaErrorNodes: 2048,
+  /** Characters of a foreign value that an error message repeats. */
+  messageValueLength: 80,
+  /** Characters of a schema's own words (an enumeration, a pattern) that an error message repeats. */
+  messageExpectedLength: 200,
+  /** Characters of a JSON path in an error message. */
+  messagePathLength: 200,
+  /** Bytes of a schema that came from outside, as JSON. */
+  foreignSchemaBytes: 65_536,
+  /** Levels of nesting of a schema that came from outside. */
+  foreignSchemaDepth: 32,
+  /** Characters of a regular expression in a schema that came from outside. */
+  foreignPatternLength: 256,
+  /** Characters of a text that such a regular expression is tried on; a longer one does not match. */
+  foreignPatternSubjectLength: 8192,
+  /** Milliseconds of the longest timer that the platform offers; longer ones are chained. */
+  platformTimerMs: 2_147_483_647,
+  /** Greatest tick: 2^53 - 1 microseconds, in the year 2255. */
+  maxTicks: Number.MAX_SAFE_INTEGER,
+} as const

@@ -1,0 +1,373 @@
+// Bad input and broken surroundings: each gets its own clear error, and nothing that was acknowledged is lost.
+import { spawn } from 'node:child_process'
+import {
+  chmodSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  formatTimestamp,
+  ManualClock,
+  type ParleyError,
+  parseTimestamp,
+  SeededIds,
+  type Ticks,
+  unwrap,
+} from '@parley/core'
+import { describe, expect, test } from 'vitest'
+import type { EntryDraft } from './entry.ts'
+import { FRAME_HEADER } from './log/frame.ts'
+import { readSegmentHeader, SEGMENT_HEADER, writeSegmentHeader } from './log/segment.ts'
+import { memoryDisks, openMemoryStore } from './open-memory.ts'
+import { openTrail } from './open-trail.ts'
+import { ScriptedRun } from './testing/scripted-run.ts'
+import { temporaryFolder, temporaryTrail } from './testing/temporary.ts'
+import { Trail } from './trail.ts'
+
+async function failure(opening: Promise<unknown>): Promise<ParleyError> {
+  return opening.then(
+    () => {
+      throw new Error('it was opened')
+    },
+    (error: ParleyError) => error,
+  )
+}
+
+async function filled(count: number) {
+  const first = await temporaryTrail()
+  const script = await first.start()
+  const worker = await script.workspace()
+  for (let done = 2; done < count; done++) await script.checkpoint(worker)
+  return { first, script, worker }
+}
+
+const segmentOf = (profile: string) => join(profile, 'trail', '00000001.seg')
+
+describe('drafts', () => {
+  test('W-TRAIL-07 time that does not advance in its workspace is refused, and the run goes on', async () => {
+    const { script, worker } = await filled(3)
+    const [draft] = script.drafts([
+      script.entry('checkpoint_created', worker, 'worker', { workspace: worker }),
+    ])
+    const last = unwrap(await script.run.query({ workspace: worker, order: 'descending', limit: 1 }))
+      .entries[0]!
+    const earlier = (ticks: number) => formatTimestamp((parseTimestamp(last.timestamp)! - ticks) as Ticks)
+    for (const timestamp of [last.timestamp, earlier(1)]) {
+      const refused = await script.run.append({
+        entries: [{ ...draft!, timestamp, body: { ...draft!.body, timestamp } } as EntryDraft],
+      })
+      expect(refused).toMatchObject({
+        ok: false,
+        error: { code: 'non_monotonic_timestamp', retryable: false },
+      })
+    }
+    unwrap(await script.run.append({ entries: [draft!] }))
+    expect((await script.run.verify()).entries).toBe(4)
+  })
+
+  test.each([
+    ['invalid_entry', { id: '' }],
+    ['invalid_entry', { timestamp: '2026-03-01 09:05' }],
+    ['invalid_entry', { workspace: 'ws_unknown' }],
+    ['invalid_entry', { workspace: null }],
+    ['invalid_entry', { actor: 'coordinator' }],
+    ['invalid_entry', { actor: 'protocol' }],
+    ['invalid_body', { body: [] }],
+    ['unknown_event_type', { event_type: 'workspace_painted' }],
+  ])('a header that breaks a rule is refused with %s: %j', async (code, change) => {
+    const { script, worker } = await filled(2)
+    const [draft] = script.drafts([
+      script.entry('checkpoint_created', worker, 'worker', { workspace: worker }),
+    ])
+    expect(await script.run.append({ entries: [{ ...draft!, ...change } as EntryDraft] })).toMatchObject({
+      ok: false,
+      error: { code },
+    })
+    expect((await script.run.head()).seq).toBe(2)
+  })
+
+  test('W-TRAIL-13 nothing comes before the root, and only what changes nothing comes after its end', async () => {
+    const first = await temporaryTrail()
+    const script = new ScriptedRun(first.trail, first.ids, first.strict)
+    expect(await script.append(script.entry('user_created', null, 'system'))).toMatchObject({
+      ok: false,
+      error: { code: 'not_initialized' },
+    })
+    unwrap(await script.append(script.genesis()))
+    await script.end()
+    const late = script.entry('checkpoint_created', script.root, 'worker', { workspace: script.root })
+    expect(await script.append(late)).toMatchObject({ ok: false, error: { code: 'invalid_entry' } })
+    expect(await script.append(script.entry('user_created', null, 'system'))).toMatchObject({
+      ok: false,
+      error: { code: 'invalid_entry' },
+    })
+    unwrap(await script.append(script.entry('integrity_violation', null, 'protocol')))
+    expect((await script.run.verify()).entries).toBe(3)
+  })
+
+  test('W-TRAIL-08 nothing is filed under a terminal workspace any more; the entry is system-level instead', async () => {
+    const { script, worker } = await filled(2)
+    await script.state(worker, 'active', 'failed')
+    const body = { from: worker, type: 'complete' } as const
+    expect(await script.append(script.entry('signal_emitted', worker, 'worker', body))).toMatchObject({
+      ok: false,
+      error: { code: 'invalid_entry' },
+    })
+    unwrap(await script.append(script.entry('signal_emitted', null, 'worker', body)))
+    const local = unwrap(await script.run.query({ workspace: worker })).entries
+    expect(local.at(-1)).toMatchObject({
+      event_type: 'workspace_state_changed',
+      body: { to_state: 'failed' },
+    })
+  })
+
+  test('a batch is taken whole or not at all', async () => {
+    const { script, worker } = await filled(2)
+    const good = script.entry('checkpoint_created', worker, 'worker', { workspace: worker })
+    const bad = script.entry('checkpoint_created', null, 'worker', { workspace: worker })
+    expect(await script.append(good, bad, good)).toMatchObject({ ok: false })
+    expect((await script.run.head()).seq).toBe(2)
+    unwrap(await script.append(good, good))
+    expect(await script.run.verify()).toMatchObject({ entries: 4, findings: [] })
+  })
+})
+
+describe('surroundings', () => {
+  test('a second opener of the same folder is told who has it, and does no harm', async () => {
+    const { first, script } = await filled(3)
+    const inProcess = await failure(openTrail(first.profile))
+    expect(inProcess).toMatchObject({ code: 'trail_locked', retryable: false })
+    expect(inProcess.message).toContain(String(process.pid))
+    const appender = fileURLToPath(new URL('./testing/appender.ts', import.meta.url))
+    const child = spawn(process.execPath, [...process.execArgv, appender, first.profile, '1'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const output = (await Promise.all([child.stdout, child.stderr].map(stream => stream.toArray())))
+      .flat()
+      .join('')
+    expect(output).toContain('trail_locked')
+    expect(output).not.toContain('ready')
+    await script.checkpoint(await script.workspace())
+    expect((await script.run.verify()).findings).toEqual([])
+  })
+
+  test('a full disk is said to be full, loses nothing, and is no problem once there is space again', async () => {
+    const disks = memoryDisks()
+    const store = await openMemoryStore(disks, { firstSegmentBytes: 4096, segmentBytes: 4096 })
+    const script = await ScriptedRun.start(
+      new Trail({ store }),
+      new SeededIds(1),
+      new ManualClock(1_772_355_900_000_000 as Ticks),
+    )
+    const proposal = script.entry('checkpoint_rejected', script.root, 'protocol', { workspace: script.root })
+    disks.trail.capacity = 16_000
+    let acknowledged = 1
+    for (;;) {
+      const result = await script.append(proposal)
+      if (!result.ok) {
+        expect(result.error).toMatchObject({ code: 'trail_full', retryable: true })
+        break
+      }
+      acknowledged++
+    }
+    expect(acknowledged).toBeGreaterThan(5)
+    expect((await script.append(proposal)).ok).toBe(false)
+    disks.trail.mend()
+    expect(unwrap(await script.append(proposal)).last).toBe(acknowledged + 1)
+    await store.close()
+    const again = new Trail({ store: await openMemoryStore(disks) })
+    expect(await again.run(script.run.id).verify()).toMatchObject({ entries: acknowledged + 1, findings: [] })
+    await again.close()
+  })
+
+  test('a folder that cannot be written is said to be read-only', async () => {
+    const profile = join(temporaryFolder(), 'locked')
+    await (await openTrail(profile)).close()
+    const before = readdirSync(join(profile, 'trail'))
+    const folders = [join(profile, 'trail'), join(profile, 'blobs'), profile]
+    for (const folder of folders) chmodSync(folder, 0o555)
+    for (const file of ['lock', 'owner']) chmodSync(join(profile, 'trail', file), 0o444)
+    chmodSync(join(profile, '..'), 0o755)
+    const root = process.geteuid?.() === 0
+    // Root may write anywhere: become somebody else for a moment.
+    if (root) process.seteuid!(65_534)
+    try {
+      const error = await failure(openTrail(profile))
+      expect(error).toMatchObject({ code: 'trail_read_only' })
+      expect(error.message).toContain(profile)
+    } finally {
+      if (root) process.seteuid!(0)
+      for (const folder of folders) chmodSync(folder, 0o755)
+    }
+    expect(readdirSync(join(profile, 'trail'))).toEqual(before)
+  })
+
+  test('a file in the place of the folder is said to be one', async () => {
+    const profile = join(temporaryFolder(), 'file')
+    writeFileSync(profile, 'not a folder')
+    expect(await failure(openTrail(profile))).toMatchObject({ code: 'trail_not_a_folder' })
+    expect(readFileSync(profile, 'utf8')).toBe('not a folder')
+  })
+
+  test('a key that is no Ed25519 key is refused and kept', async () => {
+    const profile = temporaryFolder()
+    await (await openTrail(profile)).close()
+    const file = join(profile, 'alp', 'secrets', 'alp_key.pem')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    writeFileSync(file, 'garbage')
+    expect(await failure(openTrail(profile))).toMatchObject({ code: 'key_unusable' })
+    expect(readFileSync(file, 'utf8')).toBe('garbage')
+  })
+})
+
+describe('the log', () => {
+  test('a torn last commit is put aside, and everything before it stays', async () => {
+    const { first, script } = await filled(5)
+    await first.trail.close()
+    const file = segmentOf(first.profile)
+    const sound = statSync(file).size
+    const descriptor = openSync(file, 'r+')
+    // What a commit that never finished may leave: a frame's beginning, and a stretch of another piece of it.
+    const frame = readFileSync(file).subarray(SEGMENT_HEADER, SEGMENT_HEADER + 200)
+    writeSync(descriptor, frame, 0, frame.length, sound)
+    closeSync(descriptor)
+    const { trail } = await first.reopen()
+    expect(trail.damage).toEqual([])
+    expect(await trail.run(script.run.id).verify()).toMatchObject({ entries: 5, findings: [] })
+    const aside = readdirSync(join(first.profile, 'trail', 'quarantine'))
+    expect(aside).toEqual([`00000001.seg.${sound}.torn`])
+    expect(
+      readFileSync(join(first.profile, 'trail', 'quarantine', aside[0]!)).equals(frame.subarray(0, 200)),
+    ).toBe(true)
+    expect(statSync(file).size).toBe(sound)
+  })
+
+  test('a segment cut short is noticed: what was acknowledged is known to be missing, and the run is halted', async () => {
+    const { first, script } = await filled(6)
+    await first.trail.close()
+    const file = segmentOf(first.profile)
+    truncateSync(file, statSync(file).size - 100)
+    const { trail } = await first.reopen()
+    expect(trail.damage).toMatchObject([{ code: 'trail_truncated', runs: [script.run.id] }])
+    const report = await trail.run(script.run.id).verify()
+    expect(report).toMatchObject({ entries: 5, findings: [{ seq: 6, damage: 'truncated' }] })
+    const other = await ScriptedRun.start(trail, new SeededIds(9), first.strict)
+    expect((await other.run.head()).seq).toBe(1)
+    // It is still known after another restart.
+    await trail.close()
+    const again = await first.reopen()
+    expect(again.trail.damage).toMatchObject([{ code: 'trail_truncated' }])
+  })
+
+  test('a flipped byte in the middle is named by its place; sound runs go on', async () => {
+    const { first, script } = await filled(6)
+    const other = await first.start()
+    await first.trail.close()
+    const file = segmentOf(first.profile)
+    const bytes = readFileSync(file)
+    const place = bytes.indexOf('"checkpoint_created"') + 3
+    bytes[place] = bytes[place]! ^ 1
+    writeFileSync(file, bytes)
+    const { trail } = await first.reopen()
+    expect(trail.damage).toMatchObject([{ code: 'frame_damaged' }])
+    expect(trail.damage[0]!.message).toMatch(/00000001\.seg is damaged from byte \d+ to \d+/)
+    const report = await trail.verifyAll()
+    expect(report.unreadable).toHaveLength(1)
+    const byRun = new Map(report.runs.map(each => [each.run, each.findings]))
+    expect(byRun.get(script.run.id)).toMatchObject([{ seq: 4, damage: 'missing', violation: 'chain_broken' }])
+    expect(byRun.get(other.run.id)).toEqual([])
+    const refused = await trail.run(script.run.id).append({ entries: [{} as never] })
+    expect(refused).toMatchObject({ ok: false, error: { code: 'trail_damaged' } })
+    const going = new ScriptedRun(trail, new SeededIds(7), first.strict, {
+      run: other.run.id,
+      root: other.root,
+    })
+    unwrap(
+      await going.append(
+        going.entry('checkpoint_rejected', going.root, 'protocol', { workspace: going.root }),
+      ),
+    )
+  })
+
+  test('a segment of another trail is left alone and named', async () => {
+    const { first, script } = await filled(3)
+    const foreign = await filled(4)
+    await foreign.first.trail.close()
+    await first.trail.close()
+    const bytes = readFileSync(segmentOf(foreign.first.profile))
+    writeSegmentHeader(bytes, { ...readSegmentHeader(bytes)!, segment: 7 })
+    const stray = join(first.profile, 'trail', '00000007.seg')
+    writeFileSync(stray, bytes)
+    const { trail } = await first.reopen()
+    expect(trail.damage).toMatchObject([{ code: 'segment_foreign' }])
+    expect(trail.damage[0]!.message).toContain('00000007.seg')
+    expect(await trail.run(script.run.id).verify()).toMatchObject({ entries: 3, findings: [] })
+    expect(readFileSync(stray).equals(bytes)).toBe(true)
+  })
+
+  test('after a failed sync the segment ends where it was durable and the batch is in a new one', async () => {
+    const disks = memoryDisks()
+    const store = await openMemoryStore(disks)
+    const script = await ScriptedRun.start(
+      new Trail({ store }),
+      new SeededIds(1),
+      new ManualClock(1_772_355_900_000_000 as Ticks),
+    )
+    const before = disks.trail.open('00000001.seg', 'existing')
+    const durable = before.size
+    expect(durable).toBeGreaterThan(FRAME_HEADER)
+    disks.trail.fail('sync')
+    const proposal = script.entry('checkpoint_rejected', script.root, 'protocol', { workspace: script.root })
+    unwrap(await script.append(proposal))
+    const header = readSegmentHeader(disks.trail.open('00000002.seg', 'existing').read(0, SEGMENT_HEADER))
+    expect(header).toMatchObject({
+      segment: 2,
+      previous: 1,
+      previousEnd: disks.trail.open('00000001.seg', 'existing').size,
+    })
+    disks.trail.fail('sync', { times: 10 })
+    expect(await script.append(proposal)).toMatchObject({
+      ok: false,
+      error: { code: 'trail_unavailable', retryable: true },
+    })
+    disks.trail.mend()
+    unwrap(await script.append(proposal))
+    expect(await script.run.verify()).toMatchObject({ entries: 3, findings: [] })
+    await store.close()
+  })
+})
+
+describe('the index', () => {
+  const indexFiles = (profile: string) =>
+    readdirSync(profile).filter(name => name.startsWith('trail.index.db'))
+
+  test.each(['deleted', 'garbage', 'of another trail'])(
+    'an index that is %s is made again from the log',
+    async how => {
+      const { first, script } = await filled(5)
+      await first.trail.close()
+      const foreign = await filled(9)
+      await foreign.first.trail.close()
+      for (const name of indexFiles(first.profile)) rmSync(join(first.profile, name))
+      const file = join(first.profile, 'trail.index.db')
+      if (how === 'garbage') writeFileSync(file, 'this is not a database'.repeat(100))
+      if (how === 'of another trail') cpSync(join(foreign.first.profile, 'trail.index.db'), file)
+      const { trail } = await first.reopen()
+      expect(trail.damage).toEqual([])
+      expect(unwrap(await trail.run(script.run.id).query({})).entries).toHaveLength(5)
+      expect(await trail.runs()).toHaveLength(1)
+      expect(existsSync(file)).toBe(true)
+    },
+  )
+})

@@ -1,0 +1,213 @@
+// Damage at rest (W-TRAIL-10, 16): whatever somebody does to the stored trail, `verify` finds it against the newest known head and
+// says what and where.
+import { cpSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type EntryId, unwrap } from '@parley/core'
+import { describe, expect, test } from 'vitest'
+import { sha256 } from './chain.ts'
+import type { StoredEntry, StoredRecord } from './entry.ts'
+import type { ScriptedRun } from './testing/scripted-run.ts'
+import { edited, type TamperOptions, tamper } from './testing/tamper.ts'
+import { type TestTrail, temporaryFolder, temporaryTrail } from './testing/temporary.ts'
+
+const COUNT = 12
+
+async function trailOf(count = COUNT): Promise<{ first: TestTrail; script: ScriptedRun }> {
+  const first = await temporaryTrail()
+  const script = await first.start()
+  const worker = await script.workspace()
+  for (let seq = 3; seq <= count; seq++) await script.checkpoint(worker, { confidence: 'low' })
+  return { first, script }
+}
+
+async function findingsAfter(change: (records: StoredRecord[]) => StoredRecord[], options?: TamperOptions) {
+  const { first, script } = await trailOf()
+  await first.trail.close()
+  tamper(first.profile, change, options)
+  const { trail } = await first.reopen()
+  const report = await trail.run(script.run.id).verify()
+  return { findings: report.findings, run: script.run, trail }
+}
+
+const at = (seq: number, change: (record: StoredRecord) => StoredRecord) => (records: StoredRecord[]) =>
+  records.map(record => (record.seq === seq ? change(record) : record))
+
+/** The entry with a changed text and hashes that fit it again, as somebody would do it who knows how. */
+function forged(record: StoredRecord, from: string, to: string): StoredEntry {
+  const changed = edited(record, from, to)
+  return { ...changed, hash: sha256(changed.view) }
+}
+
+describe('what is found in a damaged trail', () => {
+  test('an edited entry', async () => {
+    const { findings } = await findingsAfter(at(6, record => edited(record, '"low"', '"high"')))
+    expect(findings).toMatchObject([{ seq: 6, damage: 'edited', violation: 'hash_mismatch' }])
+    expect(findings[0]!.message).toMatch(/entry 6 \(e_\w+\) does not match its hash/)
+  })
+
+  test('an edited entry whose own hash was made to fit again', async () => {
+    const { findings } = await findingsAfter(at(6, record => forged(record, '"low"', '"high"')))
+    // Its anchor betrays the entry itself, and the next one no longer follows it.
+    expect(findings).toMatchObject([
+      { seq: 6, damage: 'edited', violation: 'hash_mismatch' },
+      { seq: 7, damage: 'spliced', violation: 'chain_broken' },
+    ])
+  })
+
+  test('a deleted entry', async () => {
+    const { findings } = await findingsAfter(records => records.filter(record => record.seq !== 6))
+    expect(findings).toMatchObject([{ seq: 7, damage: 'missing', violation: 'chain_broken' }])
+    expect(findings[0]!.message).toContain('entry 6 is missing')
+  })
+
+  test('a deleted entry with the numbers closed up behind it', async () => {
+    const { findings } = await findingsAfter(
+      records =>
+        records
+          .filter(record => record.seq !== 6)
+          .map(record => (record.seq > 6 ? { ...record, seq: record.seq - 1 } : record)),
+      { removeHeads: true },
+    )
+    expect(findings).toMatchObject([{ seq: 6, damage: 'spliced', violation: 'chain_broken' }])
+  })
+
+  test('two entries that changed places', async () => {
+    const { findings } = await findingsAfter(records => {
+      const [a, b] = [records.findIndex(each => each.seq === 6), records.findIndex(each => each.seq === 7)]
+      return records.with(a, records[b]!).with(b, records[a]!)
+    })
+    expect(findings[0]).toMatchObject({ seq: 6, damage: 'reordered', violation: 'chain_broken' })
+  })
+
+  test('a fork: a second entry at the place of another', async () => {
+    const { findings } = await findingsAfter(records => [
+      ...records,
+      forged(records.find(each => each.seq === COUNT)!, '"low"', '"high"'),
+    ])
+    expect(findings).toMatchObject([{ seq: COUNT, damage: 'forked', violation: 'chain_broken' }])
+  })
+
+  test('a splice: an entry of another chain in the place of one', async () => {
+    const { first, script } = await trailOf()
+    const other = await first.start()
+    const worker = await other.workspace()
+    for (let count = 0; count < 6; count++) await other.checkpoint(worker)
+    await first.trail.close()
+    tamper(first.profile, records => {
+      const foreign = records.find(record => record.run === other.run.id && record.seq === 6)!
+      return records.map(record =>
+        record.run === script.run.id && record.seq === 6 ? { ...foreign, run: script.run.id } : record,
+      )
+    })
+    const { trail } = await first.reopen()
+    const report = await trail.run(script.run.id).verify()
+    expect(report.findings[0]).toMatchObject({ seq: 6, damage: 'spliced', violation: 'chain_broken' })
+  })
+
+  test.each([
+    ['index', { keepIndex: true, removeHeads: true }],
+    ['heads file', { removeHeads: false }],
+  ] as const)('a truncated trail, by what the %s knows; the run is halted', async (_who, options) => {
+    const { findings, run, trail } = await findingsAfter(
+      records => records.filter(record => record.seq <= 8),
+      options,
+    )
+    expect(findings).toMatchObject([{ seq: 9, damage: 'truncated', violation: 'chain_broken' }])
+    expect(findings[0]!.message).toContain(`ends at 8, but ${COUNT} was acknowledged`)
+    expect(trail.damage).toMatchObject([{ code: 'trail_truncated', runs: [run.id] }])
+    const refused = await trail.run(run.id).append({ entries: [{ id: 'x' as EntryId } as never] })
+    expect(refused).toMatchObject({ ok: false, error: { code: 'trail_damaged' } })
+    await trail.close()
+  })
+
+  test('a truncated trail, by a head that was exported', async () => {
+    const { first, script } = await trailOf()
+    const { seq, hash } = await script.run.head()
+    await first.trail.close()
+    tamper(first.profile, records => records.filter(record => record.seq <= 8), { removeHeads: true })
+    const { trail } = await first.reopen()
+    expect((await trail.run(script.run.id).verify()).findings).toEqual([])
+    const report = await trail
+      .run(script.run.id)
+      .verify({ knownHeads: [{ run: script.run.id, seq, hash: hash! }] })
+    expect(report.findings).toMatchObject([{ seq: 9, damage: 'truncated' }])
+  })
+
+  test('a roll back to an old tail, with other entries written behind it', async () => {
+    const first = await temporaryTrail()
+    const script = await first.start()
+    const worker = await script.workspace()
+    for (let count = 0; count < 4; count++) await script.checkpoint(worker)
+    await first.trail.close()
+    const backup = join(temporaryFolder(), 'backup')
+    cpSync(join(first.profile, 'trail'), backup, { recursive: true })
+    const second = await first.reopen()
+    const later = second.trail.run(script.run.id)
+    const drafts = () =>
+      script.drafts([script.entry('checkpoint_created', worker, 'worker', { workspace: worker })])
+    for (let count = 0; count < 4; count++) unwrap(await later.append({ entries: drafts() }))
+    await second.trail.close()
+    const heads = join(first.profile, 'trail', 'heads')
+    const kept = join(temporaryFolder(), 'heads')
+    cpSync(heads, kept, { recursive: true })
+    // The old files come back over the new ones, the index goes, and the process writes on from the old tail.
+    rmSync(join(first.profile, 'trail'), { recursive: true })
+    cpSync(backup, join(first.profile, 'trail'), { recursive: true })
+    for (const name of readdirSync(first.profile).filter(each => each.startsWith('trail.index.db')))
+      rmSync(join(first.profile, name))
+    const third = await second.reopen()
+    for (let count = 0; count < 6; count++)
+      unwrap(await third.trail.run(script.run.id).append({ entries: drafts() }))
+    await third.trail.close()
+    for (const name of readdirSync(kept)) cpSync(join(kept, name), join(heads, `old-${name}`))
+    const fourth = await third.reopen()
+    const report = await fourth.trail.run(script.run.id).verify()
+    expect(report.findings).toMatchObject([{ seq: 10, damage: 'rolled_back', violation: 'chain_broken' }])
+  })
+
+  test('a missing signature in a signed run', async () => {
+    const { profileSigner } = await import('./key-file.ts')
+    const profile = temporaryFolder()
+    const first = await temporaryTrail({ profile, signer: profileSigner(profile) })
+    const script = await first.start()
+    const worker = await script.workspace()
+    for (let count = 0; count < 3; count++) await script.checkpoint(worker)
+    await first.trail.close()
+    tamper(
+      profile,
+      at(4, record => {
+        const { signature: _signature, signer: _signer, ...bare } = record as StoredEntry
+        return bare
+      }),
+    )
+    const { trail } = await first.reopen()
+    expect((await trail.run(script.run.id).verify()).findings).toMatchObject([
+      { seq: 4, damage: 'signature', violation: 'proof_missing' },
+    ])
+  })
+
+  test('a run signed with a key that the trail does not know', async () => {
+    const { ed25519Signer } = await import('./signing.ts')
+    const first = await temporaryTrail({ signer: ed25519Signer(Buffer.alloc(32, 1)) })
+    const script = await first.start()
+    const stranger = ed25519Signer(Buffer.alloc(32, 2))
+    await first.trail.close()
+    tamper(first.profile, records =>
+      records.map(record => ({
+        ...(record as StoredEntry),
+        signer: stranger.id,
+        signature: stranger.sign((record as StoredEntry).hash),
+      })),
+    )
+    const { trail } = await first.reopen()
+    expect((await trail.run(script.run.id).verify()).findings).toMatchObject([
+      { seq: 1, violation: 'signature_invalid' },
+    ])
+  })
+
+  test('a sound trail has no findings, and says how much was verified', async () => {
+    const { script } = await trailOf()
+    const report = await script.run.verify()
+    expect(report).toMatchObject({ entries: COUNT, findings: [], violations: [], head: { seq: COUNT } })
+  })
+})

@@ -1,0 +1,84 @@
+// The trail entry (W-TRAIL-01): what a caller hands in, what is kept, what a reader gets back.
+// `seq` stands beside the header: order, paging and cursors mean `seq`, and it is not hashed.
+import type { EntryId, ObjectId, RunId, Timestamp, WorkspaceId } from '@parley/core'
+import { type EventBody, type EventType, eventDefinition } from './events/index.ts'
+
+export const HASH_ALGORITHM = 'sha-256'
+
+/** An entry before the trail links it. The runtime assigns `id` and `timestamp`; nobody supplies hashes. */
+export interface EntryDraft<T extends EventType = EventType> {
+  readonly id: EntryId
+  readonly timestamp: Timestamp
+  readonly workspace: WorkspaceId | null
+  readonly actor: string
+  readonly event_type: T
+  readonly body: EventBody<T>
+}
+
+/**
+ * An entry that the trail asks the runtime to append; the trail never appends by itself. A body that repeats the header's
+ * timestamp gets it with the stamp.
+ */
+export type ProposedEntry<T extends EventType = EventType> = {
+  readonly [E in T]: {
+    readonly event_type: E
+    readonly workspace: WorkspaceId | null
+    readonly actor: string
+    readonly body: Omit<EventBody<E>, 'timestamp'>
+  }
+}[T]
+
+/** Makes a draft of a proposal (AMB-42: a timestamp in the body equals the header's). */
+export function stamp(proposal: ProposedEntry, id: EntryId, timestamp: Timestamp): EntryDraft {
+  const repeats =
+    'timestamp' in (eventDefinition(proposal.event_type).body as { properties?: object }).properties!
+  const body = repeats ? { ...proposal.body, timestamp } : proposal.body
+  return { ...proposal, id, timestamp, body: body as EventBody }
+}
+
+/** What entries refer to by id: payloads, task texts, contexts, markers. Never returned by trail queries. */
+export interface TrailObject {
+  readonly id: ObjectId
+  readonly kind: string
+  readonly value: unknown
+}
+
+export interface EntryIntegrity {
+  readonly entry_hash: string
+  readonly algorithm: typeof HASH_ALGORITHM
+  readonly local_hash?: string
+  readonly signature?: string
+  readonly signer?: string
+}
+
+/** An entry as read through one scope: `prev_hash` and `entry_hash` are those of that scope's chain (AMB-03). */
+export interface Entry<T extends EventType = EventType> extends EntryDraft<T> {
+  readonly seq: number
+  readonly prev_hash: string | null
+  readonly integrity: EntryIntegrity
+}
+
+/** One linked entry as a store keeps it. `view` is the canonical text of the global view, the preimage of `hash`. */
+export interface StoredEntry {
+  readonly kind: 'entry'
+  readonly run: RunId
+  readonly seq: number
+  readonly view: string
+  readonly hash: string
+  readonly signature?: string
+  readonly signer?: string
+}
+
+/** One object as a store keeps it. `data` is canonical JSON; `seq` is that of the next entry of its run. */
+export interface StoredObject {
+  readonly kind: 'object'
+  readonly run: RunId
+  readonly seq: number
+  readonly id: ObjectId
+  readonly objectKind: string
+  readonly data: string
+  /** SHA-256 of the data where a store keeps it beside the log; `data` is then filled in by the store when it is read. */
+  readonly blob?: string
+}
+
+export type StoredRecord = StoredEntry | StoredObject

@@ -1,0 +1,61 @@
+// Errors of the file system, said in terms of the trail. Codes are stable; messages say what happened, to what, and what to do.
+import { ParleyError } from '@parley/core'
+
+function systemCode(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'unknown'
+}
+
+/** A commit that did not become durable. */
+export function commitError(cause: unknown): ParleyError {
+  if (cause instanceof ParleyError) return cause
+  const code = systemCode(cause)
+  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
+    return new ParleyError(
+      'trail_full',
+      'The disk has no space left for the trail; free some and try again.',
+      {
+        retryable: true,
+        details: { system: code },
+        cause,
+      },
+    )
+  }
+  return new ParleyError(
+    'trail_unavailable',
+    `The trail could not be written (${code}); nothing of the batch was recorded.`,
+    {
+      retryable: true,
+      details: { system: code },
+      cause,
+    },
+  )
+}
+
+/** What to throw when a folder cannot be used as a trail; a defect stays what it is. */
+export function openError(folder: string, cause: unknown): unknown {
+  if (cause instanceof ParleyError || !(cause instanceof Error) || !('syscall' in cause)) return cause
+  const code = systemCode(cause)
+  const details = { folder, system: code }
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    const message = `The trail in ${folder} cannot be written (${code}); check who owns the folder and its modes.`
+    return new ParleyError('trail_read_only', message, { details, cause })
+  }
+  if (code === 'ENOTDIR' || code === 'EEXIST') {
+    return new ParleyError(
+      'trail_not_a_folder',
+      `${folder} is not a folder; name another place for the trail.`,
+      { details, cause },
+    )
+  }
+  const failed = commitError(cause)
+  if (failed.code === 'trail_full') return failed
+  return new ParleyError('trail_unavailable', `The trail in ${folder} could not be opened (${code}).`, {
+    retryable: true,
+    details,
+    cause,
+  })
+}
+
+export function damagedError(message: string, details: Record<string, unknown>): ParleyError {
+  return new ParleyError('trail_damaged', message, { details })
+}

@@ -1,0 +1,124 @@
+// Human highway events (wacp-mechanisms 1.5.8): gates, injection, escalation.
+import { Type } from '@parley/core'
+import { event, fallback, protocol, under, user } from './definition.ts'
+import {
+  Amount,
+  Budget,
+  Claim,
+  Count,
+  closed,
+  Duration,
+  Flag,
+  Id,
+  listOf,
+  Name,
+  nullable,
+  oneOf,
+  optional,
+  Reference,
+  SubjectId,
+  TaskName,
+  Text,
+  UserId,
+} from './fields.ts'
+import {
+  ESCALATION_FALLBACKS,
+  ESCALATION_RESPONSES,
+  GATE_ACTIONS,
+  GATE_FALLBACKS,
+  GATE_TYPES,
+  INJECTION_STATUSES,
+  INTEGRATION_STRATEGIES,
+  REENTRY_CONVERSIONS,
+  RESOLUTION_STRATEGIES,
+  TASK_PRIORITIES,
+  WORKSPACE_PRIORITIES,
+} from './names.ts'
+
+const gate = { under: 'gate' } as const
+const escalating = under('workspace')
+
+const GateType = oneOf(GATE_TYPES)
+
+/** What a human may change at a gate (W-HWY-08). Task texts and payloads stay outside the trail (W-TRAIL-32). */
+const Modifications = closed(
+  {
+    name: optional(TaskName),
+    description: optional(Reference),
+    priority: optional(Type.Union([oneOf(TASK_PRIORITIES), oneOf(WORKSPACE_PRIORITIES)])),
+    resource_estimate: optional(
+      closed({ tokens: optional(Count), wall_time: optional(Duration), cost: optional(Amount) }),
+    ),
+    budget: optional(Budget),
+    visibility: optional(listOf(Id)),
+    payload: optional(Reference),
+    strategy: optional(Type.Union([oneOf(INTEGRATION_STRATEGIES), oneOf(RESOLUTION_STRATEGIES)])),
+    resolution: optional(Text),
+    reason: optional(Text),
+  },
+  { minProperties: 1 },
+)
+
+export const highwayEvents = [
+  event('gate_triggered', { under: 'gate', field: 'workspace' }, protocol, 'E', 2, {
+    gate_id: Id,
+    gate_type: GateType,
+    subject: Reference,
+    workspace: nullable(Id),
+    task_ref: nullable(Id),
+    graph_ref: nullable(Id),
+    timeout: nullable(Duration),
+    fallback: oneOf(GATE_FALLBACKS),
+    queue_position: Count,
+    addressee: UserId,
+  }),
+  event('gate_resolved', gate, ['user', 'fallback', 'protocol'], 'E', 2, {
+    gate_id: Id,
+    gate_type: GateType,
+    action: oneOf(GATE_ACTIONS),
+    modifications: optional(Modifications),
+    actor: UserId,
+    reason: optional(Text),
+  }),
+  event('gate_timeout', gate, fallback, 'E', 2, {
+    gate_id: Id,
+    gate_type: GateType,
+    fallback_action: oneOf(GATE_FALLBACKS),
+    elapsed: Duration,
+  }),
+  event('gate_reentry_blocked', gate, protocol, 'E', 2, {
+    gate_id: Id,
+    gate_type: GateType,
+    subject_id: SubjectId,
+    converted_to: oneOf(REENTRY_CONVERSIONS),
+  }),
+  event('human_injection', { under: 'injection' }, user, 'E', 2, {
+    envelope_id: Id,
+    actor: UserId,
+    // As the user wrote them; null where there is none (W-HWY-17: a broken structure is recorded here too).
+    to: nullable(Claim),
+    type: nullable(Claim),
+    status: oneOf(INJECTION_STATUSES),
+    reason: optional(Name),
+  }),
+  event('escalation_received', escalating, protocol, 'E', 2, {
+    signal_id: Id,
+    workspace: Id,
+    reason: Text,
+    addressee: UserId,
+    queued: Flag,
+  }),
+  event('escalation_resolved', escalating, ['user', 'fallback'], 'E', 2, {
+    signal_id: Id,
+    workspace: Id,
+    actor: UserId,
+    response_type: oneOf(ESCALATION_RESPONSES),
+    response_ref: optional(Id),
+  }),
+  event('escalation_timeout', escalating, fallback, 'E', 2, {
+    signal_id: Id,
+    workspace: Id,
+    fallback_action: oneOf(ESCALATION_FALLBACKS),
+    elapsed: Duration,
+  }),
+] as const

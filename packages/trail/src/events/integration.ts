@@ -1,0 +1,39 @@
+// Integration events (wacp-mechanisms 1.5.7).
+import { event, initiator } from './definition.ts'
+import { Count, Id, Name, nullable, ObjectRef, oneOf, optional, Text, Timestamp, UserId } from './fields.ts'
+import { INTEGRATION_MODES, INTEGRATION_RESULTS, INTEGRATION_STRATEGIES } from './names.ts'
+
+const merge = { under: 'merge', source: 'source', target: 'target' } as const
+
+const Mode = oneOf(INTEGRATION_MODES)
+const Strategy = oneOf(INTEGRATION_STRATEGIES)
+
+export const integrationEvents = [
+  event('integration_started', merge, initiator, 'E', 1, {
+    source: Id,
+    target: Id,
+    owner: UserId,
+    mode: Mode,
+    strategy: Strategy,
+    checkpoint_ref: nullable(Id),
+    timestamp: Timestamp,
+    order_index: optional(Count),
+    order_basis: optional(Name),
+  }),
+  event('integration_completed', merge, initiator, 'E', 1, {
+    source: Id,
+    target: Id,
+    mode: Mode,
+    strategy: Strategy,
+    result: oneOf(INTEGRATION_RESULTS),
+    timestamp: Timestamp,
+    result_ref: optional(ObjectRef),
+  }),
+  event('integration_aborted', merge, initiator, 'E', 1, {
+    source: Id,
+    target: Id,
+    mode: Mode,
+    reason: Text,
+    timestamp: Timestamp,
+  }),
+] as const

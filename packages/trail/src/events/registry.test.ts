@@ -1,0 +1,324 @@
+// The registry row by row (wacp-mechanisms 1.5): what a body must have, may have and must not have.
+import type { TSchema } from '@parley/core'
+import { describe, expect, it } from 'vitest'
+import { checkpointEvents } from './checkpoint.ts'
+import { envelopeEvents } from './envelope.ts'
+import { exampleBody, exampleGenesis } from './examples.ts'
+import { highwayEvents } from './highway.ts'
+import { integrationEvents } from './integration.ts'
+import { WORKSPACE_STATES } from './names.ts'
+import {
+  checkBody,
+  compactionClass,
+  EVENT_TYPES,
+  type EventType,
+  eventDefinition,
+  isEventType,
+} from './registry.ts'
+import { signalEvents } from './signal.ts'
+import { recoveryEvents, securityEvents, trailEvents } from './system.ts'
+import { taskEvents } from './task.ts'
+import { userEvents } from './user.ts'
+import { workspaceEvents } from './workspace.ts'
+
+interface Schema {
+  readonly type?: string
+  readonly enum?: readonly string[]
+  readonly anyOf?: readonly Schema[]
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: boolean
+  readonly patternProperties?: Readonly<Record<string, Schema>>
+  readonly maxProperties?: number
+  readonly maxLength?: number
+  readonly maxItems?: number
+  readonly pattern?: string
+}
+
+const schemaOf = (schema: TSchema) => schema as Schema
+const rows = EVENT_TYPES.map(type => ({ type, schema: schemaOf(eventDefinition(type).body) }))
+
+/** Every schema inside a schema, itself included, with its path. */
+function* parts(schema: Schema, path: string): Generator<[string, Schema]> {
+  yield [path, schema]
+  for (const [name, field] of Object.entries(schema.properties ?? {})) yield* parts(field, `${path}.${name}`)
+  for (const field of Object.values(schema.patternProperties ?? {})) yield* parts(field, `${path}.*`)
+  for (const branch of schema.anyOf ?? []) yield* parts(branch, path)
+  if (schema.items) yield* parts(schema.items, `${path}[]`)
+}
+
+const allParts = rows.flatMap(({ type, schema }) => [...parts(schema, type)])
+
+/** Values that are never of the field's type. */
+function wrongValues(schema: Schema): unknown[] {
+  if (schema.anyOf) return [{ nope: true }, [true], true]
+  if (schema.enum) return ['no_such_value', 7, null, { nope: true }]
+  switch (schema.type) {
+    case 'string':
+      return [7, null, true, { nope: true }, ['text']]
+    case 'number':
+    case 'integer':
+      return ['7', null, -1, Number.NaN, { nope: true }]
+    case 'boolean':
+      return ['true', null, 1]
+    case 'array':
+      return ['text', null, { nope: true }, [7]]
+    case 'object':
+      return ['text', null, [], { nope: true }]
+    default:
+      throw new Error(`no wrong value for ${JSON.stringify(schema)}`)
+  }
+}
+
+const without = (body: object, field: string) =>
+  Object.fromEntries(Object.entries(body).filter(([name]) => name !== field))
+
+/** An example in which no rule ties that field to another one. */
+function plainBody(type: EventType, field: string): object {
+  if (field === 'deployment_model') return exampleGenesis()
+  if (type === 'workspace_rejected') return exampleBody(type, { capacity_details: {} })
+  return exampleBody(type)
+}
+
+describe('the closed registry', () => {
+  it('W-TRAIL-03 has 72 event types in the families of the sheet', () => {
+    expect({
+      workspace: workspaceEvents.length,
+      user: userEvents.length,
+      signal: signalEvents.length,
+      envelope: envelopeEvents.length,
+      checkpoint: checkpointEvents.length,
+      task: taskEvents.length,
+      integration: integrationEvents.length,
+      highway: highwayEvents.length,
+      recovery: recoveryEvents.length,
+      security: securityEvents.length,
+      trail: trailEvents.length,
+    }).toEqual({
+      workspace: 22,
+      user: 12,
+      signal: 2,
+      envelope: 9,
+      checkpoint: 3,
+      task: 7,
+      integration: 3,
+      highway: 8,
+      recovery: 2,
+      security: 1,
+      trail: 3,
+    })
+    expect(EVENT_TYPES).toHaveLength(72)
+    expect(new Set(EVENT_TYPES).size).toBe(72)
+  })
+
+  it.each(['foo_bar', 'permission_denied', 'Workspace_created', '', '__proto__', 'x'.repeat(10_000)])(
+    'W-TRAIL-03 refuses the unknown event type %.20s',
+    type => {
+      const error = checkBody(type, {})
+      expect(error?.code).toBe('unknown_event_type')
+      expect(error?.message.length).toBeLessThan(200)
+      expect(isEventType(type)).toBe(false)
+    },
+  )
+})
+
+describe.each(rows)('$type', ({ type, schema }) => {
+  const fields = Object.entries(schema.properties!)
+
+  it('accepts its example, which survives serialising and parsing unchanged', () => {
+    const body = exampleBody(type)
+    expect(checkBody(type, body)).toBeUndefined()
+    expect(JSON.parse(JSON.stringify(body))).toEqual(body)
+  })
+
+  it('W-TRAIL-03 refuses a body without a required field', () => {
+    for (const field of schema.required!) {
+      const error = checkBody(type, without(exampleBody(type), field))
+      expect(error?.code, field).toBe('invalid_body')
+      expect(error?.message, field).toContain(type)
+      expect(error?.message, field).toContain(field)
+    }
+  })
+
+  it('W-TRAIL-03 refuses a field of the wrong type', () => {
+    for (const [field, fieldSchema] of fields) {
+      for (const wrong of wrongValues(fieldSchema)) {
+        const error = checkBody(type, { ...exampleBody(type), [field]: wrong })
+        expect(error?.code, `${field}: ${String(wrong)}`).toBe('invalid_body')
+        expect(error?.message, field).toContain(`${type}.${field}`)
+      }
+    }
+  })
+
+  it('W-TRAIL-03 refuses a field that the registry does not list', () => {
+    expect(checkBody(type, { ...exampleBody(type), note: 'x' })?.code).toBe('invalid_body')
+  })
+
+  it('W-TRAIL-01 refuses a body that is no object', () => {
+    for (const body of [null, undefined, [], [exampleBody(type)], 'text', 7, true]) {
+      expect(checkBody(type, body)?.code, String(body)).toBe('invalid_body')
+    }
+  })
+
+  it('W-TRAIL-32 refuses an embedded payload', () => {
+    for (const field of ['payload', 'content', 'description', 'intent', 'files_changed', 'working_memory']) {
+      if (field in schema.properties!) continue
+      expect(checkBody(type, { ...exampleBody(type), [field]: 'x' })?.code, field).toBe('invalid_body')
+    }
+  })
+})
+
+describe('bodies', () => {
+  it('W-TRAIL-32 hold a description only of a conflict, and no payload', () => {
+    const listing = (field: string) =>
+      rows.filter(row => field in row.schema.properties!).map(row => row.type)
+    expect(listing('description')).toEqual(['conflict_detected'])
+    expect(listing('payload')).toEqual([])
+    expect(listing('content')).toEqual([])
+  })
+
+  it('W-TRAIL-32 name a gate subject by reference and refuse the subject itself', () => {
+    const subject = { kind: 'task', id: 'task_1', digest: 'ab', name: 'Parser', depends_on: [] }
+    expect(checkBody('gate_triggered', { ...exampleBody('gate_triggered'), subject })?.code).toBe(
+      'invalid_body',
+    )
+  })
+
+  it('W-HWY-08 record changed texts of a gate by reference', () => {
+    const resolved = (modifications: unknown) =>
+      checkBody('gate_resolved', { ...exampleBody('gate_resolved'), modifications })?.code
+    const reference = { kind: 'payload', id: 'obj_1', digest: 'ab' }
+    expect(resolved({ payload: reference })).toBeUndefined()
+    expect(resolved({ name: 'Parser', description: reference, priority: 'urgent' })).toBeUndefined()
+    expect(resolved({ payload: { format: 'json', content: '{}' } })).toBe('invalid_body')
+    expect(resolved({ description: 'a longer text' })).toBe('invalid_body')
+    expect(resolved({ depends_on: [] })).toBe('invalid_body')
+    expect(resolved({})).toBe('invalid_body')
+  })
+
+  it('are closed and bounded in every part', () => {
+    for (const [path, part] of allParts) {
+      if (part.type === 'string') expect(part.maxLength ?? part.pattern, path).toBeDefined()
+      if (part.type === 'array') expect(part.maxItems, path).toBeDefined()
+      if (part.type === 'object') expect(part.additionalProperties, path).toBe(false)
+      if (part.patternProperties) expect(part.maxProperties, path).toBeDefined()
+    }
+  })
+
+  it('W-TRAIL-03 draw closed sets from their members only', () => {
+    const closed = rows.flatMap(({ type, schema }) =>
+      Object.entries(schema.properties!).flatMap(([field, { enum: values }]) =>
+        values ? [{ type, field, values }] : [],
+      ),
+    )
+    expect(closed.length).toBeGreaterThan(50)
+    for (const { type, field, values } of closed) {
+      const trial = (value: string) => checkBody(type, { ...plainBody(type, field), [field]: value })?.code
+      for (const value of values) {
+        expect(trial(value), `${type}.${field}: ${value}`).toBeUndefined()
+        expect(trial(value.toUpperCase()), `${type}.${field}: ${value}`).toBe('invalid_body')
+        expect(trial(`${value} `), `${type}.${field}: ${value}`).toBe('invalid_body')
+      }
+    }
+  })
+
+  it.each([
+    ['2026-03-01T09:05:00.000042Z', true],
+    ['2026-03-01T09:05:00.042Z', false],
+    ['2026-03-01T09:05:00.000042+00:00', false],
+    ['2026-03-01 09:05:00.000042Z', false],
+    ['2026-03-01T09:05:00.000042Z\n', false],
+    ['', false],
+  ])('W-CLOCK-08 have timestamps of 27 characters: %j is %s', (timestamp, valid) => {
+    expect(checkBody('user_created', exampleBody('user_created', { timestamp })) === undefined).toBe(valid)
+  })
+
+  it.each([0, 1, 86_400_000])('W-CLOCK-04 have durations in whole milliseconds: %s', duration => {
+    expect(checkBody('suspension_resumed', exampleBody('suspension_resumed', { duration }))).toBeUndefined()
+  })
+
+  it.each([-1, 0.5, Number.POSITIVE_INFINITY, 2 ** 53])('W-CLOCK-04 refuse the duration %s', duration => {
+    const error = checkBody('suspension_resumed', exampleBody('suspension_resumed', { duration }))
+    expect(error?.code).toBe('invalid_body')
+  })
+
+  it('refuse ids that are empty or longer than 64 characters, and user ids longer than 256', () => {
+    const created = (overrides: object) =>
+      checkBody('envelope_created', { ...exampleBody('envelope_created'), ...overrides })?.code
+    expect(created({ to: 'x'.repeat(64), originator: 'u'.repeat(256) })).toBeUndefined()
+    expect(created({ to: '' })).toBe('invalid_body')
+    expect(created({ to: 'x'.repeat(65) })).toBe('invalid_body')
+    expect(created({ originator: 'u'.repeat(257) })).toBe('invalid_body')
+  })
+
+  it('A-19 hold the old priority of each member of a batch', () => {
+    const changed = (old_priority: object) =>
+      checkBody('batch_priority_changed', { ...exampleBody('batch_priority_changed'), old_priority })?.code
+    expect(changed({})).toBeUndefined()
+    expect(changed({ ws_1: 'normal', ws_2: 'critical' })).toBeUndefined()
+    expect(changed({ ws_1: 'urgent' })).toBe('invalid_body')
+    expect(changed({ '': 'normal' })).toBe('invalid_body')
+    expect(changed({ 'ws\n1': { payload: 'x' } })).toBe('invalid_body')
+    expect(changed({ ['x'.repeat(65)]: 'normal' })).toBe('invalid_body')
+  })
+
+  it.each([
+    ['workspace_created', { group: null, directive: null, task_ref: null, liveness_interval: null }],
+    ['graceful_termination_expired', { partial_checkpoint: null }],
+    ['capability_denied', { user_id: null }],
+    ['envelope_created', { in_reply_to: null }],
+    ['envelope_rejected', { to: null, type: null }],
+    ['checkpoint_created', { parent: null }],
+    ['checkpoint_rejected', { type: null }],
+    ['task_created', { parent_task: null }],
+    ['task_status_changed', { workspace_id: null }],
+    ['integration_started', { checkpoint_ref: null }],
+    ['gate_triggered', { workspace: null, task_ref: null, graph_ref: null, timeout: null }],
+    ['human_injection', { to: null, type: null }],
+    ['integrity_violation', { expected: null, actual: null }],
+  ] as const)('allow null where a value may not exist: %s', (type, overrides) => {
+    expect(checkBody(type, exampleBody(type, overrides))).toBeUndefined()
+  })
+
+  it('allow what only higher levels know to be absent', () => {
+    expect(checkBody('workspace_created', without(exampleBody('workspace_created'), 'agent'))).toBeUndefined()
+    expect(
+      checkBody('checkpoint_created', without(exampleBody('checkpoint_created'), 'integrity')),
+    ).toBeUndefined()
+  })
+
+  it('never echo a long value when they are refused', () => {
+    const huge = 'secret'.repeat(10_000)
+    for (const body of [{ note: huge }, { ...exampleBody('user_created'), user_id: huge }, huge]) {
+      const error = checkBody('user_created', body)
+      expect(error?.code).toBe('invalid_body')
+      expect(JSON.stringify(error).length).toBeLessThan(2000)
+    }
+  })
+})
+
+describe('compaction', () => {
+  it('W-TRAIL-27 archives the types that the sheet marks A and keeps every other', () => {
+    const archived = EVENT_TYPES.filter(type => eventDefinition(type).compaction === 'A')
+    expect(archived).toEqual([
+      'budget_warning',
+      'liveness_warning',
+      'priority_changed',
+      'visibility_granted',
+      'signal_delivered',
+      'envelope_delivered',
+    ])
+    for (const type of archived) expect(compactionClass(type, exampleBody(type))).toBe('A')
+    for (const type of EVENT_TYPES) {
+      if (type === 'workspace_state_changed' || archived.includes(type)) continue
+      expect(compactionClass(type, exampleBody(type)), type).toBe('E')
+    }
+  })
+
+  it.each(WORKSPACE_STATES)('W-TRAIL-27 keeps a state change only into a terminal state: %s', to_state => {
+    const body = exampleBody('workspace_state_changed', { to_state })
+    const terminal = to_state === 'closed' || to_state === 'failed'
+    expect(compactionClass('workspace_state_changed', body)).toBe(terminal ? 'E' : 'A')
+  })
+})

@@ -1,0 +1,223 @@
+// Workspace events (wacp-mechanisms 1.5.1): creation, state, budget, migration, suspension, conflict, ownership.
+import { Type } from '@parley/core'
+import { anyone, caller, event, initiator, protocol, root, under } from './definition.ts'
+import {
+  AgentId,
+  Amount,
+  Budget,
+  closed,
+  Duration,
+  Flag,
+  Id,
+  Limit,
+  listOf,
+  Name,
+  nullable,
+  ObjectRef,
+  oneOf,
+  optional,
+  Resource,
+  Text,
+  Timestamp,
+  UserId,
+} from './fields.ts'
+import { bodyLimits } from './limits.ts'
+import {
+  BUDGET_DIMENSIONS,
+  CONFLICT_OUTCOMES,
+  CONFLICT_TYPES,
+  DEPLOYMENT_MODELS,
+  INTEGRATION_MODES,
+  RECORDED_RESOLUTION_STRATEGIES,
+  REPARENT_REASONS,
+  RESUMABLE_STATES,
+  TRIGGERS,
+  WORKSPACE_PRIORITIES,
+  WORKSPACE_REJECTION_REASONS,
+  WORKSPACE_STATES,
+} from './names.ts'
+
+const self = under('workspace_id')
+/** Filed under the source; a salvage is filed under the target, whose own agent is the integrator (W-INT-19). */
+const conflict = { under: 'merge', source: 'workspace_id' } as const
+
+const State = oneOf(WORKSPACE_STATES)
+const Resumable = oneOf(RESUMABLE_STATES)
+const Priority = oneOf(WORKSPACE_PRIORITIES)
+const Dimension = oneOf(BUDGET_DIMENSIONS)
+const ConflictType = oneOf(CONFLICT_TYPES)
+const Mode = oneOf(INTEGRATION_MODES)
+
+const Authority = closed({ resources: listOf(Resource), actions: listOf(Name) })
+const Capacity = closed({ available: Amount, required: Amount })
+/** The four capacities of admission control (W-WS-20); empty for every other reason. */
+const CapacityDetails = closed({
+  compute: optional(Capacity),
+  memory: optional(Capacity),
+  storage: optional(Capacity),
+  network: optional(Capacity),
+})
+/** Members of a batch may differ in what they had before (A-19). */
+const PriorityByWorkspace = Type.Record(Type.String(), Priority, {
+  additionalProperties: false,
+  maxProperties: bodyLimits.listItems,
+  propertyNames: Id,
+})
+
+export const workspaceEvents = [
+  event('workspace_created', self, initiator, 'E', 1, {
+    workspace_id: Id,
+    role: Name,
+    parent: nullable(Id),
+    delegate: Flag,
+    originator: UserId,
+    owner: UserId,
+    visibility_set: listOf(Id),
+    authority_set: Authority,
+    timeout: nullable(Duration),
+    budget: optional(Budget),
+    priority: Priority,
+    group: optional(nullable(Name)),
+    // Optional, since agents have an authenticated identity only from level 2 on (W-SEC-03).
+    agent: optional(AgentId),
+    directive: optional(nullable(Id)),
+    task_ref: optional(nullable(Id)),
+    context: optional(ObjectRef),
+    liveness_interval: optional(nullable(Duration)),
+    mounts: optional(listOf(Name)),
+    caused_by: optional(Id),
+    // Genesis only, and there all five (W-TRAIL-13): rules.ts. A run without a taxonomy has null (W-TAX-08).
+    hash_algorithm: optional(Name),
+    taxonomy_id: optional(nullable(Name)),
+    taxonomy_version: optional(nullable(Name)),
+    protocol_version: optional(Name),
+    deployment_model: optional(oneOf(DEPLOYMENT_MODELS)),
+  }),
+  event('workspace_state_changed', self, initiator, 'E-if-terminal', 1, {
+    workspace_id: Id,
+    from_state: State,
+    to_state: State,
+    trigger: oneOf(TRIGGERS),
+    initiator: Name,
+    // Required when `to_state` is `failed`: rules.ts.
+    reason: optional(Text),
+    budget_dimension: optional(Dimension),
+  }),
+  event('workspace_rejected', caller, protocol, 'E', 1, {
+    reason: oneOf(WORKSPACE_REJECTION_REASONS),
+    capacity_details: CapacityDetails,
+  }),
+  event('budget_warning', self, protocol, 'A', 2, {
+    workspace_id: Id,
+    budget_dimension: Dimension,
+    consumed: Amount,
+    limit: Limit,
+    threshold_percent: Type.Number({ minimum: 0, maximum: 100 }),
+  }),
+  event('budget_exceeded', self, protocol, 'E', 2, {
+    workspace_id: Id,
+    budget_dimension: Dimension,
+    consumed: Amount,
+    limit: Limit,
+  }),
+  event('budget_modified', self, initiator, 'E', 2, {
+    workspace_id: Id,
+    budget_dimension: Dimension,
+    old_limit: Limit,
+    new_limit: Limit,
+  }),
+  event('liveness_warning', self, protocol, 'A', 2, {
+    workspace_id: Id,
+    interval: Duration,
+    last_activity_timestamp: Timestamp,
+  }),
+  event('priority_changed', self, initiator, 'A', 2, {
+    workspace_id: Id,
+    old_priority: Priority,
+    new_priority: Priority,
+  }),
+  event('visibility_granted', self, initiator, 'A', 2, { workspace_id: Id, target: Id, reason: Text }),
+  event('batch_abort', root, initiator, 'E', 2, {
+    group_id: Name,
+    affected_workspaces: listOf(Id),
+    skipped_workspaces: listOf(Id),
+  }),
+  event('batch_priority_changed', root, initiator, 'E', 2, {
+    group_id: Name,
+    old_priority: PriorityByWorkspace,
+    new_priority: Priority,
+    affected_workspaces: listOf(Id),
+    skipped_workspaces: listOf(Id),
+  }),
+  event('migration_started', self, initiator, 'E', 3, {
+    workspace_id: Id,
+    old_agent: AgentId,
+    new_agent: AgentId,
+    reason: Text,
+  }),
+  event('migration_completed', self, protocol, 'E', 3, {
+    workspace_id: Id,
+    old_agent: AgentId,
+    new_agent: AgentId,
+    duration: Duration,
+  }),
+  event('migration_failed', self, protocol, 'E', 3, {
+    workspace_id: Id,
+    old_agent: AgentId,
+    new_agent: AgentId,
+    reason: Text,
+    error: Text,
+  }),
+  event('suspension_started', self, initiator, 'E', 1, {
+    workspace_id: Id,
+    pre_suspension_state: Resumable,
+    reason: Text,
+  }),
+  event('suspension_resumed', self, initiator, 'E', 1, {
+    workspace_id: Id,
+    resumed_to_state: Resumable,
+    duration: Duration,
+  }),
+  event('graceful_termination_initiated', self, initiator, 'E', 3, {
+    workspace_id: Id,
+    grace_period: Duration,
+    reason: Text,
+  }),
+  event('graceful_termination_expired', self, protocol, 'E', 3, {
+    workspace_id: Id,
+    grace_period: Duration,
+    partial_checkpoint: optional(nullable(Id)),
+  }),
+  event('conflict_detected', conflict, initiator, 'E', 2, {
+    workspace_id: Id,
+    conflict_type: ConflictType,
+    resources: listOf(Resource),
+    description: Text,
+    conflict_id: Id,
+    mode: Mode,
+  }),
+  event('conflict_resolved', conflict, anyone, 'E', 2, {
+    workspace_id: Id,
+    conflict_type: ConflictType,
+    resolution_strategy: oneOf(RECORDED_RESOLUTION_STRATEGIES),
+    resolution: Text,
+    outcome: oneOf(CONFLICT_OUTCOMES),
+    conflict_id: Id,
+    mode: Mode,
+  }),
+  event('workspace_ownership_transferred', self, initiator, 'E', 2, {
+    workspace_id: Id,
+    from_user: UserId,
+    to_user: UserId,
+    reason: optional(Text),
+    transferred_by: UserId,
+    timestamp: Timestamp,
+  }),
+  event('workspace_reparented', self, ['protocol', 'system'], 'E', 2, {
+    workspace_id: Id,
+    old_parent: Id,
+    new_parent: Id,
+    reason: oneOf(REPARENT_REASONS),
+    timestamp: Timestamp,
+  }),
+] as const

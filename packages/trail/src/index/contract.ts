@@ -1,0 +1,95 @@
+// The index of a log: where each record lies, by run, workspace and type. It is disposable: everything in it can be
+// made again from the log, and nothing is ever true because the index says so. Two implementations: SQLite on a worker
+// thread (sqlite-index.ts), plain maps in the caller's thread (memory-index.ts).
+import type { ObjectId, RunId } from '@parley/core'
+import type { StoredObject, StoredRecord } from '../entry.ts'
+import type {
+  AggregateRow,
+  Position,
+  RunHead,
+  RunSummary,
+  StoreAggregate,
+  StorePage,
+  StoreQuery,
+} from '../store/store.ts'
+
+/** A point in the log up to which everything is durable: `end` is the offset behind the last frame of `segment`. */
+export interface LogPoint {
+  readonly segment: number
+  readonly end: number
+  /** Number of the last frame; also the store's position. */
+  readonly frame: Position
+}
+
+/** What the index found when it was opened against a log that ends at a given point. */
+export interface IndexOpening {
+  /** `current`: good and at most behind; `rebuilt`: there was none, or it was damaged, of another trail or version. */
+  readonly state: 'current' | 'rebuilt'
+  readonly reason?: string
+  /** Heads that the old index knew and the log no longer reaches: evidence of truncation. Saved before a rebuild. */
+  readonly lostHeads: readonly RunHead[]
+}
+
+export interface TrailIndex {
+  /** Resolves once the state of the index is known; catching up goes on behind it. */
+  opening(): Promise<IndexOpening>
+  /** Tells that the log is durable up to here. Cheap; never waits, may be called for every commit. */
+  advance(point: LogPoint): void
+  // Every query waits until the index has seen `atLeast`, then answers from one consistent state.
+  select(query: StoreQuery, atLeast: Position): Promise<StorePage>
+  aggregate(query: StoreAggregate, atLeast: Position): Promise<readonly AggregateRow[]>
+  head(run: RunId, atLeast: Position): Promise<RunHead | undefined>
+  runs(atLeast: Position): Promise<readonly RunSummary[]>
+  object(run: RunId, id: ObjectId, atLeast: Position): Promise<StoredObject | undefined>
+  /** Up to `limit` records of a run in log order, from the one behind `cursor`; `cursor` is undefined at the end. */
+  replay(
+    run: RunId,
+    after: number,
+    limit: number,
+    cursor: string | undefined,
+    atLeast: Position,
+  ): Promise<ReplayPage>
+  /** Segments that hold records of a run, ascending. */
+  segments(run: RunId, atLeast: Position): Promise<readonly number[]>
+  /**
+   * Entries of one run now lie in an archive (a file below 0) instead of where they were. Each is read and checked at its new
+   * place first: nothing is moved when one is not there. What a crash keeps from the index it finds by itself when it is opened.
+   */
+  relocate(run: RunId, places: readonly RecordPlace[]): Promise<void>
+  /** Entries of one run are gone for good (retention). */
+  forget(run: RunId, seqs: readonly number[]): Promise<void>
+  close(): Promise<void>
+}
+
+/** Where an entry lies: a segment (above 0) or an archive (below 0), and the bytes of its record. */
+export interface RecordPlace {
+  readonly seq: number
+  readonly file: number
+  readonly at: number
+  readonly length: number
+}
+
+export interface ReplayPage {
+  readonly records: readonly StoredRecord[]
+  readonly cursor: string | undefined
+  /** What is known to be missing of this run, as in `StorePage`. */
+  readonly partial?: readonly string[]
+}
+
+/** How an index reads the log. Synchronous: it runs on the worker's thread, or over memory. */
+export interface LogReader {
+  /** Bytes of a segment (above 0) or of an archive's records (below 0); fewer only behind its end. */
+  read(file: number, at: number, length: number): Buffer
+  archives(): readonly ArchiveRecords[]
+  /** Where frames of this segment end for good: `previousEnd` of the next one, undefined for the newest. */
+  sealedEnd(segment: number): number | undefined
+  /** The first segment that is still there (earlier ones may have moved to archives). */
+  firstSegment(): number
+}
+
+/** An archive (its number is below 0): a plain sequence of records without frames, or what was in it before it was deleted. */
+export interface ArchiveRecords {
+  readonly file: number
+  readonly length: number
+  readonly forgotten?: { readonly run: RunId; readonly seqs: readonly number[] } | undefined
+}

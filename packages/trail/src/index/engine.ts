@@ -1,0 +1,207 @@
+// What an index answers, from rows and the log: the same for every kind of rows. Long answers are generators that pause
+// between bounded pieces of work, so that on the worker's thread nobody waits for someone else's search.
+import type { ObjectId, RunId, Ticks, WorkspaceId } from '@parley/core'
+import type {
+  AggregateRow,
+  RunHead,
+  RunSummary,
+  StoreAggregate,
+  StoreFilter,
+  StoreQuery,
+} from '../store/store.ts'
+import { Aggregation } from './aggregate.ts'
+import type { LogReader, RecordPlace } from './contract.ts'
+import { fetchRecords, fetchWhole, unreadableArchives } from './fetch.ts'
+import { indexLimits } from './limits.ts'
+import { forgetEntries, moveEntry } from './moves.ts'
+import { byBytes, fitting, Gathered, pageLimit } from './page.ts'
+import { partialNotes } from './partial.ts'
+import { Candidates, checkFilter, checkPath, planFilter } from './plan.ts'
+import { type PackedReplay, replayPage } from './replay.ts'
+import type { EntryPlace, Rows, RunRow } from './rows.ts'
+import { readView, type View, valueAt } from './view.ts'
+
+/** Work that pauses now and then, and then has a result. */
+export type Work<Result> = Generator<undefined, Result>
+
+/** A page of entries whose records still lie in the form of the log. */
+export interface PackedPage {
+  readonly records: Uint8Array
+  readonly more: boolean
+  readonly partial?: readonly string[]
+}
+
+/** What one piece of a search found. */
+interface Batch {
+  readonly found: readonly { readonly record: Buffer; readonly view: View }[]
+  readonly unreadable: readonly number[]
+  /** Nothing is left to search behind it. */
+  readonly last: boolean
+}
+
+export class Engine {
+  readonly #rows: Rows
+  readonly #reader: LogReader
+
+  constructor(rows: Rows, reader: LogReader) {
+    this.#rows = rows
+    this.#reader = reader
+  }
+
+  *select(query: StoreQuery): Work<PackedPage> {
+    checkFilter(query)
+    const limit = pageLimit(query.limit)
+    const run = this.#rows.run(query.run)
+    if (!run)
+      return { records: new Uint8Array(), more: false, ...partialNotes(this.#rows, query.run, run, []) }
+    if (!query.body?.length) return this.#selectByHeader(run, query, limit)
+    const page = new Gathered(limit)
+    const unreadable: number[] = []
+    let more = false
+    for (const batch of this.#search(run, query, query.order === 'descending')) {
+      unreadable.push(...batch.unreadable)
+      more = !batch.found.every(({ record }) => page.add(record)) || (page.full && !batch.last)
+      if (more) break
+      yield
+    }
+    return { records: page.records(), more, ...partialNotes(this.#rows, query.run, run, unreadable) }
+  }
+
+  *aggregate(query: StoreAggregate): Work<readonly AggregateRow[]> {
+    const { filter, groupBy, sum } = query
+    checkFilter(filter)
+    if (sum) checkPath(sum)
+    if (typeof groupBy === 'object') checkPath(groupBy.body)
+    const aggregation = new Aggregation(query)
+    const run = this.#rows.run(filter.run)
+    if (!run) return aggregation.rows()
+    if (!sum && typeof groupBy !== 'object' && !filter.body?.length) {
+      for (const scan of planFilter(this.#rows, run, filter, true).scans) {
+        for (const { key, count } of this.#rows.tally(run, scan, groupBy)) aggregation.tally(key, count, 0)
+      }
+      return aggregation.rows()
+    }
+    for (const batch of this.#search(run, filter, false)) {
+      if (batch.unreadable.length > 0) throw unreadableArchives(run.run, batch.unreadable)
+      for (const { view } of batch.found) aggregation.add(view)
+      yield
+    }
+    return aggregation.rows()
+  }
+
+  head(run: RunId): RunHead | undefined {
+    const row = this.#rows.run(run)
+    return row && row.head >= 0 ? { run, seq: row.head, hash: row.hash } : undefined
+  }
+
+  runs(): readonly RunSummary[] {
+    const withEntries = this.#rows.runs().filter(row => row.head >= 0)
+    return withEntries.map(row => ({
+      run: row.run,
+      seq: row.head,
+      hash: row.hash,
+      root: row.root as WorkspaceId,
+      created: row.created as Ticks,
+      updated: row.updated as Ticks,
+      entries: row.entries,
+      ended: row.ended,
+    }))
+  }
+
+  object(run: RunId, id: ObjectId): Uint8Array | undefined {
+    const row = this.#rows.run(run)
+    const object = row && this.#rows.object(row, id)
+    return object && fetchWhole(this.#reader, run, [object]).bytes
+  }
+
+  replay(run: RunId, after: number, limit: number, cursor: string | undefined): PackedReplay {
+    return replayPage(this.#rows, this.#reader, run, after, limit, cursor)
+  }
+
+  segments(run: RunId): readonly number[] {
+    const row = this.#rows.run(run)
+    return row ? this.#rows.files(row).filter(file => file > 0) : []
+  }
+
+  relocate(run: RunId, places: readonly RecordPlace[]): void {
+    const row = this.#rows.run(run)
+    if (!row) return
+    for (const piece of byBytes(places)) fetchWhole(this.#reader, run, piece)
+    this.#change(() => {
+      for (const place of places) {
+        const entry = this.#rows.entry(row, place.seq)
+        if (entry) moveEntry(this.#rows, row, entry, place)
+        this.#rows.setArchive(place.file, 'held')
+      }
+    })
+  }
+
+  forget(run: RunId, seqs: readonly number[]): void {
+    const row = this.#rows.run(run)
+    if (!row) return
+    this.#change(() => {
+      forgetEntries(this.#rows, row, seqs)
+      this.#rows.saveRun(row)
+    })
+  }
+
+  #change(change: () => void): void {
+    this.#rows.begin()
+    try {
+      change()
+      this.#rows.commit()
+    } catch (cause) {
+      this.#rows.rollback()
+      throw cause
+    }
+  }
+
+  /** A page of a query that rows alone decide. */
+  #selectByHeader(run: RunRow, query: StoreQuery, limit: number): PackedPage {
+    const plan = planFilter(this.#rows, run, query)
+    const found = new Candidates(this.#rows, run, plan, query.order === 'descending').take(limit + 1)
+    const count = fitting(found, limit)
+    const { bytes, unreadable } = fetchRecords(this.#reader, run.run, found.slice(0, count))
+    return {
+      records: bytes,
+      more: count < found.length,
+      ...partialNotes(this.#rows, run.run, run, unreadable),
+    }
+  }
+
+  /** Entries that match the whole filter, found by reading all that match its header conditions. */
+  *#search(run: RunRow, filter: StoreFilter, descending: boolean): Generator<Batch> {
+    const candidates = new Candidates(this.#rows, run, planFilter(this.#rows, run, filter), descending)
+    for (let last = false; !last; ) {
+      const places = candidates.take(indexLimits.scanRows)
+      last = places.length < indexLimits.scanRows
+      let left = places.length
+      for (const piece of byBytes(places)) {
+        left -= piece.length
+        yield this.#match(run, piece, filter, last && left === 0)
+      }
+    }
+  }
+
+  #match(run: RunRow, places: readonly EntryPlace[], filter: StoreFilter, last: boolean): Batch {
+    const { bytes, spans, unreadable } = fetchRecords(this.#reader, run.run, places)
+    const found: { record: Buffer; view: View }[] = []
+    for (const span of spans) {
+      const view = readView(bytes, span)
+      if (view && matches(view, filter)) found.push({ record: bytes.subarray(span.start, span.end), view })
+    }
+    return { found, unreadable, last }
+  }
+}
+
+function matches(view: View, filter: StoreFilter): boolean {
+  return filter.body?.every(({ path, equals }) => valueAt(view.body, path) === equals) ?? true
+}
+
+/** Does all of the work at once. */
+export function finish<Result>(work: Work<Result>): Result {
+  for (;;) {
+    const step = work.next()
+    if (step.done) return step.value
+  }
+}

@@ -1,0 +1,43 @@
+// What an index refuses or finds wrong, in a form that crosses threads. It is not a ParleyError because the worker thread
+// would have to load all of core, which triples the time it takes to start; error.ts makes one of it on the caller's side.
+import type { ParleyErrorJson } from '@parley/core'
+
+export class IndexFault extends Error {
+  readonly code: string
+  readonly retryable: boolean
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(
+    code: string,
+    message: string,
+    options: { retryable?: boolean; details?: Record<string, unknown> } = {},
+  ) {
+    super(message)
+    this.code = code
+    this.retryable = options.retryable ?? false
+    this.details = options.details ?? {}
+  }
+}
+
+export function invalidQuery(message: string): IndexFault {
+  return new IndexFault('invalid_query', `The query ${message}.`)
+}
+
+/** A fault stays what it is; anything else that was thrown means that the index does not work, which may pass. */
+export function faultJson(thrown: unknown): ParleyErrorJson {
+  if (thrown instanceof IndexFault) {
+    return {
+      code: thrown.code,
+      message: thrown.message,
+      retryable: thrown.retryable,
+      details: thrown.details,
+    }
+  }
+  const reason = thrown instanceof Error ? thrown.message : String(thrown)
+  return {
+    code: 'index_failed',
+    message: `The index of the trail failed: ${reason}`,
+    retryable: true,
+    details: {},
+  }
+}

@@ -1,0 +1,74 @@
+// What the caller's thread and the worker's thread say to each other. Records cross as the bytes of the log, in buffers that
+// are handed over, not copied; the caller's side decodes them.
+import type { ObjectId, ParleyErrorJson, RunId } from '@parley/core'
+import type {
+  AggregateRow,
+  Position,
+  RunHead,
+  RunSummary,
+  StoreAggregate,
+  StoreQuery,
+} from '../store/store.ts'
+import type { IndexOpening, LogPoint, RecordPlace } from './contract.ts'
+import type { PackedPage } from './engine.ts'
+import type { PackedReplay } from './replay.ts'
+
+export interface WorkerOptions {
+  /** The trail's folder, with its segments. */
+  readonly folder: string
+  /** The index file. */
+  readonly file: string
+  /** The identity that the segments carry: 32 hexadecimal digits. */
+  readonly trail: string
+  readonly end: LogPoint
+}
+
+export type IndexRequest =
+  | { readonly kind: 'select'; readonly query: StoreQuery }
+  | { readonly kind: 'aggregate'; readonly query: StoreAggregate }
+  | { readonly kind: 'head'; readonly run: RunId }
+  | { readonly kind: 'runs' }
+  | { readonly kind: 'object'; readonly run: RunId; readonly id: ObjectId }
+  | {
+      readonly kind: 'replay'
+      readonly run: RunId
+      readonly after: number
+      readonly limit: number
+      readonly cursor: string | undefined
+    }
+  | { readonly kind: 'segments'; readonly run: RunId }
+  | { readonly kind: 'relocate'; readonly run: RunId; readonly places: readonly RecordPlace[] }
+  | { readonly kind: 'forget'; readonly run: RunId; readonly seqs: readonly number[] }
+
+export interface IndexAnswers {
+  select: PackedPage
+  aggregate: readonly AggregateRow[]
+  head: RunHead | undefined
+  runs: readonly RunSummary[]
+  object: Uint8Array | undefined
+  replay: PackedReplay
+  segments: readonly number[]
+  relocate: undefined
+  forget: undefined
+}
+
+export type IndexAnswer = IndexAnswers[keyof IndexAnswers]
+
+/** A question carries the newest point of the log, so that news of it never arrive behind the question. */
+export type ToWorker =
+  | { readonly kind: 'advance'; readonly point: LogPoint }
+  | {
+      readonly kind: 'ask'
+      readonly id: number
+      readonly atLeast: Position
+      readonly point: LogPoint
+      readonly request: IndexRequest
+    }
+  | { readonly kind: 'close' }
+
+export type FromWorker =
+  | { readonly kind: 'opened'; readonly opening: IndexOpening }
+  /** The worker cannot go on and ends. */
+  | { readonly kind: 'failed'; readonly error: ParleyErrorJson }
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: IndexAnswer }
+  | { readonly kind: 'refused'; readonly id: number; readonly error: ParleyErrorJson }

@@ -1,0 +1,212 @@
+// One bounded piece of the log on its way into the rows: what a record changes, and what is remembered of damage. All of a
+// slice is in one transaction (apply.ts).
+import { crc32 } from 'node:zlib'
+import type { RunId } from '@parley/core'
+import { TERMINAL_STATES } from '../events/names.ts'
+import { KIND_ENTRY, KIND_HOLE, type RecordSpan, readObject, recordHash, recordRun } from '../log/record.ts'
+import type { LogReader } from './contract.ts'
+import { fetchRecords } from './fetch.ts'
+import { indexLimits } from './limits.ts'
+import { forgetEntries } from './moves.ts'
+import type { Place, Rows, RunRow } from './rows.ts'
+import { readView, ticksOf, type View } from './view.ts'
+
+interface TouchedRun {
+  readonly row: RunRow
+  /** Records by file. */
+  readonly added: Map<number, number>
+  /** The oldest entry turned out to be another one, so that what was seen before may have been the root's end. */
+  rootChanged: boolean
+}
+
+type DamagedPlace = Pick<Place, 'file' | 'at'>
+
+export class Slice {
+  readonly #rows: Rows
+  readonly #reader: LogReader
+  readonly #runs = new Map<RunId, TouchedRun>()
+  #records = 0
+
+  constructor(rows: Rows, reader: LogReader) {
+    this.#rows = rows
+    this.#reader = reader
+  }
+
+  get full(): boolean {
+    return this.#records >= indexLimits.sliceRecords
+  }
+
+  /** Takes in the record that `span` describes in `source` and that starts at `at` in its file. */
+  add(source: Buffer, span: RecordSpan, file: number, at: number): void {
+    this.#records++
+    // Something stood here that is now in an archive.
+    if (span.kind === KIND_HOLE) return
+    const touched = this.#touch(recordRun(source, span))
+    if (span.kind === KIND_ENTRY) this.#addEntry(touched, source, span, file, at)
+    else this.#addObject(touched, source, span, file, at)
+  }
+
+  /** Entries of a run are gone for good, with the archive that held them. */
+  forget(run: RunId, seqs: readonly number[]): void {
+    this.#records += seqs.length
+    forgetEntries(this.#rows, this.#touch(run).row, seqs)
+  }
+
+  /** Remembers a damaged place and the runs whose records stood there; `certain` when those named are all of them. */
+  damage(place: DamagedPlace, message: string, named: Iterable<RunId> = [], certain = false): void {
+    let unknown = !certain
+    for (const run of new Set(named)) {
+      if (this.#rows.run(run)) this.#note(run, place, message)
+      else unknown = true
+    }
+    if (unknown) this.#note('', place, message)
+  }
+
+  /** Writes what was gathered for the runs. */
+  save(): void {
+    for (const { row, added, rootChanged } of this.#runs.values()) {
+      if (rootChanged && !row.ended) row.ended = this.#rootEnded(row)
+      for (const [file, records] of added) this.#rows.hold(row, file, records)
+      this.#rows.saveRun(row)
+    }
+    this.#runs.clear()
+  }
+
+  #note(run: RunId | '', { file, at }: DamagedPlace, message: string): void {
+    const count = this.#rows.damageCount()
+    const where = `${file > 0 ? `segment ${file}` : `archive ${-file}`}, byte ${at}`
+    if (count < indexLimits.damagePlaces)
+      this.#rows.addDamage({ run, file, at, message: `${where}: ${message}` })
+    else if (count === indexLimits.damagePlaces) {
+      this.#rows.addDamage({
+        run: '',
+        file,
+        at,
+        message: `${where}: more damage follows than is remembered singly`,
+      })
+    }
+  }
+
+  #touch(run: RunId): TouchedRun {
+    let touched = this.#runs.get(run)
+    if (!touched) {
+      touched = { row: this.#rows.run(run) ?? this.#rows.addRun(run), added: new Map(), rootChanged: false }
+      this.#runs.set(run, touched)
+    }
+    return touched
+  }
+
+  #addEntry(touched: TouchedRun, source: Buffer, span: RecordSpan, file: number, at: number): void {
+    const { row } = touched
+    const { seq } = span
+    const view = readView(source, span)
+    const ticks = view && ticksOf(view.timestamp)
+    if (!view || ticks === undefined) {
+      this.#note(row.run, { file, at }, `entry ${seq} cannot be read`)
+      return
+    }
+    const place = { file, at, length: span.end - span.start }
+    if (seq <= row.head && this.#isThere(touched, seq, place)) return
+    if (file > 0 && row.forgotten > 0 && this.#rows.forgotten(row, seq, seq) > 0) return
+    if (file > 0) this.#expectEntry(row, seq, place)
+    this.#rows.addEntry(row, {
+      seq,
+      workspace: view.workspace,
+      actor: view.actor,
+      type: view.event_type,
+      ticks,
+      ...place,
+    })
+    count(touched, file, 1)
+    this.#follow(touched, view, seq, ticks)
+    if (seq > row.head) {
+      row.head = seq
+      row.hash = recordHash(source, span)
+      row.updated = ticks
+      if (file > 0) {
+        row.lastFile = file
+        row.lastAt = at
+      }
+    }
+  }
+
+  /** What an entry says about its run as a whole. */
+  #follow(touched: TouchedRun, { workspace, event_type, body }: View, seq: number, ticks: number): void {
+    const { row } = touched
+    row.ordered &&= seq > row.head && ticks >= row.updated
+    if (row.entries === 0 || seq < row.first) {
+      row.first = seq
+      row.created = ticks
+    }
+    if (workspace !== null && (row.rootSeq < 0 || seq < row.rootSeq)) {
+      touched.rootChanged = row.entries > 0
+      row.rootSeq = seq
+      row.root = workspace
+    }
+    row.entries++
+    if (workspace === row.root && event_type === 'workspace_state_changed' && isTerminal(body.to_state))
+      row.ended = true
+  }
+
+  /** The entries of a run stand in the log without a gap, except for those that are gone for good. */
+  #expectEntry(row: RunRow, seq: number, place: Place): void {
+    const first = row.head < 0 ? 1 : row.head + 1
+    const missing = seq - first
+    if (missing <= 0 || (row.forgotten > 0 && this.#rows.forgotten(row, first, seq - 1) === missing)) return
+    const which = missing === 1 ? `entry ${first}` : `entries ${first} to ${seq - 1}`
+    this.#note(row.run, place, `${which} should stand before this place`)
+  }
+
+  /** Whether an entry is known already. An archive's copy counts; of two in the segments the first, and the second is damage. */
+  #isThere(touched: TouchedRun, seq: number, place: Place): boolean {
+    const { row } = touched
+    const known = this.#rows.entry(row, seq)
+    if (!known) return false
+    if (place.file < 0 && known.file > 0) {
+      this.#rows.moveEntry(row, seq, place)
+      count(touched, known.file, -1)
+      count(touched, place.file, 1)
+    } else if (place.file > 0 && known.file > 0 && (known.file !== place.file || known.at !== place.at)) {
+      this.#note(row.run, place, `entry ${seq} stands here a second time`)
+    }
+    return true
+  }
+
+  #addObject(touched: TouchedRun, source: Buffer, span: RecordSpan, file: number, at: number): void {
+    const { row } = touched
+    const added = this.#rows.addObject(row, {
+      id: readObject(source, span).id,
+      seq: span.seq,
+      ordinal: row.objects,
+      file,
+      at,
+      length: span.end - span.start,
+      crc: crc32(source.subarray(span.start, span.end)),
+    })
+    if (!added) return
+    row.objects++
+    count(touched, file, 1)
+  }
+
+  /** Whether the newest state of the root is terminal, read again from the log. */
+  #rootEnded(row: RunRow): boolean {
+    const scan = {
+      path: { by: 'workspace', workspace: row.root },
+      types: ['workspace_state_changed'],
+      after: -1,
+      before: row.head + 1,
+    } as const
+    const { bytes, spans } = fetchRecords(this.#reader, row.run, this.#rows.scan(row, scan, true, 1))
+    const [newest] = spans
+    const view = newest && readView(bytes, newest)
+    return isTerminal(view?.body.to_state)
+  }
+}
+
+function count(touched: TouchedRun, file: number, records: number): void {
+  touched.added.set(file, (touched.added.get(file) ?? 0) + records)
+}
+
+function isTerminal(state: unknown): boolean {
+  return (TERMINAL_STATES as readonly unknown[]).includes(state)
+}

@@ -1,0 +1,259 @@
+// The caller's side of the SQLite index: it sends questions to a worker thread and decodes the answers. It never runs SQL.
+// A worker that dies fails what was asked of it; the next question starts another one.
+import { Worker } from 'node:worker_threads'
+import type { ObjectId, RunId } from '@parley/core'
+import type { StoredEntry, StoredObject } from '../entry.ts'
+import type {
+  AggregateRow,
+  Position,
+  RunHead,
+  RunSummary,
+  StoreAggregate,
+  StorePage,
+  StoreQuery,
+} from '../store/store.ts'
+import type { IndexOpening, LogPoint, RecordPlace, ReplayPage, TrailIndex } from './contract.ts'
+import { asIndexError, busyError, closedError, indexError } from './error.ts'
+import { unpackRecords } from './fetch.ts'
+import { indexLimits } from './limits.ts'
+import type {
+  FromWorker,
+  IndexAnswer,
+  IndexAnswers,
+  IndexRequest,
+  ToWorker,
+  WorkerOptions,
+} from './protocol.ts'
+
+export type SqliteIndexOptions = WorkerOptions
+
+/** Opens the index of a trail's log that ends at `end`, and makes it where there is none that fits. */
+export function sqliteIndex(options: SqliteIndexOptions): TrailIndex {
+  return new SqliteIndex(options)
+}
+
+/** The worker stands beside this file, built or not. It inherits the conditions under which packages are resolved. */
+const WORKER = new URL(`./sqlite-worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+
+interface Question {
+  readonly request: IndexRequest
+  readonly atLeast: Position
+  readonly resolve: (answer: IndexAnswer) => void
+  readonly reject: (error: Error) => void
+}
+
+/** One life of the worker. */
+interface Life {
+  readonly worker: Worker
+  readonly opening: PromiseWithResolvers<IndexOpening>
+  /** Asked and not answered, by number. */
+  readonly asked: Map<number, Question>
+  /** Somebody waits for the opening. */
+  awaited: boolean
+  /** The frame that the worker was told of last. */
+  told: Position
+}
+
+class SqliteIndex implements TrailIndex {
+  readonly #options: SqliteIndexOptions
+  #life: Life | undefined
+  #point: LogPoint
+  /** Questions about what the log does not hold yet. */
+  #waiting: Question[] = []
+  #timer: NodeJS.Timeout | undefined
+  #lastId = 0
+  #closing: Promise<void> | undefined
+
+  constructor(options: SqliteIndexOptions) {
+    this.#options = options
+    this.#point = options.end
+    this.#life = this.#start()
+  }
+
+  opening(): Promise<IndexOpening> {
+    if (this.#closing) return Promise.reject(closedError())
+    this.#life ??= this.#start()
+    this.#life.awaited = true
+    hold(this.#life)
+    return this.#life.opening.promise
+  }
+
+  advance(point: LogPoint): void {
+    if (this.#closing || point.frame < this.#point.frame) return
+    this.#point = point
+    if (this.#waiting.length > 0) this.#sendReady()
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      const life = this.#life
+      if (life && life.told < this.#point.frame) tell(life, { kind: 'advance', point: this.#point })
+    }, indexLimits.advanceMs).unref()
+  }
+
+  async select(query: StoreQuery, atLeast: Position): Promise<StorePage> {
+    const { records, ...page } = await this.#ask({ kind: 'select', query }, atLeast)
+    return { entries: unpackRecords(records) as StoredEntry[], ...page }
+  }
+
+  aggregate(query: StoreAggregate, atLeast: Position): Promise<readonly AggregateRow[]> {
+    return this.#ask({ kind: 'aggregate', query }, atLeast)
+  }
+
+  head(run: RunId, atLeast: Position): Promise<RunHead | undefined> {
+    return this.#ask({ kind: 'head', run }, atLeast)
+  }
+
+  runs(atLeast: Position): Promise<readonly RunSummary[]> {
+    return this.#ask({ kind: 'runs' }, atLeast)
+  }
+
+  async object(run: RunId, id: ObjectId, atLeast: Position): Promise<StoredObject | undefined> {
+    const record = await this.#ask({ kind: 'object', run, id }, atLeast)
+    return record && (unpackRecords(record)[0] as StoredObject)
+  }
+
+  async replay(
+    run: RunId,
+    after: number,
+    limit: number,
+    cursor: string | undefined,
+    atLeast: Position,
+  ): Promise<ReplayPage> {
+    const { records, ...page } = await this.#ask({ kind: 'replay', run, after, limit, cursor }, atLeast)
+    return { records: unpackRecords(records), ...page }
+  }
+
+  segments(run: RunId, atLeast: Position): Promise<readonly number[]> {
+    return this.#ask({ kind: 'segments', run }, atLeast)
+  }
+
+  relocate(run: RunId, places: readonly RecordPlace[]): Promise<void> {
+    return this.#ask({ kind: 'relocate', run, places }, this.#point.frame)
+  }
+
+  forget(run: RunId, seqs: readonly number[]): Promise<void> {
+    return this.#ask({ kind: 'forget', run, seqs }, this.#point.frame)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    clearTimeout(this.#timer)
+    for (const question of this.#waiting) question.reject(closedError())
+    this.#waiting = []
+    const life = this.#life
+    if (!life) return
+    this.#life = undefined
+    this.#end(life, closedError())
+    const gone = new Promise(resolve => life.worker.once('exit', resolve))
+    life.worker.ref()
+    tell(life, { kind: 'close' })
+    await gone
+  }
+
+  #ask<Kind extends IndexRequest['kind']>(
+    request: Extract<IndexRequest, { kind: Kind }>,
+    atLeast: Position,
+  ): Promise<IndexAnswers[Kind]> {
+    if (this.#closing) return Promise.reject(closedError())
+    const pending = this.#waiting.length + (this.#life?.asked.size ?? 0)
+    if (pending >= indexLimits.waitingQueries) return Promise.reject(busyError())
+    return new Promise<IndexAnswer>((resolve, reject) => {
+      const question = { request, atLeast, resolve, reject }
+      if (atLeast <= this.#point.frame) this.#send(question)
+      else this.#waiting.push(question)
+    }) as Promise<IndexAnswers[Kind]>
+  }
+
+  #sendReady(): void {
+    const { frame } = this.#point
+    const ready = this.#waiting.filter(question => question.atLeast <= frame)
+    if (ready.length === 0) return
+    this.#waiting = this.#waiting.filter(question => question.atLeast > frame)
+    for (const question of ready) this.#send(question)
+  }
+
+  #send(question: Question): void {
+    this.#life ??= this.#start()
+    const life = this.#life
+    const id = ++this.#lastId
+    const { request, atLeast } = question
+    try {
+      tell(life, { kind: 'ask', id, atLeast, point: this.#point, request })
+      life.asked.set(id, question)
+      hold(life)
+    } catch (cause) {
+      // What cannot be copied to another thread is no query.
+      question.reject(asIndexError(cause))
+    }
+  }
+
+  #start(): Life {
+    const workerData: WorkerOptions = { ...this.#options, end: this.#point }
+    const worker = new Worker(WORKER, { workerData, name: 'trail index' })
+    const life: Life = {
+      worker,
+      opening: Promise.withResolvers(),
+      asked: new Map(),
+      awaited: false,
+      told: this.#point.frame,
+    }
+    // Whoever asks for the opening hears of a failure; it is not an accident that nobody did.
+    life.opening.promise.catch(() => {})
+    worker.on('message', (message: FromWorker) => this.#hear(life, message))
+    worker.on('error', cause => this.#lose(life, cause.message))
+    worker.on('exit', () => this.#lose(life, 'its thread ended'))
+    worker.unref()
+    return life
+  }
+
+  #hear(life: Life, message: FromWorker): void {
+    switch (message.kind) {
+      case 'opened':
+        life.awaited = false
+        life.opening.resolve(message.opening)
+        break
+      case 'failed':
+        if (this.#life === life) this.#life = undefined
+        this.#end(life, indexError(message.error))
+        break
+      case 'answer':
+        life.asked.get(message.id)?.resolve(message.answer)
+        life.asked.delete(message.id)
+        break
+      case 'refused':
+        life.asked.get(message.id)?.reject(indexError(message.error))
+        life.asked.delete(message.id)
+        break
+      default:
+        message satisfies never
+    }
+    hold(life)
+  }
+
+  #lose(life: Life, reason: string): void {
+    if (this.#life === life) this.#life = undefined
+    this.#end(life, asIndexError(new Error(reason)))
+  }
+
+  /** Fails what a worker will not answer any more. */
+  #end(life: Life, error: Error): void {
+    life.awaited = false
+    life.opening.reject(error)
+    for (const question of life.asked.values()) question.reject(error)
+    life.asked.clear()
+  }
+}
+
+function tell(life: Life, message: ToWorker): void {
+  life.worker.postMessage(message)
+  if (message.kind !== 'close') life.told = message.point.frame
+}
+
+/** The thread keeps the process alive only while somebody waits for it. */
+function hold(life: Life): void {
+  if (life.awaited || life.asked.size > 0) life.worker.ref()
+  else life.worker.unref()
+}

@@ -1,0 +1,24 @@
+// The thread that owns the index file and does all SQL. What it needs to say how it found the file is loaded first: whoever
+// opens a trail waits for that, and not for the rest.
+import { parentPort, workerData } from 'node:worker_threads'
+import { DiskReader } from './disk-reader.ts'
+import { faultJson } from './fault.ts'
+import type { FromWorker, ToWorker, WorkerOptions } from './protocol.ts'
+import { openIndexFile } from './sqlite-open.ts'
+
+const port = parentPort!
+const say = (message: FromWorker) => port.postMessage(message)
+
+try {
+  const options = workerData as WorkerOptions
+  const reader = new DiskReader(options.folder, options.trail)
+  const opened = openIndexFile(options.file, options.trail, options.end, reader)
+  // Whether old heads are lost is known only once the log has been read again.
+  const told = opened.oldHeads.length === 0
+  if (told) say({ kind: 'opened', opening: { ...opened.opening, lostHeads: [] } })
+  const { IndexServer } = await import('./index-server.ts')
+  const server = new IndexServer(port, options, reader, opened, told)
+  port.on('message', (message: ToWorker) => server.hear(message))
+} catch (cause) {
+  say({ kind: 'failed', error: faultJson(cause) })
+}

@@ -1,0 +1,120 @@
+// The file layer on a real disk. Writes are synchronous, since they only reach the page cache; syncs run on libuv's threads.
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fdatasync,
+  fstatSync,
+  fsync,
+  ftruncateSync,
+  mkdirSync,
+  open,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { Files, LogFile } from './files.ts'
+
+class DiskFile implements LogFile {
+  #descriptor: number
+  #size: number
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor
+    this.#size = fstatSync(descriptor).size
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  write(data: Uint8Array, at: number): void {
+    for (let done = 0; done < data.length; ) {
+      done += writeSync(this.#descriptor, data, done, data.length - done, at + done)
+    }
+    this.#size = Math.max(this.#size, at + data.length)
+  }
+
+  sync(): Promise<void> {
+    return new Promise((resolve, reject) =>
+      fdatasync(this.#descriptor, error => (error ? reject(error) : resolve())),
+    )
+  }
+
+  read(at: number, length: number): Buffer {
+    const target = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.#size - at)))
+    let done = 0
+    while (done < target.length) {
+      const got = readSync(this.#descriptor, target, done, target.length - done, at + done)
+      if (got === 0) break
+      done += got
+    }
+    return target.subarray(0, done)
+  }
+
+  truncate(size: number): void {
+    ftruncateSync(this.#descriptor, size)
+    this.#size = size
+  }
+
+  close(): void {
+    if (this.#descriptor === -1) return
+    closeSync(this.#descriptor)
+    this.#descriptor = -1
+  }
+}
+
+/** The files below `root`, which is made if it is missing. What Parley writes is for its owner alone (modes 0700, 0600). */
+export class DiskFiles implements Files {
+  readonly root: string
+
+  constructor(root: string) {
+    this.root = root
+    mkdirSync(root, { recursive: true, mode: 0o700 })
+  }
+
+  open(path: string, how: 'existing' | 'create'): LogFile {
+    const flags = constants.O_RDWR | (how === 'create' ? constants.O_CREAT | constants.O_EXCL : 0)
+    return new DiskFile(openSync(join(this.root, path), flags, 0o600))
+  }
+
+  list(folder: string): string[] {
+    const path = join(this.root, folder)
+    return existsSync(path) ? readdirSync(path).sort() : []
+  }
+
+  exists(path: string): boolean {
+    return existsSync(join(this.root, path))
+  }
+
+  makeFolder(folder: string): void {
+    mkdirSync(join(this.root, folder), { recursive: true, mode: 0o700 })
+  }
+
+  rename(from: string, to: string): void {
+    renameSync(join(this.root, from), join(this.root, to))
+  }
+
+  remove(path: string): void {
+    rmSync(join(this.root, path))
+  }
+
+  syncFolder(folder: string): Promise<void> {
+    // Windows has no way to sync a folder, and does not need one: its file system journals names by itself.
+    if (process.platform === 'win32') return Promise.resolve()
+    return new Promise((resolve, reject) =>
+      open(join(this.root, folder), 'r', (openError, descriptor) => {
+        if (openError) return reject(openError)
+        fsync(descriptor, error => {
+          closeSync(descriptor)
+          if (error) reject(error)
+          else resolve()
+        })
+      }),
+    )
+  }
+}

@@ -1,0 +1,55 @@
+// The file layer under the log: a small interface with two implementations, the disk (disk-files.ts) and a faulty
+// twin in memory (faulty-files.ts) that can lose, tear and refuse what a real disk can.
+
+/** One open file. Writes go to the operating system at once; only `sync` makes them last. */
+export interface LogFile {
+  readonly size: number
+  /** Puts all bytes at an offset, growing the file if need be. Throws a system error (`ENOSPC`, `EIO`, …). */
+  write(data: Uint8Array, at: number): void
+  /** Resolves once everything written before the call would survive a power loss. After a rejection nothing written
+   * since the last good sync may be trusted, whatever a later sync says. */
+  sync(): Promise<void>
+  /** Up to `length` bytes at an offset; fewer only at the end of the file. */
+  read(at: number, length: number): Buffer
+  truncate(size: number): void
+  close(): void
+}
+
+/** A folder and what is below it. Paths are relative, with `/`. Names made, renamed or removed last only after `syncFolder`. */
+export interface Files {
+  /** Opens for reading and writing; `create` makes the file and fails if it is there. */
+  open(path: string, how: 'existing' | 'create'): LogFile
+  /** Names in a folder in order of their code units; none when the folder is missing. */
+  list(folder: string): string[]
+  exists(path: string): boolean
+  makeFolder(folder: string): void
+  rename(from: string, to: string): void
+  remove(path: string): void
+  syncFolder(folder: string): Promise<void>
+}
+
+/** Reads a whole file, or undefined when there is none. */
+export function readWhole(files: Files, path: string): Buffer | undefined {
+  if (!files.exists(path)) return undefined
+  const file = files.open(path, 'existing')
+  try {
+    return file.read(0, file.size)
+  } finally {
+    file.close()
+  }
+}
+
+/** Replaces a file so that a crash leaves either the old or the new content, and the new one once this resolves. */
+export async function writeWhole(files: Files, path: string, data: Uint8Array): Promise<void> {
+  const temporary = `${path}.tmp`
+  if (files.exists(temporary)) files.remove(temporary)
+  const file = files.open(temporary, 'create')
+  try {
+    file.write(data, 0)
+    await file.sync()
+  } finally {
+    file.close()
+  }
+  files.rename(temporary, path)
+  await files.syncFolder(path.slice(0, Math.max(0, path.lastIndexOf('/'))))
+}

@@ -1,0 +1,80 @@
+// One group commit in the making: the batches that arrived while the disk was busy, laid out as one frame.
+import type { ParleyError, RunId, Timestamp } from '@parley/core'
+import type { StoredRecord } from '../entry.ts'
+import { trailLimits } from '../limits.ts'
+import type { RunHead } from '../store/store.ts'
+import { FRAME_HEADER, sealFrame } from './frame.ts'
+import { recordBound, writeRecord } from './record.ts'
+import { SEGMENT_HEADER, type SegmentHeader, writeSegmentHeader } from './segment.ts'
+import { viewTimestamp } from './view.ts'
+
+export type Settle = (error?: ParleyError) => void
+
+export class Group {
+  /** The segment header's place comes first, so that a new segment and its first frame are one write. */
+  #buffer: Buffer
+  #length = SEGMENT_HEADER + FRAME_HEADER
+  count = 0
+  readonly settles: Settle[] = []
+  readonly heads = new Map<RunId, RunHead>()
+  /** What must be durable before this group may be: blobs that its objects name. */
+  readonly before: Promise<unknown>[] = []
+  latest = '' as Timestamp
+
+  constructor(buffer: Buffer) {
+    this.#buffer = buffer
+  }
+
+  get buffer(): Buffer {
+    return this.#buffer
+  }
+
+  get frameBytes(): number {
+    return this.#length - SEGMENT_HEADER
+  }
+
+  /** Whether a batch of this many records and bytes still belongs into this group. */
+  admits(records: number, bytes: number): boolean {
+    if (this.count === 0) return true
+    return this.count + records <= trailLimits.groupRecords && this.#length + bytes <= trailLimits.groupBytes
+  }
+
+  add(records: readonly StoredRecord[], bytes: number, settle: Settle): void {
+    this.#grow(this.#length + bytes)
+    for (const record of records) {
+      this.#length = writeRecord(this.#buffer, this.#length, record)
+      if (record.kind === 'object') continue
+      this.heads.set(record.run, record)
+      const timestamp = viewTimestamp(record.view)
+      if (timestamp > this.latest) this.latest = timestamp
+    }
+    this.count += records.length
+    this.settles.push(settle)
+  }
+
+  /** The finished frame. */
+  seal(frame: number): Buffer {
+    sealFrame(this.#buffer, SEGMENT_HEADER, this.#length, frame, this.count)
+    return this.#buffer.subarray(SEGMENT_HEADER, this.#length)
+  }
+
+  /** The finished frame behind the header of a new segment. */
+  sealWith(header: SegmentHeader): Buffer {
+    writeSegmentHeader(this.#buffer, header)
+    return this.#buffer.subarray(0, this.#length)
+  }
+
+  #grow(length: number): void {
+    if (length <= this.#buffer.length) return
+    const larger = Buffer.allocUnsafe(Math.max(length, this.#buffer.length * 2))
+    this.#buffer.copy(larger, 0, 0, this.#length)
+    this.#buffer = larger
+  }
+}
+
+/** Bytes that a batch takes at most. */
+export function batchBound(records: readonly StoredRecord[]): number {
+  let bytes = 0
+  for (const record of records) bytes += recordBound(record)
+  return bytes
+}

@@ -1,0 +1,179 @@
+// Opening a log: which segments there are, where the last one ends, what a crash left behind. Nothing is replayed here.
+import type { RunId, Ticks } from '@parley/core'
+import { parseTimestamp } from '@parley/core'
+import type { LogPoint } from '../index/contract.ts'
+import type { Damage, RunHead } from '../store/store.ts'
+import { type Files, readWhole, writeWhole } from './files.ts'
+import { frameRecords } from './frame.ts'
+import { KIND_ENTRY, recordHash, recordRun } from './record.ts'
+import {
+  readSegmentHeader,
+  SEGMENT_HEADER,
+  type SegmentHeader,
+  segmentName,
+  segmentNumber,
+} from './segment.ts'
+import { viewTimestamp } from './view.ts'
+import { type WalkedFrame, walkFrames } from './walk.ts'
+
+export const QUARANTINE = 'quarantine'
+
+export interface OpenedLog {
+  readonly trail: string | undefined
+  /** Segments that hold frames, ascending, and the bytes of each that count. */
+  readonly segments: ReadonlyMap<number, number>
+  readonly end: LogPoint
+  readonly floor: Ticks
+  /** Newest heads of the runs that the last segment touches. */
+  readonly heads: ReadonlyMap<RunId, RunHead>
+  readonly damage: readonly Damage[]
+  /** The last segment is sound to its end and may be continued. */
+  readonly continues: boolean
+  readonly nextSegment: number
+}
+
+export async function openLog(files: Files): Promise<OpenedLog> {
+  const damage: Damage[] = []
+  const headers = new Map<number, SegmentHeader | undefined>()
+  let greatest = 0
+  for (const number of files.list('').map(segmentNumber)) {
+    if (number === undefined) continue
+    greatest = Math.max(greatest, number)
+    const header = await inspect(files, number, damage)
+    if (header !== 'unused') headers.set(number, header)
+  }
+  const trail = [...headers.values()].find(header => header !== undefined)?.trail
+  for (const [number, header] of headers) {
+    if (header === undefined || header.trail === trail) continue
+    damage.push({
+      code: 'segment_foreign',
+      message: `${segmentName(number)} belongs to another trail and is left alone; move it out of the folder.`,
+      runs: [],
+    })
+    headers.delete(number)
+  }
+  const numbers = [...headers.keys()].sort((a, b) => a - b)
+  const segments = new Map<number, number>()
+  for (const number of numbers) segments.set(number, sizeOf(files, number))
+  for (const header of headers.values()) {
+    if (header && segments.has(header.previous)) segments.set(header.previous, header.previousEnd)
+  }
+  const last = numbers.at(-1)
+  if (last === undefined) {
+    const end = { segment: 0, end: 0, frame: 0 }
+    return {
+      trail,
+      segments,
+      end,
+      floor: 0 as Ticks,
+      heads: new Map(),
+      damage,
+      continues: false,
+      nextSegment: greatest + 1,
+    }
+  }
+  const tail = await readTail(files, last, headers.get(last), damage)
+  segments.set(last, tail.end.end)
+  return { trail, segments, ...tail, damage, nextSegment: greatest + 1 }
+}
+
+function sizeOf(files: Files, segment: number): number {
+  const file = files.open(segmentName(segment), 'existing')
+  const { size } = file
+  file.close()
+  return size
+}
+
+/** A segment's header; undefined when the header is lost but frames are there; `unused` when nothing was ever committed to it. */
+async function inspect(
+  files: Files,
+  number: number,
+  damage: Damage[],
+): Promise<SegmentHeader | undefined | 'unused'> {
+  const name = segmentName(number)
+  const file = files.open(name, 'existing')
+  const header = readSegmentHeader(file.read(0, SEGMENT_HEADER))
+  file.close()
+  if (header?.segment === number) return header
+  const bytes = readWhole(files, name)!
+  for (const found of walkFrames(
+    (at, length) => bytes.subarray(at, at + length),
+    SEGMENT_HEADER,
+    bytes.length,
+  )) {
+    if (found.kind === 'gap') continue
+    damage.push({
+      code: 'segment_header_damaged',
+      message: `The header of ${name} is damaged; its frames are still read.`,
+      runs: [],
+    })
+    return undefined
+  }
+  // Laid out in advance and never used, or the first commit to it was torn: nothing in it was acknowledged.
+  if (bytes.some(byte => byte !== 0)) await quarantine(files, number, 0, bytes)
+  files.remove(name)
+  await files.syncFolder('')
+  return 'unused'
+}
+
+async function quarantine(files: Files, segment: number, at: number, bytes: Buffer): Promise<void> {
+  files.makeFolder(QUARANTINE)
+  await writeWhole(files, `${QUARANTINE}/${segmentName(segment)}.${at}.torn`, bytes)
+}
+
+async function readTail(
+  files: Files,
+  segment: number,
+  header: SegmentHeader | undefined,
+  damage: Damage[],
+): Promise<Pick<OpenedLog, 'end' | 'floor' | 'heads' | 'continues'>> {
+  const file = files.open(segmentName(segment), 'existing')
+  try {
+    const heads = new Map<RunId, RunHead>()
+    let floor = header?.floor ?? (0 as Ticks)
+    let frame = (header?.firstFrame ?? 1) - 1
+    let end = SEGMENT_HEADER
+    let continues = header !== undefined
+    for (const found of walkFrames((at, length) => file.read(at, length), SEGMENT_HEADER, file.size)) {
+      if (found.kind === 'gap') {
+        if (found.last) {
+          await quarantine(files, segment, found.at, file.read(found.at, found.end - found.at))
+        } else {
+          continues = false
+          damage.push({
+            code: 'frame_damaged',
+            message: `${segmentName(segment)} is damaged from byte ${found.at} to ${found.end}; sound commits follow it.`,
+            runs: [],
+          })
+        }
+        continue
+      }
+      frame = found.frame.number
+      end = found.at + (found.frame.end - found.frame.start)
+      floor = Math.max(floor, collect(found, heads)) as Ticks
+    }
+    if (file.size > end) {
+      // What was torn is in quarantine; cut it, so that it is never met again.
+      file.truncate(end)
+      await file.sync()
+    }
+    return { end: { segment, end, frame }, floor, heads, continues }
+  } finally {
+    file.close()
+  }
+}
+
+/** Notes the heads that a frame leaves behind and returns its greatest timestamp. */
+function collect({ source, frame }: WalkedFrame, heads: Map<RunId, RunHead>): Ticks {
+  let floor = 0
+  for (const span of frameRecords(source, frame)) {
+    if (span.kind !== KIND_ENTRY) continue
+    const run = recordRun(source, span)
+    heads.set(run, { run, seq: span.seq, hash: recordHash(source, span) })
+    floor = Math.max(
+      floor,
+      parseTimestamp(viewTimestamp(source.toString('utf8', span.payload, span.end))) ?? 0,
+    )
+  }
+  return floor as Ticks
+}

@@ -1,0 +1,62 @@
+// The tail of a view's canonical text. Keys are sorted, so every view ends with
+// `"integrity":{…},"prev_hash":…,"timestamp":"…","workspace":…}`. A quote inside a string is escaped, so the last match of a key
+// is the key itself, and everything before it has a fixed width.
+import type { Timestamp, WorkspaceId } from '@parley/core'
+
+const ALGORITHM = '"integrity":{"algorithm":"sha-256"'
+const LOCAL_KEY = ',"local_hash":"'
+const PREV_KEY = '},"prev_hash":'
+const TIMESTAMP_KEY = ',"timestamp":"'
+const WORKSPACE_KEY = ',"workspace":'
+const TIMESTAMP_LENGTH = 27
+const HASH_LENGTH = 64
+
+/** The header timestamp of a view, without parsing the view. */
+export function viewTimestamp(view: string): Timestamp {
+  const key = view.lastIndexOf(WORKSPACE_KEY)
+  return view.slice(key - 1 - TIMESTAMP_LENGTH, key - 1) as Timestamp
+}
+
+export interface ViewTail {
+  /** What both views of the entry share: everything up to and with the algorithm. */
+  readonly shared: string
+  readonly localHash: string | undefined
+  readonly prevHash: string | null
+  /** From the comma before `"timestamp"` to the end, again shared by both views. */
+  readonly end: string
+  readonly workspace: WorkspaceId | null
+}
+
+/** Takes a view apart; undefined when the text does not have the form of one. */
+export function viewTail(view: string): ViewTail | undefined {
+  const workspace = view.lastIndexOf(WORKSPACE_KEY)
+  const timestamp = workspace - TIMESTAMP_KEY.length - TIMESTAMP_LENGTH - 1
+  if (timestamp <= 0 || !view.startsWith(TIMESTAMP_KEY, timestamp)) return undefined
+  const first = view.charCodeAt(timestamp - 1) !== QUOTE
+  const prev = timestamp - PREV_KEY.length - (first ? 4 : HASH_LENGTH + 2)
+  if (prev <= 0 || !view.startsWith(PREV_KEY, prev)) return undefined
+  const local = prev - LOCAL_KEY.length - HASH_LENGTH - 1
+  const anchored = view.startsWith(LOCAL_KEY, local)
+  const sharedEnd = anchored ? local : prev
+  if (!view.startsWith(ALGORITHM, sharedEnd - ALGORITHM.length)) return undefined
+  return {
+    shared: view.slice(0, sharedEnd),
+    localHash: anchored ? view.slice(local + LOCAL_KEY.length, prev - 1) : undefined,
+    prevHash: first ? null : view.slice(prev + PREV_KEY.length + 1, timestamp - 1),
+    end: view.slice(timestamp),
+    workspace: parseWorkspace(view, workspace + WORKSPACE_KEY.length),
+  }
+}
+
+const QUOTE = 0x22
+
+function parseWorkspace(view: string, at: number): WorkspaceId | null {
+  if (view.charCodeAt(at) !== QUOTE) return null
+  const raw = view.slice(at + 1, -2)
+  return (raw.includes('\\') ? JSON.parse(`"${raw}"`) : raw) as WorkspaceId
+}
+
+/** The canonical text of the local view, whose hash is the anchor. */
+export function localView(tail: ViewTail, lastLocal: string | null): string {
+  return `${tail.shared}},"prev_hash":${lastLocal === null ? 'null' : `"${lastLocal}"`}${tail.end}`
+}

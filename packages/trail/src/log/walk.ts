@@ -1,0 +1,61 @@
+// Walking over the frames of one segment in windows, so that memory stays bounded whatever a segment holds.
+import { trailLimits } from '../limits.ts'
+import { FRAME_HEADER, type FrameSpan, findFrame, frameLength, readFrame } from './frame.ts'
+
+export interface WalkedFrame {
+  readonly kind: 'frame'
+  /** The buffer that `frame` points into. */
+  readonly source: Buffer
+  readonly frame: FrameSpan
+  /** Offset of the frame in its segment. */
+  readonly at: number
+}
+
+/** Bytes that are not a sound frame. `last`: nothing sound stands behind them in this segment. */
+export interface WalkedGap {
+  readonly kind: 'gap'
+  readonly at: number
+  readonly end: number
+  readonly last: boolean
+}
+
+type ReadBytes = (at: number, length: number) => Buffer
+
+/** Sound frames and the gaps between them in `[from, end)`. Zeros behind the last frame are no gap: they were laid out. */
+export function* walkFrames(read: ReadBytes, from: number, end: number): Generator<WalkedFrame | WalkedGap> {
+  let base = from
+  let window: Buffer = Buffer.alloc(0)
+  let at = from
+  while (at < end) {
+    if (at - base + FRAME_HEADER > window.length) {
+      window = read(at, Math.min(trailLimits.windowBytes, end - at))
+      base = at
+    }
+    const claimed = frameLength(window, at - base, window.length)
+    if (claimed !== undefined && at - base + claimed > window.length && at + claimed <= end) {
+      window = read(at, Math.max(claimed, Math.min(trailLimits.windowBytes, end - at)))
+      base = at
+    }
+    const frame = readFrame(window, at - base, window.length)
+    if (frame !== undefined) {
+      yield { kind: 'frame', source: window, frame, at }
+      at = base + frame.end
+      continue
+    }
+    const rest = read(at, end - at)
+    const next = findFrame(rest, 1, rest.length)
+    const used = next ?? lastUsed(rest)
+    if (used > 0) yield { kind: 'gap', at, end: at + used, last: next === undefined }
+    if (next === undefined) return
+    at += next
+  }
+}
+
+/** Length of the bytes without the zeros at their end. */
+function lastUsed(bytes: Buffer): number {
+  let length = bytes.length
+  while (length >= 8 && bytes.readUInt32LE(length - 4) === 0 && bytes.readUInt32LE(length - 8) === 0)
+    length -= 8
+  while (length > 0 && bytes[length - 1] === 0) length--
+  return length
+}

@@ -1,0 +1,308 @@
+// The writing end of the log: group commit, one frame at a time, into segments that were laid out in advance.
+// Group commit runs across all runs of a store; a caller is answered only after its frame was synced.
+import { ParleyError, parseTimestamp, type RunId, type Ticks } from '@parley/core'
+import type { StoredRecord } from '../entry.ts'
+import { commitError } from '../errors.ts'
+import type { LogPoint } from '../index/contract.ts'
+import { trailLimits } from '../limits.ts'
+import type { RunHead } from '../store/store.ts'
+import type { Files, LogFile } from './files.ts'
+import { batchBound, Group, type Settle } from './group.ts'
+import type { OpenedLog } from './open.ts'
+import { SEGMENT_HEADER, segmentName } from './segment.ts'
+
+interface Segment {
+  readonly number: number
+  readonly file: LogFile
+  /** Bytes that are durable and count. */
+  end: number
+  readonly capacity: number
+}
+
+export interface LogWriterOptions {
+  readonly files: Files
+  readonly opened: OpenedLog
+  readonly trail: string
+  /** Called after each commit, before its callers are answered. */
+  readonly committed: (point: LogPoint) => void
+  /** Called when a segment is finished; what it is given are the heads of the runs that the segment touches. */
+  readonly sealed: (segment: number, end: number, heads: ReadonlyMap<RunId, RunHead>) => void
+  readonly firstSegmentBytes?: number
+  readonly segmentBytes?: number
+}
+
+const ZEROS = Buffer.alloc(trailLimits.allocationBytes)
+
+export class LogWriter {
+  readonly #options: LogWriterOptions
+  readonly #files: Files
+  #segment: Segment | undefined
+  /** After a failed write or sync nothing more goes into the current segment. */
+  #suspect = false
+  #prepared: Promise<Segment> | undefined
+  #nextNumber: number
+  #nextCapacity: number
+  #frame: number
+  #floor: Ticks
+  #heads: Map<RunId, RunHead>
+  #queue: Group[] = []
+  #queuedBytes = 0
+  #spare: Buffer[] = []
+  #running: Promise<void> | undefined
+  #closed = false
+
+  constructor(options: LogWriterOptions) {
+    const { opened } = options
+    this.#options = options
+    this.#files = options.files
+    this.#nextNumber = opened.nextSegment
+    this.#nextCapacity = options.firstSegmentBytes ?? trailLimits.firstSegmentBytes
+    for (let count = opened.segments.size; count > 0; count--) this.#growCapacity()
+    this.#frame = opened.end.frame
+    this.#floor = opened.floor
+    this.#heads = new Map(opened.heads)
+    if (opened.end.segment > 0) {
+      const file = options.files.open(segmentName(opened.end.segment), 'existing')
+      this.#segment = { number: opened.end.segment, file, end: opened.end.end, capacity: this.#nextCapacity }
+      this.#suspect = !opened.continues
+    }
+  }
+
+  get point(): LogPoint {
+    return { segment: this.#segment?.number ?? 0, end: this.#segment?.end ?? 0, frame: this.#frame }
+  }
+
+  get floor(): Ticks {
+    return this.#floor
+  }
+
+  /** Takes a batch, or says why not; see `TrailStore.append`. `before` must succeed before the batch is written. */
+  append(
+    records: readonly StoredRecord[],
+    settle: Settle,
+    before?: Promise<unknown>,
+  ): ParleyError | undefined {
+    if (this.#closed) return new ParleyError('trail_closed', 'The trail is closed.')
+    const bytes = batchBound(records)
+    if (bytes > trailLimits.batchBytes) {
+      return new ParleyError(
+        'batch_too_large',
+        `A batch of up to ${bytes} bytes passes the limit of ${trailLimits.batchBytes}; split it.`,
+      )
+    }
+    if (this.#queuedBytes + bytes > trailLimits.queuedBytes) {
+      return new ParleyError('trail_busy', 'Too much is waiting for the disk; try again in a moment.', {
+        retryable: true,
+      })
+    }
+    let group = this.#queue.at(-1)
+    if (group === undefined || !group.admits(records.length, bytes)) {
+      group = new Group(this.#spare.pop() ?? Buffer.allocUnsafe(64 * 1024))
+      this.#queue.push(group)
+    }
+    this.#queuedBytes += bytes
+    group.add(records, bytes, error => {
+      this.#queuedBytes -= bytes
+      settle(error)
+    })
+    if (before) group.before.push(before)
+    // Waiting for the end of this turn of the event loop lets callers that were answered together commit together.
+    this.#running ??= new Promise(resolve => setImmediate(() => resolve(this.#run())))
+    return undefined
+  }
+
+  /** Waits for what was taken, then gives back what was laid out in advance. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#running
+    const prepared = await this.#prepared?.catch(() => undefined)
+    if (prepared) this.#discard(prepared)
+    const segment = this.#segment
+    if (!segment) return
+    if (!this.#suspect) {
+      segment.file.truncate(segment.end)
+      await segment.file.sync()
+    }
+    segment.file.close()
+    this.#options.sealed(segment.number, segment.end, this.#heads)
+  }
+
+  /** Stops without any courtesy, as a killed process would; for tests and for a store that failed to open. */
+  abandon(): void {
+    this.#closed = true
+    this.#segment?.file.close()
+  }
+
+  async #run(): Promise<void> {
+    let done: Group | undefined
+    for (;;) {
+      const group = this.#queue.shift()
+      const pending = group && this.#commit(group)
+      // The next frame is on its way to disk while the callers of the last one are answered.
+      if (done) this.#settle(done)
+      if (!group) break
+      const error = await pending
+      done = error ? undefined : group
+      if (error) this.#failAll(group, error)
+    }
+    this.#running = undefined
+    if (this.#queue.length > 0) this.#running = this.#run()
+  }
+
+  #settle(group: Group, error?: ParleyError): void {
+    for (const settle of group.settles) settle(error)
+    if (this.#spare.length < trailLimits.spareBuffers && group.buffer.length <= 2 * trailLimits.groupBytes) {
+      this.#spare.push(group.buffer)
+    }
+  }
+
+  /** What stands behind a failed batch builds on it: it fails too, before anything new can be taken. */
+  #failAll(group: Group, error: ParleyError): void {
+    const failed = [group, ...this.#queue]
+    this.#queue = []
+    for (const each of failed) this.#settle(each, error)
+  }
+
+  async #commit(group: Group): Promise<ParleyError | undefined> {
+    const frame = this.#frame + 1
+    try {
+      if (group.before.length > 0) await Promise.all(group.before)
+      try {
+        await this.#write(group, frame)
+      } catch {
+        // A sync that failed is never trusted later: the frame goes into a new segment, which records where this one ends.
+        this.#suspect = true
+        await this.#write(group, frame)
+      }
+    } catch (cause) {
+      this.#forsake()
+      return commitError(cause)
+    }
+    this.#frame = frame
+    this.#floor = Math.max(this.#floor, parseTimestamp(group.latest) ?? 0) as Ticks
+    for (const head of group.heads.values()) {
+      this.#heads.set(head.run, { run: head.run, seq: head.seq, hash: head.hash })
+    }
+    this.#options.committed(this.point)
+    return undefined
+  }
+
+  /** The callers hear that nothing was recorded: try to make that so even if the process dies before the next commit. */
+  #forsake(): void {
+    try {
+      if (this.#suspect) this.#segment?.file.truncate(this.#segment.end)
+    } catch {
+      // The next segment's header excludes those bytes as well.
+    }
+  }
+
+  async #write(group: Group, frame: number): Promise<void> {
+    const bytes = group.seal(frame)
+    const segment = this.#segment
+    if (!segment || this.#suspect || segment.end + bytes.length > segment.capacity) {
+      await this.#rotate(group, frame)
+      return
+    }
+    this.#layOut(segment, bytes.length)
+    segment.file.write(bytes, segment.end)
+    await segment.file.sync()
+    segment.end += bytes.length
+    if (segment.end > segment.capacity / 2) this.#prepare()
+  }
+
+  /** A segment that was continued after a restart lost its zeros when it was closed; without them each sync would carry metadata. */
+  #layOut(segment: Segment, bytes: number): void {
+    if (segment.end + bytes <= segment.file.size) return
+    const room = Math.min(segment.capacity - segment.file.size, ZEROS.length)
+    if (room > bytes) segment.file.write(ZEROS.subarray(0, room), segment.file.size)
+  }
+
+  /** Starts a new segment with this frame; the old one ends where it was last durable. */
+  async #rotate(group: Group, frame: number): Promise<void> {
+    const next = await this.#take(SEGMENT_HEADER + group.frameBytes)
+    const old = this.#segment
+    try {
+      const bytes = group.sealWith({
+        segment: next.number,
+        previous: old?.number ?? 0,
+        previousEnd: old?.end ?? 0,
+        firstFrame: frame,
+        floor: this.#floor,
+        trail: this.#options.trail,
+      })
+      next.file.write(bytes, 0)
+      await next.file.sync()
+      next.end = bytes.length
+    } catch (cause) {
+      this.#discard(next)
+      throw cause
+    }
+    this.#segment = next
+    this.#suspect = false
+    if (old) this.#retire(old)
+  }
+
+  /** The segment laid out in advance, or one with just the room needed where that failed, for instance for want of space. */
+  async #take(bytes: number): Promise<Segment> {
+    this.#prepare()
+    const prepared = await this.#prepared?.catch(() => undefined)
+    this.#prepared = undefined
+    if (prepared && prepared.capacity >= bytes) return prepared
+    if (prepared) this.#discard(prepared)
+    return this.#create(bytes)
+  }
+
+  #retire(old: Segment): void {
+    const heads = this.#heads
+    this.#heads = new Map()
+    try {
+      old.file.truncate(old.end)
+    } catch {
+      // Only space is lost: the new segment's header says where the old one ends.
+    }
+    old.file.close()
+    this.#options.sealed(old.number, old.end, heads)
+  }
+
+  #prepare(): void {
+    if (this.#prepared) return
+    this.#prepared = this.#create(this.#nextCapacity)
+    this.#growCapacity()
+    // Whoever needs the segment sees the failure; until then it is nobody's.
+    this.#prepared.catch(() => {})
+  }
+
+  async #create(capacity: number): Promise<Segment> {
+    const number = this.#nextNumber++
+    const file = this.#files.open(segmentName(number), 'create')
+    const segment = { number, file, end: 0, capacity }
+    try {
+      for (let at = 0; at < capacity; at += ZEROS.length) {
+        file.write(ZEROS.subarray(0, Math.min(ZEROS.length, capacity - at)), at)
+        await new Promise(resolve => setImmediate(resolve))
+      }
+      await file.sync()
+      await this.#files.syncFolder('')
+    } catch (cause) {
+      this.#discard(segment)
+      throw cause
+    }
+    return segment
+  }
+
+  #discard(segment: Segment): void {
+    try {
+      segment.file.close()
+      this.#files.remove(segmentName(segment.number))
+    } catch {
+      // Opening recognises it as never committed and removes it then.
+    }
+  }
+
+  #growCapacity(): void {
+    this.#nextCapacity = Math.min(
+      this.#nextCapacity * 2,
+      this.#options.segmentBytes ?? trailLimits.segmentBytes,
+    )
+  }
+}

@@ -1,0 +1,34 @@
+// A trail store in memory, over disks that can be made to fail: for tests and simulation. Deterministic: no threads, no clock.
+import { memoryIndex } from './index/memory-index.ts'
+import { FaultyFiles } from './log/faulty-files.ts'
+import { SegmentStore } from './store/segment-store.ts'
+
+export interface MemoryStoreOptions {
+  readonly firstSegmentBytes?: number
+  readonly segmentBytes?: number
+}
+
+/** The disks of a store in memory: what a crash of one machine hits together. */
+export interface MemoryDisks {
+  readonly trail: FaultyFiles
+  readonly blobs: FaultyFiles
+}
+
+export function memoryDisks(): MemoryDisks {
+  return { trail: new FaultyFiles(), blobs: new FaultyFiles() }
+}
+
+/** A store in memory, over disks that can be made to fail; for tests and simulation. */
+export function openMemoryStore(
+  disks: MemoryDisks = memoryDisks(),
+  options: MemoryStoreOptions = {},
+): Promise<SegmentStore> {
+  return SegmentStore.open({
+    files: disks.trail,
+    blobs: disks.blobs,
+    index: ({ end, reader }) => memoryIndex(reader, end),
+    newTrail: () => '0'.repeat(32),
+    ...(options.firstSegmentBytes && { firstSegmentBytes: options.firstSegmentBytes }),
+    ...(options.segmentBytes && { segmentBytes: options.segmentBytes }),
+  })
+}

@@ -1,0 +1,435 @@
+// One run of a trail: appending linked batches, reading under access rules, watching, verifying. Appends are validated and linked
+// at once and answered when they are durable; readers see durable entries only.
+import {
+  asParleyError,
+  canonicalize,
+  type EntryId,
+  err,
+  isId,
+  limits,
+  type ObjectId,
+  ok,
+  ParleyError,
+  type Result,
+  type RunId,
+  refuse,
+  type WorkspaceId,
+} from '@parley/core'
+import { type Access, accessOf, type TrailReader } from './access.ts'
+import { globalEntry, localEntry } from './chain.ts'
+import type { Entry, EntryDraft, ProposedEntry, StoredObject, StoredRecord, TrailObject } from './entry.ts'
+import { damagedError } from './errors.ts'
+import { trailLimits } from './limits.ts'
+import { RunModel } from './model.ts'
+import {
+  derivedKey,
+  namedWorkspaces,
+  needsModel,
+  ownedSpans,
+  parseAggregate,
+  parseQuery,
+  storeFilter,
+  type TrailAggregate,
+  type TrailFilter,
+  type TrailQuery,
+} from './query.ts'
+import { type ChainMark, RunChain } from './run-chain.ts'
+import type { Signer } from './signing.ts'
+import type { AggregateRow, StoreFilter, TrailStore } from './store/store.ts'
+import { RunVerifier, type VerifyOptions, type VerifyReport } from './verify.ts'
+
+export interface Batch {
+  readonly entries: readonly EntryDraft[]
+  /** What the entries refer to; stored before them in the same atomic batch. */
+  readonly objects?: readonly TrailObject[]
+}
+
+/** The places that a batch got in the run. */
+export interface Appended {
+  readonly first: number
+  readonly last: number
+  /** Global hash of the last entry. */
+  readonly head: string
+}
+
+export interface QueryPage {
+  readonly entries: readonly Entry[]
+  /** `seq` of the last entry returned: hand it back as `after` for the next page. */
+  readonly cursor: number
+  readonly more: boolean
+  /** Attempts to read outside the reader's scope, for the runtime to record. */
+  readonly denials: readonly ProposedEntry[]
+  /** What could not be read, where something could not. */
+  readonly partial?: readonly string[]
+}
+
+export interface Aggregated {
+  readonly rows: readonly AggregateRow[]
+  readonly denials: readonly ProposedEntry[]
+}
+
+interface Pending {
+  readonly mark: ChainMark
+  readonly entries: readonly EntryDraft[]
+  readonly first: number
+}
+
+interface RunState {
+  readonly chain: RunChain
+  /** Committed facts only. */
+  readonly model: RunModel
+}
+
+export const RUNTIME: TrailReader = { kind: 'runtime' }
+
+export class RunTrail {
+  readonly id: RunId
+  readonly #store: TrailStore
+  readonly #signer: Signer | undefined
+  readonly #checks: VerifyOptions
+  #state: RunState | undefined
+  #loading: Promise<RunState> | undefined
+  readonly #pending: Pending[] = []
+  /** Grows with every commit, so that a watcher can tell whether it missed one. */
+  #commits = 0
+  #wake: (() => void)[] = []
+
+  constructor(id: RunId, store: TrailStore, signer: Signer | undefined, checks: VerifyOptions = {}) {
+    this.id = id
+    this.#store = store
+    this.#signer = signer
+    this.#checks = checks
+  }
+
+  /** The read model of what is durable; reads the run on first use. */
+  async model(): Promise<RunModel> {
+    return (await this.#load()).model
+  }
+
+  /** The chain's newest place, batches on their way to disk included. */
+  async head(): Promise<{ seq: number; hash: string | null }> {
+    const { chain } = await this.#load()
+    return { seq: chain.seq, hash: chain.hash }
+  }
+
+  /** Appends all entries of a batch or none. A refusal leaves the run as it was; see the codes of `TrailStore.append` and W-TRAIL-03. */
+  append(batch: Batch): Promise<Result<Appended>> {
+    if (this.#state) return this.#append(this.#state, batch)
+    return this.#load().then(
+      state => this.#append(state, batch),
+      cause => err(asParleyError(cause)),
+    )
+  }
+
+  #append({ chain, model }: RunState, batch: Batch): Promise<Result<Appended>> {
+    const refused = checkBatch(batch) ?? this.#halted()
+    if (refused) return Promise.resolve(err(refused))
+    const mark = chain.mark()
+    const records: StoredRecord[] = []
+    for (const object of batch.objects ?? []) {
+      const stored = storeObject(object, this.id, mark.seq + 1)
+      if (stored instanceof ParleyError) return Promise.resolve(err(stored))
+      records.push(stored)
+    }
+    for (const draft of batch.entries) {
+      const linked = chain.extend(draft, mark, this.#signer)
+      if (linked instanceof ParleyError) {
+        chain.reset(mark)
+        return Promise.resolve(err(linked))
+      }
+      records.push(linked)
+    }
+    const pending: Pending = { mark, entries: batch.entries, first: mark.seq + 1 }
+    const appended: Appended = { first: mark.seq + 1, last: chain.seq, head: chain.hash ?? '' }
+    return new Promise(resolve => {
+      const busy = this.#store.append(records, error => {
+        if (error) this.#takeBack(chain)
+        else this.#committed(model, pending)
+        resolve(error ? err(error) : ok(appended))
+      })
+      if (busy) {
+        chain.reset(mark)
+        resolve(err(busy))
+      } else {
+        this.#pending.push(pending)
+      }
+    })
+  }
+
+  #committed(model: RunModel, pending: Pending): void {
+    this.#pending.shift()
+    for (const [index, entry] of pending.entries.entries()) model.apply(entry, pending.first + index)
+    this.#commits++
+    const wake = this.#wake
+    this.#wake = []
+    for (const each of wake) each()
+  }
+
+  /** The first batch that fails takes all that were linked behind it along; the store fails those in the same turn. */
+  #takeBack(chain: RunChain): void {
+    for (const pending of this.#pending.toReversed()) chain.reset(pending.mark)
+    this.#pending.length = 0
+  }
+
+  /** No entry is ever changed or removed (W-TRAIL-09). */
+  update(id: EntryId): Result<never> {
+    return refuse('immutable', `The entry ${id} cannot be changed; append a correction that cites it.`)
+  }
+
+  delete(id: EntryId): Result<never> {
+    return refuse(
+      'immutable',
+      `The entry ${id} cannot be deleted; compaction moves entries, and retention decides about archives.`,
+    )
+  }
+
+  async query(query: TrailQuery, reader: TrailReader = RUNTIME): Promise<Result<QueryPage>> {
+    const parsed = parseQuery(query)
+    if (!parsed.ok) return parsed
+    const { after, order = 'ascending', limit = trailLimits.pageEntries } = parsed.value
+    try {
+      const { filter, denials } = await this.#plan(parsed.value, reader)
+      const bound = after === undefined ? {} : order === 'ascending' ? { after } : { before: after }
+      const page = await this.#store.select({ ...filter, ...bound, order, limit })
+      const global = page.entries.map(globalEntry)
+      const entries = parsed.value.scope === 'local' ? await this.#asLocal(global) : global
+      return ok({
+        entries,
+        cursor: entries.at(-1)?.seq ?? after ?? 0,
+        more: page.more,
+        denials,
+        ...(page.partial && { partial: page.partial }),
+      })
+    } catch (cause) {
+      return err(asParleyError(cause))
+    }
+  }
+
+  /** Counts, groups and sums over what a query would find (W-TRAIL-18). */
+  async aggregate(query: TrailAggregate, reader: TrailReader = RUNTIME): Promise<Result<Aggregated>> {
+    const parsed = parseAggregate(query)
+    if (!parsed.ok) return parsed
+    const { group, sum } = parsed.value
+    try {
+      const { filter, denials } = await this.#plan(parsed.value.filter, reader)
+      const summed = sum === undefined ? {} : { sum: sum.split('.') }
+      return ok({ rows: await this.#grouped(filter, group, summed), denials })
+    } catch (cause) {
+      return err(asParleyError(cause))
+    }
+  }
+
+  async #grouped(
+    filter: StoreFilter,
+    group: string | undefined,
+    summed: { sum?: string[] },
+  ): Promise<readonly AggregateRow[]> {
+    switch (group) {
+      case undefined:
+        return this.#store.aggregate({ filter, ...summed })
+      case 'workspace':
+      case 'actor':
+      case 'event_type':
+        return this.#store.aggregate({ filter, groupBy: group, ...summed })
+      case 'role':
+        return this.#store.aggregate({ filter, groupBy: 'actor', ...summed })
+      case 'originator':
+      case 'group': {
+        const rows = await this.#store.aggregate({ filter, groupBy: 'workspace', ...summed })
+        const { workspaces } = await this.model()
+        return merge(
+          rows.map(row => ({ ...row, key: derivedKey(group, workspaces.get(row.key as WorkspaceId)) })),
+        )
+      }
+      case 'owner':
+        return this.#byOwner(filter, summed)
+      default:
+        return this.#store.aggregate({
+          filter,
+          groupBy: { body: group.slice('body.'.length).split('.') },
+          ...summed,
+        })
+    }
+  }
+
+  /** Owners change with time, so each is asked for the stretches that were theirs. */
+  async #byOwner(filter: StoreFilter, summed: { sum?: string[] }): Promise<readonly AggregateRow[]> {
+    const { workspaces } = await this.model()
+    const allowed = filter.spans && new Set(filter.spans.map(span => span.workspace))
+    const facts = [...workspaces.values()].filter(each => allowed?.has(each.id) ?? true)
+    const owners = new Set(facts.flatMap(each => each.owners.map(({ owner }) => owner)))
+    const rows: AggregateRow[] = []
+    for (const owner of owners) {
+      const spans = facts.flatMap(each => ownedSpans(each, owner))
+      const [row] = await this.#store.aggregate({ filter: { ...filter, spans }, ...summed })
+      if (row && row.count > 0) rows.push({ ...row, key: owner })
+    }
+    return rows
+  }
+
+  /**
+   * Pages of entries as they become durable, in `seq` order, from behind a position and without end. A slow reader costs the writer
+   * nothing: it is behind, and catches up by query. Ends when the signal is raised.
+   */
+  async *watch(
+    filter: TrailFilter & { readonly after?: number },
+    reader: TrailReader = RUNTIME,
+    signal?: AbortSignal,
+  ): AsyncGenerator<QueryPage> {
+    let { after = 0, ...rest } = filter
+    for (;;) {
+      if (signal?.aborted) return
+      const seen = this.#commits
+      const page = await this.query({ ...rest, after, limit: trailLimits.watchEntries }, reader)
+      if (!page.ok) throw page.error
+      after = page.value.cursor
+      if (page.value.entries.length > 0) yield page.value
+      if (page.value.more || this.#commits !== seen) continue
+      await this.#nextCommit(signal)
+    }
+  }
+
+  #nextCommit(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise(resolve => {
+      this.#wake.push(resolve)
+      signal?.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+
+  async object(id: ObjectId): Promise<TrailObject | undefined> {
+    const stored = await this.#store.object(this.id, id)
+    return stored && readObject(stored)
+  }
+
+  /** Entries and objects in the order of the log: what a runtime replays. */
+  async *replay(after = 0): AsyncGenerator<Entry | TrailObject> {
+    for await (const record of this.#store.replay(this.id, after)) {
+      yield record.kind === 'entry' ? globalEntry(record) : readObject(record)
+    }
+  }
+
+  /** Recomputes everything from the stored bytes and compares with the newest known heads (W-TRAIL-16). */
+  async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    const knownHeads = [...(await this.#store.knownHeads(this.id)), ...(options.knownHeads ?? [])]
+    const verifier = new RunVerifier(this.id, { ...this.#checks, ...options, knownHeads })
+    for await (const records of this.#store.scan(this.id)) {
+      for (const record of records) {
+        if (record.kind === 'entry') verifier.entry(record)
+        else if (record.kind === 'bridge') verifier.bridge(record)
+        else if (record.kind === 'damage') verifier.unreadable(record.where)
+      }
+    }
+    return verifier.finish()
+  }
+
+  async #plan(filter: TrailFilter, reader: TrailReader): Promise<Access & { filter: StoreFilter }> {
+    const { after: _after, order: _order, limit: _limit, ...plain } = filter as TrailQuery
+    const model = reader.kind === 'runtime' && !needsModel(plain) ? undefined : await this.model()
+    const reach = { scope: plain.scope, workspaces: namedWorkspaces(plain) }
+    const access = model ? accessOf(reader, reach, model) : { workspaces: undefined, denials: [] }
+    return { ...access, filter: storeFilter(this.id, plain, access, model) }
+  }
+
+  /** The local chain's own links; each needs the entry before it in that workspace. */
+  async #asLocal(entries: readonly Entry[]): Promise<Entry[]> {
+    const shown: Entry[] = []
+    for (const entry of entries) {
+      const page = await this.#store.select({
+        run: this.id,
+        spans: [{ workspace: entry.workspace }],
+        before: entry.seq,
+        order: 'descending',
+        limit: 1,
+      })
+      const [before] = page.entries
+      shown.push(localEntry(entry, before ? (globalEntry(before).integrity.local_hash ?? null) : null))
+    }
+    return shown
+  }
+
+  #load(): Promise<RunState> {
+    if (this.#state) return Promise.resolve(this.#state)
+    this.#loading ??= this.#read().finally(() => {
+      this.#loading = undefined
+    })
+    return this.#loading
+  }
+
+  async #read(): Promise<RunState> {
+    const chain = new RunChain(this.id)
+    const model = new RunModel()
+    for await (const record of this.#store.replay(this.id)) {
+      if (record.kind !== 'entry') continue
+      const entry = globalEntry(record)
+      if (entry.seq !== chain.seq + 1 || entry.prev_hash !== chain.hash) {
+        throw damagedError(
+          `${this.id}: entry ${entry.seq} does not follow entry ${chain.seq}. Verify the run.`,
+          {
+            run: this.id,
+            seq: entry.seq,
+          },
+        )
+      }
+      chain.restore(entry, record.hash, entry.integrity.local_hash)
+      model.apply(entry, entry.seq)
+    }
+    this.#state = { chain, model }
+    return this.#state
+  }
+
+  /** Damage halts the run, not the store. */
+  #halted(): ParleyError | undefined {
+    const damage = this.#store.damage.find(each => each.runs.includes(this.id))
+    return (
+      damage && damagedError(`${this.id} is halted: ${damage.message}`, { run: this.id, damage: damage.code })
+    )
+  }
+}
+
+function checkBatch(batch: Batch): ParleyError | undefined {
+  const { length } = batch.entries
+  if (length === 0) return new ParleyError('invalid_entry', 'A batch needs at least one entry.')
+  if (length + (batch.objects?.length ?? 0) <= limits.batchEntries) return undefined
+  return new ParleyError('batch_too_large', `A batch holds at most ${limits.batchEntries} records; split it.`)
+}
+
+function storeObject(object: TrailObject, run: RunId, seq: number): StoredObject | ParleyError {
+  if (!isId(object.id) || !isId(object.kind)) {
+    return new ParleyError(
+      'invalid_object',
+      'An object needs an id and a kind of 1 to 64 visible ASCII characters.',
+    )
+  }
+  try {
+    return {
+      kind: 'object',
+      run,
+      seq,
+      id: object.id,
+      objectKind: object.kind,
+      data: canonicalize(object.value),
+    }
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : 'no canonical form'
+    return new ParleyError('invalid_object', `The object ${object.id} cannot be stored: ${message}`, {
+      cause,
+    })
+  }
+}
+
+function readObject(stored: StoredObject): TrailObject {
+  return { id: stored.id, kind: stored.objectKind, value: JSON.parse(stored.data) as unknown }
+}
+
+/** Rows that ended up with the same key, added up. */
+function merge(rows: readonly AggregateRow[]): AggregateRow[] {
+  const merged = new Map<AggregateRow['key'], AggregateRow>()
+  for (const row of rows) {
+    const known = merged.get(row.key)
+    merged.set(
+      row.key,
+      known ? { key: row.key, count: known.count + row.count, sum: known.sum + row.sum } : row,
+    )
+  }
+  return [...merged.values()]
+}

@@ -1,0 +1,20 @@
+// Both stores pass the one suite.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { memoryDisks, openMemoryStore } from '../open-memory.ts'
+import { openSegmentStore } from '../open-trail.ts'
+import { trailStoreCompliance } from './compliance.ts'
+
+trailStoreCompliance('segment log on disk, SQLite index', () => {
+  const profile = mkdtempSync(join(tmpdir(), 'parley-store-'))
+  return {
+    open: () => openSegmentStore(profile),
+    dispose: async () => rmSync(profile, { recursive: true }),
+  }
+})
+
+trailStoreCompliance('segment log in memory', () => {
+  const disks = memoryDisks()
+  return { open: () => openMemoryStore(disks), dispose: async () => {} }
+})

@@ -1,0 +1,170 @@
+// The contract of a trail's storage. A store keeps linked records and finds them again; it knows neither the event
+// registry nor the chains. Every implementation passes `trailStoreCompliance` (compliance.ts).
+import type { ObjectId, ParleyError, RunId, Ticks, Timestamp, WorkspaceId } from '@parley/core'
+import type { Manifest } from '../archive/manifest.ts'
+import type { StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
+import type { BlobReport } from '../log/blobs.ts'
+
+/** A point of the commit order. What was acknowledged at one position is seen by every query that carries it. */
+export type Position = number
+
+/** Where a run's chain ends: the newest entry that is durable. */
+export interface RunHead {
+  readonly run: RunId
+  readonly seq: number
+  readonly hash: string
+}
+
+/** Entries filed under one workspace (`null`: system-level), optionally only those with from ≤ seq < to. */
+export interface WorkspaceSpan {
+  readonly workspace: WorkspaceId | null
+  readonly from?: number
+  readonly to?: number
+}
+
+export type Scalar = string | number | boolean | null
+
+/** A body path such as `['resource_usage', 'tokens_consumed']` that must equal a value. */
+export interface BodyFilter {
+  readonly path: readonly string[]
+  readonly equals: Scalar
+}
+
+/** All filters are joined by AND. An absent list means no restriction, an empty one matches nothing. */
+export interface StoreFilter {
+  readonly run: RunId
+  readonly spans?: readonly WorkspaceSpan[]
+  readonly actors?: readonly string[]
+  readonly types?: readonly string[]
+  /** Inclusive time range. */
+  readonly from?: Ticks
+  readonly to?: Ticks
+  /** seq > after, seq < before. */
+  readonly after?: number
+  readonly before?: number
+  readonly body?: readonly BodyFilter[]
+}
+
+export interface StoreQuery extends StoreFilter {
+  readonly order: 'ascending' | 'descending'
+  readonly limit: number
+}
+
+/** `partial` names what could not be read, for example an archive that is gone (W-TRAIL-29). */
+export interface StorePage {
+  readonly entries: readonly StoredEntry[]
+  /** True when the filter may match more in this direction. */
+  readonly more: boolean
+  readonly partial?: readonly string[]
+}
+
+export type AggregateKey = 'workspace' | 'actor' | 'event_type' | { readonly body: readonly string[] }
+
+export interface StoreAggregate {
+  readonly filter: StoreFilter
+  readonly groupBy?: AggregateKey
+  /** Sum of a numeric body path; entries without the path are left out, a non-numeric value is `invalid_query`. */
+  readonly sum?: readonly string[]
+}
+
+export interface AggregateRow {
+  readonly key: Scalar
+  readonly count: number
+  readonly sum: number
+}
+
+export interface RunSummary extends RunHead {
+  readonly root: WorkspaceId
+  readonly created: Ticks
+  readonly updated: Ticks
+  readonly entries: number
+  /** The root is terminal: nothing that changes state can follow. */
+  readonly ended: boolean
+}
+
+/** Damage that a store met while opening or reading. It halts the runs named, not the store. */
+export interface Damage {
+  readonly code: string
+  readonly message: string
+  readonly runs: readonly RunId[]
+}
+
+export interface TrailStore extends TrailArchive {
+  /**
+   * Appends the records of one batch, all or none; objects stand before the entries that name them. A batch that cannot be
+   * taken is refused at once by the error returned (`trail_busy`: too much is waiting, retryable; `trail_closed`;
+   * `batch_too_large`), and `settle` is never called. One that is taken becomes durable behind those taken before it, and
+   * `settle` is called once, after `append` has returned: without an error when the batch would survive a power loss, with
+   * `trail_unavailable` or `trail_full` (both retryable) when it did not become durable. When a batch fails, every batch behind it
+   * fails in the same turn of the event loop, before anything else can be appended.
+   */
+  append(records: readonly StoredRecord[], settle: (error?: ParleyError) => void): ParleyError | undefined
+
+  /** The newest position that was acknowledged; queries see at least what was acknowledged when they were asked. */
+  readonly position: Position
+
+  /** The greatest timestamp that the store holds, for re-anchoring the clock (W-CLOCK-07); 0 when empty. */
+  readonly floor: Ticks
+
+  /** What was found wrong while opening. */
+  readonly damage: readonly Damage[]
+
+  head(run: RunId): Promise<RunHead | undefined>
+
+  /** Heads that anything outside the log itself knows, of one run or of all: index, heads files. */
+  knownHeads(run?: RunId): Promise<readonly RunHead[]>
+
+  runs(): Promise<readonly RunSummary[]>
+
+  select(query: StoreQuery): Promise<StorePage>
+
+  aggregate(query: StoreAggregate): Promise<readonly AggregateRow[]>
+
+  object(run: RunId, id: ObjectId): Promise<StoredObject | undefined>
+
+  /** Entries and objects of one run in the order of the log, for replay. Every entry is checked against its hash. */
+  replay(run: RunId, after?: number): AsyncIterable<StoredRecord>
+
+  /**
+   * What is physically there of one run (or of all), in the order of the log, without any help of an index and without
+   * correction: for verification. Damaged places are yielded as findings, not thrown.
+   */
+  scan(run?: RunId): AsyncIterable<readonly ScannedRecord[]>
+
+  /** Which blobs nobody refers to, which are damaged, which are missing. Reads everything. */
+  checkBlobs(): Promise<BlobReport>
+
+  /** Waits for what was appended, writes heads, releases the lock. Later calls fail with `trail_closed`. Safe to repeat. */
+  close(): Promise<void>
+}
+
+/** The part of a store that moves entries to the cold tier (W-TRAIL-24 to 29). Copies are durable before anything is removed. */
+export interface TrailArchive {
+  /** Copies entries of one workspace, given by ascending `seq`, into an archive; from then on they are read from there. */
+  archive(run: RunId, workspace: WorkspaceId, seqs: readonly number[], at: Timestamp): Promise<Manifest>
+  manifests(run: RunId): Promise<readonly Manifest[]>
+  /** Removes from the log what archives hold; returns the bytes wiped. Only finished segments are touched. */
+  reclaim(): Promise<number>
+  /** Deletes an archive's entries for good and keeps its manifest. The caller has checked retention. */
+  deleteArchive(manifest: Manifest): Promise<void>
+  /** Keeps a frozen copy of all entries of a run up to a `seq` under `snapshots/`. */
+  snapshot(run: RunId, id: string, upTo: number): Promise<void>
+}
+
+export type ScannedRecord = StoredRecord | BridgedEntry | ScanDamage
+
+/** An entry that was deleted after its retention; the manifest of its archive bridges the chains (W-TRAIL-29). */
+export interface BridgedEntry {
+  readonly kind: 'bridge'
+  readonly run: RunId
+  readonly seq: number
+  readonly workspace: WorkspaceId | null
+  readonly hash: string
+  readonly localHash: string | undefined
+}
+
+export interface ScanDamage {
+  readonly kind: 'damage'
+  readonly where: string
+  readonly message: string
+}

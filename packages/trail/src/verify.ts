@@ -1,0 +1,345 @@
+// Verification (W-TRAIL-16): recompute both chains from the stored bytes, check anchors and signatures, compare with the newest
+// heads that anyone knows. Each finding names the entry and the kind of damage; nothing is repaired here.
+import type { EntryId, RunId, WorkspaceId } from '@parley/core'
+import { localHashOf, sha256 } from './chain.ts'
+import type { Entry, ProposedEntry, StoredEntry } from './entry.ts'
+import type { Violation } from './events/index.ts'
+import { trailLimits } from './limits.ts'
+import { localView, type ViewTail, viewTail } from './log/view.ts'
+import { signatureValid } from './signing.ts'
+import type { BridgedEntry, RunHead } from './store/store.ts'
+
+/** What somebody must have done to the stored trail. */
+export const DAMAGE_KINDS = [
+  'edited',
+  'missing',
+  'reordered',
+  'forked',
+  'spliced',
+  'truncated',
+  'rolled_back',
+  'signature',
+  'unreadable',
+] as const
+export type DamageKind = (typeof DAMAGE_KINDS)[number]
+
+export interface Finding {
+  readonly seq: number
+  /** The entry's id where its bytes still tell one. */
+  readonly entry: EntryId | null
+  readonly damage: DamageKind
+  readonly violation: Violation
+  readonly message: string
+  readonly expected: string
+  readonly actual: string
+}
+
+export interface VerifyReport {
+  readonly run: RunId
+  readonly entries: number
+  readonly head: RunHead | undefined
+  /** In order of `seq`; the first one is where the damage begins. */
+  readonly findings: readonly Finding[]
+  /** One per finding, for the runtime to record. */
+  readonly violations: readonly ProposedEntry<'integrity_violation'>[]
+}
+
+export interface VerifyOptions {
+  /** Heads that are known from elsewhere: an index, a heads file, an export. */
+  readonly knownHeads?: readonly RunHead[]
+  /** Every entry must be signed. Without it a run counts as signed when its first entry is. */
+  readonly signed?: boolean
+  /** Public keys that may have signed; any key when absent. */
+  readonly trusted?: ReadonlySet<string>
+  /** Leave out the signatures, which take most of the time. */
+  readonly skipSignatures?: boolean
+}
+
+/** How many recent hashes are remembered, to tell a fork from a displaced entry. */
+const REMEMBERED = 4096
+
+export class RunVerifier {
+  readonly #run: RunId
+  readonly #options: VerifyOptions
+  readonly #known: Map<number, RunHead>
+  readonly #findings = new Map<number, Finding>()
+  readonly #locals = new Map<WorkspaceId, string>()
+  readonly #recent = new Map<number, string>()
+  readonly #gaps = new Map<number, number>()
+  #signed: boolean
+  #seq = 0
+  #hash: string | null = null
+  #entries = 0
+
+  constructor(run: RunId, options: VerifyOptions = {}) {
+    this.#run = run
+    this.#options = options
+    this.#signed = options.signed ?? false
+    this.#known = new Map(options.knownHeads?.map(head => [head.seq, head]))
+  }
+
+  /** A place of the store that could not be read at all. */
+  unreadable(where: string): void {
+    this.#report(
+      this.#seq + 1,
+      null,
+      'unreadable',
+      'chain_broken',
+      `${where} cannot be read`,
+      'a sound commit',
+      'damaged bytes',
+    )
+  }
+
+  bridge(entry: BridgedEntry): void {
+    this.#entries++
+    this.#placed(entry.seq, entry.hash)
+    if (entry.workspace !== null && entry.localHash) this.#locals.set(entry.workspace, entry.localHash)
+  }
+
+  entry(stored: StoredEntry): void {
+    this.#entries++
+    const tail = viewTail(stored.view)
+    const computed = sha256(stored.view)
+    if (this.#signed === false && stored.seq === 1 && stored.signature !== undefined) this.#signed = true
+    const sound =
+      this.#checkOrder(stored, tail) &&
+      this.#checkHashes(stored, tail, computed) &&
+      this.#checkSignature(stored)
+    const known = this.#known.get(stored.seq)
+    if (sound && known && known.hash !== stored.hash) {
+      this.#bad(
+        stored,
+        'rolled_back',
+        'chain_broken',
+        'is not the one that was acknowledged at this place',
+        known.hash,
+        stored.hash,
+      )
+    }
+    if (stored.seq > this.#seq || this.#seq === 0) this.#placed(stored.seq, stored.hash)
+    if (tail?.workspace != null && tail.localHash) this.#locals.set(tail.workspace, tail.localHash)
+  }
+
+  finish(): VerifyReport {
+    const newest = [...this.#known.values()].reduce<RunHead | undefined>(
+      (a, b) => (a && a.seq > b.seq ? a : b),
+      undefined,
+    )
+    if (newest && newest.seq > this.#seq) {
+      const message = `the log ends at ${this.#seq}, but ${newest.seq} was acknowledged`
+      this.#report(
+        this.#seq + 1,
+        null,
+        'truncated',
+        'chain_broken',
+        message,
+        newest.hash,
+        this.#hash ?? 'none',
+      )
+    }
+    const findings = [...this.#findings.values()].sort((a, b) => a.seq - b.seq)
+    return {
+      run: this.#run,
+      entries: this.#entries,
+      head: this.#hash === null ? undefined : { run: this.#run, seq: this.#seq, hash: this.#hash },
+      findings,
+      violations: findings.map(finding => this.#violation(finding)),
+    }
+  }
+
+  #placed(seq: number, hash: string): void {
+    this.#seq = seq
+    this.#hash = hash
+    this.#recent.set(seq, hash)
+    this.#recent.delete(seq - REMEMBERED)
+  }
+
+  /** Step 3: position and link. */
+  #checkOrder(stored: StoredEntry, tail: ViewTail | undefined): boolean {
+    const prev = tail?.prevHash ?? null
+    const { seq } = stored
+    if (seq === this.#seq + 1) {
+      if (prev === this.#hash) return true
+      return this.#bad(
+        stored,
+        'spliced',
+        'chain_broken',
+        `does not follow entry ${this.#seq}: one of the two was put there later`,
+        this.#hash ?? 'null',
+        prev ?? 'null',
+      )
+    }
+    if (seq > this.#seq) {
+      const what =
+        seq === this.#seq + 2
+          ? `entry ${seq - 1} is missing before it`
+          : `entries ${this.#seq + 1} to ${seq - 1} are missing before it`
+      this.#gaps.set(this.#seq + 1, seq)
+      return this.#bad(stored, 'missing', 'chain_broken', what, this.#hash ?? 'null', prev ?? 'null')
+    }
+    const displaced = this.#gaps.get(seq)
+    if (displaced !== undefined) {
+      // Not missing after all: it stands further back.
+      this.#findings.delete(displaced)
+      return this.#bad(
+        stored,
+        'reordered',
+        'chain_broken',
+        `stands behind entry ${this.#seq}`,
+        this.#recent.get(seq - 1) ?? 'null',
+        prev ?? 'null',
+      )
+    }
+    const before = seq === 1 ? null : this.#recent.get(seq - 1)
+    if (prev === before && this.#recent.get(seq) !== stored.hash) {
+      return this.#bad(
+        stored,
+        'forked',
+        'chain_broken',
+        `is a second entry at this place`,
+        this.#recent.get(seq) ?? 'null',
+        stored.hash,
+      )
+    }
+    return this.#bad(
+      stored,
+      'reordered',
+      'chain_broken',
+      `stands again behind entry ${this.#seq}`,
+      this.#hash ?? 'null',
+      prev ?? 'null',
+    )
+  }
+
+  /** Steps 2 and 4: the entry's own hash, and the anchor of its local view. */
+  #checkHashes(stored: StoredEntry, tail: ViewTail | undefined, computed: string): boolean {
+    if (computed !== stored.hash || tail === undefined) {
+      return this.#bad(stored, 'edited', 'hash_mismatch', 'does not match its hash', stored.hash, computed)
+    }
+    if (tail.workspace === null) return true
+    const local = sha256(localView(tail, this.#locals.get(tail.workspace) ?? null))
+    if (local === tail.localHash) return true
+    return this.#bad(
+      stored,
+      'edited',
+      'hash_mismatch',
+      `does not match the local trail of ${tail.workspace}`,
+      tail.localHash ?? 'none',
+      local,
+    )
+  }
+
+  /** Step 5. */
+  #checkSignature(stored: StoredEntry): boolean {
+    if (stored.signature === undefined || stored.signer === undefined) {
+      return this.#signed
+        ? this.#bad(
+            stored,
+            'signature',
+            'proof_missing',
+            'is not signed, though its run is',
+            'a signature',
+            'none',
+          )
+        : true
+    }
+    if (this.#options.skipSignatures) return true
+    const { trusted } = this.#options
+    if (trusted && !trusted.has(stored.signer)) {
+      return this.#bad(
+        stored,
+        'signature',
+        'signature_invalid',
+        'is signed with a key that is not known',
+        [...trusted].join(' '),
+        stored.signer,
+      )
+    }
+    if (signatureValid(stored.signer, stored.hash, stored.signature)) return true
+    return this.#bad(
+      stored,
+      'signature',
+      'signature_invalid',
+      'has a signature that does not fit',
+      stored.signer,
+      stored.signature,
+    )
+  }
+
+  #bad(
+    stored: StoredEntry,
+    damage: DamageKind,
+    violation: Violation,
+    what: string,
+    expected: string,
+    actual: string,
+  ): false {
+    this.#report(stored.seq, idOf(stored.view), damage, violation, what, expected, actual)
+    return false
+  }
+
+  #report(
+    seq: number,
+    entry: EntryId | null,
+    damage: DamageKind,
+    violation: Violation,
+    what: string,
+    expected: string,
+    actual: string,
+  ): void {
+    if (this.#findings.has(seq) || this.#findings.size >= trailLimits.findings) return
+    const message = entry === null ? `${this.#run}: ${what}` : `${this.#run}: entry ${seq} (${entry}) ${what}`
+    this.#findings.set(seq, { seq, entry, damage, violation, message, expected, actual })
+  }
+
+  #violation(finding: Finding): ProposedEntry<'integrity_violation'> {
+    return {
+      event_type: 'integrity_violation',
+      workspace: null,
+      actor: 'protocol',
+      body: {
+        subject_type: 'trail_entry',
+        subject_id: finding.entry ?? `seq:${finding.seq}`,
+        violation: finding.violation,
+        expected: finding.expected,
+        actual: finding.actual,
+        action_taken: 'flagged',
+      },
+    }
+  }
+}
+
+function idOf(view: string): EntryId | null {
+  try {
+    return (JSON.parse(view) as { id: EntryId }).id
+  } catch {
+    return null
+  }
+}
+
+/** Checks a local trail by itself, as somebody who was given only that would: its own chain, no anchors. */
+export function verifyLocal(entries: readonly Entry[]): Finding | undefined {
+  let last: string | null = null
+  for (const entry of entries) {
+    const computed = localHashOf(entry, last)
+    if (entry.prev_hash !== last)
+      return localFinding(entry, 'spliced', 'chain_broken', last ?? 'null', entry.prev_hash ?? 'null')
+    if (entry.integrity.entry_hash !== computed) {
+      return localFinding(entry, 'edited', 'hash_mismatch', entry.integrity.entry_hash, computed)
+    }
+    last = entry.integrity.entry_hash
+  }
+  return undefined
+}
+
+function localFinding(
+  entry: Entry,
+  damage: DamageKind,
+  violation: Violation,
+  expected: string,
+  actual: string,
+): Finding {
+  const message = `entry ${entry.seq} (${entry.id}) of the local trail of ${entry.workspace} is not the one that was linked there`
+  return { seq: entry.seq, entry: entry.id, damage, violation, message, expected, actual }
+}

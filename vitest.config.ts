@@ -1,0 +1,16 @@
+// Tests run the sources as they are: no build step. Each file gets its own process, since some tests kill or fork.
+// `npm test` adds the reporters (scripts/test.ts); `npm run soak` sets PARLEY_SOAK, and its tests may take hours.
+import { defineConfig } from 'vitest/config'
+
+const timeout = process.env.PARLEY_SOAK ? 6 * 60 * 60_000 : 60_000
+
+export default defineConfig({
+  ssr: { resolve: { conditions: ['parley-source', 'node', 'import', 'default'] } },
+  test: {
+    include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
+    pool: 'forks',
+    execArgv: ['--conditions=parley-source', '--disable-warning=ExperimentalWarning'],
+    testTimeout: timeout,
+    hookTimeout: timeout,
+  },
+})
