@@ -36,7 +36,7 @@ export class SystemClock implements Clock {
   constructor(wall: () => number = Date.now, elapsed: () => number = () => performance.now()) {
     this.#wall = wall
     this.#elapsed = elapsed
-    this.#offset = performance.timeOrigin * ticksPerMillisecond
+    this.#offset = (wall() - elapsed()) * ticksPerMillisecond
   }
 
   now(): Ticks {

@@ -47,6 +47,6 @@ function describe(thrown: unknown): string {
   try {
     return String(thrown)
   } catch {
-    return 'a value that has no text form was thrown'
+    return 'a value without a text form was thrown'
   }
 }

@@ -19,7 +19,7 @@ import { type Check, type CompileMode, makeAjv, makeValidator, type Validator } 
 export function compileForeign(schema: unknown): Result<Validator<unknown>> {
   try {
     const json = JSON.stringify(schema) ?? 'null'
-    if (json.length > limits.foreignSchemaBytes)
+    if (encoder.encode(json).length > limits.foreignSchemaBytes)
       return invalid(`is larger than ${limits.foreignSchemaBytes} bytes`)
     // A copy: later changes by the sender's side, or accessors, have no effect.
     const own = JSON.parse(json) as AnySchema
@@ -36,6 +36,7 @@ export function compileForeign(schema: unknown): Result<Validator<unknown>> {
   }
 }
 
+const encoder = new TextEncoder()
 const draft = 'https://json-schema.org/draft/2020-12/schema'
 let metaSchemaOnce: Ajv2020 | undefined
 

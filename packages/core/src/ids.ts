@@ -19,12 +19,12 @@ export type GateId = Brand<string, 'GateId'>
 export type RightId = Brand<string, 'RightId'>
 
 export interface IdSource {
-  /** A new id, greater than every one before it with the same prefix. The prefix is 1 to 16 of `a-z 0-9`. */
+  /** A new id, greater than every one before it with the same prefix. A prefix is 1 to 32 of `a-z 0-9 _`. */
   next(prefix: string): string
 }
 
 const idForm = new RegExp(`^[\\x21-\\x7e]{1,${limits.idLength}}$`)
-const prefixForm = /^[a-z0-9]{1,16}$/
+const prefixForm = /^[a-z][a-z0-9_]{0,31}$/
 
 /** Whether a text can be an id at all: 1 to 64 visible ASCII characters. */
 export function isId(text: unknown): text is string {
@@ -67,7 +67,7 @@ class TimeOrderedIds implements IdSource {
   #high = 0
   #low = 0
   #head = ''
-  #knownPrefix = ''
+  #knownPrefix: string | undefined
 
   constructor(milliseconds: () => number, fill: Fill) {
     this.#milliseconds = milliseconds
@@ -76,7 +76,7 @@ class TimeOrderedIds implements IdSource {
 
   next(prefix: string): string {
     if (prefix !== this.#knownPrefix) {
-      invariant(prefixForm.test(prefix), 'an id prefix is 1 to 16 of a-z and 0-9')
+      invariant(prefixForm.test(prefix), 'an id prefix is 1 to 32 of a-z, 0-9 and _')
       this.#knownPrefix = prefix
     }
     const time = Math.floor(this.#milliseconds())
@@ -115,38 +115,24 @@ class TimeOrderedIds implements IdSource {
 }
 
 /** Ids for real use, from the machine's clock and its cryptographic random source. */
-export class SystemIds implements IdSource {
-  readonly #ids: IdSource
-
+export class SystemIds extends TimeOrderedIds {
   constructor(milliseconds: () => number = Date.now, fill: Fill = bytes => crypto.getRandomValues(bytes)) {
-    this.#ids = new TimeOrderedIds(milliseconds, fill)
-  }
-
-  next(prefix: string): string {
-    return this.#ids.next(prefix)
+    super(milliseconds, fill)
   }
 }
 
 /** Ids for tests and simulation: the same seed gives the same ids. */
-export class SeededIds implements IdSource {
-  readonly #ids: IdSource
-
+export class SeededIds extends TimeOrderedIds {
   constructor(seed: number) {
     let count = 0
     let state = seed >>> 0
-    this.#ids = new TimeOrderedIds(
-      () => count++,
-      bytes => {
-        for (let at = 0; at < bytes.length; at++) {
-          state = (state + 0x9e3779b9) >>> 0
-          bytes[at] = mix(state)
-        }
-      },
-    )
-  }
-
-  next(prefix: string): string {
-    return this.#ids.next(prefix)
+    const fill: Fill = bytes => {
+      for (let at = 0; at < bytes.length; at++) {
+        state = (state + 0x9e3779b9) >>> 0
+        bytes[at] = mix(state)
+      }
+    }
+    super(() => count++, fill)
   }
 }
 

@@ -84,7 +84,10 @@ const lengthKeywords: CodeKeywordDefinition = {
     const { data, gen, keyword, schema: limit } = context
     const points = gen.scopeValue('func', { ref: codePoints })
     if (keyword === 'maxLength') context.fail(_`${data}.length > ${limit} && ${points}(${data}) > ${limit}`)
-    else context.fail(_`${data}.length < ${limit} || ${data}.length < ${2 * limit} && ${points}(${data}) < ${limit}`)
+    else
+      context.fail(
+        _`${data}.length < ${limit} || ${data}.length < ${2 * limit} && ${points}(${data}) < ${limit}`,
+      )
   },
 }
 

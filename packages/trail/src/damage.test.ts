@@ -22,6 +22,8 @@ async function trailOf(count = COUNT): Promise<{ first: TestTrail; script: Scrip
 
 async function findingsAfter(change: (records: StoredRecord[]) => StoredRecord[], options?: TamperOptions) {
   const { first, script } = await trailOf()
+  // The index follows the log at its own pace; a query waits for it, so that it knows of everything.
+  unwrap(await script.run.query({}))
   await first.trail.close()
   tamper(first.profile, change, options)
   const { trail } = await first.reopen()

@@ -113,28 +113,27 @@ export class Applier {
   #expectFrame(number: number, last: number, segment: number, at: number, slice: Slice): void {
     if (number <= last + 1 || this.#gap) return
     const missing = number - last === 2 ? `commit ${last + 1}` : `commits ${last + 1} to ${number - 1}`
-    slice.damage({ file: segment, at }, `${missing} should stand before this place`)
+    slice.damage('', { file: segment, at }, `${missing} should stand before this place`)
   }
 
   /** Bytes that are no sound frame, and the runs whose records stand in them as far as they can still be read. */
   #noteGap({ at, end }: { at: number; end: number }, segment: number, slice: Slice): void {
     this.#gap = true
     const bytes = this.#reader.read(segment, at, Math.min(end - at, indexLimits.readBytes))
-    const named: RunId[] = []
+    const named = new Set<RunId>()
     let next = FRAME_HEADER
     for (;;) {
       const span = spanRecord(bytes, next, bytes.length)
       if (!span) break
-      named.push(recordRun(bytes, span))
+      named.add(recordRun(bytes, span))
       next = span.end
     }
-    const certain = named.length > 0 && next === end - at
-    slice.damage(
-      { file: segment, at },
-      `${end - at} bytes are damaged; entries may be missing`,
-      named,
-      certain,
-    )
+    // A name that nobody knows may itself be damaged.
+    const known = [...named].filter(run => this.#rows.run(run) !== undefined)
+    const certain = next === end - at && known.length > 0 && known.length === named.size
+    for (const owner of certain ? known : [...known, '' as const]) {
+      slice.damage(owner, { file: segment, at }, `${end - at} bytes are damaged; entries may be missing`)
+    }
   }
 
   /**
@@ -158,7 +157,7 @@ export class Applier {
   }
 
   /** True when the archive is finished. One that cannot be read to its end is tried again when the index is opened again. */
-  #applyArchive({ file, length }: ArchiveRecords, slice: Slice): boolean {
+  #applyArchive({ file, length, run }: ArchiveRecords, slice: Slice): boolean {
     while (this.#archiveAt < length) {
       if (slice.full) return false
       const base = this.#archiveAt
@@ -171,7 +170,7 @@ export class Applier {
         at = span.end
       }
       if (at === 0) {
-        slice.damage({ file, at: base }, 'the archive cannot be read any further')
+        slice.damage(run ?? '', { file, at: base }, 'the archive cannot be read any further')
         this.#archiveAt = 0
         return true
       }

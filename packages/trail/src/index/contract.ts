@@ -90,6 +90,8 @@ export interface LogReader {
 /** An archive (its number is below 0): a plain sequence of records without frames, or what was in it before it was deleted. */
 export interface ArchiveRecords {
   readonly file: number
+  /** Whose entries it holds, where that is known without reading it. */
+  readonly run?: RunId
   readonly length: number
   readonly forgotten?: { readonly run: RunId; readonly seqs: readonly number[] } | undefined
 }

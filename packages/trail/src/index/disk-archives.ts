@@ -1,7 +1,7 @@
 // The cold tier as an index reads it: `cold/<run>/<number>.zst` with the manifest `<number>.json` beside it, as archive/
 // writes them. Manifests are read only where the index does not know an archive yet: there may be thousands.
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
 import type { RunId } from '@parley/core'
 import type { ArchiveRecords } from './contract.ts'
@@ -70,12 +70,14 @@ export class DiskArchives {
 
 class DiskArchive implements ArchiveRecords {
   readonly file: number
+  readonly run: RunId
   readonly #archives: DiskArchives
   readonly #folder: string
   readonly #there: boolean
 
   constructor(archives: DiskArchives, number: number, folder: string, there: boolean) {
     this.file = -number
+    this.run = runOf(folder)
     this.#archives = archives
     this.#folder = folder
     this.#there = there
@@ -95,6 +97,15 @@ class DiskArchive implements ArchiveRecords {
   get forgotten(): ArchiveRecords['forgotten'] {
     const manifest = this.#there ? undefined : readManifest(this.#folder, -this.file)
     return manifest?.deleted ? { run: manifest.run, seqs: manifest.seqs } : undefined
+  }
+}
+
+/** Folders are named by the run, with `%` before what a file name cannot hold. */
+function runOf(folder: string): RunId {
+  try {
+    return decodeURIComponent(basename(folder)) as RunId
+  } catch {
+    return basename(folder) as RunId
   }
 }
 

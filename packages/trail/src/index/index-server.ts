@@ -90,19 +90,31 @@ export class IndexServer {
   }
 
   #answer(): void {
-    const { frame } = this.#applier
-    for (const question of this.#questions.filter(each => each.atLeast <= frame)) {
-      const { id } = question
-      try {
-        question.work ??= this.#start(question.request)
-        const step = question.work.next()
-        if (!step.done) continue
-        this.#say({ kind: 'answer', id, answer: step.value }, buffersOf(step.value))
-      } catch (cause) {
-        if (isDamage(cause)) throw cause
-        this.#say({ kind: 'refused', id, error: faultJson(cause) })
+    const asked = this.#questions
+    const left: Question[] = []
+    let next = 0
+    try {
+      for (; next < asked.length; next++) {
+        if (!this.#proceed(asked[next]!)) left.push(asked[next]!)
       }
-      this.#questions = this.#questions.filter(each => each !== question)
+    } finally {
+      this.#questions = left.concat(asked.slice(next))
+    }
+  }
+
+  /** Does one piece of an answer, if its time has come; true when the question is settled. */
+  #proceed(question: Question): boolean {
+    const { id, atLeast, request } = question
+    if (atLeast > this.#applier.frame) return false
+    try {
+      question.work ??= this.#start(request)
+      const step = question.work.next()
+      if (step.done) this.#say({ kind: 'answer', id, answer: step.value }, buffersOf(step.value))
+      return step.done === true
+    } catch (cause) {
+      if (isDamage(cause)) throw cause
+      this.#say({ kind: 'refused', id, error: faultJson(cause) })
+      return true
     }
   }
 

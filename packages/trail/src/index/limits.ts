@@ -40,7 +40,7 @@ export const indexLimits = {
   archiveCacheBytes: 64 * MiB,
   /** Bytes of the page cache of SQLite, and pages of its write-ahead log before they are moved into the file. */
   cacheBytes: 64 * MiB,
-  walPages: 8000,
+  walPages: 4000,
   /** Queries that wait for an answer before further ones are refused with `index_busy`. */
   waitingQueries: 10_000,
   /** Milliseconds during which news of the log are gathered into one message. */

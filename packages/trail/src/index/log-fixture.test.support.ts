@@ -250,12 +250,13 @@ export class Bench {
     if (this.kind === 'sqlite') this.log.write(this.folder)
   }
 
-  open(end = this.log.end, trail = TRAIL): TrailIndex {
+  open(file = this.file): TrailIndex {
     this.save()
+    const { end } = this.log
     const index =
       this.kind === 'memory'
         ? memoryIndex(this.log, end)
-        : sqliteIndex({ folder: this.folder, file: this.file, trail, end })
+        : sqliteIndex({ folder: this.folder, file, trail: TRAIL, end })
     this.#opened.push(index)
     return index
   }

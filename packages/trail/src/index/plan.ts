@@ -65,8 +65,7 @@ export class Candidates {
 
   constructor(rows: Rows, run: RunRow, plan: Plan, descending: boolean) {
     this.#descending = descending
-    const first = plan.scans.length === 1 ? indexLimits.scanRows : indexLimits.cursorRows
-    this.#cursors = plan.scans.map(scan => new Cursor(rows, run, scan, plan.within, descending, first))
+    this.#cursors = plan.scans.map(scan => new Cursor(rows, run, scan, plan.within, descending))
     if (plan.scans.length > 1) {
       this.#cursors = this.#cursors.filter(cursor => cursor.head() !== undefined)
       this.#cursors.sort((a, b) => this.#compare(a, b))
@@ -110,24 +109,16 @@ class Cursor {
   readonly #within: ((entry: EntryPlace) => boolean) | undefined
   readonly #descending: boolean
   #rest: Scan | undefined
-  #size: number
+  #size: number = indexLimits.cursorRows
   #fetched: EntryPlace[] = []
   #index = 0
 
-  constructor(
-    rows: Rows,
-    run: RunRow,
-    scan: Scan,
-    within: Plan['within'],
-    descending: boolean,
-    size: number,
-  ) {
+  constructor(rows: Rows, run: RunRow, scan: Scan, within: Plan['within'], descending: boolean) {
     this.#rows = rows
     this.#run = run
     this.#rest = scan
     this.#within = within
     this.#descending = descending
-    this.#size = size
   }
 
   head(): EntryPlace | undefined {
@@ -140,16 +131,15 @@ class Cursor {
   }
 
   take(limit: number): EntryPlace[] {
-    const taken: EntryPlace[] = []
+    let taken: EntryPlace[] = []
     while (taken.length < limit) {
       if (this.#index === this.#fetched.length) {
         if (!this.#rest) break
-        this.#fetch(limit - taken.length)
+        this.#fetch(Math.max(this.#size, limit - taken.length))
       }
       const piece = this.#fetched.slice(this.#index, this.#index + limit - taken.length)
       this.#index += piece.length
-      if (taken.length === 0 && piece.length === limit) return piece
-      taken.push(...piece)
+      taken = taken.length === 0 ? piece : taken.concat(piece)
     }
     return taken
   }

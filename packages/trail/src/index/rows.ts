@@ -111,6 +111,9 @@ export interface DamageRow {
   readonly file: number
   readonly at: number
   readonly message: string
+  /** The entries that are missing, where these are known; they may turn up in an archive. */
+  readonly first: number
+  readonly last: number
 }
 
 export type ScanPath =

@@ -1,5 +1,5 @@
 import type { RunId, Ticks, WorkspaceId } from '@parley/core'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { StoreQuery } from '../store/store.ts'
 import type { TrailIndex } from './contract.ts'
 import { indexLimits } from './limits.ts'
@@ -12,7 +12,7 @@ describe.each(KINDS)('select over %s rows', kind => {
   let bench: Bench
   let index: TrailIndex
 
-  beforeEach(() => {
+  beforeAll(() => {
     bench = new Bench(kind)
     const { log } = bench
     // seq: 1 root, 2 A, 3 B, 4 A, 5 null, 6 A, 7 B, 8 root
@@ -62,7 +62,7 @@ describe.each(KINDS)('select over %s rows', kind => {
     index = bench.open()
   })
 
-  afterEach(() => bench.remove())
+  afterAll(() => bench.remove())
 
   async function found(query: Partial<StoreQuery>): Promise<number[]> {
     const page = await index.select(

@@ -20,6 +20,9 @@ interface TouchedRun {
 }
 
 type DamagedPlace = Pick<Place, 'file' | 'at'>
+const NOTHING_MISSING = { first: 0, last: -1 }
+/** Behind every place that there is. */
+const EVERYWHERE = Number.MAX_SAFE_INTEGER
 
 export class Slice {
   readonly #rows: Rows
@@ -52,14 +55,19 @@ export class Slice {
     forgetEntries(this.#rows, this.#touch(run).row, seqs)
   }
 
-  /** Remembers a damaged place and the runs whose records stood there; `certain` when those named are all of them. */
-  damage(place: DamagedPlace, message: string, named: Iterable<RunId> = [], certain = false): void {
-    let unknown = !certain
-    for (const run of new Set(named)) {
-      if (this.#rows.run(run)) this.#note(run, place, message)
-      else unknown = true
-    }
-    if (unknown) this.#note('', place, message)
+  /** Remembers a damaged place; `owner` is empty when nobody can say whose records stood there. */
+  damage(owner: RunId | '', { file, at }: DamagedPlace, message: string, missing = NOTHING_MISSING): void {
+    const count = this.#rows.damageCount()
+    if (count > indexLimits.damagePlaces) return
+    const where = `${file > 0 ? `segment ${file}` : `archive ${-file}`}, byte ${at}`
+    const note = { run: owner, file, at, message: `${where}: ${message}`, ...missing }
+    const last = {
+      ...note,
+      run: '',
+      file: EVERYWHERE,
+      message: `${where}: more damage follows than is remembered`,
+    } as const
+    this.#rows.addDamage(count < indexLimits.damagePlaces ? note : last)
   }
 
   /** Writes what was gathered for the runs. */
@@ -70,21 +78,6 @@ export class Slice {
       this.#rows.saveRun(row)
     }
     this.#runs.clear()
-  }
-
-  #note(run: RunId | '', { file, at }: DamagedPlace, message: string): void {
-    const count = this.#rows.damageCount()
-    const where = `${file > 0 ? `segment ${file}` : `archive ${-file}`}, byte ${at}`
-    if (count < indexLimits.damagePlaces)
-      this.#rows.addDamage({ run, file, at, message: `${where}: ${message}` })
-    else if (count === indexLimits.damagePlaces) {
-      this.#rows.addDamage({
-        run: '',
-        file,
-        at,
-        message: `${where}: more damage follows than is remembered singly`,
-      })
-    }
   }
 
   #touch(run: RunId): TouchedRun {
@@ -102,7 +95,7 @@ export class Slice {
     const view = readView(source, span)
     const ticks = view && ticksOf(view.timestamp)
     if (!view || ticks === undefined) {
-      this.#note(row.run, { file, at }, `entry ${seq} cannot be read`)
+      this.damage(row.run, { file, at }, `entry ${seq} cannot be read`)
       return
     }
     const place = { file, at, length: span.end - span.start }
@@ -154,7 +147,7 @@ export class Slice {
     const missing = seq - first
     if (missing <= 0 || (row.forgotten > 0 && this.#rows.forgotten(row, first, seq - 1) === missing)) return
     const which = missing === 1 ? `entry ${first}` : `entries ${first} to ${seq - 1}`
-    this.#note(row.run, place, `${which} should stand before this place`)
+    this.damage(row.run, place, `${which} should stand before this place`, { first, last: seq - 1 })
   }
 
   /** Whether an entry is known already. An archive's copy counts; of two in the segments the first, and the second is damage. */
@@ -167,7 +160,7 @@ export class Slice {
       count(touched, known.file, -1)
       count(touched, place.file, 1)
     } else if (place.file > 0 && known.file > 0 && (known.file !== place.file || known.at !== place.at)) {
-      this.#note(row.run, place, `entry ${seq} stands here a second time`)
+      this.damage(row.run, place, `entry ${seq} stands here a second time`)
     }
     return true
   }

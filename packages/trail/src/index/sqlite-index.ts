@@ -32,8 +32,14 @@ export function sqliteIndex(options: SqliteIndexOptions): TrailIndex {
   return new SqliteIndex(options)
 }
 
-/** The worker stands beside this file, built or not. It inherits the conditions under which packages are resolved. */
+/** The worker stands beside this file, built or not. */
 const WORKER = new URL(`./sqlite-worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+
+/** Of the process's own options only how packages are resolved: `--eval`, `--require` and the like are not meant for it. */
+function workerArguments(): string[] {
+  const conditions = process.execArgv.filter(argument => argument.startsWith('--conditions='))
+  return [...conditions, '--disable-warning=ExperimentalWarning']
+}
 
 interface Question {
   readonly request: IndexRequest
@@ -192,7 +198,7 @@ class SqliteIndex implements TrailIndex {
 
   #start(): Life {
     const workerData: WorkerOptions = { ...this.#options, end: this.#point }
-    const worker = new Worker(WORKER, { workerData, name: 'trail index' })
+    const worker = new Worker(WORKER, { workerData, execArgv: workerArguments(), name: 'trail index' })
     const life: Life = {
       worker,
       opening: Promise.withResolvers(),

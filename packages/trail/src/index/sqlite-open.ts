@@ -17,25 +17,31 @@ export interface OpenedIndex {
   readonly oldHeads: readonly RunHead[]
 }
 
-/** What is wrong with an index; `truncation` when the log may have lost what it knew. */
+/** What is wrong with an index, and what becomes of it. */
 interface Objection {
   readonly reason: string
-  readonly truncation: boolean
+  /** `evidence`: the log may have lost what it knew; `foreign`: it may be somebody else's file; `ours`: it can go. */
+  readonly file: 'evidence' | 'foreign' | 'ours'
 }
 
 export function openIndexFile(file: string, trail: string, end: LogPoint, reader: LogReader): OpenedIndex {
-  const oldHeads = existsSync(aheadFile(file)) ? headsIn(aheadFile(file)) : []
+  const evidence = aheadFile(file)
+  const oldHeads = existsSync(evidence) ? headsIn(evidence) : []
   const found = inspect(file, trail, end, reader)
   if (found instanceof SqliteRows) return { rows: found, opening: { state: 'current' }, oldHeads }
-  if (found.truncation) oldHeads.push(...headsIn(file))
-  // Whatever else happens, the evidence stays on disk until somebody was told.
-  putAside(file, found.truncation && !existsSync(aheadFile(file)) ? aheadFile(file) : `${file}.old`)
+  if (found.file === 'evidence') {
+    oldHeads.push(...headsIn(file))
+    // It stays on disk until the caller was told what it proves and closed the index in order.
+    if (!existsSync(evidence)) putAside(file, evidence)
+  }
+  if (found.file === 'foreign') putAside(file, `${file}.old`)
+  remove(file)
   return { rows: createIndexFile(file, trail), opening: { state: 'rebuilt', reason: found.reason }, oldHeads }
 }
 
 /** Begins an index anew, whatever was there. */
 export function recreateIndexFile(file: string, trail: string): SqliteRows {
-  putAside(file, `${file}.old`)
+  remove(file)
   return createIndexFile(file, trail)
 }
 
@@ -49,7 +55,7 @@ function aheadFile(file: string): string {
 }
 
 function inspect(file: string, trail: string, end: LogPoint, reader: LogReader): SqliteRows | Objection {
-  if (!existsSync(file)) return objection('there was none')
+  if (!existsSync(file)) return objection('there was none', 'ours')
   let database: DatabaseSync | undefined
   try {
     database = connect(file)
@@ -60,7 +66,7 @@ function inspect(file: string, trail: string, end: LogPoint, reader: LogReader):
   } catch (cause) {
     database?.close()
     if (!isUnusable(cause)) throw cause
-    return objection('it was damaged')
+    return objection('it was damaged', 'foreign')
   }
 }
 
@@ -71,12 +77,12 @@ function check(
   reader: LogReader,
 ): Objection | undefined {
   if (database.prepare('PRAGMA application_id').get()?.application_id !== APPLICATION_ID)
-    return objection('it was damaged')
+    return objection('it was damaged', 'foreign')
   if (database.prepare('PRAGMA user_version').get()?.user_version !== SCHEMA_VERSION)
-    return objection('it was of another version')
+    return objection('it was of another version', 'ours')
   const meta = database.prepare('SELECT version, trail FROM meta').get()
-  if (meta?.version !== SCHEMA_VERSION) return objection('it was of another version')
-  if (meta.trail !== trail) return objection('it was of another trail')
+  if (meta?.version !== SCHEMA_VERSION) return objection('it was of another version', 'ours')
+  if (meta.trail !== trail) return objection('it was of another trail', 'ours')
   return compare(readApplied(database), end, reader)
 }
 
@@ -85,17 +91,17 @@ function compare(applied: Applied, end: LogPoint, reader: LogReader): Objection 
   const { segment, lastSegment, lastAt, lastMark } = applied
   const sealed = segment < end.segment ? reader.sealedEnd(segment) : end.end
   if (segment > end.segment || applied.frame > end.frame || applied.end > (sealed ?? applied.end)) {
-    return objection('it was ahead of the log', true)
+    return objection('it was ahead of the log', 'evidence')
   }
-  // A segment that is not there any more was emptied into archives.
-  if (lastSegment < reader.firstSegment()) return undefined
+  // There may be no last frame yet, and a segment that is not there any more was emptied into archives.
+  if (lastSegment === 0 || lastSegment < reader.firstSegment()) return undefined
   const header = reader.read(lastSegment, lastAt, FRAME_HEADER)
   const isSame = frameLength(header, 0, header.length) !== undefined && frameMark(header) === lastMark
-  return isSame ? undefined : objection('it did not agree with the log', true)
+  return isSame ? undefined : objection('it did not agree with the log', 'evidence')
 }
 
-function objection(what: string, truncation = false): Objection {
-  return { reason: `The index was made anew because ${what}.`, truncation }
+function objection(what: string, file: Objection['file']): Objection {
+  return { reason: `The index was made anew because ${what}.`, file }
 }
 
 function createIndexFile(file: string, trail: string): SqliteRows {

@@ -41,6 +41,7 @@ const RUN_FIELDS = [
 const RUN_COLUMNS = RUN_FIELDS.join(', ')
 const RUN_MARKS = RUN_FIELDS.map(() => '?').join(', ')
 const OBJECT_COLUMNS = 'seq, ordinal, id, file, at, length, crc'
+const DAMAGE_COLUMNS = 'run, file, at, message, first, last'
 const KEY_COLUMNS: Record<HeaderKey, string> = { workspace: 'workspace', actor: 'actor', event_type: 'type' }
 
 type StoredRun = Omit<RunRow, 'ended' | 'ordered'> & { readonly ended: number; readonly ordered: number }
@@ -268,13 +269,15 @@ export class SqliteRows implements Rows {
     this.#run('INSERT OR REPLACE INTO archives VALUES (?, ?)', file, state)
   }
 
-  addDamage({ run, file, at, message }: DamageRow): void {
+  addDamage({ run, file, at, message, first, last }: DamageRow): void {
     this.#run(
-      'INSERT OR IGNORE INTO damage (run, file, at, message) VALUES (?, ?, ?, ?)',
+      `INSERT OR IGNORE INTO damage (${DAMAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`,
       run,
       file,
       at,
       message,
+      first,
+      last,
     )
   }
 
@@ -287,10 +290,10 @@ export class SqliteRows implements Rows {
   }
 
   damage(run: RunId): DamageRow[] {
-    return this.#all<[RunId | '', number, number, string]>(
-      "SELECT run, file, at, message FROM damage WHERE run IN (?, '') ORDER BY key",
+    return this.#all<[RunId | '', number, number, string, number, number]>(
+      `SELECT ${DAMAGE_COLUMNS} FROM damage WHERE run IN (?, '') ORDER BY key`,
       run,
-    ).map(([owner, file, at, message]) => ({ run: owner, file, at, message }))
+    ).map(([owner, file, at, message, first, last]) => ({ run: owner, file, at, message, first, last }))
   }
 
   close(): void {

@@ -39,6 +39,6 @@ CREATE TABLE objects (
 CREATE UNIQUE INDEX objects_id ON objects (run, id);
 CREATE TABLE damage (
   key INTEGER PRIMARY KEY, run TEXT NOT NULL, file INTEGER NOT NULL, at INTEGER NOT NULL, message TEXT NOT NULL,
-  UNIQUE (run, file, at, message)
+  first INTEGER NOT NULL, last INTEGER NOT NULL, UNIQUE (run, file, at, message)
 );
 `

@@ -1,6 +1,6 @@
 // What somebody with access to the disk could do: take the records of a log apart, change them, and write sound frames again.
 // The store is closed while this happens.
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StoredEntry, StoredRecord } from '../entry.ts'
 import { FRAME_HEADER, frameRecords, sealFrame } from '../log/frame.ts'
@@ -15,39 +15,38 @@ export interface TamperOptions {
   readonly removeHeads?: boolean
 }
 
-/** Rewrites the one segment of a small trail: each record becomes its own frame. */
+/** Rewrites a trail that has no archives: all records end up in its first segment, each in a frame of its own. */
 export function tamper(
   profile: string,
   change: (records: StoredRecord[]) => StoredRecord[],
   options: TamperOptions = {},
 ): void {
   const folder = join(profile, 'trail')
-  const [segment, ...others] = readdirSync(folder).filter(name => name.endsWith('.seg'))
-  if (!segment || others.length > 0) throw new Error('tamper works on a trail of one segment')
-  const file = join(folder, segment)
-  const bytes = readFileSync(file)
-  const records: StoredRecord[] = []
-  for (const found of walkFrames(
-    (at, length) => bytes.subarray(at, at + length),
-    SEGMENT_HEADER,
-    bytes.length,
-  )) {
-    if (found.kind === 'gap') throw new Error('the log is damaged already')
-    for (const span of frameRecords(found.source, found.frame)) records.push(readRecord(found.source, span))
-  }
+  const segments = readdirSync(folder).filter(name => name.endsWith('.seg'))
+  const [first, ...others] = segments.map(name => join(folder, name))
+  const records = segments.flatMap(name => recordsOf(readFileSync(join(folder, name))))
+  const header = readFileSync(first!).subarray(0, SEGMENT_HEADER)
   const frames = change(records).map((record, index) => {
     const frame = Buffer.alloc(FRAME_HEADER + recordBound(record))
     const end = writeRecord(frame, FRAME_HEADER, record)
     sealFrame(frame, 0, end, index + 1, 1)
     return frame.subarray(0, end)
   })
-  writeFileSync(file, Buffer.concat([bytes.subarray(0, SEGMENT_HEADER), ...frames]))
+  writeFileSync(first!, Buffer.concat([header, ...frames]))
+  for (const file of others) rmSync(file)
   if (!options.keepIndex) {
-    for (const suffix of ['', '-wal', '-shm'])
-      rmSync(join(profile, `trail.index.db${suffix}`), { force: true })
+    for (const suffix of ['', '-wal', '-shm']) rmSync(join(profile, `trail.index.db${suffix}`), { force: true })
   }
-  const heads = join(folder, 'heads')
-  if (options.removeHeads && existsSync(heads)) rmSync(heads, { recursive: true })
+  if (options.removeHeads) rmSync(join(folder, 'heads'), { recursive: true, force: true })
+}
+
+function recordsOf(bytes: Buffer): StoredRecord[] {
+  const records: StoredRecord[] = []
+  for (const found of walkFrames((at, length) => bytes.subarray(at, at + length), SEGMENT_HEADER, bytes.length)) {
+    if (found.kind === 'gap') throw new Error('the log is damaged already')
+    for (const span of frameRecords(found.source, found.frame)) records.push(readRecord(found.source, span))
+  }
+  return records
 }
 
 /** The same entry with another text in its view. */
