@@ -123,6 +123,22 @@ describe('key order', () => {
     expect(canonicalize({ ab: 1 })).toBe('{"ab":1}')
   })
 
+  test('an object with one more key, of whatever length, is not taken for one without it', () => {
+    for (let time = 0; time < often; time++) {
+      canonicalize({ more: 1, than: 2 })
+      for (let length = 1; length < 600; length++) {
+        const value = { more: 1, than: 2, ['x'.repeat(length)]: 3 }
+        if (canonicalize(value) !== reference(value)) expect.fail(`wrong for a key of ${length} characters`)
+      }
+    }
+  })
+
+  test('members that are inherited or not enumerable are not written', () => {
+    for (let time = 0; time < often; time++) canonicalize({ seen: 1, shown: 2 })
+    const hidden = Object.defineProperty({ seen: 1, other: 2 }, 'shown', { value: 3, enumerable: false })
+    expect(canonicalize(hidden)).toBe('{"other":2,"seen":1}')
+  })
+
   test('keys without end do not disturb what is remembered', () => {
     const known = { status: 'active', id: 'run_1' }
     for (let at = 0; at < 3 * limits.canonicalShapes; at++) {
@@ -150,6 +166,7 @@ describe('what has no canonical form is refused, and the error names the place',
 
   test.each([
     ['NaN', { a: { b: Number.NaN } }, 'a.b'],
+    ['NaN behind deeper members', { a: { b: [[1]] }, c: [[2], { d: 3 }], e: Number.NaN }, 'e'],
     ['an infinity', { a: [1, Number.NEGATIVE_INFINITY] }, 'a[1]'],
     ['an undefined member', { a: 1, b: undefined }, 'b'],
     ['an undefined element', { a: [1, undefined] }, 'a[1]'],

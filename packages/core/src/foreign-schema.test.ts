@@ -49,6 +49,7 @@ describe('a schema from outside', () => {
     ['nothing', undefined],
     ['null', null],
     ['an unknown type', { type: 'strin' }],
+    ['a bound that makes no sense', { minLength: -1 }],
     ['a remote reference', { $ref: 'https://example.org/schema' }],
     ['a remote reference below', { properties: { default: { $ref: 'other.json#/x' } } }],
     ['a reference to nothing', { $ref: '#/$defs/missing' }],

@@ -60,7 +60,6 @@ function isFlat(node: unknown, levels: number): boolean {
 function compileBounded(schema: AnySchema, mode: CompileMode): Check {
   const ajv = makeAjv(mode, {
     strict: false,
-    validateFormats: false,
     code: { regExp: Object.assign(foreignPattern, { code: 'foreignPattern' }) },
   })
   return withinStack(ajv.compile(schema))

@@ -31,7 +31,7 @@ export const limits = {
   /** Characters of a regular expression in a schema that came from outside. */
   foreignPatternLength: 256,
   /** Characters of a text that such a regular expression is tried on; a longer one does not match. */
-  foreignPatternSubjectLength: 8192,
+  foreignPatternSubjectLength: 2048,
   /** Milliseconds of the longest timer that the platform offers; longer ones are chained. */
   platformTimerMs: 2_147_483_647,
   /** Greatest tick: 2^53 - 1 microseconds, in the year 2255. */

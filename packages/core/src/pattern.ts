@@ -30,9 +30,10 @@ export function foreignPattern(source: string, flags: string): Pattern {
 }
 
 const token = /\\k<\w+>|\\.|\[(?:\\.|[^\]\\])*\]|\(\?<\w+>|\(\?<?[:=!]|\{\d+(?:,\d*)?\}|./gsu
+const fixedCount = /^\{\d+\}$/
 const backreference = /^\\(?:[1-9]|k<)/
 
-/** How many repetitions a pattern has; undefined if one repeats a repetition or a choice, or there is a backreference. */
+/** How many open repetitions a pattern has; undefined if a repetition or a choice is repeated, or there is a backreference. */
 function countRepetitions(source: string): number | undefined {
   let count = 0
   const open = [{ start: 0, ambiguous: false }]
@@ -42,8 +43,10 @@ function countRepetitions(source: string): number | undefined {
     if (backreference.test(text)) return undefined
     if (isRepetition(text)) {
       if (closed?.ambiguous && !isSeparated(closed.body)) return undefined
-      group.ambiguous = true
-      count++
+      if (!fixedCount.test(text)) {
+        group.ambiguous = true
+        count++
+      }
     }
     if (text === '|') group.ambiguous = true
     closed = undefined

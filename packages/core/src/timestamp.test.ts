@@ -50,6 +50,20 @@ describe('W-CLOCK-08: the form of a timestamp', () => {
     )
   })
 
+  test('the ends of a millisecond and of a second are no special places', () => {
+    const texts = [0, 999, 1000, 999_999, 1_000_000, 999_000].map(value =>
+      formatTimestamp(ticks(value)).slice(17),
+    )
+    expect(texts).toEqual([
+      '00.000000Z',
+      '00.000999Z',
+      '00.001000Z',
+      '00.999999Z',
+      '01.000000Z',
+      '00.999000Z',
+    ])
+  })
+
   test('order as text is order in time', () => {
     fc.assert(fc.property(someTicks, someTicks, (a, b) => formatTimestamp(a) < formatTimestamp(b) === a < b))
   })
@@ -58,6 +72,7 @@ describe('W-CLOCK-08: the form of a timestamp', () => {
     '2026-03-01T09:05:00.00004Z',
     '2026-03-01T09:05:00.0000420Z',
     '2026-03-01T09:05:00.000042z',
+    '2026-03-01T09:05:00.000042ZZ',
     '2026-03-01 09:05:00.000042Z',
     '2026-03-01T09:05:00,000042Z',
     '2026-03-01T09:05:00.000042+',

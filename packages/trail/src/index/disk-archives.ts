@@ -111,14 +111,11 @@ function runOf(folder: string): RunId {
 
 function readManifest(folder: string, number: number): Manifest | undefined {
   try {
-    const { run, bytes, deleted, entries } = JSON.parse(readFileSync(join(folder, `${number}.json`), 'utf8'))
-    if (typeof run !== 'string' || !Number.isSafeInteger(bytes) || typeof deleted !== 'boolean')
-      return undefined
-    if (!Array.isArray(entries)) return undefined
-    const seqs = entries.map(entry => entry?.seq)
-    return seqs.every(seq => Number.isSafeInteger(seq))
-      ? { run: run as RunId, bytes, deleted, seqs }
-      : undefined
+    const text = readFileSync(join(folder, `${number}.json`), 'utf8')
+    const { run, bytes, deleted, entries }: Record<string, unknown> = JSON.parse(text)
+    if (typeof run !== 'string' || typeof bytes !== 'number' || !Array.isArray(entries)) return undefined
+    const seqs = entries.map((entry: { seq?: unknown }) => entry.seq).filter(seq => typeof seq === 'number')
+    return { run: run as RunId, bytes, deleted: deleted === true, seqs }
   } catch {
     return undefined
   }

@@ -13,7 +13,7 @@ import { Aggregation } from './aggregate.ts'
 import type { LogReader, RecordPlace } from './contract.ts'
 import { fetchRecords, fetchWhole, unreadableArchives } from './fetch.ts'
 import { indexLimits } from './limits.ts'
-import { forgetEntries, moveEntry } from './moves.ts'
+import { forgetEntries, moveEntries } from './moves.ts'
 import { byBytes, fitting, Gathered, pageLimit } from './page.ts'
 import { partialNotes } from './partial.ts'
 import { Candidates, checkFilter, checkPath, planFilter } from './plan.ts'
@@ -42,6 +42,8 @@ interface Batch {
 export class Engine {
   readonly #rows: Rows
   readonly #reader: LogReader
+  /** How often entries were moved or forgotten: a search that paused meanwhile must look again where they lie. */
+  #moves = 0
 
   constructor(rows: Rows, reader: LogReader) {
     this.#rows = rows
@@ -127,13 +129,7 @@ export class Engine {
     const row = this.#rows.run(run)
     if (!row) return
     for (const piece of byBytes(places)) fetchWhole(this.#reader, run, piece)
-    this.#change(() => {
-      for (const place of places) {
-        const entry = this.#rows.entry(row, place.seq)
-        if (entry) moveEntry(this.#rows, row, entry, place)
-        this.#rows.setArchive(place.file, 'held')
-      }
-    })
+    this.#change(() => moveEntries(this.#rows, row, places))
   }
 
   forget(run: RunId, seqs: readonly number[]): void {
@@ -150,6 +146,7 @@ export class Engine {
     try {
       change()
       this.#rows.commit()
+      this.#moves++
     } catch (cause) {
       this.#rows.rollback()
       throw cause
@@ -172,15 +169,21 @@ export class Engine {
   /** Entries that match the whole filter, found by reading all that match its header conditions. */
   *#search(run: RunRow, filter: StoreFilter, descending: boolean): Generator<Batch> {
     const candidates = new Candidates(this.#rows, run, planFilter(this.#rows, run, filter), descending)
+    const moves = this.#moves
     for (let last = false; !last; ) {
-      const places = candidates.take(indexLimits.scanRows)
-      last = places.length < indexLimits.scanRows
-      let left = places.length
-      for (const piece of byBytes(places)) {
+      const found = candidates.take(indexLimits.scanRows)
+      last = found.length < indexLimits.scanRows
+      let left = found.length
+      for (const piece of byBytes(found)) {
         left -= piece.length
-        yield this.#match(run, piece, filter, last && left === 0)
+        const places = moves === this.#moves ? piece : this.#lookAgain(run, piece)
+        yield this.#match(run, places, filter, last && left === 0)
       }
     }
+  }
+
+  #lookAgain(run: RunRow, places: readonly EntryPlace[]): readonly EntryPlace[] {
+    return places.flatMap(place => this.#rows.entry(run, place.seq) ?? [])
   }
 
   #match(run: RunRow, places: readonly EntryPlace[], filter: StoreFilter, last: boolean): Batch {

@@ -10,7 +10,7 @@ import { indexLimits } from './limits.ts'
 import { lostHeads } from './lost-heads.ts'
 import type { FromWorker, IndexAnswer, IndexRequest, ToWorker, WorkerOptions } from './protocol.ts'
 import { dropOldHeads, isDamage, type OpenedIndex, recreateIndexFile } from './sqlite-open.ts'
-import type { SqliteRows } from './sqlite-rows.ts'
+import { SqliteRows } from './sqlite-rows.ts'
 
 interface Question {
   readonly id: number
@@ -46,7 +46,7 @@ export class IndexServer {
     this.#options = options
     this.#target = options.end
     this.#reader = reader
-    this.#rows = opened.rows
+    this.#rows = new SqliteRows(opened.index)
     this.#applier = new Applier(this.#rows, reader)
     this.#engine = new Engine(this.#rows, reader)
     if (!told) this.#opened = opened
@@ -151,7 +151,7 @@ export class IndexServer {
     if (isDamage(cause) && this.#rebuilds < indexLimits.rebuilds) {
       this.#rebuilds++
       this.#rows.close()
-      this.#rows = recreateIndexFile(this.#options.file, this.#options.trail)
+      this.#rows = new SqliteRows(recreateIndexFile(this.#options.file, this.#options.trail))
       this.#applier = new Applier(this.#rows, this.#reader)
       this.#engine = new Engine(this.#rows, this.#reader)
       for (const question of this.#questions) delete question.work

@@ -173,10 +173,9 @@ export class MemoryRows implements Rows {
 
   objects(row: RunRow, seq: number, ordinal: number, limit: number): ObjectRow[] {
     const { objects } = this.#of(row)
-    const start = indexBehind(objects, seq - 1)
-    const behind = (each: ObjectRow) => each.seq > seq || each.ordinal > ordinal
-    const first = objects.findIndex((each, index) => index >= start && behind(each))
-    return first === -1 ? [] : objects.slice(first, first + limit)
+    let first = indexBehind(objects, seq - 1)
+    while (objects[first]?.seq === seq && objects[first]!.ordinal <= ordinal) first++
+    return objects.slice(first, first + limit)
   }
 
   scan(row: RunRow, scan: Scan, descending: boolean, limit: number): EntryPlace[] {

@@ -5,16 +5,16 @@ import type { RunId } from '@parley/core'
 import { TERMINAL_STATES } from '../events/names.ts'
 import { KIND_ENTRY, KIND_HOLE, type RecordSpan, readObject, recordHash, recordRun } from '../log/record.ts'
 import type { LogReader } from './contract.ts'
+import { IndexFault } from './fault.ts'
 import { fetchRecords } from './fetch.ts'
 import { indexLimits } from './limits.ts'
-import { forgetEntries } from './moves.ts'
+import { forgetEntries, Holdings } from './moves.ts'
 import type { Place, Rows, RunRow } from './rows.ts'
 import { readView, ticksOf, type View } from './view.ts'
 
 interface TouchedRun {
   readonly row: RunRow
-  /** Records by file. */
-  readonly added: Map<number, number>
+  readonly holdings: Holdings
   /** The oldest entry turned out to be another one, so that what was seen before may have been the root's end. */
   rootChanged: boolean
 }
@@ -57,24 +57,21 @@ export class Slice {
 
   /** Remembers a damaged place; `owner` is empty when nobody can say whose records stood there. */
   damage(owner: RunId | '', { file, at }: DamagedPlace, message: string, missing = NOTHING_MISSING): void {
-    const count = this.#rows.damageCount()
-    if (count > indexLimits.damagePlaces) return
+    const known = this.#rows.damageCount()
     const where = `${file > 0 ? `segment ${file}` : `archive ${-file}`}, byte ${at}`
-    const note = { run: owner, file, at, message: `${where}: ${message}`, ...missing }
-    const last = {
-      ...note,
-      run: '',
-      file: EVERYWHERE,
-      message: `${where}: more damage follows than is remembered`,
-    } as const
-    this.#rows.addDamage(count < indexLimits.damagePlaces ? note : last)
+    if (known < indexLimits.damagePlaces) {
+      this.#rows.addDamage({ run: owner, file, at, message: `${where}: ${message}`, ...missing })
+    } else if (known === indexLimits.damagePlaces) {
+      const rest = `${where}: more damage follows than is remembered`
+      this.#rows.addDamage({ run: '', file: EVERYWHERE, at, message: rest, ...NOTHING_MISSING })
+    }
   }
 
   /** Writes what was gathered for the runs. */
   save(): void {
-    for (const { row, added, rootChanged } of this.#runs.values()) {
-      if (rootChanged && !row.ended) row.ended = this.#rootEnded(row)
-      for (const [file, records] of added) this.#rows.hold(row, file, records)
+    for (const { row, holdings, rootChanged } of this.#runs.values()) {
+      if (rootChanged) row.ended = this.#rootEnded(row)
+      holdings.save(this.#rows, row)
       this.#rows.saveRun(row)
     }
     this.#runs.clear()
@@ -83,7 +80,11 @@ export class Slice {
   #touch(run: RunId): TouchedRun {
     let touched = this.#runs.get(run)
     if (!touched) {
-      touched = { row: this.#rows.run(run) ?? this.#rows.addRun(run), added: new Map(), rootChanged: false }
+      touched = {
+        row: this.#rows.run(run) ?? this.#rows.addRun(run),
+        holdings: new Holdings(),
+        rootChanged: false,
+      }
       this.#runs.set(run, touched)
     }
     return touched
@@ -110,7 +111,7 @@ export class Slice {
       ticks,
       ...place,
     })
-    count(touched, file, 1)
+    touched.holdings.change(file, 1)
     this.#follow(touched, view, seq, ticks)
     if (seq > row.head) {
       row.head = seq
@@ -145,7 +146,7 @@ export class Slice {
   #expectEntry(row: RunRow, seq: number, place: Place): void {
     const first = row.head < 0 ? 1 : row.head + 1
     const missing = seq - first
-    if (missing <= 0 || (row.forgotten > 0 && this.#rows.forgotten(row, first, seq - 1) === missing)) return
+    if (missing < 1 || (row.forgotten > 0 && this.#rows.forgotten(row, first, seq - 1) === missing)) return
     const which = missing === 1 ? `entry ${first}` : `entries ${first} to ${seq - 1}`
     this.damage(row.run, place, `${which} should stand before this place`, { first, last: seq - 1 })
   }
@@ -157,8 +158,8 @@ export class Slice {
     if (!known) return false
     if (place.file < 0 && known.file > 0) {
       this.#rows.moveEntry(row, seq, place)
-      count(touched, known.file, -1)
-      count(touched, place.file, 1)
+      touched.holdings.change(known.file, -1)
+      touched.holdings.change(place.file, 1)
     } else if (place.file > 0 && known.file > 0 && (known.file !== place.file || known.at !== place.at)) {
       this.damage(row.run, place, `entry ${seq} stands here a second time`)
     }
@@ -178,7 +179,7 @@ export class Slice {
     })
     if (!added) return
     row.objects++
-    count(touched, file, 1)
+    touched.holdings.change(file, 1)
   }
 
   /** Whether the newest state of the root is terminal, read again from the log. */
@@ -189,15 +190,16 @@ export class Slice {
       after: -1,
       before: row.head + 1,
     } as const
-    const { bytes, spans } = fetchRecords(this.#reader, row.run, this.#rows.scan(row, scan, true, 1))
-    const [newest] = spans
-    const view = newest && readView(bytes, newest)
-    return isTerminal(view?.body.to_state)
+    try {
+      const { bytes, spans } = fetchRecords(this.#reader, row.run, this.#rows.scan(row, scan, true, 1))
+      const [newest] = spans
+      return newest !== undefined && isTerminal(readView(bytes, newest)?.body.to_state)
+    } catch (cause) {
+      // Whoever reads that entry hears of the damage; here it only means that the end is not known.
+      if (cause instanceof IndexFault) return false
+      throw cause
+    }
   }
-}
-
-function count(touched: TouchedRun, file: number, records: number): void {
-  touched.added.set(file, (touched.added.get(file) ?? 0) + records)
 }
 
 function isTerminal(state: unknown): boolean {

@@ -252,6 +252,17 @@ describe('the thread of an index', () => {
     expect(order).toEqual(['head', 'sum'])
   })
 
+  it('hears of thousands of commits in one message', async () => {
+    const index = bench.open()
+    await index.opening()
+    const told = vi.spyOn(workers[0]!, 'postMessage')
+    log.add({})
+    bench.save()
+    for (let count = 0; count < 10_000; count++) index.advance({ ...log.end })
+    expect(await index.head(RUN, 1)).toMatchObject({ seq: 1 })
+    expect(told).toHaveBeenCalledTimes(1)
+  })
+
   it('refuses more questions than it can hold', async () => {
     log.add({})
     const index = bench.open()

@@ -1,7 +1,7 @@
 // The caller's side of the SQLite index: it sends questions to a worker thread and decodes the answers. It never runs SQL.
 // A worker that dies fails what was asked of it; the next question starts another one.
 import { Worker } from 'node:worker_threads'
-import type { ObjectId, RunId } from '@parley/core'
+import { assertNever, type ObjectId, type RunId } from '@parley/core'
 import type { StoredEntry, StoredObject } from '../entry.ts'
 import type {
   AggregateRow,
@@ -234,7 +234,7 @@ class SqliteIndex implements TrailIndex {
         life.asked.delete(message.id)
         break
       default:
-        message satisfies never
+        assertNever(message)
     }
     hold(life)
   }

@@ -7,11 +7,16 @@ import type { RunHead } from '../store/store.ts'
 import type { IndexOpening, LogPoint, LogReader } from './contract.ts'
 import { indexLimits } from './limits.ts'
 import { type Applied, frameMark, NOTHING_APPLIED } from './rows.ts'
-import { SqliteRows } from './sqlite-rows.ts'
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './sqlite-schema.ts'
 
+/** A file that can be used; sqlite-rows.ts makes rows of it. */
+export interface IndexFile {
+  readonly database: DatabaseSync
+  readonly applied: Applied
+}
+
 export interface OpenedIndex {
-  readonly rows: SqliteRows
+  readonly index: IndexFile
   readonly opening: Omit<IndexOpening, 'lostHeads'>
   /** Heads of an index that the log did not bear out: to be compared once the new one has caught up. */
   readonly oldHeads: readonly RunHead[]
@@ -28,7 +33,7 @@ export function openIndexFile(file: string, trail: string, end: LogPoint, reader
   const evidence = aheadFile(file)
   const oldHeads = existsSync(evidence) ? headsIn(evidence) : []
   const found = inspect(file, trail, end, reader)
-  if (found instanceof SqliteRows) return { rows: found, opening: { state: 'current' }, oldHeads }
+  if ('database' in found) return { index: found, opening: { state: 'current' }, oldHeads }
   if (found.file === 'evidence') {
     oldHeads.push(...headsIn(file))
     // It stays on disk until the caller was told what it proves and closed the index in order.
@@ -36,11 +41,15 @@ export function openIndexFile(file: string, trail: string, end: LogPoint, reader
   }
   if (found.file === 'foreign') putAside(file, `${file}.old`)
   remove(file)
-  return { rows: createIndexFile(file, trail), opening: { state: 'rebuilt', reason: found.reason }, oldHeads }
+  return {
+    index: createIndexFile(file, trail),
+    opening: { state: 'rebuilt', reason: found.reason },
+    oldHeads,
+  }
 }
 
 /** Begins an index anew, whatever was there. */
-export function recreateIndexFile(file: string, trail: string): SqliteRows {
+export function recreateIndexFile(file: string, trail: string): IndexFile {
   remove(file)
   return createIndexFile(file, trail)
 }
@@ -54,13 +63,13 @@ function aheadFile(file: string): string {
   return `${file}.ahead`
 }
 
-function inspect(file: string, trail: string, end: LogPoint, reader: LogReader): SqliteRows | Objection {
+function inspect(file: string, trail: string, end: LogPoint, reader: LogReader): IndexFile | Objection {
   if (!existsSync(file)) return objection('there was none', 'ours')
   let database: DatabaseSync | undefined
   try {
     database = connect(file)
     const wrong = check(database, trail, end, reader)
-    if (!wrong) return new SqliteRows(database, readApplied(database))
+    if (!wrong) return { database, applied: readApplied(database) }
     database.close()
     return wrong
   } catch (cause) {
@@ -104,14 +113,14 @@ function objection(what: string, file: Objection['file']): Objection {
   return { reason: `The index was made anew because ${what}.`, file }
 }
 
-function createIndexFile(file: string, trail: string): SqliteRows {
+function createIndexFile(file: string, trail: string): IndexFile {
   const database = connect(file)
   database.exec(
     `BEGIN; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`,
   )
   database.prepare('INSERT INTO meta VALUES (1, ?, ?, 0, 0, 0, 0, 0, 0)').run(SCHEMA_VERSION, trail)
   database.exec('COMMIT')
-  return new SqliteRows(database, NOTHING_APPLIED)
+  return { database, applied: NOTHING_APPLIED }
 }
 
 function connect(file: string): DatabaseSync {

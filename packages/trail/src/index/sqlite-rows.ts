@@ -19,6 +19,7 @@ import {
   type Tally,
 } from './rows.ts'
 import { Names } from './sqlite-names.ts'
+import type { IndexFile } from './sqlite-open.ts'
 
 /** Columns of `runs` beside its key, named as in RunRow. */
 const RUN_FIELDS = [
@@ -58,7 +59,7 @@ export class SqliteRows implements Rows {
   #applied: Applied
   #committed: Applied
 
-  constructor(database: DatabaseSync, applied: Applied) {
+  constructor({ database, applied }: IndexFile) {
     this.#database = database
     this.#names = new Names(database)
     this.#addEntry = database.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
@@ -251,14 +252,11 @@ export class SqliteRows implements Rows {
       file,
       records,
     )
-    if (records < 0)
-      this.#run('DELETE FROM holdings WHERE run = ? AND file = ? AND records = 0', run.key, file)
   }
 
   files(run: RunRow): number[] {
-    return this.#all<[number]>('SELECT file FROM holdings WHERE run = ? ORDER BY file', run.key).map(
-      ([file]) => file,
-    )
+    const sql = 'SELECT file FROM holdings WHERE run = ? AND records > 0 ORDER BY file'
+    return this.#all<[number]>(sql, run.key).map(([file]) => file)
   }
 
   archive(file: number): ArchiveState | undefined {
