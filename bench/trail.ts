@@ -1,5 +1,5 @@
 // bench/trail: durable appends, verification, opening and reading, beside the physical limit and SQLite as the record in the same run.
-//   npm run bench -- trail [--entries N] [--rounds N] [--seconds N]
+//   npm run bench -- trail [--entries N] [--rounds N] [--seconds N] [--appenders 1,64,…]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,26 +17,27 @@ const { values } = parseArgs({
     entries: { type: 'string', default: '1000000' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
+    appenders: { type: 'string', default: '1,64,1000,4096' },
   },
 })
 const ENTRIES = Number(values.entries)
 const ROUNDS = Number(values.rounds)
 const MILLISECONDS = Number(values.seconds) * 1000
-const APPENDERS = [1, 64, 1000, 4096]
+const APPENDERS = values.appenders.split(',').filter(Boolean).map(Number)
 
 const scratch = mkdtempSync(join(tmpdir(), 'parley-bench-'))
 const ids = new SystemIds()
 const clock = new StrictClock(new SystemClock())
 
 /** An entry of about 400 bytes in canonical form. */
-function checkpoint(script: ScriptedRun) {
-  return script.entry('checkpoint_rejected', script.root, 'protocol', { workspace: script.root })
+function approval(script: ScriptedRun) {
+  return script.entry('task_approved', script.root, 'fallback', { approval_source: 'timeout-auto-approve' })
 }
 
 async function trailRate(store: TrailStore, appenders: number, signed: boolean): Promise<{ rate: number; delay: number }> {
   const trail = new Trail({ store, ...(signed && { signer: ed25519Signer(Buffer.alloc(32, 1)) }) })
   const scripts = await Promise.all(Array.from({ length: appenders }, () => ScriptedRun.start(trail, ids, clock)))
-  const proposals = scripts.map(checkpoint)
+  const proposals = scripts.map(approval)
   const delays = monitorEventLoopDelay({ resolution: 1 })
   delays.enable()
   const perSecond = await loops(appenders, MILLISECONDS, async index => {
@@ -71,7 +72,7 @@ const sqliteRecord = async (folder: string) => new SqliteRecord(join(folder, 're
 async function entryBytes(): Promise<number> {
   return onStore(segmentLog, async store => {
     const script = await ScriptedRun.start(new Trail({ store }), ids, clock)
-    unwrap(await script.append(checkpoint(script)))
+    unwrap(await script.append(approval(script)))
     const page = await store.select({ run: script.run.id, order: 'descending', limit: 1 })
     return Buffer.byteLength(page.entries[0]!.view)
   })
@@ -118,7 +119,7 @@ async function fill(profile: string): Promise<{ script: ScriptedRun; indexed: nu
   const store = await openSegmentStore(profile)
   const script = await ScriptedRun.start(new Trail({ store }), ids, clock)
   const workspaces = await Promise.all(Array.from({ length: 100 }, () => script.workspace()))
-  const proposals = workspaces.map(workspace => script.entry('checkpoint_rejected', workspace, 'protocol', { workspace }))
+  const proposals = workspaces.map(workspace => script.entry('liveness_warning', workspace, 'protocol', { workspace_id: workspace }))
   let left = ENTRIES - 101
   await Promise.all(
     Array.from({ length: 1000 }, async (_, index) => {
@@ -180,7 +181,7 @@ async function signatures(): Promise<void> {
   await onStore(segmentLog, async store => {
     const trail = new Trail({ store, signer })
     const script = await ScriptedRun.start(trail, ids, clock)
-    await Promise.all(Array.from({ length: 20_000 }, () => script.append(checkpoint(script))))
+    await Promise.all(Array.from({ length: 20_000 }, () => script.append(approval(script))))
     const stored = []
     for await (const record of store.replay(script.run.id)) if (record.kind === 'entry') stored.push(record)
     for (const [name, options] of [['without signatures', { skipSignatures: true }], ['with signatures', {}]] as const) {

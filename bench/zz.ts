@@ -14,5 +14,5 @@ for (const n of (process.env.NS ?? '1,64,1000,4096').split(',').map(Number)) {
   const r = await loops(n, Number(process.env.MS ?? 3000), async i => { k++; const x = await scripts[i]!.append(props[i]!); if (!x.ok) throw x.error })
   const c = process.cpuUsage(c0)
   console.log(n, Math.round(r), '/s', (1e6 / r).toFixed(2), 'us; cpu', ((c.user + c.system) / k).toFixed(2))
-  await store.close()
+  let t9 = performance.now(); await store.head(scripts[0].run.id); console.log('  index catch-up', (performance.now() - t9).toFixed(0)); t9 = performance.now(); await store.close(); console.log('  close', (performance.now() - t9).toFixed(0))
 }

@@ -158,8 +158,10 @@ export class RunTrail {
 
   #committed(model: RunModel, pending: Pending): void {
     this.#pending.shift()
-    for (const [index, entry] of pending.entries.entries()) model.apply(entry, pending.first + index)
+    let seq = pending.first
+    for (const entry of pending.entries) model.apply(entry, seq++)
     this.#commits++
+    if (this.#wake.length === 0) return
     const wake = this.#wake
     this.#wake = []
     for (const each of wake) each()

@@ -44,7 +44,9 @@ export class Applier {
       const reached = archives ? this.#applySegments(applied, target, slice) : applied
       slice.save()
       this.#rows.setApplied(reached)
-      this.#rows.commit()
+      // Where the walk through the archives stands is not in the rows, so those slices stand alone.
+      if (this.#archivesDone) this.#rows.keep()
+      else this.#rows.commit()
       this.#archivesDone = archives
       return archives && isAt(reached, target)
     } catch (cause) {

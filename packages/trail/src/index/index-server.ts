@@ -33,6 +33,7 @@ export class IndexServer {
   #scheduled = false
   #rebuilds = 0
   #closed = false
+  #committing: NodeJS.Timeout | undefined
 
   /** With `told`, the caller knows the state of the index already. */
   constructor(
@@ -86,7 +87,25 @@ export class IndexServer {
       done = this.#questions.length === 0
     }
     if (!done || this.#questions.length > 0) this.#schedule()
-    else this.#reader.release()
+    else this.#rest()
+  }
+
+  /** Nothing to do: files are let go, and what was taken in is committed if nothing more comes soon. */
+  #rest(): void {
+    this.#reader.release()
+    if (!this.#rows.uncommitted) return
+    this.#committing ??= setTimeout(() => {
+      this.#committing = undefined
+      if (!this.#closed) this.#attempt(() => this.#rows.commit())
+    }, indexLimits.commitMs)
+  }
+
+  #attempt(work: () => void): void {
+    try {
+      work()
+    } catch (cause) {
+      this.#recover(cause)
+    }
   }
 
   #answer(): void {
@@ -178,7 +197,9 @@ export class IndexServer {
   #close(): void {
     this.#closed = true
     this.#questions = []
+    clearTimeout(this.#committing)
     this.#reader.release()
+    this.#attempt(() => this.#rows.commit())
     this.#rows.close()
     if (!this.#opened) dropOldHeads(this.#options.file)
     this.#port.close()

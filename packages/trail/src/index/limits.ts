@@ -4,8 +4,11 @@ const KiB = 1024
 const MiB = 1024 * KiB
 
 export const indexLimits = {
-  /** Records that one transaction takes in; queries are served between two of them. */
+  /** Records that are taken in at once; queries are served between two slices. */
   sliceRecords: 4000,
+  /** Slices, and milliseconds, after which what was taken in is committed. */
+  keptSlices: 32,
+  commitMs: 200,
   /** Bytes of one read when neighbouring records are read together, and of a gap that is read along. */
   readBytes: MiB,
   gapBytes: 4 * KiB,
@@ -44,7 +47,7 @@ export const indexLimits = {
   /** Queries that wait for an answer before further ones are refused with `index_busy`. */
   waitingQueries: 10_000,
   /** Milliseconds during which news of the log are gathered into one message. */
-  advanceMs: 5,
+  advanceMs: 50,
   /** Times that a worker makes a damaged index again before it gives up. */
   rebuilds: 3,
 } as const

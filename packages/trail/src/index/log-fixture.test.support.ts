@@ -93,7 +93,7 @@ export class TestLog implements LogReader {
     const bytes = Buffer.alloc(FRAME_HEADER + records.reduce((sum, record) => sum + recordBound(record), 0))
     let end = FRAME_HEADER
     for (const record of records) end = writeRecord(bytes, end, record)
-    sealFrame(bytes, 0, end, ++this.#frame, records.length)
+    sealFrame(bytes, 0, end, { number: ++this.#frame, count: records.length, latest: 0 as Ticks })
     const segment = this.#segment
     const before = this.segments.get(segment)!
     this.segments.set(segment, Buffer.concat([before, bytes.subarray(0, end)]))

@@ -47,6 +47,10 @@ export class MemoryRows implements Rows {
     this.#undo = []
   }
 
+  keep(): void {
+    this.commit()
+  }
+
   rollback(): void {
     for (const undo of this.#undo.reverse()) undo()
     this.#undo = []

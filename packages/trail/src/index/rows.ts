@@ -143,9 +143,12 @@ export interface Tally {
 }
 
 export interface Rows {
-  // Changes happen between `begin` and `commit`, and become visible to a later opening all together or not at all.
+  // Changes happen between `begin` and `commit` or `keep`, and become visible to a later opening all together or not at all.
   begin(): void
   commit(): void
+  /** Ends a change like `commit`, but gathers it with those that follow: what a crash loses is taken from the log again. */
+  keep(): void
+  /** Takes back everything since the last commit; `applied` says where that was. */
   rollback(): void
 
   readonly applied: Applied

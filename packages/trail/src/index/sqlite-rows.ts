@@ -58,6 +58,8 @@ export class SqliteRows implements Rows {
   readonly #allRuns: StatementSync
   #applied: Applied
   #committed: Applied
+  /** Slices since the last commit. */
+  #kept = 0
 
   constructor({ database, applied }: IndexFile) {
     this.#database = database
@@ -70,17 +72,30 @@ export class SqliteRows implements Rows {
   }
 
   begin(): void {
-    this.#run('BEGIN IMMEDIATE')
+    if (!this.#database.isTransaction) this.#run('BEGIN IMMEDIATE')
   }
 
   commit(): void {
-    this.#run('COMMIT')
+    if (this.#database.isTransaction) this.#run('COMMIT')
     this.#committed = this.#applied
+    this.#kept = 0
+  }
+
+  // Where many runs interleave, each slice touches most pages of the indexes: writing them out once for many slices is what keeps
+  // the index from falling behind.
+  keep(): void {
+    if (++this.#kept >= indexLimits.keptSlices) this.commit()
+  }
+
+  /** There are changes that were kept and not committed. */
+  get uncommitted(): boolean {
+    return this.#kept > 0
   }
 
   rollback(): void {
     this.#names.clear()
     this.#applied = this.#committed
+    this.#kept = 0
     if (this.#database.isTransaction) this.#run('ROLLBACK')
   }
 

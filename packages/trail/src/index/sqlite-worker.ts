@@ -1,5 +1,7 @@
 // The thread that owns the index file and does all SQL. What it needs to say how it found the file is loaded first: whoever
 // opens a trail waits for that, and not for the rest.
+import { readlinkSync } from 'node:fs'
+import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { DiskReader } from './disk-reader.ts'
 import { faultJson } from './fault.ts'
@@ -7,6 +9,8 @@ import type { FromWorker, ToWorker, WorkerOptions } from './protocol.ts'
 import { openIndexFile } from './sqlite-open.ts'
 
 const port = parentPort!
+yieldToWriters()
+const INDEX_NICENESS = 10
 const say = (message: FromWorker) => port.postMessage(message)
 
 try {
@@ -21,4 +25,14 @@ try {
   port.on('message', (message: ToWorker) => server.hear(message))
 } catch (cause) {
   say({ kind: 'failed', error: faultJson(cause) })
+}
+
+/** Where cores are few, answering an append matters more than indexing it: Linux can tell threads apart, others cannot. */
+function yieldToWriters(): void {
+  try {
+    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
+    setPriority(thread, INDEX_NICENESS)
+  } catch {
+    // Nothing depends on it.
+  }
 }

@@ -1,13 +1,14 @@
 // A frame is one group commit: the unit that is on disk whole or not at all. At most one frame is on its way to
 // disk, so a bad frame with nothing but zeros behind it is a torn tail, and any other bad frame is damage.
 //
-//   u32 magic · u32 payload length · u32 checksum · u32 record count · u64 frame number · payload
+//   u32 magic · u32 payload length · u32 checksum · u32 record count · u64 frame number · f64 greatest timestamp · payload
 //
 // The checksum (CRC-32) covers everything behind it and the payload length.
 import { crc32 } from 'node:zlib'
+import type { Ticks } from '@parley/core'
 import { RECORD_HEADER, type RecordSpan, spanRecord } from './record.ts'
 
-export const FRAME_HEADER = 24
+export const FRAME_HEADER = 32
 const MAGIC = 0x31464c50 // "PLF1"
 
 export interface FrameSpan {
@@ -17,6 +18,8 @@ export interface FrameSpan {
   readonly end: number
   readonly number: number
   readonly count: number
+  /** The greatest timestamp among its entries, 0 without any. */
+  readonly latest: Ticks
 }
 
 function checksum(source: Buffer, start: number, end: number): number {
@@ -24,12 +27,18 @@ function checksum(source: Buffer, start: number, end: number): number {
 }
 
 /** Completes the header of the frame in `target[start, end)`; its payload is in place behind FRAME_HEADER bytes. */
-export function sealFrame(target: Buffer, start: number, end: number, frame: number, count: number): void {
+export function sealFrame(
+  target: Buffer,
+  start: number,
+  end: number,
+  frame: { readonly number: number; readonly count: number; readonly latest: Ticks },
+): void {
   target.writeUInt32LE(MAGIC, start)
   target.writeUInt32LE(end - start - FRAME_HEADER, start + 4)
-  target.writeUInt32LE(count, start + 12)
-  target.writeUInt32LE(frame % 2 ** 32, start + 16)
-  target.writeUInt32LE(Math.floor(frame / 2 ** 32), start + 20)
+  target.writeUInt32LE(frame.count, start + 12)
+  target.writeUInt32LE(frame.number % 2 ** 32, start + 16)
+  target.writeUInt32LE(Math.floor(frame.number / 2 ** 32), start + 20)
+  target.writeDoubleLE(frame.latest, start + 24)
   target.writeUInt32LE(checksum(target, start, end), start + 8)
 }
 
@@ -44,6 +53,7 @@ export function readFrame(source: Buffer, at: number, limit: number): FrameSpan 
     end,
     number: source.readUInt32LE(at + 16) + source.readUInt32LE(at + 20) * 2 ** 32,
     count: source.readUInt32LE(at + 12),
+    latest: source.readDoubleLE(at + 24) as Ticks,
   }
 }
 

@@ -1,5 +1,5 @@
 // One group commit in the making: the batches that arrived while the disk was busy, laid out as one frame.
-import type { ParleyError, RunId, Timestamp } from '@parley/core'
+import { type ParleyError, parseTimestamp, type RunId, type Ticks, type Timestamp } from '@parley/core'
 import type { StoredRecord } from '../entry.ts'
 import { trailLimits } from '../limits.ts'
 import type { RunHead } from '../store/store.ts'
@@ -15,11 +15,13 @@ export class Group {
   #buffer: Buffer
   #length = SEGMENT_HEADER + FRAME_HEADER
   count = 0
+  /** Upper bound of the bytes, as the queue counts them. */
+  bound = 0
   readonly settles: Settle[] = []
   readonly heads = new Map<RunId, RunHead>()
   /** What must be durable before this group may be: blobs that its objects name. */
   readonly before: Promise<unknown>[] = []
-  latest = '' as Timestamp
+  #latest = '' as Timestamp
 
   constructor(buffer: Buffer) {
     this.#buffer = buffer
@@ -46,15 +48,21 @@ export class Group {
       if (record.kind === 'object') continue
       this.heads.set(record.run, record)
       const timestamp = viewTimestamp(record.view)
-      if (timestamp > this.latest) this.latest = timestamp
+      if (timestamp > this.#latest) this.#latest = timestamp
     }
     this.count += records.length
+    this.bound += bytes
     this.settles.push(settle)
   }
 
+  /** The greatest timestamp among its entries. */
+  get latest(): Ticks {
+    return (parseTimestamp(this.#latest) ?? 0) as Ticks
+  }
+
   /** The finished frame. */
-  seal(frame: number): Buffer {
-    sealFrame(this.#buffer, SEGMENT_HEADER, this.#length, frame, this.count)
+  seal(number: number): Buffer {
+    sealFrame(this.#buffer, SEGMENT_HEADER, this.#length, { number, count: this.count, latest: this.latest })
     return this.#buffer.subarray(SEGMENT_HEADER, this.#length)
   }
 

@@ -1,11 +1,8 @@
 // Opening a log: which segments there are, where the last one ends, what a crash left behind. Nothing is replayed here.
-import type { RunId, Ticks } from '@parley/core'
-import { parseTimestamp } from '@parley/core'
+import type { Ticks } from '@parley/core'
 import type { LogPoint } from '../index/contract.ts'
-import type { Damage, RunHead } from '../store/store.ts'
+import type { Damage } from '../store/store.ts'
 import { type Files, readWhole, writeWhole } from './files.ts'
-import { frameRecords } from './frame.ts'
-import { KIND_ENTRY, recordHash, recordRun } from './record.ts'
 import {
   readSegmentHeader,
   SEGMENT_HEADER,
@@ -13,8 +10,7 @@ import {
   segmentName,
   segmentNumber,
 } from './segment.ts'
-import { viewTimestamp } from './view.ts'
-import { type WalkedFrame, walkFrames } from './walk.ts'
+import { walkFrames } from './walk.ts'
 
 export const QUARANTINE = 'quarantine'
 
@@ -24,8 +20,6 @@ export interface OpenedLog {
   readonly segments: ReadonlyMap<number, number>
   readonly end: LogPoint
   readonly floor: Ticks
-  /** Newest heads of the runs that the last segment touches. */
-  readonly heads: ReadonlyMap<RunId, RunHead>
   readonly damage: readonly Damage[]
   /** The last segment is sound to its end and may be continued. */
   readonly continues: boolean
@@ -66,7 +60,6 @@ export async function openLog(files: Files): Promise<OpenedLog> {
       segments,
       end,
       floor: 0 as Ticks,
-      heads: new Map(),
       damage,
       continues: false,
       nextSegment: greatest + 1,
@@ -126,10 +119,9 @@ async function readTail(
   segment: number,
   header: SegmentHeader | undefined,
   damage: Damage[],
-): Promise<Pick<OpenedLog, 'end' | 'floor' | 'heads' | 'continues'>> {
+): Promise<Pick<OpenedLog, 'end' | 'floor' | 'continues'>> {
   const file = files.open(segmentName(segment), 'existing')
   try {
-    const heads = new Map<RunId, RunHead>()
     let floor = header?.floor ?? (0 as Ticks)
     let frame = (header?.firstFrame ?? 1) - 1
     let end = SEGMENT_HEADER
@@ -150,30 +142,15 @@ async function readTail(
       }
       frame = found.frame.number
       end = found.at + (found.frame.end - found.frame.start)
-      floor = Math.max(floor, collect(found, heads)) as Ticks
+      floor = Math.max(floor, found.frame.latest) as Ticks
     }
     if (file.size > end) {
       // What was torn is in quarantine; cut it, so that it is never met again.
       file.truncate(end)
       await file.sync()
     }
-    return { end: { segment, end, frame }, floor, heads, continues }
+    return { end: { segment, end, frame }, floor, continues }
   } finally {
     file.close()
   }
-}
-
-/** Notes the heads that a frame leaves behind and returns its greatest timestamp. */
-function collect({ source, frame }: WalkedFrame, heads: Map<RunId, RunHead>): Ticks {
-  let floor = 0
-  for (const span of frameRecords(source, frame)) {
-    if (span.kind !== KIND_ENTRY) continue
-    const run = recordRun(source, span)
-    heads.set(run, { run, seq: span.seq, hash: recordHash(source, span) })
-    floor = Math.max(
-      floor,
-      parseTimestamp(viewTimestamp(source.toString('utf8', span.payload, span.end))) ?? 0,
-    )
-  }
-  return floor as Ticks
 }

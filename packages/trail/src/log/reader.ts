@@ -92,7 +92,7 @@ export class SegmentReader implements LogReader {
           left++
         }
       }
-      sealFrame(source, frame.start, frame.end, frame.number, frame.count)
+      sealFrame(source, frame.start, frame.end, frame)
     }
     if (wiped === 0) return 0
     if (left > 0) {

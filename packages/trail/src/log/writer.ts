@@ -1,6 +1,6 @@
 // The writing end of the log: group commit, one frame at a time, into segments that were laid out in advance.
 // Group commit runs across all runs of a store; a caller is answered only after its frame was synced.
-import { ParleyError, parseTimestamp, type RunId, type Ticks } from '@parley/core'
+import { ParleyError, type RunId, type Ticks } from '@parley/core'
 import type { StoredRecord } from '../entry.ts'
 import { commitError } from '../errors.ts'
 import type { LogPoint } from '../index/contract.ts'
@@ -25,8 +25,8 @@ export interface LogWriterOptions {
   readonly trail: string
   /** Called after each commit, before its callers are answered. */
   readonly committed: (point: LogPoint) => void
-  /** Called when a segment is finished; what it is given are the heads of the runs that the segment touches. */
-  readonly sealed: (segment: number, end: number, heads: ReadonlyMap<RunId, RunHead>) => void
+  /** Called when a segment is finished, with the last point in it and the heads of the runs that it was given. */
+  readonly sealed: (point: LogPoint, heads: ReadonlyMap<RunId, RunHead>) => void
   readonly firstSegmentBytes?: number
   readonly segmentBytes?: number
 }
@@ -44,7 +44,8 @@ export class LogWriter {
   #nextCapacity: number
   #frame: number
   #floor: Ticks
-  #heads: Map<RunId, RunHead>
+  /** Heads of the runs that the current segment was given since it was opened. */
+  #heads = new Map<RunId, RunHead>()
   #queue: Group[] = []
   #queuedBytes = 0
   #spare: Buffer[] = []
@@ -60,7 +61,6 @@ export class LogWriter {
     for (let count = opened.segments.size; count > 0; count--) this.#growCapacity()
     this.#frame = opened.end.frame
     this.#floor = opened.floor
-    this.#heads = new Map(opened.heads)
     if (opened.end.segment > 0) {
       const file = options.files.open(segmentName(opened.end.segment), 'existing')
       this.#segment = { number: opened.end.segment, file, end: opened.end.end, capacity: this.#nextCapacity }
@@ -101,13 +101,10 @@ export class LogWriter {
       this.#queue.push(group)
     }
     this.#queuedBytes += bytes
-    group.add(records, bytes, error => {
-      this.#queuedBytes -= bytes
-      settle(error)
-    })
+    group.add(records, bytes, settle)
     if (before) group.before.push(before)
-    // Waiting for the end of this turn of the event loop lets callers that were answered together commit together.
-    this.#running ??= new Promise(resolve => setImmediate(() => resolve(this.#run())))
+    // Callers that were answered together go on one after the other before this runs, and so commit together again.
+    this.#running ??= Promise.resolve().then(() => this.#run())
     return undefined
   }
 
@@ -124,7 +121,7 @@ export class LogWriter {
       await segment.file.sync()
     }
     segment.file.close()
-    this.#options.sealed(segment.number, segment.end, this.#heads)
+    this.#options.sealed(this.point, this.#heads)
   }
 
   /** Stops without any courtesy, as a killed process would; for tests and for a store that failed to open. */
@@ -150,6 +147,7 @@ export class LogWriter {
   }
 
   #settle(group: Group, error?: ParleyError): void {
+    this.#queuedBytes -= group.bound
     for (const settle of group.settles) settle(error)
     if (this.#spare.length < trailLimits.spareBuffers && group.buffer.length <= 2 * trailLimits.groupBytes) {
       this.#spare.push(group.buffer)
@@ -179,7 +177,7 @@ export class LogWriter {
       return commitError(cause)
     }
     this.#frame = frame
-    this.#floor = Math.max(this.#floor, parseTimestamp(group.latest) ?? 0) as Ticks
+    this.#floor = Math.max(this.#floor, group.latest) as Ticks
     for (const head of group.heads.values()) {
       this.#heads.set(head.run, { run: head.run, seq: head.seq, hash: head.hash })
     }
@@ -261,7 +259,7 @@ export class LogWriter {
       // Only space is lost: the new segment's header says where the old one ends.
     }
     old.file.close()
-    this.#options.sealed(old.number, old.end, heads)
+    this.#options.sealed({ segment: old.number, end: old.end, frame: this.#frame }, heads)
   }
 
   #prepare(): void {

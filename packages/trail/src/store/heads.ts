@@ -1,21 +1,28 @@
 // What is known of chain heads outside the log itself: one small file for each finished segment, and one for heads that
 // an index knew and the log no longer reaches. They make truncation and rollback visible (`heads/` in the trail's folder).
-import { compile, type RunId, Type } from '@parley/core'
+import { compile, type RunId, type Static, Type } from '@parley/core'
+import type { LogPoint } from '../index/contract.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import type { RunHead } from './store.ts'
 
 const FOLDER = 'heads'
 const LOST = 'lost.json'
 
-const headsFile = compile(
-  Type.Array(
+const HeadsFile = Type.Object({
+  /** The last commit when this was written: a log that ends before it has lost something. */
+  frame: Type.Integer({ minimum: 0 }),
+  heads: Type.Array(
     Type.Object({
-      run: Type.String({ minLength: 1, maxLength: 64 }),
+      run: Type.Unsafe<RunId>(Type.String({ minLength: 1, maxLength: 64 })),
       seq: Type.Integer({ minimum: 1 }),
       hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
     }),
   ),
-)
+})
+type HeadsFile = Static<typeof HeadsFile>
+
+const shape = compile(HeadsFile)
+const NOTHING: HeadsFile = { frame: 0, heads: [] }
 
 export class HeadFiles {
   readonly #files: Files
@@ -25,62 +32,70 @@ export class HeadFiles {
     this.#files = files
   }
 
-  /** Notes the heads that a segment ends with. Best effort: a failure costs evidence, not entries. */
-  note(segment: number, heads: ReadonlyMap<RunId, RunHead>): void {
-    if (heads.size === 0) return
-    this.#write(`${String(segment).padStart(8, '0')}.json`, [...heads.values()])
+  /** Notes the heads of runs that a segment was given, beside those it had before. Best effort: a failure costs evidence, not entries. */
+  note(point: LogPoint, heads: ReadonlyMap<RunId, RunHead>): void {
+    if (heads.size > 0) this.#merge(fileOf(point.segment), point.frame, [...heads.values()])
   }
 
-  /** Keeps heads that the log has lost, beside those kept earlier. */
+  /** Keeps heads that the log has lost. */
   async noteLost(heads: readonly RunHead[]): Promise<void> {
-    const known = new Map(
-      [...this.lost(), ...heads].map(head => [`${head.run} ${head.seq} ${head.hash}`, head]),
-    )
-    this.#write(LOST, [...known.values()])
+    this.#merge(LOST, 0, heads)
     await this.#writing
   }
 
   lost(): readonly RunHead[] {
-    return this.#read(LOST)
+    return this.#read(LOST).heads
   }
 
-  /** Heads noted for a segment and those behind it, newest last. */
-  *since(segment: number): Generator<RunHead> {
-    for (const name of this.#files.list(FOLDER)) {
-      if (name.endsWith('.json') && name !== LOST && Number.parseInt(name, 10) >= segment)
-        yield* this.#read(name)
+  /** Heads of files that tell of commits behind `frame`: what a log that ends there has lost. */
+  *behind(frame: number): Generator<RunHead> {
+    // A newer file tells of later commits, so the first that fits ends the search.
+    for (const name of this.#names().toReversed()) {
+      const file = this.#read(name)
+      if (name !== LOST && file.frame <= frame) return
+      if (name !== LOST) yield* file.heads
     }
   }
 
   /** Every head that was ever noted. */
   *all(): Generator<RunHead> {
-    for (const name of this.#files.list(FOLDER)) if (name.endsWith('.json')) yield* this.#read(name)
+    for (const name of this.#names()) yield* this.#read(name).heads
   }
 
   settled(): Promise<void> {
     return this.#writing
   }
 
-  #read(name: string): readonly RunHead[] {
+  #names(): string[] {
+    return this.#files.list(FOLDER).filter(name => name.endsWith('.json'))
+  }
+
+  #read(name: string): HeadsFile {
     const bytes = readWhole(this.#files, `${FOLDER}/${name}`)
-    if (bytes === undefined) return []
+    if (bytes === undefined) return NOTHING
     try {
       const parsed: unknown = JSON.parse(bytes.toString('utf8'))
-      return headsFile.is(parsed) ? parsed.map(head => ({ ...head, run: head.run as RunId })) : []
+      return shape.is(parsed) ? parsed : NOTHING
     } catch {
       // A heads file that cannot be read proves nothing, and is no reason to stop.
-      return []
+      return NOTHING
     }
   }
 
-  #write(name: string, heads: readonly RunHead[]): void {
+  #merge(name: string, frame: number, heads: readonly RunHead[]): void {
     this.#writing = this.#writing.then(async () => {
       try {
+        const known = new Map([...this.#read(name).heads, ...heads].map(head => [head.run, head]))
         this.#files.makeFolder(FOLDER)
-        await writeWhole(this.#files, `${FOLDER}/${name}`, Buffer.from(`${JSON.stringify(heads)}\n`))
+        const file: HeadsFile = { frame, heads: [...known.values()] }
+        await writeWhole(this.#files, `${FOLDER}/${name}`, Buffer.from(`${JSON.stringify(file)}\n`))
       } catch {
         // See note().
       }
     })
   }
+}
+
+function fileOf(segment: number): string {
+  return `${String(segment).padStart(8, '0')}.json`
 }

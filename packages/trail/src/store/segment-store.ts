@@ -81,9 +81,9 @@ export class SegmentStore implements TrailStore {
         this.#position = point.frame
         this.#index.advance(point)
       },
-      sealed: (segment, end, heads) => {
-        this.#reader.extend(segment, end)
-        this.#heads.note(segment, heads)
+      sealed: (point, heads) => {
+        this.#reader.extend(point.segment, point.end)
+        this.#heads.note(point, heads)
       },
       ...(options.firstSegmentBytes && { firstSegmentBytes: options.firstSegmentBytes }),
       ...(options.segmentBytes && { segmentBytes: options.segmentBytes }),
@@ -103,13 +103,12 @@ export class SegmentStore implements TrailStore {
   }
 
   /** Opening does not verify; it only asks whether anything outside the log knows of more than the log holds. */
-  async #compareHeads({ end, heads }: OpenedLog): Promise<void> {
+  async #compareHeads({ end }: OpenedLog): Promise<void> {
     const opening = await this.#index.opening()
     const lost = new Map<RunId, RunHead>()
     for (const head of [...opening.lostHeads, ...this.#heads.lost()]) lost.set(head.run, head)
-    // Heads of segments that others follow are older than what the log ends with, unless the index has to be made anew.
-    for (const head of this.#heads.since(opening.state === 'rebuilt' ? 0 : end.segment)) {
-      const now = heads.get(head.run) ?? (await this.#index.head(head.run, this.#position))
+    for (const head of opening.state === 'rebuilt' ? this.#heads.all() : this.#heads.behind(end.frame)) {
+      const now = await this.#index.head(head.run, this.#position)
       if (!now || now.seq < head.seq) lost.set(head.run, head)
     }
     if (lost.size === 0) return

@@ -2,6 +2,7 @@
 // The store is closed while this happens.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Ticks } from '@parley/core'
 import type { StoredEntry, StoredRecord } from '../entry.ts'
 import { FRAME_HEADER, frameRecords, sealFrame } from '../log/frame.ts'
 import { readRecord, recordBound, writeRecord } from '../log/record.ts'
@@ -29,7 +30,7 @@ export function tamper(
   const frames = change(records).map((record, index) => {
     const frame = Buffer.alloc(FRAME_HEADER + recordBound(record))
     const end = writeRecord(frame, FRAME_HEADER, record)
-    sealFrame(frame, 0, end, index + 1, 1)
+    sealFrame(frame, 0, end, { number: index + 1, count: 1, latest: 0 as Ticks })
     return frame.subarray(0, end)
   })
   writeFileSync(first!, Buffer.concat([header, ...frames]))
