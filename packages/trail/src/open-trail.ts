@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
 import { openError } from './errors.ts'
-import { sqliteIndex } from './index/sqlite-index.ts'
+import { sqliteIndex, startIndexThread } from './index/sqlite-index.ts'
 import { profileSigner } from './key-file.ts'
 import { DiskFiles } from './log/disk-files.ts'
 import type { Signer } from './signing.ts'
@@ -44,20 +45,24 @@ export async function openSegmentStore(
 ): Promise<SegmentStore> {
   const folder = join(profile, 'trail')
   let release: (() => void) | undefined
+  let thread: Worker | undefined
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const lock = lockFolder(folder)
     release = () => lock.release()
+    // Starting a thread takes as long as reading the log's end: both go on at once.
+    thread = startIndexThread()
     return await SegmentStore.open({
       files: new DiskFiles(folder),
       blobs: new DiskFiles(join(profile, 'blobs')),
-      index: ({ trail, end }) => sqliteIndex({ folder, file: join(profile, 'trail.index.db'), trail, end }),
+      index: ({ trail, end }) => sqliteIndex({ folder, file: join(profile, 'trail.index.db'), trail, end }, thread),
       newTrail: () => randomBytes(16).toString('hex'),
       release,
       ...(options.firstSegmentBytes && { firstSegmentBytes: options.firstSegmentBytes }),
       ...(options.segmentBytes && { segmentBytes: options.segmentBytes }),
     })
   } catch (cause) {
+    await thread?.terminate()
     release?.()
     throw openError(profile, cause)
   }

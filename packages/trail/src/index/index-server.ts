@@ -55,6 +55,7 @@ export class IndexServer {
   }
 
   hear(message: ToWorker): void {
+    if (message.kind === 'start') return
     if (message.kind === 'close') {
       this.#close()
       return

@@ -56,6 +56,7 @@ export type IndexAnswer = IndexAnswers[keyof IndexAnswers]
 
 /** A question carries the newest point of the log, so that news of it never arrive behind the question. */
 export type ToWorker =
+  | { readonly kind: 'start'; readonly options: WorkerOptions }
   | { readonly kind: 'advance'; readonly point: LogPoint }
   | {
       readonly kind: 'ask'

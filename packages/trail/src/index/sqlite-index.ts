@@ -27,9 +27,19 @@ import type {
 
 export type SqliteIndexOptions = WorkerOptions
 
-/** Opens the index of a trail's log that ends at `end`, and makes it where there is none that fits. */
-export function sqliteIndex(options: SqliteIndexOptions): TrailIndex {
-  return new SqliteIndex(options)
+/**
+ * Opens the index of a trail's log that ends at `end`, and makes it where there is none that fits. A thread that was started
+ * before the end of the log was known saves the time that starting one takes.
+ */
+export function sqliteIndex(options: SqliteIndexOptions, thread?: Worker): TrailIndex {
+  return new SqliteIndex(options, thread)
+}
+
+/** A thread for an index; it waits for what `sqliteIndex` tells it, and keeps no process alive. */
+export function startIndexThread(): Worker {
+  const worker = new Worker(WORKER, { execArgv: workerArguments(), name: 'trail index' })
+  worker.unref()
+  return worker
 }
 
 /** The worker stands beside this file, built or not. */
@@ -70,10 +80,10 @@ class SqliteIndex implements TrailIndex {
   #lastId = 0
   #closing: Promise<void> | undefined
 
-  constructor(options: SqliteIndexOptions) {
+  constructor(options: SqliteIndexOptions, thread: Worker | undefined) {
     this.#options = options
     this.#point = options.end
-    this.#life = this.#start()
+    this.#life = this.#start(thread)
   }
 
   opening(): Promise<IndexOpening> {
@@ -196,9 +206,7 @@ class SqliteIndex implements TrailIndex {
     }
   }
 
-  #start(): Life {
-    const workerData: WorkerOptions = { ...this.#options, end: this.#point }
-    const worker = new Worker(WORKER, { workerData, execArgv: workerArguments(), name: 'trail index' })
+  #start(worker = startIndexThread()): Life {
     const life: Life = {
       worker,
       opening: Promise.withResolvers(),
@@ -211,6 +219,7 @@ class SqliteIndex implements TrailIndex {
     worker.on('message', (message: FromWorker) => this.#hear(life, message))
     worker.on('error', cause => this.#lose(life, cause.message))
     worker.on('exit', () => this.#lose(life, 'its thread ended'))
+    tell(life, { kind: 'start', options: { ...this.#options, end: this.#point } })
     worker.unref()
     return life
   }
@@ -255,7 +264,7 @@ class SqliteIndex implements TrailIndex {
 
 function tell(life: Life, message: ToWorker): void {
   life.worker.postMessage(message)
-  if (message.kind !== 'close') life.told = message.point.frame
+  if (message.kind === 'advance' || message.kind === 'ask') life.told = message.point.frame
 }
 
 /** The thread keeps the process alive only while somebody waits for it. */

@@ -2,29 +2,40 @@
 // opens a trail waits for that, and not for the rest.
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { DiskReader } from './disk-reader.ts'
 import { faultJson } from './fault.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.ts'
 import { openIndexFile } from './sqlite-open.ts'
 
-const port = parentPort!
-yieldToWriters()
 const INDEX_NICENESS = 10
+
+const port = parentPort!
 const say = (message: FromWorker) => port.postMessage(message)
 
-try {
-  const options = workerData as WorkerOptions
-  const reader = new DiskReader(options.folder, options.trail)
-  const opened = openIndexFile(options.file, options.trail, options.end, reader)
-  // Whether old heads are lost is known only once the log has been read again.
-  const told = opened.oldHeads.length === 0
-  if (told) say({ kind: 'opened', opening: { ...opened.opening, lostHeads: [] } })
-  const { IndexServer } = await import('./index-server.ts')
-  const server = new IndexServer(port, options, reader, opened, told)
-  port.on('message', (message: ToWorker) => server.hear(message))
-} catch (cause) {
-  say({ kind: 'failed', error: faultJson(cause) })
+/** What is heard before everything is loaded waits here. */
+const early: ToWorker[] = []
+let hear = (message: ToWorker): unknown =>
+  message.kind === 'start' ? start(message.options) : early.push(message)
+
+yieldToWriters()
+port.on('message', (message: ToWorker) => hear(message))
+
+async function start(options: WorkerOptions): Promise<void> {
+  try {
+    const reader = new DiskReader(options.folder, options.trail)
+    const opened = openIndexFile(options.file, options.trail, options.end, reader)
+    // Whether old heads are lost is known only once the log has been read again.
+    const told = opened.oldHeads.length === 0
+    if (told) say({ kind: 'opened', opening: { ...opened.opening, lostHeads: [] } })
+    const { IndexServer } = await import('./index-server.ts')
+    const server = new IndexServer(port, options, reader, opened, told)
+    hear = message => server.hear(message)
+    for (const message of early) server.hear(message)
+  } catch (cause) {
+    say({ kind: 'failed', error: faultJson(cause) })
+    port.close()
+  }
 }
 
 /** Where cores are few, answering an append matters more than indexing it: Linux can tell threads apart, others cannot. */
