@@ -34,9 +34,15 @@ function approval(script: ScriptedRun) {
   return script.entry('task_approved', script.root, 'fallback', { approval_source: 'timeout-auto-approve' })
 }
 
-async function trailRate(store: TrailStore, appenders: number, signed: boolean): Promise<{ rate: number; delay: number }> {
+async function trailRate(
+  store: TrailStore,
+  appenders: number,
+  signed: boolean,
+): Promise<{ rate: number; delay: number }> {
   const trail = new Trail({ store, ...(signed && { signer: ed25519Signer(Buffer.alloc(32, 1)) }) })
-  const scripts = await Promise.all(Array.from({ length: appenders }, () => ScriptedRun.start(trail, ids, clock)))
+  const scripts = await Promise.all(
+    Array.from({ length: appenders }, () => ScriptedRun.start(trail, ids, clock)),
+  )
   const proposals = scripts.map(approval)
   const delays = monitorEventLoopDelay({ resolution: 1 })
   delays.enable()
@@ -55,7 +61,10 @@ async function bareRate(synchronous: boolean, appenders: number, entry: Buffer):
   return perSecond
 }
 
-async function onStore<T>(make: (folder: string) => Promise<TrailStore>, use: (store: TrailStore) => Promise<T>): Promise<T> {
+async function onStore<T>(
+  make: (folder: string) => Promise<TrailStore>,
+  use: (store: TrailStore) => Promise<T>,
+): Promise<T> {
   const folder = mkdtempSync(join(scratch, 'store-'))
   const store = await make(folder)
   try {
@@ -84,7 +93,14 @@ async function appends(): Promise<void> {
   console.log(`\n## Durable appends per second, entries of ${bytes} bytes, median of ${ROUNDS} rounds\n`)
   const rows: string[][] = []
   for (const appenders of APPENDERS) {
-    const seen = { trail: [] as number[], signed: [] as number[], bare: [] as number[], sync: [] as number[], sqlite: [] as number[], delay: [] as number[] }
+    const seen = {
+      trail: [] as number[],
+      signed: [] as number[],
+      bare: [] as number[],
+      sync: [] as number[],
+      sqlite: [] as number[],
+      delay: [] as number[],
+    }
     for (let round = 0; round < ROUNDS; round++) {
       seen.bare.push(await bareRate(false, appenders, entry))
       const plain = await onStore(segmentLog, store => trailRate(store, appenders, false))
@@ -109,7 +125,17 @@ async function appends(): Promise<void> {
   }
   console.log(
     table(
-      ['appenders', 'trail', 'trail, signed', 'bare file', 'bare file, synchronous', 'SQLite as the record', 'trail / bare', 'trail / SQLite', 'event loop delay, p99'],
+      [
+        'appenders',
+        'trail',
+        'trail, signed',
+        'bare file',
+        'bare file, synchronous',
+        'SQLite as the record',
+        'trail / bare',
+        'trail / SQLite',
+        'event loop delay, p99',
+      ],
       rows,
     ),
   )
@@ -119,7 +145,9 @@ async function fill(profile: string): Promise<{ script: ScriptedRun; indexed: nu
   const store = await openSegmentStore(profile)
   const script = await ScriptedRun.start(new Trail({ store }), ids, clock)
   const workspaces = await Promise.all(Array.from({ length: 100 }, () => script.workspace()))
-  const proposals = workspaces.map(workspace => script.entry('liveness_warning', workspace, 'protocol', { workspace_id: workspace }))
+  const proposals = workspaces.map(workspace =>
+    script.entry('liveness_warning', workspace, 'protocol', { workspace_id: workspace }),
+  )
   let left = ENTRIES - 101
   await Promise.all(
     Array.from({ length: 1000 }, async (_, index) => {
@@ -159,7 +187,11 @@ async function reading(): Promise<void> {
   let start = performance.now()
   let read = 0
   for await (const record of run.replay()) if ('seq' in record) read++
-  rows.push([`reading all ${rate(read)}, parsed`, `${((performance.now() - start) / 1000).toFixed(2)} s`, '8 s'])
+  rows.push([
+    `reading all ${rate(read)}, parsed`,
+    `${((performance.now() - start) / 1000).toFixed(2)} s`,
+    '8 s',
+  ])
   start = performance.now()
   const cpu = process.cpuUsage()
   const report = await run.verify({ skipSignatures: true })
@@ -167,7 +199,11 @@ async function reading(): Promise<void> {
   const perSecond = (report.entries / (performance.now() - start)) * 1000
   if (report.findings.length > 0) throw new Error('the trail does not verify')
   rows.push(['verification, entries per second', rate(perSecond), '250,000'])
-  rows.push(['verification, entries per second of CPU time', rate((report.entries / (user + system)) * 1e6), ''])
+  rows.push([
+    'verification, entries per second of CPU time',
+    rate((report.entries / (user + system)) * 1e6),
+    '',
+  ])
   rows.push(['index catching up after the load', `${(indexed / 1000).toFixed(2)} s`, ''])
   await store.close()
   console.log(`\n## A trail of ${rate(ENTRIES)} entries\n`)
@@ -184,7 +220,10 @@ async function signatures(): Promise<void> {
     await Promise.all(Array.from({ length: 20_000 }, () => script.append(approval(script))))
     const stored = []
     for await (const record of store.replay(script.run.id)) if (record.kind === 'entry') stored.push(record)
-    for (const [name, options] of [['without signatures', { skipSignatures: true }], ['with signatures', {}]] as const) {
+    for (const [name, options] of [
+      ['without signatures', { skipSignatures: true }],
+      ['with signatures', {}],
+    ] as const) {
       const verifier = new RunVerifier(script.run.id, options)
       const start = performance.now()
       for (const entry of stored) verifier.entry(entry)

@@ -15,10 +15,14 @@ if (name === undefined || !names.includes(name)) {
   process.exit(2)
 }
 
-const { dependencies } = JSON.parse(readFileSync(join(bench, 'package.json'), 'utf8')) as { dependencies?: object }
+const { dependencies } = JSON.parse(readFileSync(join(bench, 'package.json'), 'utf8')) as {
+  dependencies?: object
+}
 if (dependencies && !existsSync(join(bench, 'node_modules'))) {
   const installed = spawnSync('npm', ['ci', '--no-fund', '--no-audit'], { cwd: bench, stdio: 'inherit' })
   if (installed.status !== 0) process.exit(installed.status ?? 1)
 }
-const result = spawnSync(process.execPath, [...process.execArgv, join(bench, `${name}.ts`), ...args], { stdio: 'inherit' })
+const result = spawnSync(process.execPath, [...process.execArgv, join(bench, `${name}.ts`), ...args], {
+  stdio: 'inherit',
+})
 process.exit(result.status ?? 1)

@@ -28,9 +28,12 @@ async function record(trail: Trail): Promise<ScriptedRun> {
   await work(script, reviewer)
   const gate_id = script.id('gate')
   const gate = { gate_id, gate_type: 'integration' } as const
-  unwrap(await script.append(script.entry('gate_triggered', builder, 'protocol', { ...gate, workspace: builder })))
+  unwrap(
+    await script.append(script.entry('gate_triggered', builder, 'protocol', { ...gate, workspace: builder })),
+  )
   unwrap(await script.append(script.entry('gate_resolved', builder, 'alice', { ...gate, actor: 'alice' })))
-  for (const workspace of [builder, reviewer]) await script.state(workspace, 'integrating', 'closed', { trigger: 'integration_succeeded' })
+  for (const workspace of [builder, reviewer])
+    await script.state(workspace, 'integrating', 'closed', { trigger: 'integration_succeeded' })
   await script.end()
   return script
 }
@@ -46,7 +49,8 @@ async function work(script: ScriptedRun, workspace: WorkspaceId): Promise<void> 
 function print(entries: readonly Entry[]): void {
   const names = new Map<string | null, string>([[null, 'system-level']])
   for (const entry of entries) {
-    if (!names.has(entry.workspace)) names.set(entry.workspace, ['root', 'builder', 'reviewer'][names.size - 1] ?? 'workspace')
+    if (!names.has(entry.workspace))
+      names.set(entry.workspace, ['root', 'builder', 'reviewer'][names.size - 1] ?? 'workspace')
     const cells = [
       String(entry.seq).padStart(4),
       entry.timestamp.slice(11, 26),
@@ -61,10 +65,13 @@ function print(entries: readonly Entry[]): void {
 
 function verdict(report: VerifyReport): void {
   if (report.findings.length === 0) {
-    console.log(`  ${good('sound')}: ${report.entries} entries, both chains, anchors and signatures; head ${report.head?.hash.slice(0, 12)}…`)
+    console.log(
+      `  ${good('sound')}: ${report.entries} entries, both chains, anchors and signatures; head ${report.head?.hash.slice(0, 12)}…`,
+    )
     return
   }
-  for (const finding of report.findings) console.log(`  ${bad(finding.damage)} (${finding.violation}): ${finding.message}`)
+  for (const finding of report.findings)
+    console.log(`  ${bad(finding.damage)} (${finding.violation}): ${finding.message}`)
 }
 
 /** Damages a copy of the profile and verifies that. */
@@ -96,12 +103,18 @@ await trail.close()
 const mine = (record: { run: string }) => record.run === script.run.id
 await tampered('somebody changes "low" confidence to "high" in one entry', script, copy =>
   tamper(copy, records => {
-    const target = records.findIndex(record => mine(record) && record.kind === 'entry' && record.view.includes('"confidence":"low"'))
+    const target = records.findIndex(
+      record => mine(record) && record.kind === 'entry' && record.view.includes('"confidence":"low"'),
+    )
     return records.with(target, edited(records[target]!, '"confidence":"low"', '"confidence":"high"'))
   }),
 )
 await tampered("somebody removes the person's approval", script, copy =>
-  tamper(copy, records => records.filter(record => !(mine(record) && record.kind === 'entry' && record.view.includes('"gate_resolved"')))),
+  tamper(copy, records =>
+    records.filter(
+      record => !(mine(record) && record.kind === 'entry' && record.view.includes('"gate_resolved"')),
+    ),
+  ),
 )
 await tampered('somebody cuts off the last three entries', script, copy =>
   tamper(copy, records => {
@@ -111,6 +124,10 @@ await tampered('somebody cuts off the last three entries', script, copy =>
 )
 
 console.log(bold('\nWhat now?'))
-console.log(`  The record of ${runs.length === 1 ? 'this run' : `all ${runs.length} runs`} is in ${join(profile, 'trail')}; run npm start again and it grows.`)
+console.log(
+  `  The record of ${runs.length === 1 ? 'this run' : `all ${runs.length} runs`} is in ${join(profile, 'trail')}; run npm start again and it grows.`,
+)
 console.log('  npm run trail -- verify   verifies it again          npm run trail -- show   lists its runs')
-console.log('  npm test                  runs everything            README.md               what is there and what is not yet')
+console.log(
+  '  npm test                  runs everything            README.md               what is there and what is not yet',
+)

@@ -45,12 +45,20 @@ function say(data: unknown, lines: readonly string[]): void {
 async function show(trail: Trail): Promise<number> {
   if (run === undefined) {
     const runs = await trail.runs()
-    const lines = runs.map(each => `${each.run}  ${formatTimestamp(each.created)}  ${String(each.entries).padStart(8)} entries  ${each.ended ? 'ended' : 'open'}`)
+    const lines = runs.map(
+      each =>
+        `${each.run}  ${formatTimestamp(each.created)}  ${String(each.entries).padStart(8)} entries  ${each.ended ? 'ended' : 'open'}`,
+    )
     say(runs, lines.length > 0 ? lines : ['no runs yet'])
     return 0
   }
-  const page = unwrap(await trail.run(run as RunId).query({ after: Number(values.after), limit: Number(values.limit) }))
-  const lines = page.entries.map(entry => `${String(entry.seq).padStart(6)}  ${entry.timestamp}  ${entry.actor.padEnd(10)}  ${entry.event_type.padEnd(28)}  ${entry.workspace ?? '-'}`)
+  const page = unwrap(
+    await trail.run(run as RunId).query({ after: Number(values.after), limit: Number(values.limit) }),
+  )
+  const lines = page.entries.map(
+    entry =>
+      `${String(entry.seq).padStart(6)}  ${entry.timestamp}  ${entry.actor.padEnd(10)}  ${entry.event_type.padEnd(28)}  ${entry.workspace ?? '-'}`,
+  )
   if (page.more) lines.push(`… more behind --after ${page.cursor}`)
   say(page, lines.length > 0 ? lines : [`no entries in ${run}`])
   return 0
@@ -60,14 +68,17 @@ function expectedHead(): { knownHeads?: { run: RunId; seq: number; hash: string 
   const expected = values['expect-head']
   if (expected === undefined) return {}
   const match = /^(\d+):([0-9a-f]{64})$/.exec(expected)
-  if (!match || run === undefined) throw new ParleyError('invalid_argument', '--expect-head takes SEQ:HASH and a RUN.')
+  if (!match || run === undefined)
+    throw new ParleyError('invalid_argument', '--expect-head takes SEQ:HASH and a RUN.')
   return { knownHeads: [{ run: run as RunId, seq: Number(match[1]), hash: match[2]! }] }
 }
 
 async function verify(trail: Trail): Promise<number> {
   const options = expectedHead()
   const report =
-    run === undefined ? await trail.verifyAll(options) : { runs: [await trail.run(run as RunId).verify(options)], unreadable: [] }
+    run === undefined
+      ? await trail.verifyAll(options)
+      : { runs: [await trail.run(run as RunId).verify(options)], unreadable: [] }
   const findings = report.runs.flatMap(each => each.findings)
   const entries = report.runs.reduce((sum, each) => sum + each.entries, 0)
   const lines = [
@@ -85,7 +96,9 @@ async function verify(trail: Trail): Promise<number> {
 async function check(trail: Trail): Promise<number> {
   const verified = await verify(trail)
   const blobs = await trail.checkBlobs()
-  const listed = (['missing', 'damaged', 'garbage'] as const).flatMap(kind => blobs[kind].map(name => `${kind} blob: ${name}`))
+  const listed = (['missing', 'damaged', 'garbage'] as const).flatMap(kind =>
+    blobs[kind].map(name => `${kind} blob: ${name}`),
+  )
   say(blobs, [...listed, `${blobs.blobs} blobs, ${blobs.bytes} bytes`])
   return Math.max(verified, blobs.missing.length + blobs.damaged.length > 0 ? 1 : 0)
 }
@@ -108,4 +121,3 @@ try {
   console.error(values.json ? JSON.stringify(error) : `${error.code}: ${error.message}`)
   process.exitCode = error.code === 'invalid_argument' ? 2 : 3
 }
-

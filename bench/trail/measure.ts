@@ -2,7 +2,11 @@
 import { cpus, totalmem } from 'node:os'
 
 /** Runs `count` loops of an asynchronous step for some milliseconds; returns steps per second. */
-export async function loops(count: number, milliseconds: number, step: (index: number) => Promise<unknown>): Promise<number> {
+export async function loops(
+  count: number,
+  milliseconds: number,
+  step: (index: number) => Promise<unknown>,
+): Promise<number> {
   let steps = 0
   const start = performance.now()
   const end = start + milliseconds
@@ -31,7 +35,9 @@ export function ratio(value: number): string {
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
+  return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...rows.map(line)].join(
+    '\n',
+  )
 }
 
 export function machine(): string {

@@ -47,7 +47,10 @@ export class SqliteRecord implements TrailStore {
     for (const { records } of waiting) {
       for (const record of records) {
         if (record.kind !== 'entry') continue
-        const { workspace, event_type } = JSON.parse(record.view) as { workspace: string | null; event_type: string }
+        const { workspace, event_type } = JSON.parse(record.view) as {
+          workspace: string | null
+          event_type: string
+        }
         this.#insert.run(record.run, record.seq, workspace, event_type, record.hash, record.view)
       }
     }

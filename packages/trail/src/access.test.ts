@@ -20,9 +20,16 @@ async function team() {
   return { script, run: script.run, root: script.root, w1, w2, observer, delegate, child }
 }
 
-const agent = (workspace: WorkspaceId, global?: boolean): TrailReader => ({ kind: 'agent', workspace, ...(global && { global }) })
+const agent = (workspace: WorkspaceId, global?: boolean): TrailReader => ({
+  kind: 'agent',
+  workspace,
+  ...(global && { global }),
+})
 
-const user = (name: string, options: { state?: 'active' | 'suspended'; any?: boolean } = {}): TrailReader => ({
+const user = (
+  name: string,
+  options: { state?: 'active' | 'suspended'; any?: boolean } = {},
+): TrailReader => ({
   kind: 'user',
   user: name as UserId,
   state: options.state ?? 'active',
@@ -46,7 +53,12 @@ describe('agents', () => {
         event_type: 'trail_access_denied',
         workspace: w1,
         actor: 'worker',
-        body: { requester: w1, requested_scope: 'local', requested_workspace: w2, reason: 'outside_visibility' },
+        body: {
+          requester: w1,
+          requested_scope: 'local',
+          requested_workspace: w2,
+          reason: 'outside_visibility',
+        },
       },
     ])
   })
@@ -55,14 +67,18 @@ describe('agents', () => {
     const { run, observer, w1 } = await team()
     expect(await read(run, { workspace: w1 }, agent(observer))).toEqual({ under: [w1], denials: [] })
     const denied = await read(run, { scope: 'global' }, agent(observer))
-    expect(denied.denials).toMatchObject([{ event_type: 'trail_access_denied', actor: 'observer', body: { requested_scope: 'global' } }])
+    expect(denied.denials).toMatchObject([
+      { event_type: 'trail_access_denied', actor: 'observer', body: { requested_scope: 'global' } },
+    ])
     expect((await read(run, { scope: 'global' }, agent(observer, true))).under).toHaveLength(7)
   })
 
   test('W-TRAIL-19 a grant adds, a delegate reads its descendants, the coordinator reads everything', async () => {
     const { script, run, root, w1, w2, delegate, child } = await team()
     expect((await read(run, {}, agent(delegate))).under).toEqual([delegate, child])
-    unwrap(await script.append(script.entry('visibility_granted', w1, 'system', { workspace_id: w1, target: w2 })))
+    unwrap(
+      await script.append(script.entry('visibility_granted', w1, 'system', { workspace_id: w1, target: w2 })),
+    )
     expect(await read(run, { workspace: w2 }, agent(w1))).toEqual({ under: [w2], denials: [] })
     expect((await read(run, { scope: 'global' }, agent(root))).under).toContain(null)
   })
@@ -93,10 +109,18 @@ describe('people', () => {
         event_type: 'capability_denied',
         workspace: null,
         actor: 'alice',
-        body: { user_id: 'alice', capability: 'view_trail_any', action: 'query_trail', target: w2, reason: 'wrong_scope' },
+        body: {
+          user_id: 'alice',
+          capability: 'view_trail_any',
+          action: 'query_trail',
+          target: w2,
+          reason: 'wrong_scope',
+        },
       },
     ])
-    expect((await read(run, { scope: 'global' }, user('alice'))).denials).toMatchObject([{ body: { reason: 'missing_capability' } }])
+    expect((await read(run, { scope: 'global' }, user('alice'))).denials).toMatchObject([
+      { body: { reason: 'missing_capability' } },
+    ])
     expect((await read(run, { scope: 'global' }, user('carol', { any: true }))).under).toContain(null)
   })
 
@@ -104,7 +128,9 @@ describe('people', () => {
     const { script, run } = await team()
     const { under, denials } = await read(run, {}, user('carol', { state: 'suspended', any: true }))
     expect(under).toEqual([])
-    expect(denials).toMatchObject([{ event_type: 'capability_denied', actor: 'carol', body: { reason: 'user_not_active' } }])
+    expect(denials).toMatchObject([
+      { event_type: 'capability_denied', actor: 'carol', body: { reason: 'user_not_active' } },
+    ])
     unwrap(await script.append(...denials))
     const [entry] = unwrap(await run.query({ actor: 'carol' })).entries
     expect(entry).toMatchObject({ event_type: 'capability_denied', body: { timestamp: entry!.timestamp } })

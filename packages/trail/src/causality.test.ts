@@ -18,7 +18,10 @@ test('W-CLOCK-06 each of the four links orders two workspaces, and nothing else 
     const order = new CausalOrder([entry(1, 'a', cause, causeBody), entry(2, 'b', effect, effectBody)])
     expect(order.relation(1, 2), cause).toBe('before')
   }
-  const unlinked = new CausalOrder([entry(1, 'a', 'envelope_created', { envelope_id: 'x' }), entry(2, 'b', 'envelope_delivered', { envelope_id: 'y' })])
+  const unlinked = new CausalOrder([
+    entry(1, 'a', 'envelope_created', { envelope_id: 'x' }),
+    entry(2, 'b', 'envelope_delivered', { envelope_id: 'y' }),
+  ])
   expect(unlinked.relation(1, 2)).toBe('concurrent')
 })
 

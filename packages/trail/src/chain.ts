@@ -18,12 +18,12 @@ export function sha256(data: string | Uint8Array): string {
 
 /** Links a draft behind the last entry of the run and the last one of its workspace. Throws `not_canonical`. */
 export function link(draft: EntryDraft, lastGlobal: string | null, lastLocal: string | null): Linked {
-  const shared = `{"actor":${canonicalString(draft.actor)},"body":${canonicalize(draft.body)},"event_type":"${draft.event_type}","id":${canonicalString(draft.id)},"integrity":{"algorithm":"${HASH_ALGORITHM}"`
+  const shared = `{"actor":${canonicalString(draft.actor)},"body":${canonicalize(draft.body)},"event_type":"${draft.event_type}","id":${JSON.stringify(draft.id)},"integrity":{"algorithm":"${HASH_ALGORITHM}"`
   if (draft.workspace === null) {
     const view = `${shared}},"prev_hash":${quoted(lastGlobal)},"timestamp":"${draft.timestamp}","workspace":null}`
     return { view, hash: sha256(view), localHash: undefined }
   }
-  const end = `,"timestamp":"${draft.timestamp}","workspace":${canonicalString(draft.workspace)}}`
+  const end = `,"timestamp":"${draft.timestamp}","workspace":${JSON.stringify(draft.workspace)}}`
   const localHash = sha256(`${shared}},"prev_hash":${quoted(lastLocal)}${end}`)
   const view = `${shared},"local_hash":"${localHash}"},"prev_hash":${quoted(lastGlobal)}${end}`
   return { view, hash: sha256(view), localHash }

@@ -244,17 +244,28 @@ describe('tamper evidence', () => {
         integrity: { ...entry.integrity, entry_hash: localHashOf(changed, prev_hash) },
       })
     }
-    expect(verifyLocal(local)).toBeUndefined()
-    expect(verifyLocal(rewritten)).toBeUndefined()
+    expect(verifyLocal(local)).toEqual([])
+    expect(verifyLocal(rewritten)).toEqual([])
+    const held = await script.run.verifyLocal(rewritten)
+    expect(held.findings.map(finding => [finding.seq, finding.violation])).toEqual(
+      rewritten
+        .filter(each => each.event_type === 'checkpoint_created')
+        .map(each => [each.seq, 'hash_mismatch']),
+    )
+    expect(held.violations[0]).toMatchObject({
+      event_type: 'integrity_violation',
+      body: { subject_type: 'trail_entry', violation: 'hash_mismatch', action_taken: 'flagged' },
+    })
+    expect((await script.run.verifyLocal(local)).findings).toEqual([])
     await first.trail.close()
-    // At rest: the bodies and the local hashes are the rewritten ones, and each entry's own hash fits its new text.
-    const byId = new Map(rewritten.map(entry => [entry.id as string, entry]))
+    // The same at rest: bodies and local hashes are the rewritten ones.
+    const localHashes = new Map(rewritten.map(each => [each.seq, each.integrity.entry_hash]))
     tamper(first.profile, records =>
       records.map(record => {
-        const id = record.kind === 'entry' ? (JSON.parse(record.view) as Entry).id : ''
-        const change = byId.get(id)
-        if (!change || change.event_type !== 'checkpoint_created') return record
-        return edited(record, '"confidence":"low"', '"confidence":"high"')
+        if (record.kind !== 'entry' || !record.view.includes('"confidence":"low"')) return record
+        const { integrity } = JSON.parse(record.view) as Entry
+        const changed = edited(record, '"confidence":"low"', '"confidence":"high"')
+        return edited(changed, integrity.local_hash!, localHashes.get(record.seq)!)
       }),
     )
     const { trail } = await first.reopen()
@@ -262,10 +273,7 @@ describe('tamper evidence', () => {
     expect(report.findings.map(finding => finding.violation)).toEqual(
       Array.from({ length: 4 }, () => 'hash_mismatch'),
     )
-    expect(report.violations[0]?.body).toMatchObject({
-      subject_type: 'trail_entry',
-      violation: 'hash_mismatch',
-    })
+    expect(report.violations).toHaveLength(4)
   })
 
   test('WM-016 one replaced signature is found; the others verify with the public key', async () => {

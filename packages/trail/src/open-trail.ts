@@ -55,7 +55,8 @@ export async function openSegmentStore(
     return await SegmentStore.open({
       files: new DiskFiles(folder),
       blobs: new DiskFiles(join(profile, 'blobs')),
-      index: ({ trail, end }) => sqliteIndex({ folder, file: join(profile, 'trail.index.db'), trail, end }, thread),
+      index: ({ trail, end }) =>
+        sqliteIndex({ folder, file: join(profile, 'trail.index.db'), trail, end }, thread),
       newTrail: () => randomBytes(16).toString('hex'),
       release,
       ...(options.firstSegmentBytes && { firstSegmentBytes: options.firstSegmentBytes }),

@@ -101,9 +101,9 @@ export class RunChain {
 
   /** Links one draft, or says why it cannot come next. What changed is noted in `mark`. */
   extend(draft: EntryDraft, mark: ChainMark, signer: Signer | undefined): StoredEntry | ParleyError {
-    const refusal = this.#check(draft)
-    if (refusal) return refusal
     const local = draft.workspace === null ? undefined : this.#locals.get(draft.workspace)
+    const refusal = this.#check(draft, local)
+    if (refusal) return refusal
     let linked: ReturnType<typeof link>
     try {
       linked = link(draft, this.#hash, local?.hash ?? null)
@@ -117,7 +117,8 @@ export class RunChain {
         `takes ${linked.view.length} bytes; the limit is ${limits.entryBytes}. Keep payloads in objects`,
       )
     }
-    this.#advance(draft, linked.hash, linked.localHash, mark)
+    if (draft.workspace !== null) mark.locals.push([draft.workspace, local])
+    this.#advance(draft, linked.hash, linked.localHash, mark.roles)
     const entry = {
       kind: 'entry',
       run: this.run,
@@ -130,15 +131,10 @@ export class RunChain {
 
   /** Takes an entry that is already durable, while a run is being opened. */
   restore(entry: EntryDraft, hash: string, localHash: string | undefined): void {
-    this.#advance(entry, hash, localHash, undefined)
+    this.#advance(entry, hash, localHash)
   }
 
-  #advance(
-    draft: EntryDraft,
-    hash: string,
-    localHash: string | undefined,
-    mark: ChainMark | undefined,
-  ): void {
+  #advance(draft: EntryDraft, hash: string, localHash: string | undefined, newRoles?: string[]): void {
     this.#seq++
     this.#hash = hash
     if (draft.workspace === null) {
@@ -151,17 +147,16 @@ export class RunChain {
       this.#root ??= draft.workspace
       if (!this.#roles.has(body.role)) {
         this.#roles.add(body.role)
-        mark?.roles.push(body.role)
+        newRoles?.push(body.role)
       }
     } else if (draft.event_type === 'workspace_state_changed') {
       terminal = isTerminal((draft.body as EventBody<'workspace_state_changed'>).to_state)
       if (terminal && draft.workspace === this.#root) this.#ended = true
     }
-    mark?.locals.push([draft.workspace, this.#locals.get(draft.workspace)])
     this.#locals.set(draft.workspace, { hash: localHash ?? '', timestamp: draft.timestamp, terminal })
   }
 
-  #check(draft: EntryDraft): ParleyError | undefined {
+  #check(draft: EntryDraft, local: LocalHead | undefined): ParleyError | undefined {
     const bad = checkBody(draft.event_type, draft.body)
     if (bad) return bad
     if (!isId(draft.id)) return invalid(draft, 'needs an id of 1 to 64 visible ASCII characters')
@@ -172,23 +167,21 @@ export class RunChain {
       return invalid(draft, 'cannot follow the end of its run')
     }
     return (
-      this.#checkFiling(draft, this.#root) ??
+      this.#checkFiling(draft, this.#root, local) ??
       this.#checkActor(draft) ??
-      this.#checkTime(draft) ??
+      this.#checkTime(draft, local) ??
       checkRepeats(draft)
     )
   }
 
   /** W-TRAIL-08 and the registry's column "filed under". */
-  #checkFiling(draft: EntryDraft, root: WorkspaceId): ParleyError | undefined {
+  #checkFiling(draft: EntryDraft, root: WorkspaceId, local: LocalHead | undefined): ParleyError | undefined {
     const expected = filedUnder(draft.event_type, draft.body, root)
     const { workspace } = draft
     if (draft.event_type === 'workspace_created') {
       if (workspace !== expected)
         return invalid(draft, `is filed under ${shown(expected)}, not ${shown(workspace)}`)
-      return this.#locals.has(workspace as WorkspaceId)
-        ? invalid(draft, `names ${workspace}, which already exists`)
-        : undefined
+      return local ? invalid(draft, `names ${workspace}, which already exists`) : undefined
     }
     if (workspace === null) {
       const open =
@@ -200,7 +193,6 @@ export class RunChain {
     if (expected !== 'caller' && workspace !== expected) {
       return invalid(draft, `is filed under ${shown(expected)}, not ${workspace}`)
     }
-    const local = this.#locals.get(workspace)
     if (!local) return invalid(draft, `names the workspace ${workspace}, which does not exist in this run`)
     if (local.terminal)
       return invalid(draft, `is filed under ${workspace}, which is terminal; such entries are system-level`)
@@ -216,9 +208,8 @@ export class RunChain {
   }
 
   /** W-TRAIL-07: fixed-width timestamps compare as text. */
-  #checkTime(draft: EntryDraft): ParleyError | undefined {
-    const last =
-      draft.workspace === null ? this.#systemTimestamp : (this.#locals.get(draft.workspace)?.timestamp ?? '')
+  #checkTime(draft: EntryDraft, local: LocalHead | undefined): ParleyError | undefined {
+    const last = draft.workspace === null ? this.#systemTimestamp : (local?.timestamp ?? '')
     if (draft.timestamp > last) return undefined
     const where = draft.workspace ?? 'the system-level entries'
     return new ParleyError(

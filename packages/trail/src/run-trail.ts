@@ -20,6 +20,7 @@ import { globalEntry, localEntry } from './chain.ts'
 import type { Entry, EntryDraft, ProposedEntry, StoredObject, StoredRecord, TrailObject } from './entry.ts'
 import { damagedError } from './errors.ts'
 import { trailLimits } from './limits.ts'
+import { viewTail } from './log/view.ts'
 import { RunModel } from './model.ts'
 import {
   derivedKey,
@@ -36,7 +37,7 @@ import {
 import { type ChainMark, RunChain } from './run-chain.ts'
 import type { Signer } from './signing.ts'
 import type { AggregateRow, StoreFilter, TrailStore } from './store/store.ts'
-import { RunVerifier, type VerifyOptions, type VerifyReport } from './verify.ts'
+import { RunVerifier, type VerifyOptions, type VerifyReport, verifyLocal, violationOf } from './verify.ts'
 
 export interface Batch {
   readonly entries: readonly EntryDraft[]
@@ -322,6 +323,19 @@ export class RunTrail {
       }
     }
     return verifier.finish()
+  }
+
+  /** Checks a copy of a local trail against the anchors in the global record (W-TRAIL-14). */
+  async verifyLocal(entries: readonly Entry[]): Promise<Pick<VerifyReport, 'findings' | 'violations'>> {
+    const anchors = new Map<number, string>()
+    for await (const records of this.#store.scan(this.id)) {
+      for (const record of records) {
+        if (record.kind === 'entry') anchors.set(record.seq, viewTail(record.view)?.localHash ?? 'none')
+        else if (record.kind === 'bridge') anchors.set(record.seq, record.localHash ?? 'none')
+      }
+    }
+    const findings = verifyLocal(entries, anchors)
+    return { findings, violations: findings.map(violationOf) }
   }
 
   async #plan(filter: TrailFilter, reader: TrailReader): Promise<Access & { filter: StoreFilter }> {

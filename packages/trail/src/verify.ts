@@ -144,7 +144,7 @@ export class RunVerifier {
       entries: this.#entries,
       head: this.#hash === null ? undefined : { run: this.#run, seq: this.#seq, hash: this.#hash },
       findings,
-      violations: findings.map(finding => this.#violation(finding)),
+      violations: findings.map(violationOf),
     }
   }
 
@@ -292,22 +292,6 @@ export class RunVerifier {
     const message = entry === null ? `${this.#run}: ${what}` : `${this.#run}: entry ${seq} (${entry}) ${what}`
     this.#findings.set(seq, { seq, entry, damage, violation, message, expected, actual })
   }
-
-  #violation(finding: Finding): ProposedEntry<'integrity_violation'> {
-    return {
-      event_type: 'integrity_violation',
-      workspace: null,
-      actor: 'protocol',
-      body: {
-        subject_type: 'trail_entry',
-        subject_id: finding.entry ?? `seq:${finding.seq}`,
-        violation: finding.violation,
-        expected: finding.expected,
-        actual: finding.actual,
-        action_taken: 'flagged',
-      },
-    }
-  }
 }
 
 function idOf(view: string): EntryId | null {
@@ -318,19 +302,30 @@ function idOf(view: string): EntryId | null {
   }
 }
 
-/** Checks a local trail by itself, as somebody who was given only that would: its own chain, no anchors. */
-export function verifyLocal(entries: readonly Entry[]): Finding | undefined {
+/**
+ * Checks a local trail that somebody was given: its own chain, and its anchors where the local hashes that the global record holds are
+ * known by `seq`. A rewritten trail passes alone and fails against its anchors (W-TRAIL-14).
+ */
+export function verifyLocal(
+  entries: readonly Entry[],
+  anchors?: ReadonlyMap<number, string>,
+): readonly Finding[] {
+  const findings: Finding[] = []
   let last: string | null = null
   for (const entry of entries) {
+    const own = entry.integrity.entry_hash
     const computed = localHashOf(entry, last)
-    if (entry.prev_hash !== last)
-      return localFinding(entry, 'spliced', 'chain_broken', last ?? 'null', entry.prev_hash ?? 'null')
-    if (entry.integrity.entry_hash !== computed) {
-      return localFinding(entry, 'edited', 'hash_mismatch', entry.integrity.entry_hash, computed)
+    const anchor = anchors?.get(entry.seq)
+    if (entry.prev_hash !== last) {
+      findings.push(localFinding(entry, 'spliced', 'chain_broken', last ?? 'null', entry.prev_hash ?? 'null'))
+    } else if (own !== computed) {
+      findings.push(localFinding(entry, 'edited', 'hash_mismatch', own, computed))
+    } else if (anchors && anchor !== own) {
+      findings.push(localFinding(entry, 'edited', 'hash_mismatch', anchor ?? 'none', own))
     }
-    last = entry.integrity.entry_hash
+    last = own
   }
-  return undefined
+  return findings
 }
 
 function localFinding(
@@ -342,4 +337,21 @@ function localFinding(
 ): Finding {
   const message = `entry ${entry.seq} (${entry.id}) of the local trail of ${entry.workspace} is not the one that was linked there`
   return { seq: entry.seq, entry: entry.id, damage, violation, message, expected, actual }
+}
+
+/** What the runtime records of a finding. */
+export function violationOf(finding: Finding): ProposedEntry<'integrity_violation'> {
+  return {
+    event_type: 'integrity_violation',
+    workspace: null,
+    actor: 'protocol',
+    body: {
+      subject_type: 'trail_entry',
+      subject_id: finding.entry ?? `seq:${finding.seq}`,
+      violation: finding.violation,
+      expected: finding.expected,
+      actual: finding.actual,
+      action_taken: 'flagged',
+    },
+  }
 }

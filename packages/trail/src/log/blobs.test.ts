@@ -20,7 +20,13 @@ describe('blobs', () => {
     const blobs = new Blobs(files)
     await Promise.all([blobs.put(NAME, DATA), blobs.put(NAME, DATA)])
     await blobs.put(NAME, DATA)
-    expect(blobs.check(new Set([NAME]))).toEqual({ blobs: 1, bytes: DATA.length, garbage: [], damaged: [], missing: [] })
+    expect(blobs.check(new Set([NAME]))).toEqual({
+      blobs: 1,
+      bytes: DATA.length,
+      garbage: [],
+      damaged: [],
+      missing: [],
+    })
   })
 
   test('a blob that does not match its name, or is gone, is never handed out', async () => {
@@ -43,6 +49,11 @@ describe('blobs', () => {
     await blobs.put(other, 'nobody refers to this')
     files.flip(`${NAME.slice(0, 2)}/${NAME}`, 0)
     const gone = 'f'.repeat(64)
-    expect(blobs.check(new Set([NAME, gone]))).toMatchObject({ blobs: 2, garbage: [other], damaged: [NAME], missing: [gone] })
+    expect(blobs.check(new Set([NAME, gone]))).toMatchObject({
+      blobs: 2,
+      garbage: [other],
+      damaged: [NAME],
+      missing: [gone],
+    })
   })
 })

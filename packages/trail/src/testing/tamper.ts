@@ -36,14 +36,19 @@ export function tamper(
   writeFileSync(first!, Buffer.concat([header, ...frames]))
   for (const file of others) rmSync(file)
   if (!options.keepIndex) {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(join(profile, `trail.index.db${suffix}`), { force: true })
+    for (const suffix of ['', '-wal', '-shm'])
+      rmSync(join(profile, `trail.index.db${suffix}`), { force: true })
   }
   if (options.removeHeads) rmSync(join(folder, 'heads'), { recursive: true, force: true })
 }
 
 function recordsOf(bytes: Buffer): StoredRecord[] {
   const records: StoredRecord[] = []
-  for (const found of walkFrames((at, length) => bytes.subarray(at, at + length), SEGMENT_HEADER, bytes.length)) {
+  for (const found of walkFrames(
+    (at, length) => bytes.subarray(at, at + length),
+    SEGMENT_HEADER,
+    bytes.length,
+  )) {
     if (found.kind === 'gap') throw new Error('the log is damaged already')
     for (const span of frameRecords(found.source, found.frame)) records.push(readRecord(found.source, span))
   }
