@@ -1,7 +1,7 @@
 // Filing against the table of wacp-primitives 0.4 and the column "filed under" of wacp-mechanisms 1.5.
 import type { WorkspaceId } from '@parley/core'
 import { describe, expect, it } from 'vitest'
-import { exampleBody, exampleGenesis } from './examples.ts'
+import { exampleBody, exampleGenesis } from '../testing/examples.ts'
 import { filedUnder } from './filing.ts'
 import { EVENT_TYPES, type EventBody, type EventType } from './registry.ts'
 

@@ -2,7 +2,6 @@
 
 export { actorAdmitted, actorKind, isReservedActor, RESERVED_ACTORS, type ReservedActor } from './actor.ts'
 export type { ActorKind, Compaction, Filing, Level } from './definition.ts'
-export { exampleBody, exampleGenesis } from './examples.ts'
 export { Budget, Integrity, Reference, ResourceUsage } from './fields.ts'
 export { filedUnder } from './filing.ts'
 export { bodyLimits } from './limits.ts'

@@ -1,9 +1,9 @@
 // The registry row by row (wacp-mechanisms 1.5): what a body must have, may have and must not have.
 import type { TSchema } from '@parley/core'
 import { describe, expect, it } from 'vitest'
+import { exampleBody, exampleGenesis } from '../testing/examples.ts'
 import { checkpointEvents } from './checkpoint.ts'
 import { envelopeEvents } from './envelope.ts'
-import { exampleBody, exampleGenesis } from './examples.ts'
 import { highwayEvents } from './highway.ts'
 import { integrationEvents } from './integration.ts'
 import { WORKSPACE_STATES } from './names.ts'

@@ -1,6 +1,6 @@
 // The rules of the registry that tie one field of a body to another.
 import { describe, expect, it } from 'vitest'
-import { exampleBody, exampleGenesis } from './examples.ts'
+import { exampleBody, exampleGenesis } from '../testing/examples.ts'
 import { WORKSPACE_REJECTION_REASONS, WORKSPACE_STATES } from './names.ts'
 import { checkBody } from './registry.ts'
 import { GENESIS_FIELDS, genesisBody } from './rules.ts'

@@ -49,8 +49,6 @@ export interface TrailIndex {
     cursor: string | undefined,
     atLeast: Position,
   ): Promise<ReplayPage>
-  /** Segments that hold records of a run, ascending. */
-  segments(run: RunId, atLeast: Position): Promise<readonly number[]>
   /**
    * Entries of one run now lie in an archive (a file below 0) instead of where they were. Each is read and checked at its new
    * place first: nothing is moved when one is not there. What a crash keeps from the index it finds by itself when it is opened.

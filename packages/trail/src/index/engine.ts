@@ -120,11 +120,6 @@ export class Engine {
     return replayPage(this.#rows, this.#reader, run, after, limit, cursor)
   }
 
-  segments(run: RunId): readonly number[] {
-    const row = this.#rows.run(run)
-    return row ? this.#rows.files(row).filter(file => file > 0) : []
-  }
-
   relocate(run: RunId, places: readonly RecordPlace[]): void {
     const row = this.#rows.run(run)
     if (!row) return

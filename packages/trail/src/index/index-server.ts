@@ -153,8 +153,6 @@ export class IndexServer {
         return engine.object(request.run, request.id)
       case 'replay':
         return engine.replay(request.run, request.after, request.limit, request.cursor)
-      case 'segments':
-        return engine.segments(request.run)
       case 'relocate':
         engine.relocate(request.run, request.places)
         return undefined

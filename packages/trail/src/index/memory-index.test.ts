@@ -29,7 +29,6 @@ describe('the index in memory', () => {
     expect(page.partial).toBeUndefined()
     expect(await index.runs(1)).toMatchObject([{ seq: 4, entries: 4 }])
     expect((await index.replay(RUN, 0, 9, undefined, 1)).records).toHaveLength(5)
-    expect(await index.segments(RUN, 1)).toEqual([1, 2])
   })
 
   it('says that it starts empty', async () => {

@@ -70,7 +70,6 @@ export function memoryIndex(reader: LogReader, end: LogPoint): TrailIndex {
         const { records, ...page } = engine.replay(run, after, limit, cursor)
         return { records: unpackRecords(records), ...page }
       }),
-    segments: (run, atLeast) => ask(atLeast, () => engine.segments(run)),
     relocate: (run, places) => ask(point.frame, () => engine.relocate(run, places)),
     forget: (run, seqs) => ask(point.frame, () => engine.forget(run, seqs)),
     async close() {

@@ -26,7 +26,6 @@ interface MemoryRun {
   /** By `seq` and ordinal. */
   readonly objects: ObjectRow[]
   readonly byId: Map<ObjectId, ObjectRow>
-  readonly files: Map<number, number>
   readonly forgotten: Set<number>
 }
 
@@ -82,7 +81,6 @@ export class MemoryRows implements Rows {
       byType: new Map(),
       objects: [],
       byId: new Map(),
-      files: new Map(),
       forgotten: new Set(),
     }
     this.#runs.push(made)
@@ -207,18 +205,6 @@ export class MemoryRows implements Rows {
   next(row: RunRow, seq: number): { seq: number; ticks: number } | undefined {
     const { entries } = this.#of(row)
     return entries[indexBehind(entries, seq - 1)]
-  }
-
-  hold(row: RunRow, file: number, records: number): void {
-    const { files } = this.#of(row)
-    const before = files.get(file) ?? 0
-    const put = (count: number) => (count === 0 ? files.delete(file) : files.set(file, count))
-    put(before + records)
-    this.#undo.push(() => put(before))
-  }
-
-  files(row: RunRow): number[] {
-    return [...this.#of(row).files.keys()].sort((a, b) => a - b)
   }
 
   archive(file: number): ArchiveState | undefined {

@@ -36,7 +36,6 @@ export type IndexRequest =
       readonly limit: number
       readonly cursor: string | undefined
     }
-  | { readonly kind: 'segments'; readonly run: RunId }
   | { readonly kind: 'relocate'; readonly run: RunId; readonly places: readonly RecordPlace[] }
   | { readonly kind: 'forget'; readonly run: RunId; readonly seqs: readonly number[] }
 
@@ -47,7 +46,6 @@ export interface IndexAnswers {
   runs: readonly RunSummary[]
   object: Uint8Array | undefined
   replay: PackedReplay
-  segments: readonly number[]
   relocate: undefined
   forget: undefined
 }

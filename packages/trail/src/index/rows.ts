@@ -184,11 +184,6 @@ export interface Rows {
   /** The first entry at or behind `seq`. */
   next(run: RunRow, seq: number): { readonly seq: number; readonly ticks: number } | undefined
 
-  /** Counts records of a run in a file; a file without any is not listed. */
-  hold(run: RunRow, file: number, records: number): void
-  /** Files that hold records of a run, ascending. */
-  files(run: RunRow): number[]
-
   /** Whether the records of an archive are in, or were and are gone for good; undefined when it was never met. */
   archive(file: number): ArchiveState | undefined
   setArchive(file: number, state: ArchiveState): void

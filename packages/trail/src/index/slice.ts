@@ -8,13 +8,12 @@ import type { LogReader } from './contract.ts'
 import { IndexFault } from './fault.ts'
 import { fetchRecords } from './fetch.ts'
 import { indexLimits } from './limits.ts'
-import { forgetEntries, Holdings } from './moves.ts'
+import { forgetEntries } from './moves.ts'
 import type { Place, Rows, RunRow } from './rows.ts'
 import { readView, ticksOf, type View } from './view.ts'
 
 interface TouchedRun {
   readonly row: RunRow
-  readonly holdings: Holdings
   /** The oldest entry turned out to be another one, so that what was seen before may have been the root's end. */
   rootChanged: boolean
 }
@@ -69,9 +68,8 @@ export class Slice {
 
   /** Writes what was gathered for the runs. */
   save(): void {
-    for (const { row, holdings, rootChanged } of this.#runs.values()) {
+    for (const { row, rootChanged } of this.#runs.values()) {
       if (rootChanged) row.ended = this.#rootEnded(row)
-      holdings.save(this.#rows, row)
       this.#rows.saveRun(row)
     }
     this.#runs.clear()
@@ -82,7 +80,6 @@ export class Slice {
     if (!touched) {
       touched = {
         row: this.#rows.run(run) ?? this.#rows.addRun(run),
-        holdings: new Holdings(),
         rootChanged: false,
       }
       this.#runs.set(run, touched)
@@ -111,7 +108,6 @@ export class Slice {
       ticks,
       ...place,
     })
-    touched.holdings.change(file, 1)
     this.#follow(touched, view, seq, ticks)
     if (seq > row.head) {
       row.head = seq
@@ -158,8 +154,6 @@ export class Slice {
     if (!known) return false
     if (place.file < 0 && known.file > 0) {
       this.#rows.moveEntry(row, seq, place)
-      touched.holdings.change(known.file, -1)
-      touched.holdings.change(place.file, 1)
     } else if (place.file > 0 && known.file > 0 && (known.file !== place.file || known.at !== place.at)) {
       this.damage(row.run, place, `entry ${seq} stands here a second time`)
     }
@@ -179,7 +173,6 @@ export class Slice {
     })
     if (!added) return
     row.objects++
-    touched.holdings.change(file, 1)
   }
 
   /** Whether the newest state of the root is terminal, read again from the log. */

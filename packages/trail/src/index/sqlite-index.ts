@@ -138,10 +138,6 @@ class SqliteIndex implements TrailIndex {
     return { records: unpackRecords(records), ...page }
   }
 
-  segments(run: RunId, atLeast: Position): Promise<readonly number[]> {
-    return this.#ask({ kind: 'segments', run }, atLeast)
-  }
-
   relocate(run: RunId, places: readonly RecordPlace[]): Promise<void> {
     return this.#ask({ kind: 'relocate', run, places }, this.#point.frame)
   }

@@ -260,20 +260,6 @@ export class SqliteRows implements Rows {
     return tuple && { seq: tuple[0], ticks: tuple[1] }
   }
 
-  hold(run: RunRow, file: number, records: number): void {
-    this.#run(
-      'INSERT INTO holdings VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET records = records + excluded.records',
-      run.key,
-      file,
-      records,
-    )
-  }
-
-  files(run: RunRow): number[] {
-    const sql = 'SELECT file FROM holdings WHERE run = ? AND records > 0 ORDER BY file'
-    return this.#all<[number]>(sql, run.key).map(([file]) => file)
-  }
-
   archive(file: number): ArchiveState | undefined {
     return this.#get<[ArchiveState]>('SELECT state FROM archives WHERE file = ?', file)?.[0]
   }

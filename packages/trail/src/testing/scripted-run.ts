@@ -12,15 +12,10 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { type EntryDraft, type ProposedEntry, stamp, type TrailObject } from '../entry.ts'
-import {
-  type EventBody,
-  type EventType,
-  exampleBody,
-  exampleGenesis,
-  type WorkspaceState,
-} from '../events/index.ts'
+import type { EventBody, EventType, WorkspaceState } from '../events/index.ts'
 import type { Appended, RunTrail } from '../run-trail.ts'
 import type { Trail } from '../trail.ts'
+import { exampleBody, exampleGenesis } from './examples.ts'
 
 type Body<T extends EventType> = Partial<EventBody<T>>
 

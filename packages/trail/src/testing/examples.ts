@@ -1,6 +1,5 @@
 // One realistic body per event type, for tests and benchmarks of everything that writes or reads a trail.
-import type { EventBody, EventType } from './registry.ts'
-import type { GenesisBody } from './rules.ts'
+import type { EventBody, EventType, GenesisBody } from '../events/index.ts'
 
 const root = 'ws_06bxq3n8y0r5d1k7m2p9t4v6wz'
 const delegate = 'ws_06bxq3nf2kc8t5w1j4q7z0a3rd'
