@@ -93,7 +93,7 @@ export class RunTrail {
   readonly #pending: Pending[] = []
   /** Grows with every commit, so that a watcher can tell whether it missed one. */
   #commits = 0
-  #wake: (() => void)[] = []
+  readonly #wake = new Set<() => void>()
 
   constructor(id: RunId, store: TrailStore, signer: Signer | undefined, checks: VerifyOptions = {}) {
     this.id = id
@@ -162,10 +162,7 @@ export class RunTrail {
     let seq = pending.first
     for (const entry of pending.entries) model.apply(entry, seq++)
     this.#commits++
-    if (this.#wake.length === 0) return
-    const wake = this.#wake
-    this.#wake = []
-    for (const each of wake) each()
+    for (const wake of this.#wake) wake()
   }
 
   /** The first batch that fails takes all that were linked behind it along; the store fails those in the same turn. */
@@ -292,10 +289,17 @@ export class RunTrail {
     }
   }
 
+  /** Resolves at the next commit, or as soon as the signal is raised; it may have been already. */
   #nextCommit(signal: AbortSignal | undefined): Promise<void> {
+    if (signal?.aborted) return Promise.resolve()
     return new Promise(resolve => {
-      this.#wake.push(resolve)
-      signal?.addEventListener('abort', () => resolve(), { once: true })
+      const done = () => {
+        signal?.removeEventListener('abort', done)
+        this.#wake.delete(done)
+        resolve()
+      }
+      this.#wake.add(done)
+      signal?.addEventListener('abort', done)
     })
   }
 
