@@ -146,6 +146,8 @@ describe('people', () => {
       ['bob', 4],
       ['operator', 1],
     ])
+    const mine = unwrap(await run.aggregate({ filter: { owner: 'bob' }, group: 'owner' })).rows
+    expect(mine).toMatchObject([{ key: 'bob', count: 4 }])
     const originators = unwrap(await run.aggregate({ filter: { group: 'parser' }, group: 'originator' })).rows
     expect(originators).toMatchObject([{ key: 'alice', count: 7 }])
   })

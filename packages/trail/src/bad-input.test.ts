@@ -26,11 +26,12 @@ import {
   unwrap,
 } from '@parley/core'
 import { describe, expect, test } from 'vitest'
-import type { EntryDraft } from './entry.ts'
+import type { EntryDraft, TrailObject } from './entry.ts'
 import { FRAME_HEADER } from './log/frame.ts'
 import { readSegmentHeader, SEGMENT_HEADER, writeSegmentHeader } from './log/segment.ts'
 import { memoryDisks, openMemoryStore } from './open-memory.ts'
 import { openTrail } from './open-trail.ts'
+import { ed25519Signer } from './signing.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
 import { temporaryFolder, temporaryTrail } from './testing/temporary.ts'
 import { Trail } from './trail.ts'
@@ -140,6 +141,64 @@ describe('drafts', () => {
     expect((await script.run.head()).seq).toBe(2)
     unwrap(await script.append(good, good))
     expect(await script.run.verify()).toMatchObject({ entries: 4, findings: [] })
+  })
+})
+
+describe('runs', () => {
+  test('W-TRAIL-15 a run that signs takes nothing while its key is gone, and goes on once it is back', async () => {
+    const signer = ed25519Signer(Buffer.alloc(32, 3))
+    let gone = false
+    const sign = (hash: string) => {
+      if (gone) throw new Error('the key is gone')
+      return signer.sign(hash)
+    }
+    const { start } = await temporaryTrail({ signer: { id: signer.id, sign } })
+    const script = await start()
+    const proposal = script.entry('user_created', null, 'system')
+    gone = true
+    expect(await script.append(proposal)).toMatchObject({
+      ok: false,
+      error: { code: 'signing_failed', retryable: true },
+    })
+    gone = false
+    expect(unwrap(await script.append(proposal)).last).toBe(2)
+    expect(await script.run.verify()).toMatchObject({ entries: 2, findings: [] })
+  })
+
+  test('a run that was released takes nothing more; opened again it goes on where it was', async () => {
+    const { first, script } = await filled(3)
+    const proposal = script.entry('user_created', null, 'system')
+    first.trail.release(script.run.id)
+    expect(await script.append(proposal)).toMatchObject({ ok: false, error: { code: 'run_released' } })
+    const known = { run: script.run.id, root: script.root }
+    const again = new ScriptedRun(first.trail, first.ids, first.strict, known)
+    expect(unwrap(await again.append(proposal)).last).toBe(4)
+    expect(await again.run.verify()).toMatchObject({ entries: 4, findings: [] })
+  })
+
+  test('two compactions at once archive everything once', async () => {
+    const { first, script, worker } = await filled(2)
+    for (let count = 0; count < 3; count++) await script.envelope(script.root, worker, 'system')
+    await script.state(worker, 'active', 'failed')
+    const lifecycle = first.trail.lifecycle(script.run.id)
+    const at = formatTimestamp(first.strict.take())
+    const results = await Promise.all([lifecycle.compact(worker, at), lifecycle.compact(worker, at)])
+    expect(results.map(result => unwrap(result).archived)).toEqual([3, 0])
+    expect(await script.run.verify()).toMatchObject({ findings: [] })
+  })
+
+  test('an object without canonical form is refused with its batch', async () => {
+    const { script } = await filled(2)
+    const proposal = script.entry('user_created', null, 'system')
+    for (const object of [
+      { id: 'o', kind: 'x', value: Number.NaN },
+      { id: '', kind: 'x', value: 1 },
+      { id: 'o', kind: ' ', value: 1 },
+    ]) {
+      const refused = await script.appendWith([object as TrailObject], proposal)
+      expect(refused).toMatchObject({ ok: false, error: { code: 'invalid_object' } })
+    }
+    expect((await script.run.head()).seq).toBe(2)
   })
 })
 

@@ -38,10 +38,18 @@ export interface Compacted {
 export class RunLifecycle {
   readonly #run: RunTrail
   readonly #store: TrailStore
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(run: RunTrail, store: TrailStore) {
     this.#run = run
     this.#store = store
+  }
+
+  /** One change after the other: what one has archived, the next must know of. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work, work)
+    this.#last = done.catch(() => {})
+    return done
   }
 
   /** Where an entry is kept; undefined for one that does not exist or was deleted (W-TRAIL-24, AMB-58). */
@@ -63,7 +71,11 @@ export class RunLifecycle {
   }
 
   /** Moves what is archivable of a terminal workspace to the cold tier (W-TRAIL-27). Nothing is deleted. */
-  async compact(workspace: WorkspaceId, at: Timestamp): Promise<Result<Compacted>> {
+  compact(workspace: WorkspaceId, at: Timestamp): Promise<Result<Compacted>> {
+    return this.#alone(() => this.#compact(workspace, at))
+  }
+
+  async #compact(workspace: WorkspaceId, at: Timestamp): Promise<Result<Compacted>> {
     try {
       const facts = (await this.#run.model()).workspaces.get(workspace)
       if (!facts) return refuse('not_found', `There is no workspace ${workspace} in ${this.#run.id}.`)
@@ -85,7 +97,11 @@ export class RunLifecycle {
   }
 
   /** Deletes one archive after its retention (W-TRAIL-28); its manifest stays, so that the chains still verify. */
-  async deleteArchive(archive: number, now: Ticks, retention: Retention): Promise<Result<Manifest>> {
+  deleteArchive(archive: number, now: Ticks, retention: Retention): Promise<Result<Manifest>> {
+    return this.#alone(() => this.#delete(archive, now, retention))
+  }
+
+  async #delete(archive: number, now: Ticks, retention: Retention): Promise<Result<Manifest>> {
     try {
       const manifest = (await this.#store.manifests(this.#run.id)).find(each => each.archive === archive)
       if (!manifest || manifest.deleted)

@@ -5,6 +5,8 @@ const MiB = 1024 * 1024
 export const trailLimits = {
   /** Bytes of one atomic batch: it must fit into one frame. */
   batchBytes: 16 * MiB,
+  /** Characters of one object in canonical form; it is one blob and is held in memory while it is written. */
+  objectBytes: 64 * MiB,
   /** A group commit is closed at this many records or bytes, so that one never holds up the event loop for long. */
   groupRecords: 512,
   groupBytes: MiB,

@@ -117,16 +117,21 @@ export class RunChain {
         `takes ${linked.view.length} bytes; the limit is ${limits.entryBytes}. Keep payloads in objects`,
       )
     }
+    let signature: string | undefined
+    try {
+      signature = signer?.sign(linked.hash)
+    } catch (cause) {
+      // W-TRAIL-15: without its key a run that signs takes nothing.
+      return new ParleyError('signing_failed', 'The entry could not be signed; nothing was recorded.', {
+        retryable: true,
+        cause,
+      })
+    }
     if (draft.workspace !== null) mark.locals.push([draft.workspace, local])
     this.#advance(draft, linked.hash, linked.localHash, mark.roles)
-    const entry = {
-      kind: 'entry',
-      run: this.run,
-      seq: this.#seq,
-      view: linked.view,
-      hash: linked.hash,
-    } as const
-    return signer ? { ...entry, signature: signer.sign(linked.hash), signer: signer.id } : entry
+    const { view, hash } = linked
+    const entry = { kind: 'entry', run: this.run, seq: this.#seq, view, hash } as const
+    return signer && signature !== undefined ? { ...entry, signature, signer: signer.id } : entry
   }
 
   /** Takes an entry that is already durable, while a run is being opened. */

@@ -91,6 +91,7 @@ export class RunTrail {
   #state: RunState | undefined
   #loading: Promise<RunState> | undefined
   readonly #pending: Pending[] = []
+  #released = false
   /** Grows with every commit, so that a watcher can tell whether it missed one. */
   #commits = 0
   readonly #wake = new Set<() => void>()
@@ -100,6 +101,11 @@ export class RunTrail {
     this.#store = store
     this.#signer = signer
     this.#checks = checks
+  }
+
+  /** Ends the use of this object, once what it was given is durable: the run may be opened again, by another one. */
+  release(): void {
+    this.#released = true
   }
 
   /** The read model of what is durable; reads the run on first use. */
@@ -123,7 +129,7 @@ export class RunTrail {
   }
 
   #append({ chain, model }: RunState, batch: Batch): Promise<Result<Appended>> {
-    const refused = checkBatch(batch) ?? this.#halted()
+    const refused = this.#released ? releasedError(this.id) : (checkBatch(batch) ?? this.#halted())
     if (refused) return Promise.resolve(err(refused))
     const mark = chain.mark()
     const records: StoredRecord[] = []
@@ -213,7 +219,8 @@ export class RunTrail {
     try {
       const { filter, denials } = await this.#plan(parsed.value.filter, reader)
       const summed = sum === undefined ? {} : { sum: sum.split('.') }
-      return ok({ rows: await this.#grouped(filter, group, summed), denials })
+      const owner = parsed.value.filter.owner
+      return ok({ rows: await this.#grouped(filter, group, summed, owner), denials })
     } catch (cause) {
       return err(asParleyError(cause))
     }
@@ -223,6 +230,7 @@ export class RunTrail {
     filter: StoreFilter,
     group: string | undefined,
     summed: { sum?: string[] },
+    owner: string | undefined,
   ): Promise<readonly AggregateRow[]> {
     switch (group) {
       case undefined:
@@ -242,7 +250,7 @@ export class RunTrail {
         )
       }
       case 'owner':
-        return this.#byOwner(filter, summed)
+        return this.#byOwner(filter, summed, owner)
       default:
         return this.#store.aggregate({
           filter,
@@ -253,11 +261,16 @@ export class RunTrail {
   }
 
   /** Owners change with time, so each is asked for the stretches that were theirs. */
-  async #byOwner(filter: StoreFilter, summed: { sum?: string[] }): Promise<readonly AggregateRow[]> {
+  async #byOwner(
+    filter: StoreFilter,
+    summed: { sum?: string[] },
+    only: string | undefined,
+  ): Promise<readonly AggregateRow[]> {
     const { workspaces } = await this.model()
     const allowed = filter.spans && new Set(filter.spans.map(span => span.workspace))
     const facts = [...workspaces.values()].filter(each => allowed?.has(each.id) ?? true)
-    const owners = new Set(facts.flatMap(each => each.owners.map(({ owner }) => owner)))
+    const owners =
+      only === undefined ? new Set(facts.flatMap(each => each.owners.map(({ owner }) => owner))) : [only]
     const rows: AggregateRow[] = []
     for (const owner of owners) {
       const spans = facts.flatMap(each => ownedSpans(each, owner))
@@ -406,6 +419,10 @@ export class RunTrail {
   }
 }
 
+function releasedError(run: RunId): ParleyError {
+  return new ParleyError('run_released', `${run} was released; ask the trail for it again.`)
+}
+
 function checkBatch(batch: Batch): ParleyError | undefined {
   const { length } = batch.entries
   if (length === 0) return new ParleyError('invalid_entry', 'A batch needs at least one entry.')
@@ -421,14 +438,12 @@ function storeObject(object: TrailObject, run: RunId, seq: number): StoredObject
     )
   }
   try {
-    return {
-      kind: 'object',
-      run,
-      seq,
-      id: object.id,
-      objectKind: object.kind,
-      data: canonicalize(object.value),
+    const data = canonicalize(object.value)
+    if (data.length <= trailLimits.objectBytes) {
+      return { kind: 'object', run, seq, id: object.id, objectKind: object.kind, data }
     }
+    const message = `The object ${object.id} has ${data.length} characters; the limit is ${trailLimits.objectBytes}.`
+    return new ParleyError('object_too_large', message)
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : 'no canonical form'
     return new ParleyError('invalid_object', `The object ${object.id} cannot be stored: ${message}`, {

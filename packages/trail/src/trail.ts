@@ -26,6 +26,7 @@ export class Trail {
   readonly #signer: Signer | undefined
   readonly #checks: VerifyOptions
   readonly #runs = new Map<RunId, RunTrail>()
+  readonly #lifecycles = new Map<RunId, RunLifecycle>()
 
   constructor(options: TrailOptions) {
     this.#store = options.store
@@ -45,12 +46,19 @@ export class Trail {
 
   /** Forgets what is held in memory of a run, for instance once it has ended; `run` opens it again. */
   release(id: RunId): void {
+    this.#runs.get(id)?.release()
     this.#runs.delete(id)
+    this.#lifecycles.delete(id)
   }
 
   /** Tiers, compaction, retention and snapshots of one run. */
   lifecycle(id: RunId): RunLifecycle {
-    return new RunLifecycle(this.run(id), this.#store)
+    let lifecycle = this.#lifecycles.get(id)
+    if (!lifecycle) {
+      lifecycle = new RunLifecycle(this.run(id), this.#store)
+      this.#lifecycles.set(id, lifecycle)
+    }
+    return lifecycle
   }
 
   /** Removes from the log what archives hold; returns the bytes wiped. */

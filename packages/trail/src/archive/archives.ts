@@ -35,6 +35,9 @@ export class Archives {
   ): Promise<Manifest> {
     const places = this.#find()
     const archive = Math.max(0, ...places.keys()) + 1
+    const folder = `${COLD}/${safeName(run)}`
+    // Taken at once, so that two archives written at the same time get two numbers.
+    places.set(archive, folder)
     const target = Buffer.allocUnsafe(entries.reduce((sum, entry) => sum + recordBound(entry), 0))
     let length = 0
     const listed = entries.map(stored => {
@@ -62,13 +65,20 @@ export class Archives {
       deleted: false,
       entries: listed,
     }
-    const folder = `${COLD}/${safeName(run)}`
+    try {
+      await this.#keepAll(folder, manifest, zstdCompressSync(target.subarray(0, length)))
+    } catch (cause) {
+      places.delete(archive)
+      throw cause
+    }
+    return manifest
+  }
+
+  async #keepAll(folder: string, manifest: Manifest, records: Buffer): Promise<void> {
     this.#files.makeFolder(folder)
     await this.#files.syncFolder(COLD)
-    await writeWhole(this.#files, `${folder}/${archive}.zst`, zstdCompressSync(target.subarray(0, length)))
+    await writeWhole(this.#files, `${folder}/${manifest.archive}.zst`, records)
     await this.#keep(folder, manifest)
-    places.set(archive, folder)
-    return manifest
   }
 
   /** Every archive's manifest, of one run or of all, in order of number. */
