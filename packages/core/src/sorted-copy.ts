@@ -73,7 +73,7 @@ function bucketOf(keys: readonly string[]): Shape[] {
 }
 
 function copyUncompiled(object: PlainObject, shape: Shape, depth: number): PlainObject {
-  if (++shape.uses === usesBeforeCompiling) shape.copy = compileCopy(shape)
+  if (++shape.uses === usesBeforeCompiling) compileInto(shape)
   const copy: PlainObject = {}
   for (const key of shape.sorted) copy[key] = sortedCopy(object[key], depth)
   return copy
@@ -100,6 +100,15 @@ function sameKeys(left: readonly string[], right: readonly string[]): boolean {
   if (left.length !== right.length) return false
   for (let index = 0; index < left.length; index++) if (left[index] !== right[index]) return false
   return true
+}
+
+/** Where making code is forbidden, as by the security policy of a page, the shape goes on uncompiled. */
+function compileInto(shape: Shape): void {
+  try {
+    shape.copy = compileCopy(shape)
+  } catch {
+    // Slower, not wrong.
+  }
 }
 
 /** Keys enter the code as JSON string literals only, so no key can be code. */

@@ -16,6 +16,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { crc32 } from 'node:zlib'
 import {
   formatTimestamp,
   ManualClock,
@@ -29,6 +30,7 @@ import { describe, expect, test } from 'vitest'
 import type { EntryDraft, TrailObject } from './entry.ts'
 import { FRAME_HEADER } from './log/frame.ts'
 import { readSegmentHeader, SEGMENT_HEADER, writeSegmentHeader } from './log/segment.ts'
+import { walkFrames } from './log/walk.ts'
 import { memoryDisks, openMemoryStore } from './open-memory.ts'
 import { openTrail } from './open-trail.ts'
 import { ed25519Signer } from './signing.ts'
@@ -310,6 +312,39 @@ describe('the log', () => {
       readFileSync(join(first.profile, 'trail', 'quarantine', aside[0]!)).equals(frame.subarray(0, 200)),
     ).toBe(true)
     expect(statSync(file).size).toBe(sound)
+  })
+
+  test('damage that is more than one torn commit is reported, and nothing is cut', async () => {
+    const { first } = await filled(6)
+    await first.trail.close()
+    const file = segmentOf(first.profile)
+    const bytes = readFileSync(file)
+    // The last three commits, each spoiled in its payload.
+    const frames = [
+      ...walkFrames((at, length) => bytes.subarray(at, at + length), SEGMENT_HEADER, bytes.length),
+    ]
+    for (const frame of frames.slice(-3)) bytes[frame.at + FRAME_HEADER + 40]! ^= 1
+    writeFileSync(file, bytes)
+    const { trail } = await first.reopen()
+    expect(trail.damage).toMatchObject([{ code: 'frame_damaged' }, { code: 'trail_truncated' }])
+    expect(readFileSync(file).equals(bytes)).toBe(true)
+    expect(existsSync(join(first.profile, 'trail', 'quarantine'))).toBe(false)
+    // What is new goes into a segment of its own.
+    await ScriptedRun.start(trail, new SeededIds(8), first.strict)
+    expect(readFileSync(file).equals(bytes)).toBe(true)
+  })
+
+  test('a log of another version of the format is left alone', async () => {
+    const { first } = await filled(3)
+    await first.trail.close()
+    const file = segmentOf(first.profile)
+    const bytes = readFileSync(file)
+    bytes.writeUInt32LE(99, 4)
+    bytes.writeUInt32LE(crc32(bytes.subarray(0, SEGMENT_HEADER - 4)), SEGMENT_HEADER - 4)
+    writeFileSync(file, bytes)
+    const error = await failure(openTrail(first.profile))
+    expect(error).toMatchObject({ code: 'trail_version', details: { version: 99 } })
+    expect(readFileSync(file).equals(bytes)).toBe(true)
   })
 
   test('a segment cut short is noticed: what was acknowledged is known to be missing, and the run is halted', async () => {

@@ -1,16 +1,20 @@
 // Opening a log: which segments there are, where the last one ends, what a crash left behind. Nothing is replayed here.
-import type { Ticks } from '@parley/core'
+import { ParleyError, type Ticks } from '@parley/core'
 import type { LogPoint } from '../index/contract.ts'
+import { trailLimits } from '../limits.ts'
 import type { Damage } from '../store/store.ts'
-import { type Files, readWhole, writeWhole } from './files.ts'
+import { type Files, type LogFile, readWhole, writeWhole } from './files.ts'
+import { FRAME_HEADER, frameLength } from './frame.ts'
 import {
   readSegmentHeader,
   SEGMENT_HEADER,
+  SEGMENT_VERSION,
   type SegmentHeader,
   segmentName,
   segmentNumber,
+  segmentVersion,
 } from './segment.ts'
-import { walkFrames } from './walk.ts'
+import { type WalkedGap, walkFrames } from './walk.ts'
 
 export const QUARANTINE = 'quarantine'
 
@@ -85,8 +89,17 @@ async function inspect(
 ): Promise<SegmentHeader | undefined | 'unused'> {
   const name = segmentName(number)
   const file = files.open(name, 'existing')
-  const header = readSegmentHeader(file.read(0, SEGMENT_HEADER))
+  const start = file.read(0, SEGMENT_HEADER)
   file.close()
+  const version = segmentVersion(start)
+  if (version !== undefined && version !== SEGMENT_VERSION) {
+    throw new ParleyError(
+      'trail_version',
+      `${name} has format ${version}; this Parley reads and writes format ${SEGMENT_VERSION}. Use the version that wrote it.`,
+      { details: { segment: number, version } },
+    )
+  }
+  const header = readSegmentHeader(start)
   if (header?.segment === number) return header
   const bytes = readWhole(files, name)!
   for (const found of walkFrames(
@@ -128,13 +141,15 @@ async function readTail(
     let continues = header !== undefined
     for (const found of walkFrames((at, length) => file.read(at, length), SEGMENT_HEADER, file.size)) {
       if (found.kind === 'gap') {
-        if (found.last) {
+        if (found.last && isOneFrame(file, found)) {
           await quarantine(files, segment, found.at, file.read(found.at, found.end - found.at))
         } else {
+          // It stays where it is, for whoever looks into it, and counts as part of the segment.
           continues = false
+          end = found.end
           damage.push({
             code: 'frame_damaged',
-            message: `${segmentName(segment)} is damaged from byte ${found.at} to ${found.end}; sound commits follow it.`,
+            message: `${segmentName(segment)} is damaged from byte ${found.at} to ${found.end}, and not by a crash alone.`,
             runs: [],
           })
         }
@@ -144,7 +159,7 @@ async function readTail(
       end = found.at + (found.frame.end - found.frame.start)
       floor = Math.max(floor, found.frame.latest) as Ticks
     }
-    if (file.size > end) {
+    if (continues && file.size > end) {
       // What was torn is in quarantine; cut it, so that it is never met again.
       file.truncate(end)
       await file.sync()
@@ -153,4 +168,11 @@ async function readTail(
   } finally {
     file.close()
   }
+}
+
+/** At most one frame is on its way to disk, so what reaches further than the first one claims to was not torn by a crash. */
+function isOneFrame(file: LogFile, gap: WalkedGap): boolean {
+  const bytes = file.read(gap.at, FRAME_HEADER)
+  const claimed = frameLength(bytes, 0, bytes.length)
+  return gap.end - gap.at <= (claimed ?? trailLimits.batchBytes + FRAME_HEADER)
 }

@@ -5,7 +5,7 @@ import type { Ticks } from '@parley/core'
 
 export const SEGMENT_HEADER = 64
 const MAGIC = 0x31534c50 // "PLS1"
-const VERSION = 1
+export const SEGMENT_VERSION = 1
 
 export interface SegmentHeader {
   readonly segment: number
@@ -33,7 +33,7 @@ export function segmentNumber(name: string): number | undefined {
 export function writeSegmentHeader(target: Buffer, header: SegmentHeader): void {
   target.fill(0, 0, SEGMENT_HEADER)
   target.writeUInt32LE(MAGIC, 0)
-  target.writeUInt32LE(VERSION, 4)
+  target.writeUInt32LE(SEGMENT_VERSION, 4)
   target.writeUInt32LE(header.segment, 8)
   target.writeUInt32LE(header.previousEnd, 12)
   target.writeDoubleLE(header.firstFrame, 16)
@@ -43,11 +43,15 @@ export function writeSegmentHeader(target: Buffer, header: SegmentHeader): void 
   target.writeUInt32LE(crc32(target.subarray(0, SEGMENT_HEADER - 4)), SEGMENT_HEADER - 4)
 }
 
-export function readSegmentHeader(source: Buffer): SegmentHeader | undefined {
+/** The version of the format of a segment, if its header is sound; headers of all versions have the same size and checksum. */
+export function segmentVersion(source: Buffer): number | undefined {
   if (source.length < SEGMENT_HEADER || source.readUInt32LE(0) !== MAGIC) return undefined
-  if (source.readUInt32LE(SEGMENT_HEADER - 4) !== crc32(source.subarray(0, SEGMENT_HEADER - 4)))
-    return undefined
-  if (source.readUInt32LE(4) !== VERSION) return undefined
+  const sound = source.readUInt32LE(SEGMENT_HEADER - 4) === crc32(source.subarray(0, SEGMENT_HEADER - 4))
+  return sound ? source.readUInt32LE(4) : undefined
+}
+
+export function readSegmentHeader(source: Buffer): SegmentHeader | undefined {
+  if (segmentVersion(source) !== SEGMENT_VERSION) return undefined
   return {
     segment: source.readUInt32LE(8),
     previous: source.readUInt32LE(48),
