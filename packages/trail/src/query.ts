@@ -1,7 +1,6 @@
 // The query model (W-TRAIL-17, 18): filters joined by AND, timelines by `seq`, cursors, aggregates. Derived dimensions
 // (originator, owner, group) and access rules become spans of workspaces here; the store finds the entries.
 import {
-  assertNever,
   compile,
   err,
   isTimestamp,
@@ -203,19 +202,4 @@ export function ownedSpans(facts: WorkspaceFacts, owner: string): WorkspaceSpan[
     const next = facts.owners[index + 1]
     return [{ workspace: facts.id, from: each.from, ...(next && { to: next.from }) }]
   })
-}
-
-/** What a workspace's entries count for when grouping by a derived dimension; `owner` changes with time and is not constant. */
-export function derivedKey(
-  dimension: 'originator' | 'group',
-  facts: WorkspaceFacts | undefined,
-): string | null {
-  switch (dimension) {
-    case 'originator':
-      return facts?.originator ?? null
-    case 'group':
-      return facts?.group ?? null
-    default:
-      return assertNever(dimension)
-  }
 }

@@ -13,7 +13,6 @@ import {
   type Result,
   type RunId,
   refuse,
-  type WorkspaceId,
 } from '@parley/core'
 import { type Access, accessOf, type TrailReader } from './access.ts'
 import { globalEntry, localEntry } from './chain.ts'
@@ -23,10 +22,8 @@ import { trailLimits } from './limits.ts'
 import { viewTail } from './log/view.ts'
 import { RunModel } from './model.ts'
 import {
-  derivedKey,
   namedWorkspaces,
   needsModel,
-  ownedSpans,
   parseAggregate,
   parseQuery,
   storeFilter,
@@ -34,6 +31,7 @@ import {
   type TrailFilter,
   type TrailQuery,
 } from './query.ts'
+import { groupedRows } from './run-aggregate.ts'
 import { type ChainMark, RunChain } from './run-chain.ts'
 import type { Signer } from './signing.ts'
 import type { AggregateRow, StoreFilter, TrailStore } from './store/store.ts'
@@ -94,6 +92,8 @@ export class RunTrail {
   #released = false
   /** Grows with every commit, so that a watcher can tell whether it missed one. */
   #commits = 0
+  /** `seq` of the newest entry that became durable through this object. */
+  #durable = 0
   readonly #wake = new Set<() => void>()
 
   constructor(id: RunId, store: TrailStore, signer: Signer | undefined, checks: VerifyOptions = {}) {
@@ -167,6 +167,7 @@ export class RunTrail {
     this.#pending.shift()
     let seq = pending.first
     for (const entry of pending.entries) model.apply(entry, seq++)
+    this.#durable = seq - 1
     this.#commits++
     for (const wake of this.#wake) wake()
   }
@@ -219,65 +220,11 @@ export class RunTrail {
     try {
       const { filter, denials } = await this.#plan(parsed.value.filter, reader)
       const summed = sum === undefined ? {} : { sum: sum.split('.') }
-      const owner = parsed.value.filter.owner
-      return ok({ rows: await this.#grouped(filter, group, summed, owner), denials })
+      const grouping = { filter, group, ...summed, owner: parsed.value.filter.owner }
+      return ok({ rows: await groupedRows(this.#store, grouping, () => this.model()), denials })
     } catch (cause) {
       return err(asParleyError(cause))
     }
-  }
-
-  async #grouped(
-    filter: StoreFilter,
-    group: string | undefined,
-    summed: { sum?: string[] },
-    owner: string | undefined,
-  ): Promise<readonly AggregateRow[]> {
-    switch (group) {
-      case undefined:
-        return this.#store.aggregate({ filter, ...summed })
-      case 'workspace':
-      case 'actor':
-      case 'event_type':
-        return this.#store.aggregate({ filter, groupBy: group, ...summed })
-      case 'role':
-        return this.#store.aggregate({ filter, groupBy: 'actor', ...summed })
-      case 'originator':
-      case 'group': {
-        const rows = await this.#store.aggregate({ filter, groupBy: 'workspace', ...summed })
-        const { workspaces } = await this.model()
-        return merge(
-          rows.map(row => ({ ...row, key: derivedKey(group, workspaces.get(row.key as WorkspaceId)) })),
-        )
-      }
-      case 'owner':
-        return this.#byOwner(filter, summed, owner)
-      default:
-        return this.#store.aggregate({
-          filter,
-          groupBy: { body: group.slice('body.'.length).split('.') },
-          ...summed,
-        })
-    }
-  }
-
-  /** Owners change with time, so each is asked for the stretches that were theirs. */
-  async #byOwner(
-    filter: StoreFilter,
-    summed: { sum?: string[] },
-    only: string | undefined,
-  ): Promise<readonly AggregateRow[]> {
-    const { workspaces } = await this.model()
-    const allowed = filter.spans && new Set(filter.spans.map(span => span.workspace))
-    const facts = [...workspaces.values()].filter(each => allowed?.has(each.id) ?? true)
-    const owners =
-      only === undefined ? new Set(facts.flatMap(each => each.owners.map(({ owner }) => owner))) : [only]
-    const rows: AggregateRow[] = []
-    for (const owner of owners) {
-      const spans = facts.flatMap(each => ownedSpans(each, owner))
-      const [row] = await this.#store.aggregate({ filter: { ...filter, spans }, ...summed })
-      if (row && row.count > 0) rows.push({ ...row, key: owner })
-    }
-    return rows
   }
 
   /**
@@ -293,9 +240,11 @@ export class RunTrail {
     for (;;) {
       if (signal?.aborted) return
       const seen = this.#commits
+      const durable = this.#durable
       const page = await this.query({ ...rest, after, limit: trailLimits.watchEntries }, reader)
       if (!page.ok) throw page.error
-      after = page.value.cursor
+      // What the filter passed over need not be looked at again.
+      after = page.value.more ? page.value.cursor : Math.max(page.value.cursor, durable)
       if (page.value.entries.length > 0) yield page.value
       if (page.value.more || this.#commits !== seen) continue
       await this.#nextCommit(signal)
@@ -454,17 +403,4 @@ function storeObject(object: TrailObject, run: RunId, seq: number): StoredObject
 
 function readObject(stored: StoredObject): TrailObject {
   return { id: stored.id, kind: stored.objectKind, value: JSON.parse(stored.data) as unknown }
-}
-
-/** Rows that ended up with the same key, added up. */
-function merge(rows: readonly AggregateRow[]): AggregateRow[] {
-  const merged = new Map<AggregateRow['key'], AggregateRow>()
-  for (const row of rows) {
-    const known = merged.get(row.key)
-    merged.set(
-      row.key,
-      known ? { key: row.key, count: known.count + row.count, sum: known.sum + row.sum } : row,
-    )
-  }
-  return [...merged.values()]
 }
