@@ -28,6 +28,7 @@ import {
 } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import type { EntryDraft, TrailObject } from './entry.ts'
+import { profileSigner } from './key-file.ts'
 import { FRAME_HEADER } from './log/frame.ts'
 import { readSegmentHeader, SEGMENT_HEADER, writeSegmentHeader } from './log/segment.ts'
 import { walkFrames } from './log/walk.ts'
@@ -279,6 +280,23 @@ describe('surroundings', () => {
     writeFileSync(profile, 'not a folder')
     expect(await failure(openTrail(profile))).toMatchObject({ code: 'trail_not_a_folder' })
     expect(readFileSync(profile, 'utf8')).toBe('not a folder')
+  })
+
+  test('what is written is for its owner alone, except the public key', async () => {
+    const profile = join(temporaryFolder(), 'fresh')
+    const { start, trail } = await temporaryTrail({ profile, signer: profileSigner(profile) })
+    const script = await start()
+    const object = { id: 'large' as never, kind: 'payload', value: 'x'.repeat(100_000) }
+    unwrap(await script.appendWith([object], script.entry('user_created', null, 'system')))
+    unwrap(await script.run.query({}))
+    await trail.close()
+    const paths = readdirSync(profile, { recursive: true, withFileTypes: true })
+    const open = paths.filter(path => {
+      const { mode } = statSync(join(path.parentPath, path.name))
+      return (mode & 0o777) !== (path.isDirectory() ? 0o700 : 0o600)
+    })
+    expect(open.map(path => path.name)).toEqual(['alp_key.pub'])
+    expect(paths.length).toBeGreaterThan(10)
   })
 
   test('a key that is no Ed25519 key is refused and kept', async () => {

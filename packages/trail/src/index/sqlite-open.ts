@@ -1,6 +1,6 @@
 // Opening the index file: is it ours, of this trail, of this version, and does it agree with the log? If not, it is put
 // aside and begun again; what it knew of chain heads is kept where that may be evidence of a log that lost its end.
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { FRAME_HEADER, frameLength } from '../log/frame.ts'
 import type { RunHead } from '../store/store.ts'
@@ -126,6 +126,8 @@ function createIndexFile(file: string, trail: string): IndexFile {
 function connect(file: string): DatabaseSync {
   const database = new DatabaseSync(file)
   try {
+    // Before its write-ahead log exists, which takes over the mode.
+    chmodSync(file, 0o600)
     database.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = NORMAL;
