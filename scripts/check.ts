@@ -2,7 +2,8 @@
 // time; the failed ones are named at the end.
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
+import { arrowProblems } from './arrows.ts'
 import { findLeaks } from './leaks.ts'
 import { type Lock, lockProblems, type Manifest } from './lock-file.ts'
 
@@ -14,6 +15,7 @@ type Step = () => readonly string[]
 const steps: Readonly<Record<string, Step>> = {
   'format and lint': () => run('node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'),
   types: () => run('node_modules/typescript/bin/tsc', '-b'),
+  'arrows between packages': arrows,
   'docs/conformance.md': () => run('scripts/conformance.ts', '--check'),
   'lock file': lockFile,
   'nothing of this machine': committedFiles,
@@ -26,6 +28,25 @@ function run(script: string, ...args: readonly string[]): readonly string[] {
   })
   if (status === 0) return []
   return [`${script} ${args.join(' ')} ended with ${error?.message ?? signal ?? `code ${status}`}`]
+}
+
+function arrows(): readonly string[] {
+  const ours = (names: readonly string[]) =>
+    names.filter(name => name.startsWith('@parley/')).map(name => name.slice('@parley/'.length))
+  const facts = globSync('packages/*', { cwd: root }).map(folder => {
+    const json = (file: string) => JSON.parse(readFileSync(join(root, folder, file), 'utf8'))
+    const { dependencies, devDependencies, peerDependencies, optionalDependencies } = json('package.json')
+    const listed = { ...dependencies, ...devDependencies, ...peerDependencies, ...optionalDependencies }
+    const references: { path: string }[] = json('tsconfig.json').references ?? []
+    const files = globSync(`${folder}/src/**/*.{ts,tsx}`, { cwd: root })
+    return {
+      name: basename(folder),
+      dependencies: ours(Object.keys(listed)),
+      references: references.map(({ path }) => basename(path)),
+      sources: new Map(files.map(file => [file, readFileSync(join(root, file), 'utf8')])),
+    }
+  })
+  return arrowProblems(facts)
 }
 
 function lockFile(): readonly string[] {

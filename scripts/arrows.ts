@@ -1,0 +1,42 @@
+// Which package may use which (docs/architecture.md). The compiler follows a link in node_modules wherever it leads, so the arrows
+// are checked here: by manifest, by project reference and by every import.
+
+/** Each package with those that it may use. A package that is not listed is not there yet. */
+export const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  trail: ['core'],
+}
+
+export interface PackageFacts {
+  readonly name: string
+  /** Packages of ours in its manifest, under any kind of dependency. */
+  readonly dependencies: readonly string[]
+  /** Packages of ours in the references of its tsconfig. */
+  readonly references: readonly string[]
+  /** Its sources, by path. */
+  readonly sources: ReadonlyMap<string, string>
+}
+
+const OURS = /(?:from|import|import\()\s*['"]@parley\/([a-z-]+)[/'"]/g
+const NEIGHBOUR = /(?:from|import|import\()\s*['"](?:\.\.\/)+packages\//
+
+export function arrowProblems(packages: readonly PackageFacts[]): string[] {
+  return packages.flatMap(({ name, dependencies, references, sources }) => {
+    const allowed = ARROWS[name]
+    if (!allowed) return [`packages/${name} is not among the packages that scripts/arrows.ts knows`]
+    const problems: string[] = []
+    const wrong = (where: string, used: string) =>
+      problems.push(`${where} uses @parley/${used}, which ${name} may not`)
+    for (const used of dependencies) if (!allowed.includes(used)) wrong(`packages/${name}/package.json`, used)
+    if (dependencies.toSorted().join() !== references.toSorted().join()) {
+      problems.push(`packages/${name}/tsconfig.json must refer to just what package.json depends on`)
+    }
+    for (const [path, source] of sources) {
+      for (const [, used] of source.matchAll(OURS)) {
+        if (used !== name && !dependencies.includes(used!)) wrong(path, used!)
+      }
+      if (NEIGHBOUR.test(source)) problems.push(`${path} reaches into another package by its path`)
+    }
+    return problems
+  })
+}
