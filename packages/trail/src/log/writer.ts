@@ -116,18 +116,14 @@ export class LogWriter {
     if (prepared) this.#discard(prepared)
     const segment = this.#segment
     if (!segment) return
-    if (!this.#suspect) {
-      segment.file.truncate(segment.end)
+    try {
+      if (!this.#suspect) segment.file.truncate(segment.end)
       await segment.file.sync()
+    } catch {
+      // Everything that counts is durable already; only zeros are left over.
     }
     segment.file.close()
     this.#options.sealed(this.point, this.#heads)
-  }
-
-  /** Stops without any courtesy, as a killed process would; for tests and for a store that failed to open. */
-  abandon(): void {
-    this.#closed = true
-    this.#segment?.file.close()
   }
 
   async #run(): Promise<void> {

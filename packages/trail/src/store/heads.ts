@@ -34,12 +34,18 @@ export class HeadFiles {
 
   /** Notes the heads of runs that a segment was given, beside those it had before. Best effort: a failure costs evidence, not entries. */
   note(point: LogPoint, heads: ReadonlyMap<RunId, RunHead>): void {
-    if (heads.size > 0) this.#merge(fileOf(point.segment), point.frame, [...heads.values()])
+    if (heads.size === 0) return
+    const name = fileOf(point.segment)
+    this.#write(name, () => {
+      const merged = new Map(this.#read(name).heads.map(head => [head.run, head]))
+      for (const head of heads.values()) merged.set(head.run, head)
+      return { frame: point.frame, heads: [...merged.values()] }
+    })
   }
 
-  /** Keeps heads that the log has lost. */
+  /** Keeps the heads that the log has lost, until it reaches them again. */
   async noteLost(heads: readonly RunHead[]): Promise<void> {
-    this.#merge(LOST, 0, heads)
+    this.#write(LOST, () => ({ frame: 0, heads: [...heads] }))
     await this.#writing
   }
 
@@ -82,13 +88,11 @@ export class HeadFiles {
     }
   }
 
-  #merge(name: string, frame: number, heads: readonly RunHead[]): void {
+  #write(name: string, content: () => HeadsFile): void {
     this.#writing = this.#writing.then(async () => {
       try {
-        const known = new Map([...this.#read(name).heads, ...heads].map(head => [head.run, head]))
         this.#files.makeFolder(FOLDER)
-        const file: HeadsFile = { frame, heads: [...known.values()] }
-        await writeWhole(this.#files, `${FOLDER}/${name}`, Buffer.from(`${JSON.stringify(file)}\n`))
+        await writeWhole(this.#files, `${FOLDER}/${name}`, Buffer.from(`${JSON.stringify(content())}\n`))
       } catch {
         // See note().
       }

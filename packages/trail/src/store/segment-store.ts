@@ -105,14 +105,15 @@ export class SegmentStore implements TrailStore {
   /** Opening does not verify; it only asks whether anything outside the log knows of more than the log holds. */
   async #compareHeads({ end }: OpenedLog): Promise<void> {
     const opening = await this.#index.opening()
-    const lost = new Map<RunId, RunHead>()
-    for (const head of [...opening.lostHeads, ...this.#heads.lost()]) lost.set(head.run, head)
-    for (const head of opening.state === 'rebuilt' ? this.#heads.all() : this.#heads.behind(end.frame)) {
+    const lost = new Map(opening.lostHeads.map(head => [head.run, head]))
+    const before = this.#heads.lost()
+    const noted = opening.state === 'rebuilt' ? this.#heads.all() : this.#heads.behind(end.frame)
+    for (const head of [...before, ...noted]) {
       const now = await this.#index.head(head.run, this.#position)
       if (!now || now.seq < head.seq) lost.set(head.run, head)
     }
+    if (lost.size > 0 || before.length > 0) await this.#heads.noteLost([...lost.values()])
     if (lost.size === 0) return
-    await this.#heads.noteLost([...lost.values()])
     this.#damage.push({
       code: 'trail_truncated',
       message: `The log ends before entries that were acknowledged, in ${lost.size} ${lost.size === 1 ? 'run' : 'runs'}. Verify them, and restore the log from a backup.`,
