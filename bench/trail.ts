@@ -5,8 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { StrictClock, SystemClock, SystemIds, unwrap } from '@parley/core'
-import { ed25519Signer, openSegmentStore, RunVerifier, Trail, type TrailStore } from '@parley/trail'
+import { formatTimestamp, StrictClock, SystemClock, SystemIds, unwrap } from '@parley/core'
+import {
+  type EntryDraft,
+  ed25519Signer,
+  openSegmentStore,
+  RunVerifier,
+  Trail,
+  type TrailStore,
+} from '@parley/trail'
 import { ScriptedRun } from '@parley/trail/testing'
 import { BareFile } from './trail/bare-file.ts'
 import { loops, machine, median, rate, ratio, table } from './trail/measure.ts'
@@ -29,9 +36,20 @@ const scratch = mkdtempSync(join(tmpdir(), 'parley-bench-'))
 const ids = new SystemIds()
 const clock = new StrictClock(new SystemClock())
 
-/** An entry of about 400 bytes in canonical form. */
-function approval(script: ScriptedRun) {
-  return script.entry('task_approved', script.root, 'fallback', { approval_source: 'timeout-auto-approve' })
+/** Drafts of entries of about 400 bytes in canonical form, as a runtime hands them in: stamped, with a new id. */
+function drafts(script: ScriptedRun): () => EntryDraft {
+  const { event_type, workspace, actor, body } = script.entry('task_approved', script.root, 'fallback', {
+    approval_source: 'timeout-auto-approve',
+  })
+  return () =>
+    ({
+      id: ids.next('e'),
+      timestamp: formatTimestamp(clock.take()),
+      workspace,
+      actor,
+      event_type,
+      body,
+    }) as EntryDraft
 }
 
 async function trailRate(
@@ -43,11 +61,11 @@ async function trailRate(
   const scripts = await Promise.all(
     Array.from({ length: appenders }, () => ScriptedRun.start(trail, ids, clock)),
   )
-  const proposals = scripts.map(approval)
+  const next = scripts.map(drafts)
   const delays = monitorEventLoopDelay({ resolution: 1 })
   delays.enable()
   const perSecond = await loops(appenders, MILLISECONDS, async index => {
-    const result = await scripts[index]!.append(proposals[index]!)
+    const result = await scripts[index]!.run.append({ entries: [next[index]!()] })
     if (!result.ok) throw result.error
   })
   delays.disable()
@@ -81,7 +99,7 @@ const sqliteRecord = async (folder: string) => new SqliteRecord(join(folder, 're
 async function entryBytes(): Promise<number> {
   return onStore(segmentLog, async store => {
     const script = await ScriptedRun.start(new Trail({ store }), ids, clock)
-    unwrap(await script.append(approval(script)))
+    unwrap(await script.run.append({ entries: [drafts(script)()] }))
     const page = await store.select({ run: script.run.id, order: 'descending', limit: 1 })
     return Buffer.byteLength(page.entries[0]!.view)
   })
@@ -217,7 +235,8 @@ async function signatures(): Promise<void> {
   await onStore(segmentLog, async store => {
     const trail = new Trail({ store, signer })
     const script = await ScriptedRun.start(trail, ids, clock)
-    await Promise.all(Array.from({ length: 20_000 }, () => script.append(approval(script))))
+    const next = drafts(script)
+    await Promise.all(Array.from({ length: 20_000 }, () => script.run.append({ entries: [next()] })))
     const stored = []
     for await (const record of store.replay(script.run.id)) if (record.kind === 'entry') stored.push(record)
     for (const [name, options] of [

@@ -361,6 +361,7 @@ export class RunTrail {
 
   /** Damage halts the run, not the store. */
   #halted(): ParleyError | undefined {
+    if (this.#store.damage.length === 0) return undefined
     const damage = this.#store.damage.find(each => each.runs.includes(this.id))
     return (
       damage && damagedError(`${this.id} is halted: ${damage.message}`, { run: this.id, damage: damage.code })

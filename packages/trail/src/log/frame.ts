@@ -1,9 +1,9 @@
 // A frame is one group commit: the unit that is on disk whole or not at all. At most one frame is on its way to
 // disk, so a bad frame with nothing but zeros behind it is a torn tail, and any other bad frame is damage.
 //
-//   u32 magic · u32 payload length · u32 checksum · u32 record count · u64 frame number · f64 greatest timestamp · payload
+//   u32 magic · u32 checksum · u32 payload length · u32 record count · u64 frame number · f64 greatest timestamp · payload
 //
-// The checksum (CRC-32) covers everything behind it and the payload length.
+// The checksum (CRC-32) covers everything behind it.
 import { crc32 } from 'node:zlib'
 import type { Ticks } from '@parley/core'
 import { RECORD_HEADER, type RecordSpan, spanRecord } from './record.ts'
@@ -23,7 +23,7 @@ export interface FrameSpan {
 }
 
 function checksum(source: Buffer, start: number, end: number): number {
-  return crc32(source.subarray(start + 12, end), crc32(source.subarray(start + 4, start + 8)))
+  return crc32(source.subarray(start + 8, end))
 }
 
 /** Completes the header of the frame in `target[start, end)`; its payload is in place behind FRAME_HEADER bytes. */
@@ -34,19 +34,19 @@ export function sealFrame(
   frame: { readonly number: number; readonly count: number; readonly latest: Ticks },
 ): void {
   target.writeUInt32LE(MAGIC, start)
-  target.writeUInt32LE(end - start - FRAME_HEADER, start + 4)
+  target.writeUInt32LE(end - start - FRAME_HEADER, start + 8)
   target.writeUInt32LE(frame.count, start + 12)
   target.writeUInt32LE(frame.number % 2 ** 32, start + 16)
   target.writeUInt32LE(Math.floor(frame.number / 2 ** 32), start + 20)
   target.writeDoubleLE(frame.latest, start + 24)
-  target.writeUInt32LE(checksum(target, start, end), start + 8)
+  target.writeUInt32LE(checksum(target, start, end), start + 4)
 }
 
 /** The frame at `at`, or undefined when its bytes below `limit` are not a whole and sound frame. */
 export function readFrame(source: Buffer, at: number, limit: number): FrameSpan | undefined {
   if (at + FRAME_HEADER > limit || source.readUInt32LE(at) !== MAGIC) return undefined
-  const end = at + FRAME_HEADER + source.readUInt32LE(at + 4)
-  if (end > limit || source.readUInt32LE(at + 8) !== checksum(source, at, end)) return undefined
+  const end = at + FRAME_HEADER + source.readUInt32LE(at + 8)
+  if (end > limit || source.readUInt32LE(at + 4) !== checksum(source, at, end)) return undefined
   return {
     start: at,
     payload: at + FRAME_HEADER,
@@ -60,7 +60,7 @@ export function readFrame(source: Buffer, at: number, limit: number): FrameSpan 
 /** The bytes that the frame at `at` claims to take, whether it is sound or not; undefined without a frame's mark. */
 export function frameLength(source: Buffer, at: number, limit: number): number | undefined {
   if (at + FRAME_HEADER > limit || source.readUInt32LE(at) !== MAGIC) return undefined
-  return FRAME_HEADER + source.readUInt32LE(at + 4)
+  return FRAME_HEADER + source.readUInt32LE(at + 8)
 }
 
 /** The records of a sound frame. A sound frame whose records do not add up was made by a defect, not by a crash. */

@@ -22,6 +22,8 @@ export class Group {
   /** What must be durable before this group may be: blobs that its objects name. */
   readonly before: Promise<unknown>[] = []
   #latest = '' as Timestamp
+  /** The greatest timestamp among its entries, once it is sealed. */
+  latest = 0 as Ticks
 
   constructor(buffer: Buffer) {
     this.#buffer = buffer
@@ -55,13 +57,9 @@ export class Group {
     this.settles.push(settle)
   }
 
-  /** The greatest timestamp among its entries. */
-  get latest(): Ticks {
-    return (parseTimestamp(this.#latest) ?? 0) as Ticks
-  }
-
   /** The finished frame. */
   seal(number: number): Buffer {
+    this.latest = (parseTimestamp(this.#latest) ?? 0) as Ticks
     sealFrame(this.#buffer, SEGMENT_HEADER, this.#length, { number, count: this.count, latest: this.latest })
     return this.#buffer.subarray(SEGMENT_HEADER, this.#length)
   }
