@@ -18,6 +18,8 @@ import { ScriptedRun } from './testing/scripted-run.ts'
 import { Trail } from './trail.ts'
 
 const HISTORIES = process.env.PARLEY_SOAK ? 5000 : 300
+/** Seeds that once found a defect. 440: a tear inside the length of a frame. */
+const ONCE_FAILED = [440]
 const START = 1_772_355_900_000_000 as Ticks
 const SIZES = { firstSegmentBytes: 8 * 1024, segmentBytes: 32 * 1024 }
 
@@ -134,7 +136,8 @@ function expectWholeBatches(entries: readonly StoredEntry[]): void {
 }
 
 test(`${HISTORIES} histories of appends, failures, rotations and power losses lose nothing that was acknowledged`, async () => {
-  for (let seed = 1; seed <= HISTORIES; seed++) {
+  const seeds = new Set([...ONCE_FAILED, ...Array.from({ length: HISTORIES }, (_, index) => index + 1)])
+  for (const seed of seeds) {
     const random = seededRandom(seed)
     const ids = new SeededIds(seed)
     const acknowledged: Acknowledged[] = []

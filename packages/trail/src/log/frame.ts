@@ -6,7 +6,7 @@
 // The checksum (CRC-32) covers everything behind it.
 import { crc32 } from 'node:zlib'
 import type { Ticks } from '@parley/core'
-import { RECORD_HEADER, type RecordSpan, spanRecord } from './record.ts'
+import { type RecordSpan, spanRecord } from './record.ts'
 
 export const FRAME_HEADER = 32
 const MAGIC = 0x31464c50 // "PLF1"
@@ -79,14 +79,27 @@ export function* frameRecords(source: Buffer, frame: FrameSpan): Generator<Recor
 
 /** The first offset in `[from, limit)` at which a sound frame starts. */
 export function findFrame(source: Buffer, from: number, limit: number): number | undefined {
+  for (const at of marks(source, from, limit)) if (readFrame(source, at, limit)) return at
+  return undefined
+}
+
+/** Whether a frame with a number above `number` was ever started in `[from, limit)`, sound or not. Its number holds zeros, which no text does. */
+export function startsFrame(source: Buffer, from: number, limit: number, number: number): boolean {
+  for (const at of marks(source, from, limit)) {
+    const found = source.readUInt32LE(at + 16) + source.readUInt32LE(at + 20) * 2 ** 32
+    if (found > number && found <= number + limit) return true
+  }
+  return false
+}
+
+function* marks(source: Buffer, from: number, limit: number): Generator<number> {
   const mark = Buffer.alloc(4)
   mark.writeUInt32LE(MAGIC)
   for (
     let at = source.indexOf(mark, from);
-    at !== -1 && at + FRAME_HEADER + RECORD_HEADER <= limit;
+    at !== -1 && at + FRAME_HEADER <= limit;
     at = source.indexOf(mark, at + 1)
   ) {
-    if (readFrame(source, at, limit)) return at
+    yield at
   }
-  return undefined
 }

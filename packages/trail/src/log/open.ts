@@ -4,7 +4,7 @@ import type { LogPoint } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
 import type { Damage } from '../store/store.ts'
 import { type Files, type LogFile, readWhole, writeWhole } from './files.ts'
-import { FRAME_HEADER, frameLength } from './frame.ts'
+import { FRAME_HEADER, startsFrame } from './frame.ts'
 import {
   readSegmentHeader,
   SEGMENT_HEADER,
@@ -141,7 +141,7 @@ async function readTail(
     let continues = header !== undefined
     for (const found of walkFrames((at, length) => file.read(at, length), SEGMENT_HEADER, file.size)) {
       if (found.kind === 'gap') {
-        if (found.last && isOneFrame(file, found)) {
+        if (found.last && isOneFrame(file, found, frame)) {
           await quarantine(files, segment, found.at, file.read(found.at, found.end - found.at))
         } else {
           // It stays where it is, for whoever looks into it, and counts as part of the segment.
@@ -170,9 +170,9 @@ async function readTail(
   }
 }
 
-/** At most one frame is on its way to disk, so what reaches further than the first one claims to was not torn by a crash. */
-function isOneFrame(file: LogFile, gap: WalkedGap): boolean {
-  const bytes = file.read(gap.at, FRAME_HEADER)
-  const claimed = frameLength(bytes, 0, bytes.length)
-  return gap.end - gap.at <= (claimed ?? trailLimits.batchBytes + FRAME_HEADER)
+/** At most one frame is on its way to disk, so where a second one was started, it was not a crash that spoiled the first. */
+function isOneFrame(file: LogFile, gap: WalkedGap, lastFrame: number): boolean {
+  const length = gap.end - gap.at
+  if (length > trailLimits.batchBytes + FRAME_HEADER) return false
+  return !startsFrame(file.read(gap.at, length), 1, length, lastFrame + 1)
 }
