@@ -153,12 +153,12 @@ export class RunLifecycle {
     })
     const [last] = page.entries
     if (!last) return refuse('not_found', `${this.#run.id} has no entry ${upTo}.`)
-    await this.#store.snapshot(this.#run.id, id, upTo)
+    const entry_count = await this.#store.snapshot(this.#run.id, id, upTo)
     return ok({
       event_type: 'trail_snapshot_created',
       workspace: null,
       actor: 'protocol',
-      body: { snapshot_id: id, up_to: upTo, entry_count: upTo, head_hash: last.hash },
+      body: { snapshot_id: id, up_to: upTo, entry_count, head_hash: last.hash },
     })
   }
 

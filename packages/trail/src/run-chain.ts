@@ -139,6 +139,13 @@ export class RunChain {
     this.#advance(entry, hash, localHash)
   }
 
+  /** Takes the place of an entry that was deleted after its retention: only its manifest still tells of it. */
+  bridge(workspace: WorkspaceId, timestamp: Timestamp, hash: string, localHash: string): void {
+    this.#seq++
+    this.#hash = hash
+    this.#locals.set(workspace, { hash: localHash, timestamp, terminal: false })
+  }
+
   #advance(draft: EntryDraft, hash: string, localHash: string | undefined, newRoles?: string[]): void {
     this.#seq++
     this.#hash = hash

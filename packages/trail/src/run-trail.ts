@@ -90,6 +90,8 @@ export class RunTrail {
   #loading: Promise<RunState> | undefined
   readonly #pending: Pending[] = []
   #released = false
+  /** The newest append; batches settle in order, so when it is settled all are. */
+  #last: Promise<unknown> | undefined
   /** Grows with every commit, so that a watcher can tell whether it missed one. */
   #commits = 0
   /** `seq` of the newest entry that became durable through this object. */
@@ -103,9 +105,10 @@ export class RunTrail {
     this.#checks = checks
   }
 
-  /** Ends the use of this object, once what it was given is durable: the run may be opened again, by another one. */
-  release(): void {
+  /** Ends the use of this object. Resolves once what it was given is settled: then another one may go on with the run. */
+  async release(): Promise<void> {
     this.#released = true
+    await this.#last
   }
 
   /** The read model of what is durable; reads the run on first use. */
@@ -148,7 +151,7 @@ export class RunTrail {
     }
     const pending: Pending = { mark, entries: batch.entries, first: mark.seq + 1 }
     const appended: Appended = { first: mark.seq + 1, last: chain.seq, head: chain.hash ?? '' }
-    return new Promise(resolve => {
+    const done = new Promise<Result<Appended>>(resolve => {
       const busy = this.#store.append(records, error => {
         if (error) this.#takeBack(chain)
         else this.#committed(model, pending)
@@ -161,6 +164,8 @@ export class RunTrail {
         this.#pending.push(pending)
       }
     })
+    this.#last = done
+    return done
   }
 
   #committed(model: RunModel, pending: Pending): void {
@@ -343,6 +348,7 @@ export class RunTrail {
     for await (const record of this.#store.replay(this.id)) {
       if (record.kind !== 'entry') continue
       const entry = globalEntry(record)
+      if (entry.seq > chain.seq + 1) await this.#bridge(chain, entry.seq)
       if (entry.seq !== chain.seq + 1 || entry.prev_hash !== chain.hash) {
         throw damagedError(
           `${this.id}: entry ${entry.seq} does not follow entry ${chain.seq}. Verify the run.`,
@@ -357,6 +363,20 @@ export class RunTrail {
     }
     this.#state = { chain, model }
     return this.#state
+  }
+
+  /** Goes over entries that retention has deleted, by the manifests of their archives (W-TRAIL-29). */
+  async #bridge(chain: RunChain, until: number): Promise<void> {
+    const manifests = (await this.#store.manifests(this.id)).filter(({ deleted }) => deleted)
+    const listed = manifests.flatMap(({ workspace, entries }) =>
+      entries.map(each => ({ ...each, workspace })),
+    )
+    const bySeq = new Map(listed.map(each => [each.seq, each]))
+    while (chain.seq + 1 < until) {
+      const gone = bySeq.get(chain.seq + 1)
+      if (!gone) return
+      chain.bridge(gone.workspace, gone.timestamp, gone.hash, gone.local_hash)
+    }
   }
 
   /** Damage halts the run, not the store. */

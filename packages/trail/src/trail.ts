@@ -45,8 +45,8 @@ export class Trail {
   }
 
   /** Forgets what is held in memory of a run, for instance once it has ended; `run` opens it again. */
-  release(id: RunId): void {
-    this.#runs.get(id)?.release()
+  async release(id: RunId): Promise<void> {
+    await this.#runs.get(id)?.release()
     this.#runs.delete(id)
     this.#lifecycles.delete(id)
   }

@@ -250,7 +250,7 @@ export class SegmentStore implements TrailStore {
     await this.reclaim()
   }
 
-  async snapshot(run: RunId, id: string, upTo: number): Promise<void> {
+  async snapshot(run: RunId, id: string, upTo: number): Promise<number> {
     const entries: StoredEntry[] = []
     for await (const record of this.replay(run)) {
       if (record.kind !== 'entry') continue
@@ -258,6 +258,7 @@ export class SegmentStore implements TrailStore {
       entries.push(record)
     }
     await this.#archives.writeSnapshot(id, entries)
+    return entries.length
   }
 
   /** Which blobs nobody refers to, which are damaged, which are missing. Reads every blob. */

@@ -147,8 +147,8 @@ export interface TrailArchive {
   reclaim(): Promise<number>
   /** Deletes an archive's entries for good and keeps its manifest. The caller has checked retention. */
   deleteArchive(manifest: Manifest): Promise<void>
-  /** Keeps a frozen copy of all entries of a run up to a `seq` under `snapshots/`. */
-  snapshot(run: RunId, id: string, upTo: number): Promise<void>
+  /** Keeps a frozen copy of all entries of a run up to a `seq` under `snapshots/`; returns how many there were. */
+  snapshot(run: RunId, id: string, upTo: number): Promise<number>
 }
 
 export type ScannedRecord = StoredRecord | BridgedEntry | ScanDamage
