@@ -172,9 +172,13 @@ describe('runs', () => {
     const { first, script } = await filled(3)
     const proposal = script.entry('user_created', null, 'system')
     // A batch is still on its way to disk when the run is released.
-    const onItsWay = script.append(proposal)
+    let settled = 0
+    const onItsWay = script.append(proposal).then(result => {
+      settled = unwrap(result).last
+    })
     await first.trail.release(script.run.id)
-    expect(unwrap(await onItsWay).last).toBe(4)
+    expect(settled).toBe(4)
+    await onItsWay
     expect(await script.append(proposal)).toMatchObject({ ok: false, error: { code: 'run_released' } })
     const known = { run: script.run.id, root: script.root }
     const again = new ScriptedRun(first.trail, first.ids, first.strict, known)
