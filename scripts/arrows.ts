@@ -5,6 +5,7 @@
 export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   core: [],
   trail: ['core'],
+  kernel: ['core', 'trail'],
 }
 
 export interface PackageFacts {

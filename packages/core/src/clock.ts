@@ -163,10 +163,15 @@ export class StrictClock {
   /** The first of `count` consecutive ticks, all of which are taken: one for each entry of a batch. */
   take(count = 1): Ticks {
     invariant(Number.isSafeInteger(count) && count > 0, 'a batch takes at least one tick')
-    const now = this.#clock.now()
-    const base = now > this.#last ? now : this.#last + 1
+    const base = this.next()
     this.#last = base + count - 1
-    return base as Ticks
+    return base
+  }
+
+  /** The first tick that the next batch would get. A caller that does not know its size yet anchors at its last tick afterwards. */
+  next(): Ticks {
+    const now = this.#clock.now()
+    return (now > this.#last ? now : this.#last + 1) as Ticks
   }
 
   /** The greatest tick taken or anchored; -1 before the first. */

@@ -13,7 +13,7 @@ export const limits = {
   /** Bytes of one trail entry in canonical form. */
   entryBytes: 262_144,
   /** Records in one atomic batch of the log. */
-  batchEntries: 4096,
+  batchEntries: 16_384,
   /** Errors that one failed validation reports. */
   schemaErrors: 8,
   /** Values and members in a value up to which every error is collected; of a larger one, the first. */

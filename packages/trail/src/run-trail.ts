@@ -394,9 +394,9 @@ function releasedError(run: RunId): ParleyError {
 }
 
 function checkBatch(batch: Batch): ParleyError | undefined {
-  const { length } = batch.entries
-  if (length === 0) return new ParleyError('invalid_entry', 'A batch needs at least one entry.')
-  if (length + (batch.objects?.length ?? 0) <= limits.batchEntries) return undefined
+  const records = batch.entries.length + (batch.objects?.length ?? 0)
+  if (records === 0) return new ParleyError('invalid_entry', 'A batch needs at least one record.')
+  if (records <= limits.batchEntries) return undefined
   return new ParleyError('batch_too_large', `A batch holds at most ${limits.batchEntries} records; split it.`)
 }
 

@@ -1,0 +1,141 @@
+// What one command comes to: entries and objects in the order in which they will be on the trail. The batch stamps entries from the
+// context's base time on, one tick each (W-CLOCK-03), and files them (wacp-primitives 0.4).
+import {
+  type EntryId,
+  formatTimestamp,
+  type IdSource,
+  type ObjectId,
+  type Ticks,
+  type Timestamp,
+  type WorkspaceId,
+} from '@parley/core'
+import { type EntryDraft, type ProposedEntry, stamp, type TrailObject } from '@parley/trail'
+import type { DenialReason, EventBody, EventType, UserState } from '@parley/trail/events'
+import type { ObjectKind } from './objects.ts'
+import type { Refusal, RefusalCode } from './refusal.ts'
+import { refusal } from './refusal.ts'
+import type { Run } from './run/run.ts'
+import { ended, isRoot, type Workspace } from './workspace/workspace.ts'
+
+/** What the outside world contributes to a decision. */
+export interface Context {
+  /** The first tick that this command may use; the runtime takes as many as there are entries. */
+  readonly now: Ticks
+  readonly ids: IdSource
+  /** The users that are known. A runtime without a registry takes every name that is not reserved (W-USER-07). */
+  readonly users?: UserDirectory
+  /** The transport carries signals too, so that each is delivered by an arrival of its own. */
+  readonly carriesSignals?: boolean
+}
+
+export interface UserDirectory {
+  /** Undefined for a user who was never seen. */
+  stateOf(user: string): UserState | undefined
+}
+
+export class Batch {
+  readonly run: Run
+  readonly context: Context
+  readonly entries: EntryDraft[] = []
+  readonly objects: TrailObject[] = []
+  readonly #ended = new Set<Workspace>()
+
+  constructor(run: Run, context: Context) {
+    this.run = run
+    this.context = context
+  }
+
+  /** The timestamp of the entry that is added next. */
+  get at(): Timestamp {
+    return formatTimestamp((this.context.now + this.entries.length) as Ticks)
+  }
+
+  newId<Id extends string>(prefix: string): Id {
+    return this.context.ids.next(prefix) as Id
+  }
+
+  /**
+   * Adds an entry under a workspace; once that is terminal, under none (W-TRAIL-08). One that this batch itself creates is named by
+   * its id. Returns the entry's id.
+   */
+  add<T extends EventType>(
+    type: T,
+    workspace: Workspace | WorkspaceId | null,
+    actor: string,
+    body: EventBody<T>,
+  ): EntryId {
+    const id = this.newId<EntryId>('e')
+    const filed = workspace === null || typeof workspace === 'string' ? workspace : this.#filed(workspace)
+    this.entries.push({
+      id,
+      timestamp: this.at,
+      workspace: filed,
+      actor,
+      event_type: type,
+      body: body as EventBody,
+    })
+    return id
+  }
+
+  #filed(workspace: Workspace): WorkspaceId | null {
+    return this.isEnded(workspace) ? null : workspace.id
+  }
+
+  store(kind: ObjectKind, id: string, value: unknown): void {
+    this.objects.push({ id: id as ObjectId, kind, value })
+  }
+
+  /** Adds an entry that the trail asked for. */
+  propose(entry: ProposedEntry): void {
+    this.entries.push(stamp(entry, this.newId<EntryId>('e'), this.at))
+  }
+
+  /** Whether a workspace is terminal, by this batch's own entries too. */
+  isEnded(workspace: Workspace): boolean {
+    return ended(workspace) || this.#ended.has(workspace)
+  }
+
+  /** To be called after the entry that makes it terminal was added. */
+  markEnded(workspace: Workspace): void {
+    this.#ended.add(workspace)
+  }
+
+  /** Records that an agent was denied something, and makes the refusal (W-ROLE-13, W-SEC-12). */
+  deny(caller: Workspace, denial: Denial): Refusal {
+    const gone = this.isEnded(caller)
+    const entry = this.add('capability_denied', caller, actorOf(caller), {
+      user_id: null,
+      capability: denial.capability,
+      action: denial.action,
+      ...(denial.target !== undefined && { target: denial.target }),
+      reason: denial.reason,
+      ...(gone && { workspace: caller.id }),
+      timestamp: this.at,
+    })
+    return refusal(denial.code ?? 'permission_denied', denial.message, { reason: denial.reason, entry })
+  }
+}
+
+export interface Denial {
+  readonly capability: string
+  readonly action: string
+  readonly target?: string
+  readonly reason: DenialReason
+  readonly message: string
+  readonly code?: RefusalCode
+}
+
+/** Header actor of an agent's acts (0.3): the coordinator is the system. */
+export function actorOf(workspace: Workspace): string {
+  return isRoot(workspace) ? 'system' : workspace.role
+}
+
+/** `body.initiator` of what an agent decided (W-LIFE-05). */
+export function initiatorOf(workspace: Workspace): string {
+  return isRoot(workspace) ? 'coordinator' : workspace.role
+}
+
+/** Clips what a caller wrote to the length that a body takes. */
+export function clip(text: string, length: number): string {
+  return text.length <= length ? text : text.slice(0, length)
+}

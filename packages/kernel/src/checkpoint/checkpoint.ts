@@ -1,0 +1,70 @@
+// The checkpoint (W-CP-01): what an agent hands in, what the content store keeps, and what the kernel remembers of it.
+import { type CheckpointId, type Static, Type, type WorkspaceId } from '@parley/core'
+import {
+  bodyLimits,
+  CHECKPOINT_STATUSES,
+  type CheckpointStatus,
+  CONFIDENCES,
+  type Confidence,
+  ResourceUsage,
+} from '@parley/trail/events'
+import { kernelLimits } from '../limits.ts'
+
+const Path = Type.String({ minLength: 1, maxLength: bodyLimits.resourceLength })
+
+/** What an agent supplies; every other field is the runtime's (W-CP-02). Types may ask for further fields of the payload. */
+export const CheckpointDraftSchema = Type.Object(
+  {
+    type: Type.String(),
+    payload: Type.Object(
+      {
+        files_changed: Type.Optional(Type.Array(Path, { maxItems: kernelLimits.filesChanged })),
+        content: Type.Optional(Type.String({ maxLength: kernelLimits.payloadLength })),
+        artifacts: Type.Optional(
+          Type.Array(Type.Record(Type.String(), Type.Unknown()), { maxItems: kernelLimits.artifacts }),
+        ),
+      },
+      { additionalProperties: true },
+    ),
+    intent: Type.String({ minLength: 1, maxLength: kernelLimits.intentLength }),
+    parent: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    status: Type.Enum([...CHECKPOINT_STATUSES]),
+    confidence: Type.Enum([...CONFIDENCES]),
+    resource_usage: Type.Optional(ResourceUsage),
+  },
+  { additionalProperties: false },
+)
+export type CheckpointDraft = Static<typeof CheckpointDraftSchema>
+
+/** An entry of `payload.artifacts` with the id that the runtime gave it (W-CP-11). */
+export type Artifact = Readonly<Record<string, unknown>> & { readonly artifact_id: string }
+
+/** The checkpoint as the content store keeps it. */
+export interface CheckpointRecord {
+  readonly id: CheckpointId
+  readonly workspace: WorkspaceId
+  readonly type: string
+  readonly payload: Readonly<Record<string, unknown>> & {
+    readonly files_changed: readonly string[]
+    readonly content: string
+    readonly artifacts: readonly Artifact[]
+  }
+  readonly intent: string
+  readonly parent: CheckpointId | null
+  readonly status: CheckpointStatus
+  readonly confidence: Confidence
+  readonly resource_usage?: ResourceUsage
+  readonly timestamp: string
+}
+
+/** What the kernel remembers; the content stays in the store. */
+export interface Checkpoint {
+  readonly id: CheckpointId
+  readonly workspace: WorkspaceId
+  readonly type: string
+  readonly status: CheckpointStatus
+  readonly confidence: Confidence
+  readonly parent: CheckpointId | null
+  readonly filesChanged: readonly string[]
+  readonly artifacts: readonly string[]
+}

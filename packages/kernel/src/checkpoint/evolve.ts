@@ -1,0 +1,30 @@
+// What checkpoint entries do to the state: the chain grows by one (W-CP-07).
+import type { CheckpointId } from '@parley/core'
+import type { Folds } from '../fold.ts'
+import { claim } from '../objects.ts'
+import { knownWorkspace } from '../run/run.ts'
+import type { CheckpointRecord } from './checkpoint.ts'
+
+export const checkpointFolds: Folds = {
+  checkpoint_created(run, body) {
+    const record = claim<CheckpointRecord>(run, body.checkpoint_id)
+    const workspace = knownWorkspace(run, body.workspace)
+    const id = body.checkpoint_id as CheckpointId
+    run.checkpoints.set(id, {
+      id,
+      workspace: workspace.id,
+      type: body.type,
+      status: body.status,
+      confidence: body.confidence,
+      parent: body.parent as CheckpointId | null,
+      filesChanged: record.payload.files_changed,
+      artifacts: body.artifact_ids ?? NONE,
+    })
+    for (const artifact of body.artifact_ids ?? NONE) run.artifacts.set(artifact, id)
+    workspace.register ??= []
+    workspace.register.push(id)
+    if (body.status === 'final') workspace.deliverable = id
+  },
+}
+
+const NONE: readonly string[] = []

@@ -1,0 +1,165 @@
+// `decide` says what a command comes to in the state that a run is in: entries and objects for the trail, and an answer. It changes
+// nothing, and given the same state, command and context it always says the same.
+import { assertNever, type EnvelopeId, ok, type Result } from '@parley/core'
+import type { EntryDraft, TrailObject } from '@parley/trail'
+import { Batch, type Context } from './batch.ts'
+import { decideCheckpoint } from './checkpoint/decide.ts'
+import type { AgentCommand, Command, RuntimeCommand } from './command.ts'
+import { decideArrival, decideConsume, decideExhausted } from './envelope/deliver.ts'
+import { decideSend } from './envelope/send.ts'
+import { decideBegin, decideIntegration, decideMergeError } from './integration/decide.ts'
+import { decideGrantRight, decideRevokeRight } from './port-right/decide.ts'
+import { invalidState, notFound } from './refusal.ts'
+import { type Run, runEnded } from './run/run.ts'
+import { decideStart } from './run/start.ts'
+import { decideClose, decideStop } from './run/stop.ts'
+import { decideEmit, decideSignalArrival } from './signal/decide.ts'
+import {
+  decideAddTasks,
+  decideCancelTask,
+  decideChangeTask,
+  decideRetryTask,
+  decideSubmitGraph,
+} from './task/decide.ts'
+import {
+  decideChangeCheckpoint,
+  decideChangeFrozen,
+  decideRead,
+  decideRevokeVisibility,
+  decideWriteMemory,
+} from './workspace/access.ts'
+import { decideCreate } from './workspace/create.ts'
+import { byProtocol, decideAbort, writeFailure } from './workspace/failure.ts'
+import { operand } from './workspace/operation.ts'
+import { decideMigrate, decideResume, decideSuspend } from './workspace/suspension.ts'
+import type { Workspace } from './workspace/workspace.ts'
+
+/** What a command comes to. A refusal may have entries too: denials and rejections are on record. */
+export interface Decision {
+  readonly entries: readonly EntryDraft[]
+  readonly objects: readonly TrailObject[]
+  readonly result: Result<unknown>
+}
+
+export function decide(run: Run, command: Command, context: Context): Decision {
+  const batch = new Batch(run, context)
+  const result = decideIn(batch, command)
+  return { entries: batch.entries, objects: batch.objects, result }
+}
+
+function decideIn(batch: Batch, command: Command): Result<unknown> {
+  const { run } = batch
+  if (command.type === 'start') return decideStart(batch, command.draft)
+  if (!run.root) return invalidState(`The run ${run.id} has not begun.`, 'not_initialized')
+  // W-LIFE-13: nothing follows the root's terminal entry. Reading stays possible for ever (W-WS-08).
+  if (runEnded(run) && command.type !== 'read') return invalidState(`The run ${run.id} has ended.`)
+  if (!('caller' in command)) return decideRuntime(batch, command)
+  const caller = run.workspaces.get(command.caller)
+  return caller ? decideAgent(batch, caller, command) : notFound('workspace', command.caller)
+}
+
+function decideRuntime(batch: Batch, command: Exclude<RuntimeCommand, { type: 'start' }>): Result<unknown> {
+  switch (command.type) {
+    case 'close':
+      return decideClose(batch)
+    case 'stop':
+      return decideStop(batch)
+    case 'bind_failed': {
+      const workspace = batch.run.workspaces.get(command.workspace)
+      if (workspace?.status !== 'idle') return invalidState(`${command.workspace} is not idle any more.`)
+      writeFailure(batch, workspace, byProtocol('creation_error'))
+      return ok(undefined)
+    }
+    case 'arrive':
+      return decideArrival(batch, command.envelope)
+    case 'exhaust':
+      return decideExhausted(batch, command.envelope)
+    case 'arrive_signal': {
+      const receiver = batch.run.workspaces.get(command.to)
+      return receiver
+        ? decideSignalArrival(batch, command.signal, receiver)
+        : notFound('workspace', command.to)
+    }
+    case 'record':
+      for (const entry of command.entries) batch.propose(entry)
+      return ok(undefined)
+    default:
+      return assertNever(command)
+  }
+}
+
+function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Result<unknown> {
+  switch (command.type) {
+    case 'emit':
+      return decideEmit(batch, caller, command.draft)
+    case 'send':
+      return decideSend(batch, caller, command.draft)
+    case 'checkpoint':
+      return decideCheckpoint(batch, caller, command.draft)
+    case 'change_checkpoint':
+      return decideChangeCheckpoint(batch, command.checkpoint)
+    case 'consume':
+      return decideConsume(batch, caller)
+    case 'write_memory':
+      return decideWriteMemory(batch, caller, command)
+    case 'read':
+      return decideRead(batch, caller, command.kind, command.id)
+    case 'create_workspace':
+      return decideCreate(batch, caller, command.draft)
+    case 'dispatch':
+      return decideDispatch(batch, caller, command.workspace)
+    case 'abort':
+      return decideAbort(batch, caller, command.workspace)
+    case 'suspend':
+      return decideSuspend(batch, caller, command.workspace, command.reason)
+    case 'resume':
+      return decideResume(batch, caller, command.workspace)
+    case 'migrate':
+      return decideMigrate(batch, caller, command.workspace)
+    case 'set_authority':
+      return decideChangeFrozen(batch, caller, 'authority', command.workspace)
+    case 'set_delegate':
+      return decideChangeFrozen(batch, caller, 'delegate', command.workspace)
+    case 'revoke_visibility':
+      return decideRevokeVisibility(batch, caller, command.workspace)
+    case 'grant_right':
+      return decideGrantRight(batch, caller, { ...command, type: command.right })
+    case 'revoke_right':
+      return decideRevokeRight(batch, caller, command.right, command.reason)
+    case 'submit_graph':
+      return decideSubmitGraph(batch, caller, command.tasks)
+    case 'add_tasks':
+      return decideAddTasks(batch, caller, command.graph, command.tasks)
+    case 'retry_task':
+      return decideRetryTask(batch, caller, command.task, command.override)
+    case 'cancel_task':
+      return decideCancelTask(batch, caller, command.task)
+    case 'change_task':
+    case 'remove_task':
+      return decideChangeTask(batch, caller, command.task)
+    case 'begin_integration':
+      return decideBegin(batch, caller, command.source, command.strategy)
+    case 'decide_integration':
+      return decideIntegration(batch, caller, command.source, command.decision, command.strategy)
+    case 'fail_integration':
+      return decideMergeError(batch, caller, command.source)
+    default:
+      return assertNever(command)
+  }
+}
+
+/** W-WS-07: the directive goes the way of every envelope, under the id that was promised at creation. */
+function decideDispatch(
+  batch: Batch,
+  caller: Workspace,
+  id: unknown,
+): Result<{ readonly envelope: EnvelopeId }> {
+  const target = operand(batch, caller, 'create_workspace', id)
+  if (!target.ok) return target
+  const { directive, directiveDraft } = target.value
+  if (directive === null || !directiveDraft)
+    return invalidState(`${target.value.id} has no directive that still waits to be sent.`)
+  const { format, content, attachments } = directiveDraft
+  const draft = { to: target.value.id, type: 'directive', payload: { format, content, attachments } }
+  return decideSend(batch, caller, draft, directive)
+}

@@ -1,0 +1,157 @@
+// Delivery (W-ENV-08 to -12, -15, -16): what happens when an envelope arrives at its receiver, arrives again, or never arrives;
+// and consumption by the agent (W-WS-21).
+import { type EnvelopeId, ok, type Result, type RightId, type WorkspaceId } from '@parley/core'
+import type { Batch } from '../batch.ts'
+import { actorOf } from '../batch.ts'
+import { STATE_RULES } from '../lifecycle/states.ts'
+import { writeTransition } from '../lifecycle/transition.ts'
+import { kernelLimits } from '../limits.ts'
+import { mayMint } from '../port-right/decide.ts'
+import { heldRight, type PortRight } from '../port-right/port-right.ts'
+import { invalidState, notFound } from '../refusal.ts'
+import { knownWorkspace, type Run, workspaceOf } from '../run/run.ts'
+import { writeDelivered, writeEmitted } from '../signal/emit.ts'
+import { DELIVERY_EXHAUSTED } from '../signal/signal.ts'
+import type { Workspace } from '../workspace/workspace.ts'
+import { type Envelope, type EnvelopeRecord, onItsWay } from './envelope.ts'
+import { inboxNext, inboxSize } from './inbox.ts'
+
+/** Whether mail for a workspace is held now: no attempt is made and no time runs (W-ENV-11). */
+export function holdsMail(workspace: Workspace): boolean {
+  return STATE_RULES[workspace.status].mail !== 'placed' || inboxSize(workspace.inbox) >= kernelLimits.inbox
+}
+
+/** The envelope that its channel may deliver next; nothing overtakes it (W-ENV-10). */
+export function channelHead(run: Run, from: WorkspaceId, to: WorkspaceId): Envelope | undefined {
+  const receiver = run.workspaces.get(to)
+  const head = receiver?.incoming?.get(from)?.[0]
+  return receiver && head !== undefined && !holdsMail(receiver) ? run.envelopes.get(head) : undefined
+}
+
+/** The transport brought an envelope. `ok` confirms it, so that it is not carried again. */
+export function decideArrival(batch: Batch, id: EnvelopeId): Result<void> {
+  const { run } = batch
+  const envelope = run.envelopes.get(id)
+  if (!envelope) return notFound('envelope', id)
+  const receiver = knownWorkspace(run, envelope.to)
+  if (envelope.status === 'delivered' || envelope.status === 'acknowledged') {
+    writeRedelivered(batch, envelope, receiver)
+    return ok(undefined)
+  }
+  // Given up or rejected: it never moves again (W-ENV-04).
+  if (!onItsWay(envelope)) return ok(undefined)
+  if (channelHead(run, envelope.from, envelope.to) !== envelope)
+    return invalidState(
+      `${id} cannot be placed now: ${receiver.id} holds mail, or an earlier envelope comes first.`,
+    )
+  writePlaced(batch, envelope, receiver)
+  return ok(undefined)
+}
+
+/** W-ENV-08: the record, leaving `idle`, the rights that travel along, the receipt. */
+function writePlaced(batch: Batch, envelope: Envelope, receiver: Workspace): void {
+  batch.add('envelope_delivered', receiver, 'protocol', {
+    envelope_id: envelope.id,
+    from: envelope.from,
+    to: envelope.to,
+    delivered_at: batch.at,
+  })
+  if (receiver.status === 'idle') {
+    writeTransition(batch, receiver, {
+      to: 'active',
+      trigger: 'first_envelope',
+      actor: 'protocol',
+      initiator: 'protocol',
+    })
+  }
+  writeHandedOn(batch, envelope, receiver)
+  writeReceipt(batch, envelope, receiver)
+}
+
+/** W-ENV-16: recognised by its id; acknowledged only if it never was (A-34). */
+function writeRedelivered(batch: Batch, envelope: Envelope, receiver: Workspace): void {
+  batch.add('envelope_redelivered', receiver, 'protocol', {
+    envelope_id: envelope.id,
+    from: envelope.from,
+    to: envelope.to,
+    timestamp: batch.at,
+  })
+  if (envelope.status === 'delivered' && !batch.isEnded(receiver)) writeReceipt(batch, envelope, receiver)
+}
+
+/** W-ENV-09: to the sender, wherever it stands in the tree. */
+function writeReceipt(batch: Batch, envelope: Envelope, receiver: Workspace): void {
+  const sender = knownWorkspace(batch.run, envelope.from)
+  const receipt = writeEmitted(batch, receiver, {
+    type: 'acknowledged',
+    ref: envelope.id,
+    actor: 'protocol',
+    to: sender === receiver ? undefined : sender,
+  })
+  writeDelivered(batch, receipt)
+}
+
+/** W-PORT-06: minted by those who may, otherwise moved; a right that is gone by now stays away without an entry. */
+function writeHandedOn(batch: Batch, envelope: Envelope, receiver: Workspace): void {
+  const sender = knownWorkspace(batch.run, envelope.from)
+  const moved = new Set<PortRight>()
+  for (const listed of envelope.record?.rights ?? []) {
+    const target = workspaceOf(batch.run, listed.target)
+    if (!target || target === receiver || batch.isEnded(target)) continue
+    if (mayMint(sender, receiver, target)) {
+      batch.add('port_right_created', receiver, actorOf(sender), {
+        right_id: batch.newId<RightId>('right'),
+        right_type: listed.type,
+        holder: receiver.id,
+        target: target.id,
+        created_by: sender.id,
+      })
+      continue
+    }
+    const right = heldRight(sender, listed.type, target, moved)
+    if (!right) continue
+    moved.add(right)
+    batch.add('port_right_transferred', receiver, 'protocol', {
+      right_id: right.id,
+      right_type: right.type,
+      from_holder: sender.id,
+      to_holder: receiver.id,
+      target: target.id,
+      via_envelope: envelope.id,
+    })
+  }
+}
+
+/** W-ENV-15: given up. The `failed` signal is a notice to the sender and changes no state (A-37). */
+export function decideExhausted(batch: Batch, id: EnvelopeId): Result<void> {
+  const envelope = batch.run.envelopes.get(id)
+  if (!envelope) return notFound('envelope', id)
+  if (!onItsWay(envelope)) return invalidState(`${id} is not on its way any more.`)
+  const sender = knownWorkspace(batch.run, envelope.from)
+  batch.add('envelope_undeliverable', sender, 'protocol', {
+    envelope_id: id,
+    from: envelope.from,
+    to: envelope.to,
+    reason: DELIVERY_EXHAUSTED,
+    timestamp: batch.at,
+  })
+  const notice = writeEmitted(batch, knownWorkspace(batch.run, envelope.to), {
+    type: 'failed',
+    reason: DELIVERY_EXHAUSTED,
+    ref: id,
+    actor: 'protocol',
+    to: sender,
+  })
+  writeDelivered(batch, notice)
+  return ok(undefined)
+}
+
+/** Hands the next envelope to the agent; the marker is durable before that (A-20). Undefined: the inbox is empty. */
+export function decideConsume(batch: Batch, caller: Workspace): Result<EnvelopeRecord | undefined> {
+  if (!STATE_RULES[caller.status].consumes)
+    return invalidState(`${caller.id} is ${caller.status} and reads no mail.`)
+  const next = inboxNext(caller.inbox)
+  if (next === undefined) return ok(undefined)
+  batch.store('consumed', batch.newId('obj'), { workspace: caller.id, envelope: next })
+  return ok(batch.run.envelopes.get(next)?.record)
+}

@@ -1,0 +1,91 @@
+// The envelope (W-ENV-01): what a sender hands in, what the content store keeps, and what the kernel remembers of it.
+import { type EnvelopeId, type Static, Type, type WorkspaceId } from '@parley/core'
+import {
+  bodyLimits,
+  ENVELOPE_PRIORITIES,
+  type EnvelopeOrigin,
+  type EnvelopePriority,
+  type UndeliverableReason,
+} from '@parley/trail/events'
+import { kernelLimits } from '../limits.ts'
+
+/** W-ENV-04. */
+export const ENVELOPE_STATES = ['created', 'validated', 'delivered', 'acknowledged', 'rejected'] as const
+export type EnvelopeState = (typeof ENVELOPE_STATES)[number]
+
+export const PayloadSchema = Type.Object(
+  {
+    format: Type.String({ minLength: 1, maxLength: bodyLimits.nameLength }),
+    content: Type.String({ maxLength: kernelLimits.payloadLength }),
+    attachments: Type.Optional(Type.Array(Type.Unknown(), { maxItems: kernelLimits.attachments })),
+  },
+  { additionalProperties: false },
+)
+export type PayloadDraft = Static<typeof PayloadSchema>
+
+/** A right that travels with an envelope (W-PORT-06). */
+export const ListedRightSchema = Type.Object(
+  { type: Type.Enum(['send', 'send_once']), target: Type.String() },
+  { additionalProperties: false },
+)
+export type ListedRight = Static<typeof ListedRightSchema>
+
+/** What a sender supplies. `from` may be named only as what it is anyway (W-ENV-02). */
+export const EnvelopeDraftSchema = Type.Object(
+  {
+    to: Type.String(),
+    type: Type.String(),
+    payload: PayloadSchema,
+    in_reply_to: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    rights: Type.Optional(Type.Array(ListedRightSchema, { maxItems: kernelLimits.envelopeRights })),
+    priority: Type.Optional(Type.Enum([...ENVELOPE_PRIORITIES])),
+    from: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+)
+export type EnvelopeDraft = Static<typeof EnvelopeDraftSchema>
+
+export interface Payload {
+  readonly format: string
+  readonly content: string
+  readonly attachments: readonly unknown[]
+}
+
+/** The envelope as the content store keeps it: every field but its status. */
+export interface EnvelopeRecord {
+  readonly id: EnvelopeId
+  readonly from: WorkspaceId
+  readonly to: WorkspaceId
+  readonly type: string
+  readonly payload: Payload
+  readonly in_reply_to: EnvelopeId | null
+  readonly rights: readonly ListedRight[]
+  readonly priority: EnvelopePriority
+  readonly timestamp: string
+  readonly origin: EnvelopeOrigin
+  readonly originator: string
+}
+
+export interface Envelope {
+  readonly id: EnvelopeId
+  readonly from: WorkspaceId
+  readonly to: WorkspaceId
+  readonly type: string
+  readonly priority: EnvelopePriority
+  readonly inReplyTo: EnvelopeId | null
+  readonly origin: EnvelopeOrigin
+  readonly originator: string
+  /** `seq` of the entry that recorded it. */
+  readonly seq: number
+  status: EnvelopeState
+  /** The whole record, until the envelope is consumed or can no longer be; after that the content store has it. */
+  record: EnvelopeRecord | undefined
+  undeliverable: UndeliverableReason | undefined
+  consumed: boolean
+  replies: EnvelopeId[] | undefined
+}
+
+/** Whether it is accepted and still on its way. */
+export function onItsWay(envelope: Envelope): boolean {
+  return envelope.status === 'validated' && envelope.undeliverable === undefined
+}

@@ -1,0 +1,93 @@
+// What envelope entries do to the state.
+import type { EnvelopeId, WorkspaceId } from '@parley/core'
+import { invariant } from '@parley/core'
+import type { Folds } from '../fold.ts'
+import { claim } from '../objects.ts'
+import { knownWorkspace, type Run } from '../run/run.ts'
+import type { Envelope, EnvelopeRecord } from './envelope.ts'
+import { emptyInbox } from './inbox.ts'
+
+export const envelopeFolds: Folds = {
+  envelope_created(run, body) {
+    const record = claim<EnvelopeRecord>(run, body.envelope_id)
+    const envelope: Envelope = {
+      id: record.id,
+      from: record.from,
+      to: record.to,
+      type: record.type,
+      priority: record.priority,
+      inReplyTo: record.in_reply_to,
+      origin: record.origin,
+      originator: record.originator,
+      seq: run.seq,
+      status: 'validated',
+      record,
+      undeliverable: undefined,
+      consumed: false,
+      replies: undefined,
+    }
+    run.envelopes.set(envelope.id, envelope)
+    run.undelivered++
+    const receiver = knownWorkspace(run, record.to)
+    if (receiver.directive === envelope.id) receiver.directiveDraft = undefined
+    receiver.incoming ??= new Map()
+    const channel = receiver.incoming.get(record.from)
+    if (channel) channel.push(envelope.id)
+    else receiver.incoming.set(record.from, [envelope.id])
+    if (envelope.inReplyTo === null) return
+    const parent = run.envelopes.get(envelope.inReplyTo)
+    if (!parent) return
+    parent.replies ??= []
+    parent.replies.push(envelope.id)
+  },
+
+  envelope_delivered(run, body) {
+    const envelope = leaveChannel(run, body.envelope_id)
+    envelope.status = 'delivered'
+    const receiver = knownWorkspace(run, envelope.to)
+    receiver.inbox ??= emptyInbox()
+    receiver.inbox[envelope.priority].push(envelope.id)
+  },
+
+  envelope_undeliverable(run, body) {
+    const envelope = leaveChannel(run, body.envelope_id)
+    envelope.undeliverable = body.reason
+    envelope.record = undefined
+  },
+
+  envelope_rejected(run, body) {
+    const id = body.envelope_id as EnvelopeId
+    const receiver = run.workspaces.get(body.to as WorkspaceId)
+    // A directive that was refused used up the id that was promised for it.
+    if (receiver?.directive === id) receiver.directiveDraft = undefined
+    run.envelopes.set(id, {
+      id,
+      from: body.from as WorkspaceId,
+      to: (body.to ?? '') as WorkspaceId,
+      type: body.type ?? '',
+      priority: 'normal',
+      inReplyTo: null,
+      origin: 'agent',
+      originator: '',
+      seq: run.seq,
+      status: 'rejected',
+      record: undefined,
+      undeliverable: undefined,
+      consumed: false,
+      replies: undefined,
+    })
+  },
+}
+
+function leaveChannel(run: Run, id: string): Envelope {
+  const envelope = run.envelopes.get(id as EnvelopeId)
+  invariant(envelope, 'only an accepted envelope is delivered')
+  const { incoming } = knownWorkspace(run, envelope.to)
+  const channel = incoming?.get(envelope.from)
+  const index = channel?.indexOf(envelope.id) ?? -1
+  invariant(channel && index >= 0, 'an envelope on its way stands in its channel')
+  channel.splice(index, 1)
+  if (channel.length === 0) incoming?.delete(envelope.from)
+  run.undelivered--
+  return envelope
+}

@@ -1,0 +1,32 @@
+// `evolve` folds one record into the state of its run, in place. It is all there is to recovery: replaying a run's records gives the
+// state that they were decided in. It trusts the record, which `decide` made and the trail kept.
+import type { EntryDraft, TrailObject } from '@parley/trail'
+import type { EventType } from '@parley/trail/events'
+import { checkpointFolds } from './checkpoint/evolve.ts'
+import { envelopeFolds } from './envelope/evolve.ts'
+import type { Fold, Folds } from './fold.ts'
+import { evolveObject } from './objects.ts'
+import { portRightFolds } from './port-right/evolve.ts'
+import type { Run } from './run/run.ts'
+import { signalFolds } from './signal/evolve.ts'
+import { taskFolds } from './task/evolve.ts'
+import { workspaceFolds } from './workspace/evolve.ts'
+
+const FOLDS: Folds = {
+  ...workspaceFolds,
+  ...signalFolds,
+  ...envelopeFolds,
+  ...portRightFolds,
+  ...checkpointFolds,
+  ...taskFolds,
+}
+
+export function evolve(run: Run, record: EntryDraft | TrailObject): void {
+  if (!('event_type' in record)) {
+    evolveObject(run, record)
+    return
+  }
+  run.seq++
+  const fold = FOLDS[record.event_type] as Fold<EventType> | undefined
+  fold?.(run, record.body, record)
+}

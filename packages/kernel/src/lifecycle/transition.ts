@@ -1,0 +1,51 @@
+// Writing a transition (W-LIFE-05), and what follows from every one: mail that no longer arrives, signals that now do.
+import { invariant } from '@parley/core'
+import { isTerminal, type Trigger, type UndeliverableReason, type WorkspaceState } from '@parley/trail/events'
+import type { Batch } from '../batch.ts'
+import { knownWorkspace } from '../run/run.ts'
+import type { Workspace } from '../workspace/workspace.ts'
+import { isTransition, STATE_RULES } from './states.ts'
+
+export interface Transition {
+  readonly to: WorkspaceState
+  readonly trigger: Trigger
+  /** Header actor: the decider, or `protocol` where a signal or the runtime drove it. */
+  readonly actor: string
+  readonly initiator: string
+  /** Required for `failed`. */
+  readonly reason?: string
+}
+
+export function writeTransition(
+  batch: Batch,
+  workspace: Workspace,
+  change: Transition,
+  from = workspace.status,
+): void {
+  invariant(isTransition(from, change.to, change.trigger), 'only the pairs of W-LIFE-02 exist')
+  batch.add('workspace_state_changed', workspace, change.actor, {
+    workspace_id: workspace.id,
+    from_state: from,
+    to_state: change.to,
+    trigger: change.trigger,
+    initiator: change.initiator,
+    ...(change.reason !== undefined && { reason: change.reason }),
+  })
+  if (isTerminal(change.to)) batch.markEnded(workspace)
+}
+
+/** W-ENV-18: what is on its way to a workspace that takes no more mail. */
+export function writeUndeliverable(batch: Batch, receiver: Workspace, state: WorkspaceState): void {
+  invariant(STATE_RULES[state].mail === 'refused', 'mail is given up only where it can never arrive')
+  for (const [sender, channel] of receiver.incoming ?? []) {
+    for (const envelope of channel) {
+      batch.add('envelope_undeliverable', knownWorkspace(batch.run, sender), 'protocol', {
+        envelope_id: envelope,
+        from: sender,
+        to: receiver.id,
+        reason: state as UndeliverableReason,
+        timestamp: batch.at,
+      })
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// What a caller hands in becomes a frozen copy of plain JSON before anything looks at it: nobody changes it afterwards, and it has a
+// canonical form. Members that are undefined are left out.
+import { limits } from '@parley/core'
+
+/** The deepest nesting of a caller's value; records put a few levels around it. */
+const depth = limits.canonicalDepth - 8
+
+const notPlain = Symbol('not plain')
+
+/** The copy, or undefined for what is no JSON: functions, NaN, lone surrogates, class instances, cycles. */
+export function plain<T>(value: T): T | undefined {
+  try {
+    return copy(value, 0) as T
+  } catch (thrown) {
+    if (thrown === notPlain) return undefined
+    throw thrown
+  }
+}
+
+function copy(value: unknown, level: number): unknown {
+  switch (typeof value) {
+    case 'string':
+      if (!value.isWellFormed()) throw notPlain
+      return value
+    case 'boolean':
+      return value
+    case 'number':
+      if (!Number.isFinite(value)) throw notPlain
+      return value
+    case 'object':
+      if (value === null) return null
+      if (level >= depth) throw notPlain
+      return Array.isArray(value) ? copyArray(value, level) : copyObject(value, level)
+    default:
+      throw notPlain
+  }
+}
+
+function copyArray(array: readonly unknown[], level: number): readonly unknown[] {
+  // Array.from sees holes, which have no JSON form.
+  return Object.freeze(Array.from(array, item => copy(item, level + 1)))
+}
+
+function copyObject(object: object, level: number): object {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  if (prototype !== Object.prototype && prototype !== null) throw notPlain
+  const copied: Record<string, unknown> = {}
+  for (const [key, member] of Object.entries(object)) {
+    if (member === undefined) continue
+    if (key === '__proto__' || !key.isWellFormed()) throw notPlain
+    copied[key] = copy(member, level + 1)
+  }
+  return Object.freeze(copied)
+}

@@ -1,0 +1,73 @@
+// Granting and revoking port rights (W-PORT-08 to -10), and who may mint one (W-PORT-06).
+import { ok, type Result, type RightId } from '@parley/core'
+import { actorOf, type Batch, clip } from '../batch.ts'
+import { kernelLimits } from '../limits.ts'
+import { invalidArgument, invalidState, limitReached, notFound } from '../refusal.ts'
+import { workspaceOf } from '../run/run.ts'
+import { authorize } from '../workspace/operation.ts'
+import { ended, isAbove, isRoot, type Workspace } from '../workspace/workspace.ts'
+import { rightStatus } from './port-right.ts'
+
+/** The root mints anywhere, a delegate inside its subtree, nobody else, not even to its own inbox (A-56). */
+export function mayMint(sender: Workspace, holder: Workspace, target: Workspace): boolean {
+  if (isRoot(sender)) return true
+  const inside = (workspace: Workspace) => workspace === sender || isAbove(sender, workspace)
+  return sender.delegate && inside(holder) && inside(target)
+}
+
+/** W-PORT-10. */
+export function decideGrantRight(
+  batch: Batch,
+  caller: Workspace,
+  request: { readonly type: unknown; readonly holder: unknown; readonly target: unknown },
+): Result<RightId> {
+  const holder = workspaceOf(batch.run, String(request.holder))
+  const target = workspaceOf(batch.run, String(request.target))
+  const refused =
+    authorize(batch, caller, 'create_right', holder) ?? authorize(batch, caller, 'create_right', target)
+  if (refused) return refused
+  if (!holder) return notFound('workspace', request.holder)
+  if (!target) return notFound('workspace', request.target)
+  const { type } = request
+  if (type !== 'send' && type !== 'send_once')
+    return invalidArgument('A right that is granted is `send` or `send_once`.')
+  if (holder === target) return invalidArgument('A right to send goes to another workspace.')
+  for (const workspace of [holder, target])
+    if (ended(workspace)) return invalidState(`${workspace.id} is ${workspace.status}.`)
+  const held = holder.rights?.get(target.id)?.length ?? 0
+  if (held >= kernelLimits.heldRights)
+    return limitReached('rights between two workspaces', kernelLimits.heldRights)
+  const id = batch.newId<RightId>('right')
+  batch.add('port_right_created', holder, actorOf(caller), {
+    right_id: id,
+    right_type: type,
+    holder: holder.id,
+    target: target.id,
+    created_by: caller.id,
+  })
+  return ok(id)
+}
+
+/** W-PORT-08: at once for new submissions; what was accepted still arrives. */
+export function decideRevokeRight(
+  batch: Batch,
+  caller: Workspace,
+  id: unknown,
+  reason: unknown,
+): Result<void> {
+  const refused = authorize(batch, caller, 'revoke_right')
+  if (refused) return refused
+  const right = batch.run.rights.get(id as RightId)
+  if (!right || rightStatus(right) !== 'active') return notFound('active right', id)
+  if (right.type === 'receive') return invalidArgument('A receive right ends only with its workspace.')
+  if (typeof reason !== 'string' || reason === '') return invalidArgument('A revocation needs a reason.')
+  batch.add('port_right_revoked', right.holder, actorOf(caller), {
+    right_id: right.id,
+    right_type: right.type,
+    holder: right.holder.id,
+    target: right.target.id,
+    revoked_by: caller.id,
+    reason: clip(reason, kernelLimits.reasonLength),
+  })
+  return ok(undefined)
+}

@@ -1,0 +1,50 @@
+// Refusals of operations (wacp-primitives 0.5): the codes, and the errors that carry them. A refusal is a value; `details.reason` has
+// the protocol's own word where one exists, `details.entry` the id of the entry that records the refusal.
+import { type Err, err, ParleyError } from '@parley/core'
+
+export const REFUSAL_CODES = [
+  'rejected',
+  'permission_denied',
+  'invalid_state',
+  'invalid_argument',
+  'not_found',
+  'containment',
+  'immutable',
+  'cycle',
+  'cross_graph',
+  'unknown_dependency',
+  'unsupported',
+  'target_locked',
+  'limit_reached',
+  'trail_unavailable',
+  'trail_degraded',
+] as const
+export type RefusalCode = (typeof REFUSAL_CODES)[number]
+
+export type Refusal = Err<ParleyError>
+
+export function refusal(
+  code: RefusalCode,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+): Refusal {
+  return err(new ParleyError(code, message, { details }))
+}
+
+export function invalidState(message: string, reason = 'invalid_state'): Refusal {
+  return refusal('invalid_state', message, { reason })
+}
+
+export function invalidArgument(message: string, reason = 'invalid_argument'): Refusal {
+  return refusal('invalid_argument', message, { reason })
+}
+
+export function notFound(what: string, id: unknown): Refusal {
+  return refusal('not_found', `There is no ${what} ${typeof id === 'string' ? id.slice(0, 80) : ''}.`, {
+    reason: 'not_found',
+  })
+}
+
+export function limitReached(what: string, limit: number): Refusal {
+  return refusal('limit_reached', `The limit of ${limit} ${what} is reached.`, { limit })
+}

@@ -1,0 +1,75 @@
+// The state of one run, folded from its records. `evolve` alone changes it; `decide` only reads.
+import type { CheckpointId, EnvelopeId, GraphId, RightId, RunId, TaskId, WorkspaceId } from '@parley/core'
+import { invariant } from '@parley/core'
+import type { TrailObject } from '@parley/trail'
+import type { Checkpoint } from '../checkpoint/checkpoint.ts'
+import type { Envelope } from '../envelope/envelope.ts'
+import type { PortRight } from '../port-right/port-right.ts'
+import type { Graph, Task } from '../task/task.ts'
+import { baseVocabulary, type Vocabulary } from '../taxonomy/taxonomy.ts'
+import { ended, type Workspace } from '../workspace/workspace.ts'
+
+export interface Run {
+  readonly id: RunId
+  /** `seq` of the newest entry. */
+  seq: number
+  /** Undefined before the first entry. */
+  root: Workspace | undefined
+  vocabulary: Vocabulary
+  readonly workspaces: Map<WorkspaceId, Workspace>
+  /** How many workspaces are not terminal. */
+  open: number
+  readonly envelopes: Map<EnvelopeId, Envelope>
+  /** How many envelopes are accepted and not delivered yet. */
+  undelivered: number
+  readonly rights: Map<RightId, PortRight>
+  readonly checkpoints: Map<CheckpointId, Checkpoint>
+  /** Which checkpoint an artifact belongs to (W-CP-11). */
+  readonly artifacts: Map<string, CheckpointId>
+  readonly graphs: Map<GraphId, Graph>
+  readonly tasks: Map<TaskId, Task>
+  /** Workspaces whose signals wait for their receiver. */
+  readonly signalling: Set<Workspace>
+  /** Objects whose entry has not come yet; one that never comes counts as never created. */
+  readonly staged: Map<string, TrailObject>
+}
+
+export function newRun(id: RunId): Run {
+  return {
+    id,
+    seq: 0,
+    root: undefined,
+    vocabulary: baseVocabulary,
+    workspaces: new Map(),
+    open: 0,
+    envelopes: new Map(),
+    undelivered: 0,
+    rights: new Map(),
+    checkpoints: new Map(),
+    artifacts: new Map(),
+    graphs: new Map(),
+    tasks: new Map(),
+    signalling: new Set(),
+    staged: new Map(),
+  }
+}
+
+export function rootOf(run: Run): Workspace {
+  invariant(run.root, 'a run begins with its root')
+  return run.root
+}
+
+export function workspaceOf(run: Run, id: string): Workspace | undefined {
+  return run.workspaces.get(id as WorkspaceId)
+}
+
+/** A workspace that an entry of this run names: it exists. */
+export function knownWorkspace(run: Run, id: string): Workspace {
+  const workspace = run.workspaces.get(id as WorkspaceId)
+  invariant(workspace, 'entries name workspaces that exist')
+  return workspace
+}
+
+export function runEnded(run: Run): boolean {
+  return run.root !== undefined && ended(run.root)
+}

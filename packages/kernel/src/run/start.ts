@@ -1,0 +1,74 @@
+// The first entries of a run (W-LIFE-12): its root, and the root's own receive right. The runtime creates only this one workspace.
+import {
+  compile,
+  type ObjectId,
+  ok,
+  type Result,
+  type RightId,
+  type Static,
+  Type,
+  type WorkspaceId,
+} from '@parley/core'
+import { HASH_ALGORITHM } from '@parley/trail'
+import { bodyLimits, type DeploymentModel } from '@parley/trail/events'
+import type { Batch } from '../batch.ts'
+import { invalidArgument, invalidState, limitReached } from '../refusal.ts'
+import { actionsOf } from '../role/matrix.ts'
+import { loadTaxonomy, PROTOCOL_VERSION } from '../taxonomy/taxonomy.ts'
+
+/** How a run is started. The root's owner is whoever answers for the run (A-06); without one it is the system. */
+export const RunDraftSchema = Type.Object(
+  {
+    owner: Type.Optional(Type.String({ minLength: 1, maxLength: bodyLimits.userIdLength })),
+    taxonomy: Type.Optional(Type.Unknown()),
+    context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  },
+  { additionalProperties: false },
+)
+export type RunDraft = Static<typeof RunDraftSchema>
+
+const validator = compile(RunDraftSchema, { name: 'run' })
+const DEPLOYMENT_MODEL: DeploymentModel = 'single-runtime'
+
+export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceId> {
+  if (batch.run.root) return invalidState(`The run ${batch.run.id} has begun already.`)
+  const draft = validator.check(submitted)
+  if (!draft.ok) return invalidArgument(draft.error.message)
+  const { taxonomy, context, owner } = draft.value
+  // W-TAX-05: a taxonomy with any fault refuses the start; there is no trail yet that could say so.
+  const vocabulary = loadTaxonomy(taxonomy)
+  if (!vocabulary.ok) return vocabulary
+  const actions = actionsOf(vocabulary.value.roles.get('coordinator')!, false)
+  if (actions.length > bodyLimits.listItems) return limitReached('actions of a role', bodyLimits.listItems)
+
+  const id = batch.newId<WorkspaceId>('ws')
+  if (taxonomy != null) batch.store('taxonomy', batch.newId('obj'), taxonomy)
+  const contextId = context && batch.newId<ObjectId>('obj')
+  if (contextId) batch.store('context', contextId, context)
+  batch.add('workspace_created', id, 'protocol', {
+    workspace_id: id,
+    role: 'coordinator',
+    parent: null,
+    delegate: false,
+    originator: 'system',
+    owner: owner ?? 'system',
+    visibility_set: [id],
+    authority_set: { resources: ['*'], actions: [...actions] },
+    timeout: null,
+    priority: 'normal',
+    ...(contextId && { context: contextId }),
+    hash_algorithm: HASH_ALGORITHM,
+    taxonomy_id: vocabulary.value.id,
+    taxonomy_version: vocabulary.value.version,
+    protocol_version: PROTOCOL_VERSION,
+    deployment_model: DEPLOYMENT_MODEL,
+  })
+  batch.add('port_right_created', id, 'protocol', {
+    right_id: batch.newId<RightId>('right'),
+    right_type: 'receive',
+    holder: id,
+    target: id,
+    created_by: id,
+  })
+  return ok(id)
+}

@@ -1,0 +1,394 @@
+// The handle of the agent that is bound to a workspace. One class does the work; each role sees the part of it that the role may
+// use (roles.ts), and the kernel checks again whatever the types already rule out.
+import type {
+  CheckpointId,
+  EnvelopeId,
+  GraphId,
+  ObjectId,
+  Result,
+  RightId,
+  TaskId,
+  WorkspaceId,
+} from '@parley/core'
+import { err, ok } from '@parley/core'
+import type { QueryPage, TrailQuery } from '@parley/trail'
+import type { CheckpointDraft, CheckpointRecord } from '../checkpoint/checkpoint.ts'
+import type { CheckpointCreated } from '../checkpoint/decide.ts'
+import type { AgentCommand } from '../command.ts'
+import type { EnvelopeDraft, EnvelopeRecord, ListedRight, PayloadDraft } from '../envelope/envelope.ts'
+import type { Sent } from '../envelope/send.ts'
+import type { IntegrationDecision } from '../integration/integration.ts'
+import type { MemoryRecord } from '../objects.ts'
+import { plain } from '../plain.ts'
+import { invalidArgument, notFound } from '../refusal.ts'
+import type { SignalDraft, SignalOutcome } from '../signal/decide.ts'
+import type { SubmittedTasks } from '../task/decide.ts'
+import { dispatchable, unresolvable } from '../task/graph.ts'
+import type { TaskDraft } from '../task/task.ts'
+import type { Readable } from '../workspace/access.ts'
+import type { Created, WorkspaceDraft } from '../workspace/create.ts'
+import type { Notice } from './notice.ts'
+import type { AgentOf, RoleName } from './roles.ts'
+import type { RunHandle } from './run-handle.ts'
+import {
+  type EnvelopeView,
+  type RightView,
+  type TaskView,
+  viewEnvelope,
+  viewRight,
+  viewTask,
+  viewWorkspace,
+  type WorkspaceView,
+} from './view.ts'
+
+type Done = Promise<Result<void>>
+
+/** Distributes over the union, so that each command keeps its own fields. */
+type WithoutCaller<C> = C extends { readonly caller: WorkspaceId } ? Omit<C, 'caller'> : never
+
+export class AgentHandle {
+  readonly run: RunHandle
+  readonly workspace: WorkspaceId
+  readonly role: string
+
+  constructor(run: RunHandle, workspace: WorkspaceId, role: string) {
+    this.run = run
+    this.workspace = workspace
+    this.role = role
+  }
+
+  // Signals
+
+  emit(draft: SignalDraft): Promise<Result<SignalOutcome>> {
+    return this.#ask({ type: 'emit', draft: plain(draft) ?? ({} as SignalDraft) })
+  }
+
+  started(): Promise<Result<SignalOutcome>> {
+    return this.emit({ type: 'started' })
+  }
+
+  /** The agent cannot go on without input; mail still arrives. */
+  blocked(reason: string): Promise<Result<SignalOutcome>> {
+    return this.emit({ type: 'blocked', reason })
+  }
+
+  /** The work is done; the newest final checkpoint is what the parent integrates. */
+  complete(): Promise<Result<SignalOutcome>> {
+    return this.emit({ type: 'complete' })
+  }
+
+  failed(reason: string): Promise<Result<SignalOutcome>> {
+    return this.emit({ type: 'failed', reason })
+  }
+
+  escalate(reason: string): Promise<Result<SignalOutcome>> {
+    return this.emit({ type: 'escalation', reason })
+  }
+
+  // Mail
+
+  send(draft: EnvelopeDraft): Promise<Result<Sent>> {
+    return this.#ask({ type: 'send', draft: plain(draft) })
+  }
+
+  /** The next envelope by priority, or undefined. It is never handed out again. */
+  consume(): Promise<Result<EnvelopeRecord | undefined>> {
+    return this.#ask({ type: 'consume' })
+  }
+
+  /** Waits for the next envelope. */
+  async receive(signal?: AbortSignal): Promise<Result<EnvelopeRecord>> {
+    for (;;) {
+      const arrived = this.#nextNotice(notice => notice.kind === 'mail' || notice.kind === 'state', signal)
+      const next = await this.consume()
+      if (!next.ok || next.value !== undefined) {
+        arrived.forget()
+        return next as Result<EnvelopeRecord>
+      }
+      if (!(await arrived.seen)) return invalidArgument('Waiting for mail was given up.', 'aborted')
+    }
+  }
+
+  #nextNotice(wanted: (notice: Notice) => boolean, signal: AbortSignal | undefined) {
+    let settle: (seen: boolean) => void
+    const seen = new Promise<boolean>(resolve => {
+      settle = resolve
+    })
+    const off = this.subscribe(notice => wanted(notice) && finish(true))
+    const stop = () => finish(false)
+    const finish = (value: boolean) => {
+      off()
+      signal?.removeEventListener('abort', stop)
+      settle(value)
+    }
+    if (signal?.aborted) finish(false)
+    else signal?.addEventListener('abort', stop)
+    return { seen, forget: () => finish(true) }
+  }
+
+  /** Notices for this agent: mail, signals of its children, states, what could not be delivered. */
+  subscribe(listener: (notice: Notice) => void): () => void {
+    return this.run.subscribe(notice => {
+      if (notice.to === this.workspace) listener(notice)
+    })
+  }
+
+  // Checkpoints and working memory
+
+  checkpoint(draft: CheckpointDraft): Promise<Result<CheckpointCreated>> {
+    return this.#ask({ type: 'checkpoint', draft: plain(draft) })
+  }
+
+  /** Always refused: a checkpoint never changes. */
+  changeCheckpoint(checkpoint: CheckpointId): Promise<Result<never>> {
+    return this.#ask({ type: 'change_checkpoint', checkpoint })
+  }
+
+  /** Writes one key; another workspace's memory is refused and the attempt is on record. */
+  writeMemory(key: string, value: unknown, workspace?: WorkspaceId): Done {
+    const copy = plain(value)
+    if (copy === undefined) return Promise.resolve(invalidArgument('Working memory takes JSON values.'))
+    return this.#ask({ type: 'write_memory', workspace, key, value: copy })
+  }
+
+  deleteMemory(key: string): Done {
+    return this.#ask({ type: 'write_memory', key })
+  }
+
+  // Reading
+
+  /** A workspace's record and components; one's own without an argument. */
+  async look(workspace: WorkspaceId = this.workspace): Promise<Result<WorkspaceView>> {
+    const allowed = await this.#mayRead('workspace', workspace)
+    if (!allowed.ok) return allowed
+    return this.run.read(run => ok(viewWorkspace(run, run.workspaces.get(workspace)!)))
+  }
+
+  async readMemory(key: string, workspace: WorkspaceId = this.workspace): Promise<Result<unknown>> {
+    const allowed = await this.#mayRead('workspace', workspace)
+    if (!allowed.ok) return allowed
+    const id = await this.run.read(run => run.workspaces.get(workspace)?.memory?.get(key))
+    if (id === undefined) return notFound('key', key)
+    const stored = await this.#content<MemoryRecord>('memory', id)
+    return stored.ok ? ok(stored.value.value) : stored
+  }
+
+  async readCheckpoint(id: CheckpointId): Promise<Result<CheckpointRecord>> {
+    const allowed = await this.#mayRead('checkpoint', id)
+    return allowed.ok ? this.#content('checkpoint', id) : allowed
+  }
+
+  /** W-CP-11: an artifact with the checkpoint that it belongs to. */
+  async readArtifact(
+    id: string,
+  ): Promise<
+    Result<{ readonly checkpoint: CheckpointId; readonly artifact: Readonly<Record<string, unknown>> }>
+  > {
+    const allowed = await this.#mayRead('artifact', id)
+    if (!allowed.ok) return allowed
+    const checkpoint = await this.run.read(run => run.artifacts.get(id)!)
+    const record = await this.#content<CheckpointRecord>('checkpoint', checkpoint)
+    if (!record.ok) return record
+    const artifact = record.value.payload.artifacts.find(each => each.artifact_id === id)
+    return artifact ? ok({ checkpoint, artifact }) : notFound('artifact', id)
+  }
+
+  async readEnvelope(
+    id: EnvelopeId,
+  ): Promise<Result<EnvelopeView & { readonly payload: EnvelopeRecord['payload'] | null }>> {
+    const allowed = await this.#mayRead('envelope', id)
+    if (!allowed.ok) return allowed
+    const view = await this.run.read(run => viewEnvelope(run.envelopes.get(id)!))
+    // Of a rejected envelope only the fact is kept.
+    if (view.status === 'rejected') return ok({ ...view, payload: null })
+    const record = await this.#content<EnvelopeRecord>('envelope', id)
+    return record.ok ? ok({ ...view, payload: record.value.payload }) : record
+  }
+
+  /** Component 3 of a workspace: what its creator gave it to know. */
+  async readContext(workspace: WorkspaceId = this.workspace): Promise<Result<unknown>> {
+    const allowed = await this.#mayRead('context', workspace)
+    if (!allowed.ok) return allowed
+    const id = await this.run.read(run => run.workspaces.get(workspace)?.context ?? null)
+    return id === null ? ok({}) : this.#content('context', id)
+  }
+
+  /** W-TOPO-CHAN-08: the envelope that began a thread, and all that answer it, directly or not. */
+  async thread(id: EnvelopeId): Promise<Result<readonly EnvelopeView[]>> {
+    const allowed = await this.#mayRead('envelope', id)
+    if (!allowed.ok) return allowed
+    return this.run.read(run => {
+      let first = run.envelopes.get(id)!
+      for (let up = first; up?.inReplyTo; first = up)
+        up = run.envelopes.get(up.inReplyTo) ?? { ...up, inReplyTo: null }
+      const found = new Set([first])
+      for (const each of found) for (const reply of each.replies ?? []) found.add(run.envelopes.get(reply)!)
+      return ok([...found].map(viewEnvelope))
+    })
+  }
+
+  /** The trail, as far as this agent may see it (W-TRAIL-19). */
+  query(query: TrailQuery): Promise<Result<QueryPage>> {
+    return this.run.query(query, this.workspace)
+  }
+
+  // Workspaces
+
+  /** Creates a workspace and binds its agent; what comes back is the agent's handle. */
+  async createWorkspace<R extends RoleName>(
+    draft: WorkspaceDraft & { readonly role: R },
+  ): Promise<Result<AgentOf<R>>> {
+    const created = await this.#ask<Created>({ type: 'create_workspace', draft: plain(draft) })
+    if (!created.ok) return created
+    const bound = await this.run.bind(created.value.workspace, created.value.role, this.workspace)
+    return bound as Result<AgentOf<R>>
+  }
+
+  /** Sends the directive of a workspace that was created with `dispatch: false`. */
+  dispatch(workspace: WorkspaceId): Promise<Result<Sent>> {
+    return this.#ask({ type: 'dispatch', workspace })
+  }
+
+  directive(to: WorkspaceId, payload: PayloadDraft, options: MailOptions = {}): Promise<Result<Sent>> {
+    return this.send({ ...options, to, type: 'directive', payload })
+  }
+
+  feedback(to: WorkspaceId, payload: PayloadDraft, options: MailOptions = {}): Promise<Result<Sent>> {
+    return this.send({ ...options, to, type: 'feedback', payload })
+  }
+
+  abort(workspace: WorkspaceId): Done {
+    return this.#ask({ type: 'abort', workspace })
+  }
+
+  suspend(workspace: WorkspaceId, reason: string): Done {
+    return this.#ask({ type: 'suspend', workspace, reason })
+  }
+
+  resume(workspace: WorkspaceId): Done {
+    return this.#ask({ type: 'resume', workspace })
+  }
+
+  migrate(workspace: WorkspaceId): Promise<Result<never>> {
+    return this.#ask({ type: 'migrate', workspace })
+  }
+
+  /** Always refused: authority, delegation and visibility never shrink or change. */
+  setAuthority(workspace: WorkspaceId): Promise<Result<never>> {
+    return this.#ask({ type: 'set_authority', workspace })
+  }
+
+  setDelegate(workspace: WorkspaceId): Promise<Result<never>> {
+    return this.#ask({ type: 'set_delegate', workspace })
+  }
+
+  revokeVisibility(workspace: WorkspaceId): Promise<Result<never>> {
+    return this.#ask({ type: 'revoke_visibility', workspace })
+  }
+
+  // Port rights
+
+  grantRight(type: 'send' | 'send_once', holder: WorkspaceId, target: WorkspaceId): Promise<Result<RightId>> {
+    return this.#ask({ type: 'grant_right', right: type, holder, target })
+  }
+
+  revokeRight(right: RightId, reason: string): Done {
+    return this.#ask({ type: 'revoke_right', right, reason })
+  }
+
+  rights(): Promise<readonly RightView[]> {
+    return this.run.read(run => [...run.rights.values()].map(viewRight))
+  }
+
+  // Tasks
+
+  submitGraph(tasks: readonly TaskDraft[]): Promise<Result<SubmittedTasks>> {
+    return this.#ask({ type: 'submit_graph', tasks: plain(tasks) })
+  }
+
+  addTasks(graph: GraphId, tasks: readonly TaskDraft[]): Promise<Result<SubmittedTasks>> {
+    return this.#ask({ type: 'add_tasks', graph, tasks: plain(tasks) })
+  }
+
+  retryTask(task: TaskId, override = false): Done {
+    return this.#ask({ type: 'retry_task', task, override })
+  }
+
+  cancelTask(task: TaskId): Done {
+    return this.#ask({ type: 'cancel_task', task })
+  }
+
+  /** Always refused: edges never change, and tasks are never removed. */
+  changeTask(task: TaskId): Promise<Result<never>> {
+    return this.#ask({ type: 'change_task', task })
+  }
+
+  removeTask(task: TaskId): Promise<Result<never>> {
+    return this.#ask({ type: 'remove_task', task })
+  }
+
+  /** Tasks that can be bound now, the most urgent first. */
+  dispatchable(graph: GraphId): Promise<readonly TaskView[]> {
+    return this.run.read(run => dispatchable(run, graph).map(viewTask))
+  }
+
+  /** Tasks that hang on a cancelled one. */
+  unresolvable(graph: GraphId): Promise<readonly TaskView[]> {
+    return this.run.read(run => unresolvable(run, graph).map(viewTask))
+  }
+
+  task(id: TaskId): Promise<Result<TaskView>> {
+    return this.run.read(run => {
+      const task = run.tasks.get(id)
+      return task ? ok(viewTask(task)) : notFound('task', id)
+    })
+  }
+
+  // Integration
+
+  /** Opens the integration of a child; waits while another one into the same target is open. */
+  beginIntegration(source: WorkspaceId, strategy = 'direct'): Done {
+    return this.#ask({ type: 'begin_integration', source, strategy })
+  }
+
+  /** Merges and closes; opens the integration first where it is not open. */
+  accept(source: WorkspaceId, strategy = 'direct'): Done {
+    return this.decideIntegration(source, 'accept', strategy)
+  }
+
+  revise(source: WorkspaceId): Done {
+    return this.decideIntegration(source, 'revise')
+  }
+
+  reject(source: WorkspaceId): Done {
+    return this.decideIntegration(source, 'reject')
+  }
+
+  decideIntegration(source: WorkspaceId, decision: IntegrationDecision, strategy = 'direct'): Done {
+    return this.#ask({ type: 'decide_integration', source, decision, strategy })
+  }
+
+  /** The merge could not be made: the source fails with `integration_error`. */
+  failIntegration(source: WorkspaceId): Done {
+    return this.#ask({ type: 'fail_integration', source })
+  }
+
+  #ask<T>(command: WithoutCaller<AgentCommand>): Promise<Result<T>> {
+    return this.run.submit<T>({ ...command, caller: this.workspace } as AgentCommand)
+  }
+
+  #mayRead(kind: Readable, id: string): Promise<Result<void>> {
+    return this.#ask({ type: 'read', kind, id })
+  }
+
+  async #content<T>(kind: string, id: string): Promise<Result<T>> {
+    const object = await this.run.object(id as ObjectId)
+    return object.ok ? (object.value ? ok(object.value.value as T) : notFound(kind, id)) : err(object.error)
+  }
+}
+
+export interface MailOptions {
+  readonly in_reply_to?: EnvelopeId
+  readonly priority?: 'normal' | 'urgent' | 'blocking'
+  readonly rights?: ListedRight[]
+}

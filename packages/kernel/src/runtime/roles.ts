@@ -1,0 +1,76 @@
+// What each role sees of an agent's handle (W-ROLE-03, -04). A mistake that depends on the role alone does not compile.
+import type { AgentHandle } from './agent.ts'
+
+type Everyone =
+  | 'run'
+  | 'workspace'
+  | 'role'
+  | 'started'
+  | 'failed'
+  | 'look'
+  | 'readMemory'
+  | 'readCheckpoint'
+  | 'readArtifact'
+  | 'readEnvelope'
+  | 'readContext'
+  | 'query'
+  | 'subscribe'
+
+type Mail = 'send' | 'consume' | 'receive' | 'thread'
+
+type Work = 'emit' | 'complete' | 'escalate' | 'checkpoint' | 'changeCheckpoint'
+
+type Team =
+  | 'createWorkspace'
+  | 'dispatch'
+  | 'directive'
+  | 'feedback'
+  | 'abort'
+  | 'suspend'
+  | 'resume'
+  | 'migrate'
+  | 'grantRight'
+  | 'addTasks'
+  | 'retryTask'
+  | 'cancelTask'
+  | 'changeTask'
+  | 'removeTask'
+  | 'dispatchable'
+  | 'unresolvable'
+  | 'task'
+  | 'beginIntegration'
+  | 'accept'
+  | 'revise'
+  | 'reject'
+  | 'decideIntegration'
+  | 'failIntegration'
+
+export type Coordinator = Pick<
+  AgentHandle,
+  | Everyone
+  | Mail
+  | Team
+  | 'emit'
+  | 'submitGraph'
+  | 'rights'
+  | 'revokeRight'
+  | 'setAuthority'
+  | 'setDelegate'
+  | 'revokeVisibility'
+>
+
+export type Worker = Pick<AgentHandle, Everyone | Mail | Work | 'blocked' | 'writeMemory' | 'deleteMemory'>
+
+export type Observer = Pick<AgentHandle, Everyone | Work>
+
+/** A worker that was created with `delegate: true`. */
+export type Delegate = Worker & Pick<AgentHandle, Team>
+
+export type RoleName = string
+
+/** The handle that a role gets; one that only a taxonomy knows gets what workers and observers have together. */
+export type AgentOf<Role extends RoleName> = Role extends 'worker'
+  ? Worker
+  : Role extends 'observer'
+    ? Observer
+    : Worker

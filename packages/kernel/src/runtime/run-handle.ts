@@ -1,0 +1,142 @@
+// A run as hosts hold it: its coordinator, the agents that are bound in it, its end. It stays usable after the run has ended and
+// left memory: reads bring the state back for a while, commands answer `invalid_state`.
+import {
+  asParleyError,
+  err,
+  type ObjectId,
+  ok,
+  type Result,
+  type RunId,
+  type WorkspaceId,
+} from '@parley/core'
+import type { Entry, QueryPage, RunTrail, TrailFilter, TrailObject, TrailQuery } from '@parley/trail'
+import type { Command } from '../command.ts'
+import { refusal } from '../refusal.ts'
+import type { Run } from '../run/run.ts'
+import { ended } from '../workspace/workspace.ts'
+import { AgentHandle } from './agent.ts'
+import type { Notice } from './notice.ts'
+import type { Coordinator, Delegate, Observer, Worker } from './roles.ts'
+
+/** What a handle needs of the runtime. */
+export interface RunHost {
+  submit<T>(run: RunId, command: Command): Promise<Result<T>>
+  read<T>(run: RunId, reader: (state: Run) => T): Promise<T>
+  subscribe(run: RunId, listener: (notice: Notice) => void): () => void
+  trail(run: RunId): RunTrail
+  /** Hands an agent to whoever runs it; throws if that fails (W-WS-06 step 5). */
+  bindAgent(agent: AgentHandle): void | Promise<void>
+  /** Where what cannot be recorded in the run itself is recorded. */
+  query(run: RunId, query: TrailQuery, workspace: WorkspaceId): Promise<Result<QueryPage>>
+}
+
+export class RunHandle {
+  readonly id: RunId
+  readonly coordinator: Coordinator
+  readonly #host: RunHost
+
+  constructor(host: RunHost, id: RunId, root: WorkspaceId) {
+    this.#host = host
+    this.id = id
+    this.coordinator = new AgentHandle(this, root, 'coordinator')
+  }
+
+  /** The handle of a workspace's agent, for the host that runs it. */
+  worker(workspace: WorkspaceId): Promise<Result<Worker>> {
+    return this.#agent(workspace)
+  }
+
+  observer(workspace: WorkspaceId): Promise<Result<Observer>> {
+    return this.#agent(workspace)
+  }
+
+  delegate(workspace: WorkspaceId): Promise<Result<Delegate>> {
+    return this.#agent(workspace)
+  }
+
+  async #agent(id: WorkspaceId): Promise<Result<AgentHandle>> {
+    const role = await this.read(run => run.workspaces.get(id)?.role)
+    if (role !== undefined) return ok(new AgentHandle(this, id, role))
+    return refusal('not_found', `There is no workspace ${id}.`)
+  }
+
+  /** Binds an agent, lets it say `ready`, and sends its directive unless the creator wants to (W-WS-06 steps 5 and 6, W-WS-07). */
+  async bind(workspace: WorkspaceId, role: string, creator: WorkspaceId): Promise<Result<AgentHandle>> {
+    const agent = new AgentHandle(this, workspace, role)
+    try {
+      const binding = this.#host.bindAgent(agent)
+      if (binding) await binding
+    } catch (cause) {
+      const failed = await this.submit({ type: 'bind_failed', workspace })
+      if (!failed.ok) return failed
+      const message = `The agent of ${workspace} could not be bound: ${asParleyError(cause).message}`
+      return refusal('rejected', message, { reason: 'creation_error', workspace })
+    }
+    const waiting = await this.read(run => {
+      const state = run.workspaces.get(workspace)
+      return {
+        ready: state?.ready ?? true,
+        dispatch: state?.directiveDraft?.dispatch ?? false,
+        over: !state || ended(state),
+      }
+    })
+    if (waiting.over) return ok(agent)
+    const [ready, sent] = await Promise.all([
+      waiting.ready ? undefined : this.submit({ type: 'emit', caller: workspace, draft: { type: 'ready' } }),
+      waiting.dispatch ? this.submit({ type: 'dispatch', caller: creator, workspace }) : undefined,
+    ])
+    for (const result of [ready, sent]) if (result && !result.ok) return result
+    return ok(agent)
+  }
+
+  /** Ends the run: every other workspace is terminal, and the root is active (W-LIFE-13). */
+  close(): Promise<Result<void>> {
+    return this.submit({ type: 'close' })
+  }
+
+  /** Ends the run now: whatever is at work fails (W-LIFE-14). */
+  stop(): Promise<Result<void>> {
+    return this.submit({ type: 'stop' })
+  }
+
+  submit<T>(command: Command): Promise<Result<T>> {
+    return this.#host.submit(this.id, command)
+  }
+
+  /** Committed state. The state itself must not leave the reader. */
+  read<T>(reader: (state: Run) => T): Promise<T> {
+    return this.#host.read(this.id, reader)
+  }
+
+  subscribe(listener: (notice: Notice) => void): () => void {
+    return this.#host.subscribe(this.id, listener)
+  }
+
+  query(query: TrailQuery, workspace: WorkspaceId): Promise<Result<QueryPage>> {
+    return this.#host.query(this.id, query, workspace)
+  }
+
+  /** Everything that the run's trail holds, page by page, as it becomes durable. */
+  watch(
+    filter: TrailFilter & { readonly after?: number } = {},
+    signal?: AbortSignal,
+  ): AsyncGenerator<QueryPage> {
+    return this.#host.trail(this.id).watch(filter, { kind: 'runtime' }, signal)
+  }
+
+  /** All entries of the run so far. */
+  async entries(): Promise<readonly Entry[]> {
+    const entries: Entry[] = []
+    for await (const record of this.#host.trail(this.id).replay())
+      if ('event_type' in record) entries.push(record)
+    return entries
+  }
+
+  async object(id: ObjectId): Promise<Result<TrailObject | undefined>> {
+    try {
+      return ok(await this.#host.trail(this.id).object(id))
+    } catch (cause) {
+      return err(asParleyError(cause))
+    }
+  }
+}

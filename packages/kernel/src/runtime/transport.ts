@@ -1,0 +1,27 @@
+// How deliveries travel from the runtime to their receivers. In one process that is a call; tests and remote hosts bring their own.
+import type { EnvelopeId, SignalId, WorkspaceId } from '@parley/core'
+
+export type Delivery =
+  | {
+      readonly kind: 'envelope'
+      readonly id: EnvelopeId
+      readonly from: WorkspaceId
+      readonly to: WorkspaceId
+    }
+  | { readonly kind: 'signal'; readonly id: SignalId; readonly from: WorkspaceId; readonly to: WorkspaceId }
+
+export interface Transport {
+  /**
+   * Carries one delivery. `arrive` places it at the receiver and may be called late, twice or never; it resolves once the arrival is
+   * on record, and rejects if it could not be recorded. The promise returned resolves when the runtime may count the delivery
+   * as confirmed; one that never resolves or rejects makes the runtime try again at the times of W-ENV-14.
+   */
+  carry(delivery: Delivery, arrive: () => Promise<void>): Promise<void>
+  /** Whether signals travel this way too; otherwise the runtime delivers them itself, together with their emission. */
+  readonly signals?: boolean
+}
+
+/** In one process: what is sent is there. */
+export const directTransport: Transport = {
+  carry: (_delivery, arrive) => arrive(),
+}

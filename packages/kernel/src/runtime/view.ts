@@ -1,0 +1,195 @@
+// What readers are shown of a run: frozen copies, never the state itself (W-CP-06).
+import type { CheckpointId, EnvelopeId, GraphId, RightId, TaskId, WorkspaceId } from '@parley/core'
+import type {
+  CheckpointStatus,
+  Confidence,
+  EnvelopePriority,
+  RightType,
+  TaskPriority,
+  TaskStatus,
+  WorkspacePriority,
+  WorkspaceState,
+} from '@parley/trail/events'
+import type { Envelope, EnvelopeState } from '../envelope/envelope.ts'
+import { inboxOrder } from '../envelope/inbox.ts'
+import type { Merge } from '../integration/integration.ts'
+import { type PortRight, type RightStatus, rightStatus } from '../port-right/port-right.ts'
+import type { Run } from '../run/run.ts'
+import type { Task } from '../task/task.ts'
+import { type Authority, childrenOf, type Workspace } from '../workspace/workspace.ts'
+
+export interface CheckpointView {
+  readonly id: CheckpointId
+  readonly type: string
+  readonly status: CheckpointStatus
+  readonly confidence: Confidence
+  readonly parent: CheckpointId | null
+}
+
+/** All zero below level 2. */
+export interface MeterView {
+  readonly tokens: number
+  readonly compute_time: number
+  readonly wall_time: number
+  readonly checkpoint_bytes: number
+  readonly trail_bytes: number
+  readonly bandwidth: number
+  readonly cost: number
+}
+
+const ZERO: MeterView = Object.freeze({
+  tokens: 0,
+  compute_time: 0,
+  wall_time: 0,
+  checkpoint_bytes: 0,
+  trail_bytes: 0,
+  bandwidth: 0,
+  cost: 0,
+})
+
+/** The record of W-WS-01 and the components of W-WS-02; the local trail is asked for by query. */
+export interface WorkspaceView {
+  readonly id: WorkspaceId
+  readonly role: string
+  readonly parent: WorkspaceId | null
+  readonly status: WorkspaceState
+  readonly owner: string
+  readonly originator: string
+  readonly priority: WorkspacePriority
+  readonly delegate: boolean
+  readonly group: string | null
+  readonly timeout: number | null
+  readonly liveness_interval: number | null
+  readonly mounts: readonly string[]
+  readonly task: TaskId | null
+  readonly children: readonly WorkspaceId[]
+  readonly directive: EnvelopeId | null
+  readonly inbox: readonly EnvelopeId[]
+  readonly context: string | null
+  readonly memory: readonly string[]
+  readonly register: readonly CheckpointView[]
+  readonly deliverable: CheckpointId | null
+  readonly meter: MeterView
+  readonly visibility: readonly WorkspaceId[]
+  readonly authority: Authority
+  readonly integration: { readonly target: WorkspaceId; readonly checkpoint: CheckpointId | null } | null
+  /** What was merged into it, in order. */
+  readonly merges: readonly Merge[]
+}
+
+export function viewWorkspace(run: Run, workspace: Workspace): WorkspaceView {
+  const { integration } = workspace
+  return Object.freeze({
+    id: workspace.id,
+    role: workspace.role,
+    parent: workspace.parent?.id ?? null,
+    status: workspace.status,
+    owner: workspace.owner,
+    originator: workspace.originator,
+    priority: workspace.priority,
+    delegate: workspace.delegate,
+    group: workspace.group,
+    timeout: workspace.timeout,
+    liveness_interval: workspace.livenessInterval,
+    mounts: frozen(workspace.mounts),
+    task: workspace.task,
+    children: frozen(childrenOf(workspace).map(child => child.id)),
+    directive: workspace.directive,
+    inbox: frozen(inboxOrder(workspace.inbox)),
+    context: workspace.context,
+    memory: frozen([...(workspace.memory?.keys() ?? [])]),
+    register: frozen((workspace.register ?? []).map(id => viewCheckpoint(run, id))),
+    deliverable: workspace.deliverable ?? null,
+    meter: ZERO,
+    visibility: frozen([workspace.id, ...(workspace.visibility ?? [])]),
+    authority: Object.freeze({
+      resources: frozen(workspace.authority.resources),
+      actions: frozen(workspace.authority.actions),
+    }),
+    integration: integration
+      ? Object.freeze({ target: integration.target.id, checkpoint: integration.checkpoint })
+      : null,
+    merges: frozen((workspace.merges ?? []).map(merge => Object.freeze({ ...merge }))),
+  })
+}
+
+function viewCheckpoint(run: Run, id: CheckpointId): CheckpointView {
+  const { type, status, confidence, parent } = run.checkpoints.get(id)!
+  return Object.freeze({ id, type, status, confidence, parent })
+}
+
+export interface EnvelopeView {
+  readonly id: EnvelopeId
+  readonly from: WorkspaceId
+  readonly to: WorkspaceId
+  readonly type: string
+  readonly priority: EnvelopePriority
+  readonly in_reply_to: EnvelopeId | null
+  readonly status: EnvelopeState
+  readonly undeliverable: string | null
+  readonly consumed: boolean
+  readonly replies: readonly EnvelopeId[]
+}
+
+export function viewEnvelope(envelope: Envelope): EnvelopeView {
+  const { id, from, to, type, priority, status, consumed } = envelope
+  return Object.freeze({
+    id,
+    from,
+    to,
+    type,
+    priority,
+    in_reply_to: envelope.inReplyTo,
+    status,
+    undeliverable: envelope.undeliverable ?? null,
+    consumed,
+    replies: frozen(envelope.replies ?? []),
+  })
+}
+
+export interface RightView {
+  readonly id: RightId
+  readonly type: RightType
+  readonly holder: WorkspaceId
+  readonly target: WorkspaceId
+  readonly status: RightStatus
+}
+
+export function viewRight(right: PortRight): RightView {
+  const { id, type, holder, target } = right
+  return Object.freeze({ id, type, holder: holder.id, target: target.id, status: rightStatus(right) })
+}
+
+export interface TaskView {
+  readonly id: TaskId
+  readonly graph: GraphId
+  readonly name: string
+  readonly description: string
+  readonly priority: TaskPriority
+  readonly depends_on: readonly TaskId[]
+  readonly parent_task: TaskId | null
+  readonly status: TaskStatus
+  readonly workspace_ref: WorkspaceId | null
+  readonly workspace_history: readonly WorkspaceId[]
+  readonly checkpoint_ref: CheckpointId | null
+}
+
+export function viewTask(task: Task): TaskView {
+  return Object.freeze({
+    id: task.id,
+    graph: task.graph,
+    name: task.name,
+    description: task.text.description,
+    priority: task.priority,
+    depends_on: frozen(task.dependsOn),
+    parent_task: task.parentTask,
+    status: task.status,
+    workspace_ref: task.workspace,
+    workspace_history: frozen(task.history),
+    checkpoint_ref: task.checkpoint,
+  })
+}
+
+function frozen<T>(items: readonly T[]): readonly T[] {
+  return Object.freeze([...items])
+}

@@ -1,0 +1,176 @@
+// A signal that an agent emits (W-SIG-05): the checks in their order, then the effect.
+import { ok, type Result, type SignalId } from '@parley/core'
+import { SIGNAL_TYPES, type SignalType, type WorkspaceState } from '@parley/trail/events'
+import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
+import { decideBegin } from '../integration/decide.ts'
+import { STATE_RULES } from '../lifecycle/states.ts'
+import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
+import { kernelLimits } from '../limits.ts'
+import { invalidArgument, notFound } from '../refusal.ts'
+import type { Role } from '../role/role.ts'
+import { writeTaskCompleted, writeTaskStarted } from '../task/follow.ts'
+import type { Vocabulary } from '../taxonomy/taxonomy.ts'
+import { writeFailure } from '../workspace/failure.ts'
+import { decideMigrate, decideSuspend } from '../workspace/suspension.ts'
+import { isRoot, type Workspace } from '../workspace/workspace.ts'
+import { writeDelivered, writeDelivery, writeEmitted, writeReleased } from './emit.ts'
+import { SIGNAL_RULES } from './signal.ts'
+
+/** What an agent supplies (W-SIG-02). */
+export interface SignalDraft {
+  readonly type: SignalType
+  readonly reason?: string | undefined
+  readonly ref?: string | undefined
+}
+
+/** `absorbed`: on record, but its transition is not legal now or has happened already (W-SIG-09). */
+export interface SignalOutcome {
+  readonly signal: SignalId | undefined
+  readonly outcome: 'applied' | 'recorded' | 'absorbed'
+}
+
+const FIELDS: ReadonlySet<string> = new Set(['type', 'reason', 'ref', 'from'])
+
+export function decideEmit(
+  batch: Batch,
+  caller: Workspace,
+  draft: SignalDraft & { readonly from?: string },
+): Result<SignalOutcome> {
+  const type: unknown = draft.type
+  if (typeof type !== 'string' || type === '') return invalidArgument('A signal needs a type.')
+  const deny = (reason: 'permission_denied' | 'frozen', message: string) =>
+    batch.deny(caller, { capability: `emit:${clip(type, 128)}`, action: 'emit', reason, message })
+
+  // 1. The caller speaks for its own workspace only.
+  if (draft.from !== undefined && draft.from !== caller.id)
+    return deny('permission_denied', `The agent of ${caller.id} cannot emit for another workspace.`)
+  // 2. One of the eleven.
+  if (!isSignalType(type)) return deny('permission_denied', `There is no signal of type '${clip(type, 80)}'.`)
+  // 3. Fields.
+  const problem = fieldProblem(draft, SIGNAL_RULES[type].reasonRequired)
+  if (problem) return invalidArgument(problem)
+  // 4. The role, or the operation that the coordinator means by it.
+  const operation = isRoot(caller) ? SIGNAL_RULES[type].operation : undefined
+  if (operation) return decideOperation(batch, caller, operation, draft)
+  if (!roleOf(batch, caller).emit.has(type))
+    return deny('permission_denied', `The role ${caller.role} does not emit '${type}'.`)
+  // 5. A paused workspace says nothing; a terminal one is on record only (W-SIG-10).
+  if (STATE_RULES[caller.status].signals === 'refused')
+    return deny('frozen', `${caller.id} is ${caller.status}; its agent is paused.`)
+  if (STATE_RULES[caller.status].signals === 'late') {
+    const late = writeEmitted(batch, caller, { ...draft, type, actor: actorOf(caller) })
+    return ok({ signal: late.id, outcome: 'absorbed' })
+  }
+  return ok(writeAgentSignal(batch, caller, { ...draft, type }))
+}
+
+/** 6. The record, the effect, the delivery. */
+function writeAgentSignal(batch: Batch, from: Workspace, draft: SignalDraft): SignalOutcome {
+  const { type, reason, ref } = draft
+  const to = transitionOf(batch, from, type)
+  if (to === 'failed') {
+    const signal = writeFailure(batch, from, {
+      trigger: 'agent_failed',
+      reason: reason ?? type,
+      actor: 'protocol',
+      initiator: initiatorOf(from),
+      signaller: actorOf(from),
+      ...(ref !== undefined && { ref }),
+    })
+    return { signal: signal.id, outcome: 'applied' }
+  }
+  const signal = writeEmitted(batch, from, { type, reason, ref, actor: actorOf(from) })
+  const trigger = SIGNAL_RULES[type].trigger
+  if (to && trigger)
+    writeTransition(batch, from, { to, trigger, actor: 'protocol', initiator: initiatorOf(from) })
+  const state = to ?? from.status
+  const started = type === 'started' && state === 'active' && writeTaskStarted(batch, from)
+  if (to === 'integrating') writeTaskCompleted(batch, from)
+  writeDelivered(batch, signal)
+  if (to === 'integrating') writeUndeliverable(batch, from, 'integrating')
+  if (to === 'active') writeReleased(batch, from, 'active')
+  if (to || started) return { signal: signal.id, outcome: 'applied' }
+  return { signal: signal.id, outcome: trigger ? 'absorbed' : 'recorded' }
+}
+
+/** The transition that the signal drives here and now, if any. */
+function transitionOf(batch: Batch, from: Workspace, type: SignalType): WorkspaceState | undefined {
+  const to = SIGNAL_RULES[type].moves[from.status]
+  // W-LIFE-06: who can be sent mail leaves `idle` with the first envelope; the root with whichever comes first.
+  if (
+    from.status === 'idle' &&
+    to === 'active' &&
+    !isRoot(from) &&
+    receivesMail(batch.run.vocabulary, roleOf(batch, from))
+  )
+    return undefined
+  return to
+}
+
+/** Whether anybody may send anything to this role. */
+function receivesMail(vocabulary: Vocabulary, role: Role): boolean {
+  for (const sender of vocabulary.roles.values()) {
+    for (const [type, targets] of sender.send) {
+      if ((targets.has(role.name) || targets.has(role.base)) && !role.removedReceive.has(type)) return true
+    }
+  }
+  return false
+}
+
+function decideOperation(
+  batch: Batch,
+  caller: Workspace,
+  operation: 'integrate' | 'suspend' | 'migrate',
+  draft: SignalDraft,
+): Result<SignalOutcome> {
+  const done = { signal: undefined, outcome: 'applied' } as const
+  if (operation === 'suspend') {
+    const result = decideSuspend(batch, caller, draft.ref, draft.reason ?? 'requested')
+    return result.ok ? ok(done) : result
+  }
+  if (operation === 'migrate') return decideMigrate(batch, caller, draft.ref)
+  const result = decideBegin(batch, caller, draft.ref, 'direct')
+  return result.ok ? ok(done) : result
+}
+
+/** A signal that the transport brings: the first time it is delivered, later ones are on record only (W-SIG-09). */
+export function decideSignalArrival(batch: Batch, id: SignalId, receiver: Workspace): Result<void> {
+  if (batch.isEnded(receiver)) return ok(undefined)
+  const known = receiver.known?.get(id)
+  if (known !== undefined) {
+    const from = batch.run.workspaces.get(known)
+    if (from) writeDelivery(batch, id, from, receiver)
+    return ok(undefined)
+  }
+  for (const from of batch.run.signalling) {
+    if (!from.waiting?.some(signal => signal.id === id && signal.to === receiver.id)) continue
+    writeDelivery(batch, id, from, receiver)
+    return ok(undefined)
+  }
+  return notFound('signal', id)
+}
+
+function roleOf(batch: Batch, workspace: Workspace): Role {
+  return batch.run.vocabulary.roles.get(workspace.role)!
+}
+
+function isSignalType(type: string): type is SignalType {
+  return (SIGNAL_TYPES as readonly string[]).includes(type)
+}
+
+function fieldProblem(draft: SignalDraft, reasonRequired: boolean): string | undefined {
+  for (const field of Object.keys(draft))
+    if (!FIELDS.has(field)) return `A signal has no field '${clip(field, 80)}' that an agent could supply.`
+  const reason: unknown = draft.reason
+  if (reasonRequired && (typeof reason !== 'string' || reason === ''))
+    return `'${draft.type}' needs a reason.`
+  if (
+    reason !== undefined &&
+    (typeof reason !== 'string' || reason === '' || reason.length > kernelLimits.reasonLength)
+  )
+    return `The reason must be a text of 1 to ${kernelLimits.reasonLength} characters.`
+  const ref: unknown = draft.ref
+  if (ref !== undefined && (typeof ref !== 'string' || ref === '' || ref.length > kernelLimits.refLength))
+    return `The reference must be a text of 1 to ${kernelLimits.refLength} characters.`
+  return undefined
+}

@@ -1,0 +1,220 @@
+// Commands on tasks: submitting a graph, adding to one, retry, cancel; and the refusal of what never changes (W-TASK-03).
+import { compile, type GraphId, ok, type Result, type TaskId } from '@parley/core'
+import { actorOf, type Batch } from '../batch.ts'
+import { kernelLimits } from '../limits.ts'
+import { invalidArgument, invalidState, limitReached, notFound, type Refusal, refusal } from '../refusal.ts'
+import { type Run, rootOf } from '../run/run.ts'
+import { byOperation, writeFailure } from '../workspace/failure.ts'
+import { ended, type Workspace } from '../workspace/workspace.ts'
+import { writeTaskStatus } from './follow.ts'
+import { dependencyOrder } from './graph.ts'
+import { authorizeTask } from './permission.ts'
+import { type Graph, TASK_TRANSITIONS, type Task, type TaskDraft, TaskDraftsSchema } from './task.ts'
+
+const validator = compile(TaskDraftsSchema, { name: 'tasks' })
+
+/** The ids that the runtime gave, in the order of the submission. */
+export interface SubmittedTasks {
+  readonly graph: GraphId
+  readonly tasks: readonly TaskId[]
+}
+
+/** A draft with ids instead of keys. */
+interface Planned {
+  readonly id: TaskId
+  readonly draft: TaskDraft
+  readonly dependsOn: readonly TaskId[]
+  readonly parentTask: TaskId | null
+}
+
+/** W-TASK-02: a graph and its tasks, dependencies first; all of it or nothing. */
+export function decideSubmitGraph(
+  batch: Batch,
+  caller: Workspace,
+  submitted: unknown,
+): Result<SubmittedTasks> {
+  const refused = authorizeTask(batch, caller, 'submit_graph', undefined)
+  if (refused) return refused
+  if (batch.run.graphs.size >= kernelLimits.graphs)
+    return limitReached('graphs in one run', kernelLimits.graphs)
+  const graph = batch.newId<GraphId>('graph')
+  const planned = plan(batch, submitted, undefined)
+  if (!planned.ok) return planned
+  batch.add('graph_created', rootOf(batch.run), actorOf(caller), {
+    graph_id: graph,
+    root_task_id: planned.value.given[0]!.id,
+    task_count: planned.value.given.length,
+  })
+  writeTasks(batch, caller, graph, planned.value.ordered)
+  return ok({ graph, tasks: planned.value.given.map(task => task.id) })
+}
+
+/** W-TASK-15: more tasks for a graph that exists. */
+export function decideAddTasks(
+  batch: Batch,
+  caller: Workspace,
+  id: unknown,
+  submitted: unknown,
+): Result<SubmittedTasks> {
+  const graph = batch.run.graphs.get(id as GraphId)
+  const parents = parentTasks(batch.run, submitted)
+  for (const parent of parents.length > 0 ? parents : [undefined]) {
+    const refused = authorizeTask(batch, caller, 'add_tasks', parent)
+    if (refused) return refused
+  }
+  if (!graph) return notFound('graph', id)
+  const planned = plan(batch, submitted, graph)
+  if (!planned.ok) return planned
+  writeTasks(batch, caller, graph.id, planned.value.ordered)
+  return ok({ graph: graph.id, tasks: planned.value.given.map(task => task.id) })
+}
+
+/** The parents that new tasks name, `undefined` for each that names none: a delegate must name one of its own. */
+function parentTasks(run: Run, submitted: unknown): readonly (Task | undefined)[] {
+  if (!validator.is(submitted)) return []
+  const keys = new Set(submitted.map(draft => draft.key))
+  return submitted
+    .filter(draft => draft.parent_task == null || !keys.has(draft.parent_task))
+    .map(draft => run.tasks.get(draft.parent_task as TaskId))
+}
+
+/** W-TASK-03: every fault that would spoil the graph, before anything is written. */
+function plan(
+  batch: Batch,
+  submitted: unknown,
+  graph: Graph | undefined,
+): Result<{ readonly given: readonly Planned[]; readonly ordered: readonly Planned[] }> {
+  const checked = validator.check(submitted)
+  if (!checked.ok) return invalidArgument(checked.error.message)
+  const drafts = checked.value
+  if ((graph?.tasks.length ?? 0) + drafts.length > kernelLimits.graphTasks)
+    return limitReached('tasks in one graph', kernelLimits.graphTasks)
+  const ids = new Map<string, TaskId>()
+  const given: { id: TaskId; draft: TaskDraft }[] = []
+  for (const draft of drafts) {
+    const id = batch.newId<TaskId>('task')
+    if (draft.key !== undefined) {
+      if (ids.has(draft.key)) return invalidArgument(`Two tasks have the key '${draft.key}'.`)
+      ids.set(draft.key, id)
+    }
+    given.push({ id, draft })
+  }
+  const planned: Planned[] = []
+  for (const { id, draft } of given) {
+    const dependsOn: TaskId[] = []
+    for (const name of new Set(draft.depends_on ?? [])) {
+      const found = resolve(batch.run, graph, ids, name)
+      if (!found.ok) return found
+      dependsOn.push(found.value)
+    }
+    const parent = draft.parent_task == null ? undefined : resolve(batch.run, graph, ids, draft.parent_task)
+    if (parent && !parent.ok) return parent
+    planned.push({ id, draft, dependsOn, parentTask: parent?.value ?? null })
+  }
+  const ordered = dependencyOrder(planned)
+  if (!ordered || cyclicParents(planned))
+    return refusal('cycle', 'The tasks depend on each other in a circle.')
+  return ok({ given: planned, ordered })
+}
+
+/** A key of this submission, or a task of the same graph. */
+function resolve(
+  run: Run,
+  graph: Graph | undefined,
+  ids: ReadonlyMap<string, TaskId>,
+  name: string,
+): Result<TaskId> {
+  const own = ids.get(name)
+  if (own) return ok(own)
+  const known = run.tasks.get(name as TaskId)
+  if (!known) return refusal('unknown_dependency', `There is no task '${name.slice(0, 80)}'.`)
+  if (known.graph === graph?.id) return ok(known.id)
+  return refusal('cross_graph', `The task ${known.id} belongs to another graph.`)
+}
+
+/** A new task can name only new tasks or old ones as parent, so a circle lies among the new ones. */
+function cyclicParents(planned: readonly Planned[]): boolean {
+  const tree = planned.map(({ id, parentTask }) => ({
+    id,
+    dependsOn: parentTask === null ? [] : [parentTask],
+  }))
+  return dependencyOrder(tree) === undefined
+}
+
+/** Every task begins as a draft; without a highway the fallback approves at once (W-TASK-05). */
+function writeTasks(batch: Batch, caller: Workspace, graph: GraphId, tasks: readonly Planned[]): void {
+  const root = rootOf(batch.run)
+  for (const { id, draft, dependsOn, parentTask } of tasks) {
+    const { description, resource_estimate } = draft
+    batch.store('task', id, { description, ...(resource_estimate && { resource_estimate }) })
+    batch.add('task_created', root, actorOf(caller), {
+      task_id: id,
+      graph_id: graph,
+      parent_task: parentTask,
+      name: draft.name,
+      depends_on: [...dependsOn],
+      priority: draft.priority ?? 'normal',
+    })
+  }
+  for (const { id } of tasks) {
+    batch.add('task_approved', root, 'fallback', { task_id: id, approval_source: 'timeout-auto-approve' })
+    batch.add('task_status_changed', root, 'fallback', {
+      task_id: id,
+      from_status: 'draft',
+      to_status: 'pending',
+      workspace_id: null,
+    })
+  }
+}
+
+/** W-TASK-12. */
+export function decideRetryTask(
+  batch: Batch,
+  caller: Workspace,
+  id: unknown,
+  override = false,
+): Result<void> {
+  const task = taskOf(batch, caller, 'retry_task', id)
+  if (!task.ok) return task
+  if (task.value.status !== 'failed')
+    return invalidState(`The task ${task.value.id} is ${task.value.status}, not failed.`)
+  if (task.value.history.length >= kernelLimits.attempts && !override)
+    return invalidState(
+      `The task ${task.value.id} was tried ${kernelLimits.attempts} times; override it or cancel it.`,
+    )
+  writeTaskStatus(batch, task.value, 'pending', actorOf(caller), 'failed', null)
+  return ok(undefined)
+}
+
+/** W-TASK-13: the task first, then the abort of a workspace that still works on it. */
+export function decideCancelTask(batch: Batch, caller: Workspace, id: unknown): Result<void> {
+  const found = taskOf(batch, caller, 'cancel_task', id)
+  if (!found.ok) return found
+  const task = found.value
+  if (!TASK_TRANSITIONS[task.status].includes('cancelled'))
+    return invalidState(`The task ${task.id} is ${task.status} already.`)
+  const workspace = task.workspace === null ? undefined : batch.run.workspaces.get(task.workspace)
+  writeTaskStatus(batch, task, 'cancelled', actorOf(caller))
+  if (workspace && !ended(workspace))
+    writeFailure(batch, workspace, { ...byOperation('aborted_by_coordinator', caller), sparesTask: true })
+  return ok(undefined)
+}
+
+/** W-TASK-03: edges, graph and parent never change, and no task is ever removed. */
+export function decideChangeTask(batch: Batch, caller: Workspace, id: unknown): Result<never> {
+  const task = taskOf(batch, caller, 'change_task', id)
+  if (!task.ok) return task
+  return refusal(
+    'immutable',
+    `The task ${task.value.id} cannot be changed or removed; cancel it and add another.`,
+    {
+      reason: 'immutable',
+    },
+  )
+}
+
+function taskOf(batch: Batch, caller: Workspace, action: string, id: unknown): Result<Task> {
+  const task = batch.run.tasks.get(id as TaskId)
+  const refused: Refusal | undefined = authorizeTask(batch, caller, action, task)
+  return refused ?? (task ? ok(task) : notFound('task', id))
+}

@@ -1,0 +1,73 @@
+// What can be read off a task graph: readiness (W-TASK-08), what can never become ready (W-TASK-14), and closures over it.
+import type { GraphId, TaskId } from '@parley/core'
+import { TASK_PRIORITIES } from '@parley/trail/events'
+import type { Run } from '../run/run.ts'
+import type { Task } from './task.ts'
+
+export function tasksOf(run: Run, graph: GraphId): readonly Task[] {
+  return (run.graphs.get(graph)?.tasks ?? []).flatMap(id => run.tasks.get(id) ?? [])
+}
+
+/** Every dependency is `completed` or `integrated`. */
+export function isReady(run: Run, task: Task): boolean {
+  return task.dependsOn.every(id => {
+    const status = run.tasks.get(id)?.status
+    return status === 'completed' || status === 'integrated'
+  })
+}
+
+export function isDispatchable(run: Run, task: Task): boolean {
+  return task.status === 'pending' && isReady(run, task)
+}
+
+/** By priority, the highest first, then in order of creation. */
+export function dispatchable(run: Run, graph: GraphId): readonly Task[] {
+  return tasksOf(run, graph)
+    .filter(task => isDispatchable(run, task))
+    .toSorted((one, other) => TASK_PRIORITIES.indexOf(other.priority) - TASK_PRIORITIES.indexOf(one.priority))
+}
+
+/** Drafts and pending tasks that depend, directly or not, on one that is cancelled: `depends_on` never changes. */
+export function unresolvable(run: Run, graph: GraphId): readonly Task[] {
+  const tasks = tasksOf(run, graph)
+  const cancelled = tasks.filter(task => task.status === 'cancelled')
+  const below = new Set(cancelled.flatMap(task => transitiveDependents(run, task)))
+  return tasks.filter(task => below.has(task) && (task.status === 'draft' || task.status === 'pending'))
+}
+
+export function transitiveDependencies(run: Run, task: Task): readonly Task[] {
+  return closure(task, each => each.dependsOn.flatMap(id => run.tasks.get(id) ?? []))
+}
+
+export function transitiveDependents(run: Run, task: Task): readonly Task[] {
+  const tasks = tasksOf(run, task.graph)
+  return closure(task, each => tasks.filter(other => other.dependsOn.includes(each.id)))
+}
+
+function closure(start: Task, next: (task: Task) => readonly Task[]): readonly Task[] {
+  const found = new Set<Task>([start])
+  for (const task of found) for (const each of next(task)) found.add(each)
+  found.delete(start)
+  return [...found]
+}
+
+/** The tasks in an order in which each stands behind what it depends on; undefined if they go round in a circle. */
+export function dependencyOrder<T extends { readonly id: TaskId; readonly dependsOn: readonly TaskId[] }>(
+  tasks: readonly T[],
+): readonly T[] | undefined {
+  const byId = new Map(tasks.map(task => [task.id, task]))
+  const open = new Map(tasks.map(task => [task, task.dependsOn.filter(id => byId.has(id)).length]))
+  const dependents = Map.groupBy(
+    tasks.flatMap(task => task.dependsOn.map(id => ({ id, task }))),
+    ({ id }) => id,
+  )
+  const order = tasks.filter(task => open.get(task) === 0)
+  for (const task of order) {
+    for (const { task: dependent } of dependents.get(task.id) ?? []) {
+      const left = (open.get(dependent) ?? 0) - 1
+      open.set(dependent, left)
+      if (left === 0) order.push(dependent)
+    }
+  }
+  return order.length === tasks.length ? order : undefined
+}

@@ -1,0 +1,41 @@
+// Who may act on which task (W-TASK-19, A-46): the root on all, a delegate on the subtasks of the task that it executes.
+import type { TaskId } from '@parley/core'
+import { type Batch, clip } from '../batch.ts'
+import { invalidState, type Refusal } from '../refusal.ts'
+import type { Run } from '../run/run.ts'
+import { isRoot, type Workspace } from '../workspace/workspace.ts'
+import type { Task } from './task.ts'
+
+/** Undefined if the caller may act below this task, or on the graph where no task is given. */
+export function authorizeTask(
+  batch: Batch,
+  caller: Workspace,
+  action: string,
+  task: Task | undefined,
+): Refusal | undefined {
+  if (isRoot(caller)) return undefined
+  if (!caller.delegate || !task || !executes(batch.run, caller, task)) {
+    return batch.deny(caller, {
+      capability: 'operation:task',
+      action: clip(action, 64),
+      ...(task && { target: task.id }),
+      reason: 'permission_denied',
+      message: `The ${caller.role} in ${caller.id} may not do this to tasks: ${action}.`,
+    })
+  }
+  if (caller.status === 'active') return undefined
+  return invalidState(`The delegate ${caller.id} is ${caller.status}; it acts only while it is active.`)
+}
+
+/** Whether a task is, or lies below, the task that the delegate executes. */
+function executes(run: Run, caller: Workspace, task: Task): boolean {
+  for (let each: Task | undefined = task; each; each = run.tasks.get(each.parentTask as TaskId))
+    if (each.id === caller.task) return true
+  return false
+}
+
+/** W-TASK-07: a delegate binds subtasks of its own task to its own children. */
+export function mayBind(batch: Batch, caller: Workspace, parent: Workspace, task: Task): boolean {
+  if (isRoot(caller)) return true
+  return parent === caller && task.id !== caller.task && executes(batch.run, caller, task)
+}

@@ -1,0 +1,146 @@
+// The load checks of W-TAX-05. Each names every fault it finds and relies on no earlier one having passed, so that the
+// author of a taxonomy sees all faults at once.
+
+import { RESERVED_ACTORS } from '@parley/trail/events'
+import { BASE_CHECKPOINT_TYPES, BASE_ENVELOPE_TYPES, BASE_ROLES, EXTENSIBLE_ROLES } from '../role/base.ts'
+import { aboveCeiling } from '../role/ceiling.ts'
+import {
+  type Capability,
+  NAME_ACTIONS,
+  namesIn,
+  PROTOCOL_VERSION,
+  ROUTE_ACTIONS,
+  type RoleDefinition,
+  routesIn,
+} from './document.ts'
+import { type Parts, partsOf, type Registry } from './parts.ts'
+
+export interface Fault {
+  /** Number of the check in W-TAX-05. */
+  readonly check: number
+  readonly message: string
+}
+
+/** W-TAX-05, in its order. An actor word as a role name would let an agent sign as somebody else (W-TRAIL-02). */
+const CHECKS: readonly [check: number, find: (parts: Parts) => readonly string[]][] = [
+  [1, sameProtocolVersion],
+  [2, onlyTheRegistries],
+  [3, ({ roles }) => freshNames('role', roles, [...BASE_ROLES, ...RESERVED_ACTORS])],
+  [4, ({ envelopeTypes }) => freshNames('envelope type', envelopeTypes, BASE_ENVELOPE_TYPES)],
+  [5, ({ checkpointTypes }) => freshNames('checkpoint type', checkpointTypes, BASE_CHECKPOINT_TYPES)],
+  [6, extendsOneOfTwo],
+  [7, ({ roles }) => ofEach(roles, 'role', aboveCeiling)],
+  [8, createsKnownTypes],
+  [9, addsKnownRoutes],
+  [10, rowsNameKnownRoles],
+  [11, hasRows],
+  [12, permitsKnownRoles],
+  [13, hasPermittedRoles],
+]
+
+/** Every fault of a document in the order of the checks; none if it can be loaded. */
+export function faultsOf(document: unknown): readonly Fault[] {
+  if (typeof document !== 'object' || document === null)
+    return [{ check: 2, message: `a taxonomy is an object, not a ${typeof document}` }]
+  const parts = partsOf(document)
+  return CHECKS.flatMap(([check, find]) => find(parts).map(message => ({ check, message })))
+}
+
+function sameProtocolVersion({ protocolVersion }: Parts): readonly string[] {
+  if (protocolVersion === PROTOCOL_VERSION) return []
+  return [`protocol_version is not ${quote(PROTOCOL_VERSION)}, which this runtime speaks`]
+}
+
+function onlyTheRegistries({ misfits, roles }: Parts): readonly string[] {
+  return [...misfits, ...ofEach(roles, 'role', ({ add, remove }) => [...add, ...remove].flatMap(mispaired))]
+}
+
+function mispaired({ action, target }: Capability): readonly string[] {
+  const isName = typeof target === 'string'
+  if (isName && isOneOf(ROUTE_ACTIONS, action)) return [`has ${action} of a name; it takes a type and a role`]
+  if (!isName && isOneOf(NAME_ACTIONS, action)) return [`has ${action} of a type and a role; it takes a name`]
+  return []
+}
+
+function freshNames(
+  kind: string,
+  { entries }: Registry<{ readonly name: string }>,
+  taken: readonly string[],
+): readonly string[] {
+  const seen = new Set<string>()
+  return entries.flatMap(({ name }) => {
+    if (taken.includes(name)) return [`${kind} ${quote(name)} has a name of the protocol`]
+    if (seen.has(name)) return [`${kind} ${quote(name)} is registered twice`]
+    seen.add(name)
+    return []
+  })
+}
+
+function extendsOneOfTwo({ roles }: Parts): readonly string[] {
+  return ofEach(roles, 'role', role =>
+    isOneOf(EXTENSIBLE_ROLES, role.extends)
+      ? []
+      : [`extends ${quote(role.extends)}; a role extends ${EXTENSIBLE_ROLES.join(' or ')}`],
+  )
+}
+
+function createsKnownTypes({ roles, checkpointTypes }: Parts): readonly string[] {
+  const created = ({ add, override }: RoleDefinition) => [
+    ...(override?.checkpoint_types ?? []),
+    ...namesIn(add, 'create'),
+  ]
+  return ofEach(roles, 'role', role => unknown('checkpoint type', created(role), checkpointTypes))
+}
+
+function addsKnownRoutes({ roles, envelopeTypes }: Parts): readonly string[] {
+  return ofEach(roles, 'role', ({ add }) =>
+    [...routesIn(add, 'send'), ...routesIn(add, 'receive')].flatMap(route => [
+      ...unknown('envelope type', [route.type], envelopeTypes),
+      ...unknown('role', [route.role], roles),
+    ]),
+  )
+}
+
+function rowsNameKnownRoles({ roles, envelopeTypes }: Parts): readonly string[] {
+  return ofEach(envelopeTypes, 'envelope type', ({ permissions }) =>
+    permissions.flatMap(row => unknown('role', [row.sender_role, row.receiver_role], roles)),
+  )
+}
+
+function hasRows({ envelopeTypes }: Parts): readonly string[] {
+  return ofEach(envelopeTypes, 'envelope type', ({ permissions }) =>
+    permissions.length > 0 ? [] : ['has no permissions; nobody could send it'],
+  )
+}
+
+function permitsKnownRoles({ roles, checkpointTypes }: Parts): readonly string[] {
+  return ofEach(checkpointTypes, 'checkpoint type', type => unknown('role', type.permitted_roles, roles))
+}
+
+function hasPermittedRoles({ checkpointTypes }: Parts): readonly string[] {
+  return ofEach(checkpointTypes, 'checkpoint type', ({ permitted_roles }) =>
+    permitted_roles.length > 0 ? [] : ['has no permitted_roles; nobody could create it'],
+  )
+}
+
+function ofEach<Entry extends { readonly name: string }>(
+  { entries }: Registry<Entry>,
+  kind: string,
+  find: (entry: Entry) => readonly string[],
+): readonly string[] {
+  return entries.flatMap(entry => find(entry).map(fault => `${kind} ${quote(entry.name)} ${fault}`))
+}
+
+function unknown(kind: string, names: readonly string[], registry: Registry<unknown>): readonly string[] {
+  return names
+    .filter(name => !registry.names.has(name))
+    .map(name => `names the unknown ${kind} ${quote(name)}`)
+}
+
+function isOneOf(names: readonly string[], name: string): boolean {
+  return names.includes(name)
+}
+
+function quote(name: string): string {
+  return JSON.stringify(name)
+}

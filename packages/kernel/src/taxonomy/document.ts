@@ -1,0 +1,89 @@
+// The shape of a taxonomy document (W-TAX-01 to W-TAX-04, W-ROLE-07). What a later check of W-TAX-05 judges, such as
+// `extends`, an action or an empty list, is open here, so that it is reported under the number of that check.
+
+import { type Static, type TSchema, Type } from '@parley/core'
+import { taxonomyLimits as limits } from './limits.ts'
+
+/** The protocol version that this runtime speaks. */
+export const PROTOCOL_VERSION = '0.1'
+
+const closed = <F extends Type.TProperties>(fields: F) => Type.Object(fields, { additionalProperties: false })
+const listOf = <S extends TSchema>(schema: S, maxItems: number) => Type.Array(schema, { maxItems })
+
+/** Opaque text (W-TAX-09). Half a surrogate pair is no text: the trail could not write it. */
+const Name = Type.String({ minLength: 1, maxLength: limits.nameLength, pattern: '^\\P{Cs}+$' })
+const Description = Type.String({ maxLength: limits.descriptionLength, pattern: '^\\P{Cs}*$' })
+
+/** The target of `send` and `receive`: a type, and the role on the other side. */
+const Route = closed({ type: Name, role: Name })
+export type Route = Static<typeof Route>
+
+/** `target` is a route for `send` and `receive`, and a name for `read` (a scope) and `create` (a checkpoint type). */
+const Capability = closed({ action: Name, target: Type.Union([Name, Route]) })
+export type Capability = Static<typeof Capability>
+
+/** W-ROLE-07 */
+export const RoleSchema = closed({
+  name: Name,
+  extends: Name,
+  add: listOf(Capability, limits.capabilities),
+  remove: listOf(Capability, limits.capabilities),
+  override: Type.Optional(closed({ checkpoint_types: listOf(Name, limits.checkpointTypes) })),
+})
+export type RoleDefinition = Static<typeof RoleSchema>
+
+/** W-TAX-03 */
+export const EnvelopeTypeSchema = closed({
+  name: Name,
+  description: Description,
+  permissions: listOf(closed({ sender_role: Name, receiver_role: Name }), limits.permissions),
+})
+export type EnvelopeTypeDefinition = Static<typeof EnvelopeTypeSchema>
+
+/** W-TAX-04 */
+export const CheckpointTypeSchema = closed({
+  name: Name,
+  description: Description,
+  permitted_roles: listOf(Name, limits.roles),
+  required_fields: Type.Optional(listOf(Name, limits.requiredFields)),
+})
+export type CheckpointTypeDefinition = Static<typeof CheckpointTypeSchema>
+
+/** W-TAX-01: the three registries and nothing else. */
+export const TaxonomySchema = closed({
+  id: Name,
+  version: Name,
+  protocol_version: Type.Literal(PROTOCOL_VERSION),
+  roles: listOf(RoleSchema, limits.roles),
+  envelope_types: listOf(EnvelopeTypeSchema, limits.envelopeTypes),
+  checkpoint_types: listOf(CheckpointTypeSchema, limits.checkpointTypes),
+})
+export type Taxonomy = Static<typeof TaxonomySchema>
+
+/** The document around its entries, which are judged one by one so that no fault hides another. */
+export const FrameSchema = closed({
+  id: Name,
+  version: Name,
+  protocol_version: Type.Optional(Type.Unknown()),
+  roles: listOf(Type.Unknown(), limits.roles),
+  envelope_types: listOf(Type.Unknown(), limits.envelopeTypes),
+  checkpoint_types: listOf(Type.Unknown(), limits.checkpointTypes),
+})
+
+export const ROUTE_ACTIONS = ['send', 'receive'] as const
+export type RouteAction = (typeof ROUTE_ACTIONS)[number]
+export const NAME_ACTIONS = ['read', 'create'] as const
+export type NameAction = (typeof NAME_ACTIONS)[number]
+export const CAPABILITY_ACTIONS = [...ROUTE_ACTIONS, ...NAME_ACTIONS] as const
+
+export function routesIn(capabilities: readonly Capability[], action: RouteAction): readonly Route[] {
+  return capabilities.flatMap(({ action: its, target }) =>
+    its === action && typeof target !== 'string' ? [target] : [],
+  )
+}
+
+export function namesIn(capabilities: readonly Capability[], action: NameAction): readonly string[] {
+  return capabilities.flatMap(({ action: its, target }) =>
+    its === action && typeof target === 'string' ? [target] : [],
+  )
+}

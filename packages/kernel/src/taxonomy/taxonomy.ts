@@ -1,0 +1,114 @@
+// What a run's names mean: base vocabulary plus one taxonomy, checked and resolved before the root exists and fixed
+// until the run ends (W-TAX-01, W-TAX-05, W-TAX-06).
+
+import { compile, invariant, ok, type Result, refuse } from '@parley/core'
+import { BASE_CHECKPOINT_TYPES, BASE_ENVELOPE_TYPES, BASE_ROLES } from '../role/base.ts'
+import { baseRole, derivedRole, type SendRow } from '../role/resolve.ts'
+import type { Role } from '../role/role.ts'
+import { faultsOf } from './checks.ts'
+import { type Taxonomy, TaxonomySchema } from './document.ts'
+
+export { PROTOCOL_VERSION, type Taxonomy, TaxonomySchema } from './document.ts'
+
+export interface CheckpointType {
+  readonly name: string
+  /**
+   * The roles that `permitted_roles` lists, literally: a role derived from a listed one must be listed itself
+   * (W-TAX-04, W-CP-03). A base type permits every role; there the role's Create set alone decides.
+   */
+  readonly permittedRoles: ReadonlySet<string>
+  /** Members that `payload` must have. */
+  readonly requiredFields: readonly string[]
+}
+
+export interface Vocabulary {
+  /** Of the taxonomy; null without one (W-TAX-08). */
+  readonly id: string | null
+  readonly version: string | null
+  readonly document: Taxonomy | null
+  /** Base roles included, as in the other two. */
+  readonly roles: ReadonlyMap<string, Role>
+  readonly envelopeTypes: ReadonlySet<string>
+  readonly checkpointTypes: ReadonlyMap<string, CheckpointType>
+}
+
+const taxonomy = compile(TaxonomySchema, { name: 'taxonomy' })
+
+/** What every run understands, with or without a taxonomy (W-TAX-01). */
+export const baseVocabulary: Vocabulary = vocabularyOf(null)
+
+/**
+ * The vocabulary of a document, or `invalid_taxonomy` with every fault in `details.faults`; then nothing of the
+ * document is loaded. No document at all is the base vocabulary. The caller's document is copied.
+ */
+export function loadTaxonomy(document: unknown): Result<Vocabulary> {
+  if (document === null || document === undefined) return ok(baseVocabulary)
+  const faults = faultsOf(document)
+  const [first] = faults
+  if (first !== undefined) {
+    const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
+    const message = `The taxonomy was not loaded: ${first.message}${more}; correct it and start again`
+    return refuse('invalid_taxonomy', message, { details: { faults } })
+  }
+  invariant(taxonomy.is(document), 'a document without faults has the shape of a taxonomy')
+  return ok(vocabularyOf(freeze(structuredClone(document))))
+}
+
+function vocabularyOf(document: Taxonomy | null): Vocabulary {
+  const roles = rolesOf(document)
+  const envelopeTypes = document?.envelope_types.map(type => type.name) ?? []
+  return Object.freeze({
+    id: document?.id ?? null,
+    version: document?.version ?? null,
+    document,
+    roles,
+    envelopeTypes: new Set<string>([...BASE_ENVELOPE_TYPES, ...envelopeTypes]),
+    checkpointTypes: checkpointTypesOf(document, new Set(roles.keys())),
+  })
+}
+
+function rolesOf(document: Taxonomy | null): ReadonlyMap<string, Role> {
+  const rows = rowsBySender(document)
+  const roles = new Map<string, Role>()
+  for (const name of BASE_ROLES) roles.set(name, baseRole(name, rows.get(name)))
+  for (const definition of document?.roles ?? []) {
+    const base = roles.get(definition.extends)
+    invariant(base !== undefined, 'a checked definition extends a base role')
+    roles.set(definition.name, derivedRole(definition, base, rows.get(definition.name) ?? []))
+  }
+  return roles
+}
+
+/** W-TAX-03: each row joins the matrix. */
+function rowsBySender(document: Taxonomy | null): ReadonlyMap<string, readonly SendRow[]> {
+  const rows = (document?.envelope_types ?? []).flatMap(({ name, permissions }) =>
+    permissions.map(row => ({ from: row.sender_role, type: name, to: row.receiver_role })),
+  )
+  return Map.groupBy(rows, row => row.from)
+}
+
+function checkpointTypesOf(
+  document: Taxonomy | null,
+  everyRole: ReadonlySet<string>,
+): ReadonlyMap<string, CheckpointType> {
+  const types = new Map<string, CheckpointType>()
+  for (const name of BASE_CHECKPOINT_TYPES)
+    types.set(name, Object.freeze({ name, permittedRoles: everyRole, requiredFields: [] }))
+  for (const { name, permitted_roles, required_fields } of document?.checkpoint_types ?? [])
+    types.set(
+      name,
+      Object.freeze({
+        name,
+        permittedRoles: new Set(permitted_roles),
+        requiredFields: required_fields ?? [],
+      }),
+    )
+  return types
+}
+
+/** The document stays what was checked, whoever holds it. */
+function freeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  Object.values(value).forEach(freeze)
+  return Object.freeze(value)
+}

@@ -1,0 +1,296 @@
+// A run for tests, on a real trail: names instead of ids, a clock that moves by hand, and the trail as a list that can be compared.
+import {
+  type IdSource,
+  ManualClock,
+  type Result,
+  SeededIds,
+  type Ticks,
+  unwrap,
+  type WorkspaceId,
+} from '@parley/core'
+import { type Entry, memoryDisks, openMemoryStore, Trail } from '@parley/trail'
+import { expect, onTestFinished } from 'vitest'
+import type { EnvelopeDraft } from '../envelope/envelope.ts'
+import type { RunDraft } from '../run/start.ts'
+import type { AgentHandle } from '../runtime/agent.ts'
+import type { Notice } from '../runtime/notice.ts'
+import type { RunHandle } from '../runtime/run-handle.ts'
+import { Runtime, type RuntimeOptions } from '../runtime/runtime.ts'
+import type { WorkspaceDraft } from '../workspace/create.ts'
+
+const START = 1_772_355_900_000_000 as Ticks
+
+export interface FixtureOptions extends Partial<Omit<RuntimeOptions, 'trail' | 'clock'>> {
+  readonly run?: RunDraft
+  readonly ids?: IdSource
+  /** False: the root stays idle. */
+  readonly active?: boolean
+  readonly disks?: ReturnType<typeof memoryDisks>
+}
+
+/** One entry as a test writes it: type, workspace (by name, null for none), actor, and those fields of the body that matter or all. */
+export type Row = readonly [
+  type: string,
+  workspace: string | null,
+  actor: string,
+  body?: Readonly<Record<string, unknown>>,
+]
+
+export class Fixture {
+  readonly disks: ReturnType<typeof memoryDisks>
+  readonly clock: ManualClock
+  readonly ids: IdSource
+  readonly options: FixtureOptions
+  trail!: Trail
+  runtime!: Runtime
+  run!: RunHandle
+  /** The coordinator's handle with everything that a handle can do, for attempts that the types rule out. */
+  root!: AgentHandle
+  readonly notices: Notice[] = []
+  readonly #names = new Map<string, string>()
+  readonly #agents = new Map<string, AgentHandle>()
+  #counted = new Map<string, number>()
+  #seen = 0
+
+  constructor(options: FixtureOptions) {
+    this.options = options
+    this.disks = options.disks ?? memoryDisks()
+    this.clock = new ManualClock(START)
+    this.ids = options.ids ?? new SeededIds(7)
+  }
+
+  async open(): Promise<void> {
+    const { run: _run, active: _active, disks: _disks, ...options } = this.options
+    this.trail = new Trail({ store: await openMemoryStore(this.disks) })
+    this.runtime = await Runtime.open({
+      commitRetries: [],
+      ...options,
+      trail: this.trail,
+      clock: this.clock,
+      ids: this.ids,
+    })
+  }
+
+  /** Stops everything and opens it again from what is on disk. */
+  async restart(): Promise<void> {
+    await this.runtime.close()
+    await this.trail.close()
+    await this.open()
+    this.run = unwrap(await this.runtime.open(this.run.id))
+    this.root = this.run.coordinator as AgentHandle
+    for (const [name, agent] of this.#agents) {
+      this.#agents.set(name, unwrap(await this.run.worker(agent.workspace)) as AgentHandle)
+    }
+  }
+
+  /** Gives an id a name: R, W, E1 … */
+  name(id: string, name: string): void {
+    this.#names.set(id, name)
+  }
+
+  /** The handle of a workspace that `worker`, `observer` or `workspace` made. */
+  agent(name: string): AgentHandle {
+    const agent = this.#agents.get(name)
+    if (!agent) throw new Error(`There is no workspace named ${name} in this test.`)
+    return agent
+  }
+
+  id(name: string): WorkspaceId {
+    return name === 'R' ? this.root.workspace : this.agent(name).workspace
+  }
+
+  /** A workspace below the root, idle unless it is brought further. */
+  async workspace(
+    name: string,
+    draft: Partial<WorkspaceDraft> = {},
+    by: AgentHandle = this.root,
+  ): Promise<AgentHandle> {
+    const created = unwrap(await by.createWorkspace({ role: 'worker', ...draft }))
+    const agent = created as AgentHandle
+    this.#agents.set(name, agent)
+    this.name(agent.workspace, name)
+    return agent
+  }
+
+  /** A worker in `active`: it got a first envelope, and has consumed it. */
+  async worker(name: string, draft: Partial<WorkspaceDraft> = {}): Promise<AgentHandle> {
+    const directive = { format: 'markdown', content: 'work' }
+    const agent = await this.workspace(name, { directive, ...draft })
+    await this.settle()
+    unwrap(await agent.consume())
+    return agent
+  }
+
+  async observer(name: string, draft: Partial<WorkspaceDraft> = {}): Promise<AgentHandle> {
+    const agent = await this.workspace(name, { ...draft, role: 'observer' })
+    unwrap(await agent.started())
+    return agent
+  }
+
+  /** Brings a workspace into a state; `migrating` and `conflicted` are not reachable at level 1. */
+  async bring(name: string, state: string): Promise<void> {
+    const agent = this.agent(name)
+    const steps: Record<string, () => Promise<unknown>> = {
+      active: async () => undefined,
+      blocked: async () => unwrap(await agent.blocked('waiting')),
+      suspended: async () => unwrap(await this.root.suspend(agent.workspace, 'paused')),
+      integrating: async () => {
+        unwrap(await this.final(name))
+        unwrap(await agent.complete())
+      },
+      closed: async () => {
+        await steps.integrating!()
+        unwrap(await this.root.accept(agent.workspace))
+      },
+      failed: async () => unwrap(await this.root.abort(agent.workspace)),
+    }
+    await steps[state]!()
+  }
+
+  /** A final checkpoint on top of the chain. */
+  async final(name: string, files: string[] = ['a.txt']): Promise<Result<{ readonly checkpoint: string }>> {
+    return this.checkpoint(name, { status: 'final', payload: { files_changed: files, content: 'done' } })
+  }
+
+  async checkpoint(name: string, draft: object = {}) {
+    const agent = this.agent(name)
+    const parent = await this.run.read(run => run.workspaces.get(agent.workspace)?.register?.at(-1) ?? null)
+    const type = await this.run.read(run =>
+      run.vocabulary.roles.get(agent.role)?.base === 'observer' ? 'observation' : 'artifact',
+    )
+    return agent.checkpoint({
+      type,
+      payload: { content: 'part' },
+      intent: 'show what was done',
+      parent,
+      status: 'provisional',
+      confidence: 'medium',
+      ...draft,
+    } as never)
+  }
+
+  mail(to: string, type: string, extra: object = {}): EnvelopeDraft {
+    return { to: this.id(to), type, payload: { format: 'markdown', content: 'text' }, ...extra }
+  }
+
+  state(name: string): Promise<string | undefined> {
+    return this.run.read(run => run.workspaces.get(this.id(name))?.status)
+  }
+
+  /** Lets everything that is due without the clock happen: deliveries, receipts. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
+  }
+
+  /** Moves the clock and lets what became due happen. */
+  async advance(milliseconds: number): Promise<void> {
+    this.clock.advance(milliseconds)
+    await this.settle()
+  }
+
+  /** Everything from here on is new to `added`. */
+  async mark(): Promise<void> {
+    await this.settle()
+    this.#seen = (await this.run.entries()).length
+  }
+
+  /** The entries since the last mark, which moves on. */
+  async added(): Promise<readonly Entry[]> {
+    await this.settle()
+    const entries = await this.run.entries()
+    const added = entries.slice(this.#seen)
+    this.#seen = entries.length
+    return added
+  }
+
+  /** Asserts that exactly these entries were added since the last mark, in this order, ids by name, times equal to the header's. */
+  async expectAdded(rows: readonly Row[]): Promise<void> {
+    const added = (await this.added()).map(entry => this.row(entry))
+    const shown = added.map((row, index) => (rows[index]?.[3] === undefined ? row.slice(0, 3) : row))
+    expect(shown).toEqual(rows.map(row => [...row]))
+  }
+
+  /** Asserts that these entries were added in this order, whatever stands between them; bodies need only contain what is given. */
+  async expectAmong(rows: readonly Row[]): Promise<readonly Entry[]> {
+    const added = await this.added()
+    const seen = added.map(entry => this.row(entry))
+    let from = 0
+    for (const [type, workspace, actor, body] of rows) {
+      const index = seen.findIndex(
+        (row, at) =>
+          at >= from && row[0] === type && row[1] === workspace && row[2] === actor && contains(row[3], body),
+      )
+      expect(
+        index,
+        `${type} under ${workspace} by ${actor} ${JSON.stringify(body ?? {})} in ${JSON.stringify(seen, null, 1)}`,
+      ).toBeGreaterThanOrEqual(from)
+      from = index + 1
+    }
+    return added
+  }
+
+  /** An entry with names for ids; a repeated timestamp must equal the header's and is left out. */
+  row(entry: Entry): Row {
+    const body = this.#named(entry.body) as Record<string, unknown>
+    for (const field of ['timestamp', 'delivered_at']) {
+      if (!(field in body)) continue
+      expect(body[field], `${entry.event_type}.${field}`).toBe(entry.timestamp)
+      delete body[field]
+    }
+    return [
+      entry.event_type,
+      entry.workspace === null ? null : this.nameOf(entry.workspace),
+      entry.actor,
+      body,
+    ]
+  }
+
+  /** The name of an id; one without a name gets its kind and a number. */
+  nameOf(id: string): string {
+    const known = this.#names.get(id)
+    if (known !== undefined) return known
+    const kind = /^(ws|env|sig|cp|task|graph|right|art|obj|e|run)_/.exec(id)?.[1]
+    if (kind === undefined) return id
+    const count = (this.#counted.get(kind) ?? 0) + 1
+    this.#counted.set(kind, count)
+    this.#names.set(id, `${kind}${count}`)
+    return `${kind}${count}`
+  }
+
+  #named(value: unknown): unknown {
+    if (typeof value === 'string') return this.nameOf(value)
+    if (Array.isArray(value)) return value.map(item => this.#named(item))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#named(item)]))
+  }
+}
+
+function contains(body: unknown, wanted: Readonly<Record<string, unknown>> | undefined): boolean {
+  return Object.entries(wanted ?? {}).every(
+    ([key, value]) => JSON.stringify((body as Record<string, unknown>)[key]) === JSON.stringify(value),
+  )
+}
+
+/** A run with its root R in `active`, and everything closed when the test ends. */
+export async function fixture(options: FixtureOptions = {}): Promise<Fixture> {
+  const made = new Fixture(options)
+  await made.open()
+  made.run = unwrap(await made.runtime.start({ owner: 'ux', ...options.run }))
+  made.root = made.run.coordinator as AgentHandle
+  made.name(made.root.workspace, 'R')
+  made.run.subscribe(notice => made.notices.push(notice))
+  if (options.active !== false) unwrap(await made.root.started())
+  await made.mark()
+  onTestFinished(async () => {
+    await made.runtime.close()
+    await made.trail.close()
+  })
+  return made
+}
+
+/** The code and reason of a refusal, as tests compare them. */
+export function refused(result: Result<unknown>): string {
+  if (result.ok) return 'ok'
+  const { code, details } = result.error
+  return details.reason === undefined || details.reason === code ? code : `${code}(${String(details.reason)})`
+}

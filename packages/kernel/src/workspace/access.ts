@@ -1,0 +1,136 @@
+// Reading and writing inside workspaces: what an agent may read (W-WS-15), its working memory (W-WS-22), and the attempts to change
+// what is frozen (W-WS-17, W-TOPO-VIS-02).
+import { type CheckpointId, type EnvelopeId, type ObjectId, ok, type Result } from '@parley/core'
+import { type Batch, clip } from '../batch.ts'
+import { STATE_RULES } from '../lifecycle/states.ts'
+import { kernelLimits } from '../limits.ts'
+import { invalidArgument, limitReached, notFound, type Refusal, refusal } from '../refusal.ts'
+import { workspaceOf } from '../run/run.ts'
+import { isRoot, sees, type Workspace } from './workspace.ts'
+
+/** What can be read by id. A workspace stands for its register and its working memory too. */
+export const READABLE = ['workspace', 'checkpoint', 'artifact', 'envelope', 'directive', 'context'] as const
+export type Readable = (typeof READABLE)[number]
+
+/** A read outside scope is answered as if the object did not exist, and is on record. */
+export function decideRead(batch: Batch, caller: Workspace, kind: Readable, id: string): Result<void> {
+  const { run } = batch
+  const denied = (): Refusal => {
+    batch.deny(caller, {
+      capability: 'access:read',
+      action: `read_${kind}`,
+      target: clip(id, 64),
+      reason: 'permission_denied',
+      message: '',
+    })
+    return notFound(kind, id)
+  }
+  switch (kind) {
+    case 'workspace': {
+      const target = workspaceOf(run, id)
+      if (!target) return notFound(kind, id)
+      return sees(caller, target) ? ok(undefined) : denied()
+    }
+    // Components 1 and 3 are the agent's and the coordinator's (W-WS-02).
+    case 'directive':
+    case 'context': {
+      const target = workspaceOf(run, id)
+      if (!target) return notFound(kind, id)
+      return target === caller || isRoot(caller) ? ok(undefined) : denied()
+    }
+    case 'checkpoint':
+    case 'artifact': {
+      const checkpoint = run.checkpoints.get(
+        (kind === 'artifact' ? run.artifacts.get(id) : id) as CheckpointId,
+      )
+      const producer = checkpoint && run.workspaces.get(checkpoint.workspace)
+      if (!producer) return notFound(kind, id)
+      return sees(caller, producer) ? ok(undefined) : denied()
+    }
+    // Payloads are for sender, receiver and coordinator only.
+    case 'envelope': {
+      const envelope = run.envelopes.get(id as EnvelopeId)
+      if (!envelope) return notFound(kind, id)
+      return isRoot(caller) || envelope.from === caller.id || envelope.to === caller.id
+        ? ok(undefined)
+        : denied()
+    }
+  }
+}
+
+/** W-WS-22: only one's own, only in `active` or `blocked`, only for roles that write. */
+export function decideWriteMemory(
+  batch: Batch,
+  caller: Workspace,
+  write: { readonly workspace?: string | undefined; readonly key: unknown; readonly value?: unknown },
+): Result<void> {
+  const role = batch.run.vocabulary.roles.get(caller.role)
+  const own = write.workspace === undefined || write.workspace === caller.id
+  if (!own || !role?.writesMemory || !STATE_RULES[caller.status].writesMemory) {
+    return batch.deny(caller, {
+      capability: 'access:write',
+      action: 'write_memory',
+      target: clip(write.workspace ?? caller.id, 64),
+      reason: 'permission_denied',
+      message: own
+        ? `The ${caller.role} in ${caller.id} (${caller.status}) writes no working memory.`
+        : 'An agent writes its own working memory only.',
+    })
+  }
+  const { key, value } = write
+  if (typeof key !== 'string' || key === '' || key.length > kernelLimits.memoryKeyLength)
+    return invalidArgument(`A key is a text of 1 to ${kernelLimits.memoryKeyLength} characters.`)
+  if (
+    value !== undefined &&
+    !caller.memory?.has(key) &&
+    (caller.memory?.size ?? 0) >= kernelLimits.memoryKeys
+  )
+    return limitReached('keys in one working memory', kernelLimits.memoryKeys)
+  batch.store('memory', batch.newId<ObjectId>('obj'), {
+    workspace: caller.id,
+    key,
+    ...(value !== undefined && { value }),
+  })
+  return ok(undefined)
+}
+
+/** Authority and delegation are exactly what creation gave. */
+export function decideChangeFrozen(
+  batch: Batch,
+  caller: Workspace,
+  field: 'authority' | 'delegate',
+  id: unknown,
+): Result<never> {
+  const target = workspaceOf(batch.run, String(id))
+  if (!target) return notFound('workspace', id)
+  return batch.deny(caller, {
+    capability: `set:${field}`,
+    action: `set_${field}`,
+    target: target.id,
+    reason: 'frozen',
+    code: 'immutable',
+    message: `The ${field} of ${target.id} is what its creation gave; it never changes.`,
+  })
+}
+
+/** Visibility only grows. */
+export function decideRevokeVisibility(batch: Batch, caller: Workspace, id: unknown): Result<never> {
+  const target = workspaceOf(batch.run, String(id))
+  if (!target) return notFound('workspace', id)
+  return batch.deny(caller, {
+    capability: 'operation:revoke_visibility',
+    action: 'revoke_visibility',
+    target: target.id,
+    reason: 'irrevocable',
+    code: 'immutable',
+    message: 'What was once visible stays visible.',
+  })
+}
+
+/** W-CP-06. */
+export function decideChangeCheckpoint(batch: Batch, id: unknown): Result<never> {
+  if (!batch.run.checkpoints.has(id as CheckpointId)) return notFound('checkpoint', id)
+  return refusal('immutable', `The checkpoint ${String(id)} cannot be changed; create another.`, {
+    reason: 'immutable',
+  })
+}

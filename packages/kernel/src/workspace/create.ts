@@ -1,0 +1,303 @@
+// Creating a workspace (W-WS-05): sixteen checks in a fixed order, of which the last two belong to level 2; then the entries of
+// W-WS-06 up to the binding of the agent, which is the runtime's affair.
+import {
+  compile,
+  type EnvelopeId,
+  type ObjectId,
+  ok,
+  type Result,
+  type RightId,
+  type Static,
+  type TaskId,
+  Type,
+  type WorkspaceId,
+} from '@parley/core'
+import {
+  Budget,
+  bodyLimits,
+  type DenialReason,
+  isReservedActor,
+  WORKSPACE_PRIORITIES,
+  type WorkspaceRejectionReason,
+} from '@parley/trail/events'
+import { actorOf, type Batch } from '../batch.ts'
+import { type Payload, PayloadSchema } from '../envelope/envelope.ts'
+import { kernelDefaults, kernelLimits } from '../limits.ts'
+import type { MemoryRecord } from '../objects.ts'
+import { limitReached, type Refusal, refusal } from '../refusal.ts'
+import { actionsOf, maySend, maySendAny, type Relation } from '../role/matrix.ts'
+import type { Role } from '../role/role.ts'
+import { workspaceOf } from '../run/run.ts'
+import { writeTaskStatus } from '../task/follow.ts'
+import { isDispatchable } from '../task/graph.ts'
+import { mayBind } from '../task/permission.ts'
+import { INHERITED_PRIORITY, type Task } from '../task/task.ts'
+import { ended, isRoot, sees, type Workspace } from './workspace.ts'
+
+const Duration = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+const Name = Type.String({ minLength: 1, maxLength: bodyLimits.nameLength })
+const list = (items: ReturnType<typeof Type.String>) =>
+  Type.Array(items, { maxItems: kernelLimits.creationList })
+
+/** What a creator supplies. Every other field of the record is the runtime's (W-WS-01). */
+export const WorkspaceDraftSchema = Type.Object(
+  {
+    role: Name,
+    parent: Type.Optional(Type.String()),
+    owner: Type.Optional(Type.String({ minLength: 1, maxLength: bodyLimits.userIdLength })),
+    visibility: Type.Optional(list(Type.String())),
+    resources: Type.Optional(list(Type.String({ minLength: 1, maxLength: bodyLimits.resourceLength }))),
+    priority: Type.Optional(Type.Enum([...WORKSPACE_PRIORITIES])),
+    mounts: Type.Optional(list(Name)),
+    delegate: Type.Optional(Type.Boolean()),
+    directive: Type.Optional(Type.Union([PayloadSchema, Type.Null()])),
+    /** False: the directive waits until the creator dispatches it. */
+    dispatch: Type.Optional(Type.Boolean()),
+    task: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    memory: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { maxProperties: kernelLimits.memoryKeys }),
+    ),
+    timeout: Type.Optional(Duration),
+    budget: Type.Optional(Budget),
+    group: Type.Optional(Type.Union([Name, Type.Null()])),
+    liveness_interval: Type.Optional(Type.Union([Duration, Type.Null()])),
+    caused_by: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+)
+export type WorkspaceDraft = Static<typeof WorkspaceDraftSchema>
+
+const validator = compile(WorkspaceDraftSchema, { name: 'workspace' })
+
+/** A request that passed every check. */
+interface Approved {
+  readonly draft: WorkspaceDraft
+  readonly parent: Workspace
+  readonly role: Role
+  readonly visibility: readonly WorkspaceId[]
+  readonly owner: string
+  readonly originator: string
+  readonly task: Task | undefined
+}
+
+export interface Created {
+  readonly workspace: WorkspaceId
+  readonly role: string
+}
+
+export function decideCreate(batch: Batch, caller: Workspace, request: unknown): Result<Created> {
+  const approved = check(batch, caller, request)
+  if (!approved.ok) return approved
+  if (batch.run.open >= kernelLimits.openWorkspaces)
+    return limitReached('workspaces at work in one run', kernelLimits.openWorkspaces)
+  if (batch.run.workspaces.size >= kernelLimits.workspaces)
+    return limitReached('workspaces in one run', kernelLimits.workspaces)
+  return ok(write(batch, caller, approved.value))
+}
+
+/** W-WS-05, in its order; the first failure decides. */
+function check(batch: Batch, caller: Workspace, request: unknown): Result<Approved> {
+  const { run } = batch
+  const denied = (reason: DenialReason, message: string, capability = 'operation:create_workspace') =>
+    batch.deny(caller, {
+      capability,
+      action: 'create_workspace',
+      reason,
+      message,
+      ...(reason === 'containment_violation' && { code: 'containment' as const }),
+    })
+  const rejected = (reason: WorkspaceRejectionReason, message: string): Refusal => {
+    const entry = batch.add('workspace_rejected', caller, 'protocol', { reason, capacity_details: {} })
+    return refusal('rejected', message, { reason, entry })
+  }
+
+  // 1. W-WS-04
+  if (!isRoot(caller) && !(caller.delegate && caller.status === 'active'))
+    return denied('permission_denied', `The ${caller.role} in ${caller.id} may not create workspaces.`)
+  // 2, 3
+  const { originator, ...rest } = isObject(request) ? request : ({} as Record<string, unknown>)
+  const fits = validator.check(isObject(request) ? rest : request)
+  if (!fits.ok) return rejected('invalid_parameters', fits.error.message)
+  if (originator !== undefined)
+    return denied('permission_denied', 'The runtime alone sets the originator.', 'set:originator')
+  const draft = fits.value
+  // 4, 5
+  const role = run.vocabulary.roles.get(draft.role)
+  if (!role) return rejected('unregistered_role', `No role '${draft.role}' is registered.`)
+  if (role.base === 'coordinator') return denied('permission_denied', 'A run has one coordinator.')
+  // 6, 7, 8
+  const parent = draft.parent === undefined ? caller : workspaceOf(run, draft.parent)
+  if (!parent) return rejected('parent_not_found', `There is no workspace ${draft.parent} to be the parent.`)
+  if (!isRoot(caller) && parent !== caller)
+    return denied('permission_denied', 'A delegate creates children directly beneath itself only.')
+  if (ended(parent)) return rejected('parent_terminal', `The parent ${parent.id} is ${parent.status}.`)
+  if (!accepts(parent))
+    return rejected(
+      'parent_not_accepting',
+      `${parent.id} (${parent.role}, ${parent.status}) takes no children.`,
+    )
+  // 9. W-ROLE-10
+  if (draft.delegate && !(isRoot(caller) && role.base === 'worker'))
+    return denied(
+      'permission_denied',
+      'Only the root makes delegates, of workers.',
+      'operation:grant_delegation',
+    )
+  // 10
+  const targets = (draft.visibility ?? []).map(id => workspaceOf(run, id))
+  if (targets.includes(undefined))
+    return rejected('dangling_reference', 'A visibility target does not exist.')
+  const task = draft.task == null ? undefined : run.tasks.get(draft.task as TaskId)
+  if (draft.task != null && !task) return rejected('dangling_reference', `There is no task ${draft.task}.`)
+  const cause = draft.caused_by === undefined ? undefined : run.envelopes.get(draft.caused_by as EnvelopeId)
+  if (draft.caused_by !== undefined) {
+    if (!cause) return rejected('dangling_reference', `There is no envelope ${draft.caused_by}.`)
+    // W-USER-10
+    if (cause.origin !== 'human')
+      return rejected('invalid_parameters', `${cause.id} was not injected by a human.`)
+  }
+  // 11. W-WS-11
+  if (targets.some(target => target && !sees(parent, target)))
+    return denied('containment_violation', `${parent.id} does not see all that the child is to see.`)
+  if (!contains(parent, draft.resources ?? []))
+    return denied(
+      'containment_violation',
+      `${parent.id} has no authority over all that the child is to have.`,
+    )
+  // 12, 13
+  if (draft.owner !== undefined) {
+    if (!isOwner(batch, draft.owner)) return rejected('owner_invalid', `'${draft.owner}' is no user.`)
+    if ((batch.context.users?.stateOf(draft.owner) ?? 'active') !== 'active')
+      return denied('user_not_active', `The user ${draft.owner} is not active.`)
+  }
+  // 14. W-TASK-07
+  if (task && !(mayBind(batch, caller, parent, task) && isDispatchable(run, task)))
+    return rejected('not_dispatchable', `The task ${task.id} is ${task.status} or waits for others.`)
+  return ok({
+    draft,
+    parent,
+    role,
+    visibility: targets.flatMap(target => target?.id ?? []),
+    owner: draft.owner ?? parent.owner,
+    // W-USER-10: boundaries run only from `system` to a user.
+    originator: cause && parent.originator === 'system' ? cause.originator : parent.originator,
+    task,
+  })
+}
+
+/** W-WS-06, steps 1 to 4. */
+function write(batch: Batch, caller: Workspace, approved: Approved): Created {
+  const { draft, parent, role, visibility, task } = approved
+  const id = batch.newId<WorkspaceId>('ws')
+  const actor = actorOf(caller)
+  const delegate = draft.delegate ?? false
+  const party = { role: role.name, delegate }
+  const directive = directiveOf(batch, approved, party)
+  const directiveId = directive && batch.newId<EnvelopeId>('env')
+  const context = draft.context && batch.newId<ObjectId>('obj')
+  if (context) batch.store('context', context, draft.context)
+  if (directive)
+    batch.store('directive', batch.newId('obj'), {
+      ...directive,
+      workspace: id,
+      dispatch: draft.dispatch ?? true,
+    })
+  for (const [key, value] of Object.entries(draft.memory ?? {})) {
+    const memory: MemoryRecord = { workspace: id, key, value }
+    batch.store('memory', batch.newId('obj'), memory)
+  }
+  batch.add('workspace_created', id, actor, {
+    workspace_id: id,
+    role: role.name,
+    parent: parent.id,
+    delegate,
+    originator: approved.originator,
+    owner: approved.owner,
+    visibility_set: [...new Set([id, ...visibility])],
+    authority_set: {
+      resources: [...(draft.resources ?? [])],
+      actions: [...actionsOf(role, delegate, batch.run.vocabulary.roles.get('coordinator'))],
+    },
+    timeout: draft.timeout ?? kernelDefaults.timeout,
+    ...(draft.budget && { budget: draft.budget }),
+    priority: draft.priority ?? (task ? INHERITED_PRIORITY[task.priority] : 'normal'),
+    group: draft.group ?? null,
+    directive: directiveId ?? null,
+    task_ref: task?.id ?? null,
+    ...(context && { context }),
+    liveness_interval: draft.liveness_interval ?? null,
+    mounts: [...(draft.mounts ?? [])],
+    ...(draft.caused_by !== undefined && { caused_by: draft.caused_by }),
+  })
+  writeDefaultRights(batch, caller, id, party, parent)
+  if (task) {
+    batch.add('task_assigned', batch.run.root!, actor, {
+      task_id: task.id,
+      workspace_id: id,
+      attempt_number: task.history.length + 1,
+    })
+    writeTaskStatus(batch, task, 'assigned', actor, 'pending', id)
+  }
+  return { workspace: id, role: role.name }
+}
+
+/** W-PORT-03, in the order of W-TOPO-CHAN-01: its own inbox, rights towards it, rights that it holds. */
+function writeDefaultRights(
+  batch: Batch,
+  caller: Workspace,
+  id: WorkspaceId,
+  child: { readonly role: string; readonly delegate: boolean },
+  parent: Workspace,
+): void {
+  const { vocabulary } = batch.run
+  const right = (type: 'receive' | 'send', holder: WorkspaceId, target: WorkspaceId) => {
+    batch.add('port_right_created', holder === id ? id : parent, actorOf(caller), {
+      right_id: batch.newId<RightId>('right'),
+      right_type: type,
+      holder,
+      target,
+      created_by: caller.id,
+    })
+  }
+  const downward: Relation = 'sender_above'
+  const upward: Relation = 'receiver_above'
+  right('receive', id, id)
+  if (maySendAny(vocabulary, parent, child, downward)) right('send', parent.id, id)
+  if (maySendAny(vocabulary, child, parent, upward)) right('send', id, parent.id)
+}
+
+/** W-WS-07: from the draft, or from the task's text; none for a role that takes no directives. */
+function directiveOf(
+  batch: Batch,
+  { draft, parent, task }: Approved,
+  party: { readonly role: string; readonly delegate: boolean },
+): Payload | undefined {
+  if (!maySend(batch.run.vocabulary, parent, 'directive', party, 'sender_above')) return undefined
+  const payload = draft.directive ?? (task && { format: 'markdown', content: task.text.description })
+  if (!payload) return undefined
+  const attachments = [...(payload.attachments ?? [])]
+  if (task) attachments.push({ kind: 'task_ref', id: task.id })
+  return { format: payload.format, content: payload.content, attachments }
+}
+
+/** W-WS-05 row 8: the root in `active`, a delegate in `active` or `blocked`. */
+function accepts(parent: Workspace): boolean {
+  if (isRoot(parent)) return parent.status === 'active'
+  return parent.delegate && (parent.status === 'active' || parent.status === 'blocked')
+}
+
+/** The root's authority is everything. */
+function contains(parent: Workspace, resources: readonly string[]): boolean {
+  return isRoot(parent) || resources.every(resource => parent.authority.resources.includes(resource))
+}
+
+/** W-USER-07: a known user where there is a registry, else every name that is not reserved. */
+function isOwner(batch: Batch, owner: string): boolean {
+  if (isReservedActor(owner, new Set(batch.run.vocabulary.roles.keys()))) return false
+  return batch.context.users === undefined || batch.context.users.stateOf(owner) !== undefined
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

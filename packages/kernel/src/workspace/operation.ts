@@ -1,0 +1,48 @@
+// Who may do what to whom: the table of W-ROLE-04 applied to a caller and a target.
+import { ok, type Result } from '@parley/core'
+import type { Batch } from '../batch.ts'
+import { invalidState, notFound, type Refusal } from '../refusal.ts'
+import { OPERATIONS, type OperationName } from '../role/operations.ts'
+import { workspaceOf } from '../run/run.ts'
+import { isAbove, isRoot, type Workspace } from './workspace.ts'
+
+/** Undefined if the caller has the operation on this target; otherwise the refusal, recorded where it is a denial. */
+export function authorize(
+  batch: Batch,
+  caller: Workspace,
+  operation: OperationName,
+  target?: Workspace,
+): Refusal | undefined {
+  const rule = OPERATIONS[operation]
+  if (isRoot(caller)) return rule.root ? undefined : denied(batch, caller, operation, target)
+  if (!caller.delegate || rule.delegate === 'no' || (target && !reaches(rule.delegate, caller, target)))
+    return denied(batch, caller, operation, target)
+  if (caller.status === 'active') return undefined
+  return invalidState(`The delegate ${caller.id} is ${caller.status}; it acts only while it is active.`)
+}
+
+/** The workspace that an operation names, if the caller may act on it. */
+export function operand(
+  batch: Batch,
+  caller: Workspace,
+  operation: OperationName,
+  id: unknown,
+): Result<Workspace> {
+  const target = typeof id === 'string' ? workspaceOf(batch.run, id) : undefined
+  return authorize(batch, caller, operation, target) ?? (target ? ok(target) : notFound('workspace', id))
+}
+
+function denied(batch: Batch, caller: Workspace, operation: OperationName, target?: Workspace): Refusal {
+  return batch.deny(caller, {
+    capability: `operation:${operation}`,
+    action: operation,
+    ...(target && { target: target.id }),
+    reason: 'permission_denied',
+    message: `The ${caller.role} in ${caller.id} may not do this: ${operation}${target ? ` on ${target.id}` : ''}.`,
+  })
+}
+
+function reaches(reach: string, caller: Workspace, target: Workspace): boolean {
+  if (reach === 'children') return target.parent === caller
+  return isAbove(caller, target) || (reach === 'subtree' && target === caller)
+}

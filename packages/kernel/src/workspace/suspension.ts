@@ -1,0 +1,69 @@
+// Suspension and resumption (W-MIG-01 to -03), and the answer to migration below level 3 (W-MIG-04).
+import { durationMs, invariant, ok, type Result } from '@parley/core'
+import type { ResumableState } from '@parley/trail/events'
+import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
+import { STATE_RULES } from '../lifecycle/states.ts'
+import { writeTransition } from '../lifecycle/transition.ts'
+import { kernelLimits } from '../limits.ts'
+import { invalidArgument, invalidState, refusal } from '../refusal.ts'
+import { writeDelivered, writeEmitted, writeReleased } from '../signal/emit.ts'
+import { operand } from './operation.ts'
+import { isRoot, type Workspace } from './workspace.ts'
+
+export function decideSuspend(batch: Batch, caller: Workspace, id: unknown, reason: unknown): Result<void> {
+  const target = operand(batch, caller, 'suspend', id)
+  if (!target.ok) return target
+  const workspace = target.value
+  if (typeof reason !== 'string' || reason === '') return invalidArgument('A suspension needs a reason.')
+  if (isRoot(workspace) || !STATE_RULES[workspace.status].suspends)
+    return invalidState(
+      `${workspace.id} is ${workspace.status}${isRoot(workspace) ? ' and the root' : ''}: only active or blocked workspaces are suspended.`,
+    )
+  const actor = actorOf(caller)
+  const signal = writeEmitted(batch, caller, { type: 'suspend', ref: workspace.id, actor })
+  batch.add('suspension_started', workspace, actor, {
+    workspace_id: workspace.id,
+    pre_suspension_state: workspace.status as ResumableState,
+    reason: clip(reason, kernelLimits.reasonLength),
+  })
+  writeTransition(batch, workspace, {
+    to: 'suspended',
+    trigger: 'suspended_by_coordinator',
+    actor,
+    initiator: initiatorOf(caller),
+  })
+  writeDelivered(batch, signal)
+  return ok(undefined)
+}
+
+/** Back to the remembered state (W-LIFE-11); held mail follows by itself, since its channel is open again (W-ENV-12). */
+export function decideResume(batch: Batch, caller: Workspace, id: unknown): Result<void> {
+  const target = operand(batch, caller, 'resume', id)
+  if (!target.ok) return target
+  const workspace = target.value
+  if (workspace.status !== 'suspended')
+    return invalidState(`${workspace.id} is ${workspace.status}, not suspended.`)
+  const { remembered, pausedAt } = workspace
+  invariant(remembered !== undefined && pausedAt !== undefined, 'a suspended workspace remembers its state')
+  const actor = actorOf(caller)
+  batch.add('suspension_resumed', workspace, actor, {
+    workspace_id: workspace.id,
+    resumed_to_state: remembered,
+    duration: Math.max(0, durationMs(pausedAt, batch.context.now)),
+  })
+  writeTransition(batch, workspace, {
+    to: remembered,
+    trigger: 'resumed_by_coordinator',
+    actor,
+    initiator: initiatorOf(caller),
+  })
+  writeReleased(batch, workspace, remembered)
+  return ok(undefined)
+}
+
+export function decideMigrate(batch: Batch, caller: Workspace, id: unknown): Result<never> {
+  const target = operand(batch, caller, 'migrate', id)
+  if (!target.ok) return target
+  if (isRoot(target.value)) return invalidState('The root cannot be migrated.')
+  return refusal('unsupported', 'Migration belongs to conformance level 3.', { level: 3 })
+}

@@ -1,0 +1,123 @@
+// The workspace record (W-WS-01) with its nine components (W-WS-02) as the kernel keeps them. What most workspaces never use is
+// absent until it is first used, so that an idle workspace is small. The local trail is the trail's own projection.
+import type { CheckpointId, EnvelopeId, ObjectId, TaskId, Ticks, WorkspaceId } from '@parley/core'
+import {
+  type Budget,
+  isTerminal,
+  type ResumableState,
+  type WorkspacePriority,
+  type WorkspaceState,
+} from '@parley/trail/events'
+import type { Inbox } from '../envelope/inbox.ts'
+import type { Integration, Merge } from '../integration/integration.ts'
+import type { PortRight } from '../port-right/port-right.ts'
+import type { KnownSignals, WaitingSignal } from '../signal/signal.ts'
+
+export interface Authority {
+  readonly resources: readonly string[]
+  readonly actions: readonly string[]
+}
+
+/** The directive as the creator handed it in, until it is submitted (W-WS-07, A-13). */
+export interface DirectiveDraft {
+  readonly format: string
+  readonly content: string
+  readonly attachments: readonly unknown[]
+  /** Whether the runtime submits it as soon as the agent is ready. */
+  readonly dispatch: boolean
+}
+
+export interface Workspace {
+  readonly id: WorkspaceId
+  readonly role: string
+  readonly delegate: boolean
+  readonly owner: string
+  readonly originator: string
+  readonly authority: Authority
+  readonly priority: WorkspacePriority
+  readonly mounts: readonly string[]
+  readonly task: TaskId | null
+  readonly timeout: number | null
+  readonly budget: Budget | undefined
+  readonly group: string | null
+  readonly livenessInterval: number | null
+  readonly agent: string | undefined
+  readonly created: Ticks
+  /** Null for the root only. */
+  readonly parent: Workspace | null
+
+  status: WorkspaceState
+  /** Where a suspension or migration returns to (W-LIFE-11), and since when it lasts. */
+  remembered: ResumableState | undefined
+  pausedAt: Ticks | undefined
+  /** Whether its agent has said `ready`. */
+  ready: boolean
+  children: Workspace[] | undefined
+
+  // 1 Directive
+  readonly directive: EnvelopeId | null
+  /** Kept until the directive is submitted. */
+  directiveDraft: DirectiveDraft | undefined
+  // 2 Inbox, and what is accepted for it but not delivered yet, by sender: the channels that end here (W-ENV-10)
+  inbox: Inbox | undefined
+  incoming: Map<WorkspaceId, EnvelopeId[]> | undefined
+  // 3 Context
+  readonly context: ObjectId | null
+  // 4 Working memory: the newest object of each key
+  memory: Map<string, ObjectId> | undefined
+  // 5 Checkpoint register: the chain in order, and its newest final member (W-CP-07, -08)
+  register: CheckpointId[] | undefined
+  deliverable: CheckpointId | undefined
+  // 8 Visibility set beyond itself
+  visibility: Set<WorkspaceId> | undefined
+
+  /** Port rights that it holds, by target; its own receive right among them. */
+  rights: Map<WorkspaceId, PortRight[]> | undefined
+  /** Its signals that wait for their receiver, in order of emission (W-SIG-06). */
+  waiting: WaitingSignal[] | undefined
+  /** Signals that reached it (W-SIG-09). */
+  known: KnownSignals | undefined
+  /** Its own integration, while that is open. */
+  integration: Integration | undefined
+  /** As a target: the source that holds the integration lock, and what was merged, in order (W-INT-08). */
+  merging: Workspace | undefined
+  merges: Merge[] | undefined
+}
+
+export function ended(workspace: Workspace): boolean {
+  return isTerminal(workspace.status)
+}
+
+export function isRoot(workspace: Workspace): boolean {
+  return workspace.parent === null
+}
+
+/** Whether `ancestor` lies above `workspace`. */
+export function isAbove(ancestor: Workspace, workspace: Workspace): boolean {
+  for (let each = workspace.parent; each !== null; each = each.parent) if (each === ancestor) return true
+  return false
+}
+
+/** Whether a reader sees a workspace: itself, what lies below it, what it was given; the root sees all (W-WS-15, W-TOPO-VIS-01). */
+export function sees(reader: Workspace, target: Workspace): boolean {
+  return (
+    reader === target ||
+    isRoot(reader) ||
+    isAbove(reader, target) ||
+    (reader.visibility?.has(target.id) ?? false)
+  )
+}
+
+export function childrenOf(workspace: Workspace): readonly Workspace[] {
+  return workspace.children ?? []
+}
+
+export function openChildren(workspace: Workspace): readonly Workspace[] {
+  return childrenOf(workspace).filter(child => !ended(child))
+}
+
+/** A workspace and everything below it, parents first, siblings in order of creation. */
+export function* subtree(workspace: Workspace): Generator<Workspace> {
+  yield workspace
+  for (const child of childrenOf(workspace)) yield* subtree(child)
+}
