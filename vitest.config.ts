@@ -7,7 +7,7 @@ const timeout = process.env.PARLEY_SOAK ? 6 * 60 * 60_000 : 60_000
 export default defineConfig({
   ssr: { resolve: { conditions: ['parley-source', 'node', 'import', 'default'] } },
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
+    include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'sim/**/*.test.ts'],
     pool: 'forks',
     execArgv: ['--conditions=parley-source', '--disable-warning=ExperimentalWarning'],
     testTimeout: timeout,

@@ -19,7 +19,10 @@ const { dependencies } = JSON.parse(readFileSync(join(bench, 'package.json'), 'u
   dependencies?: object
 }
 if (dependencies && !existsSync(join(bench, 'node_modules'))) {
-  const installed = spawnSync('npm', ['ci', '--no-fund', '--no-audit'], { cwd: bench, stdio: 'inherit' })
+  const installed = spawnSync('npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit'], {
+    cwd: bench,
+    stdio: 'inherit',
+  })
   if (installed.status !== 0) process.exit(installed.status ?? 1)
 }
 const result = spawnSync(process.execPath, [...process.execArgv, join(bench, `${name}.ts`), ...args], {

@@ -1,11 +1,12 @@
-// `npm start`, until there is a main job: record a scripted run on the real trail, verify it, tamper with a copy, and show that
-// verification names the entry.
+// `npm start`, until there is a main job: a run on the real kernel and the real trail, verified; then copies are tampered with, to show
+// that verification names the entry.
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { StrictClock, SystemClock, SystemIds, unwrap, type WorkspaceId } from '@parley/core'
+import { unwrap } from '@parley/core'
+import { type RunHandle, Runtime, type Worker } from '@parley/kernel'
 import { type Entry, openTrail, type Trail, type VerifyReport } from '@parley/trail'
-import { edited, ScriptedRun, tamper } from '@parley/trail/testing'
+import { edited, tamper } from '@parley/trail/testing'
 
 const colour = process.stdout.isTTY && !process.env.NO_COLOR
 const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text)
@@ -17,33 +18,41 @@ const bad = (text: string) => paint(31, text)
 const home = process.env.PARLEY_HOME ?? join(homedir(), '.parley')
 const profile = join(home, 'demo')
 
-/** Two workers on a small job; a person approves the result. Nothing here thinks: the point is the record. */
-async function record(trail: Trail): Promise<ScriptedRun> {
-  const clock = new StrictClock(new SystemClock())
-  clock.anchor(trail.floor)
-  const script = await ScriptedRun.start(trail, new SystemIds(), clock)
-  const builder = await script.workspace({ owner: 'alice', originator: 'alice', agent: 'builder#1' })
-  const reviewer = await script.workspace({ owner: 'alice', originator: 'alice', agent: 'reviewer#1' })
-  await work(script, builder)
-  await work(script, reviewer)
-  const gate_id = script.id('gate')
-  const gate = { gate_id, gate_type: 'integration' } as const
-  unwrap(
-    await script.append(script.entry('gate_triggered', builder, 'protocol', { ...gate, workspace: builder })),
+/** A builder and a reviewer on a small job. Nothing here thinks yet: the point is that every step is decided by the rules and recorded. */
+async function record(trail: Trail): Promise<RunHandle> {
+  const runtime = await Runtime.open({ trail })
+  const run = unwrap(await runtime.start({ owner: 'alice' }))
+  const { coordinator } = run
+  unwrap(await coordinator.started())
+  const { tasks } = unwrap(
+    await coordinator.submitGraph([
+      { key: 'build', name: 'build', description: 'Add the --json option.' },
+      { name: 'review', description: 'Review what was built.', depends_on: ['build'] },
+    ]),
   )
-  unwrap(await script.append(script.entry('gate_resolved', builder, 'alice', { ...gate, actor: 'alice' })))
-  for (const workspace of [builder, reviewer])
-    await script.state(workspace, 'integrating', 'closed', { trigger: 'integration_succeeded' })
-  await script.end()
-  return script
+  for (const task of tasks) {
+    const worker = unwrap(await coordinator.createWorkspace({ role: 'worker', task }))
+    await work(worker)
+    unwrap(await coordinator.accept(worker.workspace))
+  }
+  unwrap(await run.close())
+  await runtime.close()
+  return run
 }
 
-async function work(script: ScriptedRun, workspace: WorkspaceId): Promise<void> {
-  await script.envelope(script.root, workspace, 'system')
-  await script.state(workspace, 'idle', 'active', { trigger: 'first_envelope' })
-  await script.checkpoint(workspace, { confidence: 'low' })
-  await script.checkpoint(workspace, { confidence: 'high', status: 'final' })
-  await script.state(workspace, 'active', 'integrating', { trigger: 'agent_complete' })
+async function work(worker: Worker): Promise<void> {
+  const directive = unwrap(await worker.receive())
+  unwrap(await worker.started())
+  const draft = {
+    type: 'artifact',
+    payload: { content: directive.payload.content },
+    intent: 'Show the work.',
+  }
+  const { checkpoint } = unwrap(
+    await worker.checkpoint({ ...draft, status: 'provisional', confidence: 'low' }),
+  )
+  unwrap(await worker.checkpoint({ ...draft, parent: checkpoint, status: 'final', confidence: 'high' }))
+  unwrap(await worker.complete())
 }
 
 function print(entries: readonly Entry[]): void {
@@ -75,33 +84,33 @@ function verdict(report: VerifyReport): void {
 }
 
 /** Damages a copy of the profile and verifies that. */
-async function tampered(what: string, script: ScriptedRun, damage: (copy: string) => void): Promise<void> {
+async function tampered(what: string, run: RunHandle, damage: (copy: string) => void): Promise<void> {
   const copy = mkdtempSync(join(tmpdir(), 'parley-demo-'))
   try {
     cpSync(profile, copy, { recursive: true })
     damage(copy)
     const trail = await openTrail(copy)
     console.log(bold(`\nIn a copy, ${what}:`))
-    verdict(await trail.run(script.run.id).verify())
+    verdict(await trail.run(run.id).verify())
     await trail.close()
   } finally {
     rmSync(copy, { recursive: true })
   }
 }
 
-console.log(bold('Parley: the trail, a tamper-evident record of what agents and people did'))
+console.log(bold('Parley: agents at work under the rules of WACP, and a tamper-evident record of it'))
 console.log(dim(`profile ${profile}\n`))
 const trail = await openTrail(profile)
-const script = await record(trail)
-console.log(bold('A scripted run, each step durable on disk before the next:'))
-print(unwrap(await script.run.query({})).entries)
+const run = await record(trail)
+console.log(bold('A run of two tasks, each step durable on disk before the next:'))
+print(unwrap(await trail.run(run.id).query({})).entries)
 console.log(bold('\nVerifying it from the stored bytes:'))
-verdict(await script.run.verify())
+verdict(await trail.run(run.id).verify())
 const runs = await trail.runs()
 await trail.close()
 
-const mine = (record: { run: string }) => record.run === script.run.id
-await tampered('somebody changes "low" confidence to "high" in one entry', script, copy =>
+const mine = (record: { run: string }) => record.run === run.id
+await tampered('somebody changes "low" confidence to "high" in one entry', run, copy =>
   tamper(copy, records => {
     const target = records.findIndex(
       record => mine(record) && record.kind === 'entry' && record.view.includes('"confidence":"low"'),
@@ -109,14 +118,15 @@ await tampered('somebody changes "low" confidence to "high" in one entry', scrip
     return records.with(target, edited(records[target]!, '"confidence":"low"', '"confidence":"high"'))
   }),
 )
-await tampered("somebody removes the person's approval", script, copy =>
-  tamper(copy, records =>
-    records.filter(
-      record => !(mine(record) && record.kind === 'entry' && record.view.includes('"gate_resolved"')),
-    ),
-  ),
+await tampered("somebody removes the review's completion", run, copy =>
+  tamper(copy, records => {
+    const target = records.findLastIndex(
+      record => mine(record) && record.kind === 'entry' && record.view.includes('"task_completed"'),
+    )
+    return records.toSpliced(target, 1)
+  }),
 )
-await tampered('somebody cuts off the last three entries', script, copy =>
+await tampered('somebody cuts off the last three entries', run, copy =>
   tamper(copy, records => {
     const last = Math.max(...records.filter(mine).map(record => record.seq))
     return records.filter(record => !mine(record) || record.seq <= last - 3)

@@ -11,6 +11,8 @@ const scenarioId = /\b(?:W[PM]-\d{3}|CALL-T\d\d|CT-T\d\d|ALX-T\d\d|ALP-[A-Z]+-\d
  */
 export const trailPatterns: readonly RegExp[] = [
   /\bexpectTrail\w*/,
+  /\.expect(?:Added|Among)\s*\(/,
+  /\.added\s*\(/,
   /\b\w*trail\s*\./i,
   /\.query\s*\(/,
   /\.verify\w*\s*\(/,

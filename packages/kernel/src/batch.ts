@@ -85,9 +85,11 @@ export class Batch {
     this.objects.push({ id: id as ObjectId, kind, value })
   }
 
-  /** Adds an entry that the trail asked for. */
+  /** Adds an entry that the trail asked for; its workspace may have ended since it was proposed (W-TRAIL-08). */
   propose(entry: ProposedEntry): void {
-    this.entries.push(stamp(entry, this.newId<EntryId>('e'), this.at))
+    const workspace = entry.workspace && this.run.workspaces.get(entry.workspace)
+    const filed = workspace ? this.#filed(workspace) : entry.workspace
+    this.entries.push(stamp({ ...entry, workspace: filed }, this.newId<EntryId>('e'), this.at))
   }
 
   /** Whether a workspace is terminal, by this batch's own entries too. */
@@ -135,7 +137,9 @@ export function initiatorOf(workspace: Workspace): string {
   return isRoot(workspace) ? 'coordinator' : workspace.role
 }
 
-/** Clips what a caller wrote to the length that a body takes. */
+/** Clips what a caller wrote to the length that a body takes; half a character would be no JSON text. */
 export function clip(text: string, length: number): string {
-  return text.length <= length ? text : text.slice(0, length)
+  if (text.length <= length) return text
+  const clipped = text.slice(0, length)
+  return clipped.isWellFormed() ? clipped : clipped.slice(0, -1)
 }

@@ -161,5 +161,6 @@ function decideDispatch(
     return invalidState(`${target.value.id} has no directive that still waits to be sent.`)
   const { format, content, attachments } = directiveDraft
   const draft = { to: target.value.id, type: 'directive', payload: { format, content, attachments } }
-  return decideSend(batch, caller, draft, directive)
+  // The rights of a workspace are with its parent, whoever of those above created it (W-PORT-03).
+  return decideSend(batch, target.value.parent ?? caller, draft, directive)
 }

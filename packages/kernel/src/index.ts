@@ -24,7 +24,7 @@ export type { AgentOf, Coordinator, Delegate, Observer, Worker } from './runtime
 export type { RunHandle } from './runtime/run-handle.ts'
 export { Runtime, type RuntimeOptions } from './runtime/runtime.ts'
 export { type Delivery, directTransport, type Transport } from './runtime/transport.ts'
-export type { EnvelopeView, RightView, TaskView, WorkspaceView } from './runtime/view.ts'
+export type { EnvelopeView, GraphView, RightView, TaskView, WorkspaceView } from './runtime/view.ts'
 export type { SignalDraft, SignalOutcome } from './signal/decide.ts'
 export { TASK_TRANSITIONS, type TaskDraft } from './task/task.ts'
 export { referenceTaxonomy } from './taxonomy/reference.ts'

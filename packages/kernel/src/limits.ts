@@ -9,6 +9,8 @@ export const kernelLimits = {
   envelopes: 1_048_576,
   /** Envelopes of one run that are accepted and not delivered yet. */
   undelivered: 4096,
+  /** Envelopes of one run that are placed and not confirmed by the transport; beyond that the oldest is not carried again. */
+  unconfirmed: 4096,
   /** Envelopes in one inbox that the agent has not consumed. */
   inbox: 1024,
   /** Port rights that one workspace may hold besides the defaults. */
@@ -16,7 +18,7 @@ export const kernelLimits = {
   /** Rights listed in one envelope. */
   envelopeRights: 16,
   attachments: 64,
-  /** Characters of a payload. */
+  /** Characters of a payload in its JSON form. */
   payloadLength: 16 * 1024 * 1024,
   /** Characters of a reason that an agent gives. */
   reasonLength: 4096,
@@ -43,6 +45,8 @@ export const kernelLimits = {
   memoryKeyLength: 256,
   /** Visibility targets, mounts and resources that a creation names. */
   creationList: 1024,
+  /** Values and members of what a caller hands in. */
+  plainValues: 262_144,
   /** Commands of one run that wait, or are held while the trail is not available. */
   queuedCommands: 4096,
   /** Commands that are decided and appended together. */

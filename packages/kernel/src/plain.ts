@@ -1,14 +1,19 @@
 // What a caller hands in becomes a frozen copy of plain JSON before anything looks at it: nobody changes it afterwards, and it has a
 // canonical form. Members that are undefined are left out.
 import { limits } from '@parley/core'
+import { kernelLimits } from './limits.ts'
 
 /** The deepest nesting of a caller's value; records put a few levels around it. */
 const depth = limits.canonicalDepth - 8
 
 const notPlain = Symbol('not plain')
 
-/** The copy, or undefined for what is no JSON: functions, NaN, lone surrogates, class instances, cycles. */
+/** Values left of the copy being made: an object that is shared many times over would otherwise take for ever. */
+let left = 0
+
+/** The copy, or undefined for what is no JSON: functions, NaN, lone surrogates, class instances, cycles, too many values. */
 export function plain<T>(value: T): T | undefined {
+  left = kernelLimits.plainValues
   try {
     return copy(value, 0) as T
   } catch (thrown) {
@@ -18,6 +23,7 @@ export function plain<T>(value: T): T | undefined {
 }
 
 function copy(value: unknown, level: number): unknown {
+  if (left-- <= 0) throw notPlain
   switch (typeof value) {
     case 'string':
       if (!value.isWellFormed()) throw notPlain
@@ -26,7 +32,8 @@ function copy(value: unknown, level: number): unknown {
       return value
     case 'number':
       if (!Number.isFinite(value)) throw notPlain
-      return value
+      // JSON has one zero: what is read back must equal what was handed in.
+      return value === 0 ? 0 : value
     case 'object':
       if (value === null) return null
       if (level >= depth) throw notPlain
@@ -51,4 +58,11 @@ function copyObject(object: object, level: number): object {
     copied[key] = copy(member, level + 1)
   }
   return Object.freeze(copied)
+}
+
+/** Freezes a value of plain JSON and everything in it. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  Object.values(value).forEach(deepFreeze)
+  return Object.freeze(value)
 }

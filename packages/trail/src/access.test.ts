@@ -67,6 +67,7 @@ describe('agents', () => {
     const { run, observer, w1 } = await team()
     expect(await read(run, { workspace: w1 }, agent(observer))).toEqual({ under: [w1], denials: [] })
     const denied = await read(run, { scope: 'global' }, agent(observer))
+    expect(denied.under).toEqual([])
     expect(denied.denials).toMatchObject([
       { event_type: 'trail_access_denied', actor: 'observer', body: { requested_scope: 'global' } },
     ])
@@ -118,9 +119,9 @@ describe('people', () => {
         },
       },
     ])
-    expect((await read(run, { scope: 'global' }, user('alice'))).denials).toMatchObject([
-      { body: { reason: 'missing_capability' } },
-    ])
+    const global = await read(run, { scope: 'global' }, user('alice'))
+    expect(global.under).toEqual([])
+    expect(global.denials).toMatchObject([{ body: { reason: 'missing_capability' } }])
     expect((await read(run, { scope: 'global' }, user('carol', { any: true }))).under).toContain(null)
   })
 

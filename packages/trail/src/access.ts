@@ -70,7 +70,7 @@ function agentAccess(reader: AgentReader, reach: Reach, model: RunModel): Access
       },
     }),
   )
-  return { workspaces: allowed, denials }
+  return { workspaces: granted(reach, allowed), denials }
 }
 
 function userAccess(reader: UserReader, reach: Reach, model: RunModel): Access {
@@ -83,7 +83,12 @@ function userAccess(reader: UserReader, reach: Reach, model: RunModel): Access {
   const denials = outside(reach, own).map(target =>
     denial(reader, target, target === undefined ? 'missing_capability' : 'wrong_scope'),
   )
-  return { workspaces: own, denials }
+  return { workspaces: granted(reach, own), denials }
+}
+
+/** Whoever asks for the global scope and may not have it finds nothing, not even what is theirs: the result is empty. */
+function granted(reach: Reach, allowed: ReadonlySet<WorkspaceId>): ReadonlySet<WorkspaceId> {
+  return reach.scope === 'global' ? new Set() : allowed
 }
 
 /** What was named and is not allowed: workspaces, or `undefined` for the global scope. */

@@ -12,6 +12,8 @@ export const trailLimits = {
   groupBytes: MiB,
   /** Bytes that may wait for the disk before further batches are refused with `trail_busy`. */
   queuedBytes: 64 * MiB,
+  /** Entries that may wait to be signed before further batches are refused with `trail_busy`. */
+  unsignedEntries: 65_536,
   /** The first segment is small; each next one is twice as large, up to the most. */
   firstSegmentBytes: 4 * MiB,
   segmentBytes: 64 * MiB,

@@ -19,7 +19,6 @@ import {
   filedUnder,
   isTerminal,
 } from './events/index.ts'
-import type { Signer } from './signing.ts'
 
 /** What a finished run still takes, all system-level (W-TRAIL-13). */
 const AFTER_THE_END: ReadonlySet<EventType> = new Set([
@@ -100,7 +99,7 @@ export class RunChain {
   }
 
   /** Links one draft, or says why it cannot come next. What changed is noted in `mark`. */
-  extend(draft: EntryDraft, mark: ChainMark, signer: Signer | undefined): StoredEntry | ParleyError {
+  extend(draft: EntryDraft, mark: ChainMark): StoredEntry | ParleyError {
     const local = draft.workspace === null ? undefined : this.#locals.get(draft.workspace)
     const refusal = this.#check(draft, local)
     if (refusal) return refusal
@@ -117,21 +116,10 @@ export class RunChain {
         `takes ${linked.view.length} bytes; the limit is ${limits.entryBytes}. Keep payloads in objects`,
       )
     }
-    let signature: string | undefined
-    try {
-      signature = signer?.sign(linked.hash)
-    } catch (cause) {
-      // W-TRAIL-15: without its key a run that signs takes nothing.
-      return new ParleyError('signing_failed', 'The entry could not be signed; nothing was recorded.', {
-        retryable: true,
-        cause,
-      })
-    }
     if (draft.workspace !== null) mark.locals.push([draft.workspace, local])
     this.#advance(draft, linked.hash, linked.localHash, mark.roles)
     const { view, hash } = linked
-    const entry = { kind: 'entry', run: this.run, seq: this.#seq, view, hash } as const
-    return signer && signature !== undefined ? { ...entry, signature, signer: signer.id } : entry
+    return { kind: 'entry', run: this.run, seq: this.#seq, view, hash }
   }
 
   /** Takes an entry that is already durable, while a run is being opened. */

@@ -33,7 +33,6 @@ import {
 } from './query.ts'
 import { groupedRows } from './run-aggregate.ts'
 import { type ChainMark, RunChain } from './run-chain.ts'
-import type { Signer } from './signing.ts'
 import type { AggregateRow, StoreFilter, TrailStore } from './store/store.ts'
 import { RunVerifier, type VerifyOptions, type VerifyReport, verifyLocal, violationOf } from './verify.ts'
 
@@ -84,7 +83,7 @@ export const RUNTIME: TrailReader = { kind: 'runtime' }
 export class RunTrail {
   readonly id: RunId
   readonly #store: TrailStore
-  readonly #signer: Signer | undefined
+  readonly #stage: Pick<TrailStore, 'append'>
   readonly #checks: VerifyOptions
   #state: RunState | undefined
   #loading: Promise<RunState> | undefined
@@ -98,10 +97,16 @@ export class RunTrail {
   #durable = 0
   readonly #wake = new Set<() => void>()
 
-  constructor(id: RunId, store: TrailStore, signer: Signer | undefined, checks: VerifyOptions = {}) {
+  constructor(
+    id: RunId,
+    store: TrailStore,
+    /** Where batches go: the store itself, or what signs them first. */
+    stage: Pick<TrailStore, 'append'> = store,
+    checks: VerifyOptions = {},
+  ) {
     this.id = id
     this.#store = store
-    this.#signer = signer
+    this.#stage = stage
     this.#checks = checks
   }
 
@@ -124,48 +129,62 @@ export class RunTrail {
 
   /** Appends all entries of a batch or none. A refusal leaves the run as it was; see the codes of `TrailStore.append` and W-TRAIL-03. */
   append(batch: Batch): Promise<Result<Appended>> {
-    if (this.#state) return this.#append(this.#state, batch)
-    return this.#load().then(
-      state => this.#append(state, batch),
-      cause => err(asParleyError(cause)),
-    )
+    return this.appendEach([batch])[0]!
   }
 
-  #append({ chain, model }: RunState, batch: Batch): Promise<Result<Appended>> {
+  /** Appends batches that build on each other: one that is refused takes all behind it along, as one that fails does. */
+  appendEach(batches: readonly Batch[]): readonly Promise<Result<Appended>>[] {
+    if (this.#state) return this.#appendEach(this.#state, batches)
+    const loaded = this.#load().then(
+      state => this.#appendEach(state, batches),
+      (cause: unknown) => batches.map(() => Promise.resolve(err(asParleyError(cause)))),
+    )
+    return batches.map(async (_, index) => (await loaded)[index]!)
+  }
+
+  #appendEach(state: RunState, batches: readonly Batch[]): readonly Promise<Result<Appended>>[] {
+    let refused: ParleyError | undefined
+    return batches.map(batch => {
+      const taken = refused ?? this.#append(state, batch)
+      if (!(taken instanceof ParleyError)) return taken
+      refused = taken
+      return Promise.resolve(err(taken))
+    })
+  }
+
+  #append({ chain, model }: RunState, batch: Batch): Promise<Result<Appended>> | ParleyError {
     const refused = this.#released ? releasedError(this.id) : (checkBatch(batch) ?? this.#halted())
-    if (refused) return Promise.resolve(err(refused))
+    if (refused) return refused
     const mark = chain.mark()
     const records: StoredRecord[] = []
     for (const object of batch.objects ?? []) {
       const stored = storeObject(object, this.id, mark.seq + 1)
-      if (stored instanceof ParleyError) return Promise.resolve(err(stored))
+      if (stored instanceof ParleyError) return stored
       records.push(stored)
     }
     for (const draft of batch.entries) {
-      const linked = chain.extend(draft, mark, this.#signer)
+      const linked = chain.extend(draft, mark)
       if (linked instanceof ParleyError) {
         chain.reset(mark)
-        return Promise.resolve(err(linked))
+        return linked
       }
       records.push(linked)
     }
     const pending: Pending = { mark, entries: batch.entries, first: mark.seq + 1 }
     const appended: Appended = { first: mark.seq + 1, last: chain.seq, head: chain.hash ?? '' }
-    const done = new Promise<Result<Appended>>(resolve => {
-      const busy = this.#store.append(records, error => {
-        if (error) this.#takeBack(chain)
-        else this.#committed(model, pending)
-        resolve(error ? err(error) : ok(appended))
-      })
-      if (busy) {
-        chain.reset(mark)
-        resolve(err(busy))
-      } else {
-        this.#pending.push(pending)
-      }
+    const { promise, resolve } = Promise.withResolvers<Result<Appended>>()
+    const busy = this.#stage.append(records, error => {
+      if (error) this.#takeBack(chain, pending)
+      else this.#committed(model, pending)
+      resolve(error ? err(error) : ok(appended))
     })
-    this.#last = done
-    return done
+    if (busy) {
+      chain.reset(mark)
+      return busy
+    }
+    this.#pending.push(pending)
+    this.#last = promise
+    return promise
   }
 
   #committed(model: RunModel, pending: Pending): void {
@@ -177,10 +196,11 @@ export class RunTrail {
     for (const wake of this.#wake) wake()
   }
 
-  /** The first batch that fails takes all that were linked behind it along; the store fails those in the same turn. */
-  #takeBack(chain: RunChain): void {
-    for (const pending of this.#pending.toReversed()) chain.reset(pending.mark)
-    this.#pending.length = 0
+  /** A batch that fails takes all that were linked behind it along, which fail in the same turn; those before it are on their way. */
+  #takeBack(chain: RunChain, failed: Pending): void {
+    const at = this.#pending.indexOf(failed)
+    if (at < 0) return
+    for (const pending of this.#pending.splice(at).toReversed()) chain.reset(pending.mark)
   }
 
   /** No entry is ever changed or removed (W-TRAIL-09). */

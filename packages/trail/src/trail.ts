@@ -4,6 +4,7 @@ import { RunLifecycle } from './lifecycle.ts'
 import type { BlobReport } from './log/blobs.ts'
 import { RunTrail } from './run-trail.ts'
 import type { Signer } from './signing.ts'
+import { SigningStage } from './signing-stage.ts'
 import type { Damage, RunSummary, TrailStore } from './store/store.ts'
 import { RunVerifier, type VerifyOptions, type VerifyReport } from './verify.ts'
 
@@ -24,6 +25,7 @@ export interface TrailReport {
 export class Trail {
   readonly #store: TrailStore
   readonly #signer: Signer | undefined
+  readonly #stage: SigningStage | undefined
   readonly #checks: VerifyOptions
   readonly #runs = new Map<RunId, RunTrail>()
   readonly #lifecycles = new Map<RunId, RunLifecycle>()
@@ -31,6 +33,7 @@ export class Trail {
   constructor(options: TrailOptions) {
     this.#store = options.store
     this.#signer = options.signer
+    this.#stage = options.signer && new SigningStage(options.store, options.signer)
     this.#checks = options.trusted ? { trusted: options.trusted } : {}
   }
 
@@ -38,7 +41,7 @@ export class Trail {
   run(id: RunId): RunTrail {
     let run = this.#runs.get(id)
     if (!run) {
-      run = new RunTrail(id, this.#store, this.#signer, this.#checks)
+      run = new RunTrail(id, this.#store, this.#stage, this.#checks)
       this.#runs.set(id, run)
     }
     return run
@@ -110,7 +113,9 @@ export class Trail {
     return { runs: [...verifiers.values()].map(verifier => verifier.finish()), unreadable }
   }
 
-  close(): Promise<void> {
-    return this.#store.close()
+  async close(): Promise<void> {
+    await this.#stage?.drain()
+    this.#signer?.close?.()
+    await this.#store.close()
   }
 }

@@ -33,13 +33,14 @@ export function decideArrival(batch: Batch, id: EnvelopeId): Result<void> {
   const { run } = batch
   const envelope = run.envelopes.get(id)
   if (!envelope) return notFound('envelope', id)
+  // Given up or rejected: it never moves again (W-ENV-04), and who rejected mail was for need not exist.
+  const placed = envelope.status === 'delivered' || envelope.status === 'acknowledged'
+  if (!placed && !onItsWay(envelope)) return ok(undefined)
   const receiver = knownWorkspace(run, envelope.to)
-  if (envelope.status === 'delivered' || envelope.status === 'acknowledged') {
+  if (placed) {
     writeRedelivered(batch, envelope, receiver)
     return ok(undefined)
   }
-  // Given up or rejected: it never moves again (W-ENV-04).
-  if (!onItsWay(envelope)) return ok(undefined)
   if (channelHead(run, envelope.from, envelope.to) !== envelope)
     return invalidState(
       `${id} cannot be placed now: ${receiver.id} holds mail, or an earlier envelope comes first.`,

@@ -10,7 +10,12 @@ import { limitReached, refusal } from '../refusal.ts'
 import { maySend, type Relation } from '../role/matrix.ts'
 import { workspaceOf } from '../run/run.ts'
 import { isAbove, isRoot, type Workspace } from '../workspace/workspace.ts'
-import { type EnvelopeDraft, EnvelopeDraftSchema, type EnvelopeRecord } from './envelope.ts'
+import {
+  type EnvelopeDraft,
+  EnvelopeDraftSchema,
+  type EnvelopeRecord,
+  type PayloadDraft,
+} from './envelope.ts'
 
 const validator = compile(EnvelopeDraftSchema, { name: 'envelope' })
 
@@ -60,6 +65,8 @@ function check(batch: Batch, sender: Workspace, submitted: unknown): Accepted | 
   if (!structure.ok) return invalid(structure.error.message)
   const draft = structure.value
   const rights = draft.rights ?? []
+  if (isTooLarge(draft.payload))
+    return invalid(`A payload takes at most ${kernelLimits.payloadLength} characters of JSON.`)
   if (draft.from !== undefined && draft.from !== sender.id) return invalid('The runtime alone sets `from`.')
   if (draft.to === sender.id) return invalid('An envelope goes to another workspace.')
   if (draft.in_reply_to != null && !run.envelopes.has(draft.in_reply_to as EnvelopeId))
@@ -86,14 +93,26 @@ function check(batch: Batch, sender: Workspace, submitted: unknown): Accepted | 
   if (!right)
     return { reason: 'no_send_right', message: `${sender.id} holds no right to send to ${receiver.id}.` }
   // 9. W-PORT-06
+  const handedOn = new Set<PortRight>()
   for (const listed of rights) {
     const target = workspaceOf(run, listed.target)
-    if (!target || !(mayMint(sender, receiver, target) || heldRight(sender, listed.type, target)))
+    if (target && mayMint(sender, receiver, target)) continue
+    // Each entry needs a right of its own.
+    const held = target && heldRight(sender, listed.type, target, handedOn)
+    if (!held)
       return invalid(
         `${sender.id} holds no '${listed.type}' right to ${listed.target} that it could hand on.`,
       )
+    handedOn.add(held)
   }
   return { draft, receiver, right }
+}
+
+/** JSON takes up to six characters for one: only what could be too large is written out. */
+function isTooLarge(payload: PayloadDraft): boolean {
+  const { content, attachments = [] } = payload
+  if (attachments.length === 0 && content.length < kernelLimits.payloadLength / 8) return false
+  return JSON.stringify(payload).length > kernelLimits.payloadLength
 }
 
 /** The record, and with it the use of a `send_once` (W-PORT-07). */

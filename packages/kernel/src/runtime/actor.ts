@@ -3,6 +3,7 @@
 
 import type { WorkspaceId } from '@parley/core'
 import {
+  asParleyError,
   type Clock,
   err,
   type IdSource,
@@ -13,13 +14,13 @@ import {
   type StrictClock,
 } from '@parley/core'
 import type { EntryDraft, RunTrail } from '@parley/trail'
-import type { EventBody } from '@parley/trail/events'
+import { type EventBody, isTerminal } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
 import { type Command, PRECEDENCE, precedenceOf } from '../command.ts'
 import { type Decision, decide } from '../decide.ts'
 import { evolve } from '../evolve.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
-import { invalidState, refusal } from '../refusal.ts'
+import { invalidState, limitReached, refusal } from '../refusal.ts'
 import { newRun, type Run, runEnded } from '../run/run.ts'
 import { Courier } from './courier.ts'
 import { type Notice, noticesOf, unresolvableNotice } from './notice.ts'
@@ -38,6 +39,8 @@ export interface ActorOptions {
   readonly users?: UserDirectory | undefined
   /** The run's last entry is durable. */
   readonly onEnd: () => void
+  /** A subscriber threw. */
+  readonly onFault: (cause: unknown) => void
 }
 
 interface Queued {
@@ -49,6 +52,8 @@ interface Decided {
   readonly queued: Queued
   readonly decision: Decision
   readonly notices: readonly Notice[]
+  /** `seq` of its last entry: once it is committed, everything up to here is durable. */
+  readonly last: number
 }
 
 /** Errors of the trail's storage; everything else that an append may answer is about this one batch. */
@@ -63,12 +68,20 @@ export class RunActor {
   #queued = 0
   /** Commands that wait for an integration into a target to end (W-INT-08). */
   readonly #locked = new Map<WorkspaceId, Queued[]>()
+  #lockedCommands = 0
+  /** What wants to see committed state; served between two groups. */
   readonly #readers: (() => void)[] = []
+  /** Ends every pause early when the actor is stopped. */
+  readonly #pauses = new Set<() => void>()
   readonly #listeners = new Set<(notice: Notice) => void>()
   #busy = false
   #scheduled = false
   #degraded = false
   #stopped = false
+  /** The state is not what the trail says. */
+  #spoiled = false
+  /** The state is what the trail says although a group waits to be tried again. */
+  #readable = false
 
   private constructor(options: ActorOptions, run: Run) {
     this.id = options.id
@@ -89,7 +102,7 @@ export class RunActor {
 
   /** Takes up deliveries that a crash or stop interrupted. */
   resume(): void {
-    if (runEnded(this.#run)) return
+    if (this.#stopped || runEnded(this.#run)) return
     for (const workspace of this.#run.workspaces.values())
       this.#courier.lookInto(this.#run, workspace.id, this.#run.seq)
     this.#courier.lookForSignals(this.#run, this.#run.seq)
@@ -117,9 +130,17 @@ export class RunActor {
   }
 
   /** Reads committed state. */
-  async read<T>(reader: (run: Run) => T): Promise<T> {
-    while (this.#busy) await new Promise<void>(resolve => this.#readers.push(resolve))
-    return reader(this.#run)
+  read<T>(reader: (run: Run) => T): Promise<T> {
+    if (!this.#busy || this.#readable) return Promise.resolve(reader(this.#run))
+    return new Promise((resolve, reject) => {
+      this.#readers.push(() => {
+        try {
+          resolve(reader(this.#run))
+        } catch (cause) {
+          reject(cause)
+        }
+      })
+    })
   }
 
   subscribe(listener: (notice: Notice) => void): () => void {
@@ -131,11 +152,17 @@ export class RunActor {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#courier.stop()
-    const refused = refusal('trail_unavailable', 'The runtime is stopped.')
+    this.#refuseWaiting(refusal('trail_unavailable', 'The runtime is stopped.'))
+    for (const wake of this.#pauses) wake()
+    await this.read(() => undefined)
+  }
+
+  #refuseWaiting(refused: Result<never>): void {
     for (const queue of [...this.#queues, ...this.#locked.values()])
       for (const { answer } of queue.splice(0)) answer(refused)
+    this.#locked.clear()
     this.#queued = 0
-    while (this.#busy) await new Promise<void>(resolve => this.#readers.push(resolve))
+    this.#lockedCommands = 0
   }
 
   /** One microtask later, so that what is submitted together is ordered and committed together. */
@@ -154,11 +181,17 @@ export class RunActor {
       while (this.#queued > 0) {
         const group = this.#decideGroup()
         if (group.length > 0) await this.#commit(group)
+        if (this.#spoiled) await this.#reload()
+        this.#serveReaders()
       }
     } finally {
       this.#busy = false
-      for (const wake of this.#readers.splice(0)) wake()
+      this.#serveReaders()
     }
+  }
+
+  #serveReaders(): void {
+    for (const read of this.#readers.splice(0)) read()
   }
 
   /** Decides what waits, each command on the state that the ones before it leave behind. */
@@ -166,7 +199,8 @@ export class RunActor {
     const group: Decided[] = []
     let records = 0
     for (let queued = this.#next(); queued; queued = this.#next()) {
-      const decided = this.#decide(queued)
+      const decided = this.#tryToDecide(queued)
+      if (this.#spoiled) break
       if (decided) {
         group.push(decided)
         records += decided.decision.entries.length + decided.decision.objects.length
@@ -184,6 +218,17 @@ export class RunActor {
       return queued
     }
     return undefined
+  }
+
+  /** A defect answers the command that met it; the state, which it may have changed in part, is read back from the trail. */
+  #tryToDecide(queued: Queued): Decided | undefined {
+    try {
+      return this.#decide(queued)
+    } catch (cause) {
+      this.#spoiled = true
+      queued.answer(err(asParleyError(cause)))
+      return undefined
+    }
   }
 
   #decide(queued: Queued): Decided | undefined {
@@ -207,13 +252,19 @@ export class RunActor {
     for (const entry of decision.entries) {
       if (heard) notices.push(...noticesOf(run, entry))
       evolve(run, entry)
+      if (endsIntegration(entry)) this.#unlock(entry.body.target as WorkspaceId)
       const hanging = heard ? unresolvableNotice(run, entry) : undefined
       if (hanging) notices.push(hanging)
     }
-    return { queued, decision, notices }
+    return { queued, decision, notices, last: run.seq }
   }
 
   #waitForTarget(queued: Queued, target: WorkspaceId): void {
+    if (this.#lockedCommands >= kernelLimits.queuedCommands) {
+      queued.answer(limitReached('commands that wait for an integration', kernelLimits.queuedCommands))
+      return
+    }
+    this.#lockedCommands++
     const waiting = this.#locked.get(target)
     if (waiting) waiting.push(queued)
     else this.#locked.set(target, [queued])
@@ -232,79 +283,86 @@ export class RunActor {
       rest = rest.slice(failed.index)
       const wait = STORAGE.has(failed.error.code) && !this.#stopped ? waits.shift() : undefined
       if (wait === undefined) return this.#undo(rest, failed.error)
-      await new Promise<void>(resolve => this.#options.clock.after(wait, resolve))
+      await this.#pause(wait)
     }
   }
 
   /** Answers what became durable; returns where the first failure stands. */
   async #append(group: readonly Decided[]): Promise<{ index: number; error: ParleyError } | undefined> {
-    const appends = group.map(({ decision: { entries, objects } }) =>
-      entries.length + objects.length === 0 ? undefined : this.#options.trail.append({ entries, objects }),
+    const appends = this.#options.trail.appendEach(
+      group.filter(({ decision }) => isWritten(decision)).map(({ decision }) => decision),
     )
-    for (const [index, append] of appends.entries()) {
-      const result = append && (await append)
+    let appended = 0
+    for (const [index, decided] of group.entries()) {
+      const result = isWritten(decided.decision) ? await appends[appended++] : undefined
       if (result && !result.ok) {
-        // The trail fails everything behind it as well; all answers are in before anything is tried again.
+        // The trail takes nothing that stands behind it; all answers are in before anything is tried again.
         await Promise.all(appends)
         return { index, error: result.error }
       }
-      this.#committed(group[index]!)
+      this.#committed(decided)
     }
     return undefined
   }
 
-  #committed({ queued, decision, notices }: Decided): void {
+  #committed({ queued, decision, notices, last }: Decided): void {
     queued.answer(decision.result)
-    for (const entry of decision.entries) this.#effect(entry)
-    if (decision.objects.some(object => object.kind === 'consumed') && 'caller' in queued.command)
-      this.#courier.lookInto(this.#run, queued.command.caller, this.#run.seq)
-    for (const notice of notices) for (const listener of this.#listeners) listener(notice)
+    for (const entry of decision.entries) this.#effect(entry, last)
+    if ('caller' in queued.command && queued.command.type === 'consume')
+      this.#courier.lookInto(this.#run, queued.command.caller, last)
+    for (const notice of notices) this.#tell(notice)
+  }
+
+  /** What a subscriber does wrong is its own affair: the run goes on. */
+  #tell(notice: Notice): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(notice)
+      } catch (cause) {
+        this.#options.onFault(cause)
+      }
+    }
   }
 
   /** What follows from an entry now that it is durable. */
-  #effect(entry: EntryDraft): void {
+  #effect(entry: EntryDraft, durable: number): void {
     const run = this.#run
     switch (entry.event_type) {
       case 'envelope_created':
       case 'envelope_delivered':
       case 'envelope_undeliverable': {
         const body = entry.body as EventBody<'envelope_delivered'>
-        this.#courier.look(run, body.from as WorkspaceId, body.to as WorkspaceId, run.seq)
+        this.#courier.look(run, body.from as WorkspaceId, body.to as WorkspaceId, durable)
         return
       }
       case 'signal_emitted':
       case 'signal_delivered':
-        this.#courier.lookForSignals(run, run.seq)
+        this.#courier.lookForSignals(run, durable)
         return
       case 'workspace_state_changed': {
         const body = entry.body as EventBody<'workspace_state_changed'>
-        this.#courier.lookInto(run, body.workspace_id as WorkspaceId, run.seq)
-        if (runEnded(run)) this.#end()
+        this.#courier.lookInto(run, body.workspace_id as WorkspaceId, durable)
+        this.#courier.lookForSignals(run, durable)
+        if (isTerminal(body.to_state) && body.workspace_id === run.root?.id) this.#end()
         return
       }
-      case 'integration_completed':
-      case 'integration_aborted':
-        this.#unlock((entry.body as EventBody<'integration_completed'>).target as WorkspaceId)
-        return
       default:
         return
     }
   }
 
-  /** The target's lock is free: whoever waited for it is asked again, in order. */
+  /** The target's lock is free: whoever waited for it is asked again, in order and before what was asked later (W-INT-08). */
   #unlock(target: WorkspaceId): void {
     const waiting = this.#locked.get(target)
     if (!waiting) return
     this.#locked.delete(target)
-    this.#queued += waiting.length
-    for (const queued of waiting) this.#queues[precedenceOf(queued.command)]!.push(queued)
+    this.#lockedCommands -= waiting.length
+    this.#requeue(waiting)
   }
 
   #end(): void {
     this.#courier.stop()
-    const refused = invalidState(`The run ${this.id} has ended.`)
-    for (const waiting of this.#locked.values()) for (const { answer } of waiting) answer(refused)
-    this.#locked.clear()
+    this.#refuseWaiting(invalidState(`The run ${this.id} has ended.`))
     this.#options.onEnd()
   }
 
@@ -315,19 +373,26 @@ export class RunActor {
     this.#degraded = storage
     const [first, ...others] = rest
     invariant(first, 'a failure concerns at least one command')
-    if (held) this.#requeue(rest)
+    // The integration that somebody waits for may be among what never happened.
+    for (const target of [...this.#locked.keys()]) this.#unlock(target)
+    if (held) this.#requeue(rest.map(({ queued }) => queued))
     else if (storage) for (const { queued } of rest) queued.answer(err(unavailable(error)))
     else {
       first.queued.answer(err(error))
-      this.#requeue(others)
+      this.#requeue(others.map(({ queued }) => queued))
     }
     await this.#reload()
-    if (held) await this.#pause()
+    if (!held) return
+    // Reads stay available while nothing can be written (W-REC-08).
+    this.#readable = true
+    this.#serveReaders()
+    await this.#pause(kernelDefaults.degradedRetry)
+    this.#readable = false
   }
 
   /** Back to the front of the queue, in order. */
-  #requeue(group: readonly Decided[]): void {
-    for (const { queued } of group.toReversed()) {
+  #requeue(group: readonly Queued[]): void {
+    for (const queued of group.toReversed()) {
       this.#queues[precedenceOf(queued.command)]!.unshift(queued)
       this.#queued++
     }
@@ -338,21 +403,41 @@ export class RunActor {
     for (;;) {
       try {
         this.#run = await replay(this.#options)
-        this.#courier.stop()
+        this.#spoiled = false
         this.resume()
         return
       } catch (cause) {
         if (this.#stopped) return
         if (cause instanceof ParleyError && !cause.retryable && cause.code !== 'trail_unavailable')
           throw cause
-        await this.#pause()
+        await this.#pause(kernelDefaults.degradedRetry)
       }
     }
   }
 
-  #pause(): Promise<void> {
-    return new Promise(resolve => this.#options.clock.after(kernelDefaults.degradedRetry, resolve))
+  /** Waits on the injected clock, or until the actor is stopped. */
+  #pause(milliseconds: number): Promise<void> {
+    if (this.#stopped) return Promise.resolve()
+    return new Promise(resolve => {
+      const wake = () => {
+        cancel()
+        this.#pauses.delete(wake)
+        resolve()
+      }
+      const cancel = this.#options.clock.after(milliseconds, wake)
+      this.#pauses.add(wake)
+    })
   }
+}
+
+function isWritten({ entries, objects }: Decision): boolean {
+  return entries.length + objects.length > 0
+}
+
+function endsIntegration(
+  entry: EntryDraft,
+): entry is EntryDraft & { readonly body: EventBody<'integration_completed' | 'integration_aborted'> } {
+  return entry.event_type === 'integration_completed' || entry.event_type === 'integration_aborted'
 }
 
 async function replay({ id, trail }: ActorOptions): Promise<Run> {

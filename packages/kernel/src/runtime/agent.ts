@@ -19,7 +19,7 @@ import type { EnvelopeDraft, EnvelopeRecord, ListedRight, PayloadDraft } from '.
 import type { Sent } from '../envelope/send.ts'
 import type { IntegrationDecision } from '../integration/integration.ts'
 import type { MemoryRecord } from '../objects.ts'
-import { plain } from '../plain.ts'
+import { deepFreeze, plain } from '../plain.ts'
 import { invalidArgument, notFound } from '../refusal.ts'
 import type { SignalDraft, SignalOutcome } from '../signal/decide.ts'
 import type { SubmittedTasks } from '../task/decide.ts'
@@ -32,9 +32,11 @@ import type { AgentOf, RoleName } from './roles.ts'
 import type { RunHandle } from './run-handle.ts'
 import {
   type EnvelopeView,
+  type GraphView,
   type RightView,
   type TaskView,
   viewEnvelope,
+  viewGraph,
   viewRight,
   viewTask,
   viewWorkspace,
@@ -235,13 +237,13 @@ export class AgentHandle {
   // Workspaces
 
   /** Creates a workspace and binds its agent; what comes back is the agent's handle. */
-  async createWorkspace<R extends RoleName>(
-    draft: WorkspaceDraft & { readonly role: R },
-  ): Promise<Result<AgentOf<R>>> {
+  async createWorkspace<R extends RoleName, D extends boolean = false>(
+    draft: WorkspaceDraft & { readonly role: R; readonly delegate?: D },
+  ): Promise<Result<AgentOf<R, D>>> {
     const created = await this.#ask<Created>({ type: 'create_workspace', draft: plain(draft) })
     if (!created.ok) return created
     const bound = await this.run.bind(created.value.workspace, created.value.role, this.workspace)
-    return bound as Result<AgentOf<R>>
+    return bound as Result<AgentOf<R, D>>
   }
 
   /** Sends the directive of a workspace that was created with `dispatch: false`. */
@@ -344,6 +346,13 @@ export class AgentHandle {
     })
   }
 
+  graph(id: GraphId): Promise<Result<GraphView>> {
+    return this.run.read(run => {
+      const graph = run.graphs.get(id)
+      return graph ? ok(viewGraph(run, graph)) : notFound('graph', id)
+    })
+  }
+
   // Integration
 
   /** Opens the integration of a child; waits while another one into the same target is open. */
@@ -383,7 +392,9 @@ export class AgentHandle {
 
   async #content<T>(kind: string, id: string): Promise<Result<T>> {
     const object = await this.run.object(id as ObjectId)
-    return object.ok ? (object.value ? ok(object.value.value as T) : notFound(kind, id)) : err(object.error)
+    if (!object.ok) return err(object.error)
+    // W-CP-06: copies that nobody takes for the original.
+    return object.value ? ok(deepFreeze(object.value.value as T)) : notFound(kind, id)
   }
 }
 

@@ -1,8 +1,19 @@
 // Carries accepted mail to its receivers: one envelope of a channel at a time, again at the times of W-ENV-14, given up after the
 // fourth attempt. Attempts are not on record; after a restart each envelope starts anew.
-import type { CancelTimer, Clock, EnvelopeId, Result, SignalId, WorkspaceId } from '@parley/core'
+import {
+  type CancelTimer,
+  type Clock,
+  durationMs,
+  type EnvelopeId,
+  type Result,
+  type SignalId,
+  type Ticks,
+  type WorkspaceId,
+} from '@parley/core'
 import type { Command } from '../command.ts'
-import { channelHead } from '../envelope/deliver.ts'
+import { channelHead, holdsMail } from '../envelope/deliver.ts'
+import { onItsWay } from '../envelope/envelope.ts'
+import { kernelLimits } from '../limits.ts'
 import type { Run } from '../run/run.ts'
 import { deliverableSignals } from '../signal/emit.ts'
 import type { Delivery, Transport } from './transport.ts'
@@ -11,10 +22,18 @@ import type { Delivery, Transport } from './transport.ts'
 const REDELIVERIES = 3
 
 interface Attempt {
+  readonly key: string
   readonly delivery: Delivery
   /** How many redeliveries were made. */
   count: number
+  /** Arrivals that the run has not answered yet. */
+  arriving: number
+  arrived: boolean
+  /** The wait that runs, and since when; while the receiver holds mail, what is left of it. */
   cancel: CancelTimer | undefined
+  wait: number
+  since: Ticks
+  held: boolean
 }
 
 export interface CourierOptions {
@@ -27,7 +46,10 @@ export interface CourierOptions {
 
 export class Courier {
   readonly #options: CourierOptions
+  /** What is carried now, by channel. */
   readonly #attempts = new Map<string, Attempt>()
+  /** Envelopes that are placed while the transport has not confirmed it: their channels go on, and they are carried again (W-ENV-16). */
+  readonly #placed = new Map<string, Attempt>()
 
   constructor(options: CourierOptions) {
     this.#options = options
@@ -38,15 +60,28 @@ export class Courier {
     const key = `envelope ${from} ${to}`
     const head = channelHead(run, from, to)
     const current = this.#attempts.get(key)
-    if (current && current.delivery.id === head?.id) return
-    if (current) this.#end(key, current)
+    if (current && current.delivery.id === run.workspaces.get(to)?.incoming?.get(from)?.[0]) {
+      if (head) this.#release(current)
+      else this.#hold(current)
+      return
+    }
+    if (current) this.#leaveChannel(run, current, durable)
     if (!head || head.seq > durable) return
-    this.#carry(key, { kind: 'envelope', id: head.id, from, to })
+    const again = this.#placed.get(head.id)
+    if (again) {
+      // Its placement did not become durable after all.
+      this.#placed.delete(head.id)
+      this.#attempts.set(key, again)
+    } else this.#carry(key, { kind: 'envelope', id: head.id, from, to })
   }
 
   /** The same for every channel that ends at a workspace. */
   lookInto(run: Run, to: WorkspaceId, durable: number): void {
-    for (const from of run.workspaces.get(to)?.incoming?.keys() ?? []) this.look(run, from, to, durable)
+    const receiver = run.workspaces.get(to)
+    if (!receiver) return
+    for (const from of receiver.incoming?.keys() ?? []) this.look(run, from, to, durable)
+    if (!holdsMail(receiver)) return
+    for (const attempt of this.#placed.values()) if (attempt.delivery.to === to) this.#end(attempt)
   }
 
   /** Signals, where the transport carries them: one of each pair at a time, in order of emission. */
@@ -56,65 +91,140 @@ export class Courier {
       const key = `signal ${from.id} ${to.id}`
       const current = this.#attempts.get(key)
       if (current?.delivery.id === id || seq > durable) continue
-      if (current) this.#end(key, current)
+      if (current) this.#end(current)
       this.#carry(key, { kind: 'signal', id, from: from.id, to: to.id })
     }
   }
 
   stop(): void {
-    for (const attempt of this.#attempts.values()) attempt.cancel?.()
-    this.#attempts.clear()
+    for (const attempts of [this.#attempts, this.#placed]) {
+      for (const attempt of attempts.values()) attempt.cancel?.()
+      attempts.clear()
+    }
+  }
+
+  /** Another envelope is the head of its channel now, or none. */
+  #leaveChannel(run: Run, attempt: Attempt, durable: number): void {
+    const { key, delivery } = attempt
+    const envelope = run.envelopes.get(delivery.id as EnvelopeId)
+    if (!envelope || envelope.undeliverable !== undefined || onItsWay(envelope)) {
+      this.#end(attempt)
+      return
+    }
+    this.#attempts.delete(key)
+    this.#placed.set(delivery.id, attempt)
+    const [oldest] = this.#placed.values()
+    if (oldest && this.#placed.size > kernelLimits.unconfirmed) this.#end(oldest)
+    // It may have filled the inbox: then time stands still for the other channels.
+    const receiver = run.workspaces.get(delivery.to)
+    if (receiver && holdsMail(receiver)) this.lookInto(run, delivery.to, durable)
   }
 
   #carry(key: string, delivery: Delivery): void {
-    const attempt: Attempt = { delivery, count: 0, cancel: undefined }
+    const attempt: Attempt = {
+      key,
+      delivery,
+      count: 0,
+      arriving: 0,
+      arrived: false,
+      cancel: undefined,
+      wait: 0,
+      since: this.#options.clock.now(),
+      held: false,
+    }
     this.#attempts.set(key, attempt)
-    this.#try(key, attempt)
+    this.#try(attempt)
   }
 
-  #try(key: string, attempt: Attempt): void {
-    const { clock, transport, base } = this.#options
-    const last = attempt.count >= REDELIVERIES
-    attempt.cancel = clock.after(last ? base : (attempt.count + 1) * base, () => {
-      if (last && attempt.delivery.kind === 'envelope') {
-        this.#end(key, attempt)
-        this.#exhaust(attempt.delivery.id)
-        return
-      }
-      // A signal is never given up (W-SIG-06).
-      if (!last) attempt.count++
-      this.#try(key, attempt)
-    })
-    transport
-      .carry(attempt.delivery, () => this.#arrive(attempt.delivery))
-      .then(
-        () => this.#end(key, attempt),
-        // Not confirmed: the timer decides.
-        () => undefined,
-      )
+  #try(attempt: Attempt): void {
+    const { base } = this.#options
+    this.#wait(attempt, attempt.count >= REDELIVERIES ? base : (attempt.count + 1) * base)
+    void this.#travel(attempt)
   }
 
-  async #arrive(delivery: Delivery): Promise<void> {
-    const { submit } = this.#options
-    const { id, to } = delivery
+  async #travel(attempt: Attempt): Promise<void> {
+    try {
+      await this.#options.transport.carry(attempt.delivery, () => this.#arrive(attempt))
+    } catch {
+      // Not confirmed: the timer decides.
+      return
+    }
+    if (attempt.arrived) this.#end(attempt)
+  }
+
+  async #arrive(attempt: Attempt): Promise<void> {
+    const { id, to, kind } = attempt.delivery
     const command: Command =
-      delivery.kind === 'envelope'
+      kind === 'envelope'
         ? { type: 'arrive', envelope: id as EnvelopeId }
         : { type: 'arrive_signal', signal: id as SignalId, to }
-    const result = await submit(command)
-    if (!result.ok) throw result.error
+    attempt.arriving++
+    const result = await this.#options.submit(command)
+    attempt.arriving--
+    if (!result.ok) {
+      if (result.error.code === 'invalid_state') this.#turnedAway(attempt)
+      throw result.error
+    }
+    attempt.arrived = true
+  }
+
+  /** It came while its receiver holds mail, or before its turn, which counts as no attempt (W-ENV-11). */
+  #turnedAway(attempt: Attempt): void {
+    attempt.count = Math.max(attempt.count - 1, -1)
+    if (attempt.held) attempt.wait = 0
+  }
+
+  #wait(attempt: Attempt, milliseconds: number): void {
+    const { clock } = this.#options
+    attempt.wait = milliseconds
+    attempt.since = clock.now()
+    if (attempt.held) return
+    attempt.cancel = clock.after(milliseconds, () => this.#due(attempt))
+  }
+
+  /** W-ENV-14: clocks stop while the target holds mail. */
+  #hold(attempt: Attempt): void {
+    if (attempt.held) return
+    attempt.held = true
+    attempt.cancel?.()
+    const passed = durationMs(attempt.since, this.#options.clock.now())
+    attempt.wait = Math.max(0, attempt.wait - Math.max(0, passed))
+  }
+
+  #release(attempt: Attempt): void {
+    if (!attempt.held) return
+    attempt.held = false
+    if (attempt.wait === 0) this.#due(attempt)
+    else this.#wait(attempt, attempt.wait)
+  }
+
+  #due(attempt: Attempt): void {
+    const { delivery, count } = attempt
+    // What has arrived and waits for the trail is not lost on the way: it is neither carried again nor given up.
+    if (attempt.arriving > 0) this.#wait(attempt, this.#options.base)
+    else if (count >= REDELIVERIES && delivery.kind === 'envelope') void this.#giveUp(attempt, delivery.id)
+    else {
+      // A signal is never given up (W-SIG-06).
+      attempt.count = Math.min(count + 1, REDELIVERIES)
+      this.#try(attempt)
+    }
   }
 
   /** Retries, since an envelope must not be lost silently: a trail that is away for now answers later. */
-  #exhaust(envelope: EnvelopeId): void {
-    const { submit, clock, base } = this.#options
-    void submit({ type: 'exhaust', envelope }).then(result => {
-      if (!result.ok && result.error.retryable) clock.after(base, () => this.#exhaust(envelope))
-    })
+  async #giveUp(attempt: Attempt, envelope: EnvelopeId): Promise<void> {
+    const result = this.#placed.has(envelope)
+      ? undefined
+      : await this.#options.submit({ type: 'exhaust', envelope })
+    if (result && !result.ok && result.error.retryable) this.#wait(attempt, this.#options.base)
+    else this.#end(attempt)
   }
 
-  #end(key: string, attempt: Attempt): void {
+  #end(attempt: Attempt): void {
     attempt.cancel?.()
-    if (this.#attempts.get(key) === attempt) this.#attempts.delete(key)
+    for (const [attempts, key] of [
+      [this.#attempts, attempt.key],
+      [this.#placed, attempt.delivery.id],
+    ] as const)
+      if (attempts.get(key) === attempt) attempts.delete(key)
   }
 }

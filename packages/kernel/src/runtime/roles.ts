@@ -38,6 +38,7 @@ type Team =
   | 'dispatchable'
   | 'unresolvable'
   | 'task'
+  | 'graph'
   | 'beginIntegration'
   | 'accept'
   | 'revise'
@@ -68,9 +69,9 @@ export type Delegate = Worker & Pick<AgentHandle, Team>
 
 export type RoleName = string
 
-/** The handle that a role gets; one that only a taxonomy knows gets what workers and observers have together. */
-export type AgentOf<Role extends RoleName> = Role extends 'worker'
-  ? Worker
+/** The handle that a role gets; one that only a taxonomy knows gets what a worker has, and the kernel knows what it may. */
+export type AgentOf<Role extends RoleName, IsDelegate extends boolean = false> = IsDelegate extends true
+  ? Delegate
   : Role extends 'observer'
     ? Observer
     : Worker

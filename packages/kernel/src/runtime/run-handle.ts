@@ -11,6 +11,7 @@ import {
 } from '@parley/core'
 import type { Entry, QueryPage, RunTrail, TrailFilter, TrailObject, TrailQuery } from '@parley/trail'
 import type { Command } from '../command.ts'
+import { STATE_RULES } from '../lifecycle/states.ts'
 import { refusal } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
 import { ended } from '../workspace/workspace.ts'
@@ -55,9 +56,14 @@ export class RunHandle {
   }
 
   async #agent(id: WorkspaceId): Promise<Result<AgentHandle>> {
-    const role = await this.read(run => run.workspaces.get(id)?.role)
-    if (role !== undefined) return ok(new AgentHandle(this, id, role))
-    return refusal('not_found', `There is no workspace ${id}.`)
+    try {
+      const role = await this.read(run => run.workspaces.get(id)?.role)
+      if (role !== undefined) return ok(new AgentHandle(this, id, role))
+      return refusal('not_found', `There is no workspace ${id}.`)
+    } catch (cause) {
+      // A finished run is read from its trail, which may be away.
+      return err(asParleyError(cause))
+    }
   }
 
   /** Binds an agent, lets it say `ready`, and sends its directive unless the creator wants to (W-WS-06 steps 5 and 6, W-WS-07). */
@@ -75,7 +81,8 @@ export class RunHandle {
     const waiting = await this.read(run => {
       const state = run.workspaces.get(workspace)
       return {
-        ready: state?.ready ?? true,
+        // W-SIG-05: who was paused before it could say so says nothing now either.
+        ready: !state || state.ready || STATE_RULES[state.status].signals === 'refused',
         dispatch: state?.directiveDraft?.dispatch ?? false,
         over: !state || ended(state),
       }

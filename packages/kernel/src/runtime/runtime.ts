@@ -1,7 +1,9 @@
 // The runtime: all runs of one trail in one process. It opens what is unfinished, starts runs, lets finished ones leave memory, and
 // keeps the house run.
 import {
+  asParleyError,
   type Clock,
+  err,
   type IdSource,
   ok,
   type Result,
@@ -43,6 +45,8 @@ export interface RuntimeOptions {
   readonly users?: UserDirectory
   /** Observers may read the global trail (W-TRAIL-19). */
   readonly observersReadGlobally?: boolean
+  /** Told when a subscriber of notices throws; by default the process hears of it as of any uncaught error. */
+  readonly onFault?: (cause: unknown) => void
   /** Entries of the house run after which a new one takes over. */
   readonly houseEntries?: number
 }
@@ -95,11 +99,12 @@ export class Runtime implements RunHost {
   async start(draft: RunDraft = {}): Promise<Result<RunHandle>> {
     if (this.#closed) return refusal('trail_unavailable', 'The runtime is closed.')
     const id = this.#ids.next('run') as RunId
-    const actor = await this.#actor(id)
-    const root = await actor.submit<WorkspaceId>({ type: 'start', draft: plain(draft) })
+    const actor = await this.#opened(id)
+    if (!actor.ok) return actor
+    const root = await actor.value.submit<WorkspaceId>({ type: 'start', draft: plain(draft) })
     if (!root.ok) {
       this.#actors.delete(id)
-      await actor.stop()
+      await actor.value.stop()
       await this.#options.trail.release(id)
       return root
     }
@@ -110,7 +115,9 @@ export class Runtime implements RunHost {
 
   /** A run that exists, whether it is at work or finished. */
   async open(id: RunId): Promise<Result<RunHandle>> {
-    const root = await this.read(id, run => run.root?.id)
+    const actor = await this.#opened(id)
+    if (!actor.ok) return actor
+    const root = await actor.value.read(run => run.root?.id)
     if (root === undefined) {
       await this.#forget(id)
       return refusal('not_found', `There is no run ${id}.`)
@@ -126,6 +133,8 @@ export class Runtime implements RunHost {
   /** Waits for what is on its way to disk and refuses everything after it. Safe to repeat. */
   async close(): Promise<void> {
     this.#closed = true
+    // A run that is just being opened would come to work after the end.
+    await Promise.allSettled(this.#opening.values())
     await Promise.all([...this.#actors.values(), ...this.#finished.values()].map(actor => actor.stop()))
     this.#actors.clear()
     this.#finished.clear()
@@ -135,16 +144,21 @@ export class Runtime implements RunHost {
 
   submit<T>(run: RunId, command: Command): Promise<Result<T>> {
     if (this.#closed) return Promise.resolve(refusal('trail_unavailable', 'The runtime is closed.'))
+    if (command.type === 'read') return this.#read(run, command) as Promise<Result<T>>
     const actor = this.#actors.get(run)
     if (actor) return actor.submit(command)
-    if (command.type === 'read') return this.#readFinished(run, command) as Promise<Result<T>>
     return Promise.resolve(invalidState(`The run ${run} has ended.`))
   }
 
-  /** A finished run takes no entry of its own about who reached for what. */
-  async #readFinished(run: RunId, command: Command): Promise<Result<unknown>> {
+  /** Reading outlives the run, which then takes no entry of its own about who reached for what. */
+  async #read(run: RunId, command: Command): Promise<Result<unknown>> {
+    const live = await this.#actors.get(run)?.submit(command)
+    // A run may end while the read waits for its turn.
+    if (live && (live.ok || live.error.code !== 'invalid_state')) return live
     const context = { now: this.#stamps.next(), ids: this.#ids }
-    const { result, entries } = await this.read(run, state => decide(state, command, context))
+    const actor = await this.#opened(run)
+    if (!actor.ok) return actor
+    const { result, entries } = await actor.value.read(state => decide(state, command, context))
     const recorded =
       entries.length === 0 ? ok(undefined) : await this.house.record(entries as readonly ProposedEntry[])
     return recorded.ok ? result : recorded
@@ -173,10 +187,15 @@ export class Runtime implements RunHost {
     const reader = { kind: 'agent', workspace, ...(global && { global }) } as const
     const page = await this.trail(run).query(query, reader)
     if (!page.ok || page.value.denials.length === 0) return page
-    const recorded = this.#actors.has(run)
-      ? await this.submit(run, { type: 'record', entries: page.value.denials })
-      : await this.house.record(page.value.denials)
+    const recorded = await this.#record(run, page.value.denials)
     return recorded.ok ? page : recorded
+  }
+
+  async #record(run: RunId, entries: readonly ProposedEntry[]): Promise<Result<void>> {
+    const live = await this.#actors.get(run)?.submit<void>({ type: 'record', entries })
+    // A run may end while its own record waits for its turn.
+    if (live && (live.ok || live.error.code !== 'invalid_state')) return live
+    return this.house.record(entries)
   }
 
   async #observes(run: RunId, workspace: WorkspaceId): Promise<boolean> {
@@ -195,6 +214,15 @@ export class Runtime implements RunHost {
     return opening
   }
 
+  /** The same for whoever answers with a value: the trail may be away even for reading (W-REC-06). */
+  async #opened(id: RunId): Promise<Result<RunActor>> {
+    try {
+      return ok(await this.#actor(id))
+    } catch (cause) {
+      return err(asParleyError(cause))
+    }
+  }
+
   async #load(id: RunId): Promise<RunActor> {
     const { transport = directTransport, users } = this.#options
     const actor = await RunActor.open({
@@ -208,6 +236,7 @@ export class Runtime implements RunHost {
       commitRetries: this.#options.commitRetries ?? kernelDefaults.commitRetries,
       users,
       onEnd: () => this.#leave(id),
+      onFault: this.#options.onFault ?? rethrow,
     })
     if (!actor.ended) this.#actors.set(id, actor)
     else await this.#remember(id, actor)
@@ -248,4 +277,10 @@ export class Runtime implements RunHost {
     for (const workspace of state.open)
       await run.bind(workspace.id, workspace.role, workspace.parent?.id ?? workspace.id)
   }
+}
+
+function rethrow(cause: unknown): void {
+  queueMicrotask(() => {
+    throw cause
+  })
 }

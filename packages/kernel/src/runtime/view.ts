@@ -1,5 +1,5 @@
 // What readers are shown of a run: frozen copies, never the state itself (W-CP-06).
-import type { CheckpointId, EnvelopeId, GraphId, RightId, TaskId, WorkspaceId } from '@parley/core'
+import type { CheckpointId, EnvelopeId, GraphId, RightId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
 import type {
   CheckpointStatus,
   Confidence,
@@ -15,7 +15,8 @@ import { inboxOrder } from '../envelope/inbox.ts'
 import type { Merge } from '../integration/integration.ts'
 import { type PortRight, type RightStatus, rightStatus } from '../port-right/port-right.ts'
 import type { Run } from '../run/run.ts'
-import type { Task } from '../task/task.ts'
+import { tasksOf } from '../task/graph.ts'
+import type { Graph, ResourceEstimate, Task } from '../task/task.ts'
 import { type Authority, childrenOf, type Workspace } from '../workspace/workspace.ts'
 
 export interface CheckpointView {
@@ -172,6 +173,8 @@ export interface TaskView {
   readonly workspace_ref: WorkspaceId | null
   readonly workspace_history: readonly WorkspaceId[]
   readonly checkpoint_ref: CheckpointId | null
+  readonly resource_estimate: ResourceEstimate | null
+  readonly timestamp: Timestamp
 }
 
 export function viewTask(task: Task): TaskView {
@@ -187,7 +190,22 @@ export function viewTask(task: Task): TaskView {
     workspace_ref: task.workspace,
     workspace_history: frozen(task.history),
     checkpoint_ref: task.checkpoint,
+    resource_estimate: task.text.resource_estimate ?? null,
+    timestamp: task.timestamp,
   })
+}
+
+/** W-TASK-02: tasks in order of creation, cancelled ones among them. */
+export interface GraphView {
+  readonly id: GraphId
+  readonly root_task: TaskId
+  readonly tasks: readonly TaskView[]
+  readonly timestamp: Timestamp
+}
+
+export function viewGraph(run: Run, graph: Graph): GraphView {
+  const { id, rootTask, timestamp } = graph
+  return Object.freeze({ id, root_task: rootTask, tasks: frozen(tasksOf(run, id).map(viewTask)), timestamp })
 }
 
 function frozen<T>(items: readonly T[]): readonly T[] {

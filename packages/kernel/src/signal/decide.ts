@@ -6,14 +6,14 @@ import { decideBegin } from '../integration/decide.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
-import { invalidArgument, notFound } from '../refusal.ts'
+import { invalidArgument, invalidState, notFound } from '../refusal.ts'
 import type { Role } from '../role/role.ts'
 import { writeTaskCompleted, writeTaskStarted } from '../task/follow.ts'
 import type { Vocabulary } from '../taxonomy/taxonomy.ts'
 import { writeFailure } from '../workspace/failure.ts'
 import { decideMigrate, decideSuspend } from '../workspace/suspension.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
-import { writeDelivered, writeDelivery, writeEmitted, writeReleased } from './emit.ts'
+import { takesSignals, writeDelivered, writeDelivery, writeEmitted, writeReleased } from './emit.ts'
 import { SIGNAL_RULES } from './signal.ts'
 
 /** What an agent supplies (W-SIG-02). */
@@ -29,7 +29,7 @@ export interface SignalOutcome {
   readonly outcome: 'applied' | 'recorded' | 'absorbed'
 }
 
-const FIELDS: ReadonlySet<string> = new Set(['type', 'reason', 'ref', 'from'])
+const FIELDS: ReadonlySet<string> = new Set(['type', 'reason', 'ref'])
 
 export function decideEmit(
   batch: Batch,
@@ -143,7 +143,13 @@ export function decideSignalArrival(batch: Batch, id: SignalId, receiver: Worksp
     return ok(undefined)
   }
   for (const from of batch.run.signalling) {
-    if (!from.waiting?.some(signal => signal.id === id && signal.to === receiver.id)) continue
+    const queue = from.waiting?.filter(signal => signal.to === receiver.id) ?? []
+    if (!queue.some(signal => signal.id === id)) continue
+    // W-SIG-06: the receiver may have paused since it was sent on its way, and nothing overtakes an earlier one.
+    if (queue[0]?.id !== id || !takesSignals(receiver, receiver.status, receiver === from.parent))
+      return invalidState(
+        `${receiver.id} cannot take ${id} now: it is paused, or an earlier one comes first.`,
+      )
     writeDelivery(batch, id, from, receiver)
     return ok(undefined)
   }

@@ -59,7 +59,7 @@ export function decideAddTasks(
   const graph = batch.run.graphs.get(id as GraphId)
   const parents = parentTasks(batch.run, submitted)
   for (const parent of parents.length > 0 ? parents : [undefined]) {
-    const refused = authorizeTask(batch, caller, 'add_tasks', parent)
+    const refused = authorizeTask(batch, caller, 'add_tasks', parent, true)
     if (refused) return refused
   }
   if (!graph) return notFound('graph', id)

@@ -6,11 +6,11 @@ import type { Run } from '../run/run.ts'
 import type { Task, TaskText } from './task.ts'
 
 export const taskFolds: Folds = {
-  graph_created(run, body) {
+  graph_created(run, body, entry) {
     const id = body.graph_id as GraphId
-    run.graphs.set(id, { id, rootTask: body.root_task_id as TaskId, tasks: [] })
+    run.graphs.set(id, { id, rootTask: body.root_task_id as TaskId, timestamp: entry.timestamp, tasks: [] })
   },
-  task_created(run, body) {
+  task_created(run, body, entry) {
     const id = body.task_id as TaskId
     const graph = run.graphs.get(body.graph_id as GraphId)
     invariant(graph, 'a task is added to a graph that exists')
@@ -22,6 +22,7 @@ export const taskFolds: Folds = {
       dependsOn: body.depends_on as TaskId[],
       parentTask: (body.parent_task ?? null) as TaskId | null,
       text: claim<TaskText>(run, id),
+      timestamp: entry.timestamp,
       status: 'draft',
       workspace: null,
       history: [],

@@ -31,24 +31,30 @@ export function dispatchable(run: Run, graph: GraphId): readonly Task[] {
 export function unresolvable(run: Run, graph: GraphId): readonly Task[] {
   const tasks = tasksOf(run, graph)
   const cancelled = tasks.filter(task => task.status === 'cancelled')
-  const below = new Set(cancelled.flatMap(task => transitiveDependents(run, task)))
+  const below = closure(cancelled, dependentsIn(tasks))
   return tasks.filter(task => below.has(task) && (task.status === 'draft' || task.status === 'pending'))
 }
 
 export function transitiveDependencies(run: Run, task: Task): readonly Task[] {
-  return closure(task, each => each.dependsOn.flatMap(id => run.tasks.get(id) ?? []))
+  return [...closure([task], each => each.dependsOn.flatMap(id => run.tasks.get(id) ?? []))]
 }
 
 export function transitiveDependents(run: Run, task: Task): readonly Task[] {
-  const tasks = tasksOf(run, task.graph)
-  return closure(task, each => tasks.filter(other => other.dependsOn.includes(each.id)))
+  return [...closure([task], dependentsIn(tasksOf(run, task.graph)))]
 }
 
-function closure(start: Task, next: (task: Task) => readonly Task[]): readonly Task[] {
-  const found = new Set<Task>([start])
+/** The edges the other way round, read off once: a closure over a large graph asks for them again and again. */
+function dependentsIn(tasks: readonly Task[]): (task: Task) => readonly Task[] {
+  const edges = tasks.flatMap(task => task.dependsOn.map(id => ({ id, task })))
+  const dependents = Map.groupBy(edges, ({ id }) => id)
+  return ({ id }) => (dependents.get(id) ?? []).map(({ task }) => task)
+}
+
+/** What can be reached, without the starting points unless they are reached from one another. */
+function closure(start: readonly Task[], next: (task: Task) => readonly Task[]): ReadonlySet<Task> {
+  const found = new Set(start.flatMap(next))
   for (const task of found) for (const each of next(task)) found.add(each)
-  found.delete(start)
-  return [...found]
+  return found
 }
 
 /** The tasks in an order in which each stands behind what it depends on; undefined if they go round in a circle. */

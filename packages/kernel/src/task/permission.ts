@@ -6,15 +6,17 @@ import type { Run } from '../run/run.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import type { Task } from './task.ts'
 
-/** Undefined if the caller may act below this task, or on the graph where no task is given. */
+/** Undefined if the caller may act on this task, or on the graph where no task is given. `below`: what it does is done to subtasks. */
 export function authorizeTask(
   batch: Batch,
   caller: Workspace,
   action: string,
   task: Task | undefined,
+  below = false,
 ): Refusal | undefined {
   if (isRoot(caller)) return undefined
-  if (!caller.delegate || !task || !executes(batch.run, caller, task)) {
+  const own = task?.id === caller.task && !below
+  if (!caller.delegate || !task || own || !executes(batch.run, caller, task)) {
     return batch.deny(caller, {
       capability: 'operation:task',
       action: clip(action, 64),

@@ -4,6 +4,7 @@ import {
   type GraphId,
   type Static,
   type TaskId,
+  type Timestamp,
   Type,
   type WorkspaceId,
 } from '@parley/core'
@@ -64,6 +65,7 @@ export interface Task {
   readonly dependsOn: readonly TaskId[]
   readonly parentTask: TaskId | null
   readonly text: TaskText
+  readonly timestamp: Timestamp
   status: TaskStatus
   workspace: WorkspaceId | null
   readonly history: WorkspaceId[]
@@ -73,6 +75,7 @@ export interface Task {
 export interface Graph {
   readonly id: GraphId
   readonly rootTask: TaskId
+  readonly timestamp: Timestamp
   readonly tasks: TaskId[]
 }
 

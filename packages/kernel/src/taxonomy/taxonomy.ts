@@ -2,6 +2,7 @@
 // until the run ends (W-TAX-01, W-TAX-05, W-TAX-06).
 
 import { compile, invariant, ok, type Result, refuse } from '@parley/core'
+import { deepFreeze } from '../plain.ts'
 import { BASE_CHECKPOINT_TYPES, BASE_ENVELOPE_TYPES, BASE_ROLES } from '../role/base.ts'
 import { baseRole, derivedRole, type SendRow } from '../role/resolve.ts'
 import type { Role } from '../role/role.ts'
@@ -51,7 +52,8 @@ export function loadTaxonomy(document: unknown): Result<Vocabulary> {
     return refuse('invalid_taxonomy', message, { details: { faults } })
   }
   invariant(taxonomy.is(document), 'a document without faults has the shape of a taxonomy')
-  return ok(vocabularyOf(freeze(structuredClone(document))))
+  // It stays what was checked, whoever holds it.
+  return ok(vocabularyOf(deepFreeze(structuredClone(document))))
 }
 
 function vocabularyOf(document: Taxonomy | null): Vocabulary {
@@ -104,11 +106,4 @@ function checkpointTypesOf(
       }),
     )
   return types
-}
-
-/** The document stays what was checked, whoever holds it. */
-function freeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value
-  Object.values(value).forEach(freeze)
-  return Object.freeze(value)
 }

@@ -1,5 +1,7 @@
 // A run for tests, on a real trail: names instead of ids, a clock that moves by hand, and the trail as a list that can be compared.
 import {
+  type EntryId,
+  formatTimestamp,
   type IdSource,
   ManualClock,
   type Result,
@@ -8,7 +10,8 @@ import {
   unwrap,
   type WorkspaceId,
 } from '@parley/core'
-import { type Entry, memoryDisks, openMemoryStore, Trail } from '@parley/trail'
+import { type Entry, memoryDisks, openMemoryStore, type ProposedEntry, stamp, Trail } from '@parley/trail'
+import type { WorkspaceState } from '@parley/trail/events'
 import { expect, onTestFinished } from 'vitest'
 import type { EnvelopeDraft } from '../envelope/envelope.ts'
 import type { RunDraft } from '../run/start.ts'
@@ -16,6 +19,7 @@ import type { AgentHandle } from '../runtime/agent.ts'
 import type { Notice } from '../runtime/notice.ts'
 import type { RunHandle } from '../runtime/run-handle.ts'
 import { Runtime, type RuntimeOptions } from '../runtime/runtime.ts'
+import { viewEnvelope, viewRight, viewTask, viewWorkspace } from '../runtime/view.ts'
 import type { WorkspaceDraft } from '../workspace/create.ts'
 
 const START = 1_772_355_900_000_000 as Ticks
@@ -77,6 +81,7 @@ export class Fixture {
     await this.trail.close()
     await this.open()
     this.run = unwrap(await this.runtime.open(this.run.id))
+    this.run.subscribe(notice => this.notices.push(notice))
     this.root = this.run.coordinator as AgentHandle
     for (const [name, agent] of this.#agents) {
       this.#agents.set(name, unwrap(await this.run.worker(agent.workspace)) as AgentHandle)
@@ -113,9 +118,13 @@ export class Fixture {
   }
 
   /** A worker in `active`: it got a first envelope, and has consumed it. */
-  async worker(name: string, draft: Partial<WorkspaceDraft> = {}): Promise<AgentHandle> {
+  async worker(
+    name: string,
+    draft: Partial<WorkspaceDraft> = {},
+    by: AgentHandle = this.root,
+  ): Promise<AgentHandle> {
     const directive = { format: 'markdown', content: 'work' }
-    const agent = await this.workspace(name, { directive, ...draft })
+    const agent = await this.workspace(name, { directive, ...draft }, by)
     await this.settle()
     unwrap(await agent.consume())
     return agent
@@ -127,7 +136,7 @@ export class Fixture {
     return agent
   }
 
-  /** Brings a workspace into a state; `migrating` and `conflicted` are not reachable at level 1. */
+  /** Brings a workspace into a state by operations; `migrating` and `conflicted` need `force`. */
   async bring(name: string, state: string): Promise<void> {
     const agent = this.agent(name)
     const steps: Record<string, () => Promise<unknown>> = {
@@ -140,11 +149,84 @@ export class Fixture {
       },
       closed: async () => {
         await steps.integrating!()
-        unwrap(await this.root.accept(agent.workspace))
+        unwrap(await (await this.#parent(name)).accept(agent.workspace))
       },
       failed: async () => unwrap(await this.root.abort(agent.workspace)),
     }
     await steps[state]!()
+  }
+
+  /**
+   * Brings a workspace into any of the nine states. `migrating` and `conflicted` are written as a runtime of a higher level would
+   * have written them, and the runtime is opened again on that trail: handles taken before are stale, `agent(name)` gives new ones.
+   */
+  async force(name: string, state: string): Promise<void> {
+    const workspace_id = this.id(name)
+    if (state === 'migrating') {
+      const change = { workspace_id, old_agent: 'agent_1', new_agent: 'agent_2', reason: 'move' }
+      await this.#foreign(name, 'migrating', 'migration_initiated', {
+        event_type: 'migration_started',
+        workspace: workspace_id,
+        actor: await this.#parentActor(name),
+        body: change,
+      })
+    } else if (state === 'conflicted') {
+      await this.bring(name, 'integrating')
+      unwrap(await (await this.#parent(name)).beginIntegration(workspace_id))
+      await this.#foreign(name, 'conflicted', 'conflict_detected', {
+        event_type: 'conflict_detected',
+        workspace: workspace_id,
+        actor: await this.#parentActor(name),
+        body: {
+          workspace_id,
+          conflict_type: 'content_overlap',
+          resources: ['a.txt'],
+          description: 'two versions',
+          conflict_id: this.ids.next('conflict'),
+          mode: 'normal',
+        },
+      })
+    } else if (state !== 'idle') await this.bring(name, state)
+    expect(await this.state(name)).toBe(state)
+    await this.mark()
+  }
+
+  /** Appends a cause and the transition behind it past the kernel, and opens the runtime again. */
+  async #foreign(
+    name: string,
+    to_state: 'migrating' | 'conflicted',
+    trigger: 'migration_initiated' | 'conflict_detected',
+    cause: ProposedEntry,
+  ): Promise<void> {
+    await this.settle()
+    const change: ProposedEntry = {
+      event_type: 'workspace_state_changed',
+      workspace: this.id(name),
+      actor: cause.actor,
+      body: {
+        workspace_id: this.id(name),
+        from_state: (await this.state(name)) as WorkspaceState,
+        to_state,
+        trigger,
+        initiator: cause.actor === 'system' ? 'coordinator' : cause.actor,
+      },
+    }
+    const entries = [cause, change].map(entry =>
+      stamp(entry, this.ids.next('e') as EntryId, formatTimestamp(this.runtime.clock.take())),
+    )
+    unwrap(await this.trail.run(this.run.id).append({ entries }))
+    await this.restart()
+  }
+
+  async #parent(name: string): Promise<AgentHandle> {
+    const id = await this.run.read(run => run.workspaces.get(this.id(name))?.parent?.id)
+    if (id === undefined) throw new Error(`${name} has no parent.`)
+    return id === this.root.workspace ? this.root : (unwrap(await this.run.delegate(id)) as AgentHandle)
+  }
+
+  async #parentActor(name: string): Promise<string> {
+    const parent = await this.#parent(name)
+    return parent.workspace === this.root.workspace ? 'system' : parent.role
   }
 
   /** A final checkpoint on top of the chain. */
@@ -175,6 +257,21 @@ export class Fixture {
 
   state(name: string): Promise<string | undefined> {
     return this.run.read(run => run.workspaces.get(this.id(name))?.status)
+  }
+
+  /** Every object of the run as readers see it, to be compared before and after. What was rejected never became an object. */
+  picture(): Promise<object> {
+    return this.run.read(run => ({
+      workspaces: [...run.workspaces.values()].map(each => ({
+        ...viewWorkspace(run, each),
+        remembered: each.remembered,
+        waiting: each.waiting?.map(({ id }) => id),
+      })),
+      envelopes: [...run.envelopes.values()].map(viewEnvelope).filter(each => each.status !== 'rejected'),
+      rights: [...run.rights.values()].map(viewRight),
+      tasks: [...run.tasks.values()].map(viewTask),
+      checkpoints: [...run.checkpoints.keys()],
+    }))
   }
 
   /** Lets everything that is due without the clock happen: deliveries, receipts. */
@@ -249,7 +346,7 @@ export class Fixture {
   nameOf(id: string): string {
     const known = this.#names.get(id)
     if (known !== undefined) return known
-    const kind = /^(ws|env|sig|cp|task|graph|right|art|obj|e|run)_/.exec(id)?.[1]
+    const kind = /^(ws|env|sig|cp|task|graph|right|art|obj|e|run)_[0-9a-z]{26}$/.exec(id)?.[1]
     if (kind === undefined) return id
     const count = (this.#counted.get(kind) ?? 0) + 1
     this.#counted.set(kind, count)

@@ -22,6 +22,7 @@ import {
 } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { type Payload, PayloadSchema } from '../envelope/envelope.ts'
+import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import type { MemoryRecord } from '../objects.ts'
 import { limitReached, type Refusal, refusal } from '../refusal.ts'
@@ -113,8 +114,11 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
   }
 
   // 1. W-WS-04
-  if (!isRoot(caller) && !(caller.delegate && caller.status === 'active'))
+  if (!isRoot(caller) && !(caller.delegate && STATE_RULES[caller.status].createsChildren))
     return denied('permission_denied', `The ${caller.role} in ${caller.id} may not create workspaces.`)
+  const named = isObject(request) ? request.parent : undefined
+  if (!isRoot(caller) && named !== undefined && named !== caller.id)
+    return denied('permission_denied', 'A delegate creates children directly beneath itself only.')
   // 2, 3
   const { originator, ...rest } = isObject(request) ? request : ({} as Record<string, unknown>)
   const fits = validator.check(isObject(request) ? rest : request)
@@ -129,8 +133,6 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
   // 6, 7, 8
   const parent = draft.parent === undefined ? caller : workspaceOf(run, draft.parent)
   if (!parent) return rejected('parent_not_found', `There is no workspace ${draft.parent} to be the parent.`)
-  if (!isRoot(caller) && parent !== caller)
-    return denied('permission_denied', 'A delegate creates children directly beneath itself only.')
   if (ended(parent)) return rejected('parent_terminal', `The parent ${parent.id} is ${parent.status}.`)
   if (!accepts(parent))
     return rejected(
@@ -171,8 +173,10 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
     if ((batch.context.users?.stateOf(draft.owner) ?? 'active') !== 'active')
       return denied('user_not_active', `The user ${draft.owner} is not active.`)
   }
-  // 14. W-TASK-07
-  if (task && !(mayBind(batch, caller, parent, task) && isDispatchable(run, task)))
+  // 14. W-TASK-07, -19
+  if (task && !mayBind(batch, caller, parent, task))
+    return denied('permission_denied', `${caller.id} binds subtasks of its own task only.`, 'operation:task')
+  if (task && !isDispatchable(run, task))
     return rejected('not_dispatchable', `The task ${task.id} is ${task.status} or waits for others.`)
   return ok({
     draft,
@@ -267,18 +271,19 @@ function writeDefaultRights(
   if (maySendAny(vocabulary, child, parent, upward)) right('send', id, parent.id)
 }
 
-/** W-WS-07: from the draft, or from the task's text; none for a role that takes no directives. */
+/** W-WS-07: the task's description, then what the creator adds; none for a role that takes no directives. */
 function directiveOf(
   batch: Batch,
   { draft, parent, task }: Approved,
   party: { readonly role: string; readonly delegate: boolean },
 ): Payload | undefined {
   if (!maySend(batch.run.vocabulary, parent, 'directive', party, 'sender_above')) return undefined
-  const payload = draft.directive ?? (task && { format: 'markdown', content: task.text.description })
-  if (!payload) return undefined
-  const attachments = [...(payload.attachments ?? [])]
+  const { directive } = draft
+  if (!directive && !task) return undefined
+  const attachments = [...(directive?.attachments ?? [])]
   if (task) attachments.push({ kind: 'task_ref', id: task.id })
-  return { format: payload.format, content: payload.content, attachments }
+  const content = [task?.text.description, directive?.content].filter(text => text !== undefined).join('\n\n')
+  return { format: directive?.format ?? 'markdown', content, attachments }
 }
 
 /** W-WS-05 row 8: the root in `active`, a delegate in `active` or `blocked`. */

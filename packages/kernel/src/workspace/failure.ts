@@ -3,6 +3,7 @@
 import { ok, type Result } from '@parley/core'
 import type { Trigger } from '@parley/trail/events'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
+import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { invalidState } from '../refusal.ts'
 import { type Emitted, writeDelivered, writeEmitted } from '../signal/emit.ts'
@@ -123,7 +124,8 @@ export function decideAbort(batch: Batch, caller: Workspace, id: unknown): Resul
   const target = operand(batch, caller, 'abort', id)
   if (!target.ok) return target
   if (isRoot(target.value)) return invalidState('The root cannot be aborted; stop the run instead.')
-  if (ended(target.value)) return invalidState(`${target.value.id} is ${target.value.status} already.`)
+  if (!STATE_RULES[target.value.status].aborts)
+    return invalidState(`${target.value.id} is ${target.value.status} already.`)
   writeFailure(batch, target.value, byOperation('aborted_by_coordinator', caller))
   return ok(undefined)
 }

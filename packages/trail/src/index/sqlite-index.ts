@@ -12,6 +12,7 @@ import type {
   StorePage,
   StoreQuery,
 } from '../store/store.ts'
+import { workerArguments, workerFile } from '../worker.ts'
 import type { IndexOpening, LogPoint, RecordPlace, ReplayPage, TrailIndex } from './contract.ts'
 import { asIndexError, busyError, closedError, indexError } from './error.ts'
 import { unpackRecords } from './fetch.ts'
@@ -37,18 +38,12 @@ export function sqliteIndex(options: SqliteIndexOptions, thread?: Worker): Trail
 
 /** A thread for an index; it waits for what `sqliteIndex` tells it, and keeps no process alive. */
 export function startIndexThread(): Worker {
-  const worker = new Worker(WORKER, { execArgv: workerArguments(), name: 'trail index' })
+  const worker = new Worker(workerFile('./sqlite-worker', import.meta.url), {
+    execArgv: workerArguments(),
+    name: 'trail index',
+  })
   worker.unref()
   return worker
-}
-
-/** The worker stands beside this file, built or not. */
-const WORKER = new URL(`./sqlite-worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
-
-/** Of the process's own options only how packages are resolved: `--eval`, `--require` and the like are not meant for it. */
-function workerArguments(): string[] {
-  const conditions = process.execArgv.filter(argument => argument.startsWith('--conditions='))
-  return [...conditions, '--disable-warning=ExperimentalWarning']
 }
 
 interface Question {

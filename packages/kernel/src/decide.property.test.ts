@@ -1,0 +1,148 @@
+// `decide` is pure and `evolve` is all there is to recovery, whatever is asked.
+import { isDeepStrictEqual } from 'node:util'
+import { serialize } from 'node:v8'
+import { type RunId, SeededIds, type Ticks, unwrap } from '@parley/core'
+import type { EntryDraft, TrailObject } from '@parley/trail'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Context } from './batch.ts'
+import { type Decision, decide } from './decide.ts'
+import { evolve } from './evolve.ts'
+import { REFUSAL_CODES } from './refusal.ts'
+import { newRun, type Run } from './run/run.ts'
+import { type Fixture, fixture } from './testing/fixture.ts'
+import { anyStep, commandOf, prologue, randomTaxonomy, type Step } from './testing/random-commands.ts'
+
+const RUNS = process.env.PARLEY_SOAK ? 10_000 : 300
+/** Each of these keeps a disk in memory until the test ends. */
+const RUNTIME_RUNS = process.env.PARLEY_SOAK ? 150 : 30
+const steps = (length: number) => fc.array(anyStep, { minLength: 1, maxLength: length, size: 'max' })
+
+type Record = EntryDraft | TrailObject
+
+/** A run that is decided and folded without a runtime, like one that never stops. */
+class Bare {
+  readonly run: Run = newRun('run_1' as RunId)
+  readonly records: Record[] = []
+  #count = 0
+
+  context(carriesSignals: boolean): Context {
+    const now = (1_772_355_900_000_000 + this.#count * 1000) as Ticks
+    return { now, ids: new SeededIds(this.#count), carriesSignals }
+  }
+
+  take({ objects, entries }: Decision): void {
+    this.#count++
+    for (const record of [...objects, ...entries]) {
+      this.records.push(record)
+      evolve(this.run, record)
+    }
+  }
+}
+
+function begun(): Bare {
+  const bare = new Bare()
+  const { run } = bare
+  bare.take(decide(run, { type: 'start', draft: { taxonomy: randomTaxonomy } }, bare.context(false)))
+  for (const command of prologue(run)) {
+    const decision = decide(run, command, bare.context(false))
+    unwrap(decision.result)
+    bare.take(decision)
+  }
+  return bare
+}
+
+function replayed(records: readonly Record[]): Run {
+  const run = newRun('run_1' as RunId)
+  // As the trail gives them back.
+  for (const record of JSON.parse(JSON.stringify(records)) as Record[]) evolve(run, record)
+  return run
+}
+
+/** Fails with a readable difference. */
+function expectEqualRuns(one: Run, other: Run): void {
+  if (isDeepStrictEqual(one, other)) return
+  expect(one).toStrictEqual(other)
+}
+
+test('decide changes nothing and says the same again; replaying its records gives the same state', () => {
+  fc.assert(
+    fc.property(steps(60), fc.boolean(), (all, carriesSignals) => {
+      const bare = begun()
+      for (const step of all) {
+        const command = commandOf(bare.run, step)
+        const before = serialize(bare.run)
+        const decision = decide(bare.run, command, bare.context(carriesSignals))
+        const unchanged = before.equals(serialize(bare.run))
+        expect(unchanged, `decide changed the state: ${JSON.stringify(command)}`).toBe(true)
+        expect(decide(bare.run, command, bare.context(carriesSignals))).toEqual(decision)
+        if (!decision.result.ok) expect(REFUSAL_CODES).toContain(decision.result.error.code)
+        bare.take(decision)
+      }
+      expectEqualRuns(replayed(bare.records), bare.run)
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+test('a refusal without a record of its own leaves every object as it was', () => {
+  fc.assert(
+    fc.property(steps(40), all => {
+      const bare = begun()
+      for (const step of all) {
+        const command = commandOf(bare.run, step)
+        const decision = decide(bare.run, command, bare.context(false))
+        if (!decision.result.ok) {
+          // Denials and rejections are on record; nothing else is.
+          for (const { event_type } of decision.entries)
+            expect(event_type).toMatch(/^(capability_denied|\w+_rejected)$/)
+          expect(decision.entries.length).toBeLessThanOrEqual(1)
+          expect(decision.objects).toEqual([])
+        }
+        bare.take(decision)
+      }
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+/** The live state of a fixture's run equals what its trail gives. */
+async function expectReplayed(f: Fixture): Promise<void> {
+  await f.settle()
+  const live = await f.runtime.read(f.run.id, run => structuredClone(run))
+  const again = newRun(f.run.id)
+  for await (const record of f.runtime.trail(f.run.id).replay()) evolve(again, record)
+  expectEqualRuns(again, live)
+}
+
+/** Asks a runtime on a real trail, a few commands at a time, and opens it again afterwards. */
+async function askRuntime(all: readonly Step[], together: number): Promise<void> {
+  const f = await fixture({ run: { taxonomy: randomTaxonomy }, active: false })
+  const state = await f.run.read(run => run)
+  for (const command of prologue(state)) {
+    await f.run.submit(command)
+    await f.settle()
+  }
+  for (let at = 0; at < all.length; at += together) {
+    const commands = await f.run.read(run => all.slice(at, at + together).map(step => commandOf(run, step)))
+    const answers = commands.map(command => f.run.submit(command))
+    await f.settle()
+    // What waits for an integration to end stays without an answer.
+    for (const answer of await Promise.all(answers.map(each => Promise.race([each, undefined]))))
+      if (answer && !answer.ok) expect(REFUSAL_CODES).toContain(answer.error.code)
+  }
+  await expectReplayed(f)
+  expect((await f.trail.run(f.run.id).verify()).findings).toEqual([])
+  const stamps = (await f.run.entries()).map(({ timestamp }) => timestamp)
+  expect(stamps).toEqual([...new Set(stamps)].sort())
+  await f.restart()
+  await expectReplayed(f)
+  await f.runtime.close()
+  await f.trail.close()
+}
+
+test('whatever agents ask, the trail takes what is decided, and a restart gives the same state', async () => {
+  await fc.assert(fc.asyncProperty(steps(40), fc.integer({ min: 1, max: 8 }), askRuntime), {
+    numRuns: RUNTIME_RUNS,
+  })
+})

@@ -1,0 +1,171 @@
+// The house run: founded once, found again, succeeded at its limit, and the place for what no live run can record.
+import { type RunId, unwrap } from '@parley/core'
+import type { Entry } from '@parley/trail'
+import { expect, test } from 'vitest'
+import type { AgentHandle } from '../runtime/agent.ts'
+import { type Fixture, fixture, refused } from '../testing/fixture.ts'
+
+async function entriesOf(f: Fixture, run: RunId): Promise<readonly Entry[]> {
+  return unwrap(await f.runtime.open(run)).entries()
+}
+
+function shapeOf(entries: readonly Entry[]): readonly unknown[] {
+  return entries.map(({ event_type, actor, body }) => {
+    const { type, to_state } = body as { type?: string; to_state?: string }
+    return [event_type, actor, type ?? to_state].filter(part => part !== undefined).join(' ')
+  })
+}
+
+const FOUNDED = [
+  'workspace_created protocol',
+  'port_right_created protocol',
+  'signal_emitted system ready',
+  'signal_emitted system started',
+  'workspace_state_changed protocol active',
+]
+const CLOSED = ['workspace_state_changed protocol integrating', 'workspace_state_changed protocol closed']
+
+async function contextOf(f: Fixture, run: RunId): Promise<unknown> {
+  return unwrap(await (unwrap(await f.runtime.open(run)).coordinator as AgentHandle).readContext())
+}
+
+test('the house is founded with the first runtime, and the next one finds it', async () => {
+  const f = await fixture()
+  const house = f.runtime.house.run
+  expect(shapeOf(await entriesOf(f, house))).toEqual(FOUNDED)
+  expect((await entriesOf(f, house))[0]?.body).toMatchObject({ owner: 'system', originator: 'system' })
+  expect(await contextOf(f, house)).toEqual({ house: true, previous: null })
+  expect(f.runtime.active).toEqual([f.run.id])
+  for (let count = 0; count < 3; count++) await f.restart()
+  expect(f.runtime.house.run).toBe(house)
+  expect(shapeOf(await entriesOf(f, house))).toEqual(FOUNDED)
+  expect(await f.trail.runs()).toHaveLength(2)
+})
+
+test('runs without an owner, or that somebody owns, are not taken for the house whatever their context says', async () => {
+  const f = await fixture()
+  const house = f.runtime.house.run
+  for (const context of [undefined, {}, { house: false }, { house: 'yes' }])
+    unwrap(await f.runtime.start(context ? { context } : {}))
+  const previous = { run: house, seq: 5, hash: null }
+  unwrap(await f.runtime.start({ owner: 'ux', context: { house: true, previous } }))
+  await f.restart()
+  expect(f.runtime.house.run).toBe(house)
+  expect(f.runtime.active).toHaveLength(6)
+})
+
+/** A finished run of f's, and the handles of two of its agents that cannot see each other. */
+async function finish(f: Fixture): Promise<{ readonly one: AgentHandle; readonly other: AgentHandle }> {
+  const one = await f.worker('W1')
+  const other = await f.worker('W2')
+  unwrap(await f.checkpoint('W2'))
+  await f.bring('W1', 'failed')
+  await f.bring('W2', 'failed')
+  unwrap(await f.run.close())
+  await f.mark()
+  return { one, other }
+}
+
+test('a read of a finished run that is denied is on record in the house, and the run stays as it ended', async () => {
+  const f = await fixture()
+  const house = f.runtime.house.run
+  const { one, other } = await finish(f)
+  const before = (await entriesOf(f, house)).length
+  const added = async () => (await entriesOf(f, house)).slice(before).map(entry => f.row(entry))
+
+  expect(refused(await one.look(other.workspace))).toBe('not_found')
+  expect(unwrap(await one.query({ workspace: other.workspace })).entries).toEqual([])
+  const denial = { user_id: null, capability: 'access:read', action: 'read_workspace', target: 'W2' }
+  const reader = { workspace: 'W1', role: 'worker' }
+  const query = { requester: 'W1', requested_scope: 'local', requested_workspace: 'W2' }
+  expect(await added()).toEqual([
+    ['capability_denied', null, 'system', { ...denial, reason: 'permission_denied', ...reader }],
+    ['trail_access_denied', null, 'system', { ...query, reason: 'outside_visibility' }],
+  ])
+  // What may be read leaves nothing.
+  unwrap(await one.look())
+  unwrap(await one.query({}))
+  unwrap(await f.root.look(other.workspace))
+  expect(await added()).toHaveLength(2)
+  await f.expectAdded([])
+
+  await f.restart()
+  expect(refused(await f.agent('W1').look(other.workspace))).toBe('not_found')
+  expect(await added()).toHaveLength(3)
+})
+
+test('a read whose denial cannot be recorded is not answered (W-REC-06)', async () => {
+  const f = await fixture()
+  const { one, other } = await finish(f)
+  const entries = await entriesOf(f, f.runtime.house.run)
+  f.disks.trail.fail('sync', { times: Number.POSITIVE_INFINITY })
+  expect(refused(await one.look(other.workspace))).toBe('trail_unavailable')
+  f.disks.trail.mend()
+  expect(await entriesOf(f, f.runtime.house.run)).toEqual(entries)
+})
+
+test('at its limit the house is succeeded: the new one names the head of the old one, which closes', async () => {
+  const f = await fixture({ houseEntries: FOUNDED.length + 3 })
+  const first = f.runtime.house.run
+  const { one, other } = await finish(f)
+  for (let count = 0; count < 3; count++) await one.look(other.workspace)
+  expect(f.runtime.house.run).toBe(first)
+  const head = (await entriesOf(f, first)).at(-1)!
+
+  await one.look(other.workspace)
+  const second = f.runtime.house.run
+  expect(second).not.toBe(first)
+  expect(await contextOf(f, second)).toEqual({
+    house: true,
+    previous: { run: first, seq: head.seq, hash: head.integrity.entry_hash },
+  })
+  const denied = 'capability_denied system'
+  expect(shapeOf(await entriesOf(f, first))).toEqual([...FOUNDED, denied, denied, denied, ...CLOSED])
+  expect(shapeOf(await entriesOf(f, second))).toEqual([...FOUNDED, denied])
+  expect(f.runtime.active).toEqual([])
+  await f.restart()
+  expect(f.runtime.house.run).toBe(second)
+})
+
+test('denials that come together while the house is succeeded are each recorded once', async () => {
+  const f = await fixture({ houseEntries: FOUNDED.length + 2 })
+  const { one, other } = await finish(f)
+  const houses = new Set([f.runtime.house.run])
+  for (let round = 0; round < 4; round++) {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => one.look(other.workspace)))
+    expect(answers.map(refused)).toEqual(answers.map(() => 'not_found'))
+    houses.add(f.runtime.house.run)
+  }
+  let denials = 0
+  for (const house of houses) {
+    const entries = await entriesOf(f, house)
+    denials += entries.filter(({ event_type }) => event_type === 'capability_denied').length
+    expect((await f.trail.run(house).verify()).findings).toEqual([])
+  }
+  expect(denials).toBe(20)
+  expect(houses.size).toBeGreaterThan(2)
+})
+
+test.each([
+  ['has started', true],
+  ['is idle', false],
+])(
+  'after a crash between founding a successor, which %s, and closing the old house, the successor is the house',
+  async (_state, active) => {
+    const f = await fixture()
+    const old = f.runtime.house.run
+    const head = await f.trail.run(old).head()
+    const successor = unwrap(
+      await f.runtime.start({ context: { house: true, previous: { run: old, ...head } } }),
+    )
+    if (active) unwrap(await successor.coordinator.started())
+    await f.restart()
+    expect(f.runtime.house.run).toBe(successor.id)
+    expect(shapeOf(await entriesOf(f, old))).toEqual([...FOUNDED, ...CLOSED])
+    expect(shapeOf(await entriesOf(f, successor.id))).toEqual(FOUNDED)
+    expect(f.runtime.active).toEqual([f.run.id])
+    await f.restart()
+    expect(f.runtime.house.run).toBe(successor.id)
+    expect((await f.trail.runs()).filter(({ ended }) => !ended)).toHaveLength(2)
+  },
+)

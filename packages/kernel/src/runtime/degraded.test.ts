@@ -1,0 +1,224 @@
+// Appends that fail (W-REC-06 to -08): nothing takes effect, tries are bounded, and what waits goes through in order afterwards.
+import { type Result, unwrap } from '@parley/core'
+import { expect, test } from 'vitest'
+import { kernelLimits } from '../limits.ts'
+import { type Fixture, fixture, refused } from '../testing/fixture.ts'
+
+const FOREVER = { times: Number.POSITIVE_INFINITY }
+
+/** The state of an answer without waiting for it. */
+function watch(answer: Promise<Result<unknown>>): { state: string } {
+  const watched = { state: 'waiting' }
+  void answer.then(result => {
+    watched.state = refused(result)
+  })
+  return watched
+}
+
+async function breakTrail(f: Fixture): Promise<void> {
+  await f.mark()
+  f.disks.trail.fail('sync', FOREVER)
+}
+
+/** A store that cannot write takes many turns to find out: waits until something is so. */
+async function until(so: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 5000 && !so(); turn++) await new Promise(resolve => setImmediate(resolve))
+  expect(so()).toBe(true)
+}
+
+const work = { format: 'markdown', content: 'work' }
+
+test('W-REC-06 a command whose append fails changes nothing and answers trail_unavailable', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  await f.workspace('W2', { directive: work, dispatch: false })
+  await breakTrail(f)
+  const before = await f.picture()
+  f.notices.length = 0
+  expect(refused(await worker.blocked('waiting'))).toBe('trail_unavailable')
+  f.disks.trail.mend()
+  expect(await f.picture()).toEqual(before)
+  expect(f.notices).toEqual([])
+  await f.expectAdded([])
+  await f.restart()
+  expect(await f.picture()).toEqual(before)
+})
+
+test('W-REC-06 every command of a group that fails is undone, whatever they built on each other', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  await breakTrail(f)
+  const before = await f.picture()
+  const answers = await Promise.all([
+    worker.blocked('waiting'),
+    worker.started(),
+    worker.send(f.mail('R', 'query')),
+    worker.writeMemory('key', 1),
+    f.root.createWorkspace({ role: 'worker' }),
+    worker.look(),
+    f.root.abort(f.id('W')),
+  ])
+  expect(answers.map(refused)).toEqual(answers.map(() => 'trail_unavailable'))
+  f.disks.trail.mend()
+  expect(await f.picture()).toEqual(before)
+  await f.expectAdded([])
+})
+
+test('W-REC-07 a failed append is tried again after the configured waits; a success leaves each entry once', async () => {
+  const f = await fixture({ commitRetries: [50, 100, 200] })
+  const worker = await f.worker('W')
+  await breakTrail(f)
+  const answer = watch(worker.blocked('waiting'))
+  for (const wait of [50, 100, 200]) {
+    await until(() => f.clock.pending === 1)
+    await f.advance(wait - 1)
+    expect([answer.state, f.clock.pending]).toEqual(['waiting', 1])
+    if (wait === 200) f.disks.trail.mend()
+    await f.advance(1)
+  }
+  await until(() => answer.state === 'ok')
+  const change = { workspace_id: 'W', from_state: 'active', to_state: 'blocked' }
+  await f.expectAdded([
+    ['signal_emitted', 'W', 'worker', { signal_id: 'sig1', from: 'W', type: 'blocked', reason: 'waiting' }],
+    [
+      'workspace_state_changed',
+      'W',
+      'protocol',
+      { ...change, trigger: 'agent_blocked', initiator: 'worker' },
+    ],
+    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
+  ])
+  expect(f.clock.pending).toBe(0)
+})
+
+test('W-REC-07 once the last wait is over the command is refused, and not before', async () => {
+  const f = await fixture({ commitRetries: [50, 100, 200] })
+  const worker = await f.worker('W')
+  await breakTrail(f)
+  const answer = watch(worker.blocked('waiting'))
+  for (const wait of [50, 100, 200]) {
+    await until(() => f.clock.pending === 1)
+    await f.advance(wait - 1)
+    expect([answer.state, f.clock.pending]).toEqual(['waiting', 1])
+    await f.advance(1)
+  }
+  await until(() => answer.state === 'trail_unavailable')
+  expect(f.clock.pending).toBe(0)
+  f.disks.trail.mend()
+  expect(await f.state('W')).toBe('active')
+  await f.expectAdded([])
+})
+
+test('W-REC-08 while the trail is away later commands are held in order, aborts first, and go through once it is back', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  const other = await f.worker('W2')
+  await breakTrail(f)
+  expect(refused(await worker.blocked('first'))).toBe('trail_unavailable')
+
+  const held = [
+    watch(worker.blocked('second')),
+    watch(worker.started()),
+    watch(other.complete()),
+    watch(f.root.abort(f.id('W2'))),
+  ]
+  for (let second = 0; second < 3; second++) {
+    await until(() => f.clock.pending === 1)
+    expect(held.map(({ state }) => state)).toEqual(held.map(() => 'waiting'))
+    await f.advance(1000)
+  }
+  await until(() => f.clock.pending === 1)
+  f.disks.trail.mend()
+  await f.advance(1000)
+  await until(() => held.every(({ state }) => state !== 'waiting'))
+  expect(held.map(({ state }) => state)).toEqual(held.map(() => 'ok'))
+
+  const added = (await f.added()).map(entry => f.row(entry))
+  expect(
+    added
+      .filter(([type]) => type === 'signal_emitted')
+      .map(([, filed, actor, body]) => [filed, actor, body?.type, body?.reason]),
+  ).toEqual([
+    ['W2', 'system', 'failed', 'aborted_by_coordinator'],
+    ['W', 'worker', 'blocked', 'second'],
+    ['W', 'worker', 'started', undefined],
+    [null, 'worker', 'complete', undefined],
+  ])
+  expect([await f.state('W'), await f.state('W2')]).toEqual(['active', 'failed'])
+  // The run is as good as new: the next failure is again told to its caller.
+  f.disks.trail.fail('sync', FOREVER)
+  expect(refused(await worker.blocked('third'))).toBe('trail_unavailable')
+})
+
+test('W-REC-08 what is held is bounded; beyond it a command is refused at once with trail_degraded', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  await breakTrail(f)
+  expect(refused(await worker.blocked('first'))).toBe('trail_unavailable')
+  const held = [watch(worker.started())]
+  await until(() => f.clock.pending === 1)
+  // One is being tried; the queue takes its fill behind it.
+  for (let count = 0; count < kernelLimits.queuedCommands; count++) held.push(watch(worker.started()))
+  const refusedAtOnce = await worker.started()
+  expect(refused(refusedAtOnce)).toBe('trail_degraded')
+  expect(!refusedAtOnce.ok && refusedAtOnce.error.retryable).toBe(true)
+  expect(held.every(({ state }) => state === 'waiting' || state === 'trail_degraded')).toBe(true)
+  f.disks.trail.mend()
+  await f.advance(1000)
+  await until(() => held.every(({ state }) => state !== 'waiting'))
+  const went = held.filter(({ state }) => state === 'ok').length
+  expect(went).toBeGreaterThanOrEqual(kernelLimits.queuedCommands)
+  expect(await f.added()).toHaveLength(2 * went)
+})
+
+test('W-REC-08 what is durable can be read while nothing can be written', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  await breakTrail(f)
+  expect(refused(await worker.blocked('first'))).toBe('trail_unavailable')
+  const entries = await f.run.entries()
+  expect(entries.length).toBeGreaterThan(0)
+  expect(unwrap(await worker.query({})).entries.length).toBeGreaterThan(0)
+  expect(await f.state('W')).toBe('active')
+})
+
+test('W-REC-06 closing a runtime whose trail is away does not wait for it', async () => {
+  const f = await fixture({ commitRetries: [50] })
+  const worker = await f.worker('W')
+  await breakTrail(f)
+  const first = watch(worker.blocked('first'))
+  await until(() => f.clock.pending === 1)
+  await f.runtime.close()
+  await f.settle()
+  expect(first.state).toBe('trail_unavailable')
+  expect(refused(await worker.started())).toBe('trail_unavailable')
+  expect(f.clock.pending).toBe(0)
+})
+
+test('a command that the trail cannot take is refused alone; what was submitted with it happens exactly once', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  await f.mark()
+  // More resources than one entry holds: only the trail finds out.
+  const resources = Array.from({ length: 100 }, (_, index) => `${index} ${'x'.repeat(4000)}`)
+  const answers = await Promise.all([
+    worker.blocked('waiting'),
+    f.root.createWorkspace({ role: 'worker', resources }),
+    worker.started(),
+    worker.blocked('again'),
+  ])
+  expect(answers.map(answer => answer.ok)).toEqual([true, false, true, true])
+  const added = (await f.added()).map(entry => f.row(entry))
+  expect(
+    added.filter(([type]) => type === 'signal_emitted').map(([, , , body]) => [body?.type, body?.reason]),
+  ).toEqual([
+    ['blocked', 'waiting'],
+    ['started', undefined],
+    ['blocked', 'again'],
+  ])
+  expect(added).toHaveLength(9)
+  expect(await f.run.read(run => run.workspaces.size)).toBe(2)
+  const before = await f.picture()
+  await f.restart()
+  expect(await f.picture()).toEqual(before)
+})

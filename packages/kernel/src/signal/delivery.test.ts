@@ -1,0 +1,217 @@
+// Delivery of signals over a transport that carries them: order, repetition, receivers that pause (W-SIG-06, W-SIG-09).
+import { unwrap } from '@parley/core'
+import { expect, test } from 'vitest'
+import type { Delivery, Transport } from '../runtime/transport.ts'
+import { type Fixture, fixture } from '../testing/fixture.ts'
+
+/** Carries everything at once except the signals that it is told to keep; those arrive, late or again, when the test says so. */
+class HoldingTransport implements Transport {
+  readonly signals = true
+  readonly kept: { readonly delivery: Delivery; readonly arrive: () => Promise<void> }[] = []
+  readonly seen: { readonly delivery: Delivery; readonly arrive: () => Promise<void> }[] = []
+  keeps: (delivery: Delivery) => boolean = () => false
+
+  carry(delivery: Delivery, arrive: () => Promise<void>): Promise<void> {
+    this.seen.push({ delivery, arrive })
+    if (!this.keeps(delivery)) return arrive()
+    this.kept.push({ delivery, arrive })
+    return new Promise(() => undefined)
+  }
+}
+
+function queueOf(f: Fixture): readonly string[] {
+  return f.notices.flatMap(notice =>
+    notice.kind === 'signal' && notice.to === f.root.workspace ? [notice.type] : [],
+  )
+}
+
+test('WP-047 a delayed signal holds back the later ones of its workspace: the parent sees them in order of emission', async () => {
+  const transport = new HoldingTransport()
+  const f = await fixture({ transport })
+  const worker = await f.worker('W')
+  await f.mark()
+  f.notices.length = 0
+  transport.keeps = ({ kind }) => kind === 'signal' && transport.kept.length === 0
+
+  const { checkpoint } = unwrap(await f.final('W'))
+  f.name(checkpoint, 'K')
+  expect(unwrap(await worker.complete())).toMatchObject({ outcome: 'applied' })
+  const created = { checkpoint_id: 'K', workspace: 'W', type: 'artifact', status: 'final' }
+  const change = { workspace_id: 'W', from_state: 'active', to_state: 'integrating' }
+  await f.expectAdded([
+    ['checkpoint_created', 'W', 'worker', { ...created, confidence: 'medium', parent: null }],
+    ['signal_emitted', 'W', 'protocol', { signal_id: 'sig1', from: 'W', type: 'checkpoint', ref: 'K' }],
+    ['signal_emitted', 'W', 'worker', { signal_id: 'sig2', from: 'W', type: 'complete' }],
+    [
+      'workspace_state_changed',
+      'W',
+      'protocol',
+      { ...change, trigger: 'agent_complete', initiator: 'worker' },
+    ],
+  ])
+  expect(queueOf(f)).toEqual([])
+
+  await transport.kept[0]!.arrive()
+  await f.expectAdded([
+    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
+    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig2', from: 'W', delivered_to: 'R' }],
+  ])
+  expect(queueOf(f)).toEqual(['checkpoint', 'complete'])
+})
+
+test('WP-047 a signal that is lost on the way is carried again and never given up', async () => {
+  const transport = new HoldingTransport()
+  const f = await fixture({ transport, redeliveryBase: 100 })
+  const worker = await f.worker('W')
+  await f.mark()
+  transport.keeps = ({ kind }) => kind === 'signal'
+  unwrap(await worker.blocked('waiting'))
+  await f.settle()
+  const attempts: number[] = []
+  for (let base = 0; base < 9; base++) {
+    attempts.push(transport.kept.length)
+    await f.advance(100)
+  }
+  // Attempts at 0, 1, 3 and 6 bases as for mail (W-ENV-14), then one in every base.
+  expect(attempts).toEqual([1, 2, 2, 3, 3, 3, 4, 5, 6])
+  transport.keeps = () => false
+  await f.advance(100)
+  await f.expectAmong([['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W' }]])
+  const pending = f.clock.pending
+  await f.advance(10_000)
+  expect(transport.kept).toHaveLength(7)
+  expect(f.clock.pending).toBe(pending)
+})
+
+test('WP-048 a signal whose transition is not legal now is recorded and delivered, and changes nothing', async () => {
+  const f = await fixture()
+  const blocked = await f.worker('W')
+  const integrating = await f.worker('W2')
+  await f.bring('W', 'blocked')
+  await f.bring('W2', 'integrating')
+  await f.mark()
+  const before = await f.picture()
+
+  expect(unwrap(await blocked.complete()).outcome).toBe('absorbed')
+  expect(unwrap(await integrating.complete()).outcome).toBe('absorbed')
+  await f.expectAdded([
+    ['signal_emitted', 'W', 'worker', { signal_id: 'sig1', from: 'W', type: 'complete' }],
+    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
+    ['signal_emitted', 'W2', 'worker', { signal_id: 'sig2', from: 'W2', type: 'complete' }],
+    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig2', from: 'W2', delivered_to: 'R' }],
+  ])
+  expect(await f.picture()).toEqual(before)
+})
+
+test('WP-048 a signal that the transport brings twice is recorded twice and processed once', async () => {
+  const transport = new HoldingTransport()
+  const f = await fixture({ transport })
+  const worker = await f.worker('W')
+  await f.mark()
+  f.notices.length = 0
+  unwrap(await worker.blocked('waiting'))
+  const change = { workspace_id: 'W', from_state: 'active', to_state: 'blocked' }
+  await f.expectAdded([
+    ['signal_emitted', 'W', 'worker', { signal_id: 'sig1', from: 'W', type: 'blocked', reason: 'waiting' }],
+    [
+      'workspace_state_changed',
+      'W',
+      'protocol',
+      { ...change, trigger: 'agent_blocked', initiator: 'worker' },
+    ],
+    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
+  ])
+  unwrap(await worker.started())
+  await f.mark()
+  const before = await f.picture()
+  f.notices.length = 0
+
+  const repeated = transport.seen.findLast(each => f.nameOf(each.delivery.id) === 'sig1')
+  await repeated!.arrive()
+  await f.expectAdded([
+    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
+  ])
+  expect(f.notices).toEqual([])
+  expect(await f.picture()).toEqual(before)
+
+  await f.restart()
+  await f.mark()
+  await f.run.submit({
+    type: 'arrive_signal',
+    signal: repeated!.delivery.id as never,
+    to: f.root.workspace,
+  })
+  await f.expectAdded([
+    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
+  ])
+  expect(f.notices).toEqual([])
+})
+
+test.each([
+  ['together with its emission', false],
+  ['by the transport', true],
+])(
+  'W-SIG-06 a receipt for a suspended sender waits until it is resumed, delivered %s',
+  async (_how, signals) => {
+    const transport = new HoldingTransport()
+    const { carry } = transport
+    const f = await fixture({ transport: { carry: carry.bind(transport), signals } })
+    const worker = await f.worker('W')
+    await f.mark()
+    transport.keeps = ({ kind }) => kind === 'envelope'
+    const sent = [
+      unwrap(await worker.send(f.mail('R', 'query'))).envelope,
+      unwrap(await worker.send(f.mail('R', 'query'))).envelope,
+    ]
+    for (const [index, envelope] of sent.entries()) f.name(envelope, `Q${index + 1}`)
+    await f.settle()
+    unwrap(await f.root.suspend(f.id('W'), 'pause'))
+    transport.keeps = () => false
+    await f.mark()
+
+    await transport.kept[0]!.arrive()
+    const receipt = (number: number) => ({
+      signal_id: `sig${number}`,
+      from: 'R',
+      type: 'acknowledged',
+      ref: `Q${number}`,
+    })
+    await f.expectAdded([
+      ['envelope_delivered', 'R', 'protocol', { envelope_id: 'Q1', from: 'W', to: 'R' }],
+      ['signal_emitted', 'R', 'protocol', receipt(1)],
+      ['envelope_delivered', 'R', 'protocol', { envelope_id: 'Q2', from: 'W', to: 'R' }],
+      ['signal_emitted', 'R', 'protocol', receipt(2)],
+    ])
+
+    unwrap(await f.root.resume(f.id('W')))
+    const change = { workspace_id: 'W', from_state: 'suspended', to_state: 'active' }
+    const resumed = { trigger: 'resumed_by_coordinator', initiator: 'coordinator' }
+    await f.expectAdded([
+      ['suspension_resumed', 'W', 'system', { workspace_id: 'W', resumed_to_state: 'active', duration: 0 }],
+      ['workspace_state_changed', 'W', 'system', { ...change, ...resumed }],
+      ['signal_delivered', 'W', 'protocol', { signal_id: 'sig1', from: 'R', delivered_to: 'W' }],
+      ['signal_delivered', 'W', 'protocol', { signal_id: 'sig2', from: 'R', delivered_to: 'W' }],
+    ])
+  },
+)
+
+test('W-SIG-06 a signal on its way to a workspace that is suspended meanwhile arrives only after the resumption', async () => {
+  const transport = new HoldingTransport()
+  const f = await fixture({ transport, redeliveryBase: 100 })
+  const worker = await f.worker('W')
+  transport.keeps = ({ kind, to }) => kind === 'signal' && to === f.id('W') && transport.kept.length === 0
+  unwrap(await worker.send(f.mail('R', 'query')))
+  await f.settle()
+  unwrap(await f.root.suspend(f.id('W'), 'pause'))
+  await f.mark()
+
+  await expect(transport.kept[0]!.arrive()).rejects.toMatchObject({ code: 'invalid_state' })
+  await f.advance(1000)
+  await f.expectAdded([])
+  unwrap(await f.root.resume(f.id('W')))
+  await f.advance(1000)
+  await f.expectAmong([
+    ['workspace_state_changed', 'W', 'system', { to_state: 'active' }],
+    ['signal_delivered', 'W', 'protocol', { from: 'R', delivered_to: 'W' }],
+  ])
+})

@@ -1,0 +1,86 @@
+// Which signals an agent may emit, and what becomes of the ones it may not (W-SIG-02, W-SIG-05).
+import { expect, test } from 'vitest'
+import { fixture, type Row, refused } from '../testing/fixture.ts'
+
+function denial(workspace: string, actor: string, type: string): Row {
+  return [
+    'capability_denied',
+    workspace,
+    actor,
+    { user_id: null, capability: `emit:${type}`, action: 'emit', reason: 'permission_denied' },
+  ]
+}
+
+test('WP-044 a signal outside the eleven is denied on record; a malformed one is refused without an entry', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  await f.mark()
+  const before = await f.picture()
+  const emit = (draft: object) => worker.emit(draft as never)
+
+  expect(refused(await emit({ type: 'paused', reason: 'tired' }))).toBe('permission_denied')
+  await f.expectAdded([denial('W', 'worker', 'paused')])
+
+  expect(refused(await emit({ type: 'blocked' }))).toBe('invalid_argument')
+  expect(refused(await emit({ type: 'failed', reason: '' }))).toBe('invalid_argument')
+  expect(refused(await emit({ type: 'started', id: 'sig_mine' }))).toBe('invalid_argument')
+  await f.expectAdded([])
+  expect(await f.picture()).toEqual(before)
+})
+
+test.each([
+  ['escalation without a reason', { type: 'escalation' }],
+  ['a reason that is no text', { type: 'blocked', reason: 7 }],
+  ['an empty reason where none is needed', { type: 'started', reason: '' }],
+  ['a reason that is too long', { type: 'blocked', reason: 'x'.repeat(4097) }],
+  ['a reference that is no text', { type: 'complete', ref: 7 }],
+  ['an empty reference', { type: 'complete', ref: '' }],
+  ['its own timestamp', { type: 'complete', timestamp: '2026-03-01T09:05:00.000042Z' }],
+  ['its own delivery', { type: 'complete', delivered_to: 'ws_1' }],
+  ['an actor', { type: 'complete', actor: 'system' }],
+  ['no type', {}],
+  ['a type that is no text', { type: 11 }],
+  ['what has no plain form', { type: 'complete', ref: () => 'x' }],
+])('WP-044 a signal with %s is refused without an entry', async (_fault, draft) => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  await f.mark()
+  expect(refused(await worker.emit(draft as never))).toBe('invalid_argument')
+  await f.expectAdded([])
+  expect(await f.state('W')).toBe('active')
+})
+
+test('WP-044 an agent speaks for its own workspace only, and does not name it (W-SIG-02, W-SIG-05)', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  await f.worker('W2')
+  await f.mark()
+  const emit = (draft: object) => worker.emit(draft as never)
+  expect(refused(await emit({ type: 'complete', from: f.id('W2') }))).toBe('permission_denied')
+  await f.expectAdded([denial('W', 'worker', 'complete')])
+  expect(refused(await emit({ type: 'complete', from: f.id('W') }))).toBe('invalid_argument')
+  await f.expectAdded([])
+  expect([await f.state('W'), await f.state('W2')]).toEqual(['active', 'active'])
+})
+
+test('WP-045 a role emits only its own signals; each other attempt is denied on record and never emitted', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  const observer = await f.observer('O')
+  await f.mark()
+  const before = await f.picture()
+  const attempts = [
+    [f.root, 'R', 'system', ['complete', 'blocked', 'checkpoint', 'escalation']],
+    [worker, 'W', 'worker', ['integrate', 'suspend', 'migrate', 'acknowledged']],
+    [observer, 'O', 'observer', ['blocked', 'checkpoint']],
+  ] as const
+  for (const [agent, name, actor, types] of attempts) {
+    for (const type of types) {
+      expect(refused(await agent.emit({ type, reason: 'why', ref: f.id('W') })), `${name} ${type}`).toBe(
+        'permission_denied',
+      )
+      await f.expectAdded([denial(name, actor, type)])
+    }
+  }
+  expect(await f.picture()).toEqual(before)
+})

@@ -1,0 +1,297 @@
+// Random commands for property tests: each is a few numbers, and becomes a command once there is a run whose objects it can name.
+// Most make sense where they are asked, so that runs get somewhere; the rest is what the checks are for.
+import type { WorkspaceId } from '@parley/core'
+import { SIGNAL_TYPES } from '@parley/trail/events'
+import fc from 'fast-check'
+import type { AgentCommand, Command } from '../command.ts'
+import type { Run } from '../run/run.ts'
+import type { Workspace } from '../workspace/workspace.ts'
+
+/** Which command, and which of the possible choices inside it. */
+export interface Step {
+  readonly kind: number
+  readonly picks: readonly number[]
+}
+
+const number = fc.noBias(fc.nat({ max: 9999 }))
+export const anyStep: fc.Arbitrary<Step> = fc.record({
+  kind: number,
+  picks: fc.array(number, { minLength: 12, maxLength: 12 }),
+})
+
+/** A custom type that workers send each other, so that mail also goes sideways. */
+export const randomTaxonomy = {
+  id: 'random',
+  version: '1',
+  protocol_version: '0.1',
+  roles: [],
+  envelope_types: [
+    { name: 'note', description: '', permissions: [{ sender_role: 'worker', receiver_role: 'worker' }] },
+  ],
+  checkpoint_types: [],
+}
+
+type Without<C> = C extends { readonly caller: WorkspaceId } ? Omit<C, 'caller'> : never
+type Asked = Without<AgentCommand> | Command
+type Build = (choice: Choice, caller: Workspace, run: Run) => Asked
+
+/** Takes one pick after the other. */
+class Choice {
+  readonly #picks: readonly number[]
+  readonly #run: Run
+  #next = 0
+
+  constructor(run: Run, picks: readonly number[]) {
+    this.#run = run
+    this.#picks = picks
+  }
+
+  #pick(below: number): number {
+    // The same numbers give other choices when they are used again.
+    const pick = this.#picks[this.#next % this.#picks.length]! + 31 * this.#next
+    this.#next++
+    return pick % below
+  }
+
+  of<T>(...options: T[]): T {
+    return options[this.#pick(options.length)]!
+  }
+
+  /** What makes sense, five times out of six. */
+  mostly<T>(sensible: T, ...others: T[]): T {
+    return this.#pick(6) > 0 ? sensible : this.of(...others)
+  }
+
+  sometimes(): boolean {
+    return this.#pick(4) === 0
+  }
+
+  /** One that exists, the newest most often, and rarely one that does not. */
+  id<Id extends string>(ids: Iterable<Id>): Id {
+    const all = [...ids]
+    const newest = all.at(-1) ?? ('unknown' as Id)
+    return this.mostly(this.of(newest, newest, ...all), 'unknown' as Id, newest)
+  }
+
+  workspace(fits: (workspace: Workspace) => boolean = () => true): WorkspaceId {
+    const all = [...this.#run.workspaces.values()]
+    const fitting = all.filter(fits)
+    return this.id((fitting.length > 0 ? fitting : all).map(({ id }) => id))
+  }
+
+  /** Whose affair the command is, mostly; otherwise anybody's. */
+  caller(by: 'root' | 'agent'): Workspace | undefined {
+    const all = [...this.#run.workspaces.values()]
+    const root = this.#run.root!
+    const atWork = all.filter(
+      each => each !== root && (each.status === 'active' || each.status === 'blocked'),
+    )
+    const delegates = atWork.filter(each => each.delegate)
+    const fits = by === 'root' ? this.of(root, root, root, root, ...delegates) : this.of(...atWork)
+    return this.mostly(fits ?? root, ...all, undefined as never)
+  }
+}
+
+const payload = { format: 'markdown', content: 'text' }
+const below = (caller: Workspace) => (each: Workspace) => each.parent === caller
+
+const emit: Build = (choice, caller) => {
+  const sensible = {
+    idle: ['started', 'ready', 'failed'],
+    active: ['started', 'started', 'blocked', 'complete', 'checkpoint', 'escalation'],
+    blocked: ['started', 'started', 'failed', 'complete'],
+  } as Record<string, string[]>
+  const fits = choice.of(...(sensible[caller.status] ?? ['complete']))
+  const type = choice.mostly(fits, ...SIGNAL_TYPES, 'paused') as never
+  const reason = choice.mostly('why', '', undefined as never)
+  const ref = choice.sometimes() ? { ref: choice.workspace() } : {}
+  return { type: 'emit', draft: { type, ...(reason !== undefined && { reason }), ...ref } }
+}
+const send: Build = (choice, caller, run) => {
+  const down = caller.parent === null || (caller.delegate && choice.sometimes())
+  const sideways = !down && choice.sometimes()
+  const fits = down ? choice.of('directive', 'feedback') : sideways ? 'note' : 'query'
+  const to = down
+    ? choice.workspace(below(caller))
+    : sideways
+      ? choice.workspace(each => caller.rights?.has(each.id) ?? false)
+      : choice.mostly(caller.parent!.id, choice.workspace())
+  const draft = {
+    to,
+    type: choice.mostly(fits, 'directive', 'query', 'note', 'unknown'),
+    payload: choice.mostly<object>(payload, { format: 'markdown' }),
+    priority: choice.of('normal', 'urgent', 'blocking'),
+    ...(choice.sometimes() && { in_reply_to: choice.id(run.envelopes.keys()) }),
+    ...(choice.sometimes() && {
+      rights: [{ type: choice.of('send', 'send_once'), target: choice.workspace() }],
+    }),
+  }
+  return { type: 'send', draft }
+}
+const checkpoint: Build = (choice, caller, run) => {
+  const artifacts = choice.sometimes() ? { artifacts: [{ path: 'a' }, { path: 'b' }] } : {}
+  const draft = {
+    type: choice.mostly(caller.role === 'observer' ? 'observation' : 'artifact', 'observation', 'unknown'),
+    payload: { content: 'part', ...artifacts },
+    intent: choice.mostly('show', ''),
+    parent: choice.mostly(caller.register?.at(-1) ?? null, null, ...run.checkpoints.keys()),
+    status: choice.of('final', 'provisional'),
+    confidence: choice.of('high', 'low'),
+  }
+  return { type: 'checkpoint', draft }
+}
+const create: Build = (choice, _caller, run) => {
+  const draft = {
+    role: choice.mostly(choice.of('worker', 'worker', 'worker', 'observer'), 'unknown', 'coordinator'),
+    ...(choice.sometimes() && { parent: choice.workspace(each => each.delegate) }),
+    ...(choice.of(0, 1) && { directive: payload }),
+    ...(choice.sometimes() && { delegate: true }),
+    ...(choice.sometimes() && { visibility: [choice.workspace()] }),
+    ...(choice.sometimes() && { memory: { key: 'value' }, context: { about: 'it' } }),
+    ...(choice.of(0, 1) && { task: choice.id(run.tasks.keys()) }),
+  }
+  return { type: 'create_workspace', draft }
+}
+const submitGraph: Build = choice => ({
+  type: 'submit_graph',
+  tasks: [
+    { key: 'a', name: 'a', description: 'a', priority: choice.of('normal', 'urgent') },
+    { key: 'b', name: 'b', description: 'b', depends_on: choice.mostly(['a'], [], ['b'], ['unknown']) },
+  ],
+})
+const addTasks: Build = (choice, _caller, run) => {
+  const graph = choice.id(run.graphs.keys())
+  const known = run.graphs.get(graph)?.tasks ?? []
+  const parent = choice.sometimes() ? { parent_task: choice.id(known) } : {}
+  const draft = { name: 'c', description: 'c', depends_on: [choice.id(known)], ...parent }
+  return { type: 'add_tasks', graph, tasks: [draft] }
+}
+const write: Build = choice => {
+  const workspace = choice.mostly(undefined, choice.workspace() as never)
+  const value = choice.of<unknown>(1, 'text', undefined)
+  const key = choice.mostly(choice.of('a', 'b'), '')
+  return { type: 'write_memory', workspace, key, ...(value !== undefined && { value }) }
+}
+const read: Build = (choice, _caller, run) => {
+  const kind = choice.of('workspace', 'checkpoint', 'artifact', 'envelope', 'directive', 'context')
+  const ids = {
+    checkpoint: run.checkpoints.keys(),
+    artifact: run.artifacts.keys(),
+    envelope: run.envelopes.keys(),
+  }
+  const id = kind in ids ? choice.id<string>(ids[kind as keyof typeof ids]) : choice.workspace()
+  return { type: 'read', kind, id }
+}
+const onWorkspace: Build = (choice, caller) => {
+  const paused = choice.workspace(each => each.status === 'suspended')
+  const waiting = choice.workspace(each => each.directiveDraft !== undefined)
+  const any = choice.workspace(below(caller))
+  return choice.of<Asked>(
+    { type: 'suspend', workspace: any, reason: choice.mostly('pause', '') },
+    { type: 'resume', workspace: paused },
+    { type: 'resume', workspace: paused },
+    { type: 'dispatch', workspace: waiting },
+    { type: 'dispatch', workspace: waiting },
+    choice.mostly<Asked>({ type: 'resume', workspace: paused }, { type: 'abort', workspace: any }),
+    choice.of<Asked>(
+      { type: 'migrate', workspace: any },
+      { type: 'set_authority', workspace: any },
+      { type: 'revoke_visibility', workspace: any },
+    ),
+  )
+}
+const integrate: Build = (choice, caller) => {
+  const source = choice.workspace(each => each.status === 'integrating' && each.parent === caller)
+  const decision = choice.mostly('accept', 'revise', 'reject') as 'accept'
+  return choice.of<Asked>(
+    { type: 'begin_integration', source, strategy: choice.mostly('direct', 'layered') },
+    { type: 'decide_integration', source, decision },
+    { type: 'decide_integration', source, decision },
+    { type: 'fail_integration', source },
+  )
+}
+const onTask: Build = (choice, _caller, run) => {
+  const failed = [...run.tasks.values()].filter(({ status }) => status === 'failed').map(({ id }) => id)
+  const task = choice.id(run.tasks.keys())
+  return choice.of<Asked>(
+    { type: 'retry_task', task: choice.id(failed) },
+    { type: 'cancel_task', task },
+    { type: choice.of('change_task', 'remove_task'), task },
+  )
+}
+const onRight: Build = (choice, _caller, run) => {
+  const right = choice.mostly(choice.of('send', 'send_once'), 'receive')
+  const grant: Asked = { type: 'grant_right', right, holder: choice.workspace(), target: choice.workspace() }
+  return choice.of<Asked>(grant, grant, {
+    type: 'revoke_right',
+    right: choice.id(run.rights.keys()),
+    reason: 'over',
+  })
+}
+const byRuntime: Build = (choice, _caller, run) => {
+  const waiting = [...run.signalling].flatMap(each => each.waiting ?? [])
+  const signal = choice.mostly(waiting.at(0), ...waiting)
+  const known = [...run.workspaces.values()].flatMap(each =>
+    [...(each.known?.keys() ?? [])].map(id => ({ id, to: each.id })),
+  )
+  const arrived = choice.mostly(signal, ...known)
+  const onTheirWay = [...run.workspaces.values()].flatMap(each => [...(each.incoming?.values() ?? [])].flat())
+  const envelope = choice.mostly(choice.id(onTheirWay), choice.id(run.envelopes.keys()))
+  return choice.of<Asked>(
+    { type: 'arrive', envelope },
+    { type: 'arrive', envelope },
+    choice.mostly<Asked>({ type: 'arrive', envelope }, { type: 'exhaust', envelope }),
+    arrived
+      ? { type: 'arrive_signal', signal: arrived.id, to: arrived.to }
+      : { type: 'bind_failed', workspace: choice.workspace() },
+  )
+}
+
+const consume: Build = () => ({ type: 'consume' })
+const changeCheckpoint: Build = (choice, _caller, run) => ({
+  type: 'change_checkpoint',
+  checkpoint: choice.id(run.checkpoints.keys()),
+})
+
+const BY_AGENT = [
+  ...[emit, emit, emit, emit, emit, send, send, checkpoint, checkpoint, checkpoint],
+  ...[write, read, consume, changeCheckpoint, byRuntime, byRuntime],
+]
+const BY_ROOT = [
+  ...[send, send, create, create, submitGraph, addTasks, onWorkspace, onWorkspace, onWorkspace],
+  ...[integrate, integrate, integrate, onTask, onTask, onRight, emit, read, byRuntime, byRuntime],
+]
+
+/** The run's end, asked for rarely. */
+const ENDS: readonly Command[] = [{ type: 'close' }, { type: 'stop' }]
+
+export function commandOf(run: Run, { kind, picks }: Step): Command {
+  if (kind > 9980) return ENDS[kind % 2]!
+  const choice = new Choice(run, picks)
+  const by = kind % 2 === 0 ? 'root' : 'agent'
+  const builders = by === 'root' ? BY_ROOT : BY_AGENT
+  const build = builders[(kind >> 1) % builders.length]!
+  const caller = choice.caller(by)
+  const asked = build(choice, caller ?? run.root!, run)
+  return build === byRuntime
+    ? (asked as Command)
+    : ({ ...asked, caller: caller?.id ?? ('unknown' as WorkspaceId) } as AgentCommand)
+}
+
+/** The commands that bring a new run to where teams usually are: a graph, workers with their mail, a delegate, an observer. */
+export function* prologue(run: Run): Generator<Command> {
+  const caller = run.root!.id
+  yield { type: 'emit', caller, draft: { type: 'started' } }
+  yield { type: 'submit_graph', caller, tasks: [{ name: 'a', description: 'a' }] }
+  const [task] = run.tasks.keys()
+  for (const extra of [{ task }, {}, { delegate: true }, { role: 'observer' }]) {
+    yield { type: 'create_workspace', caller, draft: { role: 'worker', directive: payload, ...extra } }
+    const created = [...run.workspaces.values()].at(-1)!
+    yield { type: 'emit', caller: created.id, draft: { type: 'ready' } }
+    if (created.directive === null) yield { type: 'emit', caller: created.id, draft: { type: 'started' } }
+    else {
+      yield { type: 'dispatch', caller, workspace: created.id }
+      yield { type: 'arrive', envelope: created.directive }
+    }
+  }
+}

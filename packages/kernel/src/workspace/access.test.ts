@@ -1,0 +1,150 @@
+import { unwrap } from '@parley/core'
+import { expect, test } from 'vitest'
+import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+
+const denied = (
+  [name, actor]: readonly [string, string],
+  capability: string,
+  action: string,
+  reason: string,
+  target?: string,
+): Row => [
+  'capability_denied',
+  name,
+  actor,
+  { user_id: null, capability, action, reason, ...(target !== undefined && { target }) },
+]
+const worker = ['W', 'worker'] as const
+const root = ['R', 'system'] as const
+
+async function attemptsToThaw(f: Fixture): Promise<void> {
+  const before = await f.picture()
+  expect(refused(await f.root.setAuthority(f.id('W')))).toBe('immutable(frozen)')
+  await f.expectAdded([denied(root, 'set:authority', 'set_authority', 'frozen', 'W')])
+  expect(refused(await f.root.setDelegate(f.id('W')))).toBe('immutable(frozen)')
+  await f.expectAdded([denied(root, 'set:delegate', 'set_delegate', 'frozen', 'W')])
+  expect(await f.picture()).toEqual(before)
+}
+
+test('WP-023 an agent writes its own memory and no other, and authority never changes', async () => {
+  const f = await fixture()
+  const agent = await f.worker('W')
+  await f.worker('W2')
+  await f.mark()
+  expect(refused(await agent.writeMemory('k', { v: [1] }))).toBe('ok')
+  await f.expectAdded([])
+  expect(unwrap(await agent.readMemory('k'))).toEqual({ v: [1] })
+
+  const before = await f.picture()
+  expect(refused(await agent.writeMemory('k', 2, f.id('W2')))).toBe('permission_denied')
+  await f.expectAdded([denied(worker, 'access:write', 'write_memory', 'permission_denied', 'W2')])
+  expect(await f.picture()).toEqual(before)
+  await attemptsToThaw(f)
+})
+
+test('WP-023 memory is lasting, and a key that was deleted is gone', async () => {
+  const f = await fixture()
+  const agent = await f.worker('W', { memory: { seed: 1 } })
+  unwrap(await agent.writeMemory('k', 'v'))
+  unwrap(await agent.writeMemory('k', 'w'))
+  unwrap(await agent.deleteMemory('seed'))
+  await f.restart()
+  const again = f.agent('W')
+  expect(unwrap(await again.readMemory('k'))).toBe('w')
+  expect(refused(await again.readMemory('seed'))).toBe('not_found')
+  expect(unwrap(await again.look()).memory).toEqual(['k'])
+})
+
+test('WP-023 observers, the coordinator and agents that are not at work write no memory', async () => {
+  const f = await fixture()
+  const observer = await f.observer('O')
+  const idle = await f.workspace('W')
+  await f.mark()
+  for (const [agent, who] of [
+    [observer, ['O', 'observer']],
+    [idle, ['W', 'worker']],
+    [f.root, ['R', 'system']],
+  ] as const) {
+    expect(refused(await agent.writeMemory('k', 1))).toBe('permission_denied')
+    await f.expectAdded([denied(who, 'access:write', 'write_memory', 'permission_denied', who[0])])
+  }
+})
+
+test('WM-103 authority and delegation are frozen, and nobody writes outside its own workspace', async () => {
+  const f = await fixture()
+  const agent = await f.worker('W')
+  await f.worker('W2')
+  await f.mark()
+  await attemptsToThaw(f)
+  // Nor can the agent help itself.
+  expect(refused(await agent.setDelegate(f.id('W')))).toBe('immutable(frozen)')
+  await f.expectAdded([denied(worker, 'set:delegate', 'set_delegate', 'frozen', 'W')])
+  for (const target of ['W2', 'R']) {
+    expect(refused(await agent.writeMemory('k', 1, f.id(target)))).toBe('permission_denied')
+    await f.expectAdded([denied(worker, 'access:write', 'write_memory', 'permission_denied', target)])
+  }
+  expect(unwrap(await f.root.look(f.id('W')))).toMatchObject({ delegate: false, memory: [] })
+})
+
+test('WM-103 authority is frozen in `idle` too', async () => {
+  const f = await fixture()
+  await f.workspace('W')
+  await f.mark()
+  await attemptsToThaw(f)
+})
+
+test('WM-057 what a role may not do is denied on record, and nothing else happens', async () => {
+  const f = await fixture()
+  const observer = await f.observer('O')
+  const agent = await f.worker('W')
+  await f.mark()
+  const before = await f.picture()
+  expect(refused(await observer.blocked('x'))).toBe('permission_denied')
+  await f.expectAdded([denied(['O', 'observer'], 'emit:blocked', 'emit', 'permission_denied')])
+  expect(refused(await agent.emit({ type: 'pause' as never }))).toBe('permission_denied')
+  await f.expectAdded([denied(worker, 'emit:pause', 'emit', 'permission_denied')])
+  expect(refused(await agent.createWorkspace({ role: 'worker' }))).toBe('permission_denied')
+  await f.expectAdded([denied(worker, 'operation:create_workspace', 'create_workspace', 'permission_denied')])
+  expect(await f.picture()).toEqual(before)
+})
+
+test('WM-057 every operation of the coordinator is denied to a worker and to an observer', async () => {
+  const f = await fixture()
+  const agent = await f.worker('W')
+  const observer = await f.observer('O')
+  await f.worker('X')
+  await f.mark()
+  const before = await f.picture()
+  const x = f.id('X')
+  for (const [caller, name] of [
+    [agent, 'W'],
+    [observer, 'O'],
+  ] as const) {
+    for (const [operation, call] of [
+      ['abort', () => caller.abort(x)],
+      ['suspend', () => caller.suspend(x, 'r')],
+      ['resume', () => caller.resume(x)],
+      ['migrate', () => caller.migrate(x)],
+      ['integrate', () => caller.beginIntegration(x)],
+      ['integrate', () => caller.accept(x)],
+      ['integrate', () => caller.revise(x)],
+      ['integrate', () => caller.reject(x)],
+      ['integrate', () => caller.failIntegration(x)],
+      ['create_right', () => caller.grantRight('send', caller.workspace, x)],
+      ['revoke_right', () => caller.revokeRight('right_none' as never, 'r')],
+      ['task', () => caller.submitGraph([{ name: 'T', description: 'd' }] as never)],
+    ] as const) {
+      expect(refused(await call()), operation).toBe('permission_denied')
+      const [entry, ...others] = await f.added()
+      expect(others).toEqual([])
+      expect(entry).toMatchObject({
+        event_type: 'capability_denied',
+        workspace: f.id(name),
+        actor: caller.role,
+      })
+      const body = { user_id: null, capability: `operation:${operation}`, reason: 'permission_denied' }
+      expect(entry?.body).toMatchObject(body)
+    }
+  }
+  expect(await f.picture()).toEqual(before)
+})

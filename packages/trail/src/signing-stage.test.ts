@@ -1,0 +1,83 @@
+import { ManualClock, SeededIds, StrictClock } from '@parley/core'
+import { expect, onTestFinished, test } from 'vitest'
+import { memoryDisks, openMemoryStore } from './open-memory.ts'
+import { ed25519Signer, type Signer } from './signing.ts'
+import { ScriptedRun } from './testing/scripted-run.ts'
+import { Trail } from './trail.ts'
+
+const seed = Buffer.alloc(32, 7)
+
+async function signedTrail(signer: Signer = ed25519Signer(seed)) {
+  const disks = memoryDisks()
+  const trail = new Trail({ store: await openMemoryStore(disks), signer, trusted: new Set([signer.id]) })
+  onTestFinished(() => trail.close())
+  const ids = new SeededIds(1)
+  const clock = new StrictClock(new ManualClock())
+  const runs = await Promise.all(Array.from({ length: 20 }, () => ScriptedRun.start(trail, ids, clock)))
+  const entry = (script: ScriptedRun) =>
+    script.entry('task_approved', script.root, 'fallback', { approval_source: 'timeout-auto-approve' })
+  return { disks, trail, runs, entry }
+}
+
+test('W-TRAIL-15 many entries at once are signed on a thread of their own, and every signature is good', async () => {
+  let onThread = 0
+  const signer = ed25519Signer(seed)
+  const counted: Signer = {
+    ...signer,
+    signMany: hashes => {
+      onThread += hashes.length / 32
+      return signer.signMany!(hashes)
+    },
+  }
+  const { trail, runs, entry } = await signedTrail(counted)
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => runs.map(script => script.append(entry(script), entry(script)))).flat(),
+  )
+  expect(answers.every(answer => answer.ok)).toBe(true)
+  expect(onThread).toBeGreaterThan(200)
+  const report = await trail.verifyAll()
+  expect(report.runs.flatMap(run => run.findings)).toEqual([])
+  expect(report.runs.reduce((sum, run) => sum + run.entries, 0)).toBe(20 * 21)
+})
+
+test('W-TRAIL-15 a batch that fails takes along what is being signed behind it, and the run goes on afterwards', async () => {
+  const { disks, trail, runs, entry } = await signedTrail()
+  disks.trail.fail('sync', { times: 4 })
+  const first = runs.map(script => script.append(entry(script)))
+  // The first batches are at the disk while these are still being signed.
+  await new Promise(resolve => setImmediate(resolve))
+  const second = runs.map(script => script.append(entry(script), entry(script)))
+  const third = runs.map(script => script.append(entry(script)))
+  const answers = await Promise.all([...first, ...second, ...third])
+  for (const [index] of runs.entries()) {
+    const own = [answers[index]!, answers[index + 20]!, answers[index + 40]!].map(answer => answer.ok)
+    // Whatever failed, nothing behind it in the same run was recorded.
+    expect(own.toSorted((one, other) => Number(other) - Number(one))).toEqual(own)
+  }
+  expect(answers.some(answer => !answer.ok)).toBe(true)
+  disks.trail.mend()
+  for (const script of runs) expect((await script.append(entry(script))).ok).toBe(true)
+  const report = await trail.verifyAll()
+  expect(report.runs.flatMap(run => run.findings)).toEqual([])
+  const recorded = answers.flatMap((answer, index) => (answer.ok ? [index < 20 || index >= 40 ? 1 : 2] : []))
+  expect(report.runs.reduce((sum, run) => sum + run.entries, 0)).toBe(
+    40 + recorded.reduce((sum, count) => sum + count, 0),
+  )
+})
+
+test('W-TRAIL-15 when the key is gone nothing is recorded, and the error says so', async () => {
+  const signer = ed25519Signer(seed)
+  let gone = false
+  const { trail, runs, entry } = await signedTrail({
+    ...signer,
+    signMany: hashes => (gone ? Promise.reject(new Error('gone')) : signer.signMany!(hashes)),
+  })
+  gone = true
+  const answers = await Promise.all(runs.map(script => script.append(entry(script))))
+  expect(new Set(answers.map(answer => (answer.ok ? 'ok' : answer.error.code)))).toEqual(
+    new Set(['signing_failed']),
+  )
+  gone = false
+  for (const script of runs) expect((await script.append(entry(script))).ok).toBe(true)
+  expect((await trail.verifyAll()).runs.flatMap(run => run.findings)).toEqual([])
+})

@@ -1,0 +1,90 @@
+// Breaks rules of the kernel one at a time and sees whether the tests notice: `npm run mutate [-- ID …]`. Each mutant is made in a copy
+// of the sources, so that nothing here changes. Ends with a failure when fewer are caught than docs/reliability.md promises.
+import { spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MUTANTS, type Mutant } from './mutants.ts'
+
+/** How many may go unnoticed. */
+const ALLOWED = 1
+
+const root = join(import.meta.dirname, '..')
+const kernel = join('packages', 'kernel', 'src')
+const wanted = process.argv.slice(2)
+const mutants = wanted.length === 0 ? MUTANTS : MUTANTS.filter(({ id }) => wanted.includes(id))
+
+/** The sources without what is built or installed; packages of ours are linked inside the copy, all others to what is installed. */
+function copySources(): string {
+  const copy = mkdtempSync(join(tmpdir(), 'parley-mutants-'))
+  for (const name of [
+    'package.json',
+    'tsconfig.base.json',
+    'vitest.config.ts',
+    'packages',
+    'sim',
+    'scripts',
+    'docs',
+  ])
+    cpSync(join(root, name), join(copy, name), {
+      recursive: true,
+      filter: path => !/\/(dist|node_modules)(\/|$)/.test(path),
+    })
+  const modules = join(copy, 'node_modules')
+  mkdirSync(join(modules, '@parley'), { recursive: true })
+  for (const name of readdirSync(join(root, 'node_modules')))
+    if (name !== '@parley') symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  for (const name of readdirSync(join(copy, 'packages')))
+    symlinkSync(join('..', '..', 'packages', name), join(modules, '@parley', name))
+  return copy
+}
+
+function mutate(source: string, { id, find, replace }: Mutant): string {
+  const parts = source.split(find)
+  if (parts.length !== 2)
+    throw new Error(`${id}: expected exactly one place to break, found ${parts.length - 1}: ${find}`)
+  return parts.join(replace)
+}
+
+/** The first test that fails, or undefined when none does. */
+function firstFailure(copy: string): string | undefined {
+  const result = spawnSync(
+    process.execPath,
+    [join(copy, 'node_modules', 'vitest', 'vitest.mjs'), 'run', kernel, '--bail', '1', '--reporter', 'json'],
+    { cwd: copy, encoding: 'utf8', maxBuffer: 256 * 1024 * 1024, timeout: 10 * 60_000 },
+  )
+  if (result.status === 0) return undefined
+  const failed = /"fullName":"((?:[^"\\]|\\.)*)","status":"failed"/.exec(result.stdout)?.[1]
+  return failed ?? 'the tests did not start'
+}
+
+const copy = copySources()
+let missed = 0
+try {
+  const broken = firstFailure(copy)
+  if (broken !== undefined) throw new Error(`The tests fail without any mutant: ${broken}`)
+  for (const mutant of mutants) {
+    const file = join(copy, kernel, mutant.file)
+    const source = readFileSync(file, 'utf8')
+    writeFileSync(file, mutate(source, mutant))
+    const failure = firstFailure(copy)
+    writeFileSync(file, source)
+    if (failure === undefined) missed++
+    console.log(
+      `${failure === undefined ? 'MISSED' : 'caught'}  ${mutant.id}  ${mutant.rule}${failure ? `  (${failure})` : ''}`,
+    )
+  }
+} finally {
+  rmSync(copy, { recursive: true, force: true })
+}
+console.log(`${mutants.length - missed} of ${mutants.length} caught`)
+process.exitCode = missed > ALLOWED ? 1 : 0
