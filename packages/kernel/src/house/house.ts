@@ -7,6 +7,8 @@ import type { Run } from '../run/run.ts'
 import type { RunDraft } from '../run/start.ts'
 import type { RunHandle } from '../runtime/run-handle.ts'
 
+export const HOUSE_KEY = 'house'
+
 /** What marks a run as the house, in its root's context. */
 interface HouseContext {
   readonly house: true

@@ -17,10 +17,10 @@ import type { ProposedEntry, QueryPage, RunTrail, Trail, TrailQuery } from '@par
 import type { UserDirectory } from '../batch.ts'
 import type { Command } from '../command.ts'
 import { decide } from '../decide.ts'
-import { House } from '../house/house.ts'
+import { HOUSE_KEY, House } from '../house/house.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { plain } from '../plain.ts'
-import { invalidState, refusal } from '../refusal.ts'
+import { invalidArgument, invalidState, refusal } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
 import type { RunDraft } from '../run/start.ts'
 import { ended } from '../workspace/workspace.ts'
@@ -61,6 +61,8 @@ export class Runtime implements RunHost {
   /** Finished runs that were read lately, oldest first. */
   readonly #finished = new Map<RunId, RunActor>()
   #house: House | undefined
+  /** Runs whose coordinator is the node itself. */
+  readonly #houses = new Set<RunId>()
   #closed = false
 
   private constructor(options: RuntimeOptions) {
@@ -80,9 +82,20 @@ export class Runtime implements RunHost {
       const part = unfinished.slice(at, at + kernelLimits.openingRuns)
       await Promise.all(part.map(run => runtime.#actor(run)))
     }
-    runtime.#house = await House.open(runtime, unfinished, options.houseEntries ?? kernelLimits.houseEntries)
+    await runtime.#openHouse(unfinished)
     for (const run of unfinished) await runtime.#resume(run)
     return runtime
+  }
+
+  async #openHouse(unfinished: readonly RunId[]): Promise<void> {
+    const host = {
+      start: (draft: RunDraft) => this.#start(draft, true),
+      submit: <T>(run: RunId, command: Command) => this.submit<T>(run, command),
+      read: <T>(run: RunId, reader: (state: Run) => T) => this.read(run, reader),
+      trail: (run: RunId) => this.trail(run),
+    }
+    this.#house = await House.open(host, unfinished, this.#options.houseEntries ?? kernelLimits.houseEntries)
+    this.#houses.add(this.#house.run)
   }
 
   /** The run that records what belongs to no other. */
@@ -96,7 +109,14 @@ export class Runtime implements RunHost {
   }
 
   /** Starts a run: its root exists, its coordinator is bound and has said `ready`. */
-  async start(draft: RunDraft = {}): Promise<Result<RunHandle>> {
+  start(draft: RunDraft = {}): Promise<Result<RunHandle>> {
+    // What marks a run as the house is the runtime's own.
+    if (draft.context && HOUSE_KEY in draft.context)
+      return Promise.resolve(invalidArgument(`The context of a run has no '${HOUSE_KEY}'; that is reserved.`))
+    return this.#start(draft, false)
+  }
+
+  async #start(draft: RunDraft, house: boolean): Promise<Result<RunHandle>> {
     if (this.#closed) return refusal('trail_unavailable', 'The runtime is closed.')
     const id = this.#ids.next('run') as RunId
     const actor = await this.#opened(id)
@@ -108,6 +128,7 @@ export class Runtime implements RunHost {
       await this.#options.trail.release(id)
       return root
     }
+    if (house) this.#houses.add(id)
     const run = new RunHandle(this, id, root.value)
     const bound = await run.bind(root.value, 'coordinator', root.value)
     return bound.ok ? ok(run) : bound
@@ -127,7 +148,7 @@ export class Runtime implements RunHost {
 
   /** The runs at work, the house run aside. */
   get active(): readonly RunId[] {
-    return [...this.#actors.keys()].filter(id => id !== this.#house?.run)
+    return [...this.#actors.keys()].filter(id => !this.#houses.has(id))
   }
 
   /** Waits for what is on its way to disk and refuses everything after it. Safe to repeat. */
@@ -178,7 +199,7 @@ export class Runtime implements RunHost {
   }
 
   bindAgent(agent: AgentHandle): void | Promise<void> {
-    return this.#options.bind?.(agent)
+    if (!this.#houses.has(agent.run.id)) return this.#options.bind?.(agent)
   }
 
   /** W-TRAIL-19: what a reader reached for and may not see is on record, in the house run once the run itself has ended. */
