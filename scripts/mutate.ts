@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -57,14 +58,35 @@ function mutate(source: string, { id, find, replace }: Mutant): string {
 
 /** The first test that fails, or undefined when none does. */
 function firstFailure(copy: string): string | undefined {
+  const report = join(copy, 'report.json')
+  rmSync(report, { force: true })
   const result = spawnSync(
     process.execPath,
-    [join(copy, 'node_modules', 'vitest', 'vitest.mjs'), 'run', kernel, '--bail', '1', '--reporter', 'json'],
+    [
+      join(copy, 'node_modules', 'vitest', 'vitest.mjs'),
+      'run',
+      kernel,
+      '--bail',
+      '1',
+      '--reporter',
+      'json',
+      '--outputFile',
+      report,
+    ],
     { cwd: copy, encoding: 'utf8', maxBuffer: 256 * 1024 * 1024, timeout: 10 * 60_000 },
   )
   if (result.status === 0) return undefined
-  const failed = /"fullName":"((?:[^"\\]|\\.)*)","status":"failed"/.exec(result.stdout)?.[1]
-  return failed ?? 'the tests did not start'
+  if (!existsSync(report)) throw new Error(`The tests did not run: ${result.stderr.slice(-2000)}`)
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport
+  for (const { assertionResults } of testResults)
+    for (const { status, fullName } of assertionResults) if (status === 'failed') return fullName.trim()
+  return 'a file of tests'
+}
+
+interface VitestReport {
+  readonly testResults: readonly {
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[]
+  }[]
 }
 
 const copy = copySources()

@@ -16,9 +16,14 @@ export interface Clock {
   /**
    * Calls `run` once, when at least `milliseconds` have elapsed and never before `after` has returned. Elapsed time
    * does not notice steps of the wall clock. A negative time is due at once; one that is not finite throws
-   * `invalid_duration`. The returned function cancels; called again, or after the timer ran, it does nothing.
+   * `invalid_duration`. The returned function cancels; called again, or after the timer ran, it does nothing. A timer in
+   * the background does not keep the process alive.
    */
-  after(milliseconds: number, run: () => void): CancelTimer
+  after(milliseconds: number, run: () => void, options?: TimerOptions): CancelTimer
+}
+
+export interface TimerOptions {
+  readonly background?: boolean
 }
 
 /**
@@ -50,12 +55,14 @@ export class SystemClock implements Clock {
     return held as Ticks
   }
 
-  after(milliseconds: number, run: () => void): CancelTimer {
+  after(milliseconds: number, run: () => void, options: TimerOptions = {}): CancelTimer {
     requireDuration(milliseconds)
     const due = this.#elapsed() + milliseconds
     let handle: ReturnType<typeof setTimeout>
     const wait = (left: number) => {
       handle = setTimeout(wake, Math.min(Math.max(0, Math.ceil(left)), limits.platformTimerMs))
+      // Browsers know no such timers.
+      if (options.background) (handle as { unref?: () => void }).unref?.()
     }
     // The platform's timers are bounded in length and may fire a fraction early: what is left is waited for.
     const wake = () => {

@@ -5,6 +5,7 @@ import {
   err,
   type ObjectId,
   ok,
+  ParleyError,
   type Result,
   type RunId,
   type WorkspaceId,
@@ -92,7 +93,9 @@ export class RunHandle {
       waiting.ready ? undefined : this.submit({ type: 'emit', caller: workspace, draft: { type: 'ready' } }),
       waiting.dispatch ? this.submit({ type: 'dispatch', caller: creator, workspace }) : undefined,
     ])
-    for (const result of [ready, sent]) if (result && !result.ok) return result
+    // The workspace exists all the same: the refusal says which.
+    for (const result of [ready, sent])
+      if (result && !result.ok) return err(withDetails(result.error, { workspace }))
     return ok(agent)
   }
 
@@ -146,4 +149,13 @@ export class RunHandle {
       return err(asParleyError(cause))
     }
   }
+}
+
+function withDetails(error: ParleyError, details: Readonly<Record<string, unknown>>): ParleyError {
+  const { code, message, retryable } = error
+  return new ParleyError(code, message, {
+    retryable,
+    details: { ...error.details, ...details },
+    cause: error,
+  })
 }

@@ -204,8 +204,9 @@ export class Runtime implements RunHost {
 
   /** W-TRAIL-19: what a reader reached for and may not see is on record, in the house run once the run itself has ended. */
   async query(run: RunId, query: TrailQuery, workspace: WorkspaceId): Promise<Result<QueryPage>> {
-    const global = this.#options.observersReadGlobally && (await this.#observes(run, workspace))
-    const reader = { kind: 'agent', workspace, ...(global && { global }) } as const
+    const global = this.#options.observersReadGlobally ? await this.#observes(run, workspace) : ok(false)
+    if (!global.ok) return global
+    const reader = { kind: 'agent', workspace, ...(global.value && { global: true }) } as const
     const page = await this.trail(run).query(query, reader)
     if (!page.ok || page.value.denials.length === 0) return page
     const recorded = await this.#record(run, page.value.denials)
@@ -219,11 +220,14 @@ export class Runtime implements RunHost {
     return this.house.record(entries)
   }
 
-  async #observes(run: RunId, workspace: WorkspaceId): Promise<boolean> {
-    return this.read(run, state => {
+  async #observes(run: RunId, workspace: WorkspaceId): Promise<Result<boolean>> {
+    const actor = await this.#opened(run)
+    if (!actor.ok) return actor
+    const observes = await actor.value.read(state => {
       const role = state.workspaces.get(workspace)?.role ?? ''
       return state.vocabulary.roles.get(role)?.base === 'observer'
     })
+    return ok(observes)
   }
 
   /** The run's actor; a finished run's is kept for a while. */

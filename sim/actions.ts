@@ -1,0 +1,85 @@
+// The steps of a simulation. An action is data, a kind and a seed; what it comes to is decided when it is carried out, from its own
+// seed and the state of the world, so that a script stays meaningful when parts of it are taken away.
+import { type CommandKind, perform as command, commands } from './commands.ts'
+import { Dice } from './random.ts'
+import { turn, type World } from './world.ts'
+
+const events = {
+  advance: 7,
+  release: 4,
+  burst: 8,
+  fault: 2,
+  heal: 2.5,
+  crash: 0.7,
+  crash_midway: 0.7,
+  restart: 0.6,
+} as const
+
+type EventKind = keyof typeof events
+export type ActionKind = CommandKind | EventKind
+
+export interface Action {
+  readonly kind: ActionKind
+  readonly seed: number
+}
+
+const WEIGHTS: Readonly<Record<ActionKind, number>> = { ...commands, ...events }
+
+export function planOf(seed: number, steps: number): Action[] {
+  // Not the stream that the world draws from: what happens in it must not depend on the length of the plan.
+  const dice = new Dice(seed ^ 0x5eed)
+  return Array.from({ length: steps }, () => ({ kind: dice.weighted(WEIGHTS), seed: dice.seed() }))
+}
+
+export function isAction(kind: string): kind is ActionKind {
+  return kind in WEIGHTS
+}
+
+export async function act(world: World, { kind, seed }: Action): Promise<void> {
+  const dice = new Dice(seed)
+  switch (kind) {
+    case 'advance':
+      world.life.clock.advance(dice.pick([1, 50, 200, 1000, 1000, 3000, 10_000]))
+      return
+    case 'release':
+      world.life.transport.release(dice.between(1, 4))
+      return
+    case 'burst':
+      burst(world, dice)
+      return
+    case 'fault':
+      fault(world, dice)
+      if (dice.chance(0.7)) {
+        command(world, dice.pick(['rush', 'rush', 'contest']), dice)
+        burst(world, dice)
+      }
+      return
+    case 'heal':
+      return world.heal()
+    case 'crash':
+      return world.crash()
+    case 'crash_midway':
+      burst(world, dice)
+      for (let turns = dice.int(6); turns > 0; turns--) await turn()
+      return world.crash()
+    case 'restart':
+      return world.restart()
+    default:
+      command(world, kind, dice)
+  }
+}
+
+/** Several commands at once. */
+function burst(world: World, dice: Dice): void {
+  for (let count = dice.between(2, 6); count > 0; count--) command(world, dice.weighted(commands), dice)
+}
+
+function fault(world: World, dice: Dice): void {
+  world.watch.troubled = true
+  const { trail, blobs } = world.disks
+  if (dice.chance(0.5)) trail.fail('sync', { after: dice.pick([0, 0, 1, 3]), times: dice.between(1, 6) })
+  if (dice.chance(0.4)) trail.fail('write', { after: dice.pick([0, 0, 1, 3]), times: dice.between(1, 6) })
+  if (dice.chance(0.15)) trail.fail('open', { after: dice.int(2), times: 2 })
+  if (dice.chance(0.1)) trail.capacity = 1000
+  if (dice.chance(0.1)) blobs.fail('sync', { times: 2 })
+}

@@ -1,0 +1,193 @@
+// What a caller is told agrees with what is on the trail (0.3, 0.5): an answer comes after its entries are durable, an `ok` names
+// what is there, a refusal names its own record or left nothing.
+import type { Result } from '@parley/core'
+import type { Command } from '@parley/kernel'
+import type { EventType } from '@parley/trail/events'
+import { isOver, type RunModel } from './model.ts'
+import type { WorkspaceModel } from './records.ts'
+import type { Problem } from './rules/rule.ts'
+
+/** Entries that record a refusal and change nothing. */
+export const DENIALS: ReadonlySet<EventType> = new Set<EventType>([
+  'capability_denied',
+  'workspace_rejected',
+  'envelope_rejected',
+  'checkpoint_rejected',
+  'trail_access_denied',
+])
+
+/** W-ROLE-04: whether the one who was obeyed could give the order. Tree and delegation never change, so it can be asked afterwards. */
+export function authorityProblem(
+  run: RunModel | undefined,
+  command: Command,
+  result: Result<unknown>,
+): Problem {
+  if (!result.ok || !run || !('caller' in command)) return undefined
+  const caller = run.workspaces.get(command.caller)
+  if (!caller || caller.parent === null) return undefined
+  const named = command as unknown as Values
+  const above = (id: unknown) => caller.delegate && run.isAbove(caller.id, String(id))
+  const inside = (id: unknown) => above(id) || (caller.delegate && id === caller.id)
+  const denied = (allowed: boolean) =>
+    expect(allowed, `${caller.role} ${caller.id} was let do ${command.type}`)
+  switch (command.type) {
+    case 'create_workspace': {
+      const created = (result.value as Values).workspace
+      return denied(caller.delegate && run.workspaces.get(String(created))?.parent === caller.id)
+    }
+    case 'abort':
+    case 'suspend':
+    case 'resume':
+    case 'dispatch':
+      return denied(above(command.workspace))
+    case 'grant_right':
+      return denied(inside(command.holder) && inside(command.target))
+    case 'begin_integration':
+    case 'decide_integration':
+    case 'fail_integration':
+      return denied(caller.delegate && run.workspaces.get(String(command.source))?.parent === caller.id)
+    case 'revoke_right':
+    case 'submit_graph':
+      return denied(false)
+    case 'add_tasks':
+      return denied(((result.value as Values).tasks as string[]).every(id => isSubtask(run, caller, id)))
+    case 'retry_task':
+    case 'cancel_task':
+      return denied(isSubtask(run, caller, String(named.task)))
+    default:
+      return undefined
+  }
+}
+
+/** A-46: at or below the task that the delegate executes. */
+function isSubtask(run: RunModel, delegate: WorkspaceModel, id: string): boolean {
+  if (!delegate.delegate || delegate.task === null) return false
+  for (let task = run.tasks.get(id); task; task = run.tasks.get(task.parent ?? ''))
+    if (task.id === delegate.task) return true
+  return false
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+/** Asked right when the answer arrives. */
+export function answerProblem(run: RunModel | undefined, command: Command, result: Result<unknown>): Problem {
+  if (
+    !result.ok &&
+    command.type === 'read' &&
+    run?.root &&
+    result.error.code === 'not_found' &&
+    readable(run, command.caller, command.kind, command.id)
+  )
+    return `${command.kind} ${command.id} is within reach`
+  if (!result.ok) return refusalProblem(run, result.error.details)
+  if (!run?.root) return command.type === 'start' ? 'the run is not on the trail' : undefined
+  const value = (result.value ?? {}) as Values
+  const named = command as unknown as Values
+  switch (command.type) {
+    case 'start':
+      return expect(run.root.id === result.value, 'the root is another')
+    case 'close':
+    case 'stop':
+      return expect(run.ended, 'the run has not ended')
+    case 'create_workspace':
+      return expect(run.workspaces.has(String(value.workspace)), 'the workspace is not there')
+    case 'send':
+    case 'dispatch':
+      return expect(
+        run.envelopes.get(String(value.envelope))?.status !== 'rejected' &&
+          run.envelopes.has(String(value.envelope)),
+        'the envelope was not accepted',
+      )
+    case 'emit':
+      return expect(
+        value.signal === undefined || run.signals.has(String(value.signal)),
+        'the signal is not there',
+      )
+    case 'checkpoint':
+      return expect(
+        run.checkpoints.get(String(value.checkpoint))?.workspace === command.caller,
+        'the checkpoint is not there',
+      )
+    case 'consume':
+      return expect(
+        value.id === undefined || run.envelopes.get(String(value.id))?.consumed === true,
+        'it is not marked as consumed',
+      )
+    case 'grant_right':
+      return expect(run.rights.has(String(result.value)), 'the right is not there')
+    case 'revoke_right':
+      return expect(run.rights.get(String(named.right))?.status === 'revoked', 'the right is not revoked')
+    case 'submit_graph':
+    case 'add_tasks':
+      return expect(
+        (value.tasks as string[]).every(id => run.tasks.get(id)?.graph === value.graph),
+        'tasks are missing',
+      )
+    case 'cancel_task':
+      return expect(run.tasks.get(String(named.task))?.status === 'cancelled', 'the task is not cancelled')
+    case 'abort':
+    case 'fail_integration':
+      return expect(
+        isOver(run.workspaces.get(String(named.workspace ?? named.source))?.status ?? ''),
+        'it is not over',
+      )
+    case 'decide_integration':
+      return expect(
+        run.workspaces.get(String(command.source))?.status ===
+          (command.decision === 'accept' ? 'closed' : 'failed'),
+        'the source is in another state',
+      )
+    case 'read':
+      return expect(
+        readable(run, command.caller, command.kind, command.id),
+        `${command.kind} ${command.id} is out of reach`,
+      )
+    case 'change_checkpoint':
+    case 'change_task':
+    case 'remove_task':
+    case 'migrate':
+    case 'set_authority':
+    case 'set_delegate':
+    case 'revoke_visibility':
+      return 'what never changes was changed'
+    default:
+      return undefined
+  }
+}
+
+/** W-WS-15, W-WS-02: what an agent may read. */
+function readable(run: RunModel, caller: string, kind: string, id: string): boolean {
+  const reader = run.workspaces.get(caller)
+  if (!reader) return false
+  switch (kind) {
+    case 'workspace':
+      return run.workspaces.has(id) && run.sees(reader, id)
+    case 'directive':
+    case 'context':
+      return run.workspaces.has(id) && (id === caller || reader.parent === null)
+    case 'envelope': {
+      const envelope = run.envelopes.get(id)
+      return (
+        envelope !== undefined &&
+        (reader.parent === null || envelope.from === caller || envelope.to === caller)
+      )
+    }
+    default: {
+      const checkpoint = run.checkpoints.get(kind === 'artifact' ? (run.artifacts.get(id) ?? '') : id)
+      return checkpoint !== undefined && run.sees(reader, checkpoint.workspace)
+    }
+  }
+}
+
+function refusalProblem(run: RunModel | undefined, details: Values): Problem {
+  if (details.entry === undefined) return undefined
+  const type = run?.entryTypes.get(String(details.entry))
+  return expect(
+    type !== undefined && DENIALS.has(type),
+    `the refusal names ${String(details.entry)}, which is ${type}`,
+  )
+}
+
+function expect(holds: boolean, otherwise: string): Problem {
+  return holds ? undefined : otherwise
+}

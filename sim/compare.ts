@@ -1,0 +1,120 @@
+// Compares the kernel's live state of a run with the model that was folded from the same trail (W-REC-14, W-PORT-11). The first
+// difference is told.
+import type { Run, Workspace } from '@parley/kernel'
+import { isOver, type RunModel } from './model.ts'
+import type { WorkspaceModel } from './records.ts'
+
+export function difference(run: Run, model: RunModel): string | undefined {
+  return (
+    differ('seq', run.seq, model.seq) ??
+    differ('root', run.root?.id, model.root?.id) ??
+    sizes(run, model) ??
+    first(run.workspaces.values(), workspace => workspaceDifference(workspace, model)) ??
+    first(run.envelopes.values(), envelope => {
+      const other = model.envelopes.get(envelope.id)
+      const mine = [envelope.status, envelope.undeliverable ?? null, envelope.consumed]
+      return differ(envelope.id, mine, other && [other.status, other.undeliverable, other.consumed])
+    }) ??
+    first(run.rights.values(), right => {
+      const other = model.rights.get(right.id)
+      const mine = [right.type, right.holder.id, right.target.id, right.status]
+      return differ(right.id, mine, other && [other.type, other.holder, other.target, other.status])
+    }) ??
+    first(run.tasks.values(), task => {
+      const other = model.tasks.get(task.id)
+      const mine = [task.status, task.workspace, task.history, task.checkpoint]
+      return differ(task.id, mine, other && [other.status, other.workspace, other.history, other.checkpoint])
+    }) ??
+    differ(
+      'waiting signals',
+      waitingOf(run),
+      [...model.waiting].map(([pair, ids]) => `${pair}: ${ids.join()}`).sort(),
+    )
+  )
+}
+
+function sizes(run: Run, model: RunModel): string | undefined {
+  const open = [...model.workspaces.values()].filter(workspace => !isOver(workspace.status)).length
+  const underway = [...model.envelopes.values()].filter(
+    envelope => envelope.status === 'validated' && envelope.undeliverable === null,
+  ).length
+  return (
+    differ('workspaces', run.workspaces.size, model.workspaces.size) ??
+    differ('open workspaces', run.open, open) ??
+    differ('envelopes', run.envelopes.size, model.envelopes.size) ??
+    differ('envelopes on their way', run.undelivered, underway) ??
+    differ('rights', run.rights.size, model.rights.size) ??
+    differ('checkpoints', run.checkpoints.size, model.checkpoints.size) ??
+    differ('artifacts', run.artifacts.size, model.artifacts.size) ??
+    differ('graphs', run.graphs.size, model.graphs.size) ??
+    differ('tasks', run.tasks.size, model.tasks.size)
+  )
+}
+
+function workspaceDifference(workspace: Workspace, model: RunModel): string | undefined {
+  const other = model.workspaces.get(workspace.id)
+  return other
+    ? differ(workspace.id, liveFacts(workspace), modelFacts(model, other))
+    : `${workspace.id} is not on the trail`
+}
+
+function liveFacts(workspace: Workspace): unknown[] {
+  const { inbox } = workspace
+  return [
+    workspace.status,
+    workspace.parent?.id ?? null,
+    (workspace.children ?? []).map(child => child.id),
+    workspace.ready,
+    inbox ? [...inbox.blocking, ...inbox.urgent, ...inbox.normal] : [],
+    [...(workspace.incoming ?? [])].filter(([, ids]) => ids.length > 0),
+    workspace.register ?? [],
+    workspace.deliverable ?? null,
+    [...(workspace.memory ?? [])],
+    workspace.integration ? [workspace.integration.target.id, workspace.integration.checkpoint] : null,
+    workspace.merging?.id ?? null,
+    (workspace.merges ?? []).map(merge => merge.source),
+    workspace.status === 'suspended' ? workspace.remembered : null,
+  ]
+}
+
+function modelFacts(model: RunModel, workspace: WorkspaceModel): unknown[] {
+  return [
+    workspace.status,
+    workspace.parent,
+    workspace.children,
+    workspace.ready,
+    model.inboxOrder(workspace),
+    [...workspace.channels],
+    workspace.register,
+    workspace.deliverable,
+    [...workspace.memory],
+    workspace.integration ? [workspace.integration.target, workspace.integration.checkpoint] : null,
+    workspace.merging,
+    workspace.merges,
+    workspace.remembered,
+  ]
+}
+
+function waitingOf(run: Run): string[] {
+  const pairs = new Map<string, string[]>()
+  for (const from of run.signalling) {
+    for (const { id, to } of from.waiting ?? []) {
+      const pair = `${from.id} ${to}`
+      pairs.set(pair, [...(pairs.get(pair) ?? []), id])
+    }
+  }
+  return [...pairs].map(([pair, ids]) => `${pair}: ${ids.join()}`).sort()
+}
+
+function differ(what: string, live: unknown, model: unknown): string | undefined {
+  const [mine, other] = [JSON.stringify(live), JSON.stringify(model)]
+  return mine === other ? undefined : `${what}: the runtime has ${mine}, the trail says ${other}`
+}
+
+function first<T>(items: Iterable<T>, check: (item: T) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = check(item)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

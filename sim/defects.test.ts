@@ -1,0 +1,177 @@
+// The simulator finds what it is there to find: a rule that is broken on purpose, behind the kernel's back, is named.
+import type { ObjectId } from '@parley/core'
+import type { Batch, EntryDraft } from '@parley/trail'
+import type { EventType } from '@parley/trail/events'
+import { expect, test } from 'vitest'
+import { act, planOf } from './actions.ts'
+import { INVARIANTS } from './invariants.ts'
+import type { RunModel } from './model.ts'
+import { actionsOf, scriptOf, shrink } from './shrink.ts'
+import { simulate, simulateSeed } from './simulate.ts'
+import type { Tamper } from './watch.ts'
+import { World } from './world.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Leaves out the entries that match. */
+function without(type: EventType, matches: (body: Fields) => boolean = () => true): Tamper {
+  return (_run, batch) => ({
+    ...batch,
+    entries: batch.entries.filter(entry => entry.event_type !== type || !matches(entry.body as Fields)),
+  })
+}
+
+/** Changes the bodies of one type. */
+function changed(type: EventType, change: (body: Fields, run: RunModel) => Fields): Tamper {
+  return (run, batch) => ({
+    ...batch,
+    entries: batch.entries.map(entry =>
+      entry.event_type === type
+        ? ({ ...entry, body: { ...entry.body, ...change(entry.body as Fields, run) } } as EntryDraft)
+        : entry,
+    ),
+  })
+}
+
+function both(one: Tamper, other: Tamper): Tamper {
+  return (run, batch) => other(run, one(run, batch))
+}
+
+const agentBlocked = (body: Fields) => body.trigger === 'agent_blocked'
+
+const BROKEN: readonly (readonly [invariant: string, what: string, tamper: Tamper])[] = [
+  [
+    'W-LIFE-02',
+    'a transition that is not among the 22',
+    changed('workspace_state_changed', body => (agentBlocked(body) ? { to_state: 'conflicted' } : {})),
+  ],
+  [
+    'W-LIFE-06',
+    'a worker that leaves idle without mail',
+    changed('workspace_state_changed', body =>
+      body.trigger === 'first_envelope' ? { trigger: 'agent_started' } : {},
+    ),
+  ],
+  [
+    'W-WS-12',
+    'a child that outlives its failed parent',
+    without('workspace_state_changed', body => body.trigger === 'parent_failed'),
+  ],
+  [
+    'W-WS-11',
+    'a child that sees more than its parent',
+    changed('workspace_created', (body, run) =>
+      run.root && body.parent !== run.root.id
+        ? { visibility_set: [...(body.visibility_set as string[]), run.root.id] }
+        : {},
+    ),
+  ],
+  [
+    'W-ENV-09',
+    'mail that is never acknowledged',
+    both(
+      without('signal_emitted', body => body.type === 'acknowledged'),
+      // The receipt is the only signal that comes in a batch with a delivery.
+      (_run, batch) =>
+        batch.entries.some(entry => entry.event_type === 'envelope_delivered')
+          ? { ...batch, entries: batch.entries.filter(entry => entry.event_type !== 'signal_delivered') }
+          : batch,
+    ),
+  ],
+  [
+    'W-ENV-10',
+    'mail that overtakes',
+    changed('envelope_delivered', (body, run) => ({
+      envelope_id: run.workspaces.get(String(body.to))?.channels.get(String(body.from))?.at(-1),
+    })),
+  ],
+  ['W-ENV-18', 'mail that waits for a sealed inbox', without('envelope_undeliverable')],
+  ['W-PORT-07', 'a send_once that is never used up', without('port_right_consumed')],
+  [
+    'W-CP-04 W-CP-07',
+    'a checkpoint chain with a fork',
+    changed('checkpoint_created', () => ({ parent: null })),
+  ],
+  [
+    'W-TASK-04',
+    'a task that skips a step',
+    changed('task_status_changed', body =>
+      body.to_status === 'assigned' ? { to_status: 'in_progress' } : {},
+    ),
+  ],
+  [
+    'W-TASK-06',
+    'attempts that count wrong',
+    changed('task_assigned', body => ({ attempt_number: Number(body.attempt_number) + 1 })),
+  ],
+  ['W-INT-02', 'an integration that never ends', without('integration_aborted')],
+  [
+    'W-LIFE-10',
+    'a failure that nobody is told of',
+    both(
+      without('signal_emitted', body => body.type === 'failed' && body.reason !== 'delivery_exhausted'),
+      (_run, batch) =>
+        batch.entries.some(entry => (entry.body as Fields).to_state === 'failed')
+          ? { ...batch, entries: batch.entries.filter(entry => entry.event_type !== 'signal_delivered') }
+          : batch,
+    ),
+  ],
+  ['W-SIG-06', 'a signal that is not delivered', without('signal_delivered')],
+  ['0.5 a refused command', 'a refusal that leaves something behind', litter],
+  ['0.3 0.5 an answer agrees', 'mail that is handed out without a marker', unmarked],
+]
+
+let litterCount = 0
+
+function litter(_run: RunModel, batch: Batch): Batch {
+  if (batch.entries[0]?.event_type !== 'workspace_rejected') return batch
+  const id = `obj_litter${litterCount++}` as ObjectId
+  return { ...batch, objects: [{ id, kind: 'context', value: {} }] }
+}
+
+function unmarked(_run: RunModel, batch: Batch): Batch {
+  const objects = (batch.objects ?? []).map(object =>
+    object.kind === 'consumed' ? { ...object, kind: 'context' } : object,
+  )
+  return { ...batch, objects }
+}
+
+for (const [invariant, what, tamper] of BROKEN) {
+  test(`${what} is found as a breach of ${invariant}`, async () => {
+    let found: string | undefined
+    for (let seed = 1; seed <= 40 && found === undefined; seed++)
+      found = (await simulateSeed(seed, 300, { tamper })).failure?.invariant
+    expect(found).toMatch(new RegExp(`^${invariant}`))
+  })
+}
+
+test('a disk that forgets what it acknowledged is found as a breach of W-TRAIL-05', async () => {
+  const world = new World(3)
+  await world.open()
+  const forgetful = { trail: world.disks.trail.copy(), blobs: world.disks.blobs.copy() }
+  for (const action of planOf(3, 40)) {
+    if (/crash|fault|restart/.test(action.kind)) continue
+    await act(world, action)
+    await world.settle()
+  }
+  world.disks = forgetful
+  await expect(world.crash()).rejects.toThrow(/^W-TRAIL-05 what was acknowledged survives/)
+})
+
+test('a failing seed is shrunk to a short script that breaks the same invariant and runs from its text', async () => {
+  const tamper = without('port_right_consumed')
+  let seed = 1
+  while (!(await simulateSeed(seed, 300, { tamper })).failure) seed++
+  const actions = planOf(seed, 300)
+  const failed = await simulate(seed, actions, { tamper })
+  const shrunk = await shrink(seed, actions, failed, { tamper })
+  expect(shrunk.actions.length).toBeLessThan(20)
+  const again = await simulate(seed, actionsOf(scriptOf(shrunk.actions)), { tamper })
+  expect(again.failure?.invariant).toBe(failed.failure?.invariant)
+  expect((await simulate(seed, shrunk.actions)).failure).toBeUndefined()
+})
+
+test('every invariant names the requirements that it watches over', () => {
+  for (const { name } of INVARIANTS) expect(name).toMatch(/^((W|A)-[A-Z0-9-]+|0\.\d)( |$)/)
+  expect(new Set(INVARIANTS.map(({ name }) => name)).size).toBe(INVARIANTS.length)
+})

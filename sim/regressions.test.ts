@@ -1,0 +1,48 @@
+// Scripts that once broke an invariant, each with what it was. A script names choices of the simulator as it was then: where the
+// simulator's own choices have changed since, the script still runs, and the seed is one more history.
+import { expect, test } from 'vitest'
+import { actionsOf } from './shrink.ts'
+import { simulate } from './simulate.ts'
+
+interface Regression {
+  readonly seed: number
+  readonly what: string
+  readonly script: string
+}
+
+const REGRESSIONS: readonly Regression[] = [
+  {
+    seed: 138,
+    what: 'starting a run threw instead of answering while the trail could not be read',
+    script:
+      'grant:xd9k7i,create:tny0kr,emit:s63fqv,send:p358b5,fault:152naq,assign:ezxjvj,contest:1vbw10,checkpoint:q68dt,start:84k8va',
+  },
+  {
+    seed: 152,
+    what: 'every restart recorded a denial of the `ready` that a workspace could not say before it was suspended',
+    script:
+      'send:opuc28,create:db8cdn,start:gat1tm,create:gpr13k,assign:nhic9v,send:uflkph,finish:rqgdsg,send:wd5neh,assign:ozh0ls,burst:pswppy,fault:40rz0j,burst:f15c9q,send:n3n92n,assign:nlibhj,send:464ggo,send:9i8tc7,contest:9xe17v,rush:z0i251,send:v0r39z,suspend:k8leer,send:6qyd62',
+  },
+  {
+    seed: 7130,
+    what: 'a trail query of a finished run threw instead of answering while the trail could not be read',
+    script: 'burst:8sldrm,stop:45vike,fault:dskvyz,query:7kgxi4',
+  },
+  {
+    seed: 48,
+    what: 'whoever waited for an integration that never became durable waited for ever',
+    script: 'resume:i8pwzs,create:90ui73,create:vpoyq8,send:uozpk3,contest:kyn6le,create:tnbxlb,fault:n5jrmb',
+  },
+  {
+    seed: 35,
+    what: 'a signal on its way arrived at a receiver that was suspended meanwhile',
+    script:
+      'consume:8jcud2,create:6i34vw,send:a5j1mh,create:s2zwfo,advance:4huy2h,burst:j3gjwi,checkpoint:1y1mg2,send:t99p1y,crash_midway:n3kkz,send:wsrvhc,advance:ze66jv,suspend:xixlur',
+  },
+]
+
+for (const { seed, what, script } of REGRESSIONS) {
+  test(`seed ${seed} is mended: ${what}`, async () => {
+    expect((await simulate(seed, actionsOf(script))).failure).toBeUndefined()
+  })
+}

@@ -1,0 +1,133 @@
+// What holds of every entry, whatever it says: time, identity, filing, actors, the end of a run.
+import { isOver, type RunModel } from '../model.ts'
+import type { Invariant } from './rule.ts'
+
+/** Fields that bring a new id into the world. */
+const BIRTHS: Readonly<Record<string, string>> = {
+  workspace_created: 'workspace_id',
+  signal_emitted: 'signal_id',
+  envelope_created: 'envelope_id',
+  envelope_rejected: 'envelope_id',
+  port_right_created: 'right_id',
+  checkpoint_created: 'checkpoint_id',
+  graph_created: 'graph_id',
+  task_created: 'task_id',
+}
+
+/** Which field of the body names the workspace that an entry is filed under (0.4). */
+const FILED: Readonly<Record<string, string>> = {
+  workspace_created: 'workspace_id',
+  workspace_state_changed: 'workspace_id',
+  suspension_started: 'workspace_id',
+  suspension_resumed: 'workspace_id',
+  signal_emitted: 'from',
+  signal_delivered: 'delivered_to',
+  envelope_created: 'from',
+  envelope_rejected: 'from',
+  envelope_undeliverable: 'from',
+  envelope_delivered: 'to',
+  envelope_redelivered: 'to',
+  port_right_created: 'holder',
+  port_right_revoked: 'holder',
+  port_right_consumed: 'holder',
+  port_right_transferred: 'to_holder',
+  checkpoint_created: 'workspace',
+  checkpoint_rejected: 'workspace',
+  integration_started: 'source',
+  integration_completed: 'source',
+  integration_aborted: 'source',
+}
+
+const ROOT_FILED = /^(graph_created|task_)/
+
+export const recordRules: readonly Invariant[] = [
+  {
+    name: 'W-CONC-05 W-CLOCK-03 timestamps strictly increase',
+    every: (run, entry) =>
+      entry.timestamp > run.lastTimestamp
+        ? undefined
+        : `${entry.event_type} at ${entry.timestamp} follows ${run.lastTimestamp}`,
+  },
+  {
+    name: '0.4 a timestamp inside a body equals the header',
+    every: (_run, { timestamp, body }) => {
+      const { timestamp: own = timestamp, delivered_at: delivered = timestamp } = body as Record<
+        string,
+        unknown
+      >
+      return own === timestamp && delivered === timestamp
+        ? undefined
+        : `body says ${String(own)} ${String(delivered)}`
+    },
+  },
+  {
+    name: 'W-TRAIL-13 W-LIFE-12 the first entry of a run is its root',
+    every: (run, { event_type, body }) => {
+      if (run.root) return undefined
+      const first = event_type === 'workspace_created' && (body as { parent?: unknown }).parent === null
+      return first ? undefined : `it is ${event_type}`
+    },
+  },
+  {
+    name: 'W-LIFE-13 W-LIFE-14 W-TRAIL-13 nothing but denials of reads follows the terminal entry of the root',
+    every: (run, { event_type, workspace }) => {
+      if (!run.ended) return undefined
+      const denial = event_type === 'capability_denied' || event_type === 'trail_access_denied'
+      return denial && workspace === null ? undefined : `${event_type} follows it`
+    },
+  },
+  {
+    name: 'W-TRAIL-08 A-03 the local trail of a workspace ends with its terminal entry',
+    every: (run, entry) => {
+      if (entry.workspace === null) return undefined
+      const workspace = run.workspaces.get(entry.workspace)
+      if (!workspace)
+        return entry.event_type === 'workspace_created' ? undefined : `${entry.workspace} does not exist`
+      return isOver(workspace.status)
+        ? `${entry.event_type} is filed under ${workspace.status} ${workspace.id}`
+        : undefined
+    },
+  },
+  {
+    name: '0.4 entries are filed under the workspace that the table names',
+    every: (run, { event_type, body, workspace }) => {
+      const field = FILED[event_type]
+      if (ROOT_FILED.test(event_type))
+        return workspace === run.root?.id ? undefined : `${event_type} under ${workspace}`
+      if (field === undefined) return undefined
+      const named = (body as Record<string, unknown>)[field] as string
+      const over = isOver(run.workspaces.get(named)?.status ?? 'idle')
+      return workspace === (over ? null : named) ? undefined : `${event_type} of ${named} under ${workspace}`
+    },
+  },
+  {
+    name: '0.3 A-01 actors are the system, the protocol, the fallback or a role',
+    every: (run, { actor, workspace, event_type }) => {
+      if (['system', 'protocol', 'fallback'].includes(actor)) return undefined
+      if (actor === 'coordinator') return `${event_type} by the role name of the coordinator`
+      return roles(run).has(actor) ? undefined : `${event_type} under ${workspace} by ${actor}`
+    },
+  },
+  {
+    name: 'W-TRAIL-01 W-ID-03 W-ID-06 an id is given out once',
+    every: (run, { id, event_type, body }) => {
+      if (run.entryTypes.has(id)) return `entry ${id} is there already`
+      const born = (body as Record<string, unknown>)[BIRTHS[event_type] ?? ''] as string | undefined
+      if (born === undefined) return undefined
+      const known = [
+        run.workspaces,
+        run.signals,
+        run.envelopes,
+        run.rights,
+        run.checkpoints,
+        run.graphs,
+        run.tasks,
+      ]
+      return known.some(map => map.has(born)) ? `${event_type} gives out ${born} again` : undefined
+    },
+  },
+]
+
+function roles(run: RunModel): Set<string> {
+  return new Set([...run.workspaces.values()].map(workspace => workspace.role))
+}

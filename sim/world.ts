@@ -1,0 +1,304 @@
+// The world of one seed: a real runtime on the real store over faulty disks in memory, life after life. It carries out nothing by
+// itself; actions.ts acts on it, and after every step it is asked whether all is well.
+import { ManualClock, SeededIds, type Ticks } from '@parley/core'
+import { type AgentHandle, type RunHandle, Runtime } from '@parley/kernel'
+import { type MemoryDisks, memoryDisks, openMemoryStore } from '@parley/trail'
+import { difference } from './compare.ts'
+import { type Config, configOf } from './config.ts'
+import { checkState, Violation, violated } from './invariants.ts'
+import type { RunModel } from './model.ts'
+import { Dice } from './random.ts'
+import type { WorkspaceModel } from './records.ts'
+import { checkRecovered, checkTwice, deliveredTooOften, notTakenUp } from './recovery.ts'
+import { OBSERVERS } from './rules/workspace.ts'
+import { StormyTransport } from './transport.ts'
+import { type Asked, type Tamper, Watch, type Watched } from './watch.ts'
+import { WatchedTrail } from './watched-trail.ts'
+
+const START = 1_772_355_900_000_000 as Ticks
+/** Turns of the event loop after which a world that is still busy is stuck in a circle. */
+const MOST_TURNS = 20_000
+/** Turns for which a run may be silent while it reads its trail again. */
+const RELOAD_TURNS = 20
+
+/** One life of the process, from opening to crash or stop. */
+interface Life extends Watched {
+  readonly clock: ManualClock
+  readonly transport: StormyTransport
+  readonly trail: WatchedTrail
+  readonly runtime: Runtime
+}
+
+export class World {
+  readonly seed: number
+  readonly config: Config
+  readonly dice: Dice
+  readonly watch: Watch
+  readonly runs = new Map<string, RunHandle>()
+  readonly agents = new Map<string, AgentHandle>()
+  disks: MemoryDisks = memoryDisks()
+  /** The next agent cannot be bound. */
+  bindingFails = false
+  readonly #ids: SeededIds
+  #life: Life | undefined
+  /** The life that is being opened; a crash may strike it, too. */
+  #nascent: Watched | undefined
+  #now = START
+
+  constructor(seed: number, tamper?: Tamper) {
+    this.seed = seed
+    this.dice = new Dice(seed)
+    this.config = configOf(this.dice)
+    this.watch = new Watch(this.config.signals, tamper)
+    this.#ids = new SeededIds(seed)
+  }
+
+  get life(): Life {
+    if (!this.#life) throw new Error('The world is not open.')
+    return this.#life
+  }
+
+  get runtime(): Runtime {
+    return this.life.runtime
+  }
+
+  get models(): ReadonlyMap<string, RunModel> {
+    return this.watch.models
+  }
+
+  get openRuns(): RunModel[] {
+    const house = this.runtime.house.run
+    return [...this.models.values()].filter(run => run.root && !run.ended && run.id !== house)
+  }
+
+  // Lives
+
+  async open(): Promise<void> {
+    const { watch } = this
+    const clock = new ManualClock(this.#now)
+    const transport = new StormyTransport(this.config, this.dice, watch)
+    const nascent: Watched = { asked: new Set<Asked>(), over: false }
+    this.#nascent = nascent
+    const store = await openMemoryStore(this.disks, this.config.store)
+    if (store.damage.length > 0)
+      throw new Violation('W-TRAIL-26 a crash damages nothing', store.damage[0]!.message)
+    const trail = new WatchedTrail(store, watch.batches(nascent))
+    await checkRecovered(trail, watch)
+    if (nascent.over) return
+    watch.underway.clear()
+    watch.doubtful.length = 0
+    this.runs.clear()
+    this.agents.clear()
+    watch.opening = true
+    const runtime = await Runtime.open({
+      ...this.config.runtime,
+      trail,
+      clock,
+      ids: this.#ids,
+      transport,
+      bind: agent => this.#bind(agent, nascent),
+      onFault: cause => nascent.over || watch.uncaught(cause),
+    })
+    if (nascent.over) return
+    this.#life = Object.assign(nascent, { clock, transport, trail, runtime })
+    watch.commands(runtime, nascent)
+    await this.settle()
+    if (nascent.over) return
+    watch.opening = false
+    for (const run of this.openRuns) {
+      violated(
+        'W-WS-06 W-WS-07 a restart takes up what creation left',
+        watch.troubled ? undefined : notTakenUp(run),
+      )
+      runtime.subscribe(run.id as never, watch.notices(run.id, nascent))
+    }
+    await this.compare()
+  }
+
+  #bind(agent: AgentHandle, life: Watched): void {
+    if (life.over) return
+    this.watch.moved()
+    if (this.bindingFails) {
+      this.bindingFails = false
+      throw new Error('nobody is there to be bound')
+    }
+    this.runs.set(agent.run.id, agent.run)
+    this.agents.set(agent.workspace, agent)
+  }
+
+  /** The power goes: what is not on disk is lost, and what is on its way may be torn. It may go again while all is opened. */
+  async crash(): Promise<void> {
+    this.#powerLoss()
+    if (this.dice.chance(0.2)) await checkTwice(this.disks, this.config, this.seed)
+    while (this.dice.chance(0.2)) await this.#openInVain()
+    await this.open()
+  }
+
+  #powerLoss(): void {
+    this.watch.statistics.crashes++
+    if (this.#nascent) this.#nascent.over = true
+    if (this.#life) this.#now = this.#life.clock.now()
+    this.#life?.transport.forget()
+    const random = this.dice.next
+    this.disks = { trail: this.disks.trail.crash(random), blobs: this.disks.blobs.crash(random) }
+    this.watch.forget()
+    this.watch.opening = false
+    this.watch.troubled = false
+  }
+
+  /** An opening that the power, or a failing disk, does not let come to its end. */
+  async #openInVain(): Promise<void> {
+    if (this.dice.chance(0.5)) {
+      this.watch.troubled = true
+      this.disks.trail.fail('sync', { after: this.dice.int(3), times: 3 })
+    }
+    const opening = this.open()
+    const life = this.#nascent!
+    void opening.catch((cause: unknown) => {
+      const expected = life.over || (this.watch.troubled && !(cause instanceof Violation))
+      if (!expected) this.watch.fail(cause)
+    })
+    for (let turns = this.dice.int(12); turns > 0; turns--) await turn()
+    this.#powerLoss()
+    await turn()
+    this.watch.raise()
+  }
+
+  /** Everything is closed properly and opened again. */
+  async restart(): Promise<void> {
+    const { life, watch } = this
+    watch.statistics.restarts++
+    this.mend()
+    let closed = false
+    void life.runtime.close().then(() => {
+      closed = true
+      watch.moved()
+    })
+    for (let waits = 0; !closed; waits++) {
+      if (waits > 50) throw new Violation('W-REC-08 a runtime can be closed', 'it waits for ever')
+      await this.settle()
+      if (!closed) life.clock.advance(1000)
+    }
+    await this.settle()
+    const [left] = life.asked
+    if (left)
+      throw new Violation('0.5 every command is answered', `${left.command.type} is not, and all is closed`)
+    life.over = true
+    life.transport.forget()
+    await life.trail.close()
+    this.#now = life.clock.now()
+    watch.forget()
+    watch.troubled = false
+    await this.open()
+  }
+
+  mend(): void {
+    this.disks.trail.mend()
+    this.disks.blobs.mend()
+  }
+
+  /** Ends a time of failing storage: mends the disks and lets held commands go on (W-REC-09). */
+  async heal(): Promise<void> {
+    this.mend()
+    for (let waits = 0; waits < 12; waits++) {
+      await this.settle()
+      this.life.clock.advance(500)
+    }
+    await this.settle()
+    this.watch.troubled = false
+  }
+
+  launch(call: () => Promise<unknown>): void {
+    this.watch.launch(this.life, call)
+  }
+
+  // Time
+
+  /** Lets everything happen that is due without the clock. */
+  async settle(): Promise<void> {
+    const { watch } = this
+    let { failures } = watch
+    let quiet = 0
+    let needed = 2
+    for (let turns = 0; quiet < needed; turns++) {
+      if (turns > MOST_TURNS)
+        throw new Violation('0.7 the runtime comes to rest', `${MOST_TURNS} turns and still busy`)
+      const before = watch.moves
+      await turn()
+      if (watch.failures !== failures) needed = RELOAD_TURNS
+      failures = watch.failures
+      quiet = watch.moves === before && watch.appending === 0 ? quiet + 1 : 0
+    }
+    watch.raise()
+  }
+
+  // Checks
+
+  /** Before a step. */
+  begin(): { readonly calm: boolean; readonly life: Life } {
+    this.watch.begin()
+    return { calm: !this.watch.troubled && this.life.asked.size === 0, life: this.life }
+  }
+
+  /** After a step: refusals left nothing behind, and whoever still waits has a reason. */
+  end(begun: { readonly calm: boolean; readonly life: Life }): void {
+    const { watch } = this
+    watch.raise()
+    if (begun.life !== this.#life || watch.troubled) return
+    if (begun.calm) watch.checkRefusals(this.runtime.house.run)
+    for (const asked of begun.life.asked) this.#checkWaiting(asked)
+  }
+
+  /** W-INT-08: only an integration waits, and only while another one holds its target. */
+  #checkWaiting({ run: id, command }: Asked): void {
+    const run = this.watch.model(id)
+    const named =
+      'source' in command ? command.source : command.type === 'emit' ? command.draft.ref : undefined
+    const source = String(named)
+    const parent = run.workspaces.get(run.workspaces.get(source)?.parent ?? '')
+    if (!parent?.merging || parent.merging === source)
+      throw new Violation(
+        'W-INT-08 whoever waits for a lock goes on when it is free',
+        `${command.type} of ${source} waits`,
+      )
+  }
+
+  /** W-TRAIL-19: an agent is shown what it may see, an observer all where that is configured. */
+  checkPage(
+    run: RunModel,
+    reader: WorkspaceModel,
+    entries: readonly { readonly workspace: string | null }[],
+  ): void {
+    if (reader.parent === null) return
+    if (this.config.runtime.observersReadGlobally && OBSERVERS.has(reader.role)) return
+    const hidden = entries.find(entry => entry.workspace === null || !run.sees(reader, entry.workspace))
+    if (hidden)
+      this.watch.fail(
+        new Violation(
+          'W-TRAIL-19 a query shows what the reader may see',
+          `${reader.id} saw ${hidden.workspace}`,
+        ),
+      )
+  }
+
+  /** The runtime's own state is what the trail says. */
+  async compare(): Promise<void> {
+    const { watch, runtime } = this
+    if (watch.troubled) return
+    for (const id of new Set([...runtime.active, runtime.house.run])) {
+      const model = watch.model(id)
+      if (!model.root || model.ended) continue
+      checkState(model)
+      violated(
+        'W-ENV-16 W-SIG-09 nothing is delivered more often than it arrived',
+        deliveredTooOften(model, watch.arrived, this.config.signals),
+      )
+      const found = await runtime.read(id, run => difference(run, model))
+      violated('W-REC-14 W-PORT-11 the state is the fold of the trail', found)
+    }
+  }
+}
+
+export function turn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
