@@ -33,7 +33,7 @@ export const kernelLimits = {
   filesChanged: 4096,
   artifacts: 256,
   intentLength: 16_384,
-  graphs: 1024,
+  graphs: 65_536,
   /** Tasks of one graph. */
   graphTasks: 4096,
   /** Tasks that one command adds. */

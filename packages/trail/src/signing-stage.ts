@@ -10,6 +10,14 @@ import type { TrailStore } from './store/store.ts'
 
 /** Up to so many signatures are made in place: waking another thread takes as long. */
 const IN_PLACE = 8
+/**
+ * Entries that are sent to the thread at once: half of what waits, within these bounds, so that the callers of the first half go on
+ * while the second is being signed.
+ */
+const LEAST_AT_ONCE = 64
+const MOST_AT_ONCE = 512
+/** Groups at the thread: while one comes back the next is being signed. */
+const GROUPS = 2
 const HASH_BYTES = 32
 const SIGNATURE_BYTES = 64
 
@@ -23,12 +31,18 @@ interface Waiting {
   failed: boolean
 }
 
+interface Flight {
+  readonly group: readonly Waiting[]
+  readonly entries: number
+  readonly signatures: string[] | Promise<string[]>
+}
+
 export class SigningStage {
   readonly #store: TrailStore
   readonly #signer: Signer
   #queue: Waiting[] = []
-  /** What is being signed. */
-  #signing: readonly Waiting[] = []
+  /** What is being signed, in order. */
+  readonly #flights: Flight[] = []
   #entries = 0
   #running: Promise<void> | undefined
 
@@ -59,29 +73,49 @@ export class SigningStage {
   }
 
   async #run(): Promise<void> {
-    while (this.#queue.length > 0) {
-      const group = this.#queue
-      this.#queue = []
-      this.#signing = group
-      const count = group.reduce((sum, { entries }) => sum + entries, 0)
+    for (;;) {
+      while (this.#flights.length < GROUPS && this.#queue.length > 0) this.#flights.push(this.#take())
+      const [flight] = this.#flights
+      if (!flight) break
       try {
-        const signatures = this.#signatures(group, count)
-        this.#forward(group, signatures instanceof Promise ? await signatures : signatures)
+        const { signatures } = flight
+        this.#forward(flight.group, signatures instanceof Promise ? await signatures : signatures)
       } catch (cause) {
-        // W-TRAIL-15: without its key a run that signs takes nothing.
-        const error = new ParleyError(
-          'signing_failed',
-          'The entries could not be signed; nothing was recorded.',
-          {
-            retryable: true,
-            cause,
-          },
-        )
-        for (const each of group) this.#settle(each, error)
+        this.#refuse(flight.group, cause)
       }
-      this.#entries -= count
+      // Only now: a batch that the store refuses takes along those behind it in the same group.
+      this.#flights.shift()
+      this.#entries -= flight.entries
     }
     this.#running = undefined
+  }
+
+  /** The next batches from the queue, on their way to be signed. */
+  #take(): Flight {
+    let waiting = 0
+    for (const each of this.#queue) waiting += each.entries
+    const most = Math.min(Math.max(LEAST_AT_ONCE, waiting / 2), MOST_AT_ONCE)
+    let count = 0
+    let entries = 0
+    while (count < this.#queue.length && (count === 0 || entries < most))
+      entries += this.#queue[count++]!.entries
+    const group = this.#queue.splice(0, count)
+    let signatures: Flight['signatures']
+    try {
+      signatures = this.#signatures(group, entries)
+    } catch (cause) {
+      signatures = Promise.reject(cause)
+    }
+    // Whoever awaits it hears of a failure; until then it is nobody's.
+    if (signatures instanceof Promise) signatures.catch(() => undefined)
+    return { group, entries, signatures }
+  }
+
+  /** W-TRAIL-15: without its key a run that signs takes nothing. */
+  #refuse(group: readonly Waiting[], cause: unknown): void {
+    const message = 'The entries could not be signed; nothing was recorded.'
+    const error = new ParleyError('signing_failed', message, { retryable: true, cause })
+    for (const each of group) this.#settle(each, error)
   }
 
   /** In hexadecimal, in the order of the entries. */
@@ -89,7 +123,8 @@ export class SigningStage {
     const hashes: string[] = []
     for (const { records } of group)
       for (const record of records) if (record.kind === 'entry') hashes.push(record.hash)
-    if (!this.#signer.signMany || count <= IN_PLACE) return hashes.map(hash => this.#signer.sign(hash))
+    const alone = this.#flights.length === 0 && count <= IN_PLACE
+    if (!this.#signer.signMany || alone) return hashes.map(hash => this.#signer.sign(hash))
     const bytes = Buffer.allocUnsafeSlow(count * HASH_BYTES)
     for (const [index, hash] of hashes.entries()) bytes.write(hash, index * HASH_BYTES, 'hex')
     return this.#signer.signMany(bytes).then(made => {
@@ -121,7 +156,7 @@ export class SigningStage {
     waiting.failed = error !== undefined
     waiting.settle(error)
     if (!error) return
-    for (const each of [...this.#signing, ...this.#queue]) {
+    for (const each of [...this.#flights.flatMap(({ group }) => group), ...this.#queue]) {
       if (each.run !== waiting.run || each.failed || each.passed) continue
       each.failed = true
       each.settle(error)

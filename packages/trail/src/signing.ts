@@ -11,7 +11,7 @@ export interface Signer {
   sign(hash: string): string
   /**
    * Signs many at once without holding up the caller: 32 bytes for each hash in, 64 bytes for each signature out, in the same order.
-   * Rejects when the key is gone. One call at a time.
+   * Rejects when the key is gone. Calls are answered in order.
    */
   signMany?(hashes: Buffer): Promise<Uint8Array>
   /** Ends what `signMany` started. */
@@ -26,7 +26,7 @@ export function ed25519Signer(seed: Uint8Array): Signer {
   sodium.crypto_sign_seed_keypair(publicKey, secretKey, kept)
   const message = Buffer.alloc(32)
   const signature = Buffer.alloc(sodium.crypto_sign_BYTES)
-  let thread: Worker | undefined
+  let thread: SigningThread | undefined
   return {
     id: publicKey.toString('base64'),
     sign(hash) {
@@ -35,45 +35,54 @@ export function ed25519Signer(seed: Uint8Array): Signer {
       return signature.toString('hex')
     },
     signMany(hashes) {
-      thread ??= startThread(kept)
-      return answer(thread, hashes)
+      if (!thread || thread.gone) thread = new SigningThread(kept)
+      return thread.sign(hashes)
     },
     close() {
-      void thread?.terminate()
+      thread?.close()
       thread = undefined
     },
   }
 }
 
-function startThread(seed: Buffer): Worker {
-  const thread = new Worker(workerFile('./signing-thread', import.meta.url), {
-    execArgv: workerArguments(),
-    name: 'trail signatures',
-    workerData: Uint8Array.from(seed),
-  })
-  thread.unref()
-  return thread
-}
+/** The thread's side of the conversation: it answers in the order in which it was asked. */
+class SigningThread {
+  readonly #worker: Worker
+  readonly #asked: PromiseWithResolvers<Uint8Array>[] = []
+  gone = false
 
-function answer(thread: Worker, hashes: Buffer): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const settle = (end: () => void) => {
-      thread.off('message', done)
-      thread.off('error', failed)
-      thread.off('exit', gone)
-      thread.unref()
-      end()
-    }
-    const done = (signatures: Uint8Array) => settle(() => resolve(signatures))
-    const failed = (cause: Error) => settle(() => reject(cause))
-    const gone = () => failed(new Error('the signing thread has ended'))
+  constructor(seed: Buffer) {
+    this.#worker = new Worker(workerFile('./signing-thread', import.meta.url), {
+      execArgv: workerArguments(),
+      name: 'trail signatures',
+      workerData: Uint8Array.from(seed),
+    })
+    this.#worker.on('message', (signatures: Uint8Array) => {
+      this.#asked.shift()?.resolve(signatures)
+      if (this.#asked.length === 0) this.#worker.unref()
+    })
+    this.#worker.on('error', cause => this.#lose(cause))
+    this.#worker.on('exit', () => this.#lose(new Error('the signing thread has ended')))
+    this.#worker.unref()
+  }
+
+  sign(hashes: Buffer): Promise<Uint8Array> {
+    const asked = Promise.withResolvers<Uint8Array>()
     // Somebody waits for this: the process does not end before the answer.
-    thread.ref()
-    thread.on('message', done)
-    thread.on('error', failed)
-    thread.on('exit', gone)
-    thread.postMessage({ hashes })
-  })
+    this.#worker.ref()
+    this.#asked.push(asked)
+    this.#worker.postMessage({ hashes })
+    return asked.promise
+  }
+
+  close(): void {
+    void this.#worker.terminate()
+  }
+
+  #lose(cause: Error): void {
+    this.gone = true
+    for (const asked of this.#asked.splice(0)) asked.reject(cause)
+  }
 }
 
 /** Whether `signature` was made over `hash` by the holder of the key that `signer` names. */
