@@ -184,6 +184,11 @@ export class RunActor {
         if (this.#spoiled) await this.#reload()
         this.#serveReaders()
       }
+    } catch (cause) {
+      // What cannot be read back halts this run, and no other.
+      this.#stopped = true
+      this.#courier.stop()
+      this.#refuseWaiting(err(asParleyError(cause)))
     } finally {
       this.#busy = false
       this.#serveReaders()
