@@ -16,7 +16,15 @@ const ids = new SeededIds(Number(seed))
 
 function report(line: object): void {
   // Straight to the pipe: what was acknowledged must be reported before the next signal can strike.
-  writeSync(1, `${JSON.stringify(line)}\n`)
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(1, bytes, at)
+    } catch (cause) {
+      // The reader is slow and the pipe is full: there is nothing to do but to try again.
+      if ((cause as NodeJS.ErrnoException).code !== 'EAGAIN') throw cause
+    }
+  }
 }
 
 async function work(): Promise<never> {
