@@ -5,7 +5,14 @@ export { type Static, type TSchema, Type } from 'typebox'
 export { assertNever, invariant } from './assert.ts'
 export type { Brand } from './brand.ts'
 export { canonicalize, canonicalString } from './canonical.ts'
-export { type CancelTimer, type Clock, ManualClock, StrictClock, SystemClock, type TimerOptions } from './clock.ts'
+export {
+  type CancelTimer,
+  type Clock,
+  ManualClock,
+  StrictClock,
+  SystemClock,
+  type TimerOptions,
+} from './clock.ts'
 export {
   type AgentAdapter,
   type TurnBudget,
