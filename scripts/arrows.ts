@@ -6,6 +6,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   core: [],
   trail: ['core'],
   kernel: ['core', 'trail'],
+  call: ['core'],
 }
 
 export interface PackageFacts {

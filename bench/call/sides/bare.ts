@@ -1,0 +1,82 @@
+// The limit of this design: JSON envelopes of type, id and payload on a socket, a map of what is pending, and nothing else. No checks, no
+// access control, no deadlines, no cancelling; ids are counted, and values go to a callback.
+import type { Client, Message, Side } from '../side.ts'
+import { message } from '../side.ts'
+import { connectFramed, Framed, listenFramed } from './framed.ts'
+
+interface Envelope {
+  readonly type: 'requested' | 'streamed' | 'responded' | 'completed'
+  readonly id: string
+  readonly payload: unknown
+}
+
+/** What carries texts both ways. */
+export interface Texts {
+  send(text: string): void
+  drained(): Promise<void>
+}
+
+/** Values that are sent before it waits for the socket. */
+const VALUES_AT_ONCE = 1024
+
+export function serveBare(texts: Texts): (text: string) => void {
+  const send = (type: Envelope['type'], id: string, payload: unknown) =>
+    texts.send(JSON.stringify({ type, id, payload }))
+  const stream = async (id: string, count: number) => {
+    for (let seq = 0; seq < count; seq++) {
+      send('responded', id, message(seq))
+      if (seq % VALUES_AT_ONCE === VALUES_AT_ONCE - 1) await texts.drained()
+    }
+    send('completed', id, {})
+  }
+  return text => {
+    const { type, id, payload } = JSON.parse(text) as Envelope
+    if (type === 'requested') send('responded', id, payload)
+    else void stream(id, payload as number)
+  }
+}
+
+interface Pending {
+  readonly value: (value: Message) => void
+  readonly end: (() => void) | undefined
+}
+
+export function bareClient(): { take: (text: string) => void; client: (texts: Texts) => Client } {
+  const pending = new Map<string, Pending>()
+  let ids = 0
+  const take = (text: string) => {
+    const { type, id, payload } = JSON.parse(text) as Envelope
+    const request = pending.get(id)!
+    if (type === 'responded') {
+      if (!request.end) pending.delete(id)
+      request.value(payload as Message)
+    } else {
+      pending.delete(id)
+      request.end?.()
+    }
+  }
+  const client = (texts: Texts): Client => {
+    const request = (type: Envelope['type'], payload: unknown, waiting: Pending) => {
+      const id = String(ids++)
+      pending.set(id, waiting)
+      texts.send(JSON.stringify({ type, id, payload }))
+    }
+    return {
+      echo: given => new Promise(resolve => request('requested', given, { value: resolve, end: undefined })),
+      stream: (count, value) => new Promise(resolve => request('streamed', count, { value, end: resolve })),
+    }
+  }
+  return { take, client }
+}
+
+export const bareUnix: Side = {
+  serve: place =>
+    listenFramed(place, socket => {
+      const framed: Framed = new Framed(socket, text => answer(text))
+      const answer = serveBare(framed)
+    }),
+  async connect(place) {
+    const { take, client } = bareClient()
+    return client(new Framed(await connectFramed(place), take))
+  },
+}

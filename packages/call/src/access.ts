@@ -1,0 +1,90 @@
+// Access control (CALL-ACL): the block of an operation, and path rules that apply beside it. Decided on the identity that the link or a
+// token proved; never on what a payload claims.
+import type { AccessControl, Principal } from '@parley/core'
+import { CallError } from './error.ts'
+import { PathPattern } from './path.ts'
+
+/** A block as it is checked; an empty any-list counts as absent (D-11). */
+export interface AccessRule {
+  readonly requiredScopes: readonly string[]
+  readonly requiredScopesAny: readonly string[] | undefined
+  readonly resourceType: string | undefined
+  readonly resourceAction: string | undefined
+  /** Whether there is anything to check. */
+  readonly open: boolean
+}
+
+/** Throws for what cannot be enforced: an access control that is not understood must not let anybody in. */
+export function accessRule(access: AccessControl = {}): AccessRule {
+  const { requiredScopes = [], requiredScopesAny, resourceType, resourceAction, ...unknown } = access
+  const [strange] = Object.keys(unknown)
+  if (strange !== undefined) throw new TypeError(`access control has no '${strange}'`)
+  if (resourceAction !== undefined && resourceType === undefined)
+    throw new TypeError('access control names a resource action without a resource type')
+  const any = requiredScopesAny?.length ? requiredScopesAny : undefined
+  const open = requiredScopes.length === 0 && any === undefined && resourceType === undefined
+  return { requiredScopes, requiredScopesAny: any, resourceType, resourceAction, open }
+}
+
+/** CALL-ACL-03: all parts that are there must pass. */
+export function allows(rule: AccessRule, identity: Principal): boolean {
+  const { scopes } = identity
+  if (!rule.requiredScopes.every(scope => scopes.includes(scope))) return false
+  if (rule.requiredScopesAny && !rule.requiredScopesAny.some(scope => scopes.includes(scope))) return false
+  return rule.resourceType === undefined || allowsResource(rule.resourceType, rule.resourceAction, identity)
+}
+
+/** Both forms of keys are in use: the type alone, and `type:id`. */
+function allowsResource(type: string, action: string | undefined, identity: Principal): boolean {
+  const prefix = `${type}:`
+  return Object.entries(identity.resources ?? {}).some(
+    ([key, actions]) =>
+      (key === type || key.startsWith(prefix)) && (action === undefined || actions.includes(action)),
+  )
+}
+
+/** Undefined if the caller may; otherwise the refusal (CALL-ACL-04). */
+export function refusal(
+  rule: AccessRule,
+  identity: Principal | undefined,
+  explain = false,
+): CallError | undefined {
+  if (rule.open) return undefined
+  if (!identity) return new CallError('FORBIDDEN', 'authentication required')
+  if (allows(rule, identity)) return undefined
+  const missing = rule.requiredScopes.filter(scope => !identity.scopes.includes(scope))
+  return new CallError('FORBIDDEN', 'access denied', explain ? { details: { missing_scopes: missing } } : {})
+}
+
+/** A pattern and what it demands of whoever calls a path that it matches. */
+export interface PathRule {
+  readonly pattern: string
+  readonly access: AccessControl
+}
+
+/** The path rules in force; swapped as a whole, so that a call sees one set or the other. */
+export class PathRules {
+  #rules: readonly { readonly pattern: PathPattern; readonly rule: AccessRule }[] = []
+
+  constructor(rules: readonly PathRule[] = []) {
+    this.replace(rules)
+  }
+
+  /** Throws for a bad pattern or block, and then changes nothing. */
+  replace(rules: readonly PathRule[]): void {
+    this.#rules = rules.map(({ pattern, access }) => ({
+      pattern: new PathPattern(pattern),
+      rule: accessRule(access),
+    }))
+  }
+
+  /** Every rule that matches must let the caller in. */
+  refusal(path: string, identity: Principal | undefined, explain = false): CallError | undefined {
+    for (const { pattern, rule } of this.#rules) {
+      if (!pattern.matches(path)) continue
+      const refused = refusal(rule, identity, explain)
+      if (refused) return refused
+    }
+    return undefined
+  }
+}

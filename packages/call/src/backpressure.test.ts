@@ -1,0 +1,177 @@
+// Both kinds of back-pressure (CALL-SUB-03, -04): a consumer that is too slow for what comes, and a link that is too slow for what a
+// producer has.
+import { duplexPair } from 'node:stream'
+import { expect, test } from 'vitest'
+import { callLimits } from './limits.ts'
+import { CallNode } from './node.ts'
+import { BytePeer, echo, frameOf, peered, registryOf, turn } from './testing/peer.ts'
+import { HeldTransport } from './testing/wire.ts'
+import { DuplexTransport } from './transport/duplex.ts'
+import { listenTcp } from './transport/sockets.ts'
+
+const DONE = { done: true, value: undefined }
+const EXHAUSTED = { code: 'RESOURCE_EXHAUSTED', retryable: true }
+
+async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const seen: T[] = []
+  for await (const value of values) seen.push(value)
+  return seen
+}
+
+/** Waits until something is so, one turn of the event loop after another. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await turn()
+}
+
+test('CALL-T28 a consumer that does not pull loses its subscription at the 33rd value, and nobody else waits', async () => {
+  const { link, peer } = peered()
+  const stop = new AbortController()
+  const values = link.subscribe('/fs/x', null, { signal: stop.signal })[Symbol.asyncIterator]()
+  const first = values.next()
+  const { id } = await peer.next()
+  peer.send('call.responded', id, 0)
+  await first
+  for (let n = 1; n <= 32; n++) peer.send('call.responded', id, n)
+  await turn()
+  expect([link.pendingCount, peer.received.length]).toEqual([1, 1])
+  peer.send('call.responded', id, 33)
+  peer.send('call.responded', id, 34)
+  peer.send('call.requested', 'other', { name: '/test/echo', input: 'meanwhile' })
+  await turn()
+  expect(peer.received.slice(1)).toEqual([
+    { type: 'call.aborted', id, payload: {} },
+    { type: 'call.responded', id: 'other', payload: 'meanwhile' },
+  ])
+  expect(link.pendingCount).toBe(0)
+  for (let n = 1; n <= 32; n++) expect(await values.next()).toEqual({ done: false, value: n })
+  await expect(values.next()).rejects.toMatchObject(EXHAUSTED)
+  expect(await values.next()).toEqual(DONE)
+  stop.abort()
+  await turn()
+  expect(peer.received).toHaveLength(3)
+})
+
+test('CALL-SUB-03 the room for values that wait can be set', async () => {
+  const { link, peer } = peered()
+  const values = link.subscribe('/fs/x', null, { buffer: 2 })[Symbol.asyncIterator]()
+  const first = values.next()
+  const { id } = await peer.next()
+  for (let n = 0; n < 4; n++) peer.send('call.responded', id, n)
+  await turn()
+  expect(await first).toEqual({ done: false, value: 0 })
+  expect([await values.next(), await values.next()].map(({ value }) => value)).toEqual([1, 2])
+  await expect(values.next()).rejects.toMatchObject(EXHAUSTED)
+})
+
+test.each([
+  ['one chunk', 500],
+  ['many chunks of one turn', 7],
+])(
+  'CALL-SUB-03 a consumer that keeps pulling gets everything, also of values that come in %s',
+  async (_how, perChunk) => {
+    const [near, far] = duplexPair()
+    const link = new CallNode({ registry: registryOf({}) }).attach(new DuplexTransport(near))
+    const values = all(link.subscribe('/fs/x', null, { requestId: 'r' }))
+    await new Promise<void>(resolve => far.once('data', () => resolve()))
+    const frames = Array.from({ length: 500 }, (_, n) =>
+      frameOf(`{"type":"call.responded","id":"r","payload":${n}}`),
+    )
+    frames.push(frameOf('{"type":"call.completed","id":"r","payload":{}}'))
+    near.pause()
+    for (let at = 0; at < frames.length; at += perChunk)
+      far.write(Buffer.concat(frames.slice(at, at + perChunk)))
+    near.resume()
+    expect(await values).toEqual(Array.from({ length: 500 }, (_, n) => n))
+    link.close()
+  },
+)
+
+/** A stream of values of so many characters, and how far it was pulled. */
+function producer(characters: number) {
+  const seen = { pulled: 0 }
+  const handler = async function* () {
+    for (;;) {
+      seen.pulled++
+      yield 'x'.repeat(characters)
+    }
+  }
+  return { seen, handler }
+}
+
+test('CALL-T29 a producer is not pulled while the link is full, and goes on when it is drained', async () => {
+  const { seen, handler } = producer(100_000)
+  const transport = new HeldTransport()
+  const node = new CallNode({ registry: registryOf({ '/test/flood': handler }) })
+  const link = node.attach(transport)
+  transport.deliver('call.requested', 'x', { name: '/test/flood' })
+  await turn()
+  const mark = Math.ceil(callLimits.highWater / 100_000)
+  expect(seen.pulled).toBeGreaterThanOrEqual(mark)
+  expect(seen.pulled).toBeLessThanOrEqual(mark + 1)
+  expect(transport.held).toHaveLength(seen.pulled)
+  const before = seen.pulled
+  // Still above the mark.
+  transport.drain(callLimits.highWater + 1)
+  await turn()
+  expect(seen.pulled).toBe(before)
+  transport.drain()
+  await turn()
+  expect(seen.pulled).toBeGreaterThan(before)
+  transport.deliver('call.aborted', 'x')
+  await turn()
+  const after = seen.pulled
+  transport.drain()
+  await turn()
+  expect([seen.pulled, link.inboundCount]).toEqual([after, 0])
+})
+
+test('CALL-SUB-04 of many producers each is at most one value ahead of the link', async () => {
+  const producers = Array.from({ length: 10 }, () => producer(600_000))
+  const transport = new HeldTransport()
+  const handlers = Object.fromEntries(producers.map(({ handler }, n) => [`/test/flood${n}`, handler]))
+  const link = new CallNode({ registry: registryOf(handlers) }).attach(transport)
+  for (const n of producers.keys()) transport.deliver('call.requested', `x${n}`, { name: `/test/flood${n}` })
+  for (let round = 0; round < 5; round++) {
+    await turn()
+    expect(transport.queued).toBeGreaterThan(callLimits.highWater)
+    expect(transport.queued).toBeLessThan(callLimits.highWater + producers.length * 600_100)
+    transport.drain()
+  }
+  link.close()
+})
+
+test('CALL-T29 over TCP a peer that does not read holds the producer, and other requests on other links go on', async () => {
+  let most = 0
+  const { seen, handler } = producer(100_000)
+  const node = new CallNode({
+    registry: registryOf({
+      '/test/echo': echo,
+      '/test/flood': async function* () {
+        for await (const value of handler()) {
+          most = Math.max(most, node.links[0]!.transport.queued)
+          yield value
+        }
+      },
+    }),
+  })
+  const listening = await listenTcp({}, transport => node.attach(transport))
+  const peer = await BytePeer.connect({ port: listening.port! })
+  peer.socket.pause()
+  peer.send('call.requested', 'x', { name: '/test/flood' })
+  await until(() => node.links[0]?.full === true)
+  const other = await BytePeer.connect({ port: listening.port! })
+  for (let n = 0; n < 20; n++) {
+    other.send('call.requested', `e${n}`, { name: '/test/echo', input: n })
+    expect(await other.next()).toMatchObject({ payload: n })
+  }
+  const before = seen.pulled
+  // Never asked for a value while more than the mark was queued.
+  expect(most).toBeLessThanOrEqual(callLimits.highWater)
+  peer.socket.resume()
+  await until(() => seen.pulled > before + 100)
+  expect(most).toBeLessThanOrEqual(callLimits.highWater)
+  await peer.close()
+  await other.close()
+  await until(() => node.links.length === 0)
+  await listening.close()
+})

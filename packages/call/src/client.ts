@@ -1,0 +1,347 @@
+// A client that heals: one link at a time over whatever `dial` gives, kept up by `Connection`. Calls are told honestly what happened to
+// them, subscriptions go on from where they stood, and operations are known by their types.
+import { type Clock, type OperationSpec, type OperationType, SystemClock } from '@parley/core'
+import { Connection, type ConnectionOptions } from './client/connection.ts'
+import { type Resume, Resumption } from './client/resume.ts'
+import { type Task, WaitingRoom } from './client/waiting.ts'
+import { CallError } from './error.ts'
+import { callLimits } from './limits.ts'
+import {
+  type CallOptions,
+  expiryOf,
+  type Link,
+  type RequestSink,
+  type SubscribeOptions,
+  subscriptionExpiry,
+} from './link.ts'
+import { CallNode } from './node.ts'
+import type { CallOpOf, InputOf, OperationMap, OutputOf, ServiceOf, StreamOpOf } from './operation.ts'
+import { ValueQueue } from './queue.ts'
+import { OperationRegistry } from './registry.ts'
+import { ResponseEnvelope } from './response.ts'
+import { readSpec } from './spec.ts'
+import { randomUUID } from './uuid.ts'
+
+export type { ClientState } from './client/connection.ts'
+export type { Cursor, Resume } from './client/resume.ts'
+
+export interface ClientOptions extends ConnectionOptions {
+  /** Operations that this side offers to the other. */
+  readonly registry?: OperationRegistry
+  readonly clock?: Clock
+  /** Queries whose link is lost are sent again. Mutations never are. */
+  readonly retryQueries?: boolean
+}
+
+interface Waits {
+  /** False: fails at once where there is no connection. */
+  readonly wait?: boolean
+  /** The type of the operation, where the caller knows it. */
+  readonly type?: OperationType
+}
+
+export interface ClientCallOptions extends Omit<CallOptions, 'streams'>, Waits {
+  readonly retryQueries?: boolean
+}
+
+export interface ClientSubscribeOptions<Input = unknown, Output = unknown>
+  extends Omit<SubscribeOptions, 'single'>,
+    Waits {
+  /** How to go on after a loss. Without it the subscription fails with its link. */
+  readonly resume?: Resume<Input, Output>
+}
+
+/** Dials at once, in the background. Calls may be made right away: they wait for the connection. */
+export function connectClient<M extends OperationMap = OperationMap>(options: ClientOptions): Client<M> {
+  return new Client<M>(options)
+}
+
+export class Client<M extends OperationMap = OperationMap> {
+  readonly #options: ClientOptions
+  readonly #clock: Clock
+  readonly #connection: Connection
+  readonly #waiting: WaitingRoom
+  /** What the peer said of its operations; it may be another one after a reconnect. */
+  readonly #types = new Map<string, OperationType | undefined>()
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+    const { registry = new OperationRegistry(), log } = options
+    this.#clock = options.clock ?? new SystemClock()
+    this.#waiting = new WaitingRoom(this.#clock)
+    this.#connection = new Connection(options, {
+      clock: this.#clock,
+      node: new CallNode({ registry, clock: this.#clock, ...(log && { log }) }),
+      operations: () =>
+        registry
+          .list()
+          .filter(({ external, handler }) => external && handler)
+          .map(({ path }) => path),
+      up: link => this.#waiting.release(link),
+      down: () => this.#types.clear(),
+      closed: reason => this.#waiting.refuse(closedClient(reason)),
+    })
+  }
+
+  get state() {
+    return this.#connection.state
+  }
+
+  /** The link of this moment, for what needs no healing; undefined while there is none. */
+  get link(): Link | undefined {
+    return this.#connection.link
+  }
+
+  /** Calls and subscriptions that wait for the connection. */
+  get waitingCount(): number {
+    return this.#waiting.size
+  }
+
+  /** Resolves as soon as there is a connection; rejects with `UNAVAILABLE` when the client closes first. */
+  ready(): Promise<void> {
+    return new Promise((resolve, reject) =>
+      this.#submit({
+        path: 'the connection',
+        expires: Number.POSITIVE_INFINITY,
+        sent: false,
+        open: () => resolve(),
+        fail: reject,
+        abort: () => undefined,
+      }),
+    )
+  }
+
+  /** For ever: what waits fails with `UNAVAILABLE`, what was sent with `INTERNAL`. */
+  close(reason = 'closed'): void {
+    this.#connection.close(reason)
+  }
+
+  /** Resolves to a value or an error; never rejects for what the protocol knows. */
+  async invoke<S extends ServiceOf<M>, O extends CallOpOf<M, S>>(
+    service: S,
+    op: O,
+    input: InputOf<M, `/${S}/${O}`>,
+    options: ClientCallOptions = NO_OPTIONS,
+  ): Promise<ResponseEnvelope<OutputOf<M, `/${S}/${O}`>>> {
+    const path = `/${service}/${op}`
+    const requestId = options.requestId ?? randomUUID()
+    const expires = expiryOf(options, this.#now())
+    if (expires instanceof CallError) return ResponseEnvelope.failure(requestId, expires)
+    const retry = options.retryQueries ?? this.#options.retryQueries ?? false
+    const type = options.type ?? (retry ? await this.#learn(path, expires) : this.#types.get(path))
+    const answer = this.#send(path, input, options, { requestId, expires, type, retry })
+    return answer as Promise<ResponseEnvelope<OutputOf<M, `/${S}/${O}`>>>
+  }
+
+  /** Resolves to the value; rejects with `CallError`. */
+  async call<S extends ServiceOf<M>, O extends CallOpOf<M, S>>(
+    service: S,
+    op: O,
+    input: InputOf<M, `/${S}/${O}`>,
+    options: ClientCallOptions = NO_OPTIONS,
+  ): Promise<OutputOf<M, `/${S}/${O}`>> {
+    return (await this.invoke(service, op, input, options)).unwrap()
+  }
+
+  /** The values in their order. The request goes out when iteration starts. */
+  subscribe<S extends ServiceOf<M>, O extends StreamOpOf<M, S>>(
+    service: S,
+    op: O,
+    input: InputOf<M, `/${S}/${O}`>,
+    options: ClientSubscribeOptions<InputOf<M, `/${S}/${O}`>, OutputOf<M, `/${S}/${O}`>> = NO_OPTIONS,
+  ): AsyncIterable<OutputOf<M, `/${S}/${O}`>> {
+    return this.#stream(`/${service}/${op}`, input, options)
+  }
+
+  /** The spec of an operation, as its node tells it. Rejects with `CallError`. */
+  async describe(service: string, op: string): Promise<OperationSpec> {
+    const path = `/${service}/${op}`
+    const expires = expiryOf(NO_OPTIONS, this.#now()) as number
+    const spec = readSpec((await this.#schema(path, expires)).unwrap())
+    if (!spec) throw new CallError('INTERNAL', `the spec of ${path} cannot be understood`)
+    this.#remember(path, spec.opType)
+    return spec
+  }
+
+  #send(path: string, input: unknown, options: ClientCallOptions, how: Sending): Promise<ResponseEnvelope> {
+    const { requestId, expires, type } = how
+    const passed = { ...options, requestId, deadline: expires, streams: type === 'subscription' }
+    // CALL-ERR-04: only what is known to be a query, only for who asked, and not for ever.
+    let retries = how.retry && type === 'query' ? callLimits.queryRetries : 0
+    return new Promise(resolve => {
+      const fail = (error: CallError) => resolve(ResponseEnvelope.failure(requestId, error))
+      const task: Task = {
+        path,
+        expires,
+        sent: false,
+        ...waiting(options),
+        open: link => {
+          task.sent = true
+          link.request(path, input, passed, {
+            once: true,
+            value: value => resolve(ResponseEnvelope.success(requestId, value)),
+            end: aborted => fail(aborted ? abortedCall(path) : unanswered()),
+            fail: error => {
+              if (link.closed && retries-- > 0) this.#submit(task)
+              else fail(error)
+            },
+          })
+        },
+        fail,
+        abort: () => fail(abortedCall(path)),
+      }
+      this.#submit(task)
+    })
+  }
+
+  #stream<Input, Output>(
+    path: string,
+    input: Input,
+    options: ClientSubscribeOptions<Input, Output>,
+  ): AsyncIterable<Output> {
+    const requestId = options.requestId ?? randomUUID()
+    const most = callLimits.receiveBufferMost
+    const capacity = Math.min(Math.max(1, options.buffer ?? most), most)
+    let cancel: () => void = () => undefined
+    const queue: ValueQueue<Output> = new ValueQueue<Output>({
+      capacity,
+      start: () => {
+        const limit = subscriptionExpiry(options, this.#now())
+        if (limit instanceof CallError) queue.end(limit)
+        else cancel = this.#open(path, input, { ...options, requestId }, limit, queue)
+      },
+      cancel: () => cancel(),
+    })
+    return queue
+  }
+
+  /** Opens a stream, now and after every loss; returns what cancels it. */
+  #open<Input, Output>(
+    path: string,
+    input: Input,
+    options: ClientSubscribeOptions<Input, Output> & { readonly requestId: string },
+    limit: number,
+    queue: ValueQueue<Output>,
+  ): () => void {
+    const { requestId, idleTimeout = Number.POSITIVE_INFINITY } = options
+    const resumption = options.resume && new Resumption(options.resume, input)
+    const type = options.type ?? this.#types.get(path)
+    const single = type !== undefined && type !== 'subscription'
+    const passed = { ...options, ...(Number.isFinite(limit) && { deadline: limit }) }
+    const giveUp = (link: Link, error: CallError) => {
+      queue.end(error)
+      link.abort(requestId)
+    }
+    const sink = (link: Link): RequestSink => ({
+      once: single,
+      value: value => {
+        const problem = attempt(() => {
+          if (resumption?.repeats(value as Output)) return
+          if (!queue.push(value as Output))
+            throw new CallError('RESOURCE_EXHAUSTED', `the consumer of ${path} is too slow for its values`)
+        })
+        if (problem) giveUp(link, problem)
+        else if (single) queue.end()
+      },
+      end: aborted => {
+        options.onEnd?.(aborted)
+        queue.end()
+      },
+      fail: error => {
+        if (!link.closed || !resumption) {
+          queue.end(error)
+          return
+        }
+        task.expires = Math.min(limit, this.#now() + idleTimeout)
+        this.#submit(task)
+      },
+    })
+    let current: Link | undefined
+    const task: Task = {
+      path,
+      expires: Math.min(limit, this.#now() + idleTimeout),
+      sent: false,
+      ...waiting(options),
+      open: link => {
+        current = link
+        task.sent = true
+        const problem = attempt(() =>
+          link.request(path, resumption ? resumption.open() : input, passed, sink(link)),
+        )
+        if (problem) queue.end(problem)
+      },
+      fail: error => queue.end(error),
+      abort: () => queue.end(),
+    }
+    this.#submit(task)
+    return () => {
+      if (!this.#waiting.leave(task)) current?.abort(requestId)
+    }
+  }
+
+  #submit(task: Task): void {
+    const { link, state } = this.#connection
+    if (link) task.open(link)
+    else if (state.kind === 'closed') task.fail(closedClient(state.reason)(task))
+    else this.#waiting.enter(task)
+  }
+
+  /** The type of an operation, asked for once on each connection. */
+  async #learn(path: string, expires: number): Promise<OperationType | undefined> {
+    if (this.#types.has(path)) return this.#types.get(path)
+    const { result } = await this.#schema(path, expires)
+    const type = result.ok ? readSpec(result.value)?.opType : undefined
+    const final = result.ok || (!result.error.retryable && result.error.code !== 'INTERNAL')
+    if (final) this.#remember(path, type)
+    return type
+  }
+
+  #schema(path: string, expires: number): Promise<ResponseEnvelope> {
+    const how: Sending = { requestId: randomUUID(), expires, type: 'query', retry: true }
+    return this.#send('/services/schema', { name: path }, NO_OPTIONS, how)
+  }
+
+  #remember(path: string, type: OperationType | undefined): void {
+    if (this.#types.size >= callLimits.clientSpecs) this.#types.clear()
+    this.#types.set(path, type)
+  }
+
+  #now(): number {
+    return this.#clock.now() / 1000
+  }
+}
+
+interface Sending {
+  readonly requestId: string
+  readonly expires: number
+  readonly type: OperationType | undefined
+  readonly retry: boolean
+}
+
+const NO_OPTIONS = Object.freeze({})
+
+function waiting({ signal, wait }: { readonly signal?: AbortSignal; readonly wait?: boolean }) {
+  return { ...(signal && { signal }), ...(wait !== undefined && { wait }) }
+}
+
+function closedClient(reason: string) {
+  return (task: Task) => WaitingRoom.refusal(task, `the client is closed (${reason})`)
+}
+
+function abortedCall(path: string): CallError {
+  return new CallError('ABORTED', `${path} was aborted`)
+}
+
+function unanswered(): CallError {
+  return new CallError('ABORTED', 'completed without response')
+}
+
+/** What the application's own functions throw must not reach the transport that delivers. */
+function attempt(run: () => void): CallError | undefined {
+  try {
+    run()
+    return undefined
+  } catch (thrown) {
+    return thrown instanceof CallError ? thrown : new CallError('INTERNAL', String(thrown))
+  }
+}

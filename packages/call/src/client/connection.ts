@@ -1,0 +1,210 @@
+// Keeps one link up: dials, registers where that is wanted, and dials again when the link is lost, with exponential backoff and full
+// jitter. What travels over the link is the client's business.
+import type { CancelTimer, Clock } from '@parley/core'
+import { CallError, connectionClosed } from '../error.ts'
+import { callDefaults } from '../limits.ts'
+import type { Link, LinkOptions } from '../link.ts'
+import type { CallNode } from '../node.ts'
+import type { Receiver, Transport } from '../transport/transport.ts'
+
+/** `attempt` counts from the last connection on; `delay` is in milliseconds. `closed` is for ever. */
+export type ClientState =
+  | { readonly kind: 'connecting'; readonly attempt: number }
+  | { readonly kind: 'connected' }
+  | { readonly kind: 'waiting'; readonly attempt: number; readonly delay: number; readonly reason: string }
+  | { readonly kind: 'closed'; readonly reason: string }
+
+export interface ConnectionOptions {
+  /** Opens a new connection. It may reject; it is asked again later. */
+  readonly dial: () => Promise<Transport>
+  /** A number from 0 up to 1; `Math.random` by default. */
+  readonly random?: () => number
+  readonly profile?: NonNullable<LinkOptions['profile']>
+  /** Makes this side a worker: its operations are registered at the head before it counts as connected. */
+  readonly register?: {
+    readonly node: string
+    /** The head's own alias; `head` by default. */
+    readonly head?: string
+  }
+  /** Attempts in a row that may fail before the client closes; without end by default. */
+  readonly maxAttempts?: number
+  /** Milliseconds after which an attempt to dial counts as failed. */
+  readonly dialTimeout?: number
+  /** Milliseconds: the first wait is at most `base`, each further one at most twice the one before, none longer than `most`. */
+  readonly backoff?: { readonly base?: number; readonly most?: number }
+  readonly onState?: (state: ClientState) => void
+  readonly log?: (message: string) => void
+}
+
+export interface ConnectionHooks {
+  readonly clock: Clock
+  readonly node: CallNode
+  /** Paths that are registered. */
+  readonly operations: () => readonly string[]
+  up(link: Link): void
+  down(): void
+  closed(reason: string): void
+}
+
+export class Connection {
+  readonly #options: ConnectionOptions
+  readonly #hooks: ConnectionHooks
+  #state: ClientState = { kind: 'connecting', attempt: 1 }
+  /** The link in use, or the one that is being prepared. */
+  #link: Link | undefined
+  #timer: CancelTimer | undefined
+  #steady: CancelTimer | undefined
+  /** Attempts since the last connection. */
+  #attempt = 0
+  /** How often the wait has doubled. A peer that accepts and hangs up at once must not be dialled at full speed. */
+  #doubled = 0
+
+  constructor(options: ConnectionOptions, hooks: ConnectionHooks) {
+    this.#options = options
+    this.#hooks = hooks
+    const { maxAttempts = 1, dialTimeout = 1, backoff = {} } = options
+    for (const given of [maxAttempts, dialTimeout, backoff.base ?? 1, backoff.most ?? 1])
+      if (!(given > 0)) throw new RangeError('attempts and times of a client must be above 0')
+    // Not before the caller holds the client that its `onState` may speak of.
+    queueMicrotask(() => void this.#connect())
+  }
+
+  get state(): ClientState {
+    return this.#state
+  }
+
+  /** The link, if requests can go out on it now. */
+  get link(): Link | undefined {
+    return this.#state.kind === 'connected' && !this.#link!.closed ? this.#link : undefined
+  }
+
+  close(reason: string): void {
+    if (this.#state.kind === 'closed') return
+    this.#timer?.()
+    this.#steady?.()
+    this.#enter({ kind: 'closed', reason }, () => this.#hooks.closed(reason))
+    this.#link?.close(reason)
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#state.kind === 'closed') return
+    this.#attempt++
+    this.#enter({ kind: 'connecting', attempt: this.#attempt })
+    try {
+      const transport = await this.#dial()
+      if (this.#ended()) {
+        discard(transport)
+        return
+      }
+      const { profile } = this.#options
+      const link = this.#hooks.node.attach(transport, profile === undefined ? {} : { profile })
+      this.#link = link
+      await link.ready()
+      await this.#register(link)
+      if (link.closed) throw connectionClosed()
+      this.#up(link)
+    } catch (thrown) {
+      this.#link?.close('the connection could not be prepared')
+      if (!this.#ended()) this.#failed(thrown instanceof Error ? thrown.message : String(thrown))
+    }
+  }
+
+  /** An attempt that hangs must not stop the next one; what it brings later is thrown away. */
+  #dial(): Promise<Transport> {
+    const { dial, dialTimeout = callDefaults.dial } = this.#options
+    return new Promise((resolve, reject) => {
+      let late = false
+      const cancel = this.#hooks.clock.after(
+        dialTimeout,
+        () => {
+          late = true
+          reject(new CallError('UNAVAILABLE', `no connection within ${dialTimeout} ms`))
+        },
+        { background: true },
+      )
+      const brought = (transport: Transport) => {
+        cancel()
+        if (late) discard(transport)
+        else resolve(transport)
+      }
+      const failed = (cause: unknown) => {
+        cancel()
+        reject(cause)
+      }
+      void Promise.resolve().then(dial).then(brought, failed)
+    })
+  }
+
+  /** CALL-ROUTE-06: the whole set, on every new link. */
+  async #register(link: Link): Promise<void> {
+    const { register } = this.#options
+    if (!register) return
+    const { node, head = 'head' } = register
+    await link.call(`/${head}/services/register`, { node, operations: this.#hooks.operations() })
+  }
+
+  #up(link: Link): void {
+    this.#attempt = 0
+    this.#steady = this.#hooks.clock.after(
+      callDefaults.steady,
+      () => {
+        this.#doubled = 0
+      },
+      { background: true },
+    )
+    this.#enter({ kind: 'connected' }, () => this.#hooks.up(link))
+    link.onClose(reason => this.#lost(reason))
+  }
+
+  #lost(reason: string): void {
+    this.#steady?.()
+    if (this.#ended()) return
+    this.#wait(reason, () => this.#hooks.down())
+  }
+
+  #failed(reason: string): void {
+    const { maxAttempts = Number.POSITIVE_INFINITY } = this.#options
+    if (this.#attempt >= maxAttempts) this.close(`no connection after ${this.#attempt} attempts: ${reason}`)
+    else this.#wait(reason)
+  }
+
+  /** Full jitter: clients that lost the same head do not come back at the same moment. */
+  #wait(reason: string, first?: () => void): void {
+    const { random = Math.random, backoff = {} } = this.#options
+    const { base = callDefaults.reconnectBase, most = callDefaults.reconnectMost } = backoff
+    const delay = Math.floor(random() * Math.min(most, base * 2 ** this.#doubled))
+    this.#doubled++
+    // A worker is there to be called: its process stays. Others stay for what waits.
+    const background = this.#options.register === undefined
+    this.#timer = this.#hooks.clock.after(delay, () => void this.#connect(), { background })
+    this.#enter({ kind: 'waiting', attempt: this.#attempt + 1, delay, reason }, first)
+  }
+
+  #ended(): boolean {
+    return this.#state.kind === 'closed'
+  }
+
+  /** The client acts on a state before the application hears of it; an application that throws stops nothing. */
+  #enter(state: ClientState, first?: () => void): void {
+    this.#state = state
+    first?.()
+    try {
+      this.#options.onState?.(state)
+    } catch (thrown) {
+      this.#options.log?.(`onState has thrown: ${String(thrown)}`)
+    }
+  }
+}
+
+const NOBODY: Receiver = {
+  envelope: () => undefined,
+  violation: () => undefined,
+  drain: () => undefined,
+  closed: () => undefined,
+}
+
+/** Closes a transport that nobody wants any more. Started first: only then is somebody there for its errors. */
+function discard(transport: Transport): void {
+  transport.start(NOBODY)
+  transport.close('not wanted any more')
+}

@@ -1,0 +1,142 @@
+// Calling operations from code (CALL-ENV): one `invoke` for every path, one response envelope. Where an operation runs is a matter of
+// assembly: which namespace is bound to what.
+
+import { type Clock, SystemClock } from '@parley/core'
+import type { AbortPolicy, CallContext } from './context.ts'
+import { CallError } from './error.ts'
+import { callLimits } from './limits.ts'
+import { parsePath } from './path.ts'
+import { ResponseEnvelope } from './response.ts'
+import { randomUUID } from './uuid.ts'
+
+export interface InvokeOptions {
+  /** Milliseconds since the Unix epoch. Never later than that of the request this call belongs to. */
+  readonly deadline?: number
+  readonly abortPolicy?: AbortPolicy
+}
+
+/** Where calls of a namespace go. */
+export interface Binding {
+  invoke(call: BoundCall): ResponseEnvelope | Promise<ResponseEnvelope>
+  subscribe(call: BoundCall): AsyncIterable<unknown>
+}
+
+export interface BoundCall {
+  readonly namespace: string
+  readonly op: string
+  readonly input: unknown
+  readonly requestId: string
+  /** The request that this call is part of; undefined for a call from outside of any. */
+  readonly parent: CallContext | undefined
+  readonly assembly: EnvAssembly
+  readonly options: InvokeOptions
+}
+
+export interface EnvOptions {
+  /** By namespace, or by node for remote ones. */
+  readonly bindings?: Readonly<Record<string, Binding>>
+  /** For namespaces without a binding of their own. */
+  readonly fallback?: Binding
+  /** Others do not exist. */
+  readonly allowedNamespaces?: readonly string[]
+  readonly clock?: Clock
+}
+
+/** How the namespaces of a node are bound. */
+export class EnvAssembly {
+  readonly clock: Clock
+  readonly #bindings: ReadonlyMap<string, Binding>
+  readonly #fallback: Binding | undefined
+  readonly #allowed: ReadonlySet<string> | undefined
+
+  constructor(options: EnvOptions) {
+    this.#bindings = new Map(Object.entries(options.bindings ?? {}))
+    this.#fallback = options.fallback
+    this.clock = options.clock ?? systemClock
+    this.#allowed = options.allowedNamespaces && new Set(options.allowedNamespaces)
+  }
+
+  /** An env that makes its calls as part of a request. */
+  bind(parent: CallContext): BoundEnv {
+    return new BoundEnv(this, parent)
+  }
+
+  /** An env for code that handles no request. */
+  get root(): BoundEnv {
+    return new BoundEnv(this, undefined)
+  }
+
+  find(namespace: string): Binding | undefined {
+    if (this.#allowed && !this.#allowed.has(namespace)) return undefined
+    return this.#bindings.get(namespace) ?? this.#fallback
+  }
+}
+
+export class BoundEnv {
+  readonly #assembly: EnvAssembly
+  readonly #parent: CallContext | undefined
+
+  constructor(assembly: EnvAssembly, parent: CallContext | undefined) {
+    this.#assembly = assembly
+    this.#parent = parent
+  }
+
+  /** Resolves to a value or an error; it never rejects for what an operation does. */
+  async invoke<T = unknown>(
+    namespace: string,
+    op: string,
+    input: unknown = null,
+    options: InvokeOptions = NO_OPTIONS,
+  ): Promise<ResponseEnvelope<T>> {
+    const requestId = randomUUID()
+    const call = this.#call(namespace, op, input, requestId, options)
+    if (call instanceof CallError) return ResponseEnvelope.failure(requestId, call)
+    return (await call.binding.invoke(call)) as ResponseEnvelope<T>
+  }
+
+  /** The values of a subscription; rejects with `CallError`. */
+  subscribe<T = unknown>(
+    namespace: string,
+    op: string,
+    input: unknown = null,
+    options: InvokeOptions = NO_OPTIONS,
+  ): AsyncIterable<T> {
+    const call = this.#call(namespace, op, input, randomUUID(), options)
+    if (call instanceof CallError) throw call
+    return call.binding.subscribe(call) as AsyncIterable<T>
+  }
+
+  #call(namespace: string, op: string, input: unknown, requestId: string, options: InvokeOptions) {
+    if (namespace === '' || op === '')
+      return new CallError('INVALID_INPUT', 'a call needs a namespace and an operation')
+    // CALL-SUB-05: what an aborted request has not started yet does not start.
+    if (this.#parent?.aborted)
+      return new CallError('ABORTED', `/${namespace}/${op} belongs to a request that was aborted`)
+    if ((this.#parent?.depth ?? 0) >= callLimits.depth)
+      return new CallError('RESOURCE_EXHAUSTED', `calls nest deeper than ${callLimits.depth}`, {
+        retryable: false,
+      })
+    const binding = this.#assembly.find(namespace)
+    if (!binding) return unknownOperation(`/${namespace}/${op}`)
+    return {
+      namespace,
+      op,
+      input,
+      requestId,
+      parent: this.#parent,
+      assembly: this.#assembly,
+      options,
+      binding,
+    }
+  }
+}
+
+/** CALL-ENV-03: nothing is bound to a sound path, or there can be no such path. */
+export function unknownOperation(path: string): CallError {
+  return parsePath(path)
+    ? new CallError('NOT_FOUND', `operation not found: ${path}`)
+    : new CallError('INVALID_INPUT', `'${path.slice(0, 80)}' is no operation path`)
+}
+
+const systemClock = new SystemClock()
+const NO_OPTIONS: InvokeOptions = Object.freeze({})

@@ -1,0 +1,84 @@
+// The envelope (CALL-WIRE-01) and its JSON text. Frames and messages around it are the transports' affair.
+import { tooDeep } from './json.ts'
+import { callLimits } from './limits.ts'
+
+export const CALL_EVENTS = [
+  'call.requested',
+  'call.responded',
+  'call.completed',
+  'call.aborted',
+  'call.error',
+] as const
+export type CallEvent = (typeof CALL_EVENTS)[number]
+
+export interface Envelope {
+  readonly type: string
+  readonly id: string
+  readonly payload: unknown
+}
+
+/** Why a peer's bytes cannot be understood (CALL-WIRE-05): ends the stream that they came on, without an answer. */
+export class ProtocolViolation extends Error {
+  override readonly name = 'ProtocolViolation'
+  readonly kind: 'too_large' | 'not_json' | 'text_message' | 'malformed'
+
+  constructor(kind: ProtocolViolation['kind'], message: string) {
+    super(message)
+    this.kind = kind
+  }
+}
+
+/** Up to so many bytes nothing can nest too deeply. */
+const SHALLOW = callLimits.nesting
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The envelope in one frame's body. Throws `ProtocolViolation`. */
+export function parseEnvelope(bytes: Uint8Array, start = 0, end = bytes.length): Envelope {
+  if (end - start > SHALLOW && tooDeep(bytes, start, end))
+    throw new ProtocolViolation('malformed', `an envelope nests deeper than ${callLimits.nesting} levels`)
+  let text: string
+  try {
+    text = decoder.decode(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end))
+  } catch {
+    throw new ProtocolViolation('not_json', 'a frame is not valid UTF-8')
+  }
+  return parseText(text)
+}
+
+/** The envelope in a JSON text that is known to be sound UTF-8 and not too deep. */
+export function parseText(text: string): Envelope {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new ProtocolViolation('not_json', 'a frame is not valid JSON')
+  }
+  return checkEnvelope(value)
+}
+
+export function checkEnvelope(value: unknown): Envelope {
+  if (typeof value === 'object' && value !== null) {
+    const { type, id, payload } = value as Partial<Envelope>
+    if (typeof type === 'string' && typeof id === 'string' && payload !== undefined) return value as Envelope
+  }
+  throw new ProtocolViolation('malformed', 'an envelope needs type, id and payload')
+}
+
+/** The text of an envelope whose payload is JSON text already. */
+export function envelopeText(type: string, id: string, payload: string): string {
+  return `{"type":"${type}","id":${idText(id)},"payload":${payload}}`
+}
+
+function idText(id: string): string {
+  return isPlain(id) ? `"${id}"` : JSON.stringify(id)
+}
+
+/** Whether a text needs no escapes. Ids are short: a loop is faster on them than an expression. */
+function isPlain(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c) return false
+  }
+  return true
+}

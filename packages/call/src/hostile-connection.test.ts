@@ -1,0 +1,299 @@
+// Connections and peers that wear a node out (CALL-TRANS-01, CALL-PEND, CALL-ROUTE-05, -06): masses that say nothing, peers that never
+// answer, never authenticate, never close, and workers that register nonsense. Every bound is reached, and nobody is kept out by it.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ManualClock, type Principal } from '@parley/core'
+import { expect, onTestFinished, test } from 'vitest'
+import type { CallError } from './error.ts'
+import { callDefaults, callLimits } from './limits.ts'
+import type { Link } from './link.ts'
+import { CallNode, type NodeOptions } from './node.ts'
+import { principal, TestHead, workerPrincipal } from './testing/head.ts'
+import { heldBytes } from './testing/memory.ts'
+import { acceptBytes, BytePeer, echo, frameOf, registryOf, turn } from './testing/peer.ts'
+import { connectTcp, connectUnix, type ListenOptions, listenUnix } from './transport/sockets.ts'
+
+const handlers = { '/test/echo': echo, '/test/large': (input: unknown) => 'x'.repeat(Number(input)) }
+
+interface Listener {
+  readonly node: CallNode
+  readonly path: string
+  /** A client of ours; closed with the test. */
+  client(): Promise<Link>
+  /** A connection that says and reads nothing. */
+  silent(): Promise<Socket>
+}
+
+async function listener(
+  options: ListenOptions = {},
+  nodeOptions: Partial<NodeOptions> = {},
+): Promise<Listener> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-call-'))
+  const path = join(folder, 'node.sock')
+  const node = new CallNode({ registry: registryOf(handlers), ...nodeOptions })
+  const listening = await listenUnix(path, transport => void node.attach(transport), options)
+  onTestFinished(async () => {
+    await listening.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return {
+    node,
+    path,
+    client: async () => {
+      const link = new CallNode({ registry: registryOf({}) }).attach(await connectUnix(path))
+      onTestFinished(() => link.close())
+      return link
+    },
+    silent: () =>
+      new Promise((resolve, reject) => {
+        const socket = connect({ path, allowHalfOpen: true })
+        onTestFinished(() => void socket.destroy())
+        socket.once('error', reject)
+        socket.once('connect', () => {
+          socket.off('error', reject)
+          socket.on('error', () => undefined)
+          resolve(socket)
+        })
+      }),
+  }
+}
+
+test('CALL-TRANS-01 thousands of connections that say nothing keep nobody out', async () => {
+  const most = 500
+  const { node, client, silent } = await listener({ maxConnections: most })
+  const early = await client()
+  expect(await early.call('/test/echo', 1)).toBe(1)
+  let widest = 0
+  for (let wave = 0; wave < 30; wave++) {
+    await Promise.all(Array.from({ length: 100 }, silent))
+    widest = Math.max(widest, node.links.length)
+    const late = await client()
+    expect(await late.call('/test/echo', wave)).toBe(wave)
+    expect(await early.call('/test/echo', wave)).toBe(wave)
+  }
+  // One that gives way is counted until its socket has closed.
+  expect(widest).toBeLessThan(most + 100)
+  while (node.links.length > most) await turn()
+  expect(node.links.length).toBe(most)
+  // Nobody who has spoken had to go, however old.
+  expect(early.closed).toBe(false)
+}, 40_000)
+
+test('CALL-TRANS-01 where everybody has spoken or is known, a further connection is refused', async () => {
+  const known: Principal = principal('known')
+  let next: Principal | undefined
+  const { node, client, silent, path } = await listener({ maxConnections: 3, authenticate: () => next })
+  const first = await client()
+  await first.call('/test/echo')
+  next = known
+  await silent()
+  await silent()
+  while (node.links.length < 3) await turn()
+  next = undefined
+  const refused = await BytePeer.connect({ path })
+  await refused.closed
+  expect(node.links.length).toBe(3)
+  first.close()
+  while (node.links.length > 2) await turn()
+  expect(await (await client()).call('/test/echo', 1)).toBe(1)
+})
+
+test('CALL-TRANS-01 a connection that does not prove in time who it is is ended', async () => {
+  const clock = new ManualClock()
+  let asked = 0
+  const { node, path } = await listener({
+    clock,
+    authenticate: () => {
+      asked++
+      return new Promise(() => undefined)
+    },
+  })
+  const peers = await Promise.all(Array.from({ length: 50 }, () => BytePeer.connect({ path })))
+  while (asked < 50) await turn()
+  clock.advance(callDefaults.handshake - 1)
+  await turn()
+  expect(peers.every(({ socket }) => !socket.destroyed)).toBe(true)
+  clock.advance(1)
+  await Promise.all(peers.map(({ closed }) => closed))
+  expect(node.links).toEqual([])
+  expect(clock.pending).toBe(0)
+})
+
+test.for(['the peer', 'this side'] as const)(
+  'CALL-TRANS-01 what waits for a peer that reads no more is given up a while after %s has closed',
+  async who => {
+    const clock = new ManualClock()
+    const { node, silent } = await listener({ clock })
+    const socket = await silent()
+    const payload = { name: '/test/large', input: 16 * 2 ** 20 }
+    socket.write(frameOf(JSON.stringify({ type: 'call.requested', id: 'r', payload })))
+    while (node.links.length === 0 || node.links[0]!.transport.queued < 8 * 2 ** 20) await turn()
+    if (who === 'the peer') socket.end()
+    else node.close()
+    while (node.links.length > 0) await turn()
+    expect(clock.pending).toBe(1)
+    clock.advance(callDefaults.closeGrace)
+    let came = 0
+    socket.on('data', (chunk: Buffer) => {
+      came += chunk.length
+    })
+    await new Promise<void>(resolve => {
+      socket.once('end', resolve)
+      socket.once('close', () => resolve())
+    })
+    // Only what the operating system had taken already.
+    expect(came).toBeLessThan(4 * 2 ** 20)
+  },
+)
+
+test('CALL-PEND-06 a peer that never answers is asked 10,000 things, and all of them time out', async () => {
+  const clock = new ManualClock()
+  const server = await acceptBytes()
+  const link = new CallNode({ registry: registryOf({}), clock }).attach(
+    await connectTcp({ port: server.port }),
+  )
+  const peer = await server.peer
+  const before = await heldBytes()
+  const failed: string[] = []
+  const calls = Array.from({ length: callLimits.pending }, (_, index) =>
+    link.call('/a/b', index).catch((error: CallError) => failed.push(error.code)),
+  )
+  await expect(link.call('/a/b')).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED', retryable: true })
+  expect(link.pendingCount).toBe(callLimits.pending)
+  clock.advance(callDefaults.timeout)
+  await Promise.all(calls)
+  expect(failed).toEqual(Array.from({ length: callLimits.pending }, () => 'TIMEOUT'))
+  expect(link.pendingCount).toBe(0)
+  // It is told about every one, once.
+  while (peer.received.length < 2 * callLimits.pending) await turn()
+  expect((await heldBytes()) - before).toBeLessThan(16 * 2 ** 20)
+  link.close()
+  await peer.closed
+  expect(peer.received).toHaveLength(2 * callLimits.pending)
+  await server.close()
+})
+
+const hostile = { toString: 1, valueOf: 1, toJSON: 1 }
+const REGISTRATIONS: readonly unknown[] = [
+  null,
+  5,
+  'x',
+  [],
+  {},
+  { node: hostile },
+  { node: hostile, operations: [] },
+  { node: '' },
+  { node: '__proto__', operations: [] },
+  { node: 'w' },
+  { node: 'w', operations: hostile },
+  { node: 'w', operations: [null] },
+  { node: 'w', operations: [5] },
+  { node: 'w', operations: [[]] },
+  { node: 'w', operations: [hostile] },
+  { node: 'w', operations: [{ name: hostile }] },
+  { node: 'w', operations: ['/a/b', '/services/list'] },
+  { node: 'w', operations: ['/x/a/b'] },
+  { node: 'w', operations: Array.from({ length: 10_001 }, () => '/a/b') },
+]
+
+test('CALL-ROUTE-06 registrations that make no sense are refused one by one', async () => {
+  const head = new TestHead()
+  for (const scope of ['node:register', 'node:register:w', 'other']) {
+    const peer = await head.peer(principal('x', [scope]))
+    for (const [index, input] of REGISTRATIONS.entries()) {
+      peer.send('call.requested', `r${index}`, { name: '/head/services/register', input })
+      const { type, payload } = await peer.next()
+      expect([type, (payload as CallError).code], JSON.stringify(input).slice(0, 80)).toEqual([
+        'call.error',
+        expect.stringMatching(/^(INVALID_INPUT|FORBIDDEN)$/),
+      ])
+    }
+  }
+  expect(head.node.workers).toEqual([])
+})
+
+const SPECS: readonly unknown[] = [
+  { name: '/a/b' },
+  { name: '/a/b', op_type: 'strange' },
+  { name: '/a/b', op_type: hostile },
+  { name: '/a/b', op_type: 'query', access_control: 5 },
+  { name: '/a/b', op_type: 'query', access_control: { required_scopes: 'x' } },
+  { name: '/a/b', op_type: 'query', access_control: { required_scopes: [hostile] } },
+  { name: '/a/b', op_type: 'query', access_control: { resource_action: 'x' } },
+  { name: '/a/b', op_type: 'query', access_control: { resource_type: hostile } },
+]
+
+test('CALL-ROUTE-05 an operation whose access cannot be understood is closed to everybody', async () => {
+  const head = new TestHead()
+  const client = await head.join({ as: principal('client', ['x']) })
+  const peer = await head.peer(workerPrincipal('w'))
+  for (const [index, spec] of SPECS.entries()) {
+    peer.send('call.requested', `r${index}`, {
+      name: '/head/services/register',
+      input: { node: 'w', operations: [spec] },
+    })
+    // The head asks for the spec again, and gets the same nonsense.
+    peer.send('call.responded', (await peer.next()).id, spec)
+    expect(await peer.next()).toMatchObject({
+      type: 'call.responded',
+      id: `r${index}`,
+      payload: { registered: 1 },
+    })
+    const calling = client.callEnvelope('/w/a/b')
+    peer.send('call.responded', (await peer.next()).id, spec)
+    const { result } = await calling
+    expect(result).toMatchObject({ ok: false, error: { code: 'FORBIDDEN' } })
+  }
+})
+
+test('CALL-ROUTE-05 a thousand calls of an operation without a spec ask its worker once', async () => {
+  const clock = new ManualClock()
+  const head = new TestHead({ clock })
+  const client = await head.join()
+  const peer = await head.peer(workerPrincipal('w'))
+  peer.send('call.requested', 'r', {
+    name: '/head/services/register',
+    input: { node: 'w', operations: ['/a/b'] },
+  })
+  peer.send('call.error', (await peer.next()).id, { code: 'NOT_FOUND', message: '', retryable: false })
+  expect((await peer.next()).id).toBe('r')
+  const calls = Array.from({ length: 1000 }, () => client.callEnvelope('/w/a/b'))
+  const question = await peer.next()
+  while (head.node.links.every(({ inboundCount }) => inboundCount < 1000)) await turn()
+  expect(peer.received).toHaveLength(3)
+  peer.send('call.error', question.id, { code: 'NOT_FOUND', message: '', retryable: false })
+  for (const { result } of await Promise.all(calls)) expect(result.ok || result.error.code).toBe('FORBIDDEN')
+  expect(peer.received).toHaveLength(3)
+})
+
+test('CALL-ROUTE-06 of two registrations at once the later one holds, whichever specs come first', async () => {
+  const head = new TestHead()
+  const peer = await head.peer(workerPrincipal('w'))
+  const spec = (name: string) => ({ name, op_type: 'query', access_control: {} })
+  peer.send('call.requested', 'old', {
+    name: '/head/services/register',
+    input: { node: 'w', operations: ['/a/old', spec('/a/b')] },
+  })
+  const question = await peer.next()
+  peer.send('call.requested', 'new', {
+    name: '/head/services/register',
+    input: { node: 'w', operations: [spec('/a/new')] },
+  })
+  await turn()
+  peer.send('call.responded', question.id, spec('/a/old'))
+  expect([(await peer.next()).id, (await peer.next()).id]).toEqual(['old', 'new'])
+  const client = await head.join()
+  const { operations } = await client.call<{ operations: { name: string }[] }>('/services/list', {})
+  expect(operations.map(({ name }) => name).filter(name => name.startsWith('/w/'))).toEqual(['/w/a/new'])
+})
+
+test('CALL-PEND-03 a link does not hold on to what its calls were answered with', async () => {
+  const { client } = await listener()
+  const link = await client()
+  await link.call('/test/large', 2 ** 20)
+  const before = await heldBytes()
+  for (let call = 0; call < 200; call++) await link.call('/test/large', 2 ** 20)
+  expect((await heldBytes()) - before).toBeLessThan(16 * 2 ** 20)
+})

@@ -1,0 +1,150 @@
+import { Type } from '@parley/core'
+import { expect, test } from 'vitest'
+import { CallNode } from './node.ts'
+import { OperationRegistry } from './registry.ts'
+import { listed, principal, spec, TestHead } from './testing/head.ts'
+
+function registryOfThree(): OperationRegistry {
+  const registry = new OperationRegistry()
+  registry.register(
+    {
+      ...spec('/test/open'),
+      inputSchema: Type.Object({ a: Type.String() }),
+      outputSchema: Type.Number(),
+      errorSchemas: [{ code: 'SOLD_OUT', description: 'none left', schema: {}, httpStatus: 409 }],
+      version: '1.2.0',
+      title: 'Open',
+      description: 'For everybody',
+      tags: ['x'],
+    },
+    () => 1,
+  )
+  registry.register(
+    spec(
+      '/test/restricted',
+      { requiredScopes: ['admin'], resourceType: 'project', resourceAction: 'read' },
+      'mutation',
+    ),
+    () => 2,
+  )
+  registry.register({ ...spec('/test/internal'), visibility: 'internal' }, () => 3)
+  registry.registerSpec(spec('/test/later'))
+  return registry
+}
+
+const OPEN = {
+  namespace: 'test',
+  op_type: 'query',
+  visibility: 'external',
+  input_schema: { type: 'object', required: ['a'], properties: { a: { type: 'string' } } },
+  output_schema: { type: 'number' },
+  error_schemas: [{ code: 'SOLD_OUT', description: 'none left', schema: {}, http_status: 409 }],
+  access_control: {
+    required_scopes: [],
+    required_scopes_any: null,
+    resource_type: null,
+    resource_action: null,
+  },
+  version: '1.2.0',
+  title: 'Open',
+  description: 'For everybody',
+  tags: ['x'],
+}
+
+test('CALL-T50 discovery shows a caller what it may call, and nothing of the rest', async () => {
+  const head = new TestHead({ registry: registryOfThree() })
+  const link = await head.join({ as: principal('caller') })
+  await expect(link.call('/services/list', {})).resolves.toEqual({
+    operations: [
+      { name: '/services/list', namespace: 'services', op_type: 'query' },
+      { name: '/services/schema', namespace: 'services', op_type: 'query' },
+      { name: '/test/open', namespace: 'test', op_type: 'query' },
+    ],
+  })
+  const schema = (name: string) => link.call('/services/schema', { name })
+  await expect(schema('/test/open')).resolves.toEqual({ name: '/test/open', ...OPEN })
+  await expect(schema('test/open')).resolves.toEqual({ name: '/test/open', ...OPEN })
+  await expect(schema('/test/restricted')).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  await expect(schema('/test/internal')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(schema('/test/nothing')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  for (const input of [{}, null, { name: 5 }, 'x', []])
+    await expect(link.call('/services/schema', input)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: 'missing required field: name',
+    })
+})
+
+test('CALL-DISC-01 who may call more sees more, and so does everybody where all is to be listed', async () => {
+  const registry = registryOfThree()
+  const admin = principal('admin', ['admin'], { project: ['read'] })
+  const known = await new TestHead({ registry }).join({ as: admin })
+  expect(await listed(known)).toContain('/test/restricted')
+  await expect(known.call('/services/schema', { name: '/test/restricted' })).resolves.toMatchObject({
+    op_type: 'mutation',
+    access_control: {
+      required_scopes: ['admin'],
+      required_scopes_any: null,
+      resource_type: 'project',
+      resource_action: 'read',
+    },
+  })
+  const stranger = await new TestHead({ registry, listAll: true }).join()
+  const names = await listed(stranger)
+  expect(names).toContain('/test/restricted')
+  expect(names).not.toContain('/test/internal')
+})
+
+test.each([
+  [{ any: 'object' }, undefined],
+  [null, undefined],
+  ['text', 'INVALID_INPUT'],
+  [[], 'INVALID_INPUT'],
+  [5, 'INVALID_INPUT'],
+])('CALL-DISC-01 the list takes %j as its input, or not', async (input, code) => {
+  const link = await new TestHead().join()
+  const { result } = await link.callEnvelope('/services/list', input)
+  expect(result.ok ? undefined : result.error.code).toBe(code)
+})
+
+test('CALL-DISC-02 of a routed operation the head tells all that its worker told, under the full path', async () => {
+  const head = new TestHead()
+  await head.worker('dev1', { registry: registryOfThree() })
+  const client = await head.join()
+  expect(await listed(client)).toEqual(['/dev1/test/open', '/services/list', '/services/schema'])
+  await expect(client.call('/services/schema', { name: 'dev1/test/open' })).resolves.toEqual({
+    name: '/dev1/test/open',
+    ...OPEN,
+  })
+  await expect(client.call('/services/schema', { name: '/dev1/test/other' })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+  })
+})
+
+test('CALL-ROUTE-03 a node answers under its own alias as without it, and says so when there is nothing', async () => {
+  const registry = registryOfThree()
+  const link = await new TestHead({ registry, alias: 'main' }).join()
+  await expect(link.call('/main/test/open', { a: '' })).resolves.toBe(1)
+  await expect(link.call('/test/open', { a: '' })).resolves.toBe(1)
+  await expect(link.call('/main/services/list', {})).resolves.toEqual(await link.call('/services/list', {}))
+  for (const path of ['/head/test/open', '/dev1/test/open', '/test/nothing', '/main/test/nothing'])
+    await expect(link.call(path, { a: '' })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: `operation not found: ${path}`,
+    })
+})
+
+test('CALL-DISC-03 operations of the protocol cannot be replaced', () => {
+  const registry = new OperationRegistry()
+  for (const name of ['/services/list', '/services/schema', '/services/register', '/services/mine'])
+    expect(() => registry.register(spec(name), () => 1), name).toThrow(TypeError)
+  expect(() => new CallNode({ registry })).not.toThrow()
+})
+
+test('a node that closes ends its links', async () => {
+  const head = new TestHead()
+  const link = await head.join()
+  const closed = new Promise(resolve => link.onClose(resolve))
+  head.node.close()
+  await closed
+  expect(head.node.links).toEqual([])
+})

@@ -1,0 +1,113 @@
+// A request of this side between sending it and its end, and what a call's promise makes of it. Classes: closures for each request cost
+// more than the rest of sending it.
+import { CallError } from './error.ts'
+import type { CallOptions, RequestSink, SubscribeOptions } from './link.ts'
+import type { PendingMap, PendingRequest } from './pending.ts'
+import type { Profile } from './profile/profile.ts'
+import type { StreamId } from './transport/transport.ts'
+
+/** What a request needs of its link. */
+export interface Sender {
+  readonly pending: PendingMap
+  /** Cancels a request of this side. */
+  abort(id: string): void
+  /** Tells the other side that nobody waits any more. */
+  abortPeer(request: PendingRequest): void
+}
+
+export class Outgoing implements PendingRequest {
+  readonly id: string
+  readonly path: string
+  readonly profile: Profile
+  readonly stream: StreamId | undefined
+  readonly once: boolean
+  expires: number
+  readonly #sender: Sender
+  readonly #options: CallOptions & SubscribeOptions
+  readonly #limit: number
+  readonly #sink: RequestSink
+  #stop: (() => void) | undefined
+
+  /** `limit`: when it ends whatever comes, in milliseconds since the Unix epoch. */
+  constructor(
+    sender: Sender,
+    target: {
+      readonly id: string
+      readonly path: string
+      readonly profile: Profile
+      readonly stream: StreamId | undefined
+    },
+    options: CallOptions & SubscribeOptions,
+    limit: number,
+    sink: RequestSink,
+  ) {
+    this.id = target.id
+    this.path = target.path
+    this.profile = target.profile
+    this.stream = target.stream
+    this.once = sink.once
+    this.#sender = sender
+    this.#options = options
+    this.#limit = limit
+    this.#sink = sink
+    this.expires = options.idleTimeout === undefined ? limit : this.#idle(options.idleTimeout)
+  }
+
+  get parentRequestId(): string | undefined {
+    return this.#options.parentRequestId
+  }
+
+  #idle(timeout: number): number {
+    return Math.min(this.#limit, this.#sender.pending.now() + timeout)
+  }
+
+  /** From now on the caller's signal aborts it. */
+  heed(): void {
+    const { signal } = this.#options
+    if (!signal) return
+    this.#stop = () => this.#sender.abort(this.id)
+    signal.addEventListener('abort', this.#stop)
+  }
+
+  #quiet(): void {
+    if (this.#stop) this.#options.signal?.removeEventListener('abort', this.#stop)
+  }
+
+  value(value: unknown): void {
+    const { streams, idleTimeout } = this.#options
+    if (this.once) {
+      this.#quiet()
+      if (streams) this.#sender.abortPeer(this)
+      else this.#sender.pending.settle(this)
+    } else if (idleTimeout !== undefined) this.#sender.pending.postpone(this, this.#idle(idleTimeout))
+    this.#sink.value(value)
+  }
+
+  end(aborted: boolean): void {
+    this.#quiet()
+    this.#sink.end(aborted)
+  }
+
+  fail(error: CallError): void {
+    this.#quiet()
+    this.#sink.fail(error)
+  }
+}
+
+/** The sink of a call: its first value is the answer. */
+export class Answer implements RequestSink {
+  readonly once = true
+  readonly value: (value: unknown) => void
+  readonly fail: (error: CallError) => void
+  readonly #path: string
+
+  constructor(path: string, resolve: (value: unknown) => void, reject: (error: CallError) => void) {
+    this.#path = path
+    this.value = resolve
+    this.fail = reject
+  }
+
+  end(aborted: boolean): void {
+    this.fail(new CallError('ABORTED', aborted ? `${this.#path} was aborted` : 'completed without response'))
+  }
+}

@@ -1,0 +1,196 @@
+// The three spellings (CALL-EVT-02): how requests are recognised and answered in each, how a link finds out which one its peer uses, and
+// what handlers give back.
+import { ManualClock } from '@parley/core'
+import { expect, test } from 'vitest'
+import { peered, turn } from '../testing/peer.ts'
+import type { ProfileName } from './profile.ts'
+
+test('CALL-T07 a request in the SEED spelling is answered once with the value itself', async () => {
+  const { peer } = peered()
+  peer.send('call.requested', 'r1', { name: '/test/echo', input: { a: 1 } })
+  await turn()
+  expect(peer.received).toEqual([{ type: 'call.responded', id: 'r1', payload: { a: 1 } }])
+})
+
+test('CALL-T08 a request in the CORE spelling is answered with an output', async () => {
+  const { peer } = peered()
+  peer.send('call.requested', 'r1', { operationId: '/test/echo', input: 5 })
+  await turn()
+  expect(peer.received).toEqual([{ type: 'call.responded', id: 'r1', payload: { output: 5 } }])
+})
+
+test('CALL-T09 a request in the OPS spelling is answered with its request id, the data and how it came about', async () => {
+  const { peer } = peered()
+  peer.send('call.requested', '', { requestId: 'q1', operationId: 'test.echo', input: 5 })
+  // A peer that fills in the envelope too gets its own id back.
+  peer.send('call.requested', 'q2', { requestId: 'q2', operationId: 'test.echo' })
+  await turn()
+  const meta = { source: 'local', operationId: 'test.echo', timestamp: expect.any(Number) }
+  expect(peer.received).toEqual([
+    { type: 'call.responded', id: '', payload: { requestId: 'q1', output: { data: 5, meta } } },
+    { type: 'call.responded', id: 'q2', payload: { requestId: 'q2', output: { data: null, meta } } },
+  ])
+})
+
+test('CALL-T10 input may be called payload, and two targets that differ are refused', async () => {
+  const { peer } = peered()
+  peer.send('call.requested', 'r1', { name: '/test/echo', payload: { b: 2 } })
+  peer.send('call.requested', 'r2', { name: '/a/b', operationId: '/c/d' })
+  peer.send('call.requested', 'r3', { name: '/test/echo', operationId: 'test.echo', input: 3 })
+  await turn()
+  expect(peer.received).toMatchObject([
+    { type: 'call.responded', id: 'r1', payload: { b: 2 } },
+    { type: 'call.error', id: 'r2', payload: { code: 'INVALID_INPUT', retryable: false } },
+    { type: 'call.responded', id: 'r3', payload: 3 },
+  ])
+})
+
+test('CALL-T11 a link in auto mode finds out that its peer speaks CORE before the first call goes out', async () => {
+  const { link, peer } = peered({}, { profile: 'auto' })
+  const called = link.call('/fs/x', 1)
+  const probe = await peer.next()
+  expect(probe).toEqual({
+    type: 'call.requested',
+    id: expect.any(String),
+    payload: { name: '/services/list', operationId: '/services/list', requestId: probe.id, input: {} },
+  })
+  await turn()
+  expect(peer.received).toHaveLength(1)
+  peer.send('call.responded', probe.id, { output: { operations: [] } })
+  const request = await peer.next()
+  expect(request.payload).toMatchObject({ operationId: '/fs/x', input: 1 })
+  expect(request.payload).not.toHaveProperty('name')
+  peer.send('call.responded', request.id, { output: 7 })
+  expect(await called).toBe(7)
+})
+
+const SPELLED = {
+  seed: { type: 'call.requested', id: expect.stringMatching(/./), payload: { name: '/fs/x' } },
+  core: { type: 'call.requested', id: expect.stringMatching(/./), payload: { operationId: '/fs/x' } },
+  ops: { type: 'call.requested', id: '', payload: { operationId: 'fs.x', requestId: expect.any(String) } },
+} as const
+
+test.each<{ reply: string; event: string; payload: (id: string) => unknown; profile: ProfileName }>([
+  {
+    reply: 'a SEED list',
+    event: 'call.responded',
+    payload: () => ({ operations: [], requestId: 'x' }),
+    profile: 'seed',
+  },
+  {
+    reply: 'an OPS list',
+    event: 'call.responded',
+    payload: requestId => ({ requestId, output: { data: { operations: [] } } }),
+    profile: 'ops',
+  },
+  {
+    reply: 'an OPS error',
+    event: 'call.error',
+    payload: requestId => ({ requestId, code: 'OPERATION_NOT_FOUND', message: '' }),
+    profile: 'ops',
+  },
+  {
+    reply: 'another error',
+    event: 'call.error',
+    payload: () => ({ code: 'FORBIDDEN', message: '', retryable: false }),
+    profile: 'seed',
+  },
+  { reply: 'an answer of no known shape', event: 'call.responded', payload: () => [], profile: 'seed' },
+  { reply: 'an abort', event: 'call.aborted', payload: () => ({}), profile: 'seed' },
+])('CALL-EVT-02 $reply to the probe means $profile', async ({ event, payload, profile }) => {
+  const { link, peer } = peered({}, { profile: 'auto' })
+  const called = link.call('/fs/x').catch(() => undefined)
+  const probe = await peer.next()
+  peer.send(event, event === 'call.error' && profile === 'ops' ? '' : probe.id, payload(probe.id))
+  expect(await peer.next()).toMatchObject(SPELLED[profile])
+  link.close()
+  await called
+})
+
+test('CALL-EVT-02 a peer that does not answer the probe within two seconds is spoken to in SEED', async () => {
+  const clock = new ManualClock()
+  const { link, peer } = peered({}, { profile: 'auto', clock })
+  const called = link.call('/fs/x').catch(() => undefined)
+  const probe = await peer.next()
+  clock.advance(1999)
+  await turn()
+  expect(peer.received).toHaveLength(1)
+  clock.advance(1)
+  expect(await peer.next()).toEqual({ type: 'call.aborted', id: probe.id, payload: {} })
+  expect(await peer.next()).toMatchObject(SPELLED.seed)
+  link.close()
+  await called
+})
+
+test.each([
+  ['seed', 'r1', { name: '/test/echo' }],
+  ['core', 'r1', { operationId: '/test/echo' }],
+  ['ops', '', { requestId: 'r1', operationId: 'test.echo' }],
+] as const)(
+  'CALL-EVT-02 the first request of a peer shows that it speaks %s, and no probe is needed',
+  async (profile, id, payload) => {
+    const { link, peer } = peered({}, { profile: 'auto' })
+    peer.send('call.requested', id, payload)
+    await peer.next()
+    const called = link.call('/fs/x').catch(() => undefined)
+    expect(await peer.next()).toMatchObject(SPELLED[profile])
+    link.close()
+    await called
+  },
+)
+
+test('CALL-EVT-02 on a link that is closed nothing is probed, and the call fails at once', async () => {
+  const { link } = peered({}, { profile: 'auto', clock: new ManualClock() })
+  link.close()
+  await expect(link.call('/fs/x')).rejects.toMatchObject({ code: 'INTERNAL', message: 'connection closed' })
+})
+
+const boom = () => {
+  throw new Error('boom')
+}
+const other = () => {
+  throw 'text'
+}
+
+test('CALL-T12 an Error of a handler goes out with its message and nothing else, in the names of each spelling', async () => {
+  const { peer } = peered({ '/test/boom': boom, '/test/other': other })
+  peer.send('call.requested', 's', { name: '/test/boom' })
+  peer.send('call.requested', 'c', { operationId: '/test/boom' })
+  peer.send('call.requested', '', { requestId: 'o', operationId: 'test.boom' })
+  peer.send('call.requested', '', { requestId: 'u', operationId: 'test.other' })
+  await turn()
+  const plain = { code: 'INTERNAL', message: 'boom', retryable: false }
+  expect(peer.received).toEqual([
+    { type: 'call.error', id: 's', payload: plain },
+    { type: 'call.error', id: 'c', payload: plain },
+    { type: 'call.error', id: '', payload: { requestId: 'o', code: 'EXECUTION_ERROR', message: 'boom' } },
+    {
+      type: 'call.error',
+      id: '',
+      payload: { requestId: 'u', code: 'UNKNOWN_ERROR', message: 'text', details: { raw: 'text' } },
+    },
+  ])
+})
+
+test('CALL-T13 a handler that returns nothing is answered with null, which is there', async () => {
+  const { peer } = peered({ '/test/nothing': () => undefined })
+  peer.send('call.requested', 's', { name: '/test/nothing' })
+  peer.send('call.requested', 'c', { operationId: '/test/nothing' })
+  peer.send('call.requested', '', { requestId: 'o', operationId: 'test.nothing' })
+  await turn()
+  const [seed, core, ops] = peer.received
+  expect(seed).toStrictEqual({ type: 'call.responded', id: 's', payload: null })
+  expect(core).toStrictEqual({ type: 'call.responded', id: 'c', payload: { output: null } })
+  expect(ops).toMatchObject({ payload: { requestId: 'o', output: { data: null } } })
+})
+
+test('CALL-EVT-08 request ids are random UUIDs', async () => {
+  const { link, peer } = peered()
+  const calls = [link.call('/fs/x'), link.call('/fs/x')].map(call => call.catch(() => undefined))
+  const ids = [(await peer.next()).id, (await peer.next()).id]
+  const v4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+  for (const each of ids) expect(each).toMatch(v4)
+  expect(ids[0]).not.toBe(ids[1])
+  link.close()
+  await Promise.all(calls)
+})

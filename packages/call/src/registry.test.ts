@@ -1,0 +1,259 @@
+import { type OperationSpec, Type } from '@parley/core'
+import { expect, test, vi } from 'vitest'
+import { CallError } from './error.ts'
+import { type Handler, operation, streaming } from './operation.ts'
+import { OperationRegistry } from './registry.ts'
+import { ResponseEnvelope } from './response.ts'
+import { principal, spec, TestHead } from './testing/head.ts'
+
+/** A link to a node with this registry; the caller is the principal with these scopes. */
+function caller(registry: OperationRegistry, scopes: readonly string[] = []) {
+  return new TestHead({ registry }).join({ as: principal('caller', scopes) })
+}
+
+test('CALL-T31 a spec without a handler cannot be called, and a handler needs a spec', async () => {
+  const registry = new OperationRegistry()
+  registry.registerSpec(spec('/test/later'))
+  const missing = { code: 'NOT_FOUND', message: 'operation not found: /test/later', retryable: false }
+  const head = new TestHead({ registry })
+  const link = await head.join()
+  await expect(link.call('/test/later')).rejects.toMatchObject(missing)
+  expect((await head.node.env.invoke('test', 'later')).result).toMatchObject({ ok: false, error: missing })
+  expect(() => registry.registerHandler('/test/unknown', () => 1)).toThrow(TypeError)
+  registry.registerHandler('/test/later', () => 1)
+  await expect(link.call('/test/later')).resolves.toBe(1)
+})
+
+test('CALL-REG-04 what has no handler is not found, whoever asks: access is looked at after that', async () => {
+  const registry = new OperationRegistry()
+  registry.registerSpec(spec('/test/later', { requiredScopes: ['admin'] }))
+  const head = new TestHead({
+    registry,
+    pathRules: [{ pattern: '/test/*', access: { requiredScopes: ['b'] } }],
+  })
+  const link = await head.join({ as: principal('caller') })
+  await expect(link.call('/test/later')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('CALL-T32 input that does not fit is refused with its place, but only to those who may call at all', async () => {
+  const handler = vi.fn(() => 'text')
+  const read = operation(
+    {
+      ...spec('/fs/readFile', { requiredScopes: ['fs'] }),
+      opType: 'query',
+      inputSchema: Type.Object({ path: Type.String() }),
+    },
+    handler,
+  )
+  const registry = new OperationRegistry({ '/fs/readFile': read })
+  const allowed = await caller(registry, ['fs'])
+  await expect(allowed.call('/fs/readFile', { path: 5 })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    retryable: false,
+    details: { errors: [{ path: '/path', message: expect.stringContaining('string') }] },
+  })
+  const stranger = await caller(registry)
+  const refused = stranger.call('/fs/readFile', { path: 5 })
+  await expect(refused).rejects.toMatchObject({ code: 'FORBIDDEN', details: undefined })
+  expect(handler).not.toHaveBeenCalled()
+  await expect(allowed.call('/fs/readFile', { path: 'a', more: [1] })).resolves.toBe('text')
+  expect(handler).toHaveBeenCalledWith({ path: 'a', more: [1] }, expect.anything())
+})
+
+test('CALL-REG-06 a refusal names at most 20 places', async () => {
+  const registry = new OperationRegistry()
+  registry.register({ ...spec('/test/all'), inputSchema: Type.Array(Type.String()) }, () => 1)
+  const link = await caller(registry)
+  const refused = await link.call('/test/all', Array(50).fill(1)).catch((error: CallError) => error)
+  const { errors } = (refused as CallError).details as { errors: readonly unknown[] }
+  expect(errors.length).toBeGreaterThan(1)
+  expect(errors.length).toBeLessThanOrEqual(20)
+})
+
+test('CALL-T33 output that does not fit is delivered with one warning, or refused where that is asked for', async () => {
+  const bad = { ...spec('/test/bad'), outputSchema: Type.String() }
+  const warn = vi.fn()
+  const lenient = new OperationRegistry({}, { outputValidation: 'warn', warn })
+  lenient.register(bad, () => 5)
+  await expect((await caller(lenient)).call('/test/bad')).resolves.toBe(5)
+  expect(warn).toHaveBeenCalledTimes(1)
+  expect(warn.mock.calls[0]?.[0]).toContain('/test/bad')
+
+  const strict = new OperationRegistry({}, { outputValidation: 'error', warn })
+  strict.register(bad, () => 5)
+  await expect((await caller(strict)).call('/test/bad')).rejects.toMatchObject({
+    code: 'INTERNAL',
+    message: 'output validation failed',
+    retryable: false,
+    details: { errors: [{ path: '', message: expect.any(String) }] },
+  })
+  const off = new OperationRegistry({}, { outputValidation: 'off', warn })
+  off.register(bad, () => 5)
+  await expect((await caller(off)).call('/test/bad')).resolves.toBe(5)
+  expect(warn).toHaveBeenCalledTimes(1)
+})
+
+test('CALL-REG-07 the first bad value ends a subscription where bad output is refused', async () => {
+  const registry = new OperationRegistry({}, { outputValidation: 'error' })
+  const closed = vi.fn()
+  registry.register(
+    { ...spec('/test/bad', {}, 'subscription'), outputSchema: Type.String() },
+    async function* () {
+      try {
+        yield 'a'
+        yield 5
+        yield 'c'
+      } finally {
+        closed()
+      }
+    },
+  )
+  const link = await caller(registry)
+  const got: unknown[] = []
+  const consume = async () => {
+    for await (const value of link.subscribe('/test/bad')) got.push(value)
+  }
+  await expect(consume()).rejects.toMatchObject({ code: 'INTERNAL', message: 'output validation failed' })
+  expect(got).toEqual(['a'])
+  expect(closed).toHaveBeenCalledTimes(1)
+})
+
+test('CALL-T34 a subscription needs a handler that streams; otherwise nothing is registered', () => {
+  const registry = new OperationRegistry()
+  const stream = spec('/test/ticks', {}, 'subscription')
+  expect(() => registry.register(stream, async () => 1)).toThrow(TypeError)
+  expect(() => registry.register(spec('/test/one'), async function* () {})).toThrow(TypeError)
+  expect(registry.list()).toEqual([])
+
+  registry.register(stream, async function* () {})
+  const ready = (async function* () {})()
+  registry.register(
+    spec('/test/marked', {}, 'subscription'),
+    streaming(() => ready),
+  )
+  expect(registry.list().map(({ path }) => path)).toEqual(['/test/marked', '/test/ticks'])
+})
+
+test('CALL-SUB-02 a handler that was marked as streaming and does not stream fails the request', async () => {
+  const registry = new OperationRegistry()
+  const wrong = streaming((() => 5) as unknown as () => AsyncIterable<unknown>)
+  registry.register(spec('/test/wrong', {}, 'subscription'), wrong)
+  const link = await caller(registry)
+  await expect(link.call('/test/wrong')).rejects.toMatchObject({
+    code: 'INTERNAL',
+    message: expect.stringContaining('must return an async iterable'),
+  })
+})
+
+const declared = (code: string) => ({ code, description: '', schema: {} })
+
+test.each<[string, object]>([
+  ['an illegal path', { name: '/fs' }],
+  ['a path with a node', { name: '/dev1/fs/readFile' }],
+  ['a path without its slash', { name: 'fs/readFile' }],
+  ['a path of the protocol itself (CALL-DISC-03)', { name: '/services/mine' }],
+  ['a namespace that is not that of the path', { namespace: 'net' }],
+  ['an unknown type', { opType: 'stream' }],
+  ['an input schema that is none', { inputSchema: { type: 'text' } }],
+  ['an output schema that is none', { outputSchema: { type: 5 } }],
+  ['a schema that refers to elsewhere (CALL-REG-06)', { inputSchema: { $ref: 'https://x.test/s.json' } }],
+  ['an error code that is empty', { errorSchemas: [declared('')] }],
+  ['an error code twice', { errorSchemas: [declared('A'), declared('A')] }],
+  ['an access check that nobody enforces', { accessControl: { customAuth: 'mine' } }],
+  ['a resource action without its type', { accessControl: { resourceAction: 'read' } }],
+])('CALL-REG-03 %s is refused when it is registered, and nothing is stored', (_what, changes) => {
+  const registry = new OperationRegistry()
+  const bad = { ...spec('/fs/readFile'), ...changes } as OperationSpec
+  expect(() => registry.register(bad, () => 1)).toThrow(TypeError)
+  expect(() => registry.registerSpec(bad)).toThrow(TypeError)
+  expect(registry.list()).toEqual([])
+})
+
+test('CALL-REG-03 a path registered again is replaced, and calls in flight keep what they started with', async () => {
+  const registry = new OperationRegistry()
+  const started = Promise.withResolvers<void>()
+  const go = Promise.withResolvers<void>()
+  registry.register(spec('/test/which'), async () => {
+    started.resolve()
+    await go.promise
+    return 'old'
+  })
+  const link = await caller(registry)
+  const running = link.call('/test/which')
+  await started.promise
+  registry.register(spec('/test/which'), () => 'new')
+  await expect(link.call('/test/which')).resolves.toBe('new')
+  go.resolve()
+  await expect(running).resolves.toBe('old')
+})
+
+test('CALL-REG-02 an internal operation does not exist for links, not even for those who may call it', async () => {
+  const registry = new OperationRegistry()
+  const hidden = { ...spec('/test/hidden', { requiredScopes: ['admin'] }), visibility: 'internal' as const }
+  registry.register(hidden, () => 1)
+  for (const scopes of [['admin'], []]) {
+    const link = await caller(registry, scopes)
+    await expect(link.call('/test/hidden')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  }
+})
+
+test('CALL-REG-08 only an envelope of the library is one; what looks like it is data', async () => {
+  const registry = new OperationRegistry()
+  const lookalike = { requestId: 'x', result: { ok: true, value: 5 } }
+  registry.register(spec('/test/data'), () => lookalike)
+  registry.register(spec('/test/value'), () => ResponseEnvelope.success('x', 5))
+  registry.register(spec('/test/failure'), () =>
+    ResponseEnvelope.failure('x', new CallError('SOLD_OUT', 'none left')),
+  )
+  const link = await caller(registry)
+  await expect(link.call('/test/data')).resolves.toEqual(lookalike)
+  await expect(link.call('/test/value')).resolves.toBe(5)
+  await expect(link.call('/test/failure')).rejects.toMatchObject({ code: 'SOLD_OUT', message: 'none left' })
+})
+
+const thrower =
+  (thrown: unknown): Handler =>
+  () => {
+    throw thrown
+  }
+
+test.each<[string, unknown, object]>([
+  [
+    'a CallError',
+    new CallError('SLOW', 'wait', { retryable: true, details: { ms: 5 } }),
+    { code: 'SLOW', message: 'wait', retryable: true, details: { ms: 5 } },
+  ],
+  [
+    'an Error that names a declared code',
+    new Error('SOLD_OUT: none left'),
+    { code: 'SOLD_OUT', message: 'SOLD_OUT: none left', retryable: false },
+  ],
+  [
+    'an Error whose message only begins like a code',
+    new Error('SOLD_OUTSIDE'),
+    { code: 'INTERNAL', message: 'SOLD_OUTSIDE' },
+  ],
+  [
+    'something that is no Error',
+    42,
+    { code: 'INTERNAL', message: '42', retryable: false, details: { raw: '42' } },
+  ],
+])('CALL-REG-09 %s becomes what its caller gets', async (_what, thrown, expected) => {
+  const registry = new OperationRegistry()
+  registry.register({ ...spec('/test/throw'), errorSchemas: [declared('SOLD_OUT')] }, thrower(thrown))
+  const link = await caller(registry)
+  await expect(link.call('/test/throw')).rejects.toMatchObject(expected)
+  expect(link.closed).toBe(false)
+})
+
+test('CALL-REG-09 unexpected messages stay inside where that is asked for', async () => {
+  const registry = new OperationRegistry({}, { maskInternalErrors: true })
+  registry.register(spec('/test/throw'), thrower(new Error('password is 1234')))
+  registry.register(spec('/test/other'), thrower('password is 1234'))
+  const link = await caller(registry)
+  for (const path of ['/test/throw', '/test/other']) {
+    const { result } = await link.callEnvelope(path)
+    expect(result).toMatchObject({ ok: false, error: { code: 'INTERNAL', message: 'internal error' } })
+    expect(JSON.stringify(result)).not.toContain('1234')
+  }
+})

@@ -1,0 +1,249 @@
+// The registry of operations (CALL-REG): specs and handlers by path, checked when they are registered, executed in a fixed order.
+import {
+  compileForeign,
+  type OperationSpec,
+  type Principal,
+  type TSchema,
+  type Validator,
+} from '@parley/core'
+import { type AccessRule, accessRule, refusal } from './access.ts'
+import type { CallContext } from './context.ts'
+import { CallError } from './error.ts'
+import { callLimits } from './limits.ts'
+import { type Handler, isStreaming, type Operation, type OperationMap } from './operation.ts'
+import { parsePath } from './path.ts'
+import { ResponseEnvelope, thrownError } from './response.ts'
+
+export const OUTPUT_VALIDATION = ['warn', 'error', 'off'] as const
+export type OutputValidation = (typeof OUTPUT_VALIDATION)[number]
+
+export interface RegistryOptions {
+  /** What happens to output that does not fit its schema; it is never changed. Default `warn`. */
+  readonly outputValidation?: OutputValidation
+  /** Callers get `internal error` instead of the message of an unexpected Error. */
+  readonly maskInternalErrors?: boolean
+  /** Refusals name the scopes that are missing. */
+  readonly explainDenials?: boolean
+  readonly warn?: (message: string) => void
+  /** The node's own operations below `/services/`. */
+  readonly reserved?: boolean
+}
+
+/** One registered operation, ready to run. Calls in flight keep the one that they started with. */
+export interface Registered {
+  readonly path: string
+  readonly namespace: string
+  readonly spec: OperationSpec
+  readonly access: AccessRule
+  readonly external: boolean
+  readonly stream: boolean
+  readonly handler: Handler | undefined
+  readonly input: Validator<unknown> | undefined
+  readonly output: Validator<unknown> | undefined
+  readonly codes: readonly string[]
+}
+
+export class OperationRegistry {
+  readonly #operations = new Map<string, Registered>()
+  readonly #options: RegistryOptions
+  readonly #outputValidation: OutputValidation
+  readonly #reserved: boolean
+
+  constructor(operations: OperationMap = {}, options: RegistryOptions = {}) {
+    this.#options = options
+    this.#reserved = options.reserved ?? false
+    this.#outputValidation = options.outputValidation ?? 'warn'
+    for (const [path, { spec, handler }] of Object.entries(operations)) {
+      if (path !== spec.name) throw new TypeError(`the operation ${spec.name} is filed as ${path}`)
+      this.register(spec, handler)
+    }
+  }
+
+  /** Spec and handler at once. Throws for anything wrong, and then nothing is stored; a path again replaces both. */
+  register(spec: OperationSpec, handler: Handler): void {
+    this.#store({ ...describe(spec, this.#reserved), handler: checkedHandler(spec, handler) })
+  }
+
+  registerSpec(spec: OperationSpec): void {
+    const handler = this.#operations.get(spec.name)?.handler
+    this.#store({ ...describe(spec, this.#reserved), handler: handler && checkedHandler(spec, handler) })
+  }
+
+  registerHandler(path: string, handler: Handler): void {
+    const known = this.#operations.get(path)
+    if (!known) throw new TypeError(`no operation ${path} is registered`)
+    this.#store({ ...known, handler: checkedHandler(known.spec, handler) })
+  }
+
+  registerAll(operations: readonly Operation[]): void {
+    for (const { spec, handler } of operations) this.register(spec, handler)
+  }
+
+  find(path: string): Registered | undefined {
+    return this.#operations.get(path)
+  }
+
+  /** In order of their paths. */
+  list(): readonly Registered[] {
+    return [...this.#operations.values()].toSorted((one, other) => (one.path < other.path ? -1 : 1))
+  }
+
+  #store(registered: Registered): void {
+    if (this.#operations.size >= callLimits.operations && !this.#operations.has(registered.path))
+      throw new RangeError(`a registry holds at most ${callLimits.operations} operations`)
+    this.#operations.set(registered.path, registered)
+  }
+
+  /** CALL-REG-04 without its first step: what stands between the caller and the handler. Undefined if nothing does. */
+  refuse(
+    operation: Registered,
+    input: unknown,
+    identity: Principal | undefined,
+    trusted: boolean,
+  ): CallError | undefined {
+    if (!operation.handler) return notFound(operation.path)
+    const denied = trusted ? undefined : refusal(operation.access, identity, this.#options.explainDenials)
+    if (denied) return denied
+    if (!operation.input || operation.input.is(input)) return undefined
+    return new CallError('INVALID_INPUT', `the input of ${operation.path} does not fit its schema`, {
+      details: { errors: problems(operation.input, input) },
+    })
+  }
+
+  /** Runs a query or mutation that nothing stands in the way of. Never rejects. */
+  run(
+    operation: Registered,
+    input: unknown,
+    context: CallContext,
+  ): ResponseEnvelope | Promise<ResponseEnvelope> {
+    try {
+      const result = operation.handler!(input, context)
+      if (result instanceof Promise) return this.#later(operation, result, context.requestId)
+      return this.#respond(operation, result, context.requestId)
+    } catch (thrown) {
+      return this.#failure(operation, thrown, context.requestId)
+    }
+  }
+
+  async #later(
+    operation: Registered,
+    result: Promise<unknown>,
+    requestId: string,
+  ): Promise<ResponseEnvelope> {
+    try {
+      return this.#respond(operation, await result, requestId)
+    } catch (thrown) {
+      return this.#failure(operation, thrown, requestId)
+    }
+  }
+
+  #respond(operation: Registered, result: unknown, requestId: string): ResponseEnvelope {
+    if (result instanceof ResponseEnvelope) {
+      if (!result.result.ok) return ResponseEnvelope.failure(requestId, result.result.error)
+      const { value, meta } = result.result
+      const bad = this.checkOutput(operation, value)
+      return bad ? ResponseEnvelope.failure(requestId, bad) : ResponseEnvelope.success(requestId, value, meta)
+    }
+    const bad = this.checkOutput(operation, result)
+    return bad ? ResponseEnvelope.failure(requestId, bad) : ResponseEnvelope.success(requestId, result)
+  }
+
+  #failure(operation: Registered, thrown: unknown, requestId: string): ResponseEnvelope {
+    return ResponseEnvelope.failure(requestId, this.failureOf(operation, thrown))
+  }
+
+  failureOf(operation: Registered, thrown: unknown): CallError {
+    return thrownError(thrown, operation.codes, this.#options.maskInternalErrors)
+  }
+
+  /** The values of a subscription that nothing stands in the way of. Throws `CallError`. */
+  stream(operation: Registered, input: unknown, context: CallContext): AsyncIterator<unknown> {
+    const produced = operation.handler!(input, context) as AsyncIterable<unknown> | undefined
+    const iterator = produced?.[Symbol.asyncIterator]?.()
+    if (!iterator)
+      throw new CallError('INTERNAL', `the handler of ${operation.path} must return an async iterable`)
+    return iterator
+  }
+
+  /** CALL-REG-07. */
+  checkOutput(operation: Registered, value: unknown): CallError | undefined {
+    if (this.#outputValidation === 'off' || !operation.output || operation.output.is(value ?? null))
+      return undefined
+    const errors = problems(operation.output, value ?? null)
+    if (this.#outputValidation === 'warn') {
+      this.#options.warn?.(
+        `the output of ${operation.path} does not fit its schema: ${JSON.stringify(errors[0])}`,
+      )
+      return undefined
+    }
+    return new CallError('INTERNAL', 'output validation failed', { details: { errors } })
+  }
+}
+
+export function notFound(path: string): CallError {
+  return new CallError('NOT_FOUND', `operation not found: ${path}`)
+}
+
+/** Discovery and registration (CALL-DISC-03). */
+export const RESERVED_SERVICE = 'services'
+
+function describe(spec: OperationSpec, reserved: boolean): Omit<Registered, 'handler'> {
+  const path = parsePath(spec.name)
+  if (!path || path.path !== spec.name || path.node !== undefined)
+    throw new TypeError(`'${spec.name}' is no local operation path: /{service}/{op}`)
+  if (path.service === RESERVED_SERVICE && !reserved)
+    throw new TypeError(`${spec.name}: the service '${RESERVED_SERVICE}' belongs to the protocol`)
+  const { namespace } = spec as { readonly namespace?: unknown }
+  if (namespace !== undefined && namespace !== path.service)
+    throw new TypeError(`${spec.name}: its namespace is '${path.service}', not '${String(namespace)}'`)
+  if (!['query', 'mutation', 'subscription'].includes(spec.opType))
+    throw new TypeError(`${spec.name}: there is no operation type '${spec.opType}'`)
+  const codes = (spec.errorSchemas ?? []).map(({ code }) => code)
+  if (codes.includes('') || new Set(codes).size !== codes.length)
+    throw new TypeError(`${spec.name}: error codes must be there and differ`)
+  return {
+    path: path.path,
+    namespace: path.service,
+    spec,
+    access: accessRule(spec.accessControl),
+    external: spec.visibility !== 'internal',
+    stream: spec.opType === 'subscription',
+    input: validatorOf(spec.name, spec.inputSchema),
+    output: validatorOf(spec.name, spec.outputSchema),
+    codes,
+  }
+}
+
+/** CALL-REG-05: a subscription streams, and nothing else does. */
+function checkedHandler(spec: OperationSpec, handler: Handler): Handler {
+  const wanted = spec.opType === 'subscription'
+  if (isStreaming(handler) === wanted) return handler
+  throw new TypeError(
+    wanted
+      ? `${spec.name} is a subscription: its handler must be an async generator function, or marked with streaming()`
+      : `${spec.name} is a ${spec.opType}: its handler must not stream`,
+  )
+}
+
+/** `{}` and `true` take everything. Foreign schemas go through the bounds of core. */
+function validatorOf(name: string, schema: TSchema | undefined): Validator<unknown> | undefined {
+  const given: unknown = schema
+  if (given === undefined || given === true || isEmpty(given)) return undefined
+  const foreign = compileForeign(given)
+  if (foreign.ok) return foreign.value
+  throw new TypeError(`${name}: ${foreign.error.message}`)
+}
+
+function isEmpty(schema: unknown): boolean {
+  return typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
+}
+
+function problems(validator: Validator<unknown>, value: unknown) {
+  return validator
+    .problems(value)
+    .slice(0, callLimits.validationErrors)
+    .map(({ pointer, expected, actual }) => ({
+      path: pointer,
+      message: `expected ${expected}, got ${actual}`,
+    }))
+}

@@ -1,0 +1,279 @@
+import { expect, test } from 'vitest'
+import type { OperationContext } from '../context.ts'
+import type { Envelope } from '../envelope.ts'
+import { CallError } from '../error.ts'
+import { OperationRegistry } from '../registry.ts'
+import { collect, gate, principal, register, spec, TestHead, workerPrincipal } from '../testing/head.ts'
+
+test('CALL-T42 a client calls a worker through the head: the node is stripped, the input unchanged, each leg has its own id', async () => {
+  const head = new TestHead()
+  const registry = new OperationRegistry()
+  let seen: OperationContext | undefined
+  registry.register(spec('/fs/readFile'), (input, context) => {
+    seen = context
+    return { got: input }
+  })
+  const received: Envelope[] = []
+  await head.worker('dev1', { registry, received })
+  received.length = 0
+  const client = await head.peer(principal('client', ['a'], { project: ['read'] }))
+  const input = { path: 'ä', nested: [1, null, { x: '/dev1/fs/readFile' }] }
+  const deadline = Date.now() + 20_000
+  client.send('call.requested', 'c1', {
+    name: '/dev1/fs/readFile',
+    input,
+    deadline,
+    metadata: { trace: 't1' },
+    auth_token: 'secret',
+    forwarded_for: { id: 'somebody else', scopes: [] },
+  })
+  expect(await client.next()).toEqual({ type: 'call.responded', id: 'c1', payload: { got: input } })
+  expect(received).toEqual([
+    {
+      type: 'call.requested',
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      payload: {
+        name: '/fs/readFile',
+        input,
+        parentRequestId: 'c1',
+        deadline,
+        metadata: { trace: 't1' },
+        forwarded_for: { id: 'client', scopes: ['a'], resources: { project: ['read'] } },
+      },
+    },
+  ])
+  expect(seen).toMatchObject({ requestId: received[0]?.id, parentRequestId: 'c1', trusted: false })
+})
+
+test('CALL-ROUTE-04 the head can keep to itself whom it asks for', async () => {
+  const head = new TestHead({ hideCallers: true })
+  const registry = new OperationRegistry()
+  registry.register(spec('/test/who'), (_input, { forwardedFor }) => forwardedFor ?? 'nobody')
+  await head.worker('dev1', { registry })
+  const client = await head.join({ as: principal('client') })
+  await expect(client.call('/dev1/test/who')).resolves.toBe('nobody')
+})
+
+test('CALL-ROUTE-04 errors come back as they are, and streams in their order', async () => {
+  const head = new TestHead()
+  const registry = new OperationRegistry()
+  const error = new CallError('SLOW', 'wait a little', { retryable: true, details: { ms: 5 } })
+  registry.register(spec('/test/fail'), () => {
+    throw error
+  })
+  registry.register(spec('/test/count', {}, 'subscription'), async function* (input) {
+    for (let value = 1; value <= 3; value++) yield value
+    if (input === 'fail') throw error
+  })
+  await head.worker('dev1', { registry })
+  const client = await head.peer()
+  client.send('call.requested', 'c1', { name: '/dev1/test/fail' })
+  const failure = { code: 'SLOW', message: 'wait a little', retryable: true, details: { ms: 5 } }
+  expect(await client.next()).toEqual({ type: 'call.error', id: 'c1', payload: failure })
+  for (const [id, last] of [
+    ['c2', { type: 'call.completed', payload: {} }],
+    ['fail', { type: 'call.error', payload: failure }],
+  ] as const) {
+    client.send('call.requested', id, { name: '/dev1/test/count', input: id })
+    for (const payload of [1, 2, 3])
+      expect(await client.next()).toEqual({ type: 'call.responded', id, payload })
+    expect(await client.next()).toEqual({ id, ...last })
+  }
+})
+
+test('CALL-ROUTE-04 a worker that gives up is passed on as such: call.aborted to the client', async () => {
+  const head = new TestHead()
+  const worker = await head.peer(workerPrincipal('w'))
+  const specs = [spec('/test/one'), spec('/test/many', {}, 'subscription')]
+  worker.send('call.requested', 'reg', {
+    name: '/head/services/register',
+    input: { node: 'dev1', operations: specs },
+  })
+  expect(await worker.next()).toMatchObject({ type: 'call.responded', id: 'reg' })
+  const client = await head.peer()
+  for (const name of ['/dev1/test/one', '/dev1/test/many']) {
+    client.send('call.requested', name, { name })
+    const { id } = await worker.next()
+    worker.send('call.aborted', id)
+    expect(await client.next()).toEqual({ type: 'call.aborted', id: name, payload: {} })
+  }
+})
+
+test('CALL-ROUTE-04 each leg uses the spelling of its own peer', async () => {
+  const head = new TestHead({}, { profile: 'auto' })
+  const registry = new OperationRegistry()
+  registry.register(spec('/test/echo'), input => input)
+  const received: Envelope[] = []
+  await head.worker('dev1', { registry, received, profile: 'core' })
+  received.length = 0
+  const client = await head.peer()
+  client.send('call.requested', 's1', { name: '/dev1/test/echo', input: 5 })
+  expect(await client.next()).toEqual({ type: 'call.responded', id: 's1', payload: 5 })
+  client.send('call.requested', 'c1', { operationId: '/dev1/test/echo', input: 6 })
+  expect(await client.next()).toEqual({ type: 'call.responded', id: 'c1', payload: { output: 6 } })
+  client.send('call.requested', '', { requestId: 'q1', operationId: '/dev1/test/echo', input: 7 })
+  expect(await client.next()).toMatchObject({ id: '', payload: { requestId: 'q1', output: { data: 7 } } })
+  expect(received.map(({ payload }) => payload)).toEqual(
+    [5, 6, 7].map(input => expect.objectContaining({ operationId: '/test/echo', input })),
+  )
+  for (const { payload } of received) expect(payload).not.toHaveProperty('name')
+})
+
+test('CALL-T43 head and worker call each other at the same time, and a handler calls back over the link it was called on', async () => {
+  const atHead = new OperationRegistry()
+  const both = gate()
+  atHead.register(spec('/agent/chat'), async input => {
+    // The head answers only when its own call has reached the worker: neither waits for the other.
+    await both.opened
+    return `chat ${String(input)}`
+  })
+  atHead.register(spec('/agent/name'), () => 'head')
+  const head = new TestHead({ registry: atHead })
+  const atWorker = new OperationRegistry()
+  atWorker.register(spec('/fs/greet'), async () => {
+    both.open()
+    return `hello ${await worker.call<string>('/head/agent/name')}`
+  })
+  const worker = await head.worker('dev1', { registry: atWorker })
+  const [chat, greeting] = await Promise.all([
+    worker.call('/head/agent/chat', 'now'),
+    head.node.env.invoke('dev1', 'fs/greet'),
+  ])
+  expect(chat).toBe('chat now')
+  expect(greeting.unwrap()).toBe('hello head')
+  const client = await head.join()
+  await expect(client.call('/dev1/fs/greet')).resolves.toBe('hello head')
+})
+
+test.each(['aborts', 'is gone'])(
+  'CALL-T48 when a client that subscribed through the head %s, the worker stops',
+  async how => {
+    const head = new TestHead()
+    const registry = new OperationRegistry()
+    const closed = gate<boolean>()
+    const ids: string[] = []
+    let closings = 0
+    registry.register(
+      spec('/test/ticks', {}, 'subscription'),
+      async function* (_input, { requestId, signal }) {
+        ids.push(requestId)
+        try {
+          yield 1
+          yield 2
+          await new Promise(resolve => signal.addEventListener('abort', resolve))
+        } finally {
+          closings++
+          closed.open(signal.aborted)
+        }
+      },
+    )
+    const received: Envelope[] = []
+    const worker = await head.worker('dev1', { registry, received })
+    const client = await head.peer()
+    client.send('call.requested', 'c1', { name: '/dev1/test/ticks' })
+    expect([(await client.next()).payload, (await client.next()).payload]).toEqual([1, 2])
+    if (how === 'aborts') client.send('call.aborted', 'c1')
+    else await client.close()
+    expect(await closed.opened).toBe(true)
+    // The worker's own question comes back after everything that the head had sent before.
+    await worker.call('/head/services/list', {})
+    const aborts = received.filter(({ type }) => type === 'call.aborted')
+    expect(aborts).toEqual([{ type: 'call.aborted', id: ids[0], payload: {} }])
+    expect([ids.length, closings]).toEqual([1, 1])
+    expect(client.received).toHaveLength(2)
+    expect(worker.inboundCount).toBe(0)
+  },
+)
+
+test('CALL-ROUTE-04 when a client aborts a call, the worker handler is told', async () => {
+  const head = new TestHead()
+  const registry = new OperationRegistry()
+  const begun = gate()
+  const aborted = gate()
+  registry.register(spec('/test/wait'), (_input, { signal }) => {
+    signal.addEventListener('abort', () => aborted.open())
+    begun.open()
+    return new Promise(() => undefined)
+  })
+  const received: Envelope[] = []
+  await head.worker('dev1', { registry, received })
+  const client = await head.join()
+  const call = client.call('/dev1/test/wait', null, { requestId: 'c1' })
+  await begun.opened
+  client.abort('c1')
+  await expect(call).rejects.toMatchObject({ code: 'ABORTED' })
+  await aborted.opened
+  expect(received.filter(({ type }) => type === 'call.aborted')).toHaveLength(1)
+})
+
+test('CALL-ROUTE-04 a fast stream passes the head whole and in order', async () => {
+  const head = new TestHead()
+  const registry = new OperationRegistry()
+  registry.register(spec('/test/count', {}, 'subscription'), async function* () {
+    for (let value = 0; value < 5000; value++) yield value
+  })
+  await head.worker('dev1', { registry })
+  const client = await head.join()
+  const values = await collect(client.subscribe<number>('/dev1/test/count'))
+  expect(values).toEqual(Array.from({ length: 5000 }, (_, index) => index))
+})
+
+test('CALL-T49 the head refuses for the worker whoever may not call, and the worker hears nothing of it', async () => {
+  const head = new TestHead()
+  const registry = new OperationRegistry()
+  registry.register(spec('/bash/exec', { requiredScopes: ['shell'] }), () => 'done')
+  const received: Envelope[] = []
+  const worker = await head.worker('dev1', { registry, received, headIs: principal('head', ['shell']) })
+  received.length = 0
+  const client = await head.join({ as: principal('client', ['other']) })
+  await expect(client.call('/dev1/bash/exec')).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  await expect(client.call('/services/schema', { name: '/dev1/bash/exec' })).rejects.toMatchObject({
+    code: 'FORBIDDEN',
+  })
+  const anonymous = await head.join()
+  await expect(anonymous.call('/dev1/bash/exec')).rejects.toMatchObject({
+    code: 'FORBIDDEN',
+    message: 'authentication required',
+  })
+  await worker.call('/head/services/list', {}, { requestId: 'mark' })
+  expect(received.map(({ id }) => id)).toEqual(['mark'])
+  const allowed = await head.join({ as: principal('client', ['shell']) })
+  await expect(allowed.call('/dev1/bash/exec')).resolves.toBe('done')
+})
+
+test('CALL-ROUTE-05 the worker checks the head again', async () => {
+  const head = new TestHead()
+  const registry = new OperationRegistry()
+  registry.register(spec('/bash/exec', { requiredScopes: ['shell'] }), () => 'done')
+  const link = await head.join({ as: workerPrincipal('w'), registry, headIs: principal('head', []) })
+  // The worker's own spec says that everybody may, and the worker itself says otherwise.
+  await register(link, 'dev1', [spec('/bash/exec')])
+  const client = await head.join({ as: principal('client', ['shell']) })
+  await expect(client.call('/dev1/bash/exec')).rejects.toMatchObject({ code: 'FORBIDDEN' })
+})
+
+test('CALL-ROUTE-07 a handler of the head calls a worker by its name, as part of its own request', async () => {
+  const atHead = new OperationRegistry()
+  atHead.register(spec('/agent/ask'), async (input, { env }) => {
+    const [namespace, op] = input as [string, string]
+    const { result } = await env.invoke(namespace, op, 'question')
+    return result.ok ? result.value : result.error.code
+  })
+  const head = new TestHead({ registry: atHead })
+  const registry = new OperationRegistry()
+  registry.register(spec('/test/answer'), (input, { parentRequestId }) => [input, parentRequestId])
+  registry.register(spec('/test/ticks', {}, 'subscription'), async function* () {
+    yield 1
+  })
+  registry.register(spec('/test/hidden'), () => 'hidden')
+  const worker = await head.join({ as: workerPrincipal('w'), registry })
+  const client = await head.join()
+  const ask = (namespace: string, op: string) =>
+    client.call('/agent/ask', [namespace, op], { requestId: `${namespace}/${op}` })
+  expect(await ask('dev1', 'test/answer')).toBe('NOT_FOUND')
+  await register(worker, 'dev1', ['/test/answer', '/test/ticks'])
+  expect(await ask('dev1', 'test/answer')).toEqual(['question', 'dev1/test/answer'])
+  expect(await ask('dev1', 'test/ticks')).toBe('INVALID_OPERATION_TYPE')
+  expect(await ask('dev1', 'test/hidden')).toBe('NOT_FOUND')
+  expect(await collect(head.node.env.subscribe('dev1', 'test/ticks'))).toEqual([1])
+})

@@ -1,0 +1,174 @@
+// What a head knows of its workers (CALL-ROUTE-06 to -08): aliases, the links behind them, and the operations that each offers. A set of
+// operations is replaced as a whole; a link that closes takes everything of it along in one step.
+import type { OperationSpec } from '@parley/core'
+import { type AccessRule, accessRule } from '../access.ts'
+import { CallError } from '../error.ts'
+import { callLimits } from '../limits.ts'
+import type { Link } from '../link.ts'
+import { notFound, RESERVED_SERVICE } from '../registry.ts'
+import { readSpec } from '../spec.ts'
+
+export interface Route {
+  /** `/{service}/{op}` as the worker knows it. */
+  readonly local: string
+  /** Undefined while the worker has not told it. */
+  spec: OperationSpec | undefined
+  access: AccessRule | undefined
+  /** While the worker is being asked. */
+  asking?: Promise<void> | undefined
+}
+
+export interface Worker {
+  readonly alias: string
+  readonly link: Link
+  readonly owner: string
+  readonly routes: ReadonlyMap<string, Route>
+}
+
+export interface RoutesOptions {
+  /** Milliseconds after a loss in which calls of the alias get `UNAVAILABLE` in place of `NOT_FOUND`. */
+  readonly rejoinGraceMs: number
+  readonly now: () => number
+}
+
+/** What a worker may be asked besides what it registered. */
+const ALWAYS = [`/${RESERVED_SERVICE}/list`, `/${RESERVED_SERVICE}/schema`]
+
+export class Routes {
+  readonly #options: RoutesOptions
+  readonly #workers = new Map<string, Worker>()
+  readonly #byLink = new Map<Link, string>()
+  /** When an alias was lost, while its grace lasts. */
+  readonly #lost = new Map<string, number>()
+
+  constructor(options: RoutesOptions) {
+    this.#options = options
+  }
+
+  worker(alias: string): Worker | undefined {
+    return this.#workers.get(alias)
+  }
+
+  workers(): readonly Worker[] {
+    return [...this.#workers.values()]
+  }
+
+  aliasOf(link: Link): string | undefined {
+    return this.#byLink.get(link)
+  }
+
+  /** The route of a worker's operation; discovery is always there. */
+  find(worker: Worker, local: string): Route | undefined {
+    return worker.routes.get(local) ?? (ALWAYS.includes(local) ? OPEN_ROUTES.get(local) : undefined)
+  }
+
+  /** What a routed path leads to just now, or why to nothing (CALL-ROUTE-03, -08). */
+  resolve(alias: string, local: string): { readonly worker: Worker; readonly route: Route } | CallError {
+    const worker = this.#workers.get(alias)
+    const route = worker && this.find(worker, local)
+    if (route) return { worker, route }
+    return !worker && this.mayReturn(alias)
+      ? new CallError('UNAVAILABLE', `${alias} is not connected just now`)
+      : notFound(`/${alias}${local}`)
+  }
+
+  knows(alias: string): boolean {
+    return this.#workers.has(alias) || this.mayReturn(alias)
+  }
+
+  /** Whether the alias was lost a moment ago. */
+  mayReturn(alias: string): boolean {
+    const lost = this.#lost.get(alias)
+    if (lost === undefined) return false
+    if (this.#options.now() - lost <= this.#options.rejoinGraceMs) return true
+    this.#lost.delete(alias)
+    return false
+  }
+
+  /** Undefined if the link may hold the alias (CALL-ROUTE-06). */
+  conflict(alias: string, link: Link, owner: string): CallError | undefined {
+    const held = this.#byLink.get(link)
+    if (held !== undefined && held !== alias)
+      return new CallError('CONFLICT', `this link is registered as ${held} already`)
+    const holder = this.#workers.get(alias)
+    if (holder && holder.link !== link && holder.owner !== owner)
+      return new CallError('CONFLICT', `the alias ${alias} is taken`)
+    return undefined
+  }
+
+  /** The whole set, atomically. Returns the link that lost the alias to this one, if any. */
+  replace(worker: Worker): Link | undefined {
+    const before = this.#workers.get(worker.alias)?.link
+    const replaced = before === worker.link ? undefined : before
+    if (replaced) this.#byLink.delete(replaced)
+    this.#workers.set(worker.alias, worker)
+    this.#byLink.set(worker.link, worker.alias)
+    this.#lost.delete(worker.alias)
+    return replaced
+  }
+
+  remove(link: Link): void {
+    const alias = this.#byLink.get(link)
+    if (alias === undefined) return
+    this.#byLink.delete(link)
+    this.#workers.delete(alias)
+    if (this.#options.rejoinGraceMs > 0) this.#remember(alias)
+  }
+
+  /** Those whose grace is over are forgotten, and the oldest where there are too many. */
+  #remember(alias: string): void {
+    this.#lost.delete(alias)
+    this.#lost.set(alias, this.#options.now())
+    for (const oldest of this.#lost.keys()) {
+      if (this.#lost.size > callLimits.lostAliases) this.#lost.delete(oldest)
+      else if (this.mayReturn(oldest)) return
+    }
+  }
+}
+
+const OPEN: AccessRule = accessRule()
+const OPEN_ROUTES = new Map<string, Route>(
+  ALWAYS.map(local => [
+    local,
+    {
+      local,
+      access: OPEN,
+      spec: { name: local, opType: 'query', inputSchema: {}, outputSchema: {}, accessControl: {} },
+    },
+  ]),
+)
+
+/** Takes what a worker told of an operation; a spec that is not understood leaves the route closed. */
+export function specify(route: Route, given: unknown): void {
+  const spec = readSpec(given)
+  if (!spec || spec.name !== route.local) return
+  route.spec = spec
+  route.access = accessRule(spec.accessControl)
+}
+
+/** Asks a worker for the specs of its routes, a few at a time, until the time is over. `now` is in milliseconds. */
+export async function fetchSpecs(link: Link, routes: readonly Route[], now: () => number): Promise<void> {
+  const open = routes.filter(route => !route.spec)
+  const until = now() + callLimits.schemaFetchMs
+  const next = async (): Promise<void> => {
+    for (let route = open.shift(); route; route = open.shift()) {
+      const timeout = until - now()
+      if (timeout <= 0 || link.closed) return
+      await fetchSpec(link, route, timeout)
+    }
+  }
+  await Promise.all(Array.from({ length: callLimits.schemaFetches }, next))
+}
+
+/** Whoever wants the spec of a route meanwhile waits for the same answer: many callers are one question. */
+export function fetchSpec(link: Link, route: Route, timeout: number): Promise<void> {
+  route.asking ??= askForSpec(link, route, timeout).finally(() => {
+    route.asking = undefined
+  })
+  return route.asking
+}
+
+async function askForSpec(link: Link, route: Route, timeout: number): Promise<void> {
+  const answer = await link.callEnvelope(`/${RESERVED_SERVICE}/schema`, { name: route.local }, { timeout })
+  if (answer.result.ok) specify(route, answer.result.value)
+}

@@ -1,0 +1,156 @@
+// A head on loopback for tests, and whoever connects to it: workers that are nodes, clients, scripted peers. Each connection belongs to
+// the principal that the test names, as an authentication would find out. Node.js only.
+import type { AccessControl, Clock, OperationSpec, Principal } from '@parley/core'
+import { onTestFinished } from 'vitest'
+import type { Envelope } from '../envelope.ts'
+import type { Link, LinkOptions } from '../link.ts'
+import { CallNode, type NodeOptions } from '../node.ts'
+import { OperationRegistry } from '../registry.ts'
+import { connectTcp, listenTcp } from '../transport/sockets.ts'
+import type { Receiver, Transport } from '../transport/transport.ts'
+import { BytePeer } from './peer.ts'
+
+export function principal(
+  id: string,
+  scopes: readonly string[] = [],
+  resources: Principal['resources'] = {},
+): Principal {
+  return { id, kind: 'user', scopes, resources }
+}
+
+/** Somebody who may register any alias. */
+export function workerPrincipal(id: string): Principal {
+  return principal(id, ['node:register'])
+}
+
+/** A spec that takes and gives anything. */
+export function spec(
+  name: string,
+  accessControl: AccessControl = {},
+  opType: OperationSpec['opType'] = 'query',
+): OperationSpec {
+  return { name, opType, inputSchema: {}, outputSchema: {}, accessControl }
+}
+
+export interface JoinOptions extends Pick<LinkOptions, 'profile'> {
+  /** Who the joining side is to the head. */
+  readonly as?: Principal
+  /** Who the head is to the joining side. */
+  readonly headIs?: Principal
+  /** What the joining side offers. */
+  readonly registry?: OperationRegistry
+  /** By default that of the head: deadlines travel as times of day. */
+  readonly clock?: Clock
+  /** Where everything is noted that the head sends to it. */
+  readonly received?: Envelope[]
+}
+
+export class TestHead {
+  readonly node: CallNode
+  readonly #clock: Clock | undefined
+  readonly #links: Pick<LinkOptions, 'profile'>
+
+  constructor(options: Partial<NodeOptions> = {}, links: Pick<LinkOptions, 'profile'> = {}) {
+    this.#links = links
+    this.#clock = options.clock
+    this.node = new CallNode({ registry: new OperationRegistry(), head: true, ...options })
+    onTestFinished(() => this.node.close())
+  }
+
+  /** Connects over TCP. The answer is the joining side's end. */
+  async join(options: JoinOptions = {}): Promise<Link> {
+    const { registry = new OperationRegistry(), profile, headIs: identity } = options
+    const clock = options.clock ?? this.#clock
+    const { port, accepted } = await this.#listen(options.as)
+    const node = new CallNode({ registry, ...(clock && { clock }) })
+    const transport = await connectTcp({ port }, { identity })
+    await accepted
+    const { received } = options
+    return node.attach(received ? noting(transport, received) : transport, profile ? { profile } : {})
+  }
+
+  /** A worker that has registered all that it offers. */
+  async worker(
+    alias: string,
+    options: JoinOptions & { readonly registry: OperationRegistry },
+  ): Promise<Link> {
+    const link = await this.join({ as: workerPrincipal(alias), ...options })
+    await register(
+      link,
+      alias,
+      options.registry
+        .list()
+        .filter(({ external, handler }) => external && handler)
+        .map(({ path }) => path),
+    )
+    return link
+  }
+
+  /** A scripted peer in place of a node. */
+  async peer(as?: Principal): Promise<BytePeer> {
+    const { port, accepted } = await this.#listen(as)
+    const peer = await BytePeer.connect({ port })
+    await accepted
+    onTestFinished(() => void peer.close())
+    return peer
+  }
+
+  /** A port whose connections are the principal's. */
+  async listen(as: Principal): Promise<number> {
+    return (await this.#listen(as)).port
+  }
+
+  async #listen(as: Principal | undefined): Promise<{ port: number; accepted: Promise<void> }> {
+    let take: (transport: Transport) => void = () => undefined
+    const accepted = new Promise<void>(resolve => {
+      take = transport => {
+        this.node.attach(transport, this.#links)
+        resolve()
+      }
+    })
+    const listening = await listenTcp({}, transport => take(transport), { authenticate: () => as })
+    onTestFinished(() => listening.close())
+    return { port: listening.port!, accepted }
+  }
+}
+
+/** The transport itself, but what it brings is noted first. */
+function noting(transport: Transport, received: Envelope[]): Transport {
+  const start = (receiver: Receiver) => {
+    const envelope: Receiver['envelope'] = (...given) => {
+      received.push(given[0])
+      receiver.envelope(...given)
+    }
+    transport.start({ ...receiver, envelope })
+  }
+  return new Proxy(transport, {
+    get(target, name) {
+      if (name === 'start') return start
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+export function register(link: Link, node: string, operations: readonly unknown[]): Promise<unknown> {
+  return link.call('/head/services/register', { node, operations })
+}
+
+/** The names in `/services/list` as the link's own side sees them. */
+export async function listed(link: Link): Promise<readonly string[]> {
+  const { operations } = await link.call<{ operations: readonly { name: string }[] }>('/services/list', {})
+  return operations.map(({ name }) => name)
+}
+
+/** A promise that the test settles. */
+export function gate<T = void>(): { readonly opened: Promise<T>; readonly open: (value: T) => void } {
+  const { promise, resolve } = Promise.withResolvers<T>()
+  return { opened: promise, open: resolve }
+}
+
+/** All values of a stream. */
+export async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const value of values) all.push(value)
+  return all
+}

@@ -1,0 +1,16 @@
+// A small seeded generator for tests: the same seed gives the same history on every machine.
+
+/** Numbers in [0, 1), as `Math.random` gives them, from a 32-bit seed (the mulberry32 generator). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+export function randomBytes(random: () => number, length: number): Buffer {
+  return Buffer.from(Uint8Array.from({ length }, () => Math.floor(random() * 256)))
+}

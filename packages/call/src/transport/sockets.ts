@@ -1,0 +1,199 @@
+// Unix sockets, TCP and TLS: servers and clients of one duplex stream each.
+import { chmodSync, rmSync } from 'node:fs'
+import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net'
+import {
+  type ConnectionOptions,
+  connect as connectTls,
+  createServer as createTlsServer,
+  type TLSSocket,
+  type TlsOptions,
+} from 'node:tls'
+import { type Principal, SystemClock } from '@parley/core'
+import { callDefaults, callLimits } from '../limits.ts'
+import { type DuplexOptions, DuplexTransport } from './duplex.ts'
+import type { Transport } from './transport.ts'
+
+export interface Listening {
+  /** Where it listens: a path, or a host and port. */
+  readonly address: string
+  readonly port: number | undefined
+  /** Stops listening and ends every connection. */
+  close(): Promise<void>
+}
+
+export interface ListenOptions extends Pick<DuplexOptions, 'maxBody' | 'clock'> {
+  /** Who a connection belongs to; what it throws refuses the connection, and so does taking longer than `callDefaults.handshake`. */
+  readonly authenticate?: (socket: Socket) => Principal | undefined | Promise<Principal | undefined>
+  /**
+   * Connections at once; `callLimits.connections` by default. When all are taken, the anonymous one that has said nothing for the longest
+   * time gives way to a new one. If there is none, the new one is refused.
+   */
+  readonly maxConnections?: number
+}
+
+type Accept = (transport: Transport) => void
+
+/** A Unix socket that only its owner can reach. */
+export function listenUnix(path: string, accept: Accept, options: ListenOptions = {}): Promise<Listening> {
+  rmSync(path, { force: true })
+  const server = createServer()
+  return listen(server, accept, 'unix', options, () => server.listen(path, () => chmodSync(path, 0o600)))
+}
+
+export function listenTcp(
+  where: { readonly host?: string; readonly port?: number },
+  accept: Accept,
+  options: ListenOptions = {},
+): Promise<Listening> {
+  const server = createServer()
+  return listen(server, accept, 'tcp', options, () =>
+    server.listen(where.port ?? 0, where.host ?? '127.0.0.1'),
+  )
+}
+
+export function listenTls(
+  where: { readonly host?: string; readonly port?: number; readonly tls: TlsOptions },
+  accept: Accept,
+  options: ListenOptions = {},
+): Promise<Listening> {
+  const server = createTlsServer({ handshakeTimeout: callDefaults.handshake, ...where.tls })
+  return listen(server, accept, 'tls', options, () =>
+    server.listen(where.port ?? 0, where.host ?? '127.0.0.1'),
+  )
+}
+
+function listen(
+  server: Server,
+  accept: Accept,
+  kind: string,
+  options: ListenOptions,
+  start: () => void,
+): Promise<Listening> {
+  const { authenticate, maxConnections = callLimits.connections, clock = systemClock } = options
+  const door = new Door(maxConnections)
+  const open = new Set<Socket>()
+  // Those that are still shaking hands are not at the door yet; they are as many again, and not for long.
+  server.maxConnections = 2 * maxConnections
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  const greet = async (socket: Socket): Promise<void> => {
+    // Until the transport listens, an error would end the process.
+    const early = () => socket.destroy()
+    socket.on('error', early)
+    if (!door.admit(socket)) return
+    const cancel = authenticate && clock.after(callDefaults.handshake, early, { background: true })
+    try {
+      const identity = await authenticate?.(socket)
+      if (socket.destroyed) return
+      const transport = socketTransport(socket, kind, { ...options, identity })
+      door.known(socket, transport)
+      accept(transport)
+    } catch {
+      socket.destroy()
+    } finally {
+      cancel?.()
+    }
+  }
+  server.on(kind === 'tls' ? 'secureConnection' : 'connection', (socket: Socket) => void greet(socket))
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.once('listening', () => {
+      server.off('error', reject)
+      server.on('error', () => undefined)
+      const address = server.address()
+      const port = typeof address === 'object' && address ? address.port : undefined
+      resolve({
+        address:
+          typeof address === 'object' && address ? `${address.address}:${address.port}` : String(address),
+        port,
+        close: () =>
+          new Promise(done => {
+            server.close(() => done())
+            for (const socket of open) socket.destroy()
+          }),
+      })
+    })
+    start()
+  })
+}
+
+/** The bound on connections. Those that say nothing and are nobody's cannot keep others out. */
+class Door {
+  readonly #most: number
+  readonly #inside = new Set<Socket>()
+  /** In the order of their arrival: connections that may be silent, with their transport once they have one. */
+  readonly #quiet = new Map<Socket, DuplexTransport | undefined>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  admit(socket: Socket): boolean {
+    if (this.#inside.size >= this.#most && !this.#giveWay()) {
+      socket.destroy()
+      return false
+    }
+    this.#inside.add(socket)
+    this.#quiet.set(socket, undefined)
+    socket.once('close', () => this.#forget(socket))
+    return true
+  }
+
+  known(socket: Socket, transport: DuplexTransport): void {
+    if (transport.identity) this.#quiet.delete(socket)
+    else this.#quiet.set(socket, transport)
+  }
+
+  #giveWay(): boolean {
+    for (const [socket, transport] of this.#quiet) {
+      this.#quiet.delete(socket)
+      if (transport && !transport.silent) continue
+      this.#forget(socket)
+      socket.destroy()
+      return true
+    }
+    return false
+  }
+
+  #forget(socket: Socket): void {
+    this.#inside.delete(socket)
+    this.#quiet.delete(socket)
+  }
+}
+
+const systemClock = new SystemClock()
+
+function socketTransport(socket: Socket, kind: string, options: DuplexOptions): DuplexTransport {
+  socket.setNoDelay(true)
+  // CALL-ROUTE-08: the transport finds links whose other end is gone.
+  socket.setKeepAlive(true, callDefaults.keepalive)
+  return new DuplexTransport(socket, { ...options, kind })
+}
+
+export function connectUnix(path: string, options: DuplexOptions = {}): Promise<Transport> {
+  return connected(connectSocket(path), 'connect', 'unix', options)
+}
+
+export function connectTcp(
+  where: { readonly host?: string; readonly port: number },
+  options: DuplexOptions = {},
+): Promise<Transport> {
+  return connected(connectSocket(where.port, where.host ?? '127.0.0.1'), 'connect', 'tcp', options)
+}
+
+export function connectTlsSocket(where: ConnectionOptions, options: DuplexOptions = {}): Promise<Transport> {
+  const socket: TLSSocket = connectTls(where)
+  return connected(socket, 'secureConnect', 'tls', options)
+}
+
+function connected(socket: Socket, event: string, kind: string, options: DuplexOptions): Promise<Transport> {
+  return new Promise((resolve, reject) => {
+    socket.once('error', reject)
+    socket.once(event, () => {
+      socket.off('error', reject)
+      resolve(socketTransport(socket, kind, options))
+    })
+  })
+}

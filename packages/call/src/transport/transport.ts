@@ -1,0 +1,43 @@
+// The contract of a transport (CALL-TRANS-01): it carries envelopes of one link between two nodes and knows nothing of calls. Every
+// implementation passes `transportCompliance` (compliance.ts).
+import type { Principal } from '@parley/core'
+import type { Envelope, ProtocolViolation } from '../envelope.ts'
+
+/** One of the streams of a link that has several; the transport's own number for it. */
+export type StreamId = number
+
+/** What a link does with what its transport brings. A transport calls these one at a time, in the order of arrival. */
+export interface Receiver {
+  /** `stream`: the one that it came on, where there are several. */
+  envelope(envelope: Envelope, stream?: StreamId): void
+  /** The other side sent what cannot be understood. The transport then closes itself, or just the stream where there are several. */
+  violation(violation: ProtocolViolation): void
+  /** One of several streams is gone, and the link goes on (CALL-WIRE-05, CALL-PEND-07). */
+  streamClosed?(stream: StreamId): void
+  /** There was no room to send, and now there is. */
+  drain(): void
+  /** Nothing comes or goes any more. Called once, whoever closed. */
+  closed(reason: string): void
+}
+
+export interface Transport {
+  /** For people and logs: `unix`, `tcp`, `tls`, `websocket`, `port`, `stdio`. */
+  readonly kind: string
+  /** Who is at the other end, if the transport has proved it. */
+  readonly identity: Principal | undefined
+  /** Bytes of the largest body that may be sent. */
+  readonly maxBody: number
+  /** Bytes that are queued and not yet with the operating system. */
+  readonly queued: number
+  /** Called once, before anything is delivered. */
+  start(receiver: Receiver): void
+  /** The stream for a new request, where the carrier has several. A transport without this has one, which everything shares. */
+  openStream?(): StreamId
+  /**
+   * Sends one envelope, given as its JSON text: an answer on the stream of its request, and what has no stream on any that is open. What
+   * is sent after closing is dropped. Never throws.
+   */
+  send(text: string, stream?: StreamId): void
+  /** Closes both directions; what was sent before still goes out where the carrier allows it. Safe to repeat. */
+  close(reason?: string): void
+}

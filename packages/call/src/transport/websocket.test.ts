@@ -1,0 +1,390 @@
+import { once } from 'node:events'
+import { createServer, get, type IncomingMessage } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { type IdentityProvider, ManualClock, type Principal } from '@parley/core'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { WebSocket } from 'ws'
+import { callDefaults, callLimits, WEBSOCKET_PATH } from '../limits.ts'
+import type { Link } from '../link.ts'
+import { CallNode } from '../node.ts'
+import { OperationRegistry } from '../registry.ts'
+import { echoRegistry } from '../testing/echo.ts'
+import { Recorder } from './compliance.ts'
+import { encodeFrame } from './frame.ts'
+import { encodeMessage } from './message.ts'
+import type { Transport } from './transport.ts'
+import { attachWebSocket, connectWebSocket, type WebSocketServerOptions } from './websocket.ts'
+import { connectBrowserWebSocket } from './websocket-browser.ts'
+
+const SECRET = 'open-sesame'
+const ALI: Principal = { id: 'ali', kind: 'user', scopes: ['dev'] }
+const identities: IdentityProvider = {
+  byFingerprint: async () => undefined,
+  byToken: async token => (token === SECRET ? ALI : undefined),
+}
+
+/** A node behind a real HTTP server on loopback. */
+async function serve(options: Partial<WebSocketServerOptions> = {}) {
+  const server = createServer()
+  const logged: string[] = []
+  const node = new CallNode({ registry: echoRegistry(), log: line => logged.push(line) })
+  const links: Link[] = []
+  const attached = attachWebSocket(server, transport => links.push(node.attach(transport)), {
+    identities,
+    ...options,
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  onTestFinished(() => {
+    attached.close()
+    server.close()
+    server.closeAllConnections()
+  })
+  return { server, attached, links, logged, port, url: `ws://127.0.0.1:${port}${WEBSOCKET_PATH}` }
+}
+
+/** A client of the library that knows nothing of the protocol. */
+async function raw(url: string, options: { readonly autoPong?: boolean } = {}): Promise<WebSocket> {
+  const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${SECRET}` }, ...options })
+  socket.on('error', () => undefined)
+  onTestFinished(() => socket.terminate())
+  await once(socket, 'open')
+  return socket
+}
+
+async function nextMessage(socket: WebSocket): Promise<Buffer> {
+  const [data, binary] = (await once(socket, 'message')) as [Buffer, boolean]
+  expect(binary).toBe(true)
+  return data
+}
+
+async function closeCode(socket: WebSocket): Promise<number> {
+  const [code] = (await once(socket, 'close')) as [number]
+  return code
+}
+
+const UPGRADE = {
+  Connection: 'Upgrade',
+  Upgrade: 'websocket',
+  'Sec-WebSocket-Version': '13',
+  'Sec-WebSocket-Key': 'MDEyMzQ1Njc4OWFiY2RlZg==',
+}
+
+/** The answer to an upgrade that is refused: its status. A 101 would be an upgrade. */
+function upgrade(port: number, path: string, headers: Record<string, string> = {}): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = get({
+      port,
+      host: '127.0.0.1',
+      path,
+      headers: { ...UPGRADE, ...headers },
+    })
+    request.on('response', (response: IncomingMessage) => {
+      response.resume()
+      resolve(response.statusCode!)
+    })
+    request.on('upgrade', (response, socket) => {
+      socket.destroy()
+      resolve(response.statusCode!)
+    })
+    request.on('error', reject)
+  })
+}
+
+const REQUEST = '{"type":"call.requested","id":"r1","payload":{"name":"/test/echo","input":{"a":1}}}'
+const ANSWER = '{"type":"call.responded","id":"r1","payload":{"a":1}}'
+
+test('CALL-T55 a WebSocket answers in the form that it is asked in, takes no text, and opens for no one without a token', async () => {
+  const { url, port, attached } = await serve({ wsFraming: 'auto' })
+  const prefixed = await raw(url)
+  prefixed.send(encodeFrame(REQUEST))
+  expect(await nextMessage(prefixed)).toEqual(encodeFrame(ANSWER))
+  const bare = await raw(url)
+  bare.send(Buffer.from(REQUEST))
+  expect((await nextMessage(bare)).toString()).toBe(ANSWER)
+  const text = await raw(url)
+  text.send(REQUEST)
+  expect(await closeCode(text)).toBe(1003)
+  expect(await upgrade(port, WEBSOCKET_PATH)).toBe(401)
+  expect(attached.connections).toBe(2)
+})
+
+test.each([
+  ['prefixed', true],
+  ['bare', false],
+] as const)(
+  'a server that is set to send %s messages does so whatever it receives',
+  async (wsFraming, prefixed) => {
+    const { url } = await serve({ wsFraming })
+    const socket = await raw(url)
+    socket.send(encodeMessage(REQUEST, !prefixed))
+    expect(Uint8Array.from(await nextMessage(socket))).toEqual(encodeMessage(ANSWER, prefixed))
+  },
+)
+
+test('bare JSON may begin with white space', async () => {
+  const { url } = await serve()
+  const socket = await raw(url)
+  for (const space of ['\t', '\n', '\r', ' ']) {
+    socket.send(Buffer.from(space + REQUEST))
+    expect(await nextMessage(socket)).toEqual(encodeFrame(ANSWER))
+  }
+})
+
+const lengthOff = encodeFrame(REQUEST)
+lengthOff.writeUInt32BE(lengthOff.length - 5, 0)
+
+test.each([
+  ['too large', 1009, Buffer.alloc(2005, 0x20)],
+  ['no UTF-8', 1007, Buffer.from([0x7b, 0xff, 0xfe])],
+  ['no JSON', 1007, encodeFrame('{"type":')],
+  ['neither form', 1007, Buffer.from('hello')],
+  ['no envelope', 1002, encodeFrame('{"type":"x","id":"y"}')],
+  ['of another length than it says', 1002, lengthOff],
+  ['empty', 1002, Buffer.alloc(0)],
+  ['nothing but a length', 1002, Buffer.from([0, 0, 0, 0])],
+] as const)(
+  'a message that is %s closes its connection with %i, and no other',
+  async (_what, code, bytes) => {
+    const { url } = await serve({ maxBody: 2000 })
+    const [bad, good] = await Promise.all([raw(url), raw(url)])
+    bad.send(bytes)
+    expect(await closeCode(bad)).toBe(code)
+    good.send(encodeFrame(REQUEST))
+    expect(await nextMessage(good)).toEqual(encodeFrame(ANSWER))
+  },
+)
+
+test('a message that will be too large is refused by its length, before anything of it has come', async () => {
+  const { port } = await serve({ maxBody: 2000 })
+  const request = get({
+    port,
+    host: '127.0.0.1',
+    path: `${WEBSOCKET_PATH}?token=${SECRET}`,
+    headers: UPGRADE,
+  })
+  const [, socket] = (await once(request, 'upgrade')) as [IncomingMessage, Socket]
+  // A binary frame of 2,005 bytes with a mask: just its head.
+  socket.write(Buffer.from([0x82, 0xfe, 0x07, 0xd5, 0, 0, 0, 0]))
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer[0]).toBe(0x88)
+  expect(answer.readUInt16BE(2)).toBe(1009)
+  socket.destroy()
+})
+
+test('what comes before anybody takes it waits in the connection, however much it is', async () => {
+  const accepted = Promise.withResolvers<Transport>()
+  const server = createServer()
+  attachWebSocket(server, accepted.resolve, { identities: 'anonymous' })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const socket = await raw(`ws://127.0.0.1:${(server.address() as AddressInfo).port}${WEBSOCKET_PATH}`)
+  const count = 3 * callLimits.earlyEnvelopes
+  for (let index = 0; index < count; index++)
+    socket.send(encodeFrame(`{"type":"t","id":"${index}","payload":1}`))
+  socket.close(1000, 'enough')
+  const transport = await accepted.promise
+  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
+  const heard = new Recorder()
+  transport.start(heard)
+  await heard.untilClosed()
+  expect(heard.envelopes).toHaveLength(count)
+  expect(heard.reasons).toEqual(['enough'])
+})
+
+test('a token comes in the header or in the address, and belongs to whoever the directory says', async () => {
+  const { url } = await serve()
+  const node = new CallNode({ registry: new OperationRegistry() })
+  const byHeader = node.attach(await connectWebSocket(url, { token: SECRET }))
+  const byAddress = node.attach(await connectBrowserWebSocket(url, { token: SECRET }))
+  expect(await byHeader.call('/test/whoami')).toEqual(ALI)
+  expect(await byAddress.call('/test/whoami')).toEqual(ALI)
+  node.close()
+})
+
+test.each([
+  ['no token', WEBSOCKET_PATH, {}],
+  ['a wrong token in the header', WEBSOCKET_PATH, { Authorization: 'Bearer sesame' }],
+  ['a wrong token in the address', `${WEBSOCKET_PATH}?token=sesame`, {}],
+  ['another kind of authorization', WEBSOCKET_PATH, { Authorization: `Basic ${SECRET}` }],
+  [
+    'a wrong token beside a right one',
+    `${WEBSOCKET_PATH}?token=${SECRET}`,
+    { Authorization: 'Bearer sesame' },
+  ],
+])('%s gets 401 and no WebSocket', async (_what, path, headers) => {
+  const { port, links } = await serve()
+  expect(await upgrade(port, path, headers)).toBe(401)
+  expect(links).toEqual([])
+})
+
+test('a token of absurd length is not even looked at', async () => {
+  const { port } = await serve({ identities: { ...identities, byToken: async () => ALI } })
+  const path = (length: number) => `${WEBSOCKET_PATH}?token=${'x'.repeat(length)}`
+  expect(await upgrade(port, path(callLimits.tokenLength))).toBe(101)
+  expect(await upgrade(port, path(callLimits.tokenLength + 1))).toBe(401)
+})
+
+test('a directory that cannot be read lets nobody in', async () => {
+  const broken: IdentityProvider = { ...identities, byToken: () => Promise.reject(new Error('disk gone')) }
+  const { port } = await serve({ identities: broken })
+  expect(await upgrade(port, `${WEBSOCKET_PATH}?token=${SECRET}`)).toBe(401)
+})
+
+test('a directory that does not answer holds nobody for ever', async () => {
+  const clock = new ManualClock()
+  const asked = Promise.withResolvers<void>()
+  const slow: IdentityProvider = {
+    ...identities,
+    byToken: () => {
+      asked.resolve()
+      return new Promise(() => undefined)
+    },
+  }
+  const { port } = await serve({ identities: slow, clock })
+  const refused = expect(upgrade(port, `${WEBSOCKET_PATH}?token=${SECRET}`)).rejects.toThrow('socket hang up')
+  await asked.promise
+  clock.advance(callDefaults.handshake)
+  await refused
+})
+
+test('a token is in no log, no error, and not in the address that others see', async () => {
+  const printed: unknown[] = []
+  for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const)
+    vi.spyOn(console, method).mockImplementation((...words) => void printed.push(words))
+  onTestFinished(() => void vi.restoreAllMocks())
+  const { url, port, server, logged } = await serve()
+  const seen: unknown[] = []
+  server.on('upgrade', (request, socket) => {
+    seen.push(request.url)
+    if (!request.url?.startsWith(`${WEBSOCKET_PATH}?`) && request.url !== WEBSOCKET_PATH) socket.destroy()
+  })
+  const errors: unknown[] = []
+  const wrong = 'not-the-secret'
+  for (const connect of [connectWebSocket, connectBrowserWebSocket]) {
+    await connect(url, { token: wrong }).catch(error => errors.push(error))
+    await connect(`${url}x?token=${wrong}`).catch(error => errors.push(error))
+    await connect(`nonsense?token=${wrong}`).catch(error => errors.push(error))
+  }
+  const socket = await raw(`${url}?token=${SECRET}&other=1`)
+  socket.send('text')
+  await closeCode(socket)
+  expect(await upgrade(port, `${WEBSOCKET_PATH}?token=${wrong}`)).toBe(401)
+  expect(seen).toContain(`${WEBSOCKET_PATH}?other=1`)
+  const everything = JSON.stringify([printed, logged, seen, errors.map(error => [String(error), error])])
+  expect(errors).toHaveLength(6)
+  expect(logged).not.toEqual([])
+  expect(everything).not.toContain(wrong)
+  expect(everything).not.toContain(SECRET)
+})
+
+test('whoever connects hears why it failed', async () => {
+  const { url, server } = await serve()
+  await expect(connectWebSocket(url)).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  await expect(connectWebSocket(url.replace('/call', '/other'), { token: SECRET })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+  })
+  await expect(connectWebSocket('http//x')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(connectBrowserWebSocket(url)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  server.close()
+  server.closeAllConnections()
+  await expect(connectWebSocket(url, { token: SECRET })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+})
+
+test('other paths of the server stay with whoever serves them', async () => {
+  const { port, server } = await serve()
+  expect(await upgrade(port, '/elsewhere')).toBe(404)
+  server.on('upgrade', (request, socket) => {
+    if (request.url === '/elsewhere')
+      socket.end('HTTP/1.1 418 Teapot\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+  })
+  expect(await upgrade(port, '/elsewhere')).toBe(418)
+  expect(await upgrade(port, WEBSOCKET_PATH, { Authorization: `Bearer ${SECRET}` })).toBe(101)
+})
+
+test('a server that asks for no token takes no pages that it was not told of', async () => {
+  const Origin = 'http://evil.example'
+  const open = await serve({ identities: 'anonymous' })
+  expect(await upgrade(open.port, WEBSOCKET_PATH)).toBe(101)
+  expect(await upgrade(open.port, WEBSOCKET_PATH, { Origin })).toBe(403)
+  const told = await serve({ identities: 'anonymous', allowOrigin: origin => origin === Origin })
+  expect(await upgrade(told.port, WEBSOCKET_PATH, { Origin })).toBe(101)
+  expect(await upgrade(told.port, WEBSOCKET_PATH, { Origin: 'http://other.example' })).toBe(403)
+})
+
+test('connections above the bound are refused', async () => {
+  const { url, port } = await serve({ maxConnections: 1 })
+  const first = await raw(url)
+  expect(await upgrade(port, `${WEBSOCKET_PATH}?token=${SECRET}`)).toBe(503)
+  first.send(encodeFrame(REQUEST))
+  expect(await nextMessage(first)).toEqual(encodeFrame(ANSWER))
+})
+
+test('nothing is compressed', async () => {
+  const { url } = await serve()
+  const socket = await raw(url)
+  expect(socket.extensions).toBe('')
+})
+
+test('a connection whose other end answers no ping is given up after two, and one that answers is kept', async () => {
+  const clock = new ManualClock()
+  const { url, links } = await serve({ clock })
+  const dead = await raw(url, { autoPong: false })
+  const alive = await raw(url)
+  const pings = { dead: 0, alive: 0 }
+  dead.on('ping', () => pings.dead++)
+  alive.on('ping', () => pings.alive++)
+  const answered = async (round: number) => {
+    while (pings.alive < round || pings.dead < round) await new Promise(resolve => setImmediate(resolve))
+    // Its pong is on the way; what is sent after it comes after it.
+    alive.ping()
+    await once(alive, 'pong')
+  }
+  for (const round of [1, 2]) {
+    clock.advance(callDefaults.keepalive)
+    await answered(round)
+    expect(links.map(link => link.closed)).toEqual([false, false])
+  }
+  const gone = closeCode(dead)
+  clock.advance(callDefaults.keepalive)
+  expect(links.map(link => link.closed)).toEqual([true, false])
+  expect(await gone).toBe(1006)
+})
+
+test('a client finds out too that its server is gone', async () => {
+  const clock = new ManualClock()
+  const { url, links } = await serve()
+  const node = new CallNode({ registry: new OperationRegistry() })
+  const link = node.attach(await connectWebSocket(url, { token: SECRET, clock }))
+  await link.call('/test/echo')
+  for (const _ of [1, 2, 3]) clock.advance(callDefaults.keepalive)
+  expect(link.closed).toBe(true)
+  expect(links).toHaveLength(1)
+})
+
+test('closing what was attached ends its connections, and the HTTP server goes on', async () => {
+  const { url, attached, server, port } = await serve()
+  const socket = await raw(url)
+  server.on('request', (_request, response) => response.end('still here'))
+  const gone = closeCode(socket)
+  attached.close()
+  expect(await gone).toBe(1006)
+  expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('still here')
+  expect(attached.connections).toBe(0)
+})
+
+test('a page tells what it found wrong by a code of its own: browsers allow no other', async () => {
+  const server = createServer()
+  const closed = Promise.withResolvers<number>()
+  const { WebSocketServer } = await import('ws')
+  const plain = new WebSocketServer({ server })
+  plain.on('connection', socket => {
+    socket.on('close', closed.resolve)
+    socket.send('text')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const transport = await connectBrowserWebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  new CallNode({ registry: new OperationRegistry() }).attach(transport)
+  expect(await closed.promise).toBe(4003)
+})

@@ -1,0 +1,131 @@
+// What docs/guide/call.md says is so: its programs talk to each other and print what it claims, its tables are the package's own.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as call from '@parley/call'
+import { CALL_CODES, callDefaults, callLimits, PROFILES } from '@parley/call'
+import { expect, onTestFinished, test } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+const guide = readFileSync(join(root, 'docs', 'guide', 'call.md'), 'utf8')
+const flags = ['--conditions=parley-source', '--disable-warning=ExperimentalWarning']
+
+/** The fenced blocks of one language, in order. */
+function blocks(language: string): string[] {
+  return [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text]) => text!)
+}
+
+/** The tables in a section, row by row, without heads. */
+function rows(heading: string): string[][] {
+  const [, text] = guide.split(`\n${heading}\n`)
+  if (text === undefined) throw new Error(`The guide has no section '${heading}'.`)
+  const lines = text
+    .split(/^## /m)[0]!
+    .split('\n')
+    .filter(line => /^\| /.test(line))
+  return lines.slice(1).map(line =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map(cell => cell.trim()),
+  )
+}
+
+const bare = (cell: string | undefined) => cell?.replaceAll('`', '')
+
+/** A folder with the guide's programs in it. */
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'parley-guide-'))
+  onTestFinished(() => rmSync(path, { recursive: true }))
+  // As in the folder of a clone: packages are found through its node_modules.
+  symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'), 'junction')
+  writeFileSync(join(path, 'package.json'), '{ "type": "module" }')
+  for (const program of blocks('ts')) {
+    const name = /^\/\/ (\w+\.ts)\n/.exec(program)?.[1]
+    if (name === undefined) throw new Error('A program of the guide does not say its name.')
+    writeFileSync(join(path, name), program)
+  }
+  return path
+}
+
+class Program {
+  readonly #child: ChildProcess
+  printed = ''
+
+  constructor(cwd: string, file: string) {
+    this.#child = spawn(process.execPath, [...flags, file], { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
+    this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      this.printed += text
+    })
+    onTestFinished(() => void this.#child.kill('SIGKILL'))
+  }
+
+  /** Until it has printed so many lines; a program that ends before that never will. */
+  async lines(count: number): Promise<void> {
+    await expect
+      .poll(() => this.printed.split('\n').length > count || this.#child.exitCode !== null, {
+        timeout: 30_000,
+      })
+      .toBe(true)
+  }
+}
+
+test('the server, the worker and the client of the Call guide run as they stand and print what it says', async () => {
+  const cwd = folder()
+  const [fromClient, fromServer, fromWorker] = blocks('text')
+  const server = new Program(cwd, 'server.ts')
+  await server.lines(1)
+  const worker = new Program(cwd, 'worker.ts')
+  await worker.lines(2)
+  const printed = execFileSync(process.execPath, [...flags, 'client.ts'], { cwd, encoding: 'utf8' })
+  expect(printed).toBe(fromClient)
+  await worker.lines(5)
+  expect(server.printed).toBe(fromServer)
+  expect(worker.printed).toBe(fromWorker)
+})
+
+test('the program of the Call guide for all transports runs as it stands and prints what it says', () => {
+  const printed = execFileSync(process.execPath, [...flags, 'transports.ts'], {
+    cwd: folder(),
+    encoding: 'utf8',
+  })
+  expect(printed).toBe(blocks('text')[3])
+})
+
+test('the programs of the Call guide compile', () => {
+  const cwd = folder()
+  const options = { strict: true, noEmit: true, types: ['node'], lib: ['es2024'], skipLibCheck: true }
+  const resolving = { module: 'nodenext', target: 'es2024', customConditions: ['parley-source'] }
+  const files = {
+    allowImportingTsExtensions: true,
+    verbatimModuleSyntax: true,
+    noUncheckedIndexedAccess: true,
+  }
+  const compilerOptions = { ...options, ...resolving, ...files }
+  writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  expect(() => execFileSync(process.execPath, [compiler, '-p', cwd], { encoding: 'utf8' })).not.toThrow()
+})
+
+test('the Call guide lists every code with its name in OPS, and limits and times with the numbers that hold', () => {
+  expect(rows('## Errors').map(([code, ops, retryable]) => [bare(code), bare(ops), retryable])).toEqual(
+    codes(),
+  )
+  const bounds: Readonly<Record<string, number>> = { ...callLimits, ...callDefaults }
+  const numbers = rows('## Limits').filter(([name]) => name!.startsWith('`'))
+  expect(numbers.length).toBeGreaterThan(15)
+  for (const [name, bound] of numbers)
+    expect([name, bound]).toEqual([name, bounds[bare(name)!]?.toLocaleString('en-GB')])
+  expect(rows('## Profiles').map(([name]) => bare(name))).toEqual([...PROFILES])
+})
+
+function codes(): string[][] {
+  return Object.entries(CALL_CODES).map(([code, { ops, retryable }]) => [code, ops, retryable ? 'yes' : 'no'])
+}
+
+test('the Call guide names functions for transports that are there', () => {
+  const named = rows('## Transports').flatMap(([, serve, dial]) => [bare(serve)!, bare(dial)!])
+  expect(named.filter(name => !(name in call))).toEqual([])
+  expect(named.length).toBeGreaterThan(10)
+})
