@@ -60,6 +60,32 @@ export const ENTRIES: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./sides/nats.ts')).natsTcp,
     prepare: startNats,
   },
+  bareWebSocket: {
+    name: 'bare socket',
+    role: 'bare',
+    carrier: 'WebSocket',
+    load: async () => (await import('./sides/bare.ts')).bareWebSocket,
+  },
+  parleyWebSocket: {
+    name: 'Parley',
+    role: 'parley',
+    carrier: 'WebSocket',
+    load: async () => (await import('./sides/parley.ts')).parleyWebSocket,
+  },
+  jsonRpcWebSocket: {
+    name: 'json-rpc-2.0',
+    role: 'peer',
+    carrier: 'WebSocket',
+    load: async () => (await import('./sides/json-rpc.ts')).jsonRpcWebSocket,
+    prepare: packaged('json-rpc-2.0'),
+  },
+  capNWebWebSocket: {
+    name: "Cap'n Web",
+    role: 'peer',
+    carrier: 'WebSocket',
+    load: async () => (await import('./sides/cap-n-web.ts')).capNWebWebSocket,
+    prepare: packaged('capnweb'),
+  },
 }
 
 async function startNats(leftovers: Leftovers, { folder, port }: Place): Promise<string> {

@@ -3,6 +3,7 @@
 import type { Client, Message, Side } from '../side.ts'
 import { message } from '../side.ts'
 import { connectFramed, Framed, listenFramed } from './framed.ts'
+import { connectMessages, listenMessages } from './websocket.ts'
 
 interface Envelope {
   readonly type: 'requested' | 'streamed' | 'responded' | 'completed'
@@ -13,11 +14,9 @@ interface Envelope {
 /** What carries texts both ways. */
 export interface Texts {
   send(text: string): void
-  drained(): Promise<void>
+  /** Resolves when a stream may go on; undefined if that is now. */
+  room(): Promise<void> | undefined
 }
-
-/** Values that are sent before it waits for the socket. */
-const VALUES_AT_ONCE = 1024
 
 export function serveBare(texts: Texts): (text: string) => void {
   const send = (type: Envelope['type'], id: string, payload: unknown) =>
@@ -25,7 +24,8 @@ export function serveBare(texts: Texts): (text: string) => void {
   const stream = async (id: string, count: number) => {
     for (let seq = 0; seq < count; seq++) {
       send('responded', id, message(seq))
-      if (seq % VALUES_AT_ONCE === VALUES_AT_ONCE - 1) await texts.drained()
+      const room = texts.room()
+      if (room) await room
     }
     send('completed', id, {})
   }
@@ -78,5 +78,15 @@ export const bareUnix: Side = {
   async connect(place) {
     const { take, client } = bareClient()
     return client(new Framed(await connectFramed(place), take))
+  },
+}
+
+export const bareWebSocket: Side = {
+  serve: place => listenMessages(place, serveBare),
+  async connect(place) {
+    const messages = await connectMessages(place)
+    const { take, client } = bareClient()
+    messages.listen(take)
+    return client(messages)
   },
 }

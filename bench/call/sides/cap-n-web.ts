@@ -1,8 +1,9 @@
-// Cap'n Web: over the framed socket of the bare side, through its interface for other transports. A stream is a ReadableStream of
-// objects, which it carries with flow control of its own.
-import { RpcSession, RpcTarget, type RpcTransport } from 'capnweb'
+// Cap'n Web: over a WebSocket as it comes, and over the framed socket of the bare side, through its interface for other transports. A
+// stream is a ReadableStream of objects, which it carries with flow control of its own.
+import { newWebSocketRpcSession, RpcSession, RpcTarget, type RpcTransport } from 'capnweb'
 import { type Client, type Message, message, type Side } from '../side.ts'
 import { connectFramed, Framed, listenFramed } from './framed.ts'
+import { connectPlain, listenPlain } from './websocket.ts'
 
 export class Bench extends RpcTarget {
   echo(given: Message): Message {
@@ -74,5 +75,16 @@ export const capNWebUnix: Side = {
   async connect(place) {
     const session = new RpcSession(new Pulled(await connectFramed(place)))
     return capNWebClient(session.getRemoteMain() as unknown as BenchStub)
+  },
+}
+
+/** Its types know the browser's WebSocket alone; its documentation passes that of `ws`. */
+type Its = Parameters<typeof newWebSocketRpcSession>[0]
+
+export const capNWebWebSocket: Side = {
+  serve: place => listenPlain(place, ws => void newWebSocketRpcSession(ws as unknown as Its, new Bench())),
+  async connect(place) {
+    const { ws } = await connectPlain(place)
+    return capNWebClient(newWebSocketRpcSession(ws as unknown as Its) as unknown as BenchStub)
   },
 }

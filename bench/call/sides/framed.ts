@@ -6,6 +6,9 @@ import { join } from 'node:path'
 import type { Place } from '../side.ts'
 
 const PREFIX = 4
+/** Bytes that are written without waiting for the end of the turn, and bytes that may wait for the other process. */
+const WRITE_BYTES = 64 * 1024
+const QUEUED_BYTES = 1024 * 1024
 
 export class Framed {
   readonly #socket: Socket
@@ -30,14 +33,17 @@ export class Framed {
     const written = this.#out.write(text, this.#length + PREFIX)
     this.#out.writeUInt32BE(written, this.#length)
     this.#length += PREFIX + written
+    if (this.#length >= WRITE_BYTES) this.#flush()
   }
 
-  /** Resolves when what was sent so far has left this process. */
-  drained(): Promise<void> {
-    return new Promise(resolve => this.#socket.write('', () => resolve()))
+  /** Resolves when a stream may go on; undefined if that is now. */
+  room(): Promise<void> | undefined {
+    if (this.#socket.writableLength < QUEUED_BYTES) return undefined
+    return new Promise(resolve => this.#socket.once('drain', resolve))
   }
 
   #flush(): void {
+    if (this.#length === 0) return
     this.#socket.write(Buffer.from(this.#out.subarray(0, this.#length)))
     this.#length = 0
   }

@@ -1,11 +1,10 @@
-// json-rpc-2.0: a library of messages without a transport, so it gets the framed socket of the bare side. It has no streams: values are
+// json-rpc-2.0: a library of messages without a transport, so it gets those of the bare side. It has no streams: values are
 // notifications, and the answer to the request is the end.
 import { JSONRPCClient, JSONRPCServer, JSONRPCServerAndClient } from 'json-rpc-2.0'
 import { type Client, type Message, message, type Side } from '../side.ts'
 import type { Texts } from './bare.ts'
 import { connectFramed, Framed, listenFramed } from './framed.ts'
-
-const VALUES_AT_ONCE = 1024
+import { connectMessages, listenMessages } from './websocket.ts'
 
 function peer(texts: Texts): JSONRPCServerAndClient {
   return new JSONRPCServerAndClient(
@@ -20,7 +19,8 @@ export function serveJsonRpc(texts: Texts): (text: string) => void {
   both.addMethod('stream', async ({ count }: { count: number }) => {
     for (let seq = 0; seq < count; seq++) {
       both.notify('value', message(seq))
-      if (seq % VALUES_AT_ONCE === VALUES_AT_ONCE - 1) await texts.drained()
+      const room = texts.room()
+      if (room) await room
     }
     return null
   })
@@ -51,5 +51,15 @@ export const jsonRpcUnix: Side = {
     const framed: Framed = new Framed(await connectFramed(place), text => made.take(text))
     const made = jsonRpcClient(framed)
     return made.client
+  },
+}
+
+export const jsonRpcWebSocket: Side = {
+  serve: place => listenMessages(place, serveJsonRpc),
+  async connect(place) {
+    const messages = await connectMessages(place)
+    const { take, client } = jsonRpcClient(messages)
+    messages.listen(take)
+    return client
   },
 }

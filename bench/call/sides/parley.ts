@@ -1,16 +1,20 @@
 // Parley: schemas of input and output checked, and access control on: the connection has an identity, and the operations need one of its
 // scopes.
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import {
+  attachWebSocket,
   CallNode,
   connectUnix,
+  connectWebSocket,
   type Link,
   listenUnix,
   OperationRegistry,
   operation,
   type Transport,
+  WEBSOCKET_PATH,
 } from '@parley/call'
-import { type Principal, Type } from '@parley/core'
+import { type IdentityProvider, type Principal, Type } from '@parley/core'
 import { type Client, type Message, message, type Side } from '../side.ts'
 
 const messageSchema = Type.Object(
@@ -73,4 +77,23 @@ export const parleyUnix: Side = {
 /** The client's node offers nothing. */
 function attached(transport: Transport): Link {
   return new CallNode({ registry: new OperationRegistry() }).attach(transport)
+}
+
+const TOKEN = 'bench'
+const identities: IdentityProvider = {
+  byFingerprint: async () => undefined,
+  byToken: async token => (token === TOKEN ? caller : undefined),
+}
+
+export const parleyWebSocket: Side = {
+  async serve({ port }) {
+    const node = benchNode()
+    const server = createServer()
+    attachWebSocket(server, transport => void node.attach(transport), { identities })
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen(port, '127.0.0.1', resolve)
+    })
+  },
+  connect: async ({ port }) =>
+    clientOf(attached(await connectWebSocket(`ws://127.0.0.1:${port}${WEBSOCKET_PATH}`, { token: TOKEN }))),
 }

@@ -10,10 +10,11 @@ import type { CallError } from './error.ts'
 import { callDefaults, callLimits } from './limits.ts'
 import type { Link } from './link.ts'
 import { CallNode, type NodeOptions } from './node.ts'
+import { selfSigned } from './testing/certificate.ts'
 import { principal, TestHead, workerPrincipal } from './testing/head.ts'
 import { heldBytes } from './testing/memory.ts'
-import { acceptBytes, BytePeer, echo, frameOf, registryOf, turn } from './testing/peer.ts'
-import { connectTcp, connectUnix, type ListenOptions, listenUnix } from './transport/sockets.ts'
+import { acceptBytes, BytePeer, echo, frameOf, peered, registryOf, turn } from './testing/peer.ts'
+import { connectTcp, connectUnix, type ListenOptions, listenTls, listenUnix } from './transport/sockets.ts'
 
 const handlers = { '/test/echo': echo, '/test/large': (input: unknown) => 'x'.repeat(Number(input)) }
 
@@ -147,6 +148,21 @@ test.for(['the peer', 'this side'] as const)(
     expect(came).toBeLessThan(4 * 2 ** 20)
   },
 )
+
+test('CALL-TRANS-07 connections that never finish their TLS handshake end with the listener', async () => {
+  const accepted: unknown[] = []
+  const listening = await listenTls({ tls: selfSigned() }, transport => accepted.push(transport))
+  const peers = await Promise.all(
+    Array.from({ length: 50 }, () => BytePeer.connect({ port: listening.port! })),
+  )
+  // The first bytes of a handshake, and no more; from another, bytes that are none.
+  peers[0]!.bytes('1603010200')
+  peers[1]!.bytes(frameOf('{"type":"a","id":"","payload":1}'))
+  await peers[1]!.closed
+  await listening.close()
+  await Promise.all(peers.map(({ closed }) => closed))
+  expect(accepted).toEqual([])
+})
 
 test('CALL-PEND-06 a peer that never answers is asked 10,000 things, and all of them time out', async () => {
   const clock = new ManualClock()
@@ -296,4 +312,17 @@ test('CALL-PEND-03 a link does not hold on to what its calls were answered with'
   const before = await heldBytes()
   for (let call = 0; call < 200; call++) await link.call('/test/large', 2 ** 20)
   expect((await heldBytes()) - before).toBeLessThan(16 * 2 ** 20)
+})
+
+test('CALL-SUB-06 a subscription that is left before its request went out is never sent', async () => {
+  const { link, peer } = peered({}, { profile: 'auto' })
+  const iterator = link.subscribe('/a/b')[Symbol.asyncIterator]()
+  const pulled = iterator.next()
+  const probe = await peer.next()
+  await iterator.return!()
+  peer.send('call.responded', probe.id, { operations: [] })
+  for (let turns = 0; turns < 5; turns++) await turn()
+  expect(peer.received).toEqual([probe])
+  expect(link.pendingCount).toBe(0)
+  expect(await pulled).toEqual({ done: true, value: undefined })
 })

@@ -26,6 +26,8 @@ export const callLimits = {
   queuedBytes: 128 * 1024 * 1024,
   /** Connections that a listener has open at once; it may set another number. */
   connections: 10_000,
+  /** Connections that wait to be accepted; the operating system may allow fewer. On a full queue a Unix socket refuses even honest ones. */
+  backlog: 4096,
   /** Lines that one link logs about what its peer does wrong. */
   complaints: 100,
   /** Envelopes that a transport delivers before consumers get a turn. */

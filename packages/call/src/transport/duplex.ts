@@ -1,5 +1,5 @@
-// Any duplex byte stream of Node.js as a transport (CALL-TRANS-07): sockets, pipes of a child process, SSH channels. What is sent in one
-// turn of the event loop goes out in one write.
+// Any duplex byte stream of Node.js as a transport (CALL-TRANS-07): sockets, pipes of a child process, SSH channels. What is sent until the
+// running code has finished, promises included, goes out in one write.
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { type Clock, type Principal, SystemClock } from '@parley/core'
 import { type Envelope, ProtocolViolation } from '../envelope.ts'
@@ -17,6 +17,8 @@ export interface DuplexOptions {
 
 /** Frames that are delivered before consumers get a turn: a subscription's values must not overrun its queue in one chunk. */
 const FRAMES_PER_TURN = 32
+/** Writes that may follow each other before the event loop gets a turn: both ends may be in this very process. */
+const FLUSHES_PER_TURN = 64
 /** Bytes that are gathered before they are written without waiting for the end of the turn. */
 const BATCH_BYTES = 256 * 1024
 
@@ -37,8 +39,7 @@ export class DuplexTransport implements Transport {
   #receiver: Receiver | undefined
   #heard = false
   #flushing = false
-  /** Whether something was written in this turn of the event loop already. */
-  #written = false
+  #flushes = 0
   #closed = false
   #ended: string | undefined
 
@@ -89,7 +90,8 @@ export class DuplexTransport implements Transport {
     if (this.#batch.length >= BATCH_BYTES) this.#flush()
     else if (!this.#flushing) {
       this.#flushing = true
-      if (!this.#written) process.nextTick(() => this.#flushFirst())
+      if (++this.#flushes % FLUSHES_PER_TURN === 0) setImmediate(() => this.#flush())
+      else process.nextTick(() => this.#flushUnlessMore())
     }
     // A peer that does not read must not fill our memory.
     if (this.queued > callLimits.queuedBytes) this.#destroy('the peer does not read')
@@ -102,15 +104,9 @@ export class DuplexTransport implements Transport {
     this.#finish(reason)
   }
 
-  /** What is sent first in a turn goes out at once, the rest of the turn together; and together what one chunk brings about. */
-  #flushFirst(): void {
-    if (this.#backlog.length > 0 || this.#closed) return
-    this.#flush()
-    this.#written = true
-    setImmediate(() => {
-      this.#written = false
-      this.#flush()
-    })
+  /** What one chunk of the other side brings about goes out together: `turn` sees to it. */
+  #flushUnlessMore(): void {
+    if (this.#backlog.length === 0) this.#flush()
   }
 
   #flush(): void {
@@ -143,8 +139,9 @@ export class DuplexTransport implements Transport {
         afterConsumers(turn)
         return
       }
-      if (this.#flushing && !this.#written) afterConsumers(() => this.#flushFirst())
-      this.#input.resume()
+      if (this.#flushing) afterConsumers(() => this.#flush())
+      // Not before others have had a turn: a stream of this very process would bring more at once, for ever.
+      setImmediate(() => (this.#backlog.length > 0 ? turn() : this.#input.resume()))
     }
     afterConsumers(turn)
   }

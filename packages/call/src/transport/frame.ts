@@ -67,7 +67,6 @@ export class FrameDecoder {
 
   #keep(chunk: Buffer, at: number): void {
     const rest = chunk.length - at
-    if (rest >= PREFIX) this.#length(chunk, at)
     this.#pending = Buffer.allocUnsafe(Math.max(rest, 64))
     chunk.copy(this.#pending, 0, at)
     this.#filled = rest

@@ -37,7 +37,9 @@ type Accept = (transport: Transport) => void
 export function listenUnix(path: string, accept: Accept, options: ListenOptions = {}): Promise<Listening> {
   rmSync(path, { force: true })
   const server = createServer()
-  return listen(server, accept, 'unix', options, () => server.listen(path, () => chmodSync(path, 0o600)))
+  return listen(server, accept, 'unix', options, () =>
+    server.listen(path, callLimits.backlog, () => chmodSync(path, 0o600)),
+  )
 }
 
 export function listenTcp(
@@ -47,7 +49,7 @@ export function listenTcp(
 ): Promise<Listening> {
   const server = createServer()
   return listen(server, accept, 'tcp', options, () =>
-    server.listen(where.port ?? 0, where.host ?? '127.0.0.1'),
+    server.listen(where.port ?? 0, where.host ?? '127.0.0.1', callLimits.backlog),
   )
 }
 
@@ -58,7 +60,7 @@ export function listenTls(
 ): Promise<Listening> {
   const server = createTlsServer({ handshakeTimeout: callDefaults.handshake, ...where.tls })
   return listen(server, accept, 'tls', options, () =>
-    server.listen(where.port ?? 0, where.host ?? '127.0.0.1'),
+    server.listen(where.port ?? 0, where.host ?? '127.0.0.1', callLimits.backlog),
   )
 }
 
