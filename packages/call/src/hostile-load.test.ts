@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OperationContext } from './context.ts'
 import { callLimits } from './limits.ts'
-import { type Attacker, answers, ask, CARRIERS, deafAttacker, Ground } from './testing/ground.ts'
+import { type Attacker, answers, ask, CARRIERS, Ground } from './testing/ground.ts'
 import { turn } from './testing/peer.ts'
 
 const MEBIBYTE = 2 ** 20
@@ -161,53 +161,45 @@ test.for(CARRIERS)(
   },
 )
 
-test.for(['tcp', 'unix'] as const)(
-  'CALL-SUB-04 a peer that never reads holds back its streams: over %s',
-  async carrier => {
-    const deaf = await ground.deaf(carrier)
-    const attacker = deafAttacker(deaf)
-    opened = 0
-    for (let index = 0; index < 50; index++) ask(attacker, `s${index}`, '/test/endless', 100_000)
-    while (streams < 50) await turn()
-    await ground.goOn(50)
-    // Each stream may be one value ahead.
-    expect((await ground.lastAttacked()).transport.queued).toBeLessThan(callLimits.highWater + 51 * 100_100)
-    // A subscription that is aborted while it waits for room ends at once; otherwise so many would have reached a bound.
-    for (let round = 1; round <= 10; round++) {
-      const ids = Array.from({ length: 500 }, (_, index) => `t${round}-${index}`)
-      for (const id of ids) ask(attacker, id, '/test/endless', 1)
-      while (opened < 50 + round * 500) await turn()
-      for (const id of ids) attacker.send('call.aborted', id)
-      while (streams > 50) await turn()
-    }
-    for (let index = 0; index < 50; index++) attacker.send('call.aborted', `s${index}`)
-    while (streams > 0) await turn()
-    await over(attacker)
-  },
-)
+test.for(CARRIERS)('CALL-SUB-04 a peer that never reads holds back its streams: over %s', async carrier => {
+  const attacker = await ground.deaf(carrier)
+  opened = 0
+  for (let index = 0; index < 50; index++) ask(attacker, `s${index}`, '/test/endless', 100_000)
+  while (streams < 50) await turn()
+  await ground.goOn(50)
+  // Each stream may be one value ahead.
+  expect((await ground.lastAttacked()).transport.queued).toBeLessThan(callLimits.highWater + 51 * 100_100)
+  // A subscription that is aborted while it waits for room ends at once; otherwise so many would have reached a bound.
+  for (let round = 1; round <= 10; round++) {
+    const ids = Array.from({ length: 500 }, (_, index) => `t${round}-${index}`)
+    for (const id of ids) ask(attacker, id, '/test/endless', 1)
+    while (opened < 50 + round * 500) await turn()
+    for (const id of ids) attacker.send('call.aborted', id)
+    while (streams > 50) await turn()
+  }
+  for (let index = 0; index < 50; index++) attacker.send('call.aborted', `s${index}`)
+  while (streams > 0) await turn()
+  await over(attacker)
+})
 
-test.for(['tcp', 'unix'] as const)(
-  'CALL-TRANS-01 a peer that asks and never reads is given up: over %s',
-  async carrier => {
-    const deaf = await ground.deaf(carrier)
-    const attacker = deafAttacker(deaf)
-    const link = await ground.lastAttacked()
-    let reason: string | undefined
-    let most = 0
-    link.onClose(why => {
-      reason = why
-    })
-    for (let index = 0; reason === undefined && index < 1000; index++) {
-      ask(attacker, `r${index}`, '/test/large', MEBIBYTE)
-      await turn()
-      most = Math.max(most, link.transport.queued)
-    }
-    expect(reason).toBe('the peer does not read')
-    expect(most).toBeGreaterThan(callLimits.queuedBytes - 8 * MEBIBYTE)
-    expect(most).toBeLessThan(callLimits.queuedBytes + 2 * MEBIBYTE)
-    await over(attacker)
-  },
-)
+test.for(CARRIERS)('CALL-TRANS-01 a peer that asks and never reads is given up: over %s', async carrier => {
+  const attacker = await ground.deaf(carrier)
+  const link = await ground.lastAttacked()
+  let reason: string | undefined
+  let most = 0
+  link.onClose(why => {
+    reason = why
+  })
+  for (let index = 0; reason === undefined && index < 1000; index++) {
+    ask(attacker, `r${index}`, '/test/large', MEBIBYTE)
+    await turn()
+    most = Math.max(most, link.transport.queued)
+  }
+  expect(reason).toBe('the peer does not read')
+  expect(most).toBeGreaterThan(callLimits.queuedBytes - 8 * MEBIBYTE)
+  expect(most).toBeLessThan(callLimits.queuedBytes + 2 * MEBIBYTE)
+  await over(attacker)
+})
 
 test('CALL-EVT-06 a peer that asks for everything and aborts everything at once costs nothing', async () => {
   const attackers = await Promise.all(CARRIERS.map(carrier => ground.attacker(carrier)))

@@ -1,6 +1,7 @@
 // One link between two nodes: both ends call and handle, at the same time, over one transport. This is the protocol itself; where a
 // request goes is the node's decision (`Dispatcher`), how envelopes travel is the transport's.
 import { type Clock, type Principal, SystemClock } from '@parley/core'
+import { BusyMap } from './busy-map.ts'
 import type { Envelope } from './envelope.ts'
 import { CallError, connectionClosed } from './error.ts'
 import { ExpiryTimer } from './expiry.ts'
@@ -88,7 +89,7 @@ export class Link {
   readonly #clock: Clock
   readonly #pending: PendingMap
   readonly #sender: Sender
-  readonly #inbound = new Map<string, Inbound>()
+  readonly #inbound = new BusyMap<Inbound>()
   readonly #deadlines: ExpiryTimer
   readonly #listeners = new Map<string, Set<EventListener>>()
   readonly #closeListeners = new Set<(reason: string) => void>()
@@ -458,7 +459,7 @@ export class Link {
   /** CALL-CTX-03: handlers that run longer than their caller waits. Returns when the next is due. */
   #expireInbound(now: number): number {
     let next = Number.POSITIVE_INFINITY
-    for (const inbound of [...this.#inbound.values()]) {
+    for (const inbound of this.#inbound.values()) {
       if (inbound.expires <= now) inbound.timeOut()
       else if (inbound.expires < next) next = inbound.expires
     }
@@ -495,7 +496,7 @@ export class Link {
   #streamLost(stream: StreamId): void {
     this.#pending.failStream(stream, connectionClosed())
     const gone = new CallError('ABORTED', 'connection closed')
-    for (const inbound of [...this.#inbound.values()]) if (inbound.stream === stream) inbound.abort(gone)
+    for (const inbound of this.#inbound.values()) if (inbound.stream === stream) inbound.abort(gone)
   }
 
   /** CALL-PEND-07: everything is settled before the application hears of it. */
@@ -507,7 +508,7 @@ export class Link {
     this.#deadlines.stop()
     this.#pending.failAll(connectionClosed())
     const gone = new CallError('ABORTED', 'connection closed')
-    for (const inbound of [...this.#inbound.values()]) inbound.abort(gone)
+    for (const inbound of this.#inbound.values()) inbound.abort(gone)
     this.#drain()
     for (const listener of this.#closeListeners) listener(reason)
     this.#closeListeners.clear()

@@ -1,5 +1,6 @@
 // The requests that a link has sent and that are not answered yet (CALL-PEND): one map for each link, in memory only.
 import type { CancelTimer, Clock } from '@parley/core'
+import { BusyMap } from './busy-map.ts'
 import { CallError } from './error.ts'
 import { ExpiryTimer } from './expiry.ts'
 import { callDefaults, callLimits } from './limits.ts'
@@ -35,7 +36,7 @@ export interface PendingOptions {
 
 export class PendingMap {
   readonly #options: PendingOptions
-  readonly #requests = new Map<string, PendingRequest>()
+  readonly #requests = new BusyMap<PendingRequest>()
   /**
    * The newest ids that `call` settled (CALL-PEND-03), each with the profile to abort it in until that was done. A ring, since every call
    * writes to it and next to none reads: a map that is always filled at one end and emptied at the other keeps the collector busy.
@@ -100,7 +101,7 @@ export class PendingMap {
 
   /** Fails everything; the map is empty before anybody hears of it (CALL-PEND-07). */
   failAll(error: CallError): void {
-    const requests = [...this.#requests.values()]
+    const requests = this.#requests.values()
     this.#requests.clear()
     this.#settled.length = 0
     this.#settledAt = 0
@@ -112,7 +113,7 @@ export class PendingMap {
 
   /** Fails what went out on one stream of several; nobody is told, for the stream is gone (CALL-PEND-07). */
   failStream(stream: StreamId, error: CallError): void {
-    const requests = [...this.#requests.values()].filter(request => request.stream === stream)
+    const requests = this.#requests.values().filter(request => request.stream === stream)
     for (const request of requests) this.#requests.delete(request.id)
     for (const request of requests) request.fail(error)
   }

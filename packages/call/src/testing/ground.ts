@@ -201,11 +201,16 @@ export class Ground {
   }
 
   /** A connection that never reads. */
-  deaf(carrier: 'tcp' | 'unix'): Promise<Socket> {
+  async deaf(carrier: Carrier): Promise<Attacker> {
+    if (carrier === 'websocket') {
+      const peer = this.#closing(await WebSocketPeer.connect(this.url))
+      peer.stopReading()
+      return peer
+    }
     const socket = carrier === 'tcp' ? connect(this.port, '127.0.0.1') : connect(this.path)
     socket.on('error', () => undefined)
-    onTestFinished(() => void socket.destroy())
-    return new Promise(resolve => socket.once('connect', () => resolve(socket)))
+    await new Promise<void>(resolve => socket.once('connect', resolve))
+    return this.#closing(deafAttacker(socket))
   }
 
   /** Every honest client gets further answers: the attack does not reach them. */
@@ -281,6 +286,10 @@ class WebSocketPeer implements Attacker {
     return this.received[this.#read++]!
   }
 
+  stopReading(): void {
+    this.#ws.pause()
+  }
+
   close(): Promise<unknown> {
     this.#ws.terminate()
     return this.closed
@@ -306,7 +315,7 @@ export async function answers(attacker: Attacker, count: number): Promise<Envelo
 }
 
 /** Sends like the others, over a socket that is never read. */
-export function deafAttacker(socket: Socket): Attacker {
+function deafAttacker(socket: Socket): Attacker {
   const closed = new Promise(resolve => socket.once('close', resolve))
   const body = (text: string | Uint8Array) => void socket.write(frameOf(text))
   return {
