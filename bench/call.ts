@@ -99,6 +99,8 @@ function compare(carrier: string, rows: readonly Row[]): void {
     beside("p50, times the bare socket's", bare, 'p50')
     beside("processor time, times the bare socket's", bare, 'processor')
   }
+  const limit = rows.find(({ pair }) => pair.entry.role === 'limit')
+  if (limit) beside(`calls, times the ${limit.pair.name}`, limit, 'perSecond')
   if (peers.length > 0) {
     const best = (rounds: readonly Seen[], column: number) => {
       const rates = (row: Row) => typical(row.columns[column]!, 'perSecond')

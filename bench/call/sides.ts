@@ -9,7 +9,7 @@ export type Carrier = (typeof CARRIERS)[number]
 
 export interface Entry {
   readonly name: string
-  readonly role: 'bare' | 'parley' | 'peer'
+  readonly role: 'bare' | 'limit' | 'parley' | 'peer'
   /** Sides are compared with those of the same carrier. */
   readonly carrier: Carrier
   load(): Promise<Side>
@@ -25,6 +25,12 @@ export const ENTRIES: Readonly<Record<string, Entry>> = {
     role: 'bare',
     carrier: 'Unix socket',
     load: async () => (await import('./sides/bare.ts')).bareUnix,
+  },
+  spelledUnix: {
+    name: "bare socket with the protocol's envelopes",
+    role: 'limit',
+    carrier: 'Unix socket',
+    load: async () => (await import('./sides/bare.ts')).spelledUnix,
   },
   parleyUnix: {
     name: 'Parley',

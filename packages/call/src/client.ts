@@ -239,6 +239,7 @@ export class Client<M extends OperationMap = OperationMap> {
           if (resumption?.repeats(value as Output)) return
           if (!queue.push(value as Output))
             throw new CallError('RESOURCE_EXHAUSTED', `the consumer of ${path} is too slow for its values`)
+          if (queue.full) link.hold()
         })
         if (problem) giveUp(link, problem)
         else if (single) queue.end()

@@ -70,8 +70,15 @@ export function envelopeText(type: string, id: string, payload: string): string 
   return `{"type":"${type}","id":${idText(id)},"payload":${payload}}`
 }
 
+/** The last id and its text: the values of a stream all have the same. */
+let lastId = ''
+let lastText = '""'
+
 function idText(id: string): string {
-  return isPlain(id) ? `"${id}"` : JSON.stringify(id)
+  if (id === lastId) return lastText
+  lastId = id
+  lastText = isPlain(id) ? `"${id}"` : JSON.stringify(id)
+  return lastText
 }
 
 /** Whether a text needs no escapes. Ids are short: a loop is faster on them than an expression. */

@@ -30,8 +30,8 @@ export const callLimits = {
   backlog: 4096,
   /** Lines that one link logs about what its peer does wrong. */
   complaints: 100,
-  /** Envelopes that a transport delivers before consumers get a turn. */
-  envelopesPerTurn: 32,
+  /** Envelopes that a transport delivers before other work gets a turn. */
+  envelopesPerTurn: 512,
   /** Envelopes that may come before somebody takes them, on a carrier that cannot be held back. */
   earlyEnvelopes: 1024,
   /** Characters of a token that is looked at. */

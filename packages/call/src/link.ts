@@ -101,6 +101,7 @@ export class Link {
   #closed: string | undefined
   #running = 0
   #complaints = 0
+  #crowded = false
 
   constructor(options: LinkOptions) {
     this.#options = options
@@ -122,6 +123,7 @@ export class Link {
     }
     this.transport.start({
       envelope: (envelope, stream) => this.#receive(envelope, stream),
+      crowded: () => this.#crowded && this.#release(),
       violation: violation => this.#complain(`the peer sent what cannot be understood: ${violation.message}`),
       streamClosed: stream => this.#streamLost(stream),
       drain: () => this.#drain(),
@@ -206,6 +208,7 @@ export class Link {
       once: false,
       value: value => {
         if (!queue.push(value)) this.#overrun(options.requestId, path)
+        else if (queue.full) this.hold()
         else if (options.single) this.#pending.delete(options.requestId)?.end(false)
       },
       end: aborted => {
@@ -481,6 +484,16 @@ export class Link {
   onceDrained(go: () => void): () => void {
     this.#drained.add(go)
     return () => this.#drained.delete(go)
+  }
+
+  /** A consumer has no room left: it gets its turn before more is delivered (CALL-SUB-03). */
+  hold(): void {
+    this.#crowded = true
+  }
+
+  #release(): true {
+    this.#crowded = false
+    return true
   }
 
   /** A handler runs for a request of this link, until `finished`. It may outlast the request. */

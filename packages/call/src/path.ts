@@ -15,8 +15,22 @@ export interface OperationPath {
   readonly local: string
 }
 
+/** Paths that were parsed lately: every request names one of few. */
+const parsed = new Map<string, OperationPath>()
+const REMEMBERED_PATHS = 1024
+
 /** The parts of `/{node}/{service}/{op}` or `/{service}/{op}`; a missing leading slash is added. Undefined for anything else. */
 export function parsePath(text: string): OperationPath | undefined {
+  const known = parsed.get(text)
+  if (known) return known
+  const path = split(text)
+  if (!path) return undefined
+  if (parsed.size >= REMEMBERED_PATHS) parsed.clear()
+  parsed.set(text, path)
+  return path
+}
+
+function split(text: string): OperationPath | undefined {
   const path = text.startsWith('/') ? text : `/${text}`
   if (path.length > callLimits.pathLength) return undefined
   const [, first, second, third, ...more] = path.split('/')

@@ -34,6 +34,11 @@ export class ValueQueue<T> implements AsyncIterable<T> {
     return this.#ended
   }
 
+  /** Whether the next value would not be taken. */
+  get full(): boolean {
+    return !this.#waiter && this.#values.length - this.#head >= this.#options.capacity
+  }
+
   /** False if there is no room: the value is not taken. */
   push(value: T): boolean {
     if (this.#ended) return true
@@ -43,7 +48,7 @@ export class ValueQueue<T> implements AsyncIterable<T> {
       waiter.resolve({ done: false, value })
       return true
     }
-    if (this.#values.length - this.#head >= this.#options.capacity) return false
+    if (this.full) return false
     this.#values.push(value)
     return true
   }

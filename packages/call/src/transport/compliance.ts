@@ -41,6 +41,8 @@ export class Recorder implements Receiver {
   readonly reasons: string[] = []
   readonly order: ('envelope' | 'violation' | 'closed')[] = []
   onEnvelope: ((envelope: Envelope) => void) | undefined
+  /** Whether there is no room for another. */
+  full: (() => boolean) | undefined
   onDrain: (() => void) | undefined
   #waiting: { readonly holds: () => boolean; readonly resolve: () => void }[] = []
 
@@ -49,6 +51,10 @@ export class Recorder implements Receiver {
     this.order.push('envelope')
     this.onEnvelope?.(envelope)
     this.#look()
+  }
+
+  crowded(): boolean {
+    return this.full?.() ?? false
   }
 
   violation(violation: ProtocolViolation): void {
@@ -250,7 +256,7 @@ export function transportCompliance(name: string, make: MakePair, traits: Traits
     })
 
     if (traits.keeps)
-      test('values that come at once leave their consumers a turn', async () => {
+      test('a consumer that has no room left gets its turn before more is delivered', async () => {
         const { ends, heard } = await started()
         let inOneTurn = 0
         let most = 0
@@ -261,9 +267,11 @@ export function transportCompliance(name: string, make: MakePair, traits: Traits
               inOneTurn = 0
             })
         }
+        heard.left.full = () => inOneTurn >= callLimits.receiveBuffer
         for (const index of upTo(500)) ends.right.send(message(index))
         await heard.left.untilEnvelopes(500)
         await quiet()
+        expect(ids(heard.left)).toEqual(upTo(500))
         expect(most).toBeLessThanOrEqual(callLimits.receiveBuffer)
       })
 

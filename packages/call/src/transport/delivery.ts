@@ -1,5 +1,5 @@
-// How a message-oriented transport brings envelopes to its receiver: from its start on, in order, a few in each turn of the event loop,
-// and nothing after the end. Carriers differ; this does not.
+// How a transport brings envelopes to its receiver: from its start on, in order, not faster than consumers take them while they can, and
+// nothing after the end. Carriers differ; this does not.
 import type { Envelope, ProtocolViolation } from '../envelope.ts'
 import { callLimits } from '../limits.ts'
 import type { Receiver } from './transport.ts'
@@ -8,6 +8,8 @@ import type { Receiver } from './transport.ts'
 export interface Flow {
   pause(): void
   resume(): void
+  /** Calls back when consumers have had their turn. Without it that is a turn of the event loop later. */
+  afterConsumers?(run: () => void): void
 }
 
 /** Browsers have no immediates, and need none: each of their messages is a turn of its own. */
@@ -19,7 +21,7 @@ export class Delivery {
   #receiver: Receiver | undefined
   #backlog: Envelope[] = []
   #backlogAt = 0
-  /** Envelopes of this turn so far: a subscription's values must not overrun its queue in one chunk. */
+  /** Envelopes of this turn so far. */
   #delivered = 0
   #waiting = false
   #violation: ProtocolViolation | undefined
@@ -41,30 +43,31 @@ export class Delivery {
   start(receiver: Receiver): void {
     this.#receiver = receiver
     if (this.#end !== undefined) this.#finish()
-    else if (this.#backlog.length > 0) this.#later()
+    else if (this.#backlog.length > 0) this.#wait()
     else this.#flow?.resume()
   }
 
   /** False if it cannot be kept: too much came before anybody took it, on a carrier that does not wait. */
   envelope(envelope: Envelope): boolean {
     if (this.ended) return true
-    if (!this.#receiver || this.#waiting || this.#delivered >= callLimits.envelopesPerTurn) {
-      if (!this.#receiver && this.#backlog.length >= callLimits.earlyEnvelopes) return false
-      this.#backlog.push(envelope)
-      if (this.#receiver) this.#later()
+    if (this.#receiver && !this.#waiting) {
+      if (!this.#give(envelope)) this.#wait()
       return true
     }
-    this.#count()
-    this.#receiver.envelope(envelope)
+    if (!this.#receiver && this.#backlog.length >= callLimits.earlyEnvelopes) return false
+    this.#backlog.push(envelope)
     return true
   }
 
-  /** Consumers run as microtasks, so the turn is over when this one is reached. */
-  #count(): void {
-    if (this.#delivered++ > 0) return
-    queueMicrotask(() => {
-      this.#delivered = 0
-    })
+  /** False if consumers, or others, must have their turn before the next. Consumers run as microtasks. */
+  #give(envelope: Envelope): boolean {
+    if (this.#delivered++ === 0)
+      queueMicrotask(() => {
+        this.#delivered = 0
+      })
+    const receiver = this.#receiver!
+    receiver.envelope(envelope)
+    return !receiver.crowded?.() && this.#delivered < callLimits.envelopesPerTurn
   }
 
   drain(): void {
@@ -88,37 +91,35 @@ export class Delivery {
   }
 
   #finish(): void {
-    this.#deliver(Number.POSITIVE_INFINITY)
+    while (this.#backlogAt < this.#backlog.length && !this.#ended)
+      this.#give(this.#backlog[this.#backlogAt++]!)
     if (this.#ended) return
     if (this.#violation) this.#receiver?.violation(this.#violation)
     this.close(this.#end!)
   }
 
   /** The rest in later turns; the carrier brings nothing more meanwhile. */
-  #later(): void {
-    if (this.#waiting) return
+  #wait(): void {
     this.#waiting = true
     this.#flow?.pause()
+    const afterConsumers = this.#flow?.afterConsumers ?? later
     const turn = () => {
       if (this.ended) return
-      this.#deliver(callLimits.envelopesPerTurn)
-      if (this.#backlog.length > 0) later(turn)
-      else {
-        this.#waiting = false
-        this.#flow?.resume()
+      while (this.#backlogAt < this.#backlog.length) {
+        if (this.#give(this.#backlog[this.#backlogAt++]!) && !this.ended) continue
+        if (!this.ended) afterConsumers(turn)
+        return
       }
+      this.#backlog = []
+      this.#backlogAt = 0
+      // Not before others have had a turn: a stream of this very process would bring more at once, for ever.
+      later(() => (this.#backlog.length > 0 ? turn() : this.#goOn()))
     }
-    later(turn)
+    afterConsumers(turn)
   }
 
-  #deliver(most: number): void {
-    const end = Math.min(this.#backlog.length, this.#backlogAt + most)
-    while (this.#backlogAt < end && !this.#ended) {
-      this.#count()
-      this.#receiver!.envelope(this.#backlog[this.#backlogAt++]!)
-    }
-    if (this.#backlogAt < this.#backlog.length) return
-    this.#backlog = []
-    this.#backlogAt = 0
+  #goOn(): void {
+    this.#waiting = false
+    if (!this.ended) this.#flow?.resume()
   }
 }

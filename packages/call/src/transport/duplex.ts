@@ -4,6 +4,8 @@ import type { Duplex, Readable, Writable } from 'node:stream'
 import { type Clock, type Principal, SystemClock } from '@parley/core'
 import { type Envelope, ProtocolViolation } from '../envelope.ts'
 import { callDefaults, callLimits } from '../limits.ts'
+import { afterConsumers } from './after-consumers.ts'
+import { Delivery } from './delivery.ts'
 import { FrameBatch, FrameDecoder } from './frame.ts'
 import type { Receiver, Transport } from './transport.ts'
 
@@ -15,12 +17,10 @@ export interface DuplexOptions {
   readonly clock?: Clock
 }
 
-/** Frames that are delivered before consumers get a turn: a subscription's values must not overrun its queue in one chunk. */
-const FRAMES_PER_TURN = 32
 /** Writes that may follow each other before the event loop gets a turn: both ends may be in this very process. */
 const FLUSHES_PER_TURN = 64
 /** Bytes that are gathered before they are written without waiting for the end of the turn. */
-const BATCH_BYTES = 256 * 1024
+const BATCH_BYTES = 64 * 1024
 
 export class DuplexTransport implements Transport {
   readonly kind: string
@@ -31,17 +31,10 @@ export class DuplexTransport implements Transport {
   readonly #decoder: FrameDecoder
   readonly #clock: Clock
   readonly #batch = new FrameBatch()
-  /** Envelopes that are decoded and wait for the next turn. */
-  #backlog: Envelope[] = []
-  #backlogAt = 0
-  /** Frames since consumers last had their turn: a stream that is resumed brings several chunks before that. */
-  #delivered = 0
-  #receiver: Receiver | undefined
+  readonly #delivery: Delivery
   #heard = false
   #flushing = false
   #flushes = 0
-  #closed = false
-  #ended: string | undefined
 
   constructor(
     stream: Duplex | { readonly input: Readable; readonly output: Writable },
@@ -55,6 +48,11 @@ export class DuplexTransport implements Transport {
     this.maxBody = options.maxBody ?? callLimits.frameBytes
     this.#decoder = new FrameDecoder(this.maxBody)
     this.#clock = options.clock ?? systemClock
+    this.#delivery = new Delivery({
+      pause: () => this.#input.pause(),
+      resume: () => this.#input.resume(),
+      afterConsumers,
+    })
     // From the beginning: a stream may break before anybody uses it.
     for (const each of new Set([this.#input, this.#output])) {
       each.on('error', (cause: Error) => this.#finish(cause.message))
@@ -72,41 +70,31 @@ export class DuplexTransport implements Transport {
   }
 
   start(receiver: Receiver): void {
-    this.#receiver = receiver
-    if (this.#ended !== undefined) {
-      receiver.closed(this.#ended)
-      return
-    }
     this.#input.on('data', (chunk: Buffer) => this.#take(chunk))
     this.#input.on('end', () =>
       this.#finish(this.#decoder.partial ? 'the stream was cut inside a frame' : 'closed'),
     )
-    this.#output.on('drain', () => receiver.drain())
+    this.#output.on('drain', () => this.#delivery.drain())
+    this.#delivery.start(receiver)
   }
 
   send(text: string): void {
-    if (this.#closed) return
+    if (this.#delivery.ended) return
     this.#batch.add(text)
     if (this.#batch.length >= BATCH_BYTES) this.#flush()
     else if (!this.#flushing) {
       this.#flushing = true
       if (++this.#flushes % FLUSHES_PER_TURN === 0) setImmediate(() => this.#flush())
-      else process.nextTick(() => this.#flushUnlessMore())
+      else process.nextTick(() => this.#flush())
     }
     // A peer that does not read must not fill our memory.
     if (this.queued > callLimits.queuedBytes) this.#destroy('the peer does not read')
   }
 
   close(reason = 'closed'): void {
-    if (this.#closed) return
-    this.#flush()
-    this.#closed = true
-    this.#finish(reason)
-  }
-
-  /** What one chunk of the other side brings about goes out together: `turn` sees to it. */
-  #flushUnlessMore(): void {
-    if (this.#backlog.length === 0) this.#flush()
+    if (this.#delivery.ended) return
+    this.#delivery.close(reason)
+    this.#leave()
   }
 
   #flush(): void {
@@ -115,57 +103,20 @@ export class DuplexTransport implements Transport {
   }
 
   #take(chunk: Buffer): void {
-    if (this.#closed) return
+    if (this.#delivery.ended) return
     try {
-      this.#decoder.push(chunk, envelope => this.#backlog.push(envelope))
+      this.#decoder.push(chunk, this.#deliver)
     } catch (cause) {
-      this.#deliver(Number.POSITIVE_INFINITY)
-      this.#violated(cause)
-      return
+      const violation =
+        cause instanceof ProtocolViolation ? cause : new ProtocolViolation('malformed', String(cause))
+      this.#delivery.end(violation.message, violation)
+      this.#destroy(violation.message)
     }
-    if (this.#backlog.length > 0) this.#heard = true
-    if (this.#backlogAt === 0) this.#deliver(FRAMES_PER_TURN)
-    if (this.#backlog.length > this.#backlogAt) this.#later()
   }
 
-  /** The rest in later turns; nothing more is read meanwhile. */
-  #later(): void {
-    if (this.#input.isPaused()) return
-    this.#input.pause()
-    const turn = () => {
-      if (this.#closed) return
-      this.#deliver(FRAMES_PER_TURN)
-      if (this.#backlog.length > 0) {
-        afterConsumers(turn)
-        return
-      }
-      if (this.#flushing) afterConsumers(() => this.#flush())
-      // Not before others have had a turn: a stream of this very process would bring more at once, for ever.
-      setImmediate(() => (this.#backlog.length > 0 ? turn() : this.#input.resume()))
-    }
-    afterConsumers(turn)
-  }
-
-  #deliver(most: number): void {
-    const start = this.#backlogAt
-    const end = Math.min(this.#backlog.length, start + Math.max(0, most - this.#delivered))
-    // Consumers run as microtasks; nothing is delivered before all of those have run.
-    if (start < end && this.#delivered === 0)
-      queueMicrotask(() => {
-        this.#delivered = 0
-      })
-    this.#delivered += end - start
-    while (this.#backlogAt < end && !this.#closed) this.#receiver?.envelope(this.#backlog[this.#backlogAt++]!)
-    if (this.#backlogAt < this.#backlog.length) return
-    this.#backlog = []
-    this.#backlogAt = 0
-  }
-
-  #violated(cause: unknown): void {
-    const violation =
-      cause instanceof ProtocolViolation ? cause : new ProtocolViolation('malformed', String(cause))
-    this.#receiver?.violation(violation)
-    this.#destroy(violation.message)
+  readonly #deliver = (envelope: Envelope): void => {
+    this.#heard = true
+    this.#delivery.envelope(envelope)
   }
 
   #destroy(reason: string): void {
@@ -176,12 +127,12 @@ export class DuplexTransport implements Transport {
 
   /** What came in before the end is still delivered, unless this side closed. */
   #finish(reason: string): void {
-    if (this.#ended !== undefined) return
-    this.#ended = reason
-    this.#deliver(Number.POSITIVE_INFINITY)
-    this.#closed = true
-    this.#backlog = []
-    this.#receiver?.closed(reason)
+    if (this.#delivery.ended) return
+    this.#delivery.end(reason)
+    this.#leave()
+  }
+
+  #leave(): void {
     this.#flush()
     this.#output.end()
     // The other side's end stands behind what it still sent.
@@ -199,11 +150,6 @@ export class DuplexTransport implements Transport {
     const cancel = this.#clock.after(callDefaults.closeGrace, destroy, { background: true })
     this.#output.once('close', cancel)
   }
-}
-
-/** Ticks wait until no microtask is left: consumers have then taken what they can, without a turn of the event loop for it. */
-function afterConsumers(run: () => void): void {
-  queueMicrotask(() => process.nextTick(run))
 }
 
 const systemClock = new SystemClock()

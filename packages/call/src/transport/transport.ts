@@ -10,6 +10,8 @@ export type StreamId = number
 export interface Receiver {
   /** `stream`: the one that it came on, where there are several. */
   envelope(envelope: Envelope, stream?: StreamId): void
+  /** Whether a consumer has no room left since this was asked last: it must have its turn before more is delivered. */
+  crowded?(): boolean
   /** The other side sent what cannot be understood. The transport then closes itself, or just the stream where there are several. */
   violation(violation: ProtocolViolation): void
   /** One of several streams is gone, and the link goes on (CALL-WIRE-05, CALL-PEND-07). */

@@ -13,6 +13,7 @@ import { type RawData, WebSocket, WebSocketServer } from 'ws'
 import { type Envelope, ProtocolViolation } from '../envelope.ts'
 import { CallError } from '../error.ts'
 import { callDefaults, callLimits, WEBSOCKET_PATH } from '../limits.ts'
+import { afterConsumers } from './after-consumers.ts'
 import { Delivery } from './delivery.ts'
 import { encodeFrame, PREFIX, parseBody } from './frame.ts'
 import type { WsFraming } from './message.ts'
@@ -36,6 +37,7 @@ class WebSocketTransport implements Transport {
   readonly #framing: Framing
   readonly #delivery: Delivery
   #corked = false
+  #corks = 0
   #probe: CancelTimer | undefined
   /** Pings since the last sign of life. */
   #missed = 0
@@ -47,7 +49,11 @@ class WebSocketTransport implements Transport {
     this.#framing = new Framing(options.wsFraming)
     this.identity = identity
     this.maxBody = options.maxBody ?? callLimits.frameBytes
-    this.#delivery = new Delivery({ pause: () => ws.pause(), resume: () => ws.resume() })
+    this.#delivery = new Delivery({
+      pause: () => ws.pause(),
+      resume: () => ws.resume(),
+      afterConsumers,
+    })
     ws.on('message', (data, binary) => this.#take(data, binary))
     ws.on('pong', () => {
       this.#missed = 0
@@ -71,7 +77,8 @@ class WebSocketTransport implements Transport {
     if (!this.#corked) {
       this.#corked = true
       this.#socket.cork()
-      setImmediate(() => this.#uncork())
+      if (++this.#corks % CORKS_PER_TURN === 0) setImmediate(() => this.#uncork())
+      else process.nextTick(() => this.#uncork())
     }
     this.#ws.send(this.#framing.prefixed ? encodeFrame(text) : Buffer.from(text), BINARY)
     const { queued } = this
@@ -150,6 +157,9 @@ class WebSocketTransport implements Transport {
     this.#delivery.end(reason, violation)
   }
 }
+
+/** Writes that may follow each other before the event loop gets a turn: both ends may be in this very process. */
+const CORKS_PER_TURN = 64
 
 const BINARY = { binary: true } as const
 
