@@ -11,6 +11,7 @@ import { callDefaults, callLimits } from './limits.ts'
 import { Answer, Outgoing, type Sender } from './outgoing.ts'
 import { normalName, parsePath } from './path.ts'
 import { PendingMap, type PendingRequest } from './pending.ts'
+import { probeRequest, probeText, settleProbe } from './probe.ts'
 import {
   detectProfile,
   type Profile,
@@ -316,22 +317,10 @@ export class Link {
         if (!this.#learned) this.#learn(profile ?? profileOf('seed'))
         resolve()
       }
-      const request: PendingRequest = {
-        id,
-        path: '/services/list',
-        profile: probeProfile(learn),
-        parentRequestId: undefined,
-        stream: this.transport.openStream?.(),
-        once: true,
-        expires: this.#pending.now() + callDefaults.probe,
-        // An answer that shows no spelling is an answer all the same.
-        value: () => learn(undefined),
-        end: () => learn(undefined),
-        fail: () => learn(undefined),
-      }
+      const stream = this.transport.openStream?.()
+      const request = probeRequest(id, stream, this.#pending.now() + callDefaults.probe, learn)
       this.#pending.add(request)
-      const payload = { name: request.path, operationId: request.path, requestId: id, input: {} }
-      this.transport.send(JSON.stringify({ type: 'call.requested', id, payload }), request.stream)
+      this.transport.send(probeText(request), stream)
     })
     return this.#probing
   }
@@ -563,33 +552,4 @@ export function subscriptionExpiry(
   const due = deadline ?? (timeout === undefined ? Number.POSITIVE_INFINITY : now + timeout)
   if (Number.isNaN(due)) return new CallError('INVALID_INPUT', 'a deadline must be a number')
   return due <= now ? new CallError('TIMEOUT', 'the deadline has passed already') : due
-}
-
-/** Not a spelling of its own: looks at the answer to the probe and tells which spelling it is in. */
-function probeProfile(learn: (profile: Profile) => void): Profile {
-  return {
-    ...profileOf('seed'),
-    value(payload) {
-      const profile = spelling(payload)
-      if (profile) learn(profileOf(profile))
-      return payload
-    },
-  }
-}
-
-function spelling(payload: unknown): ProfileName | undefined {
-  if (typeof payload !== 'object' || payload === null) return undefined
-  const { operations, output, requestId } = payload as {
-    operations?: unknown
-    output?: { operations?: unknown } | null
-    requestId?: unknown
-  }
-  if (Array.isArray(operations)) return 'seed'
-  if (Array.isArray(output?.operations)) return 'core'
-  return requestId === undefined ? undefined : 'ops'
-}
-
-/** An error in the OPS spelling tells as much as an answer does. */
-function settleProbe(request: PendingRequest, payload: unknown): void {
-  if (request.path === '/services/list' && spelling(payload) === 'ops') request.profile.value(payload)
 }

@@ -1,5 +1,5 @@
 // Unix sockets, TCP and TLS: servers and clients of one duplex stream each.
-import { chmodSync, rmSync } from 'node:fs'
+import { chmodSync, lstatSync, rmSync } from 'node:fs'
 import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net'
 import {
   type ConnectionOptions,
@@ -8,6 +8,7 @@ import {
   type TLSSocket,
   type TlsOptions,
 } from 'node:tls'
+import { isMainThread } from 'node:worker_threads'
 import { type Principal, SystemClock } from '@parley/core'
 import { callDefaults, callLimits } from '../limits.ts'
 import { type DuplexOptions, DuplexTransport } from './duplex.ts'
@@ -33,13 +34,33 @@ export interface ListenOptions extends Pick<DuplexOptions, 'maxBody' | 'clock'> 
 
 type Accept = (transport: Transport) => void
 
-/** A Unix socket that only its owner can reach. */
-export function listenUnix(path: string, accept: Accept, options: ListenOptions = {}): Promise<Listening> {
-  rmSync(path, { force: true })
+/**
+ * A Unix socket that only its owner can reach. One that a process which is gone has left behind is replaced; where somebody listens, or
+ * something else lies, it rejects with `EADDRINUSE`.
+ */
+export async function listenUnix(
+  path: string,
+  accept: Accept,
+  options: ListenOptions = {},
+): Promise<Listening> {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() && !(await answers(path)))
+    rmSync(path, { force: true })
   const server = createServer()
-  return listen(server, accept, 'unix', options, () =>
-    server.listen(path, callLimits.backlog, () => chmodSync(path, 0o600)),
-  )
+  return listen(server, accept, 'unix', options, () => {
+    // Where it can be had, from the first moment on: a thread cannot change the mask of its process.
+    const mask = isMainThread ? process.umask(0o177) : undefined
+    server.listen(path, callLimits.backlog, () => chmodSync(path, 0o600))
+    if (mask !== undefined) process.umask(mask)
+  })
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connectSocket(path, () => {
+      socket.destroy()
+      resolve(true)
+    }).once('error', () => resolve(false))
+  })
 }
 
 export function listenTcp(

@@ -1,0 +1,47 @@
+import { linkSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { connectUnix, listenUnix } from './sockets.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const noOne = () => undefined
+
+test('a Unix socket is for its owner alone', async () => {
+  const path = join(folder, 'own')
+  const listening = await listenUnix(path, noOne)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  await listening.close()
+})
+
+test('a Unix socket that somebody listens on is not taken over', async () => {
+  const path = join(folder, 'taken')
+  const first = await listenUnix(path, noOne)
+  await expect(listenUnix(path, noOne)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  const transport = await connectUnix(path)
+  transport.close()
+  await first.close()
+})
+
+test('a Unix socket that was left behind is replaced', async () => {
+  const path = join(folder, 'left')
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const server = createServer().listen(join(folder, 'first'), resolve)
+  await promise
+  // A killed process leaves its name behind; a second name does as well, since closing removes the first only.
+  linkSync(join(folder, 'first'), path)
+  await new Promise(done => server.close(done))
+  const listening = await listenUnix(path, noOne)
+  ;(await connectUnix(path)).close()
+  await listening.close()
+})
+
+test('a file in the place of a Unix socket stays', async () => {
+  const path = join(folder, 'file')
+  writeFileSync(path, 'precious')
+  await expect(listenUnix(path, noOne)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  expect(readFileSync(path, 'utf8')).toBe('precious')
+})
