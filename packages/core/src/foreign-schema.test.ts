@@ -37,6 +37,15 @@ describe('a schema from outside', () => {
     ['unknown keywords and formats', { 'x-note': 1, format: 'email' }, ['no mail'], []],
     ['tuples', { prefixItems: [{ type: 'number' }], items: false }, [[1]], [['x'], [1, 2]]],
     ['a pattern', { pattern: '^[a-z]+(-[a-z]+)*$' }, ['a-b-c'], ['a--b']],
+    [
+      'several patterns',
+      { properties: { a: { pattern: '^a*b*$' }, b: { pattern: '^c*d*$' } } },
+      [{ a: 'ab', b: 'cd' }],
+      [
+        { a: 'ab', b: 'ab' },
+        { a: 'cd', b: 'cd' },
+      ],
+    ],
   ])('works with %s', (_name, schema, fitting, others) => {
     const validator = unwrap(compileForeign(schema))
     for (const value of fitting) expect(validator.check(value)).toEqual({ ok: true, value })

@@ -26,7 +26,11 @@ export function foreignPattern(source: string, flags: string): Pattern {
   }
   // One repetition with a fixed start is linear; several, or a floating one, are polynomial in the text's length.
   if (repetitions === 0 || (repetitions === 1 && source.startsWith('^'))) return pattern
-  return { test: text => text.length <= limits.foreignPatternSubjectLength && pattern.test(text) }
+  return {
+    test: text => text.length <= limits.foreignPatternSubjectLength && pattern.test(text),
+    // The validator keeps patterns by this text: two that look alike would be one to it.
+    toString: () => pattern.toString(),
+  }
 }
 
 const token = /\\k<\w+>|\\.|\[(?:\\.|[^\]\\])*\]|\(\?<\w+>|\(\?<?[:=!]|\{\d+(?:,\d*)?\}|./gsu
