@@ -6,6 +6,8 @@ import { limits } from './limits.ts'
 
 export interface Pattern {
   test(text: string): boolean
+  /** Different for different patterns: a validator keeps them by it. */
+  toString(): string
 }
 
 /** Throws for a pattern that is wrong, too long, or may backtrack exponentially. */
@@ -28,7 +30,6 @@ export function foreignPattern(source: string, flags: string): Pattern {
   if (repetitions === 0 || (repetitions === 1 && source.startsWith('^'))) return pattern
   return {
     test: text => text.length <= limits.foreignPatternSubjectLength && pattern.test(text),
-    // The validator keeps patterns by this text: two that look alike would be one to it.
     toString: () => pattern.toString(),
   }
 }
