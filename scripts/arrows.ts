@@ -7,6 +7,10 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   trail: ['core'],
   kernel: ['core', 'trail'],
   call: ['core'],
+  agents: ['core'],
+  coordinator: ['core', 'trail', 'kernel', 'agents'],
+  node: ['core', 'trail', 'kernel', 'agents', 'coordinator', 'call'],
+  cli: ['core', 'call', 'node'],
 }
 
 export interface PackageFacts {

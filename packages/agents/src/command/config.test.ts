@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest'
+import { CommandAgentSchema, planCommand } from './config.ts'
+import { parseBytes, parseDuration } from './quantities.ts'
+
+test('what is left out has a default', () => {
+  expect(planCommand({ command: ['run', 'it'] })).toEqual({
+    ok: true,
+    value: {
+      command: ['run', 'it'],
+      prompt: 'stdin',
+      output: 'text',
+      env: {},
+      pass: [],
+      timeoutMs: 30 * 60_000,
+      maxOutput: 8 * 2 ** 20,
+    },
+  })
+})
+
+test.each([
+  [['x', '{prompt}'], 'argument'],
+  [['x', '--file={prompt_file}'], 'file'],
+  [['x', '{folder}'], 'stdin'],
+])('how the prompt goes in is seen from the command %j', (command, prompt) => {
+  expect(planCommand({ command })).toMatchObject({ ok: true, value: { prompt } })
+})
+
+test('a preset brings its command, and takes a model and arguments', () => {
+  const plan = planCommand({ preset: 'codex', model: 'm1', args: ['--x'], pass: ['MINE'], timeout: '1h30m' })
+  expect(plan).toMatchObject({
+    ok: true,
+    value: {
+      command: [
+        'codex',
+        'exec',
+        '--json',
+        '--sandbox',
+        'workspace-write',
+        '--skip-git-repo-check',
+        '--model',
+        'm1',
+        '--x',
+        '-',
+      ],
+      prompt: 'stdin',
+      output: 'codex',
+      timeoutMs: 5_400_000,
+      preset: 'codex',
+    },
+  })
+  expect(plan.ok && plan.value.pass).toEqual(expect.arrayContaining(['CODEX_API_KEY', 'MINE']))
+})
+
+test.each([
+  [{}, 'give a `command`, or a `preset`'],
+  [{ command: [] }, 'command'],
+  [{ command: [''] }, 'is empty'],
+  [{ command: ['a\0b'] }, 'command'],
+  [{ command: ['x'], shell: true }, 'shell'],
+  [{ command: ['x'], model: 'm' }, 'only a preset has a model'],
+  [{ command: ['x'], args: [] }, 'only a preset takes `args`'],
+  [{ preset: 'claude', command: ['x'] }, 'brings its own'],
+  [{ preset: 'claude', prompt: 'file' }, 'brings its own'],
+  [{ preset: 'claude', output: 'text' }, 'brings its own'],
+  [{ preset: 'chatty' }, 'preset'],
+  [{ command: ['{prompt}'] }, 'cannot name the program'],
+  [{ command: ['x', '{prompt}', '{prompt_file}'] }, 'not both'],
+  [{ command: ['x', '{prompt}'], prompt: 'stdin' }, 'does not fit'],
+  [{ command: ['x', '{prompt_file}'], prompt: 'none' }, 'does not fit'],
+  [{ command: ['x'], prompt: 'argument' }, 'needs {prompt}'],
+  [{ command: ['x'], prompt: 'file' }, 'needs {prompt_file}'],
+  [{ command: ['x'], output: 'xml' }, 'output'],
+  [{ command: ['x'], timeout: '10' }, 'timeout'],
+  [{ command: ['x'], timeout: 10 }, 'timeout'],
+  [{ command: ['x'], timeout: '0s' }, 'is not between'],
+  [{ command: ['x'], timeout: '8d' }, 'is not between'],
+  [{ command: ['x'], max_output: '2GiB' }, 'is not between'],
+  [{ command: ['x'], max_output: 'lots' }, 'max_output'],
+  [{ command: ['x'], env: { 'A B': 'x' } }, 'agent'],
+  [{ command: ['x'], env: { A: 1 } }, 'env'],
+  [{ command: ['x'], pass: ['A=B'] }, 'pass'],
+])('%j is refused: %s', (config, words) => {
+  const plan = planCommand(config)
+  expect(plan).toMatchObject({ ok: false, error: { code: 'invalid_agent' } })
+  expect(!plan.ok && plan.error.message).toContain(words)
+})
+
+test('every field of the schema says what it is, for editors', () => {
+  for (const [name, field] of Object.entries(CommandAgentSchema.properties))
+    expect([name, (field as { description?: string }).description]).toEqual([
+      name,
+      expect.stringMatching(/\.$/),
+    ])
+})
+
+test('the schema has no reference to anything outside: it can be embedded', () => {
+  expect(JSON.stringify(CommandAgentSchema)).not.toContain('$ref')
+})
+
+test.each([
+  ['250ms', 250],
+  ['90s', 90_000],
+  ['10m', 600_000],
+  ['1h30m', 5_400_000],
+  ['2d', 172_800_000],
+  ['1m500ms', 60_500],
+  ['', undefined],
+  ['10', undefined],
+  ['m', undefined],
+  ['1.5h', undefined],
+  ['30m1h', undefined],
+  ['99999999999999999999d', undefined],
+])('the duration %j is %s ms', (text, milliseconds) => {
+  expect(parseDuration(text)).toBe(milliseconds)
+})
+
+test.each([
+  ['1000', 1000],
+  ['1B', 1],
+  ['64KiB', 65_536],
+  ['8 MiB', 8_388_608],
+  ['1GB', 1e9],
+  ['', undefined],
+  ['8M', undefined],
+  ['-1', undefined],
+  ['99999999999999999999', undefined],
+])('the size %j is %s bytes', (text, bytes) => {
+  expect(parseBytes(text)).toBe(bytes)
+})

@@ -1,0 +1,65 @@
+// The environment of an agent's process: little by default, so that a node's secrets do not leak into every agent;
+// and what of it must not show up again in the agent's output.
+
+import { agentLimits } from '../limits.ts'
+import { TURN_MARKER } from '../processes.ts'
+
+/** Of the node's environment, every agent gets these. Names that end in `*` stand for all that begin so. */
+export const passedByDefault = [
+  'PATH',
+  'HOME',
+  'USER',
+  'LANG',
+  'LC_*',
+  'TERM',
+  'TMPDIR',
+  'SHELL',
+  'TZ',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'ALL_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+  'all_proxy',
+] as const
+
+export type Variables = Readonly<Record<string, string | undefined>>
+
+export interface EnvironmentParts {
+  /** The node's own. */
+  readonly node: Variables
+  readonly pass: readonly string[]
+  /** Literal values of the configuration. */
+  readonly env: Variables
+  /** The turn's, with its token. */
+  readonly turn: Variables
+  readonly marker: string
+  readonly folder: string
+}
+
+/** What is more particular wins; the marker and the folder are never anybody else's to say. */
+export function childEnvironment(parts: EnvironmentParts): Record<string, string> {
+  const names = [...passedByDefault, ...parts.pass]
+  const passed = Object.entries(parts.node).filter(([name]) => names.some(each => fits(name, each)))
+  const all = { ...Object.fromEntries(passed), ...parts.env, ...parts.turn }
+  const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  // Some programs trust PWD more than the folder that they were started in.
+  return { ...Object.fromEntries(given), PWD: parts.folder, [TURN_MARKER]: parts.marker }
+}
+
+function fits(name: string, pattern: string): boolean {
+  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
+}
+
+const secretName = /KEY|TOKEN|SECRET|PASS(WORD|WD|PHRASE)|CREDENTIAL/i
+
+/** Replaces the values of variables that look like secrets, for an agent that prints its environment. */
+export function secretHider(environment: Readonly<Record<string, string>>): (text: string) => string {
+  const secrets = Object.entries(environment)
+    .filter(([name, value]) => secretName.test(name) && value.length >= agentLimits.secretLength)
+    // Of two secrets where one begins with the other, the longer is replaced first.
+    .sort(([, one], [, other]) => other.length - one.length)
+  return text => secrets.reduce((shown, [name, value]) => shown.replaceAll(value, `[${name}]`), text)
+}

@@ -1,0 +1,103 @@
+// `claude -p --output-format stream-json --verbose`: system, assistant, user and result messages, one on each line.
+// qwen prints the same shapes without the cost.
+
+import type { Usage } from '@parley/core'
+import { agentLimits } from '../../limits.ts'
+import { sumUsage, usageOf } from '../../metering.ts'
+import {
+  arrayOf,
+  countOf,
+  errorText,
+  inputSummary,
+  isObject,
+  type JsonObject,
+  objectOf,
+  type Parser,
+  type Report,
+  textOf,
+} from './parser.ts'
+import { OpenTools } from './tools.ts'
+
+export function claudeParser(report: Report): Parser {
+  const tools = new OpenTools(report)
+  const messages = new MessageUsage()
+
+  const assistant = (line: JsonObject) => {
+    const message = objectOf(line.message)
+    // What a sub-agent says is not the turn's answer.
+    const own = line.parent_tool_use_id === null || line.parent_tool_use_id === undefined
+    for (const block of blocksOf(message.content)) {
+      const text = textOf(block.text)
+      const thought = textOf(block.thinking)
+      if (block.type === 'text' && text !== undefined && own) report.message(text)
+      else if (block.type === 'thinking' && thought !== undefined) report.thinking(thought)
+      else if (block.type === 'tool_use') tools.start(block.id, block.name, inputSummary(block.input))
+    }
+    if (isObject(message.usage)) report.usage(messages.add(textOf(message.id) ?? '', tokens(message.usage)))
+  }
+
+  const results = (line: JsonObject) => {
+    for (const block of blocksOf(objectOf(line.message).content)) {
+      if (block.type === 'tool_result') tools.end(block.tool_use_id, block.is_error === true)
+    }
+  }
+
+  const result = (line: JsonObject) => {
+    report.usage({
+      ...(isObject(line.usage) && tokens(line.usage)),
+      ...usageOf({ usd: line.total_cost_usd }),
+    })
+    const text = textOf(line.result)
+    const bad =
+      line.is_error === true || (typeof line.subtype === 'string' && line.subtype.startsWith('error'))
+    if (!bad) {
+      if (text !== undefined) report.result(text)
+      return
+    }
+    const subtype = textOf(line.subtype)
+    report.failed(
+      text ??
+        errorText(line.error) ??
+        arrayOf(line.errors).map(errorText).find(Boolean) ??
+        subtype ??
+        'no reason',
+    )
+  }
+
+  return line => {
+    if (line.type === 'assistant') assistant(line)
+    else if (line.type === 'user') results(line)
+    else if (line.type === 'result') result(line)
+  }
+}
+
+function blocksOf(content: unknown): readonly JsonObject[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return arrayOf(content).filter(isObject)
+}
+
+/** `input_tokens` is what no cache served; Usage counts all of it, and the cached part again. */
+function tokens(usage: JsonObject): Usage {
+  const cached = countOf(usage.cache_read_input_tokens)
+  return usageOf({
+    tokensIn: countOf(usage.input_tokens) + cached + countOf(usage.cache_creation_input_tokens),
+    tokensOut: countOf(usage.output_tokens),
+    tokensCached: cached,
+  })
+}
+
+/** Each message repeats its usage on every line that has a part of it: the last of each counts, and all are summed. */
+class MessageUsage {
+  readonly #messages = new Map<string, Usage>()
+  #older: Usage = {}
+
+  add(id: string, usage: Usage): Usage {
+    this.#messages.set(id, usage)
+    if (this.#messages.size > agentLimits.usageMessages) {
+      const [oldest, its] = this.#messages.entries().next().value!
+      this.#messages.delete(oldest)
+      this.#older = sumUsage(this.#older, its)
+    }
+    return [...this.#messages.values()].reduce(sumUsage, this.#older)
+  }
+}

@@ -1,0 +1,71 @@
+// `opencode run --format json`: step_start, text, tool_use, step_finish, error and done events, each with a part.
+
+import type { Usage } from '@parley/core'
+import { sumUsage, usageOf } from '../../metering.ts'
+import {
+  countOf,
+  errorText,
+  inputSummary,
+  type JsonObject,
+  objectOf,
+  type Parser,
+  type Report,
+  textOf,
+} from './parser.ts'
+
+export function opencodeParser(report: Report): Parser {
+  let total: Usage = {}
+  let message: unknown
+  let texts: string[] = []
+
+  const text = (part: JsonObject) => {
+    if (textOf(part.text) === undefined) return
+    // A message may have several texts; the last message is the answer.
+    if (part.messageID !== message) texts = []
+    message = part.messageID
+    texts.push(part.text as string)
+    report.message(part.text as string)
+    report.result(texts.join('\n'))
+  }
+
+  const tool = (part: JsonObject) => {
+    const state = objectOf(part.state)
+    const bad = state.status === 'error'
+    const summary = bad ? errorText(state.error) : (textOf(state.title) ?? inputSummary(state.input))
+    report.tool(textOf(part.tool) ?? 'tool', bad ? 'failed' : 'finished', summary)
+  }
+
+  return line => {
+    const part = objectOf(line.part)
+    switch (line.type) {
+      case 'text':
+        text(part)
+        return
+      case 'reasoning':
+        if (textOf(part.text) !== undefined) report.thinking(part.text as string)
+        return
+      case 'tool_use':
+        tool(part)
+        return
+      case 'step_finish':
+        total = sumUsage(total, step(part))
+        report.usage(total)
+        return
+      case 'error':
+        report.failed(errorText(line.error) ?? 'the agent gave no reason')
+        return
+    }
+  }
+}
+
+/** `input` is what no cache served, and thinking is paid like output. */
+function step(part: JsonObject): Usage {
+  const tokens = objectOf(part.tokens)
+  const cache = objectOf(tokens.cache)
+  return usageOf({
+    tokensIn: countOf(tokens.input) + countOf(cache.read) + countOf(cache.write),
+    tokensOut: countOf(tokens.output) + countOf(tokens.reasoning),
+    tokensCached: countOf(cache.read),
+    usd: part.cost,
+  })
+}

@@ -1,0 +1,88 @@
+// What a parser of an agent's output is: it gets one JSON object for each line and tells what it means. Output comes
+// from programs of others, in versions that nobody here has seen: what is not understood is left out, never an error.
+
+import type { TurnEvent, Usage } from '@parley/core'
+
+export const parserNames = ['json-lines', 'claude', 'codex', 'gemini', 'opencode', 'qwen'] as const
+export type ParserName = (typeof parserNames)[number]
+
+export type JsonObject = { readonly [key: string]: unknown }
+
+/** Where a parser puts what it understood. */
+export interface Report {
+  /** A whole message of the agent; the last one is the turn's text if no result comes. */
+  message(text: string): void
+  /** A piece of a message that grows; `endMessage` completes it. */
+  delta(text: string): void
+  endMessage(): void
+  thinking(text: string): void
+  notice(text: string): void
+  tool(name: string, state: ToolState, summary?: string): void
+  /** The total so far. */
+  usage(total: Usage): void
+  /** The turn's final text. */
+  result(text: string): void
+  blocked(reason: string): void
+  /** The agent itself says that it failed. */
+  failed(message: string): void
+}
+
+export type ToolState = Extract<TurnEvent, { readonly type: 'tool' }>['state']
+
+/** One turn's parser; it may remember what came before. */
+export type Parser = (line: JsonObject) => void
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+export function arrayOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** The text, if it is one and says something. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined
+}
+
+/** A number to add up: what is none counts nothing. */
+export function countOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0
+}
+
+/** What an error says, in any of the forms that errors are printed in. */
+export function errorText(value: unknown): string | undefined {
+  if (typeof value === 'string') return textOf(value)
+  const error = objectOf(value)
+  return (
+    textOf(error.message) ??
+    textOf(objectOf(error.data).message) ??
+    textOf(objectOf(error.error).message) ??
+    textOf(error.name) ??
+    textOf(error.type)
+  )
+}
+
+/** The argument of a tool that says most about what it does. */
+export function inputSummary(value: unknown): string | undefined {
+  const input = objectOf(value)
+  for (const key of [
+    'command',
+    'file_path',
+    'filePath',
+    'path',
+    'absolute_path',
+    'pattern',
+    'query',
+    'url',
+    'description',
+  ]) {
+    const text = textOf(input[key])
+    if (text !== undefined) return text
+  }
+  return undefined
+}

@@ -1,0 +1,78 @@
+// The end of a long text, in bounded memory.
+
+import { agentLimits } from '../limits.ts'
+
+/** The last characters of what was added. */
+export class TextTail {
+  readonly #most: number
+  #text = ''
+  #dropped = 0
+
+  constructor(most: number = agentLimits.resultLength) {
+    this.#most = most
+  }
+
+  add(text: string): void {
+    this.#text += text
+    // Cutting only at twice the bound keeps the cost of many small pieces linear.
+    if (this.#text.length > 2 * this.#most) this.#trim()
+  }
+
+  #trim(): void {
+    const surplus = this.#text.length - this.#most
+    if (surplus <= 0) return
+    this.#dropped += surplus
+    this.#text = this.#text.slice(surplus)
+  }
+
+  /** What was kept, and in front of it how much was not. */
+  read(): string {
+    this.#trim()
+    const text = this.#text.trimEnd()
+    if (this.#dropped === 0) return text
+    return `[the first ${this.#dropped} characters of the output were cut]\n${text.toWellFormed()}`
+  }
+}
+
+/** The last bytes of what was added. */
+export class ByteTail {
+  readonly #most: number
+  #chunks: Buffer[] = []
+  #size = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  add(bytes: Buffer): void {
+    this.#chunks.push(bytes.length > this.#most ? bytes.subarray(-this.#most) : bytes)
+    this.#size += this.#chunks.at(-1)!.length
+    if (this.#size > 4 * this.#most) this.#join()
+  }
+
+  #join(): Buffer {
+    const all = Buffer.concat(this.#chunks).subarray(-this.#most)
+    // A copy: a small view would keep the whole chunk in memory.
+    this.#chunks = [Buffer.from(all)]
+    this.#size = all.length
+    return all
+  }
+
+  /** A character that was cut in half at the front is left out. */
+  read(): string {
+    const bytes = this.#join()
+    const start =
+      bytes.length < this.#most
+        ? 0
+        : Math.max(
+            0,
+            bytes.findIndex(byte => (byte & 0xc0) !== 0x80),
+          )
+    return bytes.subarray(start).toString('utf8')
+  }
+}
+
+/** At most so many characters of a text, with a sign that there was more. */
+export function shorten(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
+}

@@ -1,0 +1,74 @@
+// The `function` adapter: a turn is a call of a function in this process. For tests, for embedding, and for work that
+// needs no program of its own.
+
+import {
+  type Clock,
+  ParleyError,
+  SystemClock,
+  type TurnEvent,
+  type TurnInput,
+  type TurnResult,
+} from '@parley/core'
+import type { MeteredAdapter } from './metering.ts'
+import { aborted, failed, makeAdapter, type Turn, type TurnEnd } from './turn.ts'
+
+/** Text is the answer of a turn that is complete; nothing is an empty answer. */
+export type FunctionAnswer = string | undefined | TurnResult
+
+/**
+ * Takes the turn. It should stop when `input.signal` fires: a function cannot be stopped from outside, so the turn
+ * ends at once and whatever the function still does goes unheard. What it throws makes the turn `failed`.
+ */
+export type AgentFunction = (
+  input: TurnInput,
+  emit: (event: TurnEvent) => void,
+) => FunctionAnswer | Promise<FunctionAnswer>
+
+export interface FunctionAdapterOptions {
+  readonly clock?: Clock
+}
+
+export function functionAdapter(
+  name: string,
+  run: AgentFunction,
+  options: FunctionAdapterOptions = {},
+): MeteredAdapter {
+  const { clock = new SystemClock() } = options
+  return makeAdapter({ name, kind: 'function', clock, take: turn => take(turn, run) })
+}
+
+async function take(turn: Turn, run: AgentFunction): Promise<TurnEnd> {
+  const { input, emit } = turn
+  const { signal } = input
+  let stop = () => {}
+  const stopped = new Promise<undefined>(resolve => {
+    stop = () => resolve(undefined)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    // `async` catches what a function throws before its first await, too.
+    const answer = await Promise.race([(async () => run(input, emit))(), stopped])
+    if (signal.aborted) return end(aborted(signal.reason, turn.usage()))
+    return end(typeof answer === 'object' ? answer : complete(answer ?? '', turn))
+  } catch (thrown) {
+    return end(
+      signal.aborted ? aborted(signal.reason, turn.usage()) : failed(agentError(thrown), turn.usage()),
+    )
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+function complete(text: string, turn: Turn): TurnResult {
+  return { outcome: 'complete', text, usage: turn.usage() }
+}
+
+function end(result: TurnResult): TurnEnd {
+  return { result, outputBytes: result.outcome === 'complete' ? Buffer.byteLength(result.text) : 0 }
+}
+
+function agentError(thrown: unknown): ParleyError {
+  if (thrown instanceof ParleyError) return thrown
+  const message = thrown instanceof Error && thrown.message !== '' ? thrown.message : 'no reason was given'
+  return new ParleyError('agent_error', `The agent's function failed: ${message}`, { cause: thrown })
+}

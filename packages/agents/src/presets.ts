@@ -1,0 +1,185 @@
+// Ready configurations for command line agents: how each is run without a terminal in a folder in which it may edit,
+// what its output looks like, and what it needs. No preset switches an agent's own safeguards off: `args` can.
+
+import type { ParserName } from './command/parsers/parser.ts'
+
+export const presetNames = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const
+export type PresetName = (typeof presetNames)[number]
+
+/** What must be there before a preset can work; `doctor` checks it. */
+export interface PresetNeeds {
+  /** Hosts that it talks to, by HTTPS. */
+  readonly hosts: readonly string[]
+  /** One of these is enough: a variable that is set, or a file that a login left. */
+  readonly credentials: {
+    readonly variables: readonly string[]
+    /** `~` is the home folder. */
+    readonly files: readonly string[]
+  }
+  /** How a person logs in or gets it. */
+  readonly help: string
+}
+
+export interface Preset {
+  readonly name: PresetName
+  readonly program: string
+  /** Arguments in front of the model and the configuration's own. */
+  readonly args: readonly string[]
+  /** The option that names a model. */
+  readonly modelOption: string
+  /** Arguments behind the configuration's own. */
+  readonly lastArgs: readonly string[]
+  /** All of them read the prompt from standard input. */
+  readonly prompt: 'stdin'
+  readonly output: ParserName
+  /** Variables of the node's environment that it gets besides the usual ones. */
+  readonly pass: readonly string[]
+  readonly needs: PresetNeeds
+}
+
+/** A company's proxy often has a certificate of its own. */
+const certificates = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'] as const
+
+export const presets: { readonly [Name in PresetName]: Preset } = {
+  claude: {
+    name: 'claude',
+    program: 'claude',
+    args: ['-p', '--output-format', 'stream-json', '--verbose', '--permission-mode', 'acceptEdits'],
+    modelOption: '--model',
+    lastArgs: [],
+    prompt: 'stdin',
+    output: 'claude',
+    pass: [
+      'ANTHROPIC_API_KEY',
+      'ANTHROPIC_AUTH_TOKEN',
+      'ANTHROPIC_BASE_URL',
+      'CLAUDE_CODE_OAUTH_TOKEN',
+      'CLAUDE_CONFIG_DIR',
+      ...certificates,
+    ],
+    needs: {
+      hosts: ['api.anthropic.com'],
+      credentials: {
+        variables: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
+        // On macOS a login is in the keychain, and there is no such file.
+        files: ['~/.claude/.credentials.json'],
+      },
+      help: 'Run `claude` once and log in, or set ANTHROPIC_API_KEY.',
+    },
+  },
+  codex: {
+    name: 'codex',
+    program: 'codex',
+    // `--sandbox workspace-write` is what `--full-auto` was; a copied folder is no git repository.
+    args: ['exec', '--json', '--sandbox', 'workspace-write', '--skip-git-repo-check'],
+    modelOption: '--model',
+    lastArgs: ['-'],
+    prompt: 'stdin',
+    output: 'codex',
+    pass: ['CODEX_API_KEY', 'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'CODEX_HOME', ...certificates],
+    needs: {
+      hosts: ['api.openai.com', 'chatgpt.com', 'auth.openai.com'],
+      credentials: { variables: ['CODEX_API_KEY', 'OPENAI_API_KEY'], files: ['~/.codex/auth.json'] },
+      help: 'Run `codex login`, or set CODEX_API_KEY.',
+    },
+  },
+  gemini: {
+    name: 'gemini',
+    program: 'gemini',
+    args: ['--output-format', 'stream-json', '--approval-mode', 'auto_edit'],
+    modelOption: '--model',
+    lastArgs: [],
+    prompt: 'stdin',
+    output: 'gemini',
+    pass: [
+      'GEMINI_API_KEY',
+      'GOOGLE_API_KEY',
+      'GOOGLE_APPLICATION_CREDENTIALS',
+      'GOOGLE_CLOUD_PROJECT',
+      'GOOGLE_CLOUD_LOCATION',
+      'GOOGLE_GENAI_USE_VERTEXAI',
+      'GEMINI_CLI_HOME',
+      ...certificates,
+    ],
+    needs: {
+      hosts: ['generativelanguage.googleapis.com', 'cloudcode-pa.googleapis.com', 'oauth2.googleapis.com'],
+      credentials: {
+        variables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_APPLICATION_CREDENTIALS'],
+        files: ['~/.gemini/oauth_creds.json'],
+      },
+      help: 'Run `gemini` once and log in, or set GEMINI_API_KEY.',
+    },
+  },
+  opencode: {
+    name: 'opencode',
+    program: 'opencode',
+    // Edits inside the folder are allowed unless its own configuration says otherwise; what would be asked is refused.
+    args: ['run', '--format', 'json'],
+    modelOption: '--model',
+    lastArgs: [],
+    prompt: 'stdin',
+    output: 'opencode',
+    pass: [
+      'OPENCODE_API_KEY',
+      'ANTHROPIC_API_KEY',
+      'OPENAI_API_KEY',
+      'GEMINI_API_KEY',
+      'OPENROUTER_API_KEY',
+      'OPENCODE_CONFIG',
+      'XDG_CONFIG_HOME',
+      'XDG_DATA_HOME',
+      ...certificates,
+    ],
+    needs: {
+      // And the host of the provider that its configuration names.
+      hosts: ['models.dev', 'opencode.ai'],
+      credentials: {
+        variables: [
+          'OPENCODE_API_KEY',
+          'ANTHROPIC_API_KEY',
+          'OPENAI_API_KEY',
+          'GEMINI_API_KEY',
+          'OPENROUTER_API_KEY',
+        ],
+        files: ['~/.local/share/opencode/auth.json'],
+      },
+      help: 'Run `opencode auth login`, or set the key of your provider. `model` is `provider/model`.',
+    },
+  },
+  qwen: {
+    name: 'qwen',
+    program: 'qwen',
+    args: ['--output-format', 'stream-json', '--approval-mode', 'auto-edit'],
+    modelOption: '--model',
+    lastArgs: [],
+    prompt: 'stdin',
+    output: 'qwen',
+    pass: [
+      'OPENAI_API_KEY',
+      'OPENAI_BASE_URL',
+      'OPENAI_MODEL',
+      'DASHSCOPE_API_KEY',
+      'BAILIAN_CODING_PLAN_API_KEY',
+      ...certificates,
+    ],
+    needs: {
+      // Or the host of OPENAI_BASE_URL.
+      hosts: ['dashscope.aliyuncs.com'],
+      credentials: {
+        variables: ['OPENAI_API_KEY', 'DASHSCOPE_API_KEY', 'BAILIAN_CODING_PLAN_API_KEY'],
+        files: ['~/.qwen/oauth_creds.json', '~/.qwen/settings.json'],
+      },
+      help: 'Run `qwen` once and choose how to log in, or set OPENAI_API_KEY and OPENAI_BASE_URL.',
+    },
+  },
+}
+
+/** The arguments of one preset with a model and arguments of one's own. */
+export function presetArguments(
+  preset: Preset,
+  model: string | undefined,
+  args: readonly string[],
+): string[] {
+  const chosen = model === undefined ? [] : [preset.modelOption, model]
+  return [...preset.args, ...chosen, ...args, ...preset.lastArgs]
+}
