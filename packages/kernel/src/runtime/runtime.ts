@@ -5,6 +5,7 @@ import {
   type Clock,
   err,
   type IdSource,
+  isId,
   ok,
   type Result,
   type RunId,
@@ -108,19 +109,28 @@ export class Runtime implements RunHost {
     return this.#stamps
   }
 
-  /** Starts a run: its root exists, its coordinator is bound and has said `ready`. */
-  start(draft: RunDraft = {}): Promise<Result<RunHandle>> {
+  /**
+   * Starts a run: its root exists, its coordinator is bound and has said `ready`. `id` is for hosts that prepare something under the
+   * run's name first: one that no run has or had.
+   */
+  start(draft: RunDraft = {}, id?: RunId): Promise<Result<RunHandle>> {
     // What marks a run as the house is the runtime's own.
     if (draft.context && HOUSE_KEY in draft.context)
       return Promise.resolve(invalidArgument(`The context of a run has no '${HOUSE_KEY}'; that is reserved.`))
-    return this.#start(draft, false)
+    return this.#start(draft, false, id)
   }
 
-  async #start(draft: RunDraft, house: boolean): Promise<Result<RunHandle>> {
+  async #start(
+    draft: RunDraft,
+    house: boolean,
+    id: RunId = this.#ids.next('run') as RunId,
+  ): Promise<Result<RunHandle>> {
     if (this.#closed) return refusal('trail_unavailable', 'The runtime is closed.')
-    const id = this.#ids.next('run') as RunId
+    if (!isId(id)) return invalidArgument('An id has 1 to 64 visible ASCII characters.')
     const actor = await this.#opened(id)
     if (!actor.ok) return actor
+    if (await actor.value.read(run => run.root !== undefined))
+      return invalidState(`The run ${id} has begun already.`)
     const root = await actor.value.submit<WorkspaceId>({ type: 'start', draft: plain(draft) })
     if (!root.ok) {
       this.#actors.delete(id)

@@ -1,0 +1,460 @@
+// All runs of one profile: starts them, goes on with those that a stop interrupted, answers what people ask about them. Each run has a
+// driver (run-driver.ts) as long as it is at work.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { endMarked } from '@parley/agents'
+import {
+  type AgentAdapter,
+  asParleyError,
+  type Clock,
+  err,
+  type IdSource,
+  ok,
+  ParleyError,
+  type Principal,
+  type Result,
+  type RunId,
+  SystemClock,
+  SystemIds,
+  unwrap,
+  type WorkspaceId,
+} from '@parley/core'
+import { type RunHandle, Runtime } from '@parley/kernel'
+import type { Conducting, ConductorOptions, GateAnswer, SolveRequest, WorkspaceDoor } from './contract.ts'
+import type { RunFacts, WorkspaceFacts } from './facts.ts'
+import { type ProjectFacts, RunFolders } from './folder/run-folders.ts'
+import { Identities } from './identities.ts'
+import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+import { RunProjection } from './projection.ts'
+import { RunDriver } from './run-driver.ts'
+import { Semaphore } from './semaphore.ts'
+import type { PlannedTask } from './team/team.ts'
+import { planFor } from './team/team.ts'
+import { nothingLive, runView, summary } from './to-view.ts'
+import { readToken, turnToken } from './token.ts'
+import { type GateView, isOver, type RunState, type RunSummaryView, type RunView } from './view.ts'
+
+export class Conductor implements Conducting {
+  readonly #options: ConductorOptions
+  readonly #clock: Clock
+  readonly #newIds: IdSource
+  readonly #runtime: Runtime
+  readonly #drivers = new Map<RunId, RunDriver>()
+  readonly #adapters = new Map<RunId, Map<string, AgentAdapter>>()
+  readonly #identities = new Identities()
+  readonly #turns: Semaphore
+  /** Views of runs that are over, the oldest first. */
+  readonly #finished = new Map<RunId, RunView>()
+  #closed = false
+
+  private constructor(options: ConductorOptions, clock: Clock, ids: IdSource, runtime: Runtime) {
+    this.#options = options
+    this.#clock = clock
+    this.#newIds = ids
+    this.#runtime = runtime
+    this.#turns = new Semaphore(options.turns ?? coordinatorDefaults.turns)
+  }
+
+  /** Opens the profile's runs: those that are not over go on. Processes that a dead node left behind are ended first. */
+  static async open(options: ConductorOptions): Promise<Conductor> {
+    const { trail, clock = new SystemClock(), ids = new SystemIds() } = options
+    const runtime = await Runtime.open({ trail, clock, ids })
+    const conductor = new Conductor(options, clock, ids, runtime)
+    for (const run of runtime.active) await conductor.#resume(run)
+    await conductor.#tidy()
+    return conductor
+  }
+
+  get #log(): NonNullable<ConductorOptions['log']> {
+    return this.#options.log ?? (() => undefined)
+  }
+
+  async #resume(id: RunId): Promise<void> {
+    try {
+      const run = unwrap(await this.#runtime.open(id))
+      const facts = unwrap(await run.coordinator.readContext()) as RunFacts
+      // A run that something else than a conductor has started is not ours to drive.
+      if (facts.plan === undefined || facts.project === undefined) return
+      const { found: ended } = await endMarked(`${id}/`, { clock: this.#clock })
+      if (ended > 0)
+        this.#log('info', `ended ${ended} processes that an earlier node left behind`, { run: id })
+      const folders = unwrap(
+        await RunFolders.open({ facts: facts.project, home: this.#home(id), run: id, clock: this.#clock }),
+      )
+      this.#identities.take(await liveAgents(run))
+      await this.#drive(run, facts, folders)
+      this.#log('info', `goes on with ${id}`, { run: id })
+    } catch (cause) {
+      // One broken run must not keep the others from going on; it can still be looked at and aborted.
+      this.#log('error', `cannot go on with ${id}: ${asParleyError(cause).message}`, { run: id })
+    }
+  }
+
+  #home(run: RunId): string {
+    return join(this.#options.profile, 'runs', run)
+  }
+
+  /** What a stop between a run's end and its cleaning up has left. */
+  async #tidy(): Promise<void> {
+    const left = readFolder(join(this.#options.profile, 'runs')).filter(
+      run => !this.#drivers.has(run as RunId) && existsSync(join(this.#home(run as RunId), OPEN)),
+    ) as RunId[]
+    for (const run of left) {
+      try {
+        await this.#tidyRun(run)
+      } catch (cause) {
+        this.#log('warn', `the folders of ${run} were not cleaned up: ${asParleyError(cause).message}`, {
+          run,
+        })
+      }
+    }
+  }
+
+  async #tidyRun(run: RunId): Promise<void> {
+    // It can be looked at and aborted, and keeps what it has until then.
+    if (this.#runtime.active.includes(run)) return
+    await endMarked(`${run}/`, { clock: this.#clock })
+    const home = this.#home(run)
+    const facts = readFileSync(join(home, OPEN), 'utf8')
+    if (facts !== '') {
+      const opened = { facts: JSON.parse(facts) as ProjectFacts, home, run, clock: this.#clock }
+      const folders = unwrap(await RunFolders.open(opened))
+      unwrap(await folders.finish())
+      await folders.clean()
+    }
+    this.#settled(run)
+    // A run that never came to be leaves nothing.
+    const { root } = await this.#project(run)
+    if (!root) rmSync(home, { recursive: true, force: true })
+  }
+
+  #settled(run: RunId): void {
+    rmSync(join(this.#home(run), OPEN), { force: true })
+  }
+
+  async solve(request: SolveRequest): Promise<Result<{ readonly run: RunId }>> {
+    const { intent, team, project, principal, origin } = request
+    const refused = this.#refuse(request)
+    if (refused) return err(refused)
+    const run = this.#newIds.next('run') as RunId
+    const home = this.#home(run)
+    mkdirSync(home, { recursive: true, mode: 0o700 })
+    writeFileSync(join(home, OPEN), '')
+    const folders = await RunFolders.create({ project, home, run, clock: this.#clock })
+    if (!folders.ok) {
+      rmSync(home, { recursive: true, force: true })
+      return folders
+    }
+    const facts: RunFacts = {
+      intent,
+      team,
+      plan: planFor(team, intent),
+      project: folders.value.facts,
+      principal: principal.id,
+      origin,
+      approval: request.approved || team.approval === 'none' ? 'given' : 'ask',
+    }
+    // What a stop in the middle of this leaves can be cleaned up by it.
+    writeFileSync(join(home, OPEN), JSON.stringify(facts.project))
+    const started = await this.#runtime.start({ owner: principal.id, context: { ...facts } }, run)
+    if (!started.ok) {
+      await folders.value.clean()
+      rmSync(home, { recursive: true, force: true })
+      return started
+    }
+    await this.#drive(started.value, facts, folders.value)
+    this.#log('info', `started ${run}`, { run, team: team.name, principal: principal.id })
+    return ok({ run })
+  }
+
+  #refuse({ intent, team }: SolveRequest): ParleyError | undefined {
+    if (this.#closed) return new ParleyError('unavailable', 'The node is stopping.', { retryable: true })
+    if (intent.trim() === '')
+      return new ParleyError('invalid_argument', 'Say what is to be done: the intent is empty.')
+    if (intent.length > coordinatorLimits.intentLength)
+      return new ParleyError(
+        'invalid_argument',
+        `An intent has at most ${coordinatorLimits.intentLength} characters.`,
+      )
+    if (planFor(team, intent).length === 0)
+      return new ParleyError('invalid_argument', `The team ${team.name} has no plan.`)
+    if (this.#drivers.size >= coordinatorLimits.activeRuns)
+      return new ParleyError('overloaded', `${coordinatorLimits.activeRuns} runs are at work already.`, {
+        retryable: true,
+      })
+    return undefined
+  }
+
+  async #drive(run: RunHandle, facts: RunFacts, folders: RunFolders): Promise<void> {
+    const { secret, environment = {} } = this.#options
+    const driver = new RunDriver({
+      run,
+      entries: after => this.#options.trail.run(run.id).query({ after, limit: 256 }, { kind: 'runtime' }),
+      facts,
+      folders,
+      clock: this.#clock,
+      adapter: (work, task) => this.#adapter(run.id, facts, work, task),
+      token: (workspace, epoch) => turnToken(secret, { run: run.id, workspace, epoch }),
+      environment,
+      turns: this.#turns,
+      identity: agent => this.#identities.next(agent),
+      release: identity => this.#identities.release(identity),
+      log: this.#log,
+      onEnd: () => void this.#ended(run.id, driver),
+    })
+    this.#drivers.set(run.id, driver)
+    await driver.start()
+  }
+
+  #adapter(run: RunId, { team }: RunFacts, work: WorkspaceFacts, task: PlannedTask): AgentAdapter {
+    const adapters = this.#adapters.get(run) ?? new Map<string, AgentAdapter>()
+    this.#adapters.set(run, adapters)
+    const name = work.agent.replace(/#\d+$/, '')
+    const known = adapters.get(name)
+    if (known) return known
+    const config =
+      work.kind === 'check'
+        ? ({ command: [...task.check!], prompt: 'none', output: 'text', slots: 1 } as const)
+        : team.agents[name]
+    if (!config) throw new ParleyError('not_found', `The team ${team.name} has no agent ${name}.`)
+    const adapter = this.#options.adapter(name, config, team.base)
+    adapters.set(name, adapter)
+    return adapter
+  }
+
+  async #ended(run: RunId, driver: RunDriver): Promise<void> {
+    this.#remember(run, driver.view)
+    this.#drivers.delete(run)
+    this.#settled(run)
+    for (const adapter of this.#adapters.get(run)?.values() ?? []) await adapter.close()
+    this.#adapters.delete(run)
+  }
+
+  #remember(run: RunId, view: RunView): void {
+    this.#finished.set(run, view)
+    const [oldest] = this.#finished.keys()
+    if (this.#finished.size > coordinatorLimits.cachedRuns && oldest !== undefined)
+      this.#finished.delete(oldest)
+  }
+
+  // Questions
+
+  async runs(
+    filter: { readonly limit?: number; readonly states?: readonly RunState[] } = {},
+  ): Promise<readonly RunSummaryView[]> {
+    const limit = Math.min(filter.limit ?? coordinatorDefaults.listedRuns, coordinatorLimits.listedRuns)
+    const found: RunSummaryView[] = []
+    for (const run of await this.#ids()) {
+      if (found.length >= limit) break
+      const view = await this.view(run)
+      if (!view.ok || view.value.intent === '') continue
+      if (!filter.states || filter.states.includes(view.value.state)) found.push(summary(view.value))
+    }
+    return found
+  }
+
+  /** Every run but the house's, the newest first: ids begin with their time. */
+  async #ids(): Promise<RunId[]> {
+    const all = (await this.#options.trail.runs()).map(({ run }) => run)
+    return all.filter(run => run !== this.#runtime.house.run).toSorted((one, other) => (one < other ? 1 : -1))
+  }
+
+  async find(text: string): Promise<Result<RunId>> {
+    const ids = await this.#ids()
+    if (text === 'last') {
+      const [newest] = await this.runs({ limit: 1 })
+      return newest ? ok(newest.run as RunId) : err(new ParleyError('not_found', 'There is no run yet.'))
+    }
+    const found = ids.filter(id => id === text || id.startsWith(text) || id.slice(4).startsWith(text))
+    const exact = found.find(id => id === text)
+    if (exact !== undefined || found.length === 1) return ok((exact ?? found[0])!)
+    return err(
+      found.length === 0
+        ? new ParleyError('not_found', `There is no run ${text}.`)
+        : new ParleyError('ambiguous', `${found.length} runs begin with ${text}; give more of the id.`, {
+            details: { runs: found.slice(0, 10) },
+          }),
+    )
+  }
+
+  async view(run: RunId): Promise<Result<RunView>> {
+    const known = this.#drivers.get(run)?.view ?? this.#finished.get(run)
+    if (known) return ok(known)
+    const seen = await this.#project(run)
+    if (!seen.root) return err(new ParleyError('not_found', `There is no run ${run}.`))
+    const view = runView(run, seen, { ...nothingLive, result: () => undefined })
+    const whole = { ...view, ...(await this.#resultOf(run, seen)) }
+    if (isOver(view.state)) this.#remember(run, whole)
+    return ok(whole)
+  }
+
+  async #project(run: RunId): Promise<RunProjection> {
+    const trail = this.#options.trail.run(run)
+    const seen = new RunProjection()
+    const objects = new Map<string, unknown>()
+    for await (const record of trail.replay()) {
+      if ('event_type' in record)
+        await seen.apply(record, async id => objects.get(id) ?? (await trail.object(id))?.value)
+      else objects.set(record.id, record.value)
+    }
+    if (!this.#runtime.active.includes(run)) await this.#options.trail.release(run)
+    return seen
+  }
+
+  /** Where the result of a run is that ended before this node was started. */
+  async #resultOf(run: RunId, { facts }: RunProjection): Promise<Pick<RunView, 'result'>> {
+    if (!facts) return {}
+    const { base } = facts.project
+    try {
+      const folders = unwrap(
+        await RunFolders.open({ facts: facts.project, home: this.#home(run), run, clock: this.#clock }),
+      )
+      const { head: commit, branch, folder } = unwrap(await folders.finish())
+      const files = (await folders.changes(base, commit)).map(({ path }) => path)
+      return {
+        result: {
+          commit,
+          base,
+          files: files.slice(0, coordinatorLimits.shownFiles),
+          ...(branch !== undefined && { branch }),
+          ...(folder !== undefined && { folder }),
+        },
+      }
+    } catch {
+      // The project has moved or its commits are gone: the rest of the view is still true.
+      return {}
+    }
+  }
+
+  async *follow(run: RunId, signal?: AbortSignal): AsyncIterable<RunView> {
+    for (;;) {
+      const driver = this.#drivers.get(run)
+      const changed = Promise.withResolvers<void>()
+      const off = driver?.onChange(() => changed.resolve())
+      const stop = () => changed.resolve()
+      signal?.addEventListener('abort', stop)
+      try {
+        const view = unwrap(await this.view(run))
+        // A run that is over is shown when its folders are in order as well.
+        if (!driver || !isOver(view.state)) yield view
+        if (!driver || signal?.aborted) return
+        await changed.promise
+        if (this.#closed) throw new ParleyError('unavailable', 'The node is stopping.', { retryable: true })
+        await this.#pause(signal)
+      } finally {
+        off?.()
+        signal?.removeEventListener('abort', stop)
+      }
+    }
+  }
+
+  #pause(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise(resolve => {
+      const cancel = this.#clock.after(coordinatorDefaults.viewInterval, resolve, { background: true })
+      signal?.addEventListener('abort', () => {
+        cancel()
+        resolve()
+      })
+    })
+  }
+
+  async gates(): Promise<readonly GateView[]> {
+    return [...this.#drivers.values()].flatMap(({ view }) => view.gates)
+  }
+
+  async respond(id: string, answer: GateAnswer): Promise<Result<{ readonly run: RunId }>> {
+    const found = await this.find(id.replace(/:.*$/, ''))
+    if (!found.ok) return found
+    const run = found.value
+    const driver = this.#drivers.get(run)
+    const gates = driver?.view.gates ?? []
+    const gate = id.includes(':')
+      ? gates.find(each => each.id === `${run}${id.slice(id.indexOf(':'))}`)
+      : gates[0]
+    if (!driver || !gate)
+      return err(new ParleyError('invalid_state', `Nothing of ${id} waits for an answer.`))
+    if (gates.length > 1 && !id.includes(':'))
+      return err(
+        new ParleyError(
+          'ambiguous',
+          `${gates.length} things of ${run} wait for an answer; name one of them.`,
+          {
+            details: { gates: gates.map(each => each.id) },
+          },
+        ),
+      )
+    const { decision, reason, principal } = answer
+    this.#log('info', `${principal.id} answered ${gate.id}: ${decision}`, { run })
+    const answered = await this.#answer(driver, gate, decision, reason ?? '', principal)
+    return answered.ok ? ok({ run }) : answered
+  }
+
+  async #answer(
+    driver: RunDriver,
+    { kind, run, task }: GateView,
+    decision: GateAnswer['decision'],
+    reason: string,
+    principal: Principal,
+  ): Promise<Result<void>> {
+    if (kind === 'question') {
+      if (decision === 'reply') return driver.reply(task!, reason)
+      return err(new ParleyError('invalid_argument', 'A question takes a reply; to end the run, abort it.'))
+    }
+    if (decision === 'reply')
+      return err(new ParleyError('invalid_argument', 'A plan is approved or rejected.'))
+    if (decision === 'reject') return this.abort(run as RunId, { principal, reason: reason || 'rejected' })
+    if (await driver.approve()) return ok(undefined)
+    return err(new ParleyError('invalid_state', `The plan of ${run} is approved already.`))
+  }
+
+  async abort(
+    run: RunId,
+    by: { readonly principal: Principal; readonly reason: string },
+  ): Promise<Result<void>> {
+    const handle = await this.#runtime.open(run)
+    if (!handle.ok) return handle
+    if (!this.#runtime.active.includes(run))
+      return err(new ParleyError('invalid_state', `The run ${run} is over already.`))
+    this.#log('info', `${by.principal.id} ends ${run}: ${by.reason}`, { run })
+    return handle.value.stop()
+  }
+
+  door(token: string): Result<WorkspaceDoor> {
+    const key = readToken(this.#options.secret, token)
+    const driver = key && this.#drivers.get(key.run as RunId)?.driver(key.workspace as WorkspaceId)
+    const door = driver?.door(key!.epoch)
+    return door ? ok(door) : err(new ParleyError('permission_denied', 'No turn with this token is at work.'))
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await Promise.all([...this.#drivers.values()].map(driver => driver.stop()))
+    for (const adapters of this.#adapters.values())
+      for (const adapter of adapters.values()) await adapter.close()
+    await this.#runtime.close()
+  }
+}
+
+/** In a run's folder while there may be something to clean up, with the facts that it takes. */
+const OPEN = 'open'
+
+function readFolder(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
+  }
+}
+
+/** Identities that workspaces of a run still hold. */
+async function liveAgents(run: RunHandle): Promise<string[]> {
+  const open = await run.read(state =>
+    [...state.workspaces.values()]
+      .filter(each => each.parent !== null && each.status !== 'closed' && each.status !== 'failed')
+      .map(each => each.id),
+  )
+  const agents: string[] = []
+  for (const id of open) agents.push((unwrap(await run.coordinator.readContext(id)) as WorkspaceFacts).agent)
+  return agents
+}

@@ -1,0 +1,100 @@
+// What the coordinator offers to whoever wires it: the node. `Conductor` (conductor.ts) is the implementation.
+import type { AgentAdapter, Clock, IdSource, Principal, Result, RunId } from '@parley/core'
+import type { Trail } from '@parley/trail'
+import type { Team, TeamAgent } from './team/team.ts'
+import type { GateView, RunState, RunSummaryView, RunView } from './view.ts'
+
+export interface ConductorOptions {
+  /** An open trail; whoever opened it closes it, after the conductor. */
+  readonly trail: Trail
+  /** The profile's folder: runs keep their work below `runs/` in it. */
+  readonly profile: string
+  /** Secret of the profile; tokens of workspaces are derived from it. */
+  readonly secret: Uint8Array
+  /** Makes the adapter of an agent. `base` is the folder of the team file, where relative programs are looked for. */
+  readonly adapter: (name: string, config: TeamAgent, base: string | undefined) => AgentAdapter
+  /** Further variables for the process of every turn, for instance where the node can be reached. */
+  readonly environment?: Readonly<Record<string, string>>
+  readonly clock?: Clock
+  readonly ids?: IdSource
+  /** Turns at once over all runs. */
+  readonly turns?: number
+  readonly log?: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
+}
+
+export interface SolveRequest {
+  readonly intent: string
+  /** Absolute path of the project's folder. */
+  readonly project: string
+  readonly team: Team
+  readonly principal: Principal
+  /** `cli`, `alx`, … */
+  readonly origin: string
+  /** The plan is approved already: nobody is asked. */
+  readonly approved: boolean
+}
+
+export interface GateAnswer {
+  readonly decision: 'approve' | 'reject' | 'reply'
+  readonly reason?: string
+  readonly principal: Principal
+}
+
+/** Refusals are values with a stable code: `not_found`, `invalid_argument`, `invalid_project`, `invalid_state`, `overloaded`, `trail_unavailable`. */
+export interface Conducting {
+  /** Resolves when the run's first entries are durable. */
+  solve(request: SolveRequest): Promise<Result<{ readonly run: RunId }>>
+  /** The newest first. */
+  runs(filter?: {
+    readonly limit?: number
+    readonly states?: readonly RunState[]
+  }): Promise<readonly RunSummaryView[]>
+  /** A run by its id, by the beginning of it if that is unique, or `last`. */
+  find(text: string): Promise<Result<RunId>>
+  view(run: RunId): Promise<Result<RunView>>
+  /** The view as it is, then again after changes, and a last time when the run is over. */
+  follow(run: RunId, signal?: AbortSignal): AsyncIterable<RunView>
+  gates(): Promise<readonly GateView[]>
+  /** A gate by its id, or by its run if there is just one. `approve` and `reject` are for plans, `reply` (with the text as reason) for questions. */
+  respond(gate: string, answer: GateAnswer): Promise<Result<{ readonly run: RunId }>>
+  abort(run: RunId, by: { readonly principal: Principal; readonly reason: string }): Promise<Result<void>>
+  /** What the agent of a turn may do with its token; `permission_denied` for any other. */
+  door(token: string): Result<WorkspaceDoor>
+  /** No turn is started any more, those at work are ended; the next start runs them again. */
+  close(): Promise<void>
+}
+
+/** The inside of a workspace, for `parley ws`. */
+export interface WorkspaceDoor {
+  readonly principal: Principal
+  status(): Promise<Result<WorkspaceStatus>>
+  /** Takes the mail that has come since; each is handed out once. */
+  inbox(): Promise<Result<readonly WorkspaceMail[]>>
+  /** Keeps what the folder holds now: a turn that dies goes on from here. */
+  checkpoint(
+    intent: string,
+  ): Promise<Result<{ readonly checkpoint: string; readonly files: readonly string[] }>>
+  /** The turn cannot go on without an answer: it ends as blocked when the process ends, and mail starts the next one. */
+  block(reason: string): Promise<Result<void>>
+}
+
+export interface WorkspaceStatus {
+  readonly run: string
+  readonly workspace: string
+  readonly task: string
+  readonly title: string
+  readonly agent: string
+  readonly state: string
+  readonly epoch: number
+  readonly unread: number
+  readonly checkpoints: number
+  readonly may_change: readonly string[] | 'everything'
+}
+
+export interface WorkspaceMail {
+  readonly id: string
+  readonly from: string
+  readonly type: string
+  readonly priority: string
+  readonly text: string
+}

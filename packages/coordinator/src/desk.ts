@@ -1,0 +1,117 @@
+// What a workspace keeps of its work: commits of its folder, checkpoints on the trail, files that were put back, mail.
+import { type EnvelopeId, type Result, unwrap, type WorkspaceId } from '@parley/core'
+import type { CheckpointDraft, RunHandle, Worker } from '@parley/kernel'
+import type { WorkspaceMail } from './contract.ts'
+import type { WorkspaceFacts } from './facts.ts'
+import type { Captured, RunFolders } from './folder/run-folders.ts'
+import { coordinatorLimits } from './limits.ts'
+import { FOLDER_CAPABILITY, type TurnRecord } from './projection.ts'
+import type { PlannedTask } from './team/team.ts'
+import type { Verdict } from './verdict.ts'
+
+export interface Made {
+  readonly status: 'final' | 'provisional'
+  readonly content: string
+  readonly turn: TurnRecord
+  readonly captured?: Captured
+  readonly verdict?: Verdict
+  readonly intent?: string
+}
+
+export class Desk {
+  readonly run: RunHandle
+  readonly worker: Worker
+  readonly facts: WorkspaceFacts
+  readonly task: PlannedTask
+  readonly #folders: RunFolders
+
+  constructor(run: RunHandle, worker: Worker, facts: WorkspaceFacts, task: PlannedTask, folders: RunFolders) {
+    this.run = run
+    this.worker = worker
+    this.facts = facts
+    this.task = task
+    this.#folders = folders
+  }
+
+  get workspace(): WorkspaceId {
+    return this.worker.workspace
+  }
+
+  /** The folder as it is, as a commit. What the task may not change is put back, and that is on record. */
+  async capture(): Promise<Result<Captured>> {
+    const { facts, task } = this
+    const captured = await this.#folders.capture(this.workspace, {
+      parent: facts.commit,
+      ...(task.paths && { paths: task.paths }),
+      message: `${task.title}\n\nParley-Task: ${task.id}\nParley-Agent: ${facts.agent}`,
+      author: facts.agent,
+    })
+    if (captured.ok) await this.#recordRefused(captured.value.refused.map(({ path }) => path))
+    return captured
+  }
+
+  async #recordRefused(paths: readonly string[]): Promise<void> {
+    if (paths.length === 0) return
+    const entries = paths.slice(0, coordinatorLimits.recordedRefusals).map(target => ({
+      event_type: 'capability_denied' as const,
+      workspace: this.workspace,
+      actor: 'worker',
+      body: {
+        user_id: null,
+        capability: FOLDER_CAPABILITY,
+        action: 'write',
+        target,
+        reason: 'containment_violation' as const,
+        role: 'worker',
+      },
+    }))
+    unwrap(await this.run.submit({ type: 'record', entries }))
+  }
+
+  async checkpoint({ status, content, turn, captured, verdict, intent }: Made): Promise<string> {
+    const { register } = unwrap(await this.worker.look())
+    const { checkpoint } = unwrap(
+      await this.worker.checkpoint({
+        type: 'artifact',
+        payload: payload({
+          content,
+          files_changed: (captured?.changed ?? []).map(({ path }) => path),
+          ...(captured && { commit: captured.commit }),
+          ...(verdict && { verdict }),
+          turn,
+        }),
+        intent: intent ?? this.task.title,
+        parent: register.at(-1)?.id ?? null,
+        status,
+        confidence: 'medium',
+        resource_usage: {
+          tokens_consumed: (turn.tokens_in ?? 0) + (turn.tokens_out ?? 0),
+          wall_time: turn.wall_ms,
+          cost: turn.usd ?? 0,
+        },
+      }),
+    )
+    return checkpoint
+  }
+
+  /** Where the next turn starts from: what was kept last. */
+  async lastCommit(): Promise<string> {
+    const { register } = unwrap(await this.worker.look())
+    for (const { id } of register.toReversed()) {
+      const { payload } = unwrap(await this.worker.readCheckpoint(id))
+      if (typeof payload.commit === 'string') return payload.commit
+    }
+    return this.facts.commit
+  }
+
+  /** Mail that has been handed out already. */
+  async read(id: EnvelopeId): Promise<WorkspaceMail> {
+    const { from, type, priority, payload } = unwrap(await this.worker.readEnvelope(id))
+    return { id, from, type, priority, text: payload?.content ?? '' }
+  }
+}
+
+/** Payloads may have members that only their type knows. */
+function payload<T extends CheckpointDraft['payload']>(members: T & Readonly<Record<string, unknown>>): T {
+  return members
+}

@@ -1,0 +1,76 @@
+// What the agent of a turn may do from inside its workspace, through `parley ws`.
+import { err, ok, ParleyError, type Result } from '@parley/core'
+import type { WorkspaceDoor, WorkspaceMail, WorkspaceStatus } from './contract.ts'
+import type { Desk } from './desk.ts'
+import type { TurnRecord } from './projection.ts'
+
+export interface DoorOptions {
+  readonly desk: Desk
+  /** The turn as far as it has come. */
+  readonly turn: () => TurnRecord
+  /** The turn ends as blocked, with this reason. */
+  readonly block: (reason: string) => void
+}
+
+export function openDoor({ desk, turn, block }: DoorOptions): WorkspaceDoor {
+  return {
+    principal: { id: desk.facts.agent, kind: 'agent', scopes: ['workspace'] },
+    status: () => status(desk, turn().epoch),
+    inbox: () => inbox(desk),
+    checkpoint: intent => keep(desk, intent, turn()),
+    block: async reason => {
+      if (reason.trim() === '') return err(new ParleyError('invalid_argument', 'Say what you wait for.'))
+      block(reason.trim())
+      return ok(undefined)
+    },
+  }
+}
+
+async function status({ run, worker, facts, task }: Desk, epoch: number): Promise<Result<WorkspaceStatus>> {
+  const view = await worker.look()
+  if (!view.ok) return view
+  return ok({
+    run: run.id,
+    workspace: worker.workspace,
+    task: task.id,
+    title: task.title,
+    agent: facts.agent,
+    state: view.value.status,
+    epoch,
+    unread: view.value.inbox.length,
+    checkpoints: view.value.register.length,
+    may_change: facts.kind === 'work' ? (task.paths ?? 'everything') : [],
+  })
+}
+
+async function inbox(desk: Desk): Promise<Result<readonly WorkspaceMail[]>> {
+  const mail: WorkspaceMail[] = []
+  for (;;) {
+    const next = await desk.worker.consume()
+    if (!next.ok) return next
+    if (next.value === undefined) return ok(mail)
+    mail.push(await desk.read(next.value.id))
+  }
+}
+
+async function keep(
+  desk: Desk,
+  intent: string,
+  turn: TurnRecord,
+): Promise<Result<{ readonly checkpoint: string; readonly files: readonly string[] }>> {
+  if (intent.trim() === '') return err(new ParleyError('invalid_argument', 'Say what this checkpoint is.'))
+  if (desk.facts.kind !== 'work')
+    return err(
+      new ParleyError('permission_denied', 'A workspace that judges the work of others keeps nothing.'),
+    )
+  const captured = await desk.capture()
+  if (!captured.ok) return captured
+  const checkpoint = await desk.checkpoint({
+    status: 'provisional',
+    content: intent,
+    intent,
+    turn,
+    captured: captured.value,
+  })
+  return ok({ checkpoint, files: captured.value.changed.map(({ path }) => path) })
+}

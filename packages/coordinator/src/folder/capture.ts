@@ -1,0 +1,199 @@
+// What a workspace's folder holds becomes a commit, whatever the agent did with git there: the files are compared with the
+// parent through an index of our own. What the turn may not change is left out, put back and reported.
+import { lstat, rename, rm } from 'node:fs/promises'
+import { ParleyError, type WorkspaceId } from '@parley/core'
+import { allowedPaths } from './allowed-paths.ts'
+import { changesBetween, type NamedChange, shownChange } from './changes.ts'
+import { copyIndex, type Tree } from './contents.ts'
+import { type FileName, foldersOf, joinNames } from './file-name.ts'
+import { folderLimits } from './limits.ts'
+import type { Captured, ChangeKind, RefusalReason, RefusedChange } from './model.ts'
+import { mendGitFile, putBack } from './put-back.ts'
+import { privateFolder } from './repository.ts'
+import { places, type Site } from './site.ts'
+import { requireSize } from './size.ts'
+import { type FoundChange, surveyFolder } from './survey.ts'
+import { knownIndex, newIndex } from './worktree.ts'
+
+export interface CaptureOptions {
+  readonly parent: string
+  readonly paths?: readonly string[]
+  readonly message: string
+  readonly author: string
+}
+
+export async function capture(
+  site: Site,
+  workspace: WorkspaceId,
+  options: CaptureOptions,
+): Promise<Captured> {
+  const folder = places.workspace(site.home, workspace)
+  const found = await lstat(folder).catch(() => undefined)
+  if (!found?.isDirectory()) {
+    throw new ParleyError(
+      'folder_missing',
+      `The folder ${folder} of workspace ${workspace} is gone. Prepare it again: what was captured before is kept.`,
+    )
+  }
+  const tree = { folder, index: newIndex(site, workspace) }
+  try {
+    return await takeAll(site, workspace, tree, options)
+  } finally {
+    await rm(tree.index, { force: true })
+  }
+}
+
+async function takeAll(
+  site: Site,
+  workspace: WorkspaceId,
+  tree: Tree,
+  options: CaptureOptions,
+): Promise<Captured> {
+  const { contents, repository, scope } = site
+  const { parent, message, author } = options
+  const taken = await takeSteady(site, workspace, tree, options)
+  let commit = parent
+  // What changes nothing is the parent itself.
+  if (taken.changed.length > 0) {
+    const date = await contents.dateOf(parent)
+    commit = await contents.commit({ tree: taken.tree, parents: [parent], message, author, date })
+    await repository.update([{ ref: repository.ref(`ws/${workspace}`), to: commit }])
+  }
+  await putBack(contents, tree, {
+    remove: namesOf(taken.refused, each => each.kind === 'added'),
+    restore: namesOf(taken.refused, each => each.kind !== 'added' && each.reason !== 'submodule'),
+    empty: namesOf(taken.refused, each => each.reason === 'submodule'),
+  })
+  const refused = taken.refused.map(({ name, kind, reason }): RefusedChange => {
+    return { path: scope.text(name), kind, reason }
+  })
+  if ((await mendGitFile(repository, tree.folder)) === 'mended') {
+    refused.push({ path: scope.text('.git' as FileName), kind: 'changed', reason: 'git' })
+  }
+  await rename(tree.index, knownIndex(site, workspace))
+  return { commit, tree: taken.tree, changed: taken.changed.map(each => shownChange(scope, each)), refused }
+}
+
+function namesOf(refused: readonly Refused[], which: (each: Refused) => boolean): FileName[] {
+  return refused.filter(which).map(each => each.name)
+}
+
+interface Refused {
+  readonly name: FileName
+  readonly kind: ChangeKind
+  readonly reason: RefusalReason
+}
+
+interface Taken {
+  readonly tree: string
+  readonly changed: readonly NamedChange[]
+  readonly refused: readonly Refused[]
+}
+
+/** An agent may be at work while a checkpoint is made, and git fails on a file that becomes a folder under its eyes. */
+async function takeSteady(
+  site: Site,
+  workspace: WorkspaceId,
+  tree: Tree,
+  options: CaptureOptions,
+): Promise<Taken> {
+  for (let tried = 1; ; tried++) {
+    try {
+      await startIndex(site, workspace, tree, options.parent)
+      return await take(site, tree, options)
+    } catch (error) {
+      const unsteady = error instanceof ParleyError && ['git_failed', 'folder_busy'].includes(error.code)
+      if (!unsteady || tried === folderLimits.captureAttempts) throw error
+    }
+  }
+}
+
+/** The parent's files, with what an earlier index knows about those that are still the same. */
+async function startIndex(site: Site, workspace: WorkspaceId, tree: Tree, parent: string): Promise<void> {
+  const { contents } = site
+  await privateFolder(places.indexes(site.home))
+  await rm(tree.index, { force: true })
+  try {
+    await copyIndex(knownIndex(site, workspace), tree.index)
+    await contents.runOn(tree, ['read-tree', '--reset', parent])
+  } catch {
+    await rm(tree.index, { force: true })
+    await contents.runOn(tree, ['read-tree', '--reset', parent])
+  }
+}
+
+async function take(site: Site, tree: Tree, { parent, paths }: CaptureOptions): Promise<Taken> {
+  const { contents } = site
+  const { found, refused: barred, cut } = await surveyFolder(contents, tree)
+  const { accepted, refused } = judge(site, found, paths)
+  requireSize(
+    accepted.map(({ name, bytes }) => ({ name, bytes })),
+    { code: 'capture_too_large', of: `What was changed in ${tree.folder}`, more: cut },
+  )
+  const deleted = accepted.filter(each => each.kind === 'deleted')
+  const written = accepted.filter(each => each.kind !== 'deleted')
+  // Deleted ones first: a folder may have taken the place of a file.
+  await updateIndex(site, tree, ['--force-remove'], deleted)
+  await updateIndex(site, tree, ['--add', '--remove'], written)
+  const result = await contents.writeTree(tree)
+  const changed = accepted.length === 0 ? [] : await changesBetween(contents, parent, result)
+  const inTree = new Set(changed.flatMap(({ name, from }) => (from === undefined ? [name] : [name, from])))
+  const may = new Set(accepted.map(each => each.name))
+  if ([...inTree].some(name => !may.has(name))) {
+    throw new ParleyError(
+      'folder_busy',
+      `Files in ${tree.folder} changed while they were captured. Try again.`,
+      {
+        retryable: true,
+      },
+    )
+  }
+  // Git passes over names that would mean trouble on some system, such as `git~1`.
+  const passedOver = accepted
+    .filter(({ name, kind }) => kind === 'added' && !inTree.has(name))
+    .map(({ name, kind }): Refused => ({ name, kind, reason: 'unusable' }))
+  return { tree: result, changed, refused: [...barred, ...refused, ...passedOver] }
+}
+
+async function updateIndex(
+  { contents }: Site,
+  tree: Tree,
+  how: readonly string[],
+  changes: readonly FoundChange[],
+): Promise<void> {
+  if (changes.length === 0) return
+  const input = joinNames(changes.map(each => each.name))
+  const timeoutMs = folderLimits.checkoutMs
+  await contents.runOn(tree, ['update-index', ...how, '-z', '--stdin'], { input, timeoutMs })
+}
+
+interface Judged {
+  readonly accepted: readonly FoundChange[]
+  readonly refused: readonly Refused[]
+}
+
+function judge({ scope }: Site, found: readonly FoundChange[], paths: readonly string[] | undefined): Judged {
+  const allowed = allowedPaths(paths)
+  const mayChange = (name: FileName) => scope.contains(name) && allowed(scope.matchable(name))
+  const accepted: FoundChange[] = []
+  const refused: Refused[] = []
+  const refuse = ({ name, kind }: FoundChange, reason: RefusalReason) => refused.push({ name, kind, reason })
+  const kept = new Set<string>()
+  const keptFolders = new Set<string>()
+  for (const change of found) {
+    if (mayChange(change.name) || change.kind !== 'deleted') continue
+    kept.add(change.name)
+    for (const folder of foldersOf(change.name)) keptFolders.add(folder)
+  }
+  for (const change of found) {
+    const { name, kind, bytes, readable } = change
+    // A file cannot take the place of a folder that stays, nor a folder that of a file.
+    const inTheWay =
+      kind !== 'deleted' && (keptFolders.has(name) || foldersOf(name).some(each => kept.has(each)))
+    if (!mayChange(name) || inTheWay) refuse(change, 'outside')
+    else if (bytes > folderLimits.fileBytes) refuse(change, 'too_large')
+    else if (!readable) refuse(change, 'unusable')
+    else accepted.push(change)
+  }
+  return { accepted, refused }
+}

@@ -1,0 +1,156 @@
+// Git on files and trees, with a git folder of our own in the run's home. For a copy it is the repository; for a git
+// project it only borrows the user's objects. So nothing that the user or an agent configured there is run or heeded: no
+// filter, driver, hook or monitor.
+import { copyFile, mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Clock, ParleyError } from '@parley/core'
+import { type GitAnswer, type GitCall, git } from './git.ts'
+import { folderLimits } from './limits.ts'
+import { removeAll } from './remove.ts'
+
+export interface ContentsOptions {
+  /** The git folder. */
+  readonly gitDir: string
+  /** Of a git project: where the user's repository keeps its objects. */
+  readonly objects?: string
+  readonly clock: Clock
+}
+
+/** A folder with files, and the index that goes with it. */
+export interface Tree {
+  readonly folder: string
+  readonly index: string
+}
+
+export interface CommitOptions {
+  readonly tree: string
+  readonly parents: readonly string[]
+  readonly message: string
+  readonly author?: string
+  /** Seconds since 1970. */
+  readonly date: number
+}
+
+export class Contents {
+  readonly #options: ContentsOptions
+
+  constructor(options: ContentsOptions) {
+    this.#options = options
+  }
+
+  /** Makes the git folder anew. */
+  static async create(
+    options: ContentsOptions,
+    made: {
+      readonly format: string
+      readonly exclude: string
+      readonly attributes: string
+      readonly shallow?: Buffer
+    },
+  ): Promise<Contents> {
+    const { gitDir, clock } = options
+    await removeAll(gitDir)
+    await mkdir(gitDir, { recursive: true, mode: 0o700 })
+    await git({ cwd: gitDir, clock, env: ownConfiguration }, [
+      'init',
+      '--quiet',
+      '--bare',
+      '--template=',
+      `--object-format=${made.format}`,
+      '.',
+    ])
+    await mkdir(join(gitDir, 'info'), { recursive: true })
+    await writeFile(join(gitDir, 'info', 'exclude'), made.exclude)
+    await writeFile(join(gitDir, 'info', 'attributes'), made.attributes)
+    if (made.shallow !== undefined) await writeFile(join(gitDir, 'shallow'), made.shallow)
+    return new Contents(options)
+  }
+
+  run(args: readonly string[], call: GitCall = {}): Promise<GitAnswer> {
+    return this.#run(this.#options.gitDir, args, call)
+  }
+
+  /** With a folder as git's working tree. */
+  runOn({ folder, index }: Tree, args: readonly string[], call: GitCall = {}): Promise<GitAnswer> {
+    // Started there: from a place inside it, git would see nothing but that place.
+    return this.#run(folder, args, { ...call, env: { GIT_WORK_TREE: folder, GIT_INDEX_FILE: index } })
+  }
+
+  #run(cwd: string, args: readonly string[], call: GitCall): Promise<GitAnswer> {
+    const { gitDir, objects, clock } = this.#options
+    const env = {
+      ...ownConfiguration,
+      GIT_DIR: gitDir,
+      ...(objects !== undefined && { GIT_OBJECT_DIRECTORY: objects }),
+    }
+    return git({ cwd, clock, env, config: ownFiles }, args, call)
+  }
+
+  async text(args: readonly string[], call: GitCall = {}): Promise<string> {
+    return (await this.run(args, call)).stdout.toString('utf8').trim()
+  }
+
+  /** Fills an empty folder with a commit's files. */
+  async fill(tree: Tree, commit: string): Promise<void> {
+    await rm(tree.index, { force: true })
+    await this.runOn(tree, ['read-tree', '--reset', '-u', commit], { timeoutMs: folderLimits.checkoutMs })
+  }
+
+  async writeTree(tree: Tree): Promise<string> {
+    return (await this.runOn(tree, ['write-tree'])).stdout.toString('latin1').trim()
+  }
+
+  /** The same options give the same id. */
+  async commit({ tree, parents, message, author, date }: CommitOptions): Promise<string> {
+    const name = authorName(author)
+    const when = `@${date} +0000`
+    return this.text(['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent])], {
+      input: message.replaceAll('\0', ' ').slice(0, folderLimits.messageLength),
+      env: {
+        GIT_AUTHOR_DATE: when,
+        GIT_COMMITTER_DATE: when,
+        ...(name !== undefined && { GIT_AUTHOR_NAME: name }),
+      },
+    })
+  }
+
+  /** When a commit was made, in seconds since 1970. */
+  async dateOf(commit: string): Promise<number> {
+    const raw = (await this.run(['cat-file', 'commit', commit])).stdout.toString('latin1')
+    const date = /^committer .*> (\d+) [+-]\d+$/m.exec(raw)?.[1]
+    if (date === undefined) throw new ParleyError('git_failed', `The commit ${commit} has no date.`)
+    return Number(date)
+  }
+
+  async isAncestor(commit: string, of: string): Promise<boolean> {
+    return (await this.run(['merge-base', '--is-ancestor', commit, of], { codes: [0, 1] })).code === 0
+  }
+}
+
+const ownConfiguration = {
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_ATTR_NOSYSTEM: '1',
+}
+
+/** Git would look for these in the user's home. */
+const ownFiles = ['core.excludesFile=', 'core.attributesFile=']
+
+/** Git refuses an author whose name has nothing but punctuation. */
+function authorName(author: string | undefined): string | undefined {
+  const name = author
+    ?.replace(/[\p{C}<>]/gu, ' ')
+    .trim()
+    .slice(0, folderLimits.authorLength)
+  return name !== undefined && /[\p{L}\p{N}]/u.test(name) ? name : undefined
+}
+
+/**
+ * Copies an index with its date, rounded down: git compares a file's date with the index's to know whether it may have been
+ * changed unnoticed, and a later date would hide that.
+ */
+export async function copyIndex(from: string, to: string): Promise<void> {
+  await copyFile(from, to)
+  const second = Math.floor((await stat(from)).mtimeMs / 1000)
+  await utimes(to, second, second)
+}

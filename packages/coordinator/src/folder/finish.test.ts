@@ -1,0 +1,134 @@
+// How a run ends: a branch or a folder, repeatable, and nothing else left.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { unwrap } from '@parley/core'
+import { describe, expect, test } from 'vitest'
+import { RunFolders } from './run-folders.ts'
+import {
+  captured,
+  createFolders,
+  type Files,
+  gitProject,
+  plainProject,
+  prepared,
+  RUN,
+  traces,
+  userGit,
+  write,
+  ws,
+} from './testing/project.ts'
+
+async function merge(folders: RunFolders, files: Files): Promise<string> {
+  write(await prepared(folders), files)
+  unwrap(await folders.integrate((await captured(folders)).commit, { message: 'm' }))
+  return folders.head()
+}
+
+describe('a branch', () => {
+  test('is made if anything was integrated, and only then', async () => {
+    const project = gitProject()
+    const { folders, home } = await createFolders(project)
+    await prepared(folders)
+    expect(unwrap(await folders.finish())).toEqual({ head: folders.facts.base })
+    expect(existsSync(join(home, 'work'))).toBe(false)
+    const head = await merge(folders, { a: '1' })
+    const branch = 'parley/stvwxyz0'
+    expect(folders.facts.branchName).toBe(branch)
+    expect(unwrap(await folders.finish())).toEqual({ head, branch })
+    expect(unwrap(await folders.finish())).toEqual({ head, branch })
+    expect(userGit(project, 'rev-parse', branch)).toBe(head)
+    expect(userGit(project, 'symbolic-ref', 'HEAD')).toBe('refs/heads/main')
+    expect(readdirSync(join(project, '.git')).includes('worktrees')).toBe(false)
+    expect(userGit(project, 'show', `${branch}:a`)).toBe('1')
+  })
+
+  test('moves on with the run, but never under a checkout or over work of the user', async () => {
+    const project = gitProject()
+    const { folders } = await createFolders(project)
+    await merge(folders, { a: '1' })
+    const { branch } = unwrap(await folders.finish())
+    const second = await merge(folders, { a: '2' })
+    expect(unwrap(await folders.finish())).toEqual({ head: second, branch })
+    userGit(project, 'checkout', '--quiet', branch!)
+    const third = await merge(folders, { a: '3' })
+    expect(unwrap(await folders.finish())).toEqual({ head: third, branch: `${branch}-2` })
+    expect(userGit(project, 'status', '--porcelain')).toBe('')
+    userGit(project, 'commit', '--quiet', '--allow-empty', '-m', 'by the user')
+    const mine = userGit(project, 'rev-parse', 'HEAD')
+    userGit(project, 'checkout', '--quiet', 'main')
+    expect(unwrap(await folders.finish())).toEqual({ head: third, branch: `${branch}-2` })
+    expect(userGit(project, 'rev-parse', branch!)).toBe(mine)
+  })
+
+  test('gets another name where one is taken', async () => {
+    const project = gitProject()
+    userGit(project, 'branch', 'parley')
+    const { folders } = await createFolders(project)
+    expect(folders.facts.branchName).toBe('parley-stvwxyz0')
+    userGit(project, 'branch', 'parley-stvwxyz0')
+    const head = await merge(folders, { a: '1' })
+    expect(unwrap(await folders.finish())).toEqual({ head, branch: 'parley-stvwxyz0-2' })
+    const other = RUN.replace('01', '02') as typeof RUN
+    expect((await createFolders(project, other)).folders.facts.branchName).toBe(`parley-${other}`)
+  })
+
+  test('is all that clean leaves, and finish and head tell the same as before', async () => {
+    const project = gitProject()
+    const { folders, home } = await createFolders(project)
+    const head = await merge(folders, { a: '1' })
+    const finished = unwrap(await folders.finish())
+    await prepared(folders, 'late')
+    mkdirSync(join(project, '.git/refs/parley', RUN, 'ws'), { recursive: true })
+    writeFileSync(join(project, '.git/refs/parley', RUN, 'ws/x.lock'), '')
+    await folders.clean()
+    await folders.clean()
+    expect(traces(project)).toEqual([])
+    const again = unwrap(await RunFolders.open({ facts: folders.facts, home, run: RUN }))
+    expect(await again.head()).toBe(head)
+    expect(unwrap(await again.finish())).toEqual(finished)
+    expect(await again.changes(folders.facts.base, head)).toHaveLength(1)
+  })
+})
+
+describe('a result folder', () => {
+  test('holds the project with everything integrated, and is made again only if that has changed', async () => {
+    const { folders, home } = await createFolders(plainProject({ a: '1', b: '1' }))
+    const head = await merge(folders, { a: '2' })
+    const folder = join(home, 'result')
+    expect(unwrap(await folders.finish())).toEqual({ head, folder })
+    expect(readdirSync(folder).sort()).toEqual(['a', 'b'])
+    expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('2')
+    write(folder, { mine: 'work of the user' })
+    unwrap(await folders.finish())
+    expect(readdirSync(folder)).toContain('mine')
+    await folders.clean()
+    expect(unwrap(await folders.finish())).toEqual({ head, folder })
+    expect(await folders.head()).toBe(head)
+    expect(readdirSync(folder)).toContain('mine')
+  })
+
+  test('of an earlier head is set aside, and one that is missing is made again', async () => {
+    const { folders, home } = await createFolders(plainProject({ a: '1' }))
+    const folder = join(home, 'result')
+    unwrap(await folders.finish())
+    write(folder, { mine: '1' })
+    const { base } = folders.facts
+    await merge(folders, { a: '2' })
+    unwrap(await folders.finish())
+    expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('2')
+    expect(readdirSync(join(home, `result-${base.slice(0, 8)}`)).sort()).toEqual(['a', 'mine'])
+    rmSync(folder, { recursive: true })
+    unwrap(await folders.finish())
+    expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('2')
+  })
+})
+
+test('discard removes the folder and its entry, once or twice', async () => {
+  const project = gitProject()
+  const { folders, home } = await createFolders(project)
+  await prepared(folders)
+  await folders.discard(ws('one'))
+  await folders.discard(ws('one'))
+  expect(existsSync(join(home, 'work', ws('one')))).toBe(false)
+  expect(userGit(project, 'worktree', 'list').split('\n')).toHaveLength(1)
+})

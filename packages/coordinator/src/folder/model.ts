@@ -1,0 +1,67 @@
+// What a run's folders tell: facts that are stored with the run, and changes of files.
+import { compile, type Static, Type } from '@parley/core'
+
+export const projectKinds = ['git', 'copy'] as const
+export type ProjectKind = (typeof projectKinds)[number]
+
+const commit = Type.String({ pattern: '^([0-9a-f]{40}|[0-9a-f]{64})$' })
+
+export const ProjectFactsSchema = Type.Object(
+  {
+    kind: Type.Union([Type.Literal('git'), Type.Literal('copy')]),
+    /** The project's folder: absolute, without symbolic links. */
+    path: Type.String({ minLength: 1 }),
+    /** The project inside its repository; empty at its top, and always for a copy. */
+    folder: Type.String(),
+    /** The commit that the run starts from. */
+    base: commit,
+    /** Changes in the user's checkout that no commit holds, so that the run does not see them. */
+    dirty: Type.Integer({ minimum: 0 }),
+    /** The branch that gets the result, if another one of that name does not stand in its way. */
+    branchName: Type.String({ minLength: 1 }),
+  },
+  { additionalProperties: false },
+)
+export type ProjectFacts = Readonly<Static<typeof ProjectFactsSchema>>
+
+export const projectFacts = compile(ProjectFactsSchema, { name: 'project' })
+
+export const changeKinds = ['added', 'changed', 'deleted', 'renamed'] as const
+export type ChangeKind = (typeof changeKinds)[number]
+
+export interface FileChange {
+  /** Relative to the project, `../` for what is outside; a name that is not UTF-8 is in git's quoted form. */
+  readonly path: string
+  readonly kind: ChangeKind
+  /** Of a renamed file: its old path. */
+  readonly from?: string
+  /** Not of a binary file, and not of a refused one. */
+  readonly lines?: { readonly added: number; readonly removed: number }
+}
+
+/** Why a change is refused: outside the paths of the turn; a `.git`; a submodule; over the limit; one that git cannot take. */
+export const refusalReasons = ['outside', 'git', 'submodule', 'too_large', 'unusable'] as const
+export type RefusalReason = (typeof refusalReasons)[number]
+
+export interface RefusedChange extends FileChange {
+  readonly reason: RefusalReason
+}
+
+export interface Captured {
+  readonly commit: string
+  readonly tree: string
+  readonly changed: readonly FileChange[]
+  /** Put back in the folder and not in the commit. */
+  readonly refused: readonly RefusedChange[]
+}
+
+/** `merged` is false if the commit was part of the head before. With conflicts nothing was changed. */
+export type Integrated =
+  | { readonly head: string; readonly merged: boolean }
+  | { readonly conflicts: readonly string[] }
+
+export interface Finished {
+  readonly head: string
+  readonly branch?: string
+  readonly folder?: string
+}

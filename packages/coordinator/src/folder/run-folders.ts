@@ -1,0 +1,189 @@
+// A run's folders and merges. Every workspace works in a git worktree of its own; what it made becomes a commit, and
+// commits are merged into the run's head. In the user's repository that adds refs below refs/parley/<run>/ and one branch
+// at the end; a project that is no repository is copied first.
+import {
+  type Clock,
+  err,
+  ok,
+  ParleyError,
+  type Result,
+  type RunId,
+  SystemClock,
+  type WorkspaceId,
+} from '@parley/core'
+import { type CaptureOptions, capture } from './capture.ts'
+import { changesBetween, diffText, fileText, shownChange } from './changes.ts'
+import { finish, lastHead } from './finish.ts'
+import { integrate } from './integrate.ts'
+import type { Captured, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
+import { createSite, openSite } from './open.ts'
+import { places, requireCommit, requireName, type Site } from './site.ts'
+import { inTurn } from './turns.ts'
+import { drop, dropAll, prepare } from './worktree.ts'
+
+export type { CaptureOptions } from './capture.ts'
+export type {
+  Captured,
+  ChangeKind,
+  FileChange,
+  Finished,
+  Integrated,
+  ProjectFacts,
+  RefusalReason,
+  RefusedChange,
+} from './model.ts'
+export { ProjectFactsSchema } from './model.ts'
+
+export interface CreateFoldersOptions {
+  /** Absolute path of the project's folder. */
+  readonly project: string
+  /** The run's own folder, made if it is missing. */
+  readonly home: string
+  readonly run: RunId
+  readonly clock?: Clock
+}
+
+export interface OpenFoldersOptions {
+  readonly facts: ProjectFacts
+  readonly home: string
+  readonly run: RunId
+  readonly clock?: Clock
+}
+
+export class RunFolders {
+  readonly #site: Site
+
+  private constructor(site: Site) {
+    this.#site = site
+  }
+
+  /**
+   * For a new run; reads the project and writes nothing there but refs. Refuses with `git_missing`, `git_too_old`,
+   * `invalid_project`, `repository_empty`, `bare_repository`, `repository_not_trusted`, `project_too_large`,
+   * `project_unusable`, or `run_exists` if the run has results already.
+   */
+  static create(options: CreateFoldersOptions): Promise<Result<RunFolders>> {
+    return asResult(async () => new RunFolders(await createSite({ clock: new SystemClock(), ...options })))
+  }
+
+  /**
+   * Again after a restart, with the facts of then. Refuses with `project_gone` if the repository or its start commit is not
+   * there any more.
+   */
+  static open(options: OpenFoldersOptions): Promise<Result<RunFolders>> {
+    return asResult(async () => new RunFolders(await openSite({ clock: new SystemClock(), ...options })))
+  }
+
+  /** Plain JSON, to be stored with the run. */
+  get facts(): ProjectFacts {
+    return this.#site.facts
+  }
+
+  /** The commit with everything integrated so far; the start at first. Stays known after `clean`. */
+  async head(): Promise<string> {
+    const { repository } = this.#site
+    return (await repository.read(repository.ref('head'))) ?? lastHead(this.#site)
+  }
+
+  /**
+   * The absolute path of the agent's folder with exactly the commit's files: the worktree `<home>/work/<workspace>`, or,
+   * where the project is a subfolder of its repository, that subfolder inside it. Whatever was there before is gone. No
+   * process may be at work in it.
+   */
+  prepare(workspace: WorkspaceId, commit: string): Promise<Result<string>> {
+    return this.#inWorkspace(workspace, async () => {
+      requireCommit(commit)
+      return prepare(this.#site, workspace, commit)
+    })
+  }
+
+  /**
+   * What the folder holds now as a commit on top of `parent`. Changes outside `paths` or the project, `.git` folders,
+   * changed submodules and files over the limit are put back and reported. What .gitignore files leave out is neither
+   * captured nor put back. The same files, parent, message and author give the same commit.
+   */
+  capture(workspace: WorkspaceId, options: CaptureOptions): Promise<Result<Captured>> {
+    return this.#inWorkspace(workspace, async () => {
+      requireCommit(options.parent)
+      return capture(this.#site, workspace, options)
+    })
+  }
+
+  /** What differs between two commits. */
+  async changes(from: string, to: string): Promise<FileChange[]> {
+    requireCommit(from)
+    requireCommit(to)
+    const { contents, scope } = this.#site
+    return (await changesBetween(contents, from, to)).map(each => shownChange(scope, each))
+  }
+
+  /** Merges a commit into the head. Harmless to repeat; with conflicts, which are an answer and no error, nothing is changed. */
+  integrate(commit: string, options: { readonly message: string }): Promise<Result<Integrated>> {
+    return asResult(async () => {
+      requireCommit(commit)
+      // The ref's compare-and-swap decides; taking turns only saves merges that would be for nothing.
+      return inTurn(`${this.#site.home}/head`, () => integrate(this.#site, commit, options.message))
+    })
+  }
+
+  /** The difference as text for people; the end says if it was cut. */
+  async diff(from: string, to: string, options: { readonly maxBytes: number }): Promise<string> {
+    requireCommit(from)
+    requireCommit(to)
+    const { contents, facts } = this.#site
+    return diffText(contents, { from, to, folder: facts.folder }, options.maxBytes)
+  }
+
+  /** A file as text, cut after so many bytes; undefined if the commit has no such file. The path is relative to the project. */
+  async show(commit: string, path: string, maxBytes: number): Promise<string | undefined> {
+    requireCommit(commit)
+    const { contents, scope } = this.#site
+    return fileText(contents, commit, scope.name(path), maxBytes)
+  }
+
+  /** Removes a workspace's folder. What was captured stays. */
+  async discard(workspace: WorkspaceId): Promise<void> {
+    const done = await this.#inWorkspace(workspace, () => drop(this.#site, workspace))
+    if (!done.ok) throw done.error
+  }
+
+  /**
+   * Removes all folders and makes the result: a branch, if anything was integrated, or the folder `<home>/result`.
+   * Repeatable, after `clean` too.
+   */
+  finish(): Promise<Result<Finished>> {
+    return asResult(() => inTurn(`${this.#site.home}/finish`, () => finish(this.#site)))
+  }
+
+  /** Removes everything of this run from the repository, except the branch. */
+  async clean(): Promise<void> {
+    await dropAll(this.#site)
+    await this.#site.repository.clean()
+  }
+
+  #inWorkspace<T>(workspace: WorkspaceId, work: () => Promise<T>): Promise<Result<T>> {
+    return asResult(async () => {
+      requireName(workspace, 'workspace')
+      return inTurn(places.workspace(this.#site.home, workspace), work)
+    })
+  }
+}
+
+/** Refusals and what the file system refuses are values; everything else is a defect. */
+async function asResult<T>(work: () => Promise<T>): Promise<Result<T>> {
+  try {
+    return ok(await work())
+  } catch (error) {
+    if (error instanceof ParleyError) return err(error)
+    if (!(error instanceof Error) || !('syscall' in error)) throw error
+    return err(
+      new ParleyError(
+        'folder_failed',
+        `The system refused something in the folders of a run: ${error.message}.`,
+        {
+          cause: error,
+        },
+      ),
+    )
+  }
+}

@@ -1,0 +1,41 @@
+// The public names of @parley/coordinator.
+
+export { Conductor } from './conductor.ts'
+export type {
+  Conducting,
+  ConductorOptions,
+  GateAnswer,
+  SolveRequest,
+  WorkspaceDoor,
+  WorkspaceMail,
+  WorkspaceStatus,
+} from './contract.ts'
+export { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+export { formatProblems } from './team/format.ts'
+export type { TeamProblem } from './team/problem.ts'
+export { readTeam } from './team/read.ts'
+export {
+  type AgentConfig,
+  type PlannedTask,
+  planFor,
+  soloTeam,
+  type Team,
+  type TeamAgent,
+} from './team/team.ts'
+export {
+  type GateView,
+  GateViewSchema,
+  isOver,
+  type PlanTaskView,
+  PlanTaskViewSchema,
+  RUN_STATES,
+  type RunState,
+  RunSummarySchema,
+  type RunSummaryView,
+  type RunView,
+  RunViewSchema,
+  TASK_STATES,
+  type TaskState,
+  type UsageView,
+  UsageViewSchema,
+} from './view.ts'

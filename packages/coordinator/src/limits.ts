@@ -1,0 +1,35 @@
+// Every bound of the coordinator, by name.
+
+export const coordinatorLimits = {
+  /** Characters of an intent. */
+  intentLength: 65_536,
+  /** Runs at work at once. */
+  activeRuns: 256,
+  /** Characters of a result or a feedback that is handed on to other agents. */
+  textLength: 16_384,
+  /** Characters of a reason on the trail. */
+  reasonLength: 2_000,
+  /** Characters of the line that shows what an agent is doing. */
+  activityLength: 200,
+  /** Bytes of a diff that a reviewer is shown. */
+  diffBytes: 131_072,
+  /** Names of files in a view. */
+  shownFiles: 1_000,
+  /** Refused files of one turn that get an entry of their own on the trail. */
+  recordedRefusals: 100,
+  /** Finished runs whose projection is kept in memory. */
+  cachedRuns: 64,
+  /** Runs that `runs` lists at most. */
+  listedRuns: 1_000,
+} as const
+
+export const coordinatorDefaults = {
+  /** Turns at once over all runs. */
+  turns: 8,
+  /** Milliseconds after which a step that failed is tried again; a run that fails once more is ended. */
+  stepRetries: [250, 1_000, 4_000, 15_000, 60_000],
+  /** Milliseconds between two views that a follower gets. */
+  viewInterval: 100,
+  /** Runs that `runs` lists without being asked for more. */
+  listedRuns: 50,
+} as const

@@ -1,0 +1,132 @@
+// Agents that are real processes, and misbehave.
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { findMarked } from '@parley/agents'
+import { unwrap } from '@parley/core'
+import { expect, test } from 'vitest'
+import { alice, Fixture } from './testing/fixture.ts'
+
+/** A team of one shell script, and of a second one that only works. */
+const team = (script: string, more = '') => `
+version: 1
+name: rough
+limits: { attempts: 1 }
+agents:
+  rough: { command: [sh, -c, ${JSON.stringify(script)}]${more} }
+  good: { command: [sh, -c, 'echo good > good.txt; echo done'] }
+plan:
+  - { id: rough, agent: rough, prompt: Work. }
+  - { id: good, agent: good, prompt: Work. }
+`
+
+const states = (tasks: readonly { readonly id: string; readonly state: string }[]) =>
+  Object.fromEntries(tasks.map(({ id, state }) => [id, state]))
+
+test('an agent that hangs is ended at its time limit, and the others are not touched', async () => {
+  const fixture = await Fixture.open()
+  const run = await fixture.solve(team('sleep 1000', ', timeout: 500ms'))
+  const view = await fixture.over(run)
+  expect(states(view.tasks)).toEqual({ rough: 'failed', good: 'done' })
+  expect(view.tasks[0]!.note).toContain('500')
+  expect(fixture.result(view, 'good.txt')).toBe('good\n')
+  expect(await findMarked(`${run}/`)).toEqual([])
+})
+
+test('an agent that floods its output is ended at its limit', async () => {
+  const fixture = await Fixture.open()
+  const run = await fixture.solve(team('yes flood', ', max_output: 64KiB'))
+  const view = await fixture.over(run)
+  expect(states(view.tasks)).toEqual({ rough: 'failed', good: 'done' })
+  expect(view.tasks[0]!.note).toContain('65536')
+  expect(await findMarked(`${run}/`)).toEqual([])
+})
+
+test('what an agent leaves running in the background ends with its turn', async () => {
+  const fixture = await Fixture.open()
+  const run = await fixture.solve(team('(setsid sleep 1000 >/dev/null 2>&1 &) ; sleep 1000 & echo x > x.txt'))
+  const view = await fixture.over(run)
+  expect(states(view.tasks)).toEqual({ rough: 'done', good: 'done' })
+  expect(await findMarked(`${run}/`)).toEqual([])
+})
+
+test('an exit code tells, and the end of what it printed', async () => {
+  const fixture = await Fixture.open()
+  const run = await fixture.solve(team('echo half; echo "no such table" >&2; exit 3'))
+  const view = await fixture.over(run)
+  expect(view.state).toBe('failed')
+  expect(view.tasks[0]).toMatchObject({ state: 'failed', attempt: 1 })
+  expect(view.tasks[0]!.note).toContain('no such table')
+  expect(view.tasks[0]!.note).toContain('3')
+})
+
+test('garbage in the output breaks nothing', async () => {
+  const fixture = await Fixture.open()
+  const run = await fixture.solve(
+    team(
+      'head -c 20000 /dev/urandom; printf "\\377\\376{broken\\n[1,"; echo y > y.txt',
+      ', output: json-lines',
+    ),
+  )
+  const view = await fixture.over(run)
+  expect(states(view.tasks)).toEqual({ rough: 'done', good: 'done' })
+  expect(fixture.result(view, 'y.txt')).toBe('y\n')
+  expect((await fixture.trail.run(run).verify()).findings).toEqual([])
+})
+
+test("an agent that breaks its folder's git, or moves its branches, does not reach the user's", async () => {
+  const fixture = await Fixture.open()
+  const before = fixture.git('rev-parse', 'HEAD').trim()
+  const run = await fixture.solve(
+    team(
+      'rm -f .git; echo z > z.txt; git init -q . 2>/dev/null; git add -A 2>/dev/null; git -c user.name=a -c user.email=a@b commit -qm mine 2>/dev/null; true',
+    ),
+  )
+  const view = await fixture.over(run)
+  expect(states(view.tasks)).toEqual({ rough: 'done', good: 'done' })
+  expect(fixture.result(view, 'z.txt')).toBe('z\n')
+  expect(fixture.git('rev-parse', 'HEAD').trim()).toBe(before)
+  expect(fixture.git('status', '--porcelain').trim()).toBe('')
+})
+
+test('an abort ends a whole tree of processes', async () => {
+  const fixture = await Fixture.open()
+  const run = await fixture.solve(
+    team('trap "" TERM; sh -c "sleep 1000 & sleep 1000" & echo started; sleep 1000'),
+  )
+  await fixture.until(run, view => view.tasks[0]?.activity === 'started')
+  expect((await findMarked(`${run}/`)).length).toBeGreaterThan(1)
+  unwrap(await fixture.conductor.abort(run, { principal: alice, reason: 'enough' }))
+  expect((await fixture.over(run)).state).toBe('aborted')
+  expect(await findMarked(`${run}/`)).toEqual([])
+})
+
+test('an agent knows where it is, and gets no secret of the node', async () => {
+  process.env.PARLEY_TEST_SECRET = 'do not tell'
+  const fixture = await Fixture.open()
+  const run = await fixture.solve(team('env | sort > env.txt'))
+  const view = await fixture.over(run)
+  delete process.env.PARLEY_TEST_SECRET
+  const env = fixture.result(view, 'env.txt')!
+  for (const name of [
+    'PARLEY_RUN',
+    'PARLEY_WORKSPACE',
+    'PARLEY_TASK',
+    'PARLEY_AGENT',
+    'PARLEY_PROJECT',
+    'PARLEY_TOKEN',
+  ])
+    expect(env).toContain(`${name}=`)
+  expect(env).not.toContain('do not tell')
+})
+
+test('a project that is no git repository is copied, and the result is a folder', async () => {
+  const fixture = await Fixture.open()
+  rmSync(join(fixture.project, '.git'), { recursive: true })
+  const run = await fixture.solve(team('echo w >> README.md'))
+  const view = await fixture.over(run)
+  expect(view.state).toBe('done')
+  expect(view.result?.branch).toBeUndefined()
+  expect(readFileSync(join(view.result!.folder!, 'README.md'), 'utf8')).toBe('A project.\nw\n')
+  expect(readFileSync(join(fixture.project, 'README.md'), 'utf8')).toBe('A project.\n')
+  expect(existsSync(join(fixture.project, 'good.txt'))).toBe(false)
+})

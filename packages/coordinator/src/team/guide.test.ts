@@ -1,0 +1,78 @@
+// What docs/guide/team-files.md says is so: its files can be read, its tables have every field, default and code.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { unwrap } from '@parley/core'
+import { describe, expect, test } from 'vitest'
+import { formatProblems } from './format.ts'
+import { teamDefaults } from './limits.ts'
+import { TEAM_PROBLEM_CODES, TEAM_WARNING_CODES } from './problem.ts'
+import { readTeam } from './read.ts'
+import { TeamFileSchema } from './schema.ts'
+import { problemsIn } from './testing.ts'
+
+const root = join(import.meta.dirname, '..', '..', '..', '..')
+const guide = readFileSync(join(root, 'docs', 'guide', 'team-files.md'), 'utf8')
+
+const blocks = (language: string) =>
+  [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text]) => text!)
+
+/** The cells of the rows below a heading, those with code in the first. */
+function rows(heading: string): string[][] {
+  const [, below = ''] = guide.split(`\n${heading}\n`)
+  const lines = below.split(/^#/m)[0]!.split('\n')
+  return lines
+    .filter(line => line.startsWith('| `'))
+    .map(line => line.split(' | ').map(cell => cell.replace(/^\| |\s*\|$/g, '')))
+}
+
+const fields = (heading: string) => rows(heading).map(([name]) => name!.replaceAll('`', ''))
+
+describe('the guide to team files', () => {
+  test.each(blocks('yaml').map(text => [/name: (.*)/.exec(text)![1]!, text]))(
+    '%s is a team file',
+    (name, text) => {
+      expect(unwrap(readTeam(text))).toMatchObject({ name, warnings: [] })
+    },
+  )
+
+  test('has a table with every field', () => {
+    const file = TeamFileSchema.properties
+    const { properties: task } = file.plan.items
+    const agent = (file.agents as unknown as { additionalProperties: { properties: object } })
+      .additionalProperties
+    const same = (heading: string, properties: object) =>
+      expect(fields(heading).toSorted(), heading).toEqual(Object.keys(properties).toSorted())
+    same('### The file', file)
+    same('### `limits`', file.limits.properties)
+    same('### An agent', agent.properties)
+    same('### A task', task)
+    same('### `review`', task.review.properties)
+  })
+
+  test('names the defaults that hold', () => {
+    const shown = (heading: string, field: string) =>
+      rows(heading)
+        .find(([name]) => name === `\`${field}\``)
+        ?.at(-1)
+    expect(shown('### The file', 'approval')).toBe(`\`${teamDefaults.approval}\``)
+    expect(shown('### `limits`', 'concurrency')).toBe(`\`${teamDefaults.concurrency}\``)
+    expect(shown('### `limits`', 'attempts')).toBe(`\`${teamDefaults.attempts}\``)
+    expect(shown('### An agent', 'slots')).toBe(`\`${teamDefaults.slots}\``)
+    expect(shown('### A task', 'priority')).toBe(`\`${teamDefaults.priority}\``)
+    expect(shown('### `review`', 'prompt')).toBe(`\`${teamDefaults.reviewPrompt}\``)
+  })
+
+  test('explains every code', () => {
+    expect(fields('## When a file is refused')).toEqual([...TEAM_PROBLEM_CODES, ...TEAM_WARNING_CODES])
+  })
+
+  test('shows a message as it is printed', () => {
+    const text = 'version: 1\nname: x\nagents:\n  one: { preset: cluade }\n'
+    expect(blocks('text')).toContain(`${formatProblems(problemsIn(text), text, 'parley.yaml')}\n`)
+  })
+})
+
+test.each(['release-check', 'review-team'])('examples/%s has a good team file', name => {
+  const text = readFileSync(join(root, 'examples', name, 'parley.yaml'), 'utf8')
+  expect(unwrap(readTeam(text))).toMatchObject({ name, warnings: [] })
+})

@@ -1,0 +1,49 @@
+// The patterns of the schema, each with the words that say what it asks for: nobody should have to read an expression.
+import { durationPattern, sizePattern } from '@parley/agents'
+
+export const NAME_PATTERN = '^[a-z0-9][a-z0-9-]{0,63}$'
+export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$'
+export const VARIABLE_PATTERN = '^[A-Za-z_][A-Za-z0-9_]*$'
+/** No process can be given a NUL. */
+export const WORD_PATTERN = '^[^\\u0000]*$'
+/** Relative, with forward slashes, and never upwards. */
+export const PATH_PATTERN = '^(?![/!])(?!(?:.*/)?\\.\\.(?:/|$))[^\\u0000-\\u001f\\\\]+$'
+
+interface Meaning {
+  readonly code: 'bad_name' | 'bad_value'
+  readonly expected: string
+}
+
+export const MEANINGS: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
+  [
+    NAME_PATTERN,
+    {
+      code: 'bad_name',
+      expected:
+        'a name of 1 to 64 lower-case letters, digits and hyphens that starts with a letter or a digit',
+    },
+  ],
+  [
+    ID_PATTERN,
+    {
+      code: 'bad_name',
+      expected:
+        'a name of 1 to 64 lower-case letters, digits, hyphens and underscores that starts with a letter or a digit',
+    },
+  ],
+  [
+    VARIABLE_PATTERN,
+    { code: 'bad_name', expected: 'the name of an environment variable: letters, digits and underscores' },
+  ],
+  [WORD_PATTERN, { code: 'bad_value', expected: 'text without NUL characters' }],
+  [
+    PATH_PATTERN,
+    {
+      code: 'bad_value',
+      expected:
+        "a path or glob inside the project, such as src/**: relative, with '/', without '..' and without '!'",
+    },
+  ],
+  [durationPattern, { code: 'bad_value', expected: 'a duration with units, such as 90s, 10m or 1h30m' }],
+  [sizePattern, { code: 'bad_value', expected: 'a size with a unit, such as 512KiB or 8MiB' }],
+])

@@ -1,0 +1,184 @@
+import { canonicalize, unwrap } from '@parley/core'
+import { describe, expect, test } from 'vitest'
+import { readTeam } from './read.ts'
+import { FULL, problemsIn } from './testing.ts'
+
+test('a file with everything in it becomes a team with units resolved and the plan in working order', () => {
+  expect(unwrap(readTeam(FULL, { file: 'parley.yaml', base: '/project' }))).toEqual({
+    name: 'release-check',
+    description: 'Is this repository fit to be released?',
+    base: '/project',
+    agents: {
+      writer: { preset: 'claude', model: 'sonnet', args: ['--verbose'], slots: 4 },
+      tests: {
+        command: ['node', 'checks/tests.mjs', '{folder}'],
+        prompt: 'none',
+        output: 'json-lines',
+        env: { CI: 'true' },
+        pass: ['NPM_TOKEN'],
+        timeoutMs: 300_000,
+        maxOutputBytes: 1_048_576,
+        slots: 2,
+      },
+    },
+    limits: { concurrency: 8, attempts: 3, timeoutMs: 5_400_000 },
+    approval: 'none',
+    plan: [
+      {
+        id: 'build',
+        title: 'build',
+        agent: 'writer',
+        prompt: 'Build it.',
+        needs: [],
+        paths: [],
+        attempts: 3,
+        priority: 'normal',
+      },
+      {
+        id: 'tests',
+        title: 'Run the tests',
+        agent: 'tests',
+        prompt: 'Run the tests for {intent}.\n',
+        needs: ['build'],
+        paths: ['report/**'],
+        attempts: 1,
+        timeoutMs: 250,
+        priority: 'urgent',
+        check: ['npm', 'test'],
+        review: { by: 'writer', prompt: 'Is {intent} done?' },
+      },
+    ],
+    warnings: [],
+  })
+})
+
+test('a file that says only what it must gets the defaults', () => {
+  const text = 'version: 1\nname: solo\nagents:\n  one: { preset: codex }\n'
+  expect(unwrap(readTeam(text))).toEqual({
+    name: 'solo',
+    description: '',
+    agents: { one: { preset: 'codex', slots: 4 } },
+    limits: { concurrency: 4, attempts: 2 },
+    approval: 'ask',
+    plan: [],
+    warnings: [],
+  })
+})
+
+test('a review without a prompt asks a question that fits any work', () => {
+  const text = FULL.replace(", prompt: 'Is {intent} done?'", '')
+  expect(unwrap(readTeam(text)).plan[1]?.review).toEqual({
+    by: 'writer',
+    prompt: 'Is the work right and complete?',
+  })
+})
+
+test('a team is plain JSON that the trail can store', () => {
+  const team = unwrap(readTeam(FULL))
+  expect(JSON.parse(JSON.stringify(team))).toEqual(team)
+  expect(canonicalize(team)).toContain('"release-check"')
+})
+
+test('a refusal names the file, the first place and how many more there are', () => {
+  const result = readTeam('version: 2\nname: solo\nagents: {}\n', { file: '/somewhere/parley.yaml' })
+  expect(result).toMatchObject({
+    ok: false,
+    error: {
+      code: 'invalid_team',
+      retryable: false,
+      message:
+        "parley.yaml cannot be used. Line 1, column 10: 'version' must be 1, not 2. (and 1 more problem)",
+      details: {
+        file: '/somewhere/parley.yaml',
+        total: 2,
+        problems: [
+          { code: 'bad_value', line: 1, column: 10, path: 'version' },
+          { code: 'no_agents', line: 3, column: 9, path: 'agents' },
+        ],
+      },
+    },
+  })
+})
+
+describe('names that every object has are names like others', () => {
+  test('as an agent', () => {
+    const text =
+      'version: 1\nname: odd\nagents: { constructor: { preset: qwen } }\nplan: [{ id: a, agent: constructor, prompt: x }]\n'
+    expect(unwrap(readTeam(text)).agents).toEqual({ constructor: { preset: 'qwen', slots: 4 } })
+  })
+
+  test('and they do not exist unless the file has them', () => {
+    const text =
+      'version: 1\nname: odd\nagents: { one: { preset: qwen } }\nplan: [{ id: a, agent: constructor, prompt: x, needs: [toString] }]\n'
+    expect(problemsIn(text)).toMatchObject([{ code: 'unknown_agent' }, { code: 'unknown_task' }])
+    expect(
+      problemsIn('version: 1\nname: odd\nagents: { one: { preset: qwen } }\ntoString: 1\n'),
+    ).toMatchObject([{ code: 'unknown_key' }])
+  })
+
+  test('as a variable', () => {
+    const text = 'version: 1\nname: odd\nagents: { one: { preset: qwen, env: { __proto__: x } } }\n'
+    const { env } = unwrap(readTeam(text)).agents.one!
+    expect(Object.entries(env!)).toEqual([['__proto__', 'x']])
+  })
+})
+
+test('an anchor repeats a value wherever its alias stands', () => {
+  const text = `version: 1
+name: repeated
+agents:
+  a: &agent { preset: claude, timeout: &time 5m }
+  b: *agent
+plan:
+  - { id: one, agent: a, prompt: &prompt Do it., timeout: *time }
+  - { id: two, agent: b, prompt: *prompt }
+`
+  const team = unwrap(readTeam(text))
+  expect(team.agents.b).toEqual(team.agents.a)
+  expect(team.plan).toMatchObject([{ timeoutMs: 300_000 }, { prompt: 'Do it.' }])
+})
+
+test('a byte order mark and Windows line ends change no place', () => {
+  const text = 'version: 1\nname: solo\nagents: { one: { preset: codex } }\n'
+  expect(readTeam(`\ufeff${text.replaceAll('\n', '\r\n')}`)).toMatchObject({ ok: true })
+  const wrong = text.replace('solo', 'Solo')
+  expect(problemsIn(`\ufeff${wrong.replaceAll('\n', '\r\n')}`)).toEqual(problemsIn(wrong))
+  expect(problemsIn(`\ufeff${text.replace('version', 'vershun')}`)).toMatchObject([
+    { code: 'unknown_key', line: 1, column: 1 },
+    { code: 'missing_key', line: 1, column: 1 },
+  ])
+})
+
+describe('warnings do not refuse a file', () => {
+  const text = `version: 1
+name: warned
+agents:
+  one: { preset: claude }
+  idle: { preset: codex }
+plan:
+  - { id: a, agent: one, prompt: x, review: { by: one } }
+`
+  test('an agent that no task uses, an agent that reviews itself', () => {
+    expect(unwrap(readTeam(text)).warnings).toEqual([
+      {
+        code: 'unused_agent',
+        message: "No task of the plan uses the agent 'idle'.",
+        line: 5,
+        column: 3,
+        path: 'agents.idle',
+      },
+      {
+        code: 'reviews_itself',
+        message: "The agent 'one' reviews its own work. Another agent would see more.",
+        line: 7,
+        column: 51,
+        path: 'plan[0].review.by',
+      },
+    ])
+  })
+
+  test('a reviewer is used, and a team without a plan uses its agent', () => {
+    expect(unwrap(readTeam(text.replace('by: one', 'by: idle'))).warnings).toEqual([])
+    expect(unwrap(readTeam('version: 1\nname: s\nagents: { one: { preset: qwen } }\n')).warnings).toEqual([])
+  })
+})

@@ -1,0 +1,94 @@
+// Reads a team file: text in, a team or the problems of the file out. Never throws, whatever the text is.
+import { basename } from 'node:path'
+import { parseDuration } from '@parley/agents'
+import { compile, err, ok, ParleyError, type Result } from '@parley/core'
+import { agentConfig } from './agent-fields.ts'
+import { teamDefaults } from './limits.ts'
+import { inOrder } from './order.ts'
+import { type Finding, type Settled, settle, type TeamProblem } from './problem.ts'
+import { ruleFindings } from './rules.ts'
+import { type TaskFile, type TeamFile, TeamFileSchema } from './schema.ts'
+import { shapeFindings } from './shape.ts'
+import { plain, readSource } from './source.ts'
+import type { PlannedTask, Team, TeamLimits } from './team.ts'
+import { count, visible } from './words.ts'
+
+export interface ReadTeamOptions {
+  /** The name of the file, for messages. */
+  readonly file?: string
+  /** The folder of the file; kept in the team. */
+  readonly base?: string
+}
+
+const teamFile = compile(TeamFileSchema)
+
+/** Refuses with `invalid_team`; `details.problems` is a list of TeamProblem. */
+export function readTeam(text: string, { file, base }: ReadTeamOptions = {}): Result<Team> {
+  // A byte order mark is no part of the first line.
+  const { lines, root, findings } = readSource(text.startsWith('\ufeff') ? text.slice(1) : text)
+  if (!root) return refused(settle(findings, lines), file)
+  const rules = ruleFindings(root)
+  const problems = [...findings, ...shapeFindings(root, TeamFileSchema), ...rules.problems]
+  if (problems.length > 0) return refused(settle(problems, lines), file)
+  const value = plain(root)
+  if (!teamFile.is(value)) return refused(settle(misfits(value), lines), file)
+  const warnings = settle(rules.warnings, lines).problems
+  return ok(normalised(value, warnings, base))
+}
+
+/** What the schema refuses and shape.ts let pass: a keyword that is not known there. */
+function misfits(value: unknown): readonly Finding[] {
+  return teamFile.problems(value).map(({ path, expected, actual }) => ({
+    code: 'bad_value',
+    at: 0,
+    path: [path],
+    message: () => `${path} must be ${expected}, not ${actual}.`,
+  }))
+}
+
+function refused({ problems, total }: Settled, file: string | undefined): Result<Team> {
+  const [first] = problems
+  const name = file === undefined ? 'The team file' : visible(basename(file))
+  const more = total > 1 ? ` (and ${count(total - 1, 'more problem')})` : ''
+  const summary = `${name} cannot be used. Line ${first!.line}, column ${first!.column}: ${first!.message}${more}`
+  const details = { ...(file !== undefined && { file }), problems, total }
+  return err(new ParleyError('invalid_team', summary, { details }))
+}
+
+function normalised(file: TeamFile, warnings: readonly TeamProblem[], base: string | undefined): Team {
+  const {
+    concurrency = teamDefaults.concurrency,
+    attempts = teamDefaults.attempts,
+    timeout,
+  } = file.limits ?? {}
+  const limits: TeamLimits = { concurrency, attempts, ...inMs(timeout) }
+  const agents = Object.entries(file.agents).map(([name, { slots = teamDefaults.slots, ...fields }]) => {
+    return [name, { ...agentConfig(fields), slots }] as const
+  })
+  return {
+    name: file.name,
+    description: file.description ?? '',
+    ...(base !== undefined && { base }),
+    agents: Object.fromEntries(agents),
+    limits,
+    approval: file.approval ?? teamDefaults.approval,
+    plan: inOrder((file.plan ?? []).map(task => planned(task, limits))),
+    warnings,
+  }
+}
+
+function planned({ timeout, review, ...task }: TaskFile, limits: TeamLimits): PlannedTask {
+  return {
+    ...task,
+    title: task.title ?? task.id,
+    needs: task.needs ?? [],
+    attempts: task.attempts ?? limits.attempts,
+    ...inMs(timeout),
+    priority: task.priority ?? teamDefaults.priority,
+    ...(review && { review: { by: review.by, prompt: review.prompt ?? teamDefaults.reviewPrompt } }),
+  }
+}
+
+function inMs(timeout: string | undefined): { readonly timeoutMs?: number } {
+  return timeout === undefined ? {} : { timeoutMs: parseDuration(timeout)! }
+}

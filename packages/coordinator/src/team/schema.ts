@@ -1,0 +1,183 @@
+// The shape of a team file: one TypeBox schema that checks files, types them, and becomes the JSON Schema for editors.
+// What a schema cannot say (names that must exist, cycles) is in rules.ts.
+import { durationPattern } from '@parley/agents'
+import { type Static, Type } from '@parley/core'
+import { TASK_PRIORITIES } from '@parley/trail/events'
+import { type AgentFile, AgentSchema } from './agent-fields.ts'
+import { teamDefaults, teamLimits } from './limits.ts'
+import { ID_PATTERN, NAME_PATTERN, PATH_PATTERN, WORD_PATTERN } from './patterns.ts'
+
+export const TEAM_FILE_VERSION = 1
+export const APPROVALS = ['ask', 'none'] as const
+
+const closed = { additionalProperties: false } as const
+
+const duration = (title: string, description: string) =>
+  Type.String({ pattern: durationPattern, title, description, examples: ['90s', '10m', '1h30m'] })
+
+const LimitsSchema = Type.Object(
+  {
+    concurrency: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: teamLimits.concurrency,
+        title: 'Concurrency',
+        description: 'How many turns of the run may go on at once.',
+        default: teamDefaults.concurrency,
+      }),
+    ),
+    attempts: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: teamLimits.attempts,
+        title: 'Attempts',
+        description: 'How often a task is tried, the first time included.',
+        default: teamDefaults.attempts,
+      }),
+    ),
+    timeout: Type.Optional(
+      duration('Timeout', 'How long the whole run may take. Without it there is no such limit.'),
+    ),
+  },
+  { ...closed, title: 'Limits', description: 'Bounds of a run. Each has a default.' },
+)
+
+const ReviewSchema = Type.Object(
+  {
+    by: Type.String({ title: 'Reviewer', description: 'The agent that reads the work and gives a verdict.' }),
+    prompt: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: teamLimits.promptLength,
+        title: 'Review prompt',
+        description:
+          'What the reviewer is asked; how it must answer is added to it. {intent} is replaced by the intent.',
+        default: teamDefaults.reviewPrompt,
+      }),
+    ),
+  },
+  {
+    ...closed,
+    title: 'Review',
+    description: 'An agent that must accept the work before it is taken over.',
+  },
+)
+
+const TaskSchema = Type.Object(
+  {
+    id: Type.String({
+      pattern: ID_PATTERN,
+      title: 'Id',
+      description: 'The name of the task, unique in the plan; other tasks need it by this name.',
+    }),
+    title: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: teamLimits.titleLength,
+        title: 'Title',
+        description: 'What people see while the task runs. The id, if there is none.',
+      }),
+    ),
+    agent: Type.String({ title: 'Agent', description: 'The agent that does it: a name under agents.' }),
+    prompt: Type.String({
+      minLength: 1,
+      maxLength: teamLimits.promptLength,
+      title: 'Prompt',
+      description:
+        'What the agent is told. {intent} is replaced by the intent; other braces stay as they are.',
+    }),
+    needs: Type.Optional(
+      Type.Array(Type.String(), {
+        maxItems: teamLimits.tasks,
+        uniqueItems: true,
+        title: 'Needs',
+        description: 'Ids of the tasks whose accepted work this one builds on.',
+      }),
+    ),
+    paths: Type.Optional(
+      Type.Array(Type.String({ maxLength: teamLimits.pathLength, pattern: PATH_PATTERN }), {
+        maxItems: teamLimits.paths,
+        title: 'Paths',
+        description:
+          'Globs of what the task may change, relative to the project. Without it everything; an empty list is nothing.',
+        examples: [['src/**', 'README.md']],
+      }),
+    ),
+    attempts: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: teamLimits.attempts,
+        title: 'Attempts',
+        description:
+          'How often this task is tried, the first time included. limits.attempts, if there is none.',
+      }),
+    ),
+    timeout: Type.Optional(duration('Timeout', 'How long one turn on this task may take.')),
+    priority: Type.Optional(
+      Type.Enum([...TASK_PRIORITIES], {
+        title: 'Priority',
+        description: 'Which task goes first when several could start.',
+        default: teamDefaults.priority,
+      }),
+    ),
+    check: Type.Optional(
+      Type.Array(Type.String({ maxLength: teamLimits.wordLength, pattern: WORD_PATTERN }), {
+        minItems: 1,
+        maxItems: teamLimits.commandWords,
+        title: 'Check',
+        description:
+          'A program and its arguments, run in the folder of the task. The work is taken over only if it exits with 0; otherwise its output is the feedback for the next attempt.',
+        examples: [['npm', 'test']],
+      }),
+    ),
+    review: Type.Optional(ReviewSchema),
+  },
+  { ...closed, title: 'Task', description: 'One piece of work for one agent.' },
+)
+
+export const TeamFileSchema = Type.Object(
+  {
+    version: Type.Literal(TEAM_FILE_VERSION, {
+      title: 'Version',
+      description: 'The version of this format.',
+    }),
+    name: Type.String({ pattern: NAME_PATTERN, title: 'Name', description: 'The name of the team.' }),
+    description: Type.Optional(
+      Type.String({
+        maxLength: teamLimits.descriptionLength,
+        title: 'Description',
+        description: 'What the team is for.',
+      }),
+    ),
+    agents: Type.Unsafe<Record<string, AgentFile>>({
+      type: 'object',
+      propertyNames: { pattern: ID_PATTERN },
+      additionalProperties: AgentSchema,
+      minProperties: 1,
+      maxProperties: teamLimits.agents,
+      title: 'Agents',
+      description: 'The agents of the team by name.',
+    }),
+    limits: Type.Optional(LimitsSchema),
+    approval: Type.Optional(
+      Type.Enum([...APPROVALS], {
+        title: 'Approval',
+        description: 'ask: a person approves the plan before work starts. none: work starts at once.',
+        default: teamDefaults.approval,
+      }),
+    ),
+    plan: Type.Optional(
+      Type.Array(TaskSchema, {
+        minItems: 1,
+        maxItems: teamLimits.tasks,
+        title: 'Plan',
+        description:
+          'The tasks. Without a plan there must be exactly one agent, which gets the intent as its one task.',
+      }),
+    ),
+  },
+  { ...closed, title: 'Team file', description: 'A team of agents, what it may use, and its plan.' },
+)
+
+export type TeamFile = Static<typeof TeamFileSchema>
+export type TaskFile = Static<typeof TaskSchema>

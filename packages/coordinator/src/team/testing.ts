@@ -1,0 +1,64 @@
+// For tests of team files: texts in which a mark shows where a mistake is expected.
+import type { Result } from '@parley/core'
+import type { TeamProblem } from './problem.ts'
+import { readTeam } from './read.ts'
+import type { Team } from './team.ts'
+
+export const MARK = '▸'
+
+/** The text without its mark, and where that stood. */
+export function marked(text: string): {
+  readonly text: string
+  readonly line: number
+  readonly column: number
+} {
+  const before = text.slice(0, text.indexOf(MARK)).split('\n')
+  return { text: text.replace(MARK, ''), line: before.length, column: before.at(-1)!.length + 1 }
+}
+
+export function problemsOf(result: Result<Team>): readonly TeamProblem[] {
+  return result.ok ? [] : (result.error.details.problems as readonly TeamProblem[])
+}
+
+export function problemsIn(text: string): readonly TeamProblem[] {
+  return problemsOf(readTeam(text))
+}
+
+/** A file with everything in it. */
+export const FULL = `version: 1
+name: release-check
+description: Is this repository fit to be released?
+agents:
+  writer: { preset: claude, model: sonnet, args: [--verbose] }
+  tests:
+    command: [node, checks/tests.mjs, '{folder}']
+    prompt: none
+    output: json-lines
+    env: { CI: 'true' }
+    pass: [NPM_TOKEN]
+    timeout: 5m
+    max_output: 1MiB
+    slots: 2
+limits:
+  concurrency: 8
+  attempts: 3
+  timeout: 1h30m
+approval: none
+plan:
+  - id: tests
+    title: Run the tests
+    agent: tests
+    prompt: |
+      Run the tests for {intent}.
+    needs: [build]
+    paths: [report/**]
+    attempts: 1
+    timeout: 250ms
+    priority: urgent
+    check: [npm, test]
+    review: { by: writer, prompt: 'Is {intent} done?' }
+  - id: build
+    agent: writer
+    prompt: Build it.
+    paths: []
+`

@@ -1,0 +1,160 @@
+// A conductor on a real trail and a real git repository, with agents that are functions of the test.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type AgentFunction, type CommandAgent, commandAdapter, functionAdapter } from '@parley/agents'
+import { type Principal, type RunId, unwrap } from '@parley/core'
+import { openTrail, type Trail } from '@parley/trail'
+import { onTestFinished } from 'vitest'
+import { Conductor } from '../conductor.ts'
+import { readTeam } from '../team/read.ts'
+import type { TeamAgent } from '../team/team.ts'
+import { isOver, type RunView } from '../view.ts'
+
+export const alice: Principal = { id: 'alice', kind: 'user', scopes: ['owner'] }
+
+export type Scripts = Readonly<Record<string, AgentFunction>>
+
+export class Fixture {
+  readonly folder: string
+  readonly project: string
+  readonly profile: string
+  scripts: Scripts
+  trail!: Trail
+  conductor!: Conductor
+  readonly logged: string[] = []
+
+  private constructor(scripts: Scripts) {
+    this.folder = mkdtempSync(join(tmpdir(), 'parley-coordinator-'))
+    this.project = join(this.folder, 'project')
+    this.profile = join(this.folder, 'profile')
+    this.scripts = scripts
+  }
+
+  static async open(scripts: Scripts = {}): Promise<Fixture> {
+    const fixture = new Fixture(scripts)
+    mkdirSync(fixture.project)
+    fixture.git('init', '--quiet', '--initial-branch=main')
+    fixture.write('README.md', 'A project.\n')
+    fixture.commit('first')
+    onTestFinished(() => fixture.dispose())
+    await fixture.start()
+    return fixture
+  }
+
+  async start(): Promise<void> {
+    this.trail = await openTrail(this.profile)
+    this.conductor = await Conductor.open({
+      trail: this.trail,
+      profile: this.profile,
+      secret: Buffer.alloc(32, 7),
+      adapter: (name, config, base) =>
+        config.command?.[0] === 'scripted'
+          ? functionAdapter(name, this.#script(config.command[1] ?? name))
+          : program(name, config, base),
+      log: (level, message) => this.logged.push(`${level} ${message}`),
+    })
+  }
+
+  #script(name: string): AgentFunction {
+    return (input, emit) => {
+      const script = this.scripts[name]
+      if (!script) throw new Error(`there is no script ${name}`)
+      return script(input, emit)
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.conductor.close()
+    await this.trail.close()
+  }
+
+  async restart(): Promise<void> {
+    await this.stop()
+    await this.start()
+  }
+
+  async dispose(): Promise<void> {
+    await this.stop()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  git(...args: string[]): string {
+    return execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@localhost', ...args], {
+      cwd: this.project,
+      encoding: 'utf8',
+    })
+  }
+
+  write(path: string, text: string): void {
+    put(this.project, path, text)
+  }
+
+  commit(message: string): void {
+    this.git('add', '-A')
+    this.git('commit', '--quiet', '-m', message)
+  }
+
+  /** Starts a team; its YAML names scripts as `command: [scripted, name]`. */
+  async solve(
+    yaml: string,
+    options: { readonly intent?: string; readonly approved?: boolean } = {},
+  ): Promise<RunId> {
+    const { intent = 'Do it.', approved = true } = options
+    const team = unwrap(readTeam(yaml))
+    const request = { intent, project: this.project, team, principal: alice, origin: 'test', approved }
+    return unwrap(await this.conductor.solve(request)).run
+  }
+
+  async until(run: RunId, holds: (view: RunView) => boolean): Promise<RunView> {
+    for await (const view of this.conductor.follow(run)) if (holds(view) || isOver(view.state)) return view
+    throw new Error('the run is not followed any more')
+  }
+
+  over(run: RunId): Promise<RunView> {
+    return this.until(run, view => isOver(view.state))
+  }
+
+  /** A file of the integrated result. */
+  result(view: RunView, path: string): string | undefined {
+    const { branch } = view.result ?? {}
+    if (branch === undefined) return undefined
+    try {
+      return this.git('show', `${branch}:${path}`)
+    } catch {
+      return undefined
+    }
+  }
+
+  worktrees(): string[] {
+    return this.git('worktree', 'list', '--porcelain')
+      .split('\n')
+      .filter(line => line.startsWith('worktree '))
+      .map(line => line.slice('worktree '.length))
+  }
+
+  has(path: string): boolean {
+    return existsSync(join(this.project, path))
+  }
+}
+
+/** A real process. */
+function program(
+  name: string,
+  { slots: _, timeoutMs, maxOutputBytes, ...config }: TeamAgent,
+  base: string | undefined,
+) {
+  const units = {
+    ...(timeoutMs !== undefined && { timeout: `${timeoutMs}ms` }),
+    ...(maxOutputBytes !== undefined && { max_output: `${maxOutputBytes}B` }),
+  }
+  return unwrap(
+    commandAdapter(name, { ...config, ...units } as CommandAgent, base === undefined ? {} : { base }),
+  )
+}
+
+export function put(folder: string, path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), text)
+}

@@ -1,0 +1,134 @@
+// What people and programs are shown of a run: one shape for the CLI, the socket and whatever comes later. It is a projection of the
+// trail, with what the turns at work are doing right now laid over it.
+import { type Static, Type } from '@parley/core'
+
+const closed = { additionalProperties: false } as const
+const Count = Type.Integer({ minimum: 0 })
+const Time = Type.String({ description: 'Timestamp, UTC' })
+
+/** Measured for every turn: `turns`, `wall_ms`, `output_bytes`. The rest is there where the agents' output told it. */
+export const UsageViewSchema = Type.Object(
+  {
+    turns: Count,
+    wall_ms: Count,
+    output_bytes: Count,
+    tokens_in: Type.Optional(Count),
+    tokens_out: Type.Optional(Count),
+    tokens_cached: Type.Optional(Count),
+    usd: Type.Optional(Type.Number({ minimum: 0 })),
+  },
+  closed,
+)
+export type UsageView = Static<typeof UsageViewSchema>
+
+export const TASK_STATES = [
+  'waiting',
+  'ready',
+  'working',
+  'blocked',
+  'reviewing',
+  'integrating',
+  'done',
+  'failed',
+  'cancelled',
+] as const
+export type TaskState = (typeof TASK_STATES)[number]
+
+export const PlanTaskViewSchema = Type.Object(
+  {
+    /** The name in the plan. */
+    id: Type.String(),
+    title: Type.String(),
+    agent: Type.String(),
+    state: Type.Enum([...TASK_STATES]),
+    needs: Type.Array(Type.String()),
+    attempt: Count,
+    attempts: Count,
+    /** The workspace of the newest attempt. */
+    workspace: Type.Optional(Type.String()),
+    started: Type.Optional(Time),
+    ended: Type.Optional(Time),
+    /** What its agent said last, one line. Only while it works. */
+    activity: Type.Optional(Type.String()),
+    /** Why it failed, waits or was sent back. */
+    note: Type.Optional(Type.String()),
+    files: Type.Array(Type.String()),
+    /** Files that it changed without being allowed to; they were put back. */
+    refused: Type.Array(Type.String()),
+    usage: UsageViewSchema,
+  },
+  closed,
+)
+export type PlanTaskView = Static<typeof PlanTaskViewSchema>
+
+export const RUN_STATES = ['waiting', 'working', 'done', 'failed', 'rejected', 'aborted'] as const
+export type RunState = (typeof RUN_STATES)[number]
+
+/** Something that waits for a person. */
+export const GateViewSchema = Type.Object(
+  {
+    id: Type.String(),
+    run: Type.String(),
+    /** `plan`: approve or reject it. `question`: an agent waits for a reply. */
+    kind: Type.Enum(['plan', 'question']),
+    question: Type.String(),
+    /** Of a question: the task. */
+    task: Type.Optional(Type.String()),
+    since: Time,
+  },
+  closed,
+)
+export type GateView = Static<typeof GateViewSchema>
+
+export const RunSummarySchema = Type.Object(
+  {
+    run: Type.String(),
+    intent: Type.String(),
+    team: Type.String(),
+    project: Type.String(),
+    principal: Type.String(),
+    state: Type.Enum([...RUN_STATES]),
+    started: Time,
+    ended: Type.Optional(Time),
+    tasks_done: Count,
+    tasks_total: Count,
+    usage: UsageViewSchema,
+  },
+  closed,
+)
+export type RunSummaryView = Static<typeof RunSummarySchema>
+
+export const RunViewSchema = Type.Object(
+  {
+    ...RunSummarySchema.properties,
+    tasks: Type.Array(PlanTaskViewSchema),
+    /** What waits for a person. */
+    gates: Type.Array(GateViewSchema),
+    /** Why it did not come to a good end. */
+    reason: Type.Optional(Type.String()),
+    /** What is integrated so far. */
+    result: Type.Optional(
+      Type.Object(
+        {
+          commit: Type.String(),
+          base: Type.String(),
+          /** Of a git project, once the run has ended. */
+          branch: Type.Optional(Type.String()),
+          /** Of any other project: a folder with the result. */
+          folder: Type.Optional(Type.String()),
+          files: Type.Array(Type.String()),
+        },
+        closed,
+      ),
+    ),
+    warnings: Type.Array(Type.String()),
+    /** `seq` of the newest entry that this shows. */
+    cursor: Count,
+  },
+  closed,
+)
+export type RunView = Static<typeof RunViewSchema>
+
+export function isOver(state: RunState): boolean {
+  return state !== 'waiting' && state !== 'working'
+}
