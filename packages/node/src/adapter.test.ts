@@ -1,0 +1,49 @@
+// The way from a stored agent to a process: nothing that a team file can say gets lost.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readTeam } from '@parley/coordinator'
+import { type RunId, unwrap, type WorkspaceId } from '@parley/core'
+import { expect, onTestFinished, test } from 'vitest'
+import { agentAdapter } from './adapter.ts'
+
+function turn(folder: string) {
+  return {
+    run: 'run_1' as RunId,
+    workspace: 'ws_1' as WorkspaceId,
+    agent: 'a#1',
+    epoch: 1,
+    prompt: 'Hello.',
+    context: [],
+    folder,
+    environment: { PARLEY_SOCKET: '/s' },
+    signal: new AbortController().signal,
+  }
+}
+
+test('an agent of a team file takes a turn, with a program beside the file, its variables and its limits', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'parley-node-adapter-'))
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }))
+  writeFileSync(join(base, 'agent.sh'), '#!/bin/sh\necho "$LEVEL $PARLEY_SOCKET"; cat\n', { mode: 0o755 })
+  const team = unwrap(
+    readTeam(`version: 1
+name: t
+agents:
+  a: { command: [./agent.sh], env: { LEVEL: high }, timeout: 1m, max_output: 64KiB, slots: 2 }
+`),
+  )
+  const adapter = agentAdapter('a', team.agents.a!, base)
+  onTestFinished(() => adapter.close())
+  const result = await adapter.takeTurn(turn(base), () => undefined)
+  expect(result).toMatchObject({ outcome: 'complete', text: expect.stringMatching(/^high \/s\nHello\./) })
+  const small = agentAdapter('a', { ...team.agents.a!, maxOutputBytes: 4 }, base)
+  onTestFinished(() => small.close())
+  expect(await small.takeTurn(turn(base), () => undefined)).toMatchObject({
+    outcome: 'failed',
+    error: { code: 'output_limit' },
+  })
+})
+
+test('an agent that makes no sense is refused with its reason', () => {
+  expect(() => agentAdapter('a', {}, undefined)).toThrow(expect.objectContaining({ code: 'invalid_agent' }))
+})

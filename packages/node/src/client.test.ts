@@ -1,0 +1,229 @@
+// Reaching a node: the one that runs, or one that is started in the background, and never two.
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { findMarked, TURN_MARKER } from '@parley/agents'
+import { CallNode, listenUnix, OperationRegistry, operation } from '@parley/call'
+import { isOver, type RunView } from '@parley/coordinator'
+import { ManualClock, Type, unwrap } from '@parley/core'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type ConnectOptions, connectNode, type NodeConnection } from './client.ts'
+import { readNodeFile } from './node-file.ts'
+import { type Ground, gone, ground, isAlive } from './testing/ground.ts'
+import { ODD_MAIN } from './testing/process.ts'
+import { startedNode } from './testing/started.ts'
+
+async function connect(place: Ground, options: Partial<ConnectOptions> = {}) {
+  const connected = await connectNode({ home: place.home, env: place.env, start: true, ...options })
+  if (connected.ok) onTestFinished(() => connected.value.client.close())
+  return connected
+}
+
+async function stop({ client, status }: NodeConnection): Promise<void> {
+  await client.call('node', 'stop', {})
+  await gone(status!.pid)
+}
+
+describe('a node that runs', () => {
+  test('is used', async () => {
+    const { place } = await startedNode()
+    const { status, started } = unwrap(await connect(place))
+    expect({ pid: status?.pid, started }).toEqual({ pid: process.pid, started: false })
+  })
+
+  test('is found by PARLEY_SOCKET and opened with a token, for an agent', async () => {
+    const { place, conductor } = await startedNode()
+    const env = { PARLEY_SOCKET: place.path('default', 'call.sock') }
+    const { client, status } = unwrap(await connect(place, { env, token: 'stale', start: false }))
+    expect(status).toBeUndefined()
+    expect(conductor.doors.size).toBe(0)
+    const asked = client.call('workspaces', 'status', {}, { authToken: 'stale' })
+    await expect(asked).rejects.toMatchObject({ code: 'permission_denied' })
+  })
+
+  test('of another version is refused, unless that does not matter', async () => {
+    const place = ground()
+    const { socket, folder } = place.config().paths
+    mkdirSync(folder, { recursive: true })
+    const status = { pid: 1, version: '9.9.9', profile: 'default' }
+    const spec = {
+      name: '/node/status',
+      opType: 'query',
+      inputSchema: Type.Unknown(),
+      outputSchema: Type.Unknown(),
+      accessControl: {},
+    } as const
+    const node = new CallNode({
+      registry: new OperationRegistry({ '/node/status': operation(spec, () => status) }),
+    })
+    const listening = await listenUnix(socket, transport => node.attach(transport))
+    onTestFinished(() => listening.close())
+    const refused = await connect(place)
+    expect(refused).toMatchObject({
+      ok: false,
+      error: { code: 'version_mismatch', details: { node: '9.9.9' } },
+    })
+    expect((await connect(place, { anyVersion: true })).ok).toBe(true)
+  })
+})
+
+describe('no node', () => {
+  test('is told where none shall be started', async () => {
+    const place = ground()
+    const refused = await connect(place, { start: false })
+    expect(refused).toMatchObject({
+      ok: false,
+      error: { code: 'node_not_running', details: { profile: 'default' } },
+    })
+    expect(refused.ok ? '' : refused.error.message).toContain('parley up')
+  })
+
+  test('means that one is started in the background, and stays there for the next', async () => {
+    const place = ground()
+    const first = unwrap(await connect(place))
+    expect(first).toMatchObject({
+      started: true,
+      status: { started_by: 'on-demand', idle_timeout_ms: 600_000 },
+    })
+    first.client.close()
+    const second = unwrap(await connect(place))
+    expect(second).toMatchObject({ started: false, status: { pid: first.status?.pid } })
+    const log = readFileSync(place.path('default', 'logs', 'node.log'), 'utf8')
+    expect(log).toContain('the node is up')
+    await stop(second)
+    expect(readNodeFile(place.path('default', 'node.json'))).toBeUndefined()
+  })
+
+  test('and several who need one at the same moment get the same', async () => {
+    const place = ground()
+    const script = `
+      import { connectNode } from ${JSON.stringify(join(import.meta.dirname, 'client.ts'))}
+      const { value } = await connectNode({ home: ${JSON.stringify(place.home)}, start: true })
+      console.log(value.status.pid)
+      value.client.close()`
+    const other = () =>
+      promisify(execFile)(process.execPath, [...process.execArgv, '--input-type=module', '--eval', script], {
+        env: place.env,
+      })
+    const [here, again, ...others] = await Promise.all([connect(place), connect(place), other(), other()])
+    const pids = [
+      unwrap(here).status!.pid,
+      unwrap(again).status!.pid,
+      ...others.map(({ stdout }) => Number(stdout)),
+    ]
+    expect(new Set(pids).size).toBe(1)
+    expect(Number(unwrap(here).started) + Number(unwrap(again).started)).toBeLessThanOrEqual(1)
+    await stop(unwrap(here))
+  })
+
+  test('is the case as soon as one is stopping', async () => {
+    const place = ground()
+    const first = unwrap(await connect(place))
+    await first.client.call('node', 'stop', {})
+    const second = unwrap(await connect(place))
+    expect(second.status!.pid).not.toBe(first.status!.pid)
+    await stop(second)
+  })
+
+  test('and one that is started from inside a turn is not part of that turn', async () => {
+    const place = ground()
+    const turn = `run_${process.pid}_${Date.now()}/`
+    const env = { ...place.env, [TURN_MARKER]: `${turn}ws_1/1`, PARLEY_TOKEN: 'pws.x' }
+    const started = unwrap(await connect(place, { env }))
+    const { pid } = started.status!
+    if (process.platform === 'linux') {
+      const variables = readFileSync(`/proc/${pid}/environ`, 'utf8')
+      expect(variables).toContain('PARLEY_STARTED=on-demand')
+      expect(variables).not.toMatch(/PARLEY_T/)
+    }
+    expect(await findMarked(turn)).toEqual([])
+    await stop(started)
+  })
+
+  test('is the same as one that was killed: a new one takes its place', async () => {
+    const place = ground()
+    const first = unwrap(await connect(place))
+    process.kill(first.status!.pid, 'SIGKILL')
+    await gone(first.status!.pid)
+    const second = unwrap(await connect(place))
+    expect(second.started).toBe(true)
+    expect(second.status!.pid).not.toBe(first.status!.pid)
+    await stop(second)
+  })
+
+  test('that can be started is told with the log and its last lines', async () => {
+    const place = ground()
+    const env = { ...place.env, PARLEY_ODD: 'crash' }
+    const refused = await connect(place, { env, entry: ODD_MAIN })
+    expect(refused).toMatchObject({
+      ok: false,
+      error: { code: 'node_start_failed', details: { log: place.path('default', 'logs', 'node.log') } },
+    })
+    expect(refused.ok ? '' : refused.error.message).toMatch(
+      /ended with code 1.*node\.log.*this node has no luck/s,
+    )
+  })
+
+  test('that answers in time is given up, after a bounded time', async () => {
+    const place = ground()
+    const clock = new ManualClock()
+    const env = { ...place.env, PARLEY_ODD: 'sleep' }
+    const ticking = setInterval(() => clock.advance(100), 1)
+    onTestFinished(() => clearInterval(ticking))
+    const refused = await connect(place, { env, entry: ODD_MAIN, clock })
+    const { pid } = (refused.ok ? {} : refused.error.details) as { pid: number }
+    expect(isAlive(pid)).toBe(true)
+    process.kill(pid, 'SIGKILL')
+    expect(refused).toMatchObject({ ok: false, error: { code: 'node_start_failed' } })
+    expect(refused.ok ? '' : refused.error.message).toContain('did not answer in time')
+  })
+
+  test('because of a configuration with mistakes is told with their place', async () => {
+    const place = ground()
+    const file = place.write('default/config.yaml', 'turns: 0\n')
+    const refused = await connect(place)
+    expect(refused.ok ? '' : refused.error.message).toContain(`${file}:1:8: turns must be`)
+  })
+})
+
+test('a run goes on after its node was killed, with the next one that somebody starts', async () => {
+  const place = ground()
+  const project = join(place.home, 'project')
+  mkdirSync(project)
+  writeFileSync(join(project, 'README.md'), 'A project.\n')
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@localhost', ...args], {
+      cwd: project,
+      encoding: 'utf8',
+      env: { ...process.env, HOME: place.home },
+    })
+  git('init', '--quiet', '--initial-branch=main')
+  git('add', '-A')
+  git('commit', '--quiet', '-m', 'first')
+  // The first turn waits for ever; the one that is run again finds the mark that it left outside and does the work.
+  const mark = join(place.home, 'mark')
+  const script = `if [ -e ${mark} ]; then echo done > made.txt; else echo half > half.txt; touch ${mark}; sleep 600; fi`
+  place.write(
+    'default/config.yaml',
+    `agents:\n  worker:\n    command: [sh, -c, ${JSON.stringify(script)}]\n    prompt: none\n`,
+  )
+  const first = unwrap(await connect(place))
+  const { run } = await first.client.call('solve', 'start', {
+    intent: 'Make it.',
+    project,
+    agent: 'worker',
+    approved: true,
+  })
+  await expect.poll(() => existsSync(mark), { timeout: 30_000 }).toBe(true)
+  process.kill(first.status!.pid, 'SIGKILL')
+  await gone(first.status!.pid)
+  const second = unwrap(await connect(place))
+  let last: RunView | undefined
+  for await (const view of second.client.subscribe('runs', 'follow', { run })) last = view
+  expect(last && isOver(last.state), last?.reason).toBe(true)
+  expect(last).toMatchObject({ state: 'done', result: { files: ['made.txt'] } })
+  expect(git('show', `${last!.result!.branch}:made.txt`)).toBe('done\n')
+  expect(await second.client.call('trail', 'verify', {})).toMatchObject({ sound: true })
+  await stop(second)
+})

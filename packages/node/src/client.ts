@@ -1,0 +1,215 @@
+// Reaching the node of a profile: over its socket, and by starting one in the background where nobody listens. Whoever calls at the same
+// moment ends up with the same node, since only one gets the profile.
+import { homedir } from 'node:os'
+import { CallError, type Client, connectClient, connectUnix, type Transport } from '@parley/call'
+import { type Clock, err, ok, ParleyError, type Result, SystemClock } from '@parley/core'
+import { nodeTimes } from './limits.ts'
+import { logTail } from './log-tail.ts'
+import { readNodeFile } from './node-file.ts'
+import type { NodeOperations } from './operations/index.ts'
+import type { NodeStatus } from './operations/node.ts'
+import {
+  chosenProfile,
+  type Environment,
+  type ProfilePaths,
+  parleyHome,
+  prepareProfile,
+  profilePaths,
+} from './paths.ts'
+import { NODE_EXIT } from './run.ts'
+import { type SpawnedNode, spawnNode } from './spawn-node.ts'
+import { NODE_VERSION } from './version.ts'
+
+export type NodeClient = Client<NodeOperations>
+
+export interface ConnectOptions {
+  /** The environment's profile, or `default`, if not given. */
+  readonly profile?: string
+  /** Starts a node where none answers. */
+  readonly start?: boolean
+  readonly env?: Environment
+  /** The user's own folder. */
+  readonly home?: string
+  /** Sent with the first question; calls carry their own (`authToken`). */
+  readonly token?: string
+  /** A node of another version is good enough, for instance to stop it. */
+  readonly anyVersion?: boolean
+  /** Attempts to reach the node again once it was reached and lost; 3 by default. */
+  readonly maxAttempts?: number
+  readonly clock?: Clock
+  /** The script of the background process; for tests. */
+  readonly entry?: string
+}
+
+export interface NodeConnection {
+  readonly client: NodeClient
+  readonly paths: ProfilePaths
+  /** Undefined for the agent of a turn: it may not ask. */
+  readonly status: NodeStatus | undefined
+  /** The node was started for this. */
+  readonly started: boolean
+}
+
+/**
+ * Refusals: `node_not_running` (nobody listens, and `start` was not asked for), `node_start_failed` (details: `log`), `node_unreachable`,
+ * `version_mismatch`, `profile_unusable`, `invalid_profile`. Whoever gets a client closes it.
+ */
+export async function connectNode(options: ConnectOptions = {}): Promise<Result<NodeConnection>> {
+  const { env = process.env, home = homedir(), clock = new SystemClock() } = options
+  const paths = profilePaths(chosenProfile(options.profile, env), parleyHome(env, home))
+  if (!paths.ok) return paths
+  const reach = new Reach(paths.value, options, env, clock)
+  return reach.connect()
+}
+
+class Reach {
+  readonly #paths: ProfilePaths
+  readonly #options: ConnectOptions
+  readonly #env: Environment
+  readonly #clock: Clock
+  readonly #deadline: number
+  #child: SpawnedNode | undefined
+  #spawned = Number.NEGATIVE_INFINITY
+  #started = false
+
+  constructor(paths: ProfilePaths, options: ConnectOptions, env: Environment, clock: Clock) {
+    this.#paths = paths
+    this.#options = options
+    this.#env = env
+    this.#clock = clock
+    this.#deadline = this.#now() + nodeTimes.start
+  }
+
+  async connect(): Promise<Result<NodeConnection>> {
+    for (;;) {
+      const reached = await this.#hello()
+      if (reached) return reached
+      if (!this.#options.start) return err(notRunning(this.#paths))
+      const failed = this.#startIfNeeded()
+      if (failed) return err(failed)
+      if (this.#now() >= this.#deadline) return err(this.#notStarted('It did not answer in time.'))
+      await this.#pause(nodeTimes.retry)
+    }
+  }
+
+  /** Undefined where nobody is there, or who was there is leaving. */
+  async #hello(): Promise<Result<NodeConnection> | undefined> {
+    const socket = this.#socket()
+    let first: Transport | undefined
+    try {
+      first = await connectUnix(socket)
+    } catch (thrown) {
+      return absent(thrown) ? undefined : err(unreachable(socket, thrown))
+    }
+    const client = connectClient<NodeOperations>({
+      dial: async () => {
+        const transport = first ?? (await connectUnix(this.#socket()))
+        first = undefined
+        return transport
+      },
+      clock: this.#clock,
+      maxAttempts: this.#options.maxAttempts ?? 3,
+    })
+    const { token } = this.#options
+    if (token !== undefined) return ok(this.#connection(client, undefined))
+    const { result } = await client.invoke('node', 'status', {}, { timeout: nodeTimes.hello, type: 'query' })
+    if (result.ok) {
+      const wrong = this.#options.anyVersion ? undefined : mismatch(result.value)
+      if (!wrong) return ok(this.#connection(client, this.#won(result.value)))
+      client.close()
+      return err(wrong)
+    }
+    client.close()
+    return lost(result.error) ? undefined : err(unreachable(socket, result.error))
+  }
+
+  #connection(client: NodeClient, status: NodeStatus | undefined): NodeConnection {
+    return { client, paths: this.#paths, status, started: this.#started }
+  }
+
+  /** A child that came second must not become a node later, when the first has stopped. */
+  #won(status: NodeStatus): NodeStatus {
+    if (this.#child && this.#child.pid !== status.pid) this.#child.end()
+    this.#started = this.#child !== undefined && this.#child.pid === status.pid
+    return status
+  }
+
+  /** Where the node itself says it listens; the system's temporary folder need not be the same for everybody. */
+  #socket(): string {
+    return this.#env.PARLEY_SOCKET || (readNodeFile(this.#paths.nodeFile)?.socket ?? this.#paths.socket)
+  }
+
+  /** One at a time. A child that found the profile in use leaves the field to the other; if that one leaves too, there is another try. */
+  #startIfNeeded(): ParleyError | undefined {
+    const ended = this.#child?.ended()
+    if (this.#child && !ended) return undefined
+    if (ended && ended.code !== NODE_EXIT.profileInUse && ended.code !== NODE_EXIT.clean)
+      return this.#notStarted(`It ended with ${ended.code === null ? 'a signal' : `code ${ended.code}`}.`)
+    if (this.#now() - this.#spawned < nodeTimes.respawn) return undefined
+    const prepared = prepareProfile(this.#paths)
+    if (!prepared.ok) return prepared.error
+    try {
+      this.#child = spawnNode(this.#paths, this.#env, this.#options.entry)
+    } catch (cause) {
+      return new ParleyError('node_start_failed', `A node could not be started: ${String(cause)}`, { cause })
+    }
+    this.#spawned = this.#now()
+    return undefined
+  }
+
+  #notStarted(why: string): ParleyError {
+    const { log } = this.#paths
+    const lines = logTail(log)
+    const shown = lines.length === 0 ? '' : ` Its last lines:\n${lines.map(line => `  ${line}`).join('\n')}`
+    const message = `The node of profile '${this.#paths.profile}' did not start. ${why} Its log is ${log}.${shown}`
+    return new ParleyError('node_start_failed', message, {
+      retryable: true,
+      details: { log, lines, pid: this.#child?.pid },
+    })
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise(resolve => this.#clock.after(milliseconds, resolve))
+  }
+
+  #now(): number {
+    return this.#clock.now() / 1000
+  }
+}
+
+function absent(thrown: unknown): boolean {
+  const { code } = thrown as NodeJS.ErrnoException
+  return (
+    code === 'ENOENT' ||
+    code === 'ECONNREFUSED' ||
+    code === 'ENOTDIR' ||
+    code === 'EPIPE' ||
+    code === 'ECONNRESET'
+  )
+}
+
+/** The connection went away under the question: a node that stops. */
+function lost({ code, message }: CallError): boolean {
+  return code === 'UNAVAILABLE' || (code === 'INTERNAL' && message === 'connection closed')
+}
+
+function notRunning({ profile, socket }: ProfilePaths): ParleyError {
+  const message = `No node is running for profile '${profile}'. Start one with: parley up`
+  return new ParleyError('node_not_running', message, { retryable: true, details: { profile, socket } })
+}
+
+function unreachable(socket: string, cause: unknown): ParleyError {
+  const message =
+    cause instanceof CallError
+      ? `The node at ${socket} does not answer as a node does (${cause.code}: ${cause.message}). Its log may say why.`
+      : `The node at ${socket} cannot be reached (${(cause as Error).message}). Check who owns the socket and its modes.`
+  return new ParleyError('node_unreachable', message, { details: { socket }, cause })
+}
+
+function mismatch({ version, pid, profile }: NodeStatus): ParleyError | undefined {
+  if (version === NODE_VERSION) return undefined
+  const message = `This is Parley ${NODE_VERSION}, but the node of profile '${profile}' (process ${pid}) is ${version}. When its runs may pause, stop it and run the command again: a node of the new version goes on with them.`
+  return new ParleyError('version_mismatch', message, {
+    details: { client: NODE_VERSION, node: version, pid },
+  })
+}

@@ -1,0 +1,194 @@
+// The configuration: which value holds, where it came from, and what is said about each kind of mistake.
+import { readFileSync } from 'node:fs'
+import { compileForeign, type ParleyError, unwrap } from '@parley/core'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { ground } from '../testing/ground.ts'
+import { configProblems, loadConfig } from './load.ts'
+import { configJsonSchema } from './schema.ts'
+import { problemText } from './source.ts'
+import { SCHEMA_FILE, schemaText } from './write-schema.ts'
+
+const FULL = `# comment
+turns: 3
+log:
+  level: debug
+idle_timeout: 1h30m
+default_agent: writer
+agents:
+  writer: { preset: claude, model: sonnet }
+  tests:
+    command: [node, checks/tests.mjs]
+    timeout: 5m
+    env: { LEVEL: quiet }
+    slots: 2
+`
+
+function load(text: string | undefined, more: { env?: object; flags?: Record<string, string> } = {}) {
+  const place = ground()
+  const file =
+    text === undefined ? place.path('default', 'config.yaml') : place.write('default/config.yaml', text)
+  const result = loadConfig({
+    home: place.home,
+    env: { ...more.env },
+    ...(more.flags && { flags: more.flags }),
+  })
+  return { file, result }
+}
+
+function refused(text: string, more?: Parameters<typeof load>[1]): { error: ParleyError; file: string } {
+  const { file, result } = load(text, more)
+  if (result.ok) throw new Error('it was accepted')
+  return { error: result.error, file }
+}
+
+describe('values', () => {
+  test('without a file are the defaults', () => {
+    const { values, entries } = unwrap(load(undefined).result)
+    expect(values).toEqual({
+      turns: 8,
+      logLevel: 'info',
+      idleTimeoutMs: 600_000,
+      defaultAgent: undefined,
+      agents: {},
+    })
+    expect(entries).toEqual([
+      { key: 'turns', value: 8, from: 'default' },
+      { key: 'log.level', value: 'info', from: 'default' },
+      { key: 'idle_timeout', value: '10m', from: 'default' },
+      { key: 'default_agent', value: null, from: 'default' },
+    ])
+  })
+
+  test('of the file say in which line they stand', () => {
+    const { file, result } = load(FULL)
+    const { values, entries } = unwrap(result)
+    expect(values).toMatchObject({
+      turns: 3,
+      logLevel: 'debug',
+      idleTimeoutMs: 5_400_000,
+      defaultAgent: 'writer',
+    })
+    expect(entries.map(({ key, from }) => `${key} ${from}`)).toEqual([
+      `turns file ${file}:2`,
+      `log.level file ${file}:4`,
+      `idle_timeout file ${file}:5`,
+      `default_agent file ${file}:6`,
+      `agents.writer file ${file}:8`,
+      `agents.tests file ${file}:9`,
+    ])
+  })
+
+  test('of the environment go before the file, and flags before both', () => {
+    const env = { PARLEY_TURNS: '5', PARLEY_IDLE_TIMEOUT: '0', PARLEY_LOG_LEVEL: '' }
+    const { values, entries } = unwrap(load(FULL, { env, flags: { turns: '7' } }).result)
+    expect(values).toMatchObject({ turns: 7, idleTimeoutMs: 0, logLevel: 'debug' })
+    expect(entries.slice(0, 3).map(({ from }) => from)).toEqual([
+      'flag --turns',
+      expect.stringMatching(/^file .*:4$/),
+      'environment PARLEY_IDLE_TIMEOUT',
+    ])
+  })
+
+  test('of agents are those of a team file, and values of variables are not shown', () => {
+    const { values, entries } = unwrap(load(FULL).result)
+    expect(values.agents.tests).toMatchObject({
+      command: ['node', 'checks/tests.mjs'],
+      timeoutMs: 300_000,
+      slots: 2,
+    })
+    expect(values.agents.writer).toMatchObject({ preset: 'claude', model: 'sonnet' })
+    expect(JSON.stringify(entries)).not.toContain('quiet')
+    expect(entries.at(-1)).toMatchObject({ key: 'agents.tests', value: { env: ['LEVEL'] } })
+  })
+
+  test.each(['', '# nothing\n', '{}'])('an empty file (%j) is one', text => {
+    expect(load(text).result.ok).toBe(true)
+  })
+
+  test('the profile comes from a flag, the environment, or is the default', () => {
+    const { result } = load(undefined, { env: { PARLEY_PROFILE: 'work' } })
+    expect(unwrap(result).paths.profile).toBe('work')
+  })
+})
+
+describe('mistakes', () => {
+  test.each([
+    [
+      'a key that is not known',
+      'turns: 1\nlogg:\n  level: info\n',
+      'unknown_key',
+      2,
+      1,
+      "Did you mean 'log'?",
+    ],
+    ['a nested one', 'log:\n  levle: info\n', 'unknown_key', 2, 3, "Did you mean 'level'?"],
+    ['a value of another type', 'turns: many\n', 'bad_value', 1, 8, 'a whole number from 1 to 256'],
+    ['a value out of range', '\nturns: 0\n', 'bad_value', 2, 8, 'a whole number from 1 to 256'],
+    ['a level that is none', 'log: { level: loud }\n', 'bad_value', 1, 15, 'one of debug, info'],
+    ['a duration without unit', 'idle_timeout: 10\n', 'bad_value', 1, 15, 'a duration such as'],
+    ['a duration that is too long', 'idle_timeout: 9999h\n', 'bad_value', 1, 15, 'at most 720h'],
+    ['a list in place of settings', '- turns\n', 'bad_value', 1, 1, 'settings'],
+    ['a key twice', 'turns: 1\nturns: 2\n', 'duplicate_key', 2, 1, ''],
+    ['text that is no YAML', 'turns: [1\n', 'yaml_syntax', 2, 1, ''],
+    [
+      'an agent with an unknown key',
+      'agents:\n  a:\n    comand: [x]\n',
+      'unknown_key',
+      3,
+      5,
+      "Did you mean 'command'?",
+    ],
+    [
+      'an agent with a bad value',
+      'agents:\n  a:\n    command: [x]\n    timeout: soon\n',
+      'bad_value',
+      4,
+      14,
+      '',
+    ],
+    ['an agent that is none', 'agents:\n  a: 3\n', 'wrong_type', 2, 6, ''],
+    ['an agent with a preset that is none', 'agents:\n  a: { preset: clyde }\n', 'bad_value', 2, 16, ''],
+  ])('%s', (_what, text, code, line, column, words) => {
+    const { error, file } = refused(text)
+    expect(error.code).toBe('invalid_config')
+    const [problem] = configProblems(error)
+    expect(problem).toMatchObject({ code, line, column, source: file })
+    expect(problem!.message).toContain(words)
+    expect(error.message).toContain(`${file}:${line}:${column}: `)
+  })
+
+  test('of the environment and of flags are named', () => {
+    const { error } = refused('turns: 1\n', { env: { PARLEY_TURNS: 'x' }, flags: { 'log-level': 'loud' } })
+    expect(configProblems(error).map(problemText)).toEqual([
+      'environment PARLEY_TURNS: turns must be a whole number from 1 to 256, not "x".',
+      expect.stringMatching(/^flag --log-level: log.level must be one of/),
+    ])
+  })
+
+  test('are told all at once', () => {
+    const { error } = refused('turns: 0\nlog: { level: loud }\nx: 1\n')
+    expect(configProblems(error)).toHaveLength(3)
+    expect(error.message).toContain('(and 2 more)')
+  })
+
+  test('that would take all memory end in a refusal', () => {
+    const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`
+    expect(refused(bomb).error.code).toBe('invalid_config')
+    expect(refused(`turns: ${'['.repeat(20_000)}`).error.code).toBe('invalid_config')
+    expect(configProblems(refused('x'.repeat(300_000)).error)[0]?.code).toBe('too_large')
+  })
+})
+
+describe('the schema for editors', () => {
+  test('is the one of the code', () => {
+    expect(JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'))).toEqual(JSON.parse(schemaText()))
+  })
+
+  test('accepts what is accepted and refuses what it can see', () => {
+    const schema = unwrap(compileForeign(configJsonSchema()))
+    expect(schema.problems(parse(FULL))).toEqual([])
+    for (const wrong of ['turns: 0', 'logg: 1', 'idle_timeout: 5', 'agents: { a: { comand: [x] } }'])
+      expect(schema.is(parse(wrong)), wrong).toBe(false)
+  })
+})

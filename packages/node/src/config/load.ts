@@ -1,0 +1,176 @@
+// The configuration of a profile: the file, then the environment, then flags, each value with where it came from. Everything that is wrong
+// is told at once.
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { compile, err, ok, type ParleyError, type Result } from '@parley/core'
+import { nodeLimits } from '../limits.ts'
+import { chosenProfile, type Environment, type ProfilePaths, parleyHome, profilePaths } from '../paths.ts'
+import { type ConfiguredAgent, type ReadAgents, readAgents } from './agents.ts'
+import { didYouMean } from './nearest.ts'
+import { type ConfigFile, ConfigSchema } from './schema.ts'
+import { SETTINGS, type Setting, type SettingValues } from './settings.ts'
+import { type ConfigProblem, invalidConfig, type Path, readSource, type Source } from './source.ts'
+
+export interface ConfigValues extends SettingValues {
+  readonly agents: Readonly<Record<string, ConfiguredAgent>>
+}
+
+/** One value as `parley config` shows it. */
+export interface ConfigEntry {
+  readonly key: string
+  readonly value: unknown
+  /** `default`, `file <path>:<line>`, `environment NAME`, `flag --name`. */
+  readonly from: string
+}
+
+export interface Config {
+  readonly paths: ProfilePaths
+  readonly values: ConfigValues
+  readonly entries: readonly ConfigEntry[]
+}
+
+export interface LoadOptions {
+  /** By their names without dashes: `profile`, `turns`, `log-level`, `idle-timeout`, `default-agent`. */
+  readonly flags?: Readonly<Record<string, string | undefined>>
+  readonly env?: Environment
+  /** The user's own folder. */
+  readonly home?: string
+}
+
+const shape = compile(ConfigSchema)
+
+/** Refuses with `invalid_config`, whose details list every problem with its place, or `invalid_profile`. */
+export function loadConfig(options: LoadOptions = {}): Result<Config> {
+  const { flags = {}, env = process.env, home = homedir() } = options
+  const paths = profilePaths(chosenProfile(flags.profile, env), parleyHome(env, home))
+  if (!paths.ok) return paths
+  const file = readFile(paths.value.config)
+  if (!file.ok) return err(invalidConfig(file.error))
+  const problems: ConfigProblem[] = [...file.value.problems]
+  const entries: ConfigEntry[] = []
+  const pick = <T>(setting: Setting<T>): T => {
+    const { value, from } = choose(setting, file.value, flags, env, problems)
+    entries.push({ key: setting.key, value: setting.show(value), from })
+    return value
+  }
+  const settings: SettingValues = {
+    turns: pick(SETTINGS.turns),
+    logLevel: pick(SETTINGS.logLevel),
+    idleTimeoutMs: pick(SETTINGS.idleTimeoutMs),
+    defaultAgent: pick(SETTINGS.defaultAgent),
+  }
+  if (problems.length > 0) return err(invalidConfig(problems.slice(0, nodeLimits.configProblems)))
+  const { agents } = file.value
+  for (const [name, agent] of Object.entries(agents)) entries.push(agentEntry(name, agent, file.value))
+  return ok({ paths: paths.value, values: { ...settings, agents }, entries })
+}
+
+interface FileValues {
+  readonly path: string
+  readonly value: ConfigFile
+  readonly source: Source | undefined
+  readonly agents: Readonly<Record<string, ConfiguredAgent>>
+  readonly problems: readonly ConfigProblem[]
+}
+
+const NO_AGENTS: ReadAgents = { agents: {}, problems: [] }
+
+function readFile(path: string): Result<FileValues, readonly ConfigProblem[]> {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR')
+      return ok({ path, value: {}, source: undefined, ...NO_AGENTS })
+    return err([
+      { code: 'unreadable', message: `the file cannot be read (${code}).`, source: path, path: '' },
+    ])
+  }
+  const source = readSource(text, path)
+  if (!source.ok) return source
+  const problems = shapeProblems(source.value, path)
+  if (problems.length > 0) return err(problems)
+  const value = source.value.value as ConfigFile
+  const read = value.agents ? readAgents(value.agents, source.value, path) : NO_AGENTS
+  return ok({ path, value, source: source.value, ...read })
+}
+
+/** What the schema does not accept, in the order of the file. */
+function shapeProblems(source: Source, file: string): readonly ConfigProblem[] {
+  const found = shape.problems(source.value).map(({ pointer, expected, actual }): ConfigProblem => {
+    const parts = pointer
+      .split('/')
+      .slice(1)
+      .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    const key = parts.join('.')
+    if (expected === 'no such member') {
+      const known = parts.length === 1 ? TOP_KEYS : parts[0] === 'log' ? ['level'] : []
+      const message = `there is no setting ${JSON.stringify(key.slice(0, 80))}.${didYouMean(parts.at(-1)!, known)}`
+      return { code: 'unknown_key', message, source: file, ...source.place(parts, 'key'), path: key }
+    }
+    const words = Object.values(SETTINGS).find(each => each.key === key)?.expected ?? expected
+    const message =
+      key === '' ? `the file must hold settings, not ${actual}.` : `${key} must be ${words}, not ${actual}.`
+    return { code: 'bad_value', message, source: file, ...source.place(parts), path: key }
+  })
+  return found.toSorted((one, other) => one.line! - other.line! || one.column! - other.column!)
+}
+
+const TOP_KEYS = Object.keys(ConfigSchema.properties)
+
+interface Choice<T> {
+  readonly value: T
+  readonly from: string
+}
+
+function choose<T>(
+  setting: Setting<T>,
+  file: FileValues,
+  flags: Readonly<Record<string, string | undefined>>,
+  env: Environment,
+  problems: ConfigProblem[],
+): Choice<T> {
+  const given: readonly (readonly [unknown, string])[] = [
+    [flags[setting.flag], `flag --${setting.flag}`],
+    [env[setting.variable] || undefined, `environment ${setting.variable}`],
+  ]
+  const path = setting.key.split('.')
+  const inFile = path.reduce<unknown>(
+    (value, key) => (value as Record<string, unknown> | undefined)?.[key],
+    file.value,
+  )
+  const choices: Choice<T>[] = []
+  for (const [text, from] of given) {
+    if (text === undefined) continue
+    const value = setting.read(text)
+    if (value !== undefined) choices.push({ value, from })
+    else problems.push(badValue(setting, text, from))
+  }
+  if (inFile !== undefined && file.source) {
+    const place = file.source.place(path)
+    const value = setting.read(inFile)
+    if (value !== undefined) choices.push({ value, from: `file ${file.path}:${place.line}` })
+    else problems.push({ ...badValue(setting, inFile, file.path), ...place })
+  }
+  return choices[0] ?? { value: setting.fallback, from: 'default' }
+}
+
+function badValue(setting: Setting<unknown>, value: unknown, source: string): ConfigProblem {
+  const shown = JSON.stringify(value)?.slice(0, 80)
+  const message = `${setting.key} must be ${setting.expected}, not ${shown}.`
+  return { code: 'bad_value', message, source, path: setting.key }
+}
+
+/** Values of variables are left out: somebody may have put a key there in spite of the guide. */
+function agentEntry(name: string, agent: ConfiguredAgent, { path, source }: FileValues): ConfigEntry {
+  const { env, ...rest } = agent
+  const value = { ...rest, ...(env && { env: Object.keys(env) }) }
+  const place = source?.place(['agents', name] satisfies Path, 'key')
+  return { key: `agents.${name}`, value, from: `file ${path}:${place?.line ?? 1}` }
+}
+
+/** The problems of a refusal by `loadConfig`; none for any other error. */
+export function configProblems(error: ParleyError): readonly ConfigProblem[] {
+  return error.code === 'invalid_config' ? (error.details.problems as readonly ConfigProblem[]) : []
+}

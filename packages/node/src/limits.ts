@@ -1,0 +1,64 @@
+// Every bound of the node, by name, and what holds where nobody says otherwise.
+
+const KiB = 1024
+const MiB = 1024 * KiB
+const second = 1000
+const minute = 60 * second
+
+export const nodeLimits = {
+  /** Bytes of config.yaml. */
+  configBytes: 256 * KiB,
+  /** Problems that one refusal of a configuration lists. */
+  configProblems: 20,
+  /** Agents of one configuration. */
+  configAgents: 64,
+  /** Turns at once over all runs. */
+  turns: 256,
+  /** Milliseconds of the longest idle timeout: 30 days. */
+  idleTimeoutMs: 30 * 24 * 60 * minute,
+  /** Bytes of a socket's path, its terminating zero included: what every supported system can bind. */
+  socketPathBytes: 104,
+  secretBytes: 32,
+  /** A log file that is larger is put aside. */
+  logBytes: 10 * MiB,
+  /** Log files that were put aside and are kept. */
+  logFiles: 3,
+  /** Characters of one log line; what is longer is cut. */
+  logLine: 64 * KiB,
+  /** Connections at once. */
+  connections: 1024,
+  /** Characters of a team file that comes with a request; the team's own limit is lower and gives a better message. */
+  teamText: MiB,
+  intentLength: 65_536,
+  reasonLength: 2_000,
+  pathLength: 4_096,
+  /** Entries of one page of the trail. */
+  pageEntries: 256,
+  /** Lines of the log that an error shows. */
+  shownLogLines: 8,
+  /** Bytes read from the end of a log to find them. */
+  shownLogBytes: 16 * KiB,
+} as const
+
+/** Milliseconds. */
+export const nodeTimes = {
+  /** A stop that takes longer says what hangs and ends anyway. */
+  stop: 10 * second,
+  /** A node that was started on demand answers within this time. */
+  start: 15 * second,
+  /** Between two attempts to reach a node that is starting. */
+  retry: 25,
+  /** Between two attempts to start one, where the first found the profile in use. */
+  respawn: 500,
+  /** One question to a node whether it is there. */
+  hello: 10 * second,
+  /** The longest time between two looks whether a node is idle. */
+  idleLook: 30 * second,
+} as const
+
+export const nodeDefaults = {
+  profile: 'default',
+  turns: 8,
+  logLevel: 'info',
+  idleTimeoutMs: 10 * minute,
+} as const

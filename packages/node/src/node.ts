@@ -1,0 +1,282 @@
+// A node: the profile's one process. It opens what the others work with, wires it, offers it on the socket, and takes it down again in
+// the reverse order. It decides nothing itself.
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { CallNode, type Listening, listenUnix, OperationRegistry, type Transport } from '@parley/call'
+import { type Conducting, Conductor, type ConductorOptions } from '@parley/coordinator'
+import {
+  asParleyError,
+  type Clock,
+  err,
+  formatTimestamp,
+  ok,
+  ParleyError,
+  type Result,
+  SystemClock,
+  type Ticks,
+  ticksPerMillisecond,
+} from '@parley/core'
+import { openTrail, type Trail } from '@parley/trail'
+import { agentAdapter } from './adapter.ts'
+import { type AgentDirectoryOptions, agentDirectory } from './agents.ts'
+import type { Config } from './config/load.ts'
+import { ownerPrincipal, TurnIdentities } from './identity.ts'
+import { IdleWatch } from './idle.ts'
+import { nodeLimits, nodeTimes } from './limits.ts'
+import type { NodeLog } from './log.ts'
+import { removeNodeFile, type StartedBy, writeNodeFile } from './node-file.ts'
+import { nodeOperations } from './operations/index.ts'
+import type { NodeStatus } from './operations/node.ts'
+import { type ProfilePaths, prepareProfile } from './paths.ts'
+import { NODE_VERSION } from './version.ts'
+
+export interface NodeOptions {
+  readonly config: Config
+  readonly log: NodeLog
+  readonly startedBy: StartedBy
+  readonly clock?: Clock
+  /** Opens the coordinator; for tests. */
+  readonly conduct?: (options: ConductorOptions) => Promise<Conducting>
+  readonly detect?: AgentDirectoryOptions['detect']
+}
+
+/** How a stop went: `hanging` names what did not end in time. */
+export interface Stopped {
+  readonly reason: string
+  readonly hanging: readonly string[]
+}
+
+interface Parts {
+  readonly trail: Trail
+  readonly conductor: Conducting
+  readonly calls: CallNode
+  readonly listening: Listening
+  readonly started: Ticks
+}
+
+export class Node {
+  readonly #options: NodeOptions
+  readonly #clock: Clock
+  readonly #parts: Parts
+  readonly #idle: IdleWatch | undefined
+  readonly #ended = Promise.withResolvers<Stopped>()
+  #stopping: string | undefined
+
+  /**
+   * Resolves when the socket answers. Refusals: `profile_in_use` (details: `pid`), `profile_unusable`, `socket_in_use`, and those of
+   * `openTrail`. After a refusal nothing is left open.
+   */
+  static async start(options: NodeOptions): Promise<Result<Node>> {
+    const { config, log, clock = new SystemClock() } = options
+    const { paths } = config
+    const prepared = prepareProfile(paths)
+    if (!prepared.ok) return prepared
+    const open: (() => Promise<void>)[] = []
+    try {
+      const trail = await openTrail(paths.folder)
+      open.push(() => trail.close())
+      for (const { code, message, runs } of trail.damage) log.error(message, { code, runs })
+      const conductor = await (options.conduct ?? (given => Conductor.open(given)))({
+        trail,
+        profile: paths.folder,
+        secret: prepared.value.secret,
+        adapter: (name, agent, base) => agentAdapter(name, agent, base, clock),
+        environment: reachable(paths),
+        clock,
+        turns: config.values.turns,
+        log: (level, message, facts) => log[level](message, facts),
+      })
+      open.push(() => conductor.close())
+      return ok(await Node.#listen({ ...options, clock }, trail, conductor, open))
+    } catch (thrown) {
+      for (const close of open.toReversed())
+        await close().catch(cause => log.error('closing failed', { cause }))
+      return err(startError(paths, thrown))
+    }
+  }
+
+  static async #listen(
+    options: NodeOptions & { readonly clock: Clock },
+    trail: Trail,
+    conductor: Conducting,
+    open: (() => Promise<void>)[],
+  ): Promise<Node> {
+    const { config, log, clock } = options
+    const { paths } = config
+    const identities = new TurnIdentities(conductor)
+    // The operations speak of the node, which is there before the first call.
+    let node: Node | undefined
+    const registry = new OperationRegistry(
+      nodeOperations({
+        config,
+        trail,
+        conductor,
+        identities,
+        agents: agentDirectory({ config, ...(options.detect && { detect: options.detect }) }),
+        status: () => node!.status(),
+        requestStop: reason => node!.#stopSoon(reason),
+      }),
+      { warn: message => log.warn(message) },
+    )
+    const calls = new CallNode({ registry, identities, clock, log: message => log.debug(message) })
+    const owner = ownerPrincipal()
+    const listening = await listenUnix(paths.socket, transport => node!.#accept(transport), {
+      authenticate: () => owner,
+      maxConnections: nodeLimits.connections,
+      clock,
+    })
+    open.push(() => listening.close())
+    const started = clock.now()
+    writeNodeFile(paths.nodeFile, {
+      pid: process.pid,
+      version: NODE_VERSION,
+      started: formatTimestamp(started),
+      socket: paths.socket,
+      started_by: options.startedBy,
+    })
+    node = new Node(options, { trail, conductor, calls, listening, started })
+    log.info('the node is up', {
+      profile: paths.profile,
+      version: NODE_VERSION,
+      started_by: options.startedBy,
+    })
+    return node
+  }
+
+  private constructor(options: NodeOptions & { readonly clock: Clock }, parts: Parts) {
+    this.#options = options
+    this.#clock = options.clock
+    this.#parts = parts
+    const { idleTimeoutMs } = options.config.values
+    if (options.startedBy === 'on-demand' && idleTimeoutMs > 0) {
+      this.#idle = new IdleWatch({
+        clock: options.clock,
+        timeoutMs: idleTimeoutMs,
+        busy: () => this.#busy(),
+        idle: () => void this.stop('idle'),
+      })
+    }
+  }
+
+  /** Resolves when the node has stopped, whoever asked for it. */
+  get stopped(): Promise<Stopped> {
+    return this.#ended.promise
+  }
+
+  async status(): Promise<NodeStatus> {
+    const { config, startedBy } = this.#options
+    const { trail, conductor, calls, started } = this.#parts
+    const live = await conductor.runs({ states: ['waiting', 'working'], limit: 1000 })
+    const uptime = Math.floor((this.#clock.now() - started) / ticksPerMillisecond)
+    return {
+      profile: config.paths.profile,
+      folder: config.paths.folder,
+      socket: config.paths.socket,
+      pid: process.pid,
+      version: NODE_VERSION,
+      runtime: process.version,
+      started: formatTimestamp(started),
+      started_by: startedBy,
+      uptime_ms: Math.max(0, uptime),
+      runs: {
+        working: live.filter(({ state }) => state === 'working').length,
+        waiting: live.filter(({ state }) => state === 'waiting').length,
+      },
+      clients: calls.links.length,
+      idle_timeout_ms: startedBy === 'on-demand' ? config.values.idleTimeoutMs : 0,
+      damage: trail.damage.map(({ code, message, runs }) => ({ code, message, runs: [...runs] })),
+    }
+  }
+
+  /** Turns at work are ended; the next start runs them again. Safe to repeat; takes at most `nodeTimes.stop`. */
+  stop(reason: string): Promise<Stopped> {
+    if (this.#stopping === undefined) {
+      this.#stopping = reason
+      this.#options.log.info('the node is stopping', { reason })
+      void this.#takeDown(reason)
+    }
+    return this.#ended.promise
+  }
+
+  async #takeDown(reason: string): Promise<void> {
+    const { config, log } = this.#options
+    const { trail, conductor, calls, listening } = this.#parts
+    this.#idle?.stop()
+    const late = Promise.withResolvers<false>()
+    // Not in the background: a part that hangs need not hold anything that keeps the process alive until this is told.
+    const cancel = this.#clock.after(nodeTimes.stop, () => late.resolve(false))
+    const hanging: string[] = []
+    const step = async (name: string, run: () => Promise<void>) => {
+      const work = run().catch(cause => log.error(`the ${name} did not close well`, { cause }))
+      if ((await Promise.race([work, late.promise])) === false) hanging.push(name)
+    }
+    await step('connections', () => farewell(calls, listening, config.paths.socket))
+    await step('coordinator', () => conductor.close())
+    // What hangs may still write: its trail is left to the end of the process.
+    if (hanging.length === 0) await step('trail', () => trail.close())
+    cancel()
+    removeNodeFile(config.paths.nodeFile)
+    if (hanging.length > 0)
+      log.error(`the stop took too long: ${hanging.join(', ')} did not end`, { hanging })
+    else log.info('the node has stopped', { reason })
+    this.#ended.resolve({ reason, hanging })
+  }
+
+  #accept(transport: Transport): void {
+    const link = this.#parts.calls.attach(transport)
+    link.onClose(() => this.#idle?.touch())
+    if (this.#stopping !== undefined) link.close('the node is stopping')
+  }
+
+  /** After the answer to whoever asked for it. */
+  #stopSoon(reason: string): void {
+    setImmediate(() => void this.stop(reason))
+  }
+
+  async #busy(): Promise<boolean> {
+    if (this.#parts.calls.links.length > 0) return true
+    const live = await this.#parts.conductor.runs({ states: ['waiting', 'working'], limit: 1 })
+    return live.length > 0
+  }
+}
+
+/** Links are closed first, so that what was answered is sent; then the connections are cut. */
+async function farewell(calls: CallNode, listening: Listening, socket: string): Promise<void> {
+  calls.close()
+  await listening.close()
+  rmSync(socket, { force: true })
+}
+
+/** What an agent's process needs to find its node. */
+function reachable({ home, profile, socket }: ProfilePaths): Readonly<Record<string, string>> {
+  return { PARLEY_HOME: home, PARLEY_PROFILE: profile, PARLEY_SOCKET: socket }
+}
+
+function startError(paths: ProfilePaths, thrown: unknown): ParleyError {
+  const error = asParleyError(thrown)
+  const { code } = thrown as { readonly code?: unknown }
+  if (code === 'EADDRINUSE') {
+    const message = `Something else is at ${paths.socket}, where the node of profile '${paths.profile}' listens. Find out what it is, or choose another profile.`
+    return new ParleyError('socket_in_use', message, { details: { socket: paths.socket }, cause: thrown })
+  }
+  if (error.code === 'trail_locked') {
+    const pid = ownerPid(paths.folder)
+    const who = pid === undefined ? 'another process' : `process ${pid}`
+    const message = `The profile '${paths.profile}' is in use by ${who}. One node at a time may use a profile; use that one, or choose another profile.`
+    return new ParleyError('profile_in_use', message, {
+      details: { profile: paths.profile, ...(pid !== undefined && { pid }) },
+      cause: thrown,
+    })
+  }
+  return error
+}
+
+/** Who holds the trail's lock, as the trail itself notes it. */
+function ownerPid(folder: string): number | undefined {
+  try {
+    const pid = Number(readFileSync(join(folder, 'trail', 'owner'), 'utf8').trim())
+    return Number.isInteger(pid) && pid > 0 ? pid : undefined
+  } catch {
+    return undefined
+  }
+}

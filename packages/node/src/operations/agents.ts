@@ -1,0 +1,25 @@
+// /agents: what can take a turn here without a team file.
+import { operation } from '@parley/call'
+import { Type } from '@parley/core'
+import { type AgentDirectory, AgentViewSchema } from '../agents.ts'
+import { closed, forOwner, Nothing } from './spec.ts'
+
+export interface AgentDeps {
+  readonly agents: AgentDirectory
+}
+
+export function agentService({ agents }: AgentDeps) {
+  return {
+    '/agents/list': operation(
+      {
+        name: '/agents/list',
+        opType: 'query',
+        description: 'Configured agents and presets: whether their programs are there, and what they need.',
+        inputSchema: Nothing,
+        outputSchema: Type.Object({ agents: Type.Array(AgentViewSchema) }, closed),
+        accessControl: forOwner,
+      },
+      async () => ({ agents: [...(await agents.list())] }),
+    ),
+  }
+}

@@ -1,0 +1,20 @@
+// Every operation of a node, in one map. Its type is what clients know inputs and outputs from.
+import { type AgentDeps, agentService } from './agents.ts'
+import { type NodeDeps, nodeService } from './node.ts'
+import { type RunDeps, runService } from './runs.ts'
+import { type TrailDeps, trailService } from './trail.ts'
+import { type WorkspaceDeps, workspaceService } from './workspaces.ts'
+
+export type OperationDeps = NodeDeps & RunDeps & TrailDeps & AgentDeps & WorkspaceDeps
+
+export function nodeOperations(deps: OperationDeps) {
+  return {
+    ...nodeService(deps),
+    ...runService(deps),
+    ...trailService(deps),
+    ...agentService(deps),
+    ...workspaceService(deps),
+  }
+}
+
+export type NodeOperations = ReturnType<typeof nodeOperations>

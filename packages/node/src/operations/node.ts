@@ -1,0 +1,94 @@
+// /node: what runs here, and stopping it. /config: the values in force, each with where it came from.
+import { operation } from '@parley/call'
+import { type Static, Type } from '@parley/core'
+import type { Config } from '../config/load.ts'
+import { STARTED_BY } from '../node-file.ts'
+import { Count, closed, forOwner, Nothing, Reason } from './spec.ts'
+
+export const NodeStatusSchema = Type.Object(
+  {
+    profile: Type.String(),
+    folder: Type.String(),
+    socket: Type.String(),
+    pid: Type.Integer({ minimum: 1 }),
+    version: Type.String({ description: 'Of Parley' }),
+    runtime: Type.String({ description: 'Of Node.js' }),
+    started: Type.String({ description: 'Timestamp, UTC' }),
+    started_by: Type.Enum([...STARTED_BY]),
+    uptime_ms: Count,
+    runs: Type.Object({ working: Count, waiting: Count }, closed),
+    clients: Count,
+    idle_timeout_ms: Type.Integer({ minimum: 0, description: '0: it does not stop by itself' }),
+    /** What was found wrong with the trail when it was opened. */
+    damage: Type.Array(
+      Type.Object({ code: Type.String(), message: Type.String(), runs: Type.Array(Type.String()) }, closed),
+    ),
+  },
+  closed,
+)
+export type NodeStatus = Static<typeof NodeStatusSchema>
+
+const ConfigViewSchema = Type.Object(
+  {
+    profile: Type.String(),
+    folder: Type.String(),
+    file: Type.String(),
+    values: Type.Array(
+      Type.Object({ key: Type.String(), value: Type.Unknown(), from: Type.String() }, closed),
+    ),
+  },
+  closed,
+)
+
+export interface NodeDeps {
+  readonly config: Config
+  status(): Promise<NodeStatus>
+  /** Starts the stop and returns. */
+  requestStop(reason: string): void
+}
+
+export function nodeService({ config, status, requestStop }: NodeDeps) {
+  return {
+    '/node/status': operation(
+      {
+        name: '/node/status',
+        opType: 'query',
+        description: 'What runs here: version, process, runs and clients, and what is wrong with the trail.',
+        inputSchema: Nothing,
+        outputSchema: NodeStatusSchema,
+        accessControl: forOwner,
+      },
+      () => status(),
+    ),
+    '/node/stop': operation(
+      {
+        name: '/node/stop',
+        opType: 'mutation',
+        description: 'Stops the node. Turns at work are ended; the next start runs them again.',
+        inputSchema: Type.Object({ reason: Type.Optional(Reason) }, closed),
+        outputSchema: Type.Object({ pid: Type.Integer({ minimum: 1 }) }, closed),
+        accessControl: forOwner,
+      },
+      ({ reason }, { identity }) => {
+        requestStop(reason ?? `asked by ${identity?.id ?? 'somebody'}`)
+        return { pid: process.pid }
+      },
+    ),
+    '/config/show': operation(
+      {
+        name: '/config/show',
+        opType: 'query',
+        description: 'The configuration that this node started with, each value with where it came from.',
+        inputSchema: Nothing,
+        outputSchema: ConfigViewSchema,
+        accessControl: forOwner,
+      },
+      () => ({
+        profile: config.paths.profile,
+        folder: config.paths.folder,
+        file: config.paths.config,
+        values: config.entries.map(entry => ({ ...entry })),
+      }),
+    ),
+  }
+}

@@ -1,0 +1,443 @@
+// The operations over a real socket: what they answer, what they refuse and with which code, and who may call them.
+import { hash } from 'node:crypto'
+import { connect } from 'node:net'
+import { callLimits, encodeFrame } from '@parley/call'
+import type { WorkspaceDoor } from '@parley/coordinator'
+import { err, ok, ParleyError, type RunId } from '@parley/core'
+import { describe, expect, test } from 'vitest'
+import { nodeLimits } from '../limits.ts'
+import { ground } from '../testing/ground.ts'
+import { type Started, startedNode } from '../testing/started.ts'
+
+const TEAM = `version: 1
+name: checkers
+agents:
+  a: { command: [node, a.mjs] }
+  b: { command: [node, b.mjs] }
+plan:
+  - { id: one, agent: a, prompt: Do it. }
+`
+
+const solve = { intent: 'Do it.', project: '/project', approved: true }
+
+async function refusal(
+  promise: Promise<unknown>,
+): Promise<{ code: string; message: string; details: unknown }> {
+  return promise.then(
+    () => {
+      throw new Error('it was answered')
+    },
+    (error: { code: string; message: string; details: unknown }) => error,
+  )
+}
+
+async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const value of values) all.push(value)
+  return all
+}
+
+describe('/node and /config', () => {
+  test('status says what runs here', async () => {
+    const { client, place } = await startedNode()
+    expect(await client.call('node', 'status', {})).toMatchObject({
+      profile: 'default',
+      folder: place.path('default'),
+      pid: process.pid,
+      version: '0.1.0',
+      started_by: 'up',
+      runs: { working: 0, waiting: 0 },
+      clients: 1,
+      idle_timeout_ms: 0,
+      damage: [],
+    })
+  })
+
+  test('stop answers first and stops then', async () => {
+    const { client, node } = await startedNode()
+    expect(await client.call('node', 'stop', { reason: 'enough' })).toEqual({ pid: process.pid })
+    expect(await node.stopped).toEqual({ reason: 'enough', hanging: [] })
+  })
+
+  test('the configuration is shown with where it came from', async () => {
+    const place = ground()
+    const file = place.write('default/config.yaml', 'turns: 3\n')
+    const { client } = await startedNode({ place, flags: { 'log-level': 'debug' } })
+    const { values } = await client.call('config', 'show', {})
+    expect(values).toContainEqual({ key: 'turns', value: 3, from: `file ${file}:1` })
+    expect(values).toContainEqual({ key: 'log.level', value: 'debug', from: 'flag --log-level' })
+  })
+})
+
+describe('/solve/start', () => {
+  test('with a team file starts a run of that team, for the owner, and passes warnings on', async () => {
+    const { client, conductor } = await startedNode()
+    const started = await client.call('solve', 'start', {
+      ...solve,
+      team: { text: TEAM, file: '/teams/t.yaml' },
+    })
+    expect(started.run).toMatch(/^run_/)
+    expect(started.warnings).toEqual([expect.stringMatching(/^line 5: .*b/)])
+    expect(conductor.solved[0]).toMatchObject({
+      intent: 'Do it.',
+      project: '/project',
+      origin: 'cli',
+      approved: true,
+      team: { name: 'checkers', base: '/teams' },
+      principal: { kind: 'user', scopes: ['owner'] },
+    })
+  })
+
+  test('a team file with mistakes is refused with the place of each', async () => {
+    const { client } = await startedNode()
+    const text = TEAM.replace('agent: a', 'agent: c')
+    const error = await refusal(client.call('solve', 'start', { ...solve, team: { text, file: '/t.yaml' } }))
+    expect(error).toMatchObject({
+      code: 'invalid_team',
+      details: { problems: [{ code: 'unknown_agent', line: 7, column: expect.any(Number) }] },
+    })
+  })
+
+  test('with a name takes the configured agent, then the preset of that name', async () => {
+    const place = ground()
+    place.write('default/config.yaml', 'agents:\n  mine: { command: [./mine.sh] }\n')
+    const { client, conductor } = await startedNode({ place })
+    await client.call('solve', 'start', { ...solve, agent: 'mine' })
+    await client.call('solve', 'start', { ...solve, agent: 'codex' })
+    expect(conductor.solved.map(({ team }) => team)).toMatchObject([
+      { name: 'mine', agents: { mine: { command: ['./mine.sh'] } }, base: place.path('default') },
+      { name: 'codex', agents: { codex: { preset: 'codex' } } },
+    ])
+    expect(await refusal(client.call('solve', 'start', { ...solve, agent: 'mime' }))).toMatchObject({
+      code: 'unknown_agent',
+      message: expect.stringContaining('mine'),
+    })
+  })
+
+  test('with neither takes the default agent, or the only preset that is there', async () => {
+    const chosen = await startedNode({ flags: { 'default-agent': 'qwen' } })
+    await chosen.client.call('solve', 'start', solve)
+    expect(chosen.conductor.solved[0]?.team.name).toBe('qwen')
+    const only = await startedNode({ presets: [{ name: 'gemini', file: '/bin/gemini' }] })
+    await only.client.call('solve', 'start', solve)
+    expect(only.conductor.solved[0]?.team.name).toBe('gemini')
+  })
+
+  test('says what to do where it cannot tell which agent is meant', async () => {
+    const none = await startedNode()
+    expect(await refusal(none.client.call('solve', 'start', solve))).toMatchObject({
+      code: 'no_agent',
+      message: expect.stringMatching(/none of claude.*default_agent/),
+    })
+    const two = [
+      { name: 'claude', file: '/bin/claude' } as const,
+      { name: 'codex', file: '/bin/codex' } as const,
+    ]
+    const several = await startedNode({ presets: two })
+    expect(await refusal(several.client.call('solve', 'start', solve))).toMatchObject({
+      code: 'no_agent',
+      details: { found: ['claude', 'codex'] },
+    })
+  })
+
+  test('refuses what makes no sense', async () => {
+    const { client } = await startedNode()
+    const both = { ...solve, agent: 'claude', team: { text: TEAM, file: '/t.yaml' } }
+    expect((await refusal(client.call('solve', 'start', both))).code).toBe('invalid_argument')
+    const relative = { ...solve, agent: 'claude', project: 'here' }
+    expect((await refusal(client.call('solve', 'start', relative))).code).toBe('invalid_argument')
+    const unshaped = { ...solve, intent: 3 } as never
+    expect((await refusal(client.call('solve', 'start', unshaped))).code).toBe('INVALID_INPUT')
+  })
+
+  test('a refusal keeps its code, its details and whether to try again', async () => {
+    const { client } = await startedNode()
+    const error = await refusal(
+      client.call('solve', 'start', { ...solve, intent: 'too much', agent: 'claude' }),
+    )
+    expect(error).toMatchObject({ code: 'overloaded', retryable: true, details: { most: 1 } })
+  })
+})
+
+async function withRun(options?: Parameters<typeof startedNode>[0]): Promise<Started & { run: RunId }> {
+  const started = await startedNode(options)
+  const { run } = await started.client.call('solve', 'start', { ...solve, agent: 'claude' })
+  return { ...started, run: run as RunId }
+}
+
+describe('/runs, /tasks and /gates', () => {
+  test('runs are listed, shown and followed by id, beginning and `last`', async () => {
+    const { client, run } = await withRun()
+    expect((await client.call('runs', 'list', {})).runs.map(each => each.run)).toEqual([run])
+    expect((await client.call('runs', 'list', { states: ['done'] })).runs).toEqual([])
+    for (const text of [run, run.slice(0, 12), 'last'])
+      expect((await client.call('runs', 'show', { run: text })).run).toBe(run)
+    const views = await collected(client.subscribe('runs', 'follow', { run: 'last' }))
+    expect(views.map(({ state }) => state)).toEqual(['working', 'done'])
+    expect(await client.call('tasks', 'list', { run })).toEqual({ run, tasks: [], cursor: 2 })
+  })
+
+  test('a run that is not there is refused, also where values would stream', async () => {
+    const { client } = await startedNode()
+    expect((await refusal(client.call('runs', 'show', { run: 'run_x' }))).code).toBe('not_found')
+    expect((await refusal(collected(client.subscribe('runs', 'follow', { run: 'run_x' })))).code).toBe(
+      'not_found',
+    )
+  })
+
+  test('what ends a stream keeps its code', async () => {
+    const { client } = await startedNode()
+    const { run } = await client.call('solve', 'start', { ...solve, intent: 'lose me', agent: 'claude' })
+    expect(await refusal(collected(client.subscribe('runs', 'follow', { run })))).toMatchObject({
+      code: 'unavailable',
+      retryable: true,
+    })
+  })
+
+  test('several runs with the same beginning are told apart', async () => {
+    const { client } = await withRun()
+    await client.call('solve', 'start', { ...solve, agent: 'claude' })
+    expect((await refusal(client.call('runs', 'show', { run: 'run_' }))).code).toBe('ambiguous')
+  })
+
+  test('a run is aborted with a reason', async () => {
+    const { client, conductor, run } = await withRun()
+    expect(await client.call('runs', 'abort', { run: 'last', reason: 'too slow' })).toEqual({ run })
+    expect(conductor.aborted).toEqual([`${run}: too slow`])
+  })
+
+  test('gates are listed and answered', async () => {
+    const { client, conductor } = await startedNode()
+    const gate = { id: 'run_1:plan', run: 'run_1', kind: 'plan', question: 'Go?', since: 'now' } as const
+    conductor.openGates = [gate]
+    expect(await client.call('gates', 'list', {})).toEqual({ gates: [gate] })
+    await client.call('gates', 'respond', { gate: gate.id, decision: 'approve' })
+    expect(conductor.answers).toMatchObject([{ decision: 'approve', principal: { kind: 'user' } }])
+    const late = client.call('gates', 'respond', { gate: 'run_2:plan', decision: 'reject' })
+    expect((await refusal(late)).code).toBe('invalid_state')
+  })
+})
+
+describe('/trail', () => {
+  test('is queried by filters and in pages', async () => {
+    const { client, run } = await withRun()
+    const first = await client.call('trail', 'query', { run: 'last', limit: 1 })
+    expect(first).toMatchObject({ run, cursor: 1, more: true })
+    const rest = await client.call('trail', 'query', { run, after: first.cursor })
+    expect(rest).toMatchObject({ cursor: 2, more: false })
+    expect(rest.entries[0]).toMatchObject({ seq: 2, event_type: 'workspace_created' })
+    const none = await client.call('trail', 'query', { run, event_type: 'workspace_state_changed' })
+    expect(none.entries).toEqual([])
+    const wrong = client.call('trail', 'query', { run, from: 'yesterday' })
+    expect((await refusal(wrong)).code).toBe('invalid_query')
+  })
+
+  test('is watched from a cursor on, as entries come', async () => {
+    const { client, conductor, run } = await withRun()
+    const { script } = conductor.runsById.get(run)!
+    const seen: number[] = []
+    for await (const page of client.subscribe('trail', 'watch', { run, after: 1 })) {
+      seen.push(...page.entries.map(({ seq }) => seq))
+      expect(page.cursor).toBe(seen.at(-1))
+      if (seen.length === 1) await script.workspace()
+      if (seen.length === 2) break
+    }
+    expect(seen).toEqual([2, 3])
+  })
+
+  test('a page never is larger than a frame allows', async () => {
+    const { client, conductor, run } = await withRun()
+    const { script } = conductor.runsById.get(run)!
+    const worker = await script.workspace()
+    const artifact_ids = Array.from({ length: 3000 }, (_, index) => `artifact_${index}_${'x'.repeat(48)}`)
+    const count = Math.ceil(callLimits.frameBytes / 4 / JSON.stringify(artifact_ids).length) + 2
+    for (let number = 0; number < count; number++) await script.checkpoint(worker, { artifact_ids })
+    const page = await client.call('trail', 'query', { run, after: 3 })
+    expect(page.more).toBe(true)
+    expect(page.entries.length).toBeLessThan(count)
+    expect(JSON.stringify(page).length).toBeLessThan(callLimits.frameBytes)
+    let watched = 0
+    for await (const part of client.subscribe('trail', 'watch', { run, after: 3 })) {
+      watched += part.entries.length
+      if (watched === count) break
+    }
+  })
+
+  test('verifies one run or all, also against a head that somebody kept', async () => {
+    const { client, run } = await withRun()
+    const one = await client.call('trail', 'verify', { run })
+    expect(one).toMatchObject({ sound: true, runs: [{ run, entries: 2, findings: [] }] })
+    const all = await client.call('trail', 'verify', {})
+    expect(all.runs.map(each => each.run)).toEqual([run])
+    const expect_ = { seq: 2, hash: '0'.repeat(64) }
+    const forged = await client.call('trail', 'verify', { run, expect: expect_ })
+    expect(forged).toMatchObject({ sound: false, runs: [{ findings: [{ seq: 2 }] }] })
+    expect((await refusal(client.call('trail', 'verify', { expect: expect_ }))).code).toBe('invalid_argument')
+  })
+
+  test('is exported as lines that verify by themselves', async () => {
+    const { client, conductor, run } = await withRun()
+    const { script } = conductor.runsById.get(run)!
+    for (let number = 0; number < nodeLimits.pageEntries + 10; number++) await script.workspace()
+    const pages = await collected(client.subscribe('trail', 'export', { run }))
+    const [first, ...lines] = pages.flatMap(page => page.lines)
+    const header = JSON.parse(first!) as {
+      run: string
+      count: number
+      public_key: string
+      head: { seq: number; hash: string; signature: string }
+    }
+    expect(header).toMatchObject({ run, count: lines.length, head: { seq: lines.length } })
+    expect(header.public_key).toHaveLength(44)
+    expect(header.head.signature).toMatch(/^[0-9a-f]{128}$/)
+    let previous: string | null = null
+    for (const line of lines) {
+      expect((JSON.parse(line) as { prev_hash: string | null }).prev_hash).toBe(previous)
+      previous = hash('sha256', line, 'hex')
+    }
+    expect(previous).toBe(header.head.hash)
+  })
+})
+
+describe('/agents/list', () => {
+  test('has configured agents and presets, with what is there and what they need', async () => {
+    const place = ground()
+    place.write(
+      'default/config.yaml',
+      'agents:\n  here: { command: [node, x] }\n  gone: { command: [no-such-program] }\n  fast: { preset: claude }\n',
+    )
+    const { client } = await startedNode({
+      place,
+      presets: [{ name: 'claude', file: '/bin/claude', version: '2.1.0' }],
+    })
+    const { agents } = await client.call('agents', 'list', {})
+    const by = Object.fromEntries(agents.map(agent => [agent.name, agent]))
+    expect(by).toMatchObject({
+      here: { source: 'configured', program: 'node', found: true, default: false },
+      gone: { found: false },
+      fast: { source: 'configured', preset: 'claude', found: true, version: '2.1.0' },
+      claude: { source: 'preset', found: true, version: '2.1.0', default: true },
+      codex: {
+        found: false,
+        needs: { hosts: expect.any(Array), variables: expect.arrayContaining(['OPENAI_API_KEY']) },
+      },
+    })
+  })
+})
+
+function doorOf(): WorkspaceDoor {
+  return {
+    // What a door says of itself must not become more than a turn's agent.
+    principal: { id: 'writer#1', kind: 'user', scopes: ['owner'] },
+    status: async () =>
+      ok({
+        run: 'run_1',
+        workspace: 'ws_1',
+        task: 'one',
+        title: 'One',
+        agent: 'writer#1',
+        state: 'active',
+        epoch: 1,
+        unread: 0,
+        checkpoints: 0,
+        may_change: 'everything',
+      }),
+    inbox: async () => ok([{ id: 'e1', from: 'root', type: 'directive', priority: 'normal', text: 'Hi' }]),
+    checkpoint: async intent => ok({ checkpoint: `cp ${intent}`, files: ['a'] }),
+    block: async () => err(new ParleyError('invalid_state', 'The turn is over.')),
+  }
+}
+
+describe('/workspaces, and who may call what', () => {
+  test("a turn's token opens its own workspace", async () => {
+    const { client, conductor } = await startedNode()
+    conductor.doors.set('good', doorOf())
+    const inside = { authToken: 'good' }
+    expect(await client.call('workspaces', 'status', {}, inside)).toMatchObject({ workspace: 'ws_1' })
+    expect(await client.call('workspaces', 'inbox', {}, inside)).toMatchObject({ mail: [{ text: 'Hi' }] })
+    expect(await client.call('workspaces', 'checkpoint', { intent: 'half' }, inside)).toMatchObject({
+      checkpoint: 'cp half',
+    })
+    expect((await refusal(client.call('workspaces', 'block', { reason: 'x' }, inside))).code).toBe(
+      'invalid_state',
+    )
+  })
+
+  test('an agent does nothing but that, whatever its link is', async () => {
+    const { client, conductor, node } = await startedNode()
+    conductor.doors.set('good', doorOf())
+    for (const token of ['good', 'stale']) {
+      const options = { authToken: token }
+      const calls = [
+        client.call('node', 'status', {}, options),
+        client.call('node', 'stop', {}, options),
+        client.call('runs', 'list', {}, options),
+        client.call('solve', 'start', { ...solve, agent: 'claude' }, options),
+        client.call('trail', 'query', { run: 'last' }, options),
+        client.call('gates', 'respond', { gate: 'g', decision: 'approve' }, options),
+        client.call('config', 'show', {}, options),
+        collected(client.subscribe('runs', 'follow', { run: 'last' }, options)),
+      ]
+      for (const call of calls) expect((await refusal(call)).code).toBe('FORBIDDEN')
+    }
+    expect(conductor.solved).toEqual([])
+    expect((await node.status()).runs.working).toBe(0)
+  })
+
+  test('a token of a turn that is over opens nothing, and above all not the owner’s doors', async () => {
+    const { client } = await startedNode()
+    const stale = await refusal(client.call('workspaces', 'status', {}, { authToken: 'stale' }))
+    expect(stale.code).toBe('permission_denied')
+    const owner = await refusal(client.call('workspaces', 'status', {}))
+    expect(owner).toMatchObject({ code: 'no_workspace', message: expect.stringContaining('PARLEY_TOKEN') })
+  })
+
+  test('every operation demands a scope, says what it is for, and is discoverable by the owner', async () => {
+    const { client } = await startedNode()
+    await client.ready()
+    const { operations } = (await client.link!.call('/services/list', {})) as {
+      operations: { name: string; op_type: string }[]
+    }
+    const own = operations.filter(({ name }) => !name.startsWith('/services/'))
+    expect(own.map(({ name }) => name).toSorted()).toEqual([
+      '/agents/list',
+      '/config/show',
+      '/gates/list',
+      '/gates/respond',
+      '/node/status',
+      '/node/stop',
+      '/runs/abort',
+      '/runs/follow',
+      '/runs/list',
+      '/runs/show',
+      '/solve/start',
+      '/tasks/list',
+      '/trail/export',
+      '/trail/query',
+      '/trail/verify',
+      '/trail/watch',
+      '/workspaces/block',
+      '/workspaces/checkpoint',
+      '/workspaces/inbox',
+      '/workspaces/status',
+    ])
+    for (const { name } of own) {
+      const [, service, op] = name.split('/')
+      const spec = await client.describe(service!, op!)
+      const { requiredScopes = [], requiredScopesAny = [] } = spec.accessControl
+      expect([...requiredScopes, ...requiredScopesAny].length, name).toBeGreaterThan(0)
+      expect(spec.description, name).toBeTruthy()
+    }
+  })
+
+  test('garbage on the socket harms nobody else', async () => {
+    const { client, place } = await startedNode()
+    const socket = connect(place.config().paths.socket)
+    const over = new Promise(resolve => socket.once('close', resolve))
+    socket.on('error', () => undefined)
+    socket.end(Buffer.concat([Buffer.from(encodeFrame('{"type":"no"}')), Buffer.from('garbage')]))
+    socket.resume()
+    await over
+    expect((await client.call('node', 'status', {})).pid).toBe(process.pid)
+  })
+})

@@ -1,0 +1,225 @@
+// /solve, /runs, /tasks, /gates: starting work, watching it, answering for it, ending it.
+import { dirname, isAbsolute } from 'node:path'
+import { operation } from '@parley/call'
+import {
+  type Conducting,
+  GateViewSchema,
+  PlanTaskViewSchema,
+  RUN_STATES,
+  RunSummarySchema,
+  RunViewSchema,
+  readTeam,
+} from '@parley/coordinator'
+import { type Principal, refuse, Type } from '@parley/core'
+import type { AgentDirectory } from '../agents.ts'
+import { nodeLimits } from '../limits.ts'
+import { answered, Count, closed, forOwner, Nothing, Reason, RunText, refusals, streamed } from './spec.ts'
+
+export interface RunDeps {
+  readonly conductor: Conducting
+  readonly agents: AgentDirectory
+}
+
+const Started = Type.Object({ run: Type.String(), warnings: Type.Array(Type.String()) }, closed)
+const OfRun = Type.Object({ run: RunText }, closed)
+
+export function runService({ conductor, agents }: RunDeps) {
+  const found = async (run: string) => answered(await conductor.find(run))
+  return {
+    '/solve/start': operation(
+      {
+        name: '/solve/start',
+        opType: 'mutation',
+        description:
+          'Starts a run that solves an intent, with a team file, a named agent, or the default one. Answers when the run is on the trail.',
+        inputSchema: Type.Object(
+          {
+            intent: Type.String({ minLength: 1, maxLength: nodeLimits.intentLength }),
+            project: Type.String({
+              minLength: 1,
+              maxLength: nodeLimits.pathLength,
+              description: 'Absolute path',
+            }),
+            team: Type.Optional(
+              Type.Object(
+                {
+                  text: Type.String({ maxLength: nodeLimits.teamText }),
+                  file: Type.String({
+                    minLength: 1,
+                    maxLength: nodeLimits.pathLength,
+                    description: 'Absolute path',
+                  }),
+                },
+                closed,
+              ),
+            ),
+            agent: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+            approved: Type.Boolean({ description: 'The plan is approved already: nobody is asked' }),
+          },
+          closed,
+        ),
+        outputSchema: Started,
+        accessControl: forOwner,
+        errorSchemas: refusals(
+          'invalid_team',
+          'invalid_argument',
+          'invalid_project',
+          'unknown_agent',
+          'no_agent',
+          'overloaded',
+          'unavailable',
+          'trail_unavailable',
+        ),
+      },
+      async ({ intent, project, team: given, agent, approved }, { identity }) => {
+        if (!isAbsolute(project)) answered(refuse('invalid_argument', `${project} is no absolute path.`))
+        if (given && agent !== undefined)
+          answered(refuse('invalid_argument', 'A run has a team file or an agent, not both.'))
+        const team = answered(
+          given
+            ? readTeam(given.text, { file: given.file, base: dirname(given.file) })
+            : await agents.team(agent),
+        )
+        const { run } = answered(
+          await conductor.solve({
+            intent,
+            project,
+            team,
+            principal: caller(identity),
+            origin: 'cli',
+            approved,
+          }),
+        )
+        return { run, warnings: team.warnings.map(({ line, message }) => `line ${line}: ${message}`) }
+      },
+    ),
+    '/runs/list': operation(
+      {
+        name: '/runs/list',
+        opType: 'query',
+        description: 'Runs, the newest first.',
+        inputSchema: Type.Object(
+          {
+            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+            states: Type.Optional(Type.Array(Type.Enum([...RUN_STATES]), { maxItems: RUN_STATES.length })),
+          },
+          closed,
+        ),
+        outputSchema: Type.Object({ runs: Type.Array(RunSummarySchema) }, closed),
+        accessControl: forOwner,
+      },
+      async filter => ({ runs: [...(await conductor.runs(filter))] }),
+    ),
+    '/runs/show': operation(
+      {
+        name: '/runs/show',
+        opType: 'query',
+        description: 'One run with its tasks, as it is now.',
+        inputSchema: OfRun,
+        outputSchema: RunViewSchema,
+        accessControl: forOwner,
+        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', 'trail_unavailable'),
+      },
+      async ({ run }) => answered(await conductor.view(await found(run))),
+    ),
+    '/runs/follow': operation(
+      {
+        name: '/runs/follow',
+        opType: 'subscription',
+        description: 'One run as it is, again after each change, and a last time when it is over.',
+        inputSchema: OfRun,
+        outputSchema: RunViewSchema,
+        accessControl: forOwner,
+        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', 'trail_unavailable'),
+      },
+      async function* ({ run }, { signal }) {
+        yield* streamed(conductor.follow(await found(run), signal))
+      },
+    ),
+    '/runs/abort': operation(
+      {
+        name: '/runs/abort',
+        opType: 'mutation',
+        description: 'Ends a run: its turns are stopped and nothing more is started.',
+        inputSchema: Type.Object({ run: RunText, reason: Type.Optional(Reason) }, closed),
+        outputSchema: OfRun,
+        accessControl: forOwner,
+        errorSchemas: refusals('not_found', 'ambiguous', 'invalid_state', 'trail_unavailable'),
+      },
+      async ({ run: text, reason = 'no reason given' }, { identity }) => {
+        const run = await found(text)
+        answered(await conductor.abort(run, { principal: caller(identity), reason }))
+        return { run }
+      },
+    ),
+    '/tasks/list': operation(
+      {
+        name: '/tasks/list',
+        opType: 'query',
+        description: 'The tasks of a run in the order of its plan.',
+        inputSchema: OfRun,
+        outputSchema: Type.Object(
+          { run: Type.String(), tasks: Type.Array(PlanTaskViewSchema), cursor: Count },
+          closed,
+        ),
+        accessControl: forOwner,
+        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', 'trail_unavailable'),
+      },
+      async ({ run }) => {
+        const view = answered(await conductor.view(await found(run)))
+        return { run: view.run, tasks: view.tasks, cursor: view.cursor }
+      },
+    ),
+    '/gates/list': operation(
+      {
+        name: '/gates/list',
+        opType: 'query',
+        description: 'Everything that waits for a person.',
+        inputSchema: Nothing,
+        outputSchema: Type.Object({ gates: Type.Array(GateViewSchema) }, closed),
+        accessControl: forOwner,
+      },
+      async () => ({ gates: [...(await conductor.gates())] }),
+    ),
+    '/gates/respond': operation(
+      {
+        name: '/gates/respond',
+        opType: 'mutation',
+        description: 'Answers what waits for a person.',
+        inputSchema: Type.Object(
+          {
+            gate: Type.String({ minLength: 1, maxLength: 160 }),
+            decision: Type.Enum(['approve', 'reject', 'reply'], {
+              description: '`reply` is for questions, with the text as the reason',
+            }),
+            reason: Type.Optional(Reason),
+          },
+          closed,
+        ),
+        outputSchema: Type.Object({ run: Type.String() }, closed),
+        accessControl: forOwner,
+        errorSchemas: refusals(
+          'not_found',
+          'ambiguous',
+          'invalid_state',
+          'invalid_argument',
+          'trail_unavailable',
+        ),
+      },
+      async ({ gate, decision, reason }, { identity }) =>
+        answered(
+          await conductor.respond(gate, {
+            decision,
+            ...(reason !== undefined && { reason }),
+            principal: caller(identity),
+          }),
+        ),
+    ),
+  }
+}
+
+/** Every operation here needs a scope, so there is somebody. */
+function caller(identity: Principal | undefined): Principal {
+  if (identity) return identity
+  throw new TypeError('an operation that needs a scope was called by nobody')
+}

@@ -1,0 +1,66 @@
+// What all operations share: who may call them, the codes that they refuse with, and how a refusal of the inside becomes one of the call
+// protocol. A code stays what it is.
+import { CallError } from '@parley/call'
+import { type OperationError, ParleyError, type Result, Type } from '@parley/core'
+import { OWNER_SCOPE, WORKSPACE_SCOPE } from '../identity.ts'
+import { nodeLimits } from '../limits.ts'
+
+export const forOwner = { requiredScopes: [OWNER_SCOPE] } as const
+export const forWorkspace = { requiredScopesAny: [WORKSPACE_SCOPE, OWNER_SCOPE] } as const
+
+export const closed = { additionalProperties: false } as const
+
+export const Nothing = Type.Object({}, closed)
+export const Count = Type.Integer({ minimum: 0 })
+export const RunText = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'The id of a run, the beginning of it if that is unique, or `last`',
+})
+export const Reason = Type.String({ minLength: 1, maxLength: nodeLimits.reasonLength })
+
+const REFUSALS = {
+  not_found: 'There is no such thing',
+  ambiguous: 'Several fit; the details list some',
+  invalid_argument: 'The request makes no sense as it is',
+  invalid_project: 'The project’s folder cannot be used',
+  invalid_state: 'Too late or too early for this',
+  invalid_team: 'The team file has mistakes; the details list each with its place',
+  invalid_query: 'The query makes no sense',
+  unknown_agent: 'There is no agent of this name',
+  no_agent: 'It is not known which agent shall do it',
+  no_workspace: 'The caller is not the agent of a turn',
+  permission_denied: 'The token is not, or no longer, that of a turn',
+  overloaded: 'Too much is going on; ask again later',
+  unavailable: 'The node is stopping',
+  trail_unavailable: 'The trail cannot be written or read',
+  trail_damaged: 'Something on the trail is not as it was written',
+} as const
+export type RefusalCode = keyof typeof REFUSALS
+
+/** Declarations of the codes that an operation refuses with. */
+export function refusals(...codes: readonly RefusalCode[]): readonly OperationError[] {
+  return codes.map(code => ({ code, description: REFUSALS[code], schema: Type.Object({}) }))
+}
+
+/** The value of a result, or its refusal thrown as what callers get. */
+export function answered<T>(result: Result<T>): T {
+  if (result.ok) return result.value
+  throw callError(result.error)
+}
+
+/** A refusal with its code, message and details; a defect stays what it is, and callers see `INTERNAL`. */
+export function callError(thrown: unknown): unknown {
+  if (!(thrown instanceof ParleyError) || thrown.code === 'internal') return thrown
+  const { code, message, retryable, details } = thrown
+  return new CallError(code, message, { retryable, details })
+}
+
+/** The same values, with errors that callers understand. */
+export async function* streamed<T>(values: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* values
+  } catch (thrown) {
+    throw callError(thrown)
+  }
+}

@@ -1,0 +1,254 @@
+// /trail: reading, following, verifying and exporting the record. The owner reads everything, as the node itself does.
+import { hash } from 'node:crypto'
+import { operation } from '@parley/call'
+import type { Conducting } from '@parley/coordinator'
+import { canonicalize, type Result, type RunId, refuse, type Static, Type } from '@parley/core'
+import {
+  type Entry,
+  type QueryPage,
+  RUNTIME,
+  type RunSummary,
+  type RunTrail,
+  type Trail,
+  TrailFilterSchema,
+  type VerifyReport,
+} from '@parley/trail'
+import { nodeLimits } from '../limits.ts'
+import { answered, Count, closed, forOwner, RunText, refusals, streamed } from './spec.ts'
+
+export interface TrailDeps {
+  readonly conductor: Pick<Conducting, 'find'>
+  readonly trail: Trail
+}
+
+const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const HeadSchema = Type.Object({ seq: Type.Integer({ minimum: 1 }), hash: Hash }, closed)
+
+/** An entry as the global scope shows it; the event registry says what its body holds. */
+const EntrySchema = Type.Unsafe<Entry>({ type: 'object', required: ['seq', 'id', 'event_type', 'body'] })
+
+const PageSchema = Type.Object(
+  {
+    run: Type.String(),
+    entries: Type.Array(EntrySchema),
+    /** `after` for the next page. */
+    cursor: Count,
+    more: Type.Boolean(),
+    partial: Type.Optional(Type.Array(Type.String())),
+  },
+  closed,
+)
+
+const FindingSchema = Type.Object(
+  {
+    seq: Count,
+    entry: Type.Union([Type.String(), Type.Null()]),
+    damage: Type.String(),
+    violation: Type.String(),
+    message: Type.String(),
+    expected: Type.String(),
+    actual: Type.String(),
+  },
+  closed,
+)
+
+const ReportSchema = Type.Object(
+  {
+    /** Nothing was found in any of them. */
+    sound: Type.Boolean(),
+    runs: Type.Array(
+      Type.Object(
+        {
+          run: Type.String(),
+          entries: Count,
+          head: Type.Optional(HeadSchema),
+          findings: Type.Array(FindingSchema),
+        },
+        closed,
+      ),
+    ),
+    /** Places of the storage that cannot be read at all. */
+    unreadable: Type.Array(Type.String()),
+  },
+  closed,
+)
+
+export const EXPORT_FORMAT = 'parley-trail/1'
+
+export function trailService({ conductor, trail }: TrailDeps) {
+  const found = async (text: string): Promise<RunId> => answered(await findRun(text, conductor, trail))
+  return {
+    '/trail/query': operation(
+      {
+        name: '/trail/query',
+        opType: 'query',
+        description: 'A page of entries of a run that fit all filters.',
+        inputSchema: Type.Object(
+          {
+            run: RunText,
+            ...TrailFilterSchema.properties,
+            after: Type.Optional(Count),
+            order: Type.Optional(Type.Enum(['ascending', 'descending'])),
+            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: nodeLimits.pageEntries })),
+          },
+          closed,
+        ),
+        outputSchema: PageSchema,
+        accessControl: forOwner,
+        errorSchemas: refusals(
+          'not_found',
+          'ambiguous',
+          'invalid_query',
+          'trail_unavailable',
+          'trail_damaged',
+        ),
+      },
+      async ({ run: text, limit = nodeLimits.pageEntries, ...query }) => {
+        const run = await found(text)
+        const page = answered(await trail.run(run).query({ ...query, limit }, RUNTIME))
+        return { run, ...pageView(page) }
+      },
+    ),
+    '/trail/watch': operation(
+      {
+        name: '/trail/watch',
+        opType: 'subscription',
+        description: 'Pages of entries as they become durable, from behind a cursor and without end.',
+        inputSchema: Type.Object(
+          { run: RunText, ...TrailFilterSchema.properties, after: Type.Optional(Count) },
+          closed,
+        ),
+        outputSchema: PageSchema,
+        accessControl: forOwner,
+        errorSchemas: refusals(
+          'not_found',
+          'ambiguous',
+          'invalid_query',
+          'trail_unavailable',
+          'trail_damaged',
+        ),
+      },
+      async function* ({ run: text, ...filter }, { signal }) {
+        const run = await found(text)
+        for await (const page of streamed(trail.run(run).watch(filter, RUNTIME, signal)))
+          yield { run, ...pageView(page) }
+      },
+    ),
+    '/trail/verify': operation(
+      {
+        name: '/trail/verify',
+        opType: 'query',
+        description: 'Recomputes hashes, links and signatures from the stored bytes, of one run or of all.',
+        inputSchema: Type.Object(
+          {
+            run: Type.Optional(RunText),
+            /** A head that is known from elsewhere, for instance from an export; needs `run`. */
+            expect: Type.Optional(HeadSchema),
+          },
+          closed,
+        ),
+        outputSchema: ReportSchema,
+        accessControl: forOwner,
+        errorSchemas: refusals('not_found', 'ambiguous', 'invalid_argument', 'trail_unavailable'),
+      },
+      async ({ run: text, expect }) => {
+        if (text === undefined) {
+          if (expect) answered(refuse('invalid_argument', 'A head belongs to a run: name the run.'))
+          const { runs, unreadable } = await trail.verifyAll()
+          return report(runs, unreadable)
+        }
+        const run = await found(text)
+        const knownHeads = expect ? [{ run, ...expect }] : []
+        return report([await trail.run(run).verify({ knownHeads })], [])
+      },
+    ),
+    '/trail/export': operation(
+      {
+        name: '/trail/export',
+        opType: 'subscription',
+        description:
+          'A run as lines of text: a header with run, head, count and public key, then the canonical global view of every entry, whose SHA-256 is the entry’s hash.',
+        inputSchema: Type.Object({ run: RunText }, closed),
+        outputSchema: Type.Object({ lines: Type.Array(Type.String()) }, closed),
+        accessControl: forOwner,
+        errorSchemas: refusals('not_found', 'ambiguous', 'trail_unavailable', 'trail_damaged'),
+      },
+      async function* ({ run: text }, { signal }) {
+        const run = await found(text)
+        const summary = (await trail.runs()).find(each => each.run === run)
+        if (!summary) answered(refuse('not_found', `The trail has no entries of ${run}.`))
+        else yield* streamed(exported(trail.run(run), summary, signal))
+      },
+    ),
+  }
+}
+
+/** Runs that no coordinator knows, such as the house run, are found by their whole id. */
+async function findRun(
+  text: string,
+  conductor: Pick<Conducting, 'find'>,
+  trail: Trail,
+): Promise<Result<RunId>> {
+  const known = await conductor.find(text)
+  if (known.ok || known.error.code !== 'not_found') return known
+  const summary = (await trail.runs()).find(({ run }) => run === text)
+  return summary ? { ok: true, value: summary.run } : known
+}
+
+/** The trail bounds a page in bytes as well, so that it fits into a frame. What a reader was denied is the runtime's to record. */
+function pageView({ entries, cursor, more, partial }: QueryPage) {
+  return { entries: [...entries], cursor, more, ...(partial && { partial: [...partial] }) }
+}
+
+function report(runs: readonly VerifyReport[], unreadable: readonly string[]): Static<typeof ReportSchema> {
+  return {
+    sound: unreadable.length === 0 && runs.every(({ findings }) => findings.length === 0),
+    runs: runs.map(({ run, entries, head, findings }) => ({
+      run,
+      entries,
+      ...(head && { head: { seq: head.seq, hash: head.hash } }),
+      findings: findings.map(finding => ({ ...finding })),
+    })),
+    unreadable: [...unreadable],
+  }
+}
+
+/** What was there when the export began; what is appended meanwhile is left to the next one. */
+async function* exported(
+  run: RunTrail,
+  summary: RunSummary,
+  signal: AbortSignal,
+): AsyncGenerator<{ lines: string[] }> {
+  const last = answered(await run.query({ after: summary.seq - 1, limit: 1 })).entries[0]
+  const { signature, signer } = last?.integrity ?? {}
+  const header = {
+    format: EXPORT_FORMAT,
+    run: run.id,
+    // The head's hash covers the whole chain, so its signature does.
+    head: { seq: summary.seq, hash: summary.hash, ...(signature !== undefined && { signature }) },
+    count: summary.entries,
+    public_key: signer ?? null,
+  }
+  yield { lines: [JSON.stringify(header)] }
+  let after = 0
+  while (!signal.aborted) {
+    const page = answered(await run.query({ after, limit: nodeLimits.pageEntries }))
+    const wanted = page.entries.filter(({ seq }) => seq <= summary.seq)
+    if (wanted.length > 0) yield { lines: wanted.map(globalView) }
+    if (!page.more || page.cursor >= summary.seq) return
+    after = page.cursor
+  }
+}
+
+/** The bytes that were hashed. A line that does not give its hash again is not handed out. */
+function globalView({ seq, integrity, ...entry }: Entry): string {
+  const { algorithm, local_hash, entry_hash } = integrity
+  const view = canonicalize({
+    ...entry,
+    integrity: { algorithm, ...(local_hash !== undefined && { local_hash }) },
+  })
+  if (hash('sha256', view, 'hex') === entry_hash) return view
+  return answered(
+    refuse('trail_damaged', `Entry ${seq} (${entry.id}) does not match its hash. Verify the run.`),
+  )
+}

@@ -1,0 +1,155 @@
+// Where a profile keeps its files, and how the folder is made: for its owner only, with a secret of its own. Nothing here needs a node
+// to be running.
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { err, ok, ParleyError, type Result, refuse } from '@parley/core'
+import { nodeDefaults, nodeLimits } from './limits.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface ProfilePaths {
+  readonly profile: string
+  /** Where all profiles are. */
+  readonly home: string
+  readonly folder: string
+  readonly config: string
+  readonly socket: string
+  /** What runs here, and how; there while a node runs. */
+  readonly nodeFile: string
+  readonly logs: string
+  readonly log: string
+  readonly secret: string
+}
+
+const profileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+/** `PARLEY_HOME`, or `.parley` in the user's own folder. */
+export function parleyHome(env: Environment, home: string): string {
+  const moved = env.PARLEY_HOME
+  return moved === undefined || moved === '' ? join(home, '.parley') : resolve(moved)
+}
+
+export function profilePaths(profile: string, home: string): Result<ProfilePaths> {
+  if (!profileName.test(profile)) {
+    const shown = JSON.stringify(profile.slice(0, 64))
+    const message = `${shown} cannot be the name of a profile. Use 1 to 64 letters, digits, dots, underscores and dashes, with a letter or digit first.`
+    return refuse('invalid_profile', message)
+  }
+  const folder = join(home, profile)
+  return ok({
+    profile,
+    home,
+    folder,
+    config: join(folder, 'config.yaml'),
+    socket: socketPath(folder),
+    nodeFile: join(folder, 'node.json'),
+    logs: join(folder, 'logs'),
+    log: join(folder, 'logs', 'node.log'),
+    secret: join(folder, 'secret'),
+  })
+}
+
+/** The profile that is meant: a flag, then the environment, then `default`. */
+export function chosenProfile(flag: string | undefined, env: Environment): string {
+  return flag ?? (env.PARLEY_PROFILE || nodeDefaults.profile)
+}
+
+/** A path that is too long for a socket is replaced by a hash of it, in a folder of the user's own below the system's temporary one. */
+export function socketPath(folder: string, temporary: string = tmpdir()): string {
+  const plain = join(folder, 'call.sock')
+  if (fits(plain)) return plain
+  const name = `${createHash('sha256').update(plain).digest('hex').slice(0, 24)}.sock`
+  const owner = `parley-${process.getuid?.() ?? 'user'}`
+  const short = join(temporary, owner, name)
+  return fits(short) ? short : join('/tmp', owner, name)
+}
+
+function fits(path: string): boolean {
+  return Buffer.byteLength(path) + 1 <= nodeLimits.socketPathBytes
+}
+
+/** Makes the profile's folders, or sees that they are there and nobody else's. Gives the profile's secret. Safe to repeat, also at the same moment. */
+export function prepareProfile(paths: ProfilePaths): Result<{ readonly secret: Uint8Array }> {
+  try {
+    if (!isAbsolute(paths.folder))
+      return refuse('profile_unusable', `${paths.folder} must be an absolute path.`)
+    ownFolder(paths.folder)
+    ownFolder(paths.logs)
+    if (dirname(paths.socket) !== paths.folder) ownFolder(dirname(paths.socket))
+    return ok({ secret: ownSecret(paths.secret) })
+  } catch (thrown) {
+    return err(thrown instanceof ParleyError ? thrown : unusable(paths.folder, thrown))
+  }
+}
+
+function ownFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const found = lstatSync(folder)
+  const user = process.getuid?.()
+  if (!found.isDirectory() || (user !== undefined && found.uid !== user)) {
+    const what = found.isDirectory() ? 'belongs to another user' : 'is no folder'
+    throw new ParleyError('profile_unusable', `${folder} ${what}. Choose another place with PARLEY_HOME.`, {
+      details: { folder },
+    })
+  }
+  if ((found.mode & 0o777) !== 0o700) chmodSync(folder, 0o700)
+}
+
+/** Written aside and linked into place: of two nodes that start at the same moment, both get the same secret. */
+function ownSecret(file: string): Uint8Array {
+  if (!lstatSync(file, { throwIfNoEntry: false })) {
+    const aside = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
+    try {
+      writeDurably(aside, randomBytes(nodeLimits.secretBytes))
+      linkSync(aside, file)
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+    } finally {
+      rmSync(aside, { force: true })
+    }
+  }
+  const secret = readFileSync(file)
+  if (secret.length !== nodeLimits.secretBytes) {
+    const message = `The profile's secret ${file} has ${secret.length} bytes instead of ${nodeLimits.secretBytes}. Restore it from a backup.`
+    throw new ParleyError('profile_unusable', message, { details: { file } })
+  }
+  if ((lstatSync(file).mode & 0o777) !== 0o600) chmodSync(file, 0o600)
+  return secret
+}
+
+function writeDurably(file: string, bytes: Uint8Array): void {
+  const handle = openSync(file, 'wx', 0o600)
+  try {
+    writeSync(handle, bytes)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+function unusable(folder: string, cause: unknown): ParleyError {
+  const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
+  const why =
+    code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
+      ? 'it cannot be written. Check who owns it and its modes'
+      : code === 'ENOTDIR' || code === 'EEXIST'
+        ? 'something on its path is no folder'
+        : code === 'ENOSPC' || code === 'EDQUOT'
+          ? 'the disk is full. Free some space'
+          : 'see the system error'
+  const message = `The profile's folder ${folder} cannot be used: ${why} (${code}). PARLEY_HOME names another place.`
+  return new ParleyError('profile_unusable', message, { details: { folder, system: code }, cause })
+}

@@ -1,0 +1,114 @@
+// A node as the whole life of a process: `parley up` in the foreground, main.ts in the background. Signals and uncaught errors end it
+// cleanly where that is still possible, and the exit code says how it went.
+import { constants } from 'node:os'
+import { asParleyError, type ParleyError } from '@parley/core'
+import { type Config, type LoadOptions, loadConfig } from './config/load.ts'
+import { type NodeLog, openLog } from './log.ts'
+import { Node, type NodeOptions } from './node.ts'
+import type { StartedBy } from './node-file.ts'
+import { prepareProfile } from './paths.ts'
+
+/** After sysexits.h, where there is one that fits. */
+export const NODE_EXIT = {
+  clean: 0,
+  failed: 1,
+  /** A defect: an uncaught error, or a stop that hung. */
+  defect: 70,
+  profileUnusable: 73,
+  /** Somebody else has the profile; ask that one. */
+  profileInUse: 75,
+  invalidConfig: 78,
+} as const
+
+export interface RunNodeOptions extends LoadOptions, Pick<NodeOptions, 'clock' | 'conduct' | 'detect'> {
+  readonly startedBy: StartedBy
+  /** Where people watch. */
+  readonly terminal?: { readonly write: (text: string) => unknown; readonly colour?: boolean }
+  /** Where the reason goes of a node that could not start. */
+  readonly complain: (text: string) => unknown
+  /** Told when the socket answers. */
+  readonly started?: (node: Node) => void
+}
+
+/** Resolves to the exit code when the node has stopped. It does not exit by itself, except for a second signal. */
+export async function runNode(options: RunNodeOptions): Promise<number> {
+  const { complain } = options
+  const config = loadConfig(options)
+  const ready = config.ok ? prepareProfile(config.value.paths) : config
+  if (!config.ok || !ready.ok) return refused(ready.ok ? undefined : ready.error, complain)
+  const log = openLog({
+    level: config.value.values.logLevel,
+    file: config.value.paths.log,
+    ...(options.terminal && { terminal: options.terminal }),
+  })
+  try {
+    return await live(config.value, log, options)
+  } finally {
+    log.close()
+  }
+}
+
+/** A terminal that is closed sends the last one. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+async function live(config: Config, log: NodeLog, options: RunNodeOptions): Promise<number> {
+  const { clock, conduct, detect } = options
+  const fatal = Promise.withResolvers<'defect'>()
+  const asked = Promise.withResolvers<string>()
+  const uncaught = (cause: unknown) => {
+    log.error('an error was not caught; the node stops', { cause })
+    fatal.resolve('defect')
+  }
+  const signalled = (signal: NodeJS.Signals) => {
+    if (signals++ > 0) process.exit(128 + constants.signals[signal])
+    asked.resolve(signal)
+  }
+  let signals = 0
+  process.on('uncaughtException', uncaught).on('unhandledRejection', uncaught)
+  for (const signal of SIGNALS) process.on(signal, signalled)
+  try {
+    const node = await Node.start({
+      config,
+      log,
+      startedBy: options.startedBy,
+      ...(clock && { clock }),
+      ...(conduct && { conduct }),
+      ...(detect && { detect }),
+    })
+    if (!node.ok) {
+      const { code, message, cause } = node.error
+      // The log belongs to whoever has the profile.
+      if (code === 'profile_in_use') return refused(node.error, options.complain)
+      log.error(message, { code, cause })
+      return refused(node.error, options.terminal ? () => undefined : options.complain)
+    }
+    options.started?.(node.value)
+    const why = await Promise.race([fatal.promise, asked.promise, node.value.stopped.then(() => 'stopped')])
+    const { hanging } = await node.value.stop(why === 'defect' ? 'uncaught error' : why)
+    return why === 'defect' || hanging.length > 0 ? NODE_EXIT.defect : NODE_EXIT.clean
+  } catch (thrown) {
+    log.error('the node could not start', { cause: thrown })
+    return refused(asParleyError(thrown), options.complain)
+  } finally {
+    process.off('uncaughtException', uncaught).off('unhandledRejection', uncaught)
+    for (const signal of SIGNALS) process.off(signal, signalled)
+  }
+}
+
+function refused(error: ParleyError | undefined, complain: (text: string) => unknown): number {
+  if (!error) return NODE_EXIT.failed
+  complain(`${error.message}\n`)
+  switch (error.code) {
+    case 'invalid_config':
+    case 'invalid_profile':
+      return NODE_EXIT.invalidConfig
+    case 'profile_in_use':
+      return NODE_EXIT.profileInUse
+    case 'profile_unusable':
+    case 'trail_read_only':
+    case 'trail_not_a_folder':
+      return NODE_EXIT.profileUnusable
+    default:
+      return NODE_EXIT.failed
+  }
+}

@@ -1,0 +1,120 @@
+// A coordinator for tests: it keeps what it is asked, writes small runs on the node's own trail, and hangs or fails where it is told to.
+import type {
+  Conducting,
+  ConductorOptions,
+  GateView,
+  RunSummaryView,
+  RunView,
+  SolveRequest,
+  WorkspaceDoor,
+} from '@parley/coordinator'
+import { err, ok, ParleyError, type Result, type RunId, SystemClock, SystemIds } from '@parley/core'
+import { ScriptedRun } from '@parley/trail/testing'
+
+export class ScriptedConductor implements Conducting {
+  readonly options: ConductorOptions
+  readonly solved: SolveRequest[] = []
+  readonly aborted: string[] = []
+  readonly answers: unknown[] = []
+  readonly runsById = new Map<RunId, { script: ScriptedRun; view: RunView }>()
+  readonly doors = new Map<string, WorkspaceDoor>()
+  openGates: GateView[] = []
+  closing: Promise<void> = Promise.resolve()
+  closed = 0
+
+  constructor(options: ConductorOptions) {
+    this.options = options
+  }
+
+  async solve(request: SolveRequest): Promise<Result<{ run: RunId }>> {
+    if (request.intent === 'too much')
+      return err(
+        new ParleyError('overloaded', 'Too much is going on.', { retryable: true, details: { most: 1 } }),
+      )
+    this.solved.push(request)
+    const script = await ScriptedRun.start(this.options.trail, new SystemIds(), new SystemClock())
+    await script.workspace()
+    const run = script.run.id
+    const view: RunView = {
+      run,
+      intent: request.intent,
+      team: request.team.name,
+      project: request.project,
+      principal: request.principal.id,
+      state: 'working',
+      started: '2026-01-01T00:00:00.000000Z',
+      tasks_done: 0,
+      tasks_total: 0,
+      usage: { turns: 0, wall_ms: 0, output_bytes: 0 },
+      tasks: [],
+      gates: [],
+      warnings: [],
+      cursor: 2,
+    }
+    this.runsById.set(run, { script, view })
+    return ok({ run })
+  }
+
+  async runs(filter: Parameters<Conducting['runs']>[0] = {}): Promise<readonly RunSummaryView[]> {
+    const views = [...this.runsById.values()].map(({ view }) => view).toReversed()
+    const fitting = views.filter(({ state }) => filter.states?.includes(state) ?? true)
+    return fitting
+      .slice(0, filter.limit ?? 50)
+      .map(({ tasks: _t, gates: _g, warnings: _w, cursor: _c, ...rest }) => rest)
+  }
+
+  async find(text: string): Promise<Result<RunId>> {
+    const ids = [...this.runsById.keys()]
+    const found = text === 'last' ? ids.slice(-1) : ids.filter(id => id.startsWith(text))
+    if (found.length === 1) return ok(found[0]!)
+    return err(
+      found.length === 0
+        ? new ParleyError('not_found', `There is no run ${text}.`)
+        : new ParleyError('ambiguous', `${found.length} runs begin with ${text}.`),
+    )
+  }
+
+  async view(run: RunId): Promise<Result<RunView>> {
+    const known = this.runsById.get(run)
+    return known ? ok(known.view) : err(new ParleyError('not_found', `There is no run ${run}.`))
+  }
+
+  async *follow(run: RunId): AsyncIterable<RunView> {
+    const { view } = this.runsById.get(run)!
+    if (view.intent === 'lose me')
+      throw new ParleyError('unavailable', 'The node is stopping.', { retryable: true })
+    yield view
+    yield { ...view, state: 'done' }
+  }
+
+  end(run: RunId): void {
+    const known = this.runsById.get(run)!
+    this.runsById.set(run, { ...known, view: { ...known.view, state: 'done' } })
+  }
+
+  async gates(): Promise<readonly GateView[]> {
+    return this.openGates
+  }
+
+  async respond(gate: string, answer: unknown): Promise<Result<{ run: RunId }>> {
+    if (!this.openGates.some(({ id }) => id === gate))
+      return err(new ParleyError('invalid_state', `Nothing of ${gate} waits for an answer.`))
+    this.answers.push(answer)
+    return ok({ run: 'run_1' as RunId })
+  }
+
+  async abort(run: RunId, { reason }: { reason: string }): Promise<Result<void>> {
+    this.aborted.push(`${run}: ${reason}`)
+    return ok(undefined)
+  }
+
+  door(token: string): Result<WorkspaceDoor> {
+    const door = this.doors.get(token)
+    return door ? ok(door) : err(new ParleyError('permission_denied', 'No turn with this token is at work.'))
+  }
+
+  async close(): Promise<void> {
+    this.closed++
+    await this.closing
+  }
+}

@@ -1,0 +1,25 @@
+// A background process for tests that misbehaves as its environment tells it: `hang` never stops by itself, `throw` has an error that nobody
+// catches, `sleep` never becomes a node, `crash` ends at once.
+import { runNode } from '../run.ts'
+import { ScriptedConductor } from './conducting.ts'
+
+const how = process.env.PARLEY_ODD
+if (how === 'crash') throw new Error('this node has no luck')
+if (how === 'sleep') setInterval(() => undefined, 60_000)
+else {
+  const code = await runNode({
+    flags: { profile: process.argv[3] },
+    startedBy: 'up',
+    complain: text => process.stderr.write(text),
+    conduct: async options => {
+      const conductor = new ScriptedConductor(options)
+      if (how === 'hang') conductor.closing = new Promise(() => undefined)
+      return conductor
+    },
+    started: () => {
+      process.stdout.write('started\n')
+      if (how === 'throw') setImmediate(() => Promise.reject(new Error('nobody catches this')))
+    },
+  })
+  process.exit(code)
+}
