@@ -1,0 +1,357 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CallError } from '@parley/call'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { SolveInput } from '../node-api.ts'
+import { fakeNode, following } from '../testing/fake-node.ts'
+import { parley } from '../testing/parley.ts'
+import { at, entryView, gateView, NO_USAGE, runView, taskView } from '../testing/views.ts'
+import type { EntryView, RunView } from '../views.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-cli-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const tasks = [
+  taskView('scan', {
+    title: 'Scan the house',
+    state: 'done',
+    attempt: 1,
+    started: at(1),
+    ended: at(13),
+    usage: { ...NO_USAGE, turns: 1, usd: 0.02 },
+  }),
+  taskView('clean', {
+    title: 'Clean it',
+    agent: 'cleaner',
+    needs: ['scan'],
+    state: 'done',
+    attempt: 2,
+    started: at(14),
+    ended: at(40),
+    files: ['a', 'b'],
+    usage: { ...NO_USAGE, turns: 2 },
+  }),
+]
+const view: RunView = runView({
+  state: 'done',
+  ended: at(42),
+  tasks,
+  usage: { turns: 3, wall_ms: 38_000, output_bytes: 4000, tokens_in: 1200, tokens_out: 300, usd: 0.02 },
+  result: { commit: 'c'.repeat(40), base: 'b'.repeat(40), folder: '/projects/result', files: ['a', 'b'] },
+  warnings: ['3 uncommitted changes are not part of it.'],
+})
+
+const one = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
+
+test('runs: a table for people, all of it for programs, with limit and states passed on', async () => {
+  const asked: unknown[] = []
+  const node = fakeNode({
+    runs: async filter => {
+      asked.push(filter)
+      return [view]
+    },
+  })
+  const people = await parley(['runs'], { node })
+  expect(people).toEqual({
+    code: 0,
+    err: '',
+    out: 'RUN             STATE  INTENT          TASKS   STARTED  TOOK  SPENT\nrun_01m7aaaaaa  done   Tidy the house    2/2  just now   42s  $0.02\n',
+  })
+  const program = await parley(['runs', '--json', '--state', 'done', '--limit', '5'], { node })
+  expect(JSON.parse(program.out)).toMatchObject({ runs: [{ run: view.run }] })
+  expect(asked).toEqual([{ limit: 20 }, { limit: 5, states: ['done'] }])
+  expect((await parley(['runs'], { node: fakeNode({ runs: async () => [] }) })).out).toContain('parley solve')
+})
+
+test('show: facts, tree, timeline with time and spend, result, warnings', async () => {
+  const node = fakeNode({ show: async () => view })
+  const { out } = await parley(['show'], { node })
+  expect(out).toBe(`Tidy the house
+run      run_01m7aaaaaaaaaaaaaaaaaaaaaa
+team     house for owner
+project  /projects/house
+started  2026-01-01 00:00:00 UTC, took 42s
+usage    3 turns, 38s of agents' time, 3.9 KiB of output
+spent    1.2k tokens in, 300 out · $0.02
+
+└─ ✓ Scan the house  writer   1/2  12s  $0.02
+   └─ ✓ Clean it     cleaner  2/2  26s
+done · 2/2 done · 42s · $0.02 · 1.2k tokens in, 300 out
+
+Timeline
++1.0s  Scan the house  writer   done  12s           $0.02
+ +14s  Clean it        cleaner  done  26s  2 turns
+
+Result
+files   2 changed
+  a
+  b
+result  folder /projects/result
+
+Warnings
+warning: 3 uncommitted changes are not part of it.
+
+Its record: parley trail query run_01m7aaaaaa, parley trail verify run_01m7aaaaaa
+`)
+  expect(JSON.parse((await parley(['show', '--json'], { node })).out)).toEqual(view)
+})
+
+test('a run is last unless it is named', async () => {
+  const asked: string[] = []
+  const node = fakeNode({
+    show: async run => {
+      asked.push(run)
+      return view
+    },
+    tasks: async run => {
+      asked.push(run)
+      return tasks
+    },
+  })
+  await parley(['show'], { node })
+  await parley(['tree', 'run_01'], { node })
+  await parley(['tasks'], { node })
+  expect(asked).toEqual(['last', 'run_01', 'last'])
+})
+
+test('tree and tasks', async () => {
+  const node = fakeNode({ show: async () => view, tasks: async () => tasks })
+  expect((await parley(['tree'], { node })).out).toContain('└─ ✓ Clean it')
+  expect((await parley(['tasks'], { node })).out).toBe(
+    'TASK   STATE   TITLE           AGENT    TRY  TOOK  SPENT  FILES\n' +
+      'scan   ✓ done  Scan the house  writer   1/2   12s  $0.02\n' +
+      'clean  ✓ done  Clean it        cleaner  2/2   26s             2\n',
+  )
+})
+
+test('what is not found ends with 3, an unreachable node with 4', async () => {
+  const gone = fakeNode({
+    show: async () => {
+      throw new CallError('not_found', "There is no run 'x'.")
+    },
+  })
+  const missing = await parley(['show', 'x'], { node: gone })
+  expect(missing.code).toBe(3)
+  expect(missing.err).toContain('next: `parley runs`')
+  const unreachable = await parley(['runs', '--json'], {
+    node: () => {
+      throw new CallError('UNAVAILABLE', 'cannot be reached')
+    },
+  })
+  expect(unreachable.code).toBe(4)
+  expect(JSON.parse(unreachable.err)).toMatchObject({ error: { code: 'UNAVAILABLE' } })
+})
+
+test('solve uses the team file that is named, else parley.yaml of the project, else the agent', async () => {
+  const asked: SolveInput[] = []
+  const node = fakeNode({
+    solve: async input => {
+      asked.push(input)
+      return { run: one, warnings: ['unused agent'] }
+    },
+    follow: following([view]),
+  })
+  writeFileSync(join(folder, 'parley.yaml'), 'own')
+  writeFileSync(join(folder, 'other.yaml'), 'other')
+  const solve = (...args: string[]) => parley(['solve', 'x', ...args], { node, cwd: folder })
+  expect((await solve()).err).toBe('warning: unused agent\n')
+  await solve('--team', 'other.yaml')
+  await solve('--agent', 'claude')
+  expect(asked.map(({ team, agent }) => [team?.text, team?.file, agent])).toEqual([
+    ['own', join(folder, 'parley.yaml'), undefined],
+    ['other', join(folder, 'other.yaml'), undefined],
+    [undefined, undefined, 'claude'],
+  ])
+  expect((await solve('--team', 'none.yaml')).code).toBe(3)
+  expect((await solve('--team', 'a', '--agent', 'b')).code).toBe(2)
+  expect((await parley(['solve', '  '], { node, cwd: folder })).code).toBe(2)
+})
+
+test('run takes the description of the file as the intent', async () => {
+  const asked: SolveInput[] = []
+  const node = fakeNode({
+    solve: async input => {
+      asked.push(input)
+      return { run: one, warnings: [] }
+    },
+    follow: following([view]),
+  })
+  writeFileSync(
+    join(folder, 'team.yaml'),
+    'version: 1\nname: x\ndescription: Check it all\nagents: { a: { command: [sh] } }\n',
+  )
+  expect((await parley(['run', 'team.yaml', '--yes'], { node, cwd: folder })).code).toBe(0)
+  expect(asked).toMatchObject([
+    { intent: 'Check it all', approved: true, project: folder, team: { file: join(folder, 'team.yaml') } },
+  ])
+  writeFileSync(join(folder, 'none.yaml'), 'version: 1\nname: x\nagents: { a: { command: [sh] } }\n')
+  expect((await parley(['run', 'none.yaml'], { node, cwd: folder })).code).toBe(6)
+})
+
+test('the inside of a workspace', async () => {
+  const kept: string[] = []
+  const node = fakeNode({
+    workspaceStatus: async () => ({
+      run: one,
+      workspace: 'ws_1',
+      task: 'scan',
+      title: 'Scan',
+      agent: 'writer#1',
+      state: 'active',
+      epoch: 1,
+      unread: 2,
+      checkpoints: 1,
+      may_change: ['report/**'],
+    }),
+    workspaceInbox: async () => [
+      { id: 'm', from: 'owner', type: 'reply', priority: 'urgent', text: 'The upper\nfloor' },
+    ],
+    checkpoint: async intent => {
+      kept.push(intent)
+      return { checkpoint: 'cp_1', files: ['a'] }
+    },
+    block: async reason => void kept.push(reason),
+  })
+  expect((await parley(['ws', 'status'], { node })).out).toContain(
+    'may change  report/**\nunread      2 (parley ws inbox)',
+  )
+  expect((await parley(['ws', 'inbox'], { node })).out).toBe(
+    'from owner: reply (urgent)\n  The upper\n  floor\n',
+  )
+  expect((await parley(['ws', 'checkpoint', 'half done'], { node })).out).toBe('Kept cp_1: 1 file changed.\n')
+  expect((await parley(['ws', 'block', 'Which floor?'], { node })).code).toBe(0)
+  expect((await parley(['ws', 'block'], { node })).code).toBe(2)
+  expect(kept).toEqual(['half done', 'Which floor?'])
+})
+
+test('agents shows what is there and what each needs', async () => {
+  const needs = { hosts: ['api.example.org'], variables: ['EXAMPLE_KEY'], files: [], help: '' }
+  const node = fakeNode({
+    agents: async () => [
+      {
+        name: 'claude',
+        source: 'preset',
+        program: 'claude',
+        found: true,
+        version: '2.1.0',
+        default: true,
+        needs,
+      },
+    ],
+  })
+  expect((await parley(['agents'], { node })).out).toBe(
+    'AGENT   SOURCE           FOUND  VERSION  NEEDS\nclaude  preset, default  yes    2.1.0    api.example.org; EXAMPLE_KEY\n',
+  )
+})
+
+test('config shows each value and where it came from, and needs no node', async () => {
+  const env = { HOME: folder, PARLEY_HOME: folder, PARLEY_TURNS: '3' }
+  const people = await parley(['config', '--profile', 'work'], { env })
+  expect(people.code).toBe(0)
+  expect(people.out).toContain(`profile work in ${join(folder, 'work')}`)
+  expect(people.out).toMatch(/turns +3 +environment PARLEY_TURNS/)
+  const values = JSON.parse((await parley(['config', '--json'], { env })).out)
+  expect(values).toMatchObject({
+    profile: 'default',
+    values: expect.arrayContaining([{ key: 'turns', value: 3, from: 'environment PARLEY_TURNS' }]),
+  })
+  expect((await parley(['config'], { env: { ...env, PARLEY_TURNS: 'many' } })).code).toBe(6)
+})
+
+test('down stops a node of any version, and does nothing where none runs', async () => {
+  const stopped: string[] = []
+  const status = { pid: 7, profile: 'default', runs: { working: 1, waiting: 0 } } as never
+  const choices: unknown[] = []
+  const node = fakeNode({ status: async () => status, stop: async reason => void stopped.push(reason) })
+  const ran = await parley(['down'], {
+    node: choice => {
+      choices.push(choice)
+      return node
+    },
+  })
+  expect(ran.out).toContain('1 run will go on with the next node.')
+  expect(choices).toEqual([{ start: false, anyVersion: true }])
+  expect(stopped.length).toBe(1)
+  const none = await parley(['down'], {
+    node: () => {
+      throw new CallError('node_not_running', 'none')
+    },
+  })
+  expect(none).toEqual({ code: 0, out: 'No node is running.\n', err: '' })
+})
+
+test('what a task is called cannot steer the terminal, in any view', async () => {
+  const evil = 'x\u001b]0;owned\u0007\u001b[2J\u009b31m\r'
+  const bad = runView({
+    intent: evil,
+    team: evil,
+    project: evil,
+    principal: evil,
+    reason: evil,
+    warnings: [evil],
+    state: 'failed',
+    tasks: [
+      taskView(evil, {
+        title: evil,
+        agent: evil,
+        state: 'failed',
+        note: evil,
+        refused: [evil],
+        attempt: 1,
+        started: at(1),
+      }),
+    ],
+    gates: [{ ...gateView(one, 'plan'), question: evil }],
+    result: { commit: 'c', base: 'b', branch: evil, folder: evil, files: [evil] },
+  })
+  const node = fakeNode({
+    show: async () => bad,
+    tasks: async () => bad.tasks,
+    runs: async () => [bad],
+    gates: async () => bad.gates,
+    follow: following([bad]),
+    solve: async () => ({ run: one, warnings: [evil] }),
+    queryTrail: async () => ({
+      run: one,
+      entries: [
+        { ...entryView(1), actor: evil, event_type: evil, body: { a: evil } } as unknown as EntryView,
+      ],
+      cursor: 1,
+      more: false,
+    }),
+    workspaceInbox: async () => [{ id: 'm', from: evil, type: evil, priority: evil, text: evil }],
+  })
+  for (const args of [
+    ['show'],
+    ['tree'],
+    ['tasks'],
+    ['runs'],
+    ['gates'],
+    ['solve', 'x', '--agent', 'a'],
+    ['trail', 'query'],
+    ['ws', 'inbox'],
+  ]) {
+    const { out, err } = await parley(args, { node })
+    expect((out + err).replaceAll('\n', ''), args.join(' ')).not.toMatch(/\p{Control}/u)
+  }
+})
+
+test('with --json every command prints JSON only', async () => {
+  const node = fakeNode({
+    show: async () => view,
+    tasks: async () => tasks,
+    runs: async () => [view],
+    gates: async () => [],
+    agents: async () => [],
+  })
+  for (const args of [['show'], ['tree'], ['tasks'], ['runs'], ['gates'], ['agents']]) {
+    const { out, err } = await parley([...args, '--json'], { node })
+    expect(err).toBe('')
+    expect(() => JSON.parse(out)).not.toThrow()
+    expect(out.indexOf('\n')).toBe(out.length - 1)
+  }
+})

@@ -1,0 +1,103 @@
+// `parley init`: prepares a project. Safe to repeat: what a person wrote or changed stays as it is, and it says what it found.
+import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { command } from '../command.ts'
+import { EXIT } from '../exit.ts'
+import { Failure } from '../failure.ts'
+import { AGENT_NOTES } from '../init/agent-notes.ts'
+import { withSection } from '../init/markers.ts'
+import { teamTemplate } from '../init/team-template.ts'
+import { print } from '../output.ts'
+import { TEAM_FILE } from './words.ts'
+
+/** Presets in the order in which they are tried; `parley agents` knows more about each. */
+const KNOWN_AGENTS = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const
+
+interface Done {
+  readonly file: string
+  readonly did: 'written' | 'kept' | 'added' | 'updated' | 'same' | 'left'
+  readonly text: string
+}
+
+export const init = command({
+  name: 'init',
+  summary: 'Prepare a project: a team file, and notes for agents',
+  about: `Writes ${TEAM_FILE} for the agents that are found on PATH, and a section between markers in AGENTS.md (and CLAUDE.md where it exists). Nothing that a person wrote is changed; it can be repeated at any time.`,
+  args: [
+    { name: 'FOLDER', summary: 'The project (default: this folder)', optional: true, complete: 'folder' },
+  ],
+  flags: {},
+  examples: [
+    ['parley init', 'in the folder of a project'],
+    ['parley init ../other --json', 'in another one, for a program'],
+  ],
+  async run(context, { words }) {
+    const folder = resolve(context.cwd, words[0] ?? '.')
+    if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+      throw new Failure('file_not_found', `${folder} is no folder.`, {
+        why: 'A project is a folder that is there.',
+        next: 'Name one, or change into it.',
+      })
+    }
+    const { findProgram } = await import('@parley/node')
+    const agents = KNOWN_AGENTS.filter(
+      name => findProgram(name, context.env.PATH ?? '', folder) !== undefined,
+    )
+    const done = [writeTeam(folder, agents), ...noteFiles(folder).map(file => writeNotes(folder, file))]
+    print(context, { folder, agents, files: done.map(({ file, did }) => ({ file, did })) }, () => [
+      ...done.map(({ file, text }) => `${file}: ${text}`),
+      ...(context.global.quiet
+        ? []
+        : ['', agents.length > 0 ? 'Next: parley solve "what you want"' : `Next: parley run ${TEAM_FILE}`]),
+    ])
+    return EXIT.done
+  },
+})
+
+function writeTeam(folder: string, agents: readonly string[]): Done {
+  const path = join(folder, TEAM_FILE)
+  if (existsSync(path)) return { file: TEAM_FILE, did: 'kept', text: 'is there already; kept as it is' }
+  write(path, teamTemplate(agents, basename(folder)), 'wx')
+  const who =
+    agents.length > 0
+      ? `with ${agents.slice(0, 2).join(' and ')}`
+      : 'with plain commands as an example, since no known agent is on PATH'
+  return { file: TEAM_FILE, did: 'written', text: `written, ${who}` }
+}
+
+/** CLAUDE.md may be a link to AGENTS.md: then it has the notes already. */
+function noteFiles(folder: string): readonly string[] {
+  const claude = lstatSync(join(folder, 'CLAUDE.md'), { throwIfNoEntry: false })
+  return claude?.isFile() ? ['AGENTS.md', 'CLAUDE.md'] : ['AGENTS.md']
+}
+
+function writeNotes(folder: string, file: string): Done {
+  const path = join(folder, file)
+  const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  const marked = withSection(before, AGENT_NOTES)
+  switch (marked.kind) {
+    case 'broken':
+      return { file, did: 'left', text: `left as it is: ${marked.why}` }
+    case 'same':
+      return { file, did: 'same', text: 'has the notes for agents already' }
+    case 'added':
+      write(path, marked.text)
+      return { file, did: 'added', text: 'notes for agents added between markers' }
+    case 'updated':
+      write(path, marked.text)
+      return { file, did: 'updated', text: 'notes for agents brought up to date between the markers' }
+  }
+}
+
+function write(path: string, text: string, flag: 'w' | 'wx' = 'w'): void {
+  try {
+    writeFileSync(path, text, { flag })
+  } catch (thrown) {
+    throw new Failure('file_unwritable', `${path} cannot be written.`, {
+      why: `The system says ${(thrown as NodeJS.ErrnoException).code}.`,
+      next: 'Check who owns the folder and its permissions.',
+      details: { file: path },
+      cause: thrown,
+    })
+  }
+}

@@ -1,0 +1,38 @@
+// `parley run FILE`: a team file that says itself what it is for.
+import { resolve } from 'node:path'
+import { command } from '../command.ts'
+import { Failure } from '../failure.ts'
+import { readTeamFile } from '../team-file.ts'
+import { START_FLAGS, start } from './solve.ts'
+import { readTextFile } from './words.ts'
+
+export const run = command({
+  name: 'run',
+  summary: 'Run a team file, with its description as the intent',
+  args: [{ name: 'FILE', summary: 'The team file', complete: 'file' }],
+  flags: START_FLAGS,
+  examples: [
+    ['parley run parley.yaml', 'asks before it starts'],
+    ['parley run checks/release.yaml --project ../other --yes', 'on another project, without a question'],
+  ],
+  async run(context, { flags, words }) {
+    const file = resolve(context.cwd, words[0]!)
+    const text = readTextFile(file)
+    const { description: intent } = readTeamFile(text, file)
+    if (intent === '') {
+      throw new Failure('invalid_team', `${file} has no description.`, {
+        why: '`parley run` takes it as the intent.',
+        next: `Add \`description:\`, or use parley solve "…" --team ${words[0]}`,
+        details: { file },
+      })
+    }
+    const project = resolve(context.cwd, flags.project ?? '.')
+    return start(context, {
+      intent,
+      project,
+      team: { file, text },
+      approved: flags.yes,
+      detach: flags.detach,
+    })
+  },
+})

@@ -1,0 +1,38 @@
+// `parley runs`: the runs of the profile.
+import { command } from '../command.ts'
+import { EXIT } from '../exit.ts'
+import { cliLimits } from '../limits.ts'
+import { drawing, print } from '../output.ts'
+import { runsTable } from '../render/runs.ts'
+import { RUN_STATES, type RunState } from '../views.ts'
+import { limitOf } from './words.ts'
+
+export const runs = command({
+  name: 'runs',
+  summary: 'List runs, the newest first',
+  args: [],
+  flags: {
+    state: {
+      type: 'text',
+      value: 'STATE',
+      many: true,
+      choices: RUN_STATES,
+      summary: 'Only runs in this state; may be repeated',
+    },
+    limit: { type: 'integer', value: 'N', summary: `At most so many (default: ${cliLimits.runs})` },
+  },
+  examples: [
+    ['parley runs', 'the newest runs'],
+    ['parley runs --state working --state waiting --json', 'what is not over yet, for a program'],
+  ],
+  async run(context, { flags }) {
+    const api = await context.connect()
+    const limit = limitOf(flags.limit, cliLimits.runs, cliLimits.mostRuns)
+    const states = flags.state as readonly RunState[]
+    const list = await api.runs({ limit, ...(states.length > 0 && { states }) })
+    print(context, { runs: list }, () =>
+      list.length > 0 ? runsTable(list, drawing(context)) : ['No runs. `parley solve "…"` starts one.'],
+    )
+    return EXIT.done
+  },
+})

@@ -1,0 +1,101 @@
+// `parley solve`: the main job. Starts a run for an intent, asks once, follows it to its end.
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type Context, command } from '../command.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { Failure } from '../failure.ts'
+import { cliLimits } from '../limits.ts'
+import { attend } from '../live/attend.ts'
+import type { SolveInput } from '../node-api.ts'
+import { print, remark } from '../output.ts'
+import { shortId } from '../render/format.ts'
+import { oneLine } from '../render/text.ts'
+import { readTextFile, TEAM_FILE } from './words.ts'
+
+export const START_FLAGS = {
+  project: {
+    type: 'text',
+    value: 'FOLDER',
+    complete: 'folder',
+    summary: 'The project (default: this folder)',
+  },
+  yes: { type: 'boolean', short: 'y', summary: 'The plan counts as approved: nobody is asked' },
+  detach: { type: 'boolean', summary: 'Start it and return at once' },
+} as const
+
+export const solve = command({
+  name: 'solve',
+  summary: 'Let a team of agents solve an intent',
+  about:
+    'Uses the team file that --team names, or parley.yaml of the project, or the agent that --agent names, or the default agent. On a terminal it shows the plan and asks once. Without one it needs --yes; else the run waits for `parley approve`. Ctrl-C never ends a run without asking.',
+  args: [{ name: 'INTENT', summary: 'What you want, in quotes' }],
+  flags: {
+    team: { type: 'text', value: 'FILE', complete: 'file', summary: 'The team file' },
+    agent: { type: 'text', value: 'NAME', summary: 'One agent alone, configured or a preset' },
+    ...START_FLAGS,
+  },
+  examples: [
+    ['parley solve "Write tests for the parser"', 'with the team of parley.yaml, asking before it starts'],
+    [
+      'parley solve "Mend the broken links" --agent claude --yes --json',
+      'one agent, no question, one JSON line for each change',
+    ],
+  ],
+  async run(context, { flags, words }) {
+    const intent = words[0]!.trim()
+    if (flags.team !== undefined && flags.agent !== undefined) {
+      throw new Failure('usage', 'Both --team and --agent are given.', {
+        why: 'A run has a team file or one agent.',
+        next: 'Leave one of them out.',
+      })
+    }
+    const project = resolve(context.cwd, flags.project ?? '.')
+    const file = teamFile(context, project, flags)
+    return start(context, {
+      intent,
+      project,
+      ...(file && { team: { file, text: readTextFile(file) } }),
+      ...(flags.agent !== undefined && { agent: flags.agent }),
+      approved: flags.yes,
+      detach: flags.detach,
+    })
+  },
+})
+
+function teamFile(
+  { cwd }: Context,
+  project: string,
+  { team, agent }: { readonly team: string | undefined; readonly agent: string | undefined },
+): string | undefined {
+  if (team !== undefined) return resolve(cwd, team)
+  if (agent !== undefined) return undefined
+  return [join(project, TEAM_FILE), join(cwd, TEAM_FILE)].find(each => existsSync(each))
+}
+
+export async function start(
+  context: Context,
+  { detach, ...input }: SolveInput & { readonly detach: boolean },
+): Promise<ExitCode> {
+  if (input.intent === '' || input.intent.length > cliLimits.intentLength) {
+    throw new Failure('usage', input.intent === '' ? 'The intent is empty.' : 'The intent is too long.', {
+      why: `It is 1 to ${cliLimits.intentLength} characters.`,
+      next: 'parley solve "what you want"',
+    })
+  }
+  const api = await context.connect()
+  const { run, warnings } = await api.solve(input)
+  for (const each of warnings)
+    remark(context, `${context.terminal.paint('warning', 'warning:')} ${oneLine(each)}`)
+  if (detach) {
+    const view = await api.show(run)
+    print(context, view, () => [
+      run,
+      ...(context.global.quiet ? [] : [`It runs in the background: parley show ${shortId(run)} --follow`]),
+      ...(view.gates.length > 0 && !context.global.quiet
+        ? [`It waits for an answer: parley approve ${shortId(run)}`]
+        : []),
+    ])
+    return EXIT.done
+  }
+  return attend(context, api, run, { yes: input.approved })
+}

@@ -1,0 +1,63 @@
+// The table of all commands, in the order in which people are told of them.
+import type { Table } from '../args.ts'
+import { abort } from './abort.ts'
+import { agents } from './agents.ts'
+import { approve } from './approve.ts'
+import { completion } from './completion.ts'
+import { config } from './config.ts'
+import { doctor } from './doctor.ts'
+import { down } from './down.ts'
+import { gates } from './gates.ts'
+import { init } from './init.ts'
+import { reject } from './reject.ts'
+import { reply } from './reply.ts'
+import { run } from './run.ts'
+import { runs } from './runs.ts'
+import { show } from './show.ts'
+import { solve } from './solve.ts'
+import { tasks } from './tasks.ts'
+import { trailExport } from './trail-export.ts'
+import { trailFollow } from './trail-follow.ts'
+import { trailQuery } from './trail-query.ts'
+import { trailVerify } from './trail-verify.ts'
+import { tree } from './tree.ts'
+import { up } from './up.ts'
+import { wsBlock } from './ws-block.ts'
+import { wsCheckpoint } from './ws-checkpoint.ts'
+import { wsInbox } from './ws-inbox.ts'
+import { wsStatus } from './ws-status.ts'
+
+export const commandTable: Table = {
+  commands: [
+    init,
+    solve,
+    run,
+    runs,
+    show,
+    tree,
+    tasks,
+    gates,
+    approve,
+    reject,
+    reply,
+    abort,
+    trailQuery,
+    trailFollow,
+    trailVerify,
+    trailExport,
+    agents,
+    doctor,
+    config,
+    up,
+    down,
+    completion(() => commandTable),
+    wsStatus,
+    wsInbox,
+    wsCheckpoint,
+    wsBlock,
+  ],
+  groups: [
+    { name: 'trail', summary: 'Read, follow, verify and export the record' },
+    { name: 'ws', summary: 'For an agent inside a workspace: checkpoint, status, inbox, block' },
+  ],
+}

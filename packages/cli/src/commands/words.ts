@@ -1,0 +1,54 @@
+// Arguments, flags and small steps that several commands share.
+import { readFileSync, statSync } from 'node:fs'
+import type { Argument } from '../command.ts'
+import { Failure } from '../failure.ts'
+import { cliLimits } from '../limits.ts'
+
+/** The team file that `solve` takes where it finds one. */
+export const TEAM_FILE = 'parley.yaml'
+
+export const RUN: Argument = {
+  name: 'RUN',
+  summary: 'A run: its id, a unique beginning of it, or last (default: last)',
+  optional: true,
+}
+
+export const LAST = 'last'
+
+/** A number of things to list: at least one, at most what one call gives. */
+export function limitOf(given: number | undefined, usual: number, most: number): number {
+  return Math.min(Math.max(given ?? usual, 1), most)
+}
+
+export function reasonOf(given: string | undefined): string | undefined {
+  const text = given?.trim()
+  if (!text) return undefined
+  if (text.length <= cliLimits.reasonLength) return text
+  throw new Failure('usage', `The reason has ${text.length} characters.`, {
+    why: `At most ${cliLimits.reasonLength} are kept.`,
+    next: 'Say it shorter.',
+  })
+}
+
+export function readTextFile(file: string): string {
+  try {
+    const { size } = statSync(file)
+    if (size > cliLimits.teamFileBytes) {
+      throw new Failure('invalid_team', `${file} has ${size} bytes.`, {
+        why: `A team file has at most ${cliLimits.teamFileBytes}.`,
+        next: 'Name a team file with --team.',
+      })
+    }
+    return readFileSync(file, 'utf8')
+  } catch (thrown) {
+    if (thrown instanceof Failure) throw thrown
+    const { code } = thrown as NodeJS.ErrnoException
+    const missing = code === 'ENOENT' || code === 'ENOTDIR'
+    throw new Failure(missing ? 'file_not_found' : 'file_unreadable', `${file} cannot be read.`, {
+      why: missing ? 'There is no such file.' : `The system says ${code}.`,
+      next: missing ? '`parley init` writes a team file; --team names one.' : 'Check its permissions.',
+      details: { file },
+      cause: thrown,
+    })
+  }
+}

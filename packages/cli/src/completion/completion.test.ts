@@ -1,0 +1,88 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { commandTable } from '../commands/table.ts'
+import { parley } from '../testing/parley.ts'
+import { bashCompletion } from './bash.ts'
+import { fishCompletion } from './fish.ts'
+import { zshCompletion } from './zsh.ts'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-completion-'))
+  writeFileSync(join(folder, 'parley.bash'), bashCompletion(commandTable))
+  writeFileSync(join(folder, 'team.yaml'), '')
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** What bash offers behind these words; the last one is being typed. */
+function offered(...words: string[]): string[] {
+  const script = `source ./parley.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _parley; printf '%s\\n' "\${COMPREPLY[@]}"`
+  const printed = execFileSync('bash', ['--norc', '-c', script, 'bash', 'parley', ...words], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  return printed.split('\n').filter(line => line !== '')
+}
+
+test('bash accepts the script', () => {
+  expect(spawnSync('bash', ['-n', join(folder, 'parley.bash')])).toMatchObject({ status: 0 })
+})
+
+test('bash completes commands, second words, flags, their values and files', () => {
+  expect(offered('so')).toEqual(['solve'])
+  expect(offered('')).toEqual(expect.arrayContaining(['init', 'solve', 'trail', 'ws', 'help']))
+  expect(offered('trail', '')).toEqual(expect.arrayContaining(['query', 'follow', 'verify', 'export']))
+  expect(offered('trail', 'query', '--n')).toEqual(expect.arrayContaining(['--newest', '--no-color']))
+  expect(offered('solve', '--te')).toEqual(['--team'])
+  expect(offered('solve', '--team', 'te')).toEqual(['team.yaml'])
+  expect(offered('runs', '--state', 'w')).toEqual(['waiting', 'working'])
+  expect(offered('completion', '')).toEqual(['bash', 'zsh', 'fish'])
+  expect(offered('--profile', 'work', 'sh')).toEqual(['show'])
+  expect(offered('show', 'l')).toEqual(['last'])
+  expect(offered('help', 'app')).toEqual(['approve'])
+})
+
+test('every command and flag is in every script', () => {
+  for (const script of [
+    bashCompletion(commandTable),
+    zshCompletion(commandTable),
+    fishCompletion(commandTable),
+  ]) {
+    for (const { name, flags } of commandTable.commands) {
+      expect(script).toContain(name)
+      for (const flag of Object.keys(flags)) expect(script).toContain(flag)
+    }
+  }
+})
+
+const has = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0
+
+test.runIf(has('zsh'))('zsh accepts the script', () => {
+  expect(spawnSync('zsh', ['-n', '-c', zshCompletion(commandTable)])).toMatchObject({ status: 0 })
+})
+
+test.runIf(has('fish'))('fish accepts the script', () => {
+  expect(spawnSync('fish', ['-n', '-c', fishCompletion(commandTable)])).toMatchObject({ status: 0 })
+})
+
+test('quotes are balanced in the scripts for zsh and fish', () => {
+  // A single quote inside quotes is written as '\'' for zsh and as \' for fish.
+  const zsh = zshCompletion(commandTable).replaceAll("'\\''", '')
+  const fish = fishCompletion(commandTable).replaceAll("\\'", '')
+  for (const script of [zsh, fish]) {
+    for (const line of script.split('\n').filter(each => !each.startsWith('#'))) {
+      expect(line.split("'").length % 2, line).toBe(1)
+    }
+  }
+})
+
+test('parley completion prints the script', async () => {
+  expect(await parley(['completion', 'bash'])).toEqual({
+    code: 0,
+    out: bashCompletion(commandTable),
+    err: '',
+  })
+})

@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CallNode, type Listening, listenUnix, OperationRegistry, operation } from '@parley/call'
+import { type IdentityProvider, type Principal, SystemClock, Type } from '@parley/core'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { connector } from './connect.ts'
+import { asFailure } from './failure.ts'
+import type { NodeApi } from './node-api.ts'
+
+let folder: string
+let listening: Listening
+const tokens: string[] = []
+const answers: string[] = []
+const owner: Principal = { id: 'mira', kind: 'user', scopes: ['owner'] }
+
+/** As a node sees it: whoever reaches the socket is the owner, whoever shows a token is that agent and nothing more. */
+const identities: IdentityProvider = {
+  byFingerprint: async () => undefined,
+  byToken: async token => {
+    tokens.push(token)
+    return { id: 'writer#1', kind: 'agent', scopes: ['workspace'] }
+  },
+}
+
+const registry = () =>
+  new OperationRegistry({
+    '/gates/respond': operation(
+      {
+        name: '/gates/respond',
+        opType: 'mutation',
+        inputSchema: Type.Object({ gate: Type.String(), decision: Type.String() }),
+        outputSchema: Type.Object({ run: Type.String() }),
+        accessControl: { requiredScopes: ['owner'] },
+      },
+      ({ decision }) => {
+        answers.push(decision)
+        return { run: 'run_1' }
+      },
+    ),
+    '/workspaces/block': operation(
+      {
+        name: '/workspaces/block',
+        opType: 'mutation',
+        inputSchema: Type.Object({ reason: Type.String() }),
+        outputSchema: Type.Object({ blocked: Type.Boolean() }),
+        accessControl: { requiredScopes: ['workspace'] },
+      },
+      () => ({ blocked: true }),
+    ),
+  })
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-connect-'))
+  tokens.length = 0
+  answers.length = 0
+  const node = new CallNode({ registry: registry(), identities })
+  listening = await listenUnix(join(folder, 'call.sock'), transport => void node.attach(transport), {
+    authenticate: () => owner,
+  })
+})
+afterEach(async () => {
+  await listening.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function inside<T>(use: (api: NodeApi) => Promise<T>, env: Record<string, string> = {}): Promise<T> {
+  const around = {
+    PARLEY_SOCKET: join(folder, 'call.sock'),
+    PARLEY_TOKEN: 'secret-token',
+    PARLEY_HOME: folder,
+    ...env,
+  }
+  const api = await connector({ profile: undefined }, { env: around, clock: new SystemClock() })()
+  try {
+    return await use(api)
+  } finally {
+    api.close()
+  }
+}
+
+const failureOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    thrown => asFailure(thrown),
+  )
+
+test('whoever holds the token of a workspace sends it with every call: an agent cannot approve its own gate', async () => {
+  const failure = await failureOf(inside(api => api.respond('g', 'approve')))
+  expect(failure).toMatchObject({ code: 'FORBIDDEN', exitCode: 5 })
+  expect(failure?.why).toContain('PARLEY_TOKEN')
+  expect(answers).toEqual([])
+  expect(tokens).toEqual(['secret-token'])
+})
+
+test('the inside of a workspace is reached with the token', async () => {
+  await inside(api => api.block('why?'))
+  expect(tokens).toEqual(['secret-token'])
+})
+
+test('a workspace whose node is away ends with 4, and no node is started', async () => {
+  const failure = await failureOf(
+    inside(api => api.block('x'), { PARLEY_SOCKET: join(folder, 'other.sock') }),
+  )
+  expect(failure).toMatchObject({ code: 'node_unreachable', exitCode: 4 })
+})
+
+test('a token without a socket is refused', async () => {
+  const failure = await failureOf(inside(api => api.block('x'), { PARLEY_SOCKET: '' }))
+  expect(failure).toMatchObject({ code: 'no_workspace', exitCode: 5 })
+})
+
+test('outside, a node that does not run and may not be started is told apart', async () => {
+  const connect = connector({ profile: 'none' }, { env: { PARLEY_HOME: folder }, clock: new SystemClock() })
+  expect(await failureOf(connect({ start: false }))).toMatchObject({ code: 'node_not_running', exitCode: 4 })
+})

@@ -1,0 +1,114 @@
+// Reaching the node: the one file that knows how operations are called. Whoever holds a workspace's token sends it with every call, so
+// that an agent never acts as the owner of its run, not even by accident.
+import { connectClient, connectUnix } from '@parley/call'
+import type { NodeClient, NodeOperations } from '@parley/node'
+import type { ConnectChoice, Environment, GlobalFlags } from './command.ts'
+import { Failure } from './failure.ts'
+import { cliLimits } from './limits.ts'
+import type { NodeApi } from './node-api.ts'
+
+type Surroundings = Pick<Environment, 'env' | 'clock'>
+
+export function connector(
+  { profile }: Pick<GlobalFlags, 'profile'>,
+  { env, clock }: Surroundings,
+): Environment['connect'] {
+  const token = env.PARLEY_TOKEN || undefined
+  if (token !== undefined) return () => inside(token, { env, clock })
+  return async ({
+    start = true,
+    lasting = false,
+    anyVersion = false,
+    env: more = {},
+  }: ConnectChoice = {}) => {
+    // Most of the time that a short command takes is reading code: what does not need a node does not read it.
+    const { connectNode } = await import('@parley/node')
+    const connected = await connectNode({
+      ...(profile !== undefined && { profile }),
+      // A node that is there to stay does not stop by itself.
+      env: { ...env, ...more, ...(lasting && { PARLEY_IDLE_TIMEOUT: '0' }) },
+      start,
+      anyVersion,
+      clock,
+    })
+    if (!connected.ok) throw connected.error
+    return apiOver(connected.value.client, undefined)
+  }
+}
+
+/** Inside a workspace: its node is the one that is there, at the socket that it named, and it is never started from here. */
+async function inside(token: string, { env, clock }: Surroundings): Promise<NodeApi> {
+  const socket = env.PARLEY_SOCKET
+  if (!socket) {
+    throw new Failure('no_workspace', 'PARLEY_TOKEN is set, but PARLEY_SOCKET is not.', {
+      why: 'A turn of a workspace has both in its environment.',
+      next: 'Leave both as they were, or unset PARLEY_TOKEN outside of a workspace.',
+    })
+  }
+  try {
+    let first: Awaited<ReturnType<typeof connectUnix>> | undefined = await connectUnix(socket)
+    const dial = async () => {
+      const transport = first ?? (await connectUnix(socket))
+      first = undefined
+      return transport
+    }
+    return apiOver(connectClient<NodeOperations>({ dial, clock, maxAttempts: cliLimits.reconnects }), token)
+  } catch (cause) {
+    throw new Failure('node_unreachable', `The node of this workspace does not answer at ${socket}.`, {
+      why: `The system says ${(cause as NodeJS.ErrnoException).code ?? 'nothing'}; the node has stopped, or starts again.`,
+      next: 'Try again in a moment. Your files are kept either way.',
+      details: { socket },
+      cause,
+    })
+  }
+}
+
+export function apiOver(client: NodeClient, token: string | undefined): NodeApi {
+  const auth = token === undefined ? {} : { authToken: token }
+  const following = (signal: AbortSignal | undefined) => ({ ...auth, ...(signal && { signal }) })
+  return {
+    status: () => client.call('node', 'status', {}, auth),
+    stop: async reason => void (await client.call('node', 'stop', { reason }, auth)),
+    solve: input => client.call('solve', 'start', input, auth),
+    runs: async ({ limit, states }) =>
+      (await client.call('runs', 'list', { limit, ...(states && { states: [...states] }) }, auth)).runs,
+    show: run => client.call('runs', 'show', { run }, auth),
+    follow: (run, signal) => client.subscribe('runs', 'follow', { run }, following(signal)),
+    abort: async (run, reason) => void (await client.call('runs', 'abort', { run, reason }, auth)),
+    tasks: async run => (await client.call('tasks', 'list', { run }, auth)).tasks,
+    gates: async () => (await client.call('gates', 'list', {}, auth)).gates,
+    respond: (gate, decision, reason) =>
+      client.call('gates', 'respond', { gate, decision, ...(reason !== undefined && { reason }) }, auth),
+    queryTrail: ({ event_type, ...query }) =>
+      client.call('trail', 'query', { ...query, ...(event_type && { event_type: [...event_type] }) }, auth),
+    watchTrail: ({ event_type, ...query }, signal) =>
+      client.subscribe(
+        'trail',
+        'watch',
+        { ...query, ...(event_type && { event_type: [...event_type] }) },
+        {
+          ...following(signal),
+          resume: {
+            cursor: page => page.cursor,
+            input: (input, cursor) => ({ ...input, after: Number(cursor) }),
+          },
+        },
+      ),
+    verifyTrail: run =>
+      client.call('trail', 'verify', run === undefined ? {} : { run }, {
+        ...auth,
+        timeout: cliLimits.verifyMs,
+      }),
+    exportTrail: run => exported(client.subscribe('trail', 'export', { run }, auth)),
+    agents: async () => (await client.call('agents', 'list', {}, auth)).agents,
+    workspaceStatus: () => client.call('workspaces', 'status', {}, auth),
+    workspaceInbox: async () => (await client.call('workspaces', 'inbox', {}, auth)).mail,
+    checkpoint: intent => client.call('workspaces', 'checkpoint', { intent }, auth),
+    block: async reason => void (await client.call('workspaces', 'block', { reason }, auth)),
+    close: () => client.close(),
+  }
+}
+
+async function* exported(pages: AsyncIterable<{ readonly lines: readonly string[] }>): AsyncIterable<string> {
+  for await (const { lines } of pages) yield* lines
+}

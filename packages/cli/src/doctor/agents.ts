@@ -1,0 +1,63 @@
+// Checks of who does the work: programs that are there, credentials that are seen (never their values), and the project's team file.
+import { join } from 'node:path'
+import { plural } from '../render/format.ts'
+import { oneLine } from '../render/text.ts'
+import type { AgentView } from '../views.ts'
+import { type Finding, ok, type Probes, problem, warning } from './check.ts'
+
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** The user's own folder. */
+  readonly home: string
+}
+
+export function agents(list: readonly AgentView[], probes: Probes, around: Surroundings): readonly Finding[] {
+  const found = list.filter(agent => agent.found)
+  const missing = list.filter(agent => agent.source === 'configured' && !agent.found)
+  const none = warning(
+    'agents',
+    'no known agent is on PATH',
+    'Install one of them (`parley agents` lists them), or use a team file whose agents are commands: parley init',
+  )
+  return [
+    ...(found.length === 0 ? [none] : found.map(agent => ready(agent, probes, around))),
+    ...missing.map(agent =>
+      problem(
+        `agent ${oneLine(agent.name)}`,
+        `is configured, but ${oneLine(agent.program)} is not there`,
+        'Install the program, or mend the agent in config.yaml.',
+      ),
+    ),
+  ]
+}
+
+function ready(agent: AgentView, probes: Probes, { env, home }: Surroundings): Finding {
+  const name = `agent ${oneLine(agent.name)}`
+  const version = agent.version ? ` ${oneLine(agent.version)}` : ''
+  const { needs } = agent
+  if (!needs) return ok(name, `${oneLine(agent.program)}${version}`)
+  const variable = needs.variables.find(each => env[each])
+  if (variable) return ok(name, `${oneLine(agent.program)}${version}, with ${variable}`)
+  const file = needs.files.find(each => probes.file(each.replace(/^~/, home)))
+  if (file) return ok(name, `${oneLine(agent.program)}${version}, logged in (${file})`)
+  if (needs.variables.length + needs.files.length === 0)
+    return ok(name, `${oneLine(agent.program)}${version}`)
+  return warning(name, `${oneLine(agent.program)}${version}, but no credentials are seen`, needs.help)
+}
+
+/** What is wrong with the text of a team file, for people; nothing where it is valid. */
+export type TeamProblems = (text: string, file: string) => readonly string[]
+
+export function team(probes: Probes, project: string, problemsOf: TeamProblems): Finding {
+  const file = join(project, 'parley.yaml')
+  if (!probes.file(file)) return ok('team file', 'none here; `parley init` writes one')
+  const text = probes.text(file)
+  if (text === undefined) return problem('team file', `${file} cannot be read`, 'Check its permissions.')
+  const [first, ...rest] = problemsOf(text, file)
+  if (first === undefined) return ok('team file', file)
+  return problem(
+    'team file',
+    `${oneLine(first)}${rest.length > 0 ? ` (and ${plural(rest.length, 'more problem')})` : ''}`,
+    'Mend it at this place; docs/guide/team-files.md has every field.',
+  )
+}

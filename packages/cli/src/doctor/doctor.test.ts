@@ -1,0 +1,313 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CallError } from '@parley/call'
+import { ManualClock, type Ticks } from '@parley/core'
+import { NODE_VERSION } from '@parley/node'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { doctorWith } from '../commands/doctor.ts'
+import type { NodeApi } from '../node-api.ts'
+import { fakeNode } from '../testing/fake-node.ts'
+import { parley, type Surroundings } from '../testing/parley.ts'
+import type { AgentView, NodeStatus } from '../views.ts'
+import { agents as checkAgents } from './agents.ts'
+import type { FileFacts, Finding, Probes } from './check.ts'
+import { systemProbes } from './probes.ts'
+import { socket } from './profile.ts'
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'parley-doctor-'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+const own: FileFacts = { folder: true, mode: 0o700, owner: 1000, changed: 0 }
+const well: Probes = {
+  platform: 'linux',
+  runtime: 'v24.21.0',
+  user: 1000,
+  output: async () => 'git version 2.39.5',
+  file: () => undefined,
+  text: path =>
+    path === '/proc/self/limits'
+      ? 'Max open files            4096                 4096                 files'
+      : path.includes('inotify')
+        ? '128\n'
+        : undefined,
+  writable: () => true,
+  freeBytes: () => 50 * 1024 ** 3,
+  turns: () => [],
+}
+
+const noNode = () => {
+  throw new CallError('node_not_running', 'No node is running.')
+}
+
+async function doctor(probes: Partial<Probes> = {}, around: Surroundings = {}) {
+  const ran = await parley(['doctor', '--json'], {
+    cwd: home,
+    env: { HOME: home, PARLEY_HOME: join(home, '.parley'), PATH: '' },
+    node: noNode,
+    ...around,
+    table: { commands: [doctorWith({ ...well, ...probes })], groups: [] },
+  })
+  const { checks, problems, warnings } = JSON.parse(ran.out) as {
+    checks: Finding[]
+    problems: number
+    warnings: number
+  }
+  const bad = checks.filter(({ state }) => state !== 'ok').map(({ check, state }) => `${state}: ${check}`)
+  for (const { state, remedy } of checks) if (state !== 'ok') expect(remedy).toBeTruthy()
+  return { code: ran.code, checks, bad, problems, warnings }
+}
+/** No agent is installed here; that is a warning. */
+const AGENTS = 'warning: agents'
+
+test('all is well on a machine where nothing is wrong', async () => {
+  const { code, bad, checks } = await doctor()
+  expect(bad).toEqual([AGENTS])
+  expect(code).toBe(0)
+  expect(checks.map(({ check }) => check)).toEqual([
+    'Parley',
+    'Node.js',
+    'git',
+    'open files',
+    'file watches',
+    'clock',
+    'profile',
+    'permissions',
+    'disk',
+    'socket',
+    'configuration',
+    'node',
+    'record',
+    'processes',
+    'agents',
+    'team file',
+  ])
+})
+
+test('an old Node.js', async () => {
+  const { bad, code } = await doctor({ runtime: 'v20.20.2' })
+  expect(bad).toContain('problem: Node.js')
+  expect(code).toBe(1)
+})
+
+test('git that is missing or old', async () => {
+  expect((await doctor({ output: async () => undefined })).bad).toContain('problem: git')
+  expect((await doctor({ output: async () => 'git version 2.30.1' })).bad).toContain('problem: git')
+  expect((await doctor({ output: async () => 'git version 3.0.0' })).bad).not.toContain('problem: git')
+})
+
+test('too few open files or watches', async () => {
+  const text = (path: string) =>
+    path === '/proc/self/limits'
+      ? 'Max open files  256  256  files'
+      : path.includes('inotify')
+        ? '8'
+        : undefined
+  expect((await doctor({ text })).bad).toEqual(
+    expect.arrayContaining(['warning: open files', 'warning: file watches']),
+  )
+})
+
+test('a clock that cannot be right', async () => {
+  const clock = new ManualClock((Date.UTC(1971, 0, 1) * 1000) as Ticks)
+  expect((await doctor({}, { clock })).bad).toContain('problem: clock')
+  const changed = Date.UTC(2027, 0, 1)
+  expect(
+    (await doctor({ file: path => (path.endsWith('default') ? { ...own, changed } : undefined) })).bad,
+  ).toContain('warning: clock')
+})
+
+test('a profile that is no folder, of another user, or cannot be written', async () => {
+  const of = (facts: Partial<FileFacts>) => ({
+    file: (path: string) => (path.endsWith('default') ? { ...own, ...facts } : undefined),
+  })
+  expect((await doctor(of({ folder: false }))).bad).toContain('problem: profile')
+  expect((await doctor(of({ owner: 0 }))).bad).toContain('problem: profile')
+  expect((await doctor({ ...of({}), writable: () => false })).bad).toContain('problem: profile')
+  expect((await doctor({}, { env: { HOME: home, PARLEY_PROFILE: '../bad' } })).bad).toContain(
+    'problem: profile',
+  )
+})
+
+test('a secret or a socket that others can reach', async () => {
+  const open = (name: string) => ({
+    file: (path: string) => (path.endsWith(name) ? { ...own, folder: false, mode: 0o644 } : undefined),
+  })
+  for (const name of ['secret', 'call.sock', 'alp_key.pem']) {
+    const { bad, checks } = await doctor(open(name))
+    expect(bad).toContain('problem: permissions')
+    expect(checks.find(({ check }) => check === 'permissions')?.remedy).toMatch(/^chmod 600 .*$/)
+  }
+})
+
+test('little space on the disk, and none', async () => {
+  expect((await doctor({ freeBytes: () => 500 * 1024 ** 2 })).bad).toContain('warning: disk')
+  expect((await doctor({ freeBytes: () => 5 * 1024 ** 2 })).bad).toContain('problem: disk')
+  expect((await doctor({ freeBytes: () => undefined })).bad).toContain('warning: disk')
+})
+
+test('a socket that has to be elsewhere, in a folder of another user', async () => {
+  const deep = join(home, 'x'.repeat(120))
+  const long = await doctor({}, { env: { HOME: home, PARLEY_HOME: deep, PATH: '' } })
+  expect(long.checks.find(({ check }) => check === 'socket')).toMatchObject({
+    state: 'ok',
+    text: expect.stringContaining('too long'),
+  })
+  const paths = { folder: '/p', socket: '/tmp/parley-1000/abc.sock' } as never
+  expect(socket({ ...well, file: () => ({ ...own, owner: 7 }) }, paths).state).toBe('problem')
+})
+
+test('a configuration with a mistake, with its place', async () => {
+  mkdirSync(join(home, '.parley', 'default'), { recursive: true })
+  writeFileSync(join(home, '.parley', 'default', 'config.yaml'), 'turns: 4\ntruns: 3\n')
+  const { bad, checks } = await doctor()
+  expect(bad).toContain('problem: configuration')
+  expect(checks.find(({ check }) => check === 'configuration')?.text).toMatch(/config\.yaml:2:1: .*turns/)
+})
+
+const status = {
+  version: NODE_VERSION,
+  pid: 7,
+  runs: { working: 1, waiting: 0 },
+  damage: [],
+} as unknown as NodeStatus
+const sound: NodeApi['verifyTrail'] = async () => ({ sound: true, runs: [], unreadable: [] })
+
+test('a node of another version, one that does not answer, one that cannot be reached', async () => {
+  const other = fakeNode({ status: async () => ({ ...status, version: '0.0.9' }), verifyTrail: sound })
+  expect((await doctor({}, { node: other })).bad).toContain('problem: node')
+  const mute = fakeNode({
+    status: async () => {
+      throw new CallError('TIMEOUT', 'no answer')
+    },
+    verifyTrail: sound,
+  })
+  expect((await doctor({}, { node: mute })).bad).toContain('problem: node')
+  const closed = () => {
+    throw new CallError('node_unreachable', 'not yours')
+  }
+  expect((await doctor({}, { node: closed })).bad).toContain('problem: node')
+})
+
+test('a node is looked for and never started', async () => {
+  const choices: unknown[] = []
+  await doctor(
+    {},
+    {
+      node: choice => {
+        choices.push(choice)
+        return noNode()
+      },
+    },
+  )
+  expect(choices).toEqual([{ start: false, anyVersion: true }])
+})
+
+test('a record that is damaged, on opening or on verifying', async () => {
+  const damage = [{ code: 'x', message: 'segment 3 is damaged', runs: [] }]
+  expect(
+    (await doctor({}, { node: fakeNode({ status: async () => ({ ...status, damage }) }) })).bad,
+  ).toContain('problem: record')
+  const finding = {
+    seq: 1,
+    entry: null,
+    damage: 'edited',
+    violation: 'v',
+    message: 'entry 1 was edited',
+    expected: '',
+    actual: '',
+  }
+  const verifyTrail: NodeApi['verifyTrail'] = async () => ({
+    sound: false,
+    runs: [{ run: 'r', entries: 1, findings: [finding] }],
+    unreadable: [],
+  })
+  const { bad, checks } = await doctor({}, { node: fakeNode({ status: async () => status, verifyTrail }) })
+  expect(bad).toContain('problem: record')
+  expect(checks.find(({ check }) => check === 'record')?.text).toBe('entry 1 was edited')
+})
+
+test('processes of turns without a node are left over, with a node they are at work', async () => {
+  expect((await doctor({ turns: () => [5, 6] })).bad).toContain('warning: processes')
+  const node = fakeNode({ status: async () => status, verifyTrail: sound })
+  expect((await doctor({ turns: () => [5, 6] }, { node })).bad).toEqual([AGENTS])
+})
+
+test('agents: without credentials, with a variable, with a login, configured but missing; values are never shown', () => {
+  const agent: AgentView = {
+    name: 'claude',
+    source: 'preset',
+    program: 'claude',
+    found: true,
+    version: '2.1.0',
+    default: false,
+    needs: { hosts: [], variables: ['KEY'], files: ['~/.claude/login.json'], help: 'Log in once.' },
+  }
+  const look = (list: AgentView[], env: Record<string, string> = {}, probes: Partial<Probes> = {}) =>
+    checkAgents(list, { ...well, ...probes }, { env, home: '/projects' })
+  expect(look([agent])).toMatchObject([{ state: 'warning', remedy: 'Log in once.' }])
+  const [seen] = look([agent], { KEY: 'very-secret' })
+  expect(seen).toMatchObject({ state: 'ok', text: 'claude 2.1.0, with KEY' })
+  expect(JSON.stringify(seen)).not.toContain('very-secret')
+  const file = (path: string) => (path === '/projects/.claude/login.json' ? own : undefined)
+  expect(look([agent], {}, { file })).toMatchObject([{ state: 'ok' }])
+  expect(
+    look([agent, { ...agent, name: 'mine', source: 'configured', found: false }], { KEY: 'x' })[1],
+  ).toMatchObject({ state: 'problem' })
+})
+
+test('a team file that is none', async () => {
+  writeFileSync(join(home, 'parley.yaml'), 'hello: world\n')
+  const probes = {
+    file: systemProbes.file,
+    user: process.getuid?.(),
+    text: (path: string) => (path.endsWith('.yaml') ? systemProbes.text(path) : well.text(path)),
+  }
+  expect((await doctor(probes)).bad).toContain('problem: team file')
+  expect(
+    (await doctor({ ...probes, text: path => (path.endsWith('.yaml') ? undefined : well.text(path)) })).bad,
+  ).toContain('problem: team file')
+})
+
+test('people get one line for each check, the remedy below it, and a verdict', async () => {
+  const table = { commands: [doctorWith({ ...well, runtime: 'v20.1.0' })], groups: [] }
+  const env = { HOME: home, PARLEY_HOME: join(home, '.parley'), PATH: '' }
+  const { out, code } = await parley(['doctor'], { cwd: home, env, node: noNode, table })
+  expect(code).toBe(1)
+  expect(out).toContain(
+    'problem  Node.js        v20.1.0 is too old\n         → Install Node.js 24 LTS or newer.\n',
+  )
+  expect(out).toMatch(/\n1 problem, 1 warning\.\n$/)
+})
+
+test('the real machine can be asked', async () => {
+  expect(await systemProbes.output('git', '--version')).toMatch(/^git version/)
+  expect(await systemProbes.output('no-such-program')).toBeUndefined()
+  expect(systemProbes.file(home)).toMatchObject({ folder: true, owner: process.getuid?.() })
+  expect(systemProbes.file(join(home, 'none'))).toBeUndefined()
+  expect(systemProbes.freeBytes(home)).toBeGreaterThan(0)
+  expect(systemProbes.writable(home)).toBe(true)
+  expect(systemProbes.turns('/no/such/socket')).toEqual([])
+})
+
+test.runIf(process.platform === 'linux')(
+  'a process that a turn of this profile left running is found',
+  async () => {
+    const { spawn } = await import('node:child_process')
+    const socket = join(home, 'call.sock')
+    const child = spawn('sleep', ['60'], {
+      env: { PATH: process.env.PATH, PARLEY_TURN: 'run_1/ws_1/1', PARLEY_SOCKET: socket },
+    })
+    try {
+      await new Promise(resolve => child.once('spawn', resolve))
+      expect(systemProbes.turns(socket)).toEqual([child.pid])
+      expect(systemProbes.turns(`${socket}2`)).toEqual([])
+    } finally {
+      child.kill('SIGKILL')
+      await new Promise(resolve => child.once('exit', resolve))
+    }
+  },
+)

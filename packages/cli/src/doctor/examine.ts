@@ -1,0 +1,53 @@
+// All checks of `parley doctor`, in the order in which one rests on the other.
+import { homedir } from 'node:os'
+import {
+  agentDirectory,
+  chosenProfile,
+  loadConfig,
+  NODE_VERSION,
+  parleyHome,
+  profilePaths,
+} from '@parley/node'
+import type { Context } from '../command.ts'
+import { teamProblems } from '../team-file.ts'
+import { agents, team } from './agents.ts'
+import { type Finding, type Probes, problem } from './check.ts'
+import { leftovers, node, trail, versions } from './node.ts'
+import { configuration, disk, folder, permissions, socket } from './profile.ts'
+import { clock, git, limits, nodeVersion } from './system.ts'
+
+export async function examine(context: Context, probes: Probes): Promise<readonly Finding[]> {
+  const { env, cwd, global } = context
+  const home = env.HOME || homedir()
+  const findings: Finding[] = [
+    versions(probes, NODE_VERSION),
+    nodeVersion(probes),
+    await git(probes),
+    ...limits(probes),
+  ]
+  const named = profilePaths(chosenProfile(global.profile, env), parleyHome(env, home))
+  if (!named.ok)
+    return [...findings, problem('profile', named.error.message, 'Choose another name with --profile.')]
+  const paths = named.value
+  const config = loadConfig({ flags: { profile: global.profile }, env, home })
+  findings.push(
+    clock(context.clock, probes.file(paths.folder)?.changed),
+    folder(probes, paths),
+    permissions(probes, paths),
+    disk(probes, paths),
+    socket(probes, paths),
+    configuration(config),
+  )
+  const running = await node(() => context.connect({ start: false, anyVersion: true }), NODE_VERSION)
+  findings.push(
+    running.finding,
+    await trail(running, probes, paths.folder),
+    leftovers(running, probes, paths.socket),
+  )
+  if (config.ok) {
+    findings.push(
+      ...agents(await agentDirectory({ config: config.value, env }).list(), probes, { env, home }),
+    )
+  }
+  return [...findings, team(probes, cwd, teamProblems)]
+}

@@ -1,0 +1,20 @@
+// What `parley doctor` asks of a machine.
+
+const MiB = 1024 * 1024
+
+export const doctorLimits = {
+  /** Major version of Node.js. */
+  node: 24,
+  /** git merges without a checkout from here on. */
+  git: [2, 38],
+  openFiles: 1024,
+  watches: 128,
+  /** Bytes on the disk: less is a warning, and less than the least a problem. */
+  diskEnough: 1024 * MiB,
+  diskLeast: 100 * MiB,
+  /** Milliseconds by which files may be ahead of the clock. */
+  ahead: 24 * 60 * 60 * 1000,
+  /** A clock outside of this is wrong: nothing of Parley is older. */
+  earliest: Date.UTC(2026, 0, 1),
+  latest: Date.UTC(2100, 0, 1),
+} as const

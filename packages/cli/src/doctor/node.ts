@@ -1,0 +1,88 @@
+// Checks of the node and of the record: is one running, of this version, and is what it keeps as it was written.
+import { join } from 'node:path'
+import { asFailure } from '../failure.ts'
+import type { NodeApi } from '../node-api.ts'
+import { plural } from '../render/format.ts'
+import type { NodeStatus } from '../views.ts'
+import { type Finding, ok, type Probes, problem, warning } from './check.ts'
+
+export interface NodeCheck {
+  readonly finding: Finding
+  readonly api?: NodeApi
+  readonly status?: NodeStatus
+}
+
+export async function node(connect: () => Promise<NodeApi>, version: string): Promise<NodeCheck> {
+  let api: NodeApi
+  try {
+    api = await connect()
+  } catch (thrown) {
+    const { code, message } = asFailure(thrown)
+    if (code === 'node_not_running')
+      return { finding: ok('node', 'none is running; commands start one when they need it') }
+    const remedy =
+      '`parley up` runs one in the foreground, where its messages can be read; logs/node.log has the older ones.'
+    return { finding: problem('node', message, remedy) }
+  }
+  try {
+    const status = await api.status()
+    const { pid, runs } = status
+    const busy = runs.working + runs.waiting
+    const text = `process ${pid}, Parley ${status.version}, ${plural(busy, 'run')} under way`
+    if (status.version === version) return { finding: ok('node', text), api, status }
+    const remedy = `This command is ${version}. When its runs may pause: parley down, then parley up. They go on.`
+    return { finding: problem('node', text, remedy), api, status }
+  } catch (thrown) {
+    const { message } = asFailure(thrown)
+    return {
+      finding: problem(
+        'node',
+        `is there, but does not answer: ${message}`,
+        'Look at logs/node.log in the profile.',
+      ),
+      api,
+    }
+  }
+}
+
+const KEEP =
+  "Keep the profile's folder as it is, and compare it with a backup or an export. `parley trail verify` lists every finding."
+
+export async function trail({ api, status }: NodeCheck, probes: Probes, folder: string): Promise<Finding> {
+  const [damage] = status?.damage ?? []
+  if (damage) return problem('record', damage.message, KEEP)
+  if (!api) {
+    if (!probes.file(join(folder, 'trail'))) return ok('record', 'nothing recorded yet')
+    return ok(
+      'record',
+      'not verified, since no node is running; `parley trail verify` starts one and verifies it',
+    )
+  }
+  try {
+    const { sound, runs, unreadable } = await api.verifyTrail()
+    const entries = runs.reduce((sum, each) => sum + each.entries, 0)
+    if (sound)
+      return ok('record', `sound: ${plural(entries, 'entry', 'entries')} in ${plural(runs.length, 'run')}`)
+    const first = runs.flatMap(({ findings }) => findings)[0]?.message ?? `${unreadable[0]} cannot be read`
+    return problem('record', first, KEEP)
+  } catch (thrown) {
+    return problem('record', `cannot be verified: ${asFailure(thrown).message}`, KEEP)
+  }
+}
+
+/** With a node there, turns are its own. Without one, nobody watches over them. */
+export function leftovers({ api }: NodeCheck, probes: Probes, socket: string): Finding {
+  const turns = probes.turns(socket)
+  if (turns.length === 0) return ok('processes', 'no turn is at work')
+  const text = `${plural(turns.length, 'process', 'processes')} of turns (${turns.slice(0, 5).join(', ')}${turns.length > 5 ? ', …' : ''})`
+  if (api) return ok('processes', `${text}, watched by a node`)
+  return warning(
+    'processes',
+    `${text}, and no node that watches over them`,
+    'The next node ends them and runs their turns again: parley up',
+  )
+}
+
+export function versions(probes: Probes, version: string): Finding {
+  return ok('Parley', `${version} on ${probes.platform}`)
+}

@@ -1,0 +1,58 @@
+// The machine, asked: programs, files, disks and processes.
+import { execFile } from 'node:child_process'
+import { accessSync, constants, lstatSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
+import { cliLimits } from '../limits.ts'
+import type { Probes } from './check.ts'
+
+export const systemProbes: Probes = {
+  platform: process.platform,
+  runtime: process.version,
+  user: process.getuid?.(),
+  output: (program, ...args) =>
+    new Promise(resolve => {
+      execFile(program, args, { timeout: cliLimits.probeMs, encoding: 'utf8' }, (error, stdout) =>
+        resolve(error ? undefined : stdout),
+      )
+    }),
+  file(path) {
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (!found) return undefined
+    return { folder: found.isDirectory(), mode: found.mode & 0o777, owner: found.uid, changed: found.mtimeMs }
+  },
+  text: path => quietly(() => readFileSync(path, 'utf8')),
+  writable: path =>
+    quietly(() => {
+      accessSync(path, constants.R_OK | constants.W_OK)
+      return true
+    }) ?? false,
+  freeBytes: folder =>
+    quietly(() => {
+      const { bavail, bsize } = statfsSync(folder)
+      return bavail * bsize
+    }),
+  turns,
+}
+
+const MARKER = 'PARLEY_TURN='
+
+/** Only Linux shows the environment of other processes in a file; elsewhere nothing is found, and the node finds them itself. */
+function turns(socket: string): readonly number[] {
+  const processes = quietly(() => readdirSync('/proc')) ?? []
+  return processes
+    .filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter(name => {
+      const environment = quietly(() => readFileSync(`/proc/${name}/environ`, 'utf8'))?.split('\0') ?? []
+      return (
+        environment.some(each => each.startsWith(MARKER)) && environment.includes(`PARLEY_SOCKET=${socket}`)
+      )
+    })
+    .map(Number)
+}
+
+function quietly<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}

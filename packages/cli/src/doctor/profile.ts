@@ -1,0 +1,85 @@
+// Checks of the profile: its folder and who may read it, space on the disk, the socket's path, the configuration.
+import { dirname, join } from 'node:path'
+import { ParleyError, type Result } from '@parley/core'
+import { type Config, configProblems, type ProfilePaths, problemText } from '@parley/node'
+import { bytes } from '../render/format.ts'
+import { type Finding, ok, type Probes, problem, warning } from './check.ts'
+import { doctorLimits } from './limits.ts'
+
+export function folder(probes: Probes, paths: ProfilePaths): Finding {
+  const found = probes.file(paths.folder)
+  if (!found) return ok('profile', `${paths.folder} is made with the first run`)
+  const elsewhere = 'Choose another place with PARLEY_HOME, or another profile with --profile.'
+  if (!found.folder) return problem('profile', `${paths.folder} is no folder`, elsewhere)
+  if (probes.user !== undefined && found.owner !== probes.user) {
+    return problem('profile', `${paths.folder} belongs to another user`, elsewhere)
+  }
+  if (!probes.writable(paths.folder)) {
+    return problem(
+      'profile',
+      `${paths.folder} cannot be written`,
+      `Give yourself the right to write: chmod u+rwx ${paths.folder}`,
+    )
+  }
+  return ok('profile', paths.folder)
+}
+
+/** What is in the profile is for its owner only: the secret makes tokens, and whoever reaches the socket is the owner. */
+export function permissions(probes: Probes, paths: ProfilePaths): Finding {
+  const open = [
+    { path: paths.folder, right: '700' },
+    { path: paths.secret, right: '600' },
+    { path: paths.socket, right: '600' },
+    { path: join(paths.folder, 'alp', 'secrets', 'alp_key.pem'), right: '600' },
+  ].filter(({ path }) => {
+    const found = probes.file(path)
+    return found !== undefined && (found.mode & 0o077) !== 0
+  })
+  if (open.length === 0) return ok('permissions', 'for you only')
+  const names = open.map(({ path }) => path).join(', ')
+  const mend = open.map(({ path, right }) => `chmod ${right} ${path}`).join('; ')
+  return problem('permissions', `others can reach ${names}`, mend)
+}
+
+export function disk(probes: Probes, paths: ProfilePaths): Finding {
+  let place = paths.folder
+  while (!probes.file(place) && dirname(place) !== place) place = dirname(place)
+  const free = probes.freeBytes(place)
+  if (free === undefined)
+    return warning('disk', `the space below ${place} is not known`, 'Look at it yourself: df -h')
+  const text = `${bytes(free)} free`
+  const remedy =
+    'Free some space, or move the profile with PARLEY_HOME. The node stops taking work when the disk is full.'
+  if (free < doctorLimits.diskLeast) return problem('disk', text, remedy)
+  return free < doctorLimits.diskEnough ? warning('disk', text, remedy) : ok('disk', text)
+}
+
+export function socket(probes: Probes, paths: ProfilePaths): Finding {
+  const own = join(paths.folder, 'call.sock')
+  if (paths.socket === own) return ok('socket', own)
+  const place = dirname(paths.socket)
+  const found = probes.file(place)
+  if (found && probes.user !== undefined && found.owner !== probes.user) {
+    return problem(
+      'socket',
+      `the path of the profile is too long for a socket, and ${place} belongs to another user`,
+      'Choose a shorter place with PARLEY_HOME.',
+    )
+  }
+  return ok('socket', `${paths.socket}, since the path of the profile is too long for one`)
+}
+
+export function configuration(loaded: Result<Config>): Finding {
+  if (loaded.ok) {
+    const said = loaded.value.entries.filter(({ from }) => from !== 'default').length
+    return ok('configuration', said === 0 ? 'all settings have their defaults' : `${said} settings given`)
+  }
+  const problems = loaded.error instanceof ParleyError ? configProblems(loaded.error) : []
+  const where = problems[0] ? problemText(problems[0]) : loaded.error.message
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+  return problem(
+    'configuration',
+    `${where}${more}`,
+    'Mend the file at this place; `parley config` shows the result.',
+  )
+}

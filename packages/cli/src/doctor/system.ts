@@ -1,0 +1,80 @@
+// Checks of the machine: Node.js, git, limits, the clock.
+import { type Clock, ticksPerMillisecond } from '@parley/core'
+import { type Finding, ok, type Probes, problem, warning } from './check.ts'
+import { doctorLimits } from './limits.ts'
+
+export function nodeVersion({ runtime }: Probes): Finding {
+  const major = Number(/^v?(\d+)/.exec(runtime)?.[1] ?? 0)
+  if (major >= doctorLimits.node) return ok('Node.js', runtime)
+  return problem('Node.js', `${runtime} is too old`, `Install Node.js ${doctorLimits.node} LTS or newer.`)
+}
+
+export async function git(probes: Probes): Promise<Finding> {
+  const printed = await probes.output('git', '--version')
+  if (printed === undefined) {
+    return problem(
+      'git',
+      'is not on PATH, or does not run',
+      'Install git 2.38 or newer; workspaces are made with it.',
+    )
+  }
+  const [, major = '0', minor = '0'] = /(\d+)\.(\d+)/.exec(printed) ?? []
+  const [wantedMajor, wantedMinor] = doctorLimits.git
+  const enough =
+    Number(major) > wantedMajor || (Number(major) === wantedMajor && Number(minor) >= wantedMinor)
+  const version = printed.trim().replace(/^git version /, '')
+  if (enough) return ok('git', version)
+  return problem(
+    'git',
+    `${version} is too old`,
+    `Install git ${doctorLimits.git.join('.')} or newer: merges need it.`,
+  )
+}
+
+/** Open files and, on Linux, watches: many agents at once need many of both. */
+export function limits(probes: Probes): readonly Finding[] {
+  const table = probes.text('/proc/self/limits')
+  const files = /^Max open files\s+(\S+)/m.exec(table ?? '')?.[1]
+  const found: Finding[] = []
+  if (files !== undefined) {
+    const few = files !== 'unlimited' && Number(files) < doctorLimits.openFiles
+    found.push(
+      few
+        ? warning(
+            'open files',
+            `at most ${files}`,
+            `Raise the limit to ${doctorLimits.openFiles} or more: ulimit -n ${doctorLimits.openFiles}`,
+          )
+        : ok('open files', `at most ${files}`),
+    )
+  }
+  const watches = probes.text('/proc/sys/fs/inotify/max_user_instances')?.trim()
+  if (watches !== undefined) {
+    found.push(
+      Number(watches) < doctorLimits.watches
+        ? warning(
+            'file watches',
+            `at most ${watches} instances`,
+            `Raise fs.inotify.max_user_instances to ${doctorLimits.watches} or more; agents' tools use them.`,
+          )
+        : ok('file watches', `at most ${watches} instances`),
+    )
+  }
+  return found
+}
+
+export function clock(now: Clock, newest: number | undefined): Finding {
+  const time = now.now() / ticksPerMillisecond
+  const shown = new Date(time).toISOString()
+  const remedy = 'Set the clock, best by a time service; entries of the record are stamped with it.'
+  if (time < doctorLimits.earliest || time > doctorLimits.latest)
+    return problem('clock', `says ${shown}`, remedy)
+  if (newest !== undefined && newest > time + doctorLimits.ahead) {
+    return warning(
+      'clock',
+      `says ${shown}, but files of the profile are from ${new Date(newest).toISOString()}`,
+      remedy,
+    )
+  }
+  return ok('clock', shown)
+}

@@ -1,0 +1,57 @@
+// Exit codes: stable, documented in docs/guide/getting-started.md, and what programs branch on beside the codes of errors.
+
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  unreachable: 4,
+  refused: 5,
+  invalidFile: 6,
+  defect: 70,
+  interrupted: 130,
+} as const
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** One line for each, for the help and the guide. */
+export const EXIT_MEANINGS: readonly (readonly [ExitCode, string])[] = [
+  [EXIT.done, 'done'],
+  [EXIT.failed, 'the run failed, was rejected or aborted; `verify` or `doctor` found a problem'],
+  [EXIT.usage, 'wrong usage'],
+  [EXIT.notFound, 'not found'],
+  [EXIT.unreachable, 'the node cannot be reached'],
+  [EXIT.refused, 'refused: permission, invalid state, or nobody there to ask'],
+  [EXIT.invalidFile, 'the team file or the configuration is not valid'],
+  [EXIT.defect, 'a defect in Parley'],
+  [EXIT.interrupted, 'interrupted; a run that was followed goes on'],
+]
+
+/** Codes of errors, ours and those of the call protocol. Any other code is a refusal of the node. */
+const BY_CODE: Readonly<Record<string, ExitCode>> = {
+  usage: EXIT.usage,
+  invalid_argument: EXIT.usage,
+  invalid_query: EXIT.usage,
+  INVALID_INPUT: EXIT.usage,
+  PAYLOAD_TOO_LARGE: EXIT.usage,
+  not_found: EXIT.notFound,
+  NOT_FOUND: EXIT.notFound,
+  file_not_found: EXIT.notFound,
+  node_unreachable: EXIT.unreachable,
+  node_not_running: EXIT.unreachable,
+  node_start_failed: EXIT.unreachable,
+  version_mismatch: EXIT.unreachable,
+  connection_lost: EXIT.unreachable,
+  UNAVAILABLE: EXIT.unreachable,
+  TIMEOUT: EXIT.unreachable,
+  invalid_team: EXIT.invalidFile,
+  invalid_config: EXIT.invalidFile,
+  interrupted: EXIT.interrupted,
+  ABORTED: EXIT.interrupted,
+  internal: EXIT.defect,
+  INTERNAL: EXIT.defect,
+  INVALID_OPERATION_TYPE: EXIT.defect,
+}
+
+export function exitCodeOf(code: string): ExitCode {
+  return BY_CODE[code] ?? EXIT.refused
+}

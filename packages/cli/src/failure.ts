@@ -1,0 +1,167 @@
+// What goes wrong, as a person is told it: what happened, why, what to do next. And as a program is told it: a code, a message, details.
+import { CallError } from '@parley/call'
+import { asParleyError, ParleyError } from '@parley/core'
+import { EXIT, type ExitCode, exitCodeOf } from './exit.ts'
+import type { Paint } from './render/paint.ts'
+import { lines, oneLine } from './render/text.ts'
+
+export interface FailureOptions {
+  readonly why?: string
+  readonly next?: string | readonly string[]
+  readonly details?: Readonly<Record<string, unknown>>
+  /** Text that is shown as it is, for instance the places in a file. */
+  readonly excerpt?: string
+  readonly cause?: unknown
+}
+
+/** Thrown by commands; `main` shows it and ends with the code's exit code. */
+export class Failure extends ParleyError {
+  readonly why: string | undefined
+  readonly next: readonly string[]
+  readonly excerpt: string | undefined
+
+  constructor(code: string, what: string, options: FailureOptions = {}) {
+    super(code, what, {
+      ...(options.details && { details: { ...options.details } }),
+      ...('cause' in options && { cause: options.cause }),
+    })
+    this.why = options.why
+    this.next =
+      options.next === undefined ? [] : typeof options.next === 'string' ? [options.next] : options.next
+    this.excerpt = options.excerpt
+  }
+
+  get exitCode(): ExitCode {
+    return exitCodeOf(this.code)
+  }
+}
+
+interface Advice {
+  readonly why?: string
+  readonly next?: string
+}
+
+/** What helps in general, by code. What the error itself says comes first. */
+const ADVICE: Readonly<Record<string, Advice>> = {
+  not_found: { next: '`parley runs` and `parley gates` list what there is.' },
+  NOT_FOUND: {
+    why: 'The node does not know this operation; it may be of another version.',
+    next: '`parley doctor` compares the versions.',
+  },
+  UNAVAILABLE: {
+    why: 'Nobody answers at the socket of this profile. Nothing was executed.',
+    next: '`parley doctor` says what is wrong; `parley up` runs a node in the foreground, where its messages can be read.',
+  },
+  node_unreachable: { next: '`parley doctor` says what is wrong.' },
+  node_not_running: { next: '`parley up` starts it.' },
+  node_start_failed: { next: '`parley up` runs it in the foreground, where its messages can be read.' },
+  version_mismatch: {
+    next: 'Let the node finish its work, then start it again with this version: `parley down`, `parley up`.',
+  },
+  TIMEOUT: {
+    why: 'The node did not answer in time. It may still do what was asked.',
+    next: '`parley runs` shows what came of it.',
+  },
+  connection_lost: {
+    why: 'The connection to the node was lost. What was asked may have been done, or not. Runs go on when a node is there.',
+    next: '`parley runs` shows what came of it.',
+  },
+  FORBIDDEN: {
+    why: 'PARLEY_TOKEN is set: this is the inside of a workspace, where only `parley ws` may be used.',
+    next: 'Leave it to the person who owns the run.',
+  },
+  permission_denied: { next: 'Leave it to the person who owns the run.' },
+  invalid_state: { next: '`parley show` says how the run stands.' },
+  no_agent: { next: '`parley init` writes a team file; `parley agents` shows which agents there are.' },
+  invalid_project: { next: 'Name the folder of a project with --project.' },
+  invalid_team: { next: 'Mend the places above; docs/guide/team-files.md has every field.' },
+  invalid_config: { next: '`parley config` shows each value and where it came from.' },
+  profile_in_use: { next: 'Use the node that is there, or another profile with --profile.' },
+  overloaded: { next: 'Try again when a run has ended: `parley runs --state working`.' },
+  trail_unavailable: { next: '`parley doctor` looks at the disk and the trail.' },
+  internal: {
+    why: 'This is a defect in Parley, not in what you did.',
+    next: '`parley doctor` may tell more; logs/node.log in the profile has the details.',
+  },
+  INTERNAL: {
+    why: 'This is a defect in Parley, not in what you did.',
+    next: 'logs/node.log in the profile has the details.',
+  },
+}
+
+/** Anything that was thrown, as a failure. */
+export function asFailure(thrown: unknown): Failure {
+  if (thrown instanceof Failure) return thrown
+  if (thrown instanceof CallError) return fromCall(thrown)
+  const error = asParleyError(thrown)
+  return advised(error.code, error.message, error.details, thrown)
+}
+
+/** A wrong use of the command, with the usage line that helps. */
+export function wrongUsage(what: string, usage: string, hint?: string): Failure {
+  return new Failure('usage', what, { ...(hint && { why: hint }), next: `usage: ${usage}` })
+}
+
+function fromCall(error: CallError): Failure {
+  const lost = error.code === 'INTERNAL' && error.message === 'connection closed'
+  return advised(
+    lost ? 'connection_lost' : error.code,
+    lost ? 'The node has gone.' : error.message,
+    isRecord(error.details) ? error.details : {},
+    error,
+  )
+}
+
+function advised(
+  code: string,
+  what: string,
+  details: Readonly<Record<string, unknown>>,
+  cause: unknown,
+): Failure {
+  const advice = ADVICE[code] ?? {}
+  const excerpt = typeof details.excerpt === 'string' ? details.excerpt : undefined
+  return new Failure(code, what, {
+    details,
+    cause,
+    ...(advice.why && { why: advice.why }),
+    ...(advice.next && { next: advice.next }),
+    ...(excerpt && { excerpt }),
+  })
+}
+
+/** For people. The message of an error that others wrote may have several lines. */
+export function failureLines(failure: Failure, paint: Paint): readonly string[] {
+  const [what = failure.code, ...rest] = lines(failure.message)
+  return [
+    `${paint('bad', 'parley:')} ${what}`,
+    ...rest.map(line => `  ${line}`),
+    ...(failure.excerpt ? lines(failure.excerpt).map(line => `  ${line}`) : []),
+    ...problemLines(failure.details.problems),
+    ...(failure.why ? [`  why:  ${oneLine(failure.why)}`] : []),
+    ...failure.next.map(each => `  next: ${oneLine(each)}`),
+    ...(failure.exitCode === EXIT.defect && failure.cause instanceof Error && failure.cause.stack
+      ? lines(failure.cause.stack).map(line => paint('quiet', `  ${line}`))
+      : []),
+  ]
+}
+
+/** The places in a team file or configuration that are wrong, where an error names them. */
+function problemLines(problems: unknown): readonly string[] {
+  if (!Array.isArray(problems)) return []
+  return problems.filter(isRecord).map(({ line, column, message, file }) => {
+    const place = [file, line, column].filter(each => each !== undefined).join(':')
+    return `  ${oneLine(`${place}${place ? ': ' : ''}${String(message)}`)}`
+  })
+}
+
+/** For programs: one line. */
+export function failureJson(failure: Failure): string {
+  const { code, message, details, why, next } = failure
+  return JSON.stringify({
+    error: { code, message, details, ...(why && { why }), ...(next.length > 0 && { next }) },
+  })
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

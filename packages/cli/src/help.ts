@@ -1,0 +1,119 @@
+// Help, from the table of commands: of everything, of a group, of one command.
+import { GLOBAL_FLAGS, type Table, usageOf } from './args.ts'
+import type { Command, FlagTable } from './command.ts'
+import { EXIT_MEANINGS } from './exit.ts'
+import { grid } from './render/grid.ts'
+import { wrap } from './render/text.ts'
+
+export interface HelpOptions {
+  readonly width: number
+}
+
+export function helpText(topic: string | undefined, table: Table, options: HelpOptions): string {
+  const found = table.commands.find(({ name }) => name === topic)
+  if (found) return commandHelp(found, options)
+  const group = table.groups.find(({ name }) => name === topic)
+  if (group) return groupHelp(group.name, group.summary, table, options)
+  return overview(table, options)
+}
+
+function overview({ commands, groups }: Table, { width }: HelpOptions): string {
+  const names = new Map<string, string>()
+  for (const { name, summary } of commands) {
+    const [word = name] = name.split(' ')
+    names.set(word, groups.find(group => group.name === word)?.summary ?? summary)
+  }
+  return page([
+    'Parley lets a team of agents solve an intent, with a record of everything and a person at every gate.',
+    '',
+    'usage: parley COMMAND [ARGUMENTS] [FLAGS]',
+    '',
+    'Commands:',
+    ...pairs([...names], width),
+    '',
+    'Flags of every command:',
+    ...flagLines(GLOBAL_FLAGS, width),
+    '',
+    'Exit codes:',
+    ...pairs(
+      EXIT_MEANINGS.map(([code, meaning]) => [String(code), meaning] as const),
+      width,
+    ),
+    '',
+    'Start with `parley init`, then `parley solve "what you want"`. `parley help COMMAND` says more.',
+  ])
+}
+
+function groupHelp(name: string, summary: string, { commands }: Table, { width }: HelpOptions): string {
+  const of = commands.filter(each => each.name.startsWith(`${name} `))
+  return page([
+    `${summary}.`,
+    '',
+    `usage: parley ${name} ${of.map(each => each.name.split(' ')[1]).join('|')}`,
+    '',
+    'Commands:',
+    ...pairs(
+      of.map(each => [each.name, each.summary] as const),
+      width,
+    ),
+    '',
+    `\`parley help ${name} COMMAND\` says more.`,
+  ])
+}
+
+function commandHelp(found: Command, { width }: HelpOptions): string {
+  const { summary, about, args, flags, examples } = found
+  return page([
+    `${summary}.`,
+    '',
+    `usage: ${usageOf(found)}`,
+    ...(about ? ['', ...about.split('\n').flatMap(text => wrap(text, width))] : []),
+    ...(args.length > 0
+      ? [
+          '',
+          'Arguments:',
+          ...pairs(
+            args.map(arg => [arg.name, arg.summary] as const),
+            width,
+          ),
+        ]
+      : []),
+    ...(Object.keys(flags).length > 0 ? ['', 'Flags:', ...flagLines(flags, width)] : []),
+    '',
+    `Flags of every command: ${Object.keys(GLOBAL_FLAGS)
+      .map(name => `--${name}`)
+      .join(' ')}`,
+    '',
+    'Examples:',
+    ...examples.flatMap(([line, what]) => [`  ${line}`, `      ${what}`]),
+  ])
+}
+
+function flagLines(flags: FlagTable, width: number): readonly string[] {
+  return pairs(
+    Object.entries(flags).map(([name, spec]) => {
+      const short = spec.short ? `-${spec.short}, ` : ''
+      const value = spec.type === 'boolean' ? '' : ` ${spec.value ?? 'VALUE'}`
+      const choices = spec.choices ? `: ${spec.choices.join(', ')}` : ''
+      return [`${short}--${name}${value}`, `${spec.summary}${choices}`] as const
+    }),
+    width,
+  )
+}
+
+/** A name and what it means, the meaning wrapped beside it. */
+function pairs(rows: readonly (readonly [string, string])[], width: number): readonly string[] {
+  const left = Math.max(...rows.map(([name]) => name.length))
+  const right = Math.max(20, width - left - 4)
+  return grid(
+    [{}, {}],
+    rows.flatMap(([name, meaning]) =>
+      wrap(meaning, right).map((line, index) => [`  ${index === 0 ? name : ''}`.padEnd(left + 2), line]),
+    ),
+    left + 4 + right,
+  )
+}
+
+function page(lines: readonly string[]): string {
+  return `${lines.join('\n')}\n`
+}

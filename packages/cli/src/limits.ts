@@ -1,0 +1,38 @@
+// The bounds of the command: what it shows, how often it draws, how long it waits.
+
+export const cliLimits = {
+  /** Milliseconds between two redraws: at most ten a second. */
+  redrawMs: 100,
+  /** Milliseconds between redraws when nothing happens, so that elapsed times move on. */
+  tickMs: 1000,
+  /** Columns where the terminal does not tell. */
+  columns: 80,
+  rows: 24,
+  /** A column that gives way keeps at least this much. */
+  narrowest: 8,
+  /** Nothing is laid out for less than this. */
+  leastColumns: 20,
+  /** Runs of one table, unless asked for more. */
+  runs: 20,
+  /** Entries of one page of a trail query, unless asked for more. */
+  entries: 50,
+  /** What one call may ask for. */
+  mostRuns: 1000,
+  mostEntries: 256,
+  /** Characters of a reason or an intent that a person types. */
+  intentLength: 65_536,
+  reasonLength: 2000,
+  /** Bytes of a team file that are read; the node refuses less. */
+  teamFileBytes: 1_048_576,
+  /** How often a lost node is reached again before the command gives up. */
+  reconnects: 5,
+  reconnectMs: 500,
+  /** Milliseconds that a program which `doctor` or `init` asks for its version may take. */
+  probeMs: 5000,
+  /** Verification reads everything: it may take long. */
+  verifyMs: 600_000,
+  /** Files listed at the end of a run before the rest is counted. */
+  files: 12,
+  /** Unknown words within this many changes of a known one are taken for a slip. */
+  slip: 3,
+} as const

@@ -1,0 +1,176 @@
+// Stays with a run until its end on behalf of a person: asks once whether the plan may start, passes on what agents ask, follows it, and
+// asks at Ctrl-C what is to become of it. Without a terminal nothing is asked.
+import type { Context } from '../command.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { asFailure, Failure } from '../failure.ts'
+import type { Decision, NodeApi } from '../node-api.ts'
+import { drawing, printLines, remark } from '../output.ts'
+import { endingLines } from '../render/ending.ts'
+import { shortGate, shortId } from '../render/format.ts'
+import { planDetails, planLines } from '../render/plan.ts'
+import { gateLines } from '../render/show.ts'
+import { type GateView, isOver, type RunView } from '../views.ts'
+import { follow, gateKey, isStuck } from './follow.ts'
+
+export interface AttendOptions {
+  /** The person has agreed already, so a plan that is met is approved. */
+  readonly yes?: boolean
+  /** Only look: gates are left to others. */
+  readonly watch?: boolean
+}
+
+/** What was decided on a gate; `later` leaves it to another time, `leave` leaves the run. */
+type Answer = { readonly decision: Decision; readonly reason?: string } | 'later' | 'leave'
+
+export async function attend(
+  context: Context,
+  api: NodeApi,
+  run: string,
+  { yes = false, watch = false }: AttendOptions = {},
+): Promise<ExitCode> {
+  const passed = new Set<string>()
+  for (;;) {
+    const followed = await follow(context, api, run, { passed })
+    switch (followed.kind) {
+      case 'over':
+        return conclude(context, followed.view)
+      case 'gate': {
+        const { gate, view } = followed
+        passed.add(gateKey(gate, view))
+        const answer = watch ? 'later' : await decide(context, gate, view, yes)
+        if (answer === 'leave') return leave(context, view, run)
+        if (answer === 'later') tell(context, gate)
+        else await respond(context, api, gate, answer.decision, answer.reason)
+        break
+      }
+      case 'interrupted': {
+        const next = await askInterrupt(context, run)
+        if (next === 'leave') return leave(context, followed.view, run)
+        await api.abort(run, 'aborted at the terminal')
+      }
+    }
+  }
+}
+
+function conclude(context: Context, view: RunView): ExitCode {
+  if (!context.global.json) printLines(context, endingLines(view, drawing(context)))
+  return view.state === 'done' ? EXIT.done : EXIT.failed
+}
+
+/** Leaving is never an end of the run, and the message says how to come back. */
+function leave(context: Context, view: RunView | undefined, run: string): ExitCode {
+  const id = shortId(run)
+  const [gate] = view && !isOver(view.state) ? view.gates : []
+  if (gate) tell(context, gate)
+  remark(
+    context,
+    `It goes on without this terminal. Back to it: parley show ${id} --follow. End it: parley abort ${id}.`,
+  )
+  return EXIT.interrupted
+}
+
+function tell(context: Context, gate: GateView): void {
+  for (const line of gateLines(gate, drawing(context))) remark(context, line)
+}
+
+async function decide(context: Context, gate: GateView, view: RunView, yes: boolean): Promise<Answer> {
+  const somebody = context.terminal.interactive && !context.global.json
+  if (gate.kind === 'plan') {
+    if (yes) return { decision: 'approve' }
+    if (!somebody) throw approvalNeeded(gate, view)
+    return askPlan(context, view)
+  }
+  if (somebody) return askReply(context, gate)
+  // Other tasks go on without the answer; only when nothing else can, there is no use in staying.
+  if (!isStuck(view)) return 'later'
+  throw replyNeeded(gate)
+}
+
+function approvalNeeded(gate: GateView, view: RunView): Failure {
+  const id = shortId(view.run)
+  return new Failure('approval_needed', `The run ${id} waits: its plan has not been approved.`, {
+    why: 'There is no terminal to ask on, and --yes was not given.',
+    next: `parley approve ${id} starts it, parley reject ${id} does not. With --yes the plan counts as approved.`,
+    details: { run: view.run, gate: gate.id },
+  })
+}
+
+function replyNeeded(gate: GateView): Failure {
+  return new Failure('reply_needed', `The run ${shortId(gate.run)} waits: ${gate.question}`, {
+    why: `The task ${gate.task} cannot go on without an answer, and there is no terminal to ask on.`,
+    next: `parley reply ${shortGate(gate)} "…" answers it; parley show ${shortId(gate.run)} --follow goes back to it.`,
+    details: { run: gate.run, gate: gate.id },
+  })
+}
+
+async function askPlan(context: Context, view: RunView): Promise<Answer> {
+  printLines(context, planLines(view, drawing(context)))
+  for (;;) {
+    const typed = await ask(context, '\nStart? [y]es, [n]o, [d]etails: ')
+    switch (typed?.trim().toLowerCase()) {
+      case undefined:
+        return 'leave'
+      case 'y':
+      case 'yes':
+        return { decision: 'approve' }
+      case 'n':
+      case 'no':
+        return { decision: 'reject', reason: 'rejected at the terminal' }
+      case 'd':
+      case 'details':
+        printLines(context, ['', ...planDetails(view, context.terminal)])
+    }
+  }
+}
+
+async function askReply(context: Context, gate: GateView): Promise<Answer> {
+  printLines(context, gateLines(gate, drawing(context)).slice(0, 1))
+  const typed = await ask(context, 'Reply (nothing: later): ')
+  if (typed === undefined) return 'leave'
+  return typed.trim() === '' ? 'later' : { decision: 'reply', reason: typed.trim() }
+}
+
+async function respond(
+  context: Context,
+  api: NodeApi,
+  gate: GateView,
+  decision: Decision,
+  reason: string | undefined,
+): Promise<void> {
+  try {
+    await api.respond(gate.id, decision, reason)
+  } catch (thrown) {
+    // Somebody else was faster: what they said counts, and the views that follow show it.
+    if (!['invalid_state', 'not_found'].includes(asFailure(thrown).code)) throw thrown
+    remark(context, 'Somebody else has answered already.')
+  }
+}
+
+async function askInterrupt(context: Context, run: string): Promise<'leave' | 'abort'> {
+  const { terminal, global } = context
+  if (!terminal.interactive || global.json) return 'leave'
+  // The second Ctrl-C leaves at once; the run stays as it is.
+  const takeBack = terminal.onInterrupt(() => {
+    terminal.err('\n')
+    terminal.leave(EXIT.interrupted)
+  })
+  try {
+    const typed = await terminal.ask(`\n[Enter] leaves ${shortId(run)} running, [a] aborts it: `)
+    return ['a', 'abort'].includes(typed?.trim().toLowerCase() ?? '') ? 'abort' : 'leave'
+  } finally {
+    takeBack()
+  }
+}
+
+/** Undefined for Ctrl-C and for the end of input. */
+async function ask({ terminal }: Context, question: string): Promise<string | undefined> {
+  const controller = new AbortController()
+  const takeBack = terminal.onInterrupt(() => controller.abort())
+  try {
+    const typed = await terminal.ask(question, controller.signal)
+    if (typed === undefined) terminal.err('\n')
+    return typed
+  } finally {
+    takeBack()
+  }
+}

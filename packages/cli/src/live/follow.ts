@@ -1,0 +1,152 @@
+// Follows a run until it is over, somebody leaves, or a question has to be answered. The run does not depend on this: when the node dies
+// it is reached again, and when the person goes, the run goes on.
+import type { Context } from '../command.ts'
+import { asFailure } from '../failure.ts'
+import { cliLimits } from '../limits.ts'
+import type { NodeApi } from '../node-api.ts'
+import { drawing, printJson, printLines, remark } from '../output.ts'
+import { changeLines } from '../render/changes.ts'
+import { liveFrame } from '../render/live.ts'
+import { type GateView, isOver, type RunView } from '../views.ts'
+import { Screen } from './screen.ts'
+
+export type Followed =
+  | { readonly kind: 'over'; readonly view: RunView }
+  /** Something waits for an answer. */
+  | { readonly kind: 'gate'; readonly gate: GateView; readonly view: RunView }
+  /** Ctrl-C. */
+  | { readonly kind: 'interrupted'; readonly view: RunView | undefined }
+
+export interface FollowOptions {
+  /** Keys of gates that were answered or are left to others: they do not stop the following. */
+  readonly passed?: ReadonlySet<string>
+}
+
+/**
+ * A task that asks a second time has the same gate, but it waits since another moment. And what could wait while others were at work
+ * comes up once more when nothing else can go on.
+ */
+export function gateKey({ id, since }: GateView, view: RunView): string {
+  return `${id} ${since} ${isStuck(view)}`
+}
+
+export function isStuck({ tasks }: RunView): boolean {
+  return !tasks.some(({ state }) => ['ready', 'working', 'reviewing', 'integrating'].includes(state))
+}
+
+export async function follow(
+  context: Context,
+  api: NodeApi,
+  run: string,
+  { passed = new Set() }: FollowOptions = {},
+): Promise<Followed> {
+  const controller = new AbortController()
+  const display = displayFor(context)
+  let seen: RunView | undefined
+  let found: Followed | undefined
+  const takeBack = context.terminal.onInterrupt(() => controller.abort())
+  try {
+    for await (const view of steadyViews(context, api, run, controller.signal)) {
+      seen = view
+      const gate = view.gates.find(each => !passed.has(gateKey(each, view)))
+      if (isOver(view.state)) found = { kind: 'over', view }
+      else if (gate) found = { kind: 'gate', gate, view }
+      if (found?.kind !== 'gate') display.show(view)
+      if (found) break
+    }
+    found ??= seen && isOver(seen.state) ? { kind: 'over', view: seen } : { kind: 'interrupted', view: seen }
+    return found
+  } finally {
+    takeBack()
+    controller.abort()
+    display.end(found?.kind === 'gate')
+  }
+}
+
+/** The views of a run, over losses of the node: it is started again, a few times in a row at most. */
+async function* steadyViews(
+  context: Context,
+  first: NodeApi,
+  run: string,
+  signal: AbortSignal,
+): AsyncIterable<RunView> {
+  let api = first
+  let losses = 0
+  while (!signal.aborted) {
+    try {
+      let last: RunView | undefined
+      for await (const view of api.follow(run, signal)) {
+        losses = 0
+        last = view
+        yield view
+      }
+      if (signal.aborted || (last && isOver(last.state))) return
+      losses++
+    } catch (thrown) {
+      const failure = asFailure(thrown)
+      if (signal.aborted) return
+      if (!LOSSES.has(failure.code) || ++losses > cliLimits.reconnects) throw thrown
+    }
+    remark(context, 'The node has gone. Reaching it again; the run goes on from its record …')
+    await pause(context, cliLimits.reconnectMs * losses, signal)
+    if (signal.aborted) return
+    try {
+      api = await context.connect()
+    } catch (thrown) {
+      // The next round fails at once on the old connection, and counts.
+      if (losses >= cliLimits.reconnects) throw thrown
+    }
+  }
+}
+
+const LOSSES: ReadonlySet<string> = new Set(['connection_lost', 'UNAVAILABLE', 'node_unreachable'])
+
+function pause({ clock }: Context, milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const cancel = clock.after(milliseconds, done)
+    function done() {
+      signal.removeEventListener('abort', done)
+      cancel()
+      resolve()
+    }
+    signal.addEventListener('abort', done, { once: true })
+  })
+}
+
+interface Display {
+  show(view: RunView): void
+  /** `away`: what is on the screen is in the way of what comes next. */
+  end(away: boolean): void
+}
+
+function displayFor(context: Context): Display {
+  const { global, terminal, clock } = context
+  if (global.json) return { show: view => printJson(context, view), end: () => undefined }
+  if (global.quiet) return { show: () => undefined, end: () => undefined }
+  if (!terminal.live) {
+    let before: RunView | undefined
+    return {
+      show: view => {
+        printLines(context, changeLines(before, view, { now: clock.now() }))
+        before = view
+      },
+      end: () => undefined,
+    }
+  }
+  let newest: RunView | undefined
+  const frame = () =>
+    newest ? liveFrame(newest, { ...drawing(context), height: Math.max(3, terminal.rows - 1) }) : []
+  const screen = new Screen(terminal, clock, frame)
+  return {
+    show: view => {
+      newest = view
+      screen.changed()
+      screen.tick()
+    },
+    end: away => {
+      if (newest === undefined) return
+      if (away) screen.clear()
+      else screen.finish()
+    },
+  }
+}

@@ -1,0 +1,26 @@
+// How commands print: a value for programs, lines for people, remarks that `--quiet` leaves out.
+import type { Context } from './command.ts'
+import type { Drawing } from './render/tasks.ts'
+
+/** The result of a command: `value` as JSON, or lines. */
+export function print({ global, terminal }: Context, value: unknown, lines: () => readonly string[]): void {
+  if (global.json) printJson({ terminal }, value)
+  else printLines({ terminal }, lines())
+}
+
+export function printJson({ terminal }: Pick<Context, 'terminal'>, value: unknown): void {
+  terminal.out(`${JSON.stringify(value)}\n`)
+}
+
+export function printLines({ terminal }: Pick<Context, 'terminal'>, lines: readonly string[]): void {
+  if (lines.length > 0) terminal.out(`${lines.join('\n')}\n`)
+}
+
+/** Something worth saying that is no result. */
+export function remark({ global, terminal }: Context, line: string): void {
+  if (!global.quiet && !global.json) terminal.err(`${line}\n`)
+}
+
+export function drawing({ terminal, clock }: Pick<Context, 'terminal' | 'clock'>): Drawing {
+  return { width: terminal.columns, now: clock.now(), paint: terminal.paint }
+}

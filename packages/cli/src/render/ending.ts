@@ -1,0 +1,65 @@
+// What a person reads when a run is over: the verdict, the tasks that matter, the files, where the result is and how to look at it.
+import { cliLimits } from '../limits.ts'
+import type { RunState, RunView } from '../views.ts'
+import { between, duration, plural, shortHash, shortId, spendInFull } from './format.ts'
+import { RUN_TONES } from './live.ts'
+import { warningLines } from './plan.ts'
+import type { Drawing } from './tasks.ts'
+import { cut, oneLine } from './text.ts'
+import { SYMBOLS } from './tree.ts'
+
+const VERDICTS: Readonly<Record<RunState, string>> = {
+  waiting: 'Waits for an answer',
+  working: 'At work',
+  done: 'Done',
+  failed: 'Failed',
+  rejected: 'Rejected',
+  aborted: 'Aborted',
+}
+
+export function endingLines(view: RunView, { now, paint, width }: Drawing): readonly string[] {
+  const took = duration(between(view.started, view.ended, now) ?? 0)
+  const spent = spendInFull(view.usage)
+  const facts = [`${view.tasks_done} of ${plural(view.tasks_total, 'task')}`, took, spent].filter(Boolean)
+  const verdict = `${paint(RUN_TONES[view.state], `${VERDICTS[view.state]}.`)} ${facts.join(' · ')}`
+  return [
+    verdict,
+    ...(view.reason ? [`why: ${oneLine(view.reason)}`] : []),
+    ...troubles(view),
+    ...warningLines(view, paint),
+    ...resultLines(view, width),
+    `${'record'.padEnd(8)}parley trail verify ${shortId(view.run)}`,
+  ]
+}
+
+function troubles(view: RunView): readonly string[] {
+  return view.tasks
+    .filter(({ state, refused }) => state === 'failed' || refused.length > 0)
+    .map(task => {
+      const note = task.note ? `: ${oneLine(task.note)}` : ''
+      const refused = task.refused.length > 0 ? ` (put back: ${task.refused.map(oneLine).join(', ')})` : ''
+      return `  ${SYMBOLS[task.state]} ${oneLine(task.title)} ${task.state}${note}${refused}`
+    })
+}
+
+export function resultLines(view: Pick<RunView, 'result'>, width: number): readonly string[] {
+  const { result } = view
+  const nothing = !result || (result.files.length === 0 && !result.branch && !result.folder)
+  if (nothing) return ['result  nothing was changed']
+  const shown = result.files.slice(0, cliLimits.files)
+  const rest = result.files.length - shown.length
+  const label = (name: string, text: string) => `${name.padEnd(8)}${text}`
+  return [
+    label('files', result.files.length === 0 ? 'none changed' : `${result.files.length} changed`),
+    ...shown.map(file => cut(`  ${oneLine(file)}`, width)),
+    ...(rest > 0 ? [`  … and ${rest} more`] : []),
+    ...(result.branch
+      ? [
+          label('result', `branch ${oneLine(result.branch)}`),
+          label('look', `git diff ${shortHash(result.base)}..${oneLine(result.branch)}`),
+        ]
+      : []),
+    ...(result.folder ? [label('result', `folder ${oneLine(result.folder)}`)] : []),
+    ...(!result.branch && !result.folder ? [label('result', `commit ${result.commit}`)] : []),
+  ]
+}

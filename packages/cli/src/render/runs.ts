@@ -1,0 +1,115 @@
+// Tables of runs, tasks, gates and agents: as wide as the terminal, ids shortened.
+import type { AgentView, GateView, PlanTaskView, RunSummaryView } from '../views.ts'
+import { ago, between, duration, shortGate, shortId, spend } from './format.ts'
+import { grid } from './grid.ts'
+import { RUN_TONES } from './live.ts'
+import type { Drawing } from './tasks.ts'
+import { oneLine } from './text.ts'
+import { SYMBOLS, TONES } from './tree.ts'
+
+export function runsTable(
+  runs: readonly RunSummaryView[],
+  { width, now, paint }: Drawing,
+): readonly string[] {
+  return grid(
+    [
+      { header: 'RUN' },
+      { header: 'STATE' },
+      { header: 'INTENT', flexible: true },
+      { header: 'TASKS', align: 'right', optional: 2 },
+      { header: 'STARTED', align: 'right', optional: 1 },
+      { header: 'TOOK', align: 'right', optional: 3 },
+      { header: 'SPENT', align: 'right', optional: 4 },
+    ],
+    runs.map(run => [
+      shortId(run.run),
+      { text: run.state, tone: RUN_TONES[run.state] },
+      oneLine(run.intent),
+      `${run.tasks_done}/${run.tasks_total}`,
+      ago(run.started, now),
+      duration(between(run.started, run.ended, now) ?? 0),
+      spend(run.usage),
+    ]),
+    width,
+    paint,
+  )
+}
+
+export function tasksTable(
+  tasks: readonly PlanTaskView[],
+  { width, now, paint }: Drawing,
+): readonly string[] {
+  return grid(
+    [
+      { header: 'TASK' },
+      { header: 'STATE' },
+      { header: 'TITLE', flexible: true, optional: 3 },
+      { header: 'AGENT', optional: 2 },
+      { header: 'TRY', align: 'right', optional: 4 },
+      { header: 'TOOK', align: 'right', optional: 1 },
+      { header: 'SPENT', align: 'right', optional: 5 },
+      { header: 'FILES', align: 'right', optional: 6 },
+    ],
+    tasks.map(task => {
+      const took = between(task.started, task.ended, now)
+      return [
+        oneLine(task.id),
+        { text: `${SYMBOLS[task.state]} ${task.state}`, tone: TONES[task.state] },
+        task.title === task.id ? '' : oneLine(task.title),
+        oneLine(task.agent),
+        task.attempt > 0 ? `${task.attempt}/${task.attempts}` : '',
+        took === undefined ? '' : duration(took),
+        spend(task.usage),
+        task.files.length > 0 ? String(task.files.length) : '',
+      ]
+    }),
+    width,
+    paint,
+  )
+}
+
+export function gatesTable(gates: readonly GateView[], { width, now, paint }: Drawing): readonly string[] {
+  return grid(
+    [
+      { header: 'RUN' },
+      { header: 'WAITS', align: 'right' },
+      { header: 'QUESTION', flexible: true },
+      { header: 'GATE', optional: 1 },
+    ],
+    gates.map(gate => [
+      shortId(gate.run),
+      duration(between(gate.since, undefined, now) ?? 0),
+      oneLine(gate.question),
+      shortGate(gate),
+    ]),
+    width,
+    paint,
+  )
+}
+
+export function agentsTable(agents: readonly AgentView[], { width, paint }: Drawing): readonly string[] {
+  return grid(
+    [
+      { header: 'AGENT' },
+      { header: 'SOURCE', optional: 3 },
+      { header: 'FOUND' },
+      { header: 'VERSION', optional: 2 },
+      { header: 'NEEDS', flexible: true, optional: 1 },
+    ],
+    agents.map(agent => [
+      oneLine(agent.name),
+      `${agent.source}${agent.default ? ', default' : ''}`,
+      agent.found ? { text: 'yes', tone: 'good' } : { text: 'no', tone: 'quiet' },
+      oneLine(agent.version ?? ''),
+      oneLine(needsOf(agent)),
+    ]),
+    width,
+    paint,
+  )
+}
+
+function needsOf({ needs }: AgentView): string {
+  if (!needs) return ''
+  const credentials = [...needs.variables, ...needs.files].join(' or ')
+  return [...needs.hosts, credentials].filter(each => each !== '').join('; ')
+}

@@ -1,0 +1,77 @@
+// The tasks of a run, one line each as a tree with agent, attempt, time and spend, and below a task what it is doing or why it stopped.
+import type { Ticks } from '@parley/core'
+import type { PlanTaskView } from '../views.ts'
+import { between, duration, spend } from './format.ts'
+import { type Column, grid, type Row } from './grid.ts'
+import type { Paint } from './paint.ts'
+import { cut, oneLine } from './text.ts'
+import { SYMBOLS, TONES, type TreeRow, treeOf } from './tree.ts'
+
+export interface Drawing {
+  readonly width: number
+  readonly now: Ticks
+  readonly paint: Paint
+}
+
+export interface TaskLine {
+  readonly task: PlanTaskView
+  /** The task itself, then what belongs to it. */
+  readonly lines: readonly string[]
+}
+
+const COLUMNS: readonly Column[] = [
+  { flexible: true, least: 28 },
+  { optional: 3 },
+  { align: 'right', optional: 2 },
+  { align: 'right', optional: 1 },
+  { align: 'right', optional: 4 },
+]
+
+export function taskLines(tasks: readonly PlanTaskView[], drawing: Drawing): readonly TaskLine[] {
+  const rows = treeOf(tasks)
+  const drawn = grid(
+    COLUMNS,
+    rows.map(row => taskRow(row, drawing)),
+    drawing.width,
+    drawing.paint,
+  )
+  return rows.map((row, index) => ({ task: row.task, lines: [drawn[index]!, ...remarks(row, drawing)] }))
+}
+
+function taskRow({ task, branch, also }: TreeRow, { now }: Drawing): Row {
+  const symbol = SYMBOLS[task.state]
+  const after = also.length > 0 ? ` (also after ${also.map(oneLine).join(', ')})` : ''
+  const elapsed = between(task.started, task.ended, now)
+  return [
+    {
+      text: `${branch}${symbol} ${oneLine(task.title)}${after}`,
+      dress: (text, paint) => {
+        const lead = branch + symbol
+        if (!text.startsWith(lead)) return text
+        return paint('quiet', branch) + paint(TONES[task.state], symbol) + text.slice(lead.length)
+      },
+    },
+    { text: oneLine(task.agent), tone: 'quiet' },
+    {
+      text: task.attempt > 0 ? `${task.attempt}/${task.attempts}` : '',
+      tone: task.attempt > 1 ? 'warning' : 'quiet',
+    },
+    elapsed === undefined ? '' : duration(elapsed),
+    spend(task.usage),
+  ]
+}
+
+function remarks({ task, below }: TreeRow, { width, paint }: Drawing): readonly string[] {
+  const remark = (text: string, tone: 'quiet' | 'warning' | 'bad') => {
+    const line = cut(oneLine(text), Math.max(1, width - below.length - 2))
+    return `${paint('quiet', below)}  ${paint(tone, line)}`
+  }
+  const found: string[] = []
+  if (task.activity && task.state === 'working') found.push(remark(task.activity, 'quiet'))
+  if (task.note && task.state !== 'done')
+    found.push(remark(task.note, task.state === 'failed' ? 'bad' : 'warning'))
+  if (task.refused.length > 0) {
+    found.push(remark(`not allowed, and put back: ${task.refused.join(', ')}`, 'warning'))
+  }
+  return found
+}

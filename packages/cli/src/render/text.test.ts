@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { cut, fit, lines, oneLine, widthOf, wrap } from './text.ts'
+
+test('wide characters, emoji and combining marks take the columns that a terminal gives them', () => {
+  expect(widthOf('plain')).toBe(5)
+  expect(widthOf('台所')).toBe(4)
+  expect(widthOf('café')).toBe(4)
+  expect(widthOf('cafe\u0301')).toBe(4)
+  expect(widthOf('👍🏽 ok')).toBe(5)
+  expect(widthOf('👩‍👩‍👧')).toBe(2)
+  expect(widthOf('한국')).toBe(4)
+  expect(widthOf('✓ ● …')).toBe(5)
+})
+
+test('a text that is too long is cut with … and never becomes wider than asked', () => {
+  expect(cut('Run the tests', 20)).toBe('Run the tests')
+  expect(cut('Run the tests', 8)).toBe('Run the…')
+  expect(cut('台所の掃除', 6)).toBe('台所…')
+  expect(cut('anything', 0)).toBe('')
+  for (let width = 1; width < 14; width++)
+    expect(widthOf(cut('台a所b掃c除d', width))).toBeLessThanOrEqual(width)
+})
+
+test('fit fills or cuts to exactly the width', () => {
+  expect(fit('ab', 4)).toBe('ab  ')
+  expect(fit('ab', 4, 'right')).toBe('  ab')
+  expect(fit('台所', 5)).toBe('台所 ')
+  expect(widthOf(fit('台所の', 5))).toBe(5)
+})
+
+test('what others wrote cannot steer the terminal', () => {
+  expect(oneLine('\u001b[31mred\u001b[0m\u0007 \u001b]0;title\u0007text\r\nnext')).toBe('red text next')
+  expect(oneLine('a\u202Eb\u200Fc\u009b2Jd')).not.toMatch(/[\p{Control}\u202E\u200F]/u)
+  expect(lines('one\u001b[2J\n\ttwo\r\nthree\u0008')).toEqual(['one', '  two', 'three'])
+})
+
+test('text is wrapped at spaces, and a word that is too long where the line ends', () => {
+  expect(wrap('one two three', 7)).toEqual(['one two', 'three'])
+  expect(wrap('abcdefghij kl', 4)).toEqual(['abcd', 'efgh', 'ij', 'kl'])
+  expect(wrap('', 10)).toEqual([''])
+})

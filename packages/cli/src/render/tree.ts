@@ -1,0 +1,67 @@
+// The tasks of a run as a tree: each below the task that it waits for; where it waits for several, below the last of them in the plan,
+// with the others named. Every task stands there exactly once.
+import type { PlanTaskView, TaskState } from '../views.ts'
+import type { Tone } from './paint.ts'
+
+export interface TreeRow {
+  readonly task: PlanTaskView
+  /** The branches in front of the task, for example `│  └─ `. */
+  readonly branch: string
+  /** The same for lines below the task that belong to it. */
+  readonly below: string
+  /** What it waits for besides the task that it stands below. */
+  readonly also: readonly string[]
+}
+
+export const SYMBOLS: Readonly<Record<TaskState, string>> = {
+  waiting: '·',
+  ready: '○',
+  working: '●',
+  blocked: '!',
+  reviewing: '◆',
+  integrating: '◇',
+  done: '✓',
+  failed: '✗',
+  cancelled: '-',
+}
+
+export const TONES: Readonly<Record<TaskState, Tone>> = {
+  waiting: 'quiet',
+  ready: 'quiet',
+  working: 'active',
+  blocked: 'warning',
+  reviewing: 'active',
+  integrating: 'active',
+  done: 'good',
+  failed: 'bad',
+  cancelled: 'quiet',
+}
+
+export function treeOf(tasks: readonly PlanTaskView[]): readonly TreeRow[] {
+  const place = new Map(tasks.map((task, index) => [task.id, index]))
+  const children = new Map<string | undefined, PlanTaskView[]>()
+  for (const task of tasks) {
+    const parent = parentOf(task, place)
+    children.set(parent, [...(children.get(parent) ?? []), task])
+  }
+  const rows: TreeRow[] = []
+  const visit = (parent: string | undefined, stem: string) => {
+    const list = children.get(parent) ?? []
+    list.forEach((task, index) => {
+      const last = index === list.length - 1
+      const below = `${stem}${last ? '   ' : '│  '}`
+      const also = task.needs.filter(need => need !== parent && place.has(need))
+      rows.push({ task, branch: `${stem}${last ? '└─ ' : '├─ '}`, below, also })
+      visit(task.id, below)
+    })
+  }
+  visit(undefined, '')
+  return rows
+}
+
+/** Only what stands before a task in the plan can be above it, so that even a plan that is no plan ends. */
+function parentOf(task: PlanTaskView, place: ReadonlyMap<string, number>): string | undefined {
+  const own = place.get(task.id)!
+  const before = task.needs.filter(need => (place.get(need) ?? own) < own)
+  return before.sort((one, other) => place.get(other)! - place.get(one)!)[0]
+}

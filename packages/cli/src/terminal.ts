@@ -1,0 +1,93 @@
+// The terminal as the command sees it: injected, so that everything can be tested without a real one. `systemTerminal` is the real one;
+// all use of the process's streams and signals is in this file.
+import { createInterface } from 'node:readline'
+import { cliLimits } from './limits.ts'
+import { coloured, type Paint, plain } from './render/paint.ts'
+
+export interface Terminal {
+  readonly columns: number
+  readonly rows: number
+  /** What is written can be drawn again in place: output goes to a terminal that understands how. */
+  readonly live: boolean
+  /** Somebody is there to answer a question. */
+  readonly interactive: boolean
+  readonly paint: Paint
+  /** Results. */
+  out(text: string): void
+  /** Messages and errors. */
+  err(text: string): void
+  /** Resolves when what was written has room for more; for long outputs. */
+  drained(): Promise<void>
+  /** The next line that is typed; undefined at the end of input, or when `signal` fires. */
+  ask(question: string, signal?: AbortSignal): Promise<string | undefined>
+  /** Calls `run` for Ctrl-C, in place of ending the process. Returns what takes it back. */
+  onInterrupt(run: () => void): () => void
+  /** Ends the process at once, without waiting for anything. */
+  leave(code: number): void
+}
+
+export interface TerminalOptions {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly noColor: boolean
+}
+
+export function systemTerminal({ env, noColor }: TerminalOptions): Terminal {
+  const { stdout, stderr, stdin } = process
+  const capable = env.TERM !== 'dumb'
+  const colour = stdout.isTTY === true && capable && !noColor && !env.NO_COLOR
+  return {
+    get columns() {
+      return positive(stdout.columns) ?? positive(Number(env.COLUMNS)) ?? cliLimits.columns
+    },
+    get rows() {
+      return positive(stdout.rows) ?? cliLimits.rows
+    },
+    live: stdout.isTTY === true && capable,
+    interactive: stdout.isTTY === true && stdin.isTTY === true,
+    paint: colour ? coloured : plain,
+    out: text => void stdout.write(text),
+    err: text => void stderr.write(text),
+    drained: () =>
+      stdout.writableNeedDrain
+        ? new Promise(resolve => void stdout.once('drain', resolve))
+        : Promise.resolve(),
+    ask: (question, signal) => readLine(question, signal),
+    onInterrupt(run) {
+      process.on('SIGINT', run)
+      return () => void process.off('SIGINT', run)
+    },
+    leave: code => process.exit(code),
+  }
+}
+
+/** In the terminal's own line mode, so that Ctrl-C stays a signal. */
+function readLine(question: string, signal?: AbortSignal): Promise<string | undefined> {
+  if (signal?.aborted) return Promise.resolve(undefined)
+  process.stdout.write(question)
+  const reader = createInterface({ input: process.stdin, terminal: false })
+  return new Promise(resolve => {
+    const done = (line: string | undefined) => {
+      // First, since closing the reader comes back here.
+      resolve(line)
+      signal?.removeEventListener('abort', cancel)
+      reader.close()
+      process.stdin.pause()
+    }
+    const cancel = () => done(undefined)
+    signal?.addEventListener('abort', cancel, { once: true })
+    reader.once('line', line => done(line))
+    reader.once('close', () => done(undefined))
+  })
+}
+
+/** A reader that goes away (`parley runs | head`) ends the command, quietly. */
+export function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    throw error
+  })
+}
+
+function positive(value: number | undefined): number | undefined {
+  return value !== undefined && Number.isInteger(value) && value > 0 ? value : undefined
+}

@@ -1,0 +1,99 @@
+// A terminal for tests: remembers what was written, answers questions from a list, and gets Ctrl-C when told.
+import { plain } from '../render/paint.ts'
+import type { Terminal } from '../terminal.ts'
+
+export interface FakeTerminalOptions {
+  readonly columns?: number
+  readonly rows?: number
+  readonly live?: boolean
+  readonly interactive?: boolean
+  /** What is typed at each question: text, the end of input, or Ctrl-C. */
+  readonly answers?: readonly (string | undefined | { readonly interrupt: true })[]
+}
+
+export class FakeTerminal implements Terminal {
+  readonly columns: number
+  readonly rows: number
+  readonly live: boolean
+  readonly interactive: boolean
+  readonly paint = plain
+  output = ''
+  errors = ''
+  readonly questions: string[] = []
+  left: number | undefined
+  readonly #answers: (string | undefined | { readonly interrupt: true })[]
+  readonly #interrupts = new Set<() => void>()
+
+  constructor({
+    columns = 80,
+    rows = 24,
+    live = false,
+    interactive = false,
+    answers = [],
+  }: FakeTerminalOptions = {}) {
+    this.columns = columns
+    this.rows = rows
+    this.live = live
+    this.interactive = interactive
+    this.#answers = [...answers]
+  }
+
+  out(text: string): void {
+    this.output += text
+  }
+
+  err(text: string): void {
+    this.errors += text
+  }
+
+  async drained(): Promise<void> {}
+
+  async ask(question: string, signal?: AbortSignal): Promise<string | undefined> {
+    this.questions.push(question)
+    const answer = this.#answers.shift()
+    if (typeof answer !== 'object') return answer
+    this.interrupt()
+    return signal?.aborted ? undefined : ''
+  }
+
+  onInterrupt(run: () => void): () => void {
+    this.#interrupts.add(run)
+    return () => this.#interrupts.delete(run)
+  }
+
+  interrupt(): void {
+    for (const run of this.#interrupts) run()
+  }
+
+  get listening(): boolean {
+    return this.#interrupts.size > 0
+  }
+
+  leave(code: number): void {
+    this.left ??= code
+  }
+}
+
+const begin = '\u001b\\['
+const synchronised = new RegExp(`${begin}\\?2026[hl]`, 'g')
+const steps = new RegExp(`(${begin}\\d*[A-Za-z]|\\n)`)
+const order = new RegExp(`^${begin}(\\d*)([A-Za-z])$`)
+
+/** What a terminal of endless height shows after all that was written to it: moves up, clears, and lines. */
+export function screenOf(written: string): readonly string[] {
+  let rows: string[] = ['']
+  let row = 0
+  const pieces = written.replaceAll(synchronised, '').split(steps)
+  for (const piece of pieces) {
+    const move = order.exec(piece)
+    if (piece === '\n') {
+      row++
+      rows[row] ??= ''
+    } else if (move?.[2] === 'F') row = Math.max(0, row - Number(move[1] || 1))
+    else if (move?.[2] === 'J') rows = [...rows.slice(0, row), '']
+    else if (move?.[2] === 'K') continue
+    else if (piece !== '') rows[row] = piece
+  }
+  while (rows.at(-1) === '') rows.pop()
+  return rows
+}

@@ -1,0 +1,68 @@
+// Views for tests: a run as the node would show it, with only what a test cares about said.
+import type { EntryView, GateView, PlanTaskView, RunView, UsageView } from '../views.ts'
+
+export const NO_USAGE: UsageView = { turns: 0, wall_ms: 0, output_bytes: 0 }
+
+export function taskView(id: string, with_: Partial<PlanTaskView> = {}): PlanTaskView {
+  return {
+    id,
+    title: id,
+    agent: 'writer',
+    state: 'waiting',
+    needs: [],
+    attempt: 0,
+    attempts: 2,
+    files: [],
+    refused: [],
+    usage: NO_USAGE,
+    ...with_,
+  }
+}
+
+export function runView(with_: Partial<RunView> = {}): RunView {
+  const tasks = with_.tasks ?? []
+  return {
+    run: 'run_01m7aaaaaaaaaaaaaaaaaaaaaa',
+    intent: 'Tidy the house',
+    team: 'house',
+    project: '/projects/house',
+    principal: 'owner',
+    state: 'working',
+    started: '2026-01-01T00:00:00.000000Z',
+    tasks_done: tasks.filter(({ state }) => state === 'done').length,
+    tasks_total: tasks.length,
+    usage: NO_USAGE,
+    gates: [],
+    warnings: [],
+    cursor: 1,
+    ...with_,
+    tasks,
+  }
+}
+
+export function at(seconds: number): string {
+  return new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString().replace('Z', '000Z')
+}
+
+export function gateView(run: string, what: string, kind: GateView['kind'] = 'plan'): GateView {
+  return {
+    id: `${run}:${what}`,
+    run,
+    kind,
+    question: `${what}?`,
+    since: at(0),
+    ...(kind === 'question' && { task: what }),
+  }
+}
+
+export function entryView(seq: number): EntryView {
+  return {
+    seq,
+    id: `e_${seq}`,
+    timestamp: at(seq),
+    workspace: 'ws_01m7cccccccccccccccccccccc',
+    actor: 'writer',
+    event_type: 'workspace_created',
+    body: { role: 'worker', nested: { hidden: true }, tries: 2 },
+  } as unknown as EntryView
+}

@@ -1,0 +1,33 @@
+// What the node shows of runs, tasks, gates, trails and agents, as its operations declare it.
+import type { OutputOf } from '@parley/call'
+import type { NodeOperations } from '@parley/node'
+
+type Answer<Path extends keyof NodeOperations & string> = OutputOf<NodeOperations, Path>
+
+export type NodeStatus = Answer<'/node/status'>
+export type RunSummaryView = Answer<'/runs/list'>['runs'][number]
+export type RunView = Answer<'/runs/show'>
+export type RunState = RunView['state']
+export type PlanTaskView = RunView['tasks'][number]
+export type TaskState = PlanTaskView['state']
+export type UsageView = RunView['usage']
+export type GateView = Answer<'/gates/list'>['gates'][number]
+export type TrailPage = Answer<'/trail/query'>
+export type EntryView = TrailPage['entries'][number]
+export type VerifyView = Answer<'/trail/verify'>
+export type AgentView = Answer<'/agents/list'>['agents'][number]
+export type WorkspaceStatusView = Answer<'/workspaces/status'>
+export type WorkspaceMailView = Answer<'/workspaces/inbox'>['mail'][number]
+
+export const RUN_STATES = [
+  'waiting',
+  'working',
+  'done',
+  'failed',
+  'rejected',
+  'aborted',
+] as const satisfies readonly RunState[]
+
+export function isOver(state: RunState): boolean {
+  return state !== 'waiting' && state !== 'working'
+}
