@@ -1,0 +1,73 @@
+// `npm start`: the main job on a real repository, with no key and no network. A team of command agents checks whether it is fit to be
+// released (examples/release-check), live on the terminal; then its verdict, and what to try next.
+//   npm start [-- PROJECT]
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { connectNode, type NodeConnection } from '@parley/node'
+
+const repository = join(import.meta.dirname, '..')
+const { positionals } = parseArgs({ allowPositionals: true })
+// npm starts scripts in the repository; what a person types is relative to where they are.
+const project =
+  positionals[0] === undefined ? repository : resolve(process.env.INIT_CWD ?? '.', positionals[0])
+const teamFile = join(repository, 'examples', 'release-check', 'parley.yaml')
+
+const colour = process.stdout.isTTY && !process.env.NO_COLOR
+const bold = (text: string) => (colour ? `\u001b[1m${text}\u001b[0m` : text)
+
+/** The command itself, as a person would type it. */
+function parley(...args: string[]): number {
+  const command = [...process.execArgv, join(repository, 'packages', 'cli', 'src', 'parley.ts'), ...args]
+  return spawnSync(process.execPath, command, { stdio: 'inherit' }).status ?? 1
+}
+
+/** The node that runs, if there is one. */
+async function connect(): Promise<NodeConnection | undefined> {
+  const connected = await connectNode()
+  return connected.ok ? connected.value : undefined
+}
+
+/** The report's first lines, out of the result. */
+function verdict(result: { readonly branch?: string; readonly folder?: string } | undefined): string {
+  const file = 'RELEASE-REPORT.md'
+  if (result?.folder !== undefined) return readFileSync(join(result.folder, file), 'utf8')
+  const shown = spawnSync('git', ['-C', project, 'show', `${result?.branch}:./${file}`], { encoding: 'utf8' })
+  return shown.status === 0 ? shown.stdout : ''
+}
+
+async function tell({ client, paths }: NodeConnection): Promise<void> {
+  const view = (await client.invoke('runs', 'show', { run: 'last' })).unwrap()
+  const report = verdict(view.result).split('\n')
+  const end = report.findIndex((line, index) => index > 0 && line.startsWith('## '))
+  console.log(bold('\nThe report begins:'))
+  for (const line of report.slice(0, end < 0 ? 20 : end)) console.log(`  ${line}`.trimEnd())
+  const verified = (await client.invoke('trail', 'verify', { run: view.run })).unwrap()
+  const place = view.result?.folder ?? `branch ${view.result?.branch} of ${project}`
+  console.log(bold('Where it is'))
+  console.log(`  result   RELEASE-REPORT.md and release-report/ in ${place}`)
+  console.log(
+    `  record   ${join(paths.folder, 'trail')}: ${verified.sound ? 'verified, sound' : 'NOT sound'}`,
+  )
+  console.log(bold('What to try next'))
+  console.log('  npm run parley -- show          what each agent did, how long it took, what it changed')
+  console.log('  npm run parley -- trail query   every entry of the record')
+  console.log('  npm start -- PATH               the same for a repository of yours')
+  console.log(
+    '  npm run parley -- help          everything else; docs/guide/getting-started.md tells how to begin',
+  )
+}
+
+const before = await connect()
+before?.client.close()
+console.log(bold(`Is ${project} fit to be released? Six checks at once, then a report.\n`))
+const status = parley('run', teamFile, '--yes', '--project', project)
+const now = await connect()
+if (now) {
+  if (status === 0) await tell(now)
+  // Whoever had a node running before keeps it.
+  if (!before) await now.client.invoke('node', 'stop', {})
+  now.client.close()
+}
+process.exitCode = status
