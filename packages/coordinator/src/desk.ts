@@ -1,6 +1,6 @@
 // What a workspace keeps of its work: commits of its folder, checkpoints on the trail, files that were put back, mail.
-import { type EnvelopeId, type Result, unwrap, type WorkspaceId } from '@parley/core'
-import type { CheckpointDraft, RunHandle, Worker } from '@parley/kernel'
+import { type EnvelopeId, ok, type Result, unwrap, type WorkspaceId } from '@parley/core'
+import type { CheckpointDraft, EnvelopeRecord, RunHandle, Worker } from '@parley/kernel'
 import type { WorkspaceMail } from './contract.ts'
 import type { WorkspaceFacts } from './facts.ts'
 import type { Captured, RunFolders } from './folder/run-folders.ts'
@@ -104,11 +104,21 @@ export class Desk {
     return this.facts.commit
   }
 
+  /** The next mail, which is handed out once. */
+  async consume(): Promise<Result<WorkspaceMail | undefined>> {
+    const next = await this.worker.consume()
+    return next.ok ? ok(next.value && mailOf(next.value)) : next
+  }
+
   /** Mail that has been handed out already. */
   async read(id: EnvelopeId): Promise<WorkspaceMail> {
     const { from, type, priority, payload } = unwrap(await this.worker.readEnvelope(id))
     return { id, from, type, priority, text: payload?.content ?? '' }
   }
+}
+
+export function mailOf({ id, from, type, priority, payload }: EnvelopeRecord): WorkspaceMail {
+  return { id, from, type, priority, text: payload.content }
 }
 
 /** Payloads may have members that only their type knows. */

@@ -46,10 +46,10 @@ async function status({ run, worker, facts, task }: Desk, epoch: number): Promis
 async function inbox(desk: Desk): Promise<Result<readonly WorkspaceMail[]>> {
   const mail: WorkspaceMail[] = []
   for (;;) {
-    const next = await desk.worker.consume()
+    const next = await desk.consume()
     if (!next.ok) return next
     if (next.value === undefined) return ok(mail)
-    mail.push(await desk.read(next.value.id))
+    mail.push(next.value)
   }
 }
 

@@ -16,7 +16,7 @@ import {
 import type { RunHandle, Worker, WorkspaceView } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
 import type { WorkspaceDoor, WorkspaceMail } from './contract.ts'
-import { Desk } from './desk.ts'
+import { Desk, mailOf } from './desk.ts'
 import { openDoor } from './door.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import type { RunFolders } from './folder/run-folders.ts'
@@ -68,7 +68,9 @@ export class TurnDriver {
   readonly #stop = new AbortController()
   #running: Running | undefined
   #desk: Desk | undefined
-  #folder: { readonly path: string; readonly commit: string } | undefined
+  #folder: string | undefined
+  #memory: TurnMemory | undefined
+  readonly #letters = new Map<EnvelopeId, WorkspaceMail>()
   #done: Promise<void> = Promise.resolve()
 
   constructor(host: TurnHost, workspace: WorkspaceId, facts: WorkspaceFacts, task: PlannedTask) {
@@ -147,9 +149,8 @@ export class TurnDriver {
       unwrap(await worker.complete())
       return false
     }
-    const stored = await worker.readMemory('turn')
-    const memory = stored.ok ? (stored.value as TurnMemory) : { epoch: 0, handled: [] }
-    const mail = await this.#mail(worker, memory)
+    const memory = this.#memory ?? (await this.#remember(worker))
+    const mail = await this.#mail(desk, memory)
     if (!mail) return false
     const release = await this.#host.slot(this.facts, this.#stop.signal)
     if (!release) return false
@@ -181,10 +182,21 @@ export class TurnDriver {
     }
   }
 
+  async #remember(worker: Worker): Promise<TurnMemory> {
+    const stored = await worker.readMemory('turn')
+    return stored.ok ? (stored.value as TurnMemory) : { epoch: 0, handled: [] }
+  }
+
+  async #writeMemory(worker: Worker, memory: TurnMemory): Promise<void> {
+    unwrap(await worker.writeMemory('turn', memory))
+    this.#memory = memory
+  }
+
   /** Everything that no finished turn has dealt with; waits if there is nothing. Undefined if there is nobody to wait for it. */
-  async #mail(worker: Worker, memory: TurnMemory): Promise<readonly EnvelopeId[] | undefined> {
+  async #mail(desk: Desk, memory: TurnMemory): Promise<readonly EnvelopeId[] | undefined> {
     for (;;) {
-      while (unwrap(await worker.consume()) !== undefined);
+      for (let next = unwrap(await desk.consume()); next; next = unwrap(await desk.consume()))
+        this.#read(next)
       const consumed = await this.#host.run.read(run =>
         [...run.envelopes.values()]
           .filter(each => each.to === this.workspace && each.consumed)
@@ -192,8 +204,15 @@ export class TurnDriver {
       )
       const open = consumed.filter(id => !memory.handled.includes(id))
       if (open.length > 0) return open
-      if (!(await worker.receive(this.#stop.signal)).ok) return undefined
+      const next = await desk.worker.receive(this.#stop.signal)
+      if (!next.ok) return undefined
+      this.#read(mailOf(next.value))
     }
+  }
+
+  /** At hand for the turn: reading it back from the record takes longer. */
+  #read(mail: WorkspaceMail): void {
+    this.#letters.set(mail.id as EnvelopeId, mail)
   }
 
   async #take(
@@ -204,9 +223,10 @@ export class TurnDriver {
   ): Promise<boolean> {
     const { clock, changed } = this.#host
     const epoch = before + 1
-    unwrap(await desk.worker.writeMemory('turn', { epoch, handled }))
+    await this.#writeMemory(desk.worker, { epoch, handled })
     if (view.status === 'blocked' || before === 0) unwrap(await desk.worker.started())
-    const folder = await this.#prepared(await desk.lastCommit())
+    const folder =
+      this.#folder ?? unwrap(await this.#host.folders.prepare(this.workspace, await desk.lastCommit()))
     const prompt = await this.#told(desk, view, mail)
     if (this.#stop.signal.aborted) return false
     const abort = new AbortController()
@@ -221,16 +241,12 @@ export class TurnDriver {
     if (this.#stop.signal.aborted) return false
     const blocked = await settleTurn(desk, result, this.#record(running, result), running.blocked)
     if (!blocked) return false
-    this.#folder = { path: folder, commit: await desk.lastCommit() }
-    unwrap(await desk.worker.writeMemory('turn', { epoch, handled: [...handled, ...mail] }))
+    // What this node's own turn has left, and kept, needs no cleaning for the next.
+    this.#folder = folder
+    this.#letters.clear()
+    await this.#writeMemory(desk.worker, { epoch, handled: [...handled, ...mail] })
     unwrap(await desk.worker.blocked(blocked))
     return true
-  }
-
-  /** A folder that this node's own last turn left as it was kept needs no cleaning. */
-  async #prepared(commit: string): Promise<string> {
-    if (this.#folder?.commit === commit) return this.#folder.path
-    return unwrap(await this.#host.folders.prepare(this.workspace, commit))
   }
 
   #deadline(abort: AbortController): CancelTimer | undefined {
@@ -286,7 +302,7 @@ export class TurnDriver {
     if (facts.kind !== 'work') return facts.kind === 'check' ? NOTHING : this.#review(facts.of as WorkspaceId)
     const mail: WorkspaceMail[] = []
     // The directive is the task itself.
-    for (const id of ids) if (id !== view.directive) mail.push(await desk.read(id))
+    for (const id of ids) if (id !== view.directive) mail.push(this.#letters.get(id) ?? (await desk.read(id)))
     return workPrompt(this.#host.facts, this.#task, facts, mail)
   }
 

@@ -31,6 +31,8 @@ export const nodeLimits = {
   teamText: MiB,
   intentLength: 65_536,
   reasonLength: 2_000,
+  /** Characters of a reply to an agent's question. */
+  replyLength: 16_384,
   pathLength: 4_096,
   /** Entries of one page of the trail. */
   pageEntries: 256,

@@ -1,11 +1,10 @@
-// The operations over a real socket: what they answer, what they refuse and with which code, and who may call them.
+// The operations over a real socket: what they answer, and what they refuse and with which code.
 import { hash } from 'node:crypto'
-import { connect } from 'node:net'
-import { callLimits, encodeFrame } from '@parley/call'
-import type { WorkspaceDoor } from '@parley/coordinator'
-import { err, ok, ParleyError, type RunId } from '@parley/core'
+import { callLimits } from '@parley/call'
+import type { RunId } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { nodeLimits } from '../limits.ts'
+import { collected, refusal, solve } from '../testing/calls.ts'
 import { ground } from '../testing/ground.ts'
 import { type Started, startedNode } from '../testing/started.ts'
 
@@ -17,25 +16,6 @@ agents:
 plan:
   - { id: one, agent: a, prompt: Do it. }
 `
-
-const solve = { intent: 'Do it.', project: '/project', approved: true }
-
-async function refusal(
-  promise: Promise<unknown>,
-): Promise<{ code: string; message: string; details: unknown }> {
-  return promise.then(
-    () => {
-      throw new Error('it was answered')
-    },
-    (error: { code: string; message: string; details: unknown }) => error,
-  )
-}
-
-async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = []
-  for await (const value of values) all.push(value)
-  return all
-}
 
 describe('/node and /config', () => {
   test('status says what runs here', async () => {
@@ -322,122 +302,5 @@ describe('/agents/list', () => {
         needs: { hosts: expect.any(Array), variables: expect.arrayContaining(['OPENAI_API_KEY']) },
       },
     })
-  })
-})
-
-function doorOf(): WorkspaceDoor {
-  return {
-    // What a door says of itself must not become more than a turn's agent.
-    principal: { id: 'writer#1', kind: 'user', scopes: ['owner'] },
-    status: async () =>
-      ok({
-        run: 'run_1',
-        workspace: 'ws_1',
-        task: 'one',
-        title: 'One',
-        agent: 'writer#1',
-        state: 'active',
-        epoch: 1,
-        unread: 0,
-        checkpoints: 0,
-        may_change: 'everything',
-      }),
-    inbox: async () => ok([{ id: 'e1', from: 'root', type: 'directive', priority: 'normal', text: 'Hi' }]),
-    checkpoint: async intent => ok({ checkpoint: `cp ${intent}`, files: ['a'] }),
-    block: async () => err(new ParleyError('invalid_state', 'The turn is over.')),
-  }
-}
-
-describe('/workspaces, and who may call what', () => {
-  test("a turn's token opens its own workspace", async () => {
-    const { client, conductor } = await startedNode()
-    conductor.doors.set('good', doorOf())
-    const inside = { authToken: 'good' }
-    expect(await client.call('workspaces', 'status', {}, inside)).toMatchObject({ workspace: 'ws_1' })
-    expect(await client.call('workspaces', 'inbox', {}, inside)).toMatchObject({ mail: [{ text: 'Hi' }] })
-    expect(await client.call('workspaces', 'checkpoint', { intent: 'half' }, inside)).toMatchObject({
-      checkpoint: 'cp half',
-    })
-    expect((await refusal(client.call('workspaces', 'block', { reason: 'x' }, inside))).code).toBe(
-      'invalid_state',
-    )
-  })
-
-  test('an agent does nothing but that, whatever its link is', async () => {
-    const { client, conductor, node } = await startedNode()
-    conductor.doors.set('good', doorOf())
-    for (const token of ['good', 'stale']) {
-      const options = { authToken: token }
-      const calls = [
-        client.call('node', 'status', {}, options),
-        client.call('node', 'stop', {}, options),
-        client.call('runs', 'list', {}, options),
-        client.call('solve', 'start', { ...solve, agent: 'claude' }, options),
-        client.call('trail', 'query', { run: 'last' }, options),
-        client.call('gates', 'respond', { gate: 'g', decision: 'approve' }, options),
-        client.call('config', 'show', {}, options),
-        collected(client.subscribe('runs', 'follow', { run: 'last' }, options)),
-      ]
-      for (const call of calls) expect((await refusal(call)).code).toBe('FORBIDDEN')
-    }
-    expect(conductor.solved).toEqual([])
-    expect((await node.status()).runs.working).toBe(0)
-  })
-
-  test('a token of a turn that is over opens nothing, and above all not the owner’s doors', async () => {
-    const { client } = await startedNode()
-    const stale = await refusal(client.call('workspaces', 'status', {}, { authToken: 'stale' }))
-    expect(stale.code).toBe('permission_denied')
-    const owner = await refusal(client.call('workspaces', 'status', {}))
-    expect(owner).toMatchObject({ code: 'no_workspace', message: expect.stringContaining('PARLEY_TOKEN') })
-  })
-
-  test('every operation demands a scope, says what it is for, and is discoverable by the owner', async () => {
-    const { client } = await startedNode()
-    await client.ready()
-    const { operations } = (await client.link!.call('/services/list', {})) as {
-      operations: { name: string; op_type: string }[]
-    }
-    const own = operations.filter(({ name }) => !name.startsWith('/services/'))
-    expect(own.map(({ name }) => name).toSorted()).toEqual([
-      '/agents/list',
-      '/config/show',
-      '/gates/list',
-      '/gates/respond',
-      '/node/status',
-      '/node/stop',
-      '/runs/abort',
-      '/runs/follow',
-      '/runs/list',
-      '/runs/show',
-      '/solve/start',
-      '/tasks/list',
-      '/trail/export',
-      '/trail/query',
-      '/trail/verify',
-      '/trail/watch',
-      '/workspaces/block',
-      '/workspaces/checkpoint',
-      '/workspaces/inbox',
-      '/workspaces/status',
-    ])
-    for (const { name } of own) {
-      const [, service, op] = name.split('/')
-      const spec = await client.describe(service!, op!)
-      const { requiredScopes = [], requiredScopesAny = [] } = spec.accessControl
-      expect([...requiredScopes, ...requiredScopesAny].length, name).toBeGreaterThan(0)
-      expect(spec.description, name).toBeTruthy()
-    }
-  })
-
-  test('garbage on the socket harms nobody else', async () => {
-    const { client, place } = await startedNode()
-    const socket = connect(place.config().paths.socket)
-    const over = new Promise(resolve => socket.once('close', resolve))
-    socket.on('error', () => undefined)
-    socket.end(Buffer.concat([Buffer.from(encodeFrame('{"type":"no"}')), Buffer.from('garbage')]))
-    socket.resume()
-    await over
-    expect((await client.call('node', 'status', {})).pid).toBe(process.pid)
   })
 })

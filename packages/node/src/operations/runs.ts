@@ -192,7 +192,7 @@ export function runService({ conductor, agents }: RunDeps) {
             decision: Type.Enum(['approve', 'reject', 'reply'], {
               description: '`reply` is for questions, with the text as the reason',
             }),
-            reason: Type.Optional(Reason),
+            reason: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.replyLength })),
           },
           closed,
         ),
