@@ -39,8 +39,18 @@ export type ProgramEnd =
       readonly left: readonly number[]
     }
 
+/** The start of a process stops everything else for milliseconds: one in each turn of the event loop, so that others are served between. */
+let starting: Promise<void> = Promise.resolve()
+
+function mayStart(): Promise<void> {
+  const mine = starting
+  starting = mine.then(() => new Promise(resolve => setImmediate(resolve)))
+  return mine
+}
+
 export async function runProgram(run: ProgramRun): Promise<ProgramEnd> {
   const [program, ...args] = run.command
+  await mayStart()
   let child: ChildProcess
   try {
     child = spawn(program, args, {

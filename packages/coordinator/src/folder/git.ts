@@ -1,10 +1,11 @@
 // The only place that starts the git program: argument arrays and no shell, nothing of the environment's GIT_ variables,
 // no hook, filter, pager, prompt, signature or network, a limit on time and on output.
-import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { type CancelTimer, type Clock, ParleyError } from '@parley/core'
+import { type Clock, ParleyError, SystemClock } from '@parley/core'
 import { Semaphore } from '../semaphore.ts'
+import { runElsewhere } from './git-client.ts'
+import { type GitEnd, runGit } from './git-process.ts'
 import { folderLimits, oldestGit } from './limits.ts'
 
 export interface GitPlace {
@@ -81,15 +82,22 @@ export async function git(place: GitPlace, args: readonly string[], call: GitCal
 const atOnce = new Semaphore(availableParallelism())
 const NEVER = new AbortController().signal
 
-function start(place: GitPlace, args: readonly string[], call: GitCall): Promise<GitAnswer> {
+async function start(place: GitPlace, args: readonly string[], call: GitCall): Promise<GitAnswer> {
   const config = [...fixedConfig, ...(place.config ?? [])].flatMap(each => ['-c', each])
-  const child = spawn('git', [...config, ...args], {
+  const process = {
     cwd: place.cwd,
+    args: [...config, ...args],
     env: { ...cleanEnvironment(), ...identity, ...place.env, ...call.env },
-    stdio: 'pipe',
-    windowsHide: true,
-  })
-  return new Promise((resolve, reject) => new Running(child, place, args, call, resolve, reject))
+    input: call.input,
+    timeoutMs: call.timeoutMs ?? folderLimits.gitMs,
+    maxBytes: call.maxBytes ?? folderLimits.outputBytes,
+  }
+  const { clock } = place
+  // Another process has the machine's time and no other.
+  const end = await (clock instanceof SystemClock
+    ? runElsewhere(process)
+    : runGit(process, (milliseconds, run) => clock.after(milliseconds, run)))
+  return answerOf(end, place, args, call)
 }
 
 function cleanEnvironment(): Record<string, string> {
@@ -105,120 +113,39 @@ function cleanEnvironment(): Record<string, string> {
   }
 }
 
-class Running {
-  readonly #child: ChildProcess
-  readonly #command: string
-  readonly #cwd: string
-  readonly #call: GitCall
-  readonly #clock: Clock
-  readonly #reject: (error: ParleyError) => void
-  readonly #output: Buffer[] = []
-  readonly #complaint: Buffer[] = []
-  #bytes = 0
-  #complaintBytes = 0
-  #cut = false
-  #timedOut = false
-  #cancel: CancelTimer
-
-  constructor(
-    child: ChildProcess,
-    place: GitPlace,
-    args: readonly string[],
-    call: GitCall,
-    resolve: (answer: GitAnswer) => void,
-    reject: (error: ParleyError) => void,
-  ) {
-    this.#child = child
-    this.#command = `git ${args[0]}`
-    this.#cwd = place.cwd
-    this.#call = call
-    this.#clock = place.clock
-    this.#reject = reject
-    this.#cancel = place.clock.after(call.timeoutMs ?? folderLimits.gitMs, () => {
-      this.#timedOut = true
-      this.#stop()
-    })
-    child.once('error', cause => {
-      this.#cancel()
-      reject(this.#notStarted(cause))
-    })
-    child.stdout!.on('data', (chunk: Buffer) => this.#take(chunk))
-    child.stderr!.on('data', (chunk: Buffer) => {
-      if (this.#complaintBytes < folderLimits.complaintBytes) this.#complaint.push(chunk)
-      this.#complaintBytes += chunk.length
-    })
-    // A program that ends before it has read everything says why in its exit code.
-    child.stdin!.on('error', () => {})
-    child.stdin!.end(call.input)
-    child.once('close', code => {
-      this.#cancel()
-      this.#closed(code, resolve)
-    })
-  }
-
-  #take(chunk: Buffer): void {
-    const left = (this.#call.maxBytes ?? folderLimits.outputBytes) - this.#bytes
-    this.#bytes += Math.min(chunk.length, left)
-    if (left > 0) this.#output.push(chunk.subarray(0, left))
-    if (chunk.length <= left || this.#cut) return
-    this.#cut = true
-    this.#stop()
-  }
-
-  /** Politely first: a git that is asked to stop takes its lock files away. */
-  #stop(): void {
-    this.#child.kill('SIGTERM')
-    this.#cancel()
-    this.#cancel = this.#clock.after(folderLimits.killGraceMs, () => this.#child.kill('SIGKILL'))
-  }
-
-  #closed(code: number | null, resolve: (answer: GitAnswer) => void): void {
-    const problem = this.#problem(code)
-    if (problem !== undefined) this.#reject(problem)
-    else resolve({ code: this.#cut ? 0 : code!, stdout: Buffer.concat(this.#output), cut: this.#cut })
-  }
-
-  #problem(code: number | null): ParleyError | undefined {
-    const { codes = [0], cut = false } = this.#call
-    if (this.#timedOut) return this.#error('git_timeout', 'did not end in time', true)
-    if (this.#cut) return cut ? undefined : this.#error('git_output', 'printed more than it may')
-    return code === null || !codes.includes(code) ? this.#failed(code) : undefined
-  }
-
-  #notStarted(cause: Error): ParleyError {
-    if ('code' in cause && cause.code === 'ENOENT' && existsSync(this.#cwd)) {
-      return new ParleyError(
-        'git_missing',
-        `The program git was not found. Install git ${oldestGit.major}.${oldestGit.minor} or newer, or put it on the PATH.`,
-        { cause },
-      )
-    }
-    return new ParleyError('git_failed', `git could not be started in ${this.#cwd}: ${cause.message}.`, {
-      cause,
-    })
-  }
-
-  #failed(code: number | null): ParleyError {
-    const complaint = Buffer.concat(this.#complaint).toString('utf8').trim()
-    const [, lock] = /Unable to create '(.+\.lock)': File exists/s.exec(complaint) ?? []
-    if (lock !== undefined) {
-      return new ParleyError(
-        'repository_locked',
-        `Another git program seems to be at work: ${lock} exists. Try again when it has ended.`,
-        { retryable: true, details: { lock, complaint } },
-      )
-    }
-    const what = code === null ? 'was ended from outside' : `failed with exit code ${code}`
-    return this.#error('git_failed', what, false, complaint)
-  }
-
-  #error(code: string, what: string, retryable = false, complaint = ''): ParleyError {
+/** Throws where the end is no answer. */
+function answerOf(end: GitEnd, { cwd }: GitPlace, args: readonly string[], call: GitCall): GitAnswer {
+  const command = `git ${args[0]}`
+  const error = (code: string, what: string, retryable = false, complaint = '') => {
     const said = complaint === '' ? '.' : `: ${complaint.slice(0, folderLimits.complaintLength)}`
-    return new ParleyError(code, `${this.#command} ${what} in ${this.#cwd}${said}`, {
-      retryable,
-      details: { command: this.#command, complaint },
-    })
+    const details = { command, complaint }
+    return new ParleyError(code, `${command} ${what} in ${cwd}${said}`, { retryable, details })
   }
+  if (end.end === 'not_started') throw notStarted(end, cwd)
+  if (end.end === 'timeout') throw error('git_timeout', 'did not end in time', true)
+  const { code, cut, complaint } = end
+  const stdout = Buffer.from(end.stdout.buffer, end.stdout.byteOffset, end.stdout.byteLength)
+  if (cut) {
+    if (call.cut) return { code: 0, stdout, cut }
+    throw error('git_output', 'printed more than it may')
+  }
+  if (code !== null && (call.codes ?? [0]).includes(code)) return { code, stdout, cut }
+  const [, lock] = /Unable to create '(.+\.lock)': File exists/s.exec(complaint) ?? []
+  if (lock !== undefined) {
+    const message = `Another git program seems to be at work: ${lock} exists. Try again when it has ended.`
+    throw new ParleyError('repository_locked', message, { retryable: true, details: { lock, complaint } })
+  }
+  const what = code === null ? 'was ended from outside' : `failed with exit code ${code}`
+  throw error('git_failed', what, false, complaint)
+}
+
+function notStarted({ code, message }: Extract<GitEnd, { end: 'not_started' }>, cwd: string): ParleyError {
+  if (code !== 'ENOENT' || !existsSync(cwd))
+    return new ParleyError('git_failed', `git could not be started in ${cwd}: ${message}.`)
+  return new ParleyError(
+    'git_missing',
+    `The program git was not found. Install git ${oldestGit.major}.${oldestGit.minor} or newer, or put it on the PATH.`,
+  )
 }
 
 /** Tries again, with growing waits, while somebody else holds a lock. */
