@@ -37,20 +37,38 @@ function verdict(result: { readonly branch?: string; readonly folder?: string } 
   return shown.status === 0 ? shown.stdout : ''
 }
 
+/** The table of checks in the report, in the width of the terminal. */
+function printVerdict(report: string): void {
+  const lines = report.split('\n')
+  console.log(bold(`\n${lines[0]!.replace(/^# */, '')}`))
+  const first = lines.findIndex(line => line.startsWith('|---'))
+  const rows = lines
+    .slice(
+      first + 1,
+      lines.findIndex((line, at) => at > first && !line.startsWith('|')),
+    )
+    .map(line => line.split('|').map(cell => cell.trim()))
+  const width = (process.stdout.columns ?? 100) - 4
+  const name = Math.max(0, ...rows.map(([, check = '']) => check.length))
+  for (const [, check = '', verdict = '', summary = ''] of rows) {
+    const line = `${MARKS[verdict] ?? '·'} ${check.padEnd(name)}  ${summary}`
+    console.log(`  ${line.length > width ? `${line.slice(0, width - 1)}…` : line}`)
+  }
+}
+
+const MARKS: Readonly<Record<string, string>> = { pass: '✓', warn: '!', fail: '✗' }
+
 async function tell({ client, paths }: NodeConnection): Promise<void> {
   const view = (await client.invoke('runs', 'show', { run: 'last' })).unwrap()
-  const report = verdict(view.result).split('\n')
-  const end = report.findIndex((line, index) => index > 0 && line.startsWith('## '))
-  console.log(bold('\nThe report begins:'))
-  for (const line of report.slice(0, end < 0 ? 20 : end)) console.log(`  ${line}`.trimEnd())
+  printVerdict(verdict(view.result))
   const verified = (await client.invoke('trail', 'verify', { run: view.run })).unwrap()
   const place = view.result?.folder ?? `branch ${view.result?.branch} of ${project}`
-  console.log(bold('Where it is'))
+  console.log(bold('\nWhere it is'))
   console.log(`  result   RELEASE-REPORT.md and release-report/ in ${place}`)
   console.log(
     `  record   ${join(paths.folder, 'trail')}: ${verified.sound ? 'verified, sound' : 'NOT sound'}`,
   )
-  console.log(bold('What to try next'))
+  console.log(bold('\nWhat to try next'))
   console.log('  npm run parley -- show          what each agent did, how long it took, what it changed')
   console.log('  npm run parley -- trail query   every entry of the record')
   console.log('  npm start -- PATH               the same for a repository of yours')

@@ -244,7 +244,10 @@ export class Conductor implements Conducting {
   ): Promise<readonly RunSummaryView[]> {
     const limit = Math.min(filter.limit ?? coordinatorDefaults.listedRuns, coordinatorLimits.listedRuns)
     const found: RunSummaryView[] = []
-    for (const run of await this.#ids()) {
+    // Who asks for runs at work, and that often, need not wait for those that are over to be read.
+    const live = filter.states?.every(state => !isOver(state))
+    const ids = live ? newestFirst(this.#runtime.active) : await this.#ids()
+    for (const run of ids) {
       if (found.length >= limit) break
       const view = await this.view(run)
       if (!view.ok || view.value.intent === '') continue
@@ -253,10 +256,10 @@ export class Conductor implements Conducting {
     return found
   }
 
-  /** Every run but the house's, the newest first: ids begin with their time. */
+  /** Every run but the house's. */
   async #ids(): Promise<RunId[]> {
     const all = (await this.#options.trail.runs()).map(({ run }) => run)
-    return all.filter(run => run !== this.#runtime.house.run).toSorted((one, other) => (one < other ? 1 : -1))
+    return newestFirst(all.filter(run => run !== this.#runtime.house.run))
   }
 
   async find(text: string): Promise<Result<RunId>> {
@@ -438,6 +441,11 @@ export class Conductor implements Conducting {
 
 /** In a run's folder while there may be something to clean up, with the facts that it takes. */
 const OPEN = 'open'
+
+/** Ids begin with their time. */
+function newestFirst(runs: readonly RunId[]): RunId[] {
+  return runs.toSorted((one, other) => (one < other ? 1 : -1))
+}
 
 function readFolder(path: string): string[] {
   try {
