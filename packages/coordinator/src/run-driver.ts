@@ -141,10 +141,12 @@ export class RunDriver {
 
   /** Every commit is a reason to look what is next. */
   async #follow(): Promise<void> {
+    // From here on, so that nothing is missed that the first look brings about.
+    const { cursor } = this.#seen
     await this.#poke()
-    for await (const _page of this.#run.watch({ after: this.#seen.cursor }, this.#stop.signal)) {
-      if (this.#seen.over) return this.#finish()
-      await this.#poke()
+    if (this.#seen.over) return this.#finish()
+    for await (const _page of this.#run.watch({ after: cursor }, this.#stop.signal)) {
+      if (!this.#seen.over) await this.#poke()
       if (this.#seen.over) return this.#finish()
     }
   }
