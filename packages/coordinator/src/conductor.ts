@@ -23,14 +23,14 @@ import { type RunHandle, Runtime } from '@parley/kernel'
 import type { Conducting, ConductorOptions, GateAnswer, SolveRequest, WorkspaceDoor } from './contract.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import { type ProjectFacts, RunFolders } from './folder/run-folders.ts'
-import { Identities } from './identities.ts'
+import { Identities, nameOf } from './identities.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 import { RunProjection } from './projection.ts'
 import { RunDriver } from './run-driver.ts'
 import { Semaphore } from './semaphore.ts'
 import type { PlannedTask } from './team/team.ts'
 import { planFor } from './team/team.ts'
-import { nothingLive, runView, summary } from './to-view.ts'
+import { runView, summary } from './to-view.ts'
 import { readToken, turnToken } from './token.ts'
 import { type GateView, isOver, type RunState, type RunSummaryView, type RunView } from './view.ts'
 
@@ -45,6 +45,7 @@ export class Conductor implements Conducting {
   readonly #turns: Semaphore
   /** Views of runs that are over, the oldest first. */
   readonly #finished = new Map<RunId, RunView>()
+  readonly #solving = new Set<Promise<unknown>>()
   #closed = false
 
   private constructor(options: ConductorOptions, clock: Clock, ids: IdSource, runtime: Runtime) {
@@ -60,6 +61,8 @@ export class Conductor implements Conducting {
     const { trail, clock = new SystemClock(), ids = new SystemIds() } = options
     const runtime = await Runtime.open({ trail, clock, ids })
     const conductor = new Conductor(options, clock, ids, runtime)
+    // All names that are taken first: one run's agents must not get those of another's.
+    for (const run of runtime.active) await conductor.#takeNames(run)
     for (const run of runtime.active) await conductor.#resume(run)
     await conductor.#tidy()
     return conductor
@@ -81,13 +84,17 @@ export class Conductor implements Conducting {
       const folders = unwrap(
         await RunFolders.open({ facts: facts.project, home: this.#home(id), run: id, clock: this.#clock }),
       )
-      this.#identities.take(await liveAgents(run))
       await this.#drive(run, facts, folders)
       this.#log('info', `goes on with ${id}`, { run: id })
     } catch (cause) {
       // One broken run must not keep the others from going on; it can still be looked at and aborted.
       this.#log('error', `cannot go on with ${id}: ${asParleyError(cause).message}`, { run: id })
     }
+  }
+
+  async #takeNames(id: RunId): Promise<void> {
+    const run = await this.#runtime.open(id)
+    if (run.ok) this.#identities.take(await liveAgents(run.value))
   }
 
   #home(run: RunId): string {
@@ -133,9 +140,19 @@ export class Conductor implements Conducting {
   }
 
   async solve(request: SolveRequest): Promise<Result<{ readonly run: RunId }>> {
-    const { intent, team, project, principal, origin } = request
     const refused = this.#refuse(request)
     if (refused) return err(refused)
+    const solving = this.#solve(request).catch(cause => err(unusable(this.#options.profile, cause)))
+    this.#solving.add(solving)
+    try {
+      return await solving
+    } finally {
+      this.#solving.delete(solving)
+    }
+  }
+
+  async #solve(request: SolveRequest): Promise<Result<{ readonly run: RunId }>> {
+    const { intent, team, project, principal, origin } = request
     const run = this.#newIds.next('run') as RunId
     const home = this.#home(run)
     mkdirSync(home, { recursive: true, mode: 0o700 })
@@ -158,11 +175,15 @@ export class Conductor implements Conducting {
     writeFileSync(join(home, OPEN), JSON.stringify(facts.project))
     const started = await this.#runtime.start({ owner: principal.id, context: { ...facts } }, run)
     if (!started.ok) {
+      // It may have begun all the same: nobody was told so, and nobody shall find it at work.
+      const begun = this.#runtime.active.includes(run) ? await this.#runtime.open(run) : undefined
+      if (begun?.ok) await begun.value.stop()
       await folders.value.clean()
       rmSync(home, { recursive: true, force: true })
       return started
     }
-    await this.#drive(started.value, facts, folders.value)
+    // The node stops: the next one goes on with it.
+    if (!this.#closed) await this.#drive(started.value, facts, folders.value)
     this.#log('info', `started ${run}`, { run, team: team.name, principal: principal.id })
     return ok({ run })
   }
@@ -200,7 +221,7 @@ export class Conductor implements Conducting {
       identity: agent => this.#identities.next(agent),
       release: identity => this.#identities.release(identity),
       log: this.#log,
-      onEnd: () => void this.#ended(run.id, driver),
+      onEnd: tidy => this.#ended(run.id, driver, tidy),
     })
     this.#drivers.set(run.id, driver)
     await driver.start()
@@ -209,7 +230,7 @@ export class Conductor implements Conducting {
   #adapter(run: RunId, { team }: RunFacts, work: WorkspaceFacts, task: PlannedTask): AgentAdapter {
     const adapters = this.#adapters.get(run) ?? new Map<string, AgentAdapter>()
     this.#adapters.set(run, adapters)
-    const name = work.agent.replace(/#\d+$/, '')
+    const name = nameOf(work.agent)
     const known = adapters.get(name)
     if (known) return known
     const config =
@@ -222,12 +243,22 @@ export class Conductor implements Conducting {
     return adapter
   }
 
-  async #ended(run: RunId, driver: RunDriver): Promise<void> {
+  #ended(run: RunId, driver: RunDriver, tidy: boolean): void {
     this.#remember(run, driver.view)
     this.#drivers.delete(run)
-    this.#settled(run)
-    for (const adapter of this.#adapters.get(run)?.values() ?? []) await adapter.close()
+    if (tidy) this.#settled(run)
+    void this.#closeAdapters(run)
+  }
+
+  async #closeAdapters(run: RunId): Promise<void> {
+    const adapters = this.#adapters.get(run)
     this.#adapters.delete(run)
+    for (const adapter of adapters?.values() ?? [])
+      try {
+        await adapter.close()
+      } catch (cause) {
+        this.#log('warn', `the agent ${adapter.name} did not close: ${asParleyError(cause).message}`, { run })
+      }
   }
 
   #remember(run: RunId, view: RunView): void {
@@ -285,7 +316,7 @@ export class Conductor implements Conducting {
     if (known) return ok(known)
     const seen = await this.#project(run)
     if (!seen.root) return err(new ParleyError('not_found', `There is no run ${run}.`))
-    const view = runView(run, seen, { ...nothingLive, result: () => undefined })
+    const view = runView(run, seen)
     const whole = { ...view, ...(await this.#resultOf(run, seen)) }
     if (isOver(view.state)) this.#remember(run, whole)
     return ok(whole)
@@ -353,11 +384,13 @@ export class Conductor implements Conducting {
 
   #pause(signal: AbortSignal | undefined): Promise<void> {
     return new Promise(resolve => {
-      const cancel = this.#clock.after(coordinatorDefaults.viewInterval, resolve, { background: true })
-      signal?.addEventListener('abort', () => {
+      const done = () => {
         cancel()
+        signal?.removeEventListener('abort', done)
         resolve()
-      })
+      }
+      const cancel = this.#clock.after(coordinatorDefaults.viewInterval, done, { background: true })
+      signal?.addEventListener('abort', done)
     })
   }
 
@@ -406,8 +439,7 @@ export class Conductor implements Conducting {
     if (decision === 'reply')
       return err(new ParleyError('invalid_argument', 'A plan is approved or rejected.'))
     if (decision === 'reject') return this.abort(run as RunId, { principal, reason: reason || 'rejected' })
-    if (await driver.approve()) return ok(undefined)
-    return err(new ParleyError('invalid_state', `The plan of ${run} is approved already.`))
+    return driver.approve()
   }
 
   async abort(
@@ -432,15 +464,22 @@ export class Conductor implements Conducting {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    await Promise.all(this.#solving)
     await Promise.all([...this.#drivers.values()].map(driver => driver.stop()))
-    for (const adapters of this.#adapters.values())
-      for (const adapter of adapters.values()) await adapter.close()
+    for (const run of this.#adapters.keys()) await this.#closeAdapters(run)
     await this.#runtime.close()
   }
 }
 
 /** In a run's folder while there may be something to clean up, with the facts that it takes. */
 const OPEN = 'open'
+
+function unusable(profile: string, cause: unknown): ParleyError {
+  const { message } = asParleyError(cause)
+  return new ParleyError('profile_unusable', `The run could not be prepared in ${profile}: ${message}`, {
+    cause,
+  })
+}
 
 /** Ids begin with their time. */
 function newestFirst(runs: readonly RunId[]): RunId[] {

@@ -1,6 +1,12 @@
 // What a workspace keeps of its work: commits of its folder, checkpoints on the trail, files that were put back, mail.
 import { type EnvelopeId, ok, type Result, unwrap, type WorkspaceId } from '@parley/core'
-import type { CheckpointDraft, EnvelopeRecord, RunHandle, Worker } from '@parley/kernel'
+import {
+  type CheckpointDraft,
+  type EnvelopeRecord,
+  kernelLimits,
+  type RunHandle,
+  type Worker,
+} from '@parley/kernel'
 import type { WorkspaceMail } from './contract.ts'
 import type { WorkspaceFacts } from './facts.ts'
 import type { Captured, RunFolders } from './folder/run-folders.ts'
@@ -68,30 +74,34 @@ export class Desk {
     unwrap(await this.run.submit({ type: 'record', entries }))
   }
 
-  async checkpoint({ status, content, turn, captured, verdict, intent }: Made): Promise<string> {
-    const { register } = unwrap(await this.worker.look())
-    const { checkpoint } = unwrap(
-      await this.worker.checkpoint({
-        type: 'artifact',
-        payload: payload({
-          content,
-          files_changed: (captured?.changed ?? []).map(({ path }) => path),
-          ...(captured && { commit: captured.commit }),
-          ...(verdict && { verdict }),
-          turn,
-        }),
-        intent: intent ?? this.task.title,
-        parent: register.at(-1)?.id ?? null,
-        status,
-        confidence: 'medium',
-        resource_usage: {
-          tokens_consumed: (turn.tokens_in ?? 0) + (turn.tokens_out ?? 0),
-          wall_time: turn.wall_ms,
-          cost: turn.usd ?? 0,
-        },
+  async checkpoint(made: Made): Promise<string> {
+    return unwrap(await this.keep(made))
+  }
+
+  async keep({ status, content, turn, captured, verdict, intent }: Made): Promise<Result<string>> {
+    const view = await this.worker.look()
+    if (!view.ok) return view
+    const created = await this.worker.checkpoint({
+      type: 'artifact',
+      payload: payload({
+        content,
+        // The commit has all of them.
+        files_changed: (captured?.changed ?? []).slice(0, kernelLimits.filesChanged).map(({ path }) => path),
+        ...(captured && { commit: captured.commit }),
+        ...(verdict && { verdict }),
+        turn,
       }),
-    )
-    return checkpoint
+      intent: intent ?? this.task.title,
+      parent: view.value.register.at(-1)?.id ?? null,
+      status,
+      confidence: 'medium',
+      resource_usage: {
+        tokens_consumed: (turn.tokens_in ?? 0) + (turn.tokens_out ?? 0),
+        wall_time: turn.wall_ms,
+        cost: turn.usd ?? 0,
+      },
+    })
+    return created.ok ? ok(created.value.checkpoint) : created
   }
 
   /** Where the next turn starts from: what was kept last. */

@@ -1,24 +1,30 @@
 // What the agent of a turn may do from inside its workspace, through `parley ws`.
-import { err, ok, ParleyError, type Result } from '@parley/core'
+import { type EnvelopeId, err, ok, ParleyError, type Result } from '@parley/core'
 import type { WorkspaceDoor, WorkspaceMail, WorkspaceStatus } from './contract.ts'
 import type { Desk } from './desk.ts'
 import type { TurnRecord } from './projection.ts'
 
 export interface DoorOptions {
   readonly desk: Desk
+  /** Whether the turn is still at work. */
+  readonly open: () => boolean
+  /** Told of mail that the agent has got. */
+  readonly taken: (id: EnvelopeId) => void
   /** The turn as far as it has come. */
   readonly turn: () => TurnRecord
   /** The turn ends as blocked, with this reason. */
   readonly block: (reason: string) => void
 }
 
-export function openDoor({ desk, turn, block }: DoorOptions): WorkspaceDoor {
+export function openDoor({ desk, open, turn, taken, block }: DoorOptions): WorkspaceDoor {
+  const closed = () => err(new ParleyError('permission_denied', 'The turn of this token is over.'))
   return {
     principal: { id: desk.facts.agent, kind: 'agent', scopes: ['workspace'] },
-    status: () => status(desk, turn().epoch),
-    inbox: () => inbox(desk),
-    checkpoint: intent => keep(desk, intent, turn()),
+    status: async () => (open() ? status(desk, turn().epoch) : closed()),
+    inbox: async () => (open() ? inbox(desk, taken) : closed()),
+    checkpoint: async intent => (open() ? keep(desk, intent, turn()) : closed()),
     block: async reason => {
+      if (!open()) return closed()
       if (reason.trim() === '') return err(new ParleyError('invalid_argument', 'Say what you wait for.'))
       block(reason.trim())
       return ok(undefined)
@@ -43,12 +49,13 @@ async function status({ run, worker, facts, task }: Desk, epoch: number): Promis
   })
 }
 
-async function inbox(desk: Desk): Promise<Result<readonly WorkspaceMail[]>> {
+async function inbox(desk: Desk, taken: (id: EnvelopeId) => void): Promise<Result<readonly WorkspaceMail[]>> {
   const mail: WorkspaceMail[] = []
   for (;;) {
     const next = await desk.consume()
     if (!next.ok) return next
     if (next.value === undefined) return ok(mail)
+    taken(next.value.id as EnvelopeId)
     mail.push(next.value)
   }
 }
@@ -65,12 +72,8 @@ async function keep(
     )
   const captured = await desk.capture()
   if (!captured.ok) return captured
-  const checkpoint = await desk.checkpoint({
-    status: 'provisional',
-    content: intent,
-    intent,
-    turn,
-    captured: captured.value,
-  })
-  return ok({ checkpoint, files: captured.value.changed.map(({ path }) => path) })
+  const made = { status: 'provisional', content: intent, intent, turn, captured: captured.value } as const
+  const checkpoint = await desk.keep(made)
+  if (!checkpoint.ok) return checkpoint
+  return ok({ checkpoint: checkpoint.value, files: captured.value.changed.map(({ path }) => path) })
 }

@@ -1,5 +1,10 @@
 // `<agent>#<slot>`: one identity never sits in two live workspaces.
 
+/** The agent of an identity. */
+export function nameOf(identity: string): string {
+  return identity.replace(/#\d+$/, '')
+}
+
 export class Identities {
   readonly #taken = new Set<string>()
 

@@ -147,6 +147,7 @@ export class RunProjection {
     seen.state = body.to_state
     seen.changed = entry.timestamp
     seen.trigger = body.trigger
+    if (body.to_state === 'active') seen.reason = undefined
     if (isTerminal(body.to_state)) seen.ended = entry.timestamp
   }
 

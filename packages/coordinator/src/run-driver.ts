@@ -20,6 +20,7 @@ import type { QueryPage } from '@parley/trail'
 import { evaluate } from './evaluation.ts'
 import type { RunFacts, WorkFacts, WorkspaceFacts } from './facts.ts'
 import type { RunFolders } from './folder/run-folders.ts'
+import { nameOf } from './identities.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 import { RunProjection, type SeenTask, type SeenWorkspace } from './projection.ts'
 import { Semaphore } from './semaphore.ts'
@@ -44,8 +45,8 @@ export interface RunDriverOptions {
   readonly identity: (agent: string) => string
   readonly release: (identity: string) => void
   readonly log: TurnHost['log']
-  /** The run is over and its folders are in order. */
-  readonly onEnd: () => void
+  /** The run is over. `tidy`: nothing of it is left to be cleaned up. */
+  readonly onEnd: (tidy: boolean) => void
 }
 
 export class RunDriver {
@@ -55,6 +56,7 @@ export class RunDriver {
   readonly #drivers = new Map<WorkspaceId, TurnDriver>()
   readonly #listeners = new Set<() => void>()
   readonly #stop = new AbortController()
+  readonly #over = new AbortController()
   readonly #slots: Semaphore
   readonly #agentSlots = new Map<string, Semaphore>()
   /** Why a merge was not possible, until the next attempt has been told. */
@@ -64,6 +66,7 @@ export class RunDriver {
   #timer: CancelTimer | undefined
   #again: CancelTimer | undefined
   #troubles = 0
+  #late = false
   #stepping: Promise<void> = Promise.resolve()
   #done: Promise<void> = Promise.resolve()
 
@@ -115,19 +118,25 @@ export class RunDriver {
   /** Ends turns and follows no longer; the run itself stays as it is. */
   async stop(): Promise<void> {
     this.#stop.abort()
-    this.#timer?.()
-    this.#again?.()
+    this.#changed()
     await Promise.all([...this.#drivers.values()].map(driver => driver.stop()))
     await this.#done
     await this.#stepping
+    this.#timer?.()
+    this.#again?.()
   }
 
-  /** False if there is nothing to approve any more. */
-  async approve(): Promise<boolean> {
-    if (this.#approved || this.#seen.over) return false
+  /** Resolves when the plan is on the trail: from then on it is approved for good. */
+  async approve(): Promise<Result<void>> {
+    if (this.#approved || this.#seen.over)
+      return err(new ParleyError('invalid_state', `The plan of ${this.#run.id} is decided already.`))
     this.#approved = true
     await this.#poke()
-    return true
+    if (this.#seen.tasks.size > 0) return ok(undefined)
+    this.#approved = false
+    return err(
+      new ParleyError('trail_unavailable', 'The approval could not be recorded.', { retryable: true }),
+    )
   }
 
   /** An answer for the agent of a task that waits for one: as mail, which starts its next turn. */
@@ -141,14 +150,27 @@ export class RunDriver {
 
   /** Every commit is a reason to look what is next. */
   async #follow(): Promise<void> {
-    // From here on, so that nothing is missed that the first look brings about.
-    const { cursor } = this.#seen
-    await this.#poke()
-    if (this.#seen.over) return this.#finish()
-    for await (const _page of this.#run.watch({ after: cursor }, this.#stop.signal)) {
-      if (!this.#seen.over) await this.#poke()
-      if (this.#seen.over) return this.#finish()
+    const quiet = AbortSignal.any([this.#stop.signal, this.#over.signal])
+    while (!quiet.aborted) {
+      try {
+        await this.#poke()
+        for await (const _page of this.#run.watch({ after: this.#seen.cursor }, quiet)) await this.#poke()
+      } catch (cause) {
+        this.#options.log(
+          'warn',
+          `the run ${this.#run.id} cannot be followed: ${asParleyError(cause).message}`,
+        )
+        await this.#pause(coordinatorDefaults.stepRetries[0], quiet)
+      }
     }
+    if (this.#over.signal.aborted) await this.#finish()
+  }
+
+  #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+    return new Promise(resolve => {
+      this.#options.clock.after(milliseconds, resolve, { background: true })
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
   }
 
   #poke(): Promise<void> {
@@ -170,9 +192,11 @@ export class RunDriver {
       this.#options.log('error', `the run ${this.#run.id} cannot go on: ${message}`, {
         troubles: ++this.#troubles,
       })
-      if (this.#troubles > coordinatorDefaults.stepRetries.length) await this.#run.stop()
-      else this.#tryAgain(coordinatorDefaults.stepRetries[this.#troubles - 1]!)
+      const wait = coordinatorDefaults.stepRetries[this.#troubles - 1]
+      if (wait !== undefined || !(await this.#run.stop()).ok)
+        this.#tryAgain(wait ?? coordinatorDefaults.stepRetries.at(-1)!)
     }
+    if (this.#seen.over) this.#over.abort()
     this.#changed()
   }
 
@@ -196,6 +220,11 @@ export class RunDriver {
     const { root } = this.#seen
     if (!root || this.#seen.over) return
     this.#limitTime(root)
+    if (this.#late) {
+      this.#options.log('warn', `the run ${this.#run.id} took longer than its limit and is ended`)
+      unwrap(await this.#run.stop())
+      return
+    }
     if (root.state === 'idle') {
       unwrap(await this.#run.coordinator.started())
       return
@@ -206,6 +235,8 @@ export class RunDriver {
     }
     this.#drive()
     this.#forgetEnded()
+    for (const { id, facts, state } of this.#seen.workspaces.values())
+      if (facts && state === 'idle') await this.#do(this.#run.bind(id, 'worker', root.id))
     for (const task of this.#seen.tasks.values()) await this.#advance(task)
     await this.#judgesDone()
     await this.#dispatch()
@@ -220,8 +251,8 @@ export class RunDriver {
     this.#timer = clock.after(
       Math.max(0, left),
       () => {
-        this.#options.log('warn', `the run ${this.#run.id} took longer than its limit and is ended`)
-        void this.#run.stop()
+        this.#late = true
+        void this.#poke()
       },
       { background: true },
     )
@@ -244,6 +275,7 @@ export class RunDriver {
 
   /** Every workspace at work has somebody who takes its turns. */
   #drive(): void {
+    if (this.#stop.signal.aborted) return
     for (const seen of this.#seen.workspaces.values()) {
       if (!seen.facts || seen.ended !== undefined || this.#drivers.has(seen.id)) continue
       const task = this.#options.facts.plan.find(({ id }) => id === seen.facts!.task)
@@ -271,13 +303,13 @@ export class RunDriver {
     }
   }
 
-  /** A place in the run, one of the agent's own, and one on this machine, in this order for all: nobody waits in a circle. */
+  /** One of the agent's own places, one in the run, and one on this machine, in this order for all: nobody waits in a circle. */
   async #slot({ agent }: WorkspaceFacts, signal: AbortSignal): Promise<(() => void) | undefined> {
     const releases: (() => void)[] = []
     const release = () => {
       for (const each of releases.toReversed()) each()
     }
-    for (const slots of [this.#slots, this.#slotsOf(agent), this.#options.turns]) {
+    for (const slots of [this.#slotsOf(agent), this.#slots, this.#options.turns]) {
       const one = await slots.acquire(signal)
       if (!one) {
         release()
@@ -289,7 +321,7 @@ export class RunDriver {
   }
 
   #slotsOf(identity: string): Semaphore {
-    const name = identity.replace(/#\d+$/, '')
+    const name = nameOf(identity)
     const known = this.#agentSlots.get(name)
     if (known) return known
     const slots = new Semaphore(this.#options.facts.team.agents[name]?.slots ?? Number.POSITIVE_INFINITY)
@@ -320,6 +352,7 @@ export class RunDriver {
       else await this.#do(this.#run.coordinator.retryTask(task.id))
       return
     }
+    if (task.status === 'cancelled') return this.#cancelDependents(task)
     if (task.status !== 'completed' || newest?.state !== 'integrating') return
     const next = evaluate(newest, planned, this.#seen)
     switch (next.do) {
@@ -411,8 +444,15 @@ export class RunDriver {
         (one, other) =>
           order.indexOf(this.#planned(one).priority) - order.indexOf(this.#planned(other).priority),
       )
+    const busy = new Map<string, number>()
+    const count = (agent: string) => busy.set(agent, (busy.get(agent) ?? 0) + 1)
+    for (const { facts } of open) count(nameOf(facts!.agent))
     for (const task of ready) {
+      const { agent } = this.#planned(task)
+      // Whoever would only wait for its agent takes no place from others.
+      if ((busy.get(agent) ?? 0) >= (this.#options.facts.team.agents[agent]?.slots ?? 1)) continue
       if (free-- <= 0) return
+      count(agent)
       await this.#give(task)
     }
   }
@@ -431,9 +471,16 @@ export class RunDriver {
       agent: this.#options.identity(planned.agent),
       attempt: attempts.length + 1,
       results: task.dependsOn.map(id => this.#resultOf(this.#seen.tasks.get(id)!)),
-      feedback: attempts.map(attempt => this.#conflicts.get(attempt.id) ?? failureText(attempt, this.#seen)),
+      feedback: this.#feedback(attempts),
     }
     await this.#create(facts, { role: 'worker', task: task.id, resources: [...(planned.paths ?? ['**'])] })
+  }
+
+  /** What the last attempt was told, and why it came to nothing. */
+  #feedback(attempts: readonly SeenWorkspace[]): readonly string[] {
+    const last = attempts.at(-1)
+    if (last?.facts?.kind !== 'work') return []
+    return [...last.facts.feedback, this.#conflicts.get(last.id) ?? failureText(last, this.#seen)]
   }
 
   #resultOf(task: SeenTask): { readonly title: string; readonly text: string } {
@@ -449,7 +496,8 @@ export class RunDriver {
     const context = { ...facts } as Record<string, unknown>
     const created = await this.#run.coordinator.createWorkspace({ ...draft, context })
     if (created.ok) return
-    this.#options.release(facts.agent)
+    // A workspace that exists all the same keeps its agent's name; the next step brings it to work.
+    if (created.error.details.workspace === undefined) this.#options.release(facts.agent)
     await this.#do(Promise.resolve(created))
   }
 
@@ -493,9 +541,18 @@ export class RunDriver {
     await Promise.all([...this.#drivers.values()].map(driver => driver.stop()))
     for (const { facts } of this.#drivers.values()) this.#options.release(facts.agent)
     this.#drivers.clear()
-    if (this.#seen.root?.state === 'failed') await this.#settleFolders()
-    await this.#options.folders.clean()
-    this.#options.onEnd()
+    let tidy = false
+    try {
+      if (this.#seen.root?.state === 'failed') await this.#settleFolders()
+      await this.#options.folders.clean()
+      tidy = true
+    } catch (cause) {
+      this.#options.log(
+        'warn',
+        `the folders of ${this.#run.id} were not cleaned up: ${asParleyError(cause).message}`,
+      )
+    }
+    this.#options.onEnd(tidy)
     this.#changed()
   }
 

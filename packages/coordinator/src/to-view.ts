@@ -1,5 +1,5 @@
 // A run's projection as its view.
-import type { RunId, WorkspaceId } from '@parley/core'
+import { durationMs, parseTimestamp, type RunId, type WorkspaceId } from '@parley/core'
 import { judgedBy } from './evaluation.ts'
 import { coordinatorLimits } from './limits.ts'
 import type { RunProjection, SeenTask, SeenWorkspace, TurnRecord } from './projection.ts'
@@ -10,6 +10,8 @@ import type {
   RunState,
   RunSummaryView,
   RunView,
+  StepOutcome,
+  StepView,
   TaskState,
   UsageView,
 } from './view.ts'
@@ -32,7 +34,7 @@ export function runView(run: RunId, seen: RunProjection, live: Live = nothingLiv
   const tasks = plan.map(planned => taskView(planned, seen, live))
   const state = runState(seen, tasks)
   const result = live.result()
-  const reason = reasonOf(state, tasks)
+  const reason = reasonOf(state, tasks, seen)
   return {
     run,
     intent: facts?.intent ?? '',
@@ -69,7 +71,8 @@ export function summary({
 function runState(seen: RunProjection, tasks: readonly PlanTaskView[]): RunState {
   const begun = seen.tasks.size > 0
   if (seen.root?.state === 'closed') return tasks.every(task => task.state === 'done') ? 'done' : 'failed'
-  if (seen.root?.state === 'failed') return begun || seen.facts?.approval === 'given' ? 'aborted' : 'rejected'
+  if (seen.root?.state === 'failed')
+    return begun || seen.facts?.approval === 'given' || late(seen) ? 'aborted' : 'rejected'
   return begun || seen.facts?.approval === 'given' ? 'working' : 'waiting'
 }
 
@@ -92,8 +95,16 @@ function gatesOf(
     })
 }
 
-function reasonOf(state: RunState, tasks: readonly PlanTaskView[]): string | undefined {
+/** Whether a run was ended when its time was up. */
+function late({ facts, root }: RunProjection): boolean {
+  const { timeoutMs } = facts?.team.limits ?? {}
+  if (timeoutMs === undefined || root?.ended === undefined) return false
+  return durationMs(parseTimestamp(root.created)!, parseTimestamp(root.ended)!) >= timeoutMs
+}
+
+function reasonOf(state: RunState, tasks: readonly PlanTaskView[], seen: RunProjection): string | undefined {
   if (state === 'rejected') return 'The plan was not approved.'
+  if (state === 'aborted') return late(seen) ? 'It took longer than its limit.' : 'Somebody ended it.'
   if (state !== 'failed') return undefined
   const failed = tasks.find(task => task.state === 'failed')
   return failed && `${failed.title}: ${failed.note ?? 'failed'}`
@@ -118,7 +129,7 @@ function taskView(planned: PlannedTask, seen: RunProjection, live: Live): PlanTa
   const newest = attempts.at(-1)
   const work = newest?.checkpoints.findLast(each => each.final)
   const all = attempts.flatMap(each => [each, ...seen.judges(each.id)])
-  const state = task ? taskState(task, planned, newest, seen) : 'waiting'
+  const state = task ? taskState(task, planned, newest, seen) : seen.over ? 'cancelled' : 'waiting'
   const busy =
     newest && [...seen.judges(newest.id).toReversed(), newest].find(each => each.ended === undefined)
   const activity = busy && state !== 'done' ? live.activity(busy.id) : undefined
@@ -137,9 +148,39 @@ function taskView(planned: PlannedTask, seen: RunProjection, live: Live): PlanTa
     ...(activity !== undefined && { activity }),
     ...(note !== undefined && { note }),
     files: (work?.files ?? []).slice(0, coordinatorLimits.shownFiles),
-    refused: attempts.flatMap(each => each.refused),
+    refused: [...new Set(attempts.flatMap(each => each.refused))],
+    steps: all.map(each => stepView(each, attempts, live)),
     usage: usageOf(all, live),
   }
+}
+
+function stepView(each: SeenWorkspace, attempts: readonly SeenWorkspace[], live: Live): StepView {
+  const { facts } = each
+  const work = facts?.kind === 'work' ? each.id : (facts?.of ?? each.id)
+  const text = each.checkpoints.findLast(({ turn }) => turn?.outcome !== 'kept')?.text ?? each.reason
+  return {
+    kind: facts?.kind ?? 'work',
+    agent: facts?.agent ?? '',
+    attempt: attempts.findIndex(({ id }) => id === work) + 1,
+    workspace: each.id,
+    outcome: stepOutcome(each),
+    started: each.created,
+    ...(each.ended !== undefined && { ended: each.ended }),
+    ...(text !== undefined && text !== '' && { text }),
+    usage: usageOf([each], live),
+  }
+}
+
+const VERDICT_OUTCOMES = { accept: 'accepted', revise: 'revise', reject: 'rejected' } as const
+
+function stepOutcome({ state, ended, trigger, checkpoints }: SeenWorkspace): StepOutcome {
+  const verdict = checkpoints.findLast(each => each.final)?.verdict
+  if (verdict !== undefined) return VERDICT_OUTCOMES[verdict]
+  if (state === 'blocked') return 'blocked'
+  if (state === 'closed' || state === 'integrating') return 'complete'
+  if (ended === undefined) return 'working'
+  if (trigger === 'revision_required') return 'revise'
+  return trigger === 'rejected' ? 'rejected' : 'failed'
 }
 
 const isSettled = (state: TaskState) => state === 'done' || state === 'failed' || state === 'cancelled'
@@ -157,7 +198,7 @@ function taskState(
 ): TaskState {
   switch (task.status) {
     case 'draft':
-      return 'waiting'
+      return seen.over ? 'cancelled' : 'waiting'
     case 'pending':
       if (seen.over) return 'cancelled'
       return task.dependsOn.every(id => seen.tasks.get(id)?.status === 'integrated') ? 'ready' : 'waiting'
@@ -192,7 +233,7 @@ function noteOf(
 
 /** Why an attempt came to nothing, in words. */
 export function failureText(attempt: SeenWorkspace, seen: RunProjection): string {
-  if (attempt.reason !== undefined) return attempt.reason
+  if (attempt.trigger === 'agent_failed' && attempt.reason !== undefined) return attempt.reason
   const judge = seen
     .judges(attempt.id)
     .findLast(each => each.checkpoints.length > 0 || each.reason !== undefined)

@@ -20,7 +20,7 @@ import { Desk, mailOf } from './desk.ts'
 import { openDoor } from './door.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import type { RunFolders } from './folder/run-folders.ts'
-import { coordinatorLimits } from './limits.ts'
+import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 import type { TurnRecord } from './projection.ts'
 import { reviewPrompt, type Told, workPrompt } from './prompt.ts'
 import type { PlannedTask } from './team/team.ts'
@@ -58,6 +58,8 @@ interface Running {
   usage: Usage
   activity: string | undefined
   blocked: string | undefined
+  /** Mail that the agent took during the turn. */
+  readonly taken: EnvelopeId[]
 }
 
 export class TurnDriver {
@@ -91,11 +93,36 @@ export class TurnDriver {
   }
 
   start(): void {
-    this.#done = this.#work().catch(async cause => {
-      // A defect, or something that a turn needs is away: the workspace must not hang for ever.
-      const error = asParleyError(cause)
-      this.#host.log('error', `the turns of ${this.workspace} stopped: ${error.message}`, { error })
-      if (!this.#stop.signal.aborted) await this.#desk?.worker.failed(reasonOf(error))
+    this.#done = this.#keepOn()
+  }
+
+  /** What a turn needs may be away for a while; what is on the trail by then is not done again. Otherwise the workspace must not hang. */
+  async #keepOn(): Promise<void> {
+    for (let troubles = 0; ; troubles++) {
+      try {
+        return await this.#work()
+      } catch (cause) {
+        const error = asParleyError(cause)
+        this.#running = undefined
+        if (this.#stop.signal.aborted) return
+        this.#host.log('error', `the turns of ${this.workspace} stopped: ${error.message}`, {
+          error,
+          troubles,
+        })
+        const wait = error.retryable ? coordinatorDefaults.stepRetries[troubles] : undefined
+        if (wait === undefined && (await this.#desk?.worker.failed(reasonOf(error)))?.ok) return
+        await this.#pause(wait ?? coordinatorDefaults.stepRetries.at(-1)!)
+      }
+    }
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise(resolve => {
+      const cancel = this.#host.clock.after(milliseconds, resolve, { background: true })
+      this.#stop.signal.addEventListener('abort', () => {
+        cancel()
+        resolve()
+      })
     })
   }
 
@@ -116,7 +143,10 @@ export class TurnDriver {
     if (!running || running.abort.signal.aborted || epoch !== running.epoch) return undefined
     return openDoor({
       desk: this.#desk!,
+      // A door that somebody kept open does not outlive its turn.
+      open: () => this.#running === running && !running.abort.signal.aborted,
       turn: () => ({ ...this.#record(running), outcome: 'kept' }),
+      taken: id => running.taken.push(id),
       block: reason => {
         running.blocked = reason
       },
@@ -205,8 +235,8 @@ export class TurnDriver {
       const open = consumed.filter(id => !memory.handled.includes(id))
       if (open.length > 0) return open
       const next = await desk.worker.receive(this.#stop.signal)
-      if (!next.ok) return undefined
-      this.#read(mailOf(next.value))
+      if (!next.ok && this.#stop.signal.aborted) return undefined
+      this.#read(mailOf(unwrap(next)))
     }
   }
 
@@ -230,7 +260,15 @@ export class TurnDriver {
     const prompt = await this.#told(desk, view, mail)
     if (this.#stop.signal.aborted) return false
     const abort = new AbortController()
-    const running = { epoch, began: clock.now(), abort, usage: {}, activity: undefined, blocked: undefined }
+    const running = {
+      epoch,
+      began: clock.now(),
+      abort,
+      usage: {},
+      activity: undefined,
+      blocked: undefined,
+      taken: [],
+    }
     this.#running = running
     changed()
     const cancel = this.#deadline(abort)
@@ -244,8 +282,8 @@ export class TurnDriver {
     // What this node's own turn has left, and kept, needs no cleaning for the next.
     this.#folder = folder
     this.#letters.clear()
-    await this.#writeMemory(desk.worker, { epoch, handled: [...handled, ...mail] })
     unwrap(await desk.worker.blocked(blocked))
+    await this.#writeMemory(desk.worker, { epoch, handled: [...handled, ...mail, ...running.taken] })
     return true
   }
 

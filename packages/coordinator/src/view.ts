@@ -34,6 +34,36 @@ export const TASK_STATES = [
 ] as const
 export type TaskState = (typeof TASK_STATES)[number]
 
+export const STEP_OUTCOMES = [
+  'working',
+  'blocked',
+  'complete',
+  'failed',
+  'accepted',
+  'revise',
+  'rejected',
+] as const
+export type StepOutcome = (typeof STEP_OUTCOMES)[number]
+
+/** One workspace on a task: an attempt at it, or a judgement of one. */
+export const StepViewSchema = Type.Object(
+  {
+    kind: Type.Enum(['work', 'check', 'review']),
+    agent: Type.String(),
+    /** Which attempt it is, or belongs to. */
+    attempt: Count,
+    workspace: Type.String(),
+    outcome: Type.Enum([...STEP_OUTCOMES]),
+    started: Time,
+    ended: Type.Optional(Time),
+    /** What it said at its end: the answer, the judgement, or why it failed. */
+    text: Type.Optional(Type.String()),
+    usage: UsageViewSchema,
+  },
+  closed,
+)
+export type StepView = Static<typeof StepViewSchema>
+
 export const PlanTaskViewSchema = Type.Object(
   {
     /** The name in the plan. */
@@ -53,6 +83,8 @@ export const PlanTaskViewSchema = Type.Object(
     /** Why it failed, waits or was sent back. */
     note: Type.Optional(Type.String()),
     files: Type.Array(Type.String()),
+    /** Every attempt with its judgements, in order. */
+    steps: Type.Array(StepViewSchema),
     /** Files that it changed without being allowed to; they were put back. */
     refused: Type.Array(Type.String()),
     usage: UsageViewSchema,
