@@ -263,6 +263,7 @@ test('an agent that waits for an answer gets it in its next turn', async () => {
   unwrap(await fixture.conductor.respond(gate!.id, { decision: 'reply', reason: 'Blue.', principal: alice }))
   const view = await fixture.over(run)
   expect(view.state).toBe('done')
+  expect(told[1]).toContain('Which colour?')
   expect(told[1]).toContain('Blue.')
   expect(fixture.result(view, 'begun.txt')).toBe('begun\n')
   expect(fixture.result(view, 'colour.txt')).toBe('blue\n')

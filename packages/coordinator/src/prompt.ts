@@ -13,7 +13,7 @@ export function workPrompt(
   run: RunFacts,
   task: PlannedTask,
   facts: WorkFacts,
-  mail: readonly WorkspaceMail[],
+  { mail, question }: { readonly mail: readonly WorkspaceMail[]; readonly question?: string | undefined },
 ): Told {
   const context: TurnContextPart[] = []
   if (run.intent.trim() !== task.prompt.trim())
@@ -22,6 +22,7 @@ export function workPrompt(
     context.push({ kind: 'checkpoint', title: `Result of: ${title}`, text })
   for (const text of facts.feedback)
     context.push({ kind: 'feedback', title: 'An earlier attempt was not accepted', text })
+  if (question !== undefined) context.push({ kind: 'question', title: 'What you asked', text: question })
   for (const { from, text } of mail) context.push({ kind: 'envelope', title: `Message from ${from}`, text })
   context.push({ kind: 'workspace', title: 'Where you work', text: placeText(task) })
   return { prompt: task.prompt, context }

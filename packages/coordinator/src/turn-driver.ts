@@ -48,6 +48,8 @@ interface TurnMemory {
   readonly epoch: number
   /** Mail that earlier turns have dealt with. */
   readonly handled: readonly EnvelopeId[]
+  /** What the last turn waits for. */
+  readonly question?: string
 }
 
 /** A turn while it is taken. */
@@ -248,12 +250,12 @@ export class TurnDriver {
   async #take(
     desk: Desk,
     view: WorkspaceView,
-    { epoch: before, handled }: TurnMemory,
+    { epoch: before, handled, question }: TurnMemory,
     mail: readonly EnvelopeId[],
   ): Promise<boolean> {
     const { clock, changed } = this.#host
     const epoch = before + 1
-    await this.#writeMemory(desk.worker, { epoch, handled })
+    await this.#writeMemory(desk.worker, { epoch, handled, ...(question !== undefined && { question }) })
     if (view.status === 'blocked' || before === 0) unwrap(await desk.worker.started())
     const folder =
       this.#folder ?? unwrap(await this.#host.folders.prepare(this.workspace, await desk.lastCommit()))
@@ -283,7 +285,11 @@ export class TurnDriver {
     this.#folder = folder
     this.#letters.clear()
     unwrap(await desk.worker.blocked(blocked))
-    await this.#writeMemory(desk.worker, { epoch, handled: [...handled, ...mail, ...running.taken] })
+    await this.#writeMemory(desk.worker, {
+      epoch,
+      handled: [...handled, ...mail, ...running.taken],
+      question: blocked,
+    })
     return true
   }
 
@@ -341,7 +347,9 @@ export class TurnDriver {
     const mail: WorkspaceMail[] = []
     // The directive is the task itself.
     for (const id of ids) if (id !== view.directive) mail.push(this.#letters.get(id) ?? (await desk.read(id)))
-    return workPrompt(this.#host.facts, this.#task, facts, mail)
+    const root = this.#host.run.coordinator.workspace
+    const named = mail.map(each => (each.from === root ? { ...each, from: 'the person you asked' } : each))
+    return workPrompt(this.#host.facts, this.#task, facts, { mail: named, question: this.#memory?.question })
   }
 
   async #review(of: WorkspaceId): Promise<Told> {
