@@ -41,6 +41,7 @@ export class Conductor implements Conducting {
   readonly #runtime: Runtime
   readonly #drivers = new Map<RunId, RunDriver>()
   readonly #adapters = new Map<RunId, Map<string, AgentAdapter>>()
+  readonly #environments = new Map<RunId, Readonly<Record<string, string>>>()
   readonly #identities = new Identities()
   readonly #turns: Semaphore
   /** Views of runs that are over, the oldest first. */
@@ -85,7 +86,7 @@ export class Conductor implements Conducting {
         await RunFolders.open({ facts: facts.project, home: this.#home(id), run: id, clock: this.#clock }),
       )
       await this.#drive(run, facts, folders)
-      this.#log('info', `goes on with ${id}`, { run: id })
+      this.#log('info', `goes on with ${id}, with the environment of this node`, { run: id })
     } catch (cause) {
       // One broken run must not keep the others from going on; it can still be looked at and aborted.
       this.#log('error', `cannot go on with ${id}: ${asParleyError(cause).message}`, { run: id })
@@ -182,6 +183,7 @@ export class Conductor implements Conducting {
       rmSync(home, { recursive: true, force: true })
       return started
     }
+    if (request.environment) this.#environments.set(run, request.environment)
     // The node stops: the next one goes on with it.
     if (!this.#closed) await this.#drive(started.value, facts, folders.value)
     this.#log('info', `started ${run}`, { run, team: team.name, principal: principal.id })
@@ -238,7 +240,7 @@ export class Conductor implements Conducting {
         ? ({ command: [...task.check!], prompt: 'none', output: 'text', slots: 1 } as const)
         : team.agents[name]
     if (!config) throw new ParleyError('not_found', `The team ${team.name} has no agent ${name}.`)
-    const adapter = this.#options.adapter(name, config, team.base)
+    const adapter = this.#options.adapter(name, config, team.base, this.#environments.get(run))
     adapters.set(name, adapter)
     return adapter
   }
@@ -246,6 +248,7 @@ export class Conductor implements Conducting {
   #ended(run: RunId, driver: RunDriver, tidy: boolean): void {
     this.#remember(run, driver.view)
     this.#drivers.delete(run)
+    this.#environments.delete(run)
     if (tidy) this.#settled(run)
     void this.#closeAdapters(run)
   }
@@ -314,12 +317,25 @@ export class Conductor implements Conducting {
   async view(run: RunId): Promise<Result<RunView>> {
     const known = this.#drivers.get(run)?.view ?? this.#finished.get(run)
     if (known) return ok(known)
-    const seen = await this.#project(run)
+    const read = await this.#readable(run)
+    if (!read.ok) return read
+    const seen = read.value
     if (!seen.root) return err(new ParleyError('not_found', `There is no run ${run}.`))
     const view = runView(run, seen)
     const whole = { ...view, ...(await this.#resultOf(run, seen)) }
     if (isOver(view.state)) this.#remember(run, whole)
     return ok(whole)
+  }
+
+  /** A damaged run is a refusal for whoever asks for it, and nothing to the others. */
+  async #readable(run: RunId): Promise<Result<RunProjection>> {
+    try {
+      return ok(await this.#project(run))
+    } catch (cause) {
+      const error = asParleyError(cause)
+      if (error.code === 'internal') throw cause
+      return err(error)
+    }
   }
 
   async #project(run: RunId): Promise<RunProjection> {

@@ -12,7 +12,13 @@ export interface ConductorOptions {
   /** Secret of the profile; tokens of workspaces are derived from it. */
   readonly secret: Uint8Array
   /** Makes the adapter of an agent. `base` is the folder of the team file, where relative programs are looked for. */
-  readonly adapter: (name: string, config: TeamAgent, base: string | undefined) => AgentAdapter
+  readonly adapter: (
+    name: string,
+    config: TeamAgent,
+    base: string | undefined,
+    /** Of whoever started the run; undefined if they sent none, and after a restart. */
+    environment: Readonly<Record<string, string>> | undefined,
+  ) => AgentAdapter
   /** Further variables for the process of every turn, for instance where the node can be reached. */
   readonly environment?: Readonly<Record<string, string>>
   readonly clock?: Clock
@@ -32,6 +38,8 @@ export interface SolveRequest {
   readonly origin: string
   /** The plan is approved already: nobody is asked. */
   readonly approved: boolean
+  /** Of whoever starts the run: goes before the node's own for its agents and checks. In memory only: never on the trail, on disk or in a log. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export interface GateAnswer {
