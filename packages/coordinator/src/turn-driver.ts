@@ -1,5 +1,6 @@
 // Runs the turns of one workspace, from its directive until it is done, has failed, or the node stops. A turn that died with the node
 // is run again: its folder is put back to the last checkpoint, and its mail is handed to it once more.
+import { dirname } from 'node:path'
 import {
   type AgentAdapter,
   asParleyError,
@@ -313,6 +314,8 @@ export class TurnDriver {
       folder,
       environment: {
         ...environment,
+        // Without a `.git` of its own, a git program there must not find one further up.
+        GIT_CEILING_DIRECTORIES: dirname(folder),
         PARLEY_RUN: run.id,
         PARLEY_WORKSPACE: this.workspace,
         PARLEY_TASK: this.#task.id,

@@ -2,13 +2,14 @@
 // parent through an index of our own. What the turn may not change is left out, put back and reported.
 import { lstat, rename, rm } from 'node:fs/promises'
 import { ParleyError, type WorkspaceId } from '@parley/core'
+import { mendGitFile } from './agent-repository.ts'
 import { allowedPaths } from './allowed-paths.ts'
 import { changesBetween, type NamedChange, shownChange } from './changes.ts'
 import { copyIndex, type Tree } from './contents.ts'
 import { type FileName, foldersOf, joinNames } from './file-name.ts'
 import { folderLimits } from './limits.ts'
 import type { Captured, ChangeKind, RefusalReason, RefusedChange } from './model.ts'
-import { mendGitFile, putBack } from './put-back.ts'
+import { putBack } from './put-back.ts'
 import { privateFolder } from './repository.ts'
 import { places, type Site } from './site.ts'
 import { requireSize } from './size.ts'
@@ -67,7 +68,8 @@ async function takeAll(
   const refused = taken.refused.map(({ name, kind, reason }): RefusedChange => {
     return { path: scope.text(name), kind, reason }
   })
-  if ((await mendGitFile(repository, tree.folder)) === 'mended') {
+  const gitDir = places.repository(site.home, workspace)
+  if ((await mendGitFile(tree.folder, gitDir)) === 'mended') {
     refused.push({ path: scope.text('.git' as FileName), kind: 'changed', reason: 'git' })
   }
   await rename(tree.index, knownIndex(site, workspace))

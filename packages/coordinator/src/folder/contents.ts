@@ -1,6 +1,6 @@
 // Git on files and trees, with a git folder of our own in the run's home. For a copy it is the repository; for a git
-// project it only borrows the user's objects. So nothing that the user or an agent configured there is run or heeded: no
-// filter, driver, hook or monitor.
+// project it only borrows the user's objects. Agents have others, so nothing that the user or an agent configured is run or
+// heeded: no filter, driver, hook or monitor.
 import { copyFile, mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, ParleyError } from '@parley/core'
@@ -32,9 +32,11 @@ export interface CommitOptions {
 }
 
 export class Contents {
+  readonly gitDir: string
   readonly #options: ContentsOptions
 
   constructor(options: ContentsOptions) {
+    this.gitDir = options.gitDir
     this.#options = options
   }
 
@@ -67,7 +69,7 @@ export class Contents {
   }
 
   run(args: readonly string[], call: GitCall = {}): Promise<GitAnswer> {
-    return this.#run(this.#options.gitDir, args, call)
+    return this.#run(this.gitDir, args, call)
   }
 
   /** With a folder as git's working tree. */
@@ -77,10 +79,10 @@ export class Contents {
   }
 
   #run(cwd: string, args: readonly string[], call: GitCall): Promise<GitAnswer> {
-    const { gitDir, objects, clock } = this.#options
+    const { objects, clock } = this.#options
     const env = {
       ...ownConfiguration,
-      GIT_DIR: gitDir,
+      GIT_DIR: this.gitDir,
       ...(objects !== undefined && { GIT_OBJECT_DIRECTORY: objects }),
     }
     return git({ cwd, clock, env, config: ownFiles }, args, call)
@@ -93,7 +95,9 @@ export class Contents {
   /** Fills an empty folder with a commit's files. */
   async fill(tree: Tree, commit: string): Promise<void> {
     await rm(tree.index, { force: true })
-    await this.runOn(tree, ['read-tree', '--reset', '-u', commit], { timeoutMs: folderLimits.checkoutMs })
+    await this.runOn(tree, ['read-tree', '--reset', '-u', `${commit}^{commit}`], {
+      timeoutMs: folderLimits.checkoutMs,
+    })
   }
 
   async writeTree(tree: Tree): Promise<string> {

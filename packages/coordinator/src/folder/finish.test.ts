@@ -30,7 +30,9 @@ describe('a branch', () => {
     const { folders, home } = await createFolders(project)
     await prepared(folders)
     expect(unwrap(await folders.finish())).toEqual({ head: folders.facts.base })
-    expect(existsSync(join(home, 'work'))).toBe(false)
+    for (const place of ['work', 'repositories', 'new', 'index']) {
+      expect(existsSync(join(home, place))).toBe(false)
+    }
     const head = await merge(folders, { a: '1' })
     const branch = 'parley/stvwxyz0'
     expect(folders.facts.branchName).toBe(branch)
@@ -38,7 +40,6 @@ describe('a branch', () => {
     expect(unwrap(await folders.finish())).toEqual({ head, branch })
     expect(userGit(project, 'rev-parse', branch)).toBe(head)
     expect(userGit(project, 'symbolic-ref', 'HEAD')).toBe('refs/heads/main')
-    expect(readdirSync(join(project, '.git')).includes('worktrees')).toBe(false)
     expect(userGit(project, 'show', `${branch}:a`)).toBe('1')
   })
 
@@ -123,12 +124,13 @@ describe('a result folder', () => {
   })
 })
 
-test('discard removes the folder and its entry, once or twice', async () => {
+test('discard removes the folder and its repository, once or twice', async () => {
   const project = gitProject()
   const { folders, home } = await createFolders(project)
   await prepared(folders)
   await folders.discard(ws('one'))
   await folders.discard(ws('one'))
-  expect(existsSync(join(home, 'work', ws('one')))).toBe(false)
-  expect(userGit(project, 'worktree', 'list').split('\n')).toHaveLength(1)
+  for (const place of ['work', 'repositories', 'new', 'index']) {
+    expect(readdirSync(join(home, place))).toEqual([])
+  }
 })

@@ -55,10 +55,9 @@ const fixedConfig = [
   'protocol.allow=never',
   'credential.helper=',
   'submodule.recurse=false',
-  'worktree.useRelativePaths=false',
 ]
 
-const identity = {
+export const identity = {
   GIT_AUTHOR_NAME: 'Parley',
   GIT_AUTHOR_EMAIL: 'parley@localhost',
   GIT_COMMITTER_NAME: 'Parley',

@@ -9,6 +9,7 @@ import {
   createFolders,
   gitProject,
   picture,
+  plainProject,
   prepared,
   RUN,
   someFiles,
@@ -149,20 +150,27 @@ test('a dirty checkout stays exactly as it was, and no program that is configure
   expect(picture(project)).toEqual(seen)
 })
 
-test('filters that an agent configures in the repository are not run by us', async () => {
-  const project = gitProject()
-  const { folders } = await createFolders(project)
-  const folder = await prepared(folders)
-  const mark = join(temporaryFolder(), 'ran')
-  userGit(folder, 'config', 'filter.evil.clean', `touch ${mark}; cat`)
-  userGit(folder, 'config', 'filter.evil.smudge', `touch ${mark}; cat`)
-  userGit(folder, 'config', 'core.fsmonitor', `touch ${mark}`)
-  write(folder, { '.gitattributes': '* filter=evil\n', a: '1' })
-  const { commit } = await captured(folders)
-  unwrap(await folders.integrate(commit, { message: '' }))
-  await prepared(folders, 'two')
-  expect(existsSync(mark)).toBe(false)
-})
+test.each([
+  { kind: 'git', make: gitProject },
+  { kind: 'copy', make: plainProject },
+] as const)(
+  'filters that an agent configures in its folder are not run by us: a $kind project',
+  async ({ make }) => {
+    const { folders } = await createFolders(make())
+    const folder = await prepared(folders)
+    const mark = join(temporaryFolder(), 'ran')
+    userGit(folder, 'config', 'filter.evil.clean', `touch ${mark}; cat`)
+    userGit(folder, 'config', 'filter.evil.smudge', `touch ${mark}; cat`)
+    userGit(folder, 'config', 'core.fsmonitor', `touch ${mark}`)
+    const attributes = userGit(folder, 'rev-parse', '--path-format=absolute', '--git-path', 'info/attributes')
+    writeFileSync(attributes, '* filter=evil\n')
+    write(folder, { '.gitattributes': '* filter=evil\n', a: '1' })
+    const { commit } = await captured(folders)
+    unwrap(await folders.integrate(commit, { message: '' }))
+    await prepared(folders, 'two')
+    expect(existsSync(mark)).toBe(false)
+  },
+)
 
 test('other worktrees of the user are left alone, also those whose folder is away for a while', async () => {
   const project = gitProject()

@@ -1,11 +1,9 @@
 // Undoing in a workspace's folder what was refused: what was added goes, what was changed or deleted comes back from the
 // index. Links are never followed.
-import { lstat, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { lstat, mkdir, rmdir } from 'node:fs/promises'
 import type { Contents, Tree } from './contents.ts'
 import { type FileName, foldersOf, joinNames } from './file-name.ts'
 import { below, removeAll } from './remove.ts'
-import type { Repository } from './repository.ts'
 
 export interface PutBack {
   readonly remove: readonly FileName[]
@@ -50,17 +48,4 @@ async function removeEmptyFolders(folder: string, name: string): Promise<void> {
       return
     }
   }
-}
-
-/** Whether the `.git` file of a worktree leads where it must; if not it is written again. */
-export async function mendGitFile(repository: Repository, folder: string): Promise<'whole' | 'mended'> {
-  const admin = await repository.worktreeOf(folder)
-  if (admin === undefined) return 'whole'
-  const file = join(folder, '.git')
-  const wanted = `gitdir: ${admin}\n`
-  const found = await lstat(file).catch(() => undefined)
-  if (found?.isFile() && (await readFile(file, 'utf8').catch(() => '')) === wanted) return 'whole'
-  await removeAll(file)
-  await writeFile(file, wanted)
-  return 'mended'
 }

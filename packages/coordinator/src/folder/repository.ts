@@ -1,6 +1,6 @@
 // The repository that a run's commits live in: the user's own, or the private one of a copy. Only refs below
-// refs/parley/<run>/, one branch at the end and the entries of our own worktrees are ever written there.
-import { mkdir, readdir, readFile, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises'
+// refs/parley/<run>/ and one branch at the end are ever written there, and no agent's folder is linked to it.
+import { mkdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, ParleyError, type RunId } from '@parley/core'
 import { type GitPlace, git, whileLocked } from './git.ts'
@@ -16,15 +16,10 @@ export interface RefChange {
   readonly from?: string
 }
 
-interface WorktreeEntry {
-  readonly name: string
-  /** The folder under `worktrees/` where git keeps the entry. */
-  readonly admin: string
-  /** The folder that it is about; undefined if git was killed before it could say so. */
-  readonly folder: string | undefined
-}
-
 const ZERO = '0'.repeat(40)
+
+/** Where the branches of the user, those last seen elsewhere, and tags are. */
+const projectRefs = ['refs/heads', 'refs/remotes', 'refs/tags']
 
 export class Repository {
   readonly gitDir: string
@@ -62,6 +57,12 @@ export class Repository {
   async refs(): Promise<string[]> {
     const { stdout } = await git(this.#place, ['for-each-ref', '--format=%(refname)', this.#prefix])
     return stdout.toString('utf8').split('\n').filter(Boolean)
+  }
+
+  /** The project's branches and tags, in the form of git's packed-refs. */
+  async projectRefs(): Promise<Buffer> {
+    const args = ['for-each-ref', '--format=%(objectname) %(refname)', ...projectRefs]
+    return (await git(this.#place, args)).stdout
   }
 
   /** All of them or none; false if one was not what it had to be. */
@@ -103,52 +104,6 @@ export class Repository {
     }
   }
 
-  /** Makes a worktree without files, its HEAD at the commit; answers with the folder where git keeps its entry. */
-  addWorktree(folder: string, commit: string): Promise<string> {
-    return inTurn(this.gitDir, async () => {
-      const args = ['worktree', 'add', '--quiet', '--detach', '--no-checkout', folder, commit]
-      await whileLocked(this.#place.clock, () => git(this.#place, args))
-      const admin = /^gitdir: (.+)\n$/s.exec(await readFile(join(folder, '.git'), 'utf8'))?.[1]
-      if (admin === undefined) throw new ParleyError('git_failed', `git made no worktree in ${folder}.`)
-      // Git takes over the user's choice of a part of the files; agents get all of them.
-      await rm(join(admin, 'info', 'sparse-checkout'), { force: true })
-      return admin
-    })
-  }
-
-  /** After a worktree's folder was moved. */
-  async moveWorktree(admin: string, folder: string): Promise<void> {
-    const file = join(admin, 'gitdir')
-    await writeFile(`${file}.new`, `${join(folder, '.git')}\n`)
-    await rename(`${file}.new`, file)
-  }
-
-  async worktreeOf(folder: string): Promise<string | undefined> {
-    return (await this.#worktrees()).find(each => each.folder === folder)?.admin
-  }
-
-  /** Forgets worktrees, half made ones too. Their folders are not touched. */
-  dropWorktrees(ours: (entry: { name: string; folder: string | undefined }) => boolean): Promise<void> {
-    return inTurn(this.gitDir, async () => {
-      const entries = await this.#worktrees()
-      const dropped = entries.filter(ours)
-      for (const { admin } of dropped) await removeEntry(admin)
-      if (dropped.length === entries.length) await rmdir(join(this.gitDir, 'worktrees')).catch(() => {})
-    })
-  }
-
-  async #worktrees(): Promise<WorktreeEntry[]> {
-    const parent = join(this.gitDir, 'worktrees')
-    const names = await readdir(parent).catch(() => [])
-    return Promise.all(
-      names.map(async name => {
-        const admin = join(parent, name)
-        const file = await readFile(join(admin, 'gitdir'), 'utf8').catch(() => '')
-        return { name, admin, folder: /^(.+)\/\.git\n?$/s.exec(file)?.[1] }
-      }),
-    )
-  }
-
   /** Branches that are checked out somewhere; moving one of them would make that checkout look changed. */
   async checkedOut(): Promise<ReadonlySet<string>> {
     const { stdout } = await git(this.#place, ['worktree', 'list', '--porcelain', '-z'])
@@ -168,15 +123,6 @@ export class Repository {
 function instruction({ ref, to, from }: RefChange): string {
   const old = from === undefined ? '' : ` ${from === 'none' ? ZERO.padEnd(to?.length ?? 0, '0') : from}`
   return to === undefined ? `delete ${ref}${old}` : `update ${ref} ${to}${old}`
-}
-
-/** What says whose it is goes last, so that the rest is found again after a kill. */
-async function removeEntry(admin: string): Promise<void> {
-  for (const name of await readdir(admin).catch(() => [])) {
-    if (name !== 'gitdir') await removeAll(join(admin, name))
-  }
-  await unlink(join(admin, 'gitdir')).catch(() => {})
-  await removeAll(admin)
 }
 
 /** A folder that only its owner can read. */

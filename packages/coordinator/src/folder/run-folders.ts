@@ -1,5 +1,5 @@
-// A run's folders and merges. Every workspace works in a git worktree of its own; what it made becomes a commit, and
-// commits are merged into the run's head. In the user's repository that adds refs below refs/parley/<run>/ and one branch
+// A run's folders and merges. Every workspace works in a folder with a private git repository; what it made becomes a commit,
+// and commits are merged into the run's head. In the user's repository that adds refs below refs/parley/<run>/ and one branch
 // at the end; a project that is no repository is copied first.
 import {
   type Clock,
@@ -86,7 +86,7 @@ export class RunFolders {
   }
 
   /**
-   * The absolute path of the agent's folder with exactly the commit's files: the worktree `<home>/work/<workspace>`, or,
+   * The absolute path of the agent's folder with exactly the commit's files: `<home>/work/<workspace>`, or,
    * where the project is a subfolder of its repository, that subfolder inside it. Whatever was there before is gone. No
    * process may be at work in it.
    */

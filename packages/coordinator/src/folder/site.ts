@@ -17,11 +17,14 @@ export interface Site {
 }
 
 export const places = {
-  /** The git folder of our own. */
+  /** The git folder of our own, which no agent's folder leads to. */
   git: (home: string) => join(home, 'git'),
   work: (home: string) => join(home, 'work'),
-  /** The worktree; the agent's folder is the project inside it. */
+  /** The files of a workspace; the agent's folder is the project inside it. */
   workspace: (home: string, workspace: WorkspaceId) => join(home, 'work', workspace),
+  repositories: (home: string) => join(home, 'repositories'),
+  /** What the `.git` of a workspace's folder leads to. */
+  repository: (home: string, workspace: WorkspaceId) => join(home, 'repositories', workspace),
   /** Folders in the making. */
   making: (home: string) => join(home, 'new'),
   indexes: (home: string) => join(home, 'index'),

@@ -1,61 +1,55 @@
 // The folder of a workspace: made anew for every turn, beside its place and moved there when it is whole, so that nothing
 // which a killed process left, or which an orphan of it still writes, can end up in it.
-import { cp, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { WorkspaceId } from '@parley/core'
+import { gitFile, makeAgentRepository } from './agent-repository.ts'
+import { copyIndex } from './contents.ts'
 import { removeAll } from './remove.ts'
 import { privateFolder } from './repository.ts'
 import { places, type Site } from './site.ts'
 
 /** Makes the folder with exactly a commit's files, HEAD detached at it; answers with the project's place inside it. */
 export async function prepare(site: Site, workspace: WorkspaceId, commit: string): Promise<string> {
-  const { home, repository, contents, facts } = site
+  const { home, contents, facts } = site
   await drop(site, workspace)
   const making = join(places.making(home), workspace)
-  await privateFolder(making)
-  await privateFolder(places.indexes(home))
-  // Git names its entry after the folder, so the name comes last.
-  const folder = join(await mkdtemp(`${making}/`), workspace)
+  for (const each of [making, places.indexes(home), places.work(home), places.repositories(home)]) {
+    await privateFolder(each)
+  }
+  const fresh = await mkdtemp(`${making}/`)
+  const folder = join(fresh, 'files')
+  const gitDir = join(fresh, 'git')
   const index = newIndex(site, workspace)
-  const admin = await repository.addWorktree(folder, commit)
+  await mkdir(folder)
   await contents.fill({ folder, index }, commit)
-  await cp(index, join(admin, 'index'))
+  await makeAgentRepository(site, gitDir, commit)
+  await copyIndex(index, join(gitDir, 'index'))
   await rename(index, knownIndex(site, workspace))
   await mkdir(join(folder, facts.folder), { recursive: true })
+  const repository = places.repository(home, workspace)
   const place = places.workspace(home, workspace)
-  await privateFolder(dirname(place))
+  await writeFile(join(folder, '.git'), gitFile(repository))
+  await rename(gitDir, repository)
   await rename(folder, place)
-  await repository.moveWorktree(admin, place)
   await removeAll(making)
   return join(place, facts.folder)
 }
 
-/** Takes the folder away, and whatever a prepare that was killed has left. */
+/** Takes the folder away with its repository, and whatever a prepare that was killed has left. */
 export async function drop(site: Site, workspace: WorkspaceId): Promise<void> {
-  const { home, repository } = site
-  const place = places.workspace(home, workspace)
-  const making = join(places.making(home), workspace)
-  const halfMade = new RegExp(`^${workspace}\\d*$`)
-  await repository.dropWorktrees(({ name, folder }) =>
-    folder === undefined ? halfMade.test(name) : folder === place || folder.startsWith(`${making}/`),
-  )
-  await removeAll(place)
+  const { home } = site
+  await removeAll(places.workspace(home, workspace))
+  await removeAll(places.repository(home, workspace))
   // An orphan may still write there for a moment. It disturbs nobody, and finish removes the rest.
-  await removeAll(making).catch(() => {})
+  await removeAll(join(places.making(home), workspace)).catch(() => {})
   await dropIndexes(site, workspace)
 }
 
-/** Every workspace that may have something left: folders, and folders in the making. */
-export async function dropAll(site: Site): Promise<void> {
-  const { home, repository } = site
-  const folders = [places.work(home), places.making(home)]
-  const names = await Promise.all(folders.map(folder => readdir(folder).catch(() => [])))
-  const known = repository.ref('ws/')
-  const captured = (await repository.refs()).flatMap(ref =>
-    ref.startsWith(known) ? ref.slice(known.length) : [],
-  )
-  for (const name of new Set([...names.flat(), ...captured])) await drop(site, name as WorkspaceId)
-  for (const folder of [...folders, places.indexes(home)]) await removeAll(folder)
+/** The same for every workspace. */
+export async function dropAll({ home }: Site): Promise<void> {
+  for (const place of [places.work, places.repositories, places.making, places.indexes])
+    await removeAll(place(home))
 }
 
 /** The index that prepare or the last capture wrote: git need not read files again that have not been touched since. */
