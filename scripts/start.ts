@@ -8,7 +8,14 @@ import { parseArgs } from 'node:util'
 import { connectNode, type NodeConnection } from '@parley/node'
 
 const repository = join(import.meta.dirname, '..')
-const { positionals } = parseArgs({ allowPositionals: true })
+const { positionals, help } = commandLine()
+if (help) {
+  console.log('usage: npm start [-- PROJECT]\n')
+  console.log(
+    'Checks whether a repository is fit to be released: this one, or PROJECT. With no key and no network.',
+  )
+  process.exit(0)
+}
 // npm starts scripts in the repository; what a person types is relative to where they are.
 const project =
   positionals[0] === undefined ? repository : resolve(process.env.INIT_CWD ?? '.', positionals[0])
@@ -16,6 +23,18 @@ const teamFile = join(repository, 'examples', 'release-check', 'parley.yaml')
 
 const colour = process.stdout.isTTY && !process.env.NO_COLOR
 const bold = (text: string) => (colour ? `\u001b[1m${text}\u001b[0m` : text)
+
+/** What was typed behind `npm start --`; what cannot be meant ends with the usage. */
+function commandLine(): { readonly positionals: readonly string[]; readonly help: boolean } {
+  try {
+    const options = { help: { type: 'boolean', short: 'h' } } as const
+    const { positionals, values } = parseArgs({ allowPositionals: true, options })
+    return { positionals, help: values.help ?? false }
+  } catch (thrown) {
+    console.error(`${(thrown as Error).message.split('.')[0]}.\nusage: npm start [-- PROJECT]`)
+    process.exit(2)
+  }
+}
 
 /** The command itself, as a person would type it. */
 function parley(...args: string[]): number {
@@ -69,12 +88,10 @@ async function tell({ client, paths }: NodeConnection): Promise<void> {
     `  record   ${join(paths.folder, 'trail')}: ${verified.sound ? 'verified, sound' : 'NOT sound'}`,
   )
   console.log(bold('\nWhat to try next'))
-  console.log('  npm run parley -- show          what each agent did, how long it took, what it changed')
-  console.log('  npm run parley -- trail query   every entry of the record')
-  console.log('  npm start -- PATH               the same for a repository of yours')
-  console.log(
-    '  npm run parley -- help          everything else; docs/guide/getting-started.md tells how to begin',
-  )
+  console.log('  bin/parley show          what each agent did, how long it took, what it changed')
+  console.log('  bin/parley trail query   every entry of the record')
+  console.log('  npm start -- PATH        the same for a repository of yours')
+  console.log('  bin/parley help          everything else; docs/guide/getting-started.md tells how to begin')
 }
 
 const before = await connect()

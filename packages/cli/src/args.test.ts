@@ -64,11 +64,14 @@ test('an unknown command, flag or topic names the nearest one and the usage', ()
     next: expect.stringMatching(/^usage: parley solve INTENT \[--team FILE\]/),
   })
   expect(complaint('help', 'aprove')).toMatchObject({ why: "Did you mean 'approve'?" })
+  expect(complaint('runs', '--wrong')).not.toHaveProperty('why', "Did you mean '--json'?")
   expect(complaint('zzzzzz')).toMatchObject({ why: '`parley help` lists all.' })
 })
 
 test('what is missing, too much or of the wrong kind is wrong usage', () => {
-  expect(complaint('solve')).toMatchObject({ message: 'INTENT is missing: what you want, in quotes.' })
+  expect(complaint('solve')).toMatchObject({
+    message: 'INTENT is missing: what you want, in quotes, or - to read it from standard input.',
+  })
   expect(complaint('solve', 'tidy', 'up')).toMatchObject({
     message: "One word too many: 'up'. Put text with spaces into quotes.",
   })
@@ -94,6 +97,7 @@ test('what is missing, too much or of the wrong kind is wrong usage', () => {
 test('help is given for everything, a group and a command, whatever else is wrong', () => {
   expect(parse('--help')).toMatchObject({ kind: 'help', topic: undefined })
   expect(parse('help')).toMatchObject({ kind: 'help', topic: undefined })
+  expect(parse('help', 'help')).toMatchObject({ kind: 'help', topic: undefined })
   expect(parse('help', 'trail', 'query')).toMatchObject({ kind: 'help', topic: 'trail query' })
   expect(parse('trail', '--help')).toMatchObject({ kind: 'help', topic: 'trail' })
   expect(parse('solve', '--help')).toMatchObject({ kind: 'help', topic: 'solve' })
@@ -105,7 +109,7 @@ test('wrong usage ends with 2, on stderr, as JSON where JSON was asked for', asy
   const people = await parley(['solve'])
   expect(people).toMatchObject({ code: 2, out: '' })
   expect(people.err).toBe(
-    'parley: INTENT is missing: what you want, in quotes.\n' +
+    'parley: INTENT is missing: what you want, in quotes, or - to read it from standard input.\n' +
       '  why:  `parley solve --help` has examples.\n' +
       '  next: usage: parley solve INTENT [--team FILE] [--agent NAME] [--project FOLDER] [--yes] [--detach]\n',
   )

@@ -82,7 +82,7 @@ export function parseCommandLine(args: readonly string[], table: Table): Parsed 
 function helpOn(words: readonly string[], table: Table, global: GlobalFlags): Parsed {
   const topic = words.slice(0, 2).join(' ')
   const known = [...table.commands, ...table.groups].map(({ name }) => name)
-  if (topic === '') return { kind: 'help', topic: undefined, global }
+  if (topic === '' || topic === 'help') return { kind: 'help', topic: undefined, global }
   if (known.includes(topic)) return { kind: 'help', topic, global }
   const failure = wrongUsage(
     `There is no command '${topic}'.`,
@@ -153,10 +153,8 @@ function valuesOf(
     if (problem) {
       const near = spec
         ? undefined
-        : didYouMean(
-            token.rawName!,
-            Object.keys(known).map(name => `--${name}`),
-          )
+        : // The dashes are no part of what was mistyped.
+          didYouMean(token.name!, Object.keys(known), '--')
       return { flags: flags as Input['flags'], failure: wrongUsage(problem, usage, near) }
     }
     const value =
@@ -220,9 +218,9 @@ function unknownCommand(
   return wrongUsage(`There is no command '${word} ${second}'.`, usage, didYouMean(second, of))
 }
 
-function didYouMean(word: string, known: readonly string[]): string | undefined {
+function didYouMean(word: string, known: readonly string[], mark = ''): string | undefined {
   const near = suggest(word, known)
-  return near === undefined ? undefined : `Did you mean '${near}'?`
+  return near === undefined ? undefined : `Did you mean '${mark}${near}'?`
 }
 
 /** `parley solve INTENT [--team FILE] …` */

@@ -62,6 +62,8 @@ export interface Environment {
 export interface ConnectChoice {
   /** Start a node where none runs. By default yes. */
   readonly start?: boolean
+  /** A profile that is named and not there is made. By default it is taken for a slip. */
+  readonly create?: boolean
   /** One that is started does not stop by itself when nobody needs it. */
   readonly lasting?: boolean
   /** A node of another version is good enough. */

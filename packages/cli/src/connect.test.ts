@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CallNode, type Listening, listenUnix, OperationRegistry, operation } from '@parley/call'
 import { type IdentityProvider, type Principal, SystemClock, Type } from '@parley/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { connector } from './connect.ts'
 import { asFailure } from './failure.ts'
 import type { NodeApi } from './node-api.ts'
@@ -108,6 +109,38 @@ test('a workspace whose node is away ends with 4, and no node is started', async
 test('a token without a socket is refused', async () => {
   const failure = await failureOf(inside(api => api.block('x'), { PARLEY_SOCKET: '' }))
   expect(failure).toMatchObject({ code: 'no_workspace', exitCode: 5 })
+})
+
+test('a profile that is named and not there is taken for a slip, and not made', async () => {
+  mkdirSync(join(folder, 'work'))
+  const connect = connector({ profile: 'wrok' }, { env: { PARLEY_HOME: folder }, clock: new SystemClock() })
+  const failure = await failureOf(connect())
+  expect(failure).toMatchObject({ code: 'not_found', exitCode: 3, why: "Did you mean 'work'?" })
+  expect(existsSync(join(folder, 'wrok'))).toBe(false)
+})
+
+test('a configuration that is not valid is told as that, not as a node that is away', async () => {
+  mkdirSync(join(folder, 'work'), { mode: 0o700 })
+  writeFileSync(join(folder, 'work', 'config.yaml'), 'turns: many\n')
+  const env = { PARLEY_HOME: folder, PATH: process.env.PATH }
+  const failure = await failureOf(connector({ profile: 'work' }, { env, clock: new SystemClock() })())
+  expect(failure).toMatchObject({ code: 'invalid_config', exitCode: 6 })
+})
+
+test.runIf(process.platform === 'linux')('a node that was stopped is named at once', async () => {
+  mkdirSync(join(folder, 'work'))
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => 0, 1000)'], { stdio: 'ignore' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const pid = child.pid!
+  child.kill('SIGSTOP')
+  const node = { pid, version: '1', started: 'x', socket: join(folder, 'no.sock'), started_by: 'up' }
+  writeFileSync(join(folder, 'work', 'node.json'), JSON.stringify(node))
+  while (!/\) T/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await new Promise(setImmediate)
+  const connect = connector({ profile: 'work' }, { env: { PARLEY_HOME: folder }, clock: new SystemClock() })
+  const failure = await failureOf(connect())
+  expect(failure).toMatchObject({ code: 'node_unreachable', exitCode: 4, details: { pid } })
+  expect(failure?.message).toContain(`process ${pid}`)
+  expect(failure?.next.join()).toContain(`kill -CONT ${pid}`)
 })
 
 test('outside, a node that does not run and may not be started is told apart', async () => {

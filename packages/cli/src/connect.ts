@@ -1,11 +1,16 @@
 // Reaching the node: the one file that knows how operations are called. Whoever holds a workspace's token sends it with every call, so
 // that an agent never acts as the owner of its run, not even by accident.
+import { extname, join } from 'node:path'
 import { connectClient, connectUnix } from '@parley/call'
 import type { NodeClient, NodeOperations } from '@parley/node'
 import type { ConnectChoice, Environment, GlobalFlags } from './command.ts'
 import { Failure } from './failure.ts'
 import { cliLimits } from './limits.ts'
+import { explained, refuseSlip, refuseStopped } from './no-node.ts'
 import type { NodeApi } from './node-api.ts'
+
+/** The script of this command, for a node to hand to its agents. Beside this file, built or not. */
+export const COMMAND_FILE = join(import.meta.dirname, `parley${extname(import.meta.filename)}`)
 
 type Surroundings = Pick<Environment, 'env' | 'clock'>
 
@@ -17,21 +22,24 @@ export function connector(
   if (token !== undefined) return () => inside(token, { env, clock })
   return async ({
     start = true,
+    create = false,
     lasting = false,
     anyVersion = false,
     env: more = {},
   }: ConnectChoice = {}) => {
     // Most of the time that a short command takes is reading code: what does not need a node does not read it.
     const { connectNode } = await import('@parley/node')
+    if (start && !create) await refuseSlip(profile, env)
+    await refuseStopped(profile, env)
     const connected = await connectNode({
       ...(profile !== undefined && { profile }),
       // A node that is there to stay does not stop by itself.
-      env: { ...env, ...more, ...(lasting && { PARLEY_IDLE_TIMEOUT: '0' }) },
+      env: { PARLEY_COMMAND: COMMAND_FILE, ...env, ...more, ...(lasting && { PARLEY_IDLE_TIMEOUT: '0' }) },
       start,
       anyVersion,
       clock,
     })
-    if (!connected.ok) throw connected.error
+    if (!connected.ok) throw await explained(connected.error, profile, env)
     return apiOver(connected.value.client, undefined)
   }
 }

@@ -2,6 +2,7 @@
 import { CallError } from '@parley/call'
 import { asParleyError, ParleyError } from '@parley/core'
 import { EXIT, type ExitCode, exitCodeOf } from './exit.ts'
+import { everyField } from './guide.ts'
 import type { Paint } from './render/paint.ts'
 import { lines, oneLine } from './render/text.ts'
 
@@ -36,7 +37,7 @@ export class Failure extends ParleyError {
   }
 }
 
-interface Advice {
+export interface Advice {
   readonly why?: string
   readonly next?: string
 }
@@ -54,7 +55,9 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   },
   node_unreachable: { next: '`parley doctor` says what is wrong.' },
   node_not_running: { next: '`parley up` starts it.' },
-  node_start_failed: { next: '`parley up` runs it in the foreground, where its messages can be read.' },
+  node_start_failed: {
+    next: '`parley doctor` says what is wrong; `parley up` runs it in the foreground, where its messages can be read.',
+  },
   version_mismatch: {
     next: 'Let the node finish its work, then start it again with this version: `parley down`, `parley up`.',
   },
@@ -74,8 +77,14 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   invalid_state: { next: '`parley show` says how the run stands.' },
   no_agent: { next: '`parley init` writes a team file; `parley agents` shows which agents there are.' },
   invalid_project: { next: 'Name the folder of a project with --project.' },
-  invalid_team: { next: 'Mend the places above; docs/guide/team-files.md has every field.' },
-  invalid_config: { next: '`parley config` shows each value and where it came from.' },
+  invalid_team: { next: `Mend the places above.${everyField()}` },
+  invalid_config: {
+    next: 'Mend the places above. Until then no node starts; `parley config` works again when they are mended.',
+  },
+  invalid_profile: { next: 'Give another name with --profile, or none for the profile `default`.' },
+  profile_unusable: { next: '`parley doctor` says what is wrong with it.' },
+  ambiguous: { next: 'Give more of the id; `parley runs` lists all.' },
+  unknown_agent: { next: '`parley agents` shows which agents there are.' },
   profile_in_use: { next: 'Use the node that is there, or another profile with --profile.' },
   overloaded: { next: 'Try again when a run has ended: `parley runs --state working`.' },
   trail_unavailable: { next: '`parley doctor` looks at the disk and the trail.' },
@@ -87,6 +96,11 @@ const ADVICE: Readonly<Record<string, Advice>> = {
     why: 'This is a defect in Parley, not in what you did.',
     next: 'logs/node.log in the profile has the details.',
   },
+}
+
+/** What helps in general against what has this code. */
+export function adviceFor(code: string): Advice {
+  return ADVICE[code] ?? {}
 }
 
 /** Anything that was thrown, as a failure. */
@@ -118,7 +132,7 @@ function advised(
   details: Readonly<Record<string, unknown>>,
   cause: unknown,
 ): Failure {
-  const advice = ADVICE[code] ?? {}
+  const advice = adviceFor(code)
   const excerpt = typeof details.excerpt === 'string' ? details.excerpt : undefined
   return new Failure(code, what, {
     details,
@@ -131,12 +145,13 @@ function advised(
 
 /** For people. The message of an error that others wrote may have several lines. */
 export function failureLines(failure: Failure, paint: Paint): readonly string[] {
-  const [what = failure.code, ...rest] = lines(failure.message)
+  const places = failure.excerpt ? lines(failure.excerpt) : problemLines(failure.details.problems)
+  const [what = failure.code, ...rest] = lines(places.length > 0 ? headOf(failure) : failure.message)
   return [
     `${paint('bad', 'parley:')} ${what}`,
     ...rest.map(line => `  ${line}`),
-    ...(failure.excerpt ? lines(failure.excerpt).map(line => `  ${line}`) : []),
-    ...problemLines(failure.details.problems),
+    ...places.map(line => `  ${line}`.trimEnd()),
+    ...listed(failure).map(line => `  ${line}`),
     ...(failure.why ? [`  why:  ${oneLine(failure.why)}`] : []),
     ...failure.next.map(each => `  next: ${oneLine(each)}`),
     ...(failure.exitCode === EXIT.defect && failure.cause instanceof Error && failure.cause.stack
@@ -145,12 +160,23 @@ export function failureLines(failure: Failure, paint: Paint): readonly string[] 
   ]
 }
 
+/** The message of an error with places tells the first of them, which is listed below with the others. */
+function headOf({ message }: Failure): string {
+  return /^.{0,300}? cannot be used\.(?= )/.exec(message)?.[0] ?? message
+}
+
+/** Of an id that fits several: which. */
+function listed({ code, details }: Failure): readonly string[] {
+  const fitting = code === 'ambiguous' && Array.isArray(details.runs) ? details.runs : []
+  return fitting.filter(each => typeof each === 'string').map(oneLine)
+}
+
 /** The places in a team file or configuration that are wrong, where an error names them. */
 function problemLines(problems: unknown): readonly string[] {
   if (!Array.isArray(problems)) return []
-  return problems.filter(isRecord).map(({ line, column, message, file }) => {
-    const place = [file, line, column].filter(each => each !== undefined).join(':')
-    return `  ${oneLine(`${place}${place ? ': ' : ''}${String(message)}`)}`
+  return problems.filter(isRecord).map(({ line, column, message, source }) => {
+    const place = [source, line, column].filter(each => each !== undefined).join(':')
+    return oneLine(`${place}${place ? ': ' : ''}${String(message)}`)
   })
 }
 

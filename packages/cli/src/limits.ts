@@ -8,6 +8,8 @@ export const cliLimits = {
   /** Columns where the terminal does not tell. */
   columns: 80,
   rows: 24,
+  /** Longer lines of help are hard to read, however wide the terminal is. */
+  helpColumns: 100,
   /** A column that gives way keeps at least this much. */
   narrowest: 8,
   /** Nothing is laid out for less than this. */
@@ -31,6 +33,8 @@ export const cliLimits = {
   probeMs: 5000,
   /** Verification reads everything: it may take long. */
   verifyMs: 600_000,
+  /** Lines of what an agent said, where several have something to say. */
+  saidLines: 6,
   /** Files listed at the end of a run before the rest is counted. */
   files: 12,
   /** Unknown words within this many changes of a known one are taken for a slip. */

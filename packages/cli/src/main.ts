@@ -4,6 +4,7 @@ import type { Context, Environment, GlobalFlags } from './command.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { asFailure, type Failure, failureJson, failureLines } from './failure.ts'
 import { helpText } from './help.ts'
+import { cliLimits } from './limits.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface Shell extends Omit<Environment, 'connect' | 'terminal'> {
@@ -25,7 +26,11 @@ export async function main(args: readonly string[], shell: Shell): Promise<ExitC
       )
       return EXIT.done
     case 'help':
-      terminal.out(helpText(parsed.topic, shell.table, { width: terminal.columns }))
+      terminal.out(
+        helpText(parsed.topic, shell.table, {
+          width: Math.min(terminal.columns, cliLimits.helpColumns),
+        }),
+      )
       return EXIT.done
     case 'command': {
       const { env, cwd, clock } = shell

@@ -1,12 +1,25 @@
-// Team files, read as the node reads them: with every problem and its place.
+// Team files, read as the node reads them: with every problem, its place, and the line that it is in.
+import { isAbsolute, relative } from 'node:path'
 import { formatProblems, readTeam, type Team, type TeamProblem } from '@parley/node'
 import { Failure } from './failure.ts'
+import { everyField } from './guide.ts'
 
-export function readTeamFile(text: string, file: string): Team {
+/** `cwd`: what is below it is named as a person there would name it. */
+export function readTeamFile(text: string, file: string, cwd?: string): Team {
   const team = readTeam(text, { file })
   if (team.ok) return team.value
   const { problems } = team.error.details as { readonly problems: readonly TeamProblem[] }
-  throw new Failure('invalid_team', formatProblems(problems, text, file), { details: { file, problems } })
+  const name = cwd === undefined ? file : nearName(file, cwd)
+  throw new Failure('invalid_team', team.error.message, {
+    details: { ...team.error.details, file },
+    excerpt: formatProblems(problems, text, name),
+    next: `Mend ${problems.length === 1 ? 'this place' : 'these places'}.${everyField()}`,
+  })
+}
+
+function nearName(file: string, cwd: string): string {
+  const near = relative(cwd, file)
+  return near === '' || near.startsWith('..') || isAbsolute(near) ? file : near
 }
 
 /** What is wrong with the text of a team file, a line for each; nothing where it is valid. */

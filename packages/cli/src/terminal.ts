@@ -1,10 +1,13 @@
 // The terminal as the command sees it: injected, so that everything can be tested without a real one. `systemTerminal` is the real one;
 // all use of the process's streams and signals is in this file.
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { EXIT } from './exit.ts'
 import { cliLimits } from './limits.ts'
 import { coloured, type Paint, plain } from './render/paint.ts'
 
 export interface Terminal {
+  /** Infinite where output does not go to a terminal. */
   readonly columns: number
   readonly rows: number
   /** What is written can be drawn again in place: output goes to a terminal that understands how. */
@@ -20,6 +23,8 @@ export interface Terminal {
   drained(): Promise<void>
   /** The next line that is typed; undefined at the end of input, or when `signal` fires. */
   ask(question: string, signal?: AbortSignal): Promise<string | undefined>
+  /** All of standard input. */
+  input(): Promise<string>
   /** Calls `run` for Ctrl-C, in place of ending the process. Returns what takes it back. */
   onInterrupt(run: () => void): () => void
   /** Ends the process at once, without waiting for anything. */
@@ -37,7 +42,9 @@ export function systemTerminal({ env, noColor }: TerminalOptions): Terminal {
   const colour = stdout.isTTY === true && capable && !noColor && !env.NO_COLOR
   return {
     get columns() {
-      return positive(stdout.columns) ?? positive(Number(env.COLUMNS)) ?? cliLimits.columns
+      const known = positive(stdout.columns) ?? positive(Number(env.COLUMNS))
+      // In a pipe or a file nothing is cut: whoever reads it there has no width.
+      return known ?? (stdout.isTTY === true ? cliLimits.columns : Number.POSITIVE_INFINITY)
     },
     get rows() {
       return positive(stdout.rows) ?? cliLimits.rows
@@ -45,13 +52,14 @@ export function systemTerminal({ env, noColor }: TerminalOptions): Terminal {
     live: stdout.isTTY === true && capable,
     interactive: stdout.isTTY === true && stdin.isTTY === true,
     paint: colour ? coloured : plain,
-    out: text => void stdout.write(text),
-    err: text => void stderr.write(text),
+    out: written => void stdout.write(written),
+    err: written => void stderr.write(written),
     drained: () =>
       stdout.writableNeedDrain
         ? new Promise(resolve => void stdout.once('drain', resolve))
         : Promise.resolve(),
     ask: (question, signal) => readLine(question, signal),
+    input: () => text(stdin),
     onInterrupt(run) {
       process.on('SIGINT', run)
       return () => void process.off('SIGINT', run)
@@ -84,7 +92,9 @@ function readLine(question: string, signal?: AbortSignal): Promise<string | unde
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
-    throw error
+    // A full disk, for instance. What was asked may be done; that it cannot be told is said, without a stack.
+    process.stderr.write(`parley: The output cannot be written (${error.code ?? error.message}).\n`)
+    process.exit(EXIT.refused)
   })
 }
 

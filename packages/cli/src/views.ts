@@ -10,6 +10,8 @@ export type RunView = Answer<'/runs/show'>
 export type RunState = RunView['state']
 export type PlanTaskView = RunView['tasks'][number]
 export type TaskState = PlanTaskView['state']
+/** An attempt at a task, or a judgement of one. */
+export type StepView = PlanTaskView['steps'][number]
 export type UsageView = RunView['usage']
 export type GateView = Answer<'/gates/list'>['gates'][number]
 export type TrailPage = Answer<'/trail/query'>

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
@@ -6,7 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { SolveInput } from '../node-api.ts'
 import { fakeNode, following } from '../testing/fake-node.ts'
 import { parley } from '../testing/parley.ts'
-import { at, entryView, gateView, NO_USAGE, runView, taskView } from '../testing/views.ts'
+import { FakeTerminal } from '../testing/terminal.ts'
+import { at, entryView, gateView, NO_USAGE, runView, stepView, taskView } from '../testing/views.ts'
 import type { EntryView, RunView } from '../views.ts'
 
 let folder: string
@@ -14,6 +15,9 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'parley-cli-'))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** More lines than people are shown. */
+const LONG = Array.from({ length: 9 }, (_, index) => `Room ${index + 1} is clean.`).join('\n')
 
 const tasks = [
   taskView('scan', {
@@ -23,6 +27,7 @@ const tasks = [
     started: at(1),
     ended: at(13),
     usage: { ...NO_USAGE, turns: 1, usd: 0.02 },
+    steps: [stepView({ text: 'Two rooms are dusty.', usage: { ...NO_USAGE, turns: 1, usd: 0.02 } })],
   }),
   taskView('clean', {
     title: 'Clean it',
@@ -34,6 +39,26 @@ const tasks = [
     ended: at(40),
     files: ['a', 'b'],
     usage: { ...NO_USAGE, turns: 2 },
+    steps: [
+      stepView({ agent: 'cleaner#1', outcome: 'failed', started: at(14), ended: at(20), text: 'no broom' }),
+      stepView({
+        agent: 'cleaner#1',
+        attempt: 2,
+        started: at(20),
+        ended: at(38),
+        text: LONG,
+        usage: { ...NO_USAGE, turns: 2 },
+      }),
+      stepView({
+        kind: 'review',
+        agent: 'critic#1',
+        attempt: 2,
+        outcome: 'accepted',
+        started: at(38),
+        ended: at(40),
+        text: 'Clean.',
+      }),
+    ],
   }),
 ]
 const view: RunView = runView({
@@ -63,11 +88,11 @@ test('runs: a table for people, all of it for programs, with limit and states pa
   })
   const program = await parley(['runs', '--json', '--state', 'done', '--limit', '5'], { node })
   expect(JSON.parse(program.out)).toMatchObject({ runs: [{ run: view.run }] })
-  expect(asked).toEqual([{ limit: 20 }, { limit: 5, states: ['done'] }])
+  expect(asked).toEqual([{ limit: 21 }, { limit: 6, states: ['done'] }])
   expect((await parley(['runs'], { node: fakeNode({ runs: async () => [] }) })).out).toContain('parley solve')
 })
 
-test('show: facts, tree, timeline with time and spend, result, warnings', async () => {
+test('show: facts, tree, every step with outcome, time, spend and what was said, result, warnings', async () => {
   const node = fakeNode({ show: async () => view })
   const { out } = await parley(['show'], { node })
   expect(out).toBe(`Tidy the house
@@ -82,9 +107,22 @@ spent    1.2k tokens in, 300 out · $0.02
    └─ ✓ Clean it     cleaner  2/2  26s
 done · 2/2 done · 42s · $0.02 · 1.2k tokens in, 300 out
 
-Timeline
-+1.0s  Scan the house  writer   done  12s           $0.02
- +14s  Clean it        cleaner  done  26s  2 turns
+Steps
++1.0s  work 1  Scan the house  writer#1   complete   12s    $0.02
+    Two rooms are dusty.
+ +14s  work 1  Clean it        cleaner#1  failed    6.0s
+    no broom
+ +20s  work 2  Clean it        cleaner#1  complete   18s  2 turns
+    Room 1 is clean.
+    Room 2 is clean.
+    Room 3 is clean.
+    Room 4 is clean.
+    Room 5 is clean.
+    Room 6 is clean.
+    … 3 more lines
+ +38s  review  Clean it        critic#1   accepted  2.0s
+    Clean.
+All that was said: parley show run_01m7aaaaaa --full
 
 Result
 files   2 changed
@@ -98,6 +136,9 @@ warning: 3 uncommitted changes are not part of it.
 Its record: parley trail query run_01m7aaaaaa, parley trail verify run_01m7aaaaaa
 `)
   expect(JSON.parse((await parley(['show', '--json'], { node })).out)).toEqual(view)
+  const full = (await parley(['show', '--full'], { node })).out
+  expect(full).toContain('    Room 9 is clean.\n')
+  expect(full).not.toContain('--full')
 })
 
 test('a run is last unless it is named', async () => {
@@ -128,6 +169,45 @@ test('tree and tasks', async () => {
   )
 })
 
+test('tasks tells why, in full: on a narrow terminal it goes on in the next line', async () => {
+  const note =
+    'The agent writer ended with exit code 3, since the broom of the attic was nowhere to be found: buy a broom'
+  const failed = [taskView('scan', { state: 'failed', note, attempt: 2, refused: ['x', 'x'] })]
+  const { out } = await parley(['tasks'], {
+    node: fakeNode({ tasks: async () => failed }),
+    terminal: new FakeTerminal({ columns: 40 }),
+  })
+  expect(out.replaceAll(/\s+/g, ' ')).toContain(note)
+  expect(out).toContain('  not allowed, and put back: x\n')
+  for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(40)
+})
+
+test('runs says that there are more', async () => {
+  const many = Array.from({ length: 30 }, () => view)
+  const node = fakeNode({ runs: async ({ limit }) => many.slice(0, limit) })
+  const people = await parley(['runs'], { node })
+  expect(people.out.trim().split('\n').length).toBe(21)
+  expect(people.err).toBe('There are more: --limit 100\n')
+  expect(JSON.parse((await parley(['runs', '--json'], { node })).out)).toMatchObject({ more: true })
+  expect((await parley(['runs', '--limit', '30'], { node })).err).toBe('')
+})
+
+test('a limit of nothing is refused', async () => {
+  expect((await parley(['runs', '--limit', '0'], { node: fakeNode() })).code).toBe(2)
+  expect((await parley(['trail', 'query', '--limit', '0'], { node: fakeNode() })).code).toBe(2)
+})
+
+test('an id that fits several runs is not found, and they are named', async () => {
+  const node = fakeNode({
+    show: async () => {
+      throw new CallError('ambiguous', '2 runs begin with run_.', { details: { runs: [one, 'run_2'] } })
+    },
+  })
+  const ran = await parley(['show', 'run_'], { node })
+  expect(ran.code).toBe(3)
+  expect(ran.err).toContain(`\n  ${one}\n  run_2\n  next: `)
+})
+
 test('what is not found ends with 3, an unreachable node with 4', async () => {
   const gone = fakeNode({
     show: async () => {
@@ -146,6 +226,8 @@ test('what is not found ends with 3, an unreachable node with 4', async () => {
   expect(JSON.parse(unreachable.err)).toMatchObject({ error: { code: 'UNAVAILABLE' } })
 })
 
+const teamText = (name: string) => `version: 1\nname: ${name}\nagents: { a: { command: [sh] } }\n`
+
 test('solve uses the team file that is named, else parley.yaml of the project, else the agent', async () => {
   const asked: SolveInput[] = []
   const node = fakeNode({
@@ -155,20 +237,84 @@ test('solve uses the team file that is named, else parley.yaml of the project, e
     },
     follow: following([view]),
   })
-  writeFileSync(join(folder, 'parley.yaml'), 'own')
-  writeFileSync(join(folder, 'other.yaml'), 'other')
+  writeFileSync(join(folder, 'parley.yaml'), teamText('own'))
+  writeFileSync(join(folder, 'other.yaml'), teamText('other'))
   const solve = (...args: string[]) => parley(['solve', 'x', ...args], { node, cwd: folder })
-  expect((await solve()).err).toBe('warning: unused agent\n')
+  expect((await solve()).err).toContain('warning: unused agent\n')
   await solve('--team', 'other.yaml')
   await solve('--agent', 'claude')
   expect(asked.map(({ team, agent }) => [team?.text, team?.file, agent])).toEqual([
-    ['own', join(folder, 'parley.yaml'), undefined],
-    ['other', join(folder, 'other.yaml'), undefined],
+    [teamText('own'), join(folder, 'parley.yaml'), undefined],
+    [teamText('other'), join(folder, 'other.yaml'), undefined],
     [undefined, undefined, 'claude'],
   ])
   expect((await solve('--team', 'none.yaml')).code).toBe(3)
   expect((await solve('--team', 'a', '--agent', 'b')).code).toBe(2)
   expect((await parley(['solve', '  '], { node, cwd: folder })).code).toBe(2)
+})
+
+test('solve finds the team file at the top of the repository, and takes all of it as the project', async () => {
+  const asked: SolveInput[] = []
+  const node = fakeNode({
+    solve: async input => {
+      asked.push(input)
+      return { run: one, warnings: [] }
+    },
+    follow: following([view]),
+  })
+  const below = join(folder, 'src', 'deep')
+  mkdirSync(below, { recursive: true })
+  writeFileSync(join(folder, 'parley.yaml'), teamText('own'))
+  await parley(['solve', 'x', '--agent', 'a'], { node, cwd: below })
+  await parley(['solve', 'x'], { node, cwd: below })
+  mkdirSync(join(folder, '.git'))
+  const found = await parley(['solve', 'x'], { node, cwd: below })
+  expect(found.err).toContain(join(folder, 'parley.yaml'))
+  await parley(['solve', 'x', '--project', '.'], { node, cwd: below })
+  expect(asked.map(({ project, team }) => [project, team?.file])).toEqual([
+    [below, undefined],
+    [below, undefined],
+    [folder, join(folder, 'parley.yaml')],
+    [below, undefined],
+  ])
+})
+
+test('solve - reads the intent from standard input', async () => {
+  const asked: SolveInput[] = []
+  const node = fakeNode({
+    solve: async input => {
+      asked.push(input)
+      return { run: one, warnings: [] }
+    },
+    follow: following([view]),
+  })
+  const terminal = new FakeTerminal({ input: 'Tidy\nthe house\n' })
+  await parley(['solve', '-', '--agent', 'a'], { node, terminal })
+  expect(asked).toMatchObject([{ intent: 'Tidy\nthe house' }])
+})
+
+test('a team file with a mistake: its place, its line and a mark, each once, before a node is asked', async () => {
+  writeFileSync(join(folder, 'bad.yaml'), 'version: 1\nname: x\nagents:\n  one: { preset: cluade }\n')
+  const ran = await parley(['solve', 'x', '--team', 'bad.yaml'], { cwd: folder })
+  expect(ran.code).toBe(6)
+  expect(ran.err).toMatch(
+    /^parley: bad\.yaml cannot be used\.\n {2}bad\.yaml:4:18: .*\n {4}4 \| {3}one: \{ preset: cluade \}\n {6}\| {18}\^\n {2}next: Mend this place\./,
+  )
+  expect(ran.err.match(/cluade'/g)?.length).toBe(1)
+  const json = await parley(['run', 'bad.yaml', '--json'], { cwd: folder })
+  expect(JSON.parse(json.err)).toMatchObject({
+    error: { code: 'invalid_team', details: { problems: [{ line: 4, column: 18 }] } },
+  })
+})
+
+test('a team file that is a folder, or not there: what it is, and nothing that the command does not have', async () => {
+  mkdirSync(join(folder, 'dir.yaml'))
+  const isFolder = await parley(['solve', 'x', '--team', 'dir.yaml'], { cwd: folder })
+  expect(isFolder.err).toContain('It is a folder.')
+  expect(isFolder.err).not.toContain('permissions')
+  const missing = await parley(['run', 'nope.yaml'], { cwd: folder })
+  expect(missing.code).toBe(3)
+  expect(missing.err).not.toContain('--team')
 })
 
 test('run takes the description of the file as the intent', async () => {
@@ -259,7 +405,12 @@ test('config shows each value and where it came from, and needs no node', async 
     profile: 'default',
     values: expect.arrayContaining([{ key: 'turns', value: 3, from: 'environment PARLEY_TURNS' }]),
   })
-  expect((await parley(['config'], { env: { ...env, PARLEY_TURNS: 'many' } })).code).toBe(6)
+  const wrong = await parley(['config'], { env: { ...env, PARLEY_TURNS: 'many' } })
+  expect(wrong.code).toBe(6)
+  // It cannot show what it cannot read, so it does not send anybody to itself.
+  expect(wrong.err).not.toContain('`parley config` shows')
+  expect(wrong.err.match(/environment PARLEY_TURNS: /g)?.length).toBe(1)
+  expect((await parley(['config', '--profile', '../x'], { env })).code).toBe(2)
 })
 
 test('down stops a node of any version, and does nothing where none runs', async () => {

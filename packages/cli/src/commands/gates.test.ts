@@ -40,8 +40,8 @@ test('approve and reject find the gate: the only one, by run, by a beginning, by
 
 test('a gate that is not clear is refused and nothing is answered', async () => {
   const { node, answers } = gated(gateView(one, 'plan'), gateView(two, 'plan'))
-  expect(await parley(['approve'], { node })).toMatchObject({ code: 5 })
-  expect(await parley(['approve', 'run_01'], { node })).toMatchObject({ code: 5 })
+  expect(await parley(['approve'], { node })).toMatchObject({ code: 3 })
+  expect(await parley(['approve', 'run_01'], { node })).toMatchObject({ code: 3 })
   expect(await parley(['approve', 'run_02'], { node })).toMatchObject({ code: 3 })
   expect(await parley(['approve'], gated())).toMatchObject({ code: 3 })
   expect(answers).toEqual([])

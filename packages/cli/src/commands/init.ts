@@ -1,4 +1,5 @@
 // `parley init`: prepares a project. Safe to repeat: what a person wrote or changed stays as it is, and it says what it found.
+import { spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { command } from '../command.ts'
@@ -7,6 +8,7 @@ import { Failure } from '../failure.ts'
 import { AGENT_NOTES } from '../init/agent-notes.ts'
 import { withSection } from '../init/markers.ts'
 import { teamTemplate } from '../init/team-template.ts'
+import { cliLimits } from '../limits.ts'
 import { print } from '../output.ts'
 import { TEAM_FILE } from './words.ts'
 
@@ -46,13 +48,28 @@ export const init = command({
     const done = [writeTeam(folder, agents), ...noteFiles(folder).map(file => writeNotes(folder, file))]
     print(context, { folder, agents, files: done.map(({ file, did }) => ({ file, did })) }, () => [
       ...done.map(({ file, text }) => `${file}: ${text}`),
-      ...(context.global.quiet
-        ? []
-        : ['', agents.length > 0 ? 'Next: parley solve "what you want"' : `Next: parley run ${TEAM_FILE}`]),
+      ...(context.global.quiet ? [] : ['', ...nextLines(folder, agents)]),
     ])
     return EXIT.done
   },
 })
+
+/** A run starts from a commit, so a repository without one needs it first. */
+function nextLines(folder: string, agents: readonly string[]): readonly string[] {
+  const next = agents.length > 0 ? 'parley solve "what you want"' : `parley run ${TEAM_FILE}`
+  if (!isWithoutCommit(folder)) return [`Next: ${next}`]
+  return [
+    'This repository has no commit yet, and a run starts from one.',
+    `Next: git add . && git commit -m "Begin"`,
+    `Then: ${next}`,
+  ]
+}
+
+function isWithoutCommit(folder: string): boolean {
+  const git = (...args: readonly string[]) =>
+    spawnSync('git', ['-C', folder, ...args], { stdio: 'ignore', timeout: cliLimits.probeMs }).status
+  return git('rev-parse', '--git-dir') === 0 && git('rev-parse', '--verify', '--quiet', 'HEAD') === 1
+}
 
 function writeTeam(folder: string, agents: readonly string[]): Done {
   const path = join(folder, TEAM_FILE)

@@ -2,7 +2,6 @@
 import { resolve } from 'node:path'
 import { command } from '../command.ts'
 import { Failure } from '../failure.ts'
-import { readTeamFile } from '../team-file.ts'
 import { START_FLAGS, start } from './solve.ts'
 import { readTextFile } from './words.ts'
 
@@ -17,8 +16,9 @@ export const run = command({
   ],
   async run(context, { flags, words }) {
     const file = resolve(context.cwd, words[0]!)
-    const text = readTextFile(file)
-    const { description: intent } = readTeamFile(text, file)
+    const text = readTextFile(file, 'Name a file that is there; `parley init` writes parley.yaml.')
+    const { readTeamFile } = await import('../team-file.ts')
+    const { description: intent } = readTeamFile(text, file, context.cwd)
     if (intent === '') {
       throw new Failure('invalid_team', `${file} has no description.`, {
         why: '`parley run` takes it as the intent.',

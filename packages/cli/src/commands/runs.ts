@@ -2,7 +2,7 @@
 import { command } from '../command.ts'
 import { EXIT } from '../exit.ts'
 import { cliLimits } from '../limits.ts'
-import { drawing, print } from '../output.ts'
+import { drawing, print, remark } from '../output.ts'
 import { runsTable } from '../render/runs.ts'
 import { RUN_STATES, type RunState } from '../views.ts'
 import { limitOf } from './words.ts'
@@ -29,10 +29,15 @@ export const runs = command({
     const api = await context.connect()
     const limit = limitOf(flags.limit, cliLimits.runs, cliLimits.mostRuns)
     const states = flags.state as readonly RunState[]
-    const list = await api.runs({ limit, ...(states.length > 0 && { states }) })
-    print(context, { runs: list }, () =>
+    // One more than is shown tells whether there are more.
+    const asked = Math.min(limit + 1, cliLimits.mostRuns)
+    const found = await api.runs({ limit: asked, ...(states.length > 0 && { states }) })
+    const list = found.slice(0, limit)
+    const more = found.length > limit
+    print(context, { runs: list, more }, () =>
       list.length > 0 ? runsTable(list, drawing(context)) : ['No runs. `parley solve "…"` starts one.'],
     )
+    if (more) remark(context, `There are more: --limit ${Math.min(limit * 5, cliLimits.mostRuns)}`)
     return EXIT.done
   },
 })

@@ -1,6 +1,6 @@
 // `parley solve`: the main job. Starts a run for an intent, asks once, follows it to its end.
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type Context, command } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { Failure } from '../failure.ts'
@@ -27,8 +27,8 @@ export const solve = command({
   name: 'solve',
   summary: 'Let a team of agents solve an intent',
   about:
-    'Uses the team file that --team names, or parley.yaml of the project, or the agent that --agent names, or the default agent. On a terminal it shows the plan and asks once. Without one it needs --yes; else the run waits for `parley approve`. Ctrl-C never ends a run without asking.',
-  args: [{ name: 'INTENT', summary: 'What you want, in quotes' }],
+    'Uses the team file that --team names, or parley.yaml of the project (also from a folder below it in a git repository), or the agent that --agent names, or the default agent. On a terminal it shows the plan and asks once. Without one it needs --yes; else the run waits for `parley approve`. Ctrl-C never ends a run without asking.',
+  args: [{ name: 'INTENT', summary: 'What you want, in quotes, or - to read it from standard input' }],
   flags: {
     team: { type: 'text', value: 'FILE', complete: 'file', summary: 'The team file' },
     agent: { type: 'text', value: 'NAME', summary: 'One agent alone, configured or a preset' },
@@ -42,15 +42,14 @@ export const solve = command({
     ],
   ],
   async run(context, { flags, words }) {
-    const intent = words[0]!.trim()
     if (flags.team !== undefined && flags.agent !== undefined) {
       throw new Failure('usage', 'Both --team and --agent are given.', {
         why: 'A run has a team file or one agent.',
         next: 'Leave one of them out.',
       })
     }
-    const project = resolve(context.cwd, flags.project ?? '.')
-    const file = teamFile(context, project, flags)
+    const intent = (words[0] === '-' ? await context.terminal.input() : words[0]!).trim()
+    const { file, project } = placeOf(context, flags)
     return start(context, {
       intent,
       project,
@@ -62,14 +61,41 @@ export const solve = command({
   },
 })
 
-function teamFile(
-  { cwd }: Context,
-  project: string,
-  { team, agent }: { readonly team: string | undefined; readonly agent: string | undefined },
-): string | undefined {
-  if (team !== undefined) return resolve(cwd, team)
-  if (agent !== undefined) return undefined
-  return [join(project, TEAM_FILE), join(cwd, TEAM_FILE)].find(each => existsSync(each))
+interface Place {
+  readonly file?: string
+  readonly project: string
+}
+
+/** The team file and the project that are meant. A team file at the top of a repository is for all of it, as `git` would see it. */
+function placeOf(
+  context: Context,
+  flags: {
+    readonly team: string | undefined
+    readonly agent: string | undefined
+    readonly project: string | undefined
+  },
+): Place {
+  const { cwd } = context
+  const project = resolve(cwd, flags.project ?? '.')
+  if (flags.team !== undefined) return { file: resolve(cwd, flags.team), project }
+  if (flags.agent !== undefined) return { project }
+  const here = [join(project, TEAM_FILE), join(cwd, TEAM_FILE)].find(each => existsSync(each))
+  if (here !== undefined) return { file: here, project }
+  const above = flags.project === undefined ? teamAbove(cwd) : undefined
+  if (above === undefined) return { project }
+  remark(context, `The team is that of ${above}, and the project is its folder.`)
+  return { file: above, project: dirname(above) }
+}
+
+/** The nearest team file on the way up to the top of the repository; nothing is looked for outside of one. */
+function teamAbove(folder: string): string | undefined {
+  let found: string | undefined
+  for (let place = folder; ; place = dirname(place)) {
+    const file = join(place, TEAM_FILE)
+    if (found === undefined && existsSync(file)) found = file
+    if (existsSync(join(place, '.git'))) return found
+    if (dirname(place) === place) return undefined
+  }
 }
 
 export async function start(
@@ -82,7 +108,10 @@ export async function start(
       next: 'parley solve "what you want"',
     })
   }
-  const api = await context.connect()
+  const { readTeamFile } = await import('../team-file.ts')
+  // Before a node is asked, or even started: what is wrong with the file is told with its lines.
+  const team = input.team && readTeamFile(input.team.text, input.team.file, context.cwd)
+  const api = await context.connect({ create: true })
   const { run, warnings } = await api.solve(input)
   for (const each of warnings)
     remark(context, `${context.terminal.paint('warning', 'warning:')} ${oneLine(each)}`)
@@ -97,5 +126,10 @@ export async function start(
     ])
     return EXIT.done
   }
-  return attend(context, api, run, { yes: input.approved })
+  return attend(context, api, run, {
+    yes: input.approved,
+    // The run has them too, without the lines of the file.
+    told: warnings.map(each => each.replace(/^line \d+: /, '')),
+    ...(team && { team }),
+  })
 }

@@ -50,8 +50,30 @@ test('trail query passes filters on and shows what fits', async () => {
       limit: 256,
     },
   ])
-  expect(out).toBe('7  00:00:07.000  writer  workspace_created  ws_01m7cccccc role=worker tries=2\n')
+  expect(out).toBe('7  00:00:07.000  writer  workspace_created  role=worker tries=2 ws_01m7cccccc\n')
   expect(err).toBe('There are more: --after 7\n')
+})
+
+test('on a narrow terminal the facts of an entry stand below it, what changed first', async () => {
+  const entry = {
+    ...entryView(5),
+    event_type: 'workspace_state_changed',
+    body: {
+      workspace_id: 'ws_01m7cccccccccccccccccccccc',
+      from_state: 'idle',
+      initiator: 'coordinator',
+      to_state: 'active',
+      trigger: 'agent_started',
+      timestamp: at(5),
+    },
+  } as unknown as EntryView
+  const node = fakeNode({ queryTrail: async () => ({ run: one, entries: [entry], cursor: 5, more: false }) })
+  const { out } = await parley(['trail', 'query'], { node })
+  expect(out.split('\n')).toEqual([
+    '5  00:00:05.000  writer  workspace_state_changed',
+    '      idle → active initiator=coordinator trigger=agent_started ws_01m7cccccc',
+    '',
+  ])
 })
 
 test('trail follow ends with its run, and shows every entry once', async () => {

@@ -1,6 +1,8 @@
 // `parley up`: the node in the foreground, one line for each thing that happens; or in the background until it is stopped.
-import { command } from '../command.ts'
+import { type Context, command } from '../command.ts'
+import { COMMAND_FILE } from '../connect.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
+import { adviceFor, Failure } from '../failure.ts'
 import { print } from '../output.ts'
 
 export const up = command({
@@ -24,36 +26,69 @@ export const up = command({
     ['parley up --detach --profile work', 'in the background, for another profile'],
   ],
   async run(context, { flags }) {
-    const { env, terminal, global } = context
+    const { env, global } = context
     if (flags.detach) {
       const variables = {
         ...(flags.turns !== undefined && { PARLEY_TURNS: String(flags.turns) }),
         ...(flags['log-level'] !== undefined && { PARLEY_LOG_LEVEL: flags['log-level'] }),
       }
-      const api = await context.connect({ lasting: true, env: variables })
+      const api = await context.connect({ lasting: true, create: true, env: variables })
       const status = await api.status()
       print(context, status, () => [
         `The node of profile '${status.profile}' is up: process ${status.pid}, ${status.socket}`,
       ])
       return EXIT.done
     }
-    const { NODE_EXIT, runNode } = await import('@parley/node')
+    const { loadConfig, NODE_EXIT, runNode } = await import('@parley/node')
+    const nodeFlags = {
+      profile: global.profile,
+      turns: flags.turns === undefined ? undefined : String(flags.turns),
+      'log-level': flags['log-level'],
+    }
+    const config = loadConfig({ flags: nodeFlags, env })
+    if (!config.ok) throw config.error
+    let complaint: string | undefined
     const code = await runNode({
-      flags: {
-        profile: global.profile,
-        turns: flags.turns === undefined ? undefined : String(flags.turns),
-        'log-level': flags['log-level'],
-      },
-      env,
+      flags: nodeFlags,
+      env: { PARLEY_COMMAND: COMMAND_FILE, ...env },
       startedBy: 'up',
-      ...(!global.quiet && {
-        terminal: { write: text => terminal.out(text), colour: terminal.paint('good', 'x') !== 'x' },
-      }),
-      complain: text => terminal.err(`parley: ${text}`),
+      ...(!global.quiet && { terminal: logTo(context) }),
+      complain: text => {
+        complaint = text.trim()
+      },
     })
-    return exitCodeOfNode(code, NODE_EXIT)
+    const exit = exitCodeOfNode(code, NODE_EXIT)
+    if (complaint === undefined) return exit
+    throw new Failure(codeOfExit(code, NODE_EXIT), complaint, adviceFor(codeOfExit(code, NODE_EXIT)))
   },
 })
+
+/** The log where people watch it; for programs one JSON value a line. */
+function logTo({ terminal, global }: Context) {
+  if (!global.json)
+    return { write: (text: string) => terminal.out(text), colour: terminal.paint('good', 'x') !== 'x' }
+  return { write: (text: string) => terminal.out(`${JSON.stringify(logEntry(text))}\n`) }
+}
+
+/** From `12:03:04 info  the node is up pid=7`, which is the form that the node gives to whoever watches. */
+export function logEntry(line: string): Readonly<Record<string, string>> {
+  const [, time, level, text] = /^(\d\d:\d\d:\d\d) (\w+) +(.*)$/s.exec(line.trimEnd()) ?? []
+  if (time === undefined || level === undefined || text === undefined) return { text: line.trimEnd() }
+  return { time, level, text }
+}
+
+function codeOfExit(code: number, NODE_EXIT: NodeExit): string {
+  switch (code) {
+    case NODE_EXIT.invalidConfig:
+      return 'invalid_config'
+    case NODE_EXIT.profileInUse:
+      return 'profile_in_use'
+    case NODE_EXIT.profileUnusable:
+      return 'profile_unusable'
+    default:
+      return 'node_start_failed'
+  }
+}
 
 type NodeExit = Readonly<
   Record<'clean' | 'defect' | 'profileUnusable' | 'profileInUse' | 'invalidConfig', number>

@@ -1,5 +1,6 @@
 // Arguments, flags and small steps that several commands share.
 import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Argument } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
@@ -17,7 +18,13 @@ export const LAST = 'last'
 
 /** A number of things to list: at least one, at most what one call gives. */
 export function limitOf(given: number | undefined, usual: number, most: number): number {
-  return Math.min(Math.max(given ?? usual, 1), most)
+  if (given === 0) {
+    throw new Failure('usage', '--limit 0 lists nothing.', {
+      why: `It is 1 to ${most}.`,
+      next: `Leave it out for ${usual}.`,
+    })
+  }
+  return Math.min(given ?? usual, most)
 }
 
 export function reasonOf(given: string | undefined): string | undefined {
@@ -30,13 +37,25 @@ export function reasonOf(given: string | undefined): string | undefined {
   })
 }
 
-export function readTextFile(file: string): string {
+/** `remedy`: what to do where there is no such file. */
+export function readTextFile(
+  file: string,
+  remedy = '`parley init` writes a team file; --team names one.',
+): string {
   try {
-    const { size } = statSync(file)
+    const found = statSync(file)
+    const { size } = found
+    if (!found.isFile()) {
+      throw new Failure('file_unreadable', `${file} is no team file.`, {
+        why: found.isDirectory() ? 'It is a folder.' : 'It is no file.',
+        next: found.isDirectory() ? `Name the file in it, such as ${join(file, TEAM_FILE)}` : 'Name a file.',
+        details: { file },
+      })
+    }
     if (size > cliLimits.teamFileBytes) {
       throw new Failure('invalid_team', `${file} has ${size} bytes.`, {
         why: `A team file has at most ${cliLimits.teamFileBytes}.`,
-        next: 'Name a team file with --team.',
+        next: 'Name another file.',
       })
     }
     return readFileSync(file, 'utf8')
@@ -46,7 +65,7 @@ export function readTextFile(file: string): string {
     const missing = code === 'ENOENT' || code === 'ENOTDIR'
     throw new Failure(missing ? 'file_not_found' : 'file_unreadable', `${file} cannot be read.`, {
       why: missing ? 'There is no such file.' : `The system says ${code}.`,
-      next: missing ? '`parley init` writes a team file; --team names one.' : 'Check its permissions.',
+      next: missing ? remedy : 'Check its permissions.',
       details: { file },
       cause: thrown,
     })

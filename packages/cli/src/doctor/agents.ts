@@ -1,5 +1,6 @@
 // Checks of who does the work: programs that are there, credentials that are seen (never their values), and the project's team file.
 import { join } from 'node:path'
+import { everyField } from '../guide.ts'
 import { plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
 import type { AgentView } from '../views.ts'
@@ -58,6 +59,6 @@ export function team(probes: Probes, project: string, problemsOf: TeamProblems):
   return problem(
     'team file',
     `${oneLine(first)}${rest.length > 0 ? ` (and ${plural(rest.length, 'more problem')})` : ''}`,
-    'Mend it at this place; docs/guide/team-files.md has every field.',
+    `Mend it at this place.${everyField()}`,
   )
 }

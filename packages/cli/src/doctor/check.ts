@@ -31,6 +31,8 @@ export interface Probes {
   file(path: string): FileFacts | undefined
   text(path: string): string | undefined
   writable(path: string): boolean
+  /** Folders right below one. */
+  folders(path: string): readonly string[]
   /** Bytes that are free on the disk of a folder that exists. */
   freeBytes(folder: string): number | undefined
   /** Processes that carry the marker of a turn of the node at this socket. */

@@ -6,6 +6,7 @@ import { ManualClock, type Ticks } from '@parley/core'
 import { NODE_VERSION } from '@parley/node'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { doctorWith } from '../commands/doctor.ts'
+import { Failure } from '../failure.ts'
 import type { NodeApi } from '../node-api.ts'
 import { fakeNode } from '../testing/fake-node.ts'
 import { parley, type Surroundings } from '../testing/parley.ts'
@@ -35,6 +36,7 @@ const well: Probes = {
         ? '128\n'
         : undefined,
   writable: () => true,
+  folders: () => [],
   freeBytes: () => 50 * 1024 ** 3,
   turns: () => [],
 }
@@ -130,6 +132,40 @@ test('a profile that is no folder, of another user, or cannot be written', async
   expect((await doctor({}, { env: { HOME: home, PARLEY_PROFILE: '../bad' } })).bad).toContain(
     'problem: profile',
   )
+})
+
+test('a profile in which something cannot be written, or that cannot be made', async () => {
+  const profile = join(home, '.parley', 'default')
+  const segments = join(profile, 'trail', 'segments')
+  const inside = await doctor({
+    file: path => (path.startsWith(profile) && !path.endsWith('.pem') ? own : undefined),
+    folders: path => (path === join(profile, 'trail') ? [segments] : []),
+    writable: path => path !== segments,
+  })
+  expect(inside.bad).toContain('problem: profile')
+  expect(inside.checks.find(({ check }) => check === 'profile')?.text).toContain(segments)
+  const above = await doctor({
+    file: path => (path === home ? own : undefined),
+    writable: path => path !== home,
+  })
+  expect(above.bad).toContain('problem: profile')
+  expect(above.code).toBe(1)
+})
+
+test('a node that does not answer is named, and nobody is told to run another beside it', async () => {
+  const { checks } = await doctor(
+    {},
+    {
+      node: () => {
+        throw new Failure('node_unreachable', 'The node (process 7) does not answer.', {
+          next: '`kill -CONT 7` wakes it.',
+          details: { pid: 7 },
+        })
+      },
+    },
+  )
+  const found = checks.find(({ check }) => check === 'node')
+  expect(found).toMatchObject({ state: 'problem', remedy: '`kill -CONT 7` wakes it.' })
 })
 
 test('a secret or a socket that others can reach', async () => {

@@ -17,9 +17,13 @@ export async function node(connect: () => Promise<NodeApi>, version: string): Pr
   try {
     api = await connect()
   } catch (thrown) {
-    const { code, message } = asFailure(thrown)
+    const { code, message, next, details } = asFailure(thrown)
     if (code === 'node_not_running')
       return { finding: ok('node', 'none is running; commands start one when they need it') }
+    // One that is there holds the profile: another cannot be run beside it.
+    if (details.pid !== undefined && code === 'node_unreachable') {
+      return { finding: problem('node', message, next.join(' ')) }
+    }
     const remedy =
       '`parley up` runs one in the foreground, where its messages can be read; logs/node.log has the older ones.'
     return { finding: problem('node', message, remedy) }
@@ -48,11 +52,16 @@ export async function node(connect: () => Promise<NodeApi>, version: string): Pr
 const KEEP =
   "Keep the profile's folder as it is, and compare it with a backup or an export. `parley trail verify` lists every finding."
 
-export async function trail({ api, status }: NodeCheck, probes: Probes, folder: string): Promise<Finding> {
+export async function trail(
+  { api, status, finding }: NodeCheck,
+  probes: Probes,
+  folder: string,
+): Promise<Finding> {
   const [damage] = status?.damage ?? []
   if (damage) return problem('record', damage.message, KEEP)
   if (!api) {
     if (!probes.file(join(folder, 'trail'))) return ok('record', 'nothing recorded yet')
+    if (finding.state === 'problem') return ok('record', 'not verified, since the node does not answer')
     return ok(
       'record',
       'not verified, since no node is running; `parley trail verify` starts one and verifies it',

@@ -1,6 +1,7 @@
 // The machine, asked: programs, files, disks and processes.
 import { execFile } from 'node:child_process'
 import { accessSync, constants, lstatSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
 import { cliLimits } from '../limits.ts'
 import type { Probes } from './check.ts'
 
@@ -25,6 +26,10 @@ export const systemProbes: Probes = {
       accessSync(path, constants.R_OK | constants.W_OK)
       return true
     }) ?? false,
+  folders: path =>
+    (quietly(() => readdirSync(path, { withFileTypes: true })) ?? [])
+      .filter(each => each.isDirectory())
+      .map(each => join(path, each.name)),
   freeBytes: folder =>
     quietly(() => {
       const { bavail, bsize } = statfsSync(folder)

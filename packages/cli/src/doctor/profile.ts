@@ -8,20 +8,46 @@ import { doctorLimits } from './limits.ts'
 
 export function folder(probes: Probes, paths: ProfilePaths): Finding {
   const found = probes.file(paths.folder)
-  if (!found) return ok('profile', `${paths.folder} is made with the first run`)
+  if (!found) return unmade(probes, paths)
   const elsewhere = 'Choose another place with PARLEY_HOME, or another profile with --profile.'
   if (!found.folder) return problem('profile', `${paths.folder} is no folder`, elsewhere)
   if (probes.user !== undefined && found.owner !== probes.user) {
     return problem('profile', `${paths.folder} belongs to another user`, elsewhere)
   }
-  if (!probes.writable(paths.folder)) {
-    return problem(
-      'profile',
-      `${paths.folder} cannot be written`,
-      `Give yourself the right to write: chmod u+rwx ${paths.folder}`,
-    )
-  }
-  return ok('profile', paths.folder)
+  const closed = unwritable(probes, paths)
+  if (closed === undefined) return ok('profile', paths.folder)
+  return problem(
+    'profile',
+    `${closed} cannot be written`,
+    `Give yourself the right to write again: chmod -R u+w ${paths.folder}`,
+  )
+}
+
+/** The node mends the rights of the profile's own folder by itself, so those of the folders in it are looked at too. */
+function unwritable(probes: Probes, paths: ProfilePaths): string | undefined {
+  const trail = join(paths.folder, 'trail')
+  const index = join(paths.folder, 'trail.index.db')
+  const known = [...probes.folders(paths.folder), ...probes.folders(trail), paths.log, paths.secret, index]
+  const there = known.filter(path => probes.file(path) !== undefined)
+  return [paths.folder, ...there].find(path => !probes.writable(path))
+}
+
+/** It is made where its nearest folder allows it. */
+function unmade(probes: Probes, { folder }: ProfilePaths): Finding {
+  const place = nearest(probes, folder)
+  if (probes.writable(place)) return ok('profile', `${folder} is made with the first run`)
+  return problem(
+    'profile',
+    `${folder} cannot be made: ${place} cannot be written`,
+    'Choose another place with PARLEY_HOME, or give yourself the right to write there.',
+  )
+}
+
+/** The folder itself, or the first above it that is there. */
+function nearest(probes: Probes, folder: string): string {
+  let place = folder
+  while (!probes.file(place) && dirname(place) !== place) place = dirname(place)
+  return place
 }
 
 /** What is in the profile is for its owner only: the secret makes tokens, and whoever reaches the socket is the owner. */
@@ -42,8 +68,7 @@ export function permissions(probes: Probes, paths: ProfilePaths): Finding {
 }
 
 export function disk(probes: Probes, paths: ProfilePaths): Finding {
-  let place = paths.folder
-  while (!probes.file(place) && dirname(place) !== place) place = dirname(place)
+  const place = nearest(probes, paths.folder)
   const free = probes.freeBytes(place)
   if (free === undefined)
     return warning('disk', `the space below ${place} is not known`, 'Look at it yourself: df -h')
@@ -77,9 +102,5 @@ export function configuration(loaded: Result<Config>): Finding {
   const problems = loaded.error instanceof ParleyError ? configProblems(loaded.error) : []
   const where = problems[0] ? problemText(problems[0]) : loaded.error.message
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
-  return problem(
-    'configuration',
-    `${where}${more}`,
-    'Mend the file at this place; `parley config` shows the result.',
-  )
+  return problem('configuration', `${where}${more}`, 'Mend it at this place. Until then no node starts.')
 }

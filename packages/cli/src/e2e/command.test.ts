@@ -1,5 +1,7 @@
 // The command as a process: starting and stopping nodes, terminals and pipes.
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { HOUSEWORK, teamFile } from './team.ts'
 import { forgetCompiled, gone, World } from './world.ts'
@@ -40,6 +42,51 @@ test('what init writes runs as it is', async () => {
 test('a reader that goes away ends the command quietly', async () => {
   const ran = await world.start(['-c', 'parley help | head -n 1'], { program: 'sh' }).ended
   expect(ran).toMatchObject({ code: 0, err: '' })
+})
+
+test('in a pipe nothing is cut, and output that cannot be written is told without a stack', async () => {
+  const long = `no ${'very '.repeat(40)}clean floor`
+  world.write(
+    'parley.yaml',
+    teamFile({ bad: `echo ${long} >&2; exit 3` }, ['{ id: floor, agent: bad, prompt: x, attempts: 1 }']),
+  )
+  world.commit()
+  await world.up()
+  expect((await world.parley('solve', 'Tidy up', '--yes')).code).toBe(1)
+  for (const command of ['show', 'tasks', 'tree']) expect((await world.parley(command)).out).toContain(long)
+  if (!existsSync('/dev/full')) return
+  const full = await world.start(['-c', 'parley runs > /dev/full'], { program: 'sh' }).ended
+  expect(full).toMatchObject({ code: 5, err: 'parley: The output cannot be written (ENOSPC).\n' })
+})
+
+test('with --json a node in the foreground talks JSON, also where another has the profile', async () => {
+  const node = world.start(['up', '--json'])
+  await node.printed('the node is up')
+  const second = await world.parley('up', '--json')
+  expect(second.code).toBe(5)
+  expect(JSON.parse(second.err)).toMatchObject({ error: { code: 'profile_in_use' } })
+  node.child.kill('SIGINT')
+  const { out } = await node.ended
+  for (const line of out.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('level')
+})
+
+test('npm start says how it is used', () => {
+  const start = (...args: string[]) => {
+    const file = join(import.meta.dirname, '..', '..', '..', '..', 'scripts', 'start.ts')
+    return spawnSync(process.execPath, ['--conditions=parley-source', file, ...args], { encoding: 'utf8' })
+  }
+  expect(start('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('usage: npm start') })
+  const wrong = start('--wrong')
+  expect(wrong.status).toBe(2)
+  expect(wrong.stderr).not.toContain('    at ')
+})
+
+test('bin/parley of the clone works in the folder of the caller, with the arguments and the exit code as they are', async () => {
+  const program = join(import.meta.dirname, '..', '..', '..', '..', 'bin', 'parley')
+  const made = await world.start(['init', '--json'], { program }).ended
+  expect(JSON.parse(made.out)).toMatchObject({ folder: world.project })
+  expect(existsSync(join(world.project, 'parley.yaml'))).toBe(true)
+  expect((await world.start(['solve', 'two', 'words'], { program }).ended).code).toBe(2)
 })
 
 const terminals = spawnSync('script', ['--version']).status === 0 && process.platform === 'linux'

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -50,6 +51,19 @@ test('it writes a team file and notes for agents, and a second time changes noth
   )
   expect([read('parley.yaml'), read('AGENTS.md')]).toEqual(before)
   expect(existsSync(join(project, 'CLAUDE.md'))).toBe(false)
+})
+
+test('in a repository without a commit it says that one is needed first', async () => {
+  const said = async () =>
+    (await parley(['init'], { cwd: project, env: { PATH: join(folder, 'bin') } })).out.split('\n').slice(-4)
+  expect((await said()).join('\n')).not.toContain('commit')
+  execFileSync('git', ['init', '--quiet', project])
+  expect(await said()).toEqual([
+    'This repository has no commit yet, and a run starts from one.',
+    'Next: git add . && git commit -m "Begin"',
+    'Then: parley run parley.yaml',
+    '',
+  ])
 })
 
 test('the team is made of the agents that are there', async () => {

@@ -1,5 +1,6 @@
 // Stays with a run until its end on behalf of a person: asks once whether the plan may start, passes on what agents ask, follows it, and
 // asks at Ctrl-C what is to become of it. Without a terminal nothing is asked.
+import type { Team } from '@parley/node'
 import type { Context } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { asFailure, Failure } from '../failure.ts'
@@ -7,7 +8,7 @@ import type { Decision, NodeApi } from '../node-api.ts'
 import { drawing, printLines, remark } from '../output.ts'
 import { endingLines } from '../render/ending.ts'
 import { shortGate, shortId } from '../render/format.ts'
-import { planDetails, planLines } from '../render/plan.ts'
+import { planDetails, planLines, warningLines } from '../render/plan.ts'
 import { gateLines } from '../render/show.ts'
 import { type GateView, isOver, type RunView } from '../views.ts'
 import { follow, gateKey, isStuck } from './follow.ts'
@@ -17,6 +18,10 @@ export interface AttendOptions {
   readonly yes?: boolean
   /** Only look: gates are left to others. */
   readonly watch?: boolean
+  /** The team file that the run was started with. */
+  readonly team?: Team
+  /** Warnings that were shown already. */
+  readonly told?: readonly string[]
 }
 
 /** What was decided on a gate; `later` leaves it to another time, `leave` leaves the run. */
@@ -26,18 +31,19 @@ export async function attend(
   context: Context,
   api: NodeApi,
   run: string,
-  { yes = false, watch = false }: AttendOptions = {},
+  { yes = false, watch = false, team, told: before = [] }: AttendOptions = {},
 ): Promise<ExitCode> {
   const passed = new Set<string>()
+  const told = new Set<string>(before)
   for (;;) {
-    const followed = await follow(context, api, run, { passed })
+    const followed = await follow(context, api, run, { passed, told })
     switch (followed.kind) {
       case 'over':
         return conclude(context, followed.view)
       case 'gate': {
         const { gate, view } = followed
         passed.add(gateKey(gate, view))
-        const answer = watch ? 'later' : await decide(context, gate, view, yes)
+        const answer = watch ? 'later' : await decide(context, gate, view, { yes, team })
         if (answer === 'leave') return leave(context, view, run)
         if (answer === 'later') tell(context, gate)
         else await respond(context, api, gate, answer.decision, answer.reason)
@@ -64,7 +70,9 @@ function leave(context: Context, view: RunView | undefined, run: string): ExitCo
   if (gate) tell(context, gate)
   remark(
     context,
-    `It goes on without this terminal. Back to it: parley show ${id} --follow. End it: parley abort ${id}.`,
+    gate?.kind === 'plan'
+      ? `It waits for this answer, and nothing has been started. End it: parley abort ${id}.`
+      : `It goes on without this terminal. Back to it: parley show ${id} --follow. End it: parley abort ${id}.`,
   )
   return EXIT.interrupted
 }
@@ -73,12 +81,21 @@ function tell(context: Context, gate: GateView): void {
   for (const line of gateLines(gate, drawing(context))) remark(context, line)
 }
 
-async function decide(context: Context, gate: GateView, view: RunView, yes: boolean): Promise<Answer> {
+async function decide(
+  context: Context,
+  gate: GateView,
+  view: RunView,
+  { yes, team }: { readonly yes: boolean; readonly team: Team | undefined },
+): Promise<Answer> {
   const somebody = context.terminal.interactive && !context.global.json
   if (gate.kind === 'plan') {
     if (yes) return { decision: 'approve' }
-    if (!somebody) throw approvalNeeded(gate, view)
-    return askPlan(context, view)
+    if (!somebody) {
+      // Whoever approves it later from somewhere else reads here what it is about.
+      for (const line of planDetails(view, team, drawing(context)).slice(0, -1)) remark(context, line)
+      throw approvalNeeded(gate, view)
+    }
+    return askPlan(context, view, team)
   }
   if (somebody) return askReply(context, gate)
   // Other tasks go on without the answer; only when nothing else can, there is no use in staying.
@@ -103,8 +120,10 @@ function replyNeeded(gate: GateView): Failure {
   })
 }
 
-async function askPlan(context: Context, view: RunView): Promise<Answer> {
+async function askPlan(context: Context, view: RunView, team: Team | undefined): Promise<Answer> {
   printLines(context, planLines(view, drawing(context)))
+  // Said already, except where only results are: whoever decides has to know them.
+  if (context.global.quiet) printLines(context, warningLines(view, context.terminal.paint))
   for (;;) {
     const typed = await ask(context, '\nStart? [y]es, [n]o, [d]etails: ')
     switch (typed?.trim().toLowerCase()) {
@@ -118,13 +137,13 @@ async function askPlan(context: Context, view: RunView): Promise<Answer> {
         return { decision: 'reject', reason: 'rejected at the terminal' }
       case 'd':
       case 'details':
-        printLines(context, ['', ...planDetails(view, context.terminal)])
+        printLines(context, ['', ...planDetails(view, team, drawing(context))])
     }
   }
 }
 
 async function askReply(context: Context, gate: GateView): Promise<Answer> {
-  printLines(context, gateLines(gate, drawing(context)).slice(0, 1))
+  printLines(context, gateLines(gate, drawing(context)).slice(0, -1))
   const typed = await ask(context, 'Reply (nothing: later): ')
   if (typed === undefined) return 'leave'
   return typed.trim() === '' ? 'later' : { decision: 'reply', reason: typed.trim() }

@@ -7,6 +7,7 @@ import type { NodeApi } from '../node-api.ts'
 import { drawing, printJson, printLines, remark } from '../output.ts'
 import { changeLines } from '../render/changes.ts'
 import { liveFrame } from '../render/live.ts'
+import { oneLine } from '../render/text.ts'
 import { type GateView, isOver, type RunView } from '../views.ts'
 import { Screen } from './screen.ts'
 
@@ -20,6 +21,8 @@ export type Followed =
 export interface FollowOptions {
   /** Keys of gates that were answered or are left to others: they do not stop the following. */
   readonly passed?: ReadonlySet<string>
+  /** Warnings that were shown already; what is shown here is added. */
+  readonly told?: Set<string>
 }
 
 /**
@@ -38,12 +41,13 @@ export async function follow(
   context: Context,
   api: NodeApi,
   run: string,
-  { passed = new Set() }: FollowOptions = {},
+  { passed = new Set(), told = new Set() }: FollowOptions = {},
 ): Promise<Followed> {
   const controller = new AbortController()
   const display = displayFor(context)
   let seen: RunView | undefined
   let found: Followed | undefined
+  let drawn = false
   const takeBack = context.terminal.onInterrupt(() => controller.abort())
   try {
     for await (const view of steadyViews(context, api, run, controller.signal)) {
@@ -51,7 +55,12 @@ export async function follow(
       const gate = view.gates.find(each => !passed.has(gateKey(each, view)))
       if (isOver(view.state)) found = { kind: 'over', view }
       else if (gate) found = { kind: 'gate', gate, view }
-      if (found?.kind !== 'gate') display.show(view)
+      // What is wrong from the start is said at the start. Where something is drawn in place, the end tells of what comes later.
+      if (found?.kind !== 'over' && (!drawn || !context.terminal.live)) tellWarnings(context, view, told)
+      if (found?.kind !== 'gate') {
+        display.show(view)
+        drawn = true
+      }
       if (found) break
     }
     found ??= seen && isOver(seen.state) ? { kind: 'over', view: seen } : { kind: 'interrupted', view: seen }
@@ -60,6 +69,14 @@ export async function follow(
     takeBack()
     controller.abort()
     display.end(found?.kind === 'gate')
+  }
+}
+
+function tellWarnings(context: Context, { warnings }: RunView, told: Set<string>): void {
+  for (const each of warnings) {
+    if (told.has(each)) continue
+    told.add(each)
+    remark(context, context.terminal.paint('warning', `warning: ${oneLine(each)}`))
   }
 }
 

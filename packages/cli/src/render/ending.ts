@@ -1,11 +1,12 @@
 // What a person reads when a run is over: the verdict, the tasks that matter, the files, where the result is and how to look at it.
 import { cliLimits } from '../limits.ts'
-import type { RunState, RunView } from '../views.ts'
+import type { PlanTaskView, RunState, RunView } from '../views.ts'
 import { between, duration, plural, shortHash, shortId, spendInFull } from './format.ts'
 import { RUN_TONES } from './live.ts'
 import { warningLines } from './plan.ts'
+import { answerLines } from './steps.ts'
 import type { Drawing } from './tasks.ts'
-import { cut, oneLine } from './text.ts'
+import { cut, each, oneLine } from './text.ts'
 import { SYMBOLS } from './tree.ts'
 
 const VERDICTS: Readonly<Record<RunState, string>> = {
@@ -17,12 +18,14 @@ const VERDICTS: Readonly<Record<RunState, string>> = {
   aborted: 'Aborted',
 }
 
-export function endingLines(view: RunView, { now, paint, width }: Drawing): readonly string[] {
+export function endingLines(view: RunView, drawing: Drawing): readonly string[] {
+  const { now, paint, width } = drawing
   const took = duration(between(view.started, view.ended, now) ?? 0)
   const spent = spendInFull(view.usage)
   const facts = [`${view.tasks_done} of ${plural(view.tasks_total, 'task')}`, took, spent].filter(Boolean)
   const verdict = `${paint(RUN_TONES[view.state], `${VERDICTS[view.state]}.`)} ${facts.join(' · ')}`
   return [
+    ...answerLines(view, drawing),
     verdict,
     ...(view.reason ? [`why: ${oneLine(view.reason)}`] : []),
     ...troubles(view),
@@ -33,11 +36,15 @@ export function endingLines(view: RunView, { now, paint, width }: Drawing): read
 }
 
 function troubles(view: RunView): readonly string[] {
+  const known = oneLine(view.reason ?? '')
+  // The reason of the run is that of a task; what it says already is not said again.
+  const isTold = ({ note, refused }: PlanTaskView) =>
+    note !== undefined && refused.length === 0 && known.includes(oneLine(note))
   return view.tasks
-    .filter(({ state, refused }) => state === 'failed' || refused.length > 0)
+    .filter(task => (task.state === 'failed' || task.refused.length > 0) && !isTold(task))
     .map(task => {
-      const note = task.note ? `: ${oneLine(task.note)}` : ''
-      const refused = task.refused.length > 0 ? ` (put back: ${task.refused.map(oneLine).join(', ')})` : ''
+      const note = task.note && !known.includes(oneLine(task.note)) ? `: ${oneLine(task.note)}` : ''
+      const refused = task.refused.length > 0 ? ` (put back: ${each(task.refused)})` : ''
       return `  ${SYMBOLS[task.state]} ${oneLine(task.title)} ${task.state}${note}${refused}`
     })
 }

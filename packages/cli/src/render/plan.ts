@@ -1,10 +1,14 @@
-// The plan before it is approved: the tree of tasks, what each may change, and on request every task in full.
-
+// The plan before it is approved: the tree of tasks, and on request every task in full, with what is run, what it may change and who
+// judges it. A person who says yes has seen it.
+import type { Team } from '@parley/node'
 import type { PlanTaskView, RunView } from '../views.ts'
-import { plural, shortId } from './format.ts'
+import { bytes, duration, plural, shortId } from './format.ts'
 import type { Paint } from './paint.ts'
 import { type Drawing, taskLines } from './tasks.ts'
-import { cut, oneLine } from './text.ts'
+import { cut, lines, oneLine, wrap } from './text.ts'
+
+type TeamAgent = Team['agents'][string]
+type PlannedTask = Team['plan'][number]
 
 export function planLines(view: RunView, drawing: Drawing): readonly string[] {
   const { paint, width } = drawing
@@ -16,28 +20,118 @@ export function planLines(view: RunView, drawing: Drawing): readonly string[] {
     ),
     '',
     ...taskLines(view.tasks, drawing).flatMap(({ lines }) => lines),
-    ...warningLines(view, paint),
   ]
 }
 
-export function planDetails(view: RunView, { paint }: Pick<Drawing, 'paint'>): readonly string[] {
+/** `team` is known where a team file was given. */
+export function planDetails(view: RunView, team: Team | undefined, drawing: Drawing): readonly string[] {
+  const { paint, width } = drawing
+  const rows = (list: readonly (readonly [string, string])[], indent: string) =>
+    list.flatMap(([name, text]) => labelled(name, text, indent, width))
   return [
-    `run      ${view.run}`,
-    `project  ${oneLine(view.project)}`,
-    `asked    ${oneLine(view.gates[0]?.question ?? '')}`,
+    ...rows(
+      [
+        ['run', view.run],
+        ['project', view.project],
+        ['intent', view.intent],
+        ...(team ? [['limits', limitsOf(team)] as const] : []),
+        ['asked', view.gates[0]?.question ?? ''],
+      ],
+      '',
+    ),
     '',
-    ...view.tasks.flatMap(task => taskDetails(task, paint)),
+    ...view.tasks.flatMap(task => [
+      `${paint('strong', oneLine(task.id))}: ${oneLine(task.title)}`,
+      ...rows(taskFacts(task, view.intent, team), '  '),
+      '',
+    ]),
+    ...(team ? [] : [paint('quiet', 'What its agent runs: parley agents, parley config')]),
     paint('quiet', `Answer here, or later with \`parley approve ${shortId(view.run)}\`.`),
   ]
 }
 
-function taskDetails(task: PlanTaskView, paint: Paint): readonly string[] {
+/** With a heading each; a text of several lines keeps them. */
+function labelled(name: string, text: string, indent: string, width: number): readonly string[] {
+  const margin = indent.length + LABEL
+  const wrapped = lines(text.trim()).flatMap(line => wrap(line, Math.max(20, width - margin)))
+  return wrapped.map((line, index) => `${indent}${(index === 0 ? name : '').padEnd(LABEL)}${line}`.trimEnd())
+}
+
+const LABEL = 9
+
+function taskFacts(
+  task: PlanTaskView,
+  intent: string,
+  team: Team | undefined,
+): readonly (readonly [string, string])[] {
+  const planned = team?.plan.find(({ id }) => id === task.id)
+  const agent = agentOf(team, task.agent)
+  const review = planned?.review
+  const fill = (prompt: string) => prompt.replaceAll('{intent}', () => intent)
   return [
-    `${paint('strong', oneLine(task.id))}: ${oneLine(task.title)}`,
-    `  agent ${oneLine(task.agent)}, ${plural(task.attempts, 'attempt')} at most`,
-    ...(task.needs.length > 0 ? [`  after ${task.needs.map(oneLine).join(', ')}`] : []),
-    '',
+    ['agent', task.agent],
+    ...(agent ? runsOf(agent) : []),
+    ...(task.needs.length > 0 ? [['after', task.needs.join(', ')] as const] : []),
+    ...(team ? [['prompt', planned ? fill(planned.prompt) : intent] as const] : []),
+    ...(team ? [['changes', pathsOf(planned)] as const] : []),
+    ...(planned?.check ? [['check', commandText(planned.check)] as const] : []),
+    ...(review
+      ? [
+          ['review', `by ${review.by}: ${fill(review.prompt)}`] as const,
+          ...runsOf(agentOf(team, review.by)).filter(([name]) => name === 'runs'),
+        ]
+      : []),
+    ['limits', taskLimits(task, planned, agent)],
   ]
+}
+
+function agentOf(team: Team | undefined, name: string): TeamAgent | undefined {
+  return team && Object.hasOwn(team.agents, name) ? team.agents[name] : undefined
+}
+
+/** What is started, and what it is given of the node's surroundings: names only of what is passed on. */
+function runsOf(agent: TeamAgent | undefined): readonly (readonly [string, string])[] {
+  if (!agent) return []
+  const model = agent.model === undefined ? '' : `, model ${agent.model}`
+  const args = agent.args === undefined ? '' : `, with ${commandText(agent.args)}`
+  const runs =
+    agent.command === undefined ? `preset ${agent.preset}${model}${args}` : commandText(agent.command)
+  const variables = [...Object.entries(agent.env ?? {}).map(([name, value]) => `${name}=${value}`)]
+  return [
+    ['runs', runs],
+    ...(variables.length > 0 ? [['env', variables.join(' ')] as const] : []),
+    ...(agent.pass && agent.pass.length > 0 ? [['gets', agent.pass.join(', ')] as const] : []),
+  ]
+}
+
+function pathsOf(planned: PlannedTask | undefined): string {
+  if (planned?.paths === undefined) return 'everything in the project'
+  return planned.paths.length === 0 ? 'nothing' : planned.paths.join(', ')
+}
+
+function taskLimits(
+  task: PlanTaskView,
+  planned: PlannedTask | undefined,
+  agent: TeamAgent | undefined,
+): string {
+  const timeout = planned?.timeoutMs ?? agent?.timeoutMs
+  return [
+    `${plural(task.attempts, 'attempt')} at most`,
+    ...(timeout === undefined ? [] : [`${duration(timeout)} a turn`]),
+    ...(agent?.maxOutputBytes === undefined ? [] : [`${bytes(agent.maxOutputBytes)} of output`]),
+  ].join(', ')
+}
+
+function limitsOf({ limits }: Team): string {
+  const { concurrency, timeoutMs } = limits
+  return `${plural(concurrency, 'turn')} at once${timeoutMs === undefined ? ', no end set' : `, ends after ${duration(timeoutMs)}`}`
+}
+
+/** As it would be typed: words with anything special in them stand in quotes. */
+function commandText(words: readonly string[]): string {
+  return words
+    .map(word => (/^[\w@%+=:,./{}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(' ')
 }
 
 export function warningLines(view: Pick<RunView, 'warnings'>, paint: Paint): readonly string[] {

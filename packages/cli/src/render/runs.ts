@@ -1,10 +1,11 @@
 // Tables of runs, tasks, gates and agents: as wide as the terminal, ids shortened.
+import { cliLimits } from '../limits.ts'
 import type { AgentView, GateView, PlanTaskView, RunSummaryView } from '../views.ts'
 import { ago, between, duration, shortGate, shortId, spend } from './format.ts'
 import { grid } from './grid.ts'
 import { RUN_TONES } from './live.ts'
 import type { Drawing } from './tasks.ts'
-import { oneLine } from './text.ts'
+import { each, oneLine, wrap } from './text.ts'
 import { SYMBOLS, TONES } from './tree.ts'
 
 export function runsTable(
@@ -24,7 +25,7 @@ export function runsTable(
     runs.map(run => [
       shortId(run.run),
       { text: run.state, tone: RUN_TONES[run.state] },
-      oneLine(run.intent),
+      firstLine(run.intent),
       `${run.tasks_done}/${run.tasks_total}`,
       ago(run.started, now),
       duration(between(run.started, run.ended, now) ?? 0),
@@ -35,11 +36,16 @@ export function runsTable(
   )
 }
 
+/** A table has one line for each; `parley show` has the rest of an intent. */
+function firstLine(text: string): string {
+  return oneLine(text.split(/\r\n|\r|\n/).find(line => line.trim() !== '') ?? '')
+}
+
 export function tasksTable(
   tasks: readonly PlanTaskView[],
   { width, now, paint }: Drawing,
 ): readonly string[] {
-  return grid(
+  const [header = '', ...rows] = grid(
     [
       { header: 'TASK' },
       { header: 'STATE' },
@@ -65,6 +71,20 @@ export function tasksTable(
     }),
     width,
     paint,
+  )
+  return [header, ...rows.flatMap((row, index) => [row, ...whyLines(tasks[index]!, { width, paint })])]
+}
+
+/** Below its task: why it failed, waits or was sent back, in full. */
+function whyLines(
+  { note, state, refused }: PlanTaskView,
+  { width, paint }: Pick<Drawing, 'width' | 'paint'>,
+): readonly string[] {
+  const why = note && state !== 'done' ? [note] : []
+  const back = refused.length > 0 ? [`not allowed, and put back: ${each(refused)}`] : []
+  const tone = state === 'failed' ? 'bad' : 'warning'
+  return [...why, ...back].flatMap(text =>
+    wrap(oneLine(text), Math.max(cliLimits.leastColumns, width - 2)).map(line => `  ${paint(tone, line)}`),
   )
 }
 

@@ -1,33 +1,23 @@
-// Everything about one run: the facts, the tree, the timeline of steps with time and spend, the result.
-import type { GateView, PlanTaskView, RunView } from '../views.ts'
+// Everything about one run: the facts, the tree, every step with time and spend, the result.
+import { cliLimits } from '../limits.ts'
+import type { GateView, RunView } from '../views.ts'
 import { resultLines } from './ending.ts'
-import {
-  between,
-  bytes,
-  duration,
-  moment,
-  plural,
-  shortGate,
-  shortId,
-  spend,
-  spendInFull,
-  ticksOf,
-} from './format.ts'
-import { grid, type Row } from './grid.ts'
+import { between, bytes, duration, moment, plural, shortGate, shortId, spendInFull } from './format.ts'
 import { totalLine } from './live.ts'
 import { warningLines } from './plan.ts'
+import { stepLines } from './steps.ts'
 import { type Drawing, taskLines } from './tasks.ts'
-import { cut, oneLine } from './text.ts'
-import { TONES } from './tree.ts'
+import { oneLine, wrap } from './text.ts'
 
-export function showLines(view: RunView, drawing: Drawing): readonly string[] {
+/** `full`: with all that agents said. */
+export function showLines(view: RunView, drawing: Drawing, full = false): readonly string[] {
   const { paint, width } = drawing
   return [
     ...facts(view, drawing),
     '',
     ...taskLines(view.tasks, drawing).flatMap(({ lines }) => lines),
     totalLine(view, drawing),
-    ...section('Timeline', timeline(view, drawing), drawing),
+    ...section('Steps', stepLines(view, drawing, full), drawing),
     ...section('Result', view.result ? resultLines(view, width) : [], drawing),
     ...section('Warnings', warningLines(view, paint), drawing),
     ...section(
@@ -56,9 +46,11 @@ function facts(view: RunView, drawing: Drawing): readonly string[] {
     ...(told ? [['spent', told] as const] : []),
   ]
   return [
-    paint('strong', cut(oneLine(view.intent), width)),
-    ...rows.map(
-      ([name, text]) => `${paint('quiet', name.padEnd(9))}${name === 'run' ? text : cut(text, width - 9)}`,
+    ...wrap(oneLine(view.intent), width).map(line => paint('strong', line)),
+    ...rows.flatMap(([name, text]) =>
+      wrap(text, Math.max(cliLimits.leastColumns, width - 9)).map(
+        (line, index) => `${paint('quiet', (index === 0 ? name : '').padEnd(9))}${line}`,
+      ),
     ),
   ]
 }
@@ -72,44 +64,10 @@ export function gateLines(gate: GateView, { paint, width }: Drawing): readonly s
   const id = shortGate(gate)
   const who = gate.task === undefined ? '' : `${oneLine(gate.task)} asks: `
   return [
-    paint('warning', cut(`${who}${oneLine(gate.question)}`, width)),
+    // Never cut: whoever answers has to know what was asked.
+    ...wrap(`${who}${oneLine(gate.question)}`, width).map(line => paint('warning', line)),
     gate.kind === 'plan'
       ? `  parley approve ${id}, or parley reject ${id} --reason "…"`
       : `  parley reply ${id} "…"`,
-  ]
-}
-
-/** In the order in which the steps began; times count from the start of the run. */
-function timeline(view: RunView, { width, now, paint }: Drawing): readonly string[] {
-  const begun = view.tasks
-    .filter(({ started }) => started !== undefined)
-    .toSorted((one, other) => (ticksOf(one.started!) ?? 0) - (ticksOf(other.started!) ?? 0))
-  return grid(
-    [
-      { align: 'right' },
-      { flexible: true },
-      { optional: 2 },
-      { align: 'right', optional: 3 },
-      { align: 'right', optional: 1 },
-      { align: 'right', optional: 4 },
-      { align: 'right', optional: 5 },
-    ],
-    begun.map((task): Row => step(task, view, now)),
-    width,
-    paint,
-  )
-}
-
-function step(task: PlanTaskView, view: RunView, now: Drawing['now']): Row {
-  const offset = between(view.started, task.started, now) ?? 0
-  const { usage } = task
-  return [
-    { text: `+${duration(offset)}`, tone: 'quiet' },
-    oneLine(task.title),
-    { text: oneLine(task.agent), tone: 'quiet' },
-    { text: task.state, tone: TONES[task.state] },
-    duration(between(task.started, task.ended, now) ?? 0),
-    usage.turns > 1 ? plural(usage.turns, 'turn') : '',
-    spend(usage),
   ]
 }

@@ -4,7 +4,7 @@ import type { PlanTaskView } from '../views.ts'
 import { between, duration, spend } from './format.ts'
 import { type Column, grid, type Row } from './grid.ts'
 import type { Paint } from './paint.ts'
-import { cut, oneLine } from './text.ts'
+import { cut, each, oneLine } from './text.ts'
 import { SYMBOLS, TONES, type TreeRow, treeOf } from './tree.ts'
 
 export interface Drawing {
@@ -71,7 +71,7 @@ function remarks({ task, below }: TreeRow, { width, paint }: Drawing): readonly 
   if (task.note && task.state !== 'done')
     found.push(remark(task.note, task.state === 'failed' ? 'bad' : 'warning'))
   if (task.refused.length > 0) {
-    found.push(remark(`not allowed, and put back: ${task.refused.join(', ')}`, 'warning'))
+    found.push(remark(`not allowed, and put back: ${each(task.refused)}`, 'warning'))
   }
   return found
 }

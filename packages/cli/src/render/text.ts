@@ -24,6 +24,11 @@ export function lines(text: string): readonly string[] {
     .map(line => line.replaceAll('\t', '  ').replace(dangerous, ' ').trimEnd())
 }
 
+/** Names in a row, each once: a file that was put back in two attempts is still one file. */
+export function each(names: readonly string[]): string {
+  return [...new Set(names.map(oneLine))].join(', ')
+}
+
 /** Columns that a text without escape sequences takes. */
 export function widthOf(text: string): number {
   if (plainAscii.test(text)) return text.length

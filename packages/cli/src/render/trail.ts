@@ -1,41 +1,54 @@
-// Entries of a record, one line each with the facts of the body that fit, and what verification found.
+// Entries of a record, each with the facts of its body, and what verification found.
 import type { EntryView, VerifyView } from '../views.ts'
 import { plural, shortId, timeOfDay } from './format.ts'
-import { grid } from './grid.ts'
+import { grid, type Row } from './grid.ts'
 import type { Paint } from './paint.ts'
 import type { Drawing } from './tasks.ts'
-import { oneLine } from './text.ts'
+import { oneLine, widthOf, wrap } from './text.ts'
 
+/** One line for each where there is room; else the facts stand below, since without them a line says nothing. */
 export function entryLines(entries: readonly EntryView[], { width, paint }: Drawing): readonly string[] {
-  return grid(
-    [
-      { align: 'right' },
-      { optional: 2 },
-      { flexible: true, optional: 1 },
-      {},
-      { flexible: true, optional: 3 },
-    ],
-    entries.map(entry => [
+  const cells = entries.map(
+    (entry): Row => [
       { text: String(entry.seq), tone: 'quiet' },
       { text: timeOfDay(entry.timestamp), tone: 'quiet' },
       oneLine(entry.actor),
       { text: oneLine(entry.event_type), tone: 'strong' },
-      facts(entry),
-    ]),
-    width,
-    paint,
+    ],
   )
+  const columns = [{ align: 'right' }, { optional: 2 }, { flexible: true, optional: 1 }, {}] as const
+  const heads = grid(columns, cells, width, paint)
+  const bare = grid(columns, cells, width)
+  const left = Math.max(0, ...bare.map(widthOf))
+  return heads.flatMap((head, index) => {
+    const text = facts(entries[index]!)
+    if (text === '') return [head]
+    const gap = ' '.repeat(left - widthOf(bare[index]!) + 2)
+    if (left + 2 + widthOf(text) <= width) return [`${head}${gap}${text}`]
+    return [head, ...wrap(text, Math.max(20, width - INDENT.length)).map(line => `${INDENT}${line}`)]
+  })
 }
 
-/** The simple values of a body; ids are shortened, what is nested is left to --json. */
+const INDENT = '      '
+
+const ID = /^[a-z_]+_[0-9a-z]{26}$/
+
+/**
+ * The simple values of a body: what changed first, ids last and shortened, and nothing that the line has already. What is nested is left
+ * to --json.
+ */
 function facts({ workspace, body }: EntryView): string {
-  const of = workspace === null ? [] : [shortId(workspace)]
-  const simple = Object.entries(body).flatMap(([key, value]) => {
-    if (typeof value === 'string')
-      return [`${key}=${/^[a-z_]+_[0-9a-z]{26}$/.test(value) ? shortId(value) : value}`]
-    return typeof value === 'number' || typeof value === 'boolean' ? [`${key}=${value}`] : []
-  })
-  return oneLine([...of, ...simple].join(' '))
+  const said: string[] = []
+  const ids: string[] = []
+  for (const [key, value] of Object.entries(body)) {
+    const [, what] = /^from_(state|status)$/.exec(key) ?? []
+    const next = what === undefined ? undefined : (body as Readonly<Record<string, unknown>>)[`to_${what}`]
+    if (typeof value === 'string' && typeof next === 'string') said.unshift(`${value} → ${next}`)
+    else if (/^to_(state|status)$/.test(key) || key === 'timestamp' || value === workspace) continue
+    else if (typeof value === 'string' && ID.test(value)) ids.push(`${key}=${shortId(value)}`)
+    else if (['string', 'number', 'boolean'].includes(typeof value)) said.push(`${key}=${value}`)
+  }
+  return oneLine([...said, ...(workspace === null ? [] : [shortId(workspace)]), ...ids].join(' '))
 }
 
 export function verifyLines({ runs, unreadable, sound }: VerifyView, paint: Paint): readonly string[] {

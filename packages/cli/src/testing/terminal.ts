@@ -7,6 +7,8 @@ export interface FakeTerminalOptions {
   readonly rows?: number
   readonly live?: boolean
   readonly interactive?: boolean
+  /** Standard input, for a command that reads all of it. */
+  readonly input?: string
   /** What is typed at each question: text, the end of input, or Ctrl-C. */
   readonly answers?: readonly (string | undefined | { readonly interrupt: true })[]
 }
@@ -22,6 +24,7 @@ export class FakeTerminal implements Terminal {
   readonly questions: string[] = []
   left: number | undefined
   readonly #answers: (string | undefined | { readonly interrupt: true })[]
+  readonly #input: string
   readonly #interrupts = new Set<() => void>()
 
   constructor({
@@ -30,12 +33,14 @@ export class FakeTerminal implements Terminal {
     live = false,
     interactive = false,
     answers = [],
+    input = '',
   }: FakeTerminalOptions = {}) {
     this.columns = columns
     this.rows = rows
     this.live = live
     this.interactive = interactive
     this.#answers = [...answers]
+    this.#input = input
   }
 
   out(text: string): void {
@@ -54,6 +59,10 @@ export class FakeTerminal implements Terminal {
     if (typeof answer !== 'object') return answer
     this.interrupt()
     return signal?.aborted ? undefined : ''
+  }
+
+  async input(): Promise<string> {
+    return this.#input
   }
 
   onInterrupt(run: () => void): () => void {

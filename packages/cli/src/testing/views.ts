@@ -1,5 +1,5 @@
 // Views for tests: a run as the node would show it, with only what a test cares about said.
-import type { EntryView, GateView, PlanTaskView, RunView, UsageView } from '../views.ts'
+import type { EntryView, GateView, PlanTaskView, RunView, StepView, UsageView } from '../views.ts'
 
 export const NO_USAGE: UsageView = { turns: 0, wall_ms: 0, output_bytes: 0 }
 
@@ -14,6 +14,21 @@ export function taskView(id: string, with_: Partial<PlanTaskView> = {}): PlanTas
     attempts: 2,
     files: [],
     refused: [],
+    steps: [],
+    usage: NO_USAGE,
+    ...with_,
+  }
+}
+
+export function stepView(with_: Partial<StepView> = {}): StepView {
+  return {
+    kind: 'work',
+    agent: 'writer#1',
+    attempt: 1,
+    workspace: 'ws_01m7cccccccccccccccccccccc',
+    outcome: 'complete',
+    started: at(1),
+    ended: at(13),
     usage: NO_USAGE,
     ...with_,
   }

@@ -1,0 +1,118 @@
+// Why there is no node to talk to, as far as it can be seen from outside: a profile that was mistyped, a configuration that is not valid, a
+// process that does not answer.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { CallError } from '@parley/call'
+import type { ParleyError } from '@parley/core'
+import type { Environment } from './command.ts'
+import { Failure } from './failure.ts'
+import { suggest } from './suggest.ts'
+
+/** A profile that somebody names and that is not there is more likely mistyped than wanted: reading commands do not make it. */
+export async function refuseSlip(flag: string | undefined, env: Environment['env']): Promise<void> {
+  if (flag === undefined && !env.PARLEY_PROFILE) return
+  const paths = await pathsOf(flag, env)
+  if (!paths || paths.profile === 'default' || existsSync(paths.folder)) return
+  const known = existsSync(paths.home)
+    ? readdirSync(paths.home, { withFileTypes: true })
+        .filter(each => each.isDirectory())
+        .map(each => each.name)
+    : []
+  const near = suggest(paths.profile, known)
+  throw new Failure('not_found', `There is no profile '${paths.profile}'.`, {
+    why: near === undefined ? `${paths.folder} is not there.` : `Did you mean '${near}'?`,
+    next: '`parley solve`, `parley run` and `parley up` make a new one.',
+    details: { profile: paths.profile, profiles: known },
+  })
+}
+
+async function pathsOf(flag: string | undefined, env: Environment['env']) {
+  const { chosenProfile, parleyHome, profilePaths } = await import('@parley/node')
+  const paths = profilePaths(chosenProfile(flag, env), parleyHome(env, homedir()))
+  return paths.ok ? paths.value : undefined
+}
+
+/** What can be seen from here of why a node is not there: a configuration that is not valid, or a process that does not answer. */
+export async function explained(
+  error: ParleyError,
+  flag: string | undefined,
+  env: Environment['env'],
+): Promise<ParleyError> {
+  const { loadConfig, readNodeFile } = await import('@parley/node')
+  if (error.code === 'node_start_failed') {
+    const config = loadConfig({ flags: { profile: flag }, env })
+    if (!config.ok) return config.error
+    const { code } = (error.cause ?? {}) as NodeJS.ErrnoException
+    if (code !== undefined && CLOSED.has(code)) return unwritable(error, code)
+  }
+  const paths = await pathsOf(flag, env)
+  const pid = paths && readNodeFile(paths.nodeFile)?.pid
+  return paths && pid !== undefined && isThere(pid) && silent(error) ? unanswered(paths, pid, error) : error
+}
+
+const CLOSED: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS'])
+
+function unwritable(error: ParleyError, code: string): Failure {
+  const { path } = error.cause as NodeJS.ErrnoException
+  return new Failure('profile_unusable', `${path ?? 'The profile'} cannot be written, so no node starts.`, {
+    why: `The system says ${code}.`,
+    next: '`parley doctor` says how to mend it; PARLEY_HOME names another place.',
+    details: { ...error.details, ...(path !== undefined && { path }), system: code },
+    cause: error,
+  })
+}
+
+/** A process that was stopped (SIGSTOP, Ctrl-Z) is told at once, where the system shows it; nobody has to wait for it. */
+export async function refuseStopped(flag: string | undefined, env: Environment['env']): Promise<void> {
+  const { readNodeFile } = await import('@parley/node')
+  const paths = await pathsOf(flag, env)
+  const pid = paths && readNodeFile(paths.nodeFile)?.pid
+  if (paths && pid !== undefined && isStopped(pid)) throw unanswered(paths, pid, undefined)
+}
+
+function unanswered(
+  { profile, log }: { readonly profile: string; readonly log: string },
+  pid: number,
+  cause: ParleyError | undefined,
+): Failure {
+  const stopped = isStopped(pid)
+  return new Failure(
+    'node_unreachable',
+    `The node of profile '${profile}' (process ${pid}) does not answer.`,
+    {
+      why: `The process is there, but it ${stopped ? 'was stopped' : 'is stopped or hangs'}. Nothing was executed.`,
+      next: [
+        `\`kill -CONT ${pid}\` wakes it${stopped ? '' : ' if it was stopped'}.`,
+        `\`kill ${pid}\` asks it to end. Its runs go on with the next node.`,
+      ],
+      details: { ...cause?.details, pid, log },
+      ...(cause && { cause }),
+    },
+  )
+}
+
+/** The state stands behind the name, which is in brackets and may contain anything. */
+function isStopped(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const runtime = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T') && runtime.includes('node')
+  } catch {
+    return false
+  }
+}
+
+/** It is there, and did not say anything. */
+function silent({ code, cause }: ParleyError): boolean {
+  if (code === 'node_start_failed') return true
+  return code === 'node_unreachable' && cause instanceof CallError && cause.code === 'TIMEOUT'
+}
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

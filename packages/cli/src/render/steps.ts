@@ -1,0 +1,120 @@
+// What was done on each task, step by step: attempts, checks and reviews with outcome, time and spend, and what was said at the end of each.
+import { cliLimits } from '../limits.ts'
+import type { PlanTaskView, RunView, StepView } from '../views.ts'
+import { between, duration, plural, shortId, spend, ticksOf } from './format.ts'
+import { grid, type Row } from './grid.ts'
+import type { Tone } from './paint.ts'
+import type { Drawing } from './tasks.ts'
+import { lines, oneLine, wrap } from './text.ts'
+
+const OUTCOME_TONES: Readonly<Record<StepView['outcome'], Tone>> = {
+  working: 'active',
+  blocked: 'warning',
+  complete: 'good',
+  accepted: 'good',
+  failed: 'bad',
+  rejected: 'bad',
+  revise: 'warning',
+}
+
+/** Below a step, so that it is told apart from the next one. */
+const INDENT = '    '
+
+/** Tasks in the order in which they began; times count from the start of the run. `full`: nothing that was said is left out. */
+export function stepLines(view: RunView, drawing: Drawing, full: boolean): readonly string[] {
+  const begun = view.tasks
+    .filter(({ steps }) => steps.length > 0)
+    .toSorted((one, other) => firstOf(one) - firstOf(other))
+  const rows = begun.flatMap(task => task.steps.map(step => stepRow(step, task, view, drawing)))
+  const drawn = grid(
+    [
+      { align: 'right' },
+      {},
+      { flexible: true, least: 12 },
+      { optional: 3 },
+      {},
+      { align: 'right', optional: 1 },
+      { align: 'right', optional: 2 },
+    ],
+    rows,
+    drawing.width,
+    drawing.paint,
+  )
+  let next = 0
+  const shown = begun.flatMap(task =>
+    task.steps.flatMap(step => [
+      drawn[next++]!,
+      ...said(step.text, drawing.width, full ? undefined : cliLimits.saidLines).map(line =>
+        line === '' ? '' : `${INDENT}${line}`,
+      ),
+    ]),
+  )
+  const cut = !full && begun.some(({ steps }) => steps.some(({ text }) => isLong(text, drawing.width)))
+  return cut
+    ? [...shown, drawing.paint('quiet', `All that was said: parley show ${shortId(view.run)} --full`)]
+    : shown
+}
+
+function stepRow(step: StepView, task: PlanTaskView, view: RunView, { now }: Drawing): Row {
+  return [
+    { text: `+${duration(between(view.started, step.started, now) ?? 0)}`, tone: 'quiet' },
+    step.kind === 'work' ? `work ${step.attempt}` : step.kind,
+    oneLine(task.title),
+    { text: oneLine(step.agent), tone: 'quiet' },
+    { text: step.outcome, tone: OUTCOME_TONES[step.outcome] },
+    duration(between(step.started, step.ended, now) ?? 0),
+    [step.usage.turns > 1 ? plural(step.usage.turns, 'turn') : '', spend(step.usage)]
+      .filter(part => part !== '')
+      .join(' '),
+  ]
+}
+
+function firstOf({ steps }: PlanTaskView): number {
+  return ticksOf(steps[0]!.started) ?? 0
+}
+
+/** As lines that fit; of a long text the beginning, with the rest counted. */
+function said(text: string | undefined, width: number, most: number | undefined): readonly string[] {
+  const all = wrapped(text, width)
+  if (most === undefined || all.length <= most) return all
+  return [...all.slice(0, most), `… ${plural(all.length - most, 'more line')}`]
+}
+
+function isLong(text: string | undefined, width: number): boolean {
+  return wrapped(text, width).length > cliLimits.saidLines
+}
+
+function wrapped(text: string | undefined, width: number): readonly string[] {
+  const room = Math.max(cliLimits.leastColumns, width - INDENT.length)
+  return (text === undefined ? [] : lines(text.trim())).flatMap(line =>
+    line === '' ? [''] : wrap(line, room),
+  )
+}
+
+/**
+ * What the team has to say: the last word of each task that no other task builds on. One answer is given whole; of several, which are
+ * rather reports, the beginning of each.
+ */
+export function answerLines(view: RunView, { width, paint }: Drawing): readonly string[] {
+  const needed = new Set(view.tasks.flatMap(({ needs }) => needs))
+  const answers = view.tasks
+    .filter(({ id, state }) => state === 'done' && !needed.has(id))
+    .map(task => ({ task, text: answerOf(task) }))
+    .filter(({ text }) => text !== '')
+  const [only] = answers
+  if (only === undefined) return []
+  if (answers.length === 1) return [...lines(only.text), '']
+  const cut = answers.some(({ text }) => isLong(text, width))
+  return [
+    ...answers.flatMap(({ task, text }) => [
+      paint('strong', `${oneLine(task.title)}:`),
+      ...said(text, width, cliLimits.saidLines).map(line => (line === '' ? '' : `${INDENT}${line}`)),
+    ]),
+    ...(cut ? [paint('quiet', `All that was said: parley show ${shortId(view.run)} --full`)] : []),
+    '',
+  ]
+}
+
+function answerOf({ steps }: PlanTaskView): string {
+  return steps.findLast(({ kind, outcome }) => kind === 'work' && outcome === 'complete')?.text?.trim() ?? ''
+}
