@@ -77,7 +77,7 @@ export function apiOver(client: NodeClient, token: string | undefined): NodeApi 
   return {
     status: () => client.call('node', 'status', {}, auth),
     stop: async reason => void (await client.call('node', 'stop', { reason }, auth)),
-    solve: input => client.call('solve', 'start', input, auth),
+    solve: input => client.call('solve', 'start', { ...input, environment: { ...input.environment } }, auth),
     runs: async ({ limit, states }) =>
       (await client.call('runs', 'list', { limit, ...(states && { states: [...states] }) }, auth)).runs,
     show: run => client.call('runs', 'show', { run }, auth),

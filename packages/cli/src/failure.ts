@@ -86,6 +86,8 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   ambiguous: { next: 'Give more of the id; `parley runs` lists all.' },
   unknown_agent: { next: '`parley agents` shows which agents there are.' },
   profile_in_use: { next: 'Use the node that is there, or another profile with --profile.' },
+  program_missing: { next: 'Install it, or name another agent; `parley agents` shows which are there.' },
+  trail_damaged: { next: '`parley trail verify` names the place; the other runs are not touched by it.' },
   overloaded: { next: 'Try again when a run has ended: `parley runs --state working`.' },
   trail_unavailable: { next: '`parley doctor` looks at the disk and the trail.' },
   internal: {

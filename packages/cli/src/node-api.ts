@@ -19,6 +19,8 @@ export interface SolveInput {
   readonly team?: { readonly text: string; readonly file: string }
   readonly agent?: string
   readonly approved: boolean
+  /** What the agents may have of the caller's environment. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** Plans are approved or rejected, questions are replied to, with the reply as the reason. */

@@ -47,3 +47,18 @@ agents:
 test('an agent that makes no sense is refused with its reason', () => {
   expect(() => agentAdapter('a', {}, undefined)).toThrow(expect.objectContaining({ code: 'invalid_agent' }))
 })
+
+test('what the caller has goes before what the node has, and an agent gets no more of it than it passes on', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'parley-node-adapter-'))
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }))
+  const config = { command: ['/bin/sh', '-c', 'echo "$ONE,$TWO,$THREE"'], pass: ['ONE', 'TWO'] }
+  const env = { PATH: '/bin', ONE: 'node', TWO: 'node', THREE: 'node' }
+  const said = async (caller: Readonly<Record<string, string>> | undefined) => {
+    const adapter = agentAdapter('a', config, base, { env, caller })
+    onTestFinished(() => adapter.close())
+    const result = await adapter.takeTurn(turn(base), () => undefined)
+    return result.outcome === 'complete' ? result.text.trim() : result.outcome
+  }
+  expect(await said({ ONE: 'caller', THREE: 'caller' })).toBe('caller,node,')
+  expect(await said(undefined)).toBe('node,node,')
+})

@@ -1,11 +1,10 @@
 // The agents that this node has without a team file: those of the configuration, and the presets whose programs are on PATH.
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, join, resolve } from 'node:path'
 import { type DetectedPreset, detectPresets, type PresetName, presetNames, presets } from '@parley/agents'
 import { soloTeam, type Team } from '@parley/coordinator'
 import { ok, type Result, refuse, type Static, Type } from '@parley/core'
 import type { ConfiguredAgent } from './config/agents.ts'
 import type { Config } from './config/load.ts'
+import { findProgram } from './find-program.ts'
 import type { Environment } from './paths.ts'
 
 const closed = { additionalProperties: false } as const
@@ -40,9 +39,10 @@ export const AgentViewSchema = Type.Object(
 export type AgentView = Static<typeof AgentViewSchema>
 
 export interface AgentDirectory {
-  list(): Promise<readonly AgentView[]>
+  /** `path` is where programs are looked for: that of whoever asks, or the node's own. */
+  list(path?: string): Promise<readonly AgentView[]>
   /** A team of one: the named agent, or the default one. Refuses with `unknown_agent` or `no_agent`. */
-  team(name: string | undefined): Promise<Result<Team>>
+  team(name: string | undefined, path?: string): Promise<Result<Team>>
 }
 
 export interface AgentDirectoryOptions {
@@ -59,8 +59,7 @@ export function agentDirectory({
 }: AgentDirectoryOptions): AgentDirectory {
   const { agents, defaultAgent } = config.values
   const base = config.paths.folder
-  const path = env.PATH ?? ''
-  const onPath = () => detect(path)
+  const ownPath = env.PATH ?? ''
 
   const team = (name: string): Result<Team> => {
     const agent = Object.hasOwn(agents, name) ? agents[name] : undefined
@@ -74,8 +73,8 @@ export function agentDirectory({
   }
 
   return {
-    async list() {
-      const found = new Map((await onPath()).map(preset => [preset.name as string, preset]))
+    async list(path = ownPath) {
+      const found = new Map((await detect(path)).map(preset => [preset.name as string, preset]))
       const only = found.size === 1 ? [...found.keys()][0] : undefined
       const chosen = defaultAgent ?? only
       const configured = Object.entries(agents).map(([name, agent]) =>
@@ -87,10 +86,10 @@ export function agentDirectory({
       return [...configured, ...ready]
     },
 
-    async team(name) {
+    async team(name, path = ownPath) {
       if (name !== undefined) return team(name)
       if (defaultAgent !== undefined) return team(defaultAgent)
-      const found = await onPath()
+      const found = await detect(path)
       const [only] = found
       if (only && found.length === 1) return team(only.name)
       const several = found.map(preset => preset.name).join(', ')
@@ -146,26 +145,5 @@ function configuredView(
     program,
     found: findProgram(program, where.path, where.base) !== undefined,
     default: where.isDefault,
-  }
-}
-
-/** Where a program is: with a slash relative to `base`, otherwise the first on PATH that can be run. */
-export function findProgram(program: string, path: string, base: string): string | undefined {
-  if (program === '') return undefined
-  const candidates = program.includes('/')
-    ? [resolve(base, program)]
-    : path
-        .split(delimiter)
-        .filter(folder => folder !== '')
-        .map(folder => join(folder, program))
-  return candidates.find(isExecutable)
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
-  } catch {
-    return false
   }
 }

@@ -1,7 +1,9 @@
 // The public names of @parley/node.
 
+export { findMarked, presetNames } from '@parley/agents'
 export { formatProblems, readTeam, type Team, type TeamProblem } from '@parley/coordinator'
-export { type AgentDirectory, type AgentView, agentDirectory, findProgram } from './agents.ts'
+export { type AgentDirectory, type AgentView, agentDirectory } from './agents.ts'
+export { type CallerEnvironment, callerEnvironment, startEnvironment } from './caller-environment.ts'
 export { type ConnectOptions, connectNode, type NodeClient, type NodeConnection } from './client.ts'
 export {
   type Config,
@@ -12,6 +14,7 @@ export {
   loadConfig,
 } from './config/load.ts'
 export { type ConfigProblem, problemText } from './config/source.ts'
+export { findProgram } from './find-program.ts'
 export { nodeDefaults, nodeLimits, nodeTimes } from './limits.ts'
 export { LOG_LEVELS, type LogLevel, type LogOptions, type NodeLog, openLog } from './log.ts'
 export { Node, type NodeOptions, type Stopped } from './node.ts'
@@ -27,4 +30,5 @@ export {
   profilePaths,
 } from './paths.ts'
 export { NODE_EXIT, type RunNodeOptions, runNode } from './run.ts'
+export { COMMAND_VARIABLE } from './shim.ts'
 export { NODE_VERSION } from './version.ts'

@@ -34,6 +34,10 @@ export const nodeLimits = {
   /** Characters of a reply to an agent's question. */
   replyLength: 16_384,
   pathLength: 4_096,
+  /** Variables of a caller's environment that come with a run. */
+  environmentVariables: 512,
+  /** Characters of all of them, names included. */
+  environmentLength: 256 * KiB,
   /** Entries of one page of the trail. */
   pageEntries: 256,
   /** Lines of the log that an error shows. */

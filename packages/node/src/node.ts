@@ -3,7 +3,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { CallNode, type Listening, listenUnix, OperationRegistry, type Transport } from '@parley/call'
-import { type Conducting, Conductor, type ConductorOptions } from '@parley/coordinator'
+import { type Conducting, Conductor, type ConductorOptions, type RunSummaryView } from '@parley/coordinator'
 import {
   asParleyError,
   type Clock,
@@ -19,21 +19,26 @@ import {
 import { openTrail, type Trail } from '@parley/trail'
 import { agentAdapter } from './adapter.ts'
 import { type AgentDirectoryOptions, agentDirectory } from './agents.ts'
+import type { CallerEnvironment } from './caller-environment.ts'
 import type { Config } from './config/load.ts'
 import { ownerPrincipal, TurnIdentities } from './identity.ts'
 import { IdleWatch } from './idle.ts'
+import { IdleConductor } from './idle-conductor.ts'
 import { nodeLimits, nodeTimes } from './limits.ts'
 import type { NodeLog } from './log.ts'
 import { removeNodeFile, type StartedBy, writeNodeFile } from './node-file.ts'
 import { nodeOperations } from './operations/index.ts'
 import type { NodeStatus } from './operations/node.ts'
-import { type ProfilePaths, prepareProfile } from './paths.ts'
+import { type Environment, type ProfilePaths, prepareProfile } from './paths.ts'
+import { writeShim } from './shim.ts'
 import { NODE_VERSION } from './version.ts'
 
 export interface NodeOptions {
   readonly config: Config
   readonly log: NodeLog
   readonly startedBy: StartedBy
+  /** Of which agents get a part; that of this process by default. */
+  readonly env?: Environment
   readonly clock?: Clock
   /** Opens the coordinator; for tests. */
   readonly conduct?: (options: ConductorOptions) => Promise<Conducting>
@@ -67,7 +72,7 @@ export class Node {
    * `openTrail`. After a refusal nothing is left open.
    */
   static async start(options: NodeOptions): Promise<Result<Node>> {
-    const { config, log, clock = new SystemClock() } = options
+    const { config, log, env = process.env, clock = new SystemClock() } = options
     const { paths } = config
     const prepared = prepareProfile(paths)
     if (!prepared.ok) return prepared
@@ -76,18 +81,20 @@ export class Node {
       const trail = await openTrail(paths.folder)
       open.push(() => trail.close())
       for (const { code, message, runs } of trail.damage) log.error(message, { code, runs })
-      const conductor = await (options.conduct ?? (given => Conductor.open(given)))({
+      const bin = writeShim(paths, env)
+      const conductor = await Node.#conduct(options, {
         trail,
         profile: paths.folder,
         secret: prepared.value.secret,
-        adapter: (name, agent, base) => agentAdapter(name, agent, base, clock),
+        adapter: (name, agent, base, caller?: CallerEnvironment) =>
+          agentAdapter(name, agent, base, { clock, env, caller, bin }),
         environment: reachable(paths),
         clock,
         turns: config.values.turns,
         log: (level, message, facts) => log[level](message, facts),
       })
       open.push(() => conductor.close())
-      return ok(await Node.#listen({ ...options, clock }, trail, conductor, open))
+      return ok(await Node.#listen({ ...options, env, bin, clock }, trail, conductor, open))
     } catch (thrown) {
       for (const close of open.toReversed())
         await close().catch(cause => log.error('closing failed', { cause }))
@@ -95,13 +102,29 @@ export class Node {
     }
   }
 
+  /** A profile whose book of runs is damaged still has a node: to verify, to read, and to be stopped. */
+  static async #conduct({ conduct, log }: NodeOptions, given: ConductorOptions): Promise<Conducting> {
+    try {
+      return await (conduct ?? (each => Conductor.open(each)))(given)
+    } catch (thrown) {
+      const error = asParleyError(thrown)
+      if (error.code !== 'trail_damaged') throw thrown
+      log.error(`no run can be started or go on: ${error.message}`, { code: error.code })
+      return new IdleConductor(given.trail, error)
+    }
+  }
+
   static async #listen(
-    options: NodeOptions & { readonly clock: Clock },
+    options: NodeOptions & {
+      readonly env: Environment
+      readonly bin: string | undefined
+      readonly clock: Clock
+    },
     trail: Trail,
     conductor: Conducting,
     open: (() => Promise<void>)[],
   ): Promise<Node> {
-    const { config, log, clock } = options
+    const { config, log, env, clock } = options
     const { paths } = config
     const identities = new TurnIdentities(conductor)
     // The operations speak of the node, which is there before the first call.
@@ -112,7 +135,8 @@ export class Node {
         trail,
         conductor,
         identities,
-        agents: agentDirectory({ config, ...(options.detect && { detect: options.detect }) }),
+        agents: agentDirectory({ config, env, ...(options.detect && { detect: options.detect }) }),
+        programs: { path: env.PATH ?? '', bin: options.bin },
         status: () => node!.status(),
         requestStop: reason => node!.#stopSoon(reason),
       }),
@@ -166,7 +190,7 @@ export class Node {
   async status(): Promise<NodeStatus> {
     const { config, startedBy } = this.#options
     const { trail, conductor, calls, started } = this.#parts
-    const live = await conductor.runs({ states: ['waiting', 'working'], limit: 1000 })
+    const live = await this.#live(conductor)
     const uptime = Math.floor((this.#clock.now() - started) / ticksPerMillisecond)
     return {
       profile: config.paths.profile,
@@ -185,6 +209,17 @@ export class Node {
       clients: calls.links.length,
       idle_timeout_ms: startedBy === 'on-demand' ? config.values.idleTimeoutMs : 0,
       damage: trail.damage.map(({ code, message, runs }) => ({ code, message, runs: [...runs] })),
+    }
+  }
+
+  /** Whoever wants to stop or mend a node asks how it is first: runs that cannot be read must not keep it from answering. */
+  async #live(conductor: Conducting): Promise<readonly RunSummaryView[]> {
+    try {
+      return await conductor.runs({ states: ['waiting', 'working'], limit: 1000 })
+    } catch (cause) {
+      const { code, message } = asParleyError(cause)
+      this.#options.log.error(`the runs at work cannot be told: ${message}`, { code })
+      return []
     }
   }
 

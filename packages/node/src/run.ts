@@ -71,6 +71,7 @@ async function live(config: Config, log: NodeLog, options: RunNodeOptions): Prom
       config,
       log,
       startedBy: options.startedBy,
+      ...(options.env && { env: options.env }),
       ...(clock && { clock }),
       ...(conduct && { conduct }),
       ...(detect && { detect }),

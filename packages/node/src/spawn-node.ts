@@ -62,7 +62,7 @@ function nodeEnvironment({ home, profile }: ProfilePaths, env: Environment): Env
 }
 
 /** How packages are resolved; nothing else of this process's own options is meant for it. */
-function runtimeArguments(): string[] {
+export function runtimeArguments(): string[] {
   const kept: string[] = []
   for (const [index, argument] of process.execArgv.entries()) {
     if (/^(?:--conditions=|-C=)/.test(argument)) kept.push(argument)

@@ -112,7 +112,10 @@ export async function start(
   // Before a node is asked, or even started: what is wrong with the file is told with its lines.
   const team = input.team && readTeamFile(input.team.text, input.team.file, context.cwd)
   const api = await context.connect({ create: true })
-  const { run, warnings } = await api.solve(input)
+  const { callerEnvironment, presetNames } = await import('@parley/node')
+  // Of agents that only the node's configuration knows, the presets are all that can be told here.
+  const agents = team ? Object.values(team.agents) : presetNames.map(preset => ({ preset }))
+  const { run, warnings } = await api.solve({ ...input, environment: callerEnvironment(context.env, agents) })
   for (const each of warnings)
     remark(context, `${context.terminal.paint('warning', 'warning:')} ${oneLine(each)}`)
   if (detach) {

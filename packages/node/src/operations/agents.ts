@@ -2,7 +2,7 @@
 import { operation } from '@parley/call'
 import { Type } from '@parley/core'
 import { type AgentDirectory, AgentViewSchema } from '../agents.ts'
-import { closed, forOwner, Nothing } from './spec.ts'
+import { closed, forOwner, SearchPath } from './spec.ts'
 
 export interface AgentDeps {
   readonly agents: AgentDirectory
@@ -15,11 +15,11 @@ export function agentService({ agents }: AgentDeps) {
         name: '/agents/list',
         opType: 'query',
         description: 'Configured agents and presets: whether their programs are there, and what they need.',
-        inputSchema: Nothing,
+        inputSchema: Type.Object({ path: Type.Optional(SearchPath) }, closed),
         outputSchema: Type.Object({ agents: Type.Array(AgentViewSchema) }, closed),
         accessControl: forOwner,
       },
-      async () => ({ agents: [...(await agents.list())] }),
+      async ({ path }) => ({ agents: [...(await agents.list(path))] }),
     ),
   }
 }

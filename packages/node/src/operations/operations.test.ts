@@ -1,5 +1,6 @@
 // The operations over a real socket: what they answer, and what they refuse and with which code.
 import { hash } from 'node:crypto'
+import { chmodSync } from 'node:fs'
 import { callLimits } from '@parley/call'
 import type { RunId } from '@parley/core'
 import { describe, expect, test } from 'vitest'
@@ -81,6 +82,7 @@ describe('/solve/start', () => {
   test('with a name takes the configured agent, then the preset of that name', async () => {
     const place = ground()
     place.write('default/config.yaml', 'agents:\n  mine: { command: [./mine.sh] }\n')
+    chmodSync(place.write('default/mine.sh', '#!/bin/sh\n'), 0o755)
     const { client, conductor } = await startedNode({ place })
     await client.call('solve', 'start', { ...solve, agent: 'mine' })
     await client.call('solve', 'start', { ...solve, agent: 'codex' })

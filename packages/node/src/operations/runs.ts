@@ -10,21 +10,41 @@ import {
   RunViewSchema,
   readTeam,
 } from '@parley/coordinator'
-import { type Principal, refuse, Type } from '@parley/core'
+import { mapSchema, type Principal, refuse, Type } from '@parley/core'
 import type { AgentDirectory } from '../agents.ts'
+import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../caller-environment.ts'
 import { nodeLimits } from '../limits.ts'
-import { answered, Count, closed, forOwner, Nothing, Reason, RunText, refusals, streamed } from './spec.ts'
+import { preflight } from '../preflight.ts'
+import {
+  answered,
+  Count,
+  closed,
+  forOwner,
+  Nothing,
+  Reason,
+  RunText,
+  refusals,
+  streamed,
+  told,
+} from './spec.ts'
 
 export interface RunDeps {
   readonly conductor: Conducting
   readonly agents: AgentDirectory
+  /** Where programs are looked for: on the node's own path if a caller does not say, and before that in what every turn has. */
+  readonly programs: { readonly path: string; readonly bin: string | undefined }
 }
 
+const Environment = Type.Unsafe<CallerEnvironment>({
+  ...mapSchema(Type.String()),
+  description:
+    'The caller’s PATH and the variables that the agents pass on; never stored. A node that starts again uses its own',
+})
 const Started = Type.Object({ run: Type.String(), warnings: Type.Array(Type.String()) }, closed)
 const OfRun = Type.Object({ run: RunText }, closed)
 
-export function runService({ conductor, agents }: RunDeps) {
-  const found = async (run: string) => answered(await conductor.find(run))
+export function runService({ conductor, agents, programs }: RunDeps) {
+  const found = async (run: string) => answered(await told(conductor.find(run)))
   return {
     '/solve/start': operation(
       {
@@ -55,6 +75,8 @@ export function runService({ conductor, agents }: RunDeps) {
             ),
             agent: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
             approved: Type.Boolean({ description: 'The plan is approved already: nobody is asked' }),
+            /** Kept in memory for this run only. */
+            environment: Type.Optional(Environment),
           },
           closed,
         ),
@@ -66,30 +88,36 @@ export function runService({ conductor, agents }: RunDeps) {
           'invalid_project',
           'unknown_agent',
           'no_agent',
+          'invalid_agent',
+          'program_missing',
           'overloaded',
           'unavailable',
           'trail_unavailable',
+          'trail_damaged',
         ),
       },
-      async ({ intent, project, team: given, agent, approved }, { identity }) => {
+      async ({ intent, project, team: given, agent, approved, environment: sent }, { identity }) => {
         if (!isAbsolute(project)) answered(refuse('invalid_argument', `${project} is no absolute path.`))
         if (given && agent !== undefined)
           answered(refuse('invalid_argument', 'A run has a team file or an agent, not both.'))
         const team = answered(
           given
             ? readTeam(given.text, { file: given.file, base: dirname(given.file) })
-            : await agents.team(agent),
+            : await agents.team(agent, sent?.PATH),
         )
-        const { run } = answered(
-          await conductor.solve({
-            intent,
-            project,
-            team,
-            principal: caller(identity),
-            origin: 'cli',
-            approved,
-          }),
-        )
+        answered(preflight(team, intent, { path: sent?.PATH ?? programs.path, bin: programs.bin }))
+        const environment =
+          sent && callerEnvironment(answered(checkedEnvironment(sent)), Object.values(team.agents))
+        const request = {
+          intent,
+          project,
+          team,
+          principal: caller(identity),
+          origin: 'cli',
+          approved,
+          ...(environment && { environment }),
+        }
+        const { run } = answered(await told(conductor.solve(request)))
         return { run, warnings: team.warnings.map(({ line, message }) => `line ${line}: ${message}`) }
       },
     ),
@@ -107,8 +135,9 @@ export function runService({ conductor, agents }: RunDeps) {
         ),
         outputSchema: Type.Object({ runs: Type.Array(RunSummarySchema) }, closed),
         accessControl: forOwner,
+        errorSchemas: refusals('trail_unavailable', 'trail_damaged'),
       },
-      async filter => ({ runs: [...(await conductor.runs(filter))] }),
+      async filter => ({ runs: [...(await told(conductor.runs(filter)))] }),
     ),
     '/runs/show': operation(
       {
@@ -118,9 +147,9 @@ export function runService({ conductor, agents }: RunDeps) {
         inputSchema: OfRun,
         outputSchema: RunViewSchema,
         accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', 'trail_unavailable'),
+        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', 'trail_unavailable', 'trail_damaged'),
       },
-      async ({ run }) => answered(await conductor.view(await found(run))),
+      async ({ run }) => answered(await told(conductor.view(await found(run)))),
     ),
     '/runs/follow': operation(
       {
@@ -130,7 +159,7 @@ export function runService({ conductor, agents }: RunDeps) {
         inputSchema: OfRun,
         outputSchema: RunViewSchema,
         accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', 'trail_unavailable'),
+        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', 'trail_unavailable', 'trail_damaged'),
       },
       async function* ({ run }, { signal }) {
         yield* streamed(conductor.follow(await found(run), signal))
@@ -144,11 +173,17 @@ export function runService({ conductor, agents }: RunDeps) {
         inputSchema: Type.Object({ run: RunText, reason: Type.Optional(Reason) }, closed),
         outputSchema: OfRun,
         accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'invalid_state', 'trail_unavailable'),
+        errorSchemas: refusals(
+          'not_found',
+          'ambiguous',
+          'invalid_state',
+          'trail_unavailable',
+          'trail_damaged',
+        ),
       },
       async ({ run: text, reason = 'no reason given' }, { identity }) => {
         const run = await found(text)
-        answered(await conductor.abort(run, { principal: caller(identity), reason }))
+        answered(await told(conductor.abort(run, { principal: caller(identity), reason })))
         return { run }
       },
     ),
@@ -163,10 +198,10 @@ export function runService({ conductor, agents }: RunDeps) {
           closed,
         ),
         accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', 'trail_unavailable'),
+        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', 'trail_unavailable', 'trail_damaged'),
       },
       async ({ run }) => {
-        const view = answered(await conductor.view(await found(run)))
+        const view = answered(await told(conductor.view(await found(run))))
         return { run: view.run, tasks: view.tasks, cursor: view.cursor }
       },
     ),
@@ -178,8 +213,9 @@ export function runService({ conductor, agents }: RunDeps) {
         inputSchema: Nothing,
         outputSchema: Type.Object({ gates: Type.Array(GateViewSchema) }, closed),
         accessControl: forOwner,
+        errorSchemas: refusals('trail_unavailable', 'trail_damaged'),
       },
-      async () => ({ gates: [...(await conductor.gates())] }),
+      async () => ({ gates: [...(await told(conductor.gates()))] }),
     ),
     '/gates/respond': operation(
       {
@@ -204,6 +240,7 @@ export function runService({ conductor, agents }: RunDeps) {
           'invalid_state',
           'invalid_argument',
           'trail_unavailable',
+          'trail_damaged',
         ),
       },
       async ({ gate, decision, reason }, { identity }) =>

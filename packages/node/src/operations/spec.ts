@@ -18,6 +18,10 @@ export const RunText = Type.String({
   description: 'The id of a run, the beginning of it if that is unique, or `last`',
 })
 export const Reason = Type.String({ minLength: 1, maxLength: nodeLimits.reasonLength })
+export const SearchPath = Type.String({
+  maxLength: nodeLimits.environmentLength,
+  description: 'PATH of whoever asks; the node’s own without it',
+})
 
 const REFUSALS = {
   not_found: 'There is no such thing',
@@ -29,6 +33,8 @@ const REFUSALS = {
   invalid_query: 'The query makes no sense',
   unknown_agent: 'There is no agent of this name',
   no_agent: 'It is not known which agent shall do it',
+  program_missing: 'A program of an agent or a check is not there; nothing was started',
+  invalid_agent: 'An agent makes no sense',
   no_workspace: 'The caller is not the agent of a turn',
   permission_denied: 'The token is not, or no longer, that of a turn',
   overloaded: 'Too much is going on; ask again later',
@@ -54,6 +60,15 @@ export function callError(thrown: unknown): unknown {
   if (!(thrown instanceof ParleyError) || thrown.code === 'internal') return thrown
   const { code, message, retryable, details } = thrown
   return new CallError(code, message, { retryable, details })
+}
+
+/** What was asked of the inside, with errors that callers understand: what is thrown there need not be a defect. */
+export async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (thrown) {
+    throw callError(thrown)
+  }
 }
 
 /** The same values, with errors that callers understand. */

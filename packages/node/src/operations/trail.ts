@@ -14,7 +14,7 @@ import {
   type VerifyReport,
 } from '@parley/trail'
 import { nodeLimits } from '../limits.ts'
-import { answered, Count, closed, forOwner, RunText, refusals, streamed } from './spec.ts'
+import { answered, Count, closed, forOwner, RunText, refusals, streamed, told } from './spec.ts'
 
 export interface TrailDeps {
   readonly conductor: Pick<Conducting, 'find'>
@@ -76,7 +76,7 @@ const ReportSchema = Type.Object(
 export const EXPORT_FORMAT = 'parley-trail/1'
 
 export function trailService({ conductor, trail }: TrailDeps) {
-  const found = async (text: string): Promise<RunId> => answered(await findRun(text, conductor, trail))
+  const found = async (text: string): Promise<RunId> => answered(await told(findRun(text, conductor, trail)))
   return {
     '/trail/query': operation(
       {
@@ -105,7 +105,7 @@ export function trailService({ conductor, trail }: TrailDeps) {
       },
       async ({ run: text, limit = nodeLimits.pageEntries, ...query }) => {
         const run = await found(text)
-        const page = answered(await trail.run(run).query({ ...query, limit }, RUNTIME))
+        const page = answered(await told(trail.run(run).query({ ...query, limit }, RUNTIME)))
         return { run, ...pageView(page) }
       },
     ),
@@ -149,17 +149,23 @@ export function trailService({ conductor, trail }: TrailDeps) {
         ),
         outputSchema: ReportSchema,
         accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'invalid_argument', 'trail_unavailable'),
+        errorSchemas: refusals(
+          'not_found',
+          'ambiguous',
+          'invalid_argument',
+          'trail_unavailable',
+          'trail_damaged',
+        ),
       },
       async ({ run: text, expect }) => {
         if (text === undefined) {
           if (expect) answered(refuse('invalid_argument', 'A head belongs to a run: name the run.'))
-          const { runs, unreadable } = await trail.verifyAll()
+          const { runs, unreadable } = await told(trail.verifyAll())
           return report(runs, unreadable)
         }
         const run = await found(text)
         const knownHeads = expect ? [{ run, ...expect }] : []
-        return report([await trail.run(run).verify({ knownHeads })], [])
+        return report([await told(trail.run(run).verify({ knownHeads }))], [])
       },
     ),
     '/trail/export': operation(

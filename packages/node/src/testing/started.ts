@@ -1,12 +1,14 @@
 // A node in the test's own process, with a scripted coordinator, and clients that reach it over its real socket.
-
-import type { DetectedPreset } from '@parley/agents'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type DetectedPreset, presetNames } from '@parley/agents'
 import { type Client, connectClient, connectUnix } from '@parley/call'
 import { type Clock, unwrap } from '@parley/core'
 import { onTestFinished } from 'vitest'
 import { Node } from '../node.ts'
 import type { StartedBy } from '../node-file.ts'
 import type { NodeOperations } from '../operations/index.ts'
+import type { Environment } from '../paths.ts'
 import { ScriptedConductor } from './conducting.ts'
 import { type Ground, ground, keptLog } from './ground.ts'
 
@@ -16,6 +18,8 @@ export interface StartOptions {
   readonly clock?: Clock
   readonly flags?: Readonly<Record<string, string>>
   readonly presets?: readonly DetectedPreset[]
+  /** Added to the node's environment. */
+  readonly env?: Environment
 }
 
 export interface Started {
@@ -37,6 +41,7 @@ export async function startedNode(options: StartOptions = {}): Promise<Started> 
       config,
       log,
       startedBy,
+      env: { ...place.env, PATH: withPresets(place), ...options.env },
       ...(clock && { clock }),
       detect: async () => presets,
       conduct: async given => {
@@ -60,4 +65,12 @@ export async function startedNode(options: StartOptions = {}): Promise<Started> 
     await node.stop('the test is over')
   })
   return { place, node, conductor: conductor!, log, client: connect(), connect }
+}
+
+/** A PATH on which every preset has its program, so that a run of one may start; the coordinator here runs none of them. */
+function withPresets({ home, env }: Ground): string {
+  const folder = join(home, 'programs')
+  mkdirSync(folder, { recursive: true })
+  for (const name of presetNames) writeFileSync(join(folder, name), '#!/bin/sh\n', { mode: 0o755 })
+  return [folder, env.PATH].join(delimiter)
 }

@@ -1,0 +1,82 @@
+// One byte of an old run changed on the disk, with everything real: the run is named by whoever verifies, the others go on, and the node
+// can be stopped.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { refusal } from './testing/calls.ts'
+import { type Ground, ground } from './testing/ground.ts'
+import { project, realNode, TEAM } from './testing/real.ts'
+
+/** Changes the last byte of this text. */
+function damage(place: Ground, text: string): void {
+  const folder = place.path('default', 'trail')
+  for (const name of readdirSync(folder).filter(each => each.endsWith('.seg'))) {
+    const bytes = readFileSync(join(folder, name))
+    const at = bytes.indexOf(text)
+    if (at < 0) continue
+    bytes[at + text.length - 1]! ^= 1
+    writeFileSync(join(folder, name), bytes)
+    return
+  }
+  throw new Error(`nothing on the trail has '${text}'`)
+}
+
+test('a damaged run is told by verify, and keeps nobody from the others', async () => {
+  const place = ground()
+  project(place)
+  const first = await realNode(place)
+  const old = await first.solved('An old thing.')
+  const other = await first.solved('Another thing.')
+  const [entry] = (await first.client.call('trail', 'query', { run: old, after: 4, limit: 1 })).entries
+  await first.node.stop('enough')
+  damage(place, `"id":"${entry!.id}`)
+  const { client, node, solved } = await realNode(place)
+
+  expect(await client.call('node', 'status', {})).toMatchObject({ runs: { working: 0, waiting: 0 } })
+  const { runs } = await client.call('runs', 'list', {})
+  expect(runs.map(({ run }) => run)).toEqual([other])
+  expect(await client.call('runs', 'show', { run: other })).toMatchObject({ state: 'done' })
+  expect((await refusal(client.call('runs', 'show', { run: old }))).code).toBe('trail_damaged')
+  expect(await client.call('gates', 'list', {})).toEqual({ gates: [] })
+  const all = await client.call('trail', 'verify', {})
+  expect(all.sound).toBe(false)
+  const one = await client.call('trail', 'verify', { run: old })
+  expect(one).toMatchObject({ sound: false, runs: [{ run: old }] })
+  expect(one.runs[0]!.findings.map(({ message }) => message).join()).toMatch(/entries \d+ to 5 are missing/)
+  const next = await solved('A new thing.')
+  expect((await client.call('runs', 'list', {})).runs.map(({ run }) => run)).toEqual([next, other])
+  await client.call('node', 'stop', {})
+  expect(await node.stopped).toMatchObject({ hanging: [] })
+})
+
+test('where the book of runs itself is damaged, the node is there to verify, to read and to be stopped', async () => {
+  const place = ground()
+  project(place)
+  const first = await realNode(place)
+  const run = await first.solved('A thing.')
+  const { runs } = await first.client.call('trail', 'verify', {})
+  const house = runs.find(each => each.run !== run)!.run
+  const [entry] = (await first.client.call('trail', 'query', { run: house, limit: 1 })).entries
+  await first.node.stop('enough')
+  damage(place, `"id":"${entry!.id}`)
+  const { client, node, log } = await realNode(place)
+
+  expect(log.lines).toContainEqual(
+    expect.objectContaining({ level: 'error', message: expect.stringContaining(house) }),
+  )
+  expect(await client.call('node', 'status', {})).toMatchObject({ runs: { working: 0, waiting: 0 } })
+  expect(await client.call('trail', 'verify', {})).toMatchObject({ sound: false })
+  expect((await client.call('trail', 'query', { run })).entries.length).toBeGreaterThan(0)
+  const input = { intent: 'More.', project: place.home, approved: true }
+  const start = client.call('solve', 'start', {
+    ...input,
+    team: { text: TEAM, file: join(place.home, 't.yaml') },
+  })
+  for (const call of [start, client.call('runs', 'list', {}), client.call('runs', 'show', { run })])
+    expect(await refusal(call)).toMatchObject({
+      code: 'trail_damaged',
+      message: expect.stringContaining(house),
+    })
+  await client.call('node', 'stop', {})
+  expect(await node.stopped).toMatchObject({ hanging: [] })
+})

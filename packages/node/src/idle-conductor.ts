@@ -1,0 +1,69 @@
+// What stands in for the coordinator where the trail's own book of runs is damaged: no run can be started or driven, but whoever wants to
+// verify the trail, read it or stop the node must still reach it.
+import type { Conducting, GateView, RunSummaryView, RunView, WorkspaceDoor } from '@parley/coordinator'
+import { err, ok, ParleyError, type Result, type RunId } from '@parley/core'
+import type { Trail } from '@parley/trail'
+
+export class IdleConductor implements Conducting {
+  readonly #trail: Pick<Trail, 'runs'>
+  readonly #error: ParleyError
+
+  /** Every refusal is `error`, which says what is damaged. */
+  constructor(trail: Pick<Trail, 'runs'>, error: ParleyError) {
+    this.#trail = trail
+    this.#error = error
+  }
+
+  async solve(): Promise<Result<{ readonly run: RunId }>> {
+    return err(this.#error)
+  }
+
+  /** Not an empty list: that would say that there are none. Those at work, though, are none. */
+  async runs({ states }: Parameters<Conducting['runs']>[0] = {}): Promise<readonly RunSummaryView[]> {
+    if (states?.every(state => state === 'waiting' || state === 'working')) return []
+    throw this.#error
+  }
+
+  async find(text: string): Promise<Result<RunId>> {
+    const ids = (await this.#trail.runs()).map(({ run }) => run)
+    const found = ids.filter(id => id.startsWith(text) || id.slice(4).startsWith(text))
+    const [only] = found.includes(text as RunId) ? [text as RunId] : found
+    if (only !== undefined && (only === text || found.length === 1)) return ok(only)
+    // Which run is the last one cannot be told without reading them.
+    if (text === 'last') return err(this.#error)
+    return err(
+      found.length === 0
+        ? new ParleyError('not_found', `There is no run ${text}.`)
+        : new ParleyError('ambiguous', `${found.length} runs begin with ${text}; give more of the id.`, {
+            details: { runs: found.slice(0, 10) },
+          }),
+    )
+  }
+
+  async view(): Promise<Result<RunView>> {
+    return err(this.#error)
+  }
+
+  // biome-ignore lint/correctness/useYield: there is nothing to follow.
+  async *follow(): AsyncGenerator<RunView> {
+    throw this.#error
+  }
+
+  async gates(): Promise<readonly GateView[]> {
+    return []
+  }
+
+  async respond(): Promise<Result<{ readonly run: RunId }>> {
+    return err(this.#error)
+  }
+
+  async abort(): Promise<Result<void>> {
+    return err(this.#error)
+  }
+
+  door(): Result<WorkspaceDoor> {
+    return err(new ParleyError('permission_denied', 'No turn with this token is at work.'))
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,69 @@
+// `parley` inside a turn: there, and the right one.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { RunId, WorkspaceId } from '@parley/core'
+import { expect, onTestFinished, test } from 'vitest'
+import { COMMAND_VARIABLE, inFront, writeShim } from './shim.ts'
+import { startedNode } from './testing/started.ts'
+
+function temporary(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-node-shim-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+test('the script runs the command with its arguments as they are, wherever it lies', () => {
+  const folder = join(temporary(), "it's $HOME here")
+  mkdirSync(folder)
+  const entry = join(folder, 'entry.mjs')
+  writeFileSync(entry, 'console.log(JSON.stringify([process.execPath, process.argv.slice(2)]))')
+  const bin = writeShim({ folder }, { [COMMAND_VARIABLE]: entry })!
+  expect(bin).toBe(join(folder, 'bin'))
+  expect(statSync(join(bin, 'parley')).mode & 0o777).toBe(0o700)
+  const args = ['ws', 'block', 'a b', '$HOME', "it's"]
+  const said = execFileSync(join(bin, 'parley'), args, { encoding: 'utf8', env: {} })
+  expect(JSON.parse(said)).toEqual([process.execPath, args])
+})
+
+test('without a command there is none, and none of an earlier start', () => {
+  const folder = temporary()
+  writeShim({ folder }, { [COMMAND_VARIABLE]: '/cli/parley.js' })
+  expect(existsSync(join(folder, 'bin', 'parley'))).toBe(true)
+  for (const env of [{}, { [COMMAND_VARIABLE]: 'relative.js' }]) {
+    expect(writeShim({ folder }, env)).toBeUndefined()
+    expect(existsSync(join(folder, 'bin', 'parley'))).toBe(false)
+  }
+})
+
+test('an empty part of a PATH would mean the current folder, and is not made', () => {
+  expect(inFront('/bin', undefined)).toBe('/bin')
+  expect(inFront('/bin', '')).toBe('/bin')
+  expect(inFront(undefined, '/a:/b')).toBe('/a:/b')
+  expect(inFront('/bin', '/a:/b')).toBe('/bin:/a:/b')
+})
+
+test.each([
+  ['the node’s PATH', undefined],
+  ['a PATH of its own', { PATH: '/usr/bin:/bin' }],
+])('an agent with %s finds parley in a turn', async (_whose, env) => {
+  const { conductor, place } = await startedNode({ env: { [COMMAND_VARIABLE]: '/cli/parley.js' } })
+  const config = { command: ['/bin/sh', '-c', 'command -v parley'], slots: 1, ...(env && { env }) }
+  const adapter = conductor.options.adapter('a', config, undefined, undefined)
+  onTestFinished(() => adapter.close())
+  const input = {
+    run: 'run_1' as RunId,
+    workspace: 'ws_1' as WorkspaceId,
+    agent: 'a#1',
+    epoch: 1,
+    prompt: '',
+    context: [],
+    folder: place.home,
+    signal: new AbortController().signal,
+  }
+  expect(await adapter.takeTurn(input, () => undefined)).toMatchObject({
+    outcome: 'complete',
+    text: expect.stringContaining(place.path('default', 'bin', 'parley')),
+  })
+})
