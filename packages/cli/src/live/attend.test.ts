@@ -66,7 +66,8 @@ test('on a terminal the plan is shown and asked for once, then followed to its e
   const terminal = new FakeTerminal({ live: true, interactive: true, answers: ['y'] })
   const { code } = await solve({ node: api, terminal })
   expect(code).toBe(0)
-  expect(asked).toEqual([{ intent: 'Tidy the house', project: '/nowhere', agent: 'a', approved: false }])
+  const input = { intent: 'Tidy the house', project: '/nowhere', agent: 'a', approved: false }
+  expect(asked).toMatchObject([input])
   expect(answers).toEqual([{ gate: plan.id, decision: 'approve', reason: undefined }])
   expect(terminal.questions).toEqual(['\nStart? [y]es, [n]o, [d]etails: '])
   const screen = screenOf(terminal.output)
