@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commandTable } from '../commands/table.ts'
 import { parley } from '../testing/parley.ts'
+import { hasShell } from '../testing/shell.ts'
 import { bashCompletion } from './bash.ts'
 import { fishCompletion } from './fish.ts'
 import { zshCompletion } from './zsh.ts'
@@ -58,13 +59,11 @@ test('every command and flag is in every script', () => {
   }
 })
 
-const has = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0
-
-test.runIf(has('zsh'))('zsh accepts the script', () => {
+test.runIf(hasShell('zsh'))('zsh accepts the script', () => {
   expect(spawnSync('zsh', ['-n', '-c', zshCompletion(commandTable)])).toMatchObject({ status: 0 })
 })
 
-test.runIf(has('fish'))('fish accepts the script', () => {
+test.runIf(hasShell('fish'))('fish accepts the script', () => {
   expect(spawnSync('fish', ['-n', '-c', fishCompletion(commandTable)])).toMatchObject({ status: 0 })
 })
 
