@@ -37,6 +37,4 @@ export const cliLimits = {
   saidLines: 6,
   /** Files listed at the end of a run before the rest is counted. */
   files: 12,
-  /** Unknown words within this many changes of a known one are taken for a slip. */
-  slip: 3,
 } as const

@@ -55,7 +55,7 @@ plan:
     ['done', 1],
   ])
   expect(fixture.has('one.txt')).toBe(false)
-  expect(fixture.worktrees()).toHaveLength(1)
+  expect(fixture.leftovers()).toEqual([])
   expect((await fixture.trail.run(run).verify()).findings).toEqual([])
   // The same from the trail alone.
   await fixture.restart()
@@ -287,7 +287,7 @@ test('an abort ends turns at once and leaves no folder', async () => {
   expect(view).toMatchObject({ state: 'aborted', tasks: [{ state: 'failed' }] })
   expect(ended).toBe(true)
   await fixture.restart()
-  expect(fixture.worktrees()).toHaveLength(1)
+  expect(fixture.leftovers()).toEqual([])
   expect(fixture.git('for-each-ref', 'refs/parley').trim()).toBe('')
 })
 

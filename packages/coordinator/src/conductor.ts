@@ -25,6 +25,7 @@ import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import { type ProjectFacts, RunFolders } from './folder/run-folders.ts'
 import { Identities, nameOf } from './identities.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+import { pause } from './pause.ts'
 import { RunProjection } from './projection.ts'
 import { RunDriver } from './run-driver.ts'
 import { Semaphore } from './semaphore.ts'
@@ -94,8 +95,12 @@ export class Conductor implements Conducting {
   }
 
   async #takeNames(id: RunId): Promise<void> {
-    const run = await this.#runtime.open(id)
-    if (run.ok) this.#identities.take(await liveAgents(run.value))
+    try {
+      this.#identities.take(await liveAgents(unwrap(await this.#runtime.open(id))))
+    } catch (cause) {
+      // As with going on: one broken run is its own trouble.
+      this.#log('error', `cannot read who works in ${id}: ${asParleyError(cause).message}`, { run: id })
+    }
   }
 
   #home(run: RunId): string {
@@ -353,7 +358,8 @@ export class Conductor implements Conducting {
 
   /** Where the result of a run is that ended before this node was started. */
   async #resultOf(run: RunId, { facts }: RunProjection): Promise<Pick<RunView, 'result'>> {
-    if (!facts) return {}
+    // Asking changes nothing: what is not settled is so by the driver, or by the next start.
+    if (!facts || existsSync(join(this.#home(run), OPEN))) return {}
     const { base } = facts.project
     try {
       const folders = unwrap(
@@ -390,24 +396,12 @@ export class Conductor implements Conducting {
         if (!driver || signal?.aborted) return
         await changed.promise
         if (this.#closed) throw new ParleyError('unavailable', 'The node is stopping.', { retryable: true })
-        await this.#pause(signal)
+        await pause(this.#clock, coordinatorDefaults.viewInterval, signal)
       } finally {
         off?.()
         signal?.removeEventListener('abort', stop)
       }
     }
-  }
-
-  #pause(signal: AbortSignal | undefined): Promise<void> {
-    return new Promise(resolve => {
-      const done = () => {
-        cancel()
-        signal?.removeEventListener('abort', done)
-        resolve()
-      }
-      const cancel = this.#clock.after(coordinatorDefaults.viewInterval, done, { background: true })
-      signal?.addEventListener('abort', done)
-    })
   }
 
   async gates(): Promise<readonly GateView[]> {
@@ -518,6 +512,9 @@ async function liveAgents(run: RunHandle): Promise<string[]> {
       .map(each => each.id),
   )
   const agents: string[] = []
-  for (const id of open) agents.push((unwrap(await run.coordinator.readContext(id)) as WorkspaceFacts).agent)
+  for (const id of open) {
+    const { agent } = unwrap(await run.coordinator.readContext(id)) as Partial<WorkspaceFacts>
+    if (agent !== undefined) agents.push(agent)
+  }
   return agents
 }

@@ -19,10 +19,10 @@ test('a run that is ended right after its start ends', async () => {
     unwrap(await fixture.conductor.abort(run, { principal: alice, reason: 'enough' }))
     expect((await fixture.over(run)).state).toBe('aborted')
   }
-  expect(fixture.worktrees()).toHaveLength(1)
+  expect(fixture.leftovers()).toEqual([])
 })
 
-test('no turn is at work after a stop, whenever it comes', async () => {
+test('no turn is at work after a stop that comes while tasks are being given out', async () => {
   const signals: AbortSignal[] = []
   const fixture = await Fixture.open({
     one: input => {
@@ -30,15 +30,23 @@ test('no turn is at work after a stop, whenever it comes', async () => {
       return untilAborted(input)
     },
   })
-  const team = `${solo}plan:\n${['a', 'b', 'c', 'd'].map(id => `  - { id: ${id}, agent: one, prompt: Work. }`).join('\n')}\n`
-  for (let turns = 0; turns < 4; turns++) {
-    await fixture.solve(team)
-    for (let each = 0; each < turns * 50; each++) await new Promise(resolve => setImmediate(resolve))
-    await fixture.restart()
+  const tasks = Array.from({ length: 8 }, (_, index) => `  - { id: t${index}, agent: one, prompt: Work. }`)
+  const team = `${solo.replace(' }', ', slots: 8 }')}limits: { concurrency: 8 }\nplan:\n${tasks.join('\n')}\n`
+  for (const given of [1, 4, 8]) {
+    const run = await fixture.solve(team)
+    let seen = 0
+    for await (const { entries } of fixture.trail.run(run).watch({})) {
+      seen += entries.filter(({ event_type }) => event_type === 'task_assigned').length
+      if (seen >= given) break
+    }
+    await fixture.stop()
+    expect(signals.filter(({ aborted }) => !aborted)).toEqual([])
+    await fixture.start()
+    unwrap(await fixture.conductor.abort(run, { principal: alice, reason: 'enough' }))
+    await fixture.over(run)
   }
-  await fixture.stop()
-  expect(signals.filter(({ aborted }) => !aborted)).toEqual([])
-  await fixture.start()
+  // Whoever was set to work after the stop would have found the trail closed.
+  expect(fixture.logged.filter(line => line.startsWith('error'))).toEqual([])
 })
 
 test('whoever follows a run hears that the node stops', async () => {

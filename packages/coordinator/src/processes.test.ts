@@ -1,4 +1,5 @@
 // Agents that are real processes, and misbehave.
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { findMarked } from '@parley/agents'
@@ -86,6 +87,20 @@ test("an agent that breaks its folder's git, or moves its branches, does not rea
   expect(fixture.result(view, 'z.txt')).toBe('z\n')
   expect(fixture.git('rev-parse', 'HEAD').trim()).toBe(before)
   expect(fixture.git('status', '--porcelain').trim()).toBe('')
+})
+
+test('git works in the folder of a workspace, also of a project that is a part of its repository, and finds no other repository', async () => {
+  const fixture = await Fixture.open()
+  fixture.write('part/a.txt', 'a\n')
+  fixture.commit('a part')
+  // The profile lies in somebody's repository, as it does where a home folder is one.
+  execFileSync('git', ['init', '--quiet', fixture.folder])
+  const script =
+    'git log -1 --format=%s > log.txt; rm -f ../.git; git rev-parse --git-dir > found.txt 2>/dev/null || echo none > found.txt'
+  const run = await fixture.solve(team(script), { project: join(fixture.project, 'part') })
+  const view = await fixture.over(run)
+  expect(fixture.result(view, 'part/log.txt')).toBe('a part\n')
+  expect(fixture.result(view, 'part/found.txt')).toBe('none\n')
 })
 
 test('an abort ends a whole tree of processes', async () => {

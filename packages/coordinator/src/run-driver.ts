@@ -22,6 +22,7 @@ import type { RunFacts, WorkFacts, WorkspaceFacts } from './facts.ts'
 import type { RunFolders } from './folder/run-folders.ts'
 import { nameOf } from './identities.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+import { pause } from './pause.ts'
 import { RunProjection, type SeenTask, type SeenWorkspace } from './projection.ts'
 import { Semaphore } from './semaphore.ts'
 import type { PlannedTask } from './team/team.ts'
@@ -57,6 +58,7 @@ export class RunDriver {
   readonly #listeners = new Set<() => void>()
   readonly #stop = new AbortController()
   readonly #over = new AbortController()
+  readonly #host: TurnHost
   readonly #slots: Semaphore
   readonly #agentSlots = new Map<string, Semaphore>()
   /** Why a merge was not possible, until the next attempt has been told. */
@@ -75,14 +77,11 @@ export class RunDriver {
     this.#run = options.run
     this.#approved = options.facts.approval === 'given'
     this.#slots = new Semaphore(options.facts.team.limits.concurrency)
+    this.#host = { ...options, slot: (work, signal) => this.#slot(work, signal), changed: this.#changed }
   }
 
   get view(): RunView {
     return runView(this.#run.id, this.#seen, this.#live)
-  }
-
-  get over(): boolean {
-    return this.#seen.over
   }
 
   readonly #live: Live = {
@@ -160,17 +159,10 @@ export class RunDriver {
           'warn',
           `the run ${this.#run.id} cannot be followed: ${asParleyError(cause).message}`,
         )
-        await this.#pause(coordinatorDefaults.stepRetries[0], quiet)
+        await pause(this.#options.clock, coordinatorDefaults.stepRetries[0], quiet)
       }
     }
     if (this.#over.signal.aborted) await this.#finish()
-  }
-
-  #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-    return new Promise(resolve => {
-      this.#options.clock.after(milliseconds, resolve, { background: true })
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
   }
 
   #poke(): Promise<void> {
@@ -286,23 +278,6 @@ export class RunDriver {
     }
   }
 
-  get #host(): TurnHost {
-    const { facts, folders, clock, adapter, token, environment, log } = this.#options
-    const slot = (work: WorkspaceFacts, signal: AbortSignal) => this.#slot(work, signal)
-    return {
-      run: this.#run,
-      facts,
-      folders,
-      clock,
-      adapter,
-      token,
-      environment,
-      log,
-      slot,
-      changed: this.#changed,
-    }
-  }
-
   /** One of the agent's own places, one in the run, and one on this machine, in this order for all: nobody waits in a circle. */
   async #slot({ agent }: WorkspaceFacts, signal: AbortSignal): Promise<(() => void) | undefined> {
     const releases: (() => void)[] = []
@@ -387,14 +362,10 @@ export class RunDriver {
       const merged = await this.#options.folders.integrate(commit, {
         message: `${task.title}\n\nParley-Task: ${task.id}`,
       })
-      if (!merged.ok) {
-        this.#options.log('error', `${task.id} cannot be integrated: ${merged.error.message}`)
-        this.#conflicts.set(work.id, merged.error.message)
-        await this.#do(coordinator.decideIntegration(work.id, 'revise'))
-        return
-      }
-      if ('conflicts' in merged.value) {
-        const files = merged.value.conflicts.join(', ')
+      // The step is tried again; the work is not to blame.
+      const answer = unwrap(merged)
+      if ('conflicts' in answer) {
+        const files = answer.conflicts.join(', ')
         this.#conflicts.set(
           work.id,
           `The work conflicts with what was integrated meanwhile, in: ${files}. Do it again on the present state.`,

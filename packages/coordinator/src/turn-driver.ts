@@ -1,6 +1,5 @@
 // Runs the turns of one workspace, from its directive until it is done, has failed, or the node stops. A turn that died with the node
 // is run again: its folder is put back to the last checkpoint, and its mail is handed to it once more.
-import { dirname } from 'node:path'
 import {
   type AgentAdapter,
   asParleyError,
@@ -22,6 +21,7 @@ import { openDoor } from './door.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import type { RunFolders } from './folder/run-folders.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+import { pause } from './pause.ts'
 import type { TurnRecord } from './projection.ts'
 import { reviewPrompt, type Told, workPrompt } from './prompt.ts'
 import type { PlannedTask } from './team/team.ts'
@@ -114,19 +114,9 @@ export class TurnDriver {
         })
         const wait = error.retryable ? coordinatorDefaults.stepRetries[troubles] : undefined
         if (wait === undefined && (await this.#desk?.worker.failed(reasonOf(error)))?.ok) return
-        await this.#pause(wait ?? coordinatorDefaults.stepRetries.at(-1)!)
+        await pause(this.#host.clock, wait ?? coordinatorDefaults.stepRetries.at(-1)!, this.#stop.signal)
       }
     }
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    return new Promise(resolve => {
-      const cancel = this.#host.clock.after(milliseconds, resolve, { background: true })
-      this.#stop.signal.addEventListener('abort', () => {
-        cancel()
-        resolve()
-      })
-    })
   }
 
   /** Ends the turn at work, if there is one, and takes no other. The workspace stays as it is. */
@@ -302,7 +292,7 @@ export class TurnDriver {
   }
 
   async #result(running: Running, { prompt, context }: Told, folder: string): Promise<TurnResult> {
-    const { run, facts, environment, token, adapter } = this.#host
+    const { run, facts, folders, environment, token, adapter } = this.#host
     const { epoch, abort } = running
     const input = {
       run: run.id,
@@ -315,7 +305,7 @@ export class TurnDriver {
       environment: {
         ...environment,
         // Without a `.git` of its own, a git program there must not find one further up.
-        GIT_CEILING_DIRECTORIES: dirname(folder),
+        GIT_CEILING_DIRECTORIES: folders.ceiling,
         PARLEY_RUN: run.id,
         PARLEY_WORKSPACE: this.workspace,
         PARLEY_TASK: this.#task.id,

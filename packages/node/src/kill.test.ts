@@ -1,7 +1,7 @@
 // The node is killed at random moments of a run of ten tasks. The next one must bring the run to its end, with every task's work in the
 // result once.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findMarked } from '@parley/agents'
@@ -82,7 +82,12 @@ test(
       expect(await findMarked(`${run}/`)).toEqual([])
       const verified = (await connection.client.invoke('trail', 'verify', { run })).unwrap()
       expect(verified, `kill ${kill}`).toMatchObject({ sound: true })
-      expect(git('worktree', 'list').trim().split('\n')).toHaveLength(1)
+      const left = (part: string) => existsSync(join(connection.paths.folder, 'runs', run, part))
+      expect([left('work'), left('repositories'), left('open')], `kill ${kill}`).toEqual([
+        false,
+        false,
+        false,
+      ])
       expect(git('for-each-ref', 'refs/parley').trim()).toBe('')
     }
   },

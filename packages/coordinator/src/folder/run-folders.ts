@@ -79,6 +79,11 @@ export class RunFolders {
     return this.#site.facts
   }
 
+  /** Above the folders of all workspaces: a git program in one of them must not look for a repository here or further up. */
+  get ceiling(): string {
+    return places.work(this.#site.home)
+  }
+
   /** The commit with everything integrated so far; the start at first. Stays known after `clean`. */
   async head(): Promise<string> {
     const { repository } = this.#site

@@ -1,4 +1,5 @@
 // Words for messages. What comes from the file is quoted, cut, and cannot steer a terminal.
+import { nearest } from '@parley/core'
 
 const SHOWN = 60
 
@@ -37,34 +38,6 @@ export function listed(words: readonly string[], between = ', '): string {
 
 /** ` Did you mean 'tests'?`, or nothing where no candidate is near. */
 export function didYouMean(given: string, candidates: Iterable<string>): string {
-  const wanted = given.toLowerCase()
-  let best: string | undefined
-  let least = Math.max(1, Math.floor(given.length / 3)) + 1
-  for (const candidate of candidates) {
-    if (Math.abs(candidate.length - given.length) >= least) continue
-    const steps = distance(wanted, candidate.toLowerCase(), least)
-    if (steps < least) [best, least] = [candidate, steps]
-  }
-  return best === undefined ? '' : ` Did you mean ${quote(best)}?`
-}
-
-/** Insertions, deletions, replacements and swaps of neighbours from one text to the other; `most` if there are as many or more. */
-function distance(from: string, to: string, most: number): number {
-  let older: number[] = []
-  let old = Array.from({ length: to.length + 1 }, (_, index) => index)
-  for (let row = 1; row <= from.length; row++) {
-    const now = [row]
-    for (let column = 1; column <= to.length; column++) {
-      const same = from[row - 1] === to[column - 1]
-      let steps = Math.min(old[column]! + 1, now[column - 1]! + 1, old[column - 1]! + (same ? 0 : 1))
-      const swapped =
-        row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
-      if (swapped) steps = Math.min(steps, older[column - 2]! + 1)
-      now.push(steps)
-    }
-    if (Math.min(...now) >= most) return most
-    older = old
-    old = now
-  }
-  return old[to.length]!
+  const meant = nearest(given, candidates)
+  return meant === undefined ? '' : ` Did you mean ${quote(meant)}?`
 }

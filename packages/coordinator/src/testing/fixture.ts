@@ -1,6 +1,6 @@
 // A conductor on a real trail and a real git repository, with agents that are functions of the test.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type AgentFunction, type CommandAgent, commandAdapter, functionAdapter } from '@parley/agents'
@@ -99,11 +99,11 @@ export class Fixture {
   /** Starts a team; its YAML names scripts as `command: [scripted, name]`. */
   async solve(
     yaml: string,
-    options: { readonly intent?: string; readonly approved?: boolean } = {},
+    options: { readonly intent?: string; readonly approved?: boolean; readonly project?: string } = {},
   ): Promise<RunId> {
-    const { intent = 'Do it.', approved = true } = options
+    const { intent = 'Do it.', approved = true, project = this.project } = options
     const team = unwrap(readTeam(yaml))
-    const request = { intent, project: this.project, team, principal: alice, origin: 'test', approved }
+    const request = { intent, project, team, principal: alice, origin: 'test', approved }
     return unwrap(await this.conductor.solve(request)).run
   }
 
@@ -127,11 +127,12 @@ export class Fixture {
     }
   }
 
-  worktrees(): string[] {
-    return this.git('worktree', 'list', '--porcelain')
-      .split('\n')
-      .filter(line => line.startsWith('worktree '))
-      .map(line => line.slice('worktree '.length))
+  /** What is left of workspaces: their folders, and the repositories behind them. */
+  leftovers(): string[] {
+    const runs = join(this.profile, 'runs')
+    return readdirSync(runs, { recursive: true, encoding: 'utf8' }).filter(path =>
+      /^[^/]+\/(work|repositories|new)\/[^/]+$/.test(path),
+    )
   }
 
   has(path: string): boolean {

@@ -2,11 +2,10 @@
 // is told at once.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { compile, err, ok, type ParleyError, type Result } from '@parley/core'
+import { compile, err, nearest, ok, type ParleyError, type Result } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 import { chosenProfile, type Environment, type ProfilePaths, parleyHome, profilePaths } from '../paths.ts'
 import { type ConfiguredAgent, type ReadAgents, readAgents } from './agents.ts'
-import { didYouMean } from './nearest.ts'
 import { type ConfigFile, ConfigSchema } from './schema.ts'
 import { SETTINGS, type Setting, type SettingValues } from './settings.ts'
 import { type ConfigProblem, invalidConfig, type Path, readSource, type Source } from './source.ts'
@@ -106,7 +105,8 @@ function shapeProblems(source: Source, file: string): readonly ConfigProblem[] {
     const key = parts.join('.')
     if (expected === 'no such member') {
       const known = parts.length === 1 ? TOP_KEYS : parts[0] === 'log' ? ['level'] : []
-      const message = `there is no setting ${JSON.stringify(key.slice(0, 80))}.${didYouMean(parts.at(-1)!, known)}`
+      const meant = nearest(parts.at(-1)!, known)
+      const message = `there is no setting ${JSON.stringify(key.slice(0, 80))}.${meant === undefined ? '' : ` Did you mean '${meant}'?`}`
       return { code: 'unknown_key', message, source: file, ...source.place(parts, 'key'), path: key }
     }
     const words = Object.values(SETTINGS).find(each => each.key === key)?.expected ?? expected
