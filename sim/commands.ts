@@ -63,7 +63,7 @@ export function perform(world: World, kind: CommandKind, dice: Dice): void {
 }
 
 function start(world: World, dice: Dice): void {
-  const draft: Record<string, unknown> = {}
+  const draft: Record<string, unknown> = { highway: 'off' }
   if (dice.chance(0.7)) draft.owner = 'ux'
   if (dice.chance(0.6)) draft.taxonomy = PEERS
   if (dice.chance(0.05)) draft.taxonomy = { id: 'broken' }

@@ -41,7 +41,7 @@ export class Parley {
   }
 
   async run(): Promise<RunHandle> {
-    const run = unwrap(await this.#runtime.start())
+    const run = unwrap(await this.#runtime.start({ highway: 'off' }))
     unwrap(await run.coordinator.started())
     return run
   }

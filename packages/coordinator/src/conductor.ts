@@ -179,7 +179,10 @@ export class Conductor implements Conducting {
     }
     // What a stop in the middle of this leaves can be cleaned up by it.
     writeFileSync(join(home, OPEN), JSON.stringify(facts.project))
-    const started = await this.#runtime.start({ owner: principal.id, context: { ...facts } }, run)
+    const started = await this.#runtime.start(
+      { owner: principal.id, highway: 'off', context: { ...facts } },
+      run,
+    )
     if (!started.ok) {
       // It may have begun all the same: nobody was told so, and nobody shall find it at work.
       const begun = this.#runtime.active.includes(run) ? await this.#runtime.open(run) : undefined

@@ -10,11 +10,13 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { type EntryDraft, type ProposedEntry, stamp, type TrailObject } from '@parley/trail'
-import type { DenialReason, EventBody, EventType, UserState } from '@parley/trail/events'
+import type { Capability, DenialReason, EventBody, EventType, UserState } from '@parley/trail/events'
+import type { Proofs } from './integrity/proofs.ts'
 import type { ObjectKind } from './objects.ts'
 import type { Refusal, RefusalCode } from './refusal.ts'
 import { refusal } from './refusal.ts'
 import type { Run } from './run/run.ts'
+import type { CapacityProbe } from './workspace/admission.ts'
 import { ended, isRoot, type Workspace } from './workspace/workspace.ts'
 
 /** What the outside world contributes to a decision. */
@@ -26,11 +28,18 @@ export interface Context {
   readonly users?: UserDirectory
   /** The transport carries signals too, so that each is delivered by an arrival of its own. */
   readonly carriesSignals?: boolean
+  /** Makes and checks the proofs of envelopes and checkpoints (W-SEC-07, -09). Without it there are none: level 1. */
+  readonly proofs?: Proofs
+  /** What the machine has left (W-WS-20). Without it there is room for everything. */
+  readonly capacity?: CapacityProbe
 }
 
+/** The users as the house run knows them. */
 export interface UserDirectory {
   /** Undefined for a user who was never seen. */
   stateOf(user: string): UserState | undefined
+  /** Whether the user holds just this capability; `view_trail_own` is everybody's (W-USER-14). */
+  holds(user: string, capability: Capability): boolean
 }
 
 export class Batch {
@@ -116,6 +125,27 @@ export class Batch {
     })
     return refusal(denial.code ?? 'permission_denied', denial.message, { reason: denial.reason, entry })
   }
+
+  /** The same for a user (W-USER-13): the entry is system-level and its actor is the user. */
+  denyUser(user: string, denial: UserDenial): Refusal {
+    const entry = this.add('capability_denied', null, user, {
+      user_id: user,
+      capability: denial.capability,
+      action: denial.action,
+      ...(denial.target !== undefined && { target: denial.target }),
+      reason: denial.reason,
+      timestamp: this.at,
+    })
+    return refusal('permission_denied', denial.message, { reason: denial.reason, entry })
+  }
+}
+
+export interface UserDenial {
+  readonly capability: string
+  readonly action: string
+  readonly target?: string
+  readonly reason: DenialReason
+  readonly message: string
 }
 
 export interface Denial {

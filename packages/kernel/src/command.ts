@@ -1,9 +1,11 @@
 // Everything that can be asked of a run. Agents' commands name the workspace that the caller is bound to; what a caller handed in
 // stays unknown until the check that looks at it, since a malformed request has its own place in the order of checks.
-import type { EnvelopeId, SignalId, WorkspaceId } from '@parley/core'
+import type { EnvelopeId, SignalId, Timestamp, WorkspaceId } from '@parley/core'
 import type { ProposedEntry } from '@parley/trail'
 import type { IntegrationDecision } from './integration/integration.ts'
+import type { RecoveryStep } from './recovery/steps.ts'
 import type { SignalDraft } from './signal/decide.ts'
+import type { FailedClaim, UserChange } from './user/user.ts'
 import type { Readable } from './workspace/access.ts'
 
 /** What the runtime asks on its own account. */
@@ -15,6 +17,24 @@ export type RuntimeCommand =
   | { readonly type: 'arrive'; readonly envelope: EnvelopeId }
   | { readonly type: 'exhaust'; readonly envelope: EnvelopeId }
   | { readonly type: 'arrive_signal'; readonly signal: SignalId; readonly to: WorkspaceId }
+  /** Something that waited for its time is due: a timeout, a budget, a silence, a gate, an escalation (W-CLOCK-05). */
+  | { readonly type: 'due' }
+  /** What a workspace used since the last report, by the runtime's own measure (W-BUDGET-03); `context` is the current value. */
+  | {
+      readonly type: 'meter'
+      readonly workspace: WorkspaceId
+      readonly tokens?: number
+      readonly cost?: number
+      readonly context?: number
+    }
+  /** A claim to be somebody that did not hold (W-SEC-06). */
+  | { readonly type: 'authentication_failed'; readonly claim: FailedClaim }
+  /** Everything that changes users; only the house run takes these (user/decide.ts). */
+  | { readonly type: 'user'; readonly change: UserChange }
+  /** The steps of recovery that write (W-REC-11), and its marker. */
+  | { readonly type: 'recover'; readonly step: RecoveryStep }
+  /** The trail can be written again (W-REC-09). */
+  | { readonly type: 'degraded_over'; readonly from: Timestamp; readonly reason: string }
   /** Entries that the trail proposed: denied reads, findings of a verification. */
   | { readonly type: 'record'; readonly entries: readonly ProposedEntry[] }
 
@@ -58,9 +78,66 @@ export type AgentCommand = { readonly caller: WorkspaceId } & (
       readonly strategy?: unknown
     }
   | { readonly type: 'fail_integration'; readonly source: unknown }
+  | { readonly type: 'report_conflicts'; readonly source: unknown; readonly conflicts: unknown }
+  | {
+      readonly type: 'resolve_conflict'
+      readonly source: unknown
+      readonly conflict: unknown
+      readonly strategy: unknown
+      readonly resolution: unknown
+    }
+  | { readonly type: 'answer_gate'; readonly gate: unknown; readonly action: unknown }
+  | {
+      readonly type: 'grant_visibility'
+      readonly workspace: unknown
+      readonly target: unknown
+      readonly reason: unknown
+    }
+  | { readonly type: 'change_priority'; readonly workspace: unknown; readonly priority: unknown }
+  | { readonly type: 'batch_priority'; readonly group: unknown; readonly priority: unknown }
+  | { readonly type: 'batch_abort'; readonly group: unknown }
+  | { readonly type: 'raise_budget'; readonly workspace: unknown; readonly limits: unknown }
+  | {
+      readonly type: 'transfer_ownership'
+      readonly workspace: unknown
+      readonly owner: unknown
+      readonly reason?: unknown
+    }
+  | { readonly type: 'reparent'; readonly workspace: unknown; readonly parent: unknown }
+  | {
+      readonly type: 'report_degraded'
+      readonly reason: unknown
+      readonly scope: unknown
+      readonly action: unknown
+      readonly workspaces?: unknown
+    }
+  | { readonly type: 'register_type'; readonly registration: unknown }
 )
 
-export type Command = RuntimeCommand | AgentCommand
+/** What an authenticated human asks; the highway is the only way in. */
+export type UserCommand = { readonly user: string } & (
+  | { readonly type: 'inject'; readonly draft: unknown }
+  | {
+      readonly type: 'resolve_gate'
+      readonly gate: unknown
+      readonly action: unknown
+      readonly modifications?: unknown
+      readonly reason?: unknown
+    }
+  | { readonly type: 'resolve_escalation'; readonly signal: unknown; readonly answer: unknown }
+  | { readonly type: 'user_abort'; readonly workspace: unknown; readonly reason?: unknown }
+  | { readonly type: 'user_suspend'; readonly workspace: unknown; readonly reason: unknown }
+  | { readonly type: 'user_resume'; readonly workspace: unknown }
+  | { readonly type: 'user_raise_budget'; readonly workspace: unknown; readonly limits: unknown }
+  | {
+      readonly type: 'user_transfer_ownership'
+      readonly workspace: unknown
+      readonly owner: unknown
+      readonly reason?: unknown
+    }
+)
+
+export type Command = RuntimeCommand | AgentCommand | UserCommand
 
 /** W-CONC-02: aborts first, then what the runtime itself fails, then everything else. */
 export const PRECEDENCE = { abort: 0, failure: 1, other: 2 } as const
@@ -68,10 +145,13 @@ export const PRECEDENCE = { abort: 0, failure: 1, other: 2 } as const
 export function precedenceOf(command: Command): number {
   switch (command.type) {
     case 'abort':
+    case 'batch_abort':
+    case 'user_abort':
     case 'stop':
       return PRECEDENCE.abort
     case 'bind_failed':
     case 'exhaust':
+    case 'due':
       return PRECEDENCE.failure
     default:
       return PRECEDENCE.other

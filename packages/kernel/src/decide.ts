@@ -2,14 +2,22 @@
 // nothing, and given the same state, command and context it always says the same.
 import { assertNever, type EnvelopeId, ok, type Result } from '@parley/core'
 import type { EntryDraft, TrailObject } from '@parley/trail'
-import { Batch, type Context } from './batch.ts'
+import { actorOf, Batch, type Context } from './batch.ts'
+import { decideMeter, decideRaiseBudget } from './budget/decide.ts'
 import { decideCheckpoint } from './checkpoint/decide.ts'
-import type { AgentCommand, Command, RuntimeCommand } from './command.ts'
+import type { AgentCommand, Command, RuntimeCommand, UserCommand } from './command.ts'
+import { decideDue } from './due/due.ts'
 import { decideArrival, decideConsume, decideExhausted } from './envelope/deliver.ts'
 import { decideSend } from './envelope/send.ts'
+import { decideResolveEscalation } from './highway/escalation.ts'
+import { decideInject } from './highway/inject.ts'
+import { decideUserOperation } from './highway/operations.ts'
+import { decideAnswerGate, decideResolveGate, writeInvalidated } from './highway/resolve.ts'
+import { decideReportConflicts, decideResolveConflict } from './integration/conflict.ts'
 import { decideBegin, decideIntegration, decideMergeError } from './integration/decide.ts'
 import { decideGrantRight, decideRevokeRight } from './port-right/decide.ts'
-import { invalidState, notFound } from './refusal.ts'
+import { decideDegradedOver, decideRecover, decideReportDegraded } from './recovery/decide.ts'
+import { invalidState, notFound, refusal } from './refusal.ts'
 import { type Run, runEnded } from './run/run.ts'
 import { decideStart } from './run/start.ts'
 import { decideClose, decideStop } from './run/stop.ts'
@@ -21,6 +29,7 @@ import {
   decideRetryTask,
   decideSubmitGraph,
 } from './task/decide.ts'
+import { decideAuthenticationFailed, decideUser } from './user/decide.ts'
 import {
   decideChangeCheckpoint,
   decideChangeFrozen,
@@ -32,6 +41,14 @@ import { decideCreate } from './workspace/create.ts'
 import { byProtocol, decideAbort, writeFailure } from './workspace/failure.ts'
 import { operand } from './workspace/operation.ts'
 import { decideMigrate, decideResume, decideSuspend } from './workspace/suspension.ts'
+import {
+  decideBatchAbort,
+  decideBatchPriority,
+  decideChangePriority,
+  decideGrantVisibility,
+  decideReparent,
+  decideTransferOwnership,
+} from './workspace/topology.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
 /** What a command comes to. A refusal may have entries too: denials and rejections are on record. */
@@ -53,6 +70,15 @@ function decideIn(batch: Batch, command: Command): Result<unknown> {
   if (!run.root) return invalidState(`The run ${run.id} has not begun.`, 'not_initialized')
   // W-LIFE-13: nothing follows the root's terminal entry. Reading stays possible for ever (W-WS-08).
   if (runEnded(run) && command.type !== 'read') return invalidState(`The run ${run.id} has ended.`)
+  const result = decideBy(batch, command)
+  // W-HWY-12: whatever the command did, a gate whose subject it took away ends with it.
+  writeInvalidated(batch)
+  return result
+}
+
+function decideBy(batch: Batch, command: Exclude<Command, { type: 'start' }>): Result<unknown> {
+  const { run } = batch
+  if ('user' in command) return decideUserCommand(batch, command)
   if (!('caller' in command)) return decideRuntime(batch, command)
   const caller = run.workspaces.get(command.caller)
   return caller ? decideAgent(batch, caller, command) : notFound('workspace', command.caller)
@@ -80,11 +106,36 @@ function decideRuntime(batch: Batch, command: Exclude<RuntimeCommand, { type: 's
         ? decideSignalArrival(batch, command.signal, receiver)
         : notFound('workspace', command.to)
     }
+    case 'due':
+      return decideDue(batch)
+    case 'meter':
+      return decideMeter(batch, command)
+    case 'authentication_failed':
+      return decideAuthenticationFailed(batch, command.claim)
+    case 'user':
+      return decideUser(batch, command.change)
+    case 'recover':
+      return decideRecover(batch, command.step)
+    case 'degraded_over':
+      return decideDegradedOver(batch, command.from, command.reason)
     case 'record':
       for (const entry of command.entries) batch.propose(entry)
       return ok(undefined)
     default:
       return assertNever(command)
+  }
+}
+
+function decideUserCommand(batch: Batch, command: UserCommand): Result<unknown> {
+  switch (command.type) {
+    case 'inject':
+      return decideInject(batch, command.user, command.draft)
+    case 'resolve_gate':
+      return decideResolveGate(batch, command.user, command)
+    case 'resolve_escalation':
+      return decideResolveEscalation(batch, command.user, command.signal, command.answer)
+    default:
+      return decideUserOperation(batch, command)
   }
 }
 
@@ -141,6 +192,32 @@ function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Re
       return decideBegin(batch, caller, command.source, command.strategy)
     case 'decide_integration':
       return decideIntegration(batch, caller, command.source, command.decision, command.strategy)
+    case 'report_conflicts':
+      return decideReportConflicts(batch, caller, command.source, command.conflicts)
+    case 'resolve_conflict':
+      return decideResolveConflict(batch, caller, command)
+    case 'answer_gate':
+      return decideAnswerGate(batch, caller, command.gate, command.action)
+    case 'grant_visibility':
+      return decideGrantVisibility(batch, caller, command)
+    case 'change_priority':
+      return decideChangePriority(batch, caller, command.workspace, command.priority)
+    case 'batch_priority':
+      return decideBatchPriority(batch, caller, command.group, command.priority)
+    case 'batch_abort':
+      return decideBatchAbort(batch, caller, command.group)
+    case 'raise_budget':
+      return decideRaiseBudget(batch, caller, actorOf(caller), command.workspace, command.limits)
+    case 'transfer_ownership':
+      return decideTransferOwnership(batch, caller, actorOf(caller), command)
+    case 'reparent':
+      return decideReparent(batch, caller, command.workspace, command.parent)
+    case 'report_degraded':
+      return decideReportDegraded(batch, caller, command)
+    case 'register_type':
+      return refusal('immutable', 'The vocabulary of a run is fixed when it starts (W-TAX-06).', {
+        reason: 'immutable',
+      })
     case 'fail_integration':
       return decideMergeError(batch, caller, command.source)
     default:

@@ -2,14 +2,17 @@
 // state that they were decided in. It trusts the record, which `decide` made and the trail kept.
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventType } from '@parley/trail/events'
+import { budgetFolds } from './budget/evolve.ts'
 import { checkpointFolds } from './checkpoint/evolve.ts'
 import { envelopeFolds } from './envelope/evolve.ts'
 import type { Fold, Folds } from './fold.ts'
+import { highwayFolds } from './highway/evolve.ts'
 import { evolveObject } from './objects.ts'
 import { portRightFolds } from './port-right/evolve.ts'
 import type { Run } from './run/run.ts'
 import { signalFolds } from './signal/evolve.ts'
 import { taskFolds } from './task/evolve.ts'
+import { userFolds } from './user/evolve.ts'
 import { workspaceFolds } from './workspace/evolve.ts'
 
 const FOLDS: Folds = {
@@ -19,6 +22,9 @@ const FOLDS: Folds = {
   ...portRightFolds,
   ...checkpointFolds,
   ...taskFolds,
+  ...userFolds,
+  ...highwayFolds,
+  ...budgetFolds,
 }
 
 export function evolve(run: Run, record: EntryDraft | TrailObject): void {

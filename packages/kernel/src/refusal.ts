@@ -15,6 +15,7 @@ export const REFUSAL_CODES = [
   'unknown_dependency',
   'unsupported',
   'target_locked',
+  'gated',
   'limit_reached',
   'trail_unavailable',
   'trail_degraded',

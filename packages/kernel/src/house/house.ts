@@ -81,7 +81,7 @@ export class House {
 
 async function establish(host: HouseHost, previous: HouseContext['previous']): Promise<RunId> {
   const context: HouseContext = { house: true, previous }
-  const started = await host.start({ context: { ...context } })
+  const started = await host.start({ context: { ...context }, highway: 'off' })
   if (!started.ok) throw started.error
   await settle(host, started.value.id)
   return started.value.id

@@ -1,12 +1,26 @@
 // The state of one run, folded from its records. `evolve` alone changes it; `decide` only reads.
-import type { CheckpointId, EnvelopeId, GraphId, RightId, RunId, TaskId, WorkspaceId } from '@parley/core'
+import type {
+  CheckpointId,
+  EnvelopeId,
+  GateId,
+  GraphId,
+  RightId,
+  RunId,
+  SignalId,
+  TaskId,
+  WorkspaceId,
+} from '@parley/core'
 import { invariant } from '@parley/core'
 import type { TrailObject } from '@parley/trail'
 import type { Checkpoint } from '../checkpoint/checkpoint.ts'
 import type { Envelope } from '../envelope/envelope.ts'
+import { HIGHWAY_OFF, type Highway } from '../highway/config.ts'
+import type { Escalation } from '../highway/escalation.ts'
+import type { Gate, Guard } from '../highway/gate.ts'
 import type { PortRight } from '../port-right/port-right.ts'
 import type { Graph, Task } from '../task/task.ts'
 import { baseVocabulary, type Vocabulary } from '../taxonomy/taxonomy.ts'
+import type { User } from '../user/user.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 
 export interface Run {
@@ -28,6 +42,18 @@ export interface Run {
   readonly artifacts: Map<string, CheckpointId>
   readonly graphs: Map<GraphId, Graph>
   readonly tasks: Map<TaskId, Task>
+  /** What humans may see, stop and say in this run (W-HWY-01). */
+  highway: Highway
+  /** Gates that wait, in order of their opening (W-HWY-06). */
+  readonly gates: Map<GateId, Gate>
+  /** Gates that a fallback ended or handed to the coordinator, by type and subject (W-HWY-11). */
+  readonly guards: Map<string, Guard>
+  /** Escalations that wait, in order of their receipt. */
+  readonly escalations: Map<SignalId, Escalation>
+  /** Users and their capabilities; only the house run has any. */
+  readonly users: Map<string, User>
+  /** Workspaces that crossed a mark of their budget and were not dealt with yet (W-BUDGET-04, -05). */
+  readonly marked: Set<Workspace>
   /** Workspaces whose signals wait for their receiver. */
   readonly signalling: Set<Workspace>
   /** Objects whose entry has not come yet; one that never comes counts as never created. */
@@ -49,6 +75,12 @@ export function newRun(id: RunId): Run {
     artifacts: new Map(),
     graphs: new Map(),
     tasks: new Map(),
+    highway: HIGHWAY_OFF,
+    gates: new Map(),
+    guards: new Map(),
+    escalations: new Map(),
+    users: new Map(),
+    marked: new Set(),
     signalling: new Set(),
     staged: new Map(),
   }

@@ -22,6 +22,8 @@ export const RunDraftSchema = Type.Object(
     owner: Type.Optional(Type.String({ minLength: 1, maxLength: bodyLimits.userIdLength })),
     taxonomy: Type.Optional(Type.Unknown()),
     context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    /** A preset's name, a configuration, or `off` for a run without a highway (highway/config.ts). */
+    highway: Type.Optional(Type.Unknown()),
   },
   { additionalProperties: false },
 )

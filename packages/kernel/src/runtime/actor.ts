@@ -1,7 +1,7 @@
 // One run at work: commands in the order of W-CONC-02, decided in groups, appended, and answered once they are durable. While a
 // group is on its way to disk nothing else of this run is decided, so between groups the state is exactly what the trail says.
 
-import type { WorkspaceId } from '@parley/core'
+import type { Ticks, WorkspaceId } from '@parley/core'
 import {
   asParleyError,
   type Clock,
@@ -18,10 +18,12 @@ import { type EventBody, isTerminal } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
 import { type Command, PRECEDENCE, precedenceOf } from '../command.ts'
 import { type Decision, decide } from '../decide.ts'
+import { dueAfter, nextDue } from '../due/due.ts'
 import { evolve } from '../evolve.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { invalidState, limitReached, refusal } from '../refusal.ts'
 import { newRun, type Run, runEnded } from '../run/run.ts'
+import { Alarm, earlier } from './alarm.ts'
 import { Courier } from './courier.ts'
 import { type Notice, noticesOf, unresolvableNotice } from './notice.ts'
 import type { Transport } from './transport.ts'
@@ -54,6 +56,8 @@ interface Decided {
   readonly notices: readonly Notice[]
   /** `seq` of its last entry: once it is committed, everything up to here is durable. */
   readonly last: number
+  /** The earliest moment that its entries brought nearer. */
+  readonly due: Ticks | undefined
 }
 
 /** Errors of the trail's storage; everything else that an append may answer is about this one batch. */
@@ -63,6 +67,7 @@ export class RunActor {
   readonly id: RunId
   readonly #options: ActorOptions
   readonly #courier: Courier
+  readonly #alarm: Alarm
   #run: Run
   readonly #queues: readonly Queued[][] = Object.values(PRECEDENCE).map(() => [])
   #queued = 0
@@ -93,6 +98,11 @@ export class RunActor {
       base: options.redeliveryBase,
       submit: command => this.submit(command),
     })
+    this.#alarm = new Alarm({
+      clock: options.clock,
+      next: () => this.read(nextDue),
+      ring: () => this.submit({ type: 'due' }),
+    })
   }
 
   /** Replays a run. Nothing is written; what was on its way is carried again. */
@@ -106,6 +116,7 @@ export class RunActor {
     for (const workspace of this.#run.workspaces.values())
       this.#courier.lookInto(this.#run, workspace.id, this.#run.seq)
     this.#courier.lookForSignals(this.#run, this.#run.seq)
+    this.#alarm.set(nextDue(this.#run))
   }
 
   get ended(): boolean {
@@ -151,10 +162,16 @@ export class RunActor {
   /** Waits for what is on its way to disk; commands that still wait are refused. */
   async stop(): Promise<void> {
     this.#stopped = true
-    this.#courier.stop()
+    this.#halt()
     this.#refuseWaiting(refusal('trail_unavailable', 'The runtime is stopped.'))
     for (const wake of this.#pauses) wake()
     await this.read(() => undefined)
+  }
+
+  /** Nothing happens by itself any more. */
+  #halt(): void {
+    this.#courier.stop()
+    this.#alarm.stop()
   }
 
   #refuseWaiting(refused: Result<never>): void {
@@ -187,7 +204,7 @@ export class RunActor {
     } catch (cause) {
       // What cannot be read back halts this run, and no other.
       this.#stopped = true
-      this.#courier.stop()
+      this.#halt()
       this.#refuseWaiting(err(asParleyError(cause)))
     } finally {
       this.#busy = false
@@ -253,15 +270,17 @@ export class RunActor {
     if (decision.entries.length > 0) stamps.anchor((now + decision.entries.length - 1) as typeof now)
     const notices: Notice[] = []
     const heard = this.#listeners.size > 0
+    let due: Ticks | undefined
     for (const object of decision.objects) evolve(run, object)
     for (const entry of decision.entries) {
       if (heard) notices.push(...noticesOf(run, entry))
       evolve(run, entry)
+      due = earlier(due, dueAfter(run, entry))
       if (endsIntegration(entry)) this.#unlock(entry.body.target as WorkspaceId)
       const hanging = heard ? unresolvableNotice(run, entry) : undefined
       if (hanging) notices.push(hanging)
     }
-    return { queued, decision, notices, last: run.seq }
+    return { queued, decision, notices, last: run.seq, due }
   }
 
   #waitForTarget(queued: Queued, target: WorkspaceId): void {
@@ -310,8 +329,9 @@ export class RunActor {
     return undefined
   }
 
-  #committed({ queued, decision, notices, last }: Decided): void {
+  #committed({ queued, decision, notices, last, due }: Decided): void {
     queued.answer(decision.result)
+    this.#alarm.set(due)
     for (const entry of decision.entries) this.#effect(entry, last)
     if ('caller' in queued.command && queued.command.type === 'consume')
       this.#courier.lookInto(this.#run, queued.command.caller, last)
@@ -366,7 +386,7 @@ export class RunActor {
   }
 
   #end(): void {
-    this.#courier.stop()
+    this.#halt()
     this.#refuseWaiting(invalidState(`The run ${this.id} has ended.`))
     this.#options.onEnd()
   }

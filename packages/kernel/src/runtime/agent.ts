@@ -3,6 +3,7 @@
 import type {
   CheckpointId,
   EnvelopeId,
+  GateId,
   GraphId,
   ObjectId,
   Result,
@@ -12,6 +13,14 @@ import type {
 } from '@parley/core'
 import { err, ok } from '@parley/core'
 import type { QueryPage, TrailQuery } from '@parley/trail'
+import type {
+  Budget,
+  ConflictType,
+  CoordinatorAction,
+  DegradedScope,
+  ResolutionStrategy,
+  WorkspacePriority,
+} from '@parley/trail/events'
 import type { CheckpointDraft, CheckpointRecord } from '../checkpoint/checkpoint.ts'
 import type { CheckpointCreated } from '../checkpoint/decide.ts'
 import type { AgentCommand } from '../command.ts'
@@ -382,6 +391,74 @@ export class AgentHandle {
     return this.#ask({ type: 'fail_integration', source })
   }
 
+  /** What the integrator of an `evaluated` merge found against it; the source becomes `conflicted`. */
+  reportConflicts(
+    source: WorkspaceId,
+    conflicts: readonly ConflictReport[],
+  ): Promise<Result<readonly string[]>> {
+    return this.#ask({ type: 'report_conflicts', source, conflicts: plain(conflicts) })
+  }
+
+  /** Settles one conflict: by the integrator itself, by asking its owner, or by sending the work back. */
+  resolveConflict(
+    source: WorkspaceId,
+    conflict: string,
+    strategy: ResolutionStrategy,
+    resolution: string,
+  ): Done {
+    return this.#ask({ type: 'resolve_conflict', source, conflict, strategy, resolution })
+  }
+
+  // Topology
+
+  /** Permanent: what was once visible stays visible. */
+  grantVisibility(workspace: WorkspaceId, target: WorkspaceId, reason: string): Done {
+    return this.#ask({ type: 'grant_visibility', workspace, target, reason })
+  }
+
+  changePriority(workspace: WorkspaceId, priority: WorkspacePriority): Done {
+    return this.#ask({ type: 'change_priority', workspace, priority })
+  }
+
+  batchPriority(group: string, priority: WorkspacePriority): Promise<Result<BatchOutcome>> {
+    return this.#ask({ type: 'batch_priority', group, priority })
+  }
+
+  batchAbort(group: string): Promise<Result<BatchOutcome>> {
+    return this.#ask({ type: 'batch_abort', group })
+  }
+
+  /** New limits, each above the one that stands. */
+  raiseBudget(workspace: WorkspaceId, limits: Budget): Done {
+    return this.#ask({ type: 'raise_budget', workspace, limits: plain(limits) })
+  }
+
+  transferOwnership(workspace: WorkspaceId, owner: string, reason?: string): Done {
+    return this.#ask({ type: 'transfer_ownership', workspace, owner, reason })
+  }
+
+  /** Gives an orphan its one new parent. */
+  reparent(workspace: WorkspaceId, parent: WorkspaceId): Done {
+    return this.#ask({ type: 'reparent', workspace, parent })
+  }
+
+  // Highway
+
+  /** Answers a gate that nobody answered in time and that fell to the coordinator. */
+  answerGate(gate: GateId, action: 'approve' | 'reject'): Done {
+    return this.#ask({ type: 'answer_gate', gate, action })
+  }
+
+  /** Records that something systemic is wrong, and what the coordinator does about it (W-REC-05). */
+  reportDegraded(report: DegradedReport): Done {
+    return this.#ask({ type: 'report_degraded', ...report })
+  }
+
+  /** Always refused: the vocabulary of a run is fixed when it starts. */
+  registerType(registration: unknown): Promise<Result<never>> {
+    return this.#ask({ type: 'register_type', registration: plain(registration) })
+  }
+
   #ask<T>(command: WithoutCaller<AgentCommand>): Promise<Result<T>> {
     return this.run.submit<T>({ ...command, caller: this.workspace } as AgentCommand)
   }
@@ -396,6 +473,24 @@ export class AgentHandle {
     // W-CP-06: copies that nobody takes for the original.
     return object.value ? ok(deepFreeze(object.value.value as T)) : notFound(kind, id)
   }
+}
+
+export interface ConflictReport {
+  readonly type: ConflictType
+  readonly resources: readonly string[]
+  readonly description: string
+}
+
+export interface BatchOutcome {
+  readonly affected: readonly WorkspaceId[]
+  readonly skipped: readonly WorkspaceId[]
+}
+
+export interface DegradedReport {
+  readonly reason: string
+  readonly scope: DegradedScope
+  readonly action: CoordinatorAction
+  readonly workspaces?: readonly WorkspaceId[]
 }
 
 export interface MailOptions {

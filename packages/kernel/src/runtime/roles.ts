@@ -45,6 +45,11 @@ type Team =
   | 'reject'
   | 'decideIntegration'
   | 'failIntegration'
+  | 'reportConflicts'
+  | 'resolveConflict'
+  | 'grantVisibility'
+  | 'changePriority'
+  | 'raiseBudget'
 
 export type Coordinator = Pick<
   AgentHandle,
@@ -58,6 +63,13 @@ export type Coordinator = Pick<
   | 'setAuthority'
   | 'setDelegate'
   | 'revokeVisibility'
+  | 'batchPriority'
+  | 'batchAbort'
+  | 'transferOwnership'
+  | 'reparent'
+  | 'answerGate'
+  | 'reportDegraded'
+  | 'registerType'
 >
 
 export type Worker = Pick<AgentHandle, Everyone | Mail | Work | 'blocked' | 'writeMemory' | 'deleteMemory'>

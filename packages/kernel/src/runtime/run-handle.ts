@@ -11,6 +11,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import type { Entry, QueryPage, RunTrail, TrailFilter, TrailObject, TrailQuery } from '@parley/trail'
+import type { Usage } from '../budget/decide.ts'
 import type { Command } from '../command.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { refusal } from '../refusal.ts'
@@ -107,6 +108,11 @@ export class RunHandle {
   /** Ends the run now: whatever is at work fails (W-LIFE-14). */
   stop(): Promise<Result<void>> {
     return this.submit({ type: 'stop' })
+  }
+
+  /** What a workspace used since the last report, by the runtime's own measure (W-BUDGET-03). */
+  meter(workspace: WorkspaceId, usage: Omit<Usage, 'workspace'>): Promise<Result<void>> {
+    return this.submit({ type: 'meter', workspace, ...usage })
   }
 
   submit<T>(command: Command): Promise<Result<T>> {

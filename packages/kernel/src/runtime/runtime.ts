@@ -30,6 +30,7 @@ import type { AgentHandle } from './agent.ts'
 import type { Notice } from './notice.ts'
 import { RunHandle, type RunHost } from './run-handle.ts'
 import { directTransport, type Transport } from './transport.ts'
+import { UserHandle } from './user-handle.ts'
 
 export interface RuntimeOptions {
   /** An open trail; whoever opened it closes it, after the runtime. */
@@ -154,6 +155,11 @@ export class Runtime implements RunHost {
       return refusal('not_found', `There is no run ${id}.`)
     }
     return ok(new RunHandle(this, id, root))
+  }
+
+  /** A user whom the authentication boundary has accepted. */
+  user(id: string): UserHandle {
+    return new UserHandle(this, id)
   }
 
   /** The runs at work, the house run aside. */

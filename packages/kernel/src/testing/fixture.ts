@@ -346,7 +346,7 @@ export class Fixture {
   nameOf(id: string): string {
     const known = this.#names.get(id)
     if (known !== undefined) return known
-    const kind = /^(ws|env|sig|cp|task|graph|right|art|obj|e|run)_[0-9a-z]{26}$/.exec(id)?.[1]
+    const kind = /^(ws|env|sig|cp|task|graph|right|art|obj|gate|conflict|e|run)_[0-9a-z]{26}$/.exec(id)?.[1]
     if (kind === undefined) return id
     const count = (this.#counted.get(kind) ?? 0) + 1
     this.#counted.set(kind, count)
@@ -372,7 +372,7 @@ function contains(body: unknown, wanted: Readonly<Record<string, unknown>> | und
 export async function fixture(options: FixtureOptions = {}): Promise<Fixture> {
   const made = new Fixture(options)
   await made.open()
-  made.run = unwrap(await made.runtime.start({ owner: 'ux', ...options.run }))
+  made.run = unwrap(await made.runtime.start({ owner: 'ux', highway: 'off', ...options.run }))
   made.root = made.run.coordinator as AgentHandle
   made.name(made.root.workspace, 'R')
   made.run.subscribe(notice => made.notices.push(notice))

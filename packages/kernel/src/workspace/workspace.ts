@@ -8,7 +8,9 @@ import {
   type WorkspacePriority,
   type WorkspaceState,
 } from '@parley/trail/events'
+import type { Meter, Spent } from '../budget/meter.ts'
 import type { Inbox } from '../envelope/inbox.ts'
+import type { Conflict } from '../integration/conflict.ts'
 import type { Integration, Merge } from '../integration/integration.ts'
 import type { PortRight } from '../port-right/port-right.ts'
 import type { KnownSignals, WaitingSignal } from '../signal/signal.ts'
@@ -31,22 +33,33 @@ export interface Workspace {
   readonly id: WorkspaceId
   readonly role: string
   readonly delegate: boolean
-  readonly owner: string
   readonly originator: string
   readonly authority: Authority
-  readonly priority: WorkspacePriority
   readonly mounts: readonly string[]
   readonly task: TaskId | null
   readonly timeout: number | null
-  readonly budget: Budget | undefined
   readonly group: string | null
   readonly livenessInterval: number | null
   readonly agent: string | undefined
   readonly created: Ticks
-  /** Null for the root only. */
-  readonly parent: Workspace | null
 
+  /** Null for the root only. It changes when the parent fails and this one belongs to somebody else (W-WS-13). */
+  parent: Workspace | null
+  /** Reparented by a failure and not reassigned since. */
+  orphan: boolean
+  owner: string
+  priority: WorkspacePriority
+  /** Limits as they are now (W-BUDGET-06). */
+  budget: Budget | undefined
   status: WorkspaceState
+  /** Since when it is in that state, and the time that it spent in states before (W-BUDGET-01, -03). */
+  since: Ticks
+  readonly spent: Spent
+  /** 6 Resource meter, beside the clocks; absent until something was measured. */
+  meter: Meter | undefined
+  /** The newest entry filed under it that counts as activity, and the newest of all (W-BUDGET-08). */
+  lastActivity: Ticks
+  lastEntry: Ticks
   /** Where a suspension or migration returns to (W-LIFE-11), and since when it lasts. */
   remembered: ResumableState | undefined
   pausedAt: Ticks | undefined
@@ -77,6 +90,8 @@ export interface Workspace {
   waiting: WaitingSignal[] | undefined
   /** Signals that reached it (W-SIG-09). */
   known: KnownSignals | undefined
+  /** Its conflicts, while its integration is open (W-INT-13). */
+  conflicts: Conflict[] | undefined
   /** Its own integration, while that is open. */
   integration: Integration | undefined
   /** As a target: the source that holds the integration lock, and what was merged, in order (W-INT-08). */

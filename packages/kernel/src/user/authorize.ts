@@ -1,0 +1,47 @@
+// Whether a user may do something (W-USER-13): active, capability held, scope; in this order, the first failure is on record.
+import type { Capability } from '@parley/trail/events'
+import type { Batch } from '../batch.ts'
+import type { Refusal } from '../refusal.ts'
+import type { Workspace } from '../workspace/workspace.ts'
+
+export interface UserRequest {
+  readonly action: string
+  /** Of these the user needs one: `own` for what is the user's, `any` for everything. */
+  readonly own?: Capability
+  readonly any: Capability
+  /** What it is about; named in the record of a denial. */
+  readonly target?: string
+  /** Whether the target lies in the user's own tree: the `owner` field decides (W-USER-08). */
+  readonly owned: boolean
+}
+
+/** Undefined if the user may. */
+export function authorizeUser(batch: Batch, user: string, request: UserRequest): Refusal | undefined {
+  const { action, own, any, target, owned } = request
+  const denied = (
+    capability: Capability,
+    reason: 'user_not_active' | 'missing_capability' | 'wrong_scope',
+    message: string,
+  ) => batch.denyUser(user, { capability, action, reason, message, ...(target !== undefined && { target }) })
+  const inactive = inactiveUser(batch, user)
+  if (inactive) return denied(own ?? any, 'user_not_active', inactive)
+  const { users } = batch.context
+  // A runtime without a registry knows no capabilities: whoever is let in may do everything.
+  if (!users || users.holds(user, any)) return undefined
+  if (own === undefined || !users.holds(user, own))
+    return denied(own ?? any, 'missing_capability', `${user} does not hold '${own ?? any}'.`)
+  if (owned) return undefined
+  return denied(own, 'wrong_scope', `${user} holds '${own}' for what is their own only.`)
+}
+
+/** Why a user may do nothing at all, if so. */
+export function inactiveUser(batch: Batch, user: string): string | undefined {
+  const { users } = batch.context
+  if (!users) return undefined
+  const state = users.stateOf(user)
+  return state === 'active' ? undefined : `The user ${user} is ${state ?? 'not known'}.`
+}
+
+export function owns(user: string, workspace: Workspace): boolean {
+  return workspace.owner === user
+}

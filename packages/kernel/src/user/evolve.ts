@@ -1,0 +1,4 @@
+// What user entries do to the house run's state.
+import type { Folds } from '../fold.ts'
+
+export const userFolds: Folds = {}
