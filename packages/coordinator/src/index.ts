@@ -10,17 +10,34 @@ export type {
   WorkspaceMail,
   WorkspaceStatus,
 } from './contract.ts'
+export {
+  type BudgetView,
+  BudgetViewSchema,
+  type GateDecision,
+  type HighwayConducting,
+  type Injection,
+  type QuestionAnswer,
+  type UserAct,
+  type UserView,
+  UserViewSchema,
+} from './highway-contract.ts'
 export { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+export { BUDGET_NAMES, type Limits } from './team/budget-fields.ts'
 export { formatProblems } from './team/format.ts'
+export { GATE_PRESETS, type GatePreset, type Gates, GatesSchema, gatesOf } from './team/highway-fields.ts'
+export type { Merge } from './team/merge-fields.ts'
 export type { TeamProblem } from './team/problem.ts'
 export { readTeam } from './team/read.ts'
 export {
   type AgentConfig,
+  type AgentTask,
+  allTasks,
   type PlannedTask,
   planFor,
   soloTeam,
   type Team,
   type TeamAgent,
+  type TeamTask,
 } from './team/team.ts'
 export {
   type GateView,

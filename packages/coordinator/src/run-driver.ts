@@ -25,7 +25,7 @@ import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 import { pause } from './pause.ts'
 import { RunProjection, type SeenTask, type SeenWorkspace } from './projection.ts'
 import { Semaphore } from './semaphore.ts'
-import type { PlannedTask } from './team/team.ts'
+import { doerOf, type PlannedTask } from './team/team.ts'
 import { failureText, isFinal, type Live, runView } from './to-view.ts'
 import { TurnDriver, type TurnHost } from './turn-driver.ts'
 import type { RunView } from './view.ts'
@@ -419,7 +419,7 @@ export class RunDriver {
     const count = (agent: string) => busy.set(agent, (busy.get(agent) ?? 0) + 1)
     for (const { facts } of open) count(nameOf(facts!.agent))
     for (const task of ready) {
-      const { agent } = this.#planned(task)
+      const agent = doerOf(this.#planned(task))
       // Whoever would only wait for its agent takes no place from others.
       if ((busy.get(agent) ?? 0) >= (this.#options.facts.team.agents[agent]?.slots ?? 1)) continue
       if (free-- <= 0) return
@@ -439,7 +439,7 @@ export class RunDriver {
       kind: 'work',
       task: task.name,
       commit: await this.#options.folders.head(),
-      agent: this.#options.identity(planned.agent),
+      agent: this.#options.identity(doerOf(planned)),
       attempt: attempts.length + 1,
       results: task.dependsOn.map(id => this.#resultOf(this.#seen.tasks.get(id)!)),
       feedback: this.#feedback(attempts),

@@ -3,7 +3,7 @@ import { durationMs, parseTimestamp, type RunId, type WorkspaceId } from '@parle
 import { judgedBy } from './evaluation.ts'
 import { coordinatorLimits } from './limits.ts'
 import type { RunProjection, SeenTask, SeenWorkspace, TurnRecord } from './projection.ts'
-import type { PlannedTask } from './team/team.ts'
+import { doerOf, type PlannedTask } from './team/team.ts'
 import type {
   GateView,
   PlanTaskView,
@@ -137,7 +137,7 @@ function taskView(planned: PlannedTask, seen: RunProjection, live: Live): PlanTa
   return {
     id: planned.id,
     title: planned.title,
-    agent: planned.agent,
+    agent: doerOf(planned),
     state,
     needs: [...planned.needs],
     attempt: attempts.length,

@@ -47,6 +47,11 @@ describe('the guide to team files', () => {
     same('### An agent', agent.properties)
     same('### A task', task)
     same('### `review`', task.review.properties)
+    same('### `breakers`', file.limits.properties.breakers.properties)
+    same('### `budget`', task.budget.properties)
+    same('### `gates`', file.gates.properties)
+    same('### A gate', file.gates.properties.integration.properties)
+    same('### `merge`', task.merge.properties)
   })
 
   test('names the defaults that hold', () => {
@@ -59,6 +64,9 @@ describe('the guide to team files', () => {
     expect(shown('### `limits`', 'attempts')).toBe(`\`${teamDefaults.attempts}\``)
     expect(shown('### An agent', 'slots')).toBe(`\`${teamDefaults.slots}\``)
     expect(shown('### A task', 'priority')).toBe(`\`${teamDefaults.priority}\``)
+    expect(shown('### `breakers`', 'no_progress')).toBe(`\`${teamDefaults.breakers.no_progress}\``)
+    expect(shown('### `breakers`', 'repetition')).toBe(`\`${teamDefaults.breakers.repetition}\``)
+    expect(shown('### `merge`', 'strategy')).toBe(`\`${teamDefaults.merge.strategy}\``)
     expect(shown('### `review`', 'prompt')).toBe(`\`${teamDefaults.reviewPrompt}\``)
   })
 

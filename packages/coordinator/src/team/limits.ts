@@ -15,7 +15,11 @@ export const teamLimits = {
   /** Problems that one refusal lists. */
   problems: 20,
   agents: 64,
+  /** Tasks of a file, those of nested plans among them. */
   tasks: 512,
+  /** Plans inside plans, the outermost included. */
+  planDepth: 3,
+  breaker: 100,
   nameLength: 64,
   titleLength: 200,
   descriptionLength: 4 * KiB,
@@ -42,4 +46,6 @@ export const teamDefaults = {
   priority: 'normal',
   approval: 'ask',
   reviewPrompt: 'Is the work right and complete?',
+  merge: { strategy: 'layered', conflicts: 'rework' },
+  breakers: { no_progress: 3, repetition: 3 },
 } as const

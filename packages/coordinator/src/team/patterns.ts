@@ -9,6 +9,9 @@ export const WORD_PATTERN = '^[^\\u0000]*$'
 /** Relative, with forward slashes, and never upwards. */
 export const PATH_PATTERN = '^(?![/!])(?!(?:.*/)?\\.\\.(?:/|$))[^\\u0000-\\u001f\\\\]+$'
 
+/** A duration, or no end. */
+export const TIMEOUT_PATTERN = `${durationPattern}|^never$`
+
 interface Meaning {
   readonly code: 'bad_name' | 'bad_value'
   readonly expected: string
@@ -45,5 +48,6 @@ export const MEANINGS: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
     },
   ],
   [durationPattern, { code: 'bad_value', expected: 'a duration with units, such as 90s, 10m or 1h30m' }],
+  [TIMEOUT_PATTERN, { code: 'bad_value', expected: 'a duration such as 90s or 10m, or never' }],
   [sizePattern, { code: 'bad_value', expected: 'a size with a unit, such as 512KiB or 8MiB' }],
 ])

@@ -3,14 +3,17 @@ import { basename } from 'node:path'
 import { parseDuration } from '@parley/agents'
 import { compile, err, ok, ParleyError, type Result } from '@parley/core'
 import { agentConfig } from './agent-fields.ts'
+import { limitsOf } from './budget-fields.ts'
+import { gatesOf } from './highway-fields.ts'
 import { teamDefaults } from './limits.ts'
+import { type MergeFile, mergeOf } from './merge-fields.ts'
 import { inOrder } from './order.ts'
 import { type Finding, type Settled, settle, type TeamProblem } from './problem.ts'
 import { ruleFindings } from './rules.ts'
 import { type TaskFile, type TeamFile, TeamFileSchema } from './schema.ts'
 import { shapeFindings } from './shape.ts'
 import { plain, readSource } from './source.ts'
-import type { PlannedTask, Team, TeamLimits } from './team.ts'
+import { breakersOf, type PlannedTask, type Team, type TeamLimits } from './team.ts'
 import { count, visible } from './words.ts'
 
 export interface ReadTeamOptions {
@@ -60,8 +63,16 @@ function normalised(file: TeamFile, warnings: readonly TeamProblem[], base: stri
     concurrency = teamDefaults.concurrency,
     attempts = teamDefaults.attempts,
     timeout,
+    budget,
+    breakers,
   } = file.limits ?? {}
-  const limits: TeamLimits = { concurrency, attempts, ...inMs(timeout) }
+  const limits: TeamLimits = {
+    concurrency,
+    attempts,
+    ...inMs(timeout),
+    budget: limitsOf(budget ?? {}),
+    breakers: breakersOf(breakers),
+  }
   const agents = Object.entries(file.agents).map(([name, { slots = teamDefaults.slots, ...fields }]) => {
     return [name, { ...agentConfig(fields), slots }] as const
   })
@@ -72,21 +83,36 @@ function normalised(file: TeamFile, warnings: readonly TeamProblem[], base: stri
     agents: Object.fromEntries(agents),
     limits,
     approval: file.approval ?? teamDefaults.approval,
-    plan: inOrder((file.plan ?? []).map(task => planned(task, limits))),
+    ...(file.gates && { gates: gatesOf(file.gates) }),
+    plan: planned(file.plan ?? [], limits, file.merge),
     warnings,
   }
 }
 
-function planned({ timeout, review, ...task }: TaskFile, limits: TeamLimits): PlannedTask {
-  return {
+function planned(
+  tasks: readonly TaskFile[],
+  limits: TeamLimits,
+  merge: MergeFile | undefined,
+): readonly PlannedTask[] {
+  return inOrder(tasks.map(task => plannedTask(task, limits, merge)))
+}
+
+function plannedTask(file: TaskFile, limits: TeamLimits, all: MergeFile | undefined): PlannedTask {
+  const { timeout, review, budget, merge, plan, agent, prompt, ...task } = file
+  const common = {
     ...task,
     title: task.title ?? task.id,
+    prompt: prompt ?? '',
     needs: task.needs ?? [],
     attempts: task.attempts ?? limits.attempts,
     ...inMs(timeout),
     priority: task.priority ?? teamDefaults.priority,
     ...(review && { review: { by: review.by, prompt: review.prompt ?? teamDefaults.reviewPrompt } }),
+    budget: limitsOf(budget ?? {}),
+    merge: mergeOf(all, merge),
   }
+  // The rules have seen to it that there is one of the two.
+  return plan ? { ...common, plan: planned(plan, limits, all) } : { ...common, agent: agent! }
 }
 
 function inMs(timeout: string | undefined): { readonly timeoutMs?: number } {

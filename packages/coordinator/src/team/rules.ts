@@ -1,6 +1,6 @@
 // What a schema cannot say about a team file: names that must exist once, plans that lead somewhere, agents that can be
 // started. It looks at whatever is there, so that one reading finds as many mistakes as it can.
-import { durationPattern, parseDuration, planCommand } from '@parley/agents'
+import { durationPattern, parseBytes, parseDuration, planCommand } from '@parley/agents'
 import { type AgentFile, AgentSchema } from './agent-fields.ts'
 import { teamLimits } from './limits.ts'
 import { findCycles } from './order.ts'
@@ -17,10 +17,15 @@ interface Word {
 
 /** A task as far as the rules need it; what is missing or of another type is the business of the shape. */
 interface Task {
+  readonly item: Located
+  readonly path: Path
   readonly id: Word | undefined
   readonly agent: Word | undefined
   readonly reviewer: Word | undefined
+  readonly integrator: Word | undefined
   readonly needs: readonly Word[]
+  /** Tasks of a plan of its own. */
+  readonly parts: readonly Task[]
 }
 
 export interface Ruled {
@@ -54,7 +59,11 @@ class Rules {
 
   check(): void {
     for (const agent of this.#agents.values()) this.#checkAgent(agent)
-    this.#checkTimeout(member(this.#root, 'limits')?.value, ['limits'])
+    const limits = member(this.#root, 'limits')?.value
+    this.#checkTimeout(limits, ['limits'])
+    this.#checkBudget(member(limits, 'budget')?.value, ['limits', 'budget'])
+    this.#checkGates()
+    this.#checkMerge(member(this.#root, 'merge')?.value, ['merge'])
     if (this.#plan === undefined) this.#checkSolo()
     // A list that is too long has been refused for that.
     if (this.#plan?.kind === 'list' && this.#plan.items.length <= teamLimits.tasks)
@@ -109,23 +118,93 @@ class Rules {
   }
 
   #checkPlan(items: readonly Located[]): void {
-    const tasks = items.map((item, index) => this.#readTask(item, index))
-    const ids = this.#checkIds(tasks)
-    for (const task of tasks) {
-      for (const name of [task.agent, task.reviewer]) if (name) this.#checkAgentName(name)
-      for (const need of task.needs) this.#checkNeed(need, ids)
+    const tasks = items.map((item, index) => this.#readTask(item, ['plan', index], 1))
+    const all = [...everyTask(tasks)]
+    if (all.length > teamLimits.tasks) {
+      const message = () =>
+        `The plan has ${all.length} tasks in all; at most ${teamLimits.tasks} are allowed.`
+      this.#refuse('too_large', this.#plan!.at, ['plan'], message)
+    }
+    this.#checkIds(all)
+    for (const task of all) {
+      for (const name of [task.agent, task.reviewer, task.integrator]) if (name) this.#checkAgentName(name)
+      this.#checkDoer(task)
       if (task.reviewer && task.reviewer.text === task.agent?.text) {
         const { text, at, path } = task.reviewer
         const message = () => `The agent ${quote(text)} reviews its own work. Another agent would see more.`
         this.warnings.push({ code: 'reviews_itself', at, path, message })
       }
     }
-    this.#checkCycles(tasks)
-    this.#checkUnused(tasks)
+    this.#checkLevel(tasks)
+    this.#checkUnused(all)
   }
 
-  #readTask(item: Located, index: number): Task {
-    const path = ['plan', index]
+  /** Tasks wait for others of the same plan only: those of a nested plan are nothing to the plans around it. */
+  #checkLevel(tasks: readonly Task[]): void {
+    const ids = new Set(tasks.flatMap(({ id }) => id?.text ?? []))
+    for (const task of tasks) {
+      for (const need of task.needs) this.#checkNeed(need, ids)
+      this.#checkLevel(task.parts)
+    }
+    this.#checkCycles(tasks)
+  }
+
+  /** An agent with a prompt, or a plan. */
+  #checkDoer({ item, path, id }: Task): void {
+    if (item.kind !== 'map') return
+    const [agent, plan, prompt] = ['agent', 'plan', 'prompt'].map(key => member(item, key))
+    const name = id ? `The task ${quote(id.text)}` : 'This task'
+    if (agent && plan) {
+      const message = () => `${name} has an agent and a plan. One of them does it; leave out the other.`
+      this.#refuse('bad_value', plan.at, [...path, 'plan'], message)
+    } else if (!agent && !plan) {
+      this.#refuse('missing_key', item.at, [...path, 'agent'], () => `The key 'agent' is missing here.`)
+    }
+    if (agent && !prompt)
+      this.#refuse('missing_key', item.at, [...path, 'prompt'], () => `The key 'prompt' is missing here.`)
+  }
+
+  #checkBudget(budget: Located | undefined, path: Path): void {
+    if (budget?.kind !== 'map') return
+    for (const { key, value } of budget.entries) {
+      const word = wordOf(value, [...path, key])
+      if (!word) continue
+      const amount = key === 'working_time' ? parseDuration(word.text) : parseBytes(word.text)
+      if (amount !== 0) continue
+      this.#refuse('bad_value', word.at, word.path, () => `${quote(word.text)} leaves nothing to work with.`)
+    }
+  }
+
+  #checkGates(): void {
+    const gates = member(this.#root, 'gates')?.value
+    const approval = member(this.#root, 'approval')
+    const task = member(gates, 'task_approval')
+    if (!approval || !task) return
+    const message = () =>
+      `'approval' and 'gates.task_approval' say the same thing twice. Keep the one that you mean.`
+    this.#refuse('bad_value', task.at, ['gates', 'task_approval'], message)
+  }
+
+  /** Only an evaluated merge has an integrator, and it needs one. */
+  #checkMerge(merge: Located | undefined, path: Path): Word | undefined {
+    if (merge?.kind !== 'map') return undefined
+    const strategy = wordOf(member(merge, 'strategy')?.value, [...path, 'strategy'])
+    const by = wordOf(member(merge, 'by')?.value, [...path, 'by'])
+    const evaluated = strategy?.text === 'evaluated'
+    if (evaluated && !by) {
+      const message = () => `An evaluated merge needs the agent that makes the result: add 'by'.`
+      this.#refuse('missing_key', merge.at, [...path, 'by'], message)
+    }
+    if (!evaluated && by) {
+      const message = () =>
+        `Only an evaluated merge is made by an agent. Set the strategy, or leave 'by' out.`
+      this.#refuse('bad_value', by.at, by.path, message)
+    }
+    if (path.length === 1 && by) this.#checkAgentName(by)
+    return by
+  }
+
+  #readTask(item: Located, path: Path, depth: number): Task {
     const word = (key: string) => wordOf(member(item, key)?.value, [...path, key])
     const review = member(item, 'review')?.value
     const needs = member(item, 'needs')?.value
@@ -133,13 +212,22 @@ class Rules {
     this.#checkProgram(member(item, 'check')?.value, [...path, 'check', 0])
     this.#checkIntents(word('prompt'))
     this.#checkIntents(wordOf(member(review, 'prompt')?.value, [...path, 'review', 'prompt']))
+    this.#checkBudget(member(item, 'budget')?.value, [...path, 'budget'])
+    const parts = depth < teamLimits.planDepth ? member(item, 'plan')?.value : undefined
     return {
+      item,
+      path,
       id: word('id'),
       agent: word('agent'),
       reviewer: wordOf(member(review, 'by')?.value, [...path, 'review', 'by']),
       needs:
         needs?.kind === 'list' && needs.items.length <= teamLimits.tasks
           ? needs.items.flatMap((need, at) => wordOf(need, [...path, 'needs', at]) ?? [])
+          : [],
+      integrator: this.#checkMerge(member(item, 'merge')?.value, [...path, 'merge']),
+      parts:
+        parts?.kind === 'list' && parts.items.length <= teamLimits.tasks
+          ? parts.items.map((part, index) => this.#readTask(part, [...path, 'plan', index], depth + 1))
           : [],
     }
   }
@@ -150,7 +238,7 @@ class Rules {
     this.#refuse('too_large', prompt.at, prompt.path, message)
   }
 
-  #checkIds(tasks: readonly Task[]): ReadonlySet<string> {
+  #checkIds(tasks: readonly Task[]): void {
     const ids = new Set<string>()
     for (const { id } of tasks) {
       if (!id) continue
@@ -159,7 +247,6 @@ class Rules {
       if (ids.has(id.text)) this.#refuse('duplicate_id', id.at, id.path, message)
       ids.add(id.text)
     }
-    return ids
   }
 
   #checkAgentName({ text, at, path }: Word): void {
@@ -193,9 +280,12 @@ class Rules {
   }
 
   #checkUnused(tasks: readonly Task[]): void {
-    const used = new Set(tasks.flatMap(({ agent, reviewer }) => [agent?.text, reviewer?.text]))
+    const all = wordOf(member(member(this.#root, 'merge')?.value, 'by')?.value, [])
+    const used = new Set(
+      tasks.flatMap(each => [each.agent?.text, each.reviewer?.text, each.integrator?.text]),
+    )
     for (const { key, at } of this.#agents.values()) {
-      if (used.has(key)) continue
+      if (used.has(key) || all?.text === key) continue
       const message = () => `No task of the plan uses the agent ${quote(key)}.`
       this.warnings.push({ code: 'unused_agent', at, path: ['agents', key], message })
     }
@@ -203,6 +293,13 @@ class Rules {
 
   #refuse(code: TeamProblemCode, at: number, path: Path, message: () => string): void {
     this.problems.push({ code, at, path, message })
+  }
+}
+
+function* everyTask(tasks: readonly Task[]): Generator<Task> {
+  for (const task of tasks) {
+    yield task
+    yield* everyTask(task.parts)
   }
 }
 

@@ -1,10 +1,13 @@
 // The shape of a team file: one TypeBox schema that checks files, types them, and becomes the JSON Schema for editors.
 // What a schema cannot say (names that must exist, cycles) is in rules.ts.
 import { durationPattern } from '@parley/agents'
-import { type Static, Type } from '@parley/core'
+import { type Static, type TSchema, Type } from '@parley/core'
 import { TASK_PRIORITIES } from '@parley/trail/events'
 import { type AgentFile, AgentSchema } from './agent-fields.ts'
+import { BudgetSchema } from './budget-fields.ts'
+import { GatesSchema } from './highway-fields.ts'
 import { teamDefaults, teamLimits } from './limits.ts'
+import { MergeSchema } from './merge-fields.ts'
 import { ID_PATTERN, NAME_PATTERN, PATH_PATTERN, WORD_PATTERN } from './patterns.ts'
 
 export const TEAM_FILE_VERSION = 1
@@ -14,6 +17,28 @@ const closed = { additionalProperties: false } as const
 
 const duration = (title: string, description: string) =>
   Type.String({ pattern: durationPattern, title, description, examples: ['90s', '10m', '1h30m'] })
+
+const breaker = (title: string, description: string, value: number) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: teamLimits.breaker, title, description, default: value }))
+
+const BreakersSchema = Type.Object(
+  {
+    on: Type.Optional(
+      Type.Boolean({ title: 'On', description: 'Whether work that leads nowhere is ended.', default: true }),
+    ),
+    no_progress: breaker(
+      'No progress',
+      'Turns of one agent in a row that change nothing.',
+      teamDefaults.breakers.no_progress,
+    ),
+    repetition: breaker(
+      'Repetition',
+      'Attempts at one task in a row that come to the same.',
+      teamDefaults.breakers.repetition,
+    ),
+  },
+  { ...closed, title: 'Breakers', description: 'When work that leads nowhere is ended.' },
+)
 
 const LimitsSchema = Type.Object(
   {
@@ -38,6 +63,8 @@ const LimitsSchema = Type.Object(
     timeout: Type.Optional(
       duration('Timeout', 'How long the whole run may take. Without it there is no such limit.'),
     ),
+    budget: Type.Optional(BudgetSchema),
+    breakers: Type.Optional(BreakersSchema),
   },
   { ...closed, title: 'Limits', description: 'Bounds of a run. Each has a default.' },
 )
@@ -63,77 +90,97 @@ const ReviewSchema = Type.Object(
   },
 )
 
-const TaskSchema = Type.Object(
-  {
-    id: Type.String({
-      pattern: ID_PATTERN,
-      title: 'Id',
-      description: 'The name of the task, unique in the plan; other tasks need it by this name.',
+const taskFields = {
+  id: Type.String({
+    pattern: ID_PATTERN,
+    title: 'Id',
+    description: 'The name of the task, unique in the plan; other tasks need it by this name.',
+  }),
+  title: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: teamLimits.titleLength,
+      title: 'Title',
+      description: 'What people see while the task runs. The id, if there is none.',
     }),
-    title: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: teamLimits.titleLength,
-        title: 'Title',
-        description: 'What people see while the task runs. The id, if there is none.',
-      }),
-    ),
-    agent: Type.String({ title: 'Agent', description: 'The agent that does it: a name under agents.' }),
-    prompt: Type.String({
+  ),
+  agent: Type.Optional(
+    Type.String({ title: 'Agent', description: 'The agent that does it: a name under agents. Or a plan.' }),
+  ),
+  prompt: Type.Optional(
+    Type.String({
       minLength: 1,
       maxLength: teamLimits.promptLength,
       title: 'Prompt',
       description:
         'What the agent is told. {intent} is replaced by the intent; other braces stay as they are.',
     }),
-    needs: Type.Optional(
-      Type.Array(Type.String(), {
-        maxItems: teamLimits.tasks,
-        uniqueItems: true,
-        title: 'Needs',
-        description: 'Ids of the tasks whose accepted work this one builds on.',
-      }),
-    ),
-    paths: Type.Optional(
-      Type.Array(Type.String({ maxLength: teamLimits.pathLength, pattern: PATH_PATTERN }), {
-        maxItems: teamLimits.paths,
-        title: 'Paths',
-        description:
-          'Globs of what the task may change, relative to the project. Without it everything; an empty list is nothing.',
-        examples: [['src/**', 'README.md']],
-      }),
-    ),
-    attempts: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: teamLimits.attempts,
-        title: 'Attempts',
-        description:
-          'How often this task is tried, the first time included. limits.attempts, if there is none.',
-      }),
-    ),
-    timeout: Type.Optional(duration('Timeout', 'How long one turn on this task may take.')),
-    priority: Type.Optional(
-      Type.Enum([...TASK_PRIORITIES], {
-        title: 'Priority',
-        description: 'Which task goes first when several could start.',
-        default: teamDefaults.priority,
-      }),
-    ),
-    check: Type.Optional(
-      Type.Array(Type.String({ maxLength: teamLimits.wordLength, pattern: WORD_PATTERN }), {
-        minItems: 1,
-        maxItems: teamLimits.commandWords,
-        title: 'Check',
-        description:
-          'A program and its arguments, run in the folder of the task. The work is taken over only if it exits with 0; otherwise its output is the feedback for the next attempt.',
-        examples: [['npm', 'test']],
-      }),
-    ),
-    review: Type.Optional(ReviewSchema),
-  },
-  { ...closed, title: 'Task', description: 'One piece of work for one agent.' },
-)
+  ),
+  needs: Type.Optional(
+    Type.Array(Type.String(), {
+      maxItems: teamLimits.tasks,
+      uniqueItems: true,
+      title: 'Needs',
+      description: 'Ids of the tasks whose accepted work this one builds on.',
+    }),
+  ),
+  paths: Type.Optional(
+    Type.Array(Type.String({ maxLength: teamLimits.pathLength, pattern: PATH_PATTERN }), {
+      maxItems: teamLimits.paths,
+      title: 'Paths',
+      description:
+        'Globs of what the task may change, relative to the project. Without it everything; an empty list is nothing.',
+      examples: [['src/**', 'README.md']],
+    }),
+  ),
+  attempts: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: teamLimits.attempts,
+      title: 'Attempts',
+      description:
+        'How often this task is tried, the first time included. limits.attempts, if there is none.',
+    }),
+  ),
+  timeout: Type.Optional(duration('Timeout', 'How long one turn on this task may take.')),
+  priority: Type.Optional(
+    Type.Enum([...TASK_PRIORITIES], {
+      title: 'Priority',
+      description: 'Which task goes first when several could start.',
+      default: teamDefaults.priority,
+    }),
+  ),
+  check: Type.Optional(
+    Type.Array(Type.String({ maxLength: teamLimits.wordLength, pattern: WORD_PATTERN }), {
+      minItems: 1,
+      maxItems: teamLimits.commandWords,
+      title: 'Check',
+      description:
+        'A program and its arguments, run in the folder of the task. The work is taken over only if it exits with 0; otherwise its output is the feedback for the next attempt.',
+      examples: [['npm', 'test']],
+    }),
+  ),
+  review: Type.Optional(ReviewSchema),
+  budget: Type.Optional(BudgetSchema),
+  merge: Type.Optional(MergeSchema),
+}
+
+const aboutTask = {
+  ...closed,
+  title: 'Task',
+  description: 'One piece of work for one agent, or for a team of its own.',
+}
+
+const plan = <Task extends TSchema>(task: Task, description: string) =>
+  Type.Optional(Type.Array(task, { minItems: 1, maxItems: teamLimits.tasks, title: 'Plan', description }))
+
+const NESTED =
+  'Tasks of its own, in place of an agent: a team inside the team does them, and their merged work is its result.'
+
+// Plans are nested teamLimits.planDepth deep.
+const InnerTaskSchema = Type.Object(taskFields, aboutTask)
+const MiddleTaskSchema = Type.Object({ ...taskFields, plan: plan(InnerTaskSchema, NESTED) }, aboutTask)
+const TaskSchema = Type.Object({ ...taskFields, plan: plan(MiddleTaskSchema, NESTED) }, aboutTask)
 
 export const TeamFileSchema = Type.Object(
   {
@@ -166,18 +213,16 @@ export const TeamFileSchema = Type.Object(
         default: teamDefaults.approval,
       }),
     ),
-    plan: Type.Optional(
-      Type.Array(TaskSchema, {
-        minItems: 1,
-        maxItems: teamLimits.tasks,
-        title: 'Plan',
-        description:
-          'The tasks. Without a plan there must be exactly one agent, which gets the intent as its one task.',
-      }),
+    gates: Type.Optional(GatesSchema),
+    merge: Type.Optional(MergeSchema),
+    plan: plan(
+      TaskSchema,
+      'The tasks. Without a plan there must be exactly one agent, which gets the intent as its one task.',
     ),
   },
   { ...closed, title: 'Team file', description: 'A team of agents, what it may use, and its plan.' },
 )
 
 export type TeamFile = Static<typeof TeamFileSchema>
-export type TaskFile = Static<typeof TaskSchema>
+/** A task at any depth. */
+export type TaskFile = Static<typeof InnerTaskSchema> & { readonly plan?: readonly TaskFile[] }

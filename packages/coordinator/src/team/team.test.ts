@@ -20,10 +20,13 @@ describe('the plan of a run', () => {
     expect(plan.map(({ prompt }) => prompt)).toEqual([
       "Build $& $1 $' {intent}, {other}, $& $1 $' {intent}, {$& $1 $' {intent}}.",
       "Run the tests for $& $1 $' {intent}.\n",
+      "All of it is about $& $1 $' {intent}.",
     ])
+    expect(plan[1]?.merge.prompt).toBe("Join $& $1 $' {intent}.")
+    expect(plan[2]?.plan?.[0]?.prompt).toBe('Write the guide.')
     expect(plan[1]?.review).toEqual({ by: 'writer', prompt: "Is $& $1 $' {intent} done?" })
-    expect(plan.map(({ prompt, review, ...rest }) => rest)).toEqual(
-      team.plan.map(({ prompt, review, ...rest }) => rest),
+    expect(plan.map(({ prompt, review, merge, ...rest }) => rest)).toEqual(
+      team.plan.map(({ prompt, review, merge, ...rest }) => rest),
     )
   })
 
@@ -37,6 +40,8 @@ describe('the plan of a run', () => {
         needs: [],
         attempts: 2,
         priority: 'normal',
+        budget: {},
+        merge: { strategy: 'layered', conflicts: 'rework' },
       },
     ])
   })

@@ -2,7 +2,10 @@
 // in an order in which it can be worked off.
 import type { TaskPriority } from '@parley/trail/events'
 import type { AgentConfig } from './agent-fields.ts'
+import type { Limits } from './budget-fields.ts'
+import type { Gates } from './highway-fields.ts'
 import { teamDefaults } from './limits.ts'
+import { type Merge, mergeOf } from './merge-fields.ts'
 import type { TeamProblem } from './problem.ts'
 import { INTENT } from './rules.ts'
 import type { APPROVALS } from './schema.ts'
@@ -22,12 +25,22 @@ export interface TeamLimits {
   readonly attempts: number
   /** Of the whole run. */
   readonly timeoutMs?: number
+  /** Of the whole run. */
+  readonly budget: Limits
+  readonly breakers: Breakers
 }
 
-export interface PlannedTask {
+/** When work that leads nowhere is ended; zero: never. */
+export interface Breakers {
+  /** Turns of one agent in a row that change nothing. */
+  readonly noProgress: number
+  /** Attempts at one task in a row that come to the same. */
+  readonly repetition: number
+}
+
+interface Planned {
   readonly id: string
   readonly title: string
-  readonly agent: string
   readonly prompt: string
   readonly needs: readonly string[]
   /** Globs of what it may change; everything without them, nothing if there are none in the list. */
@@ -37,6 +50,36 @@ export interface PlannedTask {
   readonly priority: TaskPriority
   readonly check?: readonly string[]
   readonly review?: { readonly by: string; readonly prompt: string }
+  /** Of all attempts together. */
+  readonly budget: Limits
+  readonly merge: Merge
+}
+
+/** A task that one agent does. */
+export interface AgentTask extends Planned {
+  readonly agent: string
+  readonly plan?: undefined
+}
+
+/** A task that a team inside the team does; its prompt is what all its parts are told beside their own. */
+export interface TeamTask extends Planned {
+  readonly agent?: undefined
+  readonly plan: readonly PlannedTask[]
+}
+
+export type PlannedTask = AgentTask | TeamTask
+
+/** Who does a task, as it is shown. */
+export function doerOf(task: PlannedTask): string {
+  return task.agent ?? 'team'
+}
+
+/** The tasks of a plan with those of all plans inside it, each behind the one that it is part of. */
+export function* allTasks(plan: readonly PlannedTask[]): Generator<PlannedTask> {
+  for (const task of plan) {
+    yield task
+    if (task.plan) yield* allTasks(task.plan)
+  }
 }
 
 export interface Team {
@@ -48,6 +91,8 @@ export interface Team {
   readonly agents: Readonly<Record<string, TeamAgent>>
   readonly limits: TeamLimits
   readonly approval: (typeof APPROVALS)[number]
+  /** Undefined: the file says nothing about gates. */
+  readonly gates?: Gates
   /** Every task behind those that it needs. Empty if the file has no plan: then there is one agent. */
   readonly plan: readonly PlannedTask[]
   readonly warnings: readonly TeamProblem[]
@@ -60,11 +105,23 @@ export function soloTeam(name: string, agent: AgentConfig & { readonly slots?: n
     name,
     description: '',
     agents: { [name]: { ...agent, slots: agent.slots ?? slots } },
-    limits: { concurrency, attempts },
+    limits: { concurrency, attempts, budget: {}, breakers: breakersOf() },
     approval,
     plan: [],
     warnings: [],
   }
+}
+
+export function breakersOf({
+  on = true,
+  no_progress = teamDefaults.breakers.no_progress,
+  repetition = teamDefaults.breakers.repetition,
+}: {
+  readonly on?: boolean
+  readonly no_progress?: number
+  readonly repetition?: number
+} = {}): Breakers {
+  return on ? { noProgress: no_progress, repetition } : { noProgress: 0, repetition: 0 }
 }
 
 const titleLength = 80
@@ -73,13 +130,16 @@ const titleLength = 80
 export function planFor(team: Team, intent: string): readonly PlannedTask[] {
   // A function as replacement: dollar signs in an intent are nothing special.
   const fill = (prompt: string) => prompt.replaceAll(INTENT, () => intent)
-  if (team.plan.length > 0) {
-    return team.plan.map(({ review, ...task }) => ({
-      ...task,
+  const filled = (task: PlannedTask): PlannedTask => {
+    const { review, merge } = task
+    const texts = {
       prompt: fill(task.prompt),
       ...(review && { review: { ...review, prompt: fill(review.prompt) } }),
-    }))
+      merge: { ...merge, ...(merge.prompt !== undefined && { prompt: fill(merge.prompt) }) },
+    }
+    return task.plan ? { ...task, ...texts, plan: task.plan.map(filled) } : { ...task, ...texts }
   }
+  if (team.plan.length > 0) return team.plan.map(filled)
   const [agent] = Object.keys(team.agents)
   if (agent === undefined) throw new TypeError(`the team ${team.name} has neither a plan nor an agent`)
   const firstLine = intent.split(/\r\n|\r|\n/).find(line => line.trim() !== '')
@@ -92,6 +152,8 @@ export function planFor(team: Team, intent: string): readonly PlannedTask[] {
       needs: [],
       attempts: team.limits.attempts,
       priority: teamDefaults.priority,
+      budget: {},
+      merge: mergeOf(undefined, undefined),
     },
   ]
 }

@@ -43,7 +43,16 @@ limits:
   concurrency: 8
   attempts: 3
   timeout: 1h30m
+  budget: { tokens: 1000000, cost: 12.5 }
+  breakers: { no_progress: 5 }
 approval: none
+gates:
+  preset: supervised
+  integration: { on: true, timeout: 10m, fallback: reject }
+  workspace_abort: { timeout: never }
+  escalation: { timeout: never, fallback: delegate_to_coordinator }
+  injection: false
+merge: { conflicts: ask }
 plan:
   - id: tests
     title: Run the tests
@@ -57,8 +66,15 @@ plan:
     priority: urgent
     check: [npm, test]
     review: { by: writer, prompt: 'Is {intent} done?' }
+    budget: { tokens: 5000, working_time: 90s, context: 2000, checkpoints: 1MiB, trail: 64KiB, mail: 4KiB }
+    merge: { strategy: evaluated, by: writer, prompt: 'Join {intent}.' }
   - id: build
     agent: writer
     prompt: Build it.
     paths: []
+  - id: docs
+    needs: [build]
+    prompt: All of it is about {intent}.
+    plan:
+      - { id: guide, agent: writer, prompt: Write the guide., merge: { strategy: direct, conflicts: rework } }
 `
