@@ -1,20 +1,33 @@
-// Merging a commit into the run's head: a new tree, a new commit, and a compare-and-swap of the ref. Killed at any point it
-// has either happened or not, and doing it again changes nothing.
-import { ParleyError } from '@parley/core'
+// Merging a commit into a line: the run's head, or that of a team inside it. A new tree, a new commit, and a compare-and-swap of the
+// ref. Killed at any point it has either happened or not, and doing it again changes nothing.
+import { ParleyError, type WorkspaceId } from '@parley/core'
 import { type FileName, splitNames } from './file-name.ts'
 import { lastHead } from './finish.ts'
 import { folderLimits } from './limits.ts'
-import type { Integrated } from './model.ts'
+import type { Draft, Integrated, MergeWay } from './model.ts'
+import { replaceFiles } from './replace-files.ts'
 import type { Site } from './site.ts'
 
-export async function integrate(site: Site, commit: string, message: string): Promise<Integrated> {
+export interface IntegrateOptions {
+  readonly message: string
+  /** The workspace whose line it is; the run's own head without it. */
+  readonly into?: WorkspaceId
+  /** A three-way merge, which conflicts may end, unless it says otherwise. */
+  readonly way?: MergeWay
+}
+
+export async function integrate(
+  site: Site,
+  commit: string,
+  { message, into, way = { way: 'merge' } }: IntegrateOptions,
+): Promise<Integrated> {
   const { repository, contents, scope } = site
-  const ref = repository.ref('head')
+  const ref = lineRef(site, into)
   for (let tried = 0; tried < folderLimits.integrateAttempts; tried++) {
     const stored = await repository.read(ref)
-    const head = stored ?? (await lastHead(site))
+    const head = stored ?? (await lineStart(site, into))
     if (await contents.isAncestor(commit, head)) return { head, merged: false }
-    const merged = await mergeTrees(site, head, commit)
+    const merged = await mergedTree(site, head, commit, way)
     if ('conflicts' in merged) return { conflicts: merged.conflicts.map(name => scope.text(name)) }
     const date = Math.max(await contents.dateOf(head), await contents.dateOf(commit))
     const to = await contents.commit({ tree: merged.tree, parents: [head, commit], message, date })
@@ -27,12 +40,73 @@ export async function integrate(site: Site, commit: string, message: string): Pr
   )
 }
 
+/** What a three-way merge would give, conflicts with their marks in it, as a commit that no line has. */
+export async function draftMerge(site: Site, commit: string, into: WorkspaceId | undefined): Promise<Draft> {
+  const { contents, scope } = site
+  const head = await headOf(site, into)
+  const { tree, conflicts } = await mergeTrees(site, head, commit)
+  const date = Math.max(await contents.dateOf(head), await contents.dateOf(commit))
+  const message = `Merge of ${commit}, to be settled`
+  const draft = await contents.commit({ tree, parents: [head, commit], message, date })
+  return { head, commit: draft, conflicts: conflicts.map(name => scope.text(name)) }
+}
+
+/** A line for the team of a workspace, from a commit on. Doing it again changes nothing. */
+export async function startLine(site: Site, workspace: WorkspaceId, commit: string): Promise<void> {
+  const { repository } = site
+  const ref = lineRef(site, workspace)
+  if ((await repository.read(ref)) !== undefined) return
+  await repository.update([{ ref, to: commit, from: 'none' }])
+}
+
+export async function headOf(site: Site, into: WorkspaceId | undefined): Promise<string> {
+  return (await site.repository.read(lineRef(site, into))) ?? lineStart(site, into)
+}
+
+function lineRef({ repository }: Site, into: WorkspaceId | undefined): string {
+  return repository.ref(into === undefined ? 'head' : `lines/${into}`)
+}
+
+async function lineStart(site: Site, into: WorkspaceId | undefined): Promise<string> {
+  if (into === undefined) return lastHead(site)
+  throw new ParleyError('line_missing', `There is no line of merged work for ${into}.`)
+}
+
 type Merge = { readonly tree: string } | { readonly conflicts: readonly FileName[] }
 
-async function mergeTrees({ contents }: Site, head: string, commit: string): Promise<Merge> {
+async function mergedTree(site: Site, head: string, commit: string, way: MergeWay): Promise<Merge> {
+  if (way.way === 'result') return { tree: await treeOf(site, way.commit) }
+  if (way.way === 'overwrite') {
+    const names = await changedNames(site, await baseOf(site, head, commit), commit)
+    return { tree: await replaceFiles(site, await treeOf(site, head), names, commit) }
+  }
+  const { tree, conflicts } = await mergeTrees(site, head, commit)
+  if (conflicts.length === 0) return { tree }
+  if (way.way === 'merge') return { conflicts }
+  return { tree: await replaceFiles(site, tree, conflicts, way.side === 'incoming' ? commit : head) }
+}
+
+/** With conflicts too there is a tree: the files in question have both versions between marks. */
+async function mergeTrees(
+  { contents }: Site,
+  head: string,
+  commit: string,
+): Promise<{ readonly tree: string; readonly conflicts: readonly FileName[] }> {
   const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', head, commit]
   const { code, stdout } = await contents.run(args, { codes: [0, 1] })
   const [tree, ...names] = splitNames(stdout)
-  if (code === 0) return { tree: tree! }
-  return { conflicts: names.filter(name => name !== '') }
+  return { tree: tree!, conflicts: code === 0 ? [] : names.filter(name => name !== '') }
+}
+
+async function baseOf({ contents }: Site, head: string, commit: string): Promise<string> {
+  return contents.text(['merge-base', head, commit])
+}
+
+function treeOf({ contents }: Site, commit: string): Promise<string> {
+  return contents.text(['rev-parse', '--verify', `${commit}^{tree}`])
+}
+
+async function changedNames({ contents }: Site, from: string, to: string): Promise<readonly FileName[]> {
+  const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', from, to]
+  return splitNames((await contents.run(args)).stdout)
 }

@@ -60,6 +60,29 @@ export type Integrated =
   | { readonly head: string; readonly merged: boolean }
   | { readonly conflicts: readonly string[] }
 
+/**
+ * How a commit is merged. `overwrite`: the files that it changed are as it has them. `take`: where the two do not fit together, one
+ * side's version. `result`: exactly the files of another commit, which somebody made of both.
+ */
+export type MergeWay =
+  | { readonly way: 'merge' }
+  | { readonly way: 'overwrite' }
+  | { readonly way: 'take'; readonly side: 'incoming' | 'existing' }
+  | { readonly way: 'result'; readonly commit: string }
+
+/** What a three-way merge into `head` would give. */
+export interface Draft {
+  readonly head: string
+  readonly commit: string
+  readonly conflicts: readonly string[]
+}
+
+/** A file in question, with the marks of a three-way merge; cut if it is long. */
+export interface Excerpt {
+  readonly path: string
+  readonly text: string
+}
+
 export interface Finished {
   readonly head: string
   readonly branch?: string

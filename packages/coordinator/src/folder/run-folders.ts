@@ -13,21 +13,26 @@ import {
 } from '@parley/core'
 import { type CaptureOptions, capture } from './capture.ts'
 import { changesBetween, diffText, fileText, shownChange } from './changes.ts'
-import { finish, lastHead } from './finish.ts'
-import { integrate } from './integrate.ts'
-import type { Captured, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
+import { finish } from './finish.ts'
+import { draftMerge, headOf, type IntegrateOptions, integrate, startLine } from './integrate.ts'
+import { folderLimits } from './limits.ts'
+import type { Captured, Draft, Excerpt, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
 import { createSite, openSite } from './open.ts'
 import { places, requireCommit, requireName, type Site } from './site.ts'
 import { inTurn } from './turns.ts'
 import { drop, dropAll, prepare } from './worktree.ts'
 
 export type { CaptureOptions } from './capture.ts'
+export type { IntegrateOptions } from './integrate.ts'
 export type {
   Captured,
   ChangeKind,
+  Draft,
+  Excerpt,
   FileChange,
   Finished,
   Integrated,
+  MergeWay,
   ProjectFacts,
   RefusalReason,
   RefusedChange,
@@ -85,9 +90,17 @@ export class RunFolders {
   }
 
   /** The commit with everything integrated so far; the start at first. Stays known after `clean`. */
-  async head(): Promise<string> {
-    const { repository } = this.#site
-    return (await repository.read(repository.ref('head'))) ?? lastHead(this.#site)
+  async head(into?: WorkspaceId): Promise<string> {
+    return headOf(this.#site, into)
+  }
+
+  /** A line of merged work of its own, for the team of a workspace. Harmless to repeat. */
+  startLine(workspace: WorkspaceId, commit: string): Promise<Result<void>> {
+    return asResult(async () => {
+      requireName(workspace, 'workspace')
+      requireCommit(commit)
+      await startLine(this.#site, workspace, commit)
+    })
   }
 
   /**
@@ -123,12 +136,34 @@ export class RunFolders {
   }
 
   /** Merges a commit into the head. Harmless to repeat; with conflicts, which are an answer and no error, nothing is changed. */
-  integrate(commit: string, options: { readonly message: string }): Promise<Result<Integrated>> {
+  integrate(commit: string, options: IntegrateOptions): Promise<Result<Integrated>> {
     return asResult(async () => {
       requireCommit(commit)
+      const { into, way } = options
+      if (into !== undefined) requireName(into, 'workspace')
+      if (way?.way === 'result') requireCommit(way.commit)
       // The ref's compare-and-swap decides; taking turns only saves merges that would be for nothing.
-      return inTurn(`${this.#site.home}/head`, () => integrate(this.#site, commit, options.message))
+      return inTurn(`${this.#site.home}/head/${into ?? ''}`, () => integrate(this.#site, commit, options))
     })
+  }
+
+  /** What a three-way merge would give, as a commit that can be looked at and prepared; nothing is merged. */
+  draft(commit: string, into?: WorkspaceId): Promise<Result<Draft>> {
+    return asResult(async () => {
+      requireCommit(commit)
+      return draftMerge(this.#site, commit, into)
+    })
+  }
+
+  /** Files of a draft that do not fit together, as text: at most so many bytes of each, and of all together ten times that. */
+  async excerpts({ commit, conflicts }: Draft, maxBytes: number): Promise<readonly Excerpt[]> {
+    const shown = conflicts.slice(0, folderLimits.namedFiles)
+    return Promise.all(
+      shown.map(async path => ({
+        path,
+        text: (await this.show(commit, path, maxBytes)) ?? '[one side removed this file]',
+      })),
+    )
   }
 
   /** The difference as text for people; the end says if it was cut. */
