@@ -68,14 +68,17 @@ test('nothing starts before the plan is approved, also after a restart', async (
   const run = await fixture.solve(yaml, { approved: false })
   const waiting = await fixture.until(run, ({ gates }) => gates.length > 0)
   expect(waiting.state).toBe('waiting')
-  expect(await events(fixture, run)).not.toContain('graph_created')
+  expect(await events(fixture, run)).not.toContain('task_assigned')
   await fixture.restart()
   const [gate] = await fixture.conductor.gates()
-  expect(gate).toMatchObject({ run, kind: 'plan' })
+  expect(gate).toMatchObject({ run, kind: 'gate', type: 'task_approval', addressee: 'alice' })
+  expect(gate).not.toHaveProperty('deadline')
   unwrap(await fixture.conductor.respond(gate!.id, { decision: 'approve', principal: alice }))
   expect((await fixture.over(run)).state).toBe('done')
   const again = await fixture.conductor.respond(gate!.id, { decision: 'approve', principal: alice })
-  expect(again).toMatchObject({ ok: false, error: { code: 'invalid_state' } })
+  expect(again).toMatchObject({ ok: false, error: { code: 'not_found' } })
+  const approved = unwrap(await fixture.trail.run(run).query({ event_type: ['gate_resolved'] })).entries
+  expect(approved.map(({ actor }) => actor)).toEqual(['alice'])
 })
 
 test('a plan that is rejected never starts', async () => {
@@ -85,8 +88,13 @@ test('a plan that is rejected never starts', async () => {
   await fixture.until(run, ({ gates }) => gates.length > 0)
   unwrap(await fixture.conductor.respond(run, { decision: 'reject', reason: 'No.', principal: alice }))
   const view = await fixture.over(run)
-  expect(view).toMatchObject({ state: 'rejected', tasks_done: 0 })
-  expect(await events(fixture, run)).not.toContain('task_created')
+  expect(view).toMatchObject({
+    state: 'rejected',
+    tasks_done: 0,
+    reason: 'The plan was not approved by alice: No.',
+    tasks: [{ state: 'cancelled', note: 'Not done: alice did not approve it: No.' }],
+  })
+  expect(await events(fixture, run)).not.toContain('task_assigned')
 })
 
 test('a reviewer sends work back, and the second attempt knows why', async () => {
@@ -260,7 +268,7 @@ test('an agent that waits for an answer gets it in its next turn', async () => {
   })
   await fixture.restart()
   const [gate] = await fixture.conductor.gates()
-  unwrap(await fixture.conductor.respond(gate!.id, { decision: 'reply', reason: 'Blue.', principal: alice }))
+  unwrap(await fixture.conductor.reply(gate!.id, { answer: 'envelope', text: 'Blue.', principal: alice }))
   const view = await fixture.over(run)
   expect(view.state).toBe('done')
   expect(told[1]).toContain('Which colour?')

@@ -11,7 +11,6 @@ import {
   type IdSource,
   ok,
   ParleyError,
-  type Principal,
   type Result,
   type RunId,
   SystemClock,
@@ -20,20 +19,23 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { type RunHandle, Runtime } from '@parley/kernel'
-import type { Conducting, ConductorOptions, GateAnswer, SolveRequest, WorkspaceDoor } from './contract.ts'
+import { StartBreaker } from './breakers.ts'
+import type { Conducting, ConductorOptions, SolveRequest, WorkspaceDoor } from './contract.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import { type ProjectFacts, RunFolders } from './folder/run-folders.ts'
+import { Highway } from './highway.ts'
 import { Identities, nameOf } from './identities.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 import { pause } from './pause.ts'
 import { RunProjection } from './projection.ts'
 import { RunDriver } from './run-driver.ts'
+import { highwayOf } from './run-highway.ts'
 import { Semaphore } from './semaphore.ts'
-import type { PlannedTask } from './team/team.ts'
-import { planFor } from './team/team.ts'
+import type { Gates } from './team/highway-fields.ts'
+import { type PlannedTask, planFor, type Team } from './team/team.ts'
 import { runView, summary } from './to-view.ts'
 import { readToken, turnToken } from './token.ts'
-import { type GateView, isOver, type RunState, type RunSummaryView, type RunView } from './view.ts'
+import { isOver, type RunState, type RunSummaryView, type RunView } from './view.ts'
 
 export class Conductor implements Conducting {
   readonly #options: ConductorOptions
@@ -48,6 +50,8 @@ export class Conductor implements Conducting {
   /** Views of runs that are over, the oldest first. */
   readonly #finished = new Map<RunId, RunView>()
   readonly #solving = new Set<Promise<unknown>>()
+  readonly #breaker = new StartBreaker()
+  readonly #highway: Highway
   #closed = false
 
   private constructor(options: ConductorOptions, clock: Clock, ids: IdSource, runtime: Runtime) {
@@ -56,12 +60,29 @@ export class Conductor implements Conducting {
     this.#newIds = ids
     this.#runtime = runtime
     this.#turns = new Semaphore(options.turns ?? coordinatorDefaults.turns)
+    this.#highway = new Highway({
+      runtime,
+      clock,
+      find: text => this.find(text),
+      driver: run => this.#drivers.get(run),
+      drivers: () => this.#drivers,
+      log: this.#log,
+    })
   }
 
   /** Opens the profile's runs: those that are not over go on. Processes that a dead node left behind are ended first. */
   static async open(options: ConductorOptions): Promise<Conductor> {
     const { trail, clock = new SystemClock(), ids = new SystemIds() } = options
-    const runtime = await Runtime.open({ trail, clock, ids })
+    const runtime = await Runtime.open({
+      trail,
+      clock,
+      ids,
+      users: 'house',
+      secret: options.secret,
+      // `<agent>#<slot>`: what the coordinator gave the workspace to know says who works in it.
+      identify: ({ context, workspace }) =>
+        typeof context.agent === 'string' ? context.agent : `agent:${workspace}`,
+    })
     const conductor = new Conductor(options, clock, ids, runtime)
     // All names that are taken first: one run's agents must not get those of another's.
     for (const run of runtime.active) await conductor.#takeNames(run)
@@ -159,6 +180,13 @@ export class Conductor implements Conducting {
 
   async #solve(request: SolveRequest): Promise<Result<{ readonly run: RunId }>> {
     const { intent, team, project, principal, origin } = request
+    const opened = await this.#mayStart(request)
+    if (!opened.ok) return opened
+    // Whoever hands in a principal has authenticated it; from the first time on it is a known user.
+    if (this.#runtime.users.get(principal.id) === undefined) {
+      const accepted = await this.accept(principal, origin)
+      if (!accepted.ok) return accepted
+    }
     const run = this.#newIds.next('run') as RunId
     const home = this.#home(run)
     mkdirSync(home, { recursive: true, mode: 0o700 })
@@ -175,12 +203,17 @@ export class Conductor implements Conducting {
       project: folders.value.facts,
       principal: principal.id,
       origin,
-      approval: request.approved || team.approval === 'none' ? 'given' : 'ask',
+      approval: request.approved ? 'given' : 'ask',
+      ...(request.parent !== undefined && { parent: request.parent }),
     }
     // What a stop in the middle of this leaves can be cleaned up by it.
     writeFileSync(join(home, OPEN), JSON.stringify(facts.project))
     const started = await this.#runtime.start(
-      { owner: principal.id, highway: 'off', context: { ...facts } },
+      {
+        owner: principal.id,
+        highway: highwayOf(withGates(team, request.gates), this.#options.gates),
+        context: { ...facts },
+      },
       run,
     )
     if (!started.ok) {
@@ -196,6 +229,27 @@ export class Conductor implements Conducting {
     if (!this.#closed) await this.#drive(started.value, facts, folders.value)
     this.#log('info', `started ${run}`, { run, team: team.name, principal: principal.id })
     return ok({ run })
+  }
+
+  /** Runs that agents start, and runs that something starts again and again, are bounded. */
+  async #mayStart({ intent, team, project, parent, force = false }: SolveRequest): Promise<Result<void>> {
+    const key = JSON.stringify([intent, team.name, project])
+    const now = this.#clock.now()
+    const above = parent && { run: parent, depth: await this.#depth(parent) }
+    const open = this.#breaker.refuse(key, above, now, force)
+    if (open) return err(open)
+    this.#breaker.note(key, parent, now)
+    return ok(undefined)
+  }
+
+  /** How many runs stand above one, itself included. */
+  async #depth(run: RunId): Promise<number> {
+    let depth = 0
+    for (let each: RunId | undefined = run; each !== undefined && depth < 8; depth++) {
+      const seen: Result<RunProjection> = await this.#readable(each)
+      each = (seen.ok ? seen.value.facts?.parent : undefined) as RunId | undefined
+    }
+    return depth
   }
 
   #refuse({ intent, team }: SolveRequest): ParleyError | undefined {
@@ -220,6 +274,7 @@ export class Conductor implements Conducting {
     const { secret, environment = {} } = this.#options
     const driver = new RunDriver({
       run,
+      principal: this.#runtime.user(facts.principal),
       entries: after => this.#options.trail.run(run.id).query({ after, limit: 256 }, { kind: 'runtime' }),
       facts,
       folders,
@@ -407,65 +462,21 @@ export class Conductor implements Conducting {
     }
   }
 
-  async gates(): Promise<readonly GateView[]> {
-    return [...this.#drivers.values()].flatMap(({ view }) => view.gates)
-  }
+  // The highway
 
-  async respond(id: string, answer: GateAnswer): Promise<Result<{ readonly run: RunId }>> {
-    const found = await this.find(id.replace(/:.*$/, ''))
-    if (!found.ok) return found
-    const run = found.value
-    const driver = this.#drivers.get(run)
-    const gates = driver?.view.gates ?? []
-    const gate = id.includes(':')
-      ? gates.find(each => each.id === `${run}${id.slice(id.indexOf(':'))}`)
-      : gates[0]
-    if (!driver || !gate)
-      return err(new ParleyError('invalid_state', `Nothing of ${id} waits for an answer.`))
-    if (gates.length > 1 && !id.includes(':'))
-      return err(
-        new ParleyError(
-          'ambiguous',
-          `${gates.length} things of ${run} wait for an answer; name one of them.`,
-          {
-            details: { gates: gates.map(each => each.id) },
-          },
-        ),
-      )
-    const { decision, reason, principal } = answer
-    this.#log('info', `${principal.id} answered ${gate.id}: ${decision}`, { run })
-    const answered = await this.#answer(driver, gate, decision, reason ?? '', principal)
-    return answered.ok ? ok({ run }) : answered
-  }
-
-  async #answer(
-    driver: RunDriver,
-    { kind, run, task }: GateView,
-    decision: GateAnswer['decision'],
-    reason: string,
-    principal: Principal,
-  ): Promise<Result<void>> {
-    if (kind === 'question') {
-      if (decision === 'reply') return driver.reply(task!, reason)
-      return err(new ParleyError('invalid_argument', 'A question takes a reply; to end the run, abort it.'))
-    }
-    if (decision === 'reply')
-      return err(new ParleyError('invalid_argument', 'A plan is approved or rejected.'))
-    if (decision === 'reject') return this.abort(run as RunId, { principal, reason: reason || 'rejected' })
-    return driver.approve()
-  }
-
-  async abort(
-    run: RunId,
-    by: { readonly principal: Principal; readonly reason: string },
-  ): Promise<Result<void>> {
-    const handle = await this.#runtime.open(run)
-    if (!handle.ok) return handle
-    if (!this.#runtime.active.includes(run))
-      return err(new ParleyError('invalid_state', `The run ${run} is over already.`))
-    this.#log('info', `${by.principal.id} ends ${run}: ${by.reason}`, { run })
-    return handle.value.stop()
-  }
+  readonly gates: Conducting['gates'] = run => this.#highway.gates(run)
+  readonly watchGates: Conducting['watchGates'] = signal => this.#highway.watchGates(signal)
+  readonly respond: Conducting['respond'] = (gate, answer) => this.#highway.respond(gate, answer)
+  readonly reply: Conducting['reply'] = (question, answer) => this.#highway.reply(question, answer)
+  readonly inject: Conducting['inject'] = (run, injection) => this.#highway.inject(run, injection)
+  readonly suspend: Conducting['suspend'] = (run, by) => this.#highway.suspend(run, by)
+  readonly resume: Conducting['resume'] = (run, by) => this.#highway.resume(run, by)
+  readonly abort: Conducting['abort'] = (run, by) => this.#highway.abort(run, by)
+  readonly budgets: Conducting['budgets'] = run => this.#highway.budgets(run)
+  readonly raiseBudget: Conducting['raiseBudget'] = (run, raise) => this.#highway.raiseBudget(run, raise)
+  readonly users: Conducting['users'] = () => this.#highway.users()
+  readonly accept: Conducting['accept'] = (principal, method) => this.#highway.accept(principal, method)
+  readonly changeUser: Conducting['changeUser'] = (user, act) => this.#highway.changeUser(user, act)
 
   door(token: string): Result<WorkspaceDoor> {
     const key = readToken(this.#options.secret, token)
@@ -482,6 +493,12 @@ export class Conductor implements Conducting {
     for (const run of this.#adapters.keys()) await this.#closeAdapters(run)
     await this.#runtime.close()
   }
+}
+
+function withGates(team: Team, gates: Gates | undefined): Pick<Team, 'gates' | 'approval'> {
+  const { approval } = team
+  if (gates) return { approval: gates.gates.task_approval ? 'ask' : approval, gates }
+  return team.gates ? { approval, gates: team.gates } : { approval }
 }
 
 /** In a run's folder while there may be something to clean up, with the facts that it takes. */

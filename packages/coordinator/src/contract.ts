@@ -1,8 +1,10 @@
 // What the coordinator offers to whoever wires it: the node. `Conductor` (conductor.ts) is the implementation.
 import type { AgentAdapter, Clock, IdSource, Principal, Result, RunId } from '@parley/core'
 import type { Trail } from '@parley/trail'
+import type { HighwayConducting } from './highway-contract.ts'
+import type { Gates } from './team/highway-fields.ts'
 import type { Team, TeamAgent } from './team/team.ts'
-import type { GateView, RunState, RunSummaryView, RunView } from './view.ts'
+import type { RunState, RunSummaryView, RunView } from './view.ts'
 
 export interface ConductorOptions {
   /** An open trail; whoever opened it closes it, after the conductor. */
@@ -25,6 +27,8 @@ export interface ConductorOptions {
   readonly ids?: IdSource
   /** Turns at once over all runs. */
   readonly turns?: number
+  /** For runs whose team says nothing about gates. */
+  readonly gates?: Gates
   readonly log?: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
 }
 
@@ -36,20 +40,20 @@ export interface SolveRequest {
   readonly principal: Principal
   /** `cli`, `alx`, … */
   readonly origin: string
-  /** The plan is approved already: nobody is asked. */
+  /** The principal approves every task with this request: each is approved under their name, and nobody is asked. */
   readonly approved: boolean
+  /** Goes before what the team and the node say about gates. */
+  readonly gates?: Gates
+  /** The run whose agent asks for this one. */
+  readonly parent?: RunId
+  /** Start it although a breaker is open. */
+  readonly force?: boolean
   /** Of whoever starts the run: goes before the node's own for its agents and checks. In memory only: never on the trail, on disk or in a log. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
-export interface GateAnswer {
-  readonly decision: 'approve' | 'reject' | 'reply'
-  readonly reason?: string
-  readonly principal: Principal
-}
-
-/** Refusals are values with a stable code: `not_found`, `invalid_argument`, `invalid_project`, `invalid_state`, `overloaded`, `trail_unavailable`. */
-export interface Conducting {
+/** Refusals are values with a stable code: `not_found`, `invalid_argument`, `invalid_project`, `invalid_state`, `overloaded`, `breaker_open`, `trail_unavailable`. */
+export interface Conducting extends HighwayConducting {
   /** Resolves when the run's first entries are durable. */
   solve(request: SolveRequest): Promise<Result<{ readonly run: RunId }>>
   /** The newest first. */
@@ -62,10 +66,6 @@ export interface Conducting {
   view(run: RunId): Promise<Result<RunView>>
   /** The view as it is, then again after changes, and a last time when the run is over. */
   follow(run: RunId, signal?: AbortSignal): AsyncIterable<RunView>
-  gates(): Promise<readonly GateView[]>
-  /** A gate by its id, or by its run if there is just one. `approve` and `reject` are for plans, `reply` (with the text as reason) for questions. */
-  respond(gate: string, answer: GateAnswer): Promise<Result<{ readonly run: RunId }>>
-  abort(run: RunId, by: { readonly principal: Principal; readonly reason: string }): Promise<Result<void>>
   /** What the agent of a turn may do with its token; `permission_denied` for any other. */
   door(token: string): Result<WorkspaceDoor>
   /** No turn is started any more, those at work are ended; the next start runs them again. */

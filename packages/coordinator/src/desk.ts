@@ -48,7 +48,8 @@ export class Desk {
     const { facts, task } = this
     const captured = await this.#folders.capture(this.workspace, {
       parent: facts.commit,
-      ...(task.paths && { paths: task.paths }),
+      // Who makes one of two versions may have to touch whatever either of them did.
+      ...(task.paths && facts.kind === 'work' && { paths: task.paths }),
       message: `${task.title}\n\nParley-Task: ${task.id}\nParley-Agent: ${facts.agent}`,
       author: facts.agent,
     })

@@ -161,7 +161,7 @@ plan:
   - { id: poem, agent: writer, prompt: Write., attempts: 3, review: { by: reviewer } }
 `)
   await fixture.until(run, ({ gates }) => gates.length > 0)
-  unwrap(await fixture.conductor.respond(run, { decision: 'reply', reason: 'Blue.', principal: alice }))
+  unwrap(await fixture.conductor.reply(run, { answer: 'envelope', text: 'Blue.', principal: alice }))
   const view = await fixture.over(run)
   expect(view.state).toBe('done')
   expect(told[2]).toContain('it must rhyme')

@@ -11,8 +11,10 @@ export interface RunFacts {
   readonly project: ProjectFacts
   readonly principal: string
   readonly origin: string
-  /** `ask`: nothing is submitted before a person has approved the plan. */
+  /** `given`: the principal approves every task with the request itself, so that nobody is asked. */
   readonly approval: 'ask' | 'given'
+  /** The run whose agent started this one. */
+  readonly parent?: string
 }
 
 interface Common {
@@ -20,13 +22,11 @@ interface Common {
   readonly task: string
   /** The commit that its folder starts from. */
   readonly commit: string
+  /** `<agent>#<slot>`; of a team `team:<task>`. */
+  readonly agent: string
 }
 
-/** The context of a workspace that works on a task. */
-export interface WorkFacts extends Common {
-  readonly kind: 'work'
-  /** `<agent>#<slot>`. */
-  readonly agent: string
+interface Attempt extends Common {
   readonly attempt: number
   /** Results of the tasks that it needs. */
   readonly results: readonly { readonly title: string; readonly text: string }[]
@@ -34,12 +34,35 @@ export interface WorkFacts extends Common {
   readonly feedback: readonly string[]
 }
 
+/** The context of a workspace in which an agent works on a task. */
+export interface WorkFacts extends Attempt {
+  readonly kind: 'work'
+}
+
+/** The context of a delegate: a team inside the team works on the task. */
+export interface TeamFacts extends Attempt {
+  readonly kind: 'team'
+}
+
 /** The context of a workspace that judges the work of another: a command that must succeed, or an agent that gives a verdict. */
 export interface JudgeFacts extends Common {
   readonly kind: 'check' | 'review'
-  readonly agent: string
   /** The workspace whose work is judged. */
   readonly of: string
 }
 
-export type WorkspaceFacts = WorkFacts | JudgeFacts
+/** The context of a workspace that makes one of two versions: its folder starts with the draft of the merge. */
+export interface MergeFacts extends Common {
+  readonly kind: 'merge'
+  /** The workspace whose work is merged. */
+  readonly of: string
+  /** Files of the draft in which both versions stand between marks. */
+  readonly conflicts: readonly string[]
+}
+
+export type WorkspaceFacts = WorkFacts | TeamFacts | JudgeFacts | MergeFacts
+
+/** Whether it is an attempt at a task, and not about the work of another. */
+export function isAttempt(facts: WorkspaceFacts | undefined): facts is WorkFacts | TeamFacts {
+  return facts?.kind === 'work' || facts?.kind === 'team'
+}

@@ -1,7 +1,13 @@
 // What people do to runs at work: answer what waits for them, write to agents, stop and change work, raise budgets, and who these people
 // are. Part of `Conducting` (contract.ts); the kernel checks state, capability and scope of every act and records it under the person's name.
 import { type Principal, type Result, type RunId, type Static, Type } from '@parley/core'
-import { BUDGET_DIMENSIONS, CAPABILITIES, GATE_TYPES, USER_STATES } from '@parley/trail/events'
+import {
+  BUDGET_DIMENSIONS,
+  CAPABILITIES,
+  type Capability,
+  GATE_TYPES,
+  USER_STATES,
+} from '@parley/trail/events'
 
 const closed = { additionalProperties: false } as const
 const Time = Type.String({ description: 'Timestamp, UTC' })
@@ -93,7 +99,7 @@ export type UserAct =
       readonly act: 'suspend' | 'resume' | 'block' | 'unblock' | 'deactivate' | 'reactivate'
       readonly reason: string
     }
-  | { readonly act: 'grant' | 'revoke'; readonly capability: string; readonly reason?: string }
+  | { readonly act: 'grant' | 'revoke'; readonly capability: Capability; readonly reason?: string }
 
 /** Refusals have the kernel's codes: `permission_denied`, `invalid_state`, `invalid_argument`, `not_found`; and `ambiguous` for short ids. */
 export interface HighwayConducting {

@@ -4,7 +4,6 @@ export { Conductor } from './conductor.ts'
 export type {
   Conducting,
   ConductorOptions,
-  GateAnswer,
   SolveRequest,
   WorkspaceDoor,
   WorkspaceMail,

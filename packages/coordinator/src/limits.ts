@@ -15,6 +15,22 @@ export const coordinatorLimits = {
   diffBytes: 131_072,
   /** Names of files in a view. */
   shownFiles: 1_000,
+  /** Characters of a proposal how to settle a conflict. */
+  resolutionLength: 4_096,
+  /** Bytes of each file that does not fit together, in such a proposal. */
+  excerptBytes: 600,
+  /** Integrators that may fail before work is turned down for want of a result. */
+  mergeAttempts: 2,
+  /** Runs above a run that agents started. */
+  startedDepth: 1,
+  /** Runs that the agents of one run start within an hour. */
+  startedRuns: 8,
+  /** Starts of the same intent within an hour. */
+  sameRuns: 12,
+  /** Starts that are remembered. */
+  notedStarts: 4_096,
+  /** Guidance of people that every turn is told. */
+  guidance: 16,
   /** Refused files of one turn that get an entry of their own on the trail. */
   recordedRefusals: 100,
   /** Finished runs whose projection is kept in memory. */
@@ -30,6 +46,10 @@ export const coordinatorDefaults = {
   stepRetries: [250, 1_000, 4_000, 15_000, 60_000],
   /** Milliseconds between two views that a follower gets. */
   viewInterval: 100,
+  /** Milliseconds between two reports of what a turn has used. */
+  meterInterval: 1_000,
+  /** Milliseconds after which what waits is looked at again, whatever was heard. */
+  gateInterval: 1_000,
   /** Runs that `runs` lists without being asked for more. */
   listedRuns: 50,
 } as const

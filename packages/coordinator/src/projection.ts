@@ -1,11 +1,20 @@
 // What the trail of a run says about its work: folded entry by entry, live and from disk alike. The driver of a run decides by it, and
 // views are made of it.
-import type { CheckpointId, ObjectId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
-import type { CheckpointRecord } from '@parley/kernel'
+import type { CheckpointId, GateId, GraphId, ObjectId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
+import type { CheckpointRecord, EnvelopeRecord } from '@parley/kernel'
 import type { Entry } from '@parley/trail'
-import { type EventBody, isTerminal, type TaskStatus, type WorkspaceState } from '@parley/trail/events'
+import {
+  type EventBody,
+  type EventType,
+  type IntegrationStrategy,
+  isTerminal,
+  type TaskStatus,
+  type WorkspaceState,
+} from '@parley/trail/events'
+import { type Control, readControl } from './control.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import { coordinatorLimits } from './limits.ts'
+import { SeenHighway } from './seen-highway.ts'
 import type { Verdict } from './verdict.ts'
 
 /** What one turn did and cost, as its checkpoint keeps it. */
@@ -32,143 +41,203 @@ export interface SeenCheckpoint {
   readonly turn: TurnRecord | undefined
 }
 
+export interface SeenConflict {
+  readonly id: string
+  readonly type: string
+  readonly resources: readonly string[]
+  readonly description: string
+  /** How it was settled, once it is. */
+  settled: { readonly strategy: string; readonly resolution: string; readonly outcome: string } | undefined
+}
+
 export interface SeenWorkspace {
   readonly id: WorkspaceId
   readonly facts: WorkspaceFacts | undefined
+  /** Who integrates it; it changes if that one fails and this one belongs to somebody else. */
+  parent: WorkspaceId | null
+  /** Whom its questions go to. */
+  owner: string
+  readonly seq: number
   readonly created: Timestamp
   state: WorkspaceState
   /** Since when it is in that state. */
   changed: Timestamp
   ended: Timestamp | undefined
-  /** Why it ended, or waits: the code of the last change, and what its agent said. */
+  /** Why it ended, or waits: the code of the last change, what its agent said, and who decided it. */
   trigger: string | undefined
   reason: string | undefined
+  decidedBy: string | undefined
   readonly checkpoints: SeenCheckpoint[]
   readonly refused: string[]
+  /** Its integration: open, or how it ended. */
+  integration:
+    | {
+        readonly strategy: IntegrationStrategy
+        readonly open: boolean
+        readonly result: ObjectId | undefined
+      }
+    | undefined
+  /** `seq` of the end of its integration: merges are applied in this order. */
+  merged: number | undefined
+  readonly conflicts: SeenConflict[]
+  /** The newest limit that it went over. */
+  exceeded: string | undefined
+  /** What the run measured of it; known while the run is at work. */
+  metered: { readonly tokens: number; readonly cost: number } | undefined
 }
 
 export interface SeenTask {
   readonly id: TaskId
   /** The name in the plan. */
   readonly name: string
+  /** What a person changed at its gate. */
+  changed: { readonly title?: string; readonly priority?: string }
+  readonly seq: number
   readonly dependsOn: readonly TaskId[]
+  /** The task that it is part of. */
+  readonly parent: TaskId | null
   status: TaskStatus
   readonly attempts: WorkspaceId[]
+  /** Who cancelled or rejected it. */
+  decidedBy: string | undefined
 }
 
-type Load = (id: ObjectId) => Promise<unknown>
+export type Load = (id: ObjectId) => Promise<unknown>
 
 export class RunProjection {
   facts: RunFacts | undefined
   root: SeenWorkspace | undefined
+  graph: GraphId | undefined
   readonly workspaces = new Map<WorkspaceId, SeenWorkspace>()
   readonly tasks = new Map<TaskId, SeenTask>()
+  readonly highway = new SeenHighway()
+  /** What people told the coordinator, in order. */
+  readonly controls: Control[] = []
+  /** Work whose merge the folders have followed, as far as this process knows. */
+  readonly applied = new Set<WorkspaceId>()
   cursor = 0
 
   get over(): boolean {
     return this.root !== undefined && isTerminal(this.root.state)
   }
 
+  /** The newest task of that name. */
   task(name: string): SeenTask | undefined {
-    for (const task of this.tasks.values()) if (task.name === name) return task
-    return undefined
+    let found: SeenTask | undefined
+    for (const task of this.tasks.values()) if (task.name === name) found = task
+    return found
   }
 
-  /** Those that judge the work of a workspace, in order. */
-  judges(of: WorkspaceId): SeenWorkspace[] {
+  /** Those that are about the work of a workspace, in order: judges and mergers. */
+  about(of: WorkspaceId): SeenWorkspace[] {
     return [...this.workspaces.values()].filter(
-      ({ facts }) => facts && facts.kind !== 'work' && facts.of === of,
+      ({ facts }) => facts && 'of' in facts && facts.of === (of as string),
     )
   }
 
+  judges(of: WorkspaceId): SeenWorkspace[] {
+    return this.about(of).filter(({ facts }) => facts?.kind !== 'merge')
+  }
+
   async apply(entry: Entry, load: Load): Promise<void> {
-    switch (entry.event_type) {
-      case 'workspace_created':
-        await this.#created(entry, entry.body as EventBody<'workspace_created'>, load)
-        break
-      case 'workspace_state_changed':
-        this.#changed(entry, entry.body as EventBody<'workspace_state_changed'>)
-        break
-      case 'signal_emitted':
-        this.#signal(entry, entry.body as EventBody<'signal_emitted'>)
-        break
-      case 'checkpoint_created':
-        await this.#checkpoint(entry.body as EventBody<'checkpoint_created'>, load)
-        break
-      case 'capability_denied':
-        this.#denied(entry, entry.body as EventBody<'capability_denied'>)
-        break
-      case 'task_created': {
-        const body = entry.body as EventBody<'task_created'>
-        const id = body.task_id as TaskId
-        const dependsOn = body.depends_on as TaskId[]
-        this.tasks.set(id, { id, name: body.name, dependsOn, status: 'draft', attempts: [] })
-        break
-      }
-      case 'task_assigned': {
-        const body = entry.body as EventBody<'task_assigned'>
-        this.tasks.get(body.task_id as TaskId)?.attempts.push(body.workspace_id as WorkspaceId)
-        break
-      }
-      case 'task_status_changed': {
-        const body = entry.body as EventBody<'task_status_changed'>
-        const task = this.tasks.get(body.task_id as TaskId)
-        if (task) task.status = body.to_status
-        break
-      }
-    }
+    if (entry.event_type === 'gate_resolved') this.#modified(entry.body as EventBody<'gate_resolved'>)
+    const fold = FOLDS[entry.event_type] as Fold<EventType> | undefined
+    if (fold) await fold(this, entry.body, entry, load)
+    await this.highway.apply(entry, load)
     this.cursor = entry.seq
   }
 
-  async #created(entry: Entry, body: EventBody<'workspace_created'>, load: Load): Promise<void> {
+  #modified({ gate_id, modifications }: EventBody<'gate_resolved'>): void {
+    const gate = this.highway.gates.get(gate_id as GateId)
+    const task = gate?.type === 'task_approval' && gate.task !== null ? this.tasks.get(gate.task) : undefined
+    if (!task || !modifications) return
+    const { name, priority } = modifications
+    task.changed = { ...(name !== undefined && { title: name }), ...(priority && { priority }) }
+  }
+}
+
+type Fold<T extends EventType> = (
+  seen: RunProjection,
+  body: EventBody<T>,
+  entry: Entry,
+  load: Load,
+) => void | Promise<void>
+
+const FOLDS: { readonly [T in EventType]?: Fold<T> } = {
+  async workspace_created(seen, body, entry, load) {
     const context = body.context === undefined ? undefined : await load(body.context as ObjectId)
     const root = body.parent === null
-    const seen: SeenWorkspace = {
+    const workspace: SeenWorkspace = {
       id: body.workspace_id as WorkspaceId,
       facts: root ? undefined : (context as WorkspaceFacts | undefined),
+      parent: body.parent as WorkspaceId | null,
+      owner: body.owner,
+      seq: entry.seq,
       created: entry.timestamp,
       state: 'idle',
       changed: entry.timestamp,
       ended: undefined,
       trigger: undefined,
       reason: undefined,
+      decidedBy: undefined,
       checkpoints: [],
       refused: [],
+      integration: undefined,
+      merged: undefined,
+      conflicts: [],
+      exceeded: undefined,
+      metered: undefined,
     }
-    this.workspaces.set(seen.id, seen)
+    seen.workspaces.set(workspace.id, workspace)
     if (!root) return
-    this.root = seen
-    this.facts = context as RunFacts | undefined
-  }
+    seen.root = workspace
+    seen.facts = context as RunFacts | undefined
+  },
 
-  #changed(entry: Entry, body: EventBody<'workspace_state_changed'>): void {
-    const seen = this.workspaces.get(body.workspace_id as WorkspaceId)
-    if (!seen) return
-    seen.state = body.to_state
-    seen.changed = entry.timestamp
-    seen.trigger = body.trigger
-    if (body.to_state === 'active') seen.reason = undefined
-    if (isTerminal(body.to_state)) seen.ended = entry.timestamp
-  }
+  workspace_state_changed(seen, body, entry) {
+    const workspace = seen.workspaces.get(body.workspace_id as WorkspaceId)
+    if (!workspace) return
+    workspace.state = body.to_state
+    workspace.changed = entry.timestamp
+    workspace.trigger = body.trigger
+    workspace.decidedBy = body.initiator === 'human' ? entry.actor : undefined
+    if (body.to_state === 'active') workspace.reason = undefined
+    if (isTerminal(body.to_state)) workspace.ended = entry.timestamp
+  },
+
+  workspace_reparented(seen, body) {
+    const workspace = seen.workspaces.get(body.workspace_id as WorkspaceId)
+    if (workspace) workspace.parent = body.new_parent as WorkspaceId
+  },
+
+  workspace_ownership_transferred(seen, body) {
+    const workspace = seen.workspaces.get(body.workspace_id as WorkspaceId)
+    if (workspace) workspace.owner = body.to_user
+  },
+
+  budget_exceeded(seen, body) {
+    const workspace = seen.workspaces.get(body.workspace_id as WorkspaceId)
+    if (workspace) workspace.exceeded = body.budget_dimension
+  },
 
   /** The words of an agent that fails or waits stand in its signal, before the change of state. The protocol's own say only what changed. */
-  #signal({ actor }: Entry, { from, type, reason }: EventBody<'signal_emitted'>): void {
-    const seen = this.workspaces.get(from as WorkspaceId)
-    if (seen && actor !== 'protocol' && actor !== 'system' && (type === 'failed' || type === 'blocked'))
-      seen.reason = reason
-  }
+  signal_emitted(seen, { from, type, reason }, { actor }) {
+    const workspace = seen.workspaces.get(from as WorkspaceId)
+    if (workspace && actor !== 'protocol' && actor !== 'system' && (type === 'failed' || type === 'blocked'))
+      workspace.reason = reason
+  },
 
-  async #checkpoint(body: EventBody<'checkpoint_created'>, load: Load): Promise<void> {
-    const seen = this.workspaces.get(body.workspace as WorkspaceId)
+  async checkpoint_created(seen, body, _entry, load) {
+    const workspace = seen.workspaces.get(body.workspace as WorkspaceId)
     const record = (await load(body.checkpoint_id as ObjectId)) as CheckpointRecord | undefined
-    if (!seen || !record) return
+    if (!workspace || !record) return
     const { content, files_changed, commit, verdict, turn } =
       record.payload as CheckpointRecord['payload'] & {
         readonly commit?: string
         readonly verdict?: Verdict
         readonly turn?: TurnRecord
       }
-    seen.checkpoints.push({
+    workspace.checkpoints.push({
       id: record.id,
       final: record.status === 'final',
       text: content.slice(-coordinatorLimits.textLength),
@@ -177,13 +246,85 @@ export class RunProjection {
       verdict,
       turn,
     })
-  }
+  },
 
-  #denied(entry: Entry, body: EventBody<'capability_denied'>): void {
+  capability_denied(seen, body, entry) {
     if (body.capability !== FOLDER_CAPABILITY) return
-    const seen = this.workspaces.get(entry.workspace as WorkspaceId)
-    if (seen && body.target !== undefined) seen.refused.push(body.target)
-  }
+    const workspace = seen.workspaces.get(entry.workspace as WorkspaceId)
+    if (workspace && body.target !== undefined) workspace.refused.push(body.target)
+  },
+
+  graph_created(seen, body) {
+    seen.graph ??= body.graph_id as GraphId
+  },
+
+  task_created(seen, body, entry) {
+    const id = body.task_id as TaskId
+    seen.tasks.set(id, {
+      id,
+      name: body.name,
+      changed: {},
+      seq: entry.seq,
+      dependsOn: body.depends_on as TaskId[],
+      parent: (body.parent_task ?? null) as TaskId | null,
+      status: 'draft',
+      attempts: [],
+      decidedBy: undefined,
+    })
+  },
+
+  task_assigned(seen, body) {
+    seen.tasks.get(body.task_id as TaskId)?.attempts.push(body.workspace_id as WorkspaceId)
+  },
+
+  task_status_changed(seen, body, entry) {
+    const task = seen.tasks.get(body.task_id as TaskId)
+    if (!task) return
+    task.status = body.to_status
+    if (body.to_status === 'cancelled') task.decidedBy = entry.actor
+  },
+
+  integration_started(seen, body) {
+    const source = seen.workspaces.get(body.source as WorkspaceId)
+    if (source) source.integration = { strategy: body.strategy, open: true, result: undefined }
+  },
+
+  integration_completed(seen, body, entry) {
+    const source = seen.workspaces.get(body.source as WorkspaceId)
+    if (!source) return
+    source.integration = {
+      strategy: body.strategy,
+      open: false,
+      result: body.result_ref as ObjectId | undefined,
+    }
+    source.merged = entry.seq
+  },
+
+  integration_aborted(seen, body) {
+    const source = seen.workspaces.get(body.source as WorkspaceId)
+    if (source?.integration) source.integration = { ...source.integration, open: false }
+  },
+
+  conflict_detected(seen, body) {
+    const { conflict_id: id, conflict_type: type, resources, description } = body
+    seen.workspaces
+      .get(body.workspace_id as WorkspaceId)
+      ?.conflicts.push({ id, type, resources, description, settled: undefined })
+  },
+
+  conflict_resolved(seen, body) {
+    const conflict = seen.workspaces
+      .get(body.workspace_id as WorkspaceId)
+      ?.conflicts.find(({ id }) => id === body.conflict_id)
+    const { resolution_strategy: strategy, resolution, outcome } = body
+    if (conflict) conflict.settled = { strategy, resolution, outcome }
+  },
+
+  async envelope_created(seen, body, entry, load) {
+    if (body.origin !== 'human' || body.to !== (seen.root?.id as string)) return
+    const record = (await load(body.envelope_id as ObjectId)) as EnvelopeRecord | undefined
+    if (record) seen.controls.push(readControl(record, entry.actor))
+  },
 }
 
 /** Of `capability_denied` entries about files that a turn changed without being allowed to. */

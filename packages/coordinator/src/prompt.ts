@@ -13,11 +13,22 @@ export function workPrompt(
   run: RunFacts,
   task: PlannedTask,
   facts: WorkFacts,
-  { mail, question }: { readonly mail: readonly WorkspaceMail[]; readonly question?: string | undefined },
+  {
+    mail,
+    question,
+    guidance = [],
+  }: {
+    readonly mail: readonly WorkspaceMail[]
+    readonly question?: string | undefined
+    /** What people told the whole run. */
+    readonly guidance?: readonly { readonly by: string; readonly text: string }[]
+  },
 ): Told {
   const context: TurnContextPart[] = []
   if (run.intent.trim() !== task.prompt.trim())
     context.push({ kind: 'intent', title: 'What the whole run is for', text: run.intent })
+  for (const { by, text } of guidance)
+    context.push({ kind: 'envelope', title: `Guidance from ${by} for everybody`, text })
   for (const { title, text } of facts.results)
     context.push({ kind: 'checkpoint', title: `Result of: ${title}`, text })
   for (const text of facts.feedback)
@@ -54,6 +65,33 @@ End with one line: ACCEPT, or REVISE: what must be better, or REJECT: why it can
     { kind: 'directive', title: 'The task', text: task.prompt },
     { kind: 'checkpoint', title: `What ${author} says about it`, text: work.text },
     { kind: 'diff', title: 'What was changed', text: work.diff },
+  ]
+  return { prompt, context: context.filter(({ text }) => text.trim() !== '') }
+}
+
+/** Both versions are in the folder already, joined where they fit together. */
+export function mergePrompt(
+  run: RunFacts,
+  task: PlannedTask,
+  conflicts: readonly string[],
+  diff: string,
+): Told {
+  const ask = task.merge.prompt ?? 'Keep what both versions are for.'
+  const marked =
+    conflicts.length === 0
+      ? 'The two versions fit together line by line; see whether they do in meaning.'
+      : `In these files both versions stand between conflict marks: ${conflicts.join(', ')}. Leave no mark behind.`
+  const prompt = `${ask}
+
+Your working folder holds the project with everything that was merged before, and the work on the task "${task.title}" laid over it. ${marked}
+Make of it what the project should be, and change nothing else. Finish by exiting.
+If the two contradict each other so that a person or the author must decide, end with one line for each contradiction:
+CONFLICT semantic_contradiction: what contradicts what
+(or dependency_violation, or constraint_breach).`
+  const context: TurnContextPart[] = [
+    { kind: 'intent', title: 'What the whole run is for', text: run.intent },
+    { kind: 'directive', title: 'The task', text: task.prompt },
+    { kind: 'diff', title: 'What the work changed, seen from where it started', text: diff },
   ]
   return { prompt, context: context.filter(({ text }) => text.trim() !== '') }
 }

@@ -1,37 +1,39 @@
-// The coordinating agent of one run. It follows the run's trail and, after everything that happened, does what is next: submit the plan,
-// give tasks to agents, judge and integrate what they made, end the run. Nothing is remembered elsewhere, so a restart simply goes on.
+// The coordinating agent of one run. It follows the run's trail and, after everything that happened, does what is next: answer what falls
+// to it, let its crews work (crew.ts), end the run. Nothing is remembered elsewhere, so a restart simply goes on.
 import {
   type AgentAdapter,
   asParleyError,
   type CancelTimer,
   type Clock,
   durationMs,
-  err,
-  ok,
-  ParleyError,
+  type GateId,
   parseTimestamp,
   type Result,
-  type TaskId,
   unwrap,
   type WorkspaceId,
 } from '@parley/core'
-import type { RunHandle } from '@parley/kernel'
+import type { RunHandle, UserHandle } from '@parley/kernel'
 import type { QueryPage } from '@parley/trail'
-import { evaluate } from './evaluation.ts'
-import type { RunFacts, WorkFacts, WorkspaceFacts } from './facts.ts'
+import { controlPayload } from './control.ts'
+import { Crew, type CrewHost } from './crew.ts'
+import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import type { RunFolders } from './folder/run-folders.ts'
 import { nameOf } from './identities.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 import { pause } from './pause.ts'
-import { RunProjection, type SeenTask, type SeenWorkspace } from './projection.ts'
+import { RunProjection, type SeenWorkspace } from './projection.ts'
 import { Semaphore } from './semaphore.ts'
-import { doerOf, type PlannedTask } from './team/team.ts'
-import { failureText, isFinal, type Live, runView } from './to-view.ts'
+import { plannedTasks } from './spending.ts'
+import type { PlannedTask } from './team/team.ts'
+import { leadTeam } from './team-lead.ts'
+import { type Live, runView } from './to-view.ts'
 import { TurnDriver, type TurnHost } from './turn-driver.ts'
 import type { RunView } from './view.ts'
 
 export interface RunDriverOptions {
   readonly run: RunHandle
+  /** Whoever started the run. */
+  readonly principal: UserHandle
   /** Durable entries behind a place on the trail. */
   readonly entries: (after: number) => Promise<Result<QueryPage>>
   readonly facts: RunFacts
@@ -54,16 +56,18 @@ export class RunDriver {
   readonly #options: RunDriverOptions
   readonly #run: RunHandle
   readonly #seen = new RunProjection()
+  readonly #plan: ReadonlyMap<string, PlannedTask>
   readonly #drivers = new Map<WorkspaceId, TurnDriver>()
   readonly #listeners = new Set<() => void>()
   readonly #stop = new AbortController()
   readonly #over = new AbortController()
   readonly #host: TurnHost
+  readonly #crewHost: CrewHost
+  readonly #crew: Crew
   readonly #slots: Semaphore
   readonly #agentSlots = new Map<string, Semaphore>()
-  /** Why a merge was not possible, until the next attempt has been told. */
-  readonly #conflicts = new Map<WorkspaceId, string>()
-  #approved: boolean
+  /** Gates that were answered already; what was refused then is not asked again. */
+  readonly #answered = new Set<GateId>()
   #result: RunView['result']
   #timer: CancelTimer | undefined
   #again: CancelTimer | undefined
@@ -75,13 +79,31 @@ export class RunDriver {
   constructor(options: RunDriverOptions) {
     this.#options = options
     this.#run = options.run
-    this.#approved = options.facts.approval === 'given'
-    this.#slots = new Semaphore(options.facts.team.limits.concurrency)
-    this.#host = { ...options, slot: (work, signal) => this.#slot(work, signal), changed: this.#changed }
+    const { facts, run } = options
+    this.#plan = plannedTasks(facts.plan)
+    this.#slots = new Semaphore(facts.team.limits.concurrency)
+    this.#host = {
+      ...options,
+      seen: this.#seen,
+      slot: (work, signal) => this.#slot(work, signal),
+      changed: this.#changed,
+    }
+    this.#crewHost = {
+      ...options,
+      seen: this.#seen,
+      live: ({ id }) => this.#drivers.get(id)?.turn,
+      ask: asked => this.#do(asked),
+      merged: () => this.#showResult(),
+    }
+    this.#crew = new Crew(this.#crewHost, { handle: run.coordinator, plan: facts.plan })
   }
 
   get view(): RunView {
     return runView(this.#run.id, this.#seen, this.#live)
+  }
+
+  get seen(): RunProjection {
+    return this.#seen
   }
 
   readonly #live: Live = {
@@ -105,7 +127,7 @@ export class RunDriver {
 
   /** Resolves when it knows what the trail says. */
   async start(): Promise<void> {
-    await this.#catchUp()
+    await this.catchUp()
     this.#done = this.#follow().catch(cause => {
       const error = asParleyError(cause)
       this.#options.log('error', `the run ${this.#run.id} is not followed any more: ${error.message}`, {
@@ -125,26 +147,10 @@ export class RunDriver {
     this.#again?.()
   }
 
-  /** Resolves when the plan is on the trail: from then on it is approved for good. */
-  async approve(): Promise<Result<void>> {
-    if (this.#approved || this.#seen.over)
-      return err(new ParleyError('invalid_state', `The plan of ${this.#run.id} is decided already.`))
-    this.#approved = true
-    await this.#poke()
-    if (this.#seen.tasks.size > 0) return ok(undefined)
-    this.#approved = false
-    return err(
-      new ParleyError('trail_unavailable', 'The approval could not be recorded.', { retryable: true }),
-    )
-  }
-
-  /** An answer for the agent of a task that waits for one: as mail, which starts its next turn. */
-  async reply(task: string, text: string): Promise<Result<void>> {
-    if (text.trim() === '') return err(new ParleyError('invalid_argument', 'A reply needs a text.'))
-    const workspace = this.#seen.task(task)?.attempts.at(-1)
-    if (workspace === undefined) return err(new ParleyError('not_found', `Nobody works on ${task}.`))
-    const sent = await this.#run.coordinator.feedback(workspace, { format: 'text', content: text })
-    return sent.ok ? ok(undefined) : sent
+  /** Looks what is next now; resolves when that is done. */
+  poke(): Promise<void> {
+    this.#stepping = this.#stepping.then(() => this.#tryStep())
+    return this.#stepping
   }
 
   /** Every commit is a reason to look what is next. */
@@ -152,8 +158,8 @@ export class RunDriver {
     const quiet = AbortSignal.any([this.#stop.signal, this.#over.signal])
     while (!quiet.aborted) {
       try {
-        await this.#poke()
-        for await (const _page of this.#run.watch({ after: this.#seen.cursor }, quiet)) await this.#poke()
+        await this.poke()
+        for await (const _page of this.#run.watch({ after: this.#seen.cursor }, quiet)) await this.poke()
       } catch (cause) {
         this.#options.log(
           'warn',
@@ -165,19 +171,14 @@ export class RunDriver {
     if (this.#over.signal.aborted) await this.#finish()
   }
 
-  #poke(): Promise<void> {
-    this.#stepping = this.#stepping.then(() => this.#tryStep())
-    return this.#stepping
-  }
-
   /** The trail or git may be away for a while. A run that cannot go on for longer is ended, so that nobody waits for it for ever. */
   async #tryStep(): Promise<void> {
     if (this.#stop.signal.aborted) return
     try {
-      await this.#catchUp()
+      await this.catchUp()
       // What a step has done is a reason to look again.
       do await this.#step()
-      while (await this.#catchUp())
+      while (await this.catchUp())
       this.#troubles = 0
     } catch (cause) {
       const { message } = asParleyError(cause)
@@ -194,18 +195,25 @@ export class RunDriver {
 
   #tryAgain(milliseconds: number): void {
     this.#again?.()
-    this.#again = this.#options.clock.after(milliseconds, () => void this.#poke(), { background: true })
+    this.#again = this.#options.clock.after(milliseconds, () => void this.poke(), { background: true })
   }
 
   /** What is decided next sees everything that was done before. True if there was something new. */
-  async #catchUp(): Promise<boolean> {
+  async catchUp(): Promise<boolean> {
     const before = this.#seen.cursor
     const load = async (id: Parameters<RunHandle['object']>[0]) => unwrap(await this.#run.object(id))?.value
     for (;;) {
       const page = unwrap(await this.#options.entries(this.#seen.cursor))
       for (const entry of page.entries) await this.#seen.apply(entry, load)
-      if (!page.more) return this.#seen.cursor > before
+      if (!page.more) break
     }
+    await this.#run.read(({ workspaces }) => {
+      for (const seen of this.#seen.workspaces.values()) {
+        const meter = workspaces.get(seen.id)?.meter
+        if (meter) seen.metered = { tokens: meter.tokens, cost: meter.cost }
+      }
+    })
+    return this.#seen.cursor > before
   }
 
   async #step(): Promise<void> {
@@ -217,22 +225,67 @@ export class RunDriver {
       unwrap(await this.#run.stop())
       return
     }
-    if (root.state === 'idle') {
-      unwrap(await this.#run.coordinator.started())
-      return
-    }
-    if (this.#seen.tasks.size === 0) {
-      if (this.#approved) await this.#submitPlan()
-      return
-    }
+    if (!(await this.#hasIntent(root))) return
+    await this.#answerGates()
     this.#drive()
     this.#forgetEnded()
-    for (const { id, facts, state } of this.#seen.workspaces.values())
-      if (facts && state === 'idle') await this.#do(this.#run.bind(id, 'worker', root.id))
-    for (const task of this.#seen.tasks.values()) await this.#advance(task)
-    await this.#judgesDone()
-    await this.#dispatch()
+    for (const { id, facts, state, parent } of this.#seen.workspaces.values())
+      if (facts && state === 'idle') await this.#do(this.#run.bind(id, 'worker', parent ?? root.id))
+    await this.#crew.step()
+    await this.#leadTeams()
     await this.#close()
+  }
+
+  /** Work begins with the wish of a person in the root's inbox (DESIGN, Runs); a stop may have come before it got there. */
+  async #hasIntent(root: SeenWorkspace): Promise<boolean> {
+    const { coordinator } = this.#run
+    if (root.state === 'idle') {
+      await this.#do(coordinator.started())
+      return false
+    }
+    if (!this.#seen.controls.some(({ kind }) => kind === 'intent')) {
+      const payload = controlPayload({ parley: 'intent', text: this.#options.facts.intent })
+      await this.#do(
+        this.#options.principal.inject(this.#run.id, { to: root.id, type: 'directive', payload }),
+      )
+      return false
+    }
+    // What people say is on the trail, and the projection knows it; the inbox is only emptied.
+    for (;;) {
+      const mail = await coordinator.consume()
+      if (!(await this.#do(Promise.resolve(mail)))) return false
+      if (mail.ok && mail.value === undefined) return true
+    }
+  }
+
+  /** Whoever asked for the run with their approval answers each gate by itself; what nobody answered in time falls to the coordinator. */
+  async #answerGates(): Promise<void> {
+    const { facts, principal, release } = this.#options
+    for (const { gate, action } of this.#seen.highway.takeEnds()) {
+      const { paused } = gate.record
+      if (paused.type !== 'workspace_create' || action !== 'reject') continue
+      const { context } = paused.draft as { readonly context?: Partial<WorkspaceFacts> }
+      if (context?.agent !== undefined) release(context.agent)
+    }
+    for (const gate of this.#seen.highway.gates.values()) {
+      if (gate.handedOver !== undefined) {
+        await this.#do(this.#run.coordinator.answerGate(gate.id, 'approve'))
+        continue
+      }
+      if (gate.type !== 'task_approval' || facts.approval !== 'given' || this.#answered.has(gate.id)) continue
+      this.#answered.add(gate.id)
+      const approved = await principal.approve(this.#run.id, gate.id, 'approved with the request')
+      if (!approved.ok)
+        this.#options.log('warn', `${principal.id} cannot approve ${gate.id}: ${approved.error.message}`)
+    }
+  }
+
+  async #leadTeams(): Promise<void> {
+    for (const workspace of this.#seen.workspaces.values()) {
+      if (workspace.facts?.kind !== 'team' || workspace.state !== 'active') continue
+      const planned = this.#plan.get(workspace.facts.task)
+      if (planned?.plan) await leadTeam(this.#crewHost, workspace, workspace.facts, planned)
+    }
   }
 
   #limitTime(root: SeenWorkspace): void {
@@ -244,33 +297,19 @@ export class RunDriver {
       Math.max(0, left),
       () => {
         this.#late = true
-        void this.#poke()
+        void this.poke()
       },
       { background: true },
     )
   }
 
-  #planned(task: SeenTask): PlannedTask {
-    return this.#options.facts.plan.find(({ id }) => id === task.name)!
-  }
-
-  async #submitPlan(): Promise<void> {
-    const drafts = this.#options.facts.plan.map(task => ({
-      key: task.id,
-      name: task.id,
-      description: task.prompt,
-      depends_on: [...task.needs],
-      priority: task.priority,
-    }))
-    unwrap(await this.#run.coordinator.submitGraph(drafts))
-  }
-
-  /** Every workspace at work has somebody who takes its turns. */
+  /** Every workspace at work has somebody who takes its turns; a team's is this code itself. */
   #drive(): void {
     if (this.#stop.signal.aborted) return
     for (const seen of this.#seen.workspaces.values()) {
-      if (!seen.facts || seen.ended !== undefined || this.#drivers.has(seen.id)) continue
-      const task = this.#options.facts.plan.find(({ id }) => id === seen.facts!.task)
+      if (!seen.facts || seen.facts.kind === 'team' || seen.ended !== undefined || this.#drivers.has(seen.id))
+        continue
+      const task = this.#plan.get(seen.facts.task)
       if (!task) continue
       const driver = new TurnDriver(this.#host, seen.id, seen.facts, task)
       this.#drivers.set(seen.id, driver)
@@ -318,66 +357,6 @@ export class RunDriver {
     }
   }
 
-  /** What follows from where a task stands. */
-  async #advance(task: SeenTask): Promise<void> {
-    const planned = this.#planned(task)
-    const newest = this.#seen.workspaces.get(task.attempts.at(-1)!)
-    if (task.status === 'failed') {
-      if (isFinal(task, planned, newest)) await this.#cancelDependents(task)
-      else await this.#do(this.#run.coordinator.retryTask(task.id))
-      return
-    }
-    if (task.status === 'cancelled') return this.#cancelDependents(task)
-    if (task.status !== 'completed' || newest?.state !== 'integrating') return
-    const next = evaluate(newest, planned, this.#seen)
-    switch (next.do) {
-      case 'wait':
-        return
-      case 'ask':
-        return this.#ask(next.judge, newest, planned)
-      case 'accept':
-        return this.#integrate(newest, planned)
-      case 'revise':
-      case 'reject':
-        await this.#do(this.#run.coordinator.decideIntegration(newest.id, next.do))
-    }
-  }
-
-  async #ask(kind: 'check' | 'review', work: SeenWorkspace, task: PlannedTask): Promise<void> {
-    const commit = work.checkpoints.findLast(each => each.final)?.commit ?? work.facts!.commit
-    const agent = kind === 'check' ? `check:${task.id}` : this.#options.identity(task.review!.by)
-    const facts: WorkspaceFacts = { kind, task: task.id, commit, agent, of: work.id }
-    await this.#create(facts, {
-      role: 'worker',
-      resources: [],
-      directive: { format: 'text', content: kind === 'check' ? task.check!.join(' ') : 'Review this work.' },
-    })
-  }
-
-  /** Where it is merged twice, the second time changes nothing; so the trail may come after. */
-  async #integrate(work: SeenWorkspace, task: PlannedTask): Promise<void> {
-    const { coordinator } = this.#run
-    const commit = work.checkpoints.findLast(each => each.final)?.commit
-    if (commit !== undefined) {
-      const merged = await this.#options.folders.integrate(commit, {
-        message: `${task.title}\n\nParley-Task: ${task.id}`,
-      })
-      // The step is tried again; the work is not to blame.
-      const answer = unwrap(merged)
-      if ('conflicts' in answer) {
-        const files = answer.conflicts.join(', ')
-        this.#conflicts.set(
-          work.id,
-          `The work conflicts with what was integrated meanwhile, in: ${files}. Do it again on the present state.`,
-        )
-        await this.#do(coordinator.decideIntegration(work.id, 'revise'))
-        return
-      }
-      await this.#showResult()
-    }
-    await this.#do(coordinator.accept(work.id))
-  }
-
   async #showResult(): Promise<void> {
     const { folders, facts } = this.#options
     const commit = await folders.head()
@@ -386,106 +365,12 @@ export class RunDriver {
     this.#result = { commit, base: facts.project.base, files }
   }
 
-  /** A judge has said what it had to say, and has nothing to be merged. */
-  async #judgesDone(): Promise<void> {
-    for (const { id, facts, state } of this.#seen.workspaces.values())
-      if (facts && facts.kind !== 'work' && state === 'integrating')
-        await this.#do(this.#run.coordinator.accept(id))
-  }
-
-  async #cancelDependents(task: SeenTask): Promise<void> {
-    for (const each of this.#seen.tasks.values())
-      if (each.dependsOn.includes(task.id) && (each.status === 'pending' || each.status === 'draft')) {
-        await this.#do(this.#run.coordinator.cancelTask(each.id))
-        await this.#cancelDependents(each)
-      }
-  }
-
-  /** The most urgent first; as many as the limit allows. */
-  async #dispatch(): Promise<void> {
-    const { concurrency } = this.#options.facts.team.limits
-    const open = [...this.#seen.workspaces.values()].filter(
-      ({ facts, state }) => facts?.kind === 'work' && (state === 'idle' || state === 'active'),
-    )
-    let free = concurrency - open.length
-    const order = ['urgent', 'elevated', 'normal']
-    const ready = [...this.#seen.tasks.values()]
-      .filter(task => task.status === 'pending' && task.dependsOn.every(id => this.#isIntegrated(id)))
-      .toSorted(
-        (one, other) =>
-          order.indexOf(this.#planned(one).priority) - order.indexOf(this.#planned(other).priority),
-      )
-    const busy = new Map<string, number>()
-    const count = (agent: string) => busy.set(agent, (busy.get(agent) ?? 0) + 1)
-    for (const { facts } of open) count(nameOf(facts!.agent))
-    for (const task of ready) {
-      const agent = doerOf(this.#planned(task))
-      // Whoever would only wait for its agent takes no place from others.
-      if ((busy.get(agent) ?? 0) >= (this.#options.facts.team.agents[agent]?.slots ?? 1)) continue
-      if (free-- <= 0) return
-      count(agent)
-      await this.#give(task)
-    }
-  }
-
-  #isIntegrated(id: TaskId): boolean {
-    return this.#seen.tasks.get(id)?.status === 'integrated'
-  }
-
-  async #give(task: SeenTask): Promise<void> {
-    const planned = this.#planned(task)
-    const attempts = task.attempts.map(id => this.#seen.workspaces.get(id)!)
-    const facts: WorkFacts = {
-      kind: 'work',
-      task: task.name,
-      commit: await this.#options.folders.head(),
-      agent: this.#options.identity(doerOf(planned)),
-      attempt: attempts.length + 1,
-      results: task.dependsOn.map(id => this.#resultOf(this.#seen.tasks.get(id)!)),
-      feedback: this.#feedback(attempts),
-    }
-    await this.#create(facts, { role: 'worker', task: task.id, resources: [...(planned.paths ?? ['**'])] })
-  }
-
-  /** What the last attempt was told, and why it came to nothing. */
-  #feedback(attempts: readonly SeenWorkspace[]): readonly string[] {
-    const last = attempts.at(-1)
-    if (last?.facts?.kind !== 'work') return []
-    return [...last.facts.feedback, this.#conflicts.get(last.id) ?? failureText(last, this.#seen)]
-  }
-
-  #resultOf(task: SeenTask): { readonly title: string; readonly text: string } {
-    const work = this.#seen.workspaces.get(task.attempts.at(-1)!)
-    const text = work?.checkpoints.findLast(each => each.final)?.text ?? ''
-    return { title: this.#planned(task).title, text: text.slice(-coordinatorLimits.textLength) }
-  }
-
-  async #create(
-    facts: WorkspaceFacts,
-    draft: Parameters<RunHandle['coordinator']['createWorkspace']>[0],
-  ): Promise<void> {
-    const context = { ...facts } as Record<string, unknown>
-    const created = await this.#run.coordinator.createWorkspace({ ...draft, context })
-    if (created.ok) return
-    // A workspace that exists all the same keeps its agent's name; the next step brings it to work.
-    if (created.error.details.workspace === undefined) this.#options.release(facts.agent)
-    await this.#do(Promise.resolve(created))
-  }
-
   /** When nothing is left to be done: the folders first, since the run cannot be asked to mend them afterwards. */
   async #close(): Promise<void> {
-    const tasks = [...this.#seen.tasks.values()]
-    const settled = tasks.every(
-      task =>
-        task.status === 'integrated' ||
-        task.status === 'cancelled' ||
-        (task.status === 'failed' &&
-          isFinal(task, this.#planned(task), this.#seen.workspaces.get(task.attempts.at(-1)!))),
-    )
     const open = [...this.#seen.workspaces.values()].some(
       each => each !== this.#seen.root && each.ended === undefined,
     )
-    if (!settled || open) return
+    if (!this.#crew.settled || open) return
     await this.#settleFolders()
     await this.#do(this.#run.close())
   }
@@ -527,10 +412,13 @@ export class RunDriver {
     this.#changed()
   }
 
-  /** A refusal means that the state has moved on: the entry that says so brings the next step. Anything else is thrown. */
-  async #do(asked: Promise<Result<unknown>>): Promise<void> {
+  /** A refusal means that the state has moved on, or that a person is asked: the entry that says so brings the next step. */
+  async #do(asked: Promise<Result<unknown>>): Promise<boolean> {
     const result = await asked
-    if (result.ok || result.error.code === 'invalid_state' || result.error.code === 'rejected') return
+    if (result.ok) return true
+    if (EXPECTED.has(result.error.code)) return false
     throw result.error
   }
 }
+
+const EXPECTED = new Set(['invalid_state', 'rejected', 'gated', 'containment'])

@@ -1,11 +1,12 @@
 // A run's projection as its view.
 import { durationMs, parseTimestamp, type RunId, type WorkspaceId } from '@parley/core'
 import { judgedBy } from './evaluation.ts'
+import { gateViews } from './gate-view.ts'
 import { coordinatorLimits } from './limits.ts'
 import type { RunProjection, SeenTask, SeenWorkspace, TurnRecord } from './projection.ts'
+import { allowance, spentText } from './spending.ts'
 import { doerOf, type PlannedTask } from './team/team.ts'
 import type {
-  GateView,
   PlanTaskView,
   RunState,
   RunSummaryView,
@@ -26,12 +27,11 @@ export interface Live {
 
 export const nothingLive: Live = { activity: () => undefined, turn: () => undefined, result: () => undefined }
 
-const gateId = (run: RunId, what: string): string => `${run}:${what}`
-
 export function runView(run: RunId, seen: RunProjection, live: Live = nothingLive): RunView {
   const { facts, root } = seen
-  const plan = facts?.plan ?? []
-  const tasks = plan.map(planned => taskView(planned, seen, live))
+  const tasks = [...withParents(facts?.plan ?? [])].map(({ planned, parent }) =>
+    taskView(planned, parent, seen, live),
+  )
   const state = runState(seen, tasks)
   const result = live.result()
   const reason = reasonOf(state, tasks, seen)
@@ -48,7 +48,7 @@ export function runView(run: RunId, seen: RunProjection, live: Live = nothingLiv
     tasks_total: tasks.length,
     usage: total(tasks.map(task => task.usage)),
     tasks,
-    gates: gatesOf(run, state, seen, tasks),
+    gates: gateViews(run, seen),
     ...(reason !== undefined && { reason }),
     ...(result && { result }),
     warnings: warningsOf(seen),
@@ -68,31 +68,32 @@ export function summary({
   return rest
 }
 
+function* withParents(
+  plan: readonly PlannedTask[],
+  parent?: string,
+): Generator<{ readonly planned: PlannedTask; readonly parent: string | undefined }> {
+  for (const planned of plan) {
+    yield { planned, parent }
+    if (planned.plan) yield* withParents(planned.plan, planned.id)
+  }
+}
+
 function runState(seen: RunProjection, tasks: readonly PlanTaskView[]): RunState {
-  const begun = seen.tasks.size > 0
-  if (seen.root?.state === 'closed') return tasks.every(task => task.state === 'done') ? 'done' : 'failed'
+  const top = tasks.filter(task => task.parent === undefined)
+  if (seen.root?.state === 'closed') {
+    if (top.every(task => task.state === 'done')) return 'done'
+    return top.every(task => isRejected(seen, task)) ? 'rejected' : 'failed'
+  }
+  const begun = [...seen.tasks.values()].some(task => task.status !== 'draft' && task.status !== 'cancelled')
   if (seen.root?.state === 'failed')
     return begun || seen.facts?.approval === 'given' || late(seen) ? 'aborted' : 'rejected'
   return begun || seen.facts?.approval === 'given' ? 'working' : 'waiting'
 }
 
-function gatesOf(
-  run: RunId,
-  state: RunState,
-  { facts, root, workspaces }: RunProjection,
-  tasks: readonly PlanTaskView[],
-): GateView[] {
-  if (state === 'waiting') {
-    const count = tasks.length === 1 ? 'one task' : `${tasks.length} tasks`
-    const question = `Shall ${facts?.team.name} start with ${count}?`
-    return [{ id: gateId(run, 'plan'), run, kind: 'plan', question, since: root?.created ?? '' }]
-  }
-  return tasks
-    .filter(task => task.state === 'blocked')
-    .map(({ id, note = '', workspace }) => {
-      const since = workspaces.get(workspace as WorkspaceId)?.changed ?? ''
-      return { id: gateId(run, id), run, kind: 'question', task: id, question: note, since }
-    })
+/** Whether a person did not want a task, or one that it needs. */
+function isRejected(seen: RunProjection, { id }: PlanTaskView): boolean {
+  const task = seen.task(id)
+  return task?.status === 'cancelled' && task.attempts.length === 0
 }
 
 /** Whether a run was ended when its time was up. */
@@ -103,11 +104,24 @@ function late({ facts, root }: RunProjection): boolean {
 }
 
 function reasonOf(state: RunState, tasks: readonly PlanTaskView[], seen: RunProjection): string | undefined {
-  if (state === 'rejected') return 'The plan was not approved.'
+  const abort = seen.controls.findLast(each => each.kind === 'abort' && each.task === undefined)
+  if (state === 'rejected' && abort?.kind !== 'abort')
+    return sentence(`The plan was not approved${rejectedBy(seen)}`)
+  if (abort?.kind === 'abort' && (state === 'aborted' || state === 'rejected'))
+    return `${abort.by} ended it: ${abort.reason}`
   if (state === 'aborted') return late(seen) ? 'It took longer than its limit.' : 'Somebody ended it.'
   if (state !== 'failed') return undefined
-  const failed = tasks.find(task => task.state === 'failed')
+  const failed = tasks.find(task => task.state === 'failed') ?? tasks.find(task => task.state === 'cancelled')
   return failed && `${failed.title}: ${failed.note ?? 'failed'}`
+}
+
+function rejectedBy(seen: RunProjection): string {
+  for (const task of seen.tasks.values()) {
+    const end = seen.highway.ended('task_approval', task.id)
+    if (end?.action === 'reject')
+      return ` by ${end.actor}${end.reason === undefined ? '' : `: ${end.reason}`}`
+  }
+  return ''
 }
 
 function warningsOf({ facts }: RunProjection): string[] {
@@ -121,22 +135,28 @@ function warningsOf({ facts }: RunProjection): string[] {
   return [...facts.team.warnings.map(({ message }) => message), ...uncommitted]
 }
 
-function taskView(planned: PlannedTask, seen: RunProjection, live: Live): PlanTaskView {
+function taskView(
+  planned: PlannedTask,
+  parent: string | undefined,
+  seen: RunProjection,
+  live: Live,
+): PlanTaskView {
   const task = seen.task(planned.id)
   const attempts = (task?.attempts ?? [])
     .map(id => seen.workspaces.get(id)!)
     .filter(each => each !== undefined)
   const newest = attempts.at(-1)
   const work = newest?.checkpoints.findLast(each => each.final)
-  const all = attempts.flatMap(each => [each, ...seen.judges(each.id)])
+  const all = attempts.flatMap(each => [each, ...seen.about(each.id)])
   const state = task ? taskState(task, planned, newest, seen) : seen.over ? 'cancelled' : 'waiting'
   const busy =
-    newest && [...seen.judges(newest.id).toReversed(), newest].find(each => each.ended === undefined)
+    newest && [...seen.about(newest.id).toReversed(), newest].find(each => each.ended === undefined)
   const activity = busy && state !== 'done' ? live.activity(busy.id) : undefined
-  const note = noteOf(state, newest, seen)
+  const note = noteOf(state, task, planned, newest, seen)
   return {
     id: planned.id,
-    title: planned.title,
+    ...(parent !== undefined && { parent }),
+    title: task?.changed.title ?? planned.title,
     agent: doerOf(planned),
     state,
     needs: [...planned.needs],
@@ -156,7 +176,7 @@ function taskView(planned: PlannedTask, seen: RunProjection, live: Live): PlanTa
 
 function stepView(each: SeenWorkspace, attempts: readonly SeenWorkspace[], live: Live): StepView {
   const { facts } = each
-  const work = facts?.kind === 'work' ? each.id : (facts?.of ?? each.id)
+  const work = facts && 'of' in facts ? facts.of : each.id
   const text = each.checkpoints.findLast(({ turn }) => turn?.outcome !== 'kept')?.text ?? each.reason
   return {
     kind: facts?.kind ?? 'work',
@@ -185,9 +205,12 @@ function stepOutcome({ state, ended, trigger, checkpoints }: SeenWorkspace): Ste
 
 const isSettled = (state: TaskState) => state === 'done' || state === 'failed' || state === 'cancelled'
 
+/** Decisions after which nobody tries again: a person's, or a judge's that the work cannot be used. */
+const LAST_WORDS = new Set(['rejected', 'gate_rejected_by_human', 'aborted_by_human', 'escalation_timeout'])
+
 /** Whether nothing is tried any more after a task's newest attempt has failed. */
 export function isFinal(task: SeenTask, planned: PlannedTask, newest: SeenWorkspace | undefined): boolean {
-  return task.attempts.length >= planned.attempts || newest?.trigger === 'rejected'
+  return task.attempts.length >= planned.attempts || LAST_WORDS.has(newest?.trigger ?? '')
 }
 
 function taskState(
@@ -198,14 +221,19 @@ function taskState(
 ): TaskState {
   switch (task.status) {
     case 'draft':
-      return seen.over ? 'cancelled' : 'waiting'
+      if (seen.over) return 'cancelled'
+      return seen.highway.waits('task_approval', task.id) ? 'gated' : 'waiting'
     case 'pending':
       if (seen.over) return 'cancelled'
+      if (seen.highway.waits('workspace_create', task.id)) return 'gated'
       return task.dependsOn.every(id => seen.tasks.get(id)?.status === 'integrated') ? 'ready' : 'waiting'
     case 'assigned':
     case 'in_progress':
-      return newest?.state === 'blocked' ? 'blocked' : 'working'
+      if (newest?.state === 'blocked' || newest?.state === 'suspended') return newest.state
+      return 'working'
     case 'completed':
+      if (newest?.state === 'conflicted') return 'conflicted'
+      if (newest && seen.highway.waits('integration', newest.id)) return 'gated'
       return judgedBy(planned).length > 0 &&
         seen.judges(newest?.id ?? ('' as WorkspaceId)).some(each => each.ended === undefined)
         ? 'reviewing'
@@ -221,26 +249,65 @@ function taskState(
 
 function noteOf(
   state: TaskState,
+  task: SeenTask | undefined,
+  planned: PlannedTask,
   newest: SeenWorkspace | undefined,
   seen: RunProjection,
 ): string | undefined {
+  if (state === 'cancelled') return task && cancelNote(task, planned, seen)
   if (!newest) return undefined
-  if (state === 'cancelled') return 'Not needed any more.'
   if (state === 'blocked') return newest.reason
+  if (state === 'suspended')
+    return `Suspended${newest.decidedBy === undefined ? '' : ` by ${newest.decidedBy}`}.`
+  if (state === 'conflicted') return newest.conflicts.find(({ settled }) => !settled)?.description
   if (state !== 'failed' && state !== 'ready') return undefined
-  return failureText(newest, seen)
+  const { spent } = state === 'failed' && task ? allowance(seen, planned, task) : {}
+  return [failureText(newest, seen), ...(spent ? [spentText(spent)] : [])].join(' ')
+}
+
+function cancelNote(task: SeenTask, planned: PlannedTask, seen: RunProjection): string {
+  for (const type of ['task_approval', 'workspace_create'] as const) {
+    const end = seen.highway.ended(type, task.id)
+    if (end?.action !== 'reject') continue
+    const who = end.actor === 'fallback' ? 'nobody approved it in time' : `${end.actor} did not approve it`
+    const why = end.reason === undefined || end.actor === 'fallback' ? '' : `: ${end.reason}`
+    return sentence(`Not done: ${who}${why}`)
+  }
+  const { spent } = allowance(seen, planned, task)
+  return spent ? spentText(spent) : 'Not needed any more.'
 }
 
 /** Why an attempt came to nothing, in words. */
 export function failureText(attempt: SeenWorkspace, seen: RunProjection): string {
   if (attempt.trigger === 'agent_failed' && attempt.reason !== undefined) return attempt.reason
+  const conflict = attempt.conflicts.findLast(({ settled }) => settled?.outcome === 'failed')
+  if (attempt.trigger === 'conflict_unresolvable' && conflict?.settled) return conflict.settled.resolution
+  const byPerson = endedBy(attempt, seen)
+  if (byPerson !== undefined) return byPerson
   const judge = seen
     .judges(attempt.id)
     .findLast(each => each.checkpoints.length > 0 || each.reason !== undefined)
   const said = judge?.checkpoints.findLast(each => each.final)?.text ?? judge?.reason
   if (said !== undefined && said !== '') return said
   if (attempt.trigger === 'system_shutdown') return 'The run was ended.'
+  if (attempt.trigger === 'budget_exceeded') return `It went over its budget: ${attempt.exceeded}.`
   return (attempt.trigger ?? 'failed').replaceAll('_', ' ')
+}
+
+function endedBy({ trigger, id, decidedBy, facts }: SeenWorkspace, seen: RunProjection): string | undefined {
+  if (trigger === 'aborted_by_human') {
+    const why = seen.controls.findLast(each => each.kind === 'abort' && each.task === facts?.task)
+    return sentence(`${decidedBy ?? 'A person'} ended it${why?.kind === 'abort' ? `: ${why.reason}` : ''}`)
+  }
+  if (trigger !== 'gate_rejected_by_human') return undefined
+  const end = seen.highway.ended('integration', id)
+  const why = end?.reason === undefined ? '' : `: ${end.reason}`
+  return sentence(`${end?.actor ?? 'A person'} did not let it be merged${why}`)
+}
+
+/** What people write has its own full stop, or none. */
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
 function usageOf(workspaces: readonly SeenWorkspace[], live: Live): UsageView {

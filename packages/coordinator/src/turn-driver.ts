@@ -18,12 +18,12 @@ import { isTerminal } from '@parley/trail/events'
 import type { WorkspaceDoor, WorkspaceMail } from './contract.ts'
 import { Desk, mailOf } from './desk.ts'
 import { openDoor } from './door.ts'
-import type { RunFacts, WorkspaceFacts } from './facts.ts'
+import type { MergeFacts, RunFacts, WorkspaceFacts } from './facts.ts'
 import type { RunFolders } from './folder/run-folders.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 import { pause } from './pause.ts'
-import type { TurnRecord } from './projection.ts'
-import { reviewPrompt, type Told, workPrompt } from './prompt.ts'
+import type { RunProjection, TurnRecord } from './projection.ts'
+import { mergePrompt, reviewPrompt, type Told, workPrompt } from './prompt.ts'
 import type { PlannedTask } from './team/team.ts'
 import { settleTurn } from './turn-end.ts'
 import { lastLine, reasonOf, tail, told } from './turn-text.ts'
@@ -32,6 +32,8 @@ import { lastLine, reasonOf, tail, told } from './turn-text.ts'
 export interface TurnHost {
   readonly run: RunHandle
   readonly facts: RunFacts
+  /** What the trail says, as far as it is read. */
+  readonly seen: RunProjection
   readonly folders: RunFolders
   readonly clock: Clock
   readonly adapter: (facts: WorkspaceFacts, task: PlannedTask) => AgentAdapter
@@ -51,6 +53,8 @@ interface TurnMemory {
   readonly handled: readonly EnvelopeId[]
   /** What the last turn waits for. */
   readonly question?: string
+  /** Turns in a row that changed nothing and that no person started. */
+  readonly idle?: number
 }
 
 /** A turn while it is taken. */
@@ -59,6 +63,9 @@ interface Running {
   readonly began: number
   readonly abort: AbortController
   usage: Usage
+  /** What of it the run was told, and when. */
+  metered: { readonly tokens: number; readonly cost: number }
+  meteredAt: number
   activity: string | undefined
   blocked: string | undefined
   /** Mail that the agent took during the turn. */
@@ -75,6 +82,8 @@ export class TurnDriver {
   #desk: Desk | undefined
   #folder: string | undefined
   #memory: TurnMemory | undefined
+  /** Whether this driver has asked what its agent wants to know. */
+  #asked = false
   readonly #letters = new Map<EnvelopeId, WorkspaceMail>()
   #done: Promise<void> = Promise.resolve()
 
@@ -152,7 +161,11 @@ export class TurnDriver {
     this.#desk = new Desk(run, worker, this.facts, this.#task, folders)
     // Whoever ends the workspace ends its turn.
     const off = worker.subscribe(notice => {
-      if (notice.kind !== 'state' || notice.workspace !== this.workspace || !isTerminal(notice.state)) return
+      if (notice.kind !== 'state' || notice.workspace !== this.workspace) return
+      // Whoever suspends it pauses its turn, which is taken again from the last checkpoint.
+      if (notice.state === 'suspended')
+        this.#running?.abort.abort(new ParleyError('suspended', 'The work was suspended.'))
+      if (!isTerminal(notice.state)) return
       this.#end(new ParleyError('aborted', `The workspace was ended: ${notice.trigger}.`))
     })
     try {
@@ -173,8 +186,12 @@ export class TurnDriver {
       return false
     }
     const memory = this.#memory ?? (await this.#remember(worker))
+    if (view.status === 'blocked') await this.#askAgain(desk, view, memory)
     const mail = await this.#mail(desk, memory)
     if (!mail) return false
+    // It may have been paused while it waited.
+    const now = unwrap(await worker.look())
+    if (now.status !== 'active' && now.status !== 'blocked') return !isTerminal(now.status)
     const release = await this.#host.slot(this.facts, this.#stop.signal)
     if (!release) return false
     try {
@@ -215,6 +232,15 @@ export class TurnDriver {
     this.#memory = memory
   }
 
+  /** The node may have died between `blocked` and the question itself. */
+  async #askAgain({ worker }: Desk, { inbox }: WorkspaceView, { question }: TurnMemory): Promise<void> {
+    const { highway } = this.#host.seen
+    const asked = highway.asks(this.workspace) !== undefined || highway.delegated(this.workspace).open
+    if (asked || question === undefined || this.#asked || inbox.length > 0) return
+    this.#asked = true
+    unwrap(await worker.escalate(question))
+  }
+
   /** Everything that no finished turn has dealt with; waits if there is nothing. Undefined if there is nobody to wait for it. */
   async #mail(desk: Desk, memory: TurnMemory): Promise<readonly EnvelopeId[] | undefined> {
     for (;;) {
@@ -241,23 +267,30 @@ export class TurnDriver {
   async #take(
     desk: Desk,
     view: WorkspaceView,
-    { epoch: before, handled, question }: TurnMemory,
+    { epoch: before, handled, question, idle = 0 }: TurnMemory,
     mail: readonly EnvelopeId[],
   ): Promise<boolean> {
     const { clock, changed } = this.#host
     const epoch = before + 1
-    await this.#writeMemory(desk.worker, { epoch, handled, ...(question !== undefined && { question }) })
+    await this.#writeMemory(desk.worker, {
+      epoch,
+      handled,
+      idle,
+      ...(question !== undefined && { question }),
+    })
     if (view.status === 'blocked' || before === 0) unwrap(await desk.worker.started())
     const folder =
       this.#folder ?? unwrap(await this.#host.folders.prepare(this.workspace, await desk.lastCommit()))
     const prompt = await this.#told(desk, view, mail)
     if (this.#stop.signal.aborted) return false
     const abort = new AbortController()
-    const running = {
+    const running: Running = {
       epoch,
       began: clock.now(),
       abort,
       usage: {},
+      metered: { tokens: 0, cost: 0 },
+      meteredAt: clock.now(),
       activity: undefined,
       blocked: undefined,
       taken: [],
@@ -268,20 +301,56 @@ export class TurnDriver {
     const result = await this.#result(running, prompt, folder)
     cancel?.()
     this.#running = undefined
+    // What it used counts, whatever became of it.
+    await this.#meter(running, result.usage)
     // Nobody waits for it, or the node stops and the next one runs it again.
     if (this.#stop.signal.aborted) return false
+    if (isSuspension(abort.signal)) {
+      this.#folder = undefined
+      return true
+    }
+    const from = await desk.lastCommit()
     const blocked = await settleTurn(desk, result, this.#record(running, result), running.blocked)
     if (!blocked) return false
     // What this node's own turn has left, and kept, needs no cleaning for the next.
     this.#folder = folder
     this.#letters.clear()
+    const taken = [...mail, ...running.taken]
+    const moved = (await desk.lastCommit()) !== from || (await this.#fromPerson(taken))
+    const still = moved ? 0 : idle + 1
+    const { noProgress } = this.#host.facts.team.limits.breakers
+    if (noProgress > 0 && still >= noProgress) {
+      unwrap(
+        await desk.worker.failed(
+          `Breaker: ${still} turns in a row changed nothing. Last question: ${blocked}`,
+        ),
+      )
+      return false
+    }
+    const next = { epoch, handled: [...handled, ...taken], question: blocked, idle: still }
+    await this.#writeMemory(desk.worker, next)
     unwrap(await desk.worker.blocked(blocked))
-    await this.#writeMemory(desk.worker, {
-      epoch,
-      handled: [...handled, ...mail, ...running.taken],
-      question: blocked,
-    })
+    this.#asked = true
+    unwrap(await desk.worker.escalate(blocked))
     return true
+  }
+
+  #fromPerson(mail: readonly EnvelopeId[]): Promise<boolean> {
+    return this.#host.run.read(run => mail.some(id => run.envelopes.get(id)?.origin === 'human'))
+  }
+
+  /** Tells the run what was used since it was told last; a workspace that is over its limit is ended by that. */
+  async #meter(running: Running, { tokensIn = 0, tokensOut = 0, usd = 0 }: Usage): Promise<void> {
+    const { tokens, cost } = running.metered
+    const used = { tokens: tokensIn + tokensOut - tokens, cost: usd - cost }
+    if (used.tokens <= 0 && used.cost <= 0) return
+    running.metered = { tokens: Math.max(tokens, tokensIn + tokensOut), cost: Math.max(cost, usd) }
+    running.meteredAt = this.#host.clock.now()
+    const told = await this.#host.run.meter(this.workspace, {
+      ...(used.tokens > 0 && { tokens: used.tokens }),
+      ...(used.cost > 0 && { cost: used.cost }),
+    })
+    if (!told.ok && told.error.retryable) throw told.error
   }
 
   #deadline(abort: AbortController): CancelTimer | undefined {
@@ -328,21 +397,55 @@ export class TurnDriver {
   }
 
   #heard(running: Running, event: TurnEvent): void {
-    if (event.type === 'usage') running.usage = event.usage
-    else if (event.type === 'tool') running.activity = lastLine(`${event.name} ${event.summary ?? ''}`)
-    else running.activity = lastLine(event.text) ?? running.activity
+    if (event.type === 'usage') {
+      running.usage = event.usage
+      const due = this.#host.clock.now() - running.meteredAt >= coordinatorDefaults.meterInterval * 1000
+      // Told at the end of the turn again, where a failure counts.
+      if (due) void this.#meter(running, event.usage).catch(() => undefined)
+    }
+    if (event.type === 'tool') running.activity = lastLine(`${event.name} ${event.summary ?? ''}`)
+    else if (event.type !== 'usage') running.activity = lastLine(event.text) ?? running.activity
     this.#host.changed()
   }
 
   async #told(desk: Desk, view: WorkspaceView, ids: readonly EnvelopeId[]): Promise<Told> {
     const { facts } = this
-    if (facts.kind !== 'work') return facts.kind === 'check' ? NOTHING : this.#review(facts.of as WorkspaceId)
+    if (facts.kind === 'merge') return this.#merge(facts)
+    if ('of' in facts) return facts.kind === 'check' ? NOTHING : this.#review(facts.of as WorkspaceId)
+    if (facts.kind === 'team') throw new TypeError('a team takes no turns')
     const mail: WorkspaceMail[] = []
     // The directive is the task itself.
-    for (const id of ids) if (id !== view.directive) mail.push(this.#letters.get(id) ?? (await desk.read(id)))
+    for (const id of ids) if (id !== view.directive) mail.push(await this.#letter(desk, id))
+    // What a person changed at a gate is in the directive, not in the plan.
+    const directive = view.directive === null ? undefined : await this.#letter(desk, view.directive)
     const root = this.#host.run.coordinator.workspace
     const named = mail.map(each => (each.from === root ? { ...each, from: 'the person you asked' } : each))
-    return workPrompt(this.#host.facts, this.#task, facts, { mail: named, question: this.#memory?.question })
+    const guidance = this.#host.seen.controls.flatMap(each => (each.kind === 'guidance' ? [each] : []))
+    const task = { ...this.#task, prompt: directive?.text ?? this.#task.prompt }
+    return workPrompt(this.#host.facts, task, facts, {
+      mail: named,
+      question: this.#memory?.question,
+      guidance: guidance.slice(-coordinatorLimits.guidance),
+    })
+  }
+
+  async #letter(desk: Desk, id: EnvelopeId): Promise<WorkspaceMail> {
+    return this.#letters.get(id) ?? (await desk.read(id))
+  }
+
+  async #merge(facts: MergeFacts): Promise<Told> {
+    const { run, folders } = this.#host
+    const author = unwrap(await run.worker(facts.of as WorkspaceId))
+    const work = unwrap(await author.look())
+    const { commit } = unwrap(await author.readContext()) as WorkspaceFacts
+    const deliverable =
+      work.deliverable === null ? undefined : unwrap(await author.readCheckpoint(work.deliverable))
+    const theirs = deliverable?.payload.commit
+    const diff =
+      typeof theirs === 'string'
+        ? await folders.diff(commit, theirs, { maxBytes: coordinatorLimits.diffBytes })
+        : ''
+    return mergePrompt(this.#host.facts, this.#task, facts.conflicts, diff)
   }
 
   async #review(of: WorkspaceId): Promise<Told> {
@@ -368,6 +471,10 @@ export class TurnDriver {
       ...told(result?.usage ?? running.usage),
     }
   }
+}
+
+function isSuspension({ aborted, reason }: AbortSignal): boolean {
+  return aborted && reason instanceof ParleyError && reason.code === 'suspended'
 }
 
 /** A check is a command that knows by itself what to do. */

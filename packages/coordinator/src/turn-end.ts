@@ -13,7 +13,8 @@ export async function settleTurn(
   turn: TurnRecord,
   blocked: string | undefined,
 ): Promise<string | undefined> {
-  if (desk.facts.kind !== 'work') return settleJudgement(desk, result, turn)
+  const { kind } = desk.facts
+  if (kind === 'check' || kind === 'review') return settleJudgement(desk, result, turn)
   const waits =
     blocked ?? (result.outcome === 'blocked' ? result.reason || 'It does not say what for.' : undefined)
   if (result.outcome === 'failed' && waits === undefined) return fail(desk, result.error, turn)

@@ -1,4 +1,5 @@
 // What a reviewer says: the last line that begins with one of three words decides, and what stands before and behind it is the feedback.
+import { CONFLICT_TYPES, type ConflictType } from '@parley/trail/events'
 
 export const VERDICTS = ['accept', 'revise', 'reject'] as const
 export type Verdict = (typeof VERDICTS)[number]
@@ -26,4 +27,21 @@ export function readVerdict(text: string): Judgement | undefined {
     return { verdict, feedback: [before, rest].filter(part => part !== '').join('\n\n') }
   }
   return undefined
+}
+
+export interface FoundConflict {
+  readonly type: ConflictType
+  readonly resources: readonly string[]
+  readonly description: string
+}
+
+const CONFLICT = /^[\s>*_#`-]*CONFLICT\s+(\w+)\s*:\s*(.+)$/gim
+
+/** What an integrator found against a merge: lines `CONFLICT type: what`. A type that there is not is taken for a contradiction. */
+export function readConflicts(text: string): FoundConflict[] {
+  return [...text.matchAll(CONFLICT)].map(([, type = '', description = '']) => ({
+    type: CONFLICT_TYPES.find(each => each === type.toLowerCase()) ?? 'semantic_contradiction',
+    resources: [],
+    description: description.trim(),
+  }))
 }

@@ -1,6 +1,9 @@
 // What people and programs are shown of a run: one shape for the CLI, the socket and whatever comes later. It is a projection of the
 // trail, with what the turns at work are doing right now laid over it.
 import { type Static, Type } from '@parley/core'
+import { GateViewSchema } from './highway-contract.ts'
+
+export { type GateView, GateViewSchema } from './highway-contract.ts'
 
 const closed = { additionalProperties: false } as const
 const Count = Type.Integer({ minimum: 0 })
@@ -23,9 +26,12 @@ export type UsageView = Static<typeof UsageViewSchema>
 
 export const TASK_STATES = [
   'waiting',
+  'gated',
   'ready',
   'working',
   'blocked',
+  'suspended',
+  'conflicted',
   'reviewing',
   'integrating',
   'done',
@@ -48,7 +54,7 @@ export type StepOutcome = (typeof STEP_OUTCOMES)[number]
 /** One workspace on a task: an attempt at it, or a judgement of one. */
 export const StepViewSchema = Type.Object(
   {
-    kind: Type.Enum(['work', 'check', 'review']),
+    kind: Type.Enum(['work', 'check', 'review', 'merge', 'team']),
     agent: Type.String(),
     /** Which attempt it is, or belongs to. */
     attempt: Count,
@@ -68,6 +74,8 @@ export const PlanTaskViewSchema = Type.Object(
   {
     /** The name in the plan. */
     id: Type.String(),
+    /** The task whose plan it is part of. */
+    parent: Type.Optional(Type.String()),
     title: Type.String(),
     agent: Type.String(),
     state: Type.Enum([...TASK_STATES]),
@@ -95,22 +103,6 @@ export type PlanTaskView = Static<typeof PlanTaskViewSchema>
 
 export const RUN_STATES = ['waiting', 'working', 'done', 'failed', 'rejected', 'aborted'] as const
 export type RunState = (typeof RUN_STATES)[number]
-
-/** Something that waits for a person. */
-export const GateViewSchema = Type.Object(
-  {
-    id: Type.String(),
-    run: Type.String(),
-    /** `plan`: approve or reject it. `question`: an agent waits for a reply. */
-    kind: Type.Enum(['plan', 'question']),
-    question: Type.String(),
-    /** Of a question: the task. */
-    task: Type.Optional(Type.String()),
-    since: Time,
-  },
-  closed,
-)
-export type GateView = Static<typeof GateViewSchema>
 
 export const RunSummarySchema = Type.Object(
   {

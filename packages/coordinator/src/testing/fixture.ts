@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type AgentFunction, type CommandAgent, commandAdapter, functionAdapter } from '@parley/agents'
-import { type Principal, type RunId, unwrap } from '@parley/core'
+import { type Principal, type Result, type RunId, unwrap } from '@parley/core'
 import { openTrail, type Trail } from '@parley/trail'
 import { onTestFinished } from 'vitest'
 import { Conductor } from '../conductor.ts'
@@ -15,6 +15,14 @@ import { isOver, type RunView } from '../view.ts'
 export const alice: Principal = { id: 'alice', kind: 'user', scopes: ['owner'] }
 
 export type Scripts = Readonly<Record<string, AgentFunction>>
+
+export interface SolveOptions {
+  readonly intent?: string
+  readonly approved?: boolean
+  readonly project?: string
+  readonly parent?: RunId
+  readonly force?: boolean
+}
 
 export class Fixture {
   readonly folder: string
@@ -97,14 +105,22 @@ export class Fixture {
   }
 
   /** Starts a team; its YAML names scripts as `command: [scripted, name]`. */
-  async solve(
-    yaml: string,
-    options: { readonly intent?: string; readonly approved?: boolean; readonly project?: string } = {},
-  ): Promise<RunId> {
-    const { intent = 'Do it.', approved = true, project = this.project } = options
+  async solve(yaml: string, options: SolveOptions = {}): Promise<RunId> {
+    return unwrap(await this.trySolve(yaml, options)).run
+  }
+
+  trySolve(yaml: string, options: SolveOptions): Promise<Result<{ readonly run: RunId }>> {
+    const { intent = 'Do it.', approved = true, project = this.project, ...rest } = options
     const team = unwrap(readTeam(yaml))
-    const request = { intent, project, team, principal: alice, origin: 'test', approved }
-    return unwrap(await this.conductor.solve(request)).run
+    return this.conductor.solve({
+      intent,
+      project,
+      team,
+      principal: alice,
+      origin: 'test',
+      approved,
+      ...rest,
+    })
   }
 
   async until(run: RunId, holds: (view: RunView) => boolean): Promise<RunView> {

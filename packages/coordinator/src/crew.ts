@@ -1,0 +1,411 @@
+// One integrator with its tasks: the root with the plan of the run, or a delegate with a plan inside it. Looks at what the trail says and
+// does what is next: submit tasks, give them to agents, have work judged, merge it. Nothing is remembered elsewhere.
+import { type Result, type TaskId, unwrap, type WorkspaceId } from '@parley/core'
+import type { RunHandle, WorkspaceDraft } from '@parley/kernel'
+import { isTerminal } from '@parley/trail/events'
+import { repeated } from './breakers.ts'
+import { evaluate } from './evaluation.ts'
+import type { RunFacts, TeamFacts, WorkFacts, WorkspaceFacts } from './facts.ts'
+import type { RunFolders } from './folder/run-folders.ts'
+import { nameOf } from './identities.ts'
+import { coordinatorLimits } from './limits.ts'
+import { applyMerges, type Integrator, type Merging, mergeWork, settleConflict } from './merging.ts'
+import type { RunProjection, SeenTask, SeenWorkspace } from './projection.ts'
+import { allowance, type LiveTurn, spentText } from './spending.ts'
+import { workspaceBudget } from './team/budget-fields.ts'
+import { allTasks, doerOf, type PlannedTask } from './team/team.ts'
+import { failureText, isFinal } from './to-view.ts'
+
+/** What a crew needs of the run that it works for. */
+export interface CrewHost {
+  readonly run: RunHandle
+  readonly facts: RunFacts
+  readonly seen: RunProjection
+  readonly folders: RunFolders
+  readonly live: LiveTurn
+  /** `<agent>#<slot>`, with a slot that no live workspace has. */
+  readonly identity: (agent: string) => string
+  readonly release: (identity: string) => void
+  /** Whether it was done. A refusal means that the state has moved on, or that it waits for a person; anything else is thrown. */
+  readonly ask: (asked: Promise<Result<unknown>>) => Promise<boolean>
+  /** Something was merged. */
+  readonly merged: () => Promise<void>
+}
+
+export interface CrewOptions {
+  readonly handle: Integrator
+  readonly plan: readonly PlannedTask[]
+  /** Of a delegate: its workspace and the task that it executes. */
+  readonly delegate?: { readonly workspace: SeenWorkspace; readonly task: TaskId; readonly prompt: string }
+}
+
+export class Crew {
+  readonly #host: CrewHost
+  readonly #options: CrewOptions
+
+  constructor(host: CrewHost, options: CrewOptions) {
+    this.#host = host
+    this.#options = options
+  }
+
+  get #line(): WorkspaceId | undefined {
+    return this.#options.delegate?.workspace.id
+  }
+
+  /** The tasks of this plan; of a delegate those that it made itself, not those of an earlier attempt. */
+  get tasks(): readonly SeenTask[] {
+    const { delegate } = this.#options
+    return [...this.#host.seen.tasks.values()].filter(
+      ({ parent, seq }) => parent === (delegate?.task ?? null) && seq > (delegate?.workspace.seq ?? 0),
+    )
+  }
+
+  planned(task: SeenTask): PlannedTask {
+    return this.#options.plan.find(({ id }) => id === task.name)!
+  }
+
+  #newest(task: SeenTask): SeenWorkspace | undefined {
+    return this.#host.seen.workspaces.get(task.attempts.at(-1)!)
+  }
+
+  async step(): Promise<void> {
+    if (this.tasks.length === 0) {
+      await this.#submit()
+      return
+    }
+    await this.#applyMerges()
+    for (const task of this.tasks) await this.#advance(task)
+    await this.#helpersDone()
+    await this.#helpAsking()
+    await this.#dispatch()
+  }
+
+  /** Nothing is left to be done. */
+  get settled(): boolean {
+    return this.tasks.length > 0 && this.tasks.every(task => this.#isSettled(task))
+  }
+
+  /** The first task that came to nothing, and why. */
+  get failure(): string | undefined {
+    const failed = this.tasks.find(task => task.status !== 'integrated')
+    if (!failed) return undefined
+    const newest = this.#newest(failed)
+    const { title } = this.planned(failed)
+    return `${title}: ${newest ? failureText(newest, this.#host.seen) : 'It was not done.'}`
+  }
+
+  /** What its tasks came to, for whoever reads the merged result. */
+  get summary(): string {
+    const texts = this.tasks.map(task => {
+      const text = this.#newest(task)?.checkpoints.findLast(each => each.final)?.text ?? ''
+      return `${this.planned(task).title}:\n${text}`
+    })
+    return texts.join('\n\n').slice(0, coordinatorLimits.textLength)
+  }
+
+  #isSettled(task: SeenTask): boolean {
+    if (task.status === 'integrated') return this.#host.seen.applied.has(task.attempts.at(-1)!)
+    if (task.status === 'cancelled') return true
+    return task.status === 'failed' && this.#isFinal(task)
+  }
+
+  #isFinal(task: SeenTask): boolean {
+    return this.#whyFinal(task) !== undefined
+  }
+
+  /** Why no further attempt at a failed task is made. */
+  #whyFinal(task: SeenTask): string | undefined {
+    const { seen, facts, live } = this.#host
+    const planned = this.planned(task)
+    const newest = this.#newest(task)
+    if (isFinal(task, planned, newest)) return newest ? failureText(newest, seen) : 'failed'
+    const { spent } = allowance(seen, planned, task, live)
+    if (spent) return spentText(spent)
+    return repeated(task, seen, facts.team.limits.breakers, attempt => failureText(attempt, seen))
+  }
+
+  async #submit(): Promise<void> {
+    const { plan, delegate, handle } = this.#options
+    const { run, seen, ask } = this.#host
+    const drafts = plan.map(task => ({
+      key: task.id,
+      name: task.id,
+      description: task.prompt || task.title,
+      depends_on: [...task.needs],
+      priority: task.priority,
+      ...(delegate && { parent_task: delegate.task }),
+    }))
+    if (!delegate) await ask(run.coordinator.submitGraph(drafts))
+    else if (seen.graph !== undefined) await ask(handle.addTasks(seen.graph, drafts))
+  }
+
+  /** What the trail has decided, the folders follow. */
+  async #applyMerges(): Promise<void> {
+    const { seen, folders, run, merged } = this.#host
+    const works = this.tasks.flatMap(task => {
+      const work = task.status === 'integrated' ? this.#newest(task) : undefined
+      return work ? [{ work, task: this.planned(task) }] : []
+    })
+    const load = async ({ integration }: SeenWorkspace) => {
+      if (integration?.result === undefined) return undefined
+      const object = unwrap(await run.object(integration.result))
+      return (object?.value as { readonly value?: unknown } | undefined)?.value
+    }
+    if (await applyMerges({ folders, seen, line: this.#line }, works, load)) await merged()
+  }
+
+  get #merging(): Merging {
+    const { folders, seen, ask } = this.#host
+    return {
+      handle: this.#options.handle,
+      folders,
+      seen,
+      line: this.#line,
+      ask,
+      merge: (work, draft) => this.#createMerger(work, draft),
+    }
+  }
+
+  /** What follows from where a task stands. */
+  async #advance(task: SeenTask): Promise<void> {
+    const { seen, ask } = this.#host
+    const { handle } = this.#options
+    const planned = this.planned(task)
+    const newest = this.#newest(task)
+    if (task.status === 'failed') {
+      await this.#cancelParts(task)
+      if (this.#isFinal(task)) await this.#cancelDependents(task)
+      else await ask(handle.retryTask(task.id))
+      return
+    }
+    if (task.status === 'cancelled') return this.#cancelDependents(task)
+    if (newest?.state === 'conflicted') return settleConflict(this.#merging, newest, planned)
+    if (task.status !== 'completed' || newest?.state !== 'integrating') return
+    const next = evaluate(newest, planned, seen)
+    switch (next.do) {
+      case 'wait':
+        return
+      case 'ask':
+        return this.#createJudge(next.judge, newest, planned)
+      case 'accept':
+        return mergeWork(this.#merging, newest, planned)
+      case 'revise':
+      case 'reject':
+        await ask(handle.decideIntegration(newest.id, next.do))
+    }
+  }
+
+  async #createJudge(kind: 'check' | 'review', work: SeenWorkspace, task: PlannedTask): Promise<void> {
+    const commit = work.checkpoints.findLast(each => each.final)?.commit ?? work.facts!.commit
+    const agent = kind === 'check' ? `check:${task.id}` : this.#host.identity(task.review!.by)
+    await this.#createHelper(
+      work,
+      task,
+      { kind, task: task.id, commit, agent, of: work.id },
+      kind === 'check' ? task.check!.join(' ') : 'Review this work.',
+    )
+  }
+
+  async #createMerger(
+    work: SeenWorkspace,
+    draft: { readonly commit: string; readonly conflicts: readonly string[] },
+  ): Promise<void> {
+    const planned = this.#options.plan.find(({ id }) => id === work.facts?.task)!
+    const facts: WorkspaceFacts = {
+      kind: 'merge',
+      task: planned.id,
+      commit: draft.commit,
+      agent: this.#host.identity(planned.merge.by!),
+      of: work.id,
+      conflicts: draft.conflicts,
+    }
+    await this.#createHelper(work, planned, facts, 'Make one of both versions.')
+  }
+
+  /** A workspace about the work of another; it uses up the same budget. */
+  async #createHelper(
+    work: SeenWorkspace,
+    planned: PlannedTask,
+    facts: WorkspaceFacts,
+    content: string,
+  ): Promise<void> {
+    const { seen, live, ask, release } = this.#host
+    const asked = seen.highway.waitsToCreate(context => context.of === work.id && context.kind === facts.kind)
+    const task = this.tasks.find(({ name }) => name === planned.id)
+    const { limits, spent } = allowance(seen, planned, task, live)
+    if (asked || spent) {
+      release(facts.agent)
+      // Judging costs as well: what cannot be judged is not merged.
+      if (spent && !asked) await ask(this.#options.handle.decideIntegration(work.id, 'reject'))
+      return
+    }
+    await this.#create(facts, {
+      role: 'worker',
+      resources: [],
+      directive: { format: 'text', content },
+      ...budgetOf(limits),
+    })
+  }
+
+  /** A judge or an integrator has said what it had to say, and has nothing of its own to be merged. */
+  async #helpersDone(): Promise<void> {
+    const { seen, ask } = this.#host
+    const { handle } = this.#options
+    const busy = [...seen.workspaces.values()].some(
+      each => each.parent === handle.workspace && each.integration?.open === true,
+    )
+    // While something is merged into this line, nothing else is.
+    if (busy) return
+    for (const { id, facts, state, parent } of seen.workspaces.values()) {
+      if (parent !== handle.workspace || !facts || !('of' in facts) || state !== 'integrating') continue
+      const work = seen.workspaces.get(facts.of as WorkspaceId)
+      if (facts.kind === 'merge' && work && !isTerminal(work.state)) continue
+      await ask(handle.accept(id))
+    }
+  }
+
+  /** Questions that nobody could answer. */
+  async #helpAsking(): Promise<void> {
+    const { seen, facts, ask } = this.#host
+    const { handle } = this.#options
+    for (const { id, parent, state } of seen.workspaces.values()) {
+      if (parent !== handle.workspace || state !== 'blocked') continue
+      const { times, open } = seen.highway.delegated(id)
+      if (!open) continue
+      const most = facts.team.limits.breakers.noProgress || Number.POSITIVE_INFINITY
+      if (times > most) await ask(handle.abort(id))
+      else await ask(handle.feedback(id, { format: 'text', content: NOBODY }))
+    }
+  }
+
+  async #cancelDependents(task: SeenTask): Promise<void> {
+    for (const each of this.tasks)
+      if (each.dependsOn.includes(task.id) && (each.status === 'pending' || each.status === 'draft')) {
+        await this.#host.ask(this.#options.handle.cancelTask(each.id))
+        await this.#cancelDependents(each)
+      }
+  }
+
+  /** Parts that a delegate left undone when it failed; the next attempt makes its own. */
+  async #cancelParts(task: SeenTask): Promise<void> {
+    for (const each of this.#host.seen.tasks.values())
+      if (
+        each.parent === task.id &&
+        (each.status === 'draft' || each.status === 'pending' || each.status === 'failed')
+      )
+        await this.#host.ask(this.#options.handle.cancelTask(each.id))
+  }
+
+  /** The most urgent first; as many as the limit allows. */
+  async #dispatch(): Promise<void> {
+    const { seen, facts } = this.#host
+    const { concurrency } = facts.team.limits
+    const open = [...seen.workspaces.values()].filter(
+      ({ facts: about, state }) => about?.kind === 'work' && (state === 'idle' || state === 'active'),
+    )
+    let free = concurrency - open.length
+    const order = ['urgent', 'elevated', 'normal']
+    const ready = this.tasks
+      .filter(task => task.status === 'pending' && task.dependsOn.every(id => this.#isMerged(id)))
+      .toSorted((one, other) => order.indexOf(this.#priority(one)) - order.indexOf(this.#priority(other)))
+    const busy = new Map<string, number>()
+    const count = (agent: string) => busy.set(agent, (busy.get(agent) ?? 0) + 1)
+    for (const { facts: about } of open) count(nameOf(about!.agent))
+    for (const task of ready) {
+      const { agent } = this.planned(task)
+      if (agent === undefined) {
+        await this.#give(task)
+        continue
+      }
+      // Whoever would only wait for its agent takes no place from others.
+      if ((busy.get(agent) ?? 0) >= (facts.team.agents[agent]?.slots ?? 1)) continue
+      if (free-- <= 0) return
+      count(agent)
+      await this.#give(task)
+    }
+  }
+
+  #priority(task: SeenTask): string {
+    return task.changed.priority ?? this.planned(task).priority
+  }
+
+  #isMerged(id: TaskId): boolean {
+    const task = this.#host.seen.tasks.get(id)
+    return task?.status === 'integrated' && this.#host.seen.applied.has(task.attempts.at(-1)!)
+  }
+
+  async #give(task: SeenTask): Promise<void> {
+    const { seen, folders, live, ask, identity } = this.#host
+    const { handle, delegate } = this.#options
+    const planned = this.planned(task)
+    if (seen.highway.waits('workspace_create', task.id)) return
+    // Asking again would be asked again for ever.
+    const refused = seen.highway.ended('workspace_create', task.id)
+    const { limits, spent } = allowance(seen, planned, task, live)
+    if (spent || refused?.action === 'reject') {
+      await ask(handle.cancelTask(task.id))
+      return
+    }
+    const attempts = task.attempts.map(id => seen.workspaces.get(id)!)
+    const facts: WorkFacts | TeamFacts = {
+      kind: planned.plan ? 'team' : 'work',
+      task: task.name,
+      commit: await folders.head(this.#line),
+      agent: planned.plan ? `team:${task.name}` : identity(doerOf(planned)),
+      attempt: attempts.length + 1,
+      results: [
+        ...(delegate?.prompt ? [{ title: 'What this is part of', text: delegate.prompt }] : []),
+        ...task.dependsOn.map(id => this.#resultOf(seen.tasks.get(id)!)),
+      ],
+      feedback: this.#feedback(attempts),
+    }
+    await this.#create(facts, {
+      role: 'worker',
+      task: task.id,
+      resources: resourcesOf(planned),
+      ...(planned.plan && { delegate: true }),
+      ...budgetOf(limits),
+    })
+  }
+
+  /** What the last attempt was told, and why it came to nothing. */
+  #feedback(attempts: readonly SeenWorkspace[]): readonly string[] {
+    const last = attempts.at(-1)
+    if (!last?.facts || !('feedback' in last.facts)) return []
+    return [...last.facts.feedback, failureText(last, this.#host.seen)]
+  }
+
+  #resultOf(task: SeenTask): { readonly title: string; readonly text: string } {
+    const text = this.#newest(task)?.checkpoints.findLast(each => each.final)?.text ?? ''
+    return { title: this.planned(task).title, text: text.slice(-coordinatorLimits.textLength) }
+  }
+
+  async #create(facts: WorkspaceFacts, draft: WorkspaceDraft): Promise<void> {
+    const { run, seen, ask, release } = this.#host
+    const { handle } = this.#options
+    const cause = seen.controls.find(({ kind }) => kind === 'intent')?.envelope
+    const created = await handle.createWorkspace({
+      ...draft,
+      context: { ...facts },
+      ...(handle === run.coordinator && cause && { caused_by: cause }),
+    })
+    if (created.ok) return
+    // A workspace that exists all the same keeps its agent's name; the next step brings it to work.
+    const waits = created.error.code === 'gated'
+    if (created.error.details.workspace === undefined && !waits) release(facts.agent)
+    await ask(Promise.resolve(created))
+  }
+}
+
+const NOBODY =
+  'Nobody could answer your question. Decide it yourself as well as you can, go on, and say in your result what you assumed.'
+
+function budgetOf(limits: Parameters<typeof workspaceBudget>[0]): Pick<WorkspaceDraft, 'budget'> {
+  const budget = workspaceBudget(limits)
+  return budget ? { budget } : {}
+}
+
+/** A delegate may hand on only what it has itself. */
+function resourcesOf(task: PlannedTask): string[] {
+  return [...new Set([...allTasks([task])].flatMap(({ paths }) => paths ?? ['**']))]
+}

@@ -1,0 +1,107 @@
+// What waits for people, in their words: gates and questions of a run's projection as views.
+import type { RunId } from '@parley/core'
+import type { GateType } from '@parley/trail/events'
+import type { GateView } from './highway-contract.ts'
+import type { RunProjection, SeenWorkspace } from './projection.ts'
+import { deadlineOf, type SeenGate } from './seen-highway.ts'
+import { plannedTasks } from './spending.ts'
+import { doerOf } from './team/team.ts'
+
+/** W-HWY-08. */
+const CHANGES: { readonly [Type in GateType]: readonly string[] } = {
+  task_approval: ['name', 'description', 'priority', 'resource_estimate'],
+  workspace_create: ['budget', 'priority', 'visibility'],
+  envelope_delivery: ['payload'],
+  integration: ['strategy'],
+  conflict_resolution: ['strategy', 'resolution'],
+  workspace_abort: ['reason'],
+}
+
+/** The oldest first. */
+export function gateViews(run: RunId, seen: RunProjection): GateView[] {
+  if (seen.over) return []
+  const gates = [...seen.highway.gates.values()].map(gate => gateView(run, seen, gate))
+  const questions = [...seen.highway.escalations.values()].map(
+    ({ signal, workspace, reason, since }): GateView => {
+      const about = seen.workspaces.get(workspace)
+      return {
+        id: signal,
+        run,
+        kind: 'question',
+        type: 'escalation',
+        question: reason,
+        ...(about?.facts && { task: about.facts.task }),
+        workspace,
+        addressee: about?.owner ?? '',
+        waits_for: 'person',
+        since,
+        changes: [],
+      }
+    },
+  )
+  return [...gates, ...questions].toSorted((one, other) => (one.since < other.since ? -1 : 1))
+}
+
+function gateView(run: RunId, seen: RunProjection, gate: SeenGate): GateView {
+  const about = gate.workspace === null ? undefined : seen.workspaces.get(gate.workspace)
+  const task = (gate.task === null ? undefined : seen.tasks.get(gate.task)?.name) ?? about?.facts?.task
+  const deadline = deadlineOf(gate)
+  return {
+    id: gate.id,
+    run,
+    kind: 'gate',
+    type: gate.type,
+    question: questionOf(seen, gate, task, about),
+    ...(task !== undefined && { task }),
+    ...(gate.workspace !== null && gate.type !== 'workspace_create' && { workspace: gate.workspace }),
+    addressee: gate.addressee,
+    waits_for: gate.handedOver === undefined ? 'person' : 'coordinator',
+    since: gate.since,
+    ...(deadline !== undefined && { deadline, fallback: gate.fallback }),
+    changes: [...CHANGES[gate.type]],
+    subject: gate.record.subject,
+  }
+}
+
+function questionOf(
+  seen: RunProjection,
+  { type, record }: SeenGate,
+  id: string | undefined,
+  about: SeenWorkspace | undefined,
+): string {
+  const planned = id === undefined ? undefined : plannedTasks(seen.facts?.plan ?? []).get(id)
+  const title = planned ? `"${planned.title}"` : 'this work'
+  const doer = planned ? doerOf(planned) : 'an agent'
+  const { paused } = record
+  switch (type) {
+    case 'task_approval':
+      return `May ${doer} do ${title}?`
+    case 'workspace_create': {
+      const { context } = (paused.type === type ? paused.draft : {}) as {
+        readonly context?: { readonly kind?: string; readonly agent?: string; readonly attempt?: number }
+      }
+      const what =
+        context?.kind === 'work' || context?.kind === 'team'
+          ? `start on ${title}`
+          : `${context?.kind ?? 'work on'} ${title}`
+      return `May ${context?.agent ?? doer} ${what}?`
+    }
+    case 'envelope_delivery':
+      return `May this message reach the agent of ${title}?`
+    case 'integration': {
+      const files = about?.checkpoints.findLast(each => each.final)?.files.length ?? 0
+      return `May the work on ${title} be merged (${files === 1 ? 'one file' : `${files} files`})?`
+    }
+    case 'conflict_resolution': {
+      const files = about?.conflicts.find(({ settled }) => !settled)?.resources.join(', ') ?? ''
+      const proposal = paused.type === type ? `${paused.strategy}: ${firstLine(paused.resolution)}` : ''
+      return `Shall the conflict of ${title}${files === '' ? '' : ` in ${files}`} be settled so? ${proposal}`
+    }
+    case 'workspace_abort':
+      return `May the work on ${title} be ended?`
+  }
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? ''
+}

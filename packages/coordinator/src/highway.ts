@@ -1,0 +1,474 @@
+// What people do to runs at work (highway-contract.ts). Every act goes through the kernel's user handle, which checks and records it; here
+// ids are found, tasks become workspaces, and what is for the coordinator's ears becomes mail into the root.
+import {
+  type Clock,
+  err,
+  type GateId,
+  ok,
+  ParleyError,
+  type Principal,
+  type Result,
+  type RunId,
+  type SignalId,
+  type WorkspaceId,
+} from '@parley/core'
+import type { Runtime, UserHandle } from '@parley/kernel'
+import {
+  BUDGET_DIMENSIONS,
+  type Budget,
+  type BudgetDimension,
+  CAPABILITIES,
+  isTerminal,
+} from '@parley/trail/events'
+import { type ControlMessage, controlPayload } from './control.ts'
+import type {
+  BudgetView,
+  GateDecision,
+  GateView,
+  HighwayConducting,
+  Injection,
+  QuestionAnswer,
+  UserAct,
+  UserView,
+} from './highway-contract.ts'
+import { coordinatorDefaults } from './limits.ts'
+import { pause } from './pause.ts'
+import type { SeenWorkspace } from './projection.ts'
+import type { RunDriver } from './run-driver.ts'
+import { limitsFor, plannedTasks, runLimits, taskLimits, usedBy, workspacesOf } from './spending.ts'
+import { type Limits, workspaceBudget } from './team/budget-fields.ts'
+
+export interface HighwayOptions {
+  readonly runtime: Runtime
+  readonly clock: Clock
+  readonly find: (text: string) => Promise<Result<RunId>>
+  readonly driver: (run: RunId) => RunDriver | undefined
+  readonly drivers: () => ReadonlyMap<RunId, RunDriver>
+  readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
+}
+
+type By = { readonly principal: Principal }
+
+const refuse = (code: string, message: string, details: object = {}) =>
+  err(new ParleyError(code, message, { details: { ...details } }))
+
+export class Highway implements HighwayConducting {
+  readonly #options: HighwayOptions
+
+  constructor(options: HighwayOptions) {
+    this.#options = options
+  }
+
+  async gates(run?: RunId): Promise<readonly GateView[]> {
+    const { driver, drivers } = this.#options
+    const chosen = run === undefined ? [...drivers().values()] : [driver(run)]
+    const views = chosen.flatMap(each => each?.view.gates ?? [])
+    return views.toSorted((one, other) => (one.since < other.since ? -1 : 1))
+  }
+
+  async *watchGates(signal?: AbortSignal): AsyncIterable<readonly GateView[]> {
+    const { clock, drivers } = this.#options
+    let before: string | undefined
+    while (!signal?.aborted) {
+      const changed = Promise.withResolvers<void>()
+      const offs = [...drivers().values()].map(driver => driver.onChange(() => changed.resolve()))
+      const stop = () => changed.resolve()
+      signal?.addEventListener('abort', stop)
+      try {
+        const now = await this.gates()
+        const text = JSON.stringify(now)
+        if (text !== before) yield now
+        before = text
+        // A run that starts meanwhile has no driver yet that could tell.
+        await Promise.race([changed.promise, pause(clock, coordinatorDefaults.gateInterval, signal)])
+        await pause(clock, coordinatorDefaults.viewInterval, signal)
+      } finally {
+        for (const off of offs) off()
+        signal?.removeEventListener('abort', stop)
+      }
+    }
+  }
+
+  async respond(
+    text: string,
+    { principal, ...decision }: GateDecision & By,
+  ): Promise<Result<{ readonly run: RunId; readonly gates: readonly string[] }>> {
+    const found = await this.#meant(text, 'gate')
+    if (!found.ok) return found
+    const { run, views } = found.value
+    const user = this.#user(principal)
+    let failed: ParleyError | undefined
+    const answered: string[] = []
+    for (const { id } of views) {
+      const result = await answerGate(user, run, id as GateId, decision)
+      // One that cannot be answered does not keep the others waiting (W-HWY-26).
+      if (result.ok) answered.push(id)
+      else failed ??= result.error
+    }
+    await this.#options.driver(run)?.poke()
+    if (failed && answered.length === 0) return err(failed)
+    return ok({ run, gates: answered })
+  }
+
+  async reply(
+    text: string,
+    { principal, ...answer }: QuestionAnswer & By,
+  ): Promise<Result<{ readonly run: RunId }>> {
+    const found = await this.#meant(text, 'question')
+    if (!found.ok) return found
+    const { run, views } = found.value
+    const [view] = views
+    const signal = view!.id as SignalId
+    const user = this.#user(principal)
+    if (answer.answer === 'envelope' && answer.text.trim() === '')
+      return refuse('invalid_argument', 'A reply needs a text.')
+    const told =
+      answer.answer === 'envelope'
+        ? ({ type: 'envelope', payload: { format: 'text', content: answer.text } } as const)
+        : ({ type: answer.answer === 'abort' ? 'abort' : 'delegation' } as const)
+    const result = await user.answerEscalation(run, signal, told)
+    await this.#options.driver(run)?.poke()
+    return result.ok ? ok({ run }) : result
+  }
+
+  async inject(
+    run: RunId,
+    { principal, to, text, type, priority }: Injection & By,
+  ): Promise<Result<{ readonly envelope: string }>> {
+    if (text.trim() === '') return refuse('invalid_argument', 'A message needs a text.')
+    const driver = this.#driving(run)
+    if (!driver.ok) return driver
+    const target = to === undefined ? ok(driver.value.seen.root!) : this.#at(driver.value, to)
+    if (!target.ok) return target
+    const sent = await this.#user(principal).inject(run, {
+      to: target.value.id,
+      type: type ?? (to === undefined ? 'directive' : 'feedback'),
+      payload: { format: 'text', content: text },
+      ...(priority && { priority }),
+    })
+    await driver.value.poke()
+    return sent.ok ? ok({ envelope: sent.value.envelope }) : sent
+  }
+
+  async suspend(
+    run: RunId,
+    { principal, reason, task }: By & { readonly reason: string; readonly task?: string },
+  ): Promise<Result<void>> {
+    const user = this.#user(principal)
+    return this.#eachAtWork(run, task, ['active', 'blocked'], 'at work', each =>
+      user.suspend(run, each.id, reason),
+    )
+  }
+
+  async resume(run: RunId, { principal, task }: By & { readonly task?: string }): Promise<Result<void>> {
+    const user = this.#user(principal)
+    return this.#eachAtWork(run, task, ['suspended'], 'suspended', each => user.resume(run, each.id))
+  }
+
+  async abort(
+    run: RunId,
+    { principal, reason, task }: By & { readonly reason: string; readonly task?: string },
+  ): Promise<Result<void>> {
+    const user = this.#user(principal)
+    if (task !== undefined) {
+      const states = ['idle', 'active', 'blocked', 'suspended', 'integrating', 'conflicted']
+      const ended = await this.#eachAtWork(run, task, states, 'at work', each => user.abort(run, each.id))
+      // The protocol has no place for the reason beside the act itself; the coordinator is told.
+      if (ended.ok) await this.#tell(user, run, { parley: 'abort', task, reason })
+      return ended
+    }
+    const { runtime, log } = this.#options
+    const handle = await runtime.open(run)
+    if (!handle.ok) return handle
+    if (!runtime.active.includes(run)) return refuse('invalid_state', `The run ${run} is over already.`)
+    const told = await this.#tell(user, run, { parley: 'abort', reason })
+    // Whoever may not say so may not end it; a root that takes no mail any more is ended all the same.
+    if (!told.ok && told.error.code === 'permission_denied') return told
+    log('info', `${principal.id} ends ${run}: ${reason}`, { run })
+    return handle.value.stop()
+  }
+
+  async budgets(run: RunId): Promise<Result<readonly BudgetView[]>> {
+    const driver = this.#driving(run)
+    if (!driver.ok) return driver
+    const { seen } = driver.value
+    const views = limitViews('run', runLimits(seen), usedBy(seen.workspaces.values()))
+    for (const planned of plannedTasks(seen.facts?.plan ?? []).values()) {
+      const task = seen.task(planned.id)
+      const used = usedBy(task ? workspacesOf(seen, task) : [])
+      views.push(...limitViews(planned.id, taskLimits(seen, planned), used, task?.attempts.at(-1)))
+    }
+    return ok(views)
+  }
+
+  async raiseBudget(
+    run: RunId,
+    raise: By & { readonly task?: string; readonly dimension: string; readonly limit: number },
+  ): Promise<Result<void>> {
+    const driver = this.#driving(run)
+    if (!driver.ok) return driver
+    const { seen } = driver.value
+    const { task, limit } = raise
+    const dimension = BUDGET_DIMENSIONS.find(each => each === raise.dimension)
+    if (!dimension)
+      return refuse(
+        'invalid_argument',
+        `'${raise.dimension}' is no dimension of a budget; use ${BUDGET_DIMENSIONS.join(', ')}.`,
+      )
+    const planned = task === undefined ? undefined : plannedTasks(seen.facts?.plan ?? []).get(task)
+    if (task !== undefined && !planned) return refuse('not_found', `There is no task ${task} in ${run}.`)
+    const limits = planned ? taskLimits(seen, planned) : limitsFor(seen, seen.facts?.team.limits.budget ?? {})
+    const old = limits[dimension]
+    if (old === undefined)
+      return refuse(
+        'invalid_argument',
+        `${task ?? 'The run'} has no ${dimension}, so there is nothing to raise.`,
+      )
+    if (!(limit > old))
+      return refuse('invalid_argument', `The ${dimension} is ${old} already; name a higher one.`)
+    const user = this.#user(raise.principal)
+    const raised = await this.#raiseAtWork(user, run, driver.value, task, dimension, limit - old)
+    if (!raised.ok) return raised
+    const told = await this.#tell(user, run, {
+      parley: 'budget',
+      dimension,
+      limit,
+      ...(task !== undefined && { task }),
+    })
+    await driver.value.poke()
+    return told.ok ? ok(undefined) : told
+  }
+
+  /** Work that goes on has its limit in the kernel; later attempts get theirs from the task. */
+  async #raiseAtWork(
+    user: UserHandle,
+    run: RunId,
+    { seen }: RunDriver,
+    task: string | undefined,
+    dimension: BudgetDimension,
+    more: number,
+  ): Promise<Result<void>> {
+    const id = task === undefined ? undefined : seen.task(task)?.attempts.at(-1)
+    const work = id && seen.workspaces.get(id)
+    if (!work || !['idle', 'active', 'blocked'].includes(work.state)) return ok(undefined)
+    const { runtime } = this.#options
+    const own = await runtime.read(run, state => limitOf(state.workspaces.get(work.id)?.budget, dimension))
+    if (own === undefined) return ok(undefined)
+    return user.raiseBudget(run, work.id, workspaceBudget({ [dimension]: own + more })!)
+  }
+
+  async users(): Promise<readonly UserView[]> {
+    const waiting = await this.gates()
+    return this.#options.runtime.users.list().map(({ user, state, capabilities }) => ({
+      user,
+      state,
+      capabilities: [...capabilities],
+      waiting: waiting.filter(({ addressee }) => addressee === user).length,
+    }))
+  }
+
+  async accept(principal: Principal, method: string): Promise<Result<void>> {
+    const { users } = this.#options.runtime
+    const before = users.get(principal.id)
+    const accepted = await users.accept({ user: principal.id, method })
+    if (!accepted.ok) return accepted
+    // Whoever owns the profile answers for all of it, from the first day on; what is taken away later stays so.
+    if (before !== undefined || !principal.scopes.includes('owner')) return ok(undefined)
+    for (const capability of CAPABILITIES) {
+      const granted = await users.grant(principal.id, capability)
+      if (!granted.ok) return granted
+    }
+    return ok(undefined)
+  }
+
+  async changeUser(user: string, { principal, ...act }: UserAct & By): Promise<Result<void>> {
+    const { users } = this.#options.runtime
+    const locked = await this.#locksOut(user, act)
+    if (locked) return err(locked)
+    const changed = await changeOf(users, user, act, principal.id)
+    return changed.ok ? ok(undefined) : changed
+  }
+
+  /** Somebody must stay who can let others in again. */
+  async #locksOut(user: string, act: UserAct): Promise<ParleyError | undefined> {
+    const takes =
+      act.act === 'suspend' ||
+      act.act === 'block' ||
+      act.act === 'deactivate' ||
+      (act.act === 'revoke' && act.capability === 'deactivate_user')
+    if (!takes) return undefined
+    const known = this.#options.runtime.users.list()
+    const others = known.filter(
+      each => each.user !== user && each.state === 'active' && each.capabilities.includes('deactivate_user'),
+    )
+    if (others.length > 0 || !known.some(each => each.user === user)) return undefined
+    return new ParleyError(
+      'invalid_state',
+      `${user} is the last who can change users. Give somebody else 'deactivate_user' first.`,
+    )
+  }
+
+  #user(principal: Principal): UserHandle {
+    return this.#options.runtime.user(principal.id)
+  }
+
+  #tell(user: UserHandle, run: RunId, message: ControlMessage): Promise<Result<unknown>> {
+    const root = this.#options.driver(run)?.seen.root
+    if (!root) return Promise.resolve(refuse('invalid_state', `The run ${run} is not at work.`))
+    return user.inject(run, { to: root.id, type: 'directive', payload: controlPayload(message) })
+  }
+
+  #driving(run: RunId): Result<RunDriver> {
+    const driver = this.#options.driver(run)
+    return driver ? ok(driver) : refuse('invalid_state', `The run ${run} is not at work.`)
+  }
+
+  /** The workspace that is meant: by its id, or the newest that works on a task. */
+  #at({ seen }: RunDriver, text: string): Result<SeenWorkspace> {
+    const known = seen.workspaces.get(text as WorkspaceId)
+    if (known) return ok(known)
+    const task = seen.task(text)
+    const work = task && seen.workspaces.get(task.attempts.at(-1)!)
+    if (work) return ok(work)
+    return task
+      ? refuse('invalid_state', `Nobody works on ${text} yet.`)
+      : refuse('not_found', `There is no task ${text}.`)
+  }
+
+  async #eachAtWork(
+    run: RunId,
+    task: string | undefined,
+    states: readonly string[],
+    word: string,
+    act: (workspace: SeenWorkspace) => Promise<Result<void>>,
+  ): Promise<Result<void>> {
+    const driver = this.#driving(run)
+    if (!driver.ok) return driver
+    const { seen } = driver.value
+    const meant = task === undefined ? undefined : this.#at(driver.value, task)
+    if (meant && !meant.ok) return meant
+    const all = meant ? [meant.value] : [...seen.workspaces.values()].filter(each => each !== seen.root)
+    const fitting = all.filter(({ state }) => states.includes(state) && !isTerminal(state))
+    if (fitting.length === 0)
+      return refuse(
+        'invalid_state',
+        task === undefined ? `Nothing of ${run} is ${word}.` : `${task} is not ${word}.`,
+      )
+    for (const each of fitting) {
+      const done = await act(each)
+      // Others of the run may have moved on meanwhile; of one that was named it is the answer.
+      if (!done.ok && (task !== undefined || done.error.code !== 'invalid_state')) return done
+    }
+    await driver.value.poke()
+    return ok(undefined)
+  }
+
+  /** What waits and is named by its id, a beginning of it, or by its run: then every task of the plan that waits, or the only question. */
+  async #meant(
+    text: string,
+    kind: GateView['kind'],
+  ): Promise<Result<{ readonly run: RunId; readonly views: readonly GateView[] }>> {
+    const waiting = await this.gates()
+    const fits = waiting.filter(({ id }) => id === text || id.startsWith(text) || bare(id).startsWith(text))
+    const exact = fits.find(({ id }) => id === text) ?? (fits.length === 1 ? fits[0] : undefined)
+    if (exact) return exact.kind === kind ? one(exact) : wrongKind(exact)
+    if (fits.length > 1) return ambiguous(text, fits)
+    const run = await this.#options.find(text)
+    if (!run.ok) return run.error.code === 'not_found' ? nothing(text) : run
+    const ofRun = waiting.filter(each => each.run === run.value)
+    const right = ofRun.filter(each => each.kind === kind)
+    if (kind === 'gate' && right.length > 0 && right.every(({ type }) => type === 'task_approval'))
+      return ok({ run: run.value, views: right })
+    if (right.length === 1) return one(right[0]!)
+    if (right.length > 1) return ambiguous(text, right)
+    return ofRun[0] ? wrongKind(ofRun[0]) : nothing(text)
+  }
+}
+
+const bare = (id: string) => id.replace(/^[a-z]+_/, '')
+
+function one(view: GateView) {
+  return ok({ run: view.run as RunId, views: [view] })
+}
+
+function nothing(text: string) {
+  return refuse(
+    'not_found',
+    `Nothing that waits is named '${text}'. It was answered already, or its run is over.`,
+  )
+}
+
+function ambiguous(text: string, fits: readonly GateView[]) {
+  return refuse('ambiguous', `'${text}' fits ${fits.length} things that wait; name one of them.`, {
+    gates: fits.slice(0, 20).map(({ id }) => id),
+  })
+}
+
+function wrongKind({ id, kind }: GateView) {
+  return refuse(
+    'invalid_argument',
+    kind === 'question'
+      ? `${id} is a question: it takes a reply.`
+      : `${id} is a gate: approve, reject or modify it.`,
+    { gate: id },
+  )
+}
+
+function answerGate(
+  user: UserHandle,
+  run: RunId,
+  gate: GateId,
+  decision: GateDecision,
+): Promise<Result<unknown>> {
+  switch (decision.decision) {
+    case 'approve':
+      return user.approve(run, gate, decision.reason)
+    case 'reject':
+      return user.reject(run, gate, decision.reason)
+    case 'modify':
+      return user.modify(run, gate, decision.changes, decision.reason)
+  }
+}
+
+/** States are changed under the person's name; capabilities are the system's to give (W-USER-15). */
+function changeOf(users: Runtime['users'], user: string, act: UserAct, by: string): Promise<Result<unknown>> {
+  switch (act.act) {
+    case 'grant':
+      return users.grant(user, act.capability)
+    case 'revoke':
+      return users.revoke(user, act.capability, { ...(act.reason !== undefined && { reason: act.reason }) })
+    default:
+      return users[act.act](user, { by, reason: act.reason })
+  }
+}
+
+function limitViews(
+  task: string,
+  limits: Limits,
+  used: ReturnType<typeof usedBy>,
+  workspace?: WorkspaceId,
+): BudgetView[] {
+  return Object.entries(limits).map(([name, limit]) => {
+    const dimension = name as BudgetDimension
+    const amount = dimension in used ? used[dimension as keyof typeof used] : 0
+    return {
+      task,
+      ...(workspace !== undefined && { workspace }),
+      dimension,
+      limit,
+      used: amount,
+      warned: amount >= 0.8 * limit,
+    }
+  })
+}
+
+function limitOf(budget: Budget | undefined, dimension: BudgetDimension): number | undefined {
+  const flat = {
+    ...budget?.compute_budget,
+    ...budget?.memory_budget,
+    ...budget?.storage_budget,
+    ...budget?.network_budget,
+    ...(budget?.cost_limit !== undefined && { cost_limit: budget.cost_limit }),
+  } as Limits
+  return flat[dimension]
+}

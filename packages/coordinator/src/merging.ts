@@ -1,0 +1,178 @@
+// Merging finished work as its task wants it (W-INT-06, -12). The trail decides first; the folders follow what it decided, and do so again
+// after a restart, since merging twice changes nothing.
+import { type Result, unwrap, type WorkspaceId } from '@parley/core'
+import type { Coordinator, Delegate } from '@parley/kernel'
+import type { IntegrationStrategy } from '@parley/trail/events'
+import type { MergeWay, RunFolders } from './folder/run-folders.ts'
+import { coordinatorLimits } from './limits.ts'
+import type { RunProjection, SeenConflict, SeenWorkspace } from './projection.ts'
+import type { PlannedTask } from './team/team.ts'
+import { readConflicts } from './verdict.ts'
+
+export type Integrator = Coordinator | Delegate
+
+export interface Merging {
+  readonly handle: Integrator
+  readonly folders: RunFolders
+  readonly seen: RunProjection
+  /** Whose line it is merged into; undefined for the run's own. */
+  readonly line: WorkspaceId | undefined
+  /** A refusal means that the state has moved on, or that it waits for a person. */
+  readonly ask: (asked: Promise<Result<unknown>>) => Promise<boolean>
+  /** Gives both versions to the agent that makes one of them. */
+  readonly merge: (
+    work: SeenWorkspace,
+    draft: { readonly commit: string; readonly conflicts: readonly string[] },
+  ) => Promise<void>
+}
+
+/** Work that was judged and is to be merged. */
+export async function mergeWork(merging: Merging, work: SeenWorkspace, task: PlannedTask): Promise<void> {
+  if (merging.seen.highway.waits('integration', work.id)) return
+  // A person may have chosen another one at the gate.
+  const strategy = work.integration?.open ? work.integration.strategy : task.merge.strategy
+  const basis = 'the order in which work was accepted'
+  if (strategy !== 'evaluated') {
+    await merging.ask(merging.handle.accept(work.id, { strategy, basis, baseAware: true }))
+    return
+  }
+  // Opened first: nothing else is merged while the integrator works on the present state.
+  if (!work.integration?.open) {
+    await merging.ask(merging.handle.beginIntegration(work.id, { strategy, basis }))
+    return
+  }
+  await mergeEvaluated(merging, work)
+}
+
+async function mergeEvaluated(merging: Merging, work: SeenWorkspace): Promise<void> {
+  const mergers = merging.seen.about(work.id).filter(({ facts }) => facts?.kind === 'merge')
+  if (mergers.some(each => each.ended === undefined && each.state !== 'integrating')) return
+  const made = mergers.findLast(each => each.state === 'integrating')
+  if (!made) {
+    // An integrator that fails is asked once more; without a result the work cannot be merged.
+    if (mergers.length >= coordinatorLimits.mergeAttempts) {
+      await merging.ask(merging.handle.failIntegration(work.id))
+      return
+    }
+    const draft = unwrap(await merging.folders.draft(commitOf(work), merging.line))
+    await merging.merge(work, draft)
+    return
+  }
+  const result = made.checkpoints.findLast(each => each.final)
+  const found = readConflicts(result?.text ?? '')
+  if (found.length > 0 && work.conflicts.length === 0) {
+    await merging.ask(merging.handle.reportConflicts(work.id, found))
+    return
+  }
+  await merging.ask(
+    merging.handle.accept(work.id, { strategy: 'evaluated', result: { commit: result?.commit ?? null } }),
+  )
+}
+
+/** Work that conflicts with what was merged before it: one conflict at a time. */
+export async function settleConflict(
+  merging: Merging,
+  work: SeenWorkspace,
+  task: PlannedTask,
+): Promise<void> {
+  if (merging.seen.highway.waits('conflict_resolution', work.id)) return
+  const conflict = work.conflicts.find(({ settled }) => settled === undefined)
+  if (!conflict) return
+  const { strategy, resolution } = await proposal(merging, work, task, conflict)
+  await merging.ask(merging.handle.resolveConflict(work.id, conflict.id, strategy, resolution))
+}
+
+type Proposal = {
+  readonly strategy: 'coordinator_resolve' | 'agent_rework' | 'escalate'
+  readonly resolution: string
+}
+
+async function proposal(
+  { seen, folders, line }: Merging,
+  work: SeenWorkspace,
+  task: PlannedTask,
+  conflict: SeenConflict,
+): Promise<Proposal> {
+  const draft = unwrap(await folders.draft(commitOf(work), line))
+  const evaluated = work.integration?.strategy === 'evaluated'
+  const files = draft.conflicts.join(', ')
+  const excerpts = await folders.excerpts(draft, coordinatorLimits.excerptBytes)
+  const shown = excerpts.map(({ path, text }) => `${path}:\n${text}`).join('\n')
+  const rework = clip(
+    evaluated
+      ? `${conflict.description} Do the work again on the present state.`
+      : `The work conflicts with what was merged meanwhile, in: ${files || conflict.resources.join(', ')}. Do it again on the present state.\n${shown}`,
+  )
+  // A person has turned down an earlier proposal: then the work is done again, and if they do not want that either, they decide.
+  const turnedDown = seen.highway.ended('conflict_resolution', work.id)
+  if (turnedDown?.action === 'reject') {
+    const paused = turnedDown.gate.record.paused
+    const before =
+      paused.type === 'conflict_resolution' && paused.conflict === conflict.id ? paused.strategy : undefined
+    if (before === 'coordinator_resolve') return { strategy: 'agent_rework', resolution: rework }
+    if (before === 'agent_rework') return { strategy: 'escalate', resolution: clip(`incoming\n${shown}`) }
+  }
+  if (!evaluated && draft.conflicts.length === 0)
+    return {
+      strategy: 'coordinator_resolve',
+      resolution: clip(`clean three-way merge of ${conflict.resources.join(', ')}`),
+    }
+  if (task.merge.conflicts === 'rework') return { strategy: 'agent_rework', resolution: rework }
+  return {
+    strategy: 'escalate',
+    resolution: clip(
+      evaluated
+        ? `Take the result of the integrator in spite of this.`
+        : `incoming\nThe first word says whose version of ${files} is taken: incoming is this work, existing is what was merged before.\n${shown}`,
+    ),
+  }
+}
+
+/** Folders follow the trail: whatever it says is merged and is not in its line yet, in the order of the trail. */
+export async function applyMerges(
+  { folders, seen, line }: Pick<Merging, 'folders' | 'seen' | 'line'>,
+  works: readonly { readonly work: SeenWorkspace; readonly task: PlannedTask }[],
+  load: (work: SeenWorkspace) => Promise<unknown>,
+): Promise<boolean> {
+  let changed = false
+  const due = works
+    .filter(({ work }) => work.merged !== undefined && work.state === 'closed')
+    .toSorted((one, other) => one.work.merged! - other.work.merged!)
+  for (const { work, task } of due) {
+    const commit = work.checkpoints.findLast(each => each.final)?.commit
+    if (commit === undefined || seen.applied.has(work.id)) continue
+    const message = `${task.title}\n\nParley-Task: ${task.id}`
+    const way = await wayOf(work, load)
+    const into = line === undefined ? {} : { into: line }
+    const merged = unwrap(await folders.integrate(commit, { message, way, ...into }))
+    // Different files can stand in each other's way all the same: a folder where the other has a file.
+    if ('conflicts' in merged)
+      unwrap(await folders.integrate(commit, { message, way: { way: 'take', side: 'incoming' }, ...into }))
+    seen.applied.add(work.id)
+    changed = true
+  }
+  return changed
+}
+
+async function wayOf(
+  work: SeenWorkspace,
+  load: (work: SeenWorkspace) => Promise<unknown>,
+): Promise<MergeWay> {
+  const strategy: IntegrationStrategy = work.integration?.strategy ?? 'layered'
+  if (strategy === 'direct') return { way: 'overwrite' }
+  if (strategy === 'evaluated') {
+    const result = (await load(work)) as { readonly commit?: string | null } | undefined
+    return result?.commit ? { way: 'result', commit: result.commit } : { way: 'merge' }
+  }
+  const asked = work.conflicts.findLast(({ settled }) => settled?.strategy === 'escalate')
+  if (!asked) return { way: 'merge' }
+  return { way: 'take', side: /^\s*existing\b/i.test(asked.settled!.resolution) ? 'existing' : 'incoming' }
+}
+
+function commitOf(work: SeenWorkspace): string {
+  return work.checkpoints.findLast(each => each.final)?.commit ?? work.facts!.commit
+}
+
+function clip(text: string): string {
+  return text.slice(0, coordinatorLimits.resolutionLength)
+}

@@ -1,0 +1,41 @@
+// The highway of a run (W-HWY-14, -15): what its team file, or else the node's configuration, says about gates, in the kernel's terms.
+import type { HighwayDraft } from '@parley/kernel'
+import type { Gates } from './team/highway-fields.ts'
+import type { Team } from './team/team.ts'
+
+/** Without a word about gates a person approves the tasks, takes as long as they like, and is asked nothing else. */
+const PATIENT = { timeout: null }
+
+export function highwayOf(team: Pick<Team, 'gates' | 'approval'>, configured?: Gates): HighwayDraft {
+  const said = team.gates ?? configured
+  const approved = team.approval === 'none'
+  if (!said) {
+    return {
+      gates: { task_approval: !approved },
+      gate_defaults: PATIENT,
+      escalation: PATIENT,
+    }
+  }
+  const { preset, gates, escalation, injection } = said
+  const choices = Object.entries(gates)
+  const named = choices.map(([type, { on = true }]) => [type, on] as const)
+  return {
+    ...(preset && { preset }),
+    gates: { ...(approved && { task_approval: false }), ...Object.fromEntries(named) },
+    // Where no preset gives them a time, gates wait.
+    ...(!preset && { gate_defaults: PATIENT }),
+    gate_overrides: Object.fromEntries(
+      choices.map(([type, { timeoutMs, fallback }]) => [
+        type,
+        { ...(timeoutMs !== undefined && { timeout: timeoutMs }), ...(fallback && { fallback }) },
+      ]),
+    ),
+    ...(injection !== undefined && { injection }),
+    escalation: {
+      ...(!preset && PATIENT),
+      ...(escalation?.on !== undefined && { enabled: escalation.on }),
+      ...(escalation?.timeoutMs !== undefined && { timeout: escalation.timeoutMs }),
+      ...(escalation?.fallback && { fallback: escalation.fallback }),
+    },
+  }
+}

@@ -1,0 +1,68 @@
+// A team inside the team: the delegate of a task with a plan of its own (W-ROLE-11). Its crew works below it and merges into a line of its
+// own; the merged line is its work, which is judged and merged like any other.
+import { unwrap } from '@parley/core'
+import { kernelLimits } from '@parley/kernel'
+import { Crew, type CrewHost } from './crew.ts'
+import type { TeamFacts } from './facts.ts'
+import { coordinatorLimits } from './limits.ts'
+import type { SeenWorkspace } from './projection.ts'
+import type { PlannedTask } from './team/team.ts'
+
+export async function leadTeam(
+  host: CrewHost,
+  workspace: SeenWorkspace,
+  facts: TeamFacts,
+  planned: PlannedTask,
+): Promise<void> {
+  const { run, seen, folders, ask } = host
+  const handle = unwrap(await run.delegate(workspace.id))
+  const task = [...seen.tasks.values()].find(each => each.attempts.at(-1) === workspace.id)
+  if (!task || !planned.plan) return
+  // Its directive says what the task says, and more mail is for its members.
+  for (;;) {
+    const mail = await handle.consume()
+    if (!(await ask(Promise.resolve(mail)))) return
+    if (mail.ok && mail.value === undefined) break
+  }
+  if (task.status === 'assigned') {
+    await ask(handle.started())
+    return
+  }
+  unwrap(await folders.startLine(workspace.id, facts.commit))
+  const prompt = [planned.prompt, ...facts.feedback].filter(text => text !== '').join('\n\n')
+  const crew = new Crew(host, {
+    handle,
+    plan: planned.plan,
+    delegate: { workspace, task: task.id, prompt },
+  })
+  // The checkpoint was made, and the node died before `complete`.
+  if (workspace.checkpoints.some(each => each.final)) {
+    await ask(handle.complete())
+    return
+  }
+  await crew.step()
+  const open = [...seen.workspaces.values()].some(
+    each => each.parent === workspace.id && each.ended === undefined,
+  )
+  if (!crew.settled || open) return
+  if (crew.failure !== undefined) {
+    await ask(handle.failed(crew.failure.slice(0, coordinatorLimits.reasonLength)))
+    return
+  }
+  const commit = await folders.head(workspace.id)
+  const changed = await folders.changes(facts.commit, commit)
+  const payload = {
+    content: crew.summary,
+    files_changed: changed.slice(0, kernelLimits.filesChanged).map(({ path }) => path),
+    commit,
+  }
+  const kept = await handle.checkpoint({
+    type: 'artifact',
+    payload,
+    intent: planned.title,
+    parent: null,
+    status: 'final',
+    confidence: 'medium',
+  })
+  if (await ask(Promise.resolve(kept))) await ask(handle.complete())
+}
