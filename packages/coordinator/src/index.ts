@@ -23,7 +23,14 @@ export {
 export { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 export { BUDGET_NAMES, type Limits } from './team/budget-fields.ts'
 export { formatProblems } from './team/format.ts'
-export { GATE_PRESETS, type GatePreset, type Gates, GatesSchema, gatesOf } from './team/highway-fields.ts'
+export {
+  GATE_PRESETS,
+  type GatePreset,
+  type Gates,
+  type GatesFile,
+  GatesSchema,
+  gatesOf,
+} from './team/highway-fields.ts'
 export type { Merge } from './team/merge-fields.ts'
 export type { TeamProblem } from './team/problem.ts'
 export { readTeam } from './team/read.ts'

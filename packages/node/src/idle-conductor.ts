@@ -1,6 +1,13 @@
 // What stands in for the coordinator where the trail's own book of runs is damaged: no run can be started or driven, but whoever wants to
 // verify the trail, read it or stop the node must still reach it.
-import type { Conducting, GateView, RunSummaryView, RunView, WorkspaceDoor } from '@parley/coordinator'
+import type {
+  Conducting,
+  GateView,
+  RunSummaryView,
+  RunView,
+  UserView,
+  WorkspaceDoor,
+} from '@parley/coordinator'
 import { err, ok, ParleyError, type Result, type RunId } from '@parley/core'
 import type { Trail } from '@parley/trail'
 
@@ -53,12 +60,29 @@ export class IdleConductor implements Conducting {
     return []
   }
 
-  async respond(): Promise<Result<{ readonly run: RunId }>> {
-    return err(this.#error)
+  // biome-ignore lint/correctness/useYield: there is nothing to watch.
+  async *watchGates(): AsyncGenerator<readonly GateView[]> {
+    throw this.#error
   }
 
-  async abort(): Promise<Result<void>> {
-    return err(this.#error)
+  readonly #refuse = async () => err(this.#error)
+  readonly respond = this.#refuse
+  readonly reply = this.#refuse
+  readonly inject = this.#refuse
+  readonly suspend = this.#refuse
+  readonly resume = this.#refuse
+  readonly abort = this.#refuse
+  readonly budgets = this.#refuse
+  readonly raiseBudget = this.#refuse
+  readonly changeUser = this.#refuse
+
+  async users(): Promise<readonly UserView[]> {
+    return []
+  }
+
+  /** Nobody can be recorded, and nobody need be: there is nothing that they could do. */
+  async accept(): Promise<Result<void>> {
+    return ok(undefined)
   }
 
   door(): Result<WorkspaceDoor> {

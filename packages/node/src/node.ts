@@ -91,6 +91,7 @@ export class Node {
         environment: reachable(paths),
         clock,
         turns: config.values.turns,
+        ...(config.values.gates && { gates: config.values.gates }),
         log: (level, message, facts) => log[level](message, facts),
       })
       open.push(() => conductor.close())
@@ -144,6 +145,9 @@ export class Node {
     )
     const calls = new CallNode({ registry, identities, clock, log: message => log.debug(message) })
     const owner = ownerPrincipal()
+    // Whoever reaches the socket is the owner: known from the first start on, and on record at each (W-SEC-06).
+    const accepted = await conductor.accept(owner, 'unix-socket')
+    if (!accepted.ok) throw accepted.error
     const listening = await listenUnix(paths.socket, transport => node!.#accept(transport), {
       authenticate: () => owner,
       maxConnections: nodeLimits.connections,

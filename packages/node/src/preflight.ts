@@ -2,7 +2,7 @@
 // out.
 import { delimiter, isAbsolute } from 'node:path'
 import { presetNames, presets } from '@parley/agents'
-import { planFor, type Team } from '@parley/coordinator'
+import { allTasks, planFor, type Team } from '@parley/coordinator'
 import { ok, type Result, refuse } from '@parley/core'
 import { agentPlan, type KeptAgent } from './adapter.ts'
 import { findProgram } from './find-program.ts'
@@ -23,15 +23,16 @@ interface Missing {
 
 /** Refuses with `program_missing`, whose details name each, or `invalid_agent`. Agents that have nothing to do need not be there. */
 export function preflight(team: Team, intent: string, { path, bin }: Surroundings): Result<void> {
-  const plan = planFor(team, intent)
+  const plan = [...allTasks(planFor(team, intent))]
   const missing: Missing[] = []
   const look = (what: string, program: string, on: string, help?: string) => {
     if (cannotTell(program, on) || findProgram(program, inFront(bin, on), team.base ?? '/') !== undefined)
       return
     missing.push({ what, program, ...(help !== undefined && { help }) })
   }
-  const used = new Set(plan.flatMap(({ agent, review }) => [agent, ...(review ? [review.by] : [])]))
+  const used = new Set(plan.flatMap(({ agent, review, merge }) => [agent, review?.by, merge.by]))
   for (const name of used) {
+    if (name === undefined) continue
     const agent: KeptAgent = Object.hasOwn(team.agents, name) ? team.agents[name]! : {}
     const planned = agentPlan(agent)
     if (!planned.ok) return planned

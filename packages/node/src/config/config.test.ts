@@ -42,6 +42,32 @@ function refused(text: string, more?: Parameters<typeof load>[1]): { error: Parl
   return { error: result.error, file }
 }
 
+describe('gates', () => {
+  const text = 'gates:\n  preset: supervised\n  integration: { timeout: never }\n'
+
+  test('of the file are those of a team file', () => {
+    const { file, result } = load(text)
+    const { values, entries } = unwrap(result)
+    expect(values.gates).toEqual({ preset: 'supervised', gates: { integration: { timeoutMs: null } } })
+    expect(entries.find(({ key }) => key === 'gates')).toMatchObject({ from: `file ${file}:1` })
+  })
+
+  test('a preset of the environment goes before the file', () => {
+    const { values, entries } = unwrap(load(text, { env: { PARLEY_GATES: 'gated' } }).result)
+    expect(values.gates).toEqual({ preset: 'gated', gates: {} })
+    expect(entries.find(({ key }) => key === 'gates')?.from).toBe('environment PARLEY_GATES')
+  })
+
+  test.each([
+    ['gates: { preset: strict }\n', {}, 'gates.preset'],
+    ['gates: { integration: { timeout: soon } }\n', {}, 'gates.integration.timeout'],
+    ['turns: 3\n', { PARLEY_GATES: 'strict' }, 'gates'],
+  ])('%j %j is refused', (wrong, env, path) => {
+    const { error } = refused(wrong, { env })
+    expect(error.details.problems).toMatchObject([{ code: 'bad_value', path }])
+  })
+})
+
 describe('values', () => {
   test('without a file are the defaults', () => {
     const { values, entries } = unwrap(load(undefined).result)
@@ -57,6 +83,7 @@ describe('values', () => {
       { key: 'log.level', value: 'info', from: 'default' },
       { key: 'idle_timeout', value: '10m', from: 'default' },
       { key: 'default_agent', value: null, from: 'default' },
+      { key: 'gates', value: null, from: 'default' },
     ])
   })
 
@@ -74,6 +101,7 @@ describe('values', () => {
       `log.level file ${file}:4`,
       `idle_timeout file ${file}:5`,
       `default_agent file ${file}:6`,
+      'gates default',
       `agents.writer file ${file}:8`,
       `agents.tests file ${file}:9`,
     ])
@@ -99,7 +127,10 @@ describe('values', () => {
     })
     expect(values.agents.writer).toMatchObject({ preset: 'claude', model: 'sonnet' })
     expect(JSON.stringify(entries)).not.toContain('quiet')
-    expect(entries.at(-1)).toMatchObject({ key: 'agents.tests', value: { env: ['LEVEL'] } })
+    expect(entries.find(({ key }) => key === 'agents.tests')).toMatchObject({
+      key: 'agents.tests',
+      value: { env: ['LEVEL'] },
+    })
   })
 
   test.each(['', '# nothing\n', '{}'])('an empty file (%j) is one', text => {

@@ -2,6 +2,7 @@
 // is told at once.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { GATE_PRESETS, type GatePreset, type Gates, type GatesFile, gatesOf } from '@parley/coordinator'
 import { compile, err, nearest, ok, type ParleyError, type Result } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 import { chosenProfile, type Environment, type ProfilePaths, parleyHome, profilePaths } from '../paths.ts'
@@ -11,6 +12,8 @@ import { SETTINGS, type Setting, type SettingValues } from './settings.ts'
 import { type ConfigProblem, invalidConfig, type Path, readSource, type Source } from './source.ts'
 
 export interface ConfigValues extends SettingValues {
+  /** For runs whose team says nothing about gates. */
+  readonly gates?: Gates
   readonly agents: Readonly<Record<string, ConfiguredAgent>>
 }
 
@@ -60,8 +63,37 @@ export function loadConfig(options: LoadOptions = {}): Result<Config> {
   }
   if (problems.length > 0) return err(invalidConfig(problems.slice(0, nodeLimits.configProblems)))
   const { agents } = file.value
+  const said = file.value.value.gates
+  const gates = gatesFrom(said, env.PARLEY_GATES || undefined)
+  if (gates.problem) return err(invalidConfig([gates.problem]))
+  const place = file.value.source?.place(['gates'], 'key')
+  entries.push({
+    key: 'gates',
+    value: gates.value ? (gates.preset ? { preset: gates.preset } : said) : null,
+    from: gates.preset
+      ? 'environment PARLEY_GATES'
+      : said
+        ? `file ${file.value.path}:${place?.line ?? 1}`
+        : 'default',
+  })
   for (const [name, agent] of Object.entries(agents)) entries.push(agentEntry(name, agent, file.value))
-  return ok({ paths: paths.value, values: { ...settings, agents }, entries })
+  return ok({
+    paths: paths.value,
+    values: { ...settings, agents, ...(gates.value && { gates: gates.value }) },
+    entries,
+  })
+}
+
+/** A preset from the environment goes before what the file says. */
+function gatesFrom(
+  said: GatesFile | undefined,
+  preset: string | undefined,
+): { readonly value?: Gates; readonly preset?: GatePreset; readonly problem?: ConfigProblem } {
+  if (preset === undefined) return said ? { value: gatesOf(said) } : {}
+  const known = GATE_PRESETS.find(each => each === preset)
+  if (known) return { value: { preset: known, gates: {} }, preset: known }
+  const message = `gates must be one of ${GATE_PRESETS.join(', ')}, not ${JSON.stringify(preset.slice(0, 80))}.`
+  return { problem: { code: 'bad_value', message, source: 'environment PARLEY_GATES', path: 'gates' } }
 }
 
 interface FileValues {

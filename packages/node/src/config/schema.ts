@@ -1,5 +1,6 @@
 // The shape of config.yaml. The same schema checks a file and helps editors (schema/config.schema.json).
 import { CommandAgentSchema, durationPattern } from '@parley/agents'
+import { GatesSchema } from '@parley/coordinator'
 import { mapSchema, type Static, type TSchema, Type } from '@parley/core'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
 import { LOG_LEVELS } from '../log.ts'
@@ -47,6 +48,7 @@ export const ConfigSchema = Type.Object(
         description: 'The agent that solves an intent without a team file: one of `agents`, or a preset.',
       }),
     ),
+    gates: Type.Optional(GatesSchema),
     agents: Type.Optional(mapSchema(Type.Unknown())),
   },
   {

@@ -83,9 +83,15 @@ describe('/workspaces, and who may call what', () => {
     const own = operations.filter(({ name }) => !name.startsWith('/services/'))
     expect(own.map(({ name }) => name).toSorted()).toEqual([
       '/agents/list',
+      '/budgets/list',
+      '/budgets/raise',
       '/config/show',
+      '/escalations/list',
+      '/escalations/respond',
       '/gates/list',
       '/gates/respond',
+      '/gates/watch',
+      '/highway/inject',
       '/node/status',
       '/node/stop',
       '/runs/abort',
@@ -98,10 +104,14 @@ describe('/workspaces, and who may call what', () => {
       '/trail/query',
       '/trail/verify',
       '/trail/watch',
+      '/users/change',
+      '/users/list',
       '/workspaces/block',
       '/workspaces/checkpoint',
       '/workspaces/inbox',
+      '/workspaces/resume',
       '/workspaces/status',
+      '/workspaces/suspend',
     ])
     for (const { name } of own) {
       const [, service, op] = name.split('/')

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { chmodSync } from 'node:fs'
 import { callLimits } from '@parley/call'
+import type { GateView } from '@parley/coordinator'
 import type { RunId } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { nodeLimits } from '../limits.ts'
@@ -188,15 +189,109 @@ describe('/runs, /tasks and /gates', () => {
     expect(conductor.aborted).toEqual([`${run}: too slow`])
   })
 
-  test('gates are listed and answered', async () => {
+  test('the work on one task is aborted', async () => {
+    const { client, conductor, run } = await withRun()
+    await client.call('runs', 'abort', { run, task: 'docs' })
+    expect(conductor.aborted).toEqual([`${run} docs: no reason given`])
+  })
+})
+
+const gate: GateView = {
+  id: 'gate_1',
+  run: 'run_1',
+  kind: 'gate',
+  type: 'task_approval',
+  question: 'May one do it?',
+  addressee: 'somebody',
+  waits_for: 'person',
+  since: '2026-01-01T00:00:00.000000Z',
+  changes: ['name'],
+  subject: { name: 'it' },
+}
+const question: GateView = { ...gate, id: 'sig_1', kind: 'question', type: 'escalation', changes: [] }
+
+describe('/gates and /escalations', () => {
+  test('are listed, of one run too, and watched', async () => {
+    const { client, conductor, run } = await withRun()
+    const other = { ...gate, id: 'gate_2', run }
+    conductor.openGates = [gate, other, question]
+    expect(await client.call('gates', 'list', {})).toEqual({ gates: [gate, other, question] })
+    expect(await client.call('gates', 'list', { run: 'last' })).toEqual({ gates: [other] })
+    expect(await client.call('escalations', 'list', {})).toEqual({ gates: [question] })
+    const lists: unknown[] = []
+    for await (const { gates } of client.subscribe('gates', 'watch', {})) lists.push(gates)
+    expect(lists).toEqual([[gate, other, question], []])
+  })
+
+  test('are answered under the name of whoever called', async () => {
     const { client, conductor } = await startedNode()
-    const gate = { id: 'run_1:plan', run: 'run_1', kind: 'plan', question: 'Go?', since: 'now' } as const
     conductor.openGates = [gate]
-    expect(await client.call('gates', 'list', {})).toEqual({ gates: [gate] })
-    await client.call('gates', 'respond', { gate: gate.id, decision: 'approve' })
-    expect(conductor.answers).toMatchObject([{ decision: 'approve', principal: { kind: 'user' } }])
-    const late = client.call('gates', 'respond', { gate: 'run_2:plan', decision: 'reject' })
-    expect((await refusal(late)).code).toBe('invalid_state')
+    const principal = { kind: 'user', scopes: ['owner'] }
+    expect(await client.call('gates', 'respond', { gate: 'gate_1', decision: 'approve' })).toEqual({
+      run: 'run_1',
+      gates: ['gate_1'],
+    })
+    const changes = { name: 'that' }
+    await client.call('gates', 'respond', { gate: 'gate_1', decision: 'modify', changes, reason: 'better' })
+    await client.call('escalations', 'respond', { question: 'sig_1', answer: 'envelope', text: 'Yes.' })
+    await client.call('escalations', 'respond', { question: 'sig_1', answer: 'delegate' })
+    expect(conductor.answers).toMatchObject([
+      { decision: 'approve', principal },
+      { decision: 'modify', changes, reason: 'better', principal },
+      { question: 'sig_1', answer: 'envelope', text: 'Yes.', principal },
+      { question: 'sig_1', answer: 'delegate', principal },
+    ])
+  })
+
+  test.each([
+    ['gates', { gate: 'gate_2', decision: 'reject' }, 'invalid_state'],
+    ['gates', { gate: 'gate_1', decision: 'modify' }, 'invalid_argument'],
+    ['gates', { gate: 'gate_1', decision: 'approve', changes: { name: 'x' } }, 'invalid_argument'],
+    ['escalations', { question: 'sig_1', answer: 'envelope' }, 'invalid_argument'],
+  ] as const)('%s: %j is refused with %s', async (service, input, code) => {
+    const { client, conductor } = await startedNode()
+    conductor.openGates = [gate]
+    expect((await refusal(client.call(service, 'respond', input as never))).code).toBe(code)
+    expect(conductor.answers).toEqual([])
+  })
+})
+
+describe('what people do to runs at work', () => {
+  test('reaches the coordinator with who did it', async () => {
+    const { client, conductor, run } = await withRun()
+    await client.call('highway', 'inject', { run, to: 'docs', text: 'Hurry.', priority: 'urgent' })
+    await client.call('workspaces', 'suspend', { run, task: 'docs', reason: 'lunch' })
+    await client.call('workspaces', 'resume', { run })
+    await client.call('budgets', 'raise', { run, task: 'docs', dimension: 'token_limit', limit: 5 })
+    const principal = { kind: 'user' }
+    expect(conductor.acts).toMatchObject([
+      { act: 'inject', run, to: 'docs', text: 'Hurry.', priority: 'urgent', principal },
+      { act: 'suspend', run, task: 'docs', reason: 'lunch', principal },
+      { act: 'resume', run, principal },
+      { act: 'raise', run, task: 'docs', dimension: 'token_limit', limit: 5, principal },
+    ])
+    expect(await client.call('budgets', 'list', { run })).toMatchObject({ budgets: [{ used: 81 }] })
+  })
+})
+
+describe('/users', () => {
+  test('whoever owns the profile is known from the start, and users are changed', async () => {
+    const { client, conductor } = await startedNode()
+    const { users } = await client.call('users', 'list', {})
+    expect(users).toHaveLength(1)
+    const { user } = users[0]!
+    await client.call('users', 'change', { user, act: 'suspend', reason: 'holiday' })
+    await client.call('users', 'change', { user, act: 'grant', capability: 'abort_any' })
+    expect(conductor.acts).toMatchObject([
+      { user, act: 'suspend', reason: 'holiday' },
+      { user, act: 'grant', capability: 'abort_any' },
+    ])
+    const wrong = [
+      { user, act: 'grant' },
+      { user, act: 'resume', capability: 'abort_any' },
+    ] as const
+    for (const input of wrong)
+      expect((await refusal(client.call('users', 'change', input))).code).toBe('invalid_argument')
   })
 })
 

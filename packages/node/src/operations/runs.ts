@@ -1,32 +1,22 @@
-// /solve, /runs, /tasks, /gates: starting work, watching it, answering for it, ending it.
+// /solve, /runs, /tasks: starting work, watching it, ending it.
 import { dirname, isAbsolute } from 'node:path'
 import { operation } from '@parley/call'
 import {
   type Conducting,
-  GateViewSchema,
+  GATE_PRESETS,
   PlanTaskViewSchema,
   RUN_STATES,
   RunSummarySchema,
   RunViewSchema,
   readTeam,
 } from '@parley/coordinator'
-import { mapSchema, type Principal, refuse, Type } from '@parley/core'
+import { mapSchema, type RunId, refuse, Type } from '@parley/core'
 import type { AgentDirectory } from '../agents.ts'
 import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../caller-environment.ts'
 import { nodeLimits } from '../limits.ts'
 import { preflight } from '../preflight.ts'
-import {
-  answered,
-  Count,
-  closed,
-  forOwner,
-  Nothing,
-  Reason,
-  RunText,
-  refusals,
-  streamed,
-  told,
-} from './spec.ts'
+import { caller } from './caller.ts'
+import { answered, Count, closed, forOwner, Reason, RunText, refusals, streamed, told } from './spec.ts'
 
 export interface RunDeps {
   readonly conductor: Conducting
@@ -74,7 +64,14 @@ export function runService({ conductor, agents, programs }: RunDeps) {
               ),
             ),
             agent: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-            approved: Type.Boolean({ description: 'The plan is approved already: nobody is asked' }),
+            approved: Type.Boolean({
+              description: 'The caller approves every task with this request: nobody is asked',
+            }),
+            gates: Type.Optional(
+              Type.Enum([...GATE_PRESETS], { description: 'Goes before what the team says about gates' }),
+            ),
+            parent: Type.Optional(RunText),
+            force: Type.Optional(Type.Boolean({ description: 'Start it although a breaker is open' })),
             /** Kept in memory for this run only. */
             environment: Type.Optional(Environment),
           },
@@ -91,12 +88,24 @@ export function runService({ conductor, agents, programs }: RunDeps) {
           'invalid_agent',
           'program_missing',
           'overloaded',
+          'breaker_open',
           'unavailable',
           'trail_unavailable',
           'trail_damaged',
         ),
       },
-      async ({ intent, project, team: given, agent, approved, environment: sent }, { identity }) => {
+      async (input, { identity }) => {
+        const {
+          intent,
+          project,
+          team: given,
+          agent,
+          approved,
+          environment: sent,
+          gates,
+          parent,
+          force,
+        } = input
         if (!isAbsolute(project)) answered(refuse('invalid_argument', `${project} is no absolute path.`))
         if (given && agent !== undefined)
           answered(refuse('invalid_argument', 'A run has a team file or an agent, not both.'))
@@ -115,6 +124,10 @@ export function runService({ conductor, agents, programs }: RunDeps) {
           principal: caller(identity),
           origin: 'cli',
           approved,
+          ...(gates && { gates: { preset: gates, gates: {} } }),
+          // Of a run of another profile nothing is known here.
+          ...(parent !== undefined && { parent: parent as RunId }),
+          ...(force !== undefined && { force }),
           ...(environment && { environment }),
         }
         const { run } = answered(await told(conductor.solve(request)))
@@ -169,21 +182,31 @@ export function runService({ conductor, agents, programs }: RunDeps) {
       {
         name: '/runs/abort',
         opType: 'mutation',
-        description: 'Ends a run: its turns are stopped and nothing more is started.',
-        inputSchema: Type.Object({ run: RunText, reason: Type.Optional(Reason) }, closed),
+        description:
+          'Ends a run, or the work on one of its tasks: turns are stopped and nothing more is started.',
+        inputSchema: Type.Object(
+          {
+            run: RunText,
+            task: Type.Optional(Type.String({ minLength: 1, maxLength: 160 })),
+            reason: Type.Optional(Reason),
+          },
+          closed,
+        ),
         outputSchema: OfRun,
         accessControl: forOwner,
         errorSchemas: refusals(
           'not_found',
           'ambiguous',
           'invalid_state',
+          'permission_denied',
           'trail_unavailable',
           'trail_damaged',
         ),
       },
-      async ({ run: text, reason = 'no reason given' }, { identity }) => {
+      async ({ run: text, task, reason = 'no reason given' }, { identity }) => {
         const run = await found(text)
-        answered(await told(conductor.abort(run, { principal: caller(identity), reason })))
+        const by = { principal: caller(identity), reason, ...(task !== undefined && { task }) }
+        answered(await told(conductor.abort(run, by)))
         return { run }
       },
     ),
@@ -205,58 +228,5 @@ export function runService({ conductor, agents, programs }: RunDeps) {
         return { run: view.run, tasks: view.tasks, cursor: view.cursor }
       },
     ),
-    '/gates/list': operation(
-      {
-        name: '/gates/list',
-        opType: 'query',
-        description: 'Everything that waits for a person.',
-        inputSchema: Nothing,
-        outputSchema: Type.Object({ gates: Type.Array(GateViewSchema) }, closed),
-        accessControl: forOwner,
-        errorSchemas: refusals('trail_unavailable', 'trail_damaged'),
-      },
-      async () => ({ gates: [...(await told(conductor.gates()))] }),
-    ),
-    '/gates/respond': operation(
-      {
-        name: '/gates/respond',
-        opType: 'mutation',
-        description: 'Answers what waits for a person.',
-        inputSchema: Type.Object(
-          {
-            gate: Type.String({ minLength: 1, maxLength: 160 }),
-            decision: Type.Enum(['approve', 'reject', 'reply'], {
-              description: '`reply` is for questions, with the text as the reason',
-            }),
-            reason: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.replyLength })),
-          },
-          closed,
-        ),
-        outputSchema: Type.Object({ run: Type.String() }, closed),
-        accessControl: forOwner,
-        errorSchemas: refusals(
-          'not_found',
-          'ambiguous',
-          'invalid_state',
-          'invalid_argument',
-          'trail_unavailable',
-          'trail_damaged',
-        ),
-      },
-      async ({ gate, decision, reason }, { identity }) =>
-        answered(
-          await conductor.respond(gate, {
-            decision,
-            ...(reason !== undefined && { reason }),
-            principal: caller(identity),
-          }),
-        ),
-    ),
   }
-}
-
-/** Every operation here needs a scope, so there is somebody. */
-function caller(identity: Principal | undefined): Principal {
-  if (identity) return identity
-  throw new TypeError('an operation that needs a scope was called by nobody')
 }

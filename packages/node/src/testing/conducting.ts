@@ -1,14 +1,25 @@
 // A coordinator for tests: it keeps what it is asked, writes small runs on the node's own trail, and hangs or fails where it is told to.
 import type {
+  BudgetView,
   Conducting,
   ConductorOptions,
   GateView,
   RunSummaryView,
   RunView,
   SolveRequest,
+  UserView,
   WorkspaceDoor,
 } from '@parley/coordinator'
-import { err, ok, ParleyError, type Result, type RunId, SystemClock, SystemIds } from '@parley/core'
+import {
+  err,
+  ok,
+  ParleyError,
+  type Principal,
+  type Result,
+  type RunId,
+  SystemClock,
+  SystemIds,
+} from '@parley/core'
 import { ScriptedRun } from '@parley/trail/testing'
 
 export class ScriptedConductor implements Conducting {
@@ -16,6 +27,9 @@ export class ScriptedConductor implements Conducting {
   readonly solved: SolveRequest[] = []
   readonly aborted: string[] = []
   readonly answers: unknown[] = []
+  /** Everything else that people did. */
+  readonly acts: object[] = []
+  readonly accepted = new Set<string>()
   readonly runsById = new Map<RunId, { script: ScriptedRun; view: RunView }>()
   readonly doors = new Map<string, WorkspaceDoor>()
   openGates: GateView[] = []
@@ -92,19 +106,67 @@ export class ScriptedConductor implements Conducting {
     this.runsById.set(run, { ...known, view: { ...known.view, state: 'done' } })
   }
 
-  async gates(): Promise<readonly GateView[]> {
-    return this.openGates
+  async gates(run?: RunId): Promise<readonly GateView[]> {
+    return this.openGates.filter(gate => run === undefined || gate.run === run)
   }
 
-  async respond(gate: string, answer: unknown): Promise<Result<{ run: RunId }>> {
+  async *watchGates(): AsyncIterable<readonly GateView[]> {
+    yield this.openGates
+    yield []
+  }
+
+  async respond(gate: string, answer: unknown): Promise<Result<{ run: RunId; gates: string[] }>> {
     if (!this.openGates.some(({ id }) => id === gate))
       return err(new ParleyError('invalid_state', `Nothing of ${gate} waits for an answer.`))
     this.answers.push(answer)
+    return ok({ run: 'run_1' as RunId, gates: [gate] })
+  }
+
+  async reply(question: string, answer: unknown): Promise<Result<{ run: RunId }>> {
+    this.answers.push({ question, ...(answer as object) })
     return ok({ run: 'run_1' as RunId })
   }
 
-  async abort(run: RunId, { reason }: { reason: string }): Promise<Result<void>> {
-    this.aborted.push(`${run}: ${reason}`)
+  async abort(run: RunId, { reason, task }: { reason: string; task?: string }): Promise<Result<void>> {
+    this.aborted.push(task === undefined ? `${run}: ${reason}` : `${run} ${task}: ${reason}`)
+    return ok(undefined)
+  }
+
+  async inject(run: RunId, injection: object): Promise<Result<{ envelope: string }>> {
+    this.acts.push({ act: 'inject', run, ...injection })
+    return ok({ envelope: 'env_1' })
+  }
+
+  async suspend(run: RunId, by: object): Promise<Result<void>> {
+    this.acts.push({ act: 'suspend', run, ...by })
+    return ok(undefined)
+  }
+
+  async resume(run: RunId, by: object): Promise<Result<void>> {
+    this.acts.push({ act: 'resume', run, ...by })
+    return ok(undefined)
+  }
+
+  async budgets(): Promise<Result<readonly BudgetView[]>> {
+    return ok([{ task: 'run', dimension: 'token_limit', limit: 100, used: 81, warned: true }])
+  }
+
+  async raiseBudget(run: RunId, raise: object): Promise<Result<void>> {
+    this.acts.push({ act: 'raise', run, ...raise })
+    return ok(undefined)
+  }
+
+  async users(): Promise<readonly UserView[]> {
+    return [...this.accepted].map(user => ({ user, state: 'active', capabilities: [], waiting: 0 }))
+  }
+
+  async accept({ id }: Principal): Promise<Result<void>> {
+    this.accepted.add(id)
+    return ok(undefined)
+  }
+
+  async changeUser(user: string, act: object): Promise<Result<void>> {
+    this.acts.push({ user, ...act })
     return ok(undefined)
   }
 
