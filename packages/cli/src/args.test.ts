@@ -111,7 +111,7 @@ test('wrong usage ends with 2, on stderr, as JSON where JSON was asked for', asy
   expect(people.err).toBe(
     'parley: INTENT is missing: what you want, in quotes, or - to read it from standard input.\n' +
       '  why:  `parley solve --help` has examples.\n' +
-      '  next: usage: parley solve INTENT [--team FILE] [--agent NAME] [--project FOLDER] [--yes] [--detach]\n',
+      '  next: usage: parley solve INTENT [--team FILE] [--agent NAME] [--project FOLDER] [--yes] [--gates PRESET] [--force] [--detach]\n',
   )
   const program = await parley(['solve', '--json', '--bad'])
   expect(program).toMatchObject({ code: 2, out: '' })

@@ -87,7 +87,7 @@ const failureOf = (promise: Promise<unknown>) =>
   )
 
 test('whoever holds the token of a workspace sends it with every call: an agent cannot approve its own gate', async () => {
-  const failure = await failureOf(inside(api => api.respond('g', 'approve')))
+  const failure = await failureOf(inside(api => api.respond('g', { decision: 'approve' })))
   expect(failure).toMatchObject({ code: 'FORBIDDEN', exitCode: 5 })
   expect(failure?.why).toContain('PARLEY_TOKEN')
   expect(answers).toEqual([])

@@ -82,11 +82,33 @@ export function apiOver(client: NodeClient, token: string | undefined): NodeApi 
       (await client.call('runs', 'list', { limit, ...(states && { states: [...states] }) }, auth)).runs,
     show: run => client.call('runs', 'show', { run }, auth),
     follow: (run, signal) => client.subscribe('runs', 'follow', { run }, following(signal)),
-    abort: async (run, reason) => void (await client.call('runs', 'abort', { run, reason }, auth)),
+    abort: async (run, reason, task) =>
+      void (await client.call('runs', 'abort', { run, reason, ...(task !== undefined && { task }) }, auth)),
     tasks: async run => (await client.call('tasks', 'list', { run }, auth)).tasks,
-    gates: async () => (await client.call('gates', 'list', {}, auth)).gates,
-    respond: (gate, decision, reason) =>
-      client.call('gates', 'respond', { gate, decision, ...(reason !== undefined && { reason }) }, auth),
+    gates: async run => (await client.call('gates', 'list', run === undefined ? {} : { run }, auth)).gates,
+    watchGates: signal => lists(client.subscribe('gates', 'watch', {}, following(signal))),
+    respond: (gate, { changes, ...decision }) =>
+      client.call(
+        'gates',
+        'respond',
+        { gate, ...decision, ...(changes && { changes: { ...changes } }) },
+        auth,
+      ),
+    reply: (question, reply) => client.call('escalations', 'respond', { question, ...reply }, auth),
+    inject: (run, message) => client.call('highway', 'inject', { run, ...message }, auth),
+    suspend: async (run, reason, task) =>
+      void (await client.call(
+        'workspaces',
+        'suspend',
+        { run, reason, ...(task !== undefined && { task }) },
+        auth,
+      )),
+    resume: async (run, task) =>
+      void (await client.call('workspaces', 'resume', { run, ...(task !== undefined && { task }) }, auth)),
+    budgets: async run => (await client.call('budgets', 'list', { run }, auth)).budgets,
+    raiseBudget: async (run, raise) => void (await client.call('budgets', 'raise', { run, ...raise }, auth)),
+    users: async () => (await client.call('users', 'list', {}, auth)).users,
+    changeUser: change => client.call('users', 'change', change, auth),
     queryTrail: ({ event_type, ...query }) =>
       client.call('trail', 'query', { ...query, ...(event_type && { event_type: [...event_type] }) }, auth),
     watchTrail: ({ event_type, ...query }, signal) =>
@@ -115,6 +137,10 @@ export function apiOver(client: NodeClient, token: string | undefined): NodeApi 
     block: async reason => void (await client.call('workspaces', 'block', { reason }, auth)),
     close: () => client.close(),
   }
+}
+
+async function* lists<T>(pages: AsyncIterable<{ readonly gates: T }>): AsyncIterable<T> {
+  for await (const { gates } of pages) yield gates
 }
 
 async function* exported(pages: AsyncIterable<{ readonly lines: readonly string[] }>): AsyncIterable<string> {

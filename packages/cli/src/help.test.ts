@@ -10,7 +10,7 @@ test('every command has a summary, a usage line, what its flags mean, and two ex
     expect(text).toContain(`${summary}.\n\nusage: parley ${name}`)
     for (const flag of Object.keys(flags)) expect(text).toContain(`--${flag}`)
     for (const arg of args) expect(text).toContain(arg.name)
-    expect(examples.length, name).toBe(2)
+    expect(examples.length, name).toBeGreaterThanOrEqual(2)
     for (const [line] of examples) expect(line).toContain('parley ')
   }
 })

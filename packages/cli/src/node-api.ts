@@ -1,6 +1,9 @@
 // What the command asks of a node: one method for each operation that it uses. `connect.ts` makes one over the socket; tests bring their own.
+import type { GatePreset } from '@parley/node'
 import type {
   AgentView,
+  BudgetLimit,
+  BudgetView,
   GateView,
   NodeStatus,
   PlanTaskView,
@@ -8,6 +11,8 @@ import type {
   RunSummaryView,
   RunView,
   TrailPage,
+  UserAct,
+  UserView,
   VerifyView,
   WorkspaceMailView,
   WorkspaceStatusView,
@@ -19,12 +24,42 @@ export interface SolveInput {
   readonly team?: { readonly text: string; readonly file: string }
   readonly agent?: string
   readonly approved: boolean
+  /** A preset, before what the team says. */
+  readonly gates?: GatePreset
+  /** The run inside which this is asked for. */
+  readonly parent?: string
+  readonly force?: boolean
   /** What the agents may have of the caller's environment. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** Plans are approved or rejected, questions are replied to, with the reply as the reason. */
-export type Decision = 'approve' | 'reject' | 'reply'
+/** An answer to a gate. */
+export interface Decision {
+  readonly decision: 'approve' | 'reject' | 'modify'
+  /** For `modify`: the fields that change. */
+  readonly changes?: Readonly<Record<string, unknown>>
+  readonly reason?: string
+}
+
+/** An answer to a question: words, the end of the work, or the coordinator is to see to it. */
+export interface Reply {
+  readonly answer: 'envelope' | 'abort' | 'delegate'
+  readonly text?: string
+}
+
+export interface Message {
+  readonly to?: string
+  readonly text: string
+  readonly type?: string
+  readonly priority?: 'normal' | 'urgent' | 'blocking'
+}
+
+export interface UserChange {
+  readonly user: string
+  readonly act: UserAct
+  readonly capability?: UserView['capabilities'][number]
+  readonly reason?: string
+}
 
 export interface TrailFilterInput {
   readonly event_type?: readonly string[]
@@ -53,10 +88,27 @@ export interface NodeApi {
   }): Promise<readonly RunSummaryView[]>
   show(run: string): Promise<RunView>
   follow(run: string, signal?: AbortSignal): AsyncIterable<RunView>
-  abort(run: string, reason: string): Promise<void>
+  /** Ends a run, or the work on one of its tasks. */
+  abort(run: string, reason: string, task?: string): Promise<void>
   tasks(run: string): Promise<readonly PlanTaskView[]>
-  gates(): Promise<readonly GateView[]>
-  respond(gate: string, decision: Decision, reason?: string): Promise<{ readonly run: string }>
+  /** Everything that waits for a person; of one run, if one is named. */
+  gates(run?: string): Promise<readonly GateView[]>
+  watchGates(signal?: AbortSignal): AsyncIterable<readonly GateView[]>
+  respond(
+    gate: string,
+    decision: Decision,
+  ): Promise<{ readonly run: string; readonly gates: readonly string[] }>
+  reply(question: string, reply: Reply): Promise<{ readonly run: string }>
+  inject(run: string, message: Message): Promise<{ readonly run: string; readonly envelope: string }>
+  suspend(run: string, reason: string, task?: string): Promise<void>
+  resume(run: string, task?: string): Promise<void>
+  budgets(run: string): Promise<readonly BudgetView[]>
+  raiseBudget(
+    run: string,
+    raise: { readonly task?: string; readonly dimension: BudgetLimit; readonly limit: number },
+  ): Promise<void>
+  users(): Promise<readonly UserView[]>
+  changeUser(change: UserChange): Promise<UserView>
   queryTrail(query: TrailQueryInput): Promise<TrailPage>
   watchTrail(query: TrailWatchInput, signal?: AbortSignal): AsyncIterable<TrailPage>
   verifyTrail(run?: string): Promise<VerifyView>

@@ -1,5 +1,5 @@
 // What the node shows of runs, tasks, gates, trails and agents, as its operations declare it.
-import type { OutputOf } from '@parley/call'
+import type { InputOf, OutputOf } from '@parley/call'
 import type { NodeOperations } from '@parley/node'
 
 type Answer<Path extends keyof NodeOperations & string> = OutputOf<NodeOperations, Path>
@@ -14,6 +14,11 @@ export type TaskState = PlanTaskView['state']
 export type StepView = PlanTaskView['steps'][number]
 export type UsageView = RunView['usage']
 export type GateView = Answer<'/gates/list'>['gates'][number]
+export type BudgetView = Answer<'/budgets/list'>['budgets'][number]
+/** What can be raised. */
+export type BudgetLimit = InputOf<NodeOperations, '/budgets/raise'>['dimension']
+export type UserView = Answer<'/users/list'>['users'][number]
+export type UserAct = InputOf<NodeOperations, '/users/change'>['act']
 export type TrailPage = Answer<'/trail/query'>
 export type EntryView = TrailPage['entries'][number]
 export type VerifyView = Answer<'/trail/verify'>

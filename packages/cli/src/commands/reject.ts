@@ -1,16 +1,17 @@
 // `parley reject`: no to a gate.
 import { command } from '../command.ts'
+import { because } from './approve.ts'
 import { GATE_OR_RUN, respond } from './respond.ts'
-import { reasonOf } from './words.ts'
 
 export const reject = command({
   name: 'reject',
   summary: 'Reject what waits for an answer',
   args: [GATE_OR_RUN],
-  flags: { reason: { type: 'text', value: 'TEXT', summary: "Why; it is kept in the node's log" } },
+  flags: { reason: { type: 'text', value: 'TEXT', summary: 'Why; it is kept on the trail' } },
   examples: [
     ['parley reject', 'the only run that waits'],
     ['parley reject run_01m7 --reason "Too many files"', 'one of several, saying why'],
   ],
-  run: (context, { flags, words }) => respond(context, words[0], 'reject', reasonOf(flags.reason)),
+  run: (context, { flags, words }) =>
+    respond(context, words[0], { decision: 'reject', ...because(flags.reason) }),
 })

@@ -1,19 +1,35 @@
 // `parley reply`: the answer to what an agent asks.
 import { command } from '../command.ts'
-import { GATE_OR_RUN, respond } from './respond.ts'
+import { Failure } from '../failure.ts'
+import { answer, GATE_OR_RUN } from './respond.ts'
 import { reasonOf } from './words.ts'
 
 export const reply = command({
   name: 'reply',
-  summary: 'Reply to an agent that cannot go on without an answer',
+  summary: 'Answer an agent that cannot go on without you',
   args: [
-    { ...GATE_OR_RUN, optional: false },
-    { name: 'TEXT', summary: 'The reply, in quotes' },
+    { ...GATE_OR_RUN, name: 'QUESTION|RUN', optional: false },
+    { name: 'TEXT', summary: 'The reply, in quotes', optional: true },
   ],
-  flags: {},
+  flags: {
+    abort: { type: 'boolean', summary: 'End the work that asks' },
+    delegate: { type: 'boolean', summary: 'Leave it to the coordinator: the agent decides by itself' },
+  },
   examples: [
-    ['parley reply last "The new database"', 'to the question of the newest run'],
-    ['parley reply run_01m7:docs "In English"', 'to one of several, by run and task'],
+    ['parley reply last "The new database"', 'to the only question of the newest run'],
+    ['parley reply sig_01m7fsz83wkkhydy "In English"', 'to one of several'],
+    ['parley reply last --delegate', 'you do not know either'],
   ],
-  run: (context, { words }) => respond(context, words[0], 'reply', reasonOf(words[1])),
+  run(context, { flags, words }) {
+    const text = reasonOf(words[1])
+    const given = [text !== undefined, flags.abort, flags.delegate].filter(Boolean).length
+    if (given !== 1) {
+      throw new Failure('usage', given === 0 ? 'There is no answer.' : 'There are several answers.', {
+        why: 'An answer is a text, --abort or --delegate.',
+        next: 'parley reply last "…"',
+      })
+    }
+    if (text !== undefined) return answer(context, words[0], { answer: 'envelope', text })
+    return answer(context, words[0], { answer: flags.abort ? 'abort' : 'delegate' })
+  },
 })

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { command } from '../command.ts'
 import { Failure } from '../failure.ts'
-import { START_FLAGS, start } from './solve.ts'
+import { START_FLAGS, start, startChoices } from './solve.ts'
 import { readTextFile } from './words.ts'
 
 export const run = command({
@@ -32,6 +32,7 @@ export const run = command({
       project,
       team: { file, text },
       approved: flags.yes,
+      ...startChoices(context, flags),
       detach: flags.detach,
     })
   },

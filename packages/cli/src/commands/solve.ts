@@ -19,7 +19,18 @@ export const START_FLAGS = {
     complete: 'folder',
     summary: 'The project (default: this folder)',
   },
-  yes: { type: 'boolean', short: 'y', summary: 'The plan counts as approved: nobody is asked' },
+  yes: {
+    type: 'boolean',
+    short: 'y',
+    summary: 'You approve the plan with this: every task is approved under your name',
+  },
+  gates: {
+    type: 'text',
+    value: 'PRESET',
+    choices: ['autonomous', 'supervised', 'gated'],
+    summary: 'Where you are asked, whatever the team file says',
+  },
+  force: { type: 'boolean', summary: 'Start it although the same was started too often' },
   detach: { type: 'boolean', summary: 'Start it and return at once' },
 } as const
 
@@ -56,10 +67,25 @@ export const solve = command({
       ...(file && { team: { file, text: readTextFile(file) } }),
       ...(flags.agent !== undefined && { agent: flags.agent }),
       approved: flags.yes,
+      ...startChoices(context, flags),
       detach: flags.detach,
     })
   },
 })
+
+/** What `solve` and `run` have in common beside the plan. */
+export function startChoices(
+  { env }: Context,
+  { gates, force }: { readonly gates: string | undefined; readonly force: boolean },
+): Pick<SolveInput, 'gates' | 'parent' | 'force'> {
+  // Inside a turn: the run that this one comes from.
+  const parent = env.PARLEY_RUN
+  return {
+    ...(gates !== undefined && { gates: gates as NonNullable<SolveInput['gates']> }),
+    ...(parent && { parent }),
+    ...(force && { force }),
+  }
+}
 
 interface Place {
   readonly file?: string

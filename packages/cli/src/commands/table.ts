@@ -3,18 +3,23 @@ import type { Table } from '../args.ts'
 import { abort } from './abort.ts'
 import { agents } from './agents.ts'
 import { approve } from './approve.ts'
+import { budget } from './budget.ts'
 import { completion } from './completion.ts'
 import { config } from './config.ts'
 import { doctor } from './doctor.ts'
 import { down } from './down.ts'
-import { gates } from './gates.ts'
+import { escalations, gates } from './gates.ts'
+import { inbox } from './inbox.ts'
 import { init } from './init.ts'
+import { inject } from './inject.ts'
+import { modify } from './modify.ts'
 import { reject } from './reject.ts'
 import { reply } from './reply.ts'
 import { run } from './run.ts'
 import { runs } from './runs.ts'
 import { show } from './show.ts'
 import { solve } from './solve.ts'
+import { resume, suspend } from './suspend.ts'
 import { tasks } from './tasks.ts'
 import { trailExport } from './trail-export.ts'
 import { trailFollow } from './trail-follow.ts'
@@ -22,6 +27,7 @@ import { trailQuery } from './trail-query.ts'
 import { trailVerify } from './trail-verify.ts'
 import { tree } from './tree.ts'
 import { up } from './up.ts'
+import { users } from './users.ts'
 import { wsBlock } from './ws-block.ts'
 import { wsCheckpoint } from './ws-checkpoint.ts'
 import { wsInbox } from './ws-inbox.ts'
@@ -36,11 +42,19 @@ export const commandTable: Table = {
     show,
     tree,
     tasks,
+    inbox,
     gates,
+    escalations,
     approve,
     reject,
+    modify,
     reply,
+    inject,
+    suspend,
+    resume,
     abort,
+    budget,
+    users,
     trailQuery,
     trailFollow,
     trailVerify,

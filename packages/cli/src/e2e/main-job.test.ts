@@ -60,7 +60,7 @@ test('without a terminal a plan waits: approved from another process it is done,
   expect(asked.code).toBe(5)
   expect(asked.err).toContain('parley approve')
   const { gates } = await world.json<{ gates: GateView[] }>('gates')
-  expect(gates).toMatchObject([{ kind: 'plan' }])
+  expect(gates).toMatchObject([{ kind: 'gate', type: 'task_approval' }])
   expect((await world.parley('approve')).code).toBe(0)
   expect((await world.parley('show', '--follow')).code).toBe(0)
   expect((await world.parley('approve')).code).toBe(3)

@@ -4,21 +4,16 @@ import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { ManualClock } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
-import type { NodeApi } from '../node-api.ts'
+import type { Decision, NodeApi, Reply } from '../node-api.ts'
+import { shortGate } from '../render/format.ts'
 import { fakeNode, following } from '../testing/fake-node.ts'
 import { parley } from '../testing/parley.ts'
 import { FakeTerminal, screenOf } from '../testing/terminal.ts'
-import { at, runView, stepView, taskView } from '../testing/views.ts'
-import type { GateView, RunView } from '../views.ts'
+import { at, gateView, questionView, runView, stepView, taskView } from '../testing/views.ts'
+import type { RunView } from '../views.ts'
 
 const run = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
-const plan: GateView = {
-  id: `${run}:plan`,
-  run,
-  kind: 'plan',
-  question: 'Shall house start with one task?',
-  since: at(0),
-}
+const plan = gateView(run, 'scan', { question: 'May writer do "Scan the house"?' })
 const tasks = [taskView('scan', { title: 'Scan the house' })]
 const waiting = runView({ state: 'waiting', tasks, gates: [plan] })
 const working = runView({
@@ -34,11 +29,7 @@ const done = runView({
 })
 const aborted: RunView = { ...done, state: 'aborted' }
 
-interface Answered {
-  readonly gate: string
-  readonly decision: string
-  readonly reason: string | undefined
-}
+type Answered = { readonly gate: string } & Partial<Decision> & Partial<Reply>
 
 function node(follow: NodeApi['follow'], more: Partial<NodeApi> = {}) {
   const answers: Answered[] = []
@@ -49,8 +40,12 @@ function node(follow: NodeApi['follow'], more: Partial<NodeApi> = {}) {
       return { run, warnings: [] }
     },
     follow,
-    respond: async (gate, decision, reason) => {
-      answers.push({ gate, decision, reason })
+    respond: async (gate, decision) => {
+      answers.push({ gate, ...decision })
+      return { run, gates: [gate] }
+    },
+    reply: async (gate, reply) => {
+      answers.push({ gate, ...reply })
       return { run }
     },
     ...more,
@@ -68,7 +63,7 @@ test('on a terminal the plan is shown and asked for once, then followed to its e
   expect(code).toBe(0)
   const input = { intent: 'Tidy the house', project: '/nowhere', agent: 'a', approved: false }
   expect(asked).toMatchObject([input])
-  expect(answers).toEqual([{ gate: plan.id, decision: 'approve', reason: undefined }])
+  expect(answers).toEqual([{ gate: plan.id, decision: 'approve' }])
   expect(terminal.questions).toEqual(['\nStart? [y]es, [n]o, [d]etails: '])
   const screen = screenOf(terminal.output)
   expect(screen.slice(0, 4)).toEqual([
@@ -238,7 +233,7 @@ test('Ctrl-C at the plan leaves it waiting', async () => {
   const { code, err } = await solve({ node: api, terminal })
   expect(code).toBe(130)
   expect(answers).toEqual([])
-  expect(err).toContain('parley approve run_01m7aaaaaa:plan')
+  expect(err).toContain(`parley approve ${shortGate(plan)}`)
   expect(err).toContain('nothing has been started')
   expect(err).not.toContain('goes on')
 })
@@ -254,17 +249,50 @@ test('somebody else who answers first is right', async () => {
   expect(ran.err).toContain('Somebody else has answered already.')
 })
 
-const question: GateView = {
-  id: `${run}:scan`,
-  run,
-  kind: 'question',
-  task: 'scan',
-  question: 'Which floor?',
-  since: at(2),
-}
+const question = questionView(run, 'scan', { question: 'Which floor?', since: at(2) })
 const blocked = runView({
   tasks: [taskView('scan', { state: 'blocked', note: 'Which floor?', attempt: 1 })],
   gates: [question],
+})
+
+test('a plan is asked for once, and each of its tasks answered by itself', async () => {
+  const tasks = ['a', 'b', 'c'].map(id => taskView(id))
+  const gates = tasks.map(({ id }) => gateView(run, id))
+  const { api, answers } = node(following([runView({ state: 'waiting', tasks, gates })], [done]))
+  const terminal = new FakeTerminal({ interactive: true, answers: ['y'] })
+  expect((await solve({ node: api, terminal })).code).toBe(0)
+  expect(terminal.questions).toHaveLength(1)
+  expect(answers).toEqual(gates.map(({ id }) => ({ gate: id, decision: 'approve' })))
+})
+
+const merge = gateView(run, 'scan', {
+  type: 'integration',
+  question: 'May the work on "Scan the house" be merged (one file)?',
+  changes: ['strategy'],
+  subject: { source: 'ws_1' },
+})
+const gated = runView({ tasks: [taskView('scan', { state: 'gated', attempt: 1 })], gates: [merge] })
+
+test.each([
+  [['d', 'a'], { decision: 'approve' }],
+  [['r', 'Not this.'], { decision: 'reject', reason: 'Not this.' }],
+  [['m', 'strategy="direct"'], { decision: 'modify', changes: { strategy: 'direct' } }],
+  [['m', '', 'm', 'strategy=direct'], { decision: 'modify', changes: { strategy: 'direct' } }],
+])('a gate that opens later is answered with %j', async (typed, answer) => {
+  const { api, answers } = node(following([gated], [done]))
+  const terminal = new FakeTerminal({ interactive: true, answers: typed })
+  expect((await solve({ node: api, terminal }, '--yes')).code).toBe(0)
+  expect(terminal.output).toContain('be merged (one file)?')
+  expect(answers).toEqual([{ gate: merge.id, ...answer }])
+})
+
+test('without a terminal a gate with a fallback is waited for, one without ends the following', async () => {
+  const soon = { ...gated, gates: [{ ...merge, deadline: at(60), fallback: 'approve' }] }
+  const waited = node(following([soon], [soon, done]))
+  expect((await solve({ node: waited.api }, '--yes')).code).toBe(0)
+  const ended = await solve({ node: node(following([gated])).api }, '--yes')
+  expect(ended.code).toBe(5)
+  expect(ended.err).toContain(`parley approve ${shortGate(merge)}, or parley reject`)
 })
 
 test('what an agent asks is asked on the terminal, and the reply goes back', async () => {
@@ -272,7 +300,7 @@ test('what an agent asks is asked on the terminal, and the reply goes back', asy
   const terminal = new FakeTerminal({ interactive: true, answers: ['The upper one'] })
   expect((await solve({ node: api, terminal }, '--yes')).code).toBe(0)
   expect(terminal.output).toContain('scan asks: Which floor?')
-  expect(answers).toEqual([{ gate: question.id, decision: 'reply', reason: 'The upper one' }])
+  expect(answers).toEqual([{ gate: question.id, answer: 'envelope', text: 'The upper one' }])
 })
 
 test('without a terminal a question ends the following only when nothing else can go on', async () => {
@@ -281,7 +309,7 @@ test('without a terminal a question ends the following only when nothing else ca
   const ran = await solve({ node: api }, '--yes')
   expect(ran.code).toBe(5)
   expect(ran.err).toContain('scan asks: Which floor?')
-  expect(ran.err).toContain('parley reply run_01m7aaaaaa:scan "…" answers it')
+  expect(ran.err).toContain(`parley reply ${shortGate(question)} "…" answers it`)
   expect(answers).toEqual([])
 })
 
@@ -329,7 +357,7 @@ test('show --follow only looks: a gate is left to others', async () => {
   })
   expect(ran.code).toBe(0)
   expect(answers).toEqual([])
-  expect(ran.err).toContain('parley approve run_01m7aaaaaa:plan')
+  expect(ran.err).toContain(`parley approve ${shortGate(plan)}`)
 })
 
 test('a plan is not approved blindly: details show what runs, the prompt, what it may change, check, review and limits', async () => {
@@ -359,7 +387,7 @@ plan:
   expect(ran.code).toBe(0)
   expect(terminal.output).toContain(`intent   Tidy the house
 limits   3 turns at once, ends after 1h00m
-asked    Shall house start with one task?
+asked    May writer do "Scan the house"?
 
 scan: Scan the house
   agent    writer

@@ -4,7 +4,7 @@ import type { Team } from '@parley/node'
 import type { Context } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { asFailure, Failure } from '../failure.ts'
-import type { Decision, NodeApi } from '../node-api.ts'
+import type { NodeApi } from '../node-api.ts'
 import { drawing, printLines, remark } from '../output.ts'
 import { endingLines } from '../render/ending.ts'
 import { shortGate, shortId } from '../render/format.ts'
@@ -12,6 +12,7 @@ import { planDetails, planLines, warningLines } from '../render/plan.ts'
 import { gateLines } from '../render/show.ts'
 import { type GateView, isOver, type RunView } from '../views.ts'
 import { follow, gateKey, isStuck } from './follow.ts'
+import { ask, decideGate, type GateChoice } from './gate.ts'
 
 export interface AttendOptions {
   /** The person has agreed already, so a plan that is met is approved. */
@@ -25,7 +26,7 @@ export interface AttendOptions {
 }
 
 /** What was decided on a gate; `later` leaves it to another time, `leave` leaves the run. */
-type Answer = { readonly decision: Decision; readonly reason?: string } | 'later' | 'leave'
+type Answer = GateChoice | 'later' | 'leave'
 
 export async function attend(
   context: Context,
@@ -42,11 +43,13 @@ export async function attend(
         return conclude(context, followed.view)
       case 'gate': {
         const { gate, view } = followed
-        passed.add(gateKey(gate, view))
+        // A plan is asked for once, and each of its tasks answered by itself.
+        const meant = isPlan(gate, view) ? view.gates.filter(({ type }) => type === gate.type) : [gate]
+        for (const each of meant) passed.add(gateKey(each, view))
         const answer = watch ? 'later' : await decide(context, gate, view, { yes, team })
         if (answer === 'leave') return leave(context, view, run)
         if (answer === 'later') tell(context, gate)
-        else await respond(context, api, gate, answer.decision, answer.reason)
+        else for (const each of meant) await respond(context, api, each, answer)
         break
       }
       case 'interrupted': {
@@ -70,7 +73,7 @@ function leave(context: Context, view: RunView | undefined, run: string): ExitCo
   if (gate) tell(context, gate)
   remark(
     context,
-    gate?.kind === 'plan'
+    view && gate && isPlan(gate, view)
       ? `It waits for this answer, and nothing has been started. End it: parley abort ${id}.`
       : `It goes on without this terminal. Back to it: parley show ${id} --follow. End it: parley abort ${id}.`,
   )
@@ -81,6 +84,11 @@ function tell(context: Context, gate: GateView): void {
   for (const line of gateLines(gate, drawing(context))) remark(context, line)
 }
 
+/** Nothing has begun, and tasks wait to be approved. */
+function isPlan({ type }: GateView, { tasks }: RunView): boolean {
+  return type === 'task_approval' && tasks.every(({ attempt }) => attempt === 0)
+}
+
 async function decide(
   context: Context,
   gate: GateView,
@@ -88,7 +96,7 @@ async function decide(
   { yes, team }: { readonly yes: boolean; readonly team: Team | undefined },
 ): Promise<Answer> {
   const somebody = context.terminal.interactive && !context.global.json
-  if (gate.kind === 'plan') {
+  if (isPlan(gate, view)) {
     if (yes) return { decision: 'approve' }
     if (!somebody) {
       // Whoever approves it later from somewhere else reads here what it is about.
@@ -97,10 +105,10 @@ async function decide(
     }
     return askPlan(context, view, team)
   }
-  if (somebody) return askReply(context, gate)
-  // Other tasks go on without the answer; only when nothing else can, there is no use in staying.
-  if (!isStuck(view)) return 'later'
-  throw replyNeeded(gate)
+  if (somebody) return decideGate(context, gate)
+  // Others go on without the answer, and a fallback answers by itself; only where nothing else can, there is no use in staying.
+  if (!isStuck(view) || gate.deadline !== undefined) return 'later'
+  throw gate.kind === 'question' ? replyNeeded(gate) : answerNeeded(gate)
 }
 
 function approvalNeeded(gate: GateView, view: RunView): Failure {
@@ -116,6 +124,15 @@ function replyNeeded(gate: GateView): Failure {
   return new Failure('reply_needed', `The run ${shortId(gate.run)} waits: ${gate.question}`, {
     why: `The task ${gate.task} cannot go on without an answer, and there is no terminal to ask on.`,
     next: `parley reply ${shortGate(gate)} "…" answers it; parley show ${shortId(gate.run)} --follow goes back to it.`,
+    details: { run: gate.run, gate: gate.id },
+  })
+}
+
+function answerNeeded(gate: GateView): Failure {
+  const id = shortGate(gate)
+  return new Failure('approval_needed', `The run ${shortId(gate.run)} waits: ${gate.question}`, {
+    why: 'A person has to answer, and there is no terminal to ask on.',
+    next: `parley approve ${id}, or parley reject ${id}; parley show ${shortId(gate.run)} --follow goes back to it.`,
     details: { run: gate.run, gate: gate.id },
   })
 }
@@ -142,26 +159,16 @@ async function askPlan(context: Context, view: RunView, team: Team | undefined):
   }
 }
 
-async function askReply(context: Context, gate: GateView): Promise<Answer> {
-  printLines(context, gateLines(gate, drawing(context)).slice(0, -1))
-  const typed = await ask(context, 'Reply (nothing: later): ')
-  if (typed === undefined) return 'leave'
-  return typed.trim() === '' ? 'later' : { decision: 'reply', reason: typed.trim() }
-}
-
-async function respond(
-  context: Context,
-  api: NodeApi,
-  gate: GateView,
-  decision: Decision,
-  reason: string | undefined,
-): Promise<void> {
+async function respond(context: Context, api: NodeApi, gate: GateView, answer: GateChoice): Promise<void> {
   try {
-    await api.respond(gate.id, decision, reason)
+    if ('answer' in answer) await api.reply(gate.id, answer)
+    else await api.respond(gate.id, answer)
   } catch (thrown) {
+    const { code, message } = asFailure(thrown)
     // Somebody else was faster: what they said counts, and the views that follow show it.
-    if (!['invalid_state', 'not_found'].includes(asFailure(thrown).code)) throw thrown
-    remark(context, 'Somebody else has answered already.')
+    if (['invalid_state', 'not_found'].includes(code)) remark(context, 'Somebody else has answered already.')
+    else if (['invalid_argument', 'permission_denied'].includes(code)) remark(context, message)
+    else throw thrown
   }
 }
 
@@ -176,19 +183,6 @@ async function askInterrupt(context: Context, run: string): Promise<'leave' | 'a
   try {
     const typed = await terminal.ask(`\n[Enter] leaves ${shortId(run)} running, [a] aborts it: `)
     return ['a', 'abort'].includes(typed?.trim().toLowerCase() ?? '') ? 'abort' : 'leave'
-  } finally {
-    takeBack()
-  }
-}
-
-/** Undefined for Ctrl-C and for the end of input. */
-async function ask({ terminal }: Context, question: string): Promise<string | undefined> {
-  const controller = new AbortController()
-  const takeBack = terminal.onInterrupt(() => controller.abort())
-  try {
-    const typed = await terminal.ask(question, controller.signal)
-    if (typed === undefined) terminal.err('\n')
-    return typed
   } finally {
     takeBack()
   }

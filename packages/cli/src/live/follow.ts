@@ -34,7 +34,9 @@ export function gateKey({ id, since }: GateView, view: RunView): string {
 }
 
 export function isStuck({ tasks }: RunView): boolean {
-  return !tasks.some(({ state }) => ['ready', 'working', 'reviewing', 'integrating'].includes(state))
+  return !tasks.some(({ state }) =>
+    ['ready', 'working', 'reviewing', 'integrating', 'conflicted'].includes(state),
+  )
 }
 
 export async function follow(

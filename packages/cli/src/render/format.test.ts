@@ -58,7 +58,5 @@ test('spend is what the agents told, and nothing where they did not', () => {
 
 test('a short id still names one run among many: it keeps the whole time', () => {
   expect(shortId('run_01m7abcdefghjkmnpqrstvwxyz')).toBe('run_01m7abcdef')
-  expect(
-    shortGate({ run: 'run_01m7abcdefghjkmnpqrstvwxyz', id: 'run_01m7abcdefghjkmnpqrstvwxyz:my_task' }),
-  ).toBe('run_01m7abcdef:my_task')
+  expect(shortGate({ id: 'gate_01m7abcdefghjkmnpqrstvwxyz' })).toBe('gate_01m7abcdefghjkmn')
 })

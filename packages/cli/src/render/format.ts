@@ -121,10 +121,13 @@ export function shortId(id: string): string {
   return mark < 0 ? id.slice(0, SHORT_ID + 4) : id.slice(0, mark + 1 + SHORT_ID)
 }
 
-/** A gate belongs to a run: `run_01m7aaaaaaaa:plan`. */
-export function shortGate({ id, run }: { readonly id: string; readonly run: string }): string {
-  return id.startsWith(run) ? shortId(run) + id.slice(run.length) : shortId(id)
+/** Enough of a gate's or a question's id to name it again; those of one plan are as old as each other, so it is longer than a run's. */
+export function shortGate({ id }: { readonly id: string }): string {
+  const mark = id.lastIndexOf('_')
+  return id.slice(0, mark + 1 + SHORT_GATE)
 }
+
+const SHORT_GATE = 16
 
 export function shortHash(hash: string): string {
   return hash.slice(0, 10)

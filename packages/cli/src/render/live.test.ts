@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Ticks } from '@parley/core'
 import { expect, test } from 'vitest'
-import { at, NO_USAGE, runView, taskView } from '../testing/views.ts'
+import { at, gateView, NO_USAGE, runView, taskView } from '../testing/views.ts'
 import { changeLines } from './changes.ts'
 import { liveFrame, totalLine } from './live.ts'
 import { coloured, plain } from './paint.ts'
@@ -103,8 +103,7 @@ test('colours are added only by the paint, and change no text', () => {
 })
 
 test('a run that waits for somebody says so', () => {
-  const gate = { id: 'run_1:plan', run: 'run_1', kind: 'plan' as const, question: 'Start?', since: at(0) }
-  const waiting = runView({ state: 'waiting', gates: [gate] })
+  const waiting = runView({ state: 'waiting', gates: [gateView('run_1', 'plan')] })
   expect(totalLine(waiting, { width: 80, now, paint: plain })).toBe(
     'waiting, waits for you · 0/0 done · 1m15s',
   )

@@ -1,7 +1,16 @@
 // Tables of runs, tasks, gates and agents: as wide as the terminal, ids shortened.
+import { formatTimestamp, type Ticks } from '@parley/core'
 import { cliLimits } from '../limits.ts'
-import type { AgentView, GateView, PlanTaskView, RunSummaryView } from '../views.ts'
-import { ago, between, duration, shortGate, shortId, spend } from './format.ts'
+import type {
+  AgentView,
+  BudgetLimit,
+  BudgetView,
+  GateView,
+  PlanTaskView,
+  RunSummaryView,
+  UserView,
+} from '../views.ts'
+import { ago, between, bytes, count, duration, money, shortGate, shortId, spend } from './format.ts'
 import { grid } from './grid.ts'
 import { RUN_TONES } from './live.ts'
 import type { Drawing } from './tasks.ts'
@@ -91,21 +100,105 @@ function whyLines(
 export function gatesTable(gates: readonly GateView[], { width, now, paint }: Drawing): readonly string[] {
   return grid(
     [
-      { header: 'RUN' },
+      { header: 'GATE' },
+      { header: 'RUN', optional: 2 },
       { header: 'WAITS', align: 'right' },
       { header: 'QUESTION', flexible: true },
-      { header: 'GATE', optional: 1 },
+      { header: 'FOR', optional: 1 },
+      { header: 'THEN', optional: 3 },
     ],
     gates.map(gate => [
+      shortGate(gate),
       shortId(gate.run),
       duration(between(gate.since, undefined, now) ?? 0),
       oneLine(gate.question),
-      shortGate(gate),
+      gate.waits_for === 'coordinator' ? 'coordinator' : oneLine(gate.addressee),
+      thenOf(gate, now),
     ]),
     width,
     paint,
   )
 }
+
+/** `reject in 5m00s`: what happens without an answer. */
+export function thenOf({ deadline, fallback }: GateView, now: Ticks): string {
+  if (deadline === undefined) return ''
+  const left = Math.max(0, between(formatTimestamp(now), deadline, now) ?? 0)
+  return `${(fallback ?? '').replaceAll('_', ' ')} in ${duration(left)}`
+}
+
+export function budgetsTable(budgets: readonly BudgetView[], { width, paint }: Drawing): readonly string[] {
+  return grid(
+    [
+      { header: 'TASK', flexible: true },
+      { header: 'LIMIT OF' },
+      { header: 'USED', align: 'right' },
+      { header: 'LIMIT', align: 'right' },
+      { header: '%', align: 'right' },
+    ],
+    budgets.map(({ task, dimension, used, limit, warned }) => [
+      oneLine(task),
+      limitName(dimension),
+      amountText(dimension, used),
+      amountText(dimension, limit),
+      { text: String(Math.floor((100 * used) / limit)), ...(warned && { tone: 'warning' as const }) },
+    ]),
+    width,
+    paint,
+  )
+}
+
+/** As in a team file. */
+export const LIMIT_NAMES = {
+  token_limit: 'tokens',
+  cost_limit: 'cost',
+  compute_timeout: 'working_time',
+  context_limit: 'context',
+  checkpoint_limit: 'checkpoints',
+  trail_limit: 'trail',
+  bandwidth_limit: 'mail',
+} as const satisfies Record<BudgetLimit, string>
+
+function limitName(dimension: BudgetView['dimension']): string {
+  return dimension === 'timeout' ? 'timeout' : LIMIT_NAMES[dimension]
+}
+
+function amountText(dimension: BudgetView['dimension'], amount: number): string {
+  switch (dimension) {
+    case 'cost_limit':
+      return money(amount)
+    case 'compute_timeout':
+    case 'timeout':
+      return duration(amount)
+    case 'token_limit':
+    case 'context_limit':
+      return count(amount)
+    default:
+      return bytes(amount)
+  }
+}
+
+export function usersTable(users: readonly UserView[], { width, paint }: Drawing): readonly string[] {
+  return grid(
+    [
+      { header: 'USER' },
+      { header: 'STATE' },
+      { header: 'WAITS', align: 'right' },
+      { header: 'MAY', flexible: true, optional: 1 },
+    ],
+    users.map(({ user, state, waiting, capabilities }) => [
+      oneLine(user),
+      { text: state, tone: state === 'active' ? 'good' : 'warning' },
+      String(waiting),
+      capabilities.length === ALL_CAPABILITIES ? 'everything' : capabilities.join(', '),
+    ]),
+    width,
+    paint,
+  )
+}
+
+/** Beside reading what is one's own, which everybody may. */
+const ALL_CAPABILITIES = 16
 
 export function agentsTable(agents: readonly AgentView[], { width, paint }: Drawing): readonly string[] {
   return grid(

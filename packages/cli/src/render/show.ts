@@ -1,4 +1,5 @@
 // Everything about one run: the facts, the tree, every step with time and spend, the result.
+import { formatTimestamp, type Ticks } from '@parley/core'
 import { cliLimits } from '../limits.ts'
 import type { GateView, RunView } from '../views.ts'
 import { resultLines } from './ending.ts'
@@ -59,15 +60,24 @@ function section(title: string, lines: readonly string[], { paint }: Drawing): r
   return lines.length > 0 ? ['', paint('strong', title), ...lines] : []
 }
 
-/** What waits, and the commands that answer it. */
-export function gateLines(gate: GateView, { paint, width }: Drawing): readonly string[] {
+/** What waits, until when, and the commands that answer it. */
+export function gateLines(gate: GateView, { paint, width, now }: Drawing): readonly string[] {
   const id = shortGate(gate)
-  const who = gate.task === undefined ? '' : `${oneLine(gate.task)} asks: `
+  const who = gate.kind === 'question' && gate.task !== undefined ? `${oneLine(gate.task)} asks: ` : ''
   return [
     // Never cut: whoever answers has to know what was asked.
     ...wrap(`${who}${oneLine(gate.question)}`, width).map(line => paint('warning', line)),
-    gate.kind === 'plan'
+    ...untilLines(gate, now).map(line => `  ${paint('quiet', line)}`),
+    gate.kind === 'gate'
       ? `  parley approve ${id}, or parley reject ${id} --reason "…"`
       : `  parley reply ${id} "…"`,
   ]
+}
+
+/** What happens when nobody answers. */
+export function untilLines({ deadline, fallback, waits_for }: GateView, now: Ticks): readonly string[] {
+  if (deadline === undefined) return []
+  const left = duration(Math.max(0, between(formatTimestamp(now), deadline, now) ?? 0))
+  if (waits_for === 'coordinator') return [`Nobody answered; the coordinator decides within ${left}.`]
+  return [`Without an answer within ${left}: ${(fallback ?? '').replaceAll('_', ' ')}.`]
 }

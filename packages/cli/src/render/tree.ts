@@ -15,9 +15,12 @@ export interface TreeRow {
 
 export const SYMBOLS: Readonly<Record<TaskState, string>> = {
   waiting: '·',
+  gated: '?',
   ready: '○',
   working: '●',
   blocked: '!',
+  suspended: '=',
+  conflicted: '≠',
   reviewing: '◆',
   integrating: '◇',
   done: '✓',
@@ -27,9 +30,12 @@ export const SYMBOLS: Readonly<Record<TaskState, string>> = {
 
 export const TONES: Readonly<Record<TaskState, Tone>> = {
   waiting: 'quiet',
+  gated: 'warning',
   ready: 'quiet',
   working: 'active',
   blocked: 'warning',
+  suspended: 'warning',
+  conflicted: 'warning',
   reviewing: 'active',
   integrating: 'active',
   done: 'good',
@@ -63,5 +69,7 @@ export function treeOf(tasks: readonly PlanTaskView[]): readonly TreeRow[] {
 function parentOf(task: PlanTaskView, place: ReadonlyMap<string, number>): string | undefined {
   const own = place.get(task.id)!
   const before = task.needs.filter(need => (place.get(need) ?? own) < own)
-  return before.sort((one, other) => place.get(other)! - place.get(one)!)[0]
+  const [needed] = before.sort((one, other) => place.get(other)! - place.get(one)!)
+  // A part of a plan inside the plan stands below the task that it is part of.
+  return needed ?? (task.parent !== undefined && place.has(task.parent) ? task.parent : undefined)
 }

@@ -59,15 +59,32 @@ export function at(seconds: number): string {
   return new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString().replace('Z', '000Z')
 }
 
-export function gateView(run: string, what: string, kind: GateView['kind'] = 'plan'): GateView {
+/** A gate of a task's approval, or another with what is said of it. */
+export function gateView(run: string, what: string, with_: Partial<GateView> = {}): GateView {
   return {
-    id: `${run}:${what}`,
+    id: `gate_${run.slice(4, 16)}${what}`,
     run,
-    kind,
+    kind: 'gate',
+    type: 'task_approval',
     question: `${what}?`,
+    task: what,
+    addressee: 'owner',
+    waits_for: 'person',
     since: at(0),
-    ...(kind === 'question' && { task: what }),
+    changes: ['name', 'description', 'priority', 'resource_estimate'],
+    ...with_,
   }
+}
+
+export function questionView(run: string, task: string, with_: Partial<GateView> = {}): GateView {
+  return gateView(run, task, {
+    id: `sig_${run.slice(4, 16)}${task}`,
+    kind: 'question',
+    type: 'escalation',
+    workspace: 'ws_01m7cccccccccccccccccccccc',
+    changes: [],
+    ...with_,
+  })
 }
 
 export function entryView(seq: number): EntryView {

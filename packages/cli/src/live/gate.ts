@@ -1,0 +1,108 @@
+// One thing that waits, shown whole and answered at the terminal.
+import type { Context } from '../command.ts'
+import type { Decision, Reply } from '../node-api.ts'
+import { drawing, printLines } from '../output.ts'
+import { untilLines } from '../render/show.ts'
+import { lines, oneLine, wrap } from '../render/text.ts'
+import type { GateView } from '../views.ts'
+
+export type GateChoice = Decision | Reply
+
+/** `later` leaves it to another time, `leave` leaves the terminal. */
+export async function decideGate(context: Context, gate: GateView): Promise<GateChoice | 'later' | 'leave'> {
+  return gate.kind === 'question' ? askReply(context, gate) : askGate(context, gate)
+}
+
+async function askGate(context: Context, gate: GateView): Promise<Decision | 'later' | 'leave'> {
+  printLines(context, ['', ...aboutLines(context, gate)])
+  for (;;) {
+    const typed = await ask(context, '[a]pprove, [r]eject, [m]odify, [d]etails, [l]ater: ')
+    switch (typed?.trim().toLowerCase()) {
+      case undefined:
+        return 'leave'
+      case 'a':
+      case 'approve':
+        return { decision: 'approve' }
+      case 'r':
+      case 'reject': {
+        const reason = (await ask(context, 'Why (nothing: no reason): '))?.trim()
+        return { decision: 'reject', ...(reason && { reason }) }
+      }
+      case 'm':
+      case 'modify': {
+        const changes = await askChanges(context, gate)
+        if (changes) return { decision: 'modify', changes }
+        break
+      }
+      case 'd':
+      case 'details':
+        printLines(context, lines(JSON.stringify(gate.subject, null, 2) ?? 'There is nothing more to it.'))
+        break
+      case 'l':
+      case 'later':
+        return 'later'
+    }
+  }
+}
+
+async function askChanges(context: Context, gate: GateView): Promise<Record<string, unknown> | undefined> {
+  const typed = await ask(context, `FIELD=VALUE (${gate.changes.join(', ')}; nothing: none): `)
+  const at = typed?.indexOf('=') ?? -1
+  if (typed === undefined || at <= 0) return undefined
+  const value = typed.slice(at + 1).trim()
+  try {
+    return { [typed.slice(0, at).trim()]: JSON.parse(value) }
+  } catch {
+    return { [typed.slice(0, at).trim()]: value }
+  }
+}
+
+async function askReply(context: Context, gate: GateView): Promise<Reply | 'later' | 'leave'> {
+  printLines(context, ['', ...aboutLines(context, gate)])
+  const typed = await ask(context, 'Reply (nothing: later): ')
+  if (typed === undefined) return 'leave'
+  return typed.trim() === '' ? 'later' : { answer: 'envelope', text: typed.trim() }
+}
+
+/** What is asked, and as much of what it is about as says something to people. */
+export function aboutLines(context: Context, gate: GateView): readonly string[] {
+  const { paint, width, now } = drawing(context)
+  const who = gate.kind === 'question' && gate.task !== undefined ? `${oneLine(gate.task)} asks: ` : ''
+  return [
+    ...wrap(`${who}${oneLine(gate.question)}`, width).map(line => paint('warning', line)),
+    ...subjectTexts(gate).flatMap(text =>
+      lines(text).flatMap(line => wrap(line, Math.max(20, width - 2)).map(each => `  ${each}`)),
+    ),
+    ...untilLines(gate, now).map(line => paint('quiet', line)),
+  ]
+}
+
+/** The words in a subject: a prompt, a letter, a proposal. */
+function subjectTexts({ subject }: GateView): readonly string[] {
+  const about = (subject ?? {}) as {
+    readonly description?: unknown
+    readonly payload?: { readonly content?: unknown }
+    readonly conflict?: { readonly description?: unknown }
+    readonly proposal?: { readonly resolution?: unknown }
+  }
+  const found = [
+    about.description,
+    about.payload?.content,
+    about.conflict?.description,
+    about.proposal?.resolution,
+  ]
+  return found.filter(text => typeof text === 'string').filter(text => text.trim() !== '')
+}
+
+/** Undefined for Ctrl-C and for the end of input. */
+export async function ask({ terminal }: Context, question: string): Promise<string | undefined> {
+  const controller = new AbortController()
+  const takeBack = terminal.onInterrupt(() => controller.abort())
+  try {
+    const typed = await terminal.ask(question, controller.signal)
+    if (typed === undefined) terminal.err('\n')
+    return typed
+  } finally {
+    takeBack()
+  }
+}

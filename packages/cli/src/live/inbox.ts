@@ -1,0 +1,95 @@
+// The inbox on a terminal: a numbered list that is drawn again while nobody types, and one thing at a time answered.
+import type { Context } from '../command.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { asFailure } from '../failure.ts'
+import type { NodeApi } from '../node-api.ts'
+import { drawing, printLines, remark } from '../output.ts'
+import { gatesTable } from '../render/runs.ts'
+import type { GateView } from '../views.ts'
+import { decideGate, type GateChoice } from './gate.ts'
+import { Screen } from './screen.ts'
+
+export async function attendInbox(
+  context: Context,
+  api: NodeApi,
+  own: (list: readonly GateView[]) => readonly GateView[],
+): Promise<ExitCode> {
+  for (;;) {
+    const chosen = await choose(context, api, own)
+    if (chosen === 'leave') return EXIT.done
+    const choice = await decideGate(context, chosen)
+    if (choice === 'leave') return EXIT.done
+    if (choice !== 'later') await answer(context, api, chosen, choice)
+  }
+}
+
+/** Redraws the list until a number is typed. */
+async function choose(
+  context: Context,
+  api: NodeApi,
+  own: (list: readonly GateView[]) => readonly GateView[],
+): Promise<GateView | 'leave'> {
+  const { terminal, clock } = context
+  const controller = new AbortController()
+  let list: readonly GateView[] = []
+  let told = false
+  const frame = () => [
+    ...(list.length > 0 ? numbered(list, context) : ['Nothing waits for you.']),
+    terminal.paint(
+      'quiet',
+      list.length > 0 ? 'A number to look at one, q to leave.' : 'It is watched; q to leave.',
+    ),
+  ]
+  const screen = terminal.live ? new Screen(terminal, clock, frame) : undefined
+  const takeBack = terminal.onInterrupt(() => controller.abort())
+  const watching = (async () => {
+    for await (const now of api.watchGates(controller.signal)) {
+      list = own(now)
+      screen?.changed()
+      if (!screen && !told) printLines(context, frame())
+      told = true
+    }
+  })().catch(thrown => {
+    if (!controller.signal.aborted) throw thrown
+  })
+  screen?.tick()
+  try {
+    for (;;) {
+      const typed = await Promise.race([terminal.ask('', controller.signal), watching.then(() => undefined)])
+      const word = typed?.trim().toLowerCase()
+      if (word === undefined || word === 'q' || word === 'quit') return 'leave'
+      const gate = list[Number(word) - 1]
+      if (gate) return gate
+      if (word !== '') remark(context, `There is no ${word} in this list.`)
+    }
+  } finally {
+    takeBack()
+    controller.abort()
+    screen?.clear()
+    await watching.catch(() => undefined)
+  }
+}
+
+/** No longer than the terminal is high: what has left the screen cannot be drawn again. */
+function numbered(list: readonly GateView[], context: Context): readonly string[] {
+  const room = Math.max(3, context.terminal.rows - 3)
+  const [header = '', ...rows] = gatesTable(list, {
+    ...drawing(context),
+    width: context.terminal.columns - 4,
+  })
+  const shown = rows.slice(0, room - 1).map((row, index) => `${String(index + 1).padStart(3)} ${row}`)
+  const more = rows.length - shown.length
+  return [`    ${header}`, ...shown, ...(more > 0 ? [`    … and ${more} more`] : [])]
+}
+
+async function answer(context: Context, api: NodeApi, gate: GateView, choice: GateChoice): Promise<void> {
+  try {
+    if ('answer' in choice) await api.reply(gate.id, choice)
+    else await api.respond(gate.id, choice)
+    remark(context, 'Done.')
+  } catch (thrown) {
+    const { code, message } = asFailure(thrown)
+    // Somebody else was faster, or the answer does not fit: the list shows what is left.
+    remark(context, code === 'not_found' ? 'Somebody else has answered already.' : message)
+  }
+}
