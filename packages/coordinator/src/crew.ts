@@ -179,6 +179,10 @@ export class Crew {
       return
     }
     if (task.status === 'cancelled') return this.#cancelDependents(task)
+    if (newest?.state === 'idle' && this.#turnedAway(newest)) {
+      await ask(handle.cancelTask(task.id))
+      return
+    }
     if (newest?.state === 'conflicted') return settleConflict(this.#merging, newest, planned)
     if (task.status !== 'completed' || newest?.state !== 'integrating') return
     const next = evaluate(newest, planned, seen)
@@ -193,6 +197,11 @@ export class Crew {
       case 'reject':
         await ask(handle.decideIntegration(newest.id, next.do))
     }
+  }
+
+  /** A person did not let its directive reach it: it would wait for ever. */
+  #turnedAway({ id }: SeenWorkspace): boolean {
+    return this.#host.seen.highway.ended('envelope_delivery', id)?.action === 'reject'
   }
 
   async #createJudge(kind: 'check' | 'review', work: SeenWorkspace, task: PlannedTask): Promise<void> {
@@ -256,8 +265,11 @@ export class Crew {
     )
     // While something is merged into this line, nothing else is.
     if (busy) return
-    for (const { id, facts, state, parent } of seen.workspaces.values()) {
-      if (parent !== handle.workspace || !facts || !('of' in facts) || state !== 'integrating') continue
+    for (const workspace of seen.workspaces.values()) {
+      const { id, facts, state, parent } = workspace
+      if (parent !== handle.workspace || !facts || !('of' in facts)) continue
+      if (state === 'idle' && this.#turnedAway(workspace)) await ask(handle.abort(id))
+      if (state !== 'integrating') continue
       const work = seen.workspaces.get(facts.of as WorkspaceId)
       if (facts.kind === 'merge' && work && !isTerminal(work.state)) continue
       await ask(handle.accept(id))

@@ -266,7 +266,7 @@ function noteOf(
 }
 
 function cancelNote(task: SeenTask, planned: PlannedTask, seen: RunProjection): string {
-  for (const type of ['task_approval', 'workspace_create'] as const) {
+  for (const type of ['task_approval', 'workspace_create', 'envelope_delivery'] as const) {
     const end = seen.highway.ended(type, task.id)
     if (end?.action !== 'reject') continue
     const who = end.actor === 'fallback' ? 'nobody approved it in time' : `${end.actor} did not approve it`

@@ -3,6 +3,7 @@
 import {
   type EntryId,
   formatTimestamp,
+  type GateId,
   type IdSource,
   type ObjectId,
   type Ticks,
@@ -11,6 +12,8 @@ import {
 } from '@parley/core'
 import { type EntryDraft, type ProposedEntry, stamp, type TrailObject } from '@parley/trail'
 import type { Capability, DenialReason, EventBody, EventType, UserState } from '@parley/trail/events'
+import type { Gate, GateOutcome } from './highway/gate.ts'
+import type { Identify } from './integrity/identity.ts'
 import type { Proofs } from './integrity/proofs.ts'
 import type { ObjectKind } from './objects.ts'
 import type { Refusal, RefusalCode } from './refusal.ts'
@@ -30,6 +33,10 @@ export interface Context {
   readonly carriesSignals?: boolean
   /** Makes and checks the proofs of envelopes and checkpoints (W-SEC-07, -09). Without it there are none: level 1. */
   readonly proofs?: Proofs
+  /** Assigns agents to workspaces (W-SEC-03). Without it each workspace has an agent of its own. */
+  readonly identify?: Identify
+  /** Escalations that may wait for one user who is away (W-HWY-21). */
+  readonly escalationQueue?: number
   /** What the machine has left (W-WS-20). Without it there is room for everything. */
   readonly capacity?: CapacityProbe
 }
@@ -47,7 +54,13 @@ export class Batch {
   readonly context: Context
   readonly entries: EntryDraft[] = []
   readonly objects: TrailObject[] = []
+  /** Gates that it opened, and those that it ended, with what came of them. */
+  readonly gatesOpened: Gate[] = []
+  readonly gatesEnded = new Map<GateId, GateOutcome>()
+  /** How many gates wait for whom; counted when the first is opened, and again after one has ended. */
+  gateQueues: Map<string, number> | undefined
   readonly #ended = new Set<Workspace>()
+  readonly #moved = new Map<Workspace, Workspace>()
 
   constructor(run: Run, context: Context) {
     this.run = run
@@ -111,6 +124,16 @@ export class Batch {
     this.#ended.add(workspace)
   }
 
+  /** The parent of a workspace, by this batch's own entries too. */
+  parentOf(workspace: Workspace): Workspace | null {
+    return this.#moved.get(workspace) ?? workspace.parent
+  }
+
+  /** To be called after the entry that gives it another parent was added. */
+  markMoved(workspace: Workspace, parent: Workspace): void {
+    this.#moved.set(workspace, parent)
+  }
+
   /** Records that an agent was denied something, and makes the refusal (W-ROLE-13, W-SEC-12). */
   deny(caller: Workspace, denial: Denial): Refusal {
     const gone = this.isEnded(caller)
@@ -136,7 +159,7 @@ export class Batch {
       reason: denial.reason,
       timestamp: this.at,
     })
-    return refusal('permission_denied', denial.message, { reason: denial.reason, entry })
+    return refusal(denial.code ?? 'permission_denied', denial.message, { reason: denial.reason, entry })
   }
 }
 
@@ -146,6 +169,7 @@ export interface UserDenial {
   readonly target?: string
   readonly reason: DenialReason
   readonly message: string
+  readonly code?: RefusalCode
 }
 
 export interface Denial {

@@ -2,7 +2,9 @@
 // stays unknown until the check that looks at it, since a malformed request has its own place in the order of checks.
 import type { EnvelopeId, SignalId, Timestamp, WorkspaceId } from '@parley/core'
 import type { ProposedEntry } from '@parley/trail'
-import type { IntegrationDecision } from './integration/integration.ts'
+import type { Evidence } from './checkpoint/proof.ts'
+import type { ResolveRequest } from './integration/conflict.ts'
+import type { AcceptRequest, BeginRequest, IntegrationDecision } from './integration/integration.ts'
 import type { RecoveryStep } from './recovery/steps.ts'
 import type { SignalDraft } from './signal/decide.ts'
 import type { FailedClaim, UserChange } from './user/user.ts'
@@ -14,11 +16,12 @@ export type RuntimeCommand =
   | { readonly type: 'close' }
   | { readonly type: 'stop' }
   | { readonly type: 'bind_failed'; readonly workspace: WorkspaceId }
-  | { readonly type: 'arrive'; readonly envelope: EnvelopeId }
+  /** `arrived`: the envelope as a transport that carries it handed it in. */
+  | { readonly type: 'arrive'; readonly envelope: EnvelopeId; readonly arrived?: unknown }
   | { readonly type: 'exhaust'; readonly envelope: EnvelopeId }
   | { readonly type: 'arrive_signal'; readonly signal: SignalId; readonly to: WorkspaceId }
   /** Something that waited for its time is due: a timeout, a budget, a silence, a gate, an escalation (W-CLOCK-05). */
-  | { readonly type: 'due' }
+  | { readonly type: 'due'; readonly recovering?: boolean }
   /** What a workspace used since the last report, by the runtime's own measure (W-BUDGET-03); `context` is the current value. */
   | {
       readonly type: 'meter'
@@ -40,7 +43,12 @@ export type RuntimeCommand =
 
 /** What the agent bound to `caller` asks. */
 export type AgentCommand = { readonly caller: WorkspaceId } & (
-  | { readonly type: 'emit'; readonly draft: SignalDraft & { readonly from?: string } }
+  | {
+      readonly type: 'emit'
+      readonly draft: SignalDraft & { readonly from?: string }
+      /** Where the coordinator means the operation `integrate`. */
+      readonly evidence?: Evidence | undefined
+    }
   | { readonly type: 'send'; readonly draft: unknown }
   | { readonly type: 'checkpoint'; readonly draft: unknown }
   | { readonly type: 'change_checkpoint'; readonly checkpoint: unknown }
@@ -66,26 +74,16 @@ export type AgentCommand = { readonly caller: WorkspaceId } & (
       readonly target: unknown
     }
   | { readonly type: 'revoke_right'; readonly right: unknown; readonly reason: unknown }
-  | { readonly type: 'submit_graph'; readonly tasks: unknown }
+  /** `causedBy`: the injected envelope that the graph answers (W-HWY-23). */
+  | { readonly type: 'submit_graph'; readonly tasks: unknown; readonly causedBy?: unknown }
   | { readonly type: 'add_tasks'; readonly graph: unknown; readonly tasks: unknown }
   | { readonly type: 'retry_task'; readonly task: unknown; readonly override?: boolean }
   | { readonly type: 'cancel_task' | 'change_task' | 'remove_task'; readonly task: unknown }
-  | { readonly type: 'begin_integration'; readonly source: unknown; readonly strategy: unknown }
-  | {
-      readonly type: 'decide_integration'
-      readonly source: unknown
-      readonly decision: IntegrationDecision
-      readonly strategy?: unknown
-    }
+  | ({ readonly type: 'begin_integration' } & BeginRequest)
+  | ({ readonly type: 'decide_integration'; readonly decision: IntegrationDecision } & AcceptRequest)
   | { readonly type: 'fail_integration'; readonly source: unknown }
   | { readonly type: 'report_conflicts'; readonly source: unknown; readonly conflicts: unknown }
-  | {
-      readonly type: 'resolve_conflict'
-      readonly source: unknown
-      readonly conflict: unknown
-      readonly strategy: unknown
-      readonly resolution: unknown
-    }
+  | ({ readonly type: 'resolve_conflict' } & ResolveRequest)
   | { readonly type: 'answer_gate'; readonly gate: unknown; readonly action: unknown }
   | {
       readonly type: 'grant_visibility'
@@ -125,7 +123,7 @@ export type UserCommand = { readonly user: string } & (
       readonly reason?: unknown
     }
   | { readonly type: 'resolve_escalation'; readonly signal: unknown; readonly answer: unknown }
-  | { readonly type: 'user_abort'; readonly workspace: unknown; readonly reason?: unknown }
+  | { readonly type: 'user_abort'; readonly workspace: unknown }
   | { readonly type: 'user_suspend'; readonly workspace: unknown; readonly reason: unknown }
   | { readonly type: 'user_resume'; readonly workspace: unknown }
   | { readonly type: 'user_raise_budget'; readonly workspace: unknown; readonly limits: unknown }

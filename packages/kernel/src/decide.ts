@@ -9,14 +9,18 @@ import type { AgentCommand, Command, RuntimeCommand, UserCommand } from './comma
 import { decideDue } from './due/due.ts'
 import { decideArrival, decideConsume, decideExhausted } from './envelope/deliver.ts'
 import { decideSend } from './envelope/send.ts'
-import { decideResolveEscalation } from './highway/escalation.ts'
+import { decideResolveEscalation } from './highway/answer.ts'
+import { type GateOutcome, gatesFull } from './highway/gate.ts'
 import { decideInject } from './highway/inject.ts'
+import { writeInvalidated } from './highway/invalidate.ts'
 import { decideUserOperation } from './highway/operations.ts'
-import { decideAnswerGate, decideResolveGate, writeInvalidated } from './highway/resolve.ts'
-import { decideReportConflicts, decideResolveConflict } from './integration/conflict.ts'
+import { decideAnswerGate, decideResolveGate } from './highway/resolve.ts'
+import { decideResolveConflict } from './integration/conflict.ts'
 import { decideBegin, decideIntegration, decideMergeError } from './integration/decide.ts'
+import { decideReportConflicts } from './integration/report.ts'
 import { decideGrantRight, decideRevokeRight } from './port-right/decide.ts'
-import { decideDegradedOver, decideRecover, decideReportDegraded } from './recovery/decide.ts'
+import { decideDegradedOver, decideRecover } from './recovery/decide.ts'
+import { decideReportDegraded } from './recovery/report.ts'
 import { invalidState, notFound, refusal } from './refusal.ts'
 import { type Run, runEnded } from './run/run.ts'
 import { decideStart } from './run/start.ts'
@@ -29,7 +33,9 @@ import {
   decideRetryTask,
   decideSubmitGraph,
 } from './task/decide.ts'
-import { decideAuthenticationFailed, decideUser } from './user/decide.ts'
+import { identifyUser } from './user/authorize.ts'
+import { decideUser } from './user/decide.ts'
+import { decideAuthenticationFailed } from './user/identity.ts'
 import {
   decideChangeCheckpoint,
   decideChangeFrozen,
@@ -39,16 +45,11 @@ import {
 } from './workspace/access.ts'
 import { decideCreate } from './workspace/create.ts'
 import { byProtocol, decideAbort, writeFailure } from './workspace/failure.ts'
+import { decideBatchAbort, decideBatchPriority } from './workspace/groups.ts'
 import { operand } from './workspace/operation.ts'
+import { decideReparent } from './workspace/orphan.ts'
 import { decideMigrate, decideResume, decideSuspend } from './workspace/suspension.ts'
-import {
-  decideBatchAbort,
-  decideBatchPriority,
-  decideChangePriority,
-  decideGrantVisibility,
-  decideReparent,
-  decideTransferOwnership,
-} from './workspace/topology.ts'
+import { decideChangePriority, decideGrantVisibility, decideTransferOwnership } from './workspace/topology.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
 /** What a command comes to. A refusal may have entries too: denials and rejections are on record. */
@@ -56,12 +57,18 @@ export interface Decision {
   readonly entries: readonly EntryDraft[]
   readonly objects: readonly TrailObject[]
   readonly result: Result<unknown>
+  /** Gates that ended, and what came of what they held up. */
+  readonly outcomes: readonly GateOutcome[]
 }
+
+const NO_OUTCOMES: readonly GateOutcome[] = []
 
 export function decide(run: Run, command: Command, context: Context): Decision {
   const batch = new Batch(run, context)
   const result = decideIn(batch, command)
-  return { entries: batch.entries, objects: batch.objects, result }
+  const { entries, objects, gatesEnded } = batch
+  const outcomes = gatesEnded.size === 0 ? NO_OUTCOMES : [...gatesEnded.values()]
+  return { entries, objects, result, outcomes }
 }
 
 function decideIn(batch: Batch, command: Command): Result<unknown> {
@@ -81,7 +88,8 @@ function decideBy(batch: Batch, command: Exclude<Command, { type: 'start' }>): R
   if ('user' in command) return decideUserCommand(batch, command)
   if (!('caller' in command)) return decideRuntime(batch, command)
   const caller = run.workspaces.get(command.caller)
-  return caller ? decideAgent(batch, caller, command) : notFound('workspace', command.caller)
+  if (!caller) return notFound('workspace', command.caller)
+  return gatesFull(run, command) ?? decideAgent(batch, caller, command)
 }
 
 function decideRuntime(batch: Batch, command: Exclude<RuntimeCommand, { type: 'start' }>): Result<unknown> {
@@ -97,7 +105,7 @@ function decideRuntime(batch: Batch, command: Exclude<RuntimeCommand, { type: 's
       return ok(undefined)
     }
     case 'arrive':
-      return decideArrival(batch, command.envelope)
+      return decideArrival(batch, command.envelope, command.arrived)
     case 'exhaust':
       return decideExhausted(batch, command.envelope)
     case 'arrive_signal': {
@@ -107,7 +115,7 @@ function decideRuntime(batch: Batch, command: Exclude<RuntimeCommand, { type: 's
         : notFound('workspace', command.to)
     }
     case 'due':
-      return decideDue(batch)
+      return decideDue(batch, command)
     case 'meter':
       return decideMeter(batch, command)
     case 'authentication_failed':
@@ -127,6 +135,8 @@ function decideRuntime(batch: Batch, command: Exclude<RuntimeCommand, { type: 's
 }
 
 function decideUserCommand(batch: Batch, command: UserCommand): Result<unknown> {
+  const stranger = identifyUser(batch, command.user)
+  if (stranger) return stranger
   switch (command.type) {
     case 'inject':
       return decideInject(batch, command.user, command.draft)
@@ -142,7 +152,7 @@ function decideUserCommand(batch: Batch, command: UserCommand): Result<unknown> 
 function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Result<unknown> {
   switch (command.type) {
     case 'emit':
-      return decideEmit(batch, caller, command.draft)
+      return decideEmit(batch, caller, command.draft, command.evidence)
     case 'send':
       return decideSend(batch, caller, command.draft)
     case 'checkpoint':
@@ -178,7 +188,7 @@ function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Re
     case 'revoke_right':
       return decideRevokeRight(batch, caller, command.right, command.reason)
     case 'submit_graph':
-      return decideSubmitGraph(batch, caller, command.tasks)
+      return decideSubmitGraph(batch, caller, command.tasks, command.causedBy)
     case 'add_tasks':
       return decideAddTasks(batch, caller, command.graph, command.tasks)
     case 'retry_task':
@@ -189,9 +199,9 @@ function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Re
     case 'remove_task':
       return decideChangeTask(batch, caller, command.task)
     case 'begin_integration':
-      return decideBegin(batch, caller, command.source, command.strategy)
+      return decideBegin(batch, caller, command)
     case 'decide_integration':
-      return decideIntegration(batch, caller, command.source, command.decision, command.strategy)
+      return decideIntegration(batch, caller, command)
     case 'report_conflicts':
       return decideReportConflicts(batch, caller, command.source, command.conflicts)
     case 'resolve_conflict':

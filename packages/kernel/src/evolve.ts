@@ -2,29 +2,38 @@
 // state that they were decided in. It trusts the record, which `decide` made and the trail kept.
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventType } from '@parley/trail/events'
+import { countEntry } from './budget/charge.ts'
 import { budgetFolds } from './budget/evolve.ts'
 import { checkpointFolds } from './checkpoint/evolve.ts'
 import { envelopeFolds } from './envelope/evolve.ts'
 import type { Fold, Folds } from './fold.ts'
+import { escalationFolds } from './highway/escalation-evolve.ts'
 import { highwayFolds } from './highway/evolve.ts'
+import { integrationFolds } from './integration/evolve.ts'
 import { evolveObject } from './objects.ts'
 import { portRightFolds } from './port-right/evolve.ts'
+import { quarantineFolds } from './recovery/quarantine.ts'
 import type { Run } from './run/run.ts'
 import { signalFolds } from './signal/evolve.ts'
 import { taskFolds } from './task/evolve.ts'
 import { userFolds } from './user/evolve.ts'
 import { workspaceFolds } from './workspace/evolve.ts'
+import { topologyFolds } from './workspace/evolve-topology.ts'
 
 const FOLDS: Folds = {
   ...workspaceFolds,
+  ...topologyFolds,
   ...signalFolds,
   ...envelopeFolds,
   ...portRightFolds,
   ...checkpointFolds,
+  ...integrationFolds,
   ...taskFolds,
   ...userFolds,
   ...highwayFolds,
+  ...escalationFolds,
   ...budgetFolds,
+  ...quarantineFolds,
 }
 
 export function evolve(run: Run, record: EntryDraft | TrailObject): void {
@@ -35,4 +44,5 @@ export function evolve(run: Run, record: EntryDraft | TrailObject): void {
   run.seq++
   const fold = FOLDS[record.event_type] as Fold<EventType> | undefined
   fold?.(run, record.body, record)
+  if (run.counting) countEntry(run, record)
 }

@@ -1,8 +1,10 @@
 // The public names of @parley/kernel.
 
 export type { Context, UserDirectory } from './batch.ts'
+export type { BudgetLeft } from './budget/remaining.ts'
+export type { LimitsView, LimitView, MeterView } from './budget/view.ts'
 export type { Checkpoint, CheckpointDraft, CheckpointRecord } from './checkpoint/checkpoint.ts'
-export type { AgentCommand, Command, RuntimeCommand } from './command.ts'
+export type { AgentCommand, Command, RuntimeCommand, UserCommand } from './command.ts'
 export { type Decision, decide } from './decide.ts'
 export type {
   Envelope,
@@ -12,22 +14,66 @@ export type {
   PayloadDraft,
 } from './envelope/envelope.ts'
 export { evolve } from './evolve.ts'
+export { type EscalationAnswer, EscalationAnswerSchema } from './highway/answer.ts'
+export {
+  expandHighway,
+  type GateSetting,
+  HIGHWAY_PRESETS,
+  type Highway,
+  type HighwayConfiguration,
+  type HighwayDraft,
+  type HighwayPreset,
+} from './highway/config.ts'
+export type { GateModifications, GateOutcome, GateRecord } from './highway/gate.ts'
+export { MODIFIABLE } from './highway/modify.ts'
+export type { TaskSubject } from './highway/subject.ts'
+export type { GateView } from './highway/view.ts'
 export type { House } from './house/house.ts'
+export type { ResolutionOutcome } from './integration/conflict.ts'
+export type { IntegrationOutcome } from './integration/integration.ts'
+export type { Identify, IdentityRequest } from './integrity/identity.ts'
+export { keyedProofs, PROOF_ALGORITHM } from './integrity/keyed.ts'
+export type { Proof, Proofs } from './integrity/proofs.ts'
 export { isTransition, STATE_CLASSES, STATE_RULES, TRANSITIONS } from './lifecycle/states.ts'
 export { kernelDefaults, kernelLimits } from './limits.ts'
+export type { RecoveryCounts } from './recovery/steps.ts'
 export { REFUSAL_CODES, type RefusalCode } from './refusal.ts'
 export { newRun, type Run } from './run/run.ts'
 export type { RunDraft } from './run/start.ts'
-export type { AgentHandle, MailOptions } from './runtime/agent.ts'
+export type {
+  AcceptOptions,
+  AgentHandle,
+  BeginOptions,
+  ConflictReport,
+  MailOptions,
+} from './runtime/agent.ts'
+export type { EscalationView } from './runtime/escalation-view.ts'
+export type { GateNotice } from './runtime/gate-notice.ts'
 export type { Notice } from './runtime/notice.ts'
 export type { AgentOf, Coordinator, Delegate, Observer, Worker } from './runtime/roles.ts'
 export type { RunHandle } from './runtime/run-handle.ts'
 export { Runtime, type RuntimeOptions } from './runtime/runtime.ts'
+export type { Topology } from './runtime/topology.ts'
 export { type Delivery, directTransport, type Transport } from './runtime/transport.ts'
-export type { EnvelopeView, GraphView, RightView, TaskView, WorkspaceView } from './runtime/view.ts'
+export type { UserHandle } from './runtime/user-handle.ts'
+export type { EscalationNotice, UserNotice } from './runtime/user-notice.ts'
+export type { UserReason, UserRecord, Users } from './runtime/users.ts'
+export type {
+  ConflictView,
+  EnvelopeView,
+  GraphView,
+  IntegrationView,
+  RightView,
+  TaskView,
+  WorkspaceView,
+} from './runtime/view.ts'
 export type { SignalDraft, SignalOutcome } from './signal/decide.ts'
 export { TASK_TRANSITIONS, type TaskDraft } from './task/task.ts'
 export { referenceTaxonomy } from './taxonomy/reference.ts'
 export { loadTaxonomy, type Taxonomy, TaxonomySchema, type Vocabulary } from './taxonomy/taxonomy.ts'
+export { USER_TRANSITIONS } from './user/decide.ts'
+export type { FailedClaim, UserChange, UserChanged } from './user/user.ts'
+export { CAPACITIES, type Capacity, type CapacityProbe, type Shortage } from './workspace/admission.ts'
+export type { BatchAbort, BatchOutcome } from './workspace/batch-abort.ts'
 export type { WorkspaceDraft } from './workspace/create.ts'
 export { isAbove, sees, subtree, type Workspace } from './workspace/workspace.ts'

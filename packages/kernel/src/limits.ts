@@ -34,6 +34,9 @@ export const kernelLimits = {
   artifacts: 256,
   intentLength: 16_384,
   graphs: 65_536,
+  /** Conflicts of one integration, and characters of the resources that one names: all are recorded in one batch. */
+  conflicts: 64,
+  conflictResourceLength: 32_768,
   /** Tasks of one graph. */
   graphTasks: 4096,
   /** Tasks that one command adds. */
@@ -41,33 +44,67 @@ export const kernelLimits = {
   dependencies: 1024,
   /** Attempts of one task (W-TASK-12 suggests 3; the coordinator may override it). */
   attempts: 64,
+  /** Gates of one run that wait; one command may open as many again as it adds tasks or aborts members of a group. */
+  pendingGates: 4096,
+  /** Gates that ended by fallback and are remembered, so that none opens about the same again; beyond that the oldest is forgotten. */
+  guards: 65_536,
   memoryKeys: 1024,
   memoryKeyLength: 256,
+  /** Workspaces that one is given to see, by its creation and by grants. */
+  visibility: 4096,
+  /** Workspaces that a report about the whole system names. */
+  reportedWorkspaces: 4096,
+  /** Members of one group, terminal ones included: one entry names them all. */
+  groupMembers: 4096,
   /** Visibility targets, mounts and resources that a creation names. */
   creationList: 1024,
   /** Values and members of what a caller hands in. */
   plainValues: 262_144,
   /** Commands of one run that wait, or are held while the trail is not available. */
   queuedCommands: 4096,
+  /** Entries of one run that replay may leave out as isolated violations; beyond that the run is halted. */
+  quarantined: 1024,
   /** Commands that are decided and appended together. */
   groupCommands: 256,
   /** Records of such a group; the trail's own batch limit is larger. */
   groupRecords: 1024,
+  /** Workspaces whose derived key is kept at hand (integrity/keyed.ts). */
+  proofKeys: 4096,
+  /** Milliseconds after which an alarm looks at the time again, so that a step of the wall clock is noticed. */
+  alarmWait: 60_000,
   /** Finished runs whose state is kept for the next read. */
   cachedRuns: 16,
   /** Runs that are read at once when a runtime is opened. */
   openingRuns: 4,
+  /** Users that the house knows; each once, for ever. */
+  users: 16_384,
+  /** Escalations of one run that wait, whether they have a timeout or not. */
+  openEscalations: 4096,
+  /** Entries behind the newest kept state after which the next one is kept, as soon as the run rests. */
+  stateCacheEntries: 32_768,
+  /** Times that many entries after which the run waits while the next one is kept. */
+  stateCacheOverdue: 4,
+  /** The part of that many entries for which a stop keeps another one; fewer are read again in no time. */
+  stateCacheStop: 1 / 16,
+  /** Values of a state that are written or read at once before others get their turn. */
+  stateCachePiece: 16_384,
   /** Entries of the house run after which it rotates. */
   houseEntries: 1_000_000,
 } as const
 
 export const kernelDefaults = {
+  /** Percent of a limit at which its warning is written (W-BUDGET-04). */
+  budgetWarning: 80,
+  /** Escalations with a timeout that wait for one user who is away; beyond that the oldest runs its fallback (W-HWY-21). */
+  escalationQueue: 64,
   /** A workspace without a timeout of its own gets this one (W-BUDGET-01), in milliseconds. */
   timeout: 24 * 60 * 60_000,
   /** The base of redelivery (W-ENV-14), in milliseconds. */
   redeliveryBase: 1000,
   /** Waits before a commit is tried again (W-REC-07), in milliseconds. */
   commitRetries: [50, 100, 200],
+  /** For so long a run rests before its state is kept, in milliseconds. */
+  stateCacheRest: 1000,
   /** Wait between two tries while the trail is not available, in milliseconds. */
   degradedRetry: 1000,
 } as const

@@ -2,20 +2,37 @@
 // and working memory (wacp-mechanisms 0.4). An object comes before its entry in the same batch.
 import { type EnvelopeId, invariant, type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
 import type { TrailObject } from '@parley/trail'
+import { applyUsage, type UsageRecord } from './budget/charge.ts'
+import { onItsWay } from './envelope/envelope.ts'
 import { removeFromInbox } from './envelope/inbox.ts'
+import type { AnswerRecord } from './highway/answer.ts'
+import type { Highway } from './highway/config.ts'
+import { answerEscalation } from './highway/escalation-evolve.ts'
+import type { PausedIntegration, ResultRecord } from './integration/integration.ts'
 import type { Run } from './run/run.ts'
 import { loadTaxonomy } from './taxonomy/taxonomy.ts'
+import { foundHouse } from './user/evolve.ts'
+import type { BatchAbort } from './workspace/batch-abort.ts'
 import type { DirectiveDraft, Workspace } from './workspace/workspace.ts'
 
 export const OBJECT_KINDS = [
+  'batch_abort',
   'taxonomy',
+  'highway',
   'context',
   'directive',
   'memory',
   'consumed',
   'envelope',
   'checkpoint',
+  'graph',
   'task',
+  'gate',
+  'answer',
+  'result',
+  'approved_integration',
+  'settings',
+  'usage',
 ] as const
 export type ObjectKind = (typeof OBJECT_KINDS)[number]
 
@@ -24,6 +41,12 @@ export interface MemoryRecord {
   readonly key: string
   /** Absent where the key was removed. */
   readonly value?: unknown
+}
+
+/** What a run was started with and no entry says; one without it was begun by an older runtime. */
+export interface RunSettings {
+  /** Percent of a limit at which its warning is written (W-BUDGET-04). */
+  readonly budget_warning: number
 }
 
 export interface ConsumedMarker {
@@ -40,6 +63,19 @@ export function evolveObject(run: Run, object: TrailObject): void {
     case 'taxonomy':
       run.vocabulary = unwrap(loadTaxonomy(object.value))
       return
+    case 'settings':
+      run.budgetWarning = (object.value as RunSettings).budget_warning
+      run.metered = true
+      return
+    case 'usage':
+      applyUsage(run, object.value as UsageRecord)
+      return
+    case 'highway':
+      run.highway = object.value as Highway
+      return
+    case 'answer':
+      answerEscalation(run, object.value as AnswerRecord)
+      return
     case 'memory': {
       const memory = object.value as MemoryRecord
       const workspace = run.workspaces.get(memory.workspace)
@@ -50,15 +86,33 @@ export function evolveObject(run: Run, object: TrailObject): void {
     case 'consumed':
       consume(run, object.value as ConsumedMarker)
       return
+    case 'batch_abort': {
+      const open = object.value as BatchAbort
+      run.batchAborts.set(open.group, open)
+      return
+    }
+    case 'result': {
+      const { integration } = run.workspaces.get((object.value as ResultRecord).workspace) ?? {}
+      if (integration) integration.resultRef = object.id
+      return
+    }
+    case 'approved_integration': {
+      const approved = object.value as PausedIntegration
+      run.approved.set(approved.source, approved)
+      return
+    }
     case 'directive':
       run.staged.set(directiveKey((object.value as DirectiveRecord).workspace), object)
       return
     case 'envelope':
     case 'checkpoint':
+    case 'graph':
     case 'task':
+    case 'gate':
       run.staged.set(object.id, object)
       return
     case 'context':
+      if (run.root === undefined) foundHouse(run, object.value)
       return
   }
 }
@@ -100,8 +154,11 @@ function remember(workspace: Workspace, memory: MemoryRecord, id: ObjectId): voi
 function consume(run: Run, marker: ConsumedMarker): void {
   const workspace = run.workspaces.get(marker.workspace)
   const envelope = run.envelopes.get(marker.envelope)
-  invariant(workspace?.inbox && envelope, 'a marker names an envelope that lies in the inbox')
-  removeFromInbox(workspace.inbox, envelope.id)
+  // One of the two may have been left out by replay (W-REC-13).
+  if (!workspace || !envelope) return
   envelope.consumed = true
+  // The delivery may have happened without its entry (W-REC-17): then it is placed once more, and not offered.
+  if (onItsWay(envelope)) return
+  if (workspace.inbox) removeFromInbox(workspace.inbox, envelope.id)
   envelope.record = undefined
 }

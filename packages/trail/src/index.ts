@@ -33,8 +33,18 @@ export {
   type TrailQuery,
   TrailQuerySchema,
 } from './query.ts'
-export { type Aggregated, type Appended, type Batch, type QueryPage, RUNTIME, RunTrail } from './run-trail.ts'
+export type { TrailState } from './run-state.ts'
+export {
+  type Aggregated,
+  type Appended,
+  type Batch,
+  type QueryPage,
+  type ReplayOptions,
+  RUNTIME,
+  RunTrail,
+} from './run-trail.ts'
 export { ed25519Signer, type Signer, signatureValid } from './signing.ts'
+export { fileStateCache, type StateCacheStore } from './store/state-files.ts'
 export type {
   AggregateRow,
   Damage,

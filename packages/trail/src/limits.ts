@@ -31,6 +31,8 @@ export const trailLimits = {
   archiveEntries: 16_384,
   /** Decompressed archives that are kept for the next read. */
   openArchives: 4,
+  /** Bytes of a state that is kept of one run. */
+  stateBytes: 256 * MiB,
   /** Group buffers kept for the next commits. */
   spareBuffers: 4,
 } as const

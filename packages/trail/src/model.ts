@@ -22,9 +22,24 @@ export interface WorkspaceFacts {
   readonly children: Set<WorkspaceId>
 }
 
+/** The model as plain data. */
+export interface ModelState {
+  readonly workspaces: Map<WorkspaceId, WorkspaceFacts>
+  readonly root: WorkspaceId | undefined
+}
+
 export class RunModel {
-  readonly workspaces = new Map<WorkspaceId, WorkspaceFacts>()
+  readonly workspaces: Map<WorkspaceId, WorkspaceFacts>
   root: WorkspaceId | undefined
+
+  constructor(state?: ModelState) {
+    this.workspaces = state?.workspaces ?? new Map()
+    this.root = state?.root
+  }
+
+  state(): ModelState {
+    return { workspaces: this.workspaces, root: this.root }
+  }
 
   apply(entry: EntryDraft, seq: number): void {
     const fold = FOLDS[entry.event_type] as Fold<EventType> | undefined

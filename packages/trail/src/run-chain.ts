@@ -36,6 +36,17 @@ interface LocalHead {
   readonly terminal: boolean
 }
 
+/** Where the chains stand, as plain data. */
+export interface ChainState {
+  readonly seq: number
+  readonly hash: string | null
+  readonly root: WorkspaceId | undefined
+  readonly ended: boolean
+  readonly systemTimestamp: Timestamp | ''
+  readonly locals: Map<WorkspaceId, LocalHead>
+  readonly roles: Set<string>
+}
+
 /** How to take back what one batch did to the chains. */
 export interface ChainMark {
   readonly seq: number
@@ -49,16 +60,23 @@ export interface ChainMark {
 
 export class RunChain {
   readonly run: RunId
-  #seq = 0
-  #hash: string | null = null
+  #seq: number
+  #hash: string | null
   #root: WorkspaceId | undefined
-  #ended = false
-  #systemTimestamp: Timestamp | '' = ''
-  readonly #locals = new Map<WorkspaceId, LocalHead>()
-  readonly #roles = new Set<string>()
+  #ended: boolean
+  #systemTimestamp: Timestamp | ''
+  readonly #locals: Map<WorkspaceId, LocalHead>
+  readonly #roles: Set<string>
 
-  constructor(run: RunId) {
+  constructor(run: RunId, state?: ChainState) {
     this.run = run
+    this.#seq = state?.seq ?? 0
+    this.#hash = state?.hash ?? null
+    this.#root = state?.root
+    this.#ended = state?.ended ?? false
+    this.#systemTimestamp = state?.systemTimestamp ?? ''
+    this.#locals = state?.locals ?? new Map()
+    this.#roles = state?.roles ?? new Set()
   }
 
   get seq(): number {
@@ -71,6 +89,18 @@ export class RunChain {
 
   get ended(): boolean {
     return this.#ended
+  }
+
+  state(): ChainState {
+    return {
+      seq: this.#seq,
+      hash: this.#hash,
+      root: this.#root,
+      ended: this.#ended,
+      systemTimestamp: this.#systemTimestamp,
+      locals: this.#locals,
+      roles: this.#roles,
+    }
   }
 
   mark(): ChainMark {

@@ -2,10 +2,8 @@
 // at once and answered when they are durable; readers see durable entries only.
 import {
   asParleyError,
-  canonicalize,
   type EntryId,
   err,
-  isId,
   limits,
   type ObjectId,
   ok,
@@ -16,11 +14,11 @@ import {
 } from '@parley/core'
 import { type Access, accessOf, type TrailReader } from './access.ts'
 import { globalEntry, localEntry } from './chain.ts'
-import type { Entry, EntryDraft, ProposedEntry, StoredObject, StoredRecord, TrailObject } from './entry.ts'
+import type { Entry, EntryDraft, ProposedEntry, StoredEntry, StoredRecord, TrailObject } from './entry.ts'
 import { damagedError } from './errors.ts'
 import { trailLimits } from './limits.ts'
 import { viewTail } from './log/view.ts'
-import { RunModel } from './model.ts'
+import type { RunModel } from './model.ts'
 import {
   namedWorkspaces,
   needsModel,
@@ -32,14 +30,26 @@ import {
   type TrailQuery,
 } from './query.ts'
 import { groupedRows } from './run-aggregate.ts'
-import { type ChainMark, RunChain } from './run-chain.ts'
+import type { ChainMark, RunChain } from './run-chain.ts'
+import { RunState, type TrailState } from './run-state.ts'
 import type { AggregateRow, StoreFilter, TrailStore } from './store/store.ts'
+import { readObject, storeObject } from './stored-object.ts'
 import { RunVerifier, type VerifyOptions, type VerifyReport, verifyLocal, violationOf } from './verify.ts'
 
 export interface Batch {
   readonly entries: readonly EntryDraft[]
   /** What the entries refer to; stored before them in the same atomic batch. */
   readonly objects?: readonly TrailObject[]
+}
+
+export interface ReplayOptions {
+  /** Begin behind a state that was kept, and that `resume` has accepted. */
+  readonly behind?: TrailState | undefined
+  /**
+   * Throw `trail_damaged` where an entry does not follow the one before, or the store knows that the run has lost its end. Every entry is
+   * checked against its own hash anyway. It holds for a run of which nothing was in memory.
+   */
+  readonly sound?: boolean
 }
 
 /** The places that a batch got in the run. */
@@ -68,14 +78,7 @@ export interface Aggregated {
 
 interface Pending {
   readonly mark: ChainMark
-  readonly entries: readonly EntryDraft[]
-  readonly first: number
-}
-
-interface RunState {
-  readonly chain: RunChain
-  /** Committed facts only. */
-  readonly model: RunModel
+  readonly batch: Batch
 }
 
 export const RUNTIME: TrailReader = { kind: 'runtime' }
@@ -86,6 +89,8 @@ export class RunTrail {
   readonly #stage: Pick<TrailStore, 'append'>
   readonly #checks: VerifyOptions
   #state: RunState | undefined
+  /** Where reading the run may begin, instead of at its beginning. */
+  #kept: TrailState | undefined
   #loading: Promise<RunState> | undefined
   readonly #pending: Pending[] = []
   #released = false
@@ -152,7 +157,8 @@ export class RunTrail {
     })
   }
 
-  #append({ chain, model }: RunState, batch: Batch): Promise<Result<Appended>> | ParleyError {
+  #append(state: RunState, batch: Batch): Promise<Result<Appended>> | ParleyError {
+    const { chain } = state
     const refused = this.#released ? releasedError(this.id) : (checkBatch(batch) ?? this.#halted())
     if (refused) return refused
     const mark = chain.mark()
@@ -170,12 +176,12 @@ export class RunTrail {
       }
       records.push(linked)
     }
-    const pending: Pending = { mark, entries: batch.entries, first: mark.seq + 1 }
+    const pending: Pending = { mark, batch }
     const appended: Appended = { first: mark.seq + 1, last: chain.seq, head: chain.hash ?? '' }
     const { promise, resolve } = Promise.withResolvers<Result<Appended>>()
     const busy = this.#stage.append(records, error => {
       if (error) this.#takeBack(chain, pending)
-      else this.#committed(model, pending)
+      else this.#committed(state, pending)
       resolve(error ? err(error) : ok(appended))
     })
     if (busy) {
@@ -187,11 +193,10 @@ export class RunTrail {
     return promise
   }
 
-  #committed(model: RunModel, pending: Pending): void {
+  #committed(state: RunState, { mark, batch }: Pending): void {
     this.#pending.shift()
-    let seq = pending.first
-    for (const entry of pending.entries) model.apply(entry, seq++)
-    this.#durable = seq - 1
+    state.committed(batch.objects ?? [], batch.entries, mark.seq + 1)
+    this.#durable = mark.seq + batch.entries.length
     this.#commits++
     for (const wake of this.#wake) wake()
   }
@@ -295,18 +300,73 @@ export class RunTrail {
     return stored && readObject(stored)
   }
 
-  /** Entries and objects in the order of the log: what a runtime replays. */
-  async *replay(after = 0): AsyncGenerator<Entry | TrailObject> {
-    for await (const record of this.#store.replay(this.id, after)) {
-      yield record.kind === 'entry' ? globalEntry(record) : readObject(record)
+  /** What `resume` takes later; undefined before the run was read, and while batches are on their way. */
+  state(): TrailState | undefined {
+    return this.#pending.length === 0 ? this.#state?.kept() : undefined
+  }
+
+  /**
+   * Goes on from a state that was kept, so that what stands before it need not be read. False where the log does not hold what the
+   * state ends with: then nothing has changed. What stands before is taken on trust here: `verify` reads all of it.
+   */
+  async resume(kept: TrailState): Promise<boolean> {
+    const { chain, loose } = kept
+    if ((await this.#entry(chain.seq))?.hash !== chain.hash) return false
+    let left = loose.count
+    if (left > 0) {
+      for await (const record of this.#store.replay(this.id, chain.seq)) {
+        if (record.kind === 'entry' || (left === 1 && record.id !== loose.last)) return false
+        if (--left === 0) break
+      }
+    }
+    if (left > 0) return false
+    if (!this.#state && !this.#loading) this.#kept = kept
+    return true
+  }
+
+  /**
+   * Entries and objects in the order of the log: what a runtime replays. Whoever opens a run with it reads all of it, so what this object
+   * needs to know is gathered on the way.
+   */
+  async *replay({ behind, sound }: ReplayOptions = {}): AsyncGenerator<Entry | TrailObject> {
+    const gathers = !this.#state && !this.#loading && behind === this.#kept
+    const halted = sound && this.#halted()
+    if (halted) throw halted
+    let state = gathers ? this.#begin() : undefined
+    for await (const record of this.#behind(behind)) {
+      if (record.kind === 'object') {
+        state?.loosen(record.id)
+        yield readObject(record)
+        continue
+      }
+      const entry = globalEntry(record)
+      if (state && entry.seq > state.chain.seq + 1) await state.bridge(this.#store, entry.seq)
+      if (state && !state.follow(entry)) {
+        if (sound) throw this.#broken(entry.seq, state.chain.seq)
+        state = undefined
+      }
+      yield entry
+    }
+    if (!this.#loading) this.#state ??= state
+  }
+
+  async *#behind(kept: TrailState | undefined): AsyncGenerator<StoredRecord> {
+    let skipped = kept?.loose.count ?? 0
+    for await (const record of this.#store.replay(this.id, kept?.chain.seq)) {
+      if (skipped > 0) skipped--
+      else yield record
     }
   }
 
   /** Recomputes everything from the stored bytes and compares with the newest known heads (W-TRAIL-16). */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     const knownHeads = [...(await this.#store.knownHeads(this.id)), ...(options.knownHeads ?? [])]
-    const verifier = new RunVerifier(this.id, { ...this.#checks, ...options, knownHeads })
-    for await (const records of this.#store.scan(this.id)) {
+    const { behind } = options
+    // Whether a run is signed is told by its first entry, or by the one that the kept state ends with.
+    const signed = behind && (await this.#entry(behind.seq))?.signature !== undefined
+    const checks = { ...(signed && { signed }), ...this.#checks, ...options, knownHeads }
+    const verifier = new RunVerifier(this.id, checks)
+    for await (const records of this.#store.scan(this.id, behind?.seq)) {
       for (const record of records) {
         if (record.kind === 'entry') verifier.entry(record)
         else if (record.kind === 'bridge') verifier.bridge(record)
@@ -337,6 +397,12 @@ export class RunTrail {
     return { ...access, filter: storeFilter(this.id, plain, access, model) }
   }
 
+  /** One entry, read from the log and checked against its hash. */
+  async #entry(seq: number): Promise<StoredEntry | undefined> {
+    const place = { run: this.id, after: seq - 1, before: seq + 1 }
+    return (await this.#store.select({ ...place, order: 'ascending', limit: 1 })).entries[0]
+  }
+
   /** The local chain's own links; each needs the entry before it in that workspace. */
   async #asLocal(entries: readonly Entry[]): Promise<Entry[]> {
     const shown: Entry[] = []
@@ -363,40 +429,31 @@ export class RunTrail {
   }
 
   async #read(): Promise<RunState> {
-    const chain = new RunChain(this.id)
-    const model = new RunModel()
-    for await (const record of this.#store.replay(this.id)) {
-      if (record.kind !== 'entry') continue
-      const entry = globalEntry(record)
-      if (entry.seq > chain.seq + 1) await this.#bridge(chain, entry.seq)
-      if (entry.seq !== chain.seq + 1 || entry.prev_hash !== chain.hash) {
-        throw damagedError(
-          `${this.id}: entry ${entry.seq} does not follow entry ${chain.seq}. Verify the run.`,
-          {
-            run: this.id,
-            seq: entry.seq,
-          },
-        )
+    const kept = this.#kept
+    const state = this.#begin()
+    for await (const record of this.#behind(kept)) {
+      if (record.kind === 'object') {
+        state.loosen(record.id)
+        continue
       }
-      chain.restore(entry, record.hash, entry.integrity.local_hash)
-      model.apply(entry, entry.seq)
+      const entry = globalEntry(record)
+      if (entry.seq > state.chain.seq + 1) await state.bridge(this.#store, entry.seq)
+      if (!state.follow(entry)) throw this.#broken(entry.seq, state.chain.seq)
     }
-    this.#state = { chain, model }
-    return this.#state
+    this.#state = state
+    return state
   }
 
-  /** Goes over entries that retention has deleted, by the manifests of their archives (W-TRAIL-29). */
-  async #bridge(chain: RunChain, until: number): Promise<void> {
-    const manifests = (await this.#store.manifests(this.id)).filter(({ deleted }) => deleted)
-    const listed = manifests.flatMap(({ workspace, entries }) =>
-      entries.map(each => ({ ...each, workspace })),
-    )
-    const bySeq = new Map(listed.map(each => [each.seq, each]))
-    while (chain.seq + 1 < until) {
-      const gone = bySeq.get(chain.seq + 1)
-      if (!gone) return
-      chain.bridge(gone.workspace, gone.timestamp, gone.hash, gone.local_hash)
-    }
+  #broken(seq: number, last: number): ParleyError {
+    const message = `${this.id}: entry ${seq} does not follow entry ${last}. Verify the run.`
+    return damagedError(message, { run: this.id, seq })
+  }
+
+  /** What was kept serves once: a reading that fails half-way leaves it spoiled, and the next one begins at the beginning. */
+  #begin(): RunState {
+    const kept = this.#kept
+    this.#kept = undefined
+    return new RunState(this.id, kept)
   }
 
   /** Damage halts the run, not the store. */
@@ -418,30 +475,4 @@ function checkBatch(batch: Batch): ParleyError | undefined {
   if (records === 0) return new ParleyError('invalid_entry', 'A batch needs at least one record.')
   if (records <= limits.batchEntries) return undefined
   return new ParleyError('batch_too_large', `A batch holds at most ${limits.batchEntries} records; split it.`)
-}
-
-function storeObject(object: TrailObject, run: RunId, seq: number): StoredObject | ParleyError {
-  if (!isId(object.id) || !isId(object.kind)) {
-    return new ParleyError(
-      'invalid_object',
-      'An object needs an id and a kind of 1 to 64 visible ASCII characters.',
-    )
-  }
-  try {
-    const data = canonicalize(object.value)
-    if (data.length <= trailLimits.objectBytes) {
-      return { kind: 'object', run, seq, id: object.id, objectKind: object.kind, data }
-    }
-    const message = `The object ${object.id} has ${data.length} characters; the limit is ${trailLimits.objectBytes}.`
-    return new ParleyError('object_too_large', message)
-  } catch (cause) {
-    const message = cause instanceof Error ? cause.message : 'no canonical form'
-    return new ParleyError('invalid_object', `The object ${object.id} cannot be stored: ${message}`, {
-      cause,
-    })
-  }
-}
-
-function readObject(stored: StoredObject): TrailObject {
-  return { id: stored.id, kind: stored.objectKind, value: JSON.parse(stored.data) as unknown }
 }

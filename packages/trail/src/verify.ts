@@ -6,6 +6,7 @@ import type { Entry, ProposedEntry, StoredEntry } from './entry.ts'
 import type { Violation } from './events/index.ts'
 import { trailLimits } from './limits.ts'
 import { localView, type ViewTail, viewTail } from './log/view.ts'
+import type { ChainState } from './run-chain.ts'
 import { signatureValid } from './signing.ts'
 import type { BridgedEntry, RunHead } from './store/store.ts'
 
@@ -53,6 +54,8 @@ export interface VerifyOptions {
   readonly trusted?: ReadonlySet<string>
   /** Leave out the signatures, which take most of the time. */
   readonly skipSignatures?: boolean
+  /** Begin behind a state that was kept (`RunTrail.state`), which is trusted with all that stands before it. */
+  readonly behind?: Pick<ChainState, 'seq' | 'hash' | 'locals'>
 }
 
 /** How many recent hashes are remembered, to tell a fork from a displaced entry. */
@@ -67,6 +70,8 @@ export class RunVerifier {
   readonly #recent = new Map<number, string>()
   readonly #gaps = new Map<number, number>()
   #signed: boolean
+  /** Entries up to here are not looked at. */
+  #begin = 0
   #seq = 0
   #hash: string | null = null
   #entries = 0
@@ -76,6 +81,13 @@ export class RunVerifier {
     this.#options = options
     this.#signed = options.signed ?? false
     this.#known = new Map(options.knownHeads?.map(head => [head.seq, head]))
+    if (!options.behind) return
+    const { seq, hash, locals } = options.behind
+    this.#begin = seq
+    this.#seq = seq
+    this.#hash = hash
+    if (hash !== null) this.#recent.set(seq, hash)
+    for (const [workspace, head] of locals) this.#locals.set(workspace, head.hash)
   }
 
   /** A place of the store that could not be read at all. */
@@ -92,16 +104,18 @@ export class RunVerifier {
   }
 
   bridge(entry: BridgedEntry): void {
+    if (entry.seq <= this.#begin) return
     this.#entries++
     this.#placed(entry.seq, entry.hash)
     if (entry.workspace !== null && entry.localHash) this.#locals.set(entry.workspace, entry.localHash)
   }
 
   entry(stored: StoredEntry): void {
+    if (stored.seq <= this.#begin) return
     this.#entries++
     const tail = viewTail(stored.view)
     const computed = sha256(stored.view)
-    if (this.#signed === false && stored.seq === 1 && stored.signature !== undefined) this.#signed = true
+    if (stored.seq === this.#begin + 1 && stored.signature !== undefined) this.#signed = true
     const sound =
       this.#checkOrder(stored, tail) &&
       this.#checkHashes(stored, tail, computed) &&

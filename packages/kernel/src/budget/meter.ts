@@ -1,20 +1,127 @@
-// What a workspace has used (W-BUDGET-02, -03): clocks by state, and what the runtime measured or was told by its own adapters.
+// What a workspace has used (W-BUDGET-02, -03): the clocks by state, what its host measured, bytes that the fold counted; and what of
+// it counts against which limit.
+import type { Ticks } from '@parley/core'
+import { BUDGET_DIMENSIONS, type Budget, type BudgetDimension } from '@parley/trail/events'
+import { ended, subtree, type Workspace } from '../workspace/workspace.ts'
+import { computeTicks, wholeMilliseconds } from './clock.ts'
 
 /** Ticks that it spent in states before the current one. */
 export interface Spent {
   active: number
   blocked: number
   conflicted: number
+  /** As `active`, without outages of the runtime (W-REC-20). */
+  compute: number
+  /** The newest time in `active` that is over: recovery may find that an outage fell into it. */
+  activeFrom: number
+  activeTo: number
+}
+
+export function newSpent(): Spent {
+  return { active: 0, blocked: 0, conflicted: 0, compute: 0, activeFrom: 0, activeTo: 0 }
 }
 
 /** Sums, but for `context`, which is the current value. Bytes are counted only where a limit asks for them. */
-export interface Meter {
+export interface Amounts {
   tokens: number
   cost: number
   context: number
   checkpointBytes: number
   trailBytes: number
   bandwidth: number
+}
+
+export interface Meter extends Amounts {
+  /** What its descendants used; a delegate is charged with it (W-BUDGET-07). */
+  readonly below: Amounts
   /** Limits whose warning was written, by dimension: the limit that it was written for (W-BUDGET-04). */
-  readonly warned: Map<string, number>
+  readonly warned: Map<BudgetDimension, number>
+}
+
+const nothing = (): Amounts => ({
+  tokens: 0,
+  cost: 0,
+  context: 0,
+  checkpointBytes: 0,
+  trailBytes: 0,
+  bandwidth: 0,
+})
+
+export function meterOf(workspace: Workspace): Meter {
+  workspace.meter ??= { ...nothing(), below: nothing(), warned: new Map() }
+  return workspace.meter
+}
+
+/** What a dimension counts; `compute_timeout` counts time and is the clock's. */
+export const AMOUNT_OF: { readonly [D in Exclude<BudgetDimension, 'compute_timeout'>]: keyof Amounts } = {
+  token_limit: 'tokens',
+  context_limit: 'context',
+  checkpoint_limit: 'checkpointBytes',
+  trail_limit: 'trailBytes',
+  bandwidth_limit: 'bandwidth',
+  cost_limit: 'cost',
+}
+
+export function limitOf(budget: Budget | undefined, dimension: BudgetDimension): number | undefined {
+  switch (dimension) {
+    case 'token_limit':
+    case 'compute_timeout':
+      return budget?.compute_budget?.[dimension]
+    case 'context_limit':
+      return budget?.memory_budget?.[dimension]
+    case 'checkpoint_limit':
+    case 'trail_limit':
+      return budget?.storage_budget?.[dimension]
+    case 'bandwidth_limit':
+      return budget?.network_budget?.[dimension]
+    case 'cost_limit':
+      return budget?.cost_limit
+  }
+}
+
+export function withLimit(budget: Budget | undefined, dimension: BudgetDimension, limit: number): Budget {
+  switch (dimension) {
+    case 'token_limit':
+    case 'compute_timeout':
+      return { ...budget, compute_budget: { ...budget?.compute_budget, [dimension]: limit } }
+    case 'context_limit':
+      return { ...budget, memory_budget: { ...budget?.memory_budget, [dimension]: limit } }
+    case 'checkpoint_limit':
+    case 'trail_limit':
+      return { ...budget, storage_budget: { ...budget?.storage_budget, [dimension]: limit } }
+    case 'bandwidth_limit':
+      return { ...budget, network_budget: { ...budget?.network_budget, [dimension]: limit } }
+    case 'cost_limit':
+      return { ...budget, cost_limit: limit }
+  }
+}
+
+/** The dimensions that a budget limits, with their limits. */
+export function limitsOf(budget: Budget | undefined): readonly (readonly [BudgetDimension, number])[] {
+  if (!budget) return NONE
+  return BUDGET_DIMENSIONS.flatMap(dimension => {
+    const limit = limitOf(budget, dimension)
+    return limit === undefined ? [] : [[dimension, limit] as const]
+  })
+}
+
+const NONE: readonly (readonly [BudgetDimension, number])[] = []
+
+/** What a workspace used itself. The live context of one that has ended is gone. */
+export function ownConsumed(workspace: Workspace, dimension: BudgetDimension, now: Ticks): number {
+  if (dimension === 'compute_timeout') return wholeMilliseconds(computeTicks(workspace, now))
+  if (dimension === 'context_limit' && ended(workspace)) return 0
+  return workspace.meter?.[AMOUNT_OF[dimension]] ?? 0
+}
+
+/** What counts against its limit: its own use and that of everything below it (W-BUDGET-07). */
+export function charged(workspace: Workspace, dimension: BudgetDimension, now: Ticks): number {
+  if (dimension === 'compute_timeout') return wholeMilliseconds(chargedTicks(workspace, now))
+  return ownConsumed(workspace, dimension, now) + (workspace.meter?.below[AMOUNT_OF[dimension]] ?? 0)
+}
+
+function chargedTicks(workspace: Workspace, now: Ticks): number {
+  let ticks = 0
+  for (const each of subtree(workspace)) ticks += computeTicks(each, now)
+  return ticks
 }

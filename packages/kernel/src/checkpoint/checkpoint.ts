@@ -6,6 +6,7 @@ import {
   type CheckpointStatus,
   CONFIDENCES,
   type Confidence,
+  type Integrity,
   ResourceUsage,
 } from '@parley/trail/events'
 import { kernelLimits } from '../limits.ts'
@@ -55,6 +56,8 @@ export interface CheckpointRecord {
   readonly confidence: Confidence
   readonly resource_usage?: ResourceUsage
   readonly timestamp: string
+  /** The proof on the trail, shown to whoever reads the checkpoint; absent where this runtime made none. */
+  readonly integrity?: Integrity
 }
 
 /** What the kernel remembers; the content stays in the store. */
@@ -67,4 +70,6 @@ export interface Checkpoint {
   readonly parent: CheckpointId | null
   readonly filesChanged: readonly string[]
   readonly artifacts: readonly string[]
+  /** As recorded at its creation (W-SEC-09). */
+  readonly integrity: Integrity | undefined
 }

@@ -14,6 +14,7 @@ import {
   CheckpointDraftSchema,
   type CheckpointRecord,
 } from './checkpoint.ts'
+import { proveCheckpoint } from './proof.ts'
 
 const validator = compile(CheckpointDraftSchema, { name: 'checkpoint' })
 
@@ -100,6 +101,7 @@ function write(
     ...(draft.resource_usage && { resource_usage: draft.resource_usage }),
     timestamp: batch.at,
   }
+  const proof = batch.context.proofs && proveCheckpoint(batch.context.proofs, caller.id, record)
   batch.store('checkpoint', id, record)
   batch.add('checkpoint_created', caller, actorOf(caller), {
     checkpoint_id: id,
@@ -111,6 +113,7 @@ function write(
     timestamp: batch.at,
     ...(draft.resource_usage && { resource_usage: draft.resource_usage }),
     ...(ids.length > 0 && { artifact_ids: ids }),
+    ...(proof && { integrity: proof }),
   })
   const signal = writeEmitted(batch, caller, { type: 'checkpoint', ref: id, actor: 'protocol' })
   writeDelivered(batch, signal)

@@ -1,5 +1,6 @@
 // What checkpoint entries do to the state: the chain grows by one (W-CP-07).
 import type { CheckpointId } from '@parley/core'
+import { countCheckpoint } from '../budget/charge.ts'
 import type { Folds } from '../fold.ts'
 import { claim } from '../objects.ts'
 import { knownWorkspace } from '../run/run.ts'
@@ -19,11 +20,13 @@ export const checkpointFolds: Folds = {
       parent: body.parent as CheckpointId | null,
       filesChanged: record.payload.files_changed,
       artifacts: body.artifact_ids ?? NONE,
+      integrity: body.integrity,
     })
     for (const artifact of body.artifact_ids ?? NONE) run.artifacts.set(artifact, id)
     workspace.register ??= []
     workspace.register.push(id)
     if (body.status === 'final') workspace.deliverable = id
+    countCheckpoint(run, workspace, record, body)
   },
 }
 

@@ -1,21 +1,181 @@
 // What time brings (W-CLOCK-05): timeouts, the idle watchdog, budgets, silence, gates, escalations. The runtime keeps one alarm for
 // each run, set to the earliest of them; `due` then deals with what is due first, one at a time.
-import { ok, type Result, type Ticks } from '@parley/core'
+import {
+  formatTimestamp,
+  type GateId,
+  ok,
+  type Result,
+  type SignalId,
+  type Ticks,
+  type WorkspaceId,
+} from '@parley/core'
 import type { EntryDraft } from '@parley/trail'
+import type { EventBody } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
+import { livenessAt, timeoutAt } from '../budget/clock.ts'
+import { computeMarkAt, firstMarked, writeComputeMark, writeMark } from '../budget/enforce.ts'
+import { limitOf } from '../budget/meter.ts'
+import {
+  type Escalation,
+  escalationDeadline,
+  firstEscalationDeadline,
+  writeEscalationDue,
+} from '../highway/escalation.ts'
+import { type Gate, gateDeadline } from '../highway/gate.ts'
+import { writeGateDue } from '../highway/resolve.ts'
+import { writeConflictTimeout } from '../integration/conflict.ts'
+import { approvedDue, writeApproved } from '../integration/gated.ts'
 import type { Run } from '../run/run.ts'
+import { byProtocol, writeFailure } from '../workspace/failure.ts'
+import { ended, type Workspace } from '../workspace/workspace.ts'
+
+/** Something that waits for its time. In this order at the same instant: a timeout leaves no silence to warn of (W-BUDGET-09). */
+type Waiting =
+  | { readonly kind: 'mark' | 'timeout' | 'compute'; readonly at: Ticks; readonly workspace: Workspace }
+  | { readonly kind: 'gate'; readonly at: Ticks; readonly gate: Gate }
+  | { readonly kind: 'escalation'; readonly at: Ticks; readonly escalation: Escalation }
+  | { readonly kind: 'liveness'; readonly at: Ticks; readonly workspace: Workspace }
+  /** It was approved while another one held its target (W-INT-08). */
+  | { readonly kind: 'integration'; readonly at: Ticks }
+
+export interface DueOptions {
+  /** While a run recovers, the outage is not on record yet: compute time stands still until it is (W-REC-20). */
+  readonly recovering?: boolean
+}
 
 /** The earliest moment at which something is due, past or future. */
-export function nextDue(_run: Run): Ticks | undefined {
-  return undefined
+export function nextDue(run: Run, options: DueOptions = {}): Ticks | undefined {
+  return first(run, options)?.at
 }
 
-/** The earliest moment that an entry, now folded in, may have brought; undefined where it brought none. */
-export function dueAfter(_run: Run, _entry: EntryDraft): Ticks | undefined {
-  return undefined
+/** How many timers a run has (W-REC-22 `timers_reconstructed`). */
+export function countTimers(run: Run): number {
+  let count = 0
+  for (const { kind } of waiting(run, {})) if (kind !== 'mark' && kind !== 'integration') count++
+  return count
 }
 
-/** Deals with what is due first at the batch's time; nothing is due: nothing is written. */
-export function decideDue(_batch: Batch): Result<void> {
-  return ok(undefined)
+/** Deals with what is due first at the batch's time, and says whether there was anything. */
+export function decideDue(batch: Batch, options: DueOptions = {}): Result<boolean> {
+  const next = first(batch.run, options)
+  if (!next || next.at > batch.context.now) return ok(false)
+  switch (next.kind) {
+    case 'mark':
+      writeMark(batch, next.workspace)
+      break
+    case 'timeout':
+      // W-INT-14: the integrator's time is over, not the agent's.
+      if (next.workspace.status === 'conflicted') writeConflictTimeout(batch, next.workspace)
+      else writeFailure(batch, next.workspace, byProtocol('timeout'))
+      break
+    case 'compute':
+      writeComputeMark(batch, next.workspace)
+      break
+    case 'gate':
+      writeGateDue(batch, next.gate)
+      break
+    case 'escalation':
+      writeEscalationDue(batch, next.escalation)
+      break
+    case 'integration':
+      writeApproved(batch)
+      break
+    case 'liveness':
+      writeLivenessWarning(batch, next.workspace)
+      break
+  }
+  return ok(batch.entries.length > 0)
+}
+
+/** W-BUDGET-08: advisory. */
+function writeLivenessWarning(batch: Batch, workspace: Workspace): void {
+  batch.add('liveness_warning', workspace, 'protocol', {
+    workspace_id: workspace.id,
+    interval: workspace.livenessInterval!,
+    last_activity_timestamp: formatTimestamp(workspace.lastActivity),
+  })
+}
+
+const RANK = { mark: 0, timeout: 1, compute: 2, gate: 3, escalation: 4, liveness: 5, integration: 6 } as const
+
+function first(run: Run, options: DueOptions): Waiting | undefined {
+  let earliest: Waiting | undefined
+  for (const each of waiting(run, options)) {
+    const before = earliest ? each.at - earliest.at || RANK[each.kind] - RANK[earliest.kind] : -1
+    if (before < 0) earliest = each
+  }
+  return earliest
+}
+
+function* waiting(run: Run, { recovering = false }: DueOptions): Generator<Waiting> {
+  const marked = firstMarked(run)
+  // What was measured is a fact already: it comes before whatever only time brings.
+  if (marked) yield { kind: 'mark', at: 0 as Ticks, workspace: marked }
+  for (const workspace of run.workspaces.values()) {
+    if (ended(workspace)) continue
+    const timeout = timeoutAt(workspace)
+    if (timeout !== undefined) yield { kind: 'timeout', at: timeout, workspace }
+    const compute = recovering ? undefined : computeMarkAt(run, workspace)
+    if (compute !== undefined) yield { kind: 'compute', at: compute, workspace }
+    const liveness = livenessAt(workspace)
+    if (liveness !== undefined) yield { kind: 'liveness', at: liveness, workspace }
+  }
+  for (const gate of run.gates.values()) {
+    const at = gateDeadline(gate)
+    if (at !== undefined) yield { kind: 'gate', at, gate }
+  }
+  for (const escalation of run.escalations.values()) {
+    const at = escalationDeadline(run, escalation)
+    if (at !== undefined) yield { kind: 'escalation', at, escalation }
+  }
+  const approved = approvedDue(run)
+  if (approved !== undefined) yield { kind: 'integration', at: approved }
+}
+
+/**
+ * The earliest moment that an entry, now folded in, may have brought; undefined where it brought none. What it only put off costs
+ * nothing: the alarm finds out, as it does after everything that `due` itself wrote. Crossed marks need no moment (`firstMarked`).
+ */
+export function dueAfter(run: Run, entry: EntryDraft): Ticks | undefined {
+  switch (entry.event_type) {
+    case 'workspace_created':
+    case 'workspace_state_changed':
+    case 'budget_modified': {
+      const workspace = run.workspaces.get(entry.workspace as WorkspaceId)
+      return earlier(workspace && dueFor(run, workspace), approvedDue(run))
+    }
+    case 'integration_completed':
+    case 'integration_aborted':
+    case 'workspace_reparented':
+      return approvedDue(run)
+    case 'gate_triggered':
+    case 'gate_timeout': {
+      const gate = run.gates.get((entry.body as EventBody<'gate_triggered'>).gate_id as GateId)
+      return gate && gateDeadline(gate)
+    }
+    case 'escalation_received': {
+      const signal = (entry.body as EventBody<'escalation_received'>).signal_id as SignalId
+      const escalation = run.escalations.get(signal)
+      return escalation && escalationDeadline(run, escalation)
+    }
+    // The answer to an escalation may be lost with it: its time goes on.
+    case 'envelope_undeliverable':
+    case 'envelope_rejected':
+      return firstEscalationDeadline(run)
+    default:
+      return undefined
+  }
+}
+
+function dueFor(run: Run, workspace: Workspace): Ticks | undefined {
+  let at = earlier(timeoutAt(workspace), livenessAt(workspace))
+  // A delegate's compute time runs with everybody below it.
+  for (let each: Workspace | null = workspace; each !== null; each = each.parent)
+    if (limitOf(each.budget, 'compute_timeout') !== undefined) at = earlier(at, computeMarkAt(run, each))
+  return at
+}
+
+export function earlier(one: Ticks | undefined, other: Ticks | undefined): Ticks | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return one <= other ? one : other
 }

@@ -3,6 +3,8 @@
 import { type EnvelopeId, ok, type Result, type RightId, type WorkspaceId } from '@parley/core'
 import type { Batch } from '../batch.ts'
 import { actorOf } from '../batch.ts'
+import { writeAnswered } from '../highway/answer.ts'
+import { type Violation, writeViolation } from '../integrity/verify.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
@@ -15,21 +17,34 @@ import { DELIVERY_EXHAUSTED } from '../signal/signal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { type Envelope, type EnvelopeRecord, onItsWay } from './envelope.ts'
 import { inboxNext, inboxSize } from './inbox.ts'
+import { arrivalViolation } from './proof.ts'
 
-/** Whether mail for a workspace is held now: no attempt is made and no time runs (W-ENV-11). */
+/** Whether all mail for a workspace is held now: no attempt is made and no time runs (W-ENV-11). */
 export function holdsMail(workspace: Workspace): boolean {
   return STATE_RULES[workspace.status].mail !== 'placed' || inboxSize(workspace.inbox) >= kernelLimits.inbox
+}
+
+/** Whether an unconsumed `blocking` envelope keeps out all that are not (W-ENV-13). */
+export function isBlockedByMail({ inbox }: Workspace): boolean {
+  return inbox !== undefined && inbox.blocking.length > 0
 }
 
 /** The envelope that its channel may deliver next; nothing overtakes it (W-ENV-10). */
 export function channelHead(run: Run, from: WorkspaceId, to: WorkspaceId): Envelope | undefined {
   const receiver = run.workspaces.get(to)
   const head = receiver?.incoming?.get(from)?.[0]
-  return receiver && head !== undefined && !holdsMail(receiver) ? run.envelopes.get(head) : undefined
+  if (!receiver || head === undefined || holdsMail(receiver)) return undefined
+  const envelope = run.envelopes.get(head)
+  if (envelope?.priority !== 'blocking' && isBlockedByMail(receiver)) return undefined
+  // What waits at a gate is not offered, and its channel waits with it (W-HWY-03).
+  return envelope?.gate === undefined ? envelope : undefined
 }
 
-/** The transport brought an envelope. `ok` confirms it, so that it is not carried again. */
-export function decideArrival(batch: Batch, id: EnvelopeId): Result<void> {
+/**
+ * The transport brought an envelope; `arrived` is what it handed in, where it carries the envelope itself. `ok` confirms it, so that
+ * it is not carried again.
+ */
+export function decideArrival(batch: Batch, id: EnvelopeId, arrived?: unknown): Result<void> {
   const { run } = batch
   const envelope = run.envelopes.get(id)
   if (!envelope) return notFound('envelope', id)
@@ -45,8 +60,24 @@ export function decideArrival(batch: Batch, id: EnvelopeId): Result<void> {
     return invalidState(
       `${id} cannot be placed now: ${receiver.id} holds mail, or an earlier envelope comes first.`,
     )
-  writePlaced(batch, envelope, receiver)
+  const violation = arrivalViolation(batch, envelope, arrived)
+  if (violation) writeForged(batch, envelope, violation)
+  else writePlaced(batch, envelope, receiver)
   return ok(undefined)
+}
+
+/** W-ENV-04: the proof failed before placement. It never moves again, and its channel goes on. */
+function writeForged(batch: Batch, envelope: Envelope, violation: Violation): void {
+  const { id, from, to, type } = envelope
+  writeViolation(batch, { subject_type: 'envelope', subject_id: id, action_taken: 'rejected' }, violation)
+  batch.add('envelope_rejected', knownWorkspace(batch.run, from), 'protocol', {
+    envelope_id: id,
+    from,
+    to,
+    type,
+    reason: 'integrity_violation',
+    timestamp: batch.at,
+  })
 }
 
 /** W-ENV-08: the record, leaving `idle`, the rights that travel along, the receipt. */
@@ -67,6 +98,7 @@ function writePlaced(batch: Batch, envelope: Envelope, receiver: Workspace): voi
   }
   writeHandedOn(batch, envelope, receiver)
   writeReceipt(batch, envelope, receiver)
+  writeAnswered(batch, envelope)
 }
 
 /** W-ENV-16: recognised by its id; acknowledged only if it never was (A-34). */

@@ -1,10 +1,18 @@
 // The envelope (W-ENV-01): what a sender hands in, what the content store keeps, and what the kernel remembers of it.
-import { type EnvelopeId, type Static, Type, type WorkspaceId } from '@parley/core'
+import {
+  type EnvelopeId,
+  type GateId,
+  type ObjectId,
+  type Static,
+  Type,
+  type WorkspaceId,
+} from '@parley/core'
 import {
   bodyLimits,
   ENVELOPE_PRIORITIES,
   type EnvelopeOrigin,
   type EnvelopePriority,
+  Integrity,
   type UndeliverableReason,
 } from '@parley/trail/events'
 import { kernelLimits } from '../limits.ts'
@@ -40,6 +48,8 @@ export const EnvelopeDraftSchema = Type.Object(
     rights: Type.Optional(Type.Array(ListedRightSchema, { maxItems: kernelLimits.envelopeRights })),
     priority: Type.Optional(Type.Enum([...ENVELOPE_PRIORITIES])),
     from: Type.Optional(Type.String()),
+    /** A proof of the sender over what it hands in: `AgentHandle.seal` makes one. */
+    integrity: Type.Optional(Integrity),
   },
   { additionalProperties: false },
 )
@@ -64,6 +74,8 @@ export interface EnvelopeRecord {
   readonly timestamp: string
   readonly origin: EnvelopeOrigin
   readonly originator: string
+  /** Absent where this runtime makes no proofs: level 1. */
+  readonly integrity?: Integrity
 }
 
 export interface Envelope {
@@ -81,6 +93,10 @@ export interface Envelope {
   /** The whole record, until the envelope is consumed or can no longer be; after that the content store has it. */
   record: EnvelopeRecord | undefined
   undeliverable: UndeliverableReason | undefined
+  /** The `envelope_delivery` gate that it waits at; its channel waits with it. */
+  gate: GateId | undefined
+  /** Where the record is that a human's change at the gate left; the original stays under the envelope's own id (W-HWY-08). */
+  changed: ObjectId | undefined
   consumed: boolean
   replies: EnvelopeId[] | undefined
 }

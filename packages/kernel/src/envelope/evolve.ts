@@ -1,7 +1,9 @@
 // What envelope entries do to the state.
 import type { EnvelopeId, WorkspaceId } from '@parley/core'
 import { invariant } from '@parley/core'
+import { countDelivered } from '../budget/charge.ts'
 import type { Folds } from '../fold.ts'
+import { answerLost } from '../highway/escalation-evolve.ts'
 import { claim } from '../objects.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
 import type { Envelope, EnvelopeRecord } from './envelope.ts'
@@ -23,6 +25,8 @@ export const envelopeFolds: Folds = {
       status: 'validated',
       record,
       undeliverable: undefined,
+      gate: undefined,
+      changed: undefined,
       consumed: false,
       replies: undefined,
     }
@@ -45,13 +49,20 @@ export const envelopeFolds: Folds = {
     const envelope = leaveChannel(run, body.envelope_id)
     envelope.status = 'delivered'
     const receiver = knownWorkspace(run, envelope.to)
+    // A delivery that the agent had seen before it was on record (W-REC-17) is not offered again.
+    if (envelope.consumed) {
+      envelope.record = undefined
+      return
+    }
     receiver.inbox ??= emptyInbox()
     receiver.inbox[envelope.priority].push(envelope.id)
+    if (run.counting) countDelivered(run, knownWorkspace(run, envelope.from), envelope.record)
   },
 
   envelope_undeliverable(run, body) {
     const envelope = leaveChannel(run, body.envelope_id)
     envelope.undeliverable = body.reason
+    answerLost(run, envelope.id)
     envelope.record = undefined
   },
 
@@ -60,6 +71,14 @@ export const envelopeFolds: Folds = {
     const receiver = run.workspaces.get(body.to as WorkspaceId)
     // A directive that was refused used up the id that was promised for it.
     if (receiver?.directive === id) receiver.directiveDraft = undefined
+    // After validation only a gate and a proof that failed before placement reject (AMB-11).
+    if (run.envelopes.has(id)) {
+      const envelope = leaveChannel(run, id)
+      envelope.status = 'rejected'
+      envelope.record = undefined
+      answerLost(run, id)
+      return
+    }
     run.envelopes.set(id, {
       id,
       from: body.from as WorkspaceId,
@@ -73,6 +92,8 @@ export const envelopeFolds: Folds = {
       status: 'rejected',
       record: undefined,
       undeliverable: undefined,
+      gate: undefined,
+      changed: undefined,
       consumed: false,
       replies: undefined,
     })

@@ -1,14 +1,16 @@
 // Submitting an envelope: the nine checks of W-ENV-05 in their order, then `envelope_created`.
-import { compile, type EnvelopeId, ok, type Result } from '@parley/core'
+import { compile, type EnvelopeId, type GateId, ok, type Result, type WorkspaceId } from '@parley/core'
 import { bodyLimits, type EnvelopeRejectionReason } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
+import { gate } from '../highway/gate.ts'
+import { type Violation, writeViolation } from '../integrity/verify.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
 import { mayMint } from '../port-right/decide.ts'
 import { heldRight, type PortRight, sendRight } from '../port-right/port-right.ts'
-import { limitReached, refusal } from '../refusal.ts'
+import { limitReached, type Refusal, refusal } from '../refusal.ts'
 import { maySend, type Relation } from '../role/matrix.ts'
-import { workspaceOf } from '../run/run.ts'
+import { type Run, workspaceOf } from '../run/run.ts'
 import { isAbove, isRoot, type Workspace } from '../workspace/workspace.ts'
 import {
   type EnvelopeDraft,
@@ -16,11 +18,14 @@ import {
   type EnvelopeRecord,
   type PayloadDraft,
 } from './envelope.ts'
+import { draftViolation, sealed } from './proof.ts'
 
 const validator = compile(EnvelopeDraftSchema, { name: 'envelope' })
 
 export interface Sent {
   readonly envelope: EnvelopeId
+  /** The gate that its delivery waits at. */
+  readonly gate?: GateId
 }
 
 interface Accepted {
@@ -29,9 +34,11 @@ interface Accepted {
   readonly right: PortRight
 }
 
-interface Rejection {
+export interface Rejection {
   readonly reason: EnvelopeRejectionReason
   readonly message: string
+  /** Recorded before the rejection. */
+  readonly violation?: Violation
 }
 
 /** `reserved` is the id of a directive that was promised at creation (W-WS-07). */
@@ -41,39 +48,48 @@ export function decideSend(
   submitted: unknown,
   reserved?: EnvelopeId,
 ): Result<Sent> {
-  const { run } = batch
+  const full = mailLimit(batch.run)
+  if (full) return full
+  const id = reserved ?? batch.newId<EnvelopeId>('env')
+  const checked = check(batch, sender, submitted)
+  if ('reason' in checked) return writeRejected(batch, sender, id, submitted, checked)
+  write(batch, sender, id, checked)
+  // W-HWY-03: it is accepted all the same; only its delivery waits.
+  const verdict = gate(batch, { type: 'envelope_delivery', envelope: id })
+  return ok({ envelope: id, ...(typeof verdict === 'object' && { gate: verdict.waits }) })
+}
+
+/** Whether the run can take one more envelope. */
+export function mailLimit(run: Run): Refusal | undefined {
   if (run.envelopes.size >= kernelLimits.envelopes)
     return limitReached('envelopes in one run', kernelLimits.envelopes)
   if (run.undelivered >= kernelLimits.undelivered)
     return limitReached('envelopes that wait for delivery', kernelLimits.undelivered)
-  const id = reserved ?? batch.newId<EnvelopeId>('env')
-  const checked = check(batch, sender, submitted)
-  if ('reason' in checked) return reject(batch, sender, id, submitted, checked)
-  write(batch, sender, id, checked)
-  return ok({ envelope: id })
+  return undefined
 }
 
-/** W-ENV-05. The first failure decides; check 3 belongs to level 2. */
+/** W-ENV-05. The first failure decides. */
 function check(batch: Batch, sender: Workspace, submitted: unknown): Accepted | Rejection {
   const { run } = batch
   // 1
   if (!STATE_RULES[sender.status].sends || (isRoot(sender) && sender.status !== 'active'))
     return { reason: 'permission_denied', message: `${sender.id} is ${sender.status} and sends nothing.` }
   // 2
-  const invalid = (message: string): Rejection => ({ reason: 'invalid_structure', message })
-  const structure = validator.check(submitted)
-  if (!structure.ok) return invalid(structure.error.message)
-  const draft = structure.value
+  const draft = structured(batch, sender, submitted)
+  if ('reason' in draft) return draft
   const rights = draft.rights ?? []
-  if (isTooLarge(draft.payload))
-    return invalid(`A payload takes at most ${kernelLimits.payloadLength} characters of JSON.`)
-  if (draft.from !== undefined && draft.from !== sender.id) return invalid('The runtime alone sets `from`.')
   if (draft.to === sender.id) return invalid('An envelope goes to another workspace.')
-  if (draft.in_reply_to != null && !run.envelopes.has(draft.in_reply_to as EnvelopeId))
-    return invalid(`There is no envelope ${draft.in_reply_to} to reply to.`)
   for (const right of rights) {
     if (right.target === draft.to || !workspaceOf(run, right.target))
       return invalid('A listed right needs a target that exists and is not the receiver.')
+  }
+  // 3. W-SEC-07
+  const { proofs } = batch.context
+  if (draft.integrity && !proofs) return invalid('This runtime makes no proofs and can check none.')
+  const violation = proofs && draftViolation(proofs, sender.id, draft)
+  if (violation) {
+    const message = `The proof does not belong to this envelope, or not to ${sender.id}.`
+    return { reason: 'integrity_violation', message, violation }
   }
   // 4
   if (!run.vocabulary.envelopeTypes.has(draft.type))
@@ -108,6 +124,23 @@ function check(batch: Batch, sender: Workspace, submitted: unknown): Accepted | 
   return { draft, receiver, right }
 }
 
+/** Check 2, as far as it is the same for what humans inject. */
+export function structured(batch: Batch, sender: Workspace, submitted: unknown): EnvelopeDraft | Rejection {
+  const structure = validator.check(submitted)
+  if (!structure.ok) return invalid(structure.error.message)
+  const draft = structure.value
+  if (isTooLarge(draft.payload))
+    return invalid(`A payload takes at most ${kernelLimits.payloadLength} characters of JSON.`)
+  if (draft.from !== undefined && draft.from !== sender.id) return invalid('The runtime alone sets `from`.')
+  if (draft.in_reply_to != null && !batch.run.envelopes.has(draft.in_reply_to as EnvelopeId))
+    return invalid(`There is no envelope ${draft.in_reply_to} to reply to.`)
+  return draft
+}
+
+function invalid(message: string): Rejection {
+  return { reason: 'invalid_structure', message }
+}
+
 /** JSON takes up to six characters for one: only what could be too large is written out. */
 function isTooLarge(payload: PayloadDraft): boolean {
   const { content, attachments = [] } = payload
@@ -117,21 +150,39 @@ function isTooLarge(payload: PayloadDraft): boolean {
 
 /** The record, and with it the use of a `send_once` (W-PORT-07). */
 function write(batch: Batch, sender: Workspace, id: EnvelopeId, { draft, receiver, right }: Accepted): void {
-  const record: EnvelopeRecord = {
+  writeCreated(batch, sender, { id, draft, origin: 'agent', originator: sender.originator }, actorOf(sender))
+  if (right.type !== 'send_once') return
+  batch.add('port_right_consumed', sender, 'protocol', {
+    right_id: right.id,
+    holder: sender.id,
+    target: receiver.id,
+    via_envelope: id,
+  })
+}
+
+/** An envelope that passed its checks, and what the runtime says of it. */
+interface Approved extends Pick<EnvelopeRecord, 'id' | 'origin' | 'originator'> {
+  readonly draft: EnvelopeDraft
+}
+
+/** Stores the envelope with its proof and records it. */
+export function writeCreated(batch: Batch, sender: Workspace, approved: Approved, actor: string): void {
+  const { id, draft, origin, originator } = approved
+  const record = sealed(batch, {
     id,
     from: sender.id,
-    to: receiver.id,
+    to: draft.to as WorkspaceId,
     type: draft.type,
     payload: { ...draft.payload, attachments: draft.payload.attachments ?? [] },
     in_reply_to: (draft.in_reply_to ?? null) as EnvelopeId | null,
     rights: draft.rights ?? [],
     priority: draft.priority ?? 'normal',
     timestamp: batch.at,
-    origin: 'agent',
-    originator: sender.originator,
-  }
+    origin,
+    originator,
+  })
   batch.store('envelope', id, record)
-  batch.add('envelope_created', sender, actorOf(sender), {
+  batch.add('envelope_created', sender, actor, {
     envelope_id: id,
     from: record.from,
     to: record.to,
@@ -142,23 +193,18 @@ function write(batch: Batch, sender: Workspace, id: EnvelopeId, { draft, receive
     timestamp: batch.at,
     origin: record.origin,
   })
-  if (right.type !== 'send_once') return
-  batch.add('port_right_consumed', sender, 'protocol', {
-    right_id: right.id,
-    holder: sender.id,
-    target: receiver.id,
-    via_envelope: id,
-  })
 }
 
 /** W-ENV-07: on record, the id is used up, the receiver learns nothing. */
-function reject(
+export function writeRejected(
   batch: Batch,
   sender: Workspace,
   id: EnvelopeId,
   submitted: unknown,
-  { reason, message }: Rejection,
+  { reason, message, violation }: Rejection,
 ): Result<never> {
+  if (violation)
+    writeViolation(batch, { subject_type: 'envelope', subject_id: id, action_taken: 'rejected' }, violation)
   const claims = (submitted ?? {}) as { readonly to?: unknown; readonly type?: unknown }
   const claim = (value: unknown) => (typeof value === 'string' ? clip(value, bodyLimits.nameLength) : null)
   const entry = batch.add('envelope_rejected', sender, 'protocol', {

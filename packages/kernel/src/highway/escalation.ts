@@ -1,7 +1,21 @@
-// Escalations (W-HWY-20 to -22, W-SIG-12): an agent asks the owner of its workspace.
-import type { Result, SignalId, Ticks, WorkspaceId } from '@parley/core'
-import type { Batch } from '../batch.ts'
-import { refusal } from '../refusal.ts'
+// Escalations (W-HWY-20 to -22, W-SIG-12): an agent asks the owner of its workspace. Whom it waits for is the owner at each moment;
+// how that user stands decides whether it is with them, queued or rejected.
+import {
+  deadline,
+  durationMs,
+  type EnvelopeId,
+  type SignalId,
+  type Ticks,
+  type WorkspaceId,
+} from '@parley/core'
+import type { EscalationResponse } from '@parley/trail/events'
+import type { Batch, UserDirectory } from '../batch.ts'
+import { decideSend } from '../envelope/send.ts'
+import { STATE_RULES } from '../lifecycle/states.ts'
+import { kernelDefaults, kernelLimits } from '../limits.ts'
+import { limitReached, type Refusal } from '../refusal.ts'
+import { knownWorkspace, type Run } from '../run/run.ts'
+import { byProtocol, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 
 export interface Escalation {
@@ -9,20 +23,156 @@ export interface Escalation {
   readonly workspace: WorkspaceId
   readonly reason: string
   readonly received: Ticks
-  /** Its addressee could not take it when it came; who that is, is the workspace's owner at each moment. */
+  /** Its addressee was away when it came. */
   readonly queued: boolean
+  /** An envelope that answers it is on its way; with its arrival the escalation ends. */
+  answer: EscalationReply | undefined
+}
+
+export interface EscalationReply {
+  readonly user: string
+  readonly envelope: EnvelopeId
+}
+
+/** How an addressee stands: takes it now, takes it later, or will never take it (W-USER-02). */
+export type Availability = 'present' | 'away' | 'gone'
+
+export function availability(users: UserDirectory | undefined, addressee: string): Availability {
+  // The owner of a root that no person answers for.
+  if (!users || addressee === 'system') return 'present'
+  const state = users.stateOf(addressee)
+  if (state === 'active') return 'present'
+  // A user who was never seen may still come.
+  return state === 'deactivated' ? 'gone' : 'away'
+}
+
+/** When its fallback acts; undefined where it waits without end, or is answered already. */
+export function escalationDeadline(run: Run, escalation: Escalation): Ticks | undefined {
+  const { timeout } = run.highway.escalation
+  if (timeout === null || escalation.answer) return undefined
+  return deadline(escalation.received, timeout)
+}
+
+/** Of all that wait, the one that came first ends first: they have one timeout. */
+export function firstEscalationDeadline(run: Run): Ticks | undefined {
+  for (const escalation of run.escalations.values()) {
+    const at = escalationDeadline(run, escalation)
+    if (at !== undefined) return at
+  }
+  return undefined
+}
+
+/** Whether the highway can take one more; asked before the signal is recorded. */
+export function escalationLimit(run: Run): Refusal | undefined {
+  const full = run.highway.escalation.enabled && run.escalations.size >= kernelLimits.openEscalations
+  return full ? limitReached('escalations that wait', kernelLimits.openEscalations) : undefined
 }
 
 /** After the signal of a workspace was recorded and delivered: the highway's part. */
-export function writeEscalated(_batch: Batch, _from: Workspace, _signal: SignalId, _reason: string): void {}
-
-export function decideResolveEscalation(
-  _batch: Batch,
-  _user: string,
-  _signal: unknown,
-  _answer: unknown,
-): Result<unknown> {
-  return refusal('unsupported', 'Not built yet.')
+export function writeEscalated(batch: Batch, from: Workspace, signal: SignalId, reason: string): void {
+  const { highway } = batch.run
+  // W-LIFE-04: what comes from a sealed workspace is on record only.
+  if (!highway.escalation.enabled || STATE_RULES[from.status].signals !== 'recorded') return
+  const addressee = from.owner
+  const standing = availability(batch.context.users, addressee)
+  batch.add('escalation_received', from, 'protocol', {
+    signal_id: signal,
+    workspace: from.id,
+    reason,
+    addressee,
+    queued: standing === 'away',
+  })
+  if (standing === 'gone') writeUnreceived(batch, addressee, signal, 'user_not_active')
+  if (standing === 'away' && highway.escalation.timeout !== null) writeOverflow(batch, addressee)
 }
 
-export function writeEscalationDue(_batch: Batch, _escalation: Escalation): void {}
+/** W-HWY-21: the queue of a user has a bound. One more has come just now; the oldest beyond the bound run their fallback at once. */
+function writeOverflow(batch: Batch, addressee: string): void {
+  const bound = batch.context.escalationQueue ?? kernelDefaults.escalationQueue
+  const queue = waitingFor(batch.run, addressee).filter(({ queued }) => queued)
+  for (const oldest of queue.slice(0, Math.max(0, queue.length + 1 - bound))) {
+    // An earlier one's fallback may have taken its workspace along.
+    if (batch.isEnded(knownWorkspace(batch.run, oldest.workspace))) continue
+    writeUnreceived(batch, addressee, oldest.signal, 'escalation_queue_overflow')
+    writeFallback(batch, oldest)
+  }
+}
+
+/** What waits for a user now, in order of receipt. */
+export function waitingFor(run: Run, addressee: string): readonly Escalation[] {
+  return [...run.escalations.values()].filter(
+    ({ workspace, answer }) => !answer && knownWorkspace(run, workspace).owner === addressee,
+  )
+}
+
+/** After a workspace got another owner: what it asked is the new owner's now (W-HWY-21). */
+export function writeEscalationsRouted(batch: Batch, workspace: Workspace, owner: string): void {
+  if (availability(batch.context.users, owner) !== 'gone') return
+  for (const { signal, workspace: from, answer } of batch.run.escalations.values())
+    if (from === workspace.id && !answer) writeUnreceived(batch, owner, signal, 'user_not_active')
+}
+
+/** AMB-50: the pseudo-capability that every active user has. */
+export const RECEIVE_ESCALATION = 'receive_escalation'
+
+function writeUnreceived(
+  batch: Batch,
+  user: string,
+  signal: SignalId,
+  reason: 'user_not_active' | 'escalation_queue_overflow',
+): void {
+  batch.denyUser(user, {
+    capability: RECEIVE_ESCALATION,
+    action: 'escalation_delivery',
+    target: signal,
+    reason,
+    message: `The escalation ${signal} does not reach ${user}.`,
+  })
+}
+
+/** Its time is over (W-HWY-22), whatever state its addressee is in. */
+export function writeEscalationDue(batch: Batch, escalation: Escalation): void {
+  const { signal, workspace, received } = escalation
+  batch.add('escalation_timeout', knownWorkspace(batch.run, workspace), 'fallback', {
+    signal_id: signal,
+    workspace,
+    fallback_action: batch.run.highway.escalation.fallback,
+    elapsed: Math.max(0, durationMs(received, batch.context.now)),
+  })
+  writeFallback(batch, escalation)
+}
+
+function writeFallback(batch: Batch, escalation: Escalation): void {
+  const { fallback } = batch.run.highway.escalation
+  const workspace = knownWorkspace(batch.run, escalation.workspace)
+  if (fallback === 'approve') {
+    // AMB-26: where the ordinary checks refuse the envelope, the coordinator handles it.
+    const sent = workspace.parent ? decideSend(batch, workspace.parent, goAhead(workspace)) : undefined
+    if (sent?.ok) writeResolved(batch, escalation, 'fallback', 'envelope', sent.value.envelope)
+    else writeResolved(batch, escalation, 'fallback', 'delegation')
+    return
+  }
+  writeResolved(batch, escalation, 'fallback', fallback === 'reject' ? 'abort' : 'delegation')
+  if (fallback === 'reject') writeFailure(batch, workspace, byProtocol('escalation_timeout'))
+}
+
+function goAhead(workspace: Workspace): object {
+  const content = 'Nobody answered your escalation in time. Proceed at your own judgement.'
+  return { to: workspace.id, type: 'feedback', payload: { format: 'markdown', content } }
+}
+
+export function writeResolved(
+  batch: Batch,
+  { signal, workspace }: Escalation,
+  actor: string,
+  response: EscalationResponse,
+  ref?: EnvelopeId,
+): void {
+  batch.add('escalation_resolved', knownWorkspace(batch.run, workspace), actor, {
+    signal_id: signal,
+    workspace,
+    actor,
+    response_type: response,
+    ...(ref !== undefined && { response_ref: ref }),
+  })
+}

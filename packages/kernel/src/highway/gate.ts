@@ -1,9 +1,25 @@
 // Gates (W-HWY-03 to -06, -11): a decision of the coordinator or a delegate waits for a human. What waits is stored whole, so that
 // it can be carried out later, after a restart too.
-import type { EnvelopeId, GateId, GraphId, TaskId, Ticks, WorkspaceId } from '@parley/core'
-import type { GateFallback, GateType } from '@parley/trail/events'
+import {
+  deadline,
+  type EnvelopeId,
+  type GateId,
+  type GraphId,
+  invariant,
+  parseTimestamp,
+  type Result,
+  type TaskId,
+  type Ticks,
+  type WorkspaceId,
+} from '@parley/core'
+import type { EventBody, GateAction, GateFallback, GateType, ReentryConversion } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
-import { type Refusal, refusal } from '../refusal.ts'
+import type { AgentCommand } from '../command.ts'
+import { kernelLimits } from '../limits.ts'
+import { limitReached, type Refusal, refusal } from '../refusal.ts'
+import { knownWorkspace, type Run } from '../run/run.ts'
+import type { Workspace } from '../workspace/workspace.ts'
+import { addresseeOf, referenceTo, subjectOf, type TaskSubject } from './subject.ts'
 
 /** What is paused, with everything that it takes to carry it out. Callers' drafts are kept as they came. */
 export type Paused =
@@ -17,6 +33,10 @@ export type Paused =
       readonly strategy: string
       /** The caller asked to accept at once, not only to begin. */
       readonly accept: boolean
+      /** What else begin and accept take (integration/integration.ts). */
+      readonly basis?: string
+      readonly result?: unknown
+      readonly baseAware?: boolean
     }
   | {
       readonly type: 'conflict_resolution'
@@ -38,6 +58,7 @@ export type Paused =
       readonly task?: TaskId
     }
 
+/** A gate that waits. */
 export interface Gate {
   readonly id: GateId
   readonly type: GateType
@@ -56,25 +77,233 @@ export interface Gate {
   handedOver: Ticks | undefined
 }
 
+/** What the content store keeps under the gate's id. */
+export interface GateRecord {
+  readonly subject: unknown
+  readonly paused: Paused
+}
+
 /** How an earlier gate about the same subject ended by fallback. */
 export interface Guard {
   readonly gate: GateId
   readonly fallback: GateFallback
 }
 
+/** How a gate ended, and what came of what it held up. */
+export interface GateOutcome {
+  readonly gate: GateId
+  readonly type: GateType
+  readonly action: GateAction
+  /** A `user_id`, `fallback` or `protocol`. */
+  readonly actor: string
+  readonly reason: string | undefined
+  /** Whose request it held up; undefined for a task, which is the coordinator's. */
+  readonly asked: WorkspaceId | undefined
+  /** What carrying it out came to, as the operation itself answers; absent where nothing was carried out. */
+  readonly result: Result<unknown> | undefined
+}
+
 /** Whether a transition may go on now. `rejected`: the guard turned it into a rejection (W-HWY-11). */
 export type GateVerdict = 'proceed' | 'rejected' | { readonly waits: GateId }
 
+export interface GateOptions {
+  readonly always?: boolean
+  readonly task?: TaskSubject
+  readonly injectedBy?: string | undefined
+}
+
 /**
  * Asked right before a transition that can be gated, after its ordinary checks. Opens the gate where one stands in the way.
- * `always`: even where this type of gate is off (W-INT-12, `escalate`).
+ * `always`: even where this type of gate is off (W-INT-12, `escalate`). `task`: the draft that a `task_approval` gate is about, and
+ * `injectedBy` the user whose wish it comes from.
  */
-export function gate(
-  _batch: Batch,
-  _paused: Paused,
-  _options: { readonly always?: boolean } = {},
+export function gate(batch: Batch, paused: Paused, options: GateOptions = {}): GateVerdict {
+  const { run } = batch
+  const setting = run.highway.gates[paused.type]
+  if (!setting.on && !options.always) return 'proceed'
+  const id = batch.newId<GateId>('gate')
+  const about = subjectOf(batch, paused, options.task)
+  const { task, graph } = about
+  const workspace = about.workspace?.id ?? null
+  const subject = about.id ?? id
+  const guard = run.guards.get(guardKey(paused.type, subject))
+  if (guard) return writeReentry(batch, guard, paused.type, subject, about.workspace)
+  // Asked once more while it waits: it is the same wait.
+  const same = isNew(paused) ? undefined : pendingAbout(batch, paused.type, subject)
+  if (same) return { waits: same.id }
+
+  const place = { paused, workspace, graph }
+  const addressee = addresseeOf(run, batch.context.users, place, options.injectedBy)
+  const record: GateRecord = { subject: about.value, paused }
+  const { timeout, fallback } = setting
+  const opened = parseTimestamp(batch.at)
+  invariant(opened !== undefined, 'the batch stamps its entries')
+  batch.store('gate', id, record)
+  batch.add('gate_triggered', about.workspace, 'protocol', {
+    gate_id: id,
+    gate_type: paused.type,
+    subject: referenceTo(about.kind, subject, about.value),
+    workspace,
+    task_ref: task,
+    graph_ref: graph,
+    timeout,
+    fallback,
+    queue_position: enqueue(batch, addressee),
+    addressee,
+  })
+  batch.gatesOpened.push({
+    id,
+    type: paused.type,
+    subject,
+    workspace,
+    task,
+    graph,
+    timeout,
+    fallback,
+    addressee,
+    opened,
+    paused,
+    handedOver: undefined,
+  })
+  return { waits: id }
+}
+
+/** W-HWY-11: no second gate about what a fallback has decided. The caller sees no error. */
+function writeReentry(
+  batch: Batch,
+  guard: Guard,
+  type: GateType,
+  subject: string,
+  workspace: Workspace | null,
 ): GateVerdict {
-  return 'proceed'
+  const converted: ReentryConversion = guard.fallback === 'reject' ? 'reject' : 'approve'
+  batch.add('gate_reentry_blocked', workspace, 'protocol', {
+    gate_id: guard.gate,
+    gate_type: type,
+    subject_id: subject,
+    converted_to: converted,
+  })
+  const pending = batch.run.gates.get(guard.gate)
+  if (pending && isPending(batch, pending))
+    writeResolved(batch, pending, { action: 'approve', actor: 'fallback' })
+  return converted === 'approve' ? 'proceed' : 'rejected'
+}
+
+export type GateModifications = NonNullable<EventBody<'gate_resolved'>['modifications']>
+
+export interface Resolution {
+  readonly action: GateAction
+  readonly actor: string
+  readonly reason?: string | undefined
+  readonly modifications?: GateModifications | undefined
+}
+
+/** The end of a gate. What it held up is carried out, dropped or failed by whoever calls this, behind this entry. */
+export function writeResolved(batch: Batch, ended: Gate, resolution: Resolution): void {
+  const { action, actor, reason, modifications } = resolution
+  batch.add('gate_resolved', workspaceOfGate(batch.run, ended), actor, {
+    gate_id: ended.id,
+    gate_type: ended.type,
+    action,
+    ...(modifications && { modifications }),
+    actor,
+    ...(reason !== undefined && { reason }),
+  })
+  batch.gateQueues = undefined
+  batch.gatesEnded.set(ended.id, {
+    gate: ended.id,
+    type: ended.type,
+    action,
+    actor,
+    reason,
+    asked: askedBy(batch.run, ended.paused),
+    result: undefined,
+  })
+}
+
+function askedBy(run: Run, paused: Paused): WorkspaceId | undefined {
+  if (paused.type === 'envelope_delivery') return run.envelopes.get(paused.envelope)?.from
+  return paused.type === 'task_approval' ? undefined : paused.caller
+}
+
+/** Notes what carrying out the paused transition came to, for whoever asked for it. */
+export function noteResult(batch: Batch, ended: Gate, result: Result<unknown>): void {
+  const outcome = batch.gatesEnded.get(ended.id)
+  invariant(outcome, 'a gate ends before its effect')
+  batch.gatesEnded.set(ended.id, { ...outcome, result })
+}
+
+/** Where its entries are filed; null for `task_approval`. */
+export function workspaceOfGate(run: Run, { workspace }: Gate): Workspace | null {
+  return workspace === null ? null : knownWorkspace(run, workspace)
+}
+
+/** Gates that wait, by this batch's own entries too, in order of their opening. */
+export function* pendingGates(batch: Batch): Generator<Gate> {
+  for (const gates of [batch.run.gates.values(), batch.gatesOpened])
+    for (const each of gates) if (isPending(batch, each)) yield each
+}
+
+export function isPending(batch: Batch, each: Gate): boolean {
+  return !batch.gatesEnded.has(each.id)
+}
+
+function pendingAbout(batch: Batch, type: GateType, subject: string): Gate | undefined {
+  for (const each of pendingGates(batch)) if (each.type === type && each.subject === subject) return each
+  return undefined
+}
+
+/** Nobody can have asked before about what is as new as its gate. */
+function isNew({ type }: Paused): boolean {
+  return type === 'task_approval' || type === 'envelope_delivery'
+}
+
+/** W-HWY-06: one queue for each addressee; what was handed to the coordinator stands in none. Returns how many are ahead. */
+function enqueue(batch: Batch, addressee: string): number {
+  batch.gateQueues ??= countQueues(batch)
+  const queues = batch.gateQueues
+  const ahead = queues.get(addressee) ?? 0
+  queues.set(addressee, ahead + 1)
+  return ahead
+}
+
+function countQueues(batch: Batch): Map<string, number> {
+  const queues = new Map<string, number>()
+  for (const each of pendingGates(batch))
+    if (each.handedOver === undefined) queues.set(each.addressee, (queues.get(each.addressee) ?? 0) + 1)
+  return queues
+}
+
+/** When its time is over, or the coordinator's (W-HWY-09, -10). */
+export function gateDeadline({ timeout, opened, handedOver }: Gate): Ticks | undefined {
+  return timeout === null ? undefined : deadline(handedOver ?? opened, timeout)
+}
+
+export function guardKey(type: GateType, subject: string): string {
+  return `${type} ${subject}`
+}
+
+/** Which gate a command may open; a resolution of a conflict asks for one even where the type is off. */
+const GATED_BY: { readonly [Type in AgentCommand['type']]?: GateType } = {
+  submit_graph: 'task_approval',
+  add_tasks: 'task_approval',
+  create_workspace: 'workspace_create',
+  send: 'envelope_delivery',
+  dispatch: 'envelope_delivery',
+  begin_integration: 'integration',
+  decide_integration: 'integration',
+  resolve_conflict: 'conflict_resolution',
+  abort: 'workspace_abort',
+  batch_abort: 'workspace_abort',
+  cancel_task: 'workspace_abort',
+}
+
+/** Gates are bounded: while too many wait, nothing that could open another is begun. */
+export function gatesFull(run: Run, { type }: AgentCommand): Refusal | undefined {
+  if (run.gates.size < kernelLimits.pendingGates) return undefined
+  const needed = GATED_BY[type]
+  if (!needed || (!run.highway.gates[needed].on && needed !== 'conflict_resolution')) return undefined
+  return limitReached('gates that wait', kernelLimits.pendingGates)
 }
 
 /** The answer to whoever asked for something that now waits. It is carried out when the gate is approved; a notice says so. */

@@ -9,8 +9,10 @@ import { newRun } from '../run/run.ts'
 import type { AgentHandle } from '../runtime/agent.ts'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'
 
+/** Without what every restart leaves. */
 async function entriesOf(f: Fixture, run: RunId): Promise<readonly Entry[]> {
-  return unwrap(await f.runtime.open(run)).entries()
+  const entries = await unwrap(await f.runtime.open(run)).entries()
+  return entries.filter(({ event_type }) => event_type !== 'recovery_completed')
 }
 
 function shapeOf(entries: readonly Entry[]): readonly unknown[] {

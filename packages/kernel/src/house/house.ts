@@ -1,11 +1,13 @@
 // The house run: one in each profile, whose root never closes while it is the house and whose coordinator is the node. What belongs to
-// no live run is recorded here. At a size limit a successor takes over; its context names the old head.
-import { invariant, type ObjectId, ok, type Result, type RunId } from '@parley/core'
+// no live run is recorded here, and here users are kept. At a size limit a successor takes over; its context names the old head and
+// brings the users along.
+import { invariant, type ObjectId, ok, type Result, type RunId, unwrap } from '@parley/core'
 import type { ProposedEntry, RunTrail } from '@parley/trail'
 import type { Command } from '../command.ts'
 import type { Run } from '../run/run.ts'
 import type { RunDraft } from '../run/start.ts'
 import type { RunHandle } from '../runtime/run-handle.ts'
+import { type CarriedUser, carriedUsers } from '../user/evolve.ts'
 
 export const HOUSE_KEY = 'house'
 
@@ -14,11 +16,16 @@ interface HouseContext {
   readonly house: true
   /** The end of the house before this one. */
   readonly previous: { readonly run: RunId; readonly seq: number; readonly hash: string | null } | null
+  /** The users as that house left them; evolve takes them up (user/evolve.ts). */
+  readonly users?: readonly CarriedUser[]
 }
 
 /** What the house needs of the runtime. */
 interface HouseHost {
-  start(draft: RunDraft): Promise<Result<RunHandle>>
+  newId(): RunId
+  start(draft: RunDraft, id: RunId): Promise<Result<RunHandle>>
+  /** Refused where there is no such run. */
+  open(run: RunId): Promise<Result<RunHandle>>
   submit<T>(run: RunId, command: Command): Promise<Result<T>>
   read<T>(run: RunId, reader: (state: Run) => T): Promise<T>
   trail(run: RunId): RunTrail
@@ -28,12 +35,17 @@ export class House {
   readonly #host: HouseHost
   readonly #limit: number
   #run: RunId
+  /** How many entries it has, as far as the answers tell. */
+  #seq: number
   #rotating: Promise<Result<void>> | undefined
+  /** What is on its way into the current house; a successor is founded only when all of it has arrived. */
+  readonly #arriving = new Set<Promise<unknown>>()
 
-  private constructor(host: HouseHost, run: RunId, limit: number) {
+  private constructor(host: HouseHost, run: RunId, limit: number, seq = 0) {
     this.#host = host
     this.#run = run
     this.#limit = limit
+    this.#seq = seq
   }
 
   /** Finds the house among the unfinished runs, or founds it. */
@@ -45,10 +57,15 @@ export class House {
     }
     // A crash between founding the successor and closing the old one leaves two.
     const [current] = found.filter(({ run }) => !found.some(other => other.previous === run))
-    if (!current) return new House(host, await establish(host, null), limit)
-    for (const { run } of found) if (run !== current.run) await host.submit(run, { type: 'close' })
-    await settle(host, current.run)
-    return new House(host, current.run, limit)
+    if (!current) {
+      const run = unwrap(await establish(host, { house: true, previous: null }))
+      unwrap(await settle(host, run))
+      return new House(host, run, limit)
+    }
+    for (const { run } of found) if (run !== current.run) await retire(host, run)
+    unwrap(await settle(host, current.run))
+    const { seq } = await host.trail(current.run).head()
+    return new House(host, current.run, limit, seq)
   }
 
   get run(): RunId {
@@ -56,44 +73,77 @@ export class House {
   }
 
   /** Records entries that belong to no live run; they are system-level here. */
-  async record(entries: readonly ProposedEntry[]): Promise<Result<void>> {
-    const rotated = await this.#rotate()
-    if (!rotated.ok) return rotated
-    return this.#host.submit(this.#run, { type: 'record', entries: entries.map(atHouse) })
+  record(entries: readonly ProposedEntry[]): Promise<Result<void>> {
+    return this.submit({ type: 'record', entries: entries.map(atHouse) })
+  }
+
+  /** Anything that is asked of the house, whichever run is the house now. */
+  async submit<T>(command: Command): Promise<Result<T>> {
+    if (this.#seq >= this.#limit)
+      this.#rotating ??= this.#rotate().finally(() => {
+        this.#rotating = undefined
+      })
+    while (this.#rotating) {
+      const rotated = await this.#rotating
+      if (!rotated.ok) return rotated
+    }
+    const run = this.#run
+    const answer = this.#host.submit<T>(run, command)
+    this.#arriving.add(answer)
+    const result = await answer
+    this.#arriving.delete(answer)
+    const { seq } = await this.#host.trail(run).head()
+    if (run === this.#run) this.#seq = seq
+    return result
+  }
+
+  /** Committed state of the house. */
+  read<T>(reader: (state: Run) => T): Promise<T> {
+    return this.#host.read(this.#run, reader)
   }
 
   async #rotate(): Promise<Result<void>> {
-    this.#rotating ??= this.#rotateNow().finally(() => {
-      this.#rotating = undefined
-    })
-    return this.#rotating
-  }
-
-  async #rotateNow(): Promise<Result<void>> {
-    const { seq } = await this.#host.trail(this.#run).head()
-    if (seq < this.#limit) return ok(undefined)
+    // Nothing may change behind the head and the users that the successor begins with.
+    await Promise.allSettled(this.#arriving)
     const old = this.#run
     const head = await this.#host.trail(old).head()
-    this.#run = await establish(this.#host, { run: old, ...head })
-    return this.#host.submit(old, { type: 'close' })
+    const users = await this.#host.read(old, carriedUsers)
+    const previous = { run: old, ...head }
+    const successor = await establish(this.#host, {
+      house: true,
+      previous,
+      ...(users.length > 0 && { users }),
+    })
+    if (!successor.ok) return successor
+    // From here on it is the house, whatever else fails: after a restart it would be the one that is found.
+    this.#run = successor.value
+    this.#seq = 0
+    const settled = await settle(this.#host, successor.value)
+    return settled.ok ? retire(this.#host, old) : settled
   }
 }
 
-async function establish(host: HouseHost, previous: HouseContext['previous']): Promise<RunId> {
-  const context: HouseContext = { house: true, previous }
-  const started = await host.start({ context: { ...context }, highway: 'off' })
-  if (!started.ok) throw started.error
-  await settle(host, started.value.id)
-  return started.value.id
+async function establish(host: HouseHost, context: HouseContext): Promise<Result<RunId>> {
+  const id = host.newId()
+  const started = await host.start({ context: { ...context }, highway: 'off' }, id)
+  if (started.ok) return ok(id)
+  // The first words of its coordinator may have failed, and the run be there all the same.
+  const opened = await host.open(id)
+  return opened.ok ? ok(id) : started
+}
+
+async function retire(host: HouseHost, run: RunId): Promise<Result<void>> {
+  const settled = await settle(host, run)
+  return settled.ok ? host.submit(run, { type: 'close' }) : settled
 }
 
 /** The node is the coordinator, and it has started. */
-async function settle(host: HouseHost, run: RunId): Promise<void> {
+async function settle(host: HouseHost, run: RunId): Promise<Result<void>> {
   const root = await host.read(run, state => state.root && { id: state.root.id, status: state.root.status })
   invariant(root, 'a run that was started has a root')
-  if (root.status !== 'idle') return
+  if (root.status !== 'idle') return ok(undefined)
   const started = await host.submit(run, { type: 'emit', caller: root.id, draft: { type: 'started' } })
-  if (!started.ok) throw started.error
+  return started.ok ? ok(undefined) : started
 }
 
 async function houseContext(host: HouseHost, run: RunId): Promise<HouseContext | undefined> {
@@ -106,8 +156,10 @@ async function houseContext(host: HouseHost, run: RunId): Promise<HouseContext |
 
 /** Workspaces and roles of other runs do not exist in the house: the node records, and the body says whose affair it was. */
 function atHouse(entry: ProposedEntry): ProposedEntry {
-  const filed = { ...entry, workspace: null, actor: 'system' }
+  const filed = { ...entry, workspace: null, actor: entry.actor === 'protocol' ? 'protocol' : 'system' }
   if (filed.event_type !== 'capability_denied') return filed
+  // A person is the same everywhere.
+  if (filed.body.user_id !== null) return { ...filed, actor: filed.body.user_id }
   const owner = entry.workspace === null ? {} : { workspace: entry.workspace }
   return { ...filed, body: { ...filed.body, ...owner, role: entry.actor } }
 }

@@ -1,86 +1,169 @@
-// Integration in normal mode with `direct` (W-INT-01 to -04, -06, -08, -15): begin, the three decisions, and a merge that failed.
-
-import type { CheckpointId } from '@parley/core'
-import { ok, type Result } from '@parley/core'
-import { INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/events'
-import { actorOf, type Batch, initiatorOf } from '../batch.ts'
-import { writeTransition } from '../lifecycle/transition.ts'
-import { invalidArgument, invalidState, refusal } from '../refusal.ts'
-import { rootOf } from '../run/run.ts'
+// Integration in normal mode (W-INT-01 to -04, -06, -08, -09, -15): begin, the three decisions, and a merge that failed.
+import { type CheckpointId, type ObjectId, ok, type Result } from '@parley/core'
+import { bodyLimits, INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/events'
+import { actorOf, type Batch } from '../batch.ts'
+import { gate, gated } from '../highway/gate.ts'
+import { invalidArgument, invalidState } from '../refusal.ts'
 import { writeDelivered, writeEmitted } from '../signal/emit.ts'
-import { writeTaskIntegrated } from '../task/follow.ts'
-import { byOperation, writeFailure } from '../workspace/failure.ts'
-import { operand } from '../workspace/operation.ts'
-import { isRoot, openChildren, type Workspace } from '../workspace/workspace.ts'
-import { AVAILABLE_STRATEGIES, DECISIONS, type IntegrationDecision } from './integration.ts'
+import { byOperation, byProtocol, writeFailure } from '../workspace/failure.ts'
+import type { Workspace } from '../workspace/workspace.ts'
+import {
+  type AcceptRequest,
+  type BeginRequest,
+  DECISIONS,
+  type IntegrationDecision,
+  type IntegrationOutcome,
+  type PausedIntegration,
+} from './integration.ts'
+import { storeResult, writeMerged } from './merge.ts'
+import { filesOf, overlapsOf } from './overlap.ts'
+import { deliverableViolation, writeFlagged } from './proof.ts'
+import { writeConflicts } from './report.ts'
+import { closingProblem, parentOf, sourceIn, targetOf } from './source.ts'
 
-/** Opens the integration of a source: the signal, then the record (W-INT-02 steps 2 to 5). */
-export function decideBegin(batch: Batch, caller: Workspace, id: unknown, strategy: unknown): Result<void> {
-  const source = sourceOf(batch, caller, id)
+/** Opens the integration of a source (W-INT-02 steps 2 to 5). `passed`: its gate was approved, or none stands in the way. */
+export function decideBegin(
+  batch: Batch,
+  caller: Workspace,
+  request: BeginRequest,
+  passed = false,
+): Result<void> {
+  const source = sourceIn(batch, caller, request.source, 'integrating')
   if (!source.ok) return source
-  const chosen = strategyOf(strategy)
-  if (!chosen.ok) return chosen
-  const blocked = closingProblem(source.value)
-  if (blocked) return blocked
-  if (source.value.integration) return invalidState(`The integration of ${source.value.id} is open already.`)
-  if (!source.value.deliverable)
-    return invalidState(`${source.value.id} has no final checkpoint.`, 'no_final_checkpoint')
-  writeStarted(batch, caller, source.value, chosen.value, source.value.deliverable)
-  return ok(undefined)
+  const begun = begin(batch, caller, source.value, request, { passed, accept: false })
+  return begun.ok ? ok(undefined) : begun
 }
 
-/** Accept merges and closes; revise and reject fail the source (W-INT-03). Each opens the integration first if it is not open yet. */
+/** Accept merges; revise and reject fail the source (W-INT-03). Each opens the integration first if it is not open yet. */
 export function decideIntegration(
   batch: Batch,
   caller: Workspace,
-  id: unknown,
-  decision: IntegrationDecision,
-  strategy: unknown = 'direct',
-): Result<void> {
-  const source = sourceOf(batch, caller, id)
+  request: AcceptRequest & { readonly decision: IntegrationDecision },
+  passed = false,
+): Result<IntegrationOutcome> {
+  const source = sourceIn(batch, caller, request.source, 'integrating')
   if (!source.ok) return source
+  const { decision } = request
   if (!DECISIONS.includes(decision))
     return invalidArgument(`A decision is one of ${DECISIONS.join(', ')}.`, 'invalid_decision')
-  if (decision === 'accept') return decideAccept(batch, caller, source.value, strategy)
-  const workspace = source.value
-  if (!workspace.integration) writeStarted(batch, caller, workspace, 'direct', workspace.deliverable ?? null)
-  return writeEnded(batch, caller, workspace, decision === 'revise' ? 'revision_required' : 'rejected')
+  const { strategy = 'direct' } = request
+  if (decision === 'accept') return accept(batch, caller, source.value, { ...request, strategy }, passed)
+  // AMB-18: neither is gated.
+  if (!source.value.integration)
+    writeStarted(batch, caller, source.value, { strategy: 'direct', checkpoint: source.value.deliverable })
+  return writeEnded(batch, caller, source.value, decision === 'revise' ? 'revision_required' : 'rejected')
 }
 
 /** The merge itself could not be made (W-INT-15, merge error). */
-export function decideMergeError(batch: Batch, caller: Workspace, id: unknown): Result<void> {
-  const source = sourceOf(batch, caller, id)
+export function decideMergeError(batch: Batch, caller: Workspace, id: unknown): Result<IntegrationOutcome> {
+  const source = sourceIn(batch, caller, id, 'integrating')
   if (!source.ok) return source
   if (!source.value.integration) return invalidState(`No integration of ${source.value.id} is open.`)
   return writeEnded(batch, caller, source.value, 'integration_error')
 }
 
-function decideAccept(batch: Batch, caller: Workspace, source: Workspace, strategy: unknown): Result<void> {
-  if (!source.integration) {
-    const begun = decideBegin(batch, caller, source.id, strategy)
-    if (!begun.ok) return begun
-  } else {
-    const blocked = closingProblem(source)
-    if (blocked) return blocked
+interface Begun {
+  readonly strategy: IntegrationStrategy
+  readonly checkpoint: CheckpointId
+}
+
+function begin(
+  batch: Batch,
+  caller: Workspace,
+  source: Workspace,
+  request: AcceptRequest,
+  { passed, accept }: { readonly passed: boolean; readonly accept: boolean },
+): Result<Begun> {
+  const strategy = INTEGRATION_STRATEGIES.find(each => each === request.strategy)
+  if (!strategy)
+    return invalidArgument(`A strategy is one of ${INTEGRATION_STRATEGIES.join(', ')}.`, 'invalid_strategy')
+  const unfit = requestProblem(request, strategy)
+  if (unfit) return unfit
+  const blocked = closingProblem(source)
+  if (blocked) return blocked
+  if (source.integration) return invalidState(`The integration of ${source.id} is open already.`)
+  // W-INT-04
+  const checkpoint = source.deliverable
+  if (!checkpoint) return invalidState(`${source.id} has no final checkpoint.`, 'no_final_checkpoint')
+  const basis = request.basis as string | undefined
+  // W-INT-05. What waited at a gate was checked when it was asked for.
+  const violation = passed ? ok(undefined) : deliverableViolation(batch, checkpoint, request.evidence)
+  if (!violation.ok) return violation
+  if (violation.value) {
+    writeStarted(batch, caller, source, { strategy, checkpoint, basis })
+    return writeFlagged(batch, source, checkpoint, violation.value)
   }
-  const target = parentOf(batch, source)
-  const used = source.integration?.strategy ?? (strategy as IntegrationStrategy)
-  batch.add('integration_completed', source, actorOf(caller), {
-    source: source.id,
-    target: target.id,
-    mode: 'normal',
-    strategy: used,
-    result: 'success',
-    timestamp: batch.at,
-  })
-  writeTransition(batch, source, {
-    to: 'closed',
-    trigger: 'integration_succeeded',
-    actor: actorOf(caller),
-    initiator: initiatorOf(caller),
-  })
-  writeTaskIntegrated(batch, source)
-  return ok(undefined)
+  if (!passed && !batch.run.approved.has(source.id)) {
+    const paused: PausedIntegration = {
+      type: 'integration',
+      caller: caller.id,
+      source: source.id,
+      strategy,
+      accept,
+      ...(basis !== undefined && { basis }),
+      ...(request.result !== undefined && { result: request.result }),
+      ...(request.baseAware === true && { baseAware: true }),
+    }
+    const verdict = gate(batch, paused)
+    if (verdict === 'rejected') {
+      writeFailure(batch, source, byProtocol('gate_rejected_by_human'))
+      return invalidState(`The integration of ${source.id} was rejected.`, 'gate_rejected_by_human')
+    }
+    if (verdict !== 'proceed') return gated(verdict.waits)
+  }
+  writeStarted(batch, caller, source, { strategy, checkpoint, basis })
+  return ok({ strategy, checkpoint })
+}
+
+function accept(
+  batch: Batch,
+  caller: Workspace,
+  source: Workspace,
+  request: AcceptRequest,
+  passed: boolean,
+): Result<IntegrationOutcome> {
+  const open = source.integration
+  const unfit = open && (requestProblem(request, open.strategy) ?? closingProblem(source))
+  if (unfit) return unfit
+  if (open?.checkpoint) {
+    const violation = deliverableViolation(batch, open.checkpoint, request.evidence)
+    if (!violation.ok) return violation
+    if (violation.value) return writeFlagged(batch, source, open.checkpoint, violation.value)
+  }
+  const begun = open ? ok(open) : begin(batch, caller, source, request, { passed, accept: true })
+  if (!begun.ok) return begun
+  const { strategy, checkpoint } = begun.value
+  if (strategy === 'layered') {
+    const files = filesOf(batch.run, checkpoint)
+    const found = overlapsOf(files, source, parentOf(batch, source), request.baseAware === true)
+    // AMB-30: what is detected is not settled silently.
+    if (found.length > 0)
+      return ok({ state: 'conflicted', conflicts: writeConflicts(batch, caller, source, found, 'protocol') })
+  }
+  let resultRef: ObjectId | undefined
+  if (request.result !== undefined) resultRef = storeResult(batch, source, request.result)
+  writeMerged(batch, caller, source, 'success', strategy, resultRef)
+  return ok({ state: 'closed', conflicts: [] })
+}
+
+function requestProblem(request: AcceptRequest, strategy: IntegrationStrategy): Result<never> | undefined {
+  const { basis, result, baseAware } = request
+  if (
+    basis !== undefined &&
+    (typeof basis !== 'string' || basis === '' || basis.length > bodyLimits.nameLength)
+  )
+    return invalidArgument(`The basis of an order is a text of 1 to ${bodyLimits.nameLength} characters.`)
+  if (result !== undefined && strategy !== 'evaluated')
+    return invalidArgument(`A result of one's own belongs to the strategy 'evaluated', not to '${strategy}'.`)
+  if (baseAware !== undefined && typeof baseAware !== 'boolean')
+    return invalidArgument('Whether overlap with older integrations is ignored is true or false.')
+  return undefined
+}
+
+interface Start {
+  readonly strategy: IntegrationStrategy
+  readonly checkpoint: CheckpointId | undefined
+  readonly basis?: string | undefined
 }
 
 /** W-INT-10: one `integrate` signal for each integration, then `integration_started`. */
@@ -88,8 +171,7 @@ function writeStarted(
   batch: Batch,
   caller: Workspace,
   source: Workspace,
-  strategy: IntegrationStrategy,
-  checkpoint: CheckpointId | null,
+  { strategy, checkpoint, basis }: Start,
 ): void {
   const target = parentOf(batch, source)
   // The signal comes from the integrator's own workspace, whoever called: a root that integrates acts in the parent.
@@ -100,8 +182,10 @@ function writeStarted(
     owner: source.owner,
     mode: 'normal',
     strategy,
-    checkpoint_ref: checkpoint,
+    checkpoint_ref: checkpoint ?? null,
     timestamp: batch.at,
+    // W-INT-09
+    ...(basis !== undefined && { order_index: target.begun + 1, order_basis: basis }),
   })
   writeDelivered(batch, signal)
 }
@@ -112,59 +196,16 @@ function writeEnded(
   caller: Workspace,
   source: Workspace,
   code: 'revision_required' | 'rejected' | 'integration_error',
-): Result<void> {
+): Result<IntegrationOutcome> {
   if (!source.integration) {
     batch.add('integration_aborted', source, actorOf(caller), {
       source: source.id,
-      target: parentOf(batch, source).id,
+      target: targetOf(batch, source).id,
       mode: 'normal',
       reason: code,
       timestamp: batch.at,
     })
   }
   writeFailure(batch, source, byOperation(code, caller))
-  return ok(undefined)
-}
-
-/** W-INT-01: the integrator of the parent, and a source that is `integrating`. */
-function sourceOf(batch: Batch, caller: Workspace, id: unknown): Result<Workspace> {
-  const source = operand(batch, caller, 'integrate', id)
-  if (!source.ok) return source
-  if (isRoot(caller) && source.value.parent !== caller && !isRoot(source.value)) {
-    return batch.deny(caller, {
-      capability: 'operation:integrate',
-      action: 'integrate',
-      target: source.value.id,
-      reason: 'permission_denied',
-      message: `${source.value.id} is integrated by its own parent.`,
-    })
-  }
-  if (isRoot(source.value) || source.value.status !== 'integrating')
-    return invalidState(`${source.value.id} is ${source.value.status}, not integrating.`)
-  const target = parentOf(batch, source.value)
-  if (target.merging && target.merging !== source.value) return targetLocked(target)
-  return source
-}
-
-function parentOf(batch: Batch, source: Workspace): Workspace {
-  return source.parent ?? rootOf(batch.run)
-}
-
-/** W-INT-08: another integration holds the target. The runtime asks again when that has ended. */
-function targetLocked(target: Workspace): Result<never> {
-  return refusal('target_locked', `An integration into ${target.id} is open.`, { target: target.id })
-}
-
-/** W-WS-14: nothing closes above a child that is still at work. */
-function closingProblem(source: Workspace): Result<never> | undefined {
-  const [child] = openChildren(source)
-  return child && invalidState(`${source.id} has a child at work, ${child.id}; finish or abort it first.`)
-}
-
-function strategyOf(strategy: unknown): Result<IntegrationStrategy> {
-  const known = INTEGRATION_STRATEGIES.find(each => each === strategy)
-  if (!known)
-    return invalidArgument(`A strategy is one of ${INTEGRATION_STRATEGIES.join(', ')}.`, 'invalid_strategy')
-  if (AVAILABLE_STRATEGIES.includes(known)) return ok(known)
-  return refusal('unsupported', `The strategy ${known} belongs to conformance level 2.`, { level: 2 })
+  return ok({ state: 'failed', conflicts: [] })
 }

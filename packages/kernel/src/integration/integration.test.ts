@@ -185,7 +185,7 @@ test('WM-081 the coordinator reads a review, begins, accepts; the workspace itse
   await f.expectAdded([integrate('sig1', 'W'), started('W', 'K')])
   expect(unwrap(await f.root.look(f.id('W')))).toMatchObject({
     status: 'integrating',
-    integration: { target: f.root.workspace, checkpoint },
+    integration: { target: f.root.workspace, checkpoint_ref: checkpoint },
   })
   unwrap(await f.root.accept(f.id('W')))
   await f.expectAdded([
@@ -346,8 +346,7 @@ test('W-INT-06 an observation is accepted as an empty merge that closes the obse
 
 test.each([
   ['a strategy that nobody knows', 'blind', 'invalid_argument(invalid_strategy)'],
-  ['a strategy of level 2', 'layered', 'unsupported'],
-  ['a strategy that belongs to judgement', 'evaluated', 'unsupported'],
+  ['no text at all', 1 as never, 'invalid_argument(invalid_strategy)'],
 ])('W-INT-06 %s is refused without an entry', async (_what, strategy, answer) => {
   const f = await fixture()
   await completedWork(f)

@@ -15,7 +15,10 @@ async function ready(f: Fixture, names: readonly string[]): Promise<void> {
 }
 
 /** A command whose answer can be looked at before it has come. */
-function asked(answer: Promise<Result<void>>): { readonly answer: Promise<Result<void>>; state: string } {
+function asked(answer: Promise<Result<unknown>>): {
+  readonly answer: Promise<Result<unknown>>
+  state: string
+} {
   const watched = { answer, state: 'waiting' }
   void answer.then(result => {
     watched.state = refused(result)

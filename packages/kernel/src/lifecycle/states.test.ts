@@ -1,6 +1,8 @@
 import { unwrap } from '@parley/core'
 import { WORKSPACE_STATES, type WorkspaceState } from '@parley/trail/events'
 import { describe, expect, test } from 'vitest'
+import { timeoutLeft } from '../budget/clock.ts'
+import { viewMeter } from '../budget/view.ts'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'
 import { isTransition, STATE_CLASSES, STATE_RULES, type StateRules, TRANSITIONS } from './states.ts'
 
@@ -57,7 +59,10 @@ test('W-LIFE-01 each state has one class', () => {
   })
 })
 
-/** The level 1 rows of W-LIFE-04, as the sheet has them; its one column `terminal` stands for both. */
+/**
+ * Rows of W-LIFE-04, as the sheet has them; its one column `terminal` stands for both. Of a clock it says `paused`, `stopped` or `no`
+ * where it stands still: here that is one word.
+ */
 const SHEET = `
 |                              | idle     | active   | blocked  | suspended | migrating | integrating         | conflicted          | closed  | failed  |
 | Envelope passes target check | yes      | yes      | yes      | yes       | yes       | no                  | no                  | no      | no      |
@@ -68,9 +73,16 @@ const SHEET = `
 | Agent writes working memory  | no       | yes      | yes      | no        | no        | no                  | no                  | no      | no      |
 | Agent signals                | recorded | recorded | recorded | refused   | refused   | recorded, no effect | recorded, no effect | late    | late    |
 | Delegate creates children    | no       | yes      | no       | no        | no        | no                  | no                  | no      | no      |
+| Timeout clock                | no       | runs     | runs     | no        | no        | no                  | runs                | no      | no      |
+| Meter wall_time              | no       | runs     | runs     | no        | no        | no                  | no                  | no      | no      |
+| Meter compute_time           | no       | runs     | no       | no        | no        | no                  | no                  | no      | no      |
+| Liveness clock               | no       | runs     | runs     | no        | no        | no                  | no                  | no      | no      |
+| Budget raise                 | yes      | yes      | yes      | no        | no        | no                  | no                  | no      | no      |
 | Suspend                      | no       | yes      | yes      | no        | no        | no                  | no                  | no      | no      |
 | Abort                        | yes      | yes      | yes      | yes       | yes       | yes                 | yes                 | no      | no      |
 `
+
+const HOUR = 3_600_000
 
 type Column = Readonly<Record<string, string>>
 
@@ -96,6 +108,7 @@ function columns(): ReadonlyMap<WorkspaceState, Column> {
 /** What the kernel's own table says, in the words of the sheet. */
 function worded(rules: StateRules): Column {
   const yes = (allowed: boolean) => (allowed ? 'yes' : 'no')
+  const runs = (running: boolean) => (running ? 'runs' : 'no')
   const signals = { recorded: 'recorded', refused: 'refused', no_effect: 'recorded, no effect', late: 'late' }
   return {
     'Envelope passes target check': yes(rules.mail !== 'refused'),
@@ -106,6 +119,11 @@ function worded(rules: StateRules): Column {
     'Agent writes working memory': yes(rules.writesMemory),
     'Agent signals': signals[rules.signals],
     'Delegate creates children': yes(rules.createsChildren),
+    'Timeout clock': runs(rules.clocks.timeout),
+    'Meter wall_time': runs(rules.clocks.wallTime),
+    'Meter compute_time': runs(rules.clocks.computeTime),
+    'Liveness clock': runs(rules.clocks.liveness),
+    'Budget raise': yes(rules.raisesBudget),
     Suspend: yes(rules.suspends),
     Abort: yes(rules.aborts),
   }
@@ -115,6 +133,8 @@ function worded(rules: StateRules): Column {
 async function tried(f: Fixture): Promise<Column> {
   const agent = f.agent('D')
   const word = (result: { readonly ok: boolean }) => (result.ok ? 'yes' : 'no')
+  const clocks = await clocksOf(f)
+  const raises = word(await f.root.raiseBudget(f.id('D'), { cost_limit: 2 }))
   const consumes = word(await agent.consume())
   const sends = word(await agent.send(f.mail('R', 'query')))
   const checkpoints = word(await f.checkpoint('D'))
@@ -136,8 +156,32 @@ async function tried(f: Fixture): Promise<Column> {
     'Agent writes working memory': memory,
     'Agent signals': signals,
     'Delegate creates children': children,
+    ...clocks,
+    'Budget raise': raises,
     Suspend: suspends,
     Abort: word(aborts),
+  }
+}
+
+/** Which clocks show that an hour went by. */
+async function clocksOf(f: Fixture): Promise<Column> {
+  const read = () =>
+    f.run.read(run => {
+      const workspace = run.workspaces.get(f.id('D'))!
+      const { wall_time, compute_time } = viewMeter(workspace, f.run.now())
+      // The watchdog of a workspace that is idle is another timer (A-59).
+      const left = workspace.status === 'idle' ? 0 : timeoutLeft(workspace, f.run.now())!
+      return { left, wall_time, compute_time, warned: workspace.lastEntry > workspace.lastActivity }
+    })
+  const before = await read()
+  await f.advance(HOUR)
+  const after = await read()
+  const runs = (running: boolean) => (running ? 'runs' : 'no')
+  return {
+    'Timeout clock': runs(after.left < before.left),
+    'Meter wall_time': runs(after.wall_time > before.wall_time),
+    'Meter compute_time': runs(after.compute_time > before.compute_time),
+    'Liveness clock': runs(after.warned),
   }
 }
 
@@ -157,7 +201,12 @@ describe('W-LIFE-04 a workspace allows what its state allows, and nothing else',
   test.each([...columns()])('%s', async (state, column) => {
     expect(worded(STATE_RULES[state])).toEqual(column)
     const f = await fixture()
-    const draft = { delegate: true }
+    const draft = {
+      delegate: true,
+      timeout: 9 * HOUR,
+      liveness_interval: HOUR / 2,
+      budget: { cost_limit: 1 },
+    }
     await (state === 'idle' ? f.workspace('D', draft) : f.worker('D', draft))
     await f.force('D', state)
     expect(await tried(f)).toEqual(column)

@@ -72,9 +72,21 @@ export interface StateRules {
   readonly writesMemory: boolean
   readonly signals: 'recorded' | 'refused' | 'no_effect' | 'late'
   readonly createsChildren: boolean
+  readonly raisesBudget: boolean
   readonly suspends: boolean
   readonly aborts: boolean
+  /** Which of its clocks run; budgets act where wall time runs (W-BUDGET-05). */
+  readonly clocks: Clocks
 }
+
+export interface Clocks {
+  readonly timeout: boolean
+  readonly wallTime: boolean
+  readonly computeTime: boolean
+  readonly liveness: boolean
+}
+
+const STANDING: Clocks = { timeout: false, wallTime: false, computeTime: false, liveness: false }
 
 const CLOSED: StateRules = {
   mail: 'refused',
@@ -84,14 +96,16 @@ const CLOSED: StateRules = {
   writesMemory: false,
   signals: 'late',
   createsChildren: false,
+  raisesBudget: false,
   suspends: false,
   aborts: false,
+  clocks: STANDING,
 }
 const RESOLVING: StateRules = { ...CLOSED, signals: 'no_effect', aborts: true }
 const PAUSED: StateRules = { ...CLOSED, mail: 'held', signals: 'refused', aborts: true }
 
 export const STATE_RULES: { readonly [State in WorkspaceState]: StateRules } = {
-  idle: { ...CLOSED, mail: 'placed', signals: 'recorded', aborts: true },
+  idle: { ...CLOSED, mail: 'placed', signals: 'recorded', raisesBudget: true, aborts: true },
   active: {
     mail: 'placed',
     consumes: true,
@@ -100,8 +114,10 @@ export const STATE_RULES: { readonly [State in WorkspaceState]: StateRules } = {
     writesMemory: true,
     signals: 'recorded',
     createsChildren: true,
+    raisesBudget: true,
     suspends: true,
     aborts: true,
+    clocks: { timeout: true, wallTime: true, computeTime: true, liveness: true },
   },
   blocked: {
     mail: 'placed',
@@ -111,13 +127,15 @@ export const STATE_RULES: { readonly [State in WorkspaceState]: StateRules } = {
     writesMemory: true,
     signals: 'recorded',
     createsChildren: false,
+    raisesBudget: true,
     suspends: true,
     aborts: true,
+    clocks: { timeout: true, wallTime: true, computeTime: false, liveness: true },
   },
   suspended: PAUSED,
   migrating: PAUSED,
   integrating: RESOLVING,
-  conflicted: RESOLVING,
+  conflicted: { ...RESOLVING, clocks: { ...STANDING, timeout: true } },
   closed: CLOSED,
   failed: CLOSED,
 }

@@ -1,7 +1,14 @@
 // Writing a transition (W-LIFE-05), and what follows from every one: mail that no longer arrives, signals that now do.
 import { invariant } from '@parley/core'
-import { isTerminal, type Trigger, type UndeliverableReason, type WorkspaceState } from '@parley/trail/events'
+import {
+  type BudgetDimension,
+  isTerminal,
+  type Trigger,
+  type UndeliverableReason,
+  type WorkspaceState,
+} from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
+import type { Envelope } from '../envelope/envelope.ts'
 import { knownWorkspace } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { isTransition, STATE_RULES } from './states.ts'
@@ -14,6 +21,8 @@ export interface Transition {
   readonly initiator: string
   /** Required for `failed`. */
   readonly reason?: string
+  /** The limit that was reached. */
+  readonly dimension?: BudgetDimension
 }
 
 export function writeTransition(
@@ -30,6 +39,7 @@ export function writeTransition(
     trigger: change.trigger,
     initiator: change.initiator,
     ...(change.reason !== undefined && { reason: change.reason }),
+    ...(change.dimension !== undefined && { budget_dimension: change.dimension }),
   })
   if (isTerminal(change.to)) batch.markEnded(workspace)
 }
@@ -37,15 +47,22 @@ export function writeTransition(
 /** W-ENV-18: what is on its way to a workspace that takes no more mail. */
 export function writeUndeliverable(batch: Batch, receiver: Workspace, state: WorkspaceState): void {
   invariant(STATE_RULES[state].mail === 'refused', 'mail is given up only where it can never arrive')
-  for (const [sender, channel] of receiver.incoming ?? []) {
-    for (const envelope of channel) {
-      batch.add('envelope_undeliverable', knownWorkspace(batch.run, sender), 'protocol', {
-        envelope_id: envelope,
-        from: sender,
-        to: receiver.id,
-        reason: state as UndeliverableReason,
-        timestamp: batch.at,
-      })
+  for (const channel of receiver.incoming?.values() ?? []) {
+    for (const id of channel) {
+      const envelope = batch.run.envelopes.get(id)
+      if (envelope) writeUndelivered(batch, envelope, state)
     }
   }
+}
+
+/** One of them. */
+export function writeUndelivered(batch: Batch, envelope: Envelope, state: WorkspaceState): void {
+  const { id, from, to } = envelope
+  batch.add('envelope_undeliverable', knownWorkspace(batch.run, from), 'protocol', {
+    envelope_id: id,
+    from,
+    to,
+    reason: state as UndeliverableReason,
+    timestamp: batch.at,
+  })
 }

@@ -1,28 +1,104 @@
-// What recovery and the way out of degraded mode write.
-import type { Result, Timestamp } from '@parley/core'
-import type { Batch } from '../batch.ts'
-import { refusal } from '../refusal.ts'
-import type { Workspace } from '../workspace/workspace.ts'
+// What recovery (W-REC-11 to -18, -22) and the way out of degraded mode (W-REC-09) write. What the coordinator reports: report.ts.
+import { assertNever, durationMs, type EnvelopeId, ok, type Result, type Timestamp } from '@parley/core'
+import { bodyLimits } from '@parley/trail/events'
+import { type Batch, clip } from '../batch.ts'
+import { channelHead, decideArrival } from '../envelope/deliver.ts'
+import { onItsWay } from '../envelope/envelope.ts'
+import { STATE_RULES } from '../lifecycle/states.ts'
+import { writeUndelivered } from '../lifecycle/transition.ts'
+import { kernelLimits } from '../limits.ts'
+import { knownWorkspace } from '../run/run.ts'
+import { decideSignalArrival, writeDriven } from '../signal/decide.ts'
+import { ended } from '../workspace/workspace.ts'
+import { writeHalfApplied } from './half-applied.ts'
 import type { RecoveryStep } from './steps.ts'
 
-export function decideRecover(_batch: Batch, _step: RecoveryStep): Result<unknown> {
-  return refusal('unsupported', 'Not built yet.')
+/** Whether the step delivered something. */
+export function decideRecover(batch: Batch, step: RecoveryStep): Result<boolean> {
+  const { run } = batch
+  switch (step.type) {
+    case 'quarantine':
+      writeQuarantined(batch, step.entry)
+      return ok(false)
+    case 'envelope':
+      return ok(writeEnvelope(batch, step.envelope))
+    case 'drive': {
+      const from = run.workspaces.get(step.signal.from)
+      if (from && !ended(from)) writeDriven(batch, from, step.signal)
+      return ok(false)
+    }
+    case 'signal': {
+      const receiver = run.workspaces.get(step.to)
+      // One that has arrived meanwhile is no repetition by a transport.
+      if (receiver && !receiver.known?.has(step.signal)) decideSignalArrival(batch, step.signal, receiver)
+      return ok(batch.entries.length > 0)
+    }
+    case 'completed':
+      batch.add('recovery_completed', null, 'protocol', {
+        downtime: Math.max(0, durationMs(step.floor, batch.context.now)),
+        ...step.counts,
+      })
+      return ok(false)
+    case 'gate_effects':
+    case 'abort':
+    case 'close':
+    case 'cascade':
+    case 'checkpoint_signal':
+    case 'initial_rights':
+    case 'first_envelope':
+    case 'task_status':
+      writeHalfApplied(batch, step)
+      return ok(false)
+    default:
+      return assertNever(step)
+  }
 }
 
-export function decideDegradedOver(_batch: Batch, _from: Timestamp, _reason: string): Result<void> {
-  return refusal('unsupported', 'Not built yet.')
+/** W-REC-13: once for each, whatever happened to the recovery that found it first. */
+function writeQuarantined(batch: Batch, id: string): void {
+  const quarantined = batch.run.quarantined.get(id)
+  if (!quarantined || quarantined.recorded) return
+  batch.add('integrity_violation', null, 'protocol', {
+    subject_type: 'trail_entry',
+    subject_id: id,
+    violation: 'chain_broken',
+    expected: clipped(quarantined.expected),
+    actual: clipped(quarantined.actual),
+    action_taken: 'quarantined',
+  })
 }
 
-/** The coordinator records that something systemic is wrong (W-REC-05). */
-export function decideReportDegraded(
-  _batch: Batch,
-  _caller: Workspace,
-  _report: {
-    readonly reason: unknown
-    readonly scope: unknown
-    readonly action: unknown
-    readonly workspaces?: unknown
-  },
-): Result<void> {
-  return refusal('unsupported', 'Not built yet.')
+function clipped(text: string | null): string | null {
+  return text === null ? null : clip(text, bodyLimits.digestLength)
+}
+
+/** W-REC-17: looks at the target as it is now. Rights are not checked again. */
+function writeEnvelope(batch: Batch, id: EnvelopeId): boolean {
+  const { run } = batch
+  const envelope = run.envelopes.get(id)
+  if (!envelope) return false
+  const receiver = knownWorkspace(run, envelope.to)
+  if (onItsWay(envelope)) {
+    if (STATE_RULES[receiver.status].mail === 'refused') {
+      writeUndelivered(batch, envelope, receiver.status)
+      return false
+    }
+    // Held, behind a gate, or behind an envelope that is: it waits as before.
+    if (channelHead(run, envelope.from, envelope.to) !== envelope) return false
+  } else if (envelope.status !== 'delivered') return false
+  decideArrival(batch, id)
+  return batch.entries.length > 0
+}
+
+/** W-REC-09: the first entry that can be written again says since when none could. */
+export function decideDegradedOver(batch: Batch, from: Timestamp, reason: string): Result<void> {
+  batch.add('system_degraded', null, 'protocol', {
+    reason: clip(reason, kernelLimits.reasonLength),
+    scope: 'trail_storage',
+    affected_workspaces: [],
+    coordinator_action: 'wait',
+    degraded_from: from,
+    degraded_to: batch.at,
+  })
+  return ok(undefined)
 }

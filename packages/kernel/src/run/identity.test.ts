@@ -29,8 +29,14 @@ class NotedIds implements IdSource {
   /** A value with each id replaced by what it was made for. */
   named<T>(value: T): T {
     return JSON.parse(JSON.stringify(value), (_key, each) =>
-      typeof each === 'string' ? (this.issued.get(each) ?? each) : each,
+      typeof each === 'string' ? this.#named(each) : each,
     ) as T
+  }
+
+  #named(text: string): string {
+    // The agent that a workspace has by default.
+    if (text.startsWith('agent:')) return `agent:${this.#named(text.slice(6))}`
+    return this.issued.get(text) ?? text
   }
 }
 

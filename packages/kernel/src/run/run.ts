@@ -17,10 +17,14 @@ import type { Envelope } from '../envelope/envelope.ts'
 import { HIGHWAY_OFF, type Highway } from '../highway/config.ts'
 import type { Escalation } from '../highway/escalation.ts'
 import type { Gate, Guard } from '../highway/gate.ts'
+import type { PausedIntegration } from '../integration/integration.ts'
+import { kernelDefaults } from '../limits.ts'
 import type { PortRight } from '../port-right/port-right.ts'
+import type { Quarantined } from '../recovery/quarantine.ts'
 import type { Graph, Task } from '../task/task.ts'
 import { baseVocabulary, type Vocabulary } from '../taxonomy/taxonomy.ts'
 import type { User } from '../user/user.ts'
+import type { BatchAbort } from '../workspace/batch-abort.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 
 export interface Run {
@@ -33,6 +37,8 @@ export interface Run {
   readonly workspaces: Map<WorkspaceId, Workspace>
   /** How many workspaces are not terminal. */
   open: number
+  /** Where each agent is at work now (W-SEC-03). */
+  readonly agents: Map<string, WorkspaceId>
   readonly envelopes: Map<EnvelopeId, Envelope>
   /** How many envelopes are accepted and not delivered yet. */
   undelivered: number
@@ -48,12 +54,28 @@ export interface Run {
   readonly gates: Map<GateId, Gate>
   /** Gates that a fallback ended or handed to the coordinator, by type and subject (W-HWY-11). */
   readonly guards: Map<string, Guard>
+  /** Integrations that were approved while another one held their target, by source, in order of approval. */
+  readonly approved: Map<WorkspaceId, PausedIntegration>
   /** Escalations that wait, in order of their receipt. */
   readonly escalations: Map<SignalId, Escalation>
+  /** Whether this is the house run; set before its root exists. */
+  house: boolean
   /** Users and their capabilities; only the house run has any. */
   readonly users: Map<string, User>
   /** Workspaces that crossed a mark of their budget and were not dealt with yet (W-BUDGET-04, -05). */
   readonly marked: Set<Workspace>
+  /** Percent of a limit at which its warning is written (W-BUDGET-04). */
+  budgetWarning: number
+  /** Whether use is on record as the runtime measured it; an older run has only what its agents reported (W-REC-15). */
+  metered: boolean
+  /** Whether the fold has something to count for a workspace: silence, or bytes that a limit asks for. */
+  counting: boolean
+  /** Members of each group, in order of creation (W-WS-19). */
+  readonly groups: Map<string, Workspace[]>
+  /** Batch aborts of which some members wait at a gate, by group. */
+  readonly batchAborts: Map<string, BatchAbort>
+  /** Entries that replay left out (W-REC-13), by id. */
+  readonly quarantined: Map<string, Quarantined>
   /** Workspaces whose signals wait for their receiver. */
   readonly signalling: Set<Workspace>
   /** Objects whose entry has not come yet; one that never comes counts as never created. */
@@ -68,6 +90,7 @@ export function newRun(id: RunId): Run {
     vocabulary: baseVocabulary,
     workspaces: new Map(),
     open: 0,
+    agents: new Map(),
     envelopes: new Map(),
     undelivered: 0,
     rights: new Map(),
@@ -78,9 +101,17 @@ export function newRun(id: RunId): Run {
     highway: HIGHWAY_OFF,
     gates: new Map(),
     guards: new Map(),
+    approved: new Map(),
     escalations: new Map(),
+    house: false,
     users: new Map(),
     marked: new Set(),
+    budgetWarning: kernelDefaults.budgetWarning,
+    metered: false,
+    counting: false,
+    groups: new Map(),
+    batchAborts: new Map(),
+    quarantined: new Map(),
     signalling: new Set(),
     staged: new Map(),
   }

@@ -26,6 +26,7 @@ test('WP-001 a run begins with its root, and takes no children before the coordi
         authority_set: { resources: ['*'], actions: expect.arrayContaining(['operation:create_workspace']) },
         timeout: null,
         priority: 'normal',
+        agent: 'agent:R',
         hash_algorithm: 'sha-256',
         taxonomy_id: null,
         taxonomy_version: null,

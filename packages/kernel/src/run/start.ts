@@ -10,11 +10,16 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { HASH_ALGORITHM } from '@parley/trail'
-import { bodyLimits, type DeploymentModel } from '@parley/trail/events'
+import { bodyLimits } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
+import { expandHighway, type HighwayDraft } from '../highway/config.ts'
+import { identityFor } from '../integrity/identity.ts'
+import { kernelDefaults } from '../limits.ts'
+import type { RunSettings } from '../objects.ts'
 import { invalidArgument, invalidState, limitReached } from '../refusal.ts'
 import { actionsOf } from '../role/matrix.ts'
 import { loadTaxonomy, PROTOCOL_VERSION } from '../taxonomy/taxonomy.ts'
+import { DEPLOYMENT_MODEL } from './deployment.ts'
 
 /** How a run is started. The root's owner is whoever answers for the run (A-06); without one it is the system. */
 export const RunDraftSchema = Type.Object(
@@ -24,27 +29,38 @@ export const RunDraftSchema = Type.Object(
     context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     /** A preset's name, a configuration, or `off` for a run without a highway (highway/config.ts). */
     highway: Type.Optional(Type.Unknown()),
+    /** Percent of a limit at which its warning is written (W-BUDGET-04). */
+    budget_warning: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 100 })),
   },
   { additionalProperties: false },
 )
-export type RunDraft = Static<typeof RunDraftSchema>
+export type RunDraft = Omit<Static<typeof RunDraftSchema>, 'highway'> & { readonly highway?: HighwayDraft }
 
 const validator = compile(RunDraftSchema, { name: 'run' })
-const DEPLOYMENT_MODEL: DeploymentModel = 'single-runtime'
 
 export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceId> {
   if (batch.run.root) return invalidState(`The run ${batch.run.id} has begun already.`)
   const draft = validator.check(submitted)
   if (!draft.ok) return invalidArgument(draft.error.message)
-  const { taxonomy, context, owner } = draft.value
+  const { taxonomy, context, owner, budget_warning } = draft.value
   // W-TAX-05: a taxonomy with any fault refuses the start; there is no trail yet that could say so.
   const vocabulary = loadTaxonomy(taxonomy)
   if (!vocabulary.ok) return vocabulary
   const actions = actionsOf(vocabulary.value.roles.get('coordinator')!, false)
   if (actions.length > bodyLimits.listItems) return limitReached('actions of a role', bodyLimits.listItems)
+  // W-HWY-01: so does a highway that is not fully understood.
+  const highway = expandHighway(draft.value.highway)
+  if (!highway.ok) return highway
 
   const id = batch.newId<WorkspaceId>('ws')
+  // W-SEC-04: who the coordinator is, is known before any workspace exists.
+  const wanted = { workspace: id, role: 'coordinator', task: null, context: context ?? {} }
+  const agent = identityFor(batch, wanted, id)
+  if (!agent.ok) return agent
   if (taxonomy != null) batch.store('taxonomy', batch.newId('obj'), taxonomy)
+  const settings: RunSettings = { budget_warning: budget_warning ?? kernelDefaults.budgetWarning }
+  batch.store('settings', batch.newId('obj'), settings)
+  if (highway.value.enabled) batch.store('highway', batch.newId('obj'), highway.value)
   const contextId = context && batch.newId<ObjectId>('obj')
   if (contextId) batch.store('context', contextId, context)
   batch.add('workspace_created', id, 'protocol', {
@@ -58,6 +74,7 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
     authority_set: { resources: ['*'], actions: [...actions] },
     timeout: null,
     priority: 'normal',
+    agent: agent.value,
     ...(contextId && { context: contextId }),
     hash_algorithm: HASH_ALGORITHM,
     taxonomy_id: vocabulary.value.id,

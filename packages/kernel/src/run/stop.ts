@@ -1,6 +1,7 @@
 // The end of a run: normal (W-LIFE-13) and forced (W-LIFE-14).
 import { ok, type Result } from '@parley/core'
 import type { Batch } from '../batch.ts'
+import { writeGatesEnded } from '../highway/invalidate.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { invalidState } from '../refusal.ts'
 import { writeForcedStop } from '../workspace/failure.ts'
@@ -17,6 +18,7 @@ export function decideClose(batch: Batch): Result<void> {
   const change = { trigger: 'run_complete', actor: 'protocol', initiator: 'protocol' } as const
   writeTransition(batch, root, { ...change, to: 'integrating' })
   writeUndeliverable(batch, root, 'integrating')
+  writeGatesEnded(batch)
   writeTransition(batch, root, { ...change, to: 'closed' }, 'integrating')
   return ok(undefined)
 }

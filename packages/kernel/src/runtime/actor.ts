@@ -4,64 +4,35 @@
 import type { Ticks, WorkspaceId } from '@parley/core'
 import {
   asParleyError,
-  type Clock,
   err,
-  type IdSource,
+  formatTimestamp,
   invariant,
   ParleyError,
   type Result,
   type RunId,
-  type StrictClock,
 } from '@parley/core'
-import type { EntryDraft, RunTrail } from '@parley/trail'
-import { type EventBody, isTerminal } from '@parley/trail/events'
-import type { UserDirectory } from '../batch.ts'
-import { type Command, PRECEDENCE, precedenceOf } from '../command.ts'
+import { firstMarked } from '../budget/enforce.ts'
+import { type Command, PRECEDENCE } from '../command.ts'
 import { type Decision, decide } from '../decide.ts'
-import { dueAfter, nextDue } from '../due/due.ts'
+import { dueAfter, earlier, nextDue } from '../due/due.ts'
 import { evolve } from '../evolve.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
+import type { Trace } from '../recovery/trace.ts'
 import { invalidState, limitReached, refusal } from '../refusal.ts'
-import { newRun, type Run, runEnded } from '../run/run.ts'
-import { Alarm, earlier } from './alarm.ts'
+import { type Run, runEnded } from '../run/run.ts'
+import { type ActorOptions, contextAt } from './actor-options.ts'
+import { Alarm } from './alarm.ts'
+import { commit, type Decided, isStorageError } from './commit.ts'
 import { Courier } from './courier.ts'
+import { carry, createdByGates, endsRun, freedTarget } from './effects.ts'
+import { outcomeNotices } from './gate-notice.ts'
+import { Listeners } from './listeners.ts'
 import { type Notice, noticesOf, unresolvableNotice } from './notice.ts'
-import type { Transport } from './transport.ts'
-
-export interface ActorOptions {
-  readonly id: RunId
-  readonly trail: RunTrail
-  readonly clock: Clock
-  readonly stamps: StrictClock
-  readonly ids: IdSource
-  readonly transport: Transport
-  readonly redeliveryBase: number
-  /** Waits before a commit is tried again. */
-  readonly commitRetries: readonly number[]
-  readonly users?: UserDirectory | undefined
-  /** The run's last entry is durable. */
-  readonly onEnd: () => void
-  /** A subscriber threw. */
-  readonly onFault: (cause: unknown) => void
-}
-
-interface Queued {
-  readonly command: Command
-  readonly answer: (result: Result<unknown>) => void
-}
-
-interface Decided {
-  readonly queued: Queued
-  readonly decision: Decision
-  readonly notices: readonly Notice[]
-  /** `seq` of its last entry: once it is committed, everything up to here is durable. */
-  readonly last: number
-  /** The earliest moment that its entries brought nearer. */
-  readonly due: Ticks | undefined
-}
-
-/** Errors of the trail's storage; everything else that an append may answer is about this one batch. */
-const STORAGE = new Set(['trail_unavailable', 'trail_full', 'trail_busy', 'signing_failed'])
+import { Outage } from './outage.ts'
+import { Pauses } from './pauses.ts'
+import { CommandQueue, type Queued } from './queue.ts'
+import { recover } from './recover.ts'
+import { type Replayed, replay } from './replay.ts'
 
 export class RunActor {
   readonly id: RunId
@@ -69,29 +40,31 @@ export class RunActor {
   readonly #courier: Courier
   readonly #alarm: Alarm
   #run: Run
-  readonly #queues: readonly Queued[][] = Object.values(PRECEDENCE).map(() => [])
-  #queued = 0
-  /** Commands that wait for an integration into a target to end (W-INT-08). */
-  readonly #locked = new Map<WorkspaceId, Queued[]>()
-  #lockedCommands = 0
+  readonly #queue = new CommandQueue()
+  /** What recovery asks; nobody else is served until it is done (W-REC-11). */
+  readonly #recovery: Queued[] = []
+  /** What recovery has to know of the past; undefined once it is done. */
+  #trace: Trace | undefined
+  readonly #outage: Outage
   /** What wants to see committed state; served between two groups. */
   readonly #readers: (() => void)[] = []
-  /** Ends every pause early when the actor is stopped. */
-  readonly #pauses = new Set<() => void>()
-  readonly #listeners = new Set<(notice: Notice) => void>()
-  #busy = false
+  readonly #pauses: Pauses
+  readonly #listeners: Listeners
+  #working: Promise<void> | undefined
   #scheduled = false
-  #degraded = false
   #stopped = false
+  /** The run was halted by what it met. */
+  #failed = false
   /** The state is not what the trail says. */
   #spoiled = false
-  /** The state is what the trail says although a group waits to be tried again. */
-  #readable = false
+  /** The trail is back, and what ran out meanwhile comes before the commands that were held (W-REC-09). */
+  #overdue = false
 
-  private constructor(options: ActorOptions, run: Run) {
+  private constructor(options: ActorOptions, { run, trace }: Replayed) {
     this.id = options.id
     this.#options = options
     this.#run = run
+    this.#trace = run.root && !runEnded(run) ? trace : undefined
     this.#courier = new Courier({
       clock: options.clock,
       transport: options.transport,
@@ -103,46 +76,79 @@ export class RunActor {
       next: () => this.read(nextDue),
       ring: () => this.submit({ type: 'due' }),
     })
+    this.#outage = new Outage(options.clock, () => this.#schedule())
+    this.#pauses = new Pauses(options.clock)
+    this.#listeners = new Listeners(options.onFault)
   }
 
-  /** Replays a run. Nothing is written; what was on its way is carried again. */
+  /** Replays a run. Nothing is written; a run that had begun takes commands once it is recovered. */
   static async open(options: ActorOptions): Promise<RunActor> {
     return new RunActor(options, await replay(options))
-  }
-
-  /** Takes up deliveries that a crash or stop interrupted. */
-  resume(): void {
-    if (this.#stopped || runEnded(this.#run)) return
-    for (const workspace of this.#run.workspaces.values())
-      this.#courier.lookInto(this.#run, workspace.id, this.#run.seq)
-    this.#courier.lookForSignals(this.#run, this.#run.seq)
-    this.#alarm.set(nextDue(this.#run))
   }
 
   get ended(): boolean {
     return runEnded(this.#run)
   }
 
+  /** Whether it waits to be recovered. */
+  get recovering(): boolean {
+    return this.#trace !== undefined
+  }
+
+  /**
+   * Recovers a run that was replayed and opens it to the outside. `delayed` is called where the trail cannot be written for now.
+   * Rejects where the run cannot be recovered: then it takes nothing any more.
+   */
+  async recover(delayed: () => void): Promise<void> {
+    if (!this.#trace) return
+    const host = {
+      submit: <T>(command: Command) => this.#submit<T>(command, queued => this.#recovery.push(queued)),
+      read: <T>(reader: (run: Run) => T) => this.read(reader),
+      now: () => this.#options.stamps.next(),
+      delayed,
+      stopped: () => this.#stopped,
+    }
+    try {
+      await recover(host, this.#trace)
+    } catch (cause) {
+      this.#fail(cause)
+      throw cause
+    }
+    this.#trace = undefined
+    this.resume()
+    this.#schedule()
+  }
+
+  /** Takes up deliveries that a crash or stop interrupted. */
+  resume(): void {
+    if (this.#stopped || this.recovering || runEnded(this.#run)) return
+    for (const workspace of this.#run.workspaces.values())
+      this.#courier.lookInto(this.#run, workspace.id, this.#run.seq)
+    this.#courier.lookForSignals(this.#run, this.#run.seq)
+    this.#alarm.set(nextDue(this.#run))
+  }
+
   /** Answers when what the command comes to is durable. */
   submit<T>(command: Command): Promise<Result<T>> {
-    if (this.#stopped) return Promise.resolve(refusal('trail_unavailable', 'The runtime is stopped.'))
-    if (this.#queued >= kernelLimits.queuedCommands)
+    const limit = this.#outage.since ? this.#options.heldCommands : kernelLimits.queuedCommands
+    if (!this.#stopped && this.#queue.size >= limit)
       return Promise.resolve(
         err(new ParleyError('trail_degraded', 'Too many commands wait for this run.', { retryable: true })),
       )
+    return this.#submit(command, queued => this.#queue.push(queued))
+  }
+
+  #submit<T>(command: Command, enqueue: (queued: Queued) => void): Promise<Result<T>> {
+    if (this.#stopped) return Promise.resolve(refusal('trail_unavailable', 'The runtime is stopped.'))
     return new Promise(resolve => {
-      this.#queued++
-      this.#queues[precedenceOf(command)]!.push({
-        command,
-        answer: resolve as (result: Result<unknown>) => void,
-      })
+      enqueue({ command, answer: resolve as (result: Result<unknown>) => void })
       this.#schedule()
     })
   }
 
-  /** Reads committed state. */
+  /** Reads committed state: at once between two groups, and while nothing can be written (W-REC-08). */
   read<T>(reader: (run: Run) => T): Promise<T> {
-    if (!this.#busy || this.#readable) return Promise.resolve(reader(this.#run))
+    if (!this.#working || this.#outage.readable) return Promise.resolve(reader(this.#run))
     return new Promise((resolve, reject) => {
       this.#readers.push(() => {
         try {
@@ -155,8 +161,7 @@ export class RunActor {
   }
 
   subscribe(listener: (notice: Notice) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#listeners.add(listener)
   }
 
   /** Waits for what is on its way to disk; commands that still wait are refused. */
@@ -164,56 +169,96 @@ export class RunActor {
     this.#stopped = true
     this.#halt()
     this.#refuseWaiting(refusal('trail_unavailable', 'The runtime is stopped.'))
-    for (const wake of this.#pauses) wake()
-    await this.read(() => undefined)
+    this.#pauses.end()
+    await this.#working
+    if (this.#isTrue) await this.#options.states?.stop(this.#run)
+  }
+
+  /** Whether the state is what the trail says, and all that recovery had to do is done. */
+  get #isTrue(): boolean {
+    return !this.#failed && !this.#spoiled && !this.recovering
   }
 
   /** Nothing happens by itself any more. */
   #halt(): void {
     this.#courier.stop()
     this.#alarm.stop()
+    this.#outage.end()
+    this.#options.states?.halt()
+  }
+
+  /** What cannot be read back or recovered halts this run, and no other. */
+  #fail(cause: unknown): void {
+    this.#failed = true
+    this.#stopped = true
+    this.#halt()
+    this.#refuseWaiting(err(asParleyError(cause)))
   }
 
   #refuseWaiting(refused: Result<never>): void {
-    for (const queue of [...this.#queues, ...this.#locked.values()])
-      for (const { answer } of queue.splice(0)) answer(refused)
-    this.#locked.clear()
-    this.#queued = 0
-    this.#lockedCommands = 0
+    this.#queue.refuse(refused)
+    for (const { answer } of this.#recovery.splice(0)) answer(refused)
   }
 
   /** One microtask later, so that what is submitted together is ordered and committed together. */
   #schedule(): void {
-    if (this.#busy || this.#scheduled) return
+    if (this.#working || this.#scheduled) return
     this.#scheduled = true
     queueMicrotask(() => {
       this.#scheduled = false
-      if (!this.#busy) void this.#work()
+      // Work that has nothing to wait for, as where all commands wait for a lock, must not end before it is known to have begun.
+      if (this.#waiting || this.#outage.since) this.#working ??= Promise.resolve().then(() => this.#work())
     })
   }
 
+  get #waiting(): boolean {
+    if (this.#stopped) return false
+    return this.recovering ? this.#recovery.length > 0 : this.#queue.size > 0 || this.#overdue
+  }
+
   async #work(): Promise<void> {
-    this.#busy = true
+    const { states } = this.#options
+    states?.changing()
     try {
-      while (this.#queued > 0) {
+      do {
+        if (this.#outage.since && !(await this.#leaveOutage(this.#outage.since))) {
+          if (this.#waiting) await this.#pauses.wait(kernelDefaults.degradedRetry)
+          continue
+        }
         const group = this.#decideGroup()
         if (group.length > 0) await this.#commit(group)
         if (this.#spoiled) await this.#reload()
         this.#serveReaders()
-      }
+        if (states?.isOverdue(this.#run) && this.#isTrue) await states.keep(this.#run)
+      } while (this.#waiting)
     } catch (cause) {
-      // What cannot be read back halts this run, and no other.
-      this.#stopped = true
-      this.#halt()
-      this.#refuseWaiting(err(asParleyError(cause)))
+      this.#fail(cause)
     } finally {
-      this.#busy = false
+      this.#working = undefined
       this.#serveReaders()
+      if (!this.#stopped) this.#outage.tryLater()
+      if (!this.#stopped && this.#isTrue) states?.rest(() => this.#run)
     }
   }
 
   #serveReaders(): void {
     for (const read of this.#readers.splice(0)) read()
+  }
+
+  /** W-REC-09: the first entry that can be written says so; nothing is decided before. False: the trail is still away. */
+  async #leaveOutage({ from, reason }: NonNullable<Outage['since']>): Promise<boolean> {
+    this.#serveReaders()
+    const decision = this.#consider({ type: 'degraded_over', from, reason })
+    const appended = await this.#options.trail.append(decision)
+    if (!appended.ok && (isStorageError(appended.error) || appended.error.code === 'trail_closed'))
+      return false
+    this.#outage.end()
+    if (!appended.ok) return true
+    const notices = decision.entries.flatMap(entry => noticesOf(this.#run, entry))
+    for (const entry of decision.entries) evolve(this.#run, entry)
+    this.#overdue = !this.recovering
+    for (const notice of notices) this.tell(notice)
+    return true
   }
 
   /** Decides what waits, each command on the state that the ones before it leave behind. */
@@ -233,13 +278,24 @@ export class RunActor {
   }
 
   #next(): Queued | undefined {
-    for (const queue of this.#queues) {
-      const queued = queue.shift()
-      if (!queued) continue
-      this.#queued--
-      return queued
+    if (this.#stopped) return undefined
+    if (this.recovering) return this.#recovery.shift()
+    if (!this.#overdue) return this.#queue.next()
+    return this.#queue.next(PRECEDENCE.failure) ?? this.#nextDue() ?? this.#queue.next()
+  }
+
+  /** What ran out while the trail was away, one after the other until nothing is due. */
+  #nextDue(): Queued | undefined {
+    const next = nextDue(this.#run)
+    if (next === undefined || next > this.#options.stamps.next()) {
+      this.#overdue = false
+      return undefined
     }
-    return undefined
+    const answer = (result: Result<unknown>) => {
+      // What stays due although nothing can be done about it must not spin.
+      if (!result.ok || result.value !== true) this.#overdue = false
+    }
+    return { command: { type: 'due' }, answer }
   }
 
   /** A defect answers the command that met it; the state, which it may have changed in part, is read back from the trail. */
@@ -253,181 +309,113 @@ export class RunActor {
     }
   }
 
-  #decide(queued: Queued): Decided | undefined {
-    const { stamps, ids, users, transport } = this.#options
-    const run = this.#run
+  #consider(command: Command): Decision {
+    const { stamps } = this.#options
     const now = stamps.next()
-    const decision = decide(run, queued.command, {
-      now,
-      ids,
-      ...(users && { users }),
-      carriesSignals: transport.signals ?? false,
-    })
+    const decision = decide(this.#run, command, contextAt(this.#options, now))
+    if (decision.entries.length > 0) stamps.anchor((now + decision.entries.length - 1) as typeof now)
+    return decision
+  }
+
+  #decide(queued: Queued): Decided | undefined {
+    const run = this.#run
+    const decision = this.#consider(queued.command)
     if (!decision.result.ok && decision.result.error.code === 'target_locked') {
       this.#waitForTarget(queued, decision.result.error.details.target as WorkspaceId)
       return undefined
     }
-    if (decision.entries.length > 0) stamps.anchor((now + decision.entries.length - 1) as typeof now)
     const notices: Notice[] = []
-    const heard = this.#listeners.size > 0
+    const heard = this.#listeners.size > 0 || this.recovering
     let due: Ticks | undefined
     for (const object of decision.objects) evolve(run, object)
     for (const entry of decision.entries) {
       if (heard) notices.push(...noticesOf(run, entry))
       evolve(run, entry)
       due = earlier(due, dueAfter(run, entry))
-      if (endsIntegration(entry)) this.#unlock(entry.body.target as WorkspaceId)
+      const freed = freedTarget(entry)
+      if (freed !== undefined) this.#queue.unlock(freed)
       const hanging = heard ? unresolvableNotice(run, entry) : undefined
       if (hanging) notices.push(hanging)
     }
+    if (heard) notices.push(...outcomeNotices(run, decision.outcomes))
+    // W-BUDGET-05: what crossed a mark is dealt with next, before everything of a lower class that waits.
+    if (firstMarked(run)) this.#queue.pushOnce({ type: 'due' })
     return { queued, decision, notices, last: run.seq, due }
   }
 
   #waitForTarget(queued: Queued, target: WorkspaceId): void {
-    if (this.#lockedCommands >= kernelLimits.queuedCommands) {
-      queued.answer(limitReached('commands that wait for an integration', kernelLimits.queuedCommands))
-      return
-    }
-    this.#lockedCommands++
-    const waiting = this.#locked.get(target)
-    if (waiting) waiting.push(queued)
-    else this.#locked.set(target, [queued])
+    if (this.#queue.lockedSize < kernelLimits.queuedCommands) this.#queue.lock(queued, target)
+    else queued.answer(limitReached('commands that wait for an integration', kernelLimits.queuedCommands))
   }
 
   /** Appends a group and answers it. What cannot be made durable is undone by replay. */
   async #commit(group: readonly Decided[]): Promise<void> {
-    let rest = group
-    const waits = [...this.#options.commitRetries]
-    for (;;) {
-      const failed = await this.#append(rest)
-      if (!failed) {
-        this.#degraded = false
-        return
-      }
-      rest = rest.slice(failed.index)
-      const wait = STORAGE.has(failed.error.code) && !this.#stopped ? waits.shift() : undefined
-      if (wait === undefined) return this.#undo(rest, failed.error)
-      await this.#pause(wait)
-    }
-  }
-
-  /** Answers what became durable; returns where the first failure stands. */
-  async #append(group: readonly Decided[]): Promise<{ index: number; error: ParleyError } | undefined> {
-    const appends = this.#options.trail.appendEach(
-      group.filter(({ decision }) => isWritten(decision)).map(({ decision }) => decision),
-    )
-    let appended = 0
-    for (const [index, decided] of group.entries()) {
-      const result = isWritten(decided.decision) ? await appends[appended++] : undefined
-      if (result && !result.ok) {
-        // The trail takes nothing that stands behind it; all answers are in before anything is tried again.
-        await Promise.all(appends)
-        return { index, error: result.error }
-      }
-      this.#committed(decided)
-    }
-    return undefined
+    const failed = await commit(group, {
+      trail: this.#options.trail,
+      waits: this.#options.commitRetries,
+      pause: milliseconds => this.#pauses.wait(milliseconds),
+      stopped: () => this.#stopped,
+      committed: decided => this.#committed(decided),
+    })
+    if (failed) await this.#undo(failed.rest, failed.error)
   }
 
   #committed({ queued, decision, notices, last, due }: Decided): void {
     queued.answer(decision.result)
+    if (decision.entries.some(entry => endsRun(this.#run, entry))) this.#end()
+    // W-REC-22: until the marker nothing is carried and no time runs.
+    else if (!this.recovering) this.#goOn(queued.command, decision, last, due)
+    for (const notice of notices) this.tell(notice)
+  }
+
+  /** What follows now that it is durable. */
+  #goOn(command: Command, { entries, outcomes }: Decision, last: number, due: Ticks | undefined): void {
     this.#alarm.set(due)
-    for (const entry of decision.entries) this.#effect(entry, last)
-    if ('caller' in queued.command && queued.command.type === 'consume')
-      this.#courier.lookInto(this.#run, queued.command.caller, last)
-    for (const notice of notices) this.#tell(notice)
+    for (const entry of entries) carry(this.#courier, this.#run, entry, last)
+    if ('caller' in command && command.type === 'consume')
+      this.#courier.lookInto(this.#run, command.caller, last)
+    for (const created of createdByGates(outcomes)) this.#options.onCreated(...created)
   }
 
-  /** What a subscriber does wrong is its own affair: the run goes on. */
-  #tell(notice: Notice): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(notice)
-      } catch (cause) {
-        this.#options.onFault(cause)
-      }
-    }
-  }
-
-  /** What follows from an entry now that it is durable. */
-  #effect(entry: EntryDraft, durable: number): void {
-    const run = this.#run
-    switch (entry.event_type) {
-      case 'envelope_created':
-      case 'envelope_delivered':
-      case 'envelope_undeliverable': {
-        const body = entry.body as EventBody<'envelope_delivered'>
-        this.#courier.look(run, body.from as WorkspaceId, body.to as WorkspaceId, durable)
-        return
-      }
-      case 'signal_emitted':
-      case 'signal_delivered':
-        this.#courier.lookForSignals(run, durable)
-        return
-      case 'workspace_state_changed': {
-        const body = entry.body as EventBody<'workspace_state_changed'>
-        this.#courier.lookInto(run, body.workspace_id as WorkspaceId, durable)
-        this.#courier.lookForSignals(run, durable)
-        if (isTerminal(body.to_state) && body.workspace_id === run.root?.id) this.#end()
-        return
-      }
-      default:
-        return
-    }
-  }
-
-  /** The target's lock is free: whoever waited for it is asked again, in order and before what was asked later (W-INT-08). */
-  #unlock(target: WorkspaceId): void {
-    const waiting = this.#locked.get(target)
-    if (!waiting) return
-    this.#locked.delete(target)
-    this.#lockedCommands -= waiting.length
-    this.#requeue(waiting)
+  tell(notice: Notice): void {
+    this.#listeners.tell(notice)
   }
 
   #end(): void {
     this.#halt()
     this.#refuseWaiting(invalidState(`The run ${this.id} has ended.`))
+    void this.#options.states?.remove()
     this.#options.onEnd()
   }
 
   /** A group that could not be made durable never happened: its callers learn it, and the state is read back from the trail. */
   async #undo(rest: readonly Decided[], error: ParleyError): Promise<void> {
-    const storage = STORAGE.has(error.code) || error.code === 'trail_closed'
-    const held = storage && this.#degraded && !this.#stopped
-    this.#degraded = storage
     const [first, ...others] = rest
     invariant(first, 'a failure concerns at least one command')
     // The integration that somebody waits for may be among what never happened.
-    for (const target of [...this.#locked.keys()]) this.#unlock(target)
-    if (held) this.#requeue(rest.map(({ queued }) => queued))
-    else if (storage) for (const { queued } of rest) queued.answer(err(unavailable(error)))
-    else {
+    this.#queue.unlockAll()
+    const storage = isStorageError(error) || error.code === 'trail_closed'
+    if (storage) {
+      if (!this.#stopped) this.#outage.begin(formatTimestamp(this.#options.stamps.next()), error.message)
+      for (const { queued } of rest) queued.answer(err(unavailable(error)))
+    } else {
       first.queued.answer(err(error))
-      this.#requeue(others.map(({ queued }) => queued))
+      this.#putBack(others.map(({ queued }) => queued))
     }
     await this.#reload()
-    if (!held) return
-    // Reads stay available while nothing can be written (W-REC-08).
-    this.#readable = true
-    this.#serveReaders()
-    await this.#pause(kernelDefaults.degradedRetry)
-    this.#readable = false
+    this.#outage.undone()
   }
 
-  /** Back to the front of the queue, in order. */
-  #requeue(group: readonly Queued[]): void {
-    for (const queued of group.toReversed()) {
-      this.#queues[precedenceOf(queued.command)]!.unshift(queued)
-      this.#queued++
-    }
+  #putBack(group: readonly Queued[]): void {
+    if (this.recovering) this.#recovery.unshift(...group)
+    else this.#queue.putBack(group)
   }
 
   /** While the trail is away even for reading, the run waits. */
   async #reload(): Promise<void> {
     for (;;) {
       try {
-        this.#run = await replay(this.#options)
+        this.#run = (await replay(this.#options)).run
         this.#spoiled = false
         this.resume()
         return
@@ -435,40 +423,10 @@ export class RunActor {
         if (this.#stopped) return
         if (cause instanceof ParleyError && !cause.retryable && cause.code !== 'trail_unavailable')
           throw cause
-        await this.#pause(kernelDefaults.degradedRetry)
+        await this.#pauses.wait(kernelDefaults.degradedRetry)
       }
     }
   }
-
-  /** Waits on the injected clock, or until the actor is stopped. */
-  #pause(milliseconds: number): Promise<void> {
-    if (this.#stopped) return Promise.resolve()
-    return new Promise(resolve => {
-      const wake = () => {
-        cancel()
-        this.#pauses.delete(wake)
-        resolve()
-      }
-      const cancel = this.#options.clock.after(milliseconds, wake)
-      this.#pauses.add(wake)
-    })
-  }
-}
-
-function isWritten({ entries, objects }: Decision): boolean {
-  return entries.length + objects.length > 0
-}
-
-function endsIntegration(
-  entry: EntryDraft,
-): entry is EntryDraft & { readonly body: EventBody<'integration_completed' | 'integration_aborted'> } {
-  return entry.event_type === 'integration_completed' || entry.event_type === 'integration_aborted'
-}
-
-async function replay({ id, trail }: ActorOptions): Promise<Run> {
-  const run = newRun(id)
-  for await (const record of trail.replay()) evolve(run, record)
-  return run
 }
 
 function unavailable(cause: ParleyError): ParleyError {

@@ -5,47 +5,64 @@ import type {
   EnvelopeId,
   GateId,
   GraphId,
-  ObjectId,
   Result,
   RightId,
   TaskId,
   WorkspaceId,
 } from '@parley/core'
-import { err, ok } from '@parley/core'
-import type { QueryPage, TrailQuery } from '@parley/trail'
+import { compile, ok } from '@parley/core'
+import type { Aggregated, QueryPage, TrailAggregate, TrailQuery } from '@parley/trail'
 import type {
   Budget,
   ConflictType,
   CoordinatorAction,
   DegradedScope,
+  IntegrationStrategy,
   ResolutionStrategy,
   WorkspacePriority,
 } from '@parley/trail/events'
+import type { BudgetLeft } from '../budget/remaining.ts'
+import type { MeterView } from '../budget/view.ts'
 import type { CheckpointDraft, CheckpointRecord } from '../checkpoint/checkpoint.ts'
 import type { CheckpointCreated } from '../checkpoint/decide.ts'
+import { EVIDENCE_MISSING } from '../checkpoint/proof.ts'
 import type { AgentCommand } from '../command.ts'
-import type { EnvelopeDraft, EnvelopeRecord, ListedRight, PayloadDraft } from '../envelope/envelope.ts'
+import {
+  type EnvelopeDraft,
+  EnvelopeDraftSchema,
+  type EnvelopeRecord,
+  type ListedRight,
+  type PayloadDraft,
+} from '../envelope/envelope.ts'
+import { proveDraft } from '../envelope/proof.ts'
 import type { Sent } from '../envelope/send.ts'
-import type { IntegrationDecision } from '../integration/integration.ts'
+import type { GateOutcome } from '../highway/gate.ts'
+import type { ResolutionOutcome } from '../integration/conflict.ts'
+import type { IntegrationDecision, IntegrationOutcome, ResultRecord } from '../integration/integration.ts'
 import type { MemoryRecord } from '../objects.ts'
-import { deepFreeze, plain } from '../plain.ts'
-import { invalidArgument, notFound } from '../refusal.ts'
+import { plain } from '../plain.ts'
+import { invalidArgument, notFound, refusal } from '../refusal.ts'
 import type { SignalDraft, SignalOutcome } from '../signal/decide.ts'
 import type { SubmittedTasks } from '../task/decide.ts'
 import { dispatchable, unresolvable } from '../task/graph.ts'
 import type { TaskDraft } from '../task/task.ts'
 import type { Readable } from '../workspace/access.ts'
+import type { BatchAbort, BatchOutcome } from '../workspace/batch-abort.ts'
 import type { Created, WorkspaceDraft } from '../workspace/create.ts'
+import { evidenceOf, readCheckpointContent, readContent, readEnvelopeContent } from './content.ts'
 import type { Notice } from './notice.ts'
 import type { AgentOf, RoleName } from './roles.ts'
 import type { RunHandle } from './run-handle.ts'
+import type { Topology } from './topology.ts'
 import {
   type EnvelopeView,
   type GraphView,
+  type IntegrationView,
   type RightView,
   type TaskView,
   viewEnvelope,
   viewGraph,
+  viewIntegration,
   viewRight,
   viewTask,
   viewWorkspace,
@@ -56,6 +73,8 @@ type Done = Promise<Result<void>>
 
 /** Distributes over the union, so that each command keeps its own fields. */
 type WithoutCaller<C> = C extends { readonly caller: WorkspaceId } ? Omit<C, 'caller'> : never
+
+const envelopes = compile(EnvelopeDraftSchema, { name: 'envelope' })
 
 export class AgentHandle {
   readonly run: RunHandle
@@ -71,7 +90,11 @@ export class AgentHandle {
   // Signals
 
   emit(draft: SignalDraft): Promise<Result<SignalOutcome>> {
-    return this.#ask({ type: 'emit', draft: plain(draft) ?? ({} as SignalDraft) })
+    const copy = plain(draft) ?? ({} as SignalDraft)
+    // From the coordinator it is the operation (W-SIG-05), with what that takes.
+    if (copy.type === 'integrate' && typeof copy.ref === 'string')
+      return this.#withEvidence(copy.ref as WorkspaceId, { type: 'emit', draft: copy })
+    return this.#ask({ type: 'emit', draft: copy })
   }
 
   started(): Promise<Result<SignalOutcome>> {
@@ -100,6 +123,15 @@ export class AgentHandle {
 
   send(draft: EnvelopeDraft): Promise<Result<Sent>> {
     return this.#ask({ type: 'send', draft: plain(draft) })
+  }
+
+  /** The draft with a proof of this workspace over it: nothing on the way to the runtime can change it unnoticed (W-ENV-05). */
+  seal(draft: EnvelopeDraft): Result<EnvelopeDraft> {
+    const { proofs } = this.run
+    if (!proofs) return refusal('unsupported', 'This runtime has no secret, and so it makes no proofs.')
+    const checked = envelopes.check(plain(draft))
+    if (!checked.ok) return invalidArgument(checked.error.message)
+    return ok({ ...checked.value, integrity: proveDraft(proofs, this.workspace, checked.value) })
   }
 
   /** The next envelope by priority, or undefined. It is never handed out again. */
@@ -172,7 +204,18 @@ export class AgentHandle {
   async look(workspace: WorkspaceId = this.workspace): Promise<Result<WorkspaceView>> {
     const allowed = await this.#mayRead('workspace', workspace)
     if (!allowed.ok) return allowed
-    return this.run.read(run => ok(viewWorkspace(run, run.workspaces.get(workspace)!)))
+    return this.run.read(run => ok(viewWorkspace(run, run.workspaces.get(workspace)!, this.run.now())))
+  }
+
+  /** What this agent's workspace used so far, by the runtime's own measure (W-BUDGET-03). */
+  async meter(): Promise<Result<MeterView>> {
+    const view = await this.look()
+    return view.ok ? ok(view.value.meter) : view
+  }
+
+  /** What its workspace may still use, and how long. */
+  remaining(): Promise<Result<BudgetLeft>> {
+    return this.run.remaining(this.workspace)
   }
 
   async readMemory(key: string, workspace: WorkspaceId = this.workspace): Promise<Result<unknown>> {
@@ -180,13 +223,13 @@ export class AgentHandle {
     if (!allowed.ok) return allowed
     const id = await this.run.read(run => run.workspaces.get(workspace)?.memory?.get(key))
     if (id === undefined) return notFound('key', key)
-    const stored = await this.#content<MemoryRecord>('memory', id)
+    const stored = await readContent<MemoryRecord>(this.run, 'memory', id)
     return stored.ok ? ok(stored.value.value) : stored
   }
 
   async readCheckpoint(id: CheckpointId): Promise<Result<CheckpointRecord>> {
     const allowed = await this.#mayRead('checkpoint', id)
-    return allowed.ok ? this.#content('checkpoint', id) : allowed
+    return allowed.ok ? readCheckpointContent(this.run, id) : allowed
   }
 
   /** W-CP-11: an artifact with the checkpoint that it belongs to. */
@@ -198,7 +241,7 @@ export class AgentHandle {
     const allowed = await this.#mayRead('artifact', id)
     if (!allowed.ok) return allowed
     const checkpoint = await this.run.read(run => run.artifacts.get(id)!)
-    const record = await this.#content<CheckpointRecord>('checkpoint', checkpoint)
+    const record = await readCheckpointContent(this.run, checkpoint)
     if (!record.ok) return record
     const artifact = record.value.payload.artifacts.find(each => each.artifact_id === id)
     return artifact ? ok({ checkpoint, artifact }) : notFound('artifact', id)
@@ -212,7 +255,7 @@ export class AgentHandle {
     const view = await this.run.read(run => viewEnvelope(run.envelopes.get(id)!))
     // Of a rejected envelope only the fact is kept.
     if (view.status === 'rejected') return ok({ ...view, payload: null })
-    const record = await this.#content<EnvelopeRecord>('envelope', id)
+    const record = await readEnvelopeContent(this.run, id)
     return record.ok ? ok({ ...view, payload: record.value.payload }) : record
   }
 
@@ -221,7 +264,7 @@ export class AgentHandle {
     const allowed = await this.#mayRead('context', workspace)
     if (!allowed.ok) return allowed
     const id = await this.run.read(run => run.workspaces.get(workspace)?.context ?? null)
-    return id === null ? ok({}) : this.#content('context', id)
+    return id === null ? ok({}) : readContent(this.run, 'context', id)
   }
 
   /** W-TOPO-CHAN-08: the envelope that began a thread, and all that answer it, directly or not. */
@@ -241,6 +284,11 @@ export class AgentHandle {
   /** The trail, as far as this agent may see it (W-TRAIL-19). */
   query(query: TrailQuery): Promise<Result<QueryPage>> {
     return this.run.query(query, this.workspace)
+  }
+
+  /** Counts, groups and sums over the same: failures by reason, by group (W-REC-04). */
+  aggregate(query: TrailAggregate): Promise<Result<Aggregated>> {
+    return this.run.aggregate(query, this.workspace)
   }
 
   // Workspaces
@@ -313,8 +361,9 @@ export class AgentHandle {
 
   // Tasks
 
-  submitGraph(tasks: readonly TaskDraft[]): Promise<Result<SubmittedTasks>> {
-    return this.#ask({ type: 'submit_graph', tasks: plain(tasks) })
+  /** `causedBy`: the injected envelope that the graph answers; whoever sent it is asked about its tasks. */
+  submitGraph(tasks: readonly TaskDraft[], causedBy?: EnvelopeId): Promise<Result<SubmittedTasks>> {
+    return this.#ask({ type: 'submit_graph', tasks: plain(tasks), causedBy })
   }
 
   addTasks(graph: GraphId, tasks: readonly TaskDraft[]): Promise<Result<SubmittedTasks>> {
@@ -365,30 +414,55 @@ export class AgentHandle {
   // Integration
 
   /** Opens the integration of a child; waits while another one into the same target is open. */
-  beginIntegration(source: WorkspaceId, strategy = 'direct'): Done {
-    return this.#ask({ type: 'begin_integration', source, strategy })
+  beginIntegration(source: WorkspaceId, how: string | BeginOptions = 'direct'): Done {
+    return this.#withEvidence(source, { type: 'begin_integration', source, ...withStrategy(how) })
   }
 
-  /** Merges and closes; opens the integration first where it is not open. */
-  accept(source: WorkspaceId, strategy = 'direct'): Done {
-    return this.decideIntegration(source, 'accept', strategy)
+  /** Merges and closes, or finds conflicts; opens the integration first where it is not open. */
+  accept(source: WorkspaceId, how: string | AcceptOptions = 'direct'): Promise<Result<IntegrationOutcome>> {
+    return this.decideIntegration(source, 'accept', how)
   }
 
-  revise(source: WorkspaceId): Done {
+  revise(source: WorkspaceId): Promise<Result<IntegrationOutcome>> {
     return this.decideIntegration(source, 'revise')
   }
 
-  reject(source: WorkspaceId): Done {
+  reject(source: WorkspaceId): Promise<Result<IntegrationOutcome>> {
     return this.decideIntegration(source, 'reject')
   }
 
-  decideIntegration(source: WorkspaceId, decision: IntegrationDecision, strategy = 'direct'): Done {
-    return this.#ask({ type: 'decide_integration', source, decision, strategy })
+  decideIntegration(
+    source: WorkspaceId,
+    decision: IntegrationDecision,
+    how: string | AcceptOptions = 'direct',
+  ): Promise<Result<IntegrationOutcome>> {
+    const { result, ...said } = withStrategy(how)
+    const copy = plain(result)
+    if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
+    const command = { type: 'decide_integration', source, decision, ...said, result: copy } as const
+    return decision === 'accept' ? this.#withEvidence(source, command) : this.#ask(command)
   }
 
   /** The merge could not be made: the source fails with `integration_error`. */
-  failIntegration(source: WorkspaceId): Done {
+  failIntegration(source: WorkspaceId): Promise<Result<IntegrationOutcome>> {
     return this.#ask({ type: 'fail_integration', source })
+  }
+
+  /** The record of a child's integration, open or ended, with its conflicts (W-INT-21); null where none was begun. */
+  async integration(source: WorkspaceId): Promise<Result<IntegrationView | null>> {
+    const allowed = await this.#mayRead('workspace', source)
+    if (!allowed.ok) return allowed
+    return this.run.read(run => ok(viewIntegration(run.workspaces.get(source)!)))
+  }
+
+  /** What the integrator of an `evaluated` merge made of it: the target's merged state. */
+  async readResult(source: WorkspaceId): Promise<Result<unknown>> {
+    const record = await this.integration(source)
+    if (!record.ok) return record
+    const ref = record.value?.result_ref ?? null
+    if (ref === null) return notFound('result of the integration of', source)
+    const stored = await readContent<ResultRecord>(this.run, 'result', ref)
+    return stored.ok ? ok(stored.value.value) : stored
   }
 
   /** What the integrator of an `evaluated` merge found against it; the source becomes `conflicted`. */
@@ -399,17 +473,28 @@ export class AgentHandle {
     return this.#ask({ type: 'report_conflicts', source, conflicts: plain(conflicts) })
   }
 
-  /** Settles one conflict: by the integrator itself, by asking its owner, or by sending the work back. */
+  /**
+   * Settles one conflict: by the integrator itself, by asking its owner, or by sending the work back. `result` is what the integrator of
+   * an `evaluated` merge has made of both sides; the newest one counts when the last conflict is settled.
+   */
   resolveConflict(
     source: WorkspaceId,
     conflict: string,
     strategy: ResolutionStrategy,
     resolution: string,
-  ): Done {
-    return this.#ask({ type: 'resolve_conflict', source, conflict, strategy, resolution })
+    result?: unknown,
+  ): Promise<Result<ResolutionOutcome>> {
+    const copy = plain(result)
+    if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
+    return this.#ask({ type: 'resolve_conflict', source, conflict, strategy, resolution, result: copy })
   }
 
   // Topology
+
+  /** Questions about owners, causes, sight, rights and dependencies. */
+  get topology(): Topology {
+    return this.run.topology
+  }
 
   /** Permanent: what was once visible stays visible. */
   grantVisibility(workspace: WorkspaceId, target: WorkspaceId, reason: string): Done {
@@ -424,7 +509,7 @@ export class AgentHandle {
     return this.#ask({ type: 'batch_priority', group, priority })
   }
 
-  batchAbort(group: string): Promise<Result<BatchOutcome>> {
+  batchAbort(group: string): Promise<Result<BatchAbort>> {
     return this.#ask({ type: 'batch_abort', group })
   }
 
@@ -445,7 +530,7 @@ export class AgentHandle {
   // Highway
 
   /** Answers a gate that nobody answered in time and that fell to the coordinator. */
-  answerGate(gate: GateId, action: 'approve' | 'reject'): Done {
+  answerGate(gate: GateId, action: 'approve' | 'reject'): Promise<Result<GateOutcome>> {
     return this.#ask({ type: 'answer_gate', gate, action })
   }
 
@@ -467,23 +552,45 @@ export class AgentHandle {
     return this.#ask({ type: 'read', kind, id })
   }
 
-  async #content<T>(kind: string, id: string): Promise<Result<T>> {
-    const object = await this.run.object(id as ObjectId)
-    if (!object.ok) return err(object.error)
-    // W-CP-06: copies that nobody takes for the original.
-    return object.value ? ok(deepFreeze(object.value.value as T)) : notFound(kind, id)
+  /** W-INT-05: the deliverable comes along, so that its proof can be checked; again where it became another one meanwhile. */
+  async #withEvidence<T>(source: WorkspaceId, command: WithoutCaller<AgentCommand>): Promise<Result<T>> {
+    const { proofs } = this.run
+    if (!proofs) return this.#ask(command)
+    const ask = async (): Promise<Result<T>> => {
+      const evidence = await evidenceOf(this.run, proofs, source)
+      if (!evidence.ok) return evidence
+      return this.#ask({ ...command, evidence: evidence.value } as WithoutCaller<AgentCommand>)
+    }
+    const first = await ask()
+    return !first.ok && first.error.details.reason === EVIDENCE_MISSING ? ask() : first
   }
 }
+
+/** How an integration is begun. */
+export interface BeginOptions {
+  /** `direct` where it is left out. */
+  readonly strategy?: IntegrationStrategy
+  /** Why this one comes now; recorded with its place in the order. */
+  readonly basis?: string
+}
+
+export interface AcceptOptions extends BeginOptions {
+  /** The synthesised result of an `evaluated` merge, as JSON. */
+  readonly result?: unknown
+  /** Under `layered`: ignore overlap with what was integrated before the source was created. */
+  readonly baseAware?: boolean
+}
+
+function withStrategy(how: string | AcceptOptions): Omit<AcceptOptions, 'strategy'> & { strategy: string } {
+  return typeof how === 'object' ? { ...how, strategy: how.strategy ?? 'direct' } : { strategy: how }
+}
+
+const noJson = invalidArgument('The result of a merge is a JSON value.')
 
 export interface ConflictReport {
   readonly type: ConflictType
   readonly resources: readonly string[]
   readonly description: string
-}
-
-export interface BatchOutcome {
-  readonly affected: readonly WorkspaceId[]
-  readonly skipped: readonly WorkspaceId[]
 }
 
 export interface DegradedReport {

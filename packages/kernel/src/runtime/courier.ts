@@ -11,9 +11,9 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import type { Command } from '../command.ts'
-import { channelHead, holdsMail } from '../envelope/deliver.ts'
-import { onItsWay } from '../envelope/envelope.ts'
+import { channelHead, holdsMail, isBlockedByMail } from '../envelope/deliver.ts'
 import { kernelLimits } from '../limits.ts'
+import { plain } from '../plain.ts'
 import type { Run } from '../run/run.ts'
 import { deliverableSignals } from '../signal/emit.ts'
 import type { Delivery, Transport } from './transport.ts'
@@ -72,7 +72,7 @@ export class Courier {
       // Its placement did not become durable after all.
       this.#placed.delete(head.id)
       this.#attempts.set(key, again)
-    } else this.#carry(key, { kind: 'envelope', id: head.id, from, to })
+    } else this.#carry(key, { kind: 'envelope', id: head.id, from, to, envelope: head.record })
   }
 
   /** The same for every channel that ends at a workspace. */
@@ -107,7 +107,8 @@ export class Courier {
   #leaveChannel(run: Run, attempt: Attempt, durable: number): void {
     const { key, delivery } = attempt
     const envelope = run.envelopes.get(delivery.id as EnvelopeId)
-    if (!envelope || envelope.undeliverable !== undefined || onItsWay(envelope)) {
+    // What was not placed is done with: given up, rejected, or no head any more.
+    if (envelope?.status !== 'delivered' && envelope?.status !== 'acknowledged') {
       this.#end(attempt)
       return
     }
@@ -115,9 +116,10 @@ export class Courier {
     this.#placed.set(delivery.id, attempt)
     const [oldest] = this.#placed.values()
     if (oldest && this.#placed.size > kernelLimits.unconfirmed) this.#end(oldest)
-    // It may have filled the inbox: then time stands still for the other channels.
+    // It may have filled the inbox, or be one that keeps others out: then time stands still for the other channels.
     const receiver = run.workspaces.get(delivery.to)
-    if (receiver && holdsMail(receiver)) this.lookInto(run, delivery.to, durable)
+    if (receiver && (holdsMail(receiver) || isBlockedByMail(receiver)))
+      this.lookInto(run, delivery.to, durable)
   }
 
   #carry(key: string, delivery: Delivery): void {
@@ -144,7 +146,7 @@ export class Courier {
 
   async #travel(attempt: Attempt): Promise<void> {
     try {
-      await this.#options.transport.carry(attempt.delivery, () => this.#arrive(attempt))
+      await this.#options.transport.carry(attempt.delivery, arrived => this.#arrive(attempt, arrived))
     } catch {
       // Not confirmed: the timer decides.
       return
@@ -152,11 +154,16 @@ export class Courier {
     if (attempt.arrived) this.#end(attempt)
   }
 
-  async #arrive(attempt: Attempt): Promise<void> {
+  async #arrive(attempt: Attempt, arrived: unknown): Promise<void> {
     const { id, to, kind } = attempt.delivery
     const command: Command =
       kind === 'envelope'
-        ? { type: 'arrive', envelope: id as EnvelopeId }
+        ? {
+            type: 'arrive',
+            envelope: id as EnvelopeId,
+            // What is no JSON is no envelope either: its proof fails.
+            ...(arrived !== undefined && { arrived: plain(arrived) ?? null }),
+          }
         : { type: 'arrive_signal', signal: id as SignalId, to }
     attempt.arriving++
     const result = await this.#options.submit(command)

@@ -1,4 +1,4 @@
-// Appends that fail (W-REC-06 to -08): nothing takes effect, tries are bounded, and what waits goes through in order afterwards.
+// Appends that fail (W-REC-06 to -09): nothing takes effect, tries are bounded, and what waits goes through in order afterwards.
 import { type Result, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
@@ -15,9 +15,12 @@ function watch(answer: Promise<Result<unknown>>): { state: string } {
   return watched
 }
 
-async function breakTrail(f: Fixture): Promise<void> {
+/** Returns how many waits run on top of the alarm that the run has anyway. */
+async function breakTrail(f: Fixture): Promise<() => number> {
   await f.mark()
-  f.disks.trail.fail('sync', FOREVER)
+  f.disks.trail.fail('write', FOREVER)
+  const before = f.clock.pending
+  return () => f.clock.pending - before
 }
 
 /** A store that cannot write takes many turns to find out: waits until something is so. */
@@ -55,7 +58,6 @@ test('W-REC-06 every command of a group that fails is undone, whatever they buil
     worker.send(f.mail('R', 'query')),
     worker.writeMemory('key', 1),
     f.root.createWorkspace({ role: 'worker' }),
-    worker.look(),
     f.root.abort(f.id('W')),
   ])
   expect(answers.map(refused)).toEqual(answers.map(() => 'trail_unavailable'))
@@ -67,12 +69,12 @@ test('W-REC-06 every command of a group that fails is undone, whatever they buil
 test('W-REC-07 a failed append is tried again after the configured waits; a success leaves each entry once', async () => {
   const f = await fixture({ commitRetries: [50, 100, 200] })
   const worker = await f.worker('W')
-  await breakTrail(f)
+  const waits = await breakTrail(f)
   const answer = watch(worker.blocked('waiting'))
   for (const wait of [50, 100, 200]) {
-    await until(() => f.clock.pending === 1)
+    await until(() => waits() === 1)
     await f.advance(wait - 1)
-    expect([answer.state, f.clock.pending]).toEqual(['waiting', 1])
+    expect([answer.state, waits()]).toEqual(['waiting', 1])
     if (wait === 200) f.disks.trail.mend()
     await f.advance(1)
   }
@@ -88,22 +90,23 @@ test('W-REC-07 a failed append is tried again after the configured waits; a succ
     ],
     ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
   ])
-  expect(f.clock.pending).toBe(0)
+  expect(waits()).toBe(0)
 })
 
 test('W-REC-07 once the last wait is over the command is refused, and not before', async () => {
   const f = await fixture({ commitRetries: [50, 100, 200] })
   const worker = await f.worker('W')
-  await breakTrail(f)
+  const waits = await breakTrail(f)
   const answer = watch(worker.blocked('waiting'))
   for (const wait of [50, 100, 200]) {
-    await until(() => f.clock.pending === 1)
+    await until(() => waits() === 1)
     await f.advance(wait - 1)
-    expect([answer.state, f.clock.pending]).toEqual(['waiting', 1])
+    expect([answer.state, waits()]).toEqual(['waiting', 1])
     await f.advance(1)
   }
   await until(() => answer.state === 'trail_unavailable')
-  expect(f.clock.pending).toBe(0)
+  // From now on the trail is asked once a second whether it is back.
+  expect(waits()).toBe(1)
   f.disks.trail.mend()
   expect(await f.state('W')).toBe('active')
   await f.expectAdded([])
@@ -113,7 +116,7 @@ test('W-REC-08 while the trail is away later commands are held in order, aborts 
   const f = await fixture()
   const worker = await f.worker('W')
   const other = await f.worker('W2')
-  await breakTrail(f)
+  const waits = await breakTrail(f)
   expect(refused(await worker.blocked('first'))).toBe('trail_unavailable')
 
   const held = [
@@ -123,11 +126,11 @@ test('W-REC-08 while the trail is away later commands are held in order, aborts 
     watch(f.root.abort(f.id('W2'))),
   ]
   for (let second = 0; second < 3; second++) {
-    await until(() => f.clock.pending === 1)
+    await until(() => waits() === 1)
     expect(held.map(({ state }) => state)).toEqual(held.map(() => 'waiting'))
     await f.advance(1000)
   }
-  await until(() => f.clock.pending === 1)
+  await until(() => waits() === 1)
   f.disks.trail.mend()
   await f.advance(1000)
   await until(() => held.every(({ state }) => state !== 'waiting'))
@@ -153,10 +156,10 @@ test('W-REC-08 while the trail is away later commands are held in order, aborts 
 test('W-REC-08 what is held is bounded; beyond it a command is refused at once with trail_degraded', async () => {
   const f = await fixture()
   const worker = await f.worker('W')
-  await breakTrail(f)
+  const waits = await breakTrail(f)
   expect(refused(await worker.blocked('first'))).toBe('trail_unavailable')
   const held = [watch(worker.started())]
-  await until(() => f.clock.pending === 1)
+  await until(() => waits() === 1)
   // One is being tried; the queue takes its fill behind it.
   for (let count = 0; count < kernelLimits.queuedCommands; count++) held.push(watch(worker.started()))
   const refusedAtOnce = await worker.started()
@@ -185,9 +188,9 @@ test('W-REC-08 what is durable can be read while nothing can be written', async 
 test('W-REC-06 closing a runtime whose trail is away does not wait for it', async () => {
   const f = await fixture({ commitRetries: [50] })
   const worker = await f.worker('W')
-  await breakTrail(f)
+  const waits = await breakTrail(f)
   const first = watch(worker.blocked('first'))
-  await until(() => f.clock.pending === 1)
+  await until(() => waits() === 1)
   await f.runtime.close()
   await f.settle()
   expect(first.state).toBe('trail_unavailable')
@@ -221,4 +224,151 @@ test('a command that the trail cannot take is refused alone; what was submitted 
   const before = await f.picture()
   await f.restart()
   expect(await f.picture()).toEqual(before)
+})
+
+/** The entries since the mark, those about the outage included, by type, workspace and actor. */
+async function shape(f: Fixture): Promise<readonly unknown[]> {
+  return (await f.addedWithOutages()).map(entry => f.row(entry).slice(0, 3))
+}
+
+const BLOCKED = [
+  ['signal_emitted', 'W', 'worker'],
+  ['workspace_state_changed', 'W', 'protocol'],
+  ['signal_delivered', 'R', 'protocol'],
+]
+
+test('WM-035 a store that fails twice and then works leaves one entry, the transition, and no word of it', async () => {
+  const f = await fixture({ commitRetries: [50, 100, 200] })
+  const worker = await f.worker('W')
+  const waits = await breakTrail(f)
+  const answer = watch(worker.blocked('waiting'))
+  for (const wait of [50, 100]) {
+    await until(() => waits() === 1)
+    if (wait === 100) f.disks.trail.mend()
+    await f.advance(wait)
+  }
+  await until(() => answer.state === 'ok')
+  expect(await f.state('W')).toBe('blocked')
+  expect(await shape(f)).toEqual(BLOCKED)
+})
+
+test('WM-036 what ran out while the trail was away comes before what was submitted meanwhile, and behind the word of it', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W', { timeout: 10_000 })
+  await f.worker('V')
+  await breakTrail(f)
+  expect(refused(await f.agent('V').blocked('first'))).toBe('trail_unavailable')
+  f.notices.length = 0
+  const complete = watch(worker.complete())
+  for (let second = 0; second < 12; second++) await f.advance(1000)
+  expect(unwrap(await worker.look()).status).toBe('active')
+  expect(unwrap(await f.root.look(f.id('W'))).status).toBe('active')
+  expect((await f.run.entries()).length).toBeGreaterThan(0)
+  expect([complete.state, await shape(f)]).toEqual(['waiting', []])
+  f.disks.trail.mend()
+  for (let second = 0; second < 3; second++) await f.advance(1000)
+  await until(() => complete.state === 'ok')
+  const added = await f.addedWithOutages()
+  expect(added.map(entry => f.row(entry).slice(0, 3))).toEqual([
+    ['system_degraded', null, 'protocol'],
+    ['signal_emitted', 'W', 'protocol'],
+    ['workspace_state_changed', 'W', 'protocol'],
+    ['signal_delivered', 'R', 'protocol'],
+    ['signal_emitted', null, 'worker'],
+  ])
+  const [degraded, , failed] = added.map(entry => entry.body) as unknown as Record<string, string>[]
+  expect(degraded).toMatchObject({
+    scope: 'trail_storage',
+    affected_workspaces: [],
+    coordinator_action: 'wait',
+    degraded_to: added[0]!.timestamp,
+  })
+  expect(degraded!.degraded_from! < degraded!.degraded_to!).toBe(true)
+  expect(failed).toMatchObject({ to_state: 'failed', trigger: 'timeout' })
+  const { degraded_from: from, degraded_to, reason } = degraded!
+  const told = { kind: 'degraded', to: f.id('R'), scope: 'trail_storage', reason, from, until: degraded_to }
+  expect(f.notices[0]).toEqual(told)
+})
+
+test('WM-036 of several that ran out all come first', async () => {
+  const f = await fixture()
+  for (const name of ['A', 'B', 'C']) await f.worker(name, { timeout: 10_000 })
+  const other = await f.worker('W')
+  await f.worker('X')
+  await breakTrail(f)
+  expect(refused(await other.blocked('first'))).toBe('trail_unavailable')
+  const held = [watch(other.blocked('second')), watch(f.root.abort(f.id('X')))]
+  for (let second = 0; second < 12; second++) await f.advance(1000)
+  f.disks.trail.mend()
+  for (let second = 0; second < 3; second++) await f.advance(1000)
+  await until(() => held.every(({ state }) => state === 'ok'))
+  const states = (await f.added()).filter(entry => entry.event_type === 'workspace_state_changed')
+  expect(states.map(entry => f.nameOf(entry.workspace!))).toEqual(['X', 'A', 'B', 'C', 'W'])
+})
+
+test('WM-037 of three submissions the hold takes two, in order, and refuses the third at once', async () => {
+  const f = await fixture({ heldCommands: 2 })
+  const worker = await f.worker('W')
+  await breakTrail(f)
+  expect(refused(await worker.blocked('first'))).toBe('trail_unavailable')
+  const held = [watch(worker.blocked('second')), watch(worker.started())]
+  const third = await worker.blocked('third')
+  expect(refused(third)).toBe('trail_degraded')
+  expect(!third.ok && third.error.retryable).toBe(true)
+  f.disks.trail.mend()
+  for (let second = 0; second < 3; second++) await f.advance(1000)
+  await until(() => held.every(({ state }) => state === 'ok'))
+  const signals = (await f.added()).filter(entry => entry.event_type === 'signal_emitted')
+  expect(signals.map(({ body }) => (body as { type: string }).type)).toEqual(['blocked', 'started'])
+})
+
+test('W-REC-08 a denied read waits for its record, an allowed one does not', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  await f.worker('V')
+  await breakTrail(f)
+  expect(refused(await worker.blocked('first'))).toBe('trail_unavailable')
+  const denied = watch(worker.look(f.id('V')))
+  expect(unwrap(await worker.look()).status).toBe('active')
+  expect(refused(await worker.readMemory('none'))).toBe('not_found')
+  expect(denied.state).toBe('waiting')
+  f.disks.trail.mend()
+  for (let second = 0; second < 3; second++) await f.advance(1000)
+  await until(() => denied.state === 'not_found')
+  expect(await shape(f)).toEqual([
+    ['system_degraded', null, 'protocol'],
+    ['capability_denied', 'W', 'worker'],
+  ])
+})
+
+test('W-REC-09 a trail that is back is noticed although nobody asks for anything', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  const waits = await breakTrail(f)
+  expect(refused(await worker.blocked('first'))).toBe('trail_unavailable')
+  await until(() => waits() === 1)
+  f.disks.trail.mend()
+  await f.advance(1000)
+  expect(await shape(f)).toEqual([['system_degraded', null, 'protocol']])
+  expect(f.notices.map(notice => notice.kind)).toContain('degraded')
+  unwrap(await worker.blocked('second'))
+  expect(await shape(f)).toEqual(BLOCKED)
+  // What was read back is what is live.
+  const before = await f.picture()
+  await f.restart()
+  expect(await f.picture()).toEqual(before)
+})
+
+test('WM-033 an agent says what it cannot go on without, and is refused where it says nothing', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  await f.mark()
+  const reason = 'external_api_unavailable: {"service":"search","error":"503"}'
+  unwrap(await worker.blocked(reason))
+  const added = await f.addedWithOutages()
+  expect(added.map(entry => f.row(entry).slice(0, 3))).toEqual(BLOCKED)
+  expect(added[0]!.body).toMatchObject({ type: 'blocked', reason })
+  expect(added[1]!.body).toMatchObject({ to_state: 'blocked', trigger: 'agent_blocked' })
+  expect(refused(await worker.emit({ type: 'blocked' }))).toBe('invalid_argument')
+  expect(await shape(f)).toEqual([])
 })

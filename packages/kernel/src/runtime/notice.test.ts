@@ -26,6 +26,28 @@ function shown(f: Fixture, notice: Notice): string {
       return [notice.type, 'of', f.nameOf(notice.from), notice.reason].filter(Boolean).join(' ')
     case 'state':
       return `${f.nameOf(notice.workspace)} ${notice.from} to ${notice.state} by ${notice.trigger}`
+    case 'reparented':
+      return `${f.nameOf(notice.workspace)} from ${f.nameOf(notice.from)} to ${f.nameOf(notice.parent)}`
+    case 'owner':
+      return `${f.nameOf(notice.workspace)} of ${notice.from} now of ${notice.owner}`
+    case 'budget':
+      return `${f.nameOf(notice.workspace)} ${notice.dimension} ${notice.mark} ${notice.consumed}/${notice.limit}`
+    case 'recovered':
+      return `recovered ${notice.counts.workspaces_recovered} workspaces`
+    case 'degraded':
+      return `degraded ${notice.scope}`
+    case 'silence':
+      return `${f.nameOf(notice.workspace)} silent for ${notice.interval}`
+    case 'security':
+      return `${notice.event} ${f.nameOf(notice.subject)} ${notice.reason}`
+    case 'user':
+      return `${notice.event} ${notice.user}`
+    case 'escalation':
+      return `escalation ${f.nameOf(notice.signal)} ${notice.event}`
+    case 'gate_opened':
+    case 'gate_handed_over':
+    case 'gate_ended':
+      return `${notice.kind} ${f.nameOf(notice.gate)}`
     case 'undeliverable':
       return `undeliverable ${f.nameOf(notice.envelope)} ${notice.reason}`
     case 'unresolvable':

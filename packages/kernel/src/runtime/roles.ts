@@ -13,10 +13,13 @@ type Everyone =
   | 'readArtifact'
   | 'readEnvelope'
   | 'readContext'
+  | 'meter'
+  | 'remaining'
   | 'query'
+  | 'aggregate'
   | 'subscribe'
 
-type Mail = 'send' | 'consume' | 'receive' | 'thread'
+type Mail = 'send' | 'seal' | 'consume' | 'receive' | 'thread'
 
 type Work = 'emit' | 'complete' | 'escalate' | 'checkpoint' | 'changeCheckpoint'
 
@@ -45,6 +48,8 @@ type Team =
   | 'reject'
   | 'decideIntegration'
   | 'failIntegration'
+  | 'integration'
+  | 'readResult'
   | 'reportConflicts'
   | 'resolveConflict'
   | 'grantVisibility'
@@ -63,6 +68,7 @@ export type Coordinator = Pick<
   | 'setAuthority'
   | 'setDelegate'
   | 'revokeVisibility'
+  | 'topology'
   | 'batchPriority'
   | 'batchAbort'
   | 'transferOwnership'

@@ -3,45 +3,77 @@
 import {
   asParleyError,
   err,
+  type GateId,
   type ObjectId,
   ok,
   ParleyError,
   type Result,
   type RunId,
+  type Ticks,
   type WorkspaceId,
 } from '@parley/core'
-import type { Entry, QueryPage, RunTrail, TrailFilter, TrailObject, TrailQuery } from '@parley/trail'
+import type {
+  Aggregated,
+  Entry,
+  ProposedEntry,
+  QueryPage,
+  RunTrail,
+  TrailAggregate,
+  TrailFilter,
+  TrailObject,
+  TrailQuery,
+} from '@parley/trail'
+import { bodyLimits } from '@parley/trail/events'
+import { clip, type UserDirectory } from '../batch.ts'
 import type { Usage } from '../budget/decide.ts'
+import { type BudgetLeft, budgetLeft } from '../budget/remaining.ts'
 import type { Command } from '../command.ts'
+import type { GateOutcome } from '../highway/gate.ts'
+import type { GateView } from '../highway/view.ts'
+import type { Proofs } from '../integrity/proofs.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { refusal } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
 import { ended } from '../workspace/workspace.ts'
 import { AgentHandle } from './agent.ts'
+import { type EscalationView, viewEscalations } from './escalation-view.ts'
+import { readGate, readGates, settled } from './gates.ts'
 import type { Notice } from './notice.ts'
 import type { Coordinator, Delegate, Observer, Worker } from './roles.ts'
+import { Topology } from './topology.ts'
 
 /** What a handle needs of the runtime. */
 export interface RunHost {
   submit<T>(run: RunId, command: Command): Promise<Result<T>>
   read<T>(run: RunId, reader: (state: Run) => T): Promise<T>
+  /** The first tick that a next entry could have. */
+  now(): Ticks
   subscribe(run: RunId, listener: (notice: Notice) => void): () => void
   trail(run: RunId): RunTrail
   /** Hands an agent to whoever runs it; throws if that fails (W-WS-06 step 5). */
   bindAgent(agent: AgentHandle): void | Promise<void>
-  /** Where what cannot be recorded in the run itself is recorded. */
+  /** Makes and checks proofs; undefined at level 1. */
+  readonly proofs: Proofs | undefined
+  /** Who is known; undefined where everybody who is let in may do everything. */
+  readonly directory: UserDirectory | undefined
+  /** Records what is no command of anybody; in the house run once this one has ended. */
+  record(run: RunId, entries: readonly ProposedEntry[]): Promise<Result<void>>
   query(run: RunId, query: TrailQuery, workspace: WorkspaceId): Promise<Result<QueryPage>>
+  aggregate(run: RunId, query: TrailAggregate, workspace: WorkspaceId): Promise<Result<Aggregated>>
 }
 
 export class RunHandle {
   readonly id: RunId
   readonly coordinator: Coordinator
+  /** Who belongs to whom, sees whom, rests on what. */
+  readonly topology: Topology
   readonly #host: RunHost
 
   constructor(host: RunHost, id: RunId, root: WorkspaceId) {
     this.#host = host
     this.id = id
     this.coordinator = new AgentHandle(this, root, 'coordinator')
+    this.topology = new Topology(reader => this.read(reader))
   }
 
   /** The handle of a workspace's agent, for the host that runs it. */
@@ -55,6 +87,33 @@ export class RunHandle {
 
   delegate(workspace: WorkspaceId): Promise<Result<Delegate>> {
     return this.#agent(workspace)
+  }
+
+  /**
+   * The handle of a workspace for whoever proves to be its agent (W-SEC-03, -04). `identity` is what the host's own authentication
+   * found out; another than the one that is bound is refused, and the attempt is on record.
+   */
+  async attach(workspace: WorkspaceId, identity: string): Promise<Result<AgentHandle>> {
+    const found = await this.#agent(workspace)
+    if (!found.ok) return found
+    const { bound, known } = await this.read(run => ({
+      bound: run.workspaces.get(workspace)?.agent,
+      known: run.agents.has(identity),
+    }))
+    if (bound === identity) return found
+    const coordinator = workspace === this.coordinator.workspace
+    const claim = coordinator ? 'second_coordinator' : known ? 'invalid_credential' : 'unknown_identity'
+    const body = {
+      entity: clip(identity.toWellFormed(), bodyLimits.nameLength),
+      context: coordinator ? 'coordinator_attach' : 'agent_attach',
+      reason: claim,
+      source: workspace,
+    }
+    const recorded = await this.record([
+      { event_type: 'authentication_failed', workspace: null, actor: 'protocol', body },
+    ])
+    if (!recorded.ok) return recorded
+    return refusal('permission_denied', `${body.entity} is not the agent of ${workspace}.`, { reason: claim })
   }
 
   async #agent(id: WorkspaceId): Promise<Result<AgentHandle>> {
@@ -115,6 +174,50 @@ export class RunHandle {
     return this.submit({ type: 'meter', workspace, ...usage })
   }
 
+  /**
+   * What a workspace may still use: in each dimension that it or a delegate above it limits, and the milliseconds until the nearest
+   * timeout. A host asks this before it lets an agent take a turn.
+   */
+  async remaining(workspace: WorkspaceId): Promise<Result<BudgetLeft>> {
+    const left = await this.read(run => {
+      const state = run.workspaces.get(workspace)
+      return state && budgetLeft(state, this.now())
+    })
+    return left ? ok(left) : refusal('not_found', `There is no workspace ${workspace}.`)
+  }
+
+  /** The runtime's time, by which all durations are measured (W-CLOCK-04). */
+  now(): Ticks {
+    return this.#host.now()
+  }
+
+  get proofs(): Proofs | undefined {
+    return this.#host.proofs
+  }
+
+  /** What agents asked and nobody has answered, in order of receipt, with whom each waits for now. */
+  escalations(): Promise<readonly EscalationView[]> {
+    return this.read(run => viewEscalations(run, this.#host.directory))
+  }
+
+  /** What waits for a human, in order of opening, each with its whole subject. */
+  gates(): Promise<readonly GateView[]> {
+    return readGates(this, this.#host.directory)
+  }
+
+  gate(id: GateId): Promise<Result<GateView>> {
+    return readGate(this, this.#host.directory, id)
+  }
+
+  /** For whoever was answered `gated`: how the gate ended, once it has, and what came of what it held up. */
+  settled(gate: GateId, signal?: AbortSignal): Promise<Result<GateOutcome>> {
+    return settled(this, gate, signal)
+  }
+
+  record(entries: readonly ProposedEntry[]): Promise<Result<void>> {
+    return this.#host.record(this.id, entries)
+  }
+
   submit<T>(command: Command): Promise<Result<T>> {
     return this.#host.submit(this.id, command)
   }
@@ -130,6 +233,10 @@ export class RunHandle {
 
   query(query: TrailQuery, workspace: WorkspaceId): Promise<Result<QueryPage>> {
     return this.#host.query(this.id, query, workspace)
+  }
+
+  aggregate(query: TrailAggregate, workspace: WorkspaceId): Promise<Result<Aggregated>> {
+    return this.#host.aggregate(this.id, query, workspace)
   }
 
   /** Everything that the run's trail holds, page by page, as it becomes durable. */

@@ -7,30 +7,52 @@ import {
   type IdSource,
   isId,
   ok,
+  type ParleyError,
   type Result,
   type RunId,
   StrictClock,
   SystemClock,
   SystemIds,
+  type Ticks,
   type WorkspaceId,
 } from '@parley/core'
-import type { ProposedEntry, QueryPage, RunTrail, Trail, TrailQuery } from '@parley/trail'
-import type { UserDirectory } from '../batch.ts'
+import type {
+  Aggregated,
+  ProposedEntry,
+  QueryPage,
+  RunTrail,
+  StateCacheStore,
+  Trail,
+  TrailAggregate,
+  TrailFilter,
+  TrailQuery,
+  TrailReader,
+} from '@parley/trail'
+import { clip, type UserDirectory } from '../batch.ts'
 import type { Command } from '../command.ts'
 import { decide } from '../decide.ts'
 import { HOUSE_KEY, House } from '../house/house.ts'
+import type { Identify } from '../integrity/identity.ts'
+import { keyedProofs } from '../integrity/keyed.ts'
+import type { Proofs } from '../integrity/proofs.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { plain } from '../plain.ts'
 import { invalidArgument, invalidState, refusal } from '../refusal.ts'
+import { requireDeployment } from '../run/deployment.ts'
 import type { Run } from '../run/run.ts'
 import type { RunDraft } from '../run/start.ts'
+import type { CapacityProbe } from '../workspace/admission.ts'
 import { ended } from '../workspace/workspace.ts'
 import { RunActor } from './actor.ts'
 import type { AgentHandle } from './agent.ts'
+import { damageOf, haltedBy, mayBeHouse } from './halt.ts'
 import type { Notice } from './notice.ts'
 import { RunHandle, type RunHost } from './run-handle.ts'
+import { StateCache } from './state-cache.ts'
 import { directTransport, type Transport } from './transport.ts'
 import { UserHandle } from './user-handle.ts'
+import { strangerEntry, userReader } from './user-reader.ts'
+import { Users, type UsersHost } from './users.ts'
 
 export interface RuntimeOptions {
   /** An open trail; whoever opened it closes it, after the runtime. */
@@ -44,7 +66,27 @@ export interface RuntimeOptions {
   readonly redeliveryBase?: number
   /** Waits before a commit is tried again, in milliseconds (W-REC-07). */
   readonly commitRetries?: readonly number[]
-  readonly users?: UserDirectory
+  /** How many commands of one run are held while its trail cannot be written (W-REC-08). */
+  readonly heldCommands?: number
+  /** Who is known and may do what: a directory of the host's own, or the registry of the house run (`runtime.users`). Without it
+   *  everybody who is let in may do everything. */
+  readonly users?: UserDirectory | 'house'
+  /** Escalations that may wait for one user of one run who is away (W-HWY-21). */
+  readonly escalationQueue?: number
+  /** The profile's secret, at least 32 bytes: envelopes and checkpoints carry proofs (W-SEC-07, -09). Without it there are none. */
+  readonly secret?: Uint8Array
+  /** Assigns agents to workspaces (W-SEC-03); without it each workspace has an agent of its own. */
+  readonly identify?: Identify
+  /** The deployment model that the host declares (W-SEC-13); `single-runtime` is the one that this runtime can keep. */
+  readonly deployment?: string
+  /** What the machine has left (W-WS-20); without it there is room for everything within the limits. */
+  readonly capacity?: CapacityProbe
+  /** Keeps states of long runs, so that they open fast; without one every run is replayed from its beginning. */
+  readonly stateCache?: StateCacheStore
+  /** Entries of a run behind its newest kept state after which the next one is kept. */
+  readonly stateCacheEntries?: number
+  /** Told why a state could not be kept or used, for debugging: nothing else comes of it. */
+  readonly onStateCacheFault?: (cause: unknown) => void
   /** Observers may read the global trail (W-TRAIL-19). */
   readonly observersReadGlobally?: boolean
   /** Told when a subscriber of notices throws; by default the process hears of it as of any uncaught error. */
@@ -53,7 +95,11 @@ export interface RuntimeOptions {
   readonly houseEntries?: number
 }
 
-export class Runtime implements RunHost {
+export class Runtime implements RunHost, UsersHost {
+  /** The people that this node knows. */
+  readonly users: Users = new Users(this)
+  /** Makes and checks proofs; undefined at level 1. */
+  readonly proofs: Proofs | undefined
   readonly #options: RuntimeOptions
   readonly #clock: Clock
   readonly #stamps: StrictClock
@@ -62,6 +108,8 @@ export class Runtime implements RunHost {
   readonly #opening = new Map<RunId, Promise<RunActor>>()
   /** Finished runs that were read lately, oldest first. */
   readonly #finished = new Map<RunId, RunActor>()
+  /** Runs that take nothing, with what was found (W-REC-13). */
+  readonly #halted = new Map<RunId, ParleyError>()
   #house: House | undefined
   /** Runs whose coordinator is the node itself. */
   readonly #houses = new Set<RunId>()
@@ -69,6 +117,7 @@ export class Runtime implements RunHost {
 
   private constructor(options: RuntimeOptions) {
     this.#options = options
+    this.proofs = options.secret && keyedProofs(options.secret)
     this.#clock = options.clock ?? new SystemClock()
     this.#stamps = new StrictClock(this.#clock)
     this.#ids = options.ids ?? new SystemIds()
@@ -76,28 +125,54 @@ export class Runtime implements RunHost {
     this.#stamps.anchor(options.trail.floor)
   }
 
-  /** Opens a runtime on a trail: unfinished runs are replayed and go on. */
+  /** Opens a runtime on a trail: unfinished runs are checked, replayed and recovered, and go on (W-REC-11). */
   static async open(options: RuntimeOptions): Promise<Runtime> {
+    requireDeployment(options.deployment)
     const runtime = new Runtime(options)
     const unfinished = (await options.trail.runs()).filter(run => !run.ended).map(run => run.run)
-    for (let at = 0; at < unfinished.length; at += kernelLimits.openingRuns) {
-      const part = unfinished.slice(at, at + kernelLimits.openingRuns)
-      await Promise.all(part.map(run => runtime.#actor(run)))
-    }
-    await runtime.#openHouse(unfinished)
-    for (const run of unfinished) await runtime.#resume(run)
+    await inParts(unfinished, run => runtime.#examine(run))
+    const runs = unfinished.filter(run => runtime.#actors.has(run))
+    // Other runs ask the house who their users are, so it comes first.
+    for (const run of runs) if (await runtime.read(run, state => state.house)) runtime.#houses.add(run)
+    const houses = [...runtime.#houses]
+    await runtime.#requireHouse(houses)
+    for (const run of houses) await runtime.#recover(run)
+    await runtime.#openHouse(houses)
+    await inParts(
+      runs.filter(run => !houses.includes(run)),
+      run => runtime.#recover(run),
+    )
     return runtime
+  }
+
+  /** W-REC-12: damage halts the run and no other. A trail that is only away for now is no damage. */
+  async #examine(id: RunId): Promise<void> {
+    try {
+      await this.#actor(id)
+    } catch (cause) {
+      if (asParleyError(cause).retryable) throw cause
+      this.#halted.set(id, await damageOf(id, this.trail(id), cause))
+    }
+  }
+
+  /** A house that cannot be read must not be replaced by an empty one: nobody would know any more who may do what. */
+  async #requireHouse(houses: readonly RunId[]): Promise<void> {
+    if (houses.length > 0) return
+    for (const [id, error] of this.#halted) if (await mayBeHouse(this.trail(id))) throw error
   }
 
   async #openHouse(unfinished: readonly RunId[]): Promise<void> {
     const host = {
-      start: (draft: RunDraft) => this.#start(draft, true),
+      newId: () => this.#ids.next('run') as RunId,
+      start: (draft: RunDraft, id: RunId) => this.#start(draft, true, id),
+      open: (run: RunId) => this.open(run),
       submit: <T>(run: RunId, command: Command) => this.submit<T>(run, command),
       read: <T>(run: RunId, reader: (state: Run) => T) => this.read(run, reader),
       trail: (run: RunId) => this.trail(run),
     }
     this.#house = await House.open(host, unfinished, this.#options.houseEntries ?? kernelLimits.houseEntries)
     this.#houses.add(this.#house.run)
+    await this.users.load()
   }
 
   /** The run that records what belongs to no other. */
@@ -162,6 +237,17 @@ export class Runtime implements RunHost {
     return new UserHandle(this, id)
   }
 
+  /** The users that decisions look at; undefined where everybody who is let in may do everything. */
+  get directory(): UserDirectory | undefined {
+    const { users } = this.#options
+    return users === 'house' ? this.users : users
+  }
+
+  /** Runs that were found damaged or could not be recovered, each with its report: they take nothing (W-REC-13). */
+  get halted(): ReadonlyMap<RunId, ParleyError> {
+    return this.#halted
+  }
+
   /** The runs at work, the house run aside. */
   get active(): readonly RunId[] {
     return [...this.#actors.keys()].filter(id => !this.#houses.has(id))
@@ -184,20 +270,22 @@ export class Runtime implements RunHost {
     if (command.type === 'read') return this.#read(run, command) as Promise<Result<T>>
     const actor = this.#actors.get(run)
     if (actor) return actor.submit(command)
+    const halted = this.#halted.get(run)
+    if (halted) return Promise.resolve(err(halted))
     return Promise.resolve(invalidState(`The run ${run} has ended.`))
   }
 
-  /** Reading outlives the run, which then takes no entry of its own about who reached for what. */
+  /** What may be read needs no entry, so that it can be read while none can be written (W-REC-08). Reading outlives the run. */
   async #read(run: RunId, command: Command): Promise<Result<unknown>> {
-    const live = await this.#actors.get(run)?.submit(command)
-    // A run may end while the read waits for its turn.
-    if (live && (live.ok || live.error.code !== 'invalid_state')) return live
-    const context = { now: this.#stamps.next(), ids: this.#ids }
     const actor = await this.#opened(run)
     if (!actor.ok) return actor
+    const context = { now: this.#stamps.next(), ids: this.#ids }
     const { result, entries } = await actor.value.read(state => decide(state, command, context))
-    const recorded =
-      entries.length === 0 ? ok(undefined) : await this.house.record(entries as readonly ProposedEntry[])
+    if (entries.length === 0) return result
+    // Who reached for what is on record: in the run, and once that has ended, in the house.
+    const live = await this.#actors.get(run)?.submit(command)
+    if (live && (live.ok || live.error.code !== 'invalid_state')) return live
+    const recorded = await this.house.record(entries as readonly ProposedEntry[])
     return recorded.ok ? result : recorded
   }
 
@@ -206,8 +294,17 @@ export class Runtime implements RunHost {
     return actor.read(reader)
   }
 
+  now(): Ticks {
+    return this.#stamps.next()
+  }
+
   subscribe(run: RunId, listener: (notice: Notice) => void): () => void {
     return this.#actors.get(run)?.subscribe(listener) ?? (() => undefined)
+  }
+
+  /** Hands a notice to those who listen to a run at work. */
+  tell(run: RunId, notice: Notice): void {
+    this.#actors.get(run)?.tell(notice)
   }
 
   trail(run: RunId): RunTrail {
@@ -220,16 +317,63 @@ export class Runtime implements RunHost {
 
   /** W-TRAIL-19: what a reader reached for and may not see is on record, in the house run once the run itself has ended. */
   async query(run: RunId, query: TrailQuery, workspace: WorkspaceId): Promise<Result<QueryPage>> {
-    const global = this.#options.observersReadGlobally ? await this.#observes(run, workspace) : ok(false)
-    if (!global.ok) return global
-    const reader = { kind: 'agent', workspace, ...(global.value && { global: true }) } as const
-    const page = await this.trail(run).query(query, reader)
-    if (!page.ok || page.value.denials.length === 0) return page
-    const recorded = await this.#record(run, page.value.denials)
-    return recorded.ok ? page : recorded
+    const reader = await this.#readerFor(run, workspace)
+    return reader.ok ? this.#onRecord(run, await this.trail(run).query(query, reader.value)) : reader
   }
 
-  async #record(run: RunId, entries: readonly ProposedEntry[]): Promise<Result<void>> {
+  async aggregate(run: RunId, query: TrailAggregate, workspace: WorkspaceId): Promise<Result<Aggregated>> {
+    const reader = await this.#readerFor(run, workspace)
+    return reader.ok ? this.#onRecord(run, await this.trail(run).aggregate(query, reader.value)) : reader
+  }
+
+  /** W-TRAIL-20: the same for a person. */
+  async queryAsUser(run: RunId, query: TrailQuery, user: string): Promise<Result<QueryPage>> {
+    const reader = await this.#userReader(run, user)
+    return reader.ok ? this.#onRecord(run, await this.trail(run).query(query, reader.value)) : reader
+  }
+
+  /** W-HWY-02: the same as it becomes durable, unless the run shows nothing live. Watching leaves no record. */
+  async watchAsUser(
+    run: RunId,
+    filter: TrailFilter & { readonly after?: number },
+    user: string,
+    signal?: AbortSignal,
+  ): Promise<Result<AsyncGenerator<QueryPage>>> {
+    const reader = await this.#userReader(run, user)
+    if (!reader.ok) return reader
+    if (!(await this.read(run, state => state.highway.visibility)))
+      return invalidState(`The run ${run} is not shown live; query its trail instead.`, 'visibility_off')
+    return ok(this.trail(run).watch(filter, reader.value, signal))
+  }
+
+  async #userReader(run: RunId, user: string): Promise<Result<TrailReader>> {
+    const actor = await this.#opened(run)
+    if (!actor.ok) return actor
+    const roles = await actor.value.read(state => new Set(state.vocabulary.roles.keys()))
+    const reader = userReader(this.directory, user, roles)
+    if (reader) return ok(reader)
+    const recorded = await this.record(run, [strangerEntry(user)])
+    if (!recorded.ok) return recorded
+    return refusal('permission_denied', `There is no user ${clip(user, 80)}: authenticate first.`, {
+      reason: 'unknown_identity',
+    })
+  }
+
+  async #readerFor(run: RunId, workspace: WorkspaceId): Promise<Result<TrailReader>> {
+    const global = this.#options.observersReadGlobally ? await this.#observes(run, workspace) : ok(false)
+    return global.ok ? ok({ kind: 'agent', workspace, ...(global.value && { global: true }) }) : global
+  }
+
+  async #onRecord<T extends { readonly denials: readonly ProposedEntry[] }>(
+    run: RunId,
+    found: Result<T>,
+  ): Promise<Result<T>> {
+    if (!found.ok || found.value.denials.length === 0) return found
+    const recorded = await this.record(run, found.value.denials)
+    return recorded.ok ? found : recorded
+  }
+
+  async record(run: RunId, entries: readonly ProposedEntry[]): Promise<Result<void>> {
     const live = await this.#actors.get(run)?.submit<void>({ type: 'record', entries })
     // A run may end while its own record waits for its turn.
     if (live && (live.ok || live.error.code !== 'invalid_state')) return live
@@ -250,6 +394,8 @@ export class Runtime implements RunHost {
   #actor(id: RunId): Promise<RunActor> {
     const known = this.#actors.get(id) ?? this.#finished.get(id)
     if (known) return Promise.resolve(known)
+    const halted = this.#halted.get(id)
+    if (halted) return Promise.reject(halted)
     const opening = this.#opening.get(id) ?? this.#load(id).finally(() => this.#opening.delete(id))
     this.#opening.set(id, opening)
     return opening
@@ -265,7 +411,7 @@ export class Runtime implements RunHost {
   }
 
   async #load(id: RunId): Promise<RunActor> {
-    const { transport = directTransport, users } = this.#options
+    const { transport = directTransport, identify, capacity, escalationQueue } = this.#options
     const actor = await RunActor.open({
       id,
       trail: this.trail(id),
@@ -275,13 +421,36 @@ export class Runtime implements RunHost {
       transport,
       redeliveryBase: this.#options.redeliveryBase ?? kernelDefaults.redeliveryBase,
       commitRetries: this.#options.commitRetries ?? kernelDefaults.commitRetries,
-      users,
+      heldCommands: this.#options.heldCommands ?? kernelLimits.queuedCommands,
+      users: this.directory,
+      escalationQueue,
+      proofs: this.proofs,
+      identify,
+      capacity,
+      states: this.#states(id),
+      onCreated: (workspace, role, creator) => void this.#bindCreated(id, workspace, role, creator),
       onEnd: () => this.#leave(id),
       onFault: this.#options.onFault ?? rethrow,
     })
     if (!actor.ended) this.#actors.set(id, actor)
     else await this.#remember(id, actor)
     return actor
+  }
+
+  #states(id: RunId): StateCache | undefined {
+    const { stateCache: store, onStateCacheFault: onFault = () => undefined } = this.#options
+    const entries = this.#options.stateCacheEntries ?? kernelLimits.stateCacheEntries
+    return store && new StateCache({ id, trail: this.trail(id), clock: this.#clock, store, entries, onFault })
+  }
+
+  /** What binding comes to is on record; a workspace that ended meanwhile needs no agent. */
+  async #bindCreated(id: RunId, workspace: WorkspaceId, role: string, creator: WorkspaceId): Promise<void> {
+    try {
+      const root = await this.#actors.get(id)?.read(run => run.root?.id)
+      if (root !== undefined) await new RunHandle(this, id, root).bind(workspace, role, creator)
+    } catch (cause) {
+      ;(this.#options.onFault ?? rethrow)(cause)
+    }
   }
 
   async #remember(id: RunId, actor: RunActor): Promise<void> {
@@ -303,21 +472,42 @@ export class Runtime implements RunHost {
     void actor?.stop().then(() => this.#options.trail.release(id))
   }
 
-  /** A restart simply goes on: agents are bound again, what was on its way is carried again. */
-  async #resume(id: RunId): Promise<void> {
+  /** Recovers a run that was replayed and binds its agents again. Where the trail cannot be written, both happen once it can. */
+  async #recover(id: RunId): Promise<void> {
     const actor = this.#actors.get(id)
     if (!actor) return
-    const state = await actor.read(run => ({
+    // A run whose very first batch was lost never began.
+    if (!actor.recovering) return this.#forget(id)
+    const { promise: delayed, resolve } = Promise.withResolvers<void>()
+    const recovered = actor.recover(resolve).then(
+      () => this.#bindAgain(id),
+      cause => this.#halt(id, cause),
+    )
+    await Promise.race([recovered, delayed])
+  }
+
+  #halt(id: RunId, cause: unknown): void {
+    this.#actors.delete(id)
+    this.#halted.set(id, haltedBy(id, cause))
+  }
+
+  /** Whoever was at work is bound again. */
+  async #bindAgain(id: RunId): Promise<void> {
+    const state = await this.#actors.get(id)?.read(run => ({
       root: run.root?.id,
       open: [...run.workspaces.values()].filter(each => !ended(each)),
     }))
-    // A run whose very first batch was lost never began.
-    if (state.root === undefined) return this.#forget(id)
+    if (this.#closed || state?.root === undefined) return
     const run = new RunHandle(this, id, state.root)
-    actor.resume()
     for (const workspace of state.open)
       await run.bind(workspace.id, workspace.role, workspace.parent?.id ?? workspace.id)
   }
+}
+
+/** A few at a time. */
+async function inParts(runs: readonly RunId[], work: (run: RunId) => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < runs.length; at += kernelLimits.openingRuns)
+    await Promise.all(runs.slice(at, at + kernelLimits.openingRuns).map(work))
 }
 
 function rethrow(cause: unknown): void {

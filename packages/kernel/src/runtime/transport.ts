@@ -1,5 +1,6 @@
 // How deliveries travel from the runtime to their receivers. In one process that is a call; tests and remote hosts bring their own.
 import type { EnvelopeId, SignalId, WorkspaceId } from '@parley/core'
+import type { EnvelopeRecord } from '../envelope/envelope.ts'
 
 export type Delivery =
   | {
@@ -7,16 +8,19 @@ export type Delivery =
       readonly id: EnvelopeId
       readonly from: WorkspaceId
       readonly to: WorkspaceId
+      /** The envelope itself, with its proof, for a transport that carries it. */
+      readonly envelope: EnvelopeRecord | undefined
     }
   | { readonly kind: 'signal'; readonly id: SignalId; readonly from: WorkspaceId; readonly to: WorkspaceId }
 
 export interface Transport {
   /**
    * Carries one delivery. `arrive` places it at the receiver and may be called late, twice or never; it resolves once the arrival is
-   * on record, and rejects if it could not be recorded. The promise returned resolves when the runtime may count the delivery
+   * on record, and rejects if it could not be recorded. A transport that carries the envelope itself hands in what arrived, which is
+   * checked against the proof on record; without it the record is checked. The promise returned resolves when the runtime may count the delivery
    * as confirmed; one that never resolves or rejects makes the runtime try again at the times of W-ENV-14.
    */
-  carry(delivery: Delivery, arrive: () => Promise<void>): Promise<void>
+  carry(delivery: Delivery, arrive: (arrived?: unknown) => Promise<void>): Promise<void>
   /** Whether signals travel this way too; otherwise the runtime delivers them itself, together with their emission. */
   readonly signals?: boolean
 }

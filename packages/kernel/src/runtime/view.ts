@@ -1,17 +1,34 @@
 // What readers are shown of a run: frozen copies, never the state itself (W-CP-06).
-import type { CheckpointId, EnvelopeId, GraphId, RightId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
+import type {
+  CheckpointId,
+  EnvelopeId,
+  GraphId,
+  ObjectId,
+  RightId,
+  TaskId,
+  Ticks,
+  Timestamp,
+  WorkspaceId,
+} from '@parley/core'
 import type {
   CheckpointStatus,
   Confidence,
+  ConflictOutcome,
+  ConflictType,
   EnvelopePriority,
+  IntegrationResult,
+  IntegrationStrategy,
+  RecordedResolutionStrategy,
   RightType,
   TaskPriority,
   TaskStatus,
   WorkspacePriority,
   WorkspaceState,
 } from '@parley/trail/events'
+import { type LimitsView, type MeterView, viewLimits, viewMeter } from '../budget/view.ts'
 import type { Envelope, EnvelopeState } from '../envelope/envelope.ts'
 import { inboxOrder } from '../envelope/inbox.ts'
+import type { Conflict } from '../integration/conflict.ts'
 import type { Merge } from '../integration/integration.ts'
 import { type PortRight, type RightStatus, rightStatus } from '../port-right/port-right.ts'
 import type { Run } from '../run/run.ts'
@@ -27,31 +44,12 @@ export interface CheckpointView {
   readonly parent: CheckpointId | null
 }
 
-/** All zero below level 2. */
-export interface MeterView {
-  readonly tokens: number
-  readonly compute_time: number
-  readonly wall_time: number
-  readonly checkpoint_bytes: number
-  readonly trail_bytes: number
-  readonly bandwidth: number
-  readonly cost: number
-}
-
-const ZERO: MeterView = Object.freeze({
-  tokens: 0,
-  compute_time: 0,
-  wall_time: 0,
-  checkpoint_bytes: 0,
-  trail_bytes: 0,
-  bandwidth: 0,
-  cost: 0,
-})
-
 /** The record of W-WS-01 and the components of W-WS-02; the local trail is asked for by query. */
 export interface WorkspaceView {
   readonly id: WorkspaceId
   readonly role: string
+  /** The identity of its agent (W-SEC-03); null in runs that began without identities. */
+  readonly agent: string | null
   readonly parent: WorkspaceId | null
   readonly status: WorkspaceState
   readonly owner: string
@@ -71,18 +69,22 @@ export interface WorkspaceView {
   readonly register: readonly CheckpointView[]
   readonly deliverable: CheckpointId | null
   readonly meter: MeterView
+  /** Its budget as it is now. */
+  readonly limits: LimitsView
   readonly visibility: readonly WorkspaceId[]
   readonly authority: Authority
-  readonly integration: { readonly target: WorkspaceId; readonly checkpoint: CheckpointId | null } | null
+  /** While it is open. */
+  readonly integration: IntegrationView | null
   /** What was merged into it, in order. */
   readonly merges: readonly Merge[]
 }
 
-export function viewWorkspace(run: Run, workspace: Workspace): WorkspaceView {
-  const { integration } = workspace
+/** Without a time, clocks are shown as they stood when its state last changed. */
+export function viewWorkspace(run: Run, workspace: Workspace, now: Ticks = workspace.since): WorkspaceView {
   return Object.freeze({
     id: workspace.id,
     role: workspace.role,
+    agent: workspace.agent ?? null,
     parent: workspace.parent?.id ?? null,
     status: workspace.status,
     owner: workspace.owner,
@@ -101,16 +103,75 @@ export function viewWorkspace(run: Run, workspace: Workspace): WorkspaceView {
     memory: frozen([...(workspace.memory?.keys() ?? [])]),
     register: frozen((workspace.register ?? []).map(id => viewCheckpoint(run, id))),
     deliverable: workspace.deliverable ?? null,
-    meter: ZERO,
+    meter: viewMeter(workspace, now),
+    limits: viewLimits(workspace, now),
     visibility: frozen([workspace.id, ...(workspace.visibility ?? [])]),
     authority: Object.freeze({
       resources: frozen(workspace.authority.resources),
       actions: frozen(workspace.authority.actions),
     }),
-    integration: integration
-      ? Object.freeze({ target: integration.target.id, checkpoint: integration.checkpoint })
-      : null,
+    integration: workspace.integration ? viewIntegration(workspace) : null,
     merges: frozen((workspace.merges ?? []).map(merge => Object.freeze({ ...merge }))),
+  })
+}
+
+export interface ConflictView {
+  readonly conflict_id: string
+  readonly type: ConflictType
+  readonly resources: readonly string[]
+  readonly description: string
+  readonly strategy: RecordedResolutionStrategy | null
+  readonly resolution: string | null
+  readonly outcome: ConflictOutcome | null
+}
+
+/** The integration record (W-INT-21). */
+export interface IntegrationView {
+  readonly source: WorkspaceId
+  readonly target: WorkspaceId
+  readonly owner: string
+  readonly mode: 'normal'
+  readonly strategy: IntegrationStrategy
+  readonly checkpoint_ref: CheckpointId | null
+  readonly conflicts: readonly ConflictView[]
+  /** Null while it is open, and where it was aborted: then `aborted` says why. */
+  readonly result: IntegrationResult | null
+  readonly result_ref: ObjectId | null
+  readonly aborted: string | null
+  readonly order_index: number | null
+  readonly order_basis: string | null
+}
+
+/** The open integration of a source, or the one that ended last. */
+export function viewIntegration(source: Workspace): IntegrationView | null {
+  const integration = source.integration ?? source.integrated
+  if (!integration) return null
+  return Object.freeze({
+    source: source.id,
+    target: integration.target.id,
+    owner: integration.owner,
+    mode: 'normal',
+    strategy: integration.strategy,
+    checkpoint_ref: integration.checkpoint,
+    conflicts: frozen((source.conflicts ?? []).map(viewConflict)),
+    result: integration.result ?? null,
+    result_ref: integration.resultRef ?? null,
+    aborted: integration.aborted ?? null,
+    order_index: integration.orderIndex ?? null,
+    order_basis: integration.orderBasis ?? null,
+  })
+}
+
+function viewConflict(conflict: Conflict): ConflictView {
+  const { id, type, resources, description, strategy, resolution, outcome } = conflict
+  return Object.freeze({
+    conflict_id: id,
+    type,
+    resources: frozen(resources),
+    description,
+    strategy: strategy ?? null,
+    resolution: resolution ?? null,
+    outcome: outcome ?? null,
   })
 }
 

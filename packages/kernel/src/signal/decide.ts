@@ -1,15 +1,20 @@
 // A signal that an agent emits (W-SIG-05): the checks in their order, then the effect.
 import { ok, type Result, type SignalId } from '@parley/core'
-import { SIGNAL_TYPES, type SignalType, type WorkspaceState } from '@parley/trail/events'
+import { SIGNAL_TYPES, type SignalType, type Trigger, type WorkspaceState } from '@parley/trail/events'
 import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
+import type { Evidence } from '../checkpoint/proof.ts'
+import { escalationLimit, writeEscalated } from '../highway/escalation.ts'
 import { decideBegin } from '../integration/decide.ts'
-import { STATE_RULES } from '../lifecycle/states.ts'
+import { writeViolation } from '../integrity/verify.ts'
+import { isTransition, STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
-import { invalidArgument, invalidState, notFound } from '../refusal.ts'
+import type { DrivingSignal } from '../recovery/steps.ts'
+import { invalidArgument, invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import type { Role } from '../role/role.ts'
 import { writeTaskCompleted, writeTaskStarted } from '../task/follow.ts'
 import type { Vocabulary } from '../taxonomy/taxonomy.ts'
+import { writeAuthenticationFailed } from '../user/identity.ts'
 import { writeFailure } from '../workspace/failure.ts'
 import { decideMigrate, decideSuspend } from '../workspace/suspension.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
@@ -35,6 +40,7 @@ export function decideEmit(
   batch: Batch,
   caller: Workspace,
   draft: SignalDraft & { readonly from?: string },
+  evidence?: Evidence,
 ): Result<SignalOutcome> {
   const type: unknown = draft.type
   if (typeof type !== 'string' || type === '') return invalidArgument('A signal needs a type.')
@@ -42,8 +48,12 @@ export function decideEmit(
     batch.deny(caller, { capability: `emit:${clip(type, 128)}`, action: 'emit', reason, message })
 
   // 1. The caller speaks for its own workspace only.
-  if (draft.from !== undefined && draft.from !== caller.id)
-    return deny('permission_denied', `The agent of ${caller.id} cannot emit for another workspace.`)
+  if (draft.from !== undefined && draft.from !== caller.id) {
+    const message = `The agent of ${caller.id} cannot emit for another workspace.`
+    return batch.context.proofs
+      ? foreignOrigin(batch, caller, draft.from, message)
+      : deny('permission_denied', message)
+  }
   // 2. One of the eleven.
   if (!isSignalType(type)) return deny('permission_denied', `There is no signal of type '${clip(type, 80)}'.`)
   // 3. Fields.
@@ -51,7 +61,7 @@ export function decideEmit(
   if (problem) return invalidArgument(problem)
   // 4. The role, or the operation that the coordinator means by it.
   const operation = isRoot(caller) ? SIGNAL_RULES[type].operation : undefined
-  if (operation) return decideOperation(batch, caller, operation, draft)
+  if (operation) return decideOperation(batch, caller, operation, draft, evidence)
   if (!roleOf(batch, caller).emit.has(type))
     return deny('permission_denied', `The role ${caller.role} does not emit '${type}'.`)
   // 5. A paused workspace says nothing; a terminal one is on record only (W-SIG-10).
@@ -61,7 +71,24 @@ export function decideEmit(
     const late = writeEmitted(batch, caller, { ...draft, type, actor: actorOf(caller) })
     return ok({ signal: late.id, outcome: 'absorbed' })
   }
-  return ok(writeAgentSignal(batch, caller, { ...draft, type }))
+  const full = type === 'escalation' ? escalationLimit(batch.run) : undefined
+  return full ?? ok(writeAgentSignal(batch, caller, { ...draft, type }))
+}
+
+/** W-SEC-08: from level 2 on this is an attempt to be somebody else, and not only something that the caller may not do. */
+function foreignOrigin(batch: Batch, caller: Workspace, claimed: unknown, message: string): Refusal {
+  const reason = 'invalid_credential'
+  const entity = String(claimed)
+  const entry = writeAuthenticationFailed(batch, {
+    entity,
+    context: 'signal_emit',
+    reason,
+    source: caller.id,
+  })
+  // A forged signal has no id, and there is no proof that could be compared.
+  const subject = { subject_type: 'signal', subject_id: '', action_taken: 'rejected' } as const
+  writeViolation(batch, subject, { violation: 'signature_invalid', expected: null, actual: null })
+  return refusal('permission_denied', message, { reason, entry })
 }
 
 /** 6. The record, the effect, the delivery. */
@@ -80,17 +107,53 @@ function writeAgentSignal(batch: Batch, from: Workspace, draft: SignalDraft): Si
     return { signal: signal.id, outcome: 'applied' }
   }
   const signal = writeEmitted(batch, from, { type, reason, ref, actor: actorOf(from) })
+  const applied = writeMove(batch, from, type, to)
+  writeDelivered(batch, signal)
+  writeAftermath(batch, from, to)
+  if (type === 'escalation') writeEscalated(batch, from, signal.id, reason ?? type)
+  if (applied) return { signal: signal.id, outcome: 'applied' }
+  return { signal: signal.id, outcome: SIGNAL_RULES[type].trigger ? 'absorbed' : 'recorded' }
+}
+
+/** The transition, and what the signal means for the task: between its emission and its delivery. */
+function writeMove(batch: Batch, from: Workspace, type: SignalType, to: WorkspaceState | undefined): boolean {
   const trigger = SIGNAL_RULES[type].trigger
   if (to && trigger)
     writeTransition(batch, from, { to, trigger, actor: 'protocol', initiator: initiatorOf(from) })
   const state = to ?? from.status
   const started = type === 'started' && state === 'active' && writeTaskStarted(batch, from)
   if (to === 'integrating') writeTaskCompleted(batch, from)
-  writeDelivered(batch, signal)
+  return to !== undefined || started
+}
+
+/** Mail that can no longer arrive, signals that now can. */
+function writeAftermath(batch: Batch, from: Workspace, to: WorkspaceState | undefined): void {
   if (to === 'integrating') writeUndeliverable(batch, from, 'integrating')
   if (to === 'active') writeReleased(batch, from, 'active')
-  if (to || started) return { signal: signal.id, outcome: 'applied' }
-  return { signal: signal.id, outcome: trigger ? 'absorbed' : 'recorded' }
+}
+
+/** W-REC-16: what a signal on record would do if it came just now. Its own entries stay as they are. */
+export function writeDriven(batch: Batch, from: Workspace, signal: DrivingSignal): void {
+  const { type, reason, actor } = signal
+  if (type !== 'failed') {
+    const to = transitionOf(batch, from, type)
+    writeMove(batch, from, type, to)
+    writeAftermath(batch, from, to)
+    return
+  }
+  const failure = drivenFailure(from, signal)
+  if (!isTransition(from.status, 'failed', failure.trigger)) return
+  const emitted = { id: signal.id, from, to: from.parent ?? undefined }
+  writeFailure(batch, from, { ...failure, reason: reason ?? type, signaller: actor, emitted })
+}
+
+/** A `failed` of the runtime, or of whoever decided the failure, has the code as its reason; the agent's own has the agent's words. */
+function drivenFailure(from: Workspace, { reason, actor }: DrivingSignal) {
+  const code = reason as Trigger
+  if (actor === actorOf(from) || !isTransition(from.status, 'failed', code))
+    return { trigger: 'agent_failed', actor: 'protocol', initiator: initiatorOf(from) } as const
+  const initiator = actor === 'system' ? 'coordinator' : actor
+  return { trigger: code, actor, initiator }
 }
 
 /** The transition that the signal drives here and now, if any. */
@@ -122,6 +185,7 @@ function decideOperation(
   caller: Workspace,
   operation: 'integrate' | 'suspend' | 'migrate',
   draft: SignalDraft,
+  evidence: Evidence | undefined,
 ): Result<SignalOutcome> {
   const done = { signal: undefined, outcome: 'applied' } as const
   if (operation === 'suspend') {
@@ -129,7 +193,7 @@ function decideOperation(
     return result.ok ? ok(done) : result
   }
   if (operation === 'migrate') return decideMigrate(batch, caller, draft.ref)
-  const result = decideBegin(batch, caller, draft.ref, 'direct')
+  const result = decideBegin(batch, caller, { source: draft.ref, strategy: 'direct', evidence })
   return result.ok ? ok(done) : result
 }
 

@@ -136,6 +136,7 @@ test('WP-048 a signal that the transport brings twice is recorded twice and proc
 
   await f.restart()
   await f.mark()
+  f.notices.length = 0
   await f.run.submit({
     type: 'arrive_signal',
     signal: repeated!.delivery.id as never,

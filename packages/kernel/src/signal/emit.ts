@@ -33,14 +33,14 @@ export function writeEmitted(batch: Batch, from: Workspace, emission: Emission):
     ...(ref !== undefined && { ref }),
     timestamp: batch.at,
   })
-  const to = 'to' in emission ? emission.to : (from.parent ?? undefined)
+  const to = 'to' in emission ? emission.to : (batch.parentOf(from) ?? undefined)
   return { id, from, to: gone ? undefined : to }
 }
 
 /** Delivers a signal that was just emitted, unless it has to wait or has no receiver. */
 export function writeDelivered(batch: Batch, { id, from, to }: Emitted): void {
   if (!to || batch.context.carriesSignals || batch.isEnded(to)) return
-  if (!takesSignals(to, to.status, to === from.parent)) return
+  if (!takesSignals(to, to.status, to === batch.parentOf(from))) return
   // Order of emission: nothing overtakes what already waits (W-SIG-06).
   if (from.waiting?.some(signal => signal.to === to.id)) return
   writeDelivery(batch, id, from, to)

@@ -40,6 +40,8 @@ export const SIGNAL_RULES: { readonly [T in SignalType]: SignalRule } = {
 export interface WaitingSignal {
   readonly id: SignalId
   readonly to: WorkspaceId
+  /** It goes to the parent, whoever that is; receipts and notices go to the sender of an envelope (W-SIG-04). */
+  readonly upward: boolean
   readonly type: SignalType
   readonly reason: string | undefined
   readonly ref: string | undefined

@@ -1,6 +1,8 @@
 // Commands on tasks: submitting a graph, adding to one, retry, cancel; and the refusal of what never changes (W-TASK-03).
-import { compile, type GraphId, ok, type Result, type TaskId } from '@parley/core'
+import { compile, type EnvelopeId, type GraphId, ok, type Result, type TaskId } from '@parley/core'
 import { actorOf, type Batch } from '../batch.ts'
+import { gate, gated } from '../highway/gate.ts'
+import type { TaskSubject } from '../highway/subject.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, limitReached, notFound, type Refusal, refusal } from '../refusal.ts'
 import { type Run, rootOf } from '../run/run.ts'
@@ -9,7 +11,14 @@ import { ended, type Workspace } from '../workspace/workspace.ts'
 import { writeTaskStatus } from './follow.ts'
 import { dependencyOrder } from './graph.ts'
 import { authorizeTask } from './permission.ts'
-import { type Graph, TASK_TRANSITIONS, type Task, type TaskDraft, TaskDraftsSchema } from './task.ts'
+import {
+  type Graph,
+  type GraphCause,
+  TASK_TRANSITIONS,
+  type Task,
+  type TaskDraft,
+  TaskDraftsSchema,
+} from './task.ts'
 
 const validator = compile(TaskDraftsSchema, { name: 'tasks' })
 
@@ -32,6 +41,7 @@ export function decideSubmitGraph(
   batch: Batch,
   caller: Workspace,
   submitted: unknown,
+  causedBy?: unknown,
 ): Result<SubmittedTasks> {
   const refused = authorizeTask(batch, caller, 'submit_graph', undefined)
   if (refused) return refused
@@ -40,13 +50,26 @@ export function decideSubmitGraph(
   const graph = batch.newId<GraphId>('graph')
   const planned = plan(batch, submitted, undefined)
   if (!planned.ok) return planned
+  const cause = causedBy === undefined ? undefined : causeOf(batch, causedBy)
+  if (cause && !cause.ok) return cause
+  if (cause) batch.store('graph', graph, cause.value)
   batch.add('graph_created', rootOf(batch.run), actorOf(caller), {
     graph_id: graph,
     root_task_id: planned.value.given[0]!.id,
     task_count: planned.value.given.length,
   })
-  writeTasks(batch, caller, graph, planned.value.ordered)
+  writeTasks(batch, caller, graph, planned.value.ordered, cause?.value.originator)
   return ok({ graph, tasks: planned.value.given.map(task => task.id) })
+}
+
+/** W-HWY-23: whoever asked for the graph is asked about its tasks. */
+function causeOf(batch: Batch, id: unknown): Result<GraphCause> {
+  const envelope = batch.run.envelopes.get(id as EnvelopeId)
+  if (envelope?.origin !== 'human')
+    return invalidArgument(
+      `The cause of a graph is an envelope that a human injected; ${String(id).slice(0, 80)} is none.`,
+    )
+  return ok({ caused_by: envelope.id, originator: envelope.originator })
 }
 
 /** W-TASK-15: more tasks for a graph that exists. */
@@ -141,8 +164,14 @@ function cyclicParents(planned: readonly Planned[]): boolean {
   return dependencyOrder(tree) === undefined
 }
 
-/** Every task begins as a draft; without a highway the fallback approves at once (W-TASK-05). */
-function writeTasks(batch: Batch, caller: Workspace, graph: GraphId, tasks: readonly Planned[]): void {
+/** Every task begins as a draft; without its gate the fallback approves at once (W-TASK-05). */
+function writeTasks(
+  batch: Batch,
+  caller: Workspace,
+  graph: GraphId,
+  tasks: readonly Planned[],
+  injectedBy?: string,
+): void {
   const root = rootOf(batch.run)
   for (const { id, draft, dependsOn, parentTask } of tasks) {
     const { description, resource_estimate } = draft
@@ -156,15 +185,39 @@ function writeTasks(batch: Batch, caller: Workspace, graph: GraphId, tasks: read
       priority: draft.priority ?? 'normal',
     })
   }
-  for (const { id } of tasks) {
-    batch.add('task_approved', root, 'fallback', { task_id: id, approval_source: 'timeout-auto-approve' })
-    batch.add('task_status_changed', root, 'fallback', {
-      task_id: id,
-      from_status: 'draft',
-      to_status: 'pending',
-      workspace_id: null,
-    })
+  for (const planned of tasks) {
+    const task = draftOf(graph, planned)
+    if (gate(batch, { type: 'task_approval', task: task.id }, { task, injectedBy }) === 'proceed')
+      writeApproved(batch, task.id, 'fallback')
   }
+}
+
+function draftOf(graph: GraphId, { id, draft, dependsOn, parentTask }: Planned): TaskSubject {
+  const { name, description, priority = 'normal', resource_estimate } = draft
+  return {
+    id,
+    graph_ref: graph,
+    name,
+    description,
+    priority,
+    depends_on: dependsOn,
+    parent_task: parentTask,
+    ...(resource_estimate && { resource_estimate }),
+    status: 'draft',
+  }
+}
+
+/** W-TASK-04 rows 2 and 3: the decision, then the transition. `actor` is a user or `fallback`. */
+export function writeApproved(batch: Batch, task: TaskId, actor: string): void {
+  const root = rootOf(batch.run)
+  const approval_source = actor === 'fallback' ? 'timeout-auto-approve' : 'human'
+  batch.add('task_approved', root, actor, { task_id: task, approval_source })
+  batch.add('task_status_changed', root, actor, {
+    task_id: task,
+    from_status: 'draft',
+    to_status: 'pending',
+    workspace_id: null,
+  })
 }
 
 /** W-TASK-12. */
@@ -186,16 +239,29 @@ export function decideRetryTask(
   return ok(undefined)
 }
 
-/** W-TASK-13: the task first, then the abort of a workspace that still works on it. */
-export function decideCancelTask(batch: Batch, caller: Workspace, id: unknown): Result<void> {
+/** W-TASK-13: the task first, then the abort of a workspace that still works on it. `passed`: its gate was approved. */
+export function decideCancelTask(batch: Batch, caller: Workspace, id: unknown, passed = false): Result<void> {
   const found = taskOf(batch, caller, 'cancel_task', id)
   if (!found.ok) return found
   const task = found.value
   if (!TASK_TRANSITIONS[task.status].includes('cancelled'))
     return invalidState(`The task ${task.id} is ${task.status} already.`)
   const workspace = task.workspace === null ? undefined : batch.run.workspaces.get(task.workspace)
+  const aborts = workspace !== undefined && !ended(workspace)
+  if (aborts && !passed) {
+    // W-HWY-03: it counts as an abort, so all of it waits.
+    const verdict = gate(batch, {
+      type: 'workspace_abort',
+      caller: caller.id,
+      workspace: workspace.id,
+      reason: 'aborted_by_coordinator',
+      task: task.id,
+    })
+    if (verdict === 'rejected') return ok(undefined)
+    if (verdict !== 'proceed') return gated(verdict.waits)
+  }
   writeTaskStatus(batch, task, 'cancelled', actorOf(caller))
-  if (workspace && !ended(workspace))
+  if (aborts)
     writeFailure(batch, workspace, { ...byOperation('aborted_by_coordinator', caller), sparesTask: true })
   return ok(undefined)
 }

@@ -3,12 +3,19 @@ import { type CheckpointId, type GraphId, invariant, type TaskId, type Workspace
 import type { Folds } from '../fold.ts'
 import { claim } from '../objects.ts'
 import type { Run } from '../run/run.ts'
-import type { Task, TaskText } from './task.ts'
+import type { GraphCause, Task, TaskText } from './task.ts'
 
 export const taskFolds: Folds = {
   graph_created(run, body, entry) {
     const id = body.graph_id as GraphId
-    run.graphs.set(id, { id, rootTask: body.root_task_id as TaskId, timestamp: entry.timestamp, tasks: [] })
+    const cause = run.staged.has(id) ? claim<GraphCause>(run, id) : undefined
+    run.graphs.set(id, {
+      id,
+      originator: cause?.originator,
+      rootTask: body.root_task_id as TaskId,
+      timestamp: entry.timestamp,
+      tasks: [],
+    })
   },
   task_created(run, body, entry) {
     const id = body.task_id as TaskId

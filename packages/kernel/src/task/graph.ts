@@ -43,6 +43,17 @@ export function transitiveDependents(run: Run, task: Task): readonly Task[] {
   return [...closure([task], dependentsIn(tasksOf(run, task.graph)))]
 }
 
+/** W-TOPO-GRAPH-05: tasks that rest on none. */
+export function sources(tasks: readonly Task[]): readonly Task[] {
+  return tasks.filter(task => task.dependsOn.length === 0)
+}
+
+/** Tasks that none rests on. */
+export function sinks(tasks: readonly Task[]): readonly Task[] {
+  const dependents = dependentsIn(tasks)
+  return tasks.filter(task => dependents(task).length === 0)
+}
+
 /** The edges the other way round, read off once: a closure over a large graph asks for them again and again. */
 function dependentsIn(tasks: readonly Task[]): (task: Task) => readonly Task[] {
   const edges = tasks.flatMap(task => task.dependsOn.map(id => ({ id, task })))

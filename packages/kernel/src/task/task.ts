@@ -1,6 +1,7 @@
 // Tasks and their graphs (W-TASK-01, -02), the transition table (W-TASK-04), and what a submission looks like.
 import {
   type CheckpointId,
+  type EnvelopeId,
   type GraphId,
   type Static,
   type TaskId,
@@ -60,11 +61,12 @@ export interface TaskText {
 export interface Task {
   readonly id: TaskId
   readonly graph: GraphId
-  readonly name: string
-  readonly priority: TaskPriority
+  /** Name, priority and text change only at the task's gate (W-TASK-01). */
+  name: string
+  priority: TaskPriority
   readonly dependsOn: readonly TaskId[]
   readonly parentTask: TaskId | null
-  readonly text: TaskText
+  text: TaskText
   readonly timestamp: Timestamp
   status: TaskStatus
   workspace: WorkspaceId | null
@@ -72,8 +74,16 @@ export interface Task {
   checkpoint: CheckpointId | null
 }
 
+/** What the content store keeps of a graph that answers an injection. */
+export interface GraphCause {
+  readonly caused_by: EnvelopeId
+  readonly originator: string
+}
+
 export interface Graph {
   readonly id: GraphId
+  /** The user whose injection produced it, where its creator said so. */
+  readonly originator: string | undefined
   readonly rootTask: TaskId
   readonly timestamp: Timestamp
   readonly tasks: TaskId[]

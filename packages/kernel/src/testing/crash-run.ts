@@ -18,7 +18,7 @@ async function acknowledged<T>(answer: Promise<T>): Promise<T> {
 }
 
 const runtime = await Runtime.open({ trail: await openTrail(profile!) })
-const run = unwrap(await runtime.start({ owner: 'ux' }))
+const run = unwrap(await runtime.start({ owner: 'ux', highway: 'off' }))
 // Straight to the pipe, before anything can strike.
 writeSync(1, `${run.id}\n`)
 const root = run.coordinator as AgentHandle

@@ -10,7 +10,15 @@ import {
   unwrap,
   type WorkspaceId,
 } from '@parley/core'
-import { type Entry, memoryDisks, openMemoryStore, type ProposedEntry, stamp, Trail } from '@parley/trail'
+import {
+  type Entry,
+  memoryDisks,
+  openMemoryStore,
+  openTrail,
+  type ProposedEntry,
+  stamp,
+  Trail,
+} from '@parley/trail'
 import type { WorkspaceState } from '@parley/trail/events'
 import { expect, onTestFinished } from 'vitest'
 import type { EnvelopeDraft } from '../envelope/envelope.ts'
@@ -30,6 +38,8 @@ export interface FixtureOptions extends Partial<Omit<RuntimeOptions, 'trail' | '
   /** False: the root stays idle. */
   readonly active?: boolean
   readonly disks?: ReturnType<typeof memoryDisks>
+  /** A folder for the trail instead: for tests that change what is stored. What settles there takes as long as a disk takes. */
+  readonly profile?: string
 }
 
 /** One entry as a test writes it: type, workspace (by name, null for none), actor, and those fields of the body that matter or all. */
@@ -41,7 +51,7 @@ export type Row = readonly [
 ]
 
 export class Fixture {
-  readonly disks: ReturnType<typeof memoryDisks>
+  disks: ReturnType<typeof memoryDisks>
   readonly clock: ManualClock
   readonly ids: IdSource
   readonly options: FixtureOptions
@@ -64,8 +74,8 @@ export class Fixture {
   }
 
   async open(): Promise<void> {
-    const { run: _run, active: _active, disks: _disks, ...options } = this.options
-    this.trail = new Trail({ store: await openMemoryStore(this.disks) })
+    const { run: _run, active: _active, disks: _disks, profile, ...options } = this.options
+    this.trail = profile ? await openTrail(profile) : new Trail({ store: await openMemoryStore(this.disks) })
     this.runtime = await Runtime.open({
       commitRetries: [],
       ...options,
@@ -75,11 +85,17 @@ export class Fixture {
     })
   }
 
-  /** Stops everything and opens it again from what is on disk. */
-  async restart(): Promise<void> {
+  /** Stops everything and opens the runtime again from what is on disk. */
+  async reopen(meanwhile: () => void | Promise<void> = () => undefined): Promise<void> {
     await this.runtime.close()
     await this.trail.close()
+    await meanwhile()
     await this.open()
+  }
+
+  /** The same, and the run with it. */
+  async restart(meanwhile?: () => void | Promise<void>): Promise<void> {
+    await this.reopen(meanwhile)
     this.run = unwrap(await this.runtime.open(this.run.id))
     this.run.subscribe(notice => this.notices.push(notice))
     this.root = this.run.coordinator as AgentHandle
@@ -97,6 +113,14 @@ export class Fixture {
   agent(name: string): AgentHandle {
     const agent = this.#agents.get(name)
     if (!agent) throw new Error(`There is no workspace named ${name} in this test.`)
+    return agent
+  }
+
+  /** Names a workspace that the approval of a gate made. */
+  async adopt(name: string, workspace: WorkspaceId): Promise<AgentHandle> {
+    const agent = unwrap(await this.run.worker(workspace)) as AgentHandle
+    this.#agents.set(name, agent)
+    this.name(workspace, name)
     return agent
   }
 
@@ -291,8 +315,13 @@ export class Fixture {
     this.#seen = (await this.run.entries()).length
   }
 
-  /** The entries since the last mark, which moves on. */
+  /** The entries since the last mark, which moves on, but for what the runtime says of its own outages: see `addedWithOutages`. */
   async added(): Promise<readonly Entry[]> {
+    return (await this.addedWithOutages()).filter(entry => !aboutOutage(entry))
+  }
+
+  /** All of them, the markers of recoveries and of outages of the trail included. */
+  async addedWithOutages(): Promise<readonly Entry[]> {
     await this.settle()
     const entries = await this.run.entries()
     const added = entries.slice(this.#seen)
@@ -346,6 +375,8 @@ export class Fixture {
   nameOf(id: string): string {
     const known = this.#names.get(id)
     if (known !== undefined) return known
+    // The agent that a workspace has by default.
+    if (id.startsWith('agent:')) return `agent:${this.nameOf(id.slice(6))}`
     const kind = /^(ws|env|sig|cp|task|graph|right|art|obj|gate|conflict|e|run)_[0-9a-z]{26}$/.exec(id)?.[1]
     if (kind === undefined) return id
     const count = (this.#counted.get(kind) ?? 0) + 1
@@ -360,6 +391,11 @@ export class Fixture {
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#named(item)]))
   }
+}
+
+function aboutOutage({ event_type, body }: Entry): boolean {
+  if (event_type === 'recovery_completed') return true
+  return event_type === 'system_degraded' && (body as { readonly scope: string }).scope === 'trail_storage'
 }
 
 function contains(body: unknown, wanted: Readonly<Record<string, unknown>> | undefined): boolean {

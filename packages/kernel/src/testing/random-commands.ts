@@ -140,6 +140,22 @@ const checkpoint: Build = (choice, caller, run) => {
   }
   return { type: 'checkpoint', draft }
 }
+const budgetOf = (choice: Choice) => ({
+  compute_budget: choice.of<object>(
+    { token_limit: choice.of(100, 1000) },
+    { compute_timeout: choice.of(5, 50) },
+  ),
+  ...(choice.sometimes() && {
+    storage_budget: { checkpoint_limit: choice.of(500, 5000), trail_limit: 5000 },
+  }),
+  ...(choice.sometimes() && { network_budget: { bandwidth_limit: choice.of(500, 5000) } }),
+  ...(choice.sometimes() && { cost_limit: choice.of(1, 10) }),
+})
+const raise: Build = choice => ({
+  type: 'raise_budget',
+  workspace: choice.workspace(each => each.budget !== undefined),
+  limits: choice.mostly<object>(budgetOf(choice), { cost_limit: 20 }, {}),
+})
 const create: Build = (choice, _caller, run) => {
   const draft = {
     role: choice.mostly(choice.of('worker', 'worker', 'worker', 'observer'), 'unknown', 'coordinator'),
@@ -149,8 +165,28 @@ const create: Build = (choice, _caller, run) => {
     ...(choice.sometimes() && { visibility: [choice.workspace()] }),
     ...(choice.sometimes() && { memory: { key: 'value' }, context: { about: 'it' } }),
     ...(choice.of(0, 1) && { task: choice.id(run.tasks.keys()) }),
+    ...(choice.sometimes() && { owner: choice.mostly('uy', 'system') }),
+    ...(choice.sometimes() && { group: 'g' }),
+    ...(choice.sometimes() && { budget: budgetOf(choice) }),
+    ...(choice.sometimes() && { timeout: choice.of(5, 50), liveness_interval: choice.of(3, 20) }),
   }
   return { type: 'create_workspace', draft }
+}
+const topology: Build = choice => {
+  const workspace = choice.workspace()
+  const priority = choice.mostly(choice.of('critical', 'background'), 'high')
+  const orphan = choice.workspace(each => each.orphan)
+  return choice.of<Asked>(
+    { type: 'grant_visibility', workspace, target: choice.workspace(), reason: choice.mostly('why', '') },
+    { type: 'change_priority', workspace, priority },
+    { type: 'transfer_ownership', workspace, owner: choice.mostly(choice.of('ux', 'uy'), 'system') },
+    { type: 'reparent', workspace: orphan, parent: choice.workspace(each => each.delegate) },
+    choice.mostly<Asked>(
+      { type: 'batch_priority', group: 'g', priority },
+      { type: 'batch_abort', group: 'g' },
+    ),
+    { type: 'report_degraded', reason: 'odd', scope: 'systemic', action: 'wait' },
+  )
 }
 const submitGraph: Build = choice => ({
   type: 'submit_graph',
@@ -204,10 +240,29 @@ const integrate: Build = (choice, caller) => {
   const source = choice.workspace(each => each.status === 'integrating' && each.parent === caller)
   const decision = choice.mostly('accept', 'revise', 'reject') as 'accept'
   return choice.of<Asked>(
-    { type: 'begin_integration', source, strategy: choice.mostly('direct', 'layered') },
-    { type: 'decide_integration', source, decision },
+    { type: 'begin_integration', source, strategy: choice.of('direct', 'layered', 'evaluated') },
+    { type: 'decide_integration', source, decision, strategy: choice.of('direct', 'layered') },
     { type: 'decide_integration', source, decision },
     { type: 'fail_integration', source },
+  )
+}
+const onConflict: Build = (choice, caller, run) => {
+  const judged = choice.workspace(each => each.integration?.strategy === 'evaluated')
+  const source = choice.workspace(each => each.status === 'conflicted' && each.parent === caller)
+  const open = run.workspaces.get(source)?.conflicts?.filter(({ outcome }) => outcome === undefined) ?? []
+  const type = choice.mostly(choice.of('content_overlap', 'constraint_breach'), 'taste')
+  const found = { type, resources: ['a.txt'], description: 'they differ' }
+  const strategy = choice.mostly(
+    choice.of('coordinator_resolve', 'coordinator_resolve', 'escalate'),
+    'agent_rework',
+  )
+  const conflict = choice.id(open.map(({ id }) => id))
+  const result = choice.sometimes() ? { result: { tree: 1 } } : {}
+  return choice.of<Asked>(
+    { type: 'begin_integration', source: judged, strategy: 'evaluated' },
+    { type: 'report_conflicts', source: judged, conflicts: choice.of([found], [found, found]) },
+    { type: 'resolve_conflict', source, conflict, strategy, resolution: choice.mostly('so', ''), ...result },
+    { type: 'resolve_conflict', source, conflict, strategy, resolution: 'so' },
   )
 }
 const onTask: Build = (choice, _caller, run) => {
@@ -228,6 +283,8 @@ const onRight: Build = (choice, _caller, run) => {
     reason: 'over',
   })
 }
+const usageOf = (choice: Choice) =>
+  choice.mostly<object>({ tokens: choice.of(9, 90), cost: 0.1 }, { context: choice.of(0, 9) }, { tokens: -1 })
 const byRuntime: Build = (choice, _caller, run) => {
   const waiting = [...run.signalling].flatMap(each => each.waiting ?? [])
   const signal = choice.mostly(waiting.at(0), ...waiting)
@@ -241,6 +298,7 @@ const byRuntime: Build = (choice, _caller, run) => {
     { type: 'arrive', envelope },
     { type: 'arrive', envelope },
     choice.mostly<Asked>({ type: 'arrive', envelope }, { type: 'exhaust', envelope }),
+    choice.of<Asked>({ type: 'due' }, { type: 'meter', workspace: choice.workspace(), ...usageOf(choice) }),
     arrived
       ? { type: 'arrive_signal', signal: arrived.id, to: arrived.to }
       : { type: 'bind_failed', workspace: choice.workspace() },
@@ -260,6 +318,7 @@ const BY_AGENT = [
 const BY_ROOT = [
   ...[send, send, create, create, submitGraph, addTasks, onWorkspace, onWorkspace, onWorkspace],
   ...[integrate, integrate, integrate, onTask, onTask, onRight, emit, read, byRuntime, byRuntime],
+  ...[topology, topology, onConflict, raise],
 ]
 
 /** The run's end, asked for rarely. */

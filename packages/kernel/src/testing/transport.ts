@@ -1,5 +1,6 @@
 // A transport for tests: it says of each attempt what becomes of it, and remembers when each was made.
 import { type Clock, durationMs, type Ticks } from '@parley/core'
+import type { EnvelopeRecord } from '../envelope/envelope.ts'
 import type { Delivery, Transport } from '../runtime/transport.ts'
 import { type Fixture, type FixtureOptions, fixture } from './fixture.ts'
 
@@ -20,6 +21,8 @@ export interface CarriedAttempt {
 export class TestTransport implements Transport {
   attempts: CarriedAttempt[] = []
   fate: (attempt: CarriedAttempt, delivery: Delivery) => Fate = () => 'pass'
+  /** What is handed in of the envelope that was carried; nothing where it is undefined. */
+  alter: ((envelope: EnvelopeRecord) => unknown) | undefined
   #clock: Clock | undefined
   #start = 0 as Ticks
   readonly #counts = new Map<string, number>()
@@ -43,7 +46,11 @@ export class TestTransport implements Transport {
     for (const go of this.#delayed.splice(0)) go()
   }
 
-  async carry(delivery: Delivery, arrive: () => Promise<void>): Promise<void> {
+  async carry(delivery: Delivery, arrival: (arrived?: unknown) => Promise<void>): Promise<void> {
+    const arrive = () =>
+      delivery.kind === 'envelope' && delivery.envelope && this.alter
+        ? arrival(this.alter(delivery.envelope))
+        : arrival()
     const nth = (this.#counts.get(delivery.id) ?? 0) + 1
     this.#counts.set(delivery.id, nth)
     const at = this.#clock ? durationMs(this.#start, this.#clock.now()) : 0

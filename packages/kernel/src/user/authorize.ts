@@ -1,8 +1,10 @@
-// Whether a user may do something (W-USER-13): active, capability held, scope; in this order, the first failure is on record.
+// Whether a user may do something (W-SEC-05, W-USER-13): known, active, capability held, scope; in this order, the first failure is
+// on record.
 import type { Capability } from '@parley/trail/events'
-import type { Batch } from '../batch.ts'
+import { type Batch, clip } from '../batch.ts'
 import type { Refusal } from '../refusal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
+import { isUserId, unidentified } from './identity.ts'
 
 export interface UserRequest {
   readonly action: string
@@ -32,6 +34,16 @@ export function authorizeUser(batch: Batch, user: string, request: UserRequest):
     return denied(own ?? any, 'missing_capability', `${user} does not hold '${own ?? any}'.`)
   if (owned) return undefined
   return denied(own, 'wrong_scope', `${user} holds '${own}' for what is their own only.`)
+}
+
+/**
+ * Before everything else: whether this is somebody whom the authentication boundary has handed over, under a name that stands for
+ * nothing else in this run. Undefined if so.
+ */
+export function identifyUser(batch: Batch, user: string): Refusal | undefined {
+  const { users } = batch.context
+  if (isUserId(batch, user) && (!users || users.stateOf(user) !== undefined)) return undefined
+  return unidentified(batch, { entity: user }, `There is no user ${clip(user, 80)}: authenticate first.`)
 }
 
 /** Why a user may do nothing at all, if so. */

@@ -1,12 +1,18 @@
 // Users (W-USER-01 to -05): who they are to the kernel, and everything that can change about them. Only the house run keeps users;
 // other runs see them through the directory in `decide`'s context.
-import type { Capability, UserState } from '@parley/trail/events'
+import type { Capability, EventType, UserState } from '@parley/trail/events'
+
+/** A suspension in force; it survives a block (A-48), which is why its words are kept. */
+export interface Suspension {
+  readonly by: string
+  readonly reason: string
+}
 
 export interface User {
   readonly id: string
   state: UserState
-  /** Suspended when it was blocked: the suspension survives the block (A-48). */
-  suspended: boolean
+  /** Set while suspended, and while blocked during a suspension. */
+  suspension: Suspension | undefined
   readonly capabilities: Set<Capability>
 }
 
@@ -23,6 +29,19 @@ export type UserChange = { readonly user: unknown } & (
   | { readonly type: 'grant'; readonly by: string; readonly capability: unknown }
   | { readonly type: 'revoke'; readonly by: string; readonly capability: unknown; readonly reason?: unknown }
 )
+
+export type UserChangeType = UserChange['type']
+
+/** What a change came to: the events that record it, in order, and the user's state behind each. Empty: nothing changed. */
+export interface UserChanged {
+  readonly user: string
+  readonly changes: readonly { readonly event: UserEvent; readonly state: UserState }[]
+}
+
+export type UserEvent = Extract<
+  EventType,
+  `user_${string}` | 'authentication_succeeded' | `capability_${string}`
+>
 
 /** A claim to be somebody that did not hold (W-USER-04). */
 export interface FailedClaim {

@@ -1,12 +1,11 @@
-// Creating a workspace (W-WS-05): sixteen checks in a fixed order, of which the last two belong to level 2; then the entries of
-// W-WS-06 up to the binding of the agent, which is the runtime's affair.
+// Creating a workspace (W-WS-05): sixteen checks in a fixed order; then the entries of W-WS-06 up to the binding of the agent, which is
+// the runtime's affair.
 import {
   compile,
   type EnvelopeId,
   type ObjectId,
   ok,
   type Result,
-  type RightId,
   type Static,
   type TaskId,
   Type,
@@ -16,23 +15,30 @@ import {
   Budget,
   bodyLimits,
   type DenialReason,
+  type EventBody,
   isReservedActor,
   WORKSPACE_PRIORITIES,
   type WorkspaceRejectionReason,
 } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
+import { childBudget } from '../budget/remaining.ts'
 import { type Payload, PayloadSchema } from '../envelope/envelope.ts'
+import { gate, gated } from '../highway/gate.ts'
+import { identityFor } from '../integrity/identity.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import type { MemoryRecord } from '../objects.ts'
+import { writeDefaultRights, writeRight } from '../port-right/defaults.ts'
 import { limitReached, type Refusal, refusal } from '../refusal.ts'
-import { actionsOf, maySend, maySendAny, type Relation } from '../role/matrix.ts'
+import { actionsOf, maySend } from '../role/matrix.ts'
 import type { Role } from '../role/role.ts'
 import { workspaceOf } from '../run/run.ts'
 import { writeTaskStatus } from '../task/follow.ts'
 import { isDispatchable } from '../task/graph.ts'
 import { mayBind } from '../task/permission.ts'
 import { INHERITED_PRIORITY, type Task } from '../task/task.ts'
+import { shortageOf } from './admission.ts'
+import { acceptsChildren, hasResources } from './containment.ts'
 import { ended, isRoot, sees, type Workspace } from './workspace.ts'
 
 const Duration = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
@@ -76,6 +82,8 @@ interface Approved {
   readonly draft: WorkspaceDraft
   readonly parent: Workspace
   readonly role: Role
+  /** What was asked for, and what its delegate's limits make of the rest (W-BUDGET-07). */
+  readonly budget: Budget | undefined
   readonly visibility: readonly WorkspaceId[]
   readonly owner: string
   readonly originator: string
@@ -87,14 +95,37 @@ export interface Created {
   readonly role: string
 }
 
-export function decideCreate(batch: Batch, caller: Workspace, request: unknown): Result<Created> {
+/** `passed`: its gate was approved. */
+export function decideCreate(
+  batch: Batch,
+  caller: Workspace,
+  request: unknown,
+  passed = false,
+): Result<Created> {
   const approved = check(batch, caller, request)
   if (!approved.ok) return approved
   if (batch.run.open >= kernelLimits.openWorkspaces)
     return limitReached('workspaces at work in one run', kernelLimits.openWorkspaces)
   if (batch.run.workspaces.size >= kernelLimits.workspaces)
     return limitReached('workspaces in one run', kernelLimits.workspaces)
-  return ok(write(batch, caller, approved.value))
+  const { group } = approved.value.draft
+  if (group != null && (batch.run.groups.get(group)?.length ?? 0) >= kernelLimits.groupMembers)
+    return limitReached(`members of the group '${group}'`, kernelLimits.groupMembers)
+  // 16
+  if (!passed) {
+    const { draft } = approved.value
+    const verdict = gate(batch, { type: 'workspace_create', caller: caller.id, draft })
+    if (verdict === 'rejected') return writeGateRejected(batch, caller)
+    if (verdict !== 'proceed') return gated(verdict.waits)
+  }
+  return write(batch, caller, approved.value)
+}
+
+/** W-WS-05 row 16: filed under whoever asked. */
+export function writeGateRejected(batch: Batch, caller: Workspace): Refusal {
+  const reason = 'gate_rejected_by_human'
+  const entry = batch.add('workspace_rejected', caller, 'protocol', { reason, capacity_details: {} })
+  return refusal('rejected', 'The creation was rejected at its gate.', { reason, entry })
 }
 
 /** W-WS-05, in its order; the first failure decides. */
@@ -108,9 +139,18 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
       message,
       ...(reason === 'containment_violation' && { code: 'containment' as const }),
     })
-  const rejected = (reason: WorkspaceRejectionReason, message: string): Refusal => {
-    const entry = batch.add('workspace_rejected', caller, 'protocol', { reason, capacity_details: {} })
-    return refusal('rejected', message, { reason, entry })
+  const rejected = (
+    reason: WorkspaceRejectionReason,
+    message: string,
+    shortage: EventBody<'workspace_rejected'>['capacity_details'] = {},
+  ): Refusal => {
+    const body = { reason, capacity_details: shortage }
+    const entry = batch.add('workspace_rejected', caller, 'protocol', body)
+    return refusal('rejected', message, {
+      reason,
+      entry,
+      ...(reason === 'capacity_exhausted' && { shortage }),
+    })
   }
 
   // 1. W-WS-04
@@ -134,7 +174,7 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
   const parent = draft.parent === undefined ? caller : workspaceOf(run, draft.parent)
   if (!parent) return rejected('parent_not_found', `There is no workspace ${draft.parent} to be the parent.`)
   if (ended(parent)) return rejected('parent_terminal', `The parent ${parent.id} is ${parent.status}.`)
-  if (!accepts(parent))
+  if (!acceptsChildren(parent))
     return rejected(
       'parent_not_accepting',
       `${parent.id} (${parent.role}, ${parent.status}) takes no children.`,
@@ -162,11 +202,13 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
   // 11. W-WS-11
   if (targets.some(target => target && !sees(parent, target)))
     return denied('containment_violation', `${parent.id} does not see all that the child is to see.`)
-  if (!contains(parent, draft.resources ?? []))
+  if (!hasResources(parent, draft.resources ?? []))
     return denied(
       'containment_violation',
       `${parent.id} has no authority over all that the child is to have.`,
     )
+  const fitting = childBudget(parent, draft.budget, batch.context.now)
+  if (typeof fitting === 'string') return denied('containment_violation', fitting)
   // 12, 13
   if (draft.owner !== undefined) {
     if (!isOwner(batch, draft.owner)) return rejected('owner_invalid', `'${draft.owner}' is no user.`)
@@ -178,10 +220,19 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
     return denied('permission_denied', `${caller.id} binds subtasks of its own task only.`, 'operation:task')
   if (task && !isDispatchable(run, task))
     return rejected('not_dispatchable', `The task ${task.id} is ${task.status} or waits for others.`)
+  // 15. W-WS-20
+  const shortage = shortageOf(batch)
+  if (shortage)
+    return rejected(
+      'capacity_exhausted',
+      `There is no room for another workspace: ${Object.keys(shortage).join(', ')}. Try again when others have ended.`,
+      shortage,
+    )
   return ok({
     draft,
     parent,
     role,
+    budget: fitting.budget,
     visibility: targets.flatMap(target => target?.id ?? []),
     owner: draft.owner ?? parent.owner,
     // W-USER-10: boundaries run only from `system` to a user.
@@ -191,9 +242,12 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
 }
 
 /** W-WS-06, steps 1 to 4. */
-function write(batch: Batch, caller: Workspace, approved: Approved): Created {
+function write(batch: Batch, caller: Workspace, approved: Approved): Result<Created> {
   const { draft, parent, role, visibility, task } = approved
   const id = batch.newId<WorkspaceId>('ws')
+  const wanted = { workspace: id, role: role.name, task: task?.id ?? null, context: draft.context ?? {} }
+  const agent = identityFor(batch, wanted, caller.id)
+  if (!agent.ok) return agent
   const actor = actorOf(caller)
   const delegate = draft.delegate ?? false
   const party = { role: role.name, delegate }
@@ -224,9 +278,10 @@ function write(batch: Batch, caller: Workspace, approved: Approved): Created {
       actions: [...actionsOf(role, delegate, batch.run.vocabulary.roles.get('coordinator'))],
     },
     timeout: draft.timeout ?? kernelDefaults.timeout,
-    ...(draft.budget && { budget: draft.budget }),
+    ...(approved.budget && { budget: approved.budget }),
     priority: draft.priority ?? (task ? INHERITED_PRIORITY[task.priority] : 'normal'),
     group: draft.group ?? null,
+    agent: agent.value,
     directive: directiveId ?? null,
     task_ref: task?.id ?? null,
     ...(context && { context }),
@@ -234,7 +289,9 @@ function write(batch: Batch, caller: Workspace, approved: Approved): Created {
     mounts: [...(draft.mounts ?? [])],
     ...(draft.caused_by !== undefined && { caused_by: draft.caused_by }),
   })
-  writeDefaultRights(batch, caller, id, party, parent)
+  const by = { actor, id: caller.id }
+  writeRight(batch, by, 'receive', id, id)
+  writeDefaultRights(batch, by, { id, ...party }, parent)
   if (task) {
     batch.add('task_assigned', batch.run.root!, actor, {
       task_id: task.id,
@@ -243,32 +300,7 @@ function write(batch: Batch, caller: Workspace, approved: Approved): Created {
     })
     writeTaskStatus(batch, task, 'assigned', actor, 'pending', id)
   }
-  return { workspace: id, role: role.name }
-}
-
-/** W-PORT-03, in the order of W-TOPO-CHAN-01: its own inbox, rights towards it, rights that it holds. */
-function writeDefaultRights(
-  batch: Batch,
-  caller: Workspace,
-  id: WorkspaceId,
-  child: { readonly role: string; readonly delegate: boolean },
-  parent: Workspace,
-): void {
-  const { vocabulary } = batch.run
-  const right = (type: 'receive' | 'send', holder: WorkspaceId, target: WorkspaceId) => {
-    batch.add('port_right_created', holder === id ? id : parent, actorOf(caller), {
-      right_id: batch.newId<RightId>('right'),
-      right_type: type,
-      holder,
-      target,
-      created_by: caller.id,
-    })
-  }
-  const downward: Relation = 'sender_above'
-  const upward: Relation = 'receiver_above'
-  right('receive', id, id)
-  if (maySendAny(vocabulary, parent, child, downward)) right('send', parent.id, id)
-  if (maySendAny(vocabulary, child, parent, upward)) right('send', id, parent.id)
+  return ok({ workspace: id, role: role.name })
 }
 
 /** W-WS-07: the task's description, then what the creator adds; none for a role that takes no directives. */
@@ -286,19 +318,8 @@ function directiveOf(
   return { format: directive?.format ?? 'markdown', content, attachments }
 }
 
-/** W-WS-05 row 8: the root in `active`, a delegate in `active` or `blocked`. */
-function accepts(parent: Workspace): boolean {
-  if (isRoot(parent)) return parent.status === 'active'
-  return parent.delegate && (parent.status === 'active' || parent.status === 'blocked')
-}
-
-/** The root's authority is everything. */
-function contains(parent: Workspace, resources: readonly string[]): boolean {
-  return isRoot(parent) || resources.every(resource => parent.authority.resources.includes(resource))
-}
-
 /** W-USER-07: a known user where there is a registry, else every name that is not reserved. */
-function isOwner(batch: Batch, owner: string): boolean {
+export function isOwner(batch: Batch, owner: string): boolean {
   if (isReservedActor(owner, new Set(batch.run.vocabulary.roles.keys()))) return false
   return batch.context.users === undefined || batch.context.users.stateOf(owner) !== undefined
 }

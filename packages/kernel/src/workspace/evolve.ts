@@ -1,6 +1,5 @@
 // What workspace entries do to the state.
 import {
-  type CheckpointId,
   type EnvelopeId,
   invariant,
   type ObjectId,
@@ -10,10 +9,15 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { isTerminal, type ResumableState } from '@parley/trail/events'
+import { closeMeter, countsFor } from '../budget/charge.ts'
+import { passTime } from '../budget/clock.ts'
+import { newSpent } from '../budget/meter.ts'
 import { inboxOrder } from '../envelope/inbox.ts'
 import type { Folds } from '../fold.ts'
+import { dropEscalations } from '../highway/escalation-evolve.ts'
 import { claimInitial } from '../objects.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
+import { dropSignals } from '../signal/evolve.ts'
 import type { Workspace } from './workspace.ts'
 
 export const workspaceFolds: Folds = {
@@ -36,13 +40,15 @@ export const workspaceFolds: Folds = {
       created: ticksOf(entry.timestamp),
       parent,
       orphan: false,
+      boundary: parent?.originator === 'system' && body.originator !== 'system',
       owner: body.owner,
       priority: body.priority,
       budget: body.budget,
       status: 'idle',
       since: ticksOf(entry.timestamp),
-      spent: { active: 0, blocked: 0, conflicted: 0 },
+      spent: newSpent(),
       meter: undefined,
+      counts: 0,
       lastActivity: ticksOf(entry.timestamp),
       lastEntry: ticksOf(entry.timestamp),
       remembered: undefined,
@@ -63,48 +69,38 @@ export const workspaceFolds: Folds = {
       known: undefined,
       conflicts: undefined,
       integration: undefined,
+      integrated: undefined,
       merging: undefined,
+      begun: 0,
       merges: undefined,
+      files: undefined,
     }
+    workspace.counts = countsFor(workspace)
+    if (workspace.counts !== 0) run.counting = true
     run.workspaces.set(own, workspace)
     run.open++
+    if (body.agent !== undefined) run.agents.set(body.agent, own)
     if (parent === null) run.root = workspace
     else {
       parent.children ??= []
       parent.children.push(workspace)
+    }
+    if (workspace.group !== null) {
+      const members = run.groups.get(workspace.group)
+      if (members) members.push(workspace)
+      else run.groups.set(workspace.group, [workspace])
     }
     claimInitial(run, workspace)
   },
 
   workspace_state_changed(run, body, entry) {
     const workspace = knownWorkspace(run, body.workspace_id)
+    passTime(workspace, ticksOf(entry.timestamp))
     workspace.status = body.to_state
     const paused = body.to_state === 'suspended' || body.to_state === 'migrating'
     workspace.remembered = paused ? (body.from_state as ResumableState) : undefined
     workspace.pausedAt = paused ? ticksOf(entry.timestamp) : undefined
     if (isTerminal(body.to_state)) end(run, workspace)
-  },
-
-  integration_started(run, body) {
-    const source = knownWorkspace(run, body.source)
-    const target = knownWorkspace(run, body.target)
-    source.integration = {
-      target,
-      strategy: body.strategy,
-      checkpoint: body.checkpoint_ref as CheckpointId | null,
-    }
-    target.merging = source
-  },
-  integration_completed(run, body) {
-    const source = knownWorkspace(run, body.source)
-    const target = knownWorkspace(run, body.target)
-    const checkpoint = source.integration?.checkpoint ?? null
-    target.merges ??= []
-    target.merges.push({ source: source.id, checkpoint, strategy: body.strategy })
-    release(source, target)
-  },
-  integration_aborted(run, body) {
-    release(knownWorkspace(run, body.source), knownWorkspace(run, body.target))
   },
 }
 
@@ -116,25 +112,18 @@ function ticksOf(timestamp: string): Ticks {
   return ticks
 }
 
-function release(source: Workspace, target: Workspace): void {
-  source.integration = undefined
-  target.merging = undefined
-}
-
 /** A terminal workspace is frozen; what memory it alone needed is given back. */
 function end(run: Run, workspace: Workspace): void {
   run.open--
+  closeMeter(run, workspace)
+  if (workspace.agent !== undefined) run.agents.delete(workspace.agent)
   workspace.directiveDraft = undefined
+  workspace.files = undefined
+  run.approved.delete(workspace.id)
   for (const id of inboxOrder(workspace.inbox)) {
     const envelope = run.envelopes.get(id)
     if (envelope) envelope.record = undefined
   }
-  // W-SIG-11: what waited for it is never delivered.
-  for (const emitter of run.signalling) {
-    emitter.waiting = emitter.waiting?.filter(signal => signal.to !== workspace.id)
-    if (!emitter.waiting?.length) {
-      emitter.waiting = undefined
-      run.signalling.delete(emitter)
-    }
-  }
+  dropSignals(run, workspace)
+  dropEscalations(run, workspace)
 }

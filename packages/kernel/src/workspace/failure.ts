@@ -1,15 +1,18 @@
 // How a workspace fails, whatever the cause: the record of the failure (W-LIFE-10), the cascade (W-WS-12), the end of a run by its
 // root (W-TOPO-TREE-06), and abort (W-WS-09).
 import { ok, type Result } from '@parley/core'
-import type { Trigger } from '@parley/trail/events'
+import type { BudgetDimension, Trigger } from '@parley/trail/events'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
+import { gate, gated } from '../highway/gate.ts'
+import { writeGatesEnded } from '../highway/invalidate.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { invalidState } from '../refusal.ts'
 import { type Emitted, writeDelivered, writeEmitted } from '../signal/emit.ts'
 import { writeTaskFailed } from '../task/follow.ts'
 import { operand } from './operation.ts'
-import { ended, isRoot, openChildren, subtree, type Workspace } from './workspace.ts'
+import { writeOrphaned, writeRerouted } from './orphan.ts'
+import { childrenOf, ended, isRoot, subtree, type Workspace } from './workspace.ts'
 
 export interface Failure {
   readonly trigger: Trigger
@@ -20,10 +23,18 @@ export interface Failure {
   readonly initiator: string
   /** Header actor of the `failed` signal. */
   readonly signaller: string
+  /** What the `failed` signal says, where that is more than the code (W-SIG-13). */
+  readonly signalReason?: string
+  /** The limit that was reached (W-LIFE-05). */
+  readonly dimension?: BudgetDimension
   /** What the agent referred to in its own `failed`. */
   readonly ref?: string
+  /** The reason of `integration_aborted` where it is not the code (W-INT-15). */
+  readonly aborts?: string
   /** The task was cancelled in the same batch and is not touched (W-TASK-13). */
   readonly sparesTask?: boolean
+  /** The `failed` signal that is on record already and misses its consequence (W-REC-16). */
+  readonly emitted?: Emitted
 }
 
 /** A failure that the runtime decides by its own rules. */
@@ -37,51 +48,84 @@ export function byOperation(trigger: Trigger, caller: Workspace): Failure {
   return { trigger, reason: trigger, actor, initiator: initiatorOf(caller), signaller: actor }
 }
 
+/** A failure that a user decides: the signal is the runtime's, the state change the user's. */
+export function byHuman(user: string): Failure {
+  const trigger = 'aborted_by_human'
+  return { trigger, reason: trigger, actor: user, initiator: 'human', signaller: 'protocol' }
+}
+
 /** W-LIFE-10: cause, signal, state change, task, cascade, delivery; then the mail that can no longer arrive. */
 export function writeFailure(batch: Batch, workspace: Workspace, failure: Failure): Emitted {
   if (isRoot(workspace)) return writeRootFailure(batch, workspace, failure)
-  writeIntegrationAborted(batch, workspace, failure.trigger, failure.actor)
-  const signal = writeEmitted(batch, workspace, {
-    type: 'failed',
-    reason: failure.reason,
-    ref: failure.ref,
-    actor: failure.signaller,
-  })
+  writeIntegrationAborted(batch, workspace, failure.aborts ?? failure.trigger, failure.actor)
+  const signal = failure.emitted ?? writeFailedSignal(batch, workspace, failure)
   writeFailed(batch, workspace, failure)
-  const cascaded = [...writeCascade(batch, workspace)]
+  const { failed, orphaned } = writeCascade(batch, workspace)
   writeDelivered(batch, signal)
-  for (const each of [workspace, ...cascaded]) writeUndeliverable(batch, each, 'failed')
+  for (const orphan of orphaned) writeRerouted(batch, orphan)
+  for (const each of [workspace, ...failed]) writeUndeliverable(batch, each, 'failed')
   return signal
 }
 
 /** Every other workspace fails with the root, whoever owns it; the root's own entry is the run's last. */
 function writeRootFailure(batch: Batch, root: Workspace, failure: Failure): Emitted {
-  const signal = writeEmitted(batch, root, {
-    type: 'failed',
-    reason: failure.reason,
-    ref: failure.ref,
-    actor: failure.signaller,
-  })
-  const cascaded = [...writeCascade(batch, root)]
-  for (const each of [...cascaded, root]) writeUndeliverable(batch, each, 'failed')
+  const signal = failure.emitted ?? writeFailedSignal(batch, root, failure)
+  const { failed } = writeCascade(batch, root)
+  for (const each of [...failed, root]) writeUndeliverable(batch, each, 'failed')
+  writeGatesEnded(batch)
   writeFailed(batch, root, failure)
   return signal
 }
 
-/** W-WS-12, in tree order. No signal is emitted for a workspace that falls with its parent (A-15). */
-function* writeCascade(batch: Batch, parent: Workspace): Generator<Workspace> {
-  for (const child of openChildren(parent)) {
+function writeFailedSignal(batch: Batch, workspace: Workspace, failure: Failure): Emitted {
+  const { reason, signalReason = reason, ref, signaller: actor } = failure
+  return writeEmitted(batch, workspace, { type: 'failed', reason: signalReason, ref, actor })
+}
+
+/** W-REC-24: the rest of a cascade of which only the beginning is on record. */
+export function writeRestOfCascade(batch: Batch, failed: Workspace): void {
+  const cascade = writeCascade(batch, failed)
+  for (const orphan of cascade.orphaned) writeRerouted(batch, orphan)
+  for (const each of cascade.failed) writeUndeliverable(batch, each, 'failed')
+}
+
+/** Who fell with a workspace, and who outlived it because somebody else owns them; both in tree order. */
+interface Cascade {
+  readonly failed: Workspace[]
+  readonly orphaned: Workspace[]
+}
+
+/**
+ * W-WS-12, in tree order: along the tree and within one owner, never along causes. The root takes everybody. No signal is emitted for
+ * a workspace that falls with its parent (A-15).
+ */
+function writeCascade(
+  batch: Batch,
+  parent: Workspace,
+  cascade: Cascade = { failed: [], orphaned: [] },
+  everybody = isRoot(parent),
+): Cascade {
+  for (const child of childrenOf(parent)) {
+    // A batch abort may have dealt with it just now.
+    if (batch.isEnded(child) || batch.parentOf(child) !== parent) continue
+    if (!everybody && child.owner !== parent.owner) {
+      writeOrphaned(batch, child)
+      cascade.orphaned.push(child)
+      continue
+    }
     writeIntegrationAborted(batch, child, 'parent_failed', 'protocol')
     writeFailed(batch, child, byProtocol('parent_failed'))
-    yield child
-    yield* writeCascade(batch, child)
+    cascade.failed.push(child)
+    writeCascade(batch, child, cascade, everybody)
   }
+  return cascade
 }
 
 /** The state change, and what it means for the task that the workspace serves (W-TASK-11). */
 export function writeFailed(batch: Batch, workspace: Workspace, failure: Failure): void {
-  const { trigger, actor, initiator, reason } = failure
-  writeTransition(batch, workspace, { to: 'failed', trigger, actor, initiator, reason })
+  const { trigger, actor, initiator, reason, dimension } = failure
+  const change = { to: 'failed', trigger, actor, initiator, reason } as const
+  writeTransition(batch, workspace, dimension === undefined ? change : { ...change, dimension })
   if (!failure.sparesTask) writeTaskFailed(batch, workspace, reason)
 }
 
@@ -110,6 +154,7 @@ export function writeForcedStop(batch: Batch, root: Workspace): void {
     writeFailed(batch, each, byProtocol('system_shutdown'))
   }
   for (const each of [...stopped, root]) writeUndeliverable(batch, each, 'failed')
+  writeGatesEnded(batch)
   batch.add('system_degraded', null, 'protocol', {
     reason: 'forced_shutdown',
     scope: 'systemic',
@@ -119,13 +164,30 @@ export function writeForcedStop(batch: Batch, root: Workspace): void {
   writeFailed(batch, root, byProtocol('system_shutdown'))
 }
 
-/** W-WS-09. */
-export function decideAbort(batch: Batch, caller: Workspace, id: unknown): Result<void> {
+/** W-WS-09. `passed`: its gate was approved, for this reason. */
+export function decideAbort(
+  batch: Batch,
+  caller: Workspace,
+  id: unknown,
+  passed?: 'aborted_by_coordinator' | 'batch_abort',
+): Result<void> {
   const target = operand(batch, caller, 'abort', id)
   if (!target.ok) return target
   if (isRoot(target.value)) return invalidState('The root cannot be aborted; stop the run instead.')
   if (!STATE_RULES[target.value.status].aborts)
     return invalidState(`${target.value.id} is ${target.value.status} already.`)
-  writeFailure(batch, target.value, byOperation('aborted_by_coordinator', caller))
+  const reason = passed ?? 'aborted_by_coordinator'
+  if (passed === undefined) {
+    const verdict = gate(batch, {
+      type: 'workspace_abort',
+      caller: caller.id,
+      workspace: target.value.id,
+      reason,
+    })
+    // W-HWY-11: the caller sees no error; the workspace simply goes on.
+    if (verdict === 'rejected') return ok(undefined)
+    if (verdict !== 'proceed') return gated(verdict.waits)
+  }
+  writeFailure(batch, target.value, byOperation(reason, caller))
   return ok(undefined)
 }

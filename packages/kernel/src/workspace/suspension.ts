@@ -6,21 +6,42 @@ import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, refusal } from '../refusal.ts'
+import { rootOf } from '../run/run.ts'
 import { writeDelivered, writeEmitted, writeReleased } from '../signal/emit.ts'
 import { operand } from './operation.ts'
 import { isRoot, type Workspace } from './workspace.ts'
 
+/** Who decided, and in whose name the signal goes out. */
+interface Decider {
+  readonly from: Workspace
+  readonly signaller: string
+  readonly actor: string
+  readonly initiator: string
+}
+
+/** A user's decision goes out through the root; its signal is the runtime's own, as with a human's abort (W-LIFE-10). */
+export function byUser(batch: Batch, user: string): Decider {
+  return { from: rootOf(batch.run), signaller: 'protocol', actor: user, initiator: 'human' }
+}
+
+function byAgent(caller: Workspace): Decider {
+  const actor = actorOf(caller)
+  return { from: caller, signaller: actor, actor, initiator: initiatorOf(caller) }
+}
+
 export function decideSuspend(batch: Batch, caller: Workspace, id: unknown, reason: unknown): Result<void> {
   const target = operand(batch, caller, 'suspend', id)
-  if (!target.ok) return target
-  const workspace = target.value
+  return target.ok ? suspend(batch, target.value, reason, byAgent(caller)) : target
+}
+
+export function suspend(batch: Batch, workspace: Workspace, reason: unknown, by: Decider): Result<void> {
   if (typeof reason !== 'string' || reason === '') return invalidArgument('A suspension needs a reason.')
   if (isRoot(workspace) || !STATE_RULES[workspace.status].suspends)
     return invalidState(
       `${workspace.id} is ${workspace.status}${isRoot(workspace) ? ' and the root' : ''}: only active or blocked workspaces are suspended.`,
     )
-  const actor = actorOf(caller)
-  const signal = writeEmitted(batch, caller, { type: 'suspend', ref: workspace.id, actor })
+  const { from, signaller, actor, initiator } = by
+  const signal = writeEmitted(batch, from, { type: 'suspend', ref: workspace.id, actor: signaller })
   batch.add('suspension_started', workspace, actor, {
     workspace_id: workspace.id,
     pre_suspension_state: workspace.status as ResumableState,
@@ -30,33 +51,30 @@ export function decideSuspend(batch: Batch, caller: Workspace, id: unknown, reas
     to: 'suspended',
     trigger: 'suspended_by_coordinator',
     actor,
-    initiator: initiatorOf(caller),
+    initiator,
   })
   writeDelivered(batch, signal)
   return ok(undefined)
 }
 
-/** Back to the remembered state (W-LIFE-11); held mail follows by itself, since its channel is open again (W-ENV-12). */
 export function decideResume(batch: Batch, caller: Workspace, id: unknown): Result<void> {
   const target = operand(batch, caller, 'resume', id)
-  if (!target.ok) return target
-  const workspace = target.value
+  return target.ok ? resume(batch, target.value, byAgent(caller)) : target
+}
+
+/** Back to the remembered state (W-LIFE-11); held mail follows by itself, since its channel is open again (W-ENV-12). */
+export function resume(batch: Batch, workspace: Workspace, by: Decider): Result<void> {
   if (workspace.status !== 'suspended')
     return invalidState(`${workspace.id} is ${workspace.status}, not suspended.`)
   const { remembered, pausedAt } = workspace
   invariant(remembered !== undefined && pausedAt !== undefined, 'a suspended workspace remembers its state')
-  const actor = actorOf(caller)
+  const { actor, initiator } = by
   batch.add('suspension_resumed', workspace, actor, {
     workspace_id: workspace.id,
     resumed_to_state: remembered,
     duration: Math.max(0, durationMs(pausedAt, batch.context.now)),
   })
-  writeTransition(batch, workspace, {
-    to: remembered,
-    trigger: 'resumed_by_coordinator',
-    actor,
-    initiator: initiatorOf(caller),
-  })
+  writeTransition(batch, workspace, { to: remembered, trigger: 'resumed_by_coordinator', actor, initiator })
   writeReleased(batch, workspace, remembered)
   return ok(undefined)
 }

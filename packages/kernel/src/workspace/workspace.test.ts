@@ -16,6 +16,7 @@ test('WP-002 a worker is created idle, with its rights, and says ready', async (
     timeout: 86_400_000,
     priority: 'normal',
     group: null,
+    agent: 'agent:W',
     directive: null,
     task_ref: null,
     liveness_interval: null,

@@ -11,7 +11,7 @@ import {
 import type { Meter, Spent } from '../budget/meter.ts'
 import type { Inbox } from '../envelope/inbox.ts'
 import type { Conflict } from '../integration/conflict.ts'
-import type { Integration, Merge } from '../integration/integration.ts'
+import type { FileChange, Integration, Merge } from '../integration/integration.ts'
 import type { PortRight } from '../port-right/port-right.ts'
 import type { KnownSignals, WaitingSignal } from '../signal/signal.ts'
 
@@ -47,6 +47,8 @@ export interface Workspace {
   parent: Workspace | null
   /** Reparented by a failure and not reassigned since. */
   orphan: boolean
+  /** It was created for a human below what the system itself had begun; reparenting never makes one (W-TOPO-CAUS-04). */
+  readonly boundary: boolean
   owner: string
   priority: WorkspacePriority
   /** Limits as they are now (W-BUDGET-06). */
@@ -57,6 +59,8 @@ export interface Workspace {
   readonly spent: Spent
   /** 6 Resource meter, beside the clocks; absent until something was measured. */
   meter: Meter | undefined
+  /** What the fold counts for it (budget/charge.ts). */
+  counts: number
   /** The newest entry filed under it that counts as activity, and the newest of all (W-BUDGET-08). */
   lastActivity: Ticks
   lastEntry: Ticks
@@ -90,13 +94,19 @@ export interface Workspace {
   waiting: WaitingSignal[] | undefined
   /** Signals that reached it (W-SIG-09). */
   known: KnownSignals | undefined
-  /** Its conflicts, while its integration is open (W-INT-13). */
+  /** Its conflicts, settled ones among them (W-INT-13). */
   conflicts: Conflict[] | undefined
   /** Its own integration, while that is open. */
   integration: Integration | undefined
+  /** The last one that ended. */
+  integrated: Integration | undefined
   /** As a target: the source that holds the integration lock, and what was merged, in order (W-INT-08). */
   merging: Workspace | undefined
+  /** How many were begun (W-INT-09). */
+  begun: number
   merges: Merge[] | undefined
+  /** The files that they changed, with the newest integration that did (W-INT-07). */
+  files: Map<string, FileChange> | undefined
 }
 
 export function ended(workspace: Workspace): boolean {

@@ -41,6 +41,7 @@ export interface TrailIndex {
   head(run: RunId, atLeast: Position): Promise<RunHead | undefined>
   runs(atLeast: Position): Promise<readonly RunSummary[]>
   object(run: RunId, id: ObjectId, atLeast: Position): Promise<StoredObject | undefined>
+  place(run: RunId, seq: number, atLeast: Position): Promise<RecordPlace | undefined>
   /** Up to `limit` records of a run in log order, from the one behind `cursor`; `cursor` is undefined at the end. */
   replay(
     run: RunId,

@@ -116,6 +116,11 @@ export class Engine {
     return object && fetchWhole(this.#reader, run, [object]).bytes
   }
 
+  place(run: RunId, seq: number): RecordPlace | undefined {
+    const row = this.#rows.run(run)
+    return row && this.#rows.entry(row, seq)
+  }
+
   replay(run: RunId, after: number, limit: number, cursor: string | undefined): PackedReplay {
     return replayPage(this.#rows, this.#reader, run, after, limit, cursor)
   }

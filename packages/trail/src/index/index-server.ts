@@ -151,6 +151,8 @@ export class IndexServer {
         return engine.runs()
       case 'object':
         return engine.object(request.run, request.id)
+      case 'place':
+        return engine.place(request.run, request.seq)
       case 'replay':
         return engine.replay(request.run, request.after, request.limit, request.cursor)
       case 'relocate':

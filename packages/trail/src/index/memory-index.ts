@@ -65,6 +65,7 @@ export function memoryIndex(reader: LogReader, end: LogPoint): TrailIndex {
         const record = engine.object(run, id)
         return record && (unpackRecords(record)[0] as StoredObject)
       }),
+    place: (run, seq, atLeast) => ask(atLeast, () => engine.place(run, seq)),
     replay: (run, after, limit, cursor, atLeast) =>
       ask(atLeast, () => {
         const { records, ...page } = engine.replay(run, after, limit, cursor)

@@ -29,6 +29,7 @@ export type IndexRequest =
   | { readonly kind: 'head'; readonly run: RunId }
   | { readonly kind: 'runs' }
   | { readonly kind: 'object'; readonly run: RunId; readonly id: ObjectId }
+  | { readonly kind: 'place'; readonly run: RunId; readonly seq: number }
   | {
       readonly kind: 'replay'
       readonly run: RunId
@@ -45,6 +46,7 @@ export interface IndexAnswers {
   head: RunHead | undefined
   runs: readonly RunSummary[]
   object: Uint8Array | undefined
+  place: RecordPlace | undefined
   replay: PackedReplay
   relocate: undefined
   forget: undefined

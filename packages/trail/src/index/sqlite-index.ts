@@ -122,6 +122,10 @@ class SqliteIndex implements TrailIndex {
     return record && (unpackRecords(record)[0] as StoredObject)
   }
 
+  place(run: RunId, seq: number, atLeast: Position): Promise<RecordPlace | undefined> {
+    return this.#ask({ kind: 'place', run, seq }, atLeast)
+  }
+
   async replay(
     run: RunId,
     after: number,

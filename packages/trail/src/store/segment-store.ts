@@ -187,9 +187,11 @@ export class SegmentStore implements TrailStore {
     } while (cursor !== undefined)
   }
 
-  async *scan(run?: RunId): AsyncGenerator<readonly ScannedRecord[]> {
+  async *scan(run?: RunId, after = 0): AsyncGenerator<readonly ScannedRecord[]> {
     const cold = new ColdMerge(this.#archives, run)
+    const first = run === undefined || after === 0 ? 0 : await this.#segmentOf(run, after)
     for (const segment of this.#reader.segments()) {
+      if (segment < first) continue
       for (const records of this.#reader.scan(segment, run)) {
         yield [...cold.merge(records)]
         // A frame is a good piece of work; other callers get their turn in between.
@@ -197,6 +199,12 @@ export class SegmentStore implements TrailStore {
       }
     }
     yield [...cold.rest()]
+  }
+
+  /** The segment that an entry lies in; 0 where it is not known. An index that errs makes entries look missing, never sound. */
+  async #segmentOf(run: RunId, seq: number): Promise<number> {
+    const place = await this.#index.place(run, seq, this.#position)
+    return Math.max(0, place?.file ?? 0)
   }
 
   async archive(

@@ -127,9 +127,10 @@ export interface TrailStore extends TrailArchive {
 
   /**
    * What is physically there of one run (or of all), in the order of the log, without any help of an index and without
-   * correction: for verification. Damaged places are yielded as findings, not thrown.
+   * correction: for verification. Damaged places are yielded as findings, not thrown. With `after`, entries of the run up to that
+   * one may be left out.
    */
-  scan(run?: RunId): AsyncIterable<readonly ScannedRecord[]>
+  scan(run?: RunId, after?: number): AsyncIterable<readonly ScannedRecord[]>
 
   /** Which blobs nobody refers to, which are damaged, which are missing. Reads everything. */
   checkBlobs(): Promise<BlobReport>

@@ -1,0 +1,233 @@
+// Delegated budgets (W-BUDGET-07, W-WS-11, W-TOPO-TREE-04): what a delegate may hand on, what it is charged with, what its end brings.
+import { unwrap } from '@parley/core'
+import type { Budget } from '@parley/trail/events'
+import { expect, test } from 'vitest'
+import type { AgentHandle } from '../runtime/agent.ts'
+import { addedRows, pass, S, warningRow } from '../testing/budgets.ts'
+import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+
+const tokens = (token_limit: number): Budget => ({ compute_budget: { token_limit } })
+
+const violation: Row = [
+  'capability_denied',
+  'D',
+  'worker',
+  {
+    user_id: null,
+    capability: 'operation:create_workspace',
+    action: 'create_workspace',
+    reason: 'containment_violation',
+  },
+]
+
+async function asks(by: AgentHandle, budget?: Budget): Promise<string> {
+  return refused(await by.createWorkspace({ role: 'worker', ...(budget && { budget }) }))
+}
+
+const limits = async (f: Fixture, name: string) => unwrap(await f.root.look(f.id(name))).limits
+
+test('WP-092 children fit into what remains, and the subtree’s use ends the delegate', async () => {
+  const f = await fixture()
+  const delegate = await f.worker('D', { delegate: true, budget: tokens(1000) })
+  unwrap(await f.run.meter(f.id('D'), { tokens: 100 }))
+  await f.worker('C1', { budget: tokens(600) }, delegate)
+  await f.mark()
+  expect(await asks(delegate, tokens(400))).toBe('containment(containment_violation)')
+  await f.expectAdded([violation])
+  unwrap(await f.run.meter(f.id('C1'), { tokens: 200 }))
+  unwrap(await f.root.abort(f.id('C1')))
+  // 1000 - 100 of its own - 200 of the child that has ended: 700 remain.
+  await f.mark()
+  expect(await asks(delegate, tokens(701))).toBe('containment(containment_violation)')
+  await f.worker('C2', { budget: tokens(600) }, delegate)
+  const child = await f.worker('C3', {}, delegate)
+  expect(await limits(f, 'C3')).toEqual({ token_limit: { limit: 100, consumed: 0 } })
+  // Nothing remains for another one, with a limit or without.
+  await f.mark()
+  expect(await asks(delegate)).toBe('containment(containment_violation)')
+  await f.expectAdded([violation])
+  expect(unwrap(await f.run.remaining(child.workspace))).toMatchObject({ token_limit: 100 })
+  unwrap(await f.run.meter(f.id('C2'), { tokens: 500 }))
+  // A child's own mark and its delegate's are two.
+  expect(await addedRows(f)).toEqual([
+    warningRow('C2', 'token_limit', 500, 600),
+    warningRow('D', 'token_limit', 800, 1000),
+  ])
+  unwrap(await f.run.meter(f.id('D'), { tokens: 150 }))
+  await f.expectAdded([])
+  expect(unwrap(await f.run.remaining(child.workspace))).toMatchObject({ token_limit: 50 })
+  unwrap(await f.run.meter(f.id('C3'), { tokens: 50 }))
+  await f.settle()
+  const rows = await addedRows(f)
+  expect(rows.map(([type, workspace]) => [type, workspace])).toEqual([
+    ['budget_exceeded', 'D'],
+    ['signal_emitted', 'D'],
+    ['workspace_state_changed', 'D'],
+    ['workspace_state_changed', 'C2'],
+    ['workspace_state_changed', 'C3'],
+    ['signal_delivered', 'R'],
+  ])
+  expect(rows[0]![3]).toMatchObject({ budget_dimension: 'token_limit', consumed: 1000, limit: 1000 })
+  expect(rows[3]![3]).toMatchObject({ trigger: 'parent_failed' })
+})
+
+test('WP-092 a child’s own exhaustion leaves its delegate at work', async () => {
+  const f = await fixture()
+  const delegate = await f.worker('D', { delegate: true, budget: tokens(1000) })
+  await f.worker('C', { budget: tokens(100) }, delegate)
+  unwrap(await f.run.meter(f.id('C'), { tokens: 100 }))
+  await f.settle()
+  expect([await f.state('C'), await f.state('D')]).toEqual(['failed', 'active'])
+  expect(await limits(f, 'D')).toEqual({ token_limit: { limit: 1000, consumed: 100 } })
+})
+
+test('WM-091 a child’s budget and sight lie inside its parent’s', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  const delegate = await f.worker('D', { delegate: true, budget: tokens(100) })
+  unwrap(await f.run.meter(f.id('D'), { tokens: 20 }))
+  await f.worker('C', { budget: tokens(50) }, delegate)
+  await f.mark()
+  expect(await asks(delegate, tokens(40))).toBe('containment(containment_violation)')
+  const sight = await delegate.createWorkspace({
+    role: 'worker',
+    budget: tokens(10),
+    visibility: [f.id('W')],
+  })
+  expect(refused(sight)).toBe('containment(containment_violation)')
+  await f.expectAdded([violation, violation])
+  expect(await f.run.read(run => run.workspaces.size)).toBe(4)
+  expect(await asks(delegate, tokens(30))).toBe('ok')
+})
+
+test('WM-091 the root imposes nothing, and neither does a delegate without that limit', async () => {
+  const f = await fixture()
+  const delegate = await f.worker('D', { delegate: true, budget: { cost_limit: 5 } })
+  expect(await asks(f.root, tokens(1e9))).toBe('ok')
+  await f.worker('C', { budget: tokens(1e9) }, delegate)
+  expect(await limits(f, 'C')).toEqual({
+    token_limit: { limit: 1e9, consumed: 0 },
+    cost_limit: { limit: 5, consumed: 0 },
+  })
+})
+
+test('W-BUDGET-07 a delegate of a delegate: use counts at every level, and the raise of one is bounded by the one above', async () => {
+  const f = await fixture()
+  await f.worker('D', { delegate: true, budget: tokens(1000) })
+  await f.worker('D2', { delegate: true, parent: f.id('D'), budget: tokens(500) })
+  await f.worker('C', { budget: tokens(300) }, f.agent('D2'))
+  unwrap(await f.run.meter(f.id('C'), { tokens: 100 }))
+  unwrap(await f.run.meter(f.id('D2'), { tokens: 50 }))
+  expect(await limits(f, 'D2')).toEqual({ token_limit: { limit: 500, consumed: 150 } })
+  expect(await limits(f, 'D')).toEqual({ token_limit: { limit: 1000, consumed: 150 } })
+  // 500 - 50 - 300
+  expect(await asks(f.agent('D2'), tokens(151))).toBe('containment(containment_violation)')
+  expect(await asks(f.agent('D2'), tokens(150))).toBe('ok')
+  // 1000 - 500
+  expect(refused(await f.root.raiseBudget(f.id('D2'), tokens(1001)))).toBe(
+    'containment(containment_violation)',
+  )
+  expect(refused(await f.root.raiseBudget(f.id('D2'), tokens(1000)))).toBe('ok')
+  await f.restart()
+  expect(await limits(f, 'D')).toEqual({ token_limit: { limit: 1000, consumed: 150 } })
+})
+
+test('W-BUDGET-07 compute time of everybody below counts, and runs faster the more are at work', async () => {
+  const f = await fixture()
+  const delegate = await f.worker('D', {
+    delegate: true,
+    budget: { compute_budget: { compute_timeout: 100 * S } },
+  })
+  await f.worker('C', { budget: { compute_budget: { compute_timeout: 60 * S } } }, delegate)
+  await f.mark()
+  // Two at once: 80 s of work after 40 s.
+  await pass(f, 39.9 * S)
+  await f.expectAdded([])
+  await pass(f, 0.2 * S)
+  expect((await addedRows(f)).map(row => [row[0], row[1], row[3]?.consumed])).toEqual([
+    ['budget_warning', 'D', 80 * S],
+  ])
+  unwrap(await f.agent('C').blocked('waiting'))
+  await f.mark()
+  await pass(f, 19 * S)
+  await f.expectAdded([])
+  await pass(f, 1 * S)
+  expect((await addedRows(f))[0]).toEqual([
+    'budget_exceeded',
+    'D',
+    'protocol',
+    { workspace_id: 'D', budget_dimension: 'compute_timeout', consumed: 100 * S, limit: 100 * S },
+  ])
+  expect(await f.state('C')).toBe('failed')
+})
+
+test('W-BUDGET-02 the live context of a child that has ended is gone from its delegate’s', async () => {
+  const f = await fixture()
+  const delegate = await f.worker('D', { delegate: true, budget: { memory_budget: { context_limit: 1000 } } })
+  await f.worker('C', { budget: { memory_budget: { context_limit: 900 } } }, delegate)
+  unwrap(await f.run.meter(f.id('C'), { context: 600 }))
+  unwrap(await f.run.meter(f.id('D'), { context: 100 }))
+  expect(await limits(f, 'D')).toEqual({ context_limit: { limit: 1000, consumed: 700 } })
+  unwrap(await f.run.meter(f.id('C'), { context: 200 }))
+  expect(await limits(f, 'D')).toEqual({ context_limit: { limit: 1000, consumed: 300 } })
+  unwrap(await f.root.abort(f.id('C')))
+  expect(await limits(f, 'D')).toEqual({ context_limit: { limit: 1000, consumed: 100 } })
+  expect(await asks(delegate, { memory_budget: { context_limit: 900 } })).toBe('ok')
+})
+
+test('W-BUDGET-07 bytes of children count where only their delegate limits them', async () => {
+  const f = await fixture()
+  const delegate = await f.worker('D', {
+    delegate: true,
+    budget: { storage_budget: { checkpoint_limit: 5000 } },
+  })
+  await f.worker('C', {}, delegate)
+  await f.mark()
+  unwrap(await f.checkpoint('C', { payload: { content: 'x'.repeat(4000) } }))
+  await f.settle()
+  const used = unwrap(await f.agent('C').meter()).checkpoint_bytes
+  expect(used).toBeGreaterThan(4000)
+  expect(await limits(f, 'D')).toEqual({ checkpoint_limit: { limit: 5000, consumed: used } })
+  await f.expectAmong([['budget_warning', 'D', 'protocol', { consumed: used }]])
+})
+
+test('W-WS-13 an orphan takes its use along, and fits below its new parent or stays where it is', async () => {
+  const f = await fixture()
+  await f.worker('D0', { delegate: true, budget: tokens(10_000) })
+  await f.worker('D', { delegate: true, parent: f.id('D0'), budget: tokens(1000) })
+  await f.worker('C', { budget: tokens(500), owner: 'uy' }, f.agent('D'))
+  unwrap(await f.run.meter(f.id('C'), { tokens: 300 }))
+  expect(await limits(f, 'D0')).toEqual({ token_limit: { limit: 10_000, consumed: 300 } })
+  unwrap(await f.root.abort(f.id('D')))
+  expect(await f.run.read(run => run.workspaces.get(f.id('C'))?.parent === run.root)).toBe(true)
+  expect(await limits(f, 'D0')).toEqual({ token_limit: { limit: 10_000, consumed: 0 } })
+  await f.worker('E1', { delegate: true, owner: 'uy', budget: tokens(400) })
+  await f.worker('E2', { delegate: true, owner: 'uy', budget: { ...tokens(700), cost_limit: 5 } })
+  await f.worker('E3', { delegate: true, owner: 'uy', budget: tokens(700) })
+  for (const parent of ['E1', 'E2'])
+    expect(refused(await f.root.reparent(f.id('C'), f.id(parent)))).toBe('containment(containment_violation)')
+  unwrap(await f.root.reparent(f.id('C'), f.id('E3')))
+  expect(await limits(f, 'E3')).toEqual({ token_limit: { limit: 700, consumed: 300 } })
+  unwrap(await f.run.meter(f.id('C'), { tokens: 10 }))
+  expect(await limits(f, 'E3')).toEqual({ token_limit: { limit: 700, consumed: 310 } })
+})
+
+test('what is left to a workspace is the least of what it and the delegates above it have', async () => {
+  const f = await fixture()
+  const delegate = await f.worker('D', {
+    delegate: true,
+    timeout: 100 * S,
+    budget: { ...tokens(100), cost_limit: 1 },
+  })
+  await f.worker('C', { timeout: 500 * S, budget: tokens(90) }, delegate)
+  unwrap(await f.run.meter(f.id('D'), { tokens: 5, cost: 0.75 }))
+  await f.advance(10 * S)
+  expect(unwrap(await f.run.remaining(f.id('C')))).toEqual({
+    timeout: 90 * S,
+    token_limit: 90,
+    cost_limit: 0.25,
+  })
+  expect(unwrap(await f.run.remaining(f.id('R')))).toEqual({ timeout: null })
+  expect(unwrap(await delegate.remaining())).toMatchObject({ token_limit: 95 })
+  expect(refused(await f.run.remaining('ws_none' as never))).toBe('not_found')
+})

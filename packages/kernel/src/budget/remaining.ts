@@ -1,0 +1,99 @@
+// What is left of budgets: what a delegate may still hand on (W-BUDGET-07, W-WS-11, W-TOPO-TREE-04), and what a workspace may still use.
+import type { Ticks } from '@parley/core'
+import type { Budget, BudgetDimension } from '@parley/trail/events'
+import { childrenOf, ended, isRoot, type Workspace } from '../workspace/workspace.ts'
+import { timeoutLeft } from './clock.ts'
+import { charged, limitOf, limitsOf, ownConsumed, withLimit } from './meter.ts'
+
+/** What a delegate with a limit may still give to children; unspent budget of children that ended has come back to it (A-62). */
+export function remaining(
+  delegate: Workspace,
+  dimension: BudgetDimension,
+  limit: number,
+  now: Ticks,
+): number {
+  let left = limit - ownConsumed(delegate, dimension, now)
+  for (const child of childrenOf(delegate)) {
+    const given = ended(child) ? undefined : limitOf(child.budget, dimension)
+    left -= given ?? charged(child, dimension, now)
+  }
+  return left
+}
+
+/**
+ * The budget of a child below this parent: what was asked for, and in every dimension that the parent limits and the request does not,
+ * all that remains. A text says why it does not fit.
+ */
+export function childBudget(
+  parent: Workspace,
+  asked: Budget | undefined,
+  now: Ticks,
+): { readonly budget: Budget | undefined } | string {
+  let budget = asked
+  for (const [dimension, limit] of limitsOf(parent.budget)) {
+    const left = remaining(parent, dimension, limit, now)
+    const wanted = limitOf(asked, dimension)
+    if (wanted !== undefined) {
+      if (wanted > left) return tooMuch(parent, dimension, wanted, left)
+      continue
+    }
+    const given = dimension === 'compute_timeout' ? Math.floor(left) : left
+    if (given <= 0) return tooMuch(parent, dimension, 'anything', left)
+    budget = withLimit(budget, dimension, given)
+  }
+  return { budget }
+}
+
+/** Why a workspace with the limits that it has does not fit below another parent (W-WS-13); undefined if it does. */
+export function misfit(workspace: Workspace, parent: Workspace, now: Ticks): string | undefined {
+  for (const [dimension, limit] of limitsOf(parent.budget)) {
+    const wanted = limitOf(workspace.budget, dimension)
+    if (wanted === undefined) return `${workspace.id} has no ${dimension}, but ${parent.id} has one.`
+    const left = remaining(parent, dimension, limit, now)
+    if (wanted > left) return tooMuch(parent, dimension, wanted, left)
+  }
+  return undefined
+}
+
+/** Why a limit cannot grow so far; undefined if it can. A parent without a limit imposes none. */
+export function tooHigh(
+  workspace: Workspace,
+  dimension: BudgetDimension,
+  increase: number,
+  now: Ticks,
+): string | undefined {
+  const { parent } = workspace
+  const limit = parent ? limitOf(parent.budget, dimension) : undefined
+  if (!parent || limit === undefined) return undefined
+  const left = remaining(parent, dimension, limit, now)
+  return increase > left ? tooMuch(parent, dimension, increase, left) : undefined
+}
+
+function tooMuch(
+  parent: Workspace,
+  dimension: BudgetDimension,
+  wanted: number | string,
+  left: number,
+): string {
+  return `${parent.id} has ${Math.max(0, left)} left of its ${dimension}, too little for ${wanted}.`
+}
+
+/** What a workspace may still use: in each dimension that it or a delegate above it limits, and the time until the nearest timeout. */
+export type BudgetLeft = { readonly timeout: number | null } & {
+  readonly [D in BudgetDimension]?: number
+}
+
+/** What a host asks before it lets an agent take a turn. */
+export function budgetLeft(workspace: Workspace, now: Ticks): BudgetLeft {
+  let timeout: number | null = null
+  const left: { [D in BudgetDimension]?: number } = {}
+  for (let each: Workspace | null = workspace; each !== null && !isRoot(each); each = each.parent) {
+    const time = timeoutLeft(each, now)
+    if (time !== null) timeout = Math.min(timeout ?? time, time)
+    for (const [dimension, limit] of limitsOf(each.budget)) {
+      const rest = Math.max(0, limit - charged(each, dimension, now))
+      left[dimension] = Math.min(left[dimension] ?? rest, rest)
+    }
+  }
+  return { timeout, ...left }
+}

@@ -1,0 +1,48 @@
+// The meter and the limits as readers see them (W-WS-02 component 6).
+import type { Ticks } from '@parley/core'
+import type { BudgetDimension } from '@parley/trail/events'
+import type { Workspace } from '../workspace/workspace.ts'
+import { computeTicks, wallTicks, wholeMilliseconds } from './clock.ts'
+import { charged, limitsOf } from './meter.ts'
+
+/** What it used itself; times in milliseconds. Bytes are counted only where a limit asks for them. */
+export interface MeterView {
+  readonly tokens: number
+  readonly compute_time: number
+  readonly wall_time: number
+  readonly context: number
+  readonly checkpoint_bytes: number
+  readonly trail_bytes: number
+  readonly bandwidth: number
+  readonly cost: number
+}
+
+export function viewMeter(workspace: Workspace, now: Ticks): MeterView {
+  const { meter } = workspace
+  return Object.freeze({
+    tokens: meter?.tokens ?? 0,
+    compute_time: wholeMilliseconds(computeTicks(workspace, now)),
+    wall_time: wholeMilliseconds(wallTicks(workspace, now)),
+    context: meter?.context ?? 0,
+    checkpoint_bytes: meter?.checkpointBytes ?? 0,
+    trail_bytes: meter?.trailBytes ?? 0,
+    bandwidth: meter?.bandwidth ?? 0,
+    cost: meter?.cost ?? 0,
+  })
+}
+
+/** A limit, and what counts against it: a delegate pays for everything below it (W-BUDGET-07). */
+export interface LimitView {
+  readonly limit: number
+  readonly consumed: number
+}
+
+export type LimitsView = { readonly [D in BudgetDimension]?: LimitView }
+
+export function viewLimits(workspace: Workspace, now: Ticks): LimitsView {
+  const limits = limitsOf(workspace.budget).map(([dimension, limit]) => {
+    const view: LimitView = Object.freeze({ limit, consumed: charged(workspace, dimension, now) })
+    return [dimension, view] as const
+  })
+  return Object.freeze(Object.fromEntries(limits))
+}

@@ -1,0 +1,99 @@
+// The proof of an envelope (W-SEC-07, AMB-17): over every field but `status` and `integrity`, with the sender's key. It is made when
+// the runtime has assigned the last field, and checked again before placement (W-ENV-08). A sender may bring a proof of its own over
+// what it hands in (W-ENV-05 check 3), so that nothing between it and the runtime changes a word.
+import { timingSafeEqual } from 'node:crypto'
+import type { EnvelopeId, WorkspaceId } from '@parley/core'
+import { bodyLimits } from '@parley/trail/events'
+import { type Batch, clip } from '../batch.ts'
+import type { Proof, Proofs } from '../integrity/proofs.ts'
+import { tryToProve, type Violation, violationOf } from '../integrity/verify.ts'
+import type { Envelope, EnvelopeDraft, EnvelopeRecord } from './envelope.ts'
+
+/** The record with its proof, where this runtime makes any. Whatever writes or changes an envelope's record goes through here. */
+export function sealed(batch: Batch, record: EnvelopeRecord): EnvelopeRecord {
+  const { proofs } = batch.context
+  if (!proofs) return record
+  return { ...record, integrity: proofs.prove(record.from, provenFields(record)) }
+}
+
+/** Everything that a record brings is under its proof, also a field that should not be there. */
+function provenFields(record: object): object {
+  const { integrity: _integrity, status: _status, ...fields } = record as Record<string, unknown>
+  return fields
+}
+
+/** What a sender proves: its own fields, with the defaults in place. */
+export function proveDraft(proofs: Proofs, from: WorkspaceId, draft: EnvelopeDraft): Proof {
+  const { to, type, payload, in_reply_to = null, rights = [], priority = 'normal' } = draft
+  const { format, content, attachments = [] } = payload
+  return proofs.prove(from, {
+    from,
+    to,
+    type,
+    payload: { format, content, attachments },
+    in_reply_to,
+    rights,
+    priority,
+  })
+}
+
+/** The proof that a submission brings. What it should have been is not recorded: that would be a valid proof of what was forged. */
+export function draftViolation(
+  proofs: Proofs,
+  from: WorkspaceId,
+  draft: EnvelopeDraft,
+): Violation | undefined {
+  const claimed = draft.integrity
+  if (!claimed) return undefined
+  const made = proveDraft(proofs, from, draft)
+  if (claimed.algorithm !== made.algorithm)
+    return { violation: 'signature_invalid', expected: null, actual: claimed.proof }
+  if (same(claimed.proof, made.proof)) return undefined
+  return { violation: 'hash_mismatch', expected: null, actual: claimed.proof }
+}
+
+/** In a time that says nothing about where they differ. */
+function same(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** The proof once more, before placement: of what the transport handed in, otherwise of the record itself. */
+export function arrivalViolation(
+  batch: Batch,
+  envelope: Envelope,
+  arrived: unknown = envelope.record,
+): Violation | undefined {
+  const { proofs } = batch.context
+  if (!proofs) return undefined
+  const recorded = envelope.record?.integrity
+  const brought = integrityOf(arrived)
+  if (!recorded || !brought)
+    return { violation: 'proof_missing', expected: recorded?.proof ?? null, actual: null }
+  // The one on record counts: an earlier version of what a human changed since (W-HWY-08) has a valid proof too.
+  if (brought.proof !== recorded.proof || brought.algorithm !== recorded.algorithm)
+    return { violation: 'hash_mismatch', expected: recorded.proof, actual: digest(brought.proof) }
+  return violationOf(recorded, tryToProve(proofs, envelope.from, provenFields(arrived as object)))
+}
+
+/** A record that came out of the content store, against the proof that it carries. Another envelope's is wrong here. */
+export function recordViolation(
+  proofs: Proofs,
+  id: EnvelopeId,
+  record: EnvelopeRecord,
+): Violation | undefined {
+  const actual = record.id === id ? tryToProve(proofs, record.from, provenFields(record)) : null
+  return violationOf(record.integrity, actual)
+}
+
+function digest(text: string): string | null {
+  return text === '' ? null : clip(text, bodyLimits.digestLength)
+}
+
+/** What a transport hands in has any shape. */
+function integrityOf(arrived: unknown): Proof | undefined {
+  const integrity = (arrived as { readonly integrity?: Partial<Proof> } | null)?.integrity
+  return typeof integrity?.proof === 'string' && typeof integrity.algorithm === 'string'
+    ? (integrity as Proof)
+    : undefined
+}

@@ -1,0 +1,132 @@
+// What the end of a gate means for the transition that it held up: the table of W-HWY-07, by type.
+import { assertNever, type EnvelopeId, ok, type Result, type TaskId } from '@parley/core'
+import type { Batch } from '../batch.ts'
+import { onItsWay } from '../envelope/envelope.ts'
+import { writeConflictDecided } from '../integration/conflict.ts'
+import { writeIntegrationDecided } from '../integration/gated.ts'
+import { invalidState } from '../refusal.ts'
+import { knownWorkspace } from '../run/run.ts'
+import { decideCancelTask, writeApproved } from '../task/decide.ts'
+import { writeTaskStatus } from '../task/follow.ts'
+import type { Task } from '../task/task.ts'
+import { writeMemberDecided } from '../workspace/batch-abort.ts'
+import { decideCreate, writeGateRejected } from '../workspace/create.ts'
+import { decideAbort } from '../workspace/failure.ts'
+import type { GateModifications, Paused, Resolution } from './gate.ts'
+
+/** Who ended a gate and how, as far as its effect depends on it. */
+export type Ending = Pick<Resolution, 'action' | 'actor' | 'modifications'>
+
+/** Approved, perhaps with changes: the ordinary operation, with its gate behind it. */
+export function carryOut(batch: Batch, waiting: Paused, { actor, modifications }: Ending): Result<unknown> {
+  const paused = modifications ? withChanges(waiting, modifications) : waiting
+  switch (paused.type) {
+    case 'task_approval': {
+      const task = draft(batch, paused.task)
+      if (task.ok) writeApproved(batch, paused.task, actor)
+      return task.ok ? ok(undefined) : task
+    }
+    case 'workspace_create':
+      return decideCreate(batch, knownWorkspace(batch.run, paused.caller), paused.draft, true)
+    case 'envelope_delivery':
+      // From here on its channel offers it.
+      return ok(undefined)
+    case 'integration':
+      return writeIntegrationDecided(batch, paused, 'approve', actor)
+    case 'conflict_resolution':
+      return writeConflictDecided(batch, paused, 'approve', actor)
+    case 'workspace_abort': {
+      const caller = knownWorkspace(batch.run, paused.caller)
+      if (paused.task !== undefined) return decideCancelTask(batch, caller, paused.task, true)
+      if (paused.group === undefined)
+        return decideAbort(batch, caller, paused.workspace, 'aborted_by_coordinator')
+      const aborted = decideAbort(batch, caller, paused.workspace, 'batch_abort')
+      writeMemberDecided(batch, paused.group, paused.workspace, aborted.ok)
+      return aborted
+    }
+    default:
+      return assertNever(paused)
+  }
+}
+
+/** Rejected. The reason strings are the same whoever decided; `gate_resolved` says who did (AMB-65). */
+export function drop(batch: Batch, paused: Paused, actor: string): void {
+  switch (paused.type) {
+    case 'task_approval': {
+      const task = draft(batch, paused.task)
+      if (task.ok) writeTaskStatus(batch, task.value, 'cancelled', actor)
+      return
+    }
+    case 'workspace_create':
+      writeGateRejected(batch, knownWorkspace(batch.run, paused.caller))
+      return
+    case 'envelope_delivery':
+      writeEnvelopeRejected(batch, paused.envelope)
+      return
+    case 'integration':
+      writeIntegrationDecided(batch, paused, 'reject', actor)
+      return
+    case 'conflict_resolution':
+      writeConflictDecided(batch, paused, 'reject', actor)
+      return
+    case 'workspace_abort':
+      if (paused.group !== undefined) writeMemberDecided(batch, paused.group, paused.workspace, false)
+      return
+    default:
+      assertNever(paused)
+  }
+}
+
+function draft(batch: Batch, id: TaskId): Result<Task> {
+  const task = batch.run.tasks.get(id)
+  if (task?.status === 'draft') return ok(task)
+  return invalidState(`The task ${id} is ${task?.status ?? 'unknown'}, no draft any more.`)
+}
+
+/** W-ENV-04: rejected after validation. */
+function writeEnvelopeRejected(batch: Batch, id: EnvelopeId): void {
+  const envelope = batch.run.envelopes.get(id)
+  if (!envelope || !onItsWay(envelope)) return
+  const { from, to, type } = envelope
+  batch.add('envelope_rejected', knownWorkspace(batch.run, from), 'protocol', {
+    envelope_id: id,
+    from,
+    to,
+    type,
+    reason: 'gate_rejected_by_human',
+    timestamp: batch.at,
+  })
+}
+
+/** What a human changed, as `gate_resolved` records it. Tasks and envelopes change in the state itself (highway/evolve.ts). */
+function withChanges(paused: Paused, changed: GateModifications): Paused {
+  switch (paused.type) {
+    case 'workspace_create': {
+      const { budget, priority, visibility } = changed
+      return {
+        ...paused,
+        draft: {
+          ...(paused.draft as object),
+          ...(budget && { budget }),
+          ...(priority && { priority }),
+          ...(visibility && { visibility }),
+        },
+      }
+    }
+    case 'integration':
+      return { ...paused, strategy: changed.strategy ?? paused.strategy }
+    case 'conflict_resolution':
+      return {
+        ...paused,
+        strategy: changed.strategy ?? paused.strategy,
+        resolution: changed.resolution ?? paused.resolution,
+      }
+    // The code on the trail stays what it was; the accompanying text is in the answer (W-HWY-08).
+    case 'workspace_abort':
+    case 'task_approval':
+    case 'envelope_delivery':
+      return paused
+    default:
+      return assertNever(paused)
+  }
+}

@@ -1,0 +1,71 @@
+// A gate that waits, as hosts show it (W-HWY-04, -06): everything that the human needs to decide, with whom it waits for now.
+import {
+  formatTimestamp,
+  type GateId,
+  type GraphId,
+  type TaskId,
+  type Timestamp,
+  type WorkspaceId,
+} from '@parley/core'
+import type { GateFallback, GateType } from '@parley/trail/events'
+import type { UserDirectory } from '../batch.ts'
+import type { Run } from '../run/run.ts'
+import { type Gate, gateDeadline } from './gate.ts'
+import { MODIFIABLE } from './modify.ts'
+import { addresseeOf } from './subject.ts'
+
+export interface GateView {
+  readonly id: GateId
+  readonly type: GateType
+  /** The whole subject, as it was when the gate opened. */
+  readonly subject: unknown
+  readonly subject_id: string
+  readonly workspace: WorkspaceId | null
+  readonly task_ref: TaskId | null
+  readonly graph_ref: GraphId | null
+  readonly timestamp: Timestamp
+  /** Milliseconds; null waits without end. */
+  readonly timeout: number | null
+  readonly fallback: GateFallback
+  /** When the fallback acts, or the coordinator's silence counts; null where it waits without end. */
+  readonly deadline: Timestamp | null
+  /** Whom it is addressed to now. */
+  readonly addressee: string
+  /** Nobody answered in time, and it fell to the coordinator; a human may still answer it. */
+  readonly handed_over: boolean
+  /** How many are ahead of it in its addressee's queue; the one with 0 is presented. */
+  readonly queue_position: number
+  /** What `modify` may change. */
+  readonly modifiable: readonly string[]
+}
+
+/** All that wait, in order of their opening; the subjects are the content store's. */
+export function viewGates(run: Run, users: UserDirectory | undefined): readonly Omit<GateView, 'subject'>[] {
+  const queues = new Map<string, number>()
+  return [...run.gates.values()].map(gate => {
+    const addressee = addresseeOf(run, users, gate)
+    const ahead = queues.get(addressee) ?? 0
+    if (gate.handedOver === undefined) queues.set(addressee, ahead + 1)
+    return viewGate(gate, addressee, ahead)
+  })
+}
+
+function viewGate(gate: Gate, addressee: string, ahead: number): Omit<GateView, 'subject'> {
+  const deadline = gateDeadline(gate)
+  return {
+    id: gate.id,
+    type: gate.type,
+    subject_id: gate.subject,
+    workspace: gate.workspace,
+    task_ref: gate.task,
+    graph_ref: gate.graph,
+    timestamp: formatTimestamp(gate.opened),
+    timeout: gate.timeout,
+    fallback: gate.fallback,
+    deadline: deadline === undefined ? null : formatTimestamp(deadline),
+    addressee,
+    handed_over: gate.handedOver !== undefined,
+    queue_position: ahead,
+    modifiable: MODIFIABLE[gate.type],
+  }
+}

@@ -1,0 +1,94 @@
+// What integration and conflict entries do to the state of source and target.
+import { type CheckpointId, invariant, type ObjectId, parseTimestamp } from '@parley/core'
+import type { EventBody } from '@parley/trail/events'
+import type { Folds } from '../fold.ts'
+import { knownWorkspace, type Run } from '../run/run.ts'
+import type { Workspace } from '../workspace/workspace.ts'
+import { filesOf } from './overlap.ts'
+
+export const integrationFolds: Folds = {
+  integration_started(run, body) {
+    const source = knownWorkspace(run, body.source)
+    const target = knownWorkspace(run, body.target)
+    source.integration = {
+      target,
+      owner: body.owner,
+      strategy: body.strategy,
+      checkpoint: body.checkpoint_ref as CheckpointId | null,
+      orderIndex: body.order_index,
+      orderBasis: body.order_basis,
+      resultRef: undefined,
+      result: undefined,
+      aborted: undefined,
+    }
+    target.begun++
+    target.merging = source
+    run.approved.delete(source.id)
+  },
+
+  integration_completed(run, body, entry) {
+    const source = knownWorkspace(run, body.source)
+    const target = knownWorkspace(run, body.target)
+    const integration = endedOf(run, body)
+    const resultRef = body.result_ref as ObjectId | undefined
+    integration.result = body.result
+    integration.resultRef = resultRef
+    const { checkpoint, strategy } = integration
+    target.merges ??= []
+    target.merges.push({
+      source: source.id,
+      checkpoint,
+      strategy,
+      ...(resultRef !== undefined && { result_ref: resultRef }),
+    })
+    const at = parseTimestamp(entry.timestamp)
+    invariant(at !== undefined, 'a recorded timestamp is well-formed')
+    for (const path of filesOf(run, checkpoint)) {
+      target.files ??= new Map()
+      target.files.set(path, { source: source.id, at })
+    }
+  },
+
+  integration_aborted(run, body) {
+    endedOf(run, body).aborted = body.reason
+  },
+
+  conflict_detected(run, body) {
+    const source = knownWorkspace(run, body.workspace_id)
+    source.conflicts ??= []
+    source.conflicts.push({
+      id: body.conflict_id,
+      type: body.conflict_type,
+      resources: body.resources,
+      description: body.description,
+      proposals: 0,
+      strategy: undefined,
+      resolution: undefined,
+      outcome: undefined,
+    })
+  },
+
+  conflict_resolved(run, body) {
+    const source = knownWorkspace(run, body.workspace_id)
+    const conflict = source.conflicts?.find(each => each.id === body.conflict_id)
+    invariant(conflict, 'a conflict is detected before it is resolved')
+    conflict.strategy = body.resolution_strategy
+    conflict.resolution = body.resolution
+    conflict.outcome = body.outcome
+  },
+}
+
+/** Releases the target and keeps the record with its source. */
+function endedOf(
+  run: Run,
+  body: EventBody<'integration_completed' | 'integration_aborted'>,
+): NonNullable<Workspace['integration']> {
+  const source = knownWorkspace(run, body.source)
+  const target = knownWorkspace(run, body.target)
+  const { integration } = source
+  invariant(integration, 'an integration is started before it ends')
+  source.integration = undefined
+  source.integrated = integration
+  if (target.merging === source) target.merging = undefined
+  return integration
+}

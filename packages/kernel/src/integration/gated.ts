@@ -1,0 +1,71 @@
+// What an `integration` gate decided (W-HWY-07), and what was approved while another integration held the target: that one begins
+// when the lock is free (W-INT-08).
+import { ok, type Result, type Ticks } from '@parley/core'
+import type { Batch } from '../batch.ts'
+import { invalidState } from '../refusal.ts'
+import { type Run, workspaceOf } from '../run/run.ts'
+import { writeFailure } from '../workspace/failure.ts'
+import { isRoot, type Workspace } from '../workspace/workspace.ts'
+import { rejectedBy } from './conflict.ts'
+import { decideBegin, decideIntegration } from './decide.ts'
+import type { PausedIntegration } from './integration.ts'
+import { isFree, parentOf } from './source.ts'
+
+/** The gate has ended. `actor` is a user or `fallback`; `paused` is what it stopped, changed where a human changed it. */
+export function writeIntegrationDecided(
+  batch: Batch,
+  paused: PausedIntegration,
+  verdict: 'approve' | 'reject',
+  actor: string,
+): Result<void> {
+  const source = workspaceOf(batch.run, paused.source)
+  if (source?.status !== 'integrating')
+    return invalidState(`${paused.source} is ${source?.status ?? 'unknown'}, not integrating.`)
+  if (verdict === 'reject') {
+    writeFailure(batch, source, rejectedBy('gate_rejected_by_human', actor))
+    return ok(undefined)
+  }
+  if (isFree(parentOf(batch, source), source)) return initiate(batch, source, paused)
+  batch.store('approved_integration', batch.newId('obj'), paused)
+  return ok(undefined)
+}
+
+/** At once, if there is an approved integration whose target is free. */
+export function approvedDue(run: Run): Ticks | undefined {
+  return firstReady(run) && AT_ONCE
+}
+
+const AT_ONCE = 0 as Ticks
+
+/** Begins the first approved integration whose target is free. */
+export function writeApproved(batch: Batch): void {
+  const approved = firstReady(batch.run)
+  const source = approved && workspaceOf(batch.run, approved.source)
+  if (source) initiate(batch, source, approved)
+}
+
+function firstReady(run: Run): PausedIntegration | undefined {
+  for (const approved of run.approved.values()) {
+    const source = workspaceOf(run, approved.source)
+    const target = source?.parent
+    if (source?.status === 'integrating' && target && acts(target) && isFree(target, source)) return approved
+  }
+  return undefined
+}
+
+/** A delegate integrates only while it is active. */
+function acts(integrator: Workspace): boolean {
+  return isRoot(integrator) || integrator.status === 'active'
+}
+
+function initiate(batch: Batch, source: Workspace, paused: PausedIntegration): Result<void> {
+  // The parent integrates, also where it is not the one who asked any more (W-WS-13).
+  const integrator = parentOf(batch, source)
+  // A human may have chosen a strategy that takes no result.
+  const { result: synthesised, ...rest } = paused
+  const request = rest.strategy === 'evaluated' ? { ...rest, result: synthesised } : rest
+  const result = paused.accept
+    ? decideIntegration(batch, integrator, { ...request, decision: 'accept' }, true)
+    : decideBegin(batch, integrator, request, true)
+  return result.ok ? ok(undefined) : result
+}

@@ -1,0 +1,49 @@
+// The proof check of an integration (W-INT-05): a deliverable whose stored content is not what its agent handed in is never merged,
+// and no human is asked about it.
+import { type CheckpointId, ok, type Result } from '@parley/core'
+import type { Batch } from '../batch.ts'
+import { EVIDENCE_MISSING, type Evidence } from '../checkpoint/proof.ts'
+import { type Violation, violationOf, writeViolation } from '../integrity/verify.ts'
+import { invalidArgument, type Refusal, refusal } from '../refusal.ts'
+import { byProtocol, writeFailure } from '../workspace/failure.ts'
+import type { Workspace } from '../workspace/workspace.ts'
+import { targetOf } from './source.ts'
+
+/** What is wrong with the deliverable, if anything; at level 1 there are no proofs. */
+export function deliverableViolation(
+  batch: Batch,
+  checkpoint: CheckpointId,
+  evidence: Evidence | undefined,
+): Result<Violation | undefined> {
+  if (!batch.context.proofs) return ok(undefined)
+  if (evidence?.checkpoint !== checkpoint) {
+    const message = `The proof of ${checkpoint} as it is stored now is needed; the agent's handle brings it.`
+    return invalidArgument(message, EVIDENCE_MISSING)
+  }
+  return ok(violationOf(batch.run.checkpoints.get(checkpoint)?.integrity, evidence.proof))
+}
+
+/** To be called once `integration_started` is there: flagged, aborted, failed. */
+export function writeFlagged(
+  batch: Batch,
+  source: Workspace,
+  checkpoint: CheckpointId,
+  violation: Violation,
+): Refusal {
+  const reason = 'integrity_violation'
+  const subject = { subject_type: 'checkpoint', subject_id: checkpoint, action_taken: 'flagged' } as const
+  writeViolation(batch, subject, violation)
+  // Where it was open before this batch, the failure itself ends it.
+  if (!source.integration) {
+    batch.add('integration_aborted', source, 'protocol', {
+      source: source.id,
+      target: targetOf(batch, source).id,
+      mode: 'normal',
+      reason,
+      timestamp: batch.at,
+    })
+  }
+  writeFailure(batch, source, { ...byProtocol('integration_error'), aborts: reason })
+  const message = `What the store holds of ${checkpoint} does not match its proof; ${source.id} has failed and nothing was merged.`
+  return refusal('rejected', message, { reason, checkpoint })
+}

@@ -1,0 +1,84 @@
+// How conflicts get on record (W-INT-07, -11): what the runtime finds by itself, and what an integrator reports.
+import { compile, ok, type Result, Type } from '@parley/core'
+import { bodyLimits, CONFLICT_TYPES } from '@parley/trail/events'
+import { actorOf, type Batch, initiatorOf } from '../batch.ts'
+import { writeTransition } from '../lifecycle/transition.ts'
+import { kernelLimits } from '../limits.ts'
+import { invalidArgument, invalidState, limitReached } from '../refusal.ts'
+import type { Workspace } from '../workspace/workspace.ts'
+import type { Finding } from './conflict.ts'
+import { sourceIn } from './source.ts'
+
+const Report = Type.Object(
+  {
+    type: Type.String(),
+    resources: Type.Array(Type.String({ minLength: 1, maxLength: bodyLimits.resourceLength }), {
+      maxItems: bodyLimits.listItems,
+    }),
+    description: Type.String({ minLength: 1, maxLength: bodyLimits.textLength }),
+  },
+  { additionalProperties: false },
+)
+const reports = compile(Type.Array(Report, { minItems: 1 }), { name: 'conflicts' })
+
+/** The integrator of an `evaluated` merge found these; the other strategies leave it nothing to find. Answers their ids. */
+export function decideReportConflicts(
+  batch: Batch,
+  caller: Workspace,
+  id: unknown,
+  submitted: unknown,
+): Result<readonly string[]> {
+  const source = sourceIn(batch, caller, id, 'integrating')
+  if (!source.ok) return source
+  if (source.value.integration?.strategy !== 'evaluated')
+    return invalidState(
+      `Conflicts are reported while an 'evaluated' integration of ${source.value.id} is open.`,
+    )
+  const parsed = reports.check(submitted)
+  if (!parsed.ok) return invalidArgument(parsed.error.message)
+  const findings: Finding[] = []
+  for (const { type, resources, description } of parsed.value) {
+    const known = CONFLICT_TYPES.find(each => each === type)
+    if (!known)
+      return invalidArgument(
+        `A conflict is one of ${CONFLICT_TYPES.join(', ')}, not '${type.slice(0, 80)}'.`,
+        'invalid_conflict_type',
+      )
+    findings.push({ type: known, resources, description })
+  }
+  const length = Math.max(...findings.map(({ resources }) => resources.join('').length))
+  if (findings.length > kernelLimits.conflicts)
+    return limitReached('conflicts of one integration', kernelLimits.conflicts)
+  if (length > kernelLimits.conflictResourceLength)
+    return limitReached('characters of the resources of a conflict', kernelLimits.conflictResourceLength)
+  return ok(writeConflicts(batch, caller, source.value, findings, actorOf(caller)))
+}
+
+/** W-INT-11: one entry for each, then the one state change. `finder` is the header actor: `protocol` where nobody had to judge. */
+export function writeConflicts(
+  batch: Batch,
+  integrator: Workspace,
+  source: Workspace,
+  findings: readonly Finding[],
+  finder: string,
+): readonly string[] {
+  const ids = findings.map(({ type, resources, description }) => {
+    const id = batch.newId<string>('conflict')
+    batch.add('conflict_detected', source, finder, {
+      workspace_id: source.id,
+      conflict_type: type,
+      resources: [...resources],
+      description,
+      conflict_id: id,
+      mode: 'normal',
+    })
+    return id
+  })
+  writeTransition(batch, source, {
+    to: 'conflicted',
+    trigger: 'conflict_detected',
+    actor: actorOf(integrator),
+    initiator: initiatorOf(integrator),
+  })
+  return ids
+}

@@ -1,0 +1,68 @@
+// Whose integration it is (W-INT-01): the integrator, the source and its state, the target and its lock.
+import type { Result } from '@parley/core'
+import type { WorkspaceState } from '@parley/trail/events'
+import type { Batch } from '../batch.ts'
+import { invalidState, refusal } from '../refusal.ts'
+import { rootOf } from '../run/run.ts'
+import { operand } from '../workspace/operation.ts'
+import { isRoot, openChildren, type Workspace } from '../workspace/workspace.ts'
+
+/** The workspace that its integrator names, whatever state it is in. */
+export function integrable(batch: Batch, caller: Workspace, id: unknown): Result<Workspace> {
+  const source = operand(batch, caller, 'integrate', id)
+  if (!source.ok) return source
+  if (isRoot(caller) && source.value.parent !== caller && !isRoot(source.value)) {
+    return batch.deny(caller, {
+      capability: 'operation:integrate',
+      action: 'integrate',
+      target: source.value.id,
+      reason: 'permission_denied',
+      message: `${source.value.id} is integrated by its own parent.`,
+    })
+  }
+  return source
+}
+
+/** The same, in the one state that the operation is for; another integration into the target makes it wait. */
+export function sourceIn(
+  batch: Batch,
+  caller: Workspace,
+  id: unknown,
+  state: Extract<WorkspaceState, 'integrating' | 'conflicted'>,
+): Result<Workspace> {
+  const source = integrable(batch, caller, id)
+  if (!source.ok) return source
+  const { status } = source.value
+  if (isRoot(source.value) || status !== state) {
+    const hint = status === 'conflicted' ? ' Its conflicts are to be resolved first.' : ''
+    return invalidState(`${source.value.id} is ${status}, not ${state}.${hint}`)
+  }
+  const target = parentOf(batch, source.value)
+  return isFree(target, source.value) ? source : targetLocked(target)
+}
+
+/** Where a source is merged: into its parent, whichever that is now. */
+export function parentOf(batch: Batch, source: Workspace): Workspace {
+  return source.parent ?? rootOf(batch.run)
+}
+
+/** W-INT-08: whether no other integration into the target is open. */
+export function isFree(target: Workspace, source: Workspace): boolean {
+  return target.merging === undefined || target.merging === source
+}
+
+/** The runtime asks again when the other one has ended. */
+function targetLocked(target: Workspace): Result<never> {
+  return refusal('target_locked', `An integration into ${target.id} is open.`, { target: target.id })
+}
+
+/** The target that the entries of an integration name: the one that it was started with. */
+export function targetOf(batch: Batch, source: Workspace): Workspace {
+  return source.integration?.target ?? parentOf(batch, source)
+}
+
+/** W-WS-14: nothing closes above a child that is still at work. */
+export function closingProblem(source: Workspace): Result<never> | undefined {
+  const [child] = openChildren(source)
+  return child && invalidState(`${source.id} has a child at work, ${child.id}; finish or abort it first.`)
+}

@@ -1,0 +1,253 @@
+import { unwrap } from '@parley/core'
+import { expect, test } from 'vitest'
+import { kernelLimits } from '../limits.ts'
+import { begunBy, completedOn, detected, mergedBy } from '../testing/conflicts.ts'
+import { fixture, type Row, refused } from '../testing/fixture.ts'
+import { decided, emitted } from '../testing/tasks.ts'
+
+const integrate = (signal: string, source: string): Row =>
+  emitted(signal, 'R', 'integrate', 'system', { ref: source })
+
+const closed = (source: string): Row => decided(source, 'integrating', 'closed', 'integration_succeeded')
+
+const conflicted = (source: string): Row => decided(source, 'integrating', 'conflicted', 'conflict_detected')
+
+const shared = (earlier: string, resources: readonly string[]) => ({
+  type: 'content_overlap' as const,
+  resources,
+  description: `Integrated earlier, ${earlier} changed ${resources.length} of the same files.`,
+})
+
+test('WM-083 direct overwrites what was integrated before, silently', async () => {
+  const f = await fixture()
+  await completedOn(f, { A: ['f'], B: ['f', 'g'] })
+  unwrap(await f.root.accept(f.id('A'), 'direct'))
+  await f.mark()
+  expect(unwrap(await f.root.accept(f.id('B'), 'direct'))).toEqual({ state: 'closed', conflicts: [] })
+  await f.expectAdded([integrate('sig1', 'B'), begunBy('B', 'direct'), mergedBy('B', 'direct'), closed('B')])
+})
+
+test('WM-083 layered notices the overlap and stops at it', async () => {
+  const f = await fixture()
+  await completedOn(f, { A: ['f'], B: ['f', 'g'] })
+  unwrap(await f.root.accept(f.id('A'), 'direct'))
+  await f.mark()
+  const outcome = unwrap(await f.root.accept(f.id('B'), 'layered'))
+  expect(outcome).toEqual({ state: 'conflicted', conflicts: [expect.stringMatching(/^conflict_/)] })
+  f.name(outcome.conflicts[0]!, 'X')
+  const found = shared(f.id('A'), ['f'])
+  await f.expectAdded([
+    integrate('sig1', 'B'),
+    begunBy('B', 'layered'),
+    detected('X', 'B', 'protocol', found),
+    conflicted('B'),
+  ])
+  expect(unwrap(await f.root.integration(f.id('B')))).toEqual({
+    source: f.id('B'),
+    target: f.root.workspace,
+    owner: 'ux',
+    mode: 'normal',
+    strategy: 'layered',
+    checkpoint_ref: unwrap(await f.root.look(f.id('B'))).deliverable,
+    conflicts: [
+      { conflict_id: outcome.conflicts[0], ...found, strategy: null, resolution: null, outcome: null },
+    ],
+    result: null,
+    result_ref: null,
+    aborted: null,
+    order_index: null,
+    order_basis: null,
+  })
+})
+
+test('W-INT-06 layered merges work on other files as it is', async () => {
+  const f = await fixture()
+  await completedOn(f, { A: ['f'], B: ['g'] })
+  for (const source of ['A', 'B']) {
+    expect(unwrap(await f.root.accept(f.id(source), 'layered')).state).toBe('closed')
+    await f.expectAmong([begunBy(source, 'layered'), mergedBy(source, 'layered'), closed(source)])
+  }
+})
+
+test('W-INT-07 overlap is with every earlier integration into the target, one conflict for each source, the newest of a file', async () => {
+  const f = await fixture()
+  await completedOn(f, { A: ['a', 'f'], B: ['b', 'f'], C: ['c'], D: ['f', 'c', 'a', 'd', 'f'] })
+  for (const source of ['A', 'B', 'C']) unwrap(await f.root.accept(f.id(source)))
+  await f.mark()
+  const { conflicts } = unwrap(await f.root.accept(f.id('D'), 'layered'))
+  for (const [index, id] of conflicts.entries()) f.name(id, `X${index + 1}`)
+  await f.expectAdded([
+    integrate('sig1', 'D'),
+    begunBy('D', 'layered'),
+    detected('X1', 'D', 'protocol', shared(f.id('B'), ['f'])),
+    detected('X2', 'D', 'protocol', shared(f.id('C'), ['c'])),
+    detected('X3', 'D', 'protocol', shared(f.id('A'), ['a'])),
+    conflicted('D'),
+  ])
+})
+
+test('W-INT-07 work that never got merged stands in nobody’s way, and a delegate’s merges stay its own', async () => {
+  const f = await fixture()
+  const delegate = await f.worker('D', { delegate: true })
+  for (const name of ['C1', 'C2']) {
+    await f.workspace(name, { directive: { format: 'markdown', content: 'part' } }, delegate)
+    await f.settle()
+    unwrap(await f.final(name, ['f']))
+    unwrap(await f.agent(name).complete())
+  }
+  await completedOn(f, { A: ['f'], B: ['f'] })
+  unwrap(await delegate.accept(f.id('C1'), 'layered'))
+  unwrap(await f.root.reject(f.id('A')))
+  expect(unwrap(await f.root.accept(f.id('B'), 'layered')).state).toBe('closed')
+  await f.mark()
+  // Below the delegate the first of its own children was there before.
+  const { state, conflicts } = unwrap(await delegate.accept(f.id('C2'), 'layered'))
+  expect(state).toBe('conflicted')
+  f.name(conflicts[0]!, 'X')
+  await f.expectAmong([
+    ['integration_started', 'C2', 'worker', { target: 'D', strategy: 'layered' }],
+    detected('X', 'C2', 'protocol', shared(f.id('C1'), ['f'])),
+    ['workspace_state_changed', 'C2', 'worker', { to_state: 'conflicted', initiator: 'worker' }],
+  ])
+  unwrap(await delegate.resolveConflict(f.id('C2'), conflicts[0]!, 'coordinator_resolve', 'mine'))
+  await f.expectAmong([
+    ['conflict_resolved', 'C2', 'worker', { conflict_id: 'X', outcome: 'closed' }],
+    ['integration_completed', 'C2', 'worker', { target: 'D', result: 'conflict_resolved' }],
+    ['workspace_state_changed', 'C2', 'worker', { to_state: 'closed', trigger: 'conflict_resolved' }],
+  ])
+})
+
+test('AMB-55 the integrator may ignore what was merged before the source was created', async () => {
+  const f = await fixture()
+  await completedOn(f, { A: ['f'], B: ['f'] })
+  unwrap(await f.root.accept(f.id('A')))
+  await completedOn(f, { C: ['f'], D: ['f'] })
+  // B was created before A was merged, C and D after it.
+  expect(unwrap(await f.root.accept(f.id('C'), { strategy: 'layered', baseAware: true })).state).toBe(
+    'closed',
+  )
+  expect(unwrap(await f.root.accept(f.id('D'), { strategy: 'layered', baseAware: true })).state).toBe(
+    'conflicted',
+  )
+  unwrap(await f.root.abort(f.id('D')))
+  expect(unwrap(await f.root.accept(f.id('B'), { strategy: 'layered', baseAware: true })).state).toBe(
+    'conflicted',
+  )
+})
+
+test('W-INT-07 the files of earlier integrations are known after a restart', async () => {
+  const f = await fixture()
+  await completedOn(f, { A: ['f'], B: ['f'] })
+  unwrap(await f.root.accept(f.id('A')))
+  await f.restart()
+  expect(unwrap(await f.root.accept(f.id('B'), 'layered')).state).toBe('conflicted')
+})
+
+test('W-INT-06 an observation is an empty merge under every strategy', async () => {
+  const f = await fixture()
+  await completedOn(f, { A: ['f'] })
+  unwrap(await f.root.accept(f.id('A')))
+  for (const [name, how] of [
+    ['O1', 'layered'],
+    ['O2', { strategy: 'evaluated', result: { seen: true } }],
+  ] as const) {
+    await f.observer(name)
+    f.name(unwrap(await f.final(name, ['f', name])).checkpoint, `K${name}`)
+    unwrap(await f.agent(name).complete())
+    await f.mark()
+    const strategy = typeof how === 'string' ? how : how.strategy
+    expect(unwrap(await f.root.accept(f.id(name), how)).state).toBe('closed')
+    await f.expectAmong([begunBy(name, strategy), ['integration_completed', name, 'system'], closed(name)])
+  }
+  // It changed nothing that later work could overlap with.
+  await completedOn(f, { B: ['O1', 'O2'] })
+  expect(unwrap(await f.root.accept(f.id('B'), 'layered')).state).toBe('closed')
+})
+
+test('W-INT-06 the result of an evaluated merge is stored as the merged state, and is no checkpoint', async () => {
+  const f = await fixture()
+  await completedOn(f, { A: ['f'] })
+  const result = { tree: 'abc', notes: ['kept both'] }
+  unwrap(await f.root.beginIntegration(f.id('A'), 'evaluated'))
+  expect(unwrap(await f.root.accept(f.id('A'), { result })).state).toBe('closed')
+  const merge = unwrap(await f.root.look()).merges[0]
+  expect(merge).toMatchObject({ source: f.id('A'), strategy: 'evaluated' })
+  f.name(merge!.result_ref!, 'M')
+  await f.expectAdded([
+    integrate('sig1', 'A'),
+    begunBy('A', 'evaluated'),
+    mergedBy('A', 'evaluated', 'success', { result_ref: 'M' }),
+    closed('A'),
+  ])
+  expect(unwrap(await f.root.readResult(f.id('A')))).toEqual(result)
+  expect(unwrap(await f.root.integration(f.id('A')))).toMatchObject({
+    result: 'success',
+    result_ref: merge!.result_ref,
+  })
+  await f.restart()
+  expect(unwrap(await f.root.readResult(f.id('A')))).toEqual(result)
+})
+
+test('W-INT-06 an evaluated merge may come without a result, and what it overlaps with is for the integrator to judge', async () => {
+  const f = await fixture()
+  await completedOn(f, { Z: ['f'], A: ['f'] })
+  unwrap(await f.root.accept(f.id('Z')))
+  await f.mark()
+  unwrap(await f.root.accept(f.id('A'), 'evaluated'))
+  await f.expectAdded([
+    integrate('sig1', 'A'),
+    begunBy('A', 'evaluated'),
+    mergedBy('A', 'evaluated'),
+    closed('A'),
+  ])
+  expect(refused(await f.root.readResult(f.id('A')))).toBe('not_found')
+})
+
+test.each([
+  ['a result under direct', { result: 1 }],
+  ['a result under layered', { strategy: 'layered', result: 1 }],
+  ['a result that is no JSON', { strategy: 'evaluated', result: () => 1 }],
+  ['an empty basis', { basis: '' }],
+  ['a basis that is too long', { basis: 'x'.repeat(257) }],
+  ['a filter that is neither on nor off', { strategy: 'layered', baseAware: 'yes' }],
+] as const)('W-INT-06 %s is refused without an entry', async (_what, how) => {
+  const f = await fixture()
+  await completedOn(f, { A: ['f'] })
+  expect(refused(await f.root.accept(f.id('A'), how as never))).toBe('invalid_argument')
+  await f.expectAdded([])
+  expect(await f.state('A')).toBe('integrating')
+})
+
+test('W-INT-09 the place in the order and its basis are recorded where the integrator names one', async () => {
+  const f = await fixture()
+  await completedOn(f, { A: ['a'], B: ['b'], C: ['c'] })
+  unwrap(await f.root.accept(f.id('A'), { basis: 'dependencies' }))
+  unwrap(await f.root.accept(f.id('B')))
+  unwrap(await f.root.beginIntegration(f.id('C'), { strategy: 'layered', basis: 'priority' }))
+  await f.expectAmong([
+    begunBy('A', 'direct', { order_index: 1, order_basis: 'dependencies' }),
+    begunBy('B', 'direct'),
+    begunBy('C', 'layered', { order_index: 3, order_basis: 'priority' }),
+  ])
+  expect(unwrap(await f.root.look(f.id('C'))).integration).toMatchObject({
+    order_index: 3,
+    order_basis: 'priority',
+  })
+})
+
+test('W-INT-07 however much overlaps, what is recorded of it is bounded', async () => {
+  const f = await fixture()
+  const names = Array.from({ length: kernelLimits.conflicts + 2 }, (_, index) => `W${index}`)
+  const own = (name: string) =>
+    Array.from({ length: 12 }, (_, index) => `${name}/${index}${'x'.repeat(3500)}`)
+  await completedOn(f, Object.fromEntries(names.map(name => [name, own(name)])))
+  for (const name of names) unwrap(await f.root.accept(f.id(name)))
+  await completedOn(f, { Z: names.flatMap(own) })
+  const { conflicts } = unwrap(await f.root.accept(f.id('Z'), 'layered'))
+  expect(conflicts).toHaveLength(kernelLimits.conflicts)
+  const record = unwrap(await f.root.integration(f.id('Z')))!
+  const [first, last] = [record.conflicts[0]!, record.conflicts.at(-1)!]
+  expect([first.resources.length, last.resources.length]).toEqual([9, 9])
+  expect(first.description).toContain('changed 12 of the same files. 3 more are not named here.')
+  expect(last.description).toContain('changed 36 of the same files. 27 more are not named here.')
+})

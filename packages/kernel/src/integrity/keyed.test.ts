@@ -1,0 +1,186 @@
+// Proofs as such: what they cover, whose they are, and that nothing can be changed under them (W-SEC-07, -09, AMB-17).
+import {
+  type CheckpointId,
+  canonicalize,
+  type EnvelopeId,
+  type RunId,
+  SeededIds,
+  type Ticks,
+  type WorkspaceId,
+} from '@parley/core'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Batch } from '../batch.ts'
+import type { CheckpointRecord } from '../checkpoint/checkpoint.ts'
+import { proveCheckpoint } from '../checkpoint/proof.ts'
+import type { Envelope, EnvelopeRecord } from '../envelope/envelope.ts'
+import { arrivalViolation, sealed } from '../envelope/proof.ts'
+import { kernelLimits } from '../limits.ts'
+import { newRun } from '../run/run.ts'
+import { keyedProofs, PROOF_ALGORITHM } from './keyed.ts'
+import { violationOf } from './verify.ts'
+
+const proofs = keyedProofs(new Uint8Array(32).fill(7))
+const batch = new Batch(newRun('run' as RunId), { now: 1 as Ticks, ids: new SeededIds(1), proofs })
+
+const text = fc.string({ unit: 'grapheme', maxLength: 12 })
+const json = fc.jsonValue({ maxDepth: 2, noUnicodeString: false })
+
+const envelope: fc.Arbitrary<EnvelopeRecord> = fc.record({
+  id: text as fc.Arbitrary<EnvelopeId>,
+  from: text as fc.Arbitrary<WorkspaceId>,
+  to: text as fc.Arbitrary<WorkspaceId>,
+  type: text,
+  payload: fc.record({ format: text, content: text, attachments: fc.array(json, { maxLength: 3 }) }),
+  in_reply_to: fc.option(text) as fc.Arbitrary<EnvelopeId | null>,
+  rights: fc.array(fc.record({ type: fc.constantFrom('send', 'send_once'), target: text }), { maxLength: 2 }),
+  priority: fc.constantFrom('normal', 'urgent', 'blocking'),
+  timestamp: text,
+  origin: fc.constantFrom('agent', 'human'),
+  originator: text,
+})
+
+const checkpoint: fc.Arbitrary<CheckpointRecord> = fc.record(
+  {
+    id: text as fc.Arbitrary<CheckpointId>,
+    workspace: text as fc.Arbitrary<WorkspaceId>,
+    type: text,
+    payload: fc.record({
+      files_changed: fc.array(text, { maxLength: 3 }),
+      content: text,
+      artifacts: fc.array(fc.record({ artifact_id: text, name: text }), { maxLength: 2 }),
+      extra: json,
+    }),
+    intent: text,
+    parent: fc.option(text) as fc.Arbitrary<CheckpointId | null>,
+    status: fc.constantFrom('provisional', 'final'),
+    confidence: fc.constantFrom('high', 'medium', 'low'),
+    resource_usage: fc.record({ tokens_consumed: fc.nat(), wall_time: fc.nat(), cost: fc.nat() }),
+    timestamp: text,
+  },
+  {
+    requiredKeys: [
+      'id',
+      'workspace',
+      'type',
+      'payload',
+      'intent',
+      'parent',
+      'status',
+      'confidence',
+      'timestamp',
+    ],
+  },
+)
+
+/** A change somewhere in a record: a value becomes another one, goes away, or one is added. */
+interface Change {
+  readonly place: number
+  readonly kind: 'replace' | 'remove' | 'add'
+  readonly value: unknown
+}
+
+const change: fc.Arbitrary<Change> = fc.record({
+  place: fc.nat(),
+  kind: fc.constantFrom('replace', 'remove', 'add'),
+  value: json,
+})
+
+/** All containers in a value, itself among them. */
+function* containers(value: unknown): Generator<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return
+  yield value as Record<string, unknown>
+  for (const each of Object.values(value)) yield* containers(each)
+}
+
+function changed<T extends object>(record: T, { place, kind, value }: Change, spared: string): T {
+  const { [spared]: kept, ...copy } = structuredClone(record) as Record<string, unknown>
+  const places = [...containers(copy)].flatMap(container =>
+    Object.keys(container).map(key => [container, key] as const),
+  )
+  const [container, key] = places[place % places.length]!
+  if (kind === 'replace') container[key] = value
+  else if (Array.isArray(container)) container.splice(Number(key), 1, ...(kind === 'add' ? [1, value] : []))
+  else if (kind === 'add') container[`${key}2`] = value
+  else delete container[key]
+  return { ...copy, [spared]: kept } as T
+}
+
+test('AMB-17 whatever is changed in an envelope breaks its proof', () => {
+  fc.assert(
+    fc.property(envelope, change, (made, how) => {
+      const record = sealed(batch, made)
+      const known = { id: record.id, from: record.from, record } as Envelope
+      expect(arrivalViolation(batch, known)).toBeUndefined()
+      expect(arrivalViolation(batch, known, structuredClone(record))).toBeUndefined()
+      expect(arrivalViolation(batch, known, { ...record, status: 'validated' })).toBeUndefined()
+      const forged = changed(record, how, 'integrity')
+      fc.pre(canonicalize(forged) !== canonicalize(record))
+      const { integrity } = record
+      expect(arrivalViolation(batch, known, forged)).toMatchObject({
+        violation: 'hash_mismatch',
+        expected: integrity?.proof,
+      })
+      // The same where the record itself was changed in the store, its proof or not.
+      expect(arrivalViolation(batch, { ...known, record: forged })?.violation).toBe('hash_mismatch')
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('W-SEC-09 whatever is changed in the content of a checkpoint breaks its proof', () => {
+  fc.assert(
+    fc.property(checkpoint, change, (record, how) => {
+      const recorded = proveCheckpoint(proofs, record.workspace, record) ?? undefined
+      expect(
+        violationOf(recorded, proveCheckpoint(proofs, record.workspace, structuredClone(record))),
+      ).toBeUndefined()
+      const forged = changed(record, how, 'timestamp')
+      fc.pre(canonicalize(forged) !== canonicalize(record))
+      expect(violationOf(recorded, proveCheckpoint(proofs, record.workspace, forged))?.violation).toBe(
+        'hash_mismatch',
+      )
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a proof belongs to one workspace and one secret, and is the same whenever it is made', () => {
+  const [one, other] = ['ws_1', 'ws_2'] as WorkspaceId[]
+  const value = { b: 1, a: [true, 'ü'] }
+  const proof = proofs.prove(one!, value)
+  expect(proof).toEqual({ proof: expect.stringMatching(/^[0-9a-f]{64}$/), algorithm: PROOF_ALGORITHM })
+  expect(proofs.prove(one!, { a: [true, 'ü'], b: 1 })).toEqual(proof)
+  expect(proofs.prove(other!, value).proof).not.toBe(proof.proof)
+  expect(keyedProofs(new Uint8Array(32).fill(8)).prove(one!, value).proof).not.toBe(proof.proof)
+  // Keys that fell out of the cache are derived again.
+  for (let at = 0; at <= kernelLimits.proofKeys; at++) proofs.prove(`ws_${at + 10}` as WorkspaceId, 1)
+  expect(proofs.prove(one!, value)).toEqual(proof)
+  expect(keyedProofs(new Uint8Array(32).fill(7)).prove(one!, value)).toEqual(proof)
+})
+
+test('W-SEC-07 the proof is HMAC-SHA-256 over canonical JSON with a key derived by HKDF', () => {
+  // Computed by other means: RFC 5869 and RFC 2104 in Python.
+  expect(proofs.prove('ws_1' as WorkspaceId, { a: 1 }).proof).toBe(
+    'ce9be8b934a9a94affda9802f9a62bbb0cb93bcaf89ff9b29daa6271a7820be8',
+  )
+})
+
+test('a secret that is too short is refused', () => {
+  expect(() => keyedProofs(new Uint8Array(31))).toThrow(/31 bytes; it needs at least 32/)
+})
+
+test('W-SEC-10 what no proof was recorded for, or what nothing can be read of, is a violation', () => {
+  const recorded = { proof: 'aa', algorithm: PROOF_ALGORITHM }
+  expect(violationOf(undefined, recorded)).toEqual({
+    violation: 'proof_missing',
+    expected: null,
+    actual: null,
+  })
+  expect(violationOf(recorded, null)).toEqual({ violation: 'hash_mismatch', expected: 'aa', actual: null })
+  expect(violationOf(recorded, { proof: 'aa', algorithm: 'other' })?.violation).toBe('signature_invalid')
+  let deep: unknown = 'deep'
+  for (let level = 0; level < 2000; level++) deep = [deep]
+  const record = { workspace: 'ws_1', payload: deep } as unknown as CheckpointRecord
+  expect(proveCheckpoint(proofs, record.workspace, record)).toBeNull()
+})

@@ -1,0 +1,413 @@
+// Mail and checkpoints that were changed on their way or in the store (W-SEC-02, -07, -09, -10): found, on record, without effect.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type EnvelopeId, type ObjectId, type Result, unwrap } from '@parley/core'
+import { tamper } from '@parley/trail/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import type { EnvelopeDraft, EnvelopeRecord } from '../envelope/envelope.ts'
+import type { RunDraft } from '../run/start.ts'
+import { type Fixture, type FixtureOptions, fixture, type Row, refused } from '../testing/fixture.ts'
+import { arrived, created, rejected, send, withNotes } from '../testing/mail.ts'
+import { carriedFixture } from '../testing/transport.ts'
+
+const secret = new Uint8Array(32).fill(42)
+
+const forged = (id: string, violation: string, values: object = {}): Row => [
+  'integrity_violation',
+  null,
+  'protocol',
+  {
+    subject_type: 'envelope',
+    subject_id: id,
+    violation,
+    expected: expect.any(String),
+    actual: expect.any(String),
+    action_taken: 'rejected',
+    ...values,
+  },
+]
+
+/** How an integration ends at the proof check (W-INT-05). */
+const flagged = (source: string, checkpoint: string, values: object = {}): Row[] => [
+  [
+    'integrity_violation',
+    null,
+    'protocol',
+    {
+      subject_type: 'checkpoint',
+      subject_id: checkpoint,
+      violation: 'hash_mismatch',
+      expected: expect.any(String),
+      actual: expect.any(String),
+      action_taken: 'flagged',
+      ...values,
+    },
+  ],
+  [
+    'integration_aborted',
+    source,
+    'protocol',
+    { source, target: 'R', mode: 'normal', reason: 'integrity_violation' },
+  ],
+  [
+    'signal_emitted',
+    source,
+    'protocol',
+    { signal_id: expect.any(String), from: source, type: 'failed', reason: 'integration_error' },
+  ],
+  [
+    'workspace_state_changed',
+    source,
+    'protocol',
+    {
+      workspace_id: source,
+      from_state: 'integrating',
+      to_state: 'failed',
+      trigger: 'integration_error',
+      initiator: 'protocol',
+      reason: 'integration_error',
+    },
+  ],
+  ['signal_delivered', 'R', 'protocol', { signal_id: expect.any(String), from: source, delivered_to: 'R' }],
+]
+
+const begun = (source: string, checkpoint: string): Row[] => [
+  [
+    'signal_emitted',
+    'R',
+    'system',
+    { signal_id: expect.any(String), from: 'R', type: 'integrate', ref: source },
+  ],
+  [
+    'integration_started',
+    source,
+    'system',
+    { source, target: 'R', owner: 'ux', mode: 'normal', strategy: 'direct', checkpoint_ref: checkpoint },
+  ],
+]
+
+/** A worker W in `integrating` whose final checkpoint K lies in a real store. */
+async function delivered(options: FixtureOptions = {}): Promise<Fixture> {
+  const profile = mkdtempSync(join(tmpdir(), 'parley-test-'))
+  onTestFinished(() => rmSync(profile, { recursive: true, force: true }))
+  const f = await fixture({ secret, profile, ...options })
+  const directive = { format: 'markdown', content: 'work' }
+  const worker = await f.workspace('W', { directive })
+  unwrap(await worker.receive())
+  f.name(unwrap(await f.final('W')).checkpoint, 'K')
+  unwrap(await worker.complete())
+  await f.mark()
+  return f
+}
+
+/** Somebody with access to the disk changes the content of what is stored as one kind of object. */
+async function changeStored(f: Fixture, kind: string, from: string, to: string): Promise<void> {
+  let count = 0
+  await f.restart(() => {
+    tamper(f.options.profile!, records =>
+      records.map(record => {
+        if (record.kind !== 'object' || record.objectKind !== kind || !record.data.includes(from))
+          return record
+        count++
+        return { ...record, data: record.data.replace(from, to) }
+      }),
+    )
+    // The frames that were written anew do not say how late it was.
+    f.clock.advance(1000)
+  })
+  expect(count).toBe(1)
+  await f.mark()
+}
+
+async function inboxOf(f: Fixture, name: string): Promise<readonly string[]> {
+  return unwrap(await f.agent(name).look()).inbox
+}
+
+function envelopeOf(result: Result<unknown>): string {
+  return result.ok ? '' : (result.error.details.envelope as string)
+}
+
+test('WP-043 what was changed after its proof was made is rejected at submission and on its way', async () => {
+  const { f, transport } = await carriedFixture({ secret })
+  await f.worker('W')
+  await f.mark()
+  const draft = unwrap(f.root.seal(f.mail('W', 'directive')))
+  const payload = { format: 'markdown', content: 'something else' }
+  const submitted = await f.root.send({ ...draft, payload })
+  expect(refused(submitted)).toBe('rejected(integrity_violation)')
+  f.name(envelopeOf(submitted), 'E1')
+  await f.expectAdded([
+    // A proof that would have been right is nowhere on record.
+    forged('E1', 'hash_mismatch', { expected: null, actual: draft.integrity?.proof }),
+    rejected({ id: 'E1', from: 'R', to: 'W', type: 'directive' }, 'integrity_violation'),
+  ])
+
+  transport.alter = envelope => ({ ...envelope, payload })
+  await send(f, f.root, 'E2', 'W', 'directive')
+  await f.expectAdded([
+    created({ id: 'E2', from: 'R', to: 'W', type: 'directive' }),
+    forged('E2', 'hash_mismatch'),
+    rejected({ id: 'E2', from: 'R', to: 'W', type: 'directive' }, 'integrity_violation'),
+  ])
+  expect(await inboxOf(f, 'W')).toEqual([])
+})
+
+test('WP-043 a final checkpoint that was changed in the store is not integrated', async () => {
+  const f = await delivered()
+  await changeStored(f, 'checkpoint', '"content":"done"', '"content":"nice"')
+  expect(refused(await f.root.accept(f.id('W')))).toBe('rejected(integrity_violation)')
+  await f.expectAdded([...begun('W', 'K'), ...flagged('W', 'K')])
+  expect(unwrap(await f.root.look()).merges).toEqual([])
+  expect(await f.state('W')).toBe('failed')
+})
+
+type Altered = readonly [what: string, change: (envelope: EnvelopeRecord) => unknown, violation: string]
+
+const ALTERED: readonly Altered[] = [
+  ['payload', envelope => ({ ...envelope, payload: { ...envelope.payload, content: 'x' } }), 'hash_mismatch'],
+  ['originator', envelope => ({ ...envelope, originator: 'mallory' }), 'hash_mismatch'],
+  ['receiver', envelope => ({ ...envelope, to: envelope.from }), 'hash_mismatch'],
+  ['timestamp', envelope => ({ ...envelope, timestamp: '2020-01-01T00:00:00.000000Z' }), 'hash_mismatch'],
+  ['a field more', envelope => ({ ...envelope, actor: 'system' }), 'hash_mismatch'],
+  [
+    'proof replaced',
+    envelope => ({ ...envelope, integrity: { ...envelope.integrity, proof: 'f'.repeat(64) } }),
+    'hash_mismatch',
+  ],
+  ['proof removed', ({ integrity: _integrity, ...envelope }) => envelope, 'proof_missing'],
+  ['proof emptied', envelope => ({ ...envelope, integrity: { proof: '', algorithm: '' } }), 'hash_mismatch'],
+  ['nothing but a number', () => 7, 'proof_missing'],
+  ['no JSON', () => ({ at: new Date() }), 'proof_missing'],
+]
+
+test.each(ALTERED)(
+  'WM-055 an envelope altered in transport is never placed: %s',
+  async (_what, alter, violation) => {
+    const { f, transport } = await carriedFixture({ secret })
+    const worker = await f.worker('W')
+    await f.mark()
+    transport.alter = alter
+    transport.begin(f.clock, () => 'unconfirmed')
+    await send(f, f.root, 'E', 'W', 'directive')
+    const values =
+      violation === 'proof_missing'
+        ? { actual: null }
+        : { actual: expect.toBeOneOf([null, expect.any(String)]) }
+    await f.expectAdded([
+      created({ id: 'E', from: 'R', to: 'W', type: 'directive' }),
+      forged('E', violation, values),
+      rejected({ id: 'E', from: 'R', to: 'W', type: 'directive' }, 'integrity_violation'),
+    ])
+    expect(await inboxOf(f, 'W')).toEqual([])
+    const refusals = f.notices.filter(notice => notice.kind === 'security')
+    expect(refusals).toMatchObject([{ to: f.id('R'), event: 'integrity_violation', reason: violation }])
+
+    // It is not carried again, though nobody confirmed it, and its channel goes on.
+    await f.advance(10_000)
+    await f.expectAdded([])
+    const id = await idOf(f, 'E')
+    expect(transport.times(id)).toEqual([0])
+    transport.fate = () => 'pass'
+    transport.alter = envelope => structuredClone(envelope)
+    await send(f, f.root, 'E2', 'W', 'directive')
+    await f.expectAdded(arrived('sig1', { id: 'E2', from: 'R', to: 'W', type: 'directive' }))
+    expect(unwrap(await worker.consume())?.id).toBe(unwrap(await f.root.readEnvelope(await idOf(f, 'E2'))).id)
+
+    await f.restart()
+    expect(unwrap(await f.root.readEnvelope(id)).status).toBe('rejected')
+  },
+)
+
+async function idOf(f: Fixture, name: string): Promise<EnvelopeId> {
+  const ids = await f.run.read(run => [...run.envelopes.keys()])
+  return ids.find(id => f.nameOf(id) === name)!
+}
+
+test('W-ENV-10 what stands behind a forged envelope in its channel is delivered all the same', async () => {
+  const { f, transport } = await carriedFixture({ secret })
+  await f.worker('W')
+  await f.mark()
+  transport.alter = envelope => (envelope.priority === 'urgent' ? { ...envelope, from: 'x' } : envelope)
+  await Promise.all([
+    send(f, f.root, 'E1', 'W', 'directive', { priority: 'urgent' }),
+    send(f, f.root, 'E2', 'W', 'directive'),
+  ])
+  await f.expectAmong([
+    ['envelope_rejected', 'R', 'protocol', { envelope_id: 'E1', reason: 'integrity_violation' }],
+    ['envelope_delivered', 'W', 'protocol', { envelope_id: 'E2' }],
+  ])
+})
+
+test('W-HWY-08 once a human has changed a payload, its earlier version is forged, though its proof was valid', async () => {
+  const run: RunDraft = { highway: { gates: { task_approval: false, envelope_delivery: true } } }
+  const { f, transport } = await carriedFixture({ secret, run })
+  await f.workspace('W')
+  await f.mark()
+  const human = f.runtime.user('ux')
+  const payload = { format: 'markdown', content: 'changed' }
+  for (const [name, version] of [
+    ['E1', 'old'],
+    ['E2', 'new'],
+  ] as const) {
+    const envelope = await send(f, f.root, name, 'W', 'directive')
+    const original = unwrap(await f.run.object(envelope as string as ObjectId))?.value
+    transport.alter = carried => (version === 'old' ? original : carried)
+    const [gate] = await f.run.read(state => [...state.gates.keys()])
+    unwrap(await human.modify(f.run.id, gate!, { payload }))
+    await f.settle()
+  }
+  await f.expectAmong([
+    ['envelope_rejected', 'R', 'protocol', { envelope_id: 'E1', reason: 'integrity_violation' }],
+    ['envelope_delivered', 'W', 'protocol', { envelope_id: 'E2' }],
+  ])
+  expect(unwrap(await f.agent('W').consume())?.payload.content).toBe('changed')
+})
+
+test('W-ENV-08 a repetition of what is placed already is recognised before its proof is looked at', async () => {
+  const { f, transport } = await carriedFixture({ secret })
+  await f.worker('W')
+  await f.mark()
+  let times = 0
+  transport.fate = () => (times === 0 ? 'unconfirmed' : 'pass')
+  transport.alter = envelope => (times++ === 0 ? envelope : { ...envelope, type: 'feedback' })
+  await send(f, f.root, 'E', 'W', 'directive')
+  await f.settle()
+  await f.advance(1000)
+  await f.expectAmong([
+    ['envelope_delivered', 'W', 'protocol'],
+    ['envelope_redelivered', 'W', 'protocol'],
+  ])
+  expect(await inboxOf(f, 'W')).toHaveLength(1)
+})
+
+test('W-ENV-08 what waits for its receiver is checked when it is placed, also after a restart', async () => {
+  const f = await delivered()
+  const directive = { format: 'markdown', content: 'second' }
+  const second = await f.workspace('W2', { directive })
+  unwrap(await second.receive())
+  unwrap(await f.root.suspend(second.workspace, 'pause'))
+  const { envelope } = unwrap(
+    await f.root.feedback(second.workspace, { format: 'markdown', content: 'held' }),
+  )
+  f.name(envelope, 'E')
+  await changeStored(f, 'envelope', '"content":"held"', '"content":"hold"')
+  unwrap(await f.root.resume(f.id('W2')))
+  await expect.poll(async () => unwrap(await f.root.readEnvelope(envelope)).status).toBe('rejected')
+  await f.expectAmong([
+    ['integrity_violation', null, 'protocol', { subject_id: 'E', violation: 'hash_mismatch' }],
+    rejected({ id: 'E', from: 'R', to: 'W2', type: 'feedback' }, 'integrity_violation'),
+  ])
+  expect(await inboxOf(f, 'W2')).toEqual([])
+})
+
+test('W-ENV-05 a proof of the sender over what it submits is accepted, with defaults in place or left out', async () => {
+  const f = await fixture({ secret })
+  await f.worker('W')
+  await f.mark()
+  const draft = unwrap(f.root.seal(f.mail('W', 'directive')))
+  f.name(unwrap(await f.root.send(draft)).envelope, 'E1')
+  const spelled: EnvelopeDraft = {
+    ...draft,
+    priority: 'normal',
+    rights: [],
+    in_reply_to: null,
+    from: f.id('R'),
+  }
+  f.name(unwrap(await f.root.send(spelled)).envelope, 'E2')
+  await f.expectAdded([
+    ...arrived('sig1', { id: 'E1', from: 'R', to: 'W', type: 'directive' }),
+    ...arrived('sig2', { id: 'E2', from: 'R', to: 'W', type: 'directive' }),
+  ])
+})
+
+type Claim = readonly [what: string, reason: string, change: (draft: EnvelopeDraft) => EnvelopeDraft]
+
+const CLAIMS: readonly Claim[] = [
+  ['another receiver', 'hash_mismatch', draft => ({ ...draft, to: 'nobody' })],
+  ['another type', 'hash_mismatch', draft => ({ ...draft, type: 'nothing' })],
+  ['another priority', 'hash_mismatch', draft => ({ ...draft, priority: 'urgent' })],
+  [
+    'an attachment',
+    'hash_mismatch',
+    draft => ({ ...draft, payload: { ...draft.payload, attachments: [1] } }),
+  ],
+  [
+    'another algorithm',
+    'signature_invalid',
+    draft => ({ ...draft, integrity: { ...draft.integrity!, algorithm: 'crc' } }),
+  ],
+]
+
+test.each(CLAIMS)(
+  'W-ENV-05 the proof comes before type and receiver: %s',
+  async (_what, violation, change) => {
+    const f = await fixture({ secret })
+    await f.worker('W')
+    await f.mark()
+    const result = await f.root.send(change(unwrap(f.root.seal(f.mail('W', 'directive')))))
+    expect(refused(result)).toBe('rejected(integrity_violation)')
+    f.name(envelopeOf(result), 'E')
+    await f.expectAmong([
+      ['integrity_violation', null, 'protocol', { subject_id: 'E', violation, action_taken: 'rejected' }],
+      ['envelope_rejected', 'R', 'protocol', { envelope_id: 'E', reason: 'integrity_violation' }],
+    ])
+  },
+)
+
+test('W-ENV-05 the proof of another workspace is foreign, and the structure comes first', async () => {
+  const f = await fixture({ secret, run: withNotes })
+  const one = await f.worker('W1')
+  const two = await f.worker('W2')
+  const draft = unwrap(two.seal(f.mail('R', 'query')))
+  expect(refused(await one.send(draft))).toBe('rejected(integrity_violation)')
+  expect(refused(await two.send(draft))).toBe('ok')
+  expect(refused(await one.send({ ...draft, priority: 'high' as never }))).toBe('rejected(invalid_structure)')
+})
+
+test('a runtime without a secret makes no proofs, and takes none that it could not check', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  expect(refused(f.root.seal(f.mail('W', 'directive')))).toBe('unsupported')
+  const integrity = { proof: 'ab', algorithm: 'hmac-sha256' }
+  expect(refused(await f.root.send(f.mail('W', 'directive', { integrity })))).toBe(
+    'rejected(invalid_structure)',
+  )
+  const { envelope } = unwrap(await f.root.send(f.mail('W', 'directive')))
+  expect(unwrap(await f.run.object(envelope as never))?.value).not.toHaveProperty('integrity')
+})
+
+test('W-SEC-10 there is no lenient mode: what was made without proofs is refused once there are some', async () => {
+  const options: { secret?: Uint8Array } = {}
+  const f = await fixture(options)
+  await f.worker('W')
+  await f.bring('W', 'integrating')
+  options.secret = secret
+  await f.restart()
+  expect(refused(await f.root.accept(f.id('W')))).toBe('rejected(integrity_violation)')
+  const [violation] = (await f.added()).filter(entry => entry.event_type === 'integrity_violation')
+  expect(violation?.body).toMatchObject({
+    subject_type: 'checkpoint',
+    violation: 'proof_missing',
+    expected: null,
+  })
+})
+
+test('WM-056 the integration of an altered final checkpoint begins, is flagged and fails; its content is never shown', async () => {
+  const f = await delivered()
+  const checkpoint = unwrap(await f.root.look(f.id('W'))).deliverable!
+  expect(unwrap(await f.root.readCheckpoint(checkpoint))).toMatchObject({
+    payload: { content: 'done' },
+    integrity: { algorithm: 'hmac-sha256' },
+  })
+  await changeStored(f, 'checkpoint', '"content":"done"', '"content":"nice"')
+  expect(refused(await f.root.readCheckpoint(checkpoint))).toBe('rejected(integrity_violation)')
+  await f.expectAdded([flagged('W', 'K')[0]!])
+  expect(refused(await f.root.beginIntegration(f.id('W')))).toBe('rejected(integrity_violation)')
+  await f.expectAdded([...begun('W', 'K'), ...flagged('W', 'K')])
+  const told = f.notices.filter(notice => notice.kind === 'security')
+  expect(told).toMatchObject([
+    { to: f.id('R'), event: 'integrity_violation', subject: checkpoint, reason: 'hash_mismatch' },
+    { to: f.id('R'), event: 'integrity_violation', subject: checkpoint, reason: 'hash_mismatch' },
+  ])
+})

@@ -1,0 +1,321 @@
+// Decisions of which only the first part is on record (W-REC-24): what is missing is produced once; and a recovery that is interrupted
+// and taken up again (W-REC-23).
+import { parseTimestamp, type SignalId, type Ticks, unwrap } from '@parley/core'
+import type { ProposedEntry, StoredRecord } from '@parley/trail'
+import type { GateType } from '@parley/trail/events'
+import { expect, test } from 'vitest'
+import { type Fixture, fixture, type Row } from '../testing/fixture.ts'
+import { behind, draft, leave, rewrite } from '../testing/foreign.ts'
+import { gateOf, only, prepare, TRANSITIONS, waiting } from '../testing/gates.ts'
+import { send } from '../testing/mail.ts'
+import { carriedFixture } from '../testing/transport.ts'
+
+/** What a restart adds, the marker aside, and that the next one adds nothing more. */
+async function repaired(f: Fixture, meanwhile?: () => void | Promise<void>): Promise<readonly Row[]> {
+  await f.mark()
+  await f.restart(meanwhile)
+  const rows = (await f.added()).map(entry => f.row(entry))
+  await f.restart()
+  expect((await f.added()).map(entry => f.row(entry))).toEqual([])
+  return rows
+}
+
+const shape = (rows: readonly Row[]) => rows.map(row => row.slice(0, 3))
+
+function changed(
+  f: Fixture,
+  name: string,
+  from_state: string,
+  to_state: string,
+  trigger: string,
+): ProposedEntry {
+  const body = { workspace_id: f.id(name), from_state, to_state, trigger, initiator: 'protocol' }
+  const failed = to_state === 'failed' ? { reason: trigger } : {}
+  return {
+    event_type: 'workspace_state_changed',
+    workspace: f.id(name),
+    actor: 'protocol',
+    body: { ...body, ...failed },
+  } as ProposedEntry
+}
+
+async function leaveResolved(f: Fixture, gate: string, type: GateType, under: string | null, action: string) {
+  const body = { gate_id: gate, gate_type: type, action, actor: 'ux' }
+  const workspace = under === null ? null : f.id(under)
+  await leave(f, [{ event_type: 'gate_resolved', workspace, actor: 'ux', body } as ProposedEntry])
+}
+
+test('WM-050 gates and escalations that were decided or ran out are finished by recovery', async () => {
+  const gates = { task_approval: false, workspace_abort: true }
+  const f = await fixture({
+    run: {
+      owner: 'ux',
+      highway: {
+        gates,
+        gate_defaults: { timeout: 10_000, fallback: 'reject' },
+        escalation: { enabled: true, timeout: null, fallback: 'reject' },
+      },
+    },
+  })
+  for (const name of ['P', 'A', 'E']) await f.worker(name, { owner: 'ux' })
+  gateOf(f, await f.root.abort(f.id('P')), 'pending')
+  const approved = gateOf(f, await f.root.abort(f.id('A')), 'approved')
+  unwrap(await f.agent('E').blocked('stuck'))
+  const { signal } = unwrap(await f.agent('E').escalate('help'))
+  f.name(signal!, 'help')
+  await leaveResolved(f, approved, 'workspace_abort', 'A', 'approve')
+  const body = { signal_id: signal, workspace: f.id('E'), actor: 'ux', response_type: 'abort' }
+  await leave(f, [
+    { event_type: 'escalation_resolved', workspace: f.id('E'), actor: 'ux', body } as ProposedEntry,
+  ])
+  const rows = await repaired(f, () => f.clock.advance(20_000))
+  expect([await f.state('P'), await f.state('A'), await f.state('E')]).toEqual(['active', 'failed', 'failed'])
+  expect(shape(rows)).toEqual([
+    ['signal_emitted', 'A', 'system'],
+    ['workspace_state_changed', 'A', 'system'],
+    ['signal_delivered', 'R', 'protocol'],
+    ['signal_emitted', 'E', 'protocol'],
+    ['workspace_state_changed', 'E', 'ux'],
+    ['signal_delivered', 'R', 'protocol'],
+    ['gate_timeout', 'P', 'fallback'],
+    ['gate_resolved', 'P', 'fallback'],
+  ])
+  expect(rows[4]?.[3]).toMatchObject({ trigger: 'aborted_by_human', to_state: 'failed' })
+  expect(rows[7]?.[3]).toMatchObject({ gate_id: 'pending', action: 'reject', actor: 'fallback' })
+})
+
+const EFFECTS: { readonly [Type in GateType]: { readonly approve: string; readonly reject?: string } } = {
+  task_approval: { approve: 'task_approved', reject: 'task_status_changed' },
+  workspace_create: { approve: 'workspace_created', reject: 'workspace_rejected' },
+  envelope_delivery: { approve: 'envelope_delivered', reject: 'envelope_rejected' },
+  integration: { approve: 'integration_started', reject: 'workspace_state_changed' },
+  conflict_resolution: { approve: 'conflict_resolved' },
+  workspace_abort: { approve: 'workspace_state_changed' },
+}
+
+test.for(
+  Object.entries(EFFECTS).flatMap(([type, effects]) =>
+    Object.entries(effects).map(([action, effect]) => ({ type: type as GateType, action, effect })),
+  ),
+)(
+  'W-REC-24 a $type gate that was resolved ($action) gets its effect: $effect',
+  async ({ type, action, effect }) => {
+    const f = await fixture({ run: { owner: 'ux', highway: only(type) } })
+    await prepare(f, type)
+    const { under } = await TRANSITIONS[type](f)
+    const [gate] = await waiting(f)
+    await leaveResolved(f, gate!, type, under, action)
+    await f.mark()
+    await f.restart()
+    expect((await f.added()).map(entry => entry.event_type)).toContain(effect)
+    await f.restart()
+    // Once: a new workspace has an agent that says it is ready, and nothing else happens.
+    expect((await f.added()).map(entry => entry.event_type)).not.toContain(effect)
+  },
+)
+
+test('W-REC-24 a gate that was answered by our own runtime is not carried out twice', async () => {
+  const f = await fixture({ run: { owner: 'ux', highway: only('workspace_create') } })
+  await prepare(f, 'workspace_create')
+  await TRANSITIONS.workspace_create(f)
+  const [gate] = await waiting(f)
+  unwrap(await f.runtime.user('ux').approve(f.run.id, gate!))
+  await f.mark()
+  await f.restart()
+  await f.expectAdded([])
+})
+
+test('W-REC-24 a completed integration closes its source, and its task with it', async () => {
+  const f = await fixture()
+  const { tasks } = unwrap(await f.root.submitGraph([{ name: 'a', description: 'do it' }]))
+  await f.worker('W', { task: tasks[0]! })
+  unwrap(await f.agent('W').started())
+  await f.bring('W', 'integrating')
+  unwrap(await f.root.beginIntegration(f.id('W')))
+  const body = { source: f.id('W'), target: f.id('R'), mode: 'normal', strategy: 'direct', result: 'success' }
+  await leave(f, [
+    { event_type: 'integration_completed', workspace: f.id('W'), actor: 'system', body } as ProposedEntry,
+  ])
+  const rows = await repaired(f)
+  expect(shape(rows)).toEqual([
+    ['workspace_state_changed', 'W', 'system'],
+    ['task_status_changed', 'R', 'protocol'],
+  ])
+  expect(rows[0]?.[3]).toMatchObject({
+    to_state: 'closed',
+    trigger: 'integration_succeeded',
+    initiator: 'coordinator',
+  })
+  expect(rows[1]?.[3]).toMatchObject({ to_status: 'integrated' })
+})
+
+test('W-REC-24 an integration that was only begun is open again', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  await f.bring('W', 'integrating')
+  unwrap(await f.root.beginIntegration(f.id('W')))
+  expect(await repaired(f)).toEqual([])
+  unwrap(await f.root.accept(f.id('W')))
+  expect(await f.state('W')).toBe('closed')
+})
+
+test('W-REC-24 a cascade that stopped half-way is finished, and who belongs to somebody else goes to the root', async () => {
+  const f = await fixture()
+  const parent = await f.worker('D', { delegate: true, owner: 'ux' })
+  await f.worker('C', {}, parent)
+  await f.worker('O', { owner: 'uy' }, parent)
+  await leave(f, [changed(f, 'D', 'active', 'failed', 'timeout')])
+  const rows = await repaired(f)
+  expect([await f.state('C'), await f.state('O')]).toEqual(['failed', 'active'])
+  const failure = rows.find(([type]) => type === 'workspace_state_changed')
+  expect(failure?.[3]).toMatchObject({ workspace_id: 'C', trigger: 'parent_failed' })
+  expect(rows.find(([type]) => type === 'workspace_reparented')?.[1]).toBe('O')
+})
+
+test('W-REC-24 a checkpoint gets its signal', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  const id = f.ids.next('cp')
+  f.name(id, 'cp')
+  const record = { id, workspace: f.id('W'), payload: { files_changed: [], content: '', artifacts: [] } }
+  const body = {
+    checkpoint_id: id,
+    workspace: f.id('W'),
+    type: 'artifact',
+    status: 'final',
+    confidence: 'high',
+    parent: null,
+  }
+  await leave(
+    f,
+    [{ event_type: 'checkpoint_created', workspace: f.id('W'), actor: 'worker', body } as ProposedEntry],
+    [{ id: id as never, kind: 'checkpoint', value: record }],
+  )
+  const rows = await repaired(f)
+  expect(shape(rows)).toEqual([
+    ['signal_emitted', 'W', 'protocol'],
+    ['signal_delivered', 'R', 'protocol'],
+  ])
+  expect(rows[0]?.[3]).toMatchObject({ type: 'checkpoint', ref: 'cp' })
+})
+
+test('W-REC-24 a workspace gets the rights that its creation misses', async () => {
+  const f = await fixture()
+  await f.workspace('W')
+  await f.settle()
+  const rights = (await f.root.rights()).filter(
+    each => each.holder === f.id('W') || each.target === f.id('W'),
+  )
+  const ids = new Set<string>(rights.map(each => each.id))
+  const text = (view: string) => [...ids].some(id => view.includes(id))
+  await f.mark()
+  // As if the entries had never been written: the chain is made anew without them.
+  await f.restart(() =>
+    rewrite(f, records => {
+      const kept = records.filter(record => record.kind !== 'entry' || !text(record.view))
+      let linked: StoredRecord[] = []
+      for (const record of kept) {
+        if (record.kind === 'entry') linked = behind(linked, f.run.id, [JSON.parse(record.view)])
+        else linked.push(record)
+      }
+      return linked
+    }),
+  )
+  const made = (await f.root.rights()).filter(each => each.holder === f.id('W') || each.target === f.id('W'))
+  const plain = (list: typeof made) => list.map(({ type, holder, target }) => ({ type, holder, target }))
+  expect(plain(made)).toEqual(plain(rights))
+})
+
+test('W-REC-24 a task follows its workspace, which failed or completed without it', async () => {
+  const f = await fixture()
+  const tasks = unwrap(
+    await f.root.submitGraph([
+      { name: 'a', description: 'do it' },
+      { name: 'b', description: 'do it' },
+    ]),
+  ).tasks
+  for (const [index, name] of ['F', 'C'].entries()) {
+    await f.worker(name, { task: tasks[index]! })
+    unwrap(await f.agent(name).started())
+  }
+  unwrap(await f.final('C'))
+  await leave(f, [
+    changed(f, 'F', 'active', 'failed', 'timeout'),
+    changed(f, 'C', 'active', 'integrating', 'agent_complete'),
+  ])
+  const rows = await repaired(f)
+  expect(rows.map(row => [row[0], row[3]?.to_status ?? row[3]?.failure_reason])).toEqual([
+    ['task_status_changed', 'failed'],
+    ['task_failed', 'timeout'],
+    ['task_status_changed', 'completed'],
+    ['task_completed', undefined],
+  ])
+})
+
+/** A run in which every phase of recovery has something to do. */
+async function wounded(): Promise<Fixture> {
+  const { f, transport } = await carriedFixture()
+  for (const name of ['V', 'W', 'X']) await f.worker(name)
+  await f.worker('T', { timeout: 10_000 })
+  const parent = await f.worker('D', { delegate: true })
+  await f.worker('C', {}, parent)
+  transport.begin(f.clock, () => 'drop')
+  await send(f, f.root, 'E1', 'W', 'directive')
+  await send(f, f.root, 'E2', 'W', 'directive')
+  await leave(f, [
+    changed(f, 'D', 'active', 'failed', 'timeout'),
+    {
+      event_type: 'signal_emitted',
+      workspace: f.id('X'),
+      actor: 'worker',
+      body: { signal_id: f.ids.next('sig') as SignalId, from: f.id('X'), type: 'complete' },
+    } as ProposedEntry,
+  ])
+  const now = parseTimestamp((await f.run.entries()).at(-1)!.timestamp) as Ticks
+  const early = draft(f, changed(f, 'V', 'active', 'blocked', 'agent_blocked'), (now - 1_000_000) as Ticks)
+  await f.runtime.close()
+  await f.trail.close()
+  await rewrite(f, records => behind(records, f.run.id, [early]))
+  f.clock.advance(20_000)
+  return f
+}
+
+async function endOf(f: Fixture): Promise<object> {
+  const states: [string, string | undefined][] = []
+  for (const name of ['V', 'W', 'X', 'T', 'D', 'C']) states.push([name, await f.state(name)])
+  const inbox = unwrap(await f.root.look(f.id('W'))).inbox.map(id => f.nameOf(id))
+  const entries = (await f.run.entries()).map(entry => entry.event_type)
+  const count = (type: string) => entries.filter(each => each === type).length
+  const waits = await f.run.read(run => [run.undelivered, run.signalling.size, run.gates.size])
+  return { states, inbox, waits, violations: count('integrity_violation'), total: entries.sort() }
+}
+
+test.for([0, 1, 2, 3, 4, 5, 6])(
+  'WM-049 a recovery that dies after %i writes and is made again ends where an undisturbed one does, with one marker',
+  async writes => {
+    const calm = await wounded()
+    await calm.restart()
+    const expected = await endOf(calm)
+    expect(expected).toMatchObject({
+      states: [
+        ['V', 'active'],
+        ['W', 'active'],
+        ['X', 'integrating'],
+        ['T', 'failed'],
+        ['D', 'failed'],
+        ['C', 'failed'],
+      ],
+      inbox: ['E1', 'E2'],
+      waits: [0, 0, 0],
+      violations: 1,
+    })
+    const f = await wounded()
+    f.disks.trail.fail('sync', { after: writes, times: Number.POSITIVE_INFINITY })
+    await f.open()
+    await f.restart(() => f.disks.trail.mend())
+    expect(await endOf(f)).toEqual(expected)
+    await f.restart()
+    const markers = (await f.run.entries()).filter(entry => entry.event_type === 'recovery_completed')
+    expect(markers).toHaveLength(2)
+  },
+)

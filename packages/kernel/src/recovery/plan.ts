@@ -1,0 +1,89 @@
+// Steps 1 to 4 of recovery (W-REC-11): from what replay found to the list of what has to be written, in the order in which it is.
+// Nothing is written here, and nothing is known but the trail.
+import type { WorkspaceId } from '@parley/core'
+import { countTimers } from '../due/due.ts'
+import { type Envelope, onItsWay } from '../envelope/envelope.ts'
+import { inboxSize } from '../envelope/inbox.ts'
+import type { Run } from '../run/run.ts'
+import { ended } from '../workspace/workspace.ts'
+import { halfApplied } from './half-applied.ts'
+import type { RecoveryStep } from './steps.ts'
+import type { Trace } from './trace.ts'
+
+export interface RecoveryPlan {
+  /** Each is carried out whole before the next one begins. Timers come last of all and are asked for by the clock. */
+  readonly phases: readonly (readonly RecoveryStep[])[]
+  /** Workspaces that were not terminal. */
+  readonly open: readonly WorkspaceId[]
+  readonly signals: number
+  readonly timers: number
+  readonly examined: number
+  readonly quarantined: number
+  /** Workspaces whose creation was left out. */
+  readonly lost: number
+}
+
+export function planRecovery(run: Run, trace: Trace): RecoveryPlan {
+  const quarantined = [...run.quarantined.values()]
+  const signals = waitingSignals(run)
+  return {
+    phases: [
+      quarantined.filter(each => !each.recorded).map(({ entry }) => ({ type: 'quarantine', entry }) as const),
+      halfApplied(run, trace),
+      envelopesOf(run),
+      [...idleWithMail(run), ...signalsOf(trace, signals)],
+    ],
+    open: [...run.workspaces.values()].filter(each => !ended(each)).map(each => each.id),
+    signals: signals.length,
+    timers: countTimers(run),
+    examined: trace.examined,
+    quarantined: quarantined.length,
+    lost: quarantined.filter(each => each.type === 'workspace_created').length,
+  }
+}
+
+/** W-REC-17, in order of creation, which is the order of every channel (W-REC-19). */
+function envelopesOf(run: Run): readonly RecoveryStep[] {
+  const waits = (envelope: Envelope) =>
+    onItsWay(envelope) || (envelope.status === 'delivered' && !endedReceiver(run, envelope))
+  return [...run.envelopes.values()]
+    .filter(waits)
+    .toSorted((one, other) => one.seq - other.seq)
+    .map(({ id }) => ({ type: 'envelope', envelope: id }) as const)
+}
+
+/** Nobody acknowledges for a workspace that is no more. */
+function endedReceiver(run: Run, { to }: Envelope): boolean {
+  const receiver = run.workspaces.get(to)
+  return !receiver || ended(receiver)
+}
+
+/** W-REC-16: mail arrived, and the workspace has not left `idle`. */
+function idleWithMail(run: Run): readonly RecoveryStep[] {
+  return [...run.workspaces.values()]
+    .filter(each => each.status === 'idle' && inboxSize(each.inbox) > 0)
+    .map(({ id: workspace }) => ({ type: 'first_envelope', workspace }) as const)
+}
+
+interface Waiting {
+  readonly step: RecoveryStep
+  readonly seq: number
+}
+
+/** W-REC-18: whoever they are for is not terminal, since what waits for the terminal is dropped. */
+function waitingSignals(run: Run): readonly Waiting[] {
+  return [...run.signalling].flatMap(from =>
+    (from.waiting ?? []).map(({ id, to, seq }) => ({
+      step: { type: 'signal', signal: id, to } as const,
+      seq,
+    })),
+  )
+}
+
+/** In order of emission; what a signal causes comes before its own delivery. */
+function signalsOf(trace: Trace, signals: readonly Waiting[]): readonly RecoveryStep[] {
+  const driving = [...trace.driving.values()]
+    .flat()
+    .map(signal => ({ step: { type: 'drive', signal } as const, seq: signal.seq }))
+  return [...driving, ...signals].toSorted((one, other) => one.seq - other.seq).map(({ step }) => step)
+}

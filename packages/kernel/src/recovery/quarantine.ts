@@ -1,0 +1,141 @@
+// Isolated violations (W-REC-12, -13): entries whose hash and place are sound and which cannot be true all the same. Replay leaves
+// them out, they stay in storage, and each is on record once as quarantined.
+import {
+  type EnvelopeId,
+  formatTimestamp,
+  type GraphId,
+  ParleyError,
+  type RightId,
+  type TaskId,
+  type WorkspaceId,
+} from '@parley/core'
+import type { EntryDraft } from '@parley/trail'
+import type { EventBody, EventType } from '@parley/trail/events'
+import { onItsWay } from '../envelope/envelope.ts'
+import type { Folds } from '../fold.ts'
+import { kernelLimits } from '../limits.ts'
+import type { Run } from '../run/run.ts'
+import { ended } from '../workspace/workspace.ts'
+import { type Trace, ticksOf } from './trace.ts'
+
+/** An entry that replay left out. */
+export interface Quarantined {
+  readonly entry: string
+  readonly type: EventType
+  /** What the entry should have agreed with, and what it says; null where there is nothing to name. */
+  readonly expected: string | null
+  readonly actual: string | null
+  /** Whether an `integrity_violation` says so already. */
+  recorded: boolean
+}
+
+type Violation = Pick<Quarantined, 'expected' | 'actual'>
+
+/** Leaves an entry out of the state; too many of them are no isolated violations any more. */
+export function quarantine(run: Run, entry: EntryDraft, violation: Violation): void {
+  const { id, event_type: type } = entry
+  if (run.quarantined.size >= kernelLimits.quarantined)
+    throw new ParleyError(
+      'trail_damaged',
+      `${run.id}: more than ${kernelLimits.quarantined} entries contradict those before them. Verify the run, and restore it from a backup.`,
+      { details: { run: run.id } },
+    )
+  run.quarantined.set(id, { entry: id, type, ...violation, recorded: false })
+}
+
+export const quarantineFolds: Folds = {
+  integrity_violation(run, body) {
+    const quarantined = run.quarantined.get(body.subject_id)
+    if (quarantined && body.subject_type === 'trail_entry' && body.action_taken === 'quarantined')
+      quarantined.recorded = true
+  },
+}
+
+/** Why an entry cannot be part of the state that the entries before it left behind; undefined where it can. */
+export function violationOf(run: Run, entry: EntryDraft, trace: Trace): Violation | undefined {
+  return filingViolation(run, entry, trace) ?? orphan(run, entry)
+}
+
+function filingViolation(run: Run, entry: EntryDraft, trace: Trace): Violation | undefined {
+  if (entry.workspace === null || entry.event_type === 'workspace_created') return undefined
+  const workspace = run.workspaces.get(entry.workspace)
+  if (!workspace) return missing(entry.workspace)
+  // W-TRAIL-08: the local trail of a terminal workspace has ended.
+  if (ended(workspace)) return { expected: null, actual: entry.workspace }
+  // W-TRAIL-07
+  const last = trace.newest.get(entry.workspace)
+  if (last === undefined || ticksOf(entry) > last) return undefined
+  return { expected: `later than ${formatTimestamp(last)}`, actual: entry.timestamp }
+}
+
+/** W-ID-08: the first id that resolves to nothing, among those that the state cannot do without. */
+function orphan(run: Run, entry: EntryDraft): Violation | undefined {
+  const named = (entry.body as { readonly workspace_id?: unknown }).workspace_id
+  if (typeof named === 'string' && entry.event_type !== 'workspace_created') {
+    const unknown = workspace(run, named)
+    if (unknown) return unknown
+  }
+  const check = NEEDS[entry.event_type] as Check<EventType> | undefined
+  return check?.(run, entry.body)
+}
+
+type Check<T extends EventType> = (run: Run, body: EventBody<T>) => Violation | undefined
+
+const NEEDS: { readonly [T in EventType]?: Check<T> } = {
+  workspace_created: (run, body) => {
+    if (body.parent !== null) return workspace(run, body.parent)
+    return run.root && { expected: run.root.id, actual: body.workspace_id }
+  },
+  visibility_granted: (run, body) => workspace(run, body.target),
+  workspace_reparented: (run, body) => workspace(run, body.new_parent),
+  signal_emitted: (run, body) => workspace(run, body.from),
+  signal_delivered: (run, body) => workspace(run, body.from) ?? workspace(run, body.delivered_to),
+  envelope_created: (run, body) => workspace(run, body.to) ?? object(run, body.envelope_id),
+  envelope_delivered: (run, body) => travelling(run, body.envelope_id),
+  envelope_undeliverable: (run, body) => travelling(run, body.envelope_id),
+  envelope_rejected: (run, body) =>
+    run.envelopes.has(body.envelope_id as EnvelopeId) ? travelling(run, body.envelope_id) : undefined,
+  port_right_created: (run, body) => workspace(run, body.holder) ?? workspace(run, body.target),
+  port_right_transferred: (run, body) => right(run, body.right_id) ?? workspace(run, body.to_holder),
+  port_right_revoked: (run, body) => right(run, body.right_id),
+  port_right_consumed: (run, body) => right(run, body.right_id),
+  checkpoint_created: (run, body) => object(run, body.checkpoint_id),
+  task_created: (run, body) =>
+    run.graphs.has(body.graph_id as GraphId) ? object(run, body.task_id) : missing(body.graph_id),
+  task_approved: (run, body) => task(run, body.task_id),
+  task_assigned: (run, body) => task(run, body.task_id),
+  task_status_changed: (run, body) => task(run, body.task_id),
+  task_completed: (run, body) => task(run, body.task_id),
+  task_failed: (run, body) => task(run, body.task_id),
+  gate_triggered: (run, body) => object(run, body.gate_id),
+  integration_started: (run, body) => workspace(run, body.source) ?? workspace(run, body.target),
+  integration_completed: (run, body) => workspace(run, body.source) ?? workspace(run, body.target),
+  integration_aborted: (run, body) => workspace(run, body.source) ?? workspace(run, body.target),
+}
+
+function missing(id: string): Violation {
+  return { expected: id, actual: null }
+}
+
+function workspace(run: Run, id: string): Violation | undefined {
+  return run.workspaces.has(id as WorkspaceId) ? undefined : missing(id)
+}
+
+function right(run: Run, id: string): Violation | undefined {
+  return run.rights.has(id as RightId) ? undefined : missing(id)
+}
+
+function task(run: Run, id: string): Violation | undefined {
+  return run.tasks.has(id as TaskId) ? undefined : missing(id)
+}
+
+/** What an entry refers to stands right before it in the content store. */
+function object(run: Run, id: string): Violation | undefined {
+  return run.staged.has(id) ? undefined : missing(id)
+}
+
+function travelling(run: Run, id: string): Violation | undefined {
+  const envelope = run.envelopes.get(id as EnvelopeId)
+  if (!envelope) return missing(id)
+  return onItsWay(envelope) ? undefined : { expected: 'an envelope on its way', actual: id }
+}

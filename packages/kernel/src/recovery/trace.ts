@@ -1,0 +1,152 @@
+// What recovery must know of a run's past besides its state: decisions and signals whose consequence has not shown up yet. Our own
+// batches are atomic and leave nothing of the kind; trails of other runtimes may (W-REC-16, -24).
+import {
+  type CheckpointId,
+  type GateId,
+  invariant,
+  parseTimestamp,
+  type SignalId,
+  type Ticks,
+  type WorkspaceId,
+} from '@parley/core'
+import type { EntryDraft, TrailState } from '@parley/trail'
+import type { EventBody, EventType } from '@parley/trail/events'
+import type { Gate, Resolution } from '../highway/gate.ts'
+import type { Run } from '../run/run.ts'
+import { DELIVERY_EXHAUSTED, SIGNAL_RULES } from '../signal/signal.ts'
+import type { DrivingSignal } from './steps.ts'
+
+/** A gate that has ended, and how. */
+export interface ResolvedGate {
+  readonly gate: Gate
+  readonly resolution: Resolution
+}
+
+/** What may stand behind the end of a gate although its effect does not: other decisions, and what recovery writes before effects. */
+const DECISIONS: ReadonlySet<EventType> = new Set<EventType>([
+  'gate_resolved',
+  'gate_timeout',
+  'escalation_resolved',
+  'escalation_timeout',
+  'integrity_violation',
+  'system_degraded',
+])
+
+const DRIVING: ReadonlySet<string> = new Set(['started', 'blocked', 'complete', 'failed'])
+
+export class Trace {
+  /** How many entries were read. */
+  examined = 0
+  /** The newest moment on record (W-CLOCK-07), and that of each local trail, entries that were left out aside. */
+  floor = 0 as Ticks
+  readonly newest = new Map<WorkspaceId, Ticks>()
+  /** Signals behind the newest transition of their workspace that may have a transition of their own. */
+  readonly driving = new Map<WorkspaceId, DrivingSignal[]>()
+  /** Checkpoints whose automatic signal has not come. */
+  readonly unsignalled = new Set<CheckpointId>()
+  /** Who ordered the abort of a workspace by answering its escalation. */
+  readonly aborts = new Map<WorkspaceId, string>()
+  /** Who completed the integration of a workspace that is not closed. */
+  readonly completed = new Map<WorkspaceId, string>()
+  /** Why a workspace failed whose task does not say so. */
+  readonly failures = new Map<WorkspaceId, string>()
+  /** Gates whose end nothing follows: the effect of an end stands right behind it. */
+  readonly resolved: ResolvedGate[] = []
+
+  /** What there is to know behind a kept state, before which nothing is half applied. */
+  static behind({ locals, systemTimestamp }: TrailState['chain']): Trace {
+    const trace = new Trace()
+    let newest = systemTimestamp
+    for (const [workspace, { timestamp, terminal }] of locals) {
+      if (timestamp > newest) newest = timestamp
+      if (!terminal) trace.newest.set(workspace, ticksOf({ timestamp }))
+    }
+    if (newest !== '') trace.floor = ticksOf({ timestamp: newest })
+    return trace
+  }
+
+  /** Every entry, left out or not. */
+  see(entry: EntryDraft): void {
+    this.examined++
+    const at = ticksOf(entry)
+    if (at > this.floor) this.floor = at
+  }
+
+  /** To be called before the entry is folded in: a gate is known until then. */
+  note(run: Run, entry: EntryDraft): void {
+    if (entry.workspace !== null) this.newest.set(entry.workspace, ticksOf(entry))
+    if (!DECISIONS.has(entry.event_type)) this.resolved.length = 0
+    const note = NOTES[entry.event_type] as Note<EventType> | undefined
+    note?.(this, run, entry.body, entry)
+  }
+}
+
+export function ticksOf(entry: Pick<EntryDraft, 'timestamp'>): Ticks {
+  const ticks = parseTimestamp(entry.timestamp)
+  invariant(ticks !== undefined, 'a recorded timestamp is well-formed')
+  return ticks
+}
+
+type Note<T extends EventType> = (trace: Trace, run: Run, body: EventBody<T>, entry: EntryDraft) => void
+
+const NOTES: { readonly [T in EventType]?: Note<T> } = {
+  signal_emitted(trace, run, body, entry) {
+    if (body.type === 'checkpoint') trace.unsignalled.delete(body.ref as CheckpointId)
+    if (!DRIVING.has(body.type) || entry.workspace === null) return
+    // W-ENV-15: this one is a notice and never moves anything.
+    if (entry.actor === 'protocol' && body.reason === DELIVERY_EXHAUSTED) return
+    const from = body.from as WorkspaceId
+    const status = run.workspaces.get(from)?.status
+    const waiting = trace.driving.get(from)
+    // What has no effect in a state that nothing before it changes has none later either.
+    if (status === undefined || (!waiting && !drives(body.type, status, entry.actor))) return
+    const { type, reason, ref } = body
+    const signal = {
+      id: body.signal_id as SignalId,
+      from,
+      type,
+      reason,
+      ref,
+      actor: entry.actor,
+      seq: run.seq + 1,
+    }
+    if (waiting) waiting.push(signal as DrivingSignal)
+    else trace.driving.set(from, [signal as DrivingSignal])
+  },
+  workspace_state_changed(trace, run, body) {
+    const id = body.workspace_id as WorkspaceId
+    trace.driving.delete(id)
+    if (body.to_state === 'closed') trace.completed.delete(id)
+    if (body.to_state !== 'failed') return
+    trace.aborts.delete(id)
+    trace.completed.delete(id)
+    if (run.workspaces.get(id)?.task) trace.failures.set(id, body.reason ?? body.trigger)
+  },
+  task_failed(trace, _run, body) {
+    trace.failures.delete(body.workspace_id as WorkspaceId)
+  },
+  checkpoint_created(trace, _run, body) {
+    trace.unsignalled.add(body.checkpoint_id as CheckpointId)
+  },
+  integration_completed(trace, _run, body, entry) {
+    if (body.mode === 'normal') trace.completed.set(body.source as WorkspaceId, entry.actor)
+  },
+  escalation_resolved(trace, _run, body) {
+    if (body.response_type === 'abort') trace.aborts.set(body.workspace as WorkspaceId, body.actor)
+  },
+  gate_resolved(trace, run, body) {
+    const gate = run.gates.get(body.gate_id as GateId)
+    const { action, actor, reason, modifications } = body
+    if (gate) trace.resolved.push({ gate, resolution: { action, actor, reason, modifications } })
+  },
+}
+
+/** The runtime's own `failed` ends a workspace in every state. */
+function drives(
+  type: string,
+  status: keyof (typeof SIGNAL_RULES)['failed']['moves'],
+  actor: string,
+): boolean {
+  if (type === 'failed' && actor === 'protocol') return true
+  return SIGNAL_RULES[type as keyof typeof SIGNAL_RULES].moves[status] !== undefined
+}

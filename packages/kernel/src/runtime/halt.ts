@@ -1,0 +1,52 @@
+// Runs that cannot be trusted (W-REC-13): found damaged when the runtime was opened, or not to be recovered. Such a run takes nothing
+// and nothing is written to it; a human has to look, and the other runs go on.
+import { asParleyError, type ObjectId, ParleyError, type RunId } from '@parley/core'
+import type { Finding, RunTrail } from '@parley/trail'
+import type { EventBody } from '@parley/trail/events'
+
+/**
+ * What halts a run that could not be read: replay checks hashes and links as it goes (W-REC-12 steps 1 and 2), and where it met damage,
+ * all of the stored trail is looked through for the report. Signatures take most of the time and say nothing that the chain does not, as
+ * long as nobody forges all of it: `verify` on demand.
+ */
+export async function damageOf(id: RunId, trail: RunTrail, cause: unknown): Promise<ParleyError> {
+  try {
+    const { findings } = await trail.verify({ skipSignatures: true })
+    if (findings.length > 0) return haltError(id, findings[0]!.message, findings, cause)
+  } catch {
+    // What cannot even be looked through is told by what was met first.
+  }
+  return haltedBy(id, cause)
+}
+
+export function haltError(
+  run: RunId,
+  what: string,
+  findings: readonly Finding[] = [],
+  cause?: unknown,
+): ParleyError {
+  const message = `The run ${run} is halted: ${what}. Nothing is repaired by itself; verify the trail, and restore it from a backup.`
+  return new ParleyError('run_halted', message, { details: { run, findings }, cause })
+}
+
+/** The same for whatever kept a run from being read or recovered. */
+export function haltedBy(run: RunId, cause: unknown): ParleyError {
+  const error = asParleyError(cause)
+  if (error.code === 'run_halted') return error
+  return haltError(run, error.message.replace(/\.$/, ''), [], error)
+}
+
+/** Whether a run that cannot be read may be the house: without it nobody's authority is known. */
+export async function mayBeHouse(trail: RunTrail): Promise<boolean> {
+  try {
+    const page = await trail.query({ limit: 1 })
+    const [first] = page.ok ? page.value.entries : []
+    if (!first) return true
+    const { owner, context } = first.body as EventBody<'workspace_created'>
+    if (owner !== 'system' || context === undefined) return false
+    const object = await trail.object(context as ObjectId)
+    return (object?.value as { readonly house?: unknown } | undefined)?.house === true
+  } catch {
+    return true
+  }
+}

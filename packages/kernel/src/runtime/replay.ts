@@ -1,0 +1,48 @@
+// The state of a run, read back from its trail (W-REC-14), and what recovery wants to know besides. Entries that contradict those
+// before them are left out (W-REC-13).
+import type { RunId } from '@parley/core'
+import type { RunTrail } from '@parley/trail'
+import { evolve } from '../evolve.ts'
+import { quarantine, violationOf } from '../recovery/quarantine.ts'
+import { Trace } from '../recovery/trace.ts'
+import { newRun, type Run } from '../run/run.ts'
+import type { StateCache } from './state-cache.ts'
+
+export interface Replayed {
+  readonly run: Run
+  readonly trace: Trace
+}
+
+/**
+ * Begins with the state that was kept last, where there is one. Such a state is of a run that had been recovered, by a runtime whose
+ * batches are atomic: nothing before it was half applied. W-REC-12 steps 1 and 2: the chain is checked as far as it is read.
+ */
+export async function replay({
+  id,
+  trail,
+  states,
+}: {
+  readonly id: RunId
+  readonly trail: RunTrail
+  readonly states?: StateCache | undefined
+}): Promise<Replayed> {
+  const kept = await states?.load()
+  const run = kept?.run ?? newRun(id)
+  const trace = kept ? Trace.behind(kept.trail.chain) : new Trace()
+  for await (const record of trail.replay({ behind: kept?.trail, sound: true })) {
+    if (!('event_type' in record)) {
+      evolve(run, record)
+      continue
+    }
+    trace.see(record)
+    const violation = violationOf(run, record, trace)
+    if (violation) {
+      run.seq++
+      quarantine(run, record, violation)
+      continue
+    }
+    trace.note(run, record)
+    evolve(run, record)
+  }
+  return { run, trace }
+}

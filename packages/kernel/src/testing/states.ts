@@ -1,0 +1,25 @@
+// State caches for tests: kept in memory, with everything that was ever saved.
+import type { RunId } from '@parley/core'
+import type { StateCacheStore } from '@parley/trail'
+
+export class MemoryStates implements StateCacheStore {
+  readonly kept = new Map<RunId, Uint8Array>()
+  readonly saved: { readonly run: RunId; readonly content: Uint8Array }[] = []
+  /** Loads that found something. */
+  loads = 0
+
+  async load(run: RunId): Promise<Uint8Array | undefined> {
+    const content = this.kept.get(run)
+    if (content) this.loads++
+    return content
+  }
+
+  async save(run: RunId, content: Uint8Array): Promise<void> {
+    this.saved.push({ run, content })
+    this.kept.set(run, content)
+  }
+
+  async remove(run: RunId): Promise<void> {
+    this.kept.delete(run)
+  }
+}

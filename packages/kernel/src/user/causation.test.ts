@@ -1,0 +1,99 @@
+// Where work comes from (W-USER-10, -11, W-TOPO-CAUS): originators follow injections below what the system began, and nothing changes
+// them afterwards.
+import { type EnvelopeId, unwrap } from '@parley/core'
+import { expect, test } from 'vitest'
+import { type Fixture, refused } from '../testing/fixture.ts'
+import { person, withUsers } from '../testing/people.ts'
+
+async function injectInto(f: Fixture, user: string, to: string): Promise<EnvelopeId> {
+  return unwrap(await f.runtime.user(user).inject(f.run.id, f.mail(to, 'directive'))).envelope
+}
+
+function originator(f: Fixture, name: string): Promise<string | undefined> {
+  return f.run.read(run => run.workspaces.get(f.id(name))?.originator)
+}
+
+async function originators(f: Fixture, ...names: string[]): Promise<Record<string, string | undefined>> {
+  return Object.fromEntries(await Promise.all(names.map(async name => [name, await originator(f, name)])))
+}
+
+test('WP-085 originators follow injections, never a caller, and outlast transfer and reparenting', async () => {
+  const f = await withUsers()
+  for (const user of ['ux', 'uy']) await person(f, user, 'inject_directive_any')
+  const s = await f.worker('S', { delegate: true, owner: 'uy' })
+  const e = await injectInto(f, 'ux', 'R')
+  const x = await f.worker('X', { delegate: true, caused_by: e, owner: 'ux' })
+  await f.workspace('Y', { owner: 'uy' }, x)
+  await f.workspace('V', { caused_by: await injectInto(f, 'uy', 'X') }, x)
+  await f.workspace('U', { caused_by: await injectInto(f, 'uy', 'S') }, s)
+  await f.workspace('Z')
+  const expected = { S: 'system', X: 'ux', Y: 'ux', V: 'ux', U: 'uy', Z: 'system' }
+  const names = Object.keys(expected)
+  expect(await originators(f, ...names)).toEqual(expected)
+
+  await f.mark()
+  expect(refused(await f.root.createWorkspace({ role: 'worker', originator: 'ux' } as never))).toBe(
+    'permission_denied',
+  )
+  const denied = { capability: 'set:originator', reason: 'permission_denied' }
+  await f.expectAmong([['capability_denied', 'R', 'system', denied]])
+  const query = unwrap(await x.send(f.mail('R', 'query'))).envelope
+  await f.mark()
+  expect(refused(await f.root.createWorkspace({ role: 'worker', caused_by: query }))).toBe(
+    'rejected(invalid_parameters)',
+  )
+  await f.expectAmong([['workspace_rejected', 'R', 'protocol', { reason: 'invalid_parameters' }]])
+
+  unwrap(await f.root.transferOwnership(f.id('V'), 'uy'))
+  unwrap(await f.root.abort(f.id('X')))
+  // Y belongs to somebody else than X did, and outlives it under the root.
+  expect(await f.run.read(run => run.workspaces.get(f.id('Y'))?.parent?.id)).toBe(f.id('R'))
+  expect(await originators(f, ...names)).toEqual(expected)
+  await f.restart()
+  expect(await originators(f, ...names)).toEqual(expected)
+})
+
+test('WM-097 boundaries run from the system to a user only, as the edges were made', async () => {
+  const f = await withUsers()
+  for (const user of ['alice', 'bob']) await person(f, user, 'inject_directive_any')
+  const s = await f.worker('S', { delegate: true })
+  await f.workspace('A', { delegate: true, caused_by: await injectInto(f, 'alice', 'R'), owner: 'alice' })
+  unwrap(await f.root.directive(f.id('A'), { format: 'markdown', content: 'work' }))
+  await f.settle()
+  await f.workspace('A1', { owner: 'bob' }, f.agent('A'))
+  await f.workspace('B', { caused_by: await injectInto(f, 'bob', 'A') }, f.agent('A'))
+  await f.workspace('C', { caused_by: await injectInto(f, 'alice', 'S') }, s)
+  await f.mark()
+
+  expect(refused(await f.root.createWorkspace({ role: 'worker', originator: 'alice' } as never))).toBe(
+    'permission_denied',
+  )
+  await f.expectAdded([
+    [
+      'capability_denied',
+      'R',
+      'system',
+      {
+        user_id: null,
+        capability: 'set:originator',
+        action: 'create_workspace',
+        reason: 'permission_denied',
+      },
+    ],
+  ])
+  const expected = { R: 'system', S: 'system', A: 'alice', A1: 'alice', B: 'alice', C: 'alice' }
+  expect(await originators(f, ...Object.keys(expected))).toEqual(expected)
+  // Writing to a workspace changes nothing about where it came from.
+  await injectInto(f, 'bob', 'C')
+  unwrap(await f.root.transferOwnership(f.id('C'), 'bob'))
+  unwrap(await f.root.abort(f.id('A')))
+  expect(await f.run.read(run => run.workspaces.get(f.id('A1'))?.parent?.id)).toBe(f.id('R'))
+  expect(await originators(f, ...Object.keys(expected))).toEqual(expected)
+
+  const { topology } = f.run
+  const named = async (ids: Promise<readonly string[]>) => (await ids).map(id => f.nameOf(id)).toSorted()
+  expect(await named(topology.originatedBy('alice'))).toEqual(['A', 'A1', 'B', 'C'])
+  expect(await named(topology.originatedBy('system'))).toEqual(['R', 'S'])
+  expect(await named(topology.ownedBy('bob'))).toEqual(['A1', 'C'])
+  expect(await named(topology.boundaries())).toEqual(['A', 'C'])
+})

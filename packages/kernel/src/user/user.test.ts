@@ -1,0 +1,325 @@
+// Users in the house run: how they become known, the ten transitions, capabilities, and who may change whom.
+import { unwrap } from '@parley/core'
+import { USER_STATES, type UserState } from '@parley/trail/events'
+import { expect, test } from 'vitest'
+import { decide } from '../decide.ts'
+import { type Fixture, refused } from '../testing/fixture.ts'
+import { houseWatch, person, withUsers } from '../testing/people.ts'
+import { USER_TRANSITIONS } from './decide.ts'
+
+const why = { reason: 'because' }
+
+test('WP-082 the first acceptance makes a user known, later ones are logins; failures are on record', async () => {
+  const f = await withUsers()
+  const house = houseWatch(f)
+  await house()
+  const { users } = f.runtime
+  const created = ['user_created', null, 'system', { user_id: 'ux', created_by: 'system' }]
+  const login = ['authentication_succeeded', null, 'ux', { user_id: 'ux', method: 'password' }]
+  expect(unwrap(await users.accept({ user: 'ux', method: 'password' })).id).toBe('ux')
+  expect(await house()).toEqual([created, login])
+  expect(users.get('ux')).toEqual({ user: 'ux', state: 'active', capabilities: [] })
+  unwrap(await users.accept({ user: 'ux', method: 'password' }))
+  expect(await house()).toEqual([login])
+
+  const claim = { entity: 'uy', context: 'highway_access', reason: 'invalid_credential', source: '10.0.0.1' }
+  unwrap(await users.reject(claim))
+  expect(await house()).toEqual([['authentication_failed', null, 'protocol', claim]])
+
+  for (const user of ['system', 'worker']) {
+    expect(refused(await users.accept({ user, method: 'password' }))).toBe(
+      'permission_denied(unknown_identity)',
+    )
+    const failed = { entity: user, context: 'highway_access', reason: 'unknown_identity', source: 'password' }
+    expect(await house()).toEqual([['authentication_failed', null, 'protocol', failed]])
+  }
+  expect(users.list().map(({ user }) => user)).toEqual(['ux'])
+})
+
+test.each([
+  ['protocol', 'protocol'],
+  ['fallback', 'fallback'],
+  ['coordinator', 'coordinator'],
+  ['observer', 'observer'],
+  ['an empty name', ''],
+  ['a name that is too long', 'x'.repeat(257)],
+  ['a name that is no text', '\ud800'],
+])(
+  'WM-003 %s is nobody: refused, authentication_failed unknown_identity, no user_created',
+  async (_name, user) => {
+    const f = await withUsers()
+    const house = houseWatch(f)
+    await house()
+    expect(refused(await f.runtime.users.accept({ user, method: 'token' }))).toBe(
+      'permission_denied(unknown_identity)',
+    )
+    const [row, ...rest] = await house()
+    expect(rest).toEqual([])
+    expect(row?.[0]).toBe('authentication_failed')
+    expect(row?.[3]).toMatchObject({ reason: 'unknown_identity' })
+    expect(f.runtime.users.list()).toEqual([])
+  },
+)
+
+type Act = keyof typeof USER_TRANSITIONS
+
+async function bring(f: Fixture, user: string, state: UserState): Promise<void> {
+  await person(f, user)
+  const { users } = f.runtime
+  if (state === 'suspended') unwrap(await users.suspend(user, { reason: 'first' }))
+  if (state === 'blocked') unwrap(await users.block(user, { reason: 'first' }))
+  if (state === 'deactivated') unwrap(await users.deactivate(user, { reason: 'first' }))
+}
+
+/** What is asked to get from one state to another; where no act leads there, the one that comes nearest. */
+const ACTS: Record<UserState, Act> = {
+  suspended: 'suspend',
+  blocked: 'block',
+  deactivated: 'deactivate',
+  active: 'resume',
+}
+const BACK: Partial<Record<UserState, Act>> = {
+  suspended: 'resume',
+  blocked: 'unblock',
+  deactivated: 'reactivate',
+}
+
+function recorded(act: Act, from: UserState): [string, Record<string, unknown>] {
+  const user_id = 'ux'
+  const reason = 'because'
+  switch (act) {
+    case 'suspend':
+      return ['user_suspended', { user_id, reason, suspended_by: 'system' }]
+    case 'block':
+      return ['user_blocked', { user_id, blocking_condition: reason, blocked_by: 'system' }]
+    case 'resume':
+      return ['user_resumed', { user_id, reason, resumed_by: 'system' }]
+    case 'unblock':
+      return ['user_unblocked', { user_id, resolved_condition: reason }]
+    case 'deactivate':
+      return ['user_deactivated', { user_id, reason, deactivated_by: 'system', prior_state: from }]
+    case 'reactivate':
+      return ['user_reactivated', { user_id, reason, reactivated_by: 'system' }]
+  }
+}
+
+const CHANGES = USER_STATES.flatMap(from =>
+  USER_STATES.filter(to => to !== from).map(to => [from, to] as const),
+)
+const ILLEGAL = ['deactivated suspended', 'deactivated blocked']
+
+test('WP-081 there are twelve changes of state, of which ten are legal', () => {
+  expect(CHANGES).toHaveLength(12)
+  const legal = Object.values(USER_TRANSITIONS).flatMap(({ from, to }) => from.map(each => `${each} ${to}`))
+  expect(legal.toSorted()).toEqual(
+    CHANGES.map(pair => pair.join(' '))
+      .filter(pair => !ILLEGAL.includes(pair))
+      .toSorted(),
+  )
+})
+
+test.each(CHANGES)('WP-081 a user from %s to %s', async (from, to) => {
+  const f = await withUsers()
+  await bring(f, 'ux', from)
+  const house = houseWatch(f)
+  await house()
+  f.notices.splice(0)
+  const act = to === 'active' ? BACK[from]! : ACTS[to]
+  const result = await f.runtime.users[act]('ux', why)
+  if (ILLEGAL.includes(`${from} ${to}`)) {
+    expect(refused(result)).toBe('invalid_state')
+    expect(await house()).toEqual([])
+    expect(f.runtime.users.get('ux')?.state).toBe(from)
+    expect(f.notices).toEqual([])
+    return
+  }
+  expect(unwrap(result).state).toBe(to)
+  const [event, body] = recorded(act, from)
+  expect(await house()).toEqual([[event, null, 'system', body]])
+  expect(f.runtime.users.stateOf('ux')).toBe(to)
+  expect(f.notices).toEqual([{ kind: 'user', to: f.id('R'), user: 'ux', event, state: to }])
+})
+
+test.each(
+  (Object.keys(USER_TRANSITIONS) as Act[]).flatMap(act =>
+    USER_STATES.filter(state => !USER_TRANSITIONS[act].from.includes(state)).map(
+      state => [act, state] as const,
+    ),
+  ),
+)('W-USER-03 to %s is refused in the state %s', async (act, state) => {
+  const f = await withUsers()
+  await bring(f, 'ux', state)
+  const house = houseWatch(f)
+  await house()
+  expect(refused(await f.runtime.users[act]('ux', why))).toBe('invalid_state')
+  expect(await house()).toEqual([])
+})
+
+test('WP-081 suspended, blocked and unblocked ends suspended, and the coordinator hears of each step', async () => {
+  const f = await withUsers()
+  await person(f, 'ux')
+  const { users } = f.runtime
+  unwrap(await users.suspend('ux', { reason: 'holiday' }))
+  unwrap(await users.block('ux', { reason: 'password lost' }))
+  await f.restart()
+  const house = houseWatch(f)
+  await house()
+  f.notices.splice(0)
+  expect(unwrap(await f.runtime.users.unblock('ux', { reason: 'new password' })).state).toBe('suspended')
+  expect(await house()).toEqual([
+    ['user_unblocked', null, 'system', { user_id: 'ux', resolved_condition: 'new password' }],
+    ['user_suspended', null, 'protocol', { user_id: 'ux', reason: 'holiday', suspended_by: 'system' }],
+  ])
+  expect(f.notices.map(notice => notice.kind === 'user' && notice.event)).toEqual([
+    'user_unblocked',
+    'user_suspended',
+  ])
+  // A resumption ends it for good: the next block finds nothing to survive.
+  unwrap(await f.runtime.users.resume('ux', why))
+  unwrap(await f.runtime.users.block('ux', why))
+  expect(unwrap(await f.runtime.users.unblock('ux', why)).state).toBe('active')
+})
+
+test('W-USER-06 the coordinator of every run at work is told, and no workspace changes', async () => {
+  const f = await withUsers()
+  await person(f, 'ux')
+  await f.worker('W', { owner: 'ux' })
+  const other = unwrap(await f.runtime.start({ owner: 'ux', highway: 'off' }))
+  const told: string[] = []
+  other.subscribe(notice => told.push(`${notice.kind} ${notice.to}`))
+  await f.mark()
+  f.notices.splice(0)
+  unwrap(await f.runtime.users.suspend('ux', why))
+  expect(told).toEqual([`user ${other.coordinator.workspace}`])
+  expect(f.notices).toHaveLength(1)
+  await f.expectAdded([])
+  expect(await f.state('W')).toBe('active')
+})
+
+test('W-USER-03 a user changes users only while active and with deactivate_user; the first failure is on record', async () => {
+  const f = await withUsers()
+  await person(f, 'admin', 'deactivate_user')
+  await person(f, 'bob')
+  await person(f, 'ux')
+  const { users } = f.runtime
+  const house = houseWatch(f)
+  await house()
+  const denied = (user: string, reason: string) => [
+    'capability_denied',
+    null,
+    user,
+    { user_id: user, capability: 'deactivate_user', action: 'suspend_user', target: 'ux', reason },
+  ]
+  expect(refused(await users.suspend('ux', { by: 'bob', ...why }))).toBe(
+    'permission_denied(missing_capability)',
+  )
+  expect(await house()).toEqual([denied('bob', 'missing_capability')])
+  expect(refused(await users.suspend('ux', { by: 'nobody', ...why }))).toBe(
+    'permission_denied(unknown_identity)',
+  )
+  expect((await house()).map(row => row[0])).toEqual(['authentication_failed'])
+
+  expect(unwrap(await users.suspend('ux', { by: 'admin', ...why })).state).toBe('suspended')
+  const body = { user_id: 'ux', reason: 'because', suspended_by: 'admin' }
+  expect(await house()).toEqual([['user_suspended', null, 'admin', body]])
+  unwrap(await users.resume('ux', why))
+  unwrap(await users.block('admin', why))
+  await house()
+  expect(refused(await users.suspend('ux', { by: 'admin', ...why }))).toBe(
+    'permission_denied(user_not_active)',
+  )
+  expect(await house()).toEqual([denied('admin', 'user_not_active')])
+  expect(refused(await users.suspend('stranger', why))).toBe('not_found')
+  expect(refused(await users.suspend('ux', { reason: '' }))).toBe('invalid_argument')
+  expect(await house()).toEqual([])
+})
+
+test('W-USER-15 capabilities are granted and revoked by the system alone, on record before they count', async () => {
+  const f = await withUsers()
+  await person(f, 'ux', 'deactivate_user')
+  const { users } = f.runtime
+  const house = houseWatch(f)
+  await house()
+  expect(unwrap(await users.grant('ux', 'abort_any')).capabilities).toEqual(['abort_any', 'deactivate_user'])
+  const capability = 'abort_any'
+  expect(await house()).toEqual([
+    ['capability_granted', null, 'system', { user_id: 'ux', capability, granted_by: 'system' }],
+  ])
+  expect(users.holds('ux', 'abort_any')).toBe(true)
+  // What is held already is no change.
+  unwrap(await users.grant('ux', 'abort_any'))
+  unwrap(await users.grant('ux', 'view_trail_own'))
+  unwrap(await users.revoke('ux', 'suspend_any'))
+  expect(await house()).toEqual([])
+  unwrap(await users.revoke('ux', 'abort_any', { reason: 'too much' }))
+  expect(await house()).toEqual([
+    [
+      'capability_revoked',
+      null,
+      'system',
+      { user_id: 'ux', capability, revoked_by: 'system', reason: 'too much' },
+    ],
+  ])
+  expect(users.holds('ux', 'abort_any')).toBe(false)
+
+  expect(refused(await users.revoke('ux', 'view_trail_own'))).toBe('invalid_argument')
+  expect(users.holds('ux', 'view_trail_own')).toBe(true)
+  expect(users.holds('stranger', 'view_trail_own')).toBe(false)
+  expect(refused(await users.grant('ux', 'fly' as never))).toBe('invalid_argument')
+  expect(refused(await users.grant('stranger', 'abort_any'))).toBe('not_found')
+  expect(await house()).toEqual([])
+  expect(refused(await users.grant('ux', 'abort_any', 'ux'))).toBe('permission_denied')
+  expect(await house()).toEqual([
+    [
+      'capability_denied',
+      null,
+      'ux',
+      { user_id: 'ux', capability, action: 'grant_capability', target: 'ux', reason: 'permission_denied' },
+    ],
+  ])
+  expect(users.holds('ux', 'abort_any')).toBe(false)
+})
+
+test('W-USER-18 deactivation deletes nothing, and who was deactivated is the same user afterwards', async () => {
+  const f = await withUsers()
+  await person(f, 'ux', 'abort_any')
+  await f.worker('W', { owner: 'ux' })
+  unwrap(await f.runtime.users.deactivate('ux', why))
+  expect(await f.run.read(run => run.workspaces.get(f.id('W'))?.owner)).toBe('ux')
+  expect(f.runtime.users.get('ux')).toEqual({ user: 'ux', state: 'deactivated', capabilities: ['abort_any'] })
+  const house = houseWatch(f)
+  await house()
+  // Who somebody is, is one thing; what they may do, another.
+  unwrap(await f.runtime.users.accept({ user: 'ux', method: 'password' }))
+  expect((await house()).map(row => row[0])).toEqual(['authentication_succeeded'])
+  expect(f.runtime.users.stateOf('ux')).toBe('deactivated')
+})
+
+test('no run but the house takes users', async () => {
+  const f = await withUsers()
+  const command = { type: 'user', change: { type: 'authenticated', user: 'ux', method: 'token' } } as const
+  expect(refused(await f.run.submit(command))).toBe('invalid_state')
+  await f.expectAdded([])
+})
+
+test('who is known in other runs is committed: an acceptance that could not be recorded makes nobody known', async () => {
+  const f = await withUsers()
+  f.disks.trail.fail('sync', { times: Number.POSITIVE_INFINITY })
+  expect(refused(await f.runtime.users.accept({ user: 'ux', method: 'token' }))).toBe('trail_unavailable')
+  f.disks.trail.mend()
+  expect(f.runtime.users.stateOf('ux')).toBeUndefined()
+  expect(f.runtime.users.list()).toEqual([])
+})
+
+test('deciding about users is pure: the same change of the same state says the same', async () => {
+  const f = await withUsers()
+  await person(f, 'ux')
+  const house = unwrap(await f.runtime.open(f.runtime.house.run))
+  const change = { type: 'suspend', user: 'ux', by: 'system', reason: 'because' } as const
+  const said = await house.read(run => {
+    const context = { now: f.runtime.clock.next(), ids: { next: (kind: string) => `${kind}_1` } }
+    return [1, 2].map(() => decide(run, { type: 'user', change }, context))
+  })
+  expect(said[0]).toEqual(said[1])
+  expect(await house.read(run => run.users.get('ux')?.state)).toBe('active')
+})

@@ -1,0 +1,276 @@
+// Groups and priorities (W-WS-18, -19), and room for more (W-WS-20).
+import { unwrap, type WorkspaceId } from '@parley/core'
+import { expect, test } from 'vitest'
+import { kernelLimits } from '../limits.ts'
+import { fixture, type Row, refused } from '../testing/fixture.ts'
+import { only, waiting } from '../testing/gates.ts'
+import { decided, delivered, emitted } from '../testing/tasks.ts'
+import { cascaded, denial, orphaned, tied } from '../testing/topology.ts'
+
+const repriced = (workspace: string, old_priority: string, new_priority: string, actor = 'system'): Row => [
+  'priority_changed',
+  workspace,
+  actor,
+  { workspace_id: workspace, old_priority, new_priority },
+]
+
+const failedByBatch = (signal: string, workspace: string, from: string, parent = 'R'): Row[] => [
+  emitted(signal, workspace, 'failed', 'system', { reason: 'batch_abort' }),
+  decided(workspace, from, 'failed', 'batch_abort'),
+  delivered(signal, workspace, parent),
+]
+
+const summary = (affected: string[], skipped: string[]): Row => [
+  'batch_abort',
+  'R',
+  'system',
+  { group_id: 'g', affected_workspaces: affected, skipped_workspaces: skipped },
+]
+
+test('WP-024 priority changes one by one or for a group, and only where work is going on', async () => {
+  const f = await fixture()
+  const group = 'g'
+  await f.worker('A', { group })
+  await f.worker('B', { group, priority: 'background' })
+  await f.workspace('E', { group })
+  await f.worker('F', { group })
+  await f.worker('X')
+  await f.bring('B', 'blocked')
+  await f.bring('F', 'closed')
+  await f.mark()
+  unwrap(await f.root.changePriority(f.id('A'), 'critical'))
+  await f.expectAdded([repriced('A', 'normal', 'critical')])
+  const outcome = unwrap(await f.root.batchPriority('g', 'interactive'))
+  expect(outcome).toEqual({ affected: [f.id('A'), f.id('B')], skipped: [f.id('E'), f.id('F')] })
+  const added = await f.added()
+  expect(added.slice(0, 2).map(entry => f.row(entry))).toEqual([
+    repriced('A', 'critical', 'interactive'),
+    repriced('B', 'background', 'interactive'),
+  ])
+  expect(added.slice(2)).toMatchObject([
+    {
+      event_type: 'batch_priority_changed',
+      workspace: f.id('R'),
+      actor: 'system',
+      body: {
+        group_id: 'g',
+        old_priority: { [f.id('A')]: 'critical', [f.id('B')]: 'background' },
+        new_priority: 'interactive',
+        affected_workspaces: [f.id('A'), f.id('B')],
+        skipped_workspaces: [f.id('E'), f.id('F')],
+      },
+    },
+  ])
+  for (const name of ['E', 'F'])
+    expect(refused(await f.root.changePriority(f.id(name), 'critical'))).toBe('invalid_state')
+  unwrap(await f.root.changePriority(f.id('A'), 'interactive'))
+  await f.expectAdded([])
+  await f.restart()
+  expect(unwrap(await f.root.look(f.id('B'))).priority).toBe('interactive')
+  // Whoever has it already is left alone.
+  unwrap(await f.root.changePriority(f.id('A'), 'normal'))
+  expect(unwrap(await f.root.batchPriority('g', 'interactive'))).toEqual({
+    affected: [f.id('A')],
+    skipped: [f.id('B'), f.id('E'), f.id('F')],
+  })
+})
+
+test('WP-025 a batch abort fails the members one after the other and then says whom', async () => {
+  const f = await fixture()
+  const group = 'g'
+  await f.worker('A', { group })
+  await f.worker('B', { group })
+  await f.worker('F', { group })
+  await f.worker('W')
+  await f.bring('B', 'suspended')
+  await f.bring('F', 'closed')
+  await f.mark()
+  expect(unwrap(await f.root.batchAbort('g'))).toEqual({
+    group,
+    affected: [f.id('A'), f.id('B')],
+    skipped: [f.id('F')],
+    waiting: [],
+  })
+  await f.expectAdded([
+    ...failedByBatch('sig1', 'A', 'active'),
+    ...failedByBatch('sig2', 'B', 'suspended'),
+    summary(['A', 'B'], ['F']),
+  ])
+  expect(await f.state('W')).toBe('active')
+  // Nobody is left, and the record says that too.
+  unwrap(await f.root.batchAbort('g'))
+  await f.expectAdded([summary([], ['A', 'B', 'F'])])
+})
+
+test('W-WS-19 a member that fell with another, or outlived it, is dealt with where it stands by then', async () => {
+  const f = await fixture()
+  const group = 'g'
+  const d = await f.worker('D', { delegate: true, group })
+  await f.worker('Own', { group }, d)
+  await f.worker('Other', { group, owner: 'uy' }, d)
+  await f.worker('Free', { owner: 'uy' }, d)
+  await f.mark()
+  unwrap(await f.root.batchAbort('g'))
+  await f.expectAdded([
+    emitted('sig1', 'D', 'failed', 'system', { reason: 'batch_abort' }),
+    decided('D', 'active', 'failed', 'batch_abort'),
+    cascaded('Own'),
+    orphaned('Other', 'D'),
+    ...tied(1, 'R', 'Other'),
+    orphaned('Free', 'D'),
+    ...tied(3, 'R', 'Free'),
+    delivered('sig1', 'D', 'R'),
+    ...failedByBatch('sig2', 'Other', 'active'),
+    summary(['D', 'Other'], ['Own']),
+  ])
+  const picture = await f.picture()
+  await f.restart()
+  expect(await f.picture()).toEqual(picture)
+})
+
+test('W-WS-19 a member whose parent comes later in the group fails once', async () => {
+  const f = await fixture()
+  const d = await f.worker('D', { delegate: true })
+  await f.worker('C', { group: 'g', owner: 'uy' }, d)
+  await f.worker('P', { delegate: true, group: 'g', owner: 'uy' })
+  unwrap(await f.root.abort(f.id('D')))
+  unwrap(await f.root.reparent(f.id('C'), f.id('P')))
+  await f.mark()
+  unwrap(await f.root.batchAbort('g'))
+  await f.expectAdded([
+    ...failedByBatch('sig1', 'C', 'active', 'P'),
+    ...failedByBatch('sig2', 'P', 'active'),
+    summary(['C', 'P'], []),
+  ])
+})
+
+test('W-WS-19 where aborts are gated each member has its own gate, and the summary waits for the last', async () => {
+  const f = await fixture({ run: { highway: only('workspace_abort') } })
+  const group = 'g'
+  for (const name of ['A', 'B', 'C', 'D']) await f.worker(name, { group })
+  const outcome = unwrap(await f.root.batchAbort('g'))
+  expect(outcome).toEqual({ group, affected: [], skipped: [], waiting: ['A', 'B', 'C', 'D'].map(f.id, f) })
+  const gates = await waiting(f)
+  expect(gates).toHaveLength(4)
+  expect(refused(await f.root.batchAbort('g'))).toBe('invalid_state')
+  await f.mark()
+  const user = f.runtime.user('ux')
+  unwrap(await user.approve(f.run.id, gates[2]!))
+  unwrap(await user.reject(f.run.id, gates[1]!))
+  // One of them ends by itself meanwhile, and a restart forgets nothing.
+  unwrap(await f.agent('D').failed('own fault'))
+  await f.restart()
+  const ended = (await f.added()).map(entry => entry.event_type)
+  expect(ended.filter(type => type === 'gate_resolved')).toHaveLength(3)
+  expect(ended).not.toContain('batch_abort')
+  unwrap(await f.runtime.user('ux').approve(f.run.id, gates[0]!))
+  const added = (await f.added()).map(entry => f.row(entry))
+  expect(added.at(-1)).toEqual(summary(['A', 'C'], ['B', 'D']))
+  expect(added.map(([type]) => type)).toContain('workspace_state_changed')
+  expect(await f.run.read(run => run.batchAborts.size)).toBe(0)
+  expect([await f.state('A'), await f.state('B')]).toEqual(['failed', 'active'])
+})
+
+test('W-WS-19 the end of a run ends a batch abort that waits, whatever its size', async () => {
+  const f = await fixture({ run: { highway: only('workspace_abort') } })
+  for (let count = 0; count < 40; count++) await f.workspace(`W${count}`, { group: 'g' })
+  unwrap(await f.root.batchAbort('g'))
+  await f.mark()
+  unwrap(await f.run.stop())
+  const closing = (await f.added()).filter(entry => entry.event_type === 'batch_abort')
+  expect(closing).toHaveLength(1)
+  expect(closing[0]!.body).toMatchObject({ group_id: 'g', affected_workspaces: [] })
+})
+
+test('W-WS-19 groups are the coordinator’s: nobody else acts on them, and an unknown one is not found', async () => {
+  const f = await fixture()
+  const d = await f.worker('D', { delegate: true })
+  await f.worker('C', { group: 'g' }, d)
+  const w = await f.worker('W', { group: 'g' })
+  await f.mark()
+  expect(refused(await f.root.batchAbort('none'))).toBe('not_found')
+  expect(refused(await f.root.batchAbort(7 as never))).toBe('not_found')
+  expect(refused(await f.root.batchPriority('none', 'normal'))).toBe('not_found')
+  expect(refused(await f.root.batchPriority('g', 'high' as never))).toBe('invalid_argument')
+  expect(refused(await f.root.changePriority(f.id('W'), 'high' as never))).toBe('invalid_argument')
+  expect(refused(await f.root.changePriority('ws_none' as never, 'normal'))).toBe('not_found')
+  await f.expectAdded([])
+  for (const [caller, name] of [
+    [d, 'D'],
+    [w, 'W'],
+  ] as const) {
+    expect(refused(await caller.batchAbort('g'))).toBe('permission_denied')
+    expect(refused(await caller.batchPriority('g', 'critical'))).toBe('permission_denied')
+    expect(refused(await caller.changePriority(f.id('W'), 'critical'))).toBe('permission_denied')
+    await f.expectAdded([
+      denial(name, 'worker', 'operation:batch_abort'),
+      denial(name, 'worker', 'operation:batch_priority'),
+      denial(name, 'worker', 'operation:change_priority', 'permission_denied', 'W'),
+    ])
+  }
+  unwrap(await d.changePriority(f.id('C'), 'background'))
+  await f.expectAdded([repriced('C', 'normal', 'background', 'worker')])
+  expect(unwrap(await f.root.topology.group('g'))).toEqual([f.id('C'), f.id('W')])
+  expect(refused(await f.root.topology.group('none'))).toBe('not_found')
+})
+
+test('W-WS-19 a group has as many members as one entry can name', async () => {
+  const f = await fixture()
+  await f.worker('W', { group: 'g' })
+  await f.run.read(run => {
+    const [member] = run.groups.get('g')!
+    run.groups.set(
+      'g',
+      Array.from({ length: kernelLimits.groupMembers }, () => member!),
+    )
+  })
+  await f.mark()
+  expect(refused(await f.root.createWorkspace({ role: 'worker', group: 'g' }))).toBe('limit_reached')
+  await f.expectAdded([])
+})
+
+test('WP-026 where one of four capacities does not suffice, nothing is created until it does', async () => {
+  let room = 1
+  const asked: number[] = []
+  const capacity = {
+    shortage(open: number) {
+      asked.push(open)
+      const needed = open
+      return needed <= room
+        ? {}
+        : { compute: { needed, available: room }, memory: { needed: 512, available: 0 } }
+    },
+  }
+  const f = await fixture({ capacity })
+  await f.worker('W')
+  await f.mark()
+  const result = await f.root.createWorkspace({ role: 'worker' })
+  expect(refused(result)).toBe('rejected(capacity_exhausted)')
+  const capacity_details = {
+    compute: { available: 1, required: 2 },
+    memory: { available: 0, required: 512 },
+  }
+  expect(result.ok ? {} : result.error.details.shortage).toEqual(capacity_details)
+  await f.expectAdded([
+    ['workspace_rejected', 'R', 'protocol', { reason: 'capacity_exhausted', capacity_details }],
+  ])
+  expect(await f.run.read(run => run.workspaces.size)).toBe(2)
+  // The checks before it come first, and a request that fails them asks nothing of the machine.
+  asked.length = 0
+  expect(refused(await f.root.createWorkspace({ role: 'nobody' }))).toBe('rejected(unregistered_role)')
+  const { tasks } = unwrap(
+    await f.root.submitGraph([
+      { key: 'a', name: 'a', description: 'a' },
+      { name: 'b', description: 'b', depends_on: ['a'] },
+    ]),
+  )
+  expect(refused(await f.root.createWorkspace({ role: 'worker', task: tasks[1]! }))).toBe(
+    'rejected(not_dispatchable)',
+  )
+  expect(asked).toEqual([])
+  room = 2
+  expect(refused(await f.root.createWorkspace({ role: 'worker' }))).toBe('ok')
+  expect((await f.added()).filter(each => each.event_type === 'workspace_created')).toHaveLength(1)
+  const ids: readonly WorkspaceId[] = unwrap(await f.root.topology.downward(f.id('R')))
+  expect(ids).toHaveLength(2)
+})

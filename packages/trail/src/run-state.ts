@@ -1,0 +1,78 @@
+// What is held in memory of one run: where its chains stand, and the read model. It is folded from what is durable, and can be kept
+// elsewhere as plain data and taken up again, so that opening a long run need not read all of it.
+import type { ObjectId, RunId } from '@parley/core'
+import type { Entry, EntryDraft, TrailObject } from './entry.ts'
+import { type ModelState, RunModel } from './model.ts'
+import { type ChainState, RunChain } from './run-chain.ts'
+import type { TrailStore } from './store/store.ts'
+
+/** Objects that stand behind the newest entry: a batch may consist of objects alone. */
+export interface LooseObjects {
+  count: number
+  last: ObjectId | undefined
+}
+
+/** Plain data. It shares its parts with the run that it was asked of: it is good until the run's next append. */
+export interface TrailState {
+  readonly chain: ChainState
+  readonly model: ModelState
+  readonly loose: LooseObjects
+}
+
+export class RunState {
+  readonly run: RunId
+  /** Runs ahead of the disk while batches are on their way. */
+  readonly chain: RunChain
+  /** Committed facts only, as what is loose. */
+  readonly model: RunModel
+  readonly #loose: LooseObjects
+
+  /** From the beginning of the run, or from where it was kept; what was kept is this object's from then on. */
+  constructor(run: RunId, kept?: TrailState) {
+    this.run = run
+    this.chain = new RunChain(run, kept?.chain)
+    this.model = new RunModel(kept?.model)
+    this.#loose = { count: 0, last: undefined, ...kept?.loose }
+  }
+
+  kept(): TrailState {
+    return { chain: this.chain.state(), model: this.model.state(), loose: { ...this.#loose } }
+  }
+
+  /** Takes the next entry of the log; false where it does not follow the one before. */
+  follow(entry: Entry): boolean {
+    const { chain } = this
+    if (entry.seq !== chain.seq + 1 || entry.prev_hash !== chain.hash) return false
+    chain.restore(entry, entry.integrity.entry_hash, entry.integrity.local_hash)
+    this.committed([], [entry], entry.seq)
+    return true
+  }
+
+  /** Takes a batch that became durable; its entries are in the chain already. */
+  committed(objects: readonly TrailObject[], entries: readonly EntryDraft[], first: number): void {
+    let seq = first
+    for (const entry of entries) this.model.apply(entry, seq++)
+    for (const { id } of objects) this.loosen(id)
+    if (entries.length > 0) this.#loose.count = 0
+  }
+
+  /** Takes the next object of the log. */
+  loosen(object: ObjectId): void {
+    this.#loose.count++
+    this.#loose.last = object
+  }
+
+  /** Goes over entries that retention has deleted, by the manifests of their archives (W-TRAIL-29). */
+  async bridge(store: TrailStore, until: number): Promise<void> {
+    const manifests = (await store.manifests(this.run)).filter(({ deleted }) => deleted)
+    const listed = manifests.flatMap(({ workspace, entries }) =>
+      entries.map(each => ({ ...each, workspace })),
+    )
+    const bySeq = new Map(listed.map(each => [each.seq, each]))
+    while (this.chain.seq + 1 < until) {
+      const gone = bySeq.get(this.chain.seq + 1)
+      if (!gone) return
+      this.chain.bridge(gone.workspace, gone.timestamp, gone.hash, gone.local_hash)
+    }
+  }
+}
