@@ -19,6 +19,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { type RunHandle, Runtime } from '@parley/kernel'
+import { fileStateCache } from '@parley/trail'
 import { StartBreaker } from './breakers.ts'
 import type { Conducting, ConductorOptions, SolveRequest, WorkspaceDoor } from './contract.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
@@ -79,6 +80,7 @@ export class Conductor implements Conducting {
       ids,
       users: 'house',
       secret: options.secret,
+      stateCache: fileStateCache(join(options.profile, 'states')),
       // `<agent>#<slot>`: what the coordinator gave the workspace to know says who works in it.
       identify: ({ context, workspace }) =>
         typeof context.agent === 'string' ? context.agent : `agent:${workspace}`,

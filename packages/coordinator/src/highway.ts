@@ -172,10 +172,11 @@ export class Highway implements HighwayConducting {
     const user = this.#user(principal)
     if (task !== undefined) {
       const states = ['idle', 'active', 'blocked', 'suspended', 'integrating', 'conflicted']
-      const ended = await this.#eachAtWork(run, task, states, 'at work', each => user.abort(run, each.id))
-      // The protocol has no place for the reason beside the act itself; the coordinator is told.
-      if (ended.ok) await this.#tell(user, run, { parley: 'abort', task, reason })
-      return ended
+      return this.#eachAtWork(run, task, states, 'at work', async each => {
+        // The protocol has no place for the reason beside the act itself: the coordinator is told, first, since the run may end with it.
+        await this.#tell(user, run, { parley: 'abort', task, reason })
+        return user.abort(run, each.id)
+      })
     }
     const { runtime, log } = this.#options
     const handle = await runtime.open(run)

@@ -1,6 +1,6 @@
 // `decide` is pure and `evolve` is all there is to recovery, whatever is asked.
 import { isDeepStrictEqual } from 'node:util'
-import { serialize } from 'node:v8'
+import { deserialize, serialize } from 'node:v8'
 import { type RunId, SeededIds, type Ticks, unwrap } from '@parley/core'
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import fc from 'fast-check'
@@ -75,7 +75,9 @@ test('decide changes nothing and says the same again; replaying its records give
         const command = commandOf(bare.run, step)
         const before = serialize(bare.run)
         const decision = decide(bare.run, command, bare.context(carriesSignals))
-        const unchanged = before.equals(serialize(bare.run))
+        // Equal numbers can have different bytes, as V8 keeps them: then the values decide.
+        const unchanged =
+          before.equals(serialize(bare.run)) || isDeepStrictEqual(deserialize(before), bare.run)
         expect(unchanged, `decide changed the state: ${JSON.stringify(command)}`).toBe(true)
         expect(decide(bare.run, command, bare.context(carriesSignals))).toEqual(decision)
         if (!decision.result.ok) expect(REFUSAL_CODES).toContain(decision.result.error.code)

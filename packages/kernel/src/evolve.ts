@@ -38,6 +38,7 @@ const FOLDS: Folds = {
 
 export function evolve(run: Run, record: EntryDraft | TrailObject): void {
   if (!('event_type' in record)) {
+    run.objects++
     evolveObject(run, record)
     return
   }

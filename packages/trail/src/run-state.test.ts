@@ -96,7 +96,11 @@ describe('a state is refused', () => {
   test.each<readonly [string, (state: TrailState) => TrailState]>([
     [
       'that ends behind the log',
-      state => ({ ...state, chain: { ...state.chain, seq: 999 }, loose: { count: 0, last: undefined } }),
+      state => ({
+        ...state,
+        chain: { ...state.chain, seq: 999 },
+        objects: { count: 0, loose: 0, last: undefined },
+      }),
     ],
     [
       'whose last entry is another one',
@@ -104,11 +108,11 @@ describe('a state is refused', () => {
     ],
     [
       'that knows of objects which the log has lost',
-      state => ({ ...state, loose: { ...state.loose, count: 2 } }),
+      state => ({ ...state, objects: { ...state.objects, loose: 2 } }),
     ],
     [
       'whose newest object is another one',
-      state => ({ ...state, loose: { count: 1, last: 'obj_other' as ObjectId } }),
+      state => ({ ...state, objects: { ...state.objects, last: 'obj_other' as ObjectId } }),
     ],
   ])('%s', async (_what, change) => {
     const { first, script, states } = await history()

@@ -6,9 +6,11 @@ import { type ModelState, RunModel } from './model.ts'
 import { type ChainState, RunChain } from './run-chain.ts'
 import type { TrailStore } from './store/store.ts'
 
-/** Objects that stand behind the newest entry: a batch may consist of objects alone. */
-export interface LooseObjects {
+/** The objects of a run; a batch may consist of objects alone. */
+export interface ObjectsState {
   count: number
+  /** How many stand behind the newest entry. */
+  loose: number
   last: ObjectId | undefined
 }
 
@@ -16,27 +18,27 @@ export interface LooseObjects {
 export interface TrailState {
   readonly chain: ChainState
   readonly model: ModelState
-  readonly loose: LooseObjects
+  readonly objects: ObjectsState
 }
 
 export class RunState {
   readonly run: RunId
   /** Runs ahead of the disk while batches are on their way. */
   readonly chain: RunChain
-  /** Committed facts only, as what is loose. */
+  /** Committed facts only, as the objects are. */
   readonly model: RunModel
-  readonly #loose: LooseObjects
+  readonly #objects: ObjectsState
 
   /** From the beginning of the run, or from where it was kept; what was kept is this object's from then on. */
   constructor(run: RunId, kept?: TrailState) {
     this.run = run
     this.chain = new RunChain(run, kept?.chain)
     this.model = new RunModel(kept?.model)
-    this.#loose = { count: 0, last: undefined, ...kept?.loose }
+    this.#objects = { count: 0, loose: 0, last: undefined, ...kept?.objects }
   }
 
   kept(): TrailState {
-    return { chain: this.chain.state(), model: this.model.state(), loose: { ...this.#loose } }
+    return { chain: this.chain.state(), model: this.model.state(), objects: { ...this.#objects } }
   }
 
   /** Takes the next entry of the log; false where it does not follow the one before. */
@@ -52,14 +54,15 @@ export class RunState {
   committed(objects: readonly TrailObject[], entries: readonly EntryDraft[], first: number): void {
     let seq = first
     for (const entry of entries) this.model.apply(entry, seq++)
-    for (const { id } of objects) this.loosen(id)
-    if (entries.length > 0) this.#loose.count = 0
+    for (const { id } of objects) this.takeObject(id)
+    if (entries.length > 0) this.#objects.loose = 0
   }
 
   /** Takes the next object of the log. */
-  loosen(object: ObjectId): void {
-    this.#loose.count++
-    this.#loose.last = object
+  takeObject(object: ObjectId): void {
+    this.#objects.count++
+    this.#objects.loose++
+    this.#objects.last = object
   }
 
   /** Goes over entries that retention has deleted, by the manifests of their archives (W-TRAIL-29). */

@@ -310,12 +310,12 @@ export class RunTrail {
    * state ends with: then nothing has changed. What stands before is taken on trust here: `verify` reads all of it.
    */
   async resume(kept: TrailState): Promise<boolean> {
-    const { chain, loose } = kept
+    const { chain, objects } = kept
     if ((await this.#entry(chain.seq))?.hash !== chain.hash) return false
-    let left = loose.count
+    let left = objects.loose
     if (left > 0) {
       for await (const record of this.#store.replay(this.id, chain.seq)) {
-        if (record.kind === 'entry' || (left === 1 && record.id !== loose.last)) return false
+        if (record.kind === 'entry' || (left === 1 && record.id !== objects.last)) return false
         if (--left === 0) break
       }
     }
@@ -335,7 +335,7 @@ export class RunTrail {
     let state = gathers ? this.#begin() : undefined
     for await (const record of this.#behind(behind)) {
       if (record.kind === 'object') {
-        state?.loosen(record.id)
+        state?.takeObject(record.id)
         yield readObject(record)
         continue
       }
@@ -351,7 +351,7 @@ export class RunTrail {
   }
 
   async *#behind(kept: TrailState | undefined): AsyncGenerator<StoredRecord> {
-    let skipped = kept?.loose.count ?? 0
+    let skipped = kept?.objects.loose ?? 0
     for await (const record of this.#store.replay(this.id, kept?.chain.seq)) {
       if (skipped > 0) skipped--
       else yield record
@@ -433,7 +433,7 @@ export class RunTrail {
     const state = this.#begin()
     for await (const record of this.#behind(kept)) {
       if (record.kind === 'object') {
-        state.loosen(record.id)
+        state.takeObject(record.id)
         continue
       }
       const entry = globalEntry(record)

@@ -168,12 +168,14 @@ export function decideExhausted(batch: Batch, id: EnvelopeId): Result<void> {
     reason: DELIVERY_EXHAUSTED,
     timestamp: batch.at,
   })
-  const notice = writeEmitted(batch, knownWorkspace(batch.run, envelope.to), {
+  const receiver = knownWorkspace(batch.run, envelope.to)
+  const notice = writeEmitted(batch, receiver, {
     type: 'failed',
     reason: DELIVERY_EXHAUSTED,
     ref: id,
     actor: 'protocol',
-    to: sender,
+    // What a person writes to the root goes out in the root's name: there is nobody else to tell (W-SIG-08).
+    to: sender === receiver ? undefined : sender,
   })
   writeDelivered(batch, notice)
   return ok(undefined)

@@ -129,6 +129,16 @@ function withGivenUp(picture: object, id: string): object {
   }
 }
 
+test('W-ENV-15 W-SIG-08 the notice about what a person wrote to the root is on record and goes to nobody', async () => {
+  const { f, transport } = await withWorker()
+  transport.begin(f.clock, () => 'drop')
+  const { envelope } = unwrap(await f.runtime.user('ux').inject(f.run.id, f.mail('R', 'directive')))
+  f.name(envelope, 'E')
+  await f.mark()
+  await f.advance(7000)
+  await f.expectAdded(exhausted('sig1', { ...E, to: 'R' }).slice(0, 2))
+})
+
 test('WM-038 a receiver that is never reached fails for the sender alone, and the coordinator hears of it', async () => {
   const { f, transport } = await withWorker({ run: withNotes })
   const worker = f.agent('W')

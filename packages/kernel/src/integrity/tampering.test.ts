@@ -365,6 +365,19 @@ test('W-ENV-05 the proof of another workspace is foreign, and the structure come
   expect(refused(await one.send({ ...draft, priority: 'high' as never }))).toBe('rejected(invalid_structure)')
 })
 
+test('0.5 what is no envelope is not sealed, and the refusal is a value', async () => {
+  const f = await fixture({ secret })
+  await f.worker('W')
+  const { payload: _payload, ...rest } = f.mail('W', 'directive')
+  for (const draft of [
+    rest,
+    { ...rest, payload: 'text' },
+    undefined,
+    { ...f.mail('W', 'directive'), to: () => 0 },
+  ])
+    expect(refused(f.root.seal(draft as never))).toBe('invalid_argument')
+})
+
 test('a runtime without a secret makes no proofs, and takes none that it could not check', async () => {
   const f = await fixture()
   await f.worker('W')

@@ -31,6 +31,8 @@ export interface Run {
   readonly id: RunId
   /** `seq` of the newest entry. */
   seq: number
+  /** How many objects there are. */
+  objects: number
   /** Undefined before the first entry. */
   root: Workspace | undefined
   vocabulary: Vocabulary
@@ -86,6 +88,7 @@ export function newRun(id: RunId): Run {
   return {
     id,
     seq: 0,
+    objects: 0,
     root: undefined,
     vocabulary: baseVocabulary,
     workspaces: new Map(),

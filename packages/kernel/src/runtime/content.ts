@@ -1,5 +1,6 @@
 // What agents are shown of the content store (W-SEC-10): a record that does not match its proof is refused, and that is on record.
 import {
+  asParleyError,
   type CheckpointId,
   type EnvelopeId,
   err,
@@ -78,8 +79,10 @@ export async function evidenceOf(
   proofs: Proofs,
   source: WorkspaceId,
 ): Promise<Result<Evidence | undefined>> {
-  const checkpoint = await run.read(state => state.workspaces.get(source)?.deliverable)
-  if (checkpoint === undefined) return ok(undefined)
+  const found = await deliverableOf(run, source)
+  if (!found.ok) return found
+  if (found.value === undefined) return ok(undefined)
+  const checkpoint = found.value
   const object = await run.object(checkpoint as string as ObjectId)
   if (object.ok) {
     const record = object.value?.value as CheckpointRecord | undefined
@@ -88,4 +91,13 @@ export async function evidenceOf(
   // Damage is the integrator's to see; a store that is away for now is tried again.
   const { code } = object.error
   return code === 'trail_damaged' || code === 'blob_missing' ? ok({ checkpoint, proof: null }) : object
+}
+
+/** A finished run is read from its trail, which may be away. */
+async function deliverableOf(run: RunHandle, source: WorkspaceId): Promise<Result<CheckpointId | undefined>> {
+  try {
+    return ok(await run.read(state => state.workspaces.get(source)?.deliverable))
+  } catch (cause) {
+    return err(asParleyError(cause))
+  }
 }

@@ -85,8 +85,10 @@ const STEPS: readonly (readonly [what: string, event: string, body: object, stat
   ],
 ]
 
-test.each(STEPS.map((step, index) => [index + 1, ...step] as const))(
-  'WM-024 killed at the acknowledgement of command %d: it %s, and after the restart that is so',
+const NUMBERED = STEPS.map((step, index) => [index + 1, ...step] as const)
+
+test.each(NUMBERED)(
+  'WM-024 killed at the acknowledgement of command %d: it %s',
   async (count, _what, event, body, state) => {
     const profile = temporaryFolder()
     const id = await workAndDie(profile, count)

@@ -1,7 +1,7 @@
 // The state cache: the folded state of a run at one of its entries, kept so that opening reads only what came later. It is never
 // authoritative, and not WACP's trail snapshot: one that is missing, damaged, of another version or not borne out by the trail is passed
 // over, and the run is replayed from its beginning. What stands before a kept state is not verified again when a run is opened; `verify`
-// does that on demand. The store does all I/O.
+// does that on demand. The store does all I/O; long work lets the event loop turn in between.
 import { type CancelTimer, type Clock, ParleyError, type RunId, unwrap } from '@parley/core'
 import type { RunTrail, StateCacheStore, TrailState } from '@parley/trail'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
@@ -123,8 +123,8 @@ export class StateCache {
   async #keep(run: Run): Promise<void> {
     const { id, trail, store } = this.#options
     const state = trail.state()
-    // Entries may be on their way, or have been appended by somebody else.
-    if (!state || state.chain.seq !== run.seq || runEnded(run)) return
+    // Something may be on its way, or have been appended by somebody else.
+    if (!state || !isSamePlace(run, state) || runEnded(run)) return
     const changes = this.#changes
     const before = this.#kept
     this.#kept = run.seq
@@ -133,6 +133,10 @@ export class StateCache {
     else if (bytes) await store.save(id, bytes)
     else throw unusable(id, 'it is too large')
   }
+}
+
+function isSamePlace(run: Pick<Run, 'seq' | 'objects'>, { chain, objects }: TrailState): boolean {
+  return run.seq === chain.seq && run.objects === objects.count
 }
 
 function contentOf(run: Run, trail: TrailState): Content {
@@ -148,7 +152,7 @@ function restored(id: RunId, decoded: unknown): KeptState {
   const { version, fields, run, trail } = decoded as Content
   const known = Object.keys(newRun(id))
   if (version !== VERSION || fields.join() !== known.join()) throw unusable(id, 'it is of another version')
-  if (run.id !== id || run.seq !== trail.chain.seq) throw unusable(id, 'it is of another run')
+  if (run.id !== id || !isSamePlace(run, trail)) throw unusable(id, 'it is of another run')
   return { run: { ...run, vocabulary: unwrap(loadTaxonomy(run.vocabulary)) }, trail }
 }
 

@@ -1,6 +1,6 @@
 // A state as bytes and back: plain objects, arrays, maps, sets and primitives. An object may be reached in many ways, cycles included;
 // an array, map or set has one owner. Unlike `v8.serialize` it works in small pieces, so that a large state holds nobody up, and
-// without recursion, so that a deep tree does not exhaust the stack.
+// without recursion, so that a deep tree does not exhaust the stack. Texts and large numbers are left to `node:v8`. No I/O.
 //
 //   u32 length of the head · head · cells · atoms
 //   cells: one node behind the other, what it is and then its values; a value is a number, or points to an atom or a node
@@ -17,7 +17,6 @@ type Collection = readonly unknown[] | ReadonlyMap<unknown, unknown> | ReadonlyS
 
 interface Head {
   readonly shapes: readonly (readonly string[])[]
-  readonly nodes: number
   readonly cells: number
   /** Bytes of each piece of the atoms. */
   readonly atoms: readonly number[]
@@ -133,7 +132,6 @@ class GraphWriter {
     }
     const head: Head = {
       shapes: this.#shapes.map(({ keys }) => keys),
-      nodes: this.nodes.length,
       cells: this.#length,
       atoms: atoms.map(({ length }) => length),
     }
