@@ -35,6 +35,8 @@ export const cliLimits = {
   verifyMs: 600_000,
   /** Lines of what an agent said, where several have something to say. */
   saidLines: 6,
+  /** Milliseconds after which nobody waits any longer to see how a run begins. */
+  begunMs: 5000,
   /** Gates named after they were answered together. */
   listedGates: 12,
   /** Files listed at the end of a run before the rest is counted. */

@@ -18,7 +18,7 @@ import {
   unwrap,
   type WorkspaceId,
 } from '@parley/core'
-import { type RunHandle, Runtime } from '@parley/kernel'
+import { expandHighway, type RunHandle, Runtime } from '@parley/kernel'
 import { fileStateCache } from '@parley/trail'
 import { StartBreaker } from './breakers.ts'
 import type { Conducting, ConductorOptions, SolveRequest, WorkspaceDoor } from './contract.ts'
@@ -198,6 +198,8 @@ export class Conductor implements Conducting {
       rmSync(home, { recursive: true, force: true })
       return folders
     }
+    const highway = highwayOf(withGates(team, request.gates), this.#options.gates)
+    const { escalation } = unwrap(expandHighway(highway))
     const facts: RunFacts = {
       intent,
       team,
@@ -206,6 +208,7 @@ export class Conductor implements Conducting {
       principal: principal.id,
       origin,
       approval: request.approved ? 'given' : 'ask',
+      questions: { timeout: escalation.timeout, fallback: escalation.fallback },
       ...(request.parent !== undefined && { parent: request.parent }),
     }
     // What a stop in the middle of this leaves can be cleaned up by it.
@@ -213,7 +216,7 @@ export class Conductor implements Conducting {
     const started = await this.#runtime.start(
       {
         owner: principal.id,
-        highway: highwayOf(withGates(team, request.gates), this.#options.gates),
+        highway,
         context: { ...facts },
       },
       run,

@@ -13,6 +13,8 @@ export interface RunFacts {
   readonly origin: string
   /** `given`: the principal approves every task with the request itself, so that nobody is asked. */
   readonly approval: 'ask' | 'given'
+  /** How long questions of agents wait, null without end, and what happens then. */
+  readonly questions: { readonly timeout: number | null; readonly fallback: string }
   /** The run whose agent started this one. */
   readonly parent?: string
 }

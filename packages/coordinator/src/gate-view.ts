@@ -3,7 +3,7 @@ import type { RunId } from '@parley/core'
 import type { GateType } from '@parley/trail/events'
 import type { GateView } from './highway-contract.ts'
 import type { RunProjection, SeenWorkspace } from './projection.ts'
-import { deadlineOf, type SeenGate } from './seen-highway.ts'
+import { after, deadlineOf, type SeenGate } from './seen-highway.ts'
 import { plannedTasks } from './spending.ts'
 import { doerOf } from './team/team.ts'
 
@@ -24,6 +24,7 @@ export function gateViews(run: RunId, seen: RunProjection): GateView[] {
   const questions = [...seen.highway.escalations.values()].map(
     ({ signal, workspace, reason, since }): GateView => {
       const about = seen.workspaces.get(workspace)
+      const { timeout = null, fallback } = seen.facts?.questions ?? {}
       return {
         id: signal,
         run,
@@ -35,6 +36,7 @@ export function gateViews(run: RunId, seen: RunProjection): GateView[] {
         addressee: about?.owner ?? '',
         waits_for: 'person',
         since,
+        ...(timeout !== null && fallback !== undefined && { deadline: after(since, timeout), fallback }),
         changes: [],
       }
     },

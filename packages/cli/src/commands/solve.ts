@@ -6,10 +6,11 @@ import { EXIT, type ExitCode } from '../exit.ts'
 import { Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
 import { attend } from '../live/attend.ts'
-import type { SolveInput } from '../node-api.ts'
+import type { NodeApi, SolveInput } from '../node-api.ts'
 import { print, remark } from '../output.ts'
 import { shortId } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
+import { isOver, type RunView } from '../views.ts'
 import { readTextFile, TEAM_FILE } from './words.ts'
 
 export const START_FLAGS = {
@@ -124,6 +125,21 @@ function teamAbove(folder: string): string | undefined {
   }
 }
 
+/** Whether it waits for somebody is known a moment after its start. */
+async function begun({ clock }: Context, api: NodeApi, run: string): Promise<RunView> {
+  const controller = new AbortController()
+  const cancel = clock.after(cliLimits.begunMs, () => controller.abort())
+  try {
+    for await (const view of api.follow(run, controller.signal))
+      if (view.gates.length > 0 || isOver(view.state) || view.tasks.some(({ state }) => state !== 'waiting'))
+        return view
+  } finally {
+    cancel()
+    controller.abort()
+  }
+  return api.show(run)
+}
+
 export async function start(
   context: Context,
   { detach, ...input }: SolveInput & { readonly detach: boolean },
@@ -145,7 +161,7 @@ export async function start(
   for (const each of warnings)
     remark(context, `${context.terminal.paint('warning', 'warning:')} ${oneLine(each)}`)
   if (detach) {
-    const view = await api.show(run)
+    const view = await begun(context, api, run)
     print(context, view, () => [
       run,
       ...(context.global.quiet ? [] : [`It runs in the background: parley show ${shortId(run)} --follow`]),

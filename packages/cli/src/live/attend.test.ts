@@ -149,7 +149,7 @@ test('--quiet prints the end only', async () => {
 })
 
 test('--detach returns at once and says how to come back', async () => {
-  const { api } = node(following([]), { show: async () => waiting })
+  const { api } = node(following([waiting]))
   const ran = await solve({ node: api }, '--detach')
   expect(ran.code).toBe(0)
   expect(ran.out).toContain(`${run}\n`)
