@@ -108,8 +108,8 @@ export class Node {
     try {
       return await (conduct ?? (each => Conductor.open(each)))(given)
     } catch (thrown) {
-      const error = asParleyError(thrown)
-      if (error.code !== 'trail_damaged') throw thrown
+      const error = damageOf(asParleyError(thrown))
+      if (!error) throw thrown
       log.error(`no run can be started or go on: ${error.message}`, { code: error.code })
       return new IdleConductor(given.trail, error)
     }
@@ -277,6 +277,13 @@ export class Node {
     const live = await this.#parts.conductor.runs({ states: ['waiting', 'working'], limit: 1 })
     return live.length > 0
   }
+}
+
+/** The house run is damaged: without it there is nobody to record anything. */
+function damageOf(error: ParleyError): ParleyError | undefined {
+  if (error.code === 'trail_damaged') return error
+  if (error.code !== 'run_halted') return undefined
+  return new ParleyError('trail_damaged', error.message, { details: error.details, cause: error })
 }
 
 /** Links are closed first, so that what was answered is sent; then the connections are cut. */
