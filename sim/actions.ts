@@ -1,11 +1,14 @@
 // The steps of a simulation. An action is data, a kind and a seed; what it comes to is decided when it is carried out, from its own
 // seed and the state of the world, so that a script stays meaningful when parts of it are taken away.
+import type { Ticks } from '@parley/core'
+import { kernelLimits } from '@parley/kernel'
 import { type CommandKind, perform as command, commands } from './commands.ts'
 import { Dice } from './random.ts'
 import { turn, type World } from './world.ts'
 
 const events = {
   advance: 7,
+  jump: 0.7,
   release: 4,
   burst: 8,
   fault: 2,
@@ -16,6 +19,9 @@ const events = {
 } as const
 
 type EventKind = keyof typeof events
+/** By then an alarm has looked at the time again. */
+const ALARM_LOOKS = kernelLimits.alarmWait + 1
+
 export type ActionKind = CommandKind | EventKind
 
 export interface Action {
@@ -40,6 +46,9 @@ export async function act(world: World, { kind, seed }: Action): Promise<void> {
   switch (kind) {
     case 'advance':
       world.life.clock.advance(dice.pick([1, 50, 200, 1000, 1000, 3000, 10_000]))
+      return
+    case 'jump':
+      jump(world, dice)
       return
     case 'release':
       world.life.transport.release(dice.between(1, 4))
@@ -67,6 +76,23 @@ export async function act(world: World, { kind, seed }: Action): Promise<void> {
     default:
       command(world, kind, dice)
   }
+}
+
+/** The wall clock steps. Ahead, and enough time passes for the runtime to notice; or back, which it never follows (W-CLOCK-03). */
+function jump(world: World, dice: Dice): void {
+  const { clock } = world.life
+  const step = dice.pick([
+    2000,
+    30_000,
+    30_000,
+    600_000,
+    -5,
+    -2000,
+    -60_000,
+    dice.chance(0.3) ? 86_400_000 : 500,
+  ])
+  clock.set((clock.now() + step * 1000) as Ticks)
+  if (step > 0) clock.advance(ALARM_LOOKS)
 }
 
 /** Several commands at once. */

@@ -3,8 +3,8 @@
 import type { Result } from '@parley/core'
 import type { Command } from '@parley/kernel'
 import type { EventType } from '@parley/trail/events'
-import { isOver, type RunModel } from './model.ts'
-import type { WorkspaceModel } from './records.ts'
+import type { RunModel } from './model.ts'
+import { isOver, type WorkspaceModel } from './records.ts'
 import type { Problem } from './rules/rule.ts'
 
 /** Entries that record a refusal and change nothing. */
@@ -14,9 +14,11 @@ export const DENIALS: ReadonlySet<EventType> = new Set<EventType>([
   'envelope_rejected',
   'checkpoint_rejected',
   'trail_access_denied',
+  'authentication_failed',
+  'integrity_violation',
 ])
 
-/** W-ROLE-04: whether the one who was obeyed could give the order. Tree and delegation never change, so it can be asked afterwards. */
+/** W-ROLE-04: whether the one who was obeyed could give the order. The tree may have changed since, so every former parent counts. */
 export function authorityProblem(
   run: RunModel | undefined,
   command: Command,
@@ -26,28 +28,41 @@ export function authorityProblem(
   const caller = run.workspaces.get(command.caller)
   if (!caller || caller.parent === null) return undefined
   const named = command as unknown as Values
-  const above = (id: unknown) => caller.delegate && run.isAbove(caller.id, String(id))
+  const above = (id: unknown) => caller.delegate && run.wasAbove(caller.id, String(id))
+  const child = (id: unknown) =>
+    caller.delegate && (run.workspaces.get(String(id))?.parents.includes(caller.id) ?? false)
   const inside = (id: unknown) => above(id) || (caller.delegate && id === caller.id)
   const denied = (allowed: boolean) =>
     expect(allowed, `${caller.role} ${caller.id} was let do ${command.type}`)
   switch (command.type) {
     case 'create_workspace': {
       const created = (result.value as Values).workspace
-      return denied(caller.delegate && run.workspaces.get(String(created))?.parent === caller.id)
+      return denied(child(created))
     }
     case 'abort':
     case 'suspend':
     case 'resume':
     case 'dispatch':
+    case 'raise_budget':
+    case 'change_priority':
+    case 'grant_visibility':
       return denied(above(command.workspace))
     case 'grant_right':
       return denied(inside(command.holder) && inside(command.target))
     case 'begin_integration':
     case 'decide_integration':
     case 'fail_integration':
-      return denied(caller.delegate && run.workspaces.get(String(command.source))?.parent === caller.id)
+    case 'report_conflicts':
+    case 'resolve_conflict':
+      return denied(child(command.source))
     case 'revoke_right':
     case 'submit_graph':
+    case 'batch_abort':
+    case 'batch_priority':
+    case 'transfer_ownership':
+    case 'reparent':
+    case 'answer_gate':
+    case 'report_degraded':
       return denied(false)
     case 'add_tasks':
       return denied(((result.value as Values).tasks as string[]).every(id => isSubtask(run, caller, id)))
@@ -69,14 +84,19 @@ function isSubtask(run: RunModel, delegate: WorkspaceModel, id: string): boolean
 
 type Values = Readonly<Record<string, unknown>>
 
-/** Asked right when the answer arrives. */
-export function answerProblem(run: RunModel | undefined, command: Command, result: Result<unknown>): Problem {
+/** Asked right when the answer arrives. `reach`: whether what was to be read was within reach when it was asked for. */
+export function answerProblem(
+  run: RunModel | undefined,
+  command: Command,
+  result: Result<unknown>,
+  reach?: boolean,
+): Problem {
   if (
     !result.ok &&
     command.type === 'read' &&
-    run?.root &&
     result.error.code === 'not_found' &&
-    readable(run, command.caller, command.kind, command.id)
+    reach &&
+    isReadable(run, command)
   )
     return `${command.kind} ${command.id} is within reach`
   if (!result.ok) return refusalProblem(run, result.error.details)
@@ -124,28 +144,59 @@ export function answerProblem(run: RunModel | undefined, command: Command, resul
         'tasks are missing',
       )
     case 'cancel_task':
-      return expect(run.tasks.get(String(named.task))?.status === 'cancelled', 'the task is not cancelled')
+      return expect(
+        run.tasks.get(String(named.task))?.status === 'cancelled' || abortWasRejected(run),
+        'the task is not cancelled',
+      )
     case 'abort':
+    case 'user_abort':
     case 'fail_integration':
       return expect(
-        isOver(run.workspaces.get(String(named.workspace ?? named.source))?.status ?? ''),
+        isOver(run.workspaces.get(String(named.workspace ?? named.source))?.status ?? '') ||
+          (command.type === 'abort' && abortWasRejected(run)),
         'it is not over',
       )
     case 'decide_integration':
+    case 'resolve_conflict': {
+      const status = run.workspaces.get(String(command.source))?.status ?? ''
+      const later = value.state === 'conflicted' && isOver(status)
+      return expect(status === value.state || later, `the source is ${status}, not ${String(value.state)}`)
+    }
+    case 'answer_gate':
+    case 'resolve_gate': {
+      const end = run.gateEnds.get(String(command.gate))
+      return expect(end?.action === command.action, `the gate ended by ${end?.action}`)
+    }
+    case 'inject':
       return expect(
-        run.workspaces.get(String(command.source))?.status ===
-          (command.decision === 'accept' ? 'closed' : 'failed'),
-        'the source is in another state',
+        run.envelopes.get(String(value.envelope))?.originator === command.user,
+        'the mail is not there',
+      )
+    case 'grant_visibility': {
+      const reader = run.workspaces.get(String(command.workspace))
+      return expect(reader !== undefined && run.sees(reader, String(command.target)), 'it sees nothing')
+    }
+    case 'transfer_ownership':
+    case 'user_transfer_ownership':
+      return expect(
+        run.workspaces.get(String(command.workspace))?.owners.includes(String(command.owner)) === true,
+        'it belongs to another',
+      )
+    case 'reparent':
+      return expect(
+        run.workspaces.get(String(command.workspace))?.parents.includes(String(command.parent)) === true,
+        'it stands elsewhere',
       )
     case 'read':
       return expect(
-        readable(run, command.caller, command.kind, command.id),
+        reach === true || isReadable(run, command),
         `${command.kind} ${command.id} is out of reach`,
       )
     case 'change_checkpoint':
     case 'change_task':
     case 'remove_task':
     case 'migrate':
+    case 'register_type':
     case 'set_authority':
     case 'set_delegate':
     case 'revoke_visibility':
@@ -155,10 +206,20 @@ export function answerProblem(run: RunModel | undefined, command: Command, resul
   }
 }
 
+/** W-HWY-11: the caller of an abort that a fallback had rejected before sees no error. */
+function abortWasRejected(run: RunModel): boolean {
+  return [...run.guards].some(
+    ([about, decided]) => about.startsWith('workspace_abort') && decided === 'reject',
+  )
+}
+
 /** W-WS-15, W-WS-02: what an agent may read. */
-function readable(run: RunModel, caller: string, kind: string, id: string): boolean {
-  const reader = run.workspaces.get(caller)
-  if (!reader) return false
+export function isReadable(
+  run: RunModel | undefined,
+  { caller, kind, id }: Extract<Command, { readonly type: 'read' }>,
+): boolean {
+  const reader = run?.workspaces.get(caller)
+  if (!run || !reader) return false
   switch (kind) {
     case 'workspace':
       return run.workspaces.has(id) && run.sees(reader, id)

@@ -1,15 +1,20 @@
 // What agents and hosts do, one call of the public API each, by weight. Who acts on what is mostly sensible and sometimes not.
+
 import type { CheckpointId, EnvelopeId, GraphId, RightId, TaskId, WorkspaceId } from '@parley/core'
 import type { AgentHandle } from '@parley/kernel'
-import { PEERS } from './config.ts'
 import { checkpointDraft, envelopeDraft, payload, taskDrafts, workspaceDraft } from './drafts.ts'
-import { isOver } from './model.ts'
+import { highwayCommands, highwayHandlers } from './highway-commands.ts'
+import { runDraft } from './highway-drafts.ts'
 import type { Dice } from './random.ts'
+import { isOver } from './records.ts'
 import { above, anyone, anyTask, completed, idOf, leader, root, type Scene, someone, speak } from './scene.ts'
+import { teamCommands, teamHandlers } from './team-commands.ts'
 import type { World } from './world.ts'
 
 /** How often each comes. */
 export const commands = {
+  ...highwayCommands,
+  ...teamCommands,
   start: 1,
   begin_work: 3,
   create: 11,
@@ -18,7 +23,7 @@ export const commands = {
   emit: 8,
   block: 3,
   unblock: 3,
-  finish: 5,
+  finish: 9,
   send: 16,
   checkpoint: 6,
   consume: 8,
@@ -26,7 +31,7 @@ export const commands = {
   suspend: 3,
   resume: 3.5,
   abort: 1.5,
-  grant: 4,
+  grant: 6,
   contest: 3,
   rush: 2.5,
   revoke: 2,
@@ -41,12 +46,12 @@ export const commands = {
   query: 1.5,
   forbidden: 1.5,
   close: 0.4,
-  stop: 0.15,
+  stop: 0.3,
 } as const
 export type CommandKind = keyof typeof commands
 
 /** The most runs that are at work at once, and the most workspaces of one. */
-const MOST_RUNS = 3
+const MOST_RUNS = 4
 const MOST_WORKSPACES = 60
 
 export function perform(world: World, kind: CommandKind, dice: Dice): void {
@@ -63,11 +68,7 @@ export function perform(world: World, kind: CommandKind, dice: Dice): void {
 }
 
 function start(world: World, dice: Dice): void {
-  const draft: Record<string, unknown> = { highway: 'off' }
-  if (dice.chance(0.7)) draft.owner = 'ux'
-  if (dice.chance(0.6)) draft.taxonomy = PEERS
-  if (dice.chance(0.05)) draft.taxonomy = { id: 'broken' }
-  if (dice.chance(0.05)) draft.nonsense = true
+  const draft = runDraft(dice)
   world.launch(async () => {
     const started = await world.runtime.start(draft)
     if (started.ok) await started.value.coordinator.started()
@@ -75,6 +76,8 @@ function start(world: World, dice: Dice): void {
 }
 
 const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) => void>> = {
+  ...highwayHandlers,
+  ...teamHandlers,
   begin_work: scene => {
     const waiting = someone(scene, workspace => workspace.status === 'idle')
     speak(scene, waiting, agent => agent.started())
@@ -246,7 +249,7 @@ const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) =>
   },
   submit_graph: scene =>
     speak(scene, leader(scene), agent =>
-      agent.submitGraph(taskDrafts(scene.dice, scene.run, undefined) as never),
+      agent.submitGraph(taskDrafts(scene.dice, scene.run, undefined) as never, injected(scene)),
     ),
   add_tasks: scene => {
     const { dice, run } = scene
@@ -269,7 +272,7 @@ const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) =>
   },
   integrate: scene => {
     const source = completed(scene)
-    const strategy = scene.dice.chance(0.9) ? 'direct' : scene.dice.pick(['layered', 'magic'])
+    const strategy = scene.dice.chance(0.9) ? 'direct' : scene.dice.pick(['layered', 'evaluated', 'magic'])
     speak(scene, above(scene, source), agent => agent.beginIntegration(idOf(source), strategy))
   },
   accept: scene => {
@@ -326,6 +329,12 @@ const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) =>
     const handle = world.runs.get(run.id)
     if (handle) world.launch(() => handle.stop())
   },
+}
+
+/** Now and then the mail of a person that the graph answers. */
+function injected({ dice, run }: Scene): EnvelopeId | undefined {
+  const human = [...run.envelopes.values()].filter(each => each.origin === 'human')
+  return dice.chance(0.4) ? (dice.maybe(human)?.id as EnvelopeId | undefined) : undefined
 }
 
 function read({ dice, run }: Scene, agent: AgentHandle): Promise<unknown> {

@@ -1,8 +1,10 @@
 // Compares the kernel's live state of a run with the model that was folded from the same trail (W-REC-14, W-PORT-11). The first
 // difference is told.
 import type { Run, Workspace } from '@parley/kernel'
-import { isOver, type RunModel } from './model.ts'
-import type { WorkspaceModel } from './records.ts'
+import { BUDGET_DIMENSIONS, type Budget } from '@parley/trail/events'
+import type { RunModel } from './model.ts'
+import { limitOf } from './overdue.ts'
+import { isOver, type WorkspaceModel } from './records.ts'
 
 export function difference(run: Run, model: RunModel): string | undefined {
   return (
@@ -26,11 +28,43 @@ export function difference(run: Run, model: RunModel): string | undefined {
       return differ(task.id, mine, other && [other.status, other.workspace, other.history, other.checkpoint])
     }) ??
     differ(
+      'gates',
+      gatesOf(run),
+      [...model.gates.values()].map(gate => [gate.id, gate.handedOver]),
+    ) ??
+    differ(
+      'guards',
+      [...run.guards].map(([about, { fallback }]) => [about, fallback]),
+      [...model.guards],
+    ) ??
+    differ(
+      'escalations',
+      [...run.escalations.values()].map(({ signal, answer }) => [signal, answer?.envelope ?? null]),
+      [...model.escalations.values()].map(({ signal, answer }) => [signal, answer]),
+    ) ??
+    differ('approved integrations', [...run.approved.keys()], [...model.approved]) ??
+    differ(
+      'batch aborts',
+      [...run.batchAborts.values()].map(({ group, waiting }) => [group, waiting]),
+      [...model.batchAborts],
+    ) ??
+    differ('users', usersOf(run.users.values()), usersOf(model.users.values())) ??
+    differ(
       'waiting signals',
       waitingOf(run),
       [...model.waiting].map(([pair, ids]) => `${pair}: ${ids.join()}`).sort(),
     )
   )
+}
+
+function gatesOf(run: Run): unknown[] {
+  return [...run.gates.values()].map(({ id, handedOver }) => [id, handedOver ?? null])
+}
+
+function usersOf(
+  users: Iterable<{ readonly id: string; readonly state: string; readonly capabilities: Iterable<string> }>,
+): unknown[] {
+  return [...users].map(({ id, state, capabilities }) => [id, state, [...capabilities].sort()])
 }
 
 function sizes(run: Run, model: RunModel): string | undefined {
@@ -74,6 +108,16 @@ function liveFacts(workspace: Workspace): unknown[] {
     workspace.merging?.id ?? null,
     (workspace.merges ?? []).map(merge => merge.source),
     workspace.status === 'suspended' ? workspace.remembered : null,
+    workspace.owner,
+    workspace.originator,
+    workspace.priority,
+    workspace.orphan,
+    [...new Set([workspace.id, ...(workspace.visibility ?? [])])].sort(),
+    (workspace.conflicts ?? []).filter(each => each.outcome === undefined).map(each => each.id),
+    [workspace.meter?.tokens ?? 0, workspace.meter?.cost ?? 0, workspace.meter?.context ?? 0],
+    limitsOf(workspace),
+    workspace.since,
+    workspace.spent.active + workspace.spent.blocked + workspace.spent.conflicted,
   ]
 }
 
@@ -92,7 +136,21 @@ function modelFacts(model: RunModel, workspace: WorkspaceModel): unknown[] {
     workspace.merging,
     workspace.merges,
     workspace.remembered,
+    workspace.owner,
+    workspace.originator,
+    workspace.priority,
+    workspace.orphan,
+    [...workspace.visibility].sort(),
+    [...workspace.conflicts],
+    [workspace.usage.tokens, workspace.usage.cost, workspace.usage.context],
+    limitsOf(workspace),
+    workspace.since,
+    workspace.spent,
   ]
+}
+
+function limitsOf(workspace: { readonly budget: Budget | undefined }): unknown[] {
+  return BUDGET_DIMENSIONS.map(dimension => limitOf(workspace, dimension) ?? null)
 }
 
 function waitingOf(run: Run): string[] {

@@ -1,30 +1,74 @@
-// What a seed decides once and for all: how bad the weather is, how small the limits, which vocabulary the runs have.
-import { type RuntimeOptions, referenceTaxonomy, type Taxonomy } from '@parley/kernel'
+// What a seed decides once and for all: how bad the weather is, how small the limits, which people there are and how they answer,
+// which vocabulary the runs have.
+import { type RuntimeOptions, referenceTaxonomy, type Taxonomy, type UserDirectory } from '@parley/kernel'
 import type { MemoryStoreOptions } from '@parley/trail'
-import type { UserState } from '@parley/trail/events'
+import type { Capability, UserState } from '@parley/trail/events'
 import type { Dice } from './random.ts'
 import type { Weather } from './transport.ts'
 
 export interface Config extends Weather {
   readonly runtime: Pick<
     RuntimeOptions,
-    'redeliveryBase' | 'commitRetries' | 'houseEntries' | 'observersReadGlobally' | 'users'
+    | 'redeliveryBase'
+    | 'commitRetries'
+    | 'houseEntries'
+    | 'observersReadGlobally'
+    | 'users'
+    | 'secret'
+    | 'escalationQueue'
+    | 'capacity'
   > & { readonly redeliveryBase: number }
   readonly store: MemoryStoreOptions
+  /** Whether anybody who is let in may do everything, the house knows who may, or the host does. */
+  readonly people: 'anyone' | 'house' | 'host'
+  /** How often somebody answers who could, 0 to 1. */
+  readonly humans: number
+  /** How often a coordinator decides what fell to it, 0 to 1. */
+  readonly coordinators: number
+  /** Entries after which a run's state is kept; 0 keeps none. */
+  readonly keptEvery: number
 }
 
-const USERS: Readonly<Record<string, UserState>> = { ux: 'active', uy: 'active', uz: 'suspended' }
+export const PEOPLE = ['ux', 'uy', 'uz', 'uw'] as const
+
+/** The people whom a host knows: one who may everything, one who may what is their own, one who is away, one who is gone. */
+const STATES: Readonly<Record<string, UserState>> = {
+  ux: 'active',
+  uy: 'active',
+  uz: 'suspended',
+  uw: 'deactivated',
+}
+
+export const HOST_DIRECTORY: UserDirectory = {
+  stateOf: user => STATES[user],
+  holds: (user, capability) => user === 'ux' || (user in STATES && isOwn(capability)),
+}
+
+function isOwn(capability: Capability): boolean {
+  return (
+    !capability.endsWith('_any') && capability !== 'deactivate_user' && capability !== 'transfer_ownership'
+  )
+}
 
 export function configOf(dice: Dice): Config {
+  const people = dice.pick(['anyone', 'house', 'house', 'host'] as const)
+  const users = people === 'anyone' ? undefined : people === 'house' ? 'house' : HOST_DIRECTORY
   return {
     signals: dice.chance(0.35),
     trouble: dice.pick([0, 0.05, 0.2, 0.6]),
+    people,
+    humans: dice.pick([0, 0.3, 1, 1]),
+    coordinators: dice.pick([0, 0.5, 1]),
+    keptEvery: dice.pick([0, 0, 30]),
     runtime: {
       redeliveryBase: dice.pick([200, 1000]),
       commitRetries: dice.pick([[], [50], [50, 100, 200]]),
       houseEntries: dice.pick([8, 40, 1_000_000]),
       observersReadGlobally: dice.chance(0.3),
-      ...(dice.chance(0.3) && { users: { stateOf: (user: string) => USERS[user] } }),
+      ...(users !== undefined && { users }),
+      ...(dice.chance(0.4) && { secret: new Uint8Array(32).fill(7) }),
+      ...(dice.chance(0.5) && { escalationQueue: dice.pick([1, 2, 5]) }),
+      ...(dice.chance(0.2) && { capacity: { shortage: open => (open > 12 ? SHORTAGE : {}) } }),
     },
     store: dice.pick([
       { firstSegmentBytes: 32 * 1024, segmentBytes: 128 * 1024 },
@@ -32,6 +76,8 @@ export function configOf(dice: Dice): Config {
     ]),
   }
 }
+
+const SHORTAGE = { compute: { needed: 1, available: 0 } }
 
 /** The reference vocabulary, and mail between workers: it takes a type of its own and a right. */
 export const PEERS: Taxonomy = {

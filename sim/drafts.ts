@@ -19,15 +19,24 @@ export function workspaceDraft(dice: Dice, run: RunModel): Draft {
   if (dice.chance(0.15)) draft.visibility = some(dice, [...run.workspaces.keys()])
   if (dice.chance(0.2)) draft.memory = { plan: dice.int(100), notes: ['a', 'b'] }
   if (dice.chance(0.2)) draft.context = { goal: 'sim', size: dice.int(9) }
-  if (dice.chance(0.1)) draft.owner = dice.pick(['ux', 'ux', 'ux', 'uy', 'uy', 'uz', 'stranger', 'worker'])
+  if (dice.chance(0.25))
+    draft.owner = dice.pick(['ux', 'ux', 'ux', 'uy', 'uy', 'uy', 'uz', 'stranger', 'worker'])
   if (dice.chance(0.1)) draft.priority = dice.pick(['critical', 'background', 'interactive', 'highest'])
-  if (dice.chance(0.1)) draft.group = 'team'
-  if (dice.chance(0.1)) draft.timeout = dice.pick([1, 60_000, 90_000, 1.5])
+  if (dice.chance(0.2)) draft.group = dice.pick(['team', 'crew'])
+  if (dice.chance(0.12)) draft.timeout = dice.pick([1, 2000, 15_000, 60_000, 90_000, 1.5])
+  if (dice.chance(0.12)) draft.liveness_interval = dice.pick([300, 2000, 30_000])
+  if (dice.chance(0.25)) draft.budget = budgetDraft(dice)
+  if (dice.chance(0.1)) draft.caused_by = dice.maybe(injected(run)) ?? 'env_none'
   if (dice.chance(0.15)) draft.parent = dice.maybe(delegates(run)) ?? NOWHERE
   if (dice.chance(0.03)) draft.parent = dice.maybe([...run.workspaces.keys()]) ?? NOWHERE
   if (dice.chance(0.05)) draft.task = dice.maybe([...run.tasks.keys()]) ?? 'task_none'
   if (dice.chance(0.08)) spoilWorkspace(dice, draft)
   return draft
+}
+
+/** Mail of people. */
+function injected(run: RunModel): string[] {
+  return [...run.envelopes.values()].filter(each => each.origin === 'human').map(each => each.id)
 }
 
 function spoilWorkspace(dice: Dice, draft: Draft): void {
@@ -48,6 +57,19 @@ function spoilWorkspace(dice: Dice, draft: Draft): void {
     () => (draft.liveness_interval = -5),
   ]
   dice.pick(spoils)()
+}
+
+/** Limits in some dimensions. */
+export function budgetDraft(dice: Dice): Draft {
+  const budget: Draft = {}
+  if (dice.chance(0.5)) budget.compute_budget = { token_limit: dice.pick([100, 1000, 5000]) }
+  if (dice.chance(0.15)) budget.compute_budget = { compute_timeout: dice.pick([2000, 20_000]) }
+  if (dice.chance(0.3)) budget.cost_limit = dice.pick([1, 10.5])
+  if (dice.chance(0.2)) budget.memory_budget = { context_limit: dice.pick([500, 4000]) }
+  if (dice.chance(0.1)) budget.storage_budget = { trail_limit: 8000, checkpoint_limit: 4000 }
+  if (dice.chance(0.1)) budget.network_budget = { bandwidth_limit: 6000 }
+  if (dice.chance(0.03)) budget.cost_limit = -1
+  return budget
 }
 
 export function payload(dice: Dice): Draft {
@@ -78,7 +100,9 @@ function receiver(dice: Dice, run: RunModel, from: WorkspaceModel): string {
       run.isActive(right) &&
       (run.workspace(right.target).status !== 'integrating' || dice.chance(0.1)),
   )
-  const right = dice.chance(0.92) ? dice.maybe(targets) : undefined
+  const once = targets.filter(each => each.type === 'send_once')
+  const wanted = once.length > 0 && dice.chance(0.3) ? once : targets
+  const right = dice.chance(0.92) ? dice.maybe(wanted) : undefined
   return right?.target ?? dice.maybe([...run.workspaces.keys()].filter(id => id !== from.id)) ?? NOWHERE
 }
 
@@ -145,7 +169,7 @@ export function checkpointDraft(dice: Dice, workspace: WorkspaceModel): Draft {
   const type = (own as Record<string, string>)[workspace.role] ?? 'artifact'
   const draft: Draft = {
     type: dice.chance(0.9) ? type : dice.pick(['artifact', 'observation', 'review', 'sculpture']),
-    payload: { content: 'part', files_changed: dice.chance(0.5) ? ['a.txt'] : [] },
+    payload: { content: 'part', files_changed: some(dice, ['a.txt', 'b.txt', 'c.txt']) },
     intent: 'show what was done',
     parent: dice.chance(0.92)
       ? (workspace.register.at(-1) ?? null)

@@ -3,11 +3,17 @@
 import type { EntryDraft } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import type { RunModel } from './model.ts'
+import { budgetRules } from './rules/budget.ts'
+import { conflictRules } from './rules/conflict.ts'
+import { escalationRules } from './rules/escalation.ts'
+import { gateRules } from './rules/gate.ts'
 import { mailRules } from './rules/mail.ts'
+import { peopleRules } from './rules/people.ts'
 import { recordRules } from './rules/record.ts'
 import type { BatchView, Invariant, Problem } from './rules/rule.ts'
 import { signalRules } from './rules/signal.ts'
 import { taskRules } from './rules/task.ts'
+import { topologyRules } from './rules/topology.ts'
 import { workspaceRules } from './rules/workspace.ts'
 
 export const INVARIANTS: readonly Invariant[] = [
@@ -16,6 +22,12 @@ export const INVARIANTS: readonly Invariant[] = [
   ...mailRules,
   ...signalRules,
   ...taskRules,
+  ...gateRules,
+  ...escalationRules,
+  ...topologyRules,
+  ...budgetRules,
+  ...conflictRules,
+  ...peopleRules,
 ]
 
 /** Something that must never happen has happened. */

@@ -2,14 +2,25 @@
 // compares it with the kernel's own state, and chooses from it what to do next.
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EnvelopePriority, EventBody, EventType } from '@parley/trail/events'
-import type {
-  CheckpointModel,
-  EnvelopeModel,
-  RightModel,
-  SignalModel,
-  TaskModel,
-  WorkspaceModel,
+import { highwayFolds, type ModelFolds } from './highway-model.ts'
+import {
+  type CheckpointModel,
+  type EnvelopeModel,
+  type EscalationModel,
+  type GateEnd,
+  type GateModel,
+  type HighwayModel,
+  isOver,
+  type RightModel,
+  type SignalModel,
+  type TaskModel,
+  ticksOf,
+  type UserModel,
+  type WorkspaceModel,
 } from './records.ts'
+import { topologyFolds } from './topology-model.ts'
+import { userFolds } from './user-model.ts'
+import { workFolds } from './work-model.ts'
 
 export class RunModel {
   readonly id: string
@@ -31,9 +42,24 @@ export class RunModel {
   readonly artifacts = new Map<string, string>()
   readonly graphs = new Map<string, string[]>()
   readonly tasks = new Map<string, TaskModel>()
+  /** Null: there is none. */
+  highway: HighwayModel | null = null
+  budgetWarning = 80
+  /** Gates that wait, and how others ended. */
+  readonly gates = new Map<string, GateModel>()
+  readonly gateEnds = new Map<string, GateEnd>()
+  /** What fallbacks decided, by type and subject (W-HWY-11). */
+  readonly guards = new Map<string, string>()
+  readonly escalations = new Map<string, EscalationModel>()
+  /** Integrations that were approved while another one held their target. */
+  readonly approved = new Set<string>()
+  /** Groups whose batch abort waits for gates, with the members that wait. */
+  readonly batchAborts = new Map<string, readonly string[]>()
+  house = false
+  readonly users = new Map<string, UserModel>()
   readonly entryTypes = new Map<string, EventType>()
-  /** Bodies of objects whose entry follows. */
-  readonly #objects = new Map<string, TrailObject>()
+  /** Objects whose entry follows. */
+  readonly staged = new Map<string, TrailObject>()
 
   constructor(id: string) {
     this.id = id
@@ -57,6 +83,17 @@ export class RunModel {
     for (let at = this.workspaces.get(id)?.parent ?? null; at !== null; at = this.workspace(at).parent)
       if (at === ancestor) return true
     return false
+  }
+
+  /** The same with every parent that a workspace ever had. */
+  wasAbove(ancestor: string, id: string): boolean {
+    const parents = this.workspaces.get(id)?.parents ?? []
+    return parents.some(parent => parent === ancestor || this.wasAbove(ancestor, parent))
+  }
+
+  /** A workspace and all below it. */
+  subtree(workspace: WorkspaceModel): WorkspaceModel[] {
+    return [workspace, ...workspace.children.flatMap(id => this.subtree(this.workspace(id)))]
   }
 
   /** W-WS-15 */
@@ -93,18 +130,87 @@ export class RunModel {
 
   object(object: TrailObject): void {
     this.log.push(object.id)
-    if (object.kind === 'consumed') {
-      const { workspace, envelope } = object.value as { workspace: string; envelope: string }
-      const { inbox } = this.workspace(workspace)
-      inbox.splice(inbox.indexOf(envelope), 1)
-      this.envelopes.get(envelope)!.consumed = true
-    } else if (object.kind === 'memory') {
-      const { workspace, key, value } = object.value as { workspace: string; key: string; value?: unknown }
-      const memory = this.workspaces.get(workspace)?.memory
-      if (!memory) this.#objects.set(object.id, object)
-      else if (value === undefined) memory.delete(key)
-      else memory.set(key, object.id)
-    } else this.#objects.set(object.id, object)
+    const { kind, value } = object
+    switch (kind) {
+      case 'consumed': {
+        const { workspace, envelope } = value as { workspace: string; envelope: string }
+        const { inbox } = this.workspace(workspace)
+        inbox.splice(inbox.indexOf(envelope), 1)
+        this.envelopes.get(envelope)!.consumed = true
+        return
+      }
+      case 'memory': {
+        const {
+          workspace,
+          key,
+          value: written,
+        } = value as { workspace: string; key: string; value?: unknown }
+        const memory = this.workspaces.get(workspace)?.memory
+        if (!memory) this.staged.set(object.id, object)
+        else if (written === undefined) memory.delete(key)
+        else memory.set(key, object.id)
+        return
+      }
+      case 'settings':
+        this.budgetWarning = (value as { budget_warning: number }).budget_warning
+        return
+      case 'highway':
+        this.highway = value as HighwayModel
+        return
+      case 'usage':
+        this.#use(value as { workspace: string; tokens?: number; cost?: number; context?: number })
+        return
+      case 'answer': {
+        const { signal, envelope } = value as { signal: string; envelope: string }
+        const escalation = this.escalations.get(signal)
+        if (escalation) escalation.answer = envelope
+        return
+      }
+      case 'approved_integration':
+        this.approved.add((value as { source: string }).source)
+        return
+      case 'batch_abort': {
+        const { group, waiting } = value as { group: string; waiting: readonly string[] }
+        this.batchAborts.set(group, waiting)
+        return
+      }
+      case 'context':
+        if (!this.root) this.#found(value)
+        return
+      default:
+        this.staged.set(object.id, object)
+    }
+  }
+
+  #use({
+    workspace,
+    tokens = 0,
+    cost = 0,
+    context,
+  }: {
+    workspace: string
+    tokens?: number
+    cost?: number
+    context?: number
+  }): void {
+    const { usage } = this.workspace(workspace)
+    usage.tokens += tokens
+    usage.cost += cost
+    if (context !== undefined) usage.context = context
+  }
+
+  /** A house begins with the users of the one before it. */
+  #found(context: unknown): void {
+    const { house, users = [] } = context as { house?: boolean; users?: readonly Record<string, unknown>[] }
+    this.house = house === true
+    for (const { id, state, capabilities = '', suspension } of this.house ? users : [])
+      this.users.set(String(id), {
+        id: String(id),
+        state: state as UserModel['state'],
+        suspended: suspension !== undefined,
+        capabilities: new Set(String(capabilities).split(' ').filter(Boolean) as never[]),
+        changes: 0,
+      })
   }
 
   entry(entry: EntryDraft): void {
@@ -112,229 +218,13 @@ export class RunModel {
     this.log.push(entry.id)
     this.lastTimestamp = entry.timestamp
     this.entryTypes.set(entry.id, entry.event_type)
-    const fold = this.#folds[entry.event_type] as ((body: EventBody, entry: EntryDraft) => void) | undefined
-    fold?.(entry.body, entry)
-  }
-
-  readonly #folds: { readonly [T in EventType]?: (body: EventBody<T>, entry: EntryDraft) => void } = {
-    workspace_created: body => {
-      const workspace: WorkspaceModel = {
-        id: body.workspace_id,
-        role: body.role,
-        parent: body.parent,
-        delegate: body.delegate,
-        owner: body.owner,
-        visibility: new Set(body.visibility_set),
-        resources: body.authority_set.resources,
-        task: body.task_ref ?? null,
-        directive: body.directive ?? null,
-        dispatches: this.#takeDirective(body.workspace_id),
-        children: [],
-        status: 'idle',
-        remembered: null,
-        ready: false,
-        inbox: [],
-        channels: new Map(),
-        register: [],
-        deliverable: null,
-        memory: new Map(),
-        integration: null,
-        merging: null,
-        merges: [],
-      }
-      this.workspaces.set(workspace.id, workspace)
-      if (body.parent === null) {
-        this.root = workspace
-        this.taxonomy = body.taxonomy_id ?? null
-      } else this.workspace(body.parent).children.push(workspace.id)
-      for (const [id, { kind, value }] of this.#objects) {
-        if (kind !== 'memory') continue
-        workspace.memory.set((value as { key: string }).key, id)
-        this.#objects.delete(id)
-      }
-    },
-    workspace_state_changed: body => {
-      const workspace = this.workspace(body.workspace_id)
-      workspace.status = body.to_state
-      workspace.remembered = body.to_state === 'suspended' ? body.from_state : null
-      if (!isOver(body.to_state)) return
-      for (const pair of this.waiting.keys()) if (pair.endsWith(` ${workspace.id}`)) this.waiting.delete(pair)
-    },
-    signal_emitted: (body, { actor, workspace }) => {
-      const from = this.workspace(body.from)
-      if (body.type === 'ready') from.ready = true
-      const receipt = body.type === 'acknowledged' && actor === 'protocol'
-      const notice = body.type === 'failed' && actor === 'protocol' && body.reason === 'delivery_exhausted'
-      const envelope = receipt || notice ? this.envelopes.get(body.ref ?? '') : undefined
-      if (receipt && envelope?.status === 'delivered') envelope.status = 'acknowledged'
-      let to = envelope ? envelope.from : from.parent
-      if (workspace === null || to === from.id || (to !== null && isOver(this.workspace(to).status)))
-        to = null
-      this.signals.set(body.signal_id, {
-        id: body.signal_id,
-        from: from.id,
-        to,
-        type: body.type,
-        deliveries: 0,
-      })
-      if (to !== null) append(this.waiting, `${from.id} ${to}`, body.signal_id)
-    },
-    signal_delivered: body => {
-      const signal = this.signals.get(body.signal_id)
-      if (signal) signal.deliveries++
-      take(this.waiting, `${body.from} ${body.delivered_to}`, body.signal_id)
-    },
-    envelope_created: body => {
-      const object = this.#objects.get(body.envelope_id)
-      this.#objects.delete(body.envelope_id)
-      this.envelopes.set(body.envelope_id, {
-        id: body.envelope_id,
-        from: body.from,
-        to: body.to,
-        priority: body.priority,
-        rights: (object?.value as { rights: EnvelopeModel['rights'] } | undefined)?.rights ?? [],
-        status: 'validated',
-        undeliverable: null,
-        consumed: false,
-        repeats: 0,
-      })
-      append(this.workspace(body.to).channels, body.from, body.envelope_id)
-    },
-    envelope_rejected: body => {
-      this.envelopes.set(body.envelope_id, {
-        id: body.envelope_id,
-        from: body.from,
-        to: body.to ?? '',
-        priority: 'normal',
-        rights: [],
-        status: 'rejected',
-        undeliverable: null,
-        consumed: false,
-        repeats: 0,
-      })
-    },
-    envelope_delivered: body => {
-      const envelope = this.envelopes.get(body.envelope_id)
-      const receiver = this.workspace(body.to)
-      if (!envelope) return
-      envelope.status = 'delivered'
-      take(receiver.channels, body.from, body.envelope_id)
-      receiver.inbox.push(body.envelope_id)
-    },
-    envelope_redelivered: body => {
-      const envelope = this.envelopes.get(body.envelope_id)
-      if (envelope) envelope.repeats++
-    },
-    envelope_undeliverable: body => {
-      const envelope = this.envelopes.get(body.envelope_id)
-      if (!envelope) return
-      envelope.undeliverable = body.reason
-      take(this.workspace(body.to).channels, body.from, body.envelope_id)
-    },
-    port_right_created: body => {
-      const { right_id: id, right_type: type, holder, target } = body
-      this.rights.set(id, { id, type, holder, target, status: 'active' })
-    },
-    port_right_transferred: body => {
-      const right = this.rights.get(body.right_id)
-      if (right) right.holder = body.to_holder
-    },
-    port_right_revoked: body => {
-      const right = this.rights.get(body.right_id)
-      if (right) right.status = 'revoked'
-    },
-    port_right_consumed: body => {
-      const right = this.rights.get(body.right_id)
-      if (right) right.status = 'consumed'
-    },
-    checkpoint_created: body => {
-      const { checkpoint_id: id, workspace, parent, status } = body
-      this.#objects.delete(id)
-      this.checkpoints.set(id, { id, workspace, parent, status })
-      for (const artifact of body.artifact_ids ?? []) this.artifacts.set(artifact, id)
-      const owner = this.workspace(workspace)
-      owner.register.push(id)
-      if (status === 'final') owner.deliverable = id
-    },
-    graph_created: body => {
-      this.graphs.set(body.graph_id, [])
-    },
-    task_created: body => {
-      this.#objects.delete(body.task_id)
-      this.graphs.get(body.graph_id)?.push(body.task_id)
-      this.tasks.set(body.task_id, {
-        id: body.task_id,
-        graph: body.graph_id,
-        priority: body.priority,
-        dependsOn: body.depends_on,
-        parent: body.parent_task ?? null,
-        status: 'draft',
-        workspace: null,
-        history: [],
-        checkpoint: null,
-      })
-    },
-    task_assigned: body => {
-      const task = this.tasks.get(body.task_id)
-      if (!task) return
-      task.workspace = body.workspace_id
-      task.history.push(body.workspace_id)
-    },
-    task_status_changed: body => {
-      const task = this.tasks.get(body.task_id)
-      if (!task) return
-      task.status = body.to_status
-      if (body.to_status === 'pending') task.checkpoint = null
-      if (['pending', 'integrated', 'cancelled'].includes(body.to_status)) task.workspace = null
-    },
-    task_completed: body => {
-      const task = this.tasks.get(body.task_id)
-      if (task) task.checkpoint = body.checkpoint_id
-    },
-    integration_started: body => {
-      this.workspace(body.source).integration = {
-        target: body.target,
-        checkpoint: body.checkpoint_ref ?? null,
-      }
-      this.workspace(body.target).merging = body.source
-    },
-    integration_completed: body => {
-      this.workspace(body.target).merges.push(body.source)
-      this.#endIntegration(body.source, body.target)
-    },
-    integration_aborted: body => this.#endIntegration(body.source, body.target),
-  }
-
-  #takeDirective(workspace: string): boolean {
-    for (const [id, { kind, value }] of this.#objects) {
-      const directive = value as { workspace?: string; dispatch?: boolean }
-      if (kind !== 'directive' || directive.workspace !== workspace) continue
-      this.#objects.delete(id)
-      return directive.dispatch === true
-    }
-    return false
-  }
-
-  #endIntegration(source: string, target: string): void {
-    this.workspace(source).integration = null
-    this.workspace(target).merging = null
+    const filed = entry.workspace === null ? undefined : this.workspaces.get(entry.workspace)
+    if (filed) filed.lastEntry = ticksOf(entry)
+    const fold = FOLDS[entry.event_type] as
+      | ((run: RunModel, body: EventBody, entry: EntryDraft) => void)
+      | undefined
+    fold?.(this, entry.body, entry)
   }
 }
 
-export function isOver(status: string): boolean {
-  return status === 'closed' || status === 'failed'
-}
-
-function append(map: Map<string, string[]>, key: string, item: string): void {
-  const list = map.get(key)
-  if (list) list.push(item)
-  else map.set(key, [item])
-}
-
-function take(map: Map<string, string[]>, key: string, item: string): void {
-  const list = map.get(key)
-  const index = list?.indexOf(item) ?? -1
-  if (!list || index < 0) return
-  list.splice(index, 1)
-  if (list.length === 0) map.delete(key)
-}
+const FOLDS: ModelFolds = { ...workFolds, ...highwayFolds, ...topologyFolds, ...userFolds }

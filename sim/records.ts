@@ -1,22 +1,57 @@
 // The objects of a run as the simulator's own model knows them: plain records, nothing shared with the kernel.
+import { parseTimestamp } from '@parley/core'
+import type { EntryDraft } from '@parley/trail'
 import type {
+  Budget,
+  BudgetDimension,
+  Capability,
   CheckpointStatus,
+  EnvelopeOrigin,
   EnvelopePriority,
+  EscalationFallback,
+  GateAction,
+  GateFallback,
+  GateType,
+  IntegrationStrategy,
   RightType,
   SignalType,
   TaskPriority,
   TaskStatus,
+  UserState,
+  WorkspacePriority,
   WorkspaceState,
 } from '@parley/trail/events'
 
 export interface WorkspaceModel {
   readonly id: string
   readonly role: string
-  readonly parent: string | null
+  parent: string | null
+  /** Everybody it ever stood under, and everybody who ever owned it: whoever was obeyed was one of them. */
+  readonly parents: string[]
+  owner: string
+  readonly owners: string[]
+  readonly originator: string
   readonly delegate: boolean
-  readonly owner: string
-  readonly visibility: ReadonlySet<string>
+  readonly visibility: Set<string>
   readonly resources: readonly string[]
+  readonly group: string | null
+  readonly timeout: number | null
+  readonly livenessInterval: number | null
+  /** Ticks. */
+  readonly created: number
+  priority: WorkspacePriority
+  budget: Budget | undefined
+  /** Reparented by a failure and not reassigned since. */
+  orphan: boolean
+  /** Since when it is in its state, and the ticks of states before that count towards its timeout. */
+  since: number
+  spent: number
+  lastEntry: number
+  readonly usage: { tokens: number; cost: number; context: number }
+  /** Limits whose warning is on record. */
+  readonly warned: Set<string>
+  /** Open conflicts. */
+  readonly conflicts: Set<string>
   readonly task: string | null
   readonly directive: string | null
   /** Whether the runtime sends the directive by itself. */
@@ -31,17 +66,85 @@ export interface WorkspaceModel {
   readonly register: string[]
   deliverable: string | null
   readonly memory: Map<string, string>
-  integration: { readonly target: string; readonly checkpoint: string | null } | null
+  integration: {
+    readonly target: string
+    readonly checkpoint: string | null
+    readonly strategy: IntegrationStrategy
+  } | null
   /** The source that holds its integration lock. */
   merging: string | null
   readonly merges: string[]
+  /** Files that merges into it changed, each with the time of the newest. */
+  readonly files: Map<string, number>
 }
+
+export interface GateModel {
+  readonly id: string
+  readonly type: GateType
+  readonly subject: string
+  readonly workspace: string | null
+  readonly task: string | null
+  readonly timeout: number | null
+  readonly fallback: GateFallback
+  readonly addressee: string
+  /** Ticks. */
+  readonly opened: number
+  /** What it holds up, as it is stored. */
+  readonly paused: Readonly<Record<string, unknown>>
+  timedOut: boolean
+  /** Since when it waits for the coordinator. */
+  handedOver: number | null
+}
+
+export interface GateEnd {
+  readonly gate: GateModel
+  readonly action: GateAction
+  readonly actor: string
+}
+
+export interface EscalationModel {
+  readonly signal: string
+  readonly workspace: string
+  /** Ticks. */
+  readonly received: number
+  /** The envelope that answers it and is on its way. */
+  answer: string | null
+}
+
+export interface HighwayModel {
+  readonly gates: {
+    readonly [Type in GateType]: {
+      readonly on: boolean
+      readonly timeout: number | null
+      readonly fallback: GateFallback
+    }
+  }
+  readonly injection: boolean
+  readonly escalation: {
+    readonly enabled: boolean
+    readonly timeout: number | null
+    readonly fallback: EscalationFallback
+  }
+}
+
+export interface UserModel {
+  readonly id: string
+  state: UserState
+  suspended: boolean
+  readonly capabilities: Set<Capability>
+  /** How often anything about the user changed. */
+  changes: number
+}
+
+export type Measured = Extract<BudgetDimension, 'token_limit' | 'cost_limit' | 'context_limit'>
 
 export interface EnvelopeModel {
   readonly id: string
   readonly from: string
   readonly to: string
   readonly priority: EnvelopePriority
+  readonly origin: EnvelopeOrigin
+  readonly originator: string
   readonly rights: readonly { readonly type: string; readonly target: string }[]
   status: 'validated' | 'delivered' | 'acknowledged' | 'rejected'
   undeliverable: string | null
@@ -61,7 +164,10 @@ export interface SignalModel {
   readonly id: string
   readonly from: string
   /** Null: goes to nobody. */
-  readonly to: string | null
+  to: string | null
+  /** To the parent, whichever that is when it arrives. */
+  readonly upward: boolean
+  readonly order: number
   readonly type: SignalType
   deliveries: number
 }
@@ -83,4 +189,13 @@ export interface CheckpointModel {
   readonly workspace: string
   readonly parent: string | null
   readonly status: CheckpointStatus
+  readonly files: readonly string[]
+}
+
+export function isOver(status: string): boolean {
+  return status === 'closed' || status === 'failed'
+}
+
+export function ticksOf({ timestamp }: Pick<EntryDraft, 'timestamp'>): number {
+  return parseTimestamp(timestamp)!
 }

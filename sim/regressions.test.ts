@@ -39,6 +39,23 @@ const REGRESSIONS: readonly Regression[] = [
     script:
       'consume:8jcud2,create:6i34vw,send:a5j1mh,create:s2zwfo,advance:4huy2h,burst:j3gjwi,checkpoint:1y1mg2,send:t99p1y,crash_midway:n3kkz,send:wsrvhc,advance:ze66jv,suspend:xixlur',
   },
+  {
+    seed: 56,
+    what: 'sealing what is no envelope threw instead of answering',
+    script: 'settle:3t6qyi,create:zfiicy,send:grl85x,send:hquvzr,answer:l27sf7,finish:6zyx1v,seal:jf356y',
+  },
+  {
+    seed: 156,
+    what: 'the notice about mail of a person to the root was delivered to the root itself, which nobody waited for',
+    script:
+      'burst:aq1z42,create:q41w86,found:cqnjqd,send:7d07a3,create:kq8owv,send:n49yjt,advance:7bg6pm,release:ootz89,burst:t15kcw,inject:9hojaj,create:qnlz8h,inject:vt1whj,release:apvj1x,inject:8saf99,abort_group:flkt0p,found:rt0ssr',
+  },
+  {
+    seed: 5842,
+    what: 'merging in a finished run threw instead of answering while the trail could not be read',
+    script:
+      'meter:7yzz1p,staff:llv3s,create:dy1cda,submit_graph:swqwor,finish:fou9mx,close:x0qmht,start:bkcn8s,staff:gp4y7,fault:v0ei8,inject:kyvu1u,emit:b34lxb,fault:7rgxqx',
+  },
 ]
 
 for (const { seed, what, script } of REGRESSIONS) {

@@ -1,9 +1,9 @@
 // Who acts on what: one run of the world, and choices among its workspaces that are mostly sensible and sometimes not.
 import type { WorkspaceId } from '@parley/core'
 import type { AgentHandle } from '@parley/kernel'
-import { isOver, type RunModel } from './model.ts'
+import type { RunModel } from './model.ts'
 import type { Dice } from './random.ts'
-import type { WorkspaceModel } from './records.ts'
+import { isOver, type WorkspaceModel } from './records.ts'
 import type { World } from './world.ts'
 
 export interface Scene {

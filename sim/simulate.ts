@@ -1,7 +1,8 @@
 // Runs a script of actions in a world and says how it ended: a summary, or the invariant that broke and where.
+
 import { type Action, act, planOf } from './actions.ts'
 import { Violation, violated } from './invariants.ts'
-import { isOver } from './model.ts'
+import { isOver } from './records.ts'
 import { stillWaiting } from './recovery.ts'
 import type { Statistics } from './statistics.ts'
 import type { Tamper } from './watch.ts'
@@ -40,7 +41,7 @@ export async function simulate(
   actions: readonly Action[],
   options: SimulateOptions = {},
 ): Promise<Outcome> {
-  const world = new World(seed, options.tamper)
+  const world = new World(seed, { tamper: options.tamper })
   const uncaught = (cause: unknown) => world.watch.uncaught(cause)
   process.on('unhandledRejection', uncaught)
   let at = 0
@@ -104,7 +105,10 @@ async function endIntegrations(world: World): Promise<void> {
     if (open.length === 0) return
     for (const { run, source } of open) {
       const root = world.agents.get(run.root!.id)
-      if (root) world.launch(() => root.abort(source as never))
+      const handle = world.runs.get(run.id)
+      // Where an abort waits for a human, nobody answers any more.
+      if (run.highway?.gates.workspace_abort.on && handle) world.launch(() => handle.stop())
+      else if (root) world.launch(() => root.abort(source as never))
     }
     await world.settle()
   }

@@ -3,10 +3,11 @@
 import { ParleyError, type Result, type RunId } from '@parley/core'
 import type { Command, Delivery, Notice, Runtime } from '@parley/kernel'
 import type { Appended, Batch } from '@parley/trail'
-import { answerProblem, authorityProblem, DENIALS } from './answers.ts'
+import { answerProblem, authorityProblem, DENIALS, isReadable } from './answers.ts'
 import { foldChecked, Violation, violated } from './invariants.ts'
 import { RunModel } from './model.ts'
-import { RECOVERY_ENTRIES } from './recovery.ts'
+import { markerProblem, type Opened, RECOVERY_ENTRIES } from './recovery.ts'
+import { type Standing, standingProblem } from './standing.ts'
 import { Statistics } from './statistics.ts'
 import { count } from './transport.ts'
 import type { TrailWatcher } from './watched-trail.ts'
@@ -18,12 +19,24 @@ export type Tamper = (run: RunModel, batch: Batch) => Batch
 export interface Asked {
   readonly run: string
   readonly command: Command
+  /** How the person stands who gave it. */
+  readonly standing?: Standing | undefined
+  /** Whether what it reads was within reach when it was given; sight may grow and the tree change meanwhile. */
+  readonly reach?: boolean | undefined
 }
 
 /** What is watched ends with the life of the process that does it. */
 export interface Watched {
   readonly asked: Set<Asked>
   over: boolean
+}
+
+export interface WatchOptions {
+  readonly carriesSignals: boolean
+  /** States of runs are kept, so that not all of a trail is read again. */
+  readonly keepsStates: boolean
+  /** How a user stands; undefined where everybody may do everything. */
+  readonly standing: (user: string) => Standing | undefined
 }
 
 export class Watch {
@@ -35,13 +48,15 @@ export class Watch {
   readonly doubtful: Batch[] = []
   /** Storage fails now and then, or what it held up is not finished yet. */
   troubled = false
+  /** Runs that were opened and are not recovered yet. */
+  readonly recovering = new Map<string, Opened>()
   /** A runtime is being opened and nobody acts yet. */
   opening = false
   /** How often each envelope and signal was carried, and how often it was brought to its receiver. */
   readonly carried = new Map<string, number>()
   readonly arrived = new Map<string, number>()
   readonly #tamper: Tamper | undefined
-  readonly #carriesSignals: boolean
+  readonly #options: WatchOptions
   #violation: unknown
   #moves = 0
   #appending = 0
@@ -49,8 +64,8 @@ export class Watch {
   #committed: { readonly run: string; readonly batch: Batch }[] = []
   #answers: { readonly command: Command; readonly result: Result<unknown> }[] = []
 
-  constructor(carriesSignals: boolean, tamper: Tamper | undefined) {
-    this.#carriesSignals = carriesSignals
+  constructor(options: WatchOptions, tamper: Tamper | undefined) {
+    this.#options = options
     this.#tamper = tamper
   }
 
@@ -135,11 +150,35 @@ export class Watch {
       entries,
       objects,
       at: 0,
-      carriesSignals: this.#carriesSignals,
+      carriesSignals: this.#options.carriesSignals,
       carried: this.carried,
     })
-    const odd = this.opening && entries.find(entry => !RECOVERY_ENTRIES.has(entry.event_type))
+    const opened = this.recovering.get(run)
+    if (opened) this.#recovers(run, opened, entries)
+    // What a gate held up is checked once more when it is let through (W-HWY-07): it may be denied by now.
+    const passed = entries.some(entry => entry.event_type === 'gate_resolved')
+    const odd = this.opening && !passed && entries.find(entry => !RECOVERY_ENTRIES.has(entry.event_type))
     if (odd) throw new Violation('W-REC-11 a restart simply goes on', `it wrote ${odd.event_type}`)
+  }
+
+  /** Recovery brings mail and signals by itself (W-REC-17, -18) and says at its end what it did. */
+  #recovers(run: string, opened: Opened, entries: Batch['entries']): void {
+    for (const entry of entries) {
+      const { envelope_id: envelope, signal_id: signal } = entry.body as Readonly<Record<string, string>>
+      if (entry.event_type === 'envelope_delivered' || entry.event_type === 'envelope_redelivered') {
+        count(this.arrived, envelope!)
+        opened.delivered++
+      }
+      if (entry.event_type === 'signal_delivered') count(this.arrived, signal!)
+      if (entry.event_type !== 'recovery_completed') continue
+      this.recovering.delete(run)
+      const exact = { storage: !this.troubled, reading: !this.#options.keepsStates }
+      violated(
+        'W-REC-20 W-REC-22 the marker of a recovery tells what it was',
+        markerProblem(this.model(run), opened, entry, exact),
+      )
+    }
+    if (this.model(run).ended) this.recovering.delete(run)
   }
 
   // Deliveries
@@ -167,7 +206,9 @@ export class Watch {
   commands(runtime: Runtime, life: Watched): void {
     const submit = runtime.submit.bind(runtime)
     runtime.submit = <T>(run: RunId, command: Command) => {
-      const asked: Asked = { run, command }
+      const standing = 'user' in command ? this.#options.standing(command.user) : undefined
+      const reach = command.type === 'read' ? isReadable(this.models.get(run), command) : undefined
+      const asked: Asked = { run, command, standing, reach }
       life.asked.add(asked)
       this.#moves++
       const answer = submit<T>(run, command)
@@ -181,16 +222,21 @@ export class Watch {
     }
   }
 
-  #answered({ run, command }: Asked, result: Result<unknown>): void {
+  #answered({ run, command, standing, reach }: Asked, result: Result<unknown>): void {
     this.statistics.answer(command.type, result)
     this.#answers.push({ command, result })
     if (!result.ok) defect(result.error)
     const model = this.models.get(run)
-    violated('0.3 0.5 an answer agrees with the trail', answerProblem(model, command, result))
+    violated('0.3 0.5 an answer agrees with the trail', answerProblem(model, command, result, reach))
     violated(
       'W-ROLE-04 only those who may give an order are obeyed',
       authorityProblem(model, command, result),
     )
+    if ('user' in command)
+      violated(
+        'W-USER-13 only people who may give an order are obeyed',
+        standingProblem(model, command, result, standing, this.#options.standing(command.user)),
+      )
   }
 
   /** A call of the public API: it may take its time, but it never throws. */
@@ -256,15 +302,28 @@ export class Watch {
 
   /** A step in which everything was refused left nothing but denials. */
   checkRefusals(house: string): void {
-    if (this.#answers.length === 0 || this.#answers.some(({ result }) => result.ok)) return
+    if (this.#answers.length === 0 || !this.#answers.every(({ result }) => isRefused(result))) return
+    // What the record of a refusal costs may cross a mark of a budget (W-BUDGET-03), and more may follow from that.
+    if (this.#committed.some(({ batch }) => batch.entries[0]?.event_type.startsWith('budget_'))) return
     for (const { run, batch } of this.#committed) {
-      const changed = batch.entries.find(entry => !DENIALS.has(entry.event_type))
+      const changed = batch.entries.find(entry => !isDenial(entry))
       const what = changed?.event_type ?? batch.objects?.[0]?.kind
       const asked = this.#answers.map(each => each.command.type).join(', ')
       if (what !== undefined && run !== house)
         throw new Violation('0.5 a refused command leaves everything unchanged', `${asked} left ${what}`)
     }
   }
+}
+
+/** What waits at a gate was taken, and a guard that rejects may fail the source of a merge (W-HWY-11). */
+function isRefused(result: Result<unknown>): boolean {
+  if (result.ok) return false
+  return result.error.code !== 'gated' && result.error.details.reason !== 'gate_rejected_by_human'
+}
+
+function isDenial({ event_type, body }: Batch['entries'][number]): boolean {
+  if (event_type === 'human_injection') return (body as { readonly status?: string }).status === 'rejected'
+  return DENIALS.has(event_type)
 }
 
 /** Refusals have codes of their own; this one means that the kernel met a defect. */
@@ -294,6 +353,14 @@ function noticeProblem(run: RunModel, notice: Notice, announced: Set<string>): s
       const reason = run.envelopes.get(notice.envelope)?.undeliverable
       return reason === notice.reason ? undefined : `${notice.envelope} is ${reason}`
     }
+    case 'gate_opened':
+      return run.gates.has(notice.gate) || run.gateEnds.has(notice.gate)
+        ? undefined
+        : `${notice.gate} is not there`
+    case 'gate_ended':
+      return run.gateEnds.get(notice.gate)?.action === notice.action
+        ? undefined
+        : `${notice.gate} did not end by ${notice.action}`
     case 'unresolvable':
       return notice.tasks.every(id => run.tasks.has(id)) ? undefined : 'it names tasks that are not there'
     default:

@@ -2,15 +2,18 @@
 // itself; actions.ts acts on it, and after every step it is asked whether all is well.
 import { ManualClock, SeededIds, type Ticks } from '@parley/core'
 import { type AgentHandle, type RunHandle, Runtime } from '@parley/kernel'
-import { type MemoryDisks, memoryDisks, openMemoryStore } from '@parley/trail'
+import { type MemoryDisks, memoryDisks, openMemoryStore, type StateCacheStore } from '@parley/trail'
+import { CAPABILITIES } from '@parley/trail/events'
 import { difference } from './compare.ts'
-import { type Config, configOf } from './config.ts'
+import { type Config, configOf, HOST_DIRECTORY, PEOPLE } from './config.ts'
 import { checkState, Violation, violated } from './invariants.ts'
 import type { RunModel } from './model.ts'
+import { overdue } from './overdue.ts'
 import { Dice } from './random.ts'
 import type { WorkspaceModel } from './records.ts'
-import { checkRecovered, checkTwice, deliveredTooOften, notTakenUp } from './recovery.ts'
+import { checkRecovered, checkTwice, deliveredTooOften, notTakenUp, openedRun } from './recovery.ts'
 import { OBSERVERS } from './rules/workspace.ts'
+import type { Standing } from './standing.ts'
 import { StormyTransport } from './transport.ts'
 import { type Asked, type Tamper, Watch, type Watched } from './watch.ts'
 import { WatchedTrail } from './watched-trail.ts'
@@ -29,6 +32,12 @@ interface Life extends Watched {
   readonly runtime: Runtime
 }
 
+export interface WorldOptions {
+  readonly tamper?: Tamper | undefined
+  /** What the seed does not decide. */
+  readonly config?: Partial<Config>
+}
+
 export class World {
   readonly seed: number
   readonly config: Config
@@ -40,16 +49,22 @@ export class World {
   /** The next agent cannot be bound. */
   bindingFails = false
   readonly #ids: SeededIds
+  /** Kept states of runs; no crash takes them, and nothing rests on them. */
+  readonly #states = new Map<string, Uint8Array>()
   #life: Life | undefined
   /** The life that is being opened; a crash may strike it, too. */
   #nascent: Watched | undefined
   #now = START
 
-  constructor(seed: number, tamper?: Tamper) {
+  constructor(seed: number, { tamper, config }: WorldOptions = {}) {
     this.seed = seed
     this.dice = new Dice(seed)
-    this.config = configOf(this.dice)
-    this.watch = new Watch(this.config.signals, tamper)
+    this.config = { ...configOf(this.dice), ...config }
+    const keepsStates = this.config.keptEvery > 0
+    this.watch = new Watch(
+      { carriesSignals: this.config.signals, keepsStates, standing: user => this.#standing(user) },
+      tamper,
+    )
     this.#ids = new SeededIds(seed)
   }
 
@@ -89,6 +104,10 @@ export class World {
     watch.doubtful.length = 0
     this.runs.clear()
     this.agents.clear()
+    this.bindingFails = false
+    watch.recovering.clear()
+    for (const run of watch.models.values())
+      if (run.root && !run.ended) watch.recovering.set(run.id, openedRun(run))
     watch.opening = true
     const runtime = await Runtime.open({
       ...this.config.runtime,
@@ -96,6 +115,11 @@ export class World {
       clock,
       ids: this.#ids,
       transport,
+      ...(this.config.keptEvery > 0 && {
+        stateCache: this.#stateCache(nascent),
+        stateCacheEntries: this.config.keptEvery,
+        onStateCacheFault: (cause: unknown) => nascent.over || watch.troubled || watch.uncaught(cause),
+      }),
       bind: agent => this.#bind(agent, nascent),
       onFault: cause => nascent.over || watch.uncaught(cause),
     })
@@ -105,6 +129,10 @@ export class World {
     await this.settle()
     if (nascent.over) return
     watch.opening = false
+    const [unrecovered] = watch.troubled ? [] : watch.recovering.keys()
+    violated('W-REC-11 a restart recovers every unfinished run', unrecovered)
+    await this.#meet(nascent)
+    if (nascent.over) return
     for (const run of this.openRuns) {
       violated(
         'W-WS-06 W-WS-07 a restart takes up what creation left',
@@ -113,6 +141,55 @@ export class World {
       runtime.subscribe(run.id as never, watch.notices(run.id, nascent))
     }
     await this.compare()
+  }
+
+  /** The first time, people come in: each may do some things. */
+  async #meet(life: Watched): Promise<void> {
+    const { users } = this.runtime
+    if (this.config.people !== 'house' || this.watch.troubled || users.list().length > 0) return
+    for (const user of PEOPLE) {
+      await users.accept({ user, method: 'password' })
+      const share = this.dice.pick([0.2, 0.6, 1])
+      for (const capability of CAPABILITIES) {
+        if (life.over) return
+        if (this.dice.chance(share)) await users.grant(user, capability)
+      }
+    }
+    await this.settle()
+  }
+
+  #stateCache(life: Watched): StateCacheStore {
+    return {
+      load: run => Promise.resolve(this.#states.get(run)),
+      save: (run, content) => {
+        this.watch.moved()
+        if (!life.over) this.#states.set(run, content.slice())
+        return Promise.resolve()
+      },
+      remove: run => {
+        if (!life.over) this.#states.delete(run)
+        return Promise.resolve()
+      },
+    }
+  }
+
+  #standing(user: string): Standing | undefined {
+    const { people } = this.config
+    if (people === 'anyone') return undefined
+    if (people === 'host')
+      return {
+        state: HOST_DIRECTORY.stateOf(user),
+        holds: capability => HOST_DIRECTORY.holds(user, capability),
+        version: 'always',
+      }
+    const house = [...this.models.values()].findLast(run => run.house && run.root && !run.ended)
+    const known = house?.users.get(user)
+    const capabilities = new Set(known?.capabilities)
+    return {
+      state: known?.state,
+      holds: capability => capabilities.has(capability),
+      version: `${house?.id} ${known?.changes}`,
+    }
   }
 
   #bind(agent: AgentHandle, life: Watched): void {
@@ -247,6 +324,15 @@ export class World {
     if (begun.life !== this.#life || watch.troubled) return
     if (begun.calm) watch.checkRefusals(this.runtime.house.run)
     for (const asked of begun.life.asked) this.#checkWaiting(asked)
+    this.#checkTime()
+  }
+
+  /** Whatever has come to its time has happened. */
+  #checkTime(): void {
+    const now = this.life.clock.now()
+    for (const run of this.openRuns)
+      if (!this.watch.recovering.has(run.id))
+        violated('W-CLOCK-05 W-HWY-09 W-BUDGET-01 nothing waits after its time', overdue(run, now))
   }
 
   /** W-INT-08: only an integration waits, and only while another one holds its target. */
@@ -278,6 +364,22 @@ export class World {
           'W-TRAIL-19 a query shows what the reader may see',
           `${reader.id} saw ${hidden.workspace}`,
         ),
+      )
+  }
+
+  /** W-TRAIL-20: a person is shown what is or was their own, everything with the capability for that. */
+  checkUserPage(
+    run: RunModel,
+    user: string,
+    entries: readonly { readonly workspace: string | null }[],
+  ): void {
+    const standing = this.#standing(user)
+    if (!standing || standing.holds('view_trail_any')) return
+    const owns = (id: string) => run.workspaces.get(id)?.owners.includes(user) === true
+    const hidden = entries.find(entry => entry.workspace === null || !owns(entry.workspace))
+    if (hidden)
+      this.watch.fail(
+        new Violation('W-TRAIL-20 a person is shown what is their own', `${user} saw ${hidden.workspace}`),
       )
   }
 

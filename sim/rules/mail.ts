@@ -1,5 +1,6 @@
 // Envelopes and port rights: acceptance, order, delivery once, receipts, what can no longer arrive, consumption.
-import { isOver, type RunModel } from '../model.ts'
+import type { RunModel } from '../model.ts'
+import { isOver } from '../records.ts'
 import { has, type Invariant, touched } from './rule.ts'
 import { OBSERVERS } from './workspace.ts'
 
@@ -14,7 +15,14 @@ export const mailRules: readonly Invariant[] = [
       envelope_created: (run, body) => {
         const from = run.workspaces.get(body.from)
         const to = run.workspaces.get(body.to)
-        if (!from || !to || from === to) return `${body.from} to ${body.to}`
+        if (!from || !to) return `${body.from} to ${body.to}`
+        if (body.origin === 'human')
+          return from.parent !== null
+            ? `${from.id} lends its name to a person`
+            : TAKES_MAIL.includes(to.status)
+              ? undefined
+              : `the receiver is ${to.status}`
+        if (from === to) return `${from.id} writes to itself`
         const speaks = from.status === 'active' || (from.status === 'blocked' && from.parent !== null)
         if (!speaks) return `the sender is ${from.status}`
         return TAKES_MAIL.includes(to.status) ? undefined : `the receiver is ${to.status}`
@@ -25,6 +33,7 @@ export const mailRules: readonly Invariant[] = [
     name: 'W-PORT-04 accepted mail has a right behind it',
     on: {
       envelope_created: (run, body) =>
+        body.origin === 'human' ||
         run.activeRights(body.from, body.to).some(right => right.type !== 'receive')
           ? undefined
           : `${body.from} holds none to ${body.to}`,
@@ -34,6 +43,7 @@ export const mailRules: readonly Invariant[] = [
     name: 'W-PORT-07 a send_once is used up by the one envelope that needed it',
     on: {
       envelope_created: (run, body, _entry, batch) => {
+        if (body.origin === 'human') return undefined
         const reusable = run.activeRights(body.from, body.to).some(right => right.type === 'send')
         const used = has(batch, 'port_right_consumed', each => each.via_envelope === body.envelope_id)
         return used === !reusable
@@ -81,6 +91,18 @@ export const mailRules: readonly Invariant[] = [
       envelope_delivered: (run, body) => {
         const status = run.workspaces.get(body.to)?.status ?? 'nowhere'
         return PLACES_MAIL.includes(status) ? undefined : `${body.to} is ${status}`
+      },
+    },
+  },
+  {
+    name: 'W-ENV-13 blocking mail that was not consumed keeps out what is not blocking',
+    on: {
+      envelope_delivered: (run, body) => {
+        if (run.envelopes.get(body.envelope_id)?.priority === 'blocking') return undefined
+        const blocking = run.workspaces
+          .get(body.to)
+          ?.inbox.find(id => run.envelopes.get(id)?.priority === 'blocking')
+        return blocking && `${body.envelope_id} passed ${blocking}`
       },
     },
   },

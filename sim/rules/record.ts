@@ -1,5 +1,7 @@
 // What holds of every entry, whatever it says: time, identity, filing, actors, the end of a run.
-import { isOver, type RunModel } from '../model.ts'
+import { PEOPLE } from '../config.ts'
+import type { RunModel } from '../model.ts'
+import { isOver } from '../records.ts'
 import type { Invariant } from './rule.ts'
 
 /** Fields that bring a new id into the world. */
@@ -36,9 +38,23 @@ const FILED: Readonly<Record<string, string>> = {
   integration_started: 'source',
   integration_completed: 'source',
   integration_aborted: 'source',
+  budget_warning: 'workspace_id',
+  budget_exceeded: 'workspace_id',
+  budget_modified: 'workspace_id',
+  liveness_warning: 'workspace_id',
+  priority_changed: 'workspace_id',
+  visibility_granted: 'workspace_id',
+  workspace_ownership_transferred: 'workspace_id',
+  workspace_reparented: 'workspace_id',
+  conflict_detected: 'workspace_id',
+  conflict_resolved: 'workspace_id',
+  gate_triggered: 'workspace',
+  escalation_received: 'workspace',
+  escalation_resolved: 'workspace',
+  escalation_timeout: 'workspace',
 }
 
-const ROOT_FILED = /^(graph_created|task_)/
+const ROOT_FILED = /^(graph_created|task_|batch_)/
 
 export const recordRules: readonly Invariant[] = [
   {
@@ -101,11 +117,13 @@ export const recordRules: readonly Invariant[] = [
     },
   },
   {
-    name: '0.3 A-01 actors are the system, the protocol, the fallback or a role',
+    name: '0.3 A-01 actors are the system, the protocol, the fallback, a role or a person',
     every: (run, { actor, workspace, event_type }) => {
       if (['system', 'protocol', 'fallback'].includes(actor)) return undefined
       if (actor === 'coordinator') return `${event_type} by the role name of the coordinator`
-      return roles(run).has(actor) ? undefined : `${event_type} under ${workspace} by ${actor}`
+      return roles(run).has(actor) || isPerson(actor)
+        ? undefined
+        : `${event_type} under ${workspace} by ${actor}`
     },
   },
   {
@@ -113,7 +131,8 @@ export const recordRules: readonly Invariant[] = [
     every: (run, { id, event_type, body }) => {
       if (run.entryTypes.has(id)) return `entry ${id} is there already`
       const born = (body as Record<string, unknown>)[BIRTHS[event_type] ?? ''] as string | undefined
-      if (born === undefined) return undefined
+      if (born === undefined || (event_type === 'envelope_rejected' && wasAccepted(run, born)))
+        return undefined
       const known = [
         run.workspaces,
         run.signals,
@@ -127,6 +146,16 @@ export const recordRules: readonly Invariant[] = [
     },
   },
 ]
+
+/** W-ENV-04: one on its way may be rejected at its gate, or because its proof fails. */
+function wasAccepted(run: RunModel, id: string): boolean {
+  const envelope = run.envelopes.get(id)
+  return envelope?.status === 'validated' && envelope.undeliverable === null
+}
+
+function isPerson(actor: string): boolean {
+  return (PEOPLE as readonly string[]).includes(actor) || actor === 'stranger'
+}
 
 function roles(run: RunModel): Set<string> {
   return new Set([...run.workspaces.values()].map(workspace => workspace.role))

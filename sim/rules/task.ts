@@ -1,7 +1,7 @@
 // Checkpoints, tasks and integrations.
 import type { TaskStatus } from '@parley/trail/events'
-import { isOver, type RunModel } from '../model.ts'
-import type { TaskModel } from '../records.ts'
+import type { RunModel } from '../model.ts'
+import { isOver, type TaskModel } from '../records.ts'
 import { type Invariant, touched } from './rule.ts'
 
 /** W-TASK-04, written down a second time. */
@@ -133,7 +133,9 @@ export const taskRules: readonly Invariant[] = [
   {
     name: 'W-TASK-05 no draft waits where there is no gate',
     state: run => {
-      for (const task of run.tasks.values()) if (task.status === 'draft') return `${task.id} is a draft`
+      const gated = new Set([...run.gates.values()].map(gate => gate.task))
+      for (const { id, status } of run.tasks.values())
+        if (status === 'draft' && !gated.has(id)) return `${id} is a draft`
       return undefined
     },
   },
@@ -158,7 +160,7 @@ export const taskRules: readonly Invariant[] = [
     batch: (run, batch) => {
       for (const id of touched(batch)) {
         const workspace = run.workspaces.get(id)
-        if (workspace?.integration && workspace.status !== 'integrating')
+        if (workspace?.integration && !['integrating', 'conflicted'].includes(workspace.status))
           return `${id} is ${workspace.status}, its integration is open`
       }
       return undefined
@@ -208,7 +210,9 @@ function disagreement(run: RunModel, task: TaskModel): string | undefined {
     case 'in_progress':
       return problem(workspace !== undefined && !isOver(workspace.status))
     case 'completed':
-      return problem(workspace?.status === 'integrating' && task.checkpoint !== null)
+      return problem(
+        ['integrating', 'conflicted'].includes(workspace?.status ?? '') && task.checkpoint !== null,
+      )
     case 'failed':
       return problem(workspace?.status === 'failed')
   }
