@@ -384,6 +384,21 @@ test('suspended work stands still, over a restart as well, and goes on when it i
   expect(signals).toHaveLength(2)
 })
 
+test('work that waits for an answer is suspended, resumed and answered', async () => {
+  const told: string[] = []
+  const fixture: Fixture = await Fixture.open({ one: input => asking(() => fixture, told)(input) })
+  const run = await fixture.solve(solo())
+  await gateOf(fixture, run, 'escalation')
+  unwrap(await fixture.conductor.suspend(run, { principal: alice, reason: 'lunch' }))
+  unwrap(await fixture.conductor.reply(run, { answer: 'envelope', text: 'Blue.', principal: alice }))
+  await fixture.until(run, ({ tasks }) => tasks[0]?.state === 'suspended')
+  expect(told).toHaveLength(1)
+  unwrap(await fixture.conductor.resume(run, { principal: alice, task: 'solve' }))
+  expect((await fixture.over(run)).state).toBe('done')
+  expect(told[1]).toContain('Blue.')
+  expect(fixture.logged.filter(line => line.startsWith('error'))).toEqual([])
+})
+
 test('words of a person reach the agent at work, and words to all reach whoever starts later', async () => {
   const told: string[] = []
   const working = Promise.withResolvers<void>()

@@ -7,6 +7,7 @@ import {
   type Clock,
   type EnvelopeId,
   ParleyError,
+  type Result,
   type TurnEvent,
   type TurnResult,
   type Usage,
@@ -189,6 +190,8 @@ export class TurnDriver {
     if (view.status === 'blocked') await this.#askAgain(desk, view, memory)
     const mail = await this.#mail(desk, memory)
     if (!mail) return false
+    // Suspended or ended while it waited: the next look says which.
+    if (mail === 'paused') return true
     // It may have been paused while it waited.
     const now = unwrap(await worker.look())
     if (now.status !== 'active' && now.status !== 'blocked') return !isTerminal(now.status)
@@ -242,10 +245,15 @@ export class TurnDriver {
   }
 
   /** Everything that no finished turn has dealt with; waits if there is nothing. Undefined if there is nobody to wait for it. */
-  async #mail(desk: Desk, memory: TurnMemory): Promise<readonly EnvelopeId[] | undefined> {
+  async #mail(desk: Desk, memory: TurnMemory): Promise<readonly EnvelopeId[] | 'paused' | undefined> {
     for (;;) {
-      for (let next = unwrap(await desk.consume()); next; next = unwrap(await desk.consume()))
-        this.#read(next)
+      for (;;) {
+        const next = await desk.consume()
+        if (isPaused(next)) return 'paused'
+        const mail = unwrap(next)
+        if (!mail) break
+        this.#read(mail)
+      }
       const consumed = await this.#host.run.read(run =>
         [...run.envelopes.values()]
           .filter(each => each.to === this.workspace && each.consumed)
@@ -255,6 +263,7 @@ export class TurnDriver {
       if (open.length > 0) return open
       const next = await desk.worker.receive(this.#stop.signal)
       if (!next.ok && this.#stop.signal.aborted) return undefined
+      if (isPaused(next)) return 'paused'
       this.#read(mailOf(unwrap(next)))
     }
   }
@@ -471,6 +480,11 @@ export class TurnDriver {
       ...told(result?.usage ?? running.usage),
     }
   }
+}
+
+/** Who is suspended reads no mail. */
+function isPaused(result: Result<unknown>): boolean {
+  return !result.ok && result.error.code === 'invalid_state'
 }
 
 function isSuspension({ aborted, reason }: AbortSignal): boolean {
