@@ -297,6 +297,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'budget/clock.ts',
     find: '- spent.active - spent.blocked - spent.conflicted',
     replace: '- spent.active - spent.conflicted',
+    tests: 'due',
   },
   {
     id: 'W-BUDGET-04',
@@ -332,6 +333,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'budget/charge.ts',
     find: "if (entry.event_type !== 'liveness_warning') workspace.lastActivity",
     replace: 'if (entry.event_type) workspace.lastActivity',
+    tests: 'due',
   },
   {
     id: 'W-BUDGET-09',

@@ -220,6 +220,7 @@ export class RunModel {
     this.entryTypes.set(entry.id, entry.event_type)
     const filed = entry.workspace === null ? undefined : this.workspaces.get(entry.workspace)
     if (filed) filed.lastEntry = ticksOf(entry)
+    if (filed && entry.event_type !== 'liveness_warning') filed.lastActivity = entry.timestamp
     const fold = FOLDS[entry.event_type] as
       | ((run: RunModel, body: EventBody, entry: EntryDraft) => void)
       | undefined

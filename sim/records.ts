@@ -46,7 +46,9 @@ export interface WorkspaceModel {
   /** Since when it is in its state, and the ticks of states before that count towards its timeout. */
   since: number
   spent: number
+  /** The newest entry filed under it, and the newest that is no warning of silence. */
   lastEntry: number
+  lastActivity: string
   readonly usage: { tokens: number; cost: number; context: number }
   /** Limits whose warning is on record. */
   readonly warned: Set<string>

@@ -27,6 +27,7 @@ export const workFolds: ModelFolds = {
       since: ticksOf(entry),
       spent: 0,
       lastEntry: ticksOf(entry),
+      lastActivity: entry.timestamp,
       usage: { tokens: 0, cost: 0, context: 0 },
       warned: new Set(),
       conflicts: new Set(),

@@ -86,6 +86,8 @@ export const budgetRules: readonly Invariant[] = [
         const { livenessInterval: interval, lastEntry } = workspace
         if (interval === null || body.interval !== interval) return `an interval of ${body.interval}`
         if (!works(workspace)) return `${workspace.id} is ${workspace.status}`
+        if (body.last_activity_timestamp !== workspace.lastActivity)
+          return `${workspace.id} was last active at ${workspace.lastActivity}`
         return ticksOf(entry) >= lastEntry + interval * 1000 ? undefined : `${workspace.id} was not silent`
       },
     },
