@@ -7,14 +7,20 @@ import { bodyLimits } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
 import type { Proof, Proofs } from '../integrity/proofs.ts'
 import { tryToProve, type Violation, violationOf } from '../integrity/verify.ts'
+import { deepFreeze } from '../plain.ts'
 import type { Envelope, EnvelopeDraft, EnvelopeRecord } from './envelope.ts'
 
 /** The record with its proof, where this runtime makes any. Whatever writes or changes an envelope's record goes through here. */
 export function sealed(batch: Batch, record: EnvelopeRecord): EnvelopeRecord {
   const { proofs } = batch.context
   if (!proofs) return record
-  return { ...record, integrity: proofs.prove(record.from, provenFields(record)) }
+  const whole = deepFreeze({ ...record, integrity: proofs.prove(record.from, provenFields(record)) })
+  sealedHere.add(whole)
+  return whole
 }
+
+/** Records that this process proved and froze: they cannot have changed since, so that their proof holds without being made again. */
+const sealedHere = new WeakSet<object>()
 
 /** Everything that a record brings is under its proof, also a field that should not be there. */
 function provenFields(record: object): object {
@@ -73,6 +79,7 @@ export function arrivalViolation(
   // The one on record counts: an earlier version of what a human changed since (W-HWY-08) has a valid proof too.
   if (brought.proof !== recorded.proof || brought.algorithm !== recorded.algorithm)
     return { violation: 'hash_mismatch', expected: recorded.proof, actual: digest(brought.proof) }
+  if (sealedHere.has(arrived as object)) return undefined
   return violationOf(recorded, tryToProve(proofs, envelope.from, provenFields(arrived as object)))
 }
 
