@@ -1,5 +1,5 @@
 // What the command asks of a node: one method for each operation that it uses. `connect.ts` makes one over the socket; tests bring their own.
-import type { GatePreset } from '@parley/node'
+import type { HighwayPreset } from '@parley/node'
 import type {
   AgentView,
   BudgetLimit,
@@ -25,7 +25,7 @@ export interface SolveInput {
   readonly agent?: string
   readonly approved: boolean
   /** A preset, before what the team says. */
-  readonly gates?: GatePreset
+  readonly gates?: HighwayPreset
   /** The run inside which this is asked for. */
   readonly parent?: string
   readonly force?: boolean

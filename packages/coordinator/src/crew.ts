@@ -1,20 +1,20 @@
 // One integrator with its tasks: the root with the plan of the run, or a delegate with a plan inside it. Looks at what the trail says and
 // does what is next: submit tasks, give them to agents, have work judged, merge it. Nothing is remembered elsewhere.
-import { type Result, type TaskId, unwrap, type WorkspaceId } from '@parley/core'
+import { type EnvelopeId, type Result, type TaskId, unwrap, type WorkspaceId } from '@parley/core'
 import type { RunHandle, WorkspaceDraft } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
-import { repeated } from './breakers.ts'
 import { evaluate } from './evaluation.ts'
 import type { RunFacts, TeamFacts, WorkFacts, WorkspaceFacts } from './facts.ts'
+import { failureText } from './failure-text.ts'
+import { whyFinal } from './finality.ts'
 import type { RunFolders } from './folder/run-folders.ts'
 import { nameOf } from './identities.ts'
 import { coordinatorLimits } from './limits.ts'
 import { applyMerges, type Integrator, type Merging, mergeWork, settleConflict } from './merging.ts'
 import type { RunProjection, SeenTask, SeenWorkspace } from './projection.ts'
-import { allowance, type LiveTurn, spentText } from './spending.ts'
+import { allowance, type LiveTurn } from './spending.ts'
 import { workspaceBudget } from './team/budget-fields.ts'
 import { allTasks, doerOf, type PlannedTask } from './team/team.ts'
-import { failureText, isFinal } from './to-view.ts'
 
 /** What a crew needs of the run that it works for. */
 export interface CrewHost {
@@ -110,18 +110,13 @@ export class Crew {
   }
 
   #isFinal(task: SeenTask): boolean {
-    return this.#whyFinal(task) !== undefined
+    const { seen, live } = this.#host
+    return whyFinal(seen, task, this.planned(task), live) !== undefined
   }
 
-  /** Why no further attempt at a failed task is made. */
-  #whyFinal(task: SeenTask): string | undefined {
-    const { seen, facts, live } = this.#host
-    const planned = this.planned(task)
-    const newest = this.#newest(task)
-    if (isFinal(task, planned, newest)) return newest ? failureText(newest, seen) : 'failed'
-    const { spent } = allowance(seen, planned, task, live)
-    if (spent) return spentText(spent)
-    return repeated(task, seen, facts.team.limits.breakers, attempt => failureText(attempt, seen))
+  /** The mail with which a person asked for all this. */
+  get #cause(): EnvelopeId | undefined {
+    return this.#host.seen.controls.find(({ kind }) => kind === 'intent')?.envelope
   }
 
   async #submit(): Promise<void> {
@@ -135,7 +130,7 @@ export class Crew {
       priority: task.priority,
       ...(delegate && { parent_task: delegate.task }),
     }))
-    if (!delegate) await ask(run.coordinator.submitGraph(drafts))
+    if (!delegate) await ask(run.coordinator.submitGraph(drafts, this.#cause))
     else if (seen.graph !== undefined) await ask(handle.addTasks(seen.graph, drafts))
   }
 
@@ -393,9 +388,9 @@ export class Crew {
   }
 
   async #create(facts: WorkspaceFacts, draft: WorkspaceDraft): Promise<void> {
-    const { run, seen, ask, release } = this.#host
+    const { run, ask, release } = this.#host
     const { handle } = this.#options
-    const cause = seen.controls.find(({ kind }) => kind === 'intent')?.envelope
+    const cause = this.#cause
     const created = await handle.createWorkspace({
       ...draft,
       context: { ...facts },

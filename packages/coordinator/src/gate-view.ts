@@ -1,21 +1,11 @@
 // What waits for people, in their words: gates and questions of a run's projection as views.
 import type { RunId } from '@parley/core'
-import type { GateType } from '@parley/trail/events'
+import { MODIFIABLE } from '@parley/kernel'
 import type { GateView } from './highway-contract.ts'
 import type { RunProjection, SeenWorkspace } from './projection.ts'
 import { after, deadlineOf, type SeenGate } from './seen-highway.ts'
 import { plannedTasks } from './spending.ts'
 import { doerOf } from './team/team.ts'
-
-/** W-HWY-08. */
-const CHANGES: { readonly [Type in GateType]: readonly string[] } = {
-  task_approval: ['name', 'description', 'priority', 'resource_estimate'],
-  workspace_create: ['budget', 'priority', 'visibility'],
-  envelope_delivery: ['payload'],
-  integration: ['strategy'],
-  conflict_resolution: ['strategy', 'resolution'],
-  workspace_abort: ['reason'],
-}
 
 /** The oldest first. */
 export function gateViews(run: RunId, seen: RunProjection): GateView[] {
@@ -60,7 +50,7 @@ function gateView(run: RunId, seen: RunProjection, gate: SeenGate): GateView {
     waits_for: gate.handedOver === undefined ? 'person' : 'coordinator',
     since: gate.since,
     ...(deadline !== undefined && { deadline, fallback: gate.fallback }),
-    changes: [...CHANGES[gate.type]],
+    changes: [...MODIFIABLE[gate.type]],
     subject: gate.record.subject,
   }
 }

@@ -72,7 +72,7 @@ export const BudgetViewSchema = Type.Object(
     /** The task, or `run` for what holds for all of it. */
     task: Type.String(),
     workspace: Type.Optional(Type.String()),
-    dimension: Type.Enum([...BUDGET_DIMENSIONS, 'timeout']),
+    dimension: Type.Enum([...BUDGET_DIMENSIONS]),
     limit: Amount,
     used: Amount,
     /** Past the warning's mark. */

@@ -269,8 +269,10 @@ test('attempts that come to the same are not repeated for ever', async () => {
     },
   })
   const run = await fixture.solve(solo('limits: { attempts: 9 }\n'))
-  expect((await fixture.over(run)).state).toBe('failed')
+  const view = await fixture.over(run)
+  expect(view.state).toBe('failed')
   expect(turns).toBe(3)
+  expect(view.tasks[0]?.note).toContain('Breaker: 3 attempts in a row came to the same.')
 })
 
 const spending = (tokens: number) => (input: TurnInput, emit: (event: never) => void) => {

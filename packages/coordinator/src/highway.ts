@@ -12,14 +12,8 @@ import {
   type SignalId,
   type WorkspaceId,
 } from '@parley/core'
-import type { Runtime, UserHandle } from '@parley/kernel'
-import {
-  BUDGET_DIMENSIONS,
-  type Budget,
-  type BudgetDimension,
-  CAPABILITIES,
-  isTerminal,
-} from '@parley/trail/events'
+import { kernelDefaults, limitOf, type Runtime, type UserHandle } from '@parley/kernel'
+import { BUDGET_DIMENSIONS, type BudgetDimension, CAPABILITIES, isTerminal } from '@parley/trail/events'
 import { type ControlMessage, controlPayload } from './control.ts'
 import type {
   BudgetView,
@@ -458,18 +452,7 @@ function limitViews(
       dimension,
       limit,
       used: amount,
-      warned: amount >= 0.8 * limit,
+      warned: amount >= (kernelDefaults.budgetWarning / 100) * limit,
     }
   })
-}
-
-function limitOf(budget: Budget | undefined, dimension: BudgetDimension): number | undefined {
-  const flat = {
-    ...budget?.compute_budget,
-    ...budget?.memory_budget,
-    ...budget?.storage_budget,
-    ...budget?.network_budget,
-    ...(budget?.cost_limit !== undefined && { cost_limit: budget.cost_limit }),
-  } as Limits
-  return flat[dimension]
 }

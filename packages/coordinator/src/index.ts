@@ -1,5 +1,6 @@
 // The public names of @parley/coordinator.
 
+export { HIGHWAY_PRESETS, type HighwayPreset } from '@parley/kernel'
 export { Conductor } from './conductor.ts'
 export type {
   Conducting,
@@ -24,8 +25,6 @@ export { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 export { BUDGET_NAMES, type Limits } from './team/budget-fields.ts'
 export { formatProblems } from './team/format.ts'
 export {
-  GATE_PRESETS,
-  type GatePreset,
   type Gates,
   type GatesFile,
   GatesSchema,

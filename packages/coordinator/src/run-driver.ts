@@ -207,6 +207,8 @@ export class RunDriver {
       for (const entry of page.entries) await this.#seen.apply(entry, load)
       if (!page.more) break
     }
+    // A run that is over has left memory: reading its state would replay it.
+    if (this.#seen.over) return this.#seen.cursor > before
     await this.#run.read(({ workspaces }) => {
       for (const seen of this.#seen.workspaces.values()) {
         const meter = workspaces.get(seen.id)?.meter

@@ -1,6 +1,8 @@
 // A run's projection as its view.
 import { durationMs, parseTimestamp, type RunId, type WorkspaceId } from '@parley/core'
 import { judgedBy } from './evaluation.ts'
+import { failureText, sentence } from './failure-text.ts'
+import { whyFinal } from './finality.ts'
 import { gateViews } from './gate-view.ts'
 import { coordinatorLimits } from './limits.ts'
 import type { RunProjection, SeenTask, SeenWorkspace, TurnRecord } from './projection.ts'
@@ -205,14 +207,6 @@ function stepOutcome({ state, ended, trigger, checkpoints }: SeenWorkspace): Ste
 
 const isSettled = (state: TaskState) => state === 'done' || state === 'failed' || state === 'cancelled'
 
-/** Decisions after which nobody tries again: a person's, or a judge's that the work cannot be used. */
-const LAST_WORDS = new Set(['rejected', 'gate_rejected_by_human', 'aborted_by_human', 'escalation_timeout'])
-
-/** Whether nothing is tried any more after a task's newest attempt has failed. */
-export function isFinal(task: SeenTask, planned: PlannedTask, newest: SeenWorkspace | undefined): boolean {
-  return task.attempts.length >= planned.attempts || LAST_WORDS.has(newest?.trigger ?? '')
-}
-
 function taskState(
   task: SeenTask,
   planned: PlannedTask,
@@ -241,7 +235,7 @@ function taskState(
     case 'integrated':
       return 'done'
     case 'failed':
-      return seen.over || isFinal(task, planned, newest) ? 'failed' : 'ready'
+      return seen.over || whyFinal(seen, task, planned) !== undefined ? 'failed' : 'ready'
     case 'cancelled':
       return 'cancelled'
   }
@@ -261,8 +255,7 @@ function noteOf(
     return `Suspended${newest.decidedBy === undefined ? '' : ` by ${newest.decidedBy}`}.`
   if (state === 'conflicted') return newest.conflicts.find(({ settled }) => !settled)?.description
   if (state !== 'failed' && state !== 'ready') return undefined
-  const { spent } = state === 'failed' && task ? allowance(seen, planned, task) : {}
-  return [failureText(newest, seen), ...(spent ? [spentText(spent)] : [])].join(' ')
+  return (task?.status === 'failed' ? whyFinal(seen, task, planned) : undefined) ?? failureText(newest, seen)
 }
 
 function cancelNote(task: SeenTask, planned: PlannedTask, seen: RunProjection): string {
@@ -275,39 +268,6 @@ function cancelNote(task: SeenTask, planned: PlannedTask, seen: RunProjection): 
   }
   const { spent } = allowance(seen, planned, task)
   return spent ? spentText(spent) : 'Not needed any more.'
-}
-
-/** Why an attempt came to nothing, in words. */
-export function failureText(attempt: SeenWorkspace, seen: RunProjection): string {
-  if (attempt.trigger === 'agent_failed' && attempt.reason !== undefined) return attempt.reason
-  const conflict = attempt.conflicts.findLast(({ settled }) => settled?.outcome === 'failed')
-  if (attempt.trigger === 'conflict_unresolvable' && conflict?.settled) return conflict.settled.resolution
-  const byPerson = endedBy(attempt, seen)
-  if (byPerson !== undefined) return byPerson
-  const judge = seen
-    .judges(attempt.id)
-    .findLast(each => each.checkpoints.length > 0 || each.reason !== undefined)
-  const said = judge?.checkpoints.findLast(each => each.final)?.text ?? judge?.reason
-  if (said !== undefined && said !== '') return said
-  if (attempt.trigger === 'system_shutdown') return 'The run was ended.'
-  if (attempt.trigger === 'budget_exceeded') return `It went over its budget: ${attempt.exceeded}.`
-  return (attempt.trigger ?? 'failed').replaceAll('_', ' ')
-}
-
-function endedBy({ trigger, id, decidedBy, facts }: SeenWorkspace, seen: RunProjection): string | undefined {
-  if (trigger === 'aborted_by_human') {
-    const why = seen.controls.findLast(each => each.kind === 'abort' && each.task === facts?.task)
-    return sentence(`${decidedBy ?? 'A person'} ended it${why?.kind === 'abort' ? `: ${why.reason}` : ''}`)
-  }
-  if (trigger !== 'gate_rejected_by_human') return undefined
-  const end = seen.highway.ended('integration', id)
-  const why = end?.reason === undefined ? '' : `: ${end.reason}`
-  return sentence(`${end?.actor ?? 'A person'} did not let it be merged${why}`)
-}
-
-/** What people write has its own full stop, or none. */
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
 function usageOf(workspaces: readonly SeenWorkspace[], live: Live): UsageView {

@@ -1,6 +1,7 @@
 // The public names of @parley/kernel.
 
 export type { Context, UserDirectory } from './batch.ts'
+export { limitOf } from './budget/meter.ts'
 export type { BudgetLeft } from './budget/remaining.ts'
 export type { LimitsView, LimitView, MeterView } from './budget/view.ts'
 export type { Checkpoint, CheckpointDraft, CheckpointRecord } from './checkpoint/checkpoint.ts'

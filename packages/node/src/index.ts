@@ -1,7 +1,13 @@
 // The public names of @parley/node.
 
 export { findMarked, parseBytes, parseDuration, presetNames } from '@parley/agents'
-export { formatProblems, type GatePreset, readTeam, type Team, type TeamProblem } from '@parley/coordinator'
+export {
+  formatProblems,
+  type HighwayPreset,
+  readTeam,
+  type Team,
+  type TeamProblem,
+} from '@parley/coordinator'
 export { type AgentDirectory, type AgentView, agentDirectory } from './agents.ts'
 export { type CallerEnvironment, callerEnvironment, startEnvironment } from './caller-environment.ts'
 export { type ConnectOptions, connectNode, type NodeClient, type NodeConnection } from './client.ts'

@@ -160,7 +160,7 @@ export const LIMIT_NAMES = {
 } as const satisfies Record<BudgetLimit, string>
 
 function limitName(dimension: BudgetView['dimension']): string {
-  return dimension === 'timeout' ? 'timeout' : LIMIT_NAMES[dimension]
+  return LIMIT_NAMES[dimension]
 }
 
 function amountText(dimension: BudgetView['dimension'], amount: number): string {
@@ -168,7 +168,6 @@ function amountText(dimension: BudgetView['dimension'], amount: number): string 
     case 'cost_limit':
       return money(amount)
     case 'compute_timeout':
-    case 'timeout':
       return duration(amount)
     case 'token_limit':
     case 'context_limit':

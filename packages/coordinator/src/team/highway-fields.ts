@@ -2,6 +2,7 @@
 // -14); and the form in which a run keeps them.
 import { durationPattern, parseDuration } from '@parley/agents'
 import { type Static, Type } from '@parley/core'
+import { HIGHWAY_PRESETS, type HighwayPreset } from '@parley/kernel'
 import {
   ESCALATION_FALLBACKS,
   type EscalationFallback,
@@ -11,9 +12,6 @@ import {
   type GateType,
 } from '@parley/trail/events'
 import { TIMEOUT_PATTERN } from './patterns.ts'
-
-export const GATE_PRESETS = ['autonomous', 'supervised', 'gated'] as const
-export type GatePreset = (typeof GATE_PRESETS)[number]
 
 const closed = { additionalProperties: false } as const
 
@@ -68,7 +66,7 @@ const EscalationSchema = Type.Object(
 export const GatesSchema = Type.Object(
   {
     preset: Type.Optional(
-      Type.Enum([...GATE_PRESETS], {
+      Type.Enum([...HIGHWAY_PRESETS], {
         title: 'Preset',
         description:
           'autonomous: people may look. supervised: they are asked, and work goes on without them. gated: nothing passes without them.',
@@ -98,7 +96,7 @@ export interface GateChoice<Fallback> {
 }
 
 export interface Gates {
-  readonly preset?: GatePreset
+  readonly preset?: HighwayPreset
   readonly gates: { readonly [Type in GateType]?: GateChoice<GateFallback> }
   readonly escalation?: GateChoice<EscalationFallback>
   readonly injection?: boolean

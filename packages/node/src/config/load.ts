@@ -2,7 +2,7 @@
 // is told at once.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { GATE_PRESETS, type GatePreset, type Gates, type GatesFile, gatesOf } from '@parley/coordinator'
+import { type Gates, type GatesFile, gatesOf, HIGHWAY_PRESETS, type HighwayPreset } from '@parley/coordinator'
 import { compile, err, nearest, ok, type ParleyError, type Result } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 import { chosenProfile, type Environment, type ProfilePaths, parleyHome, profilePaths } from '../paths.ts'
@@ -88,11 +88,11 @@ export function loadConfig(options: LoadOptions = {}): Result<Config> {
 function gatesFrom(
   said: GatesFile | undefined,
   preset: string | undefined,
-): { readonly value?: Gates; readonly preset?: GatePreset; readonly problem?: ConfigProblem } {
+): { readonly value?: Gates; readonly preset?: HighwayPreset; readonly problem?: ConfigProblem } {
   if (preset === undefined) return said ? { value: gatesOf(said) } : {}
-  const known = GATE_PRESETS.find(each => each === preset)
+  const known = HIGHWAY_PRESETS.find(each => each === preset)
   if (known) return { value: { preset: known, gates: {} }, preset: known }
-  const message = `gates must be one of ${GATE_PRESETS.join(', ')}, not ${JSON.stringify(preset.slice(0, 80))}.`
+  const message = `gates must be one of ${HIGHWAY_PRESETS.join(', ')}, not ${JSON.stringify(preset.slice(0, 80))}.`
   return { problem: { code: 'bad_value', message, source: 'environment PARLEY_GATES', path: 'gates' } }
 }
 

@@ -3,7 +3,7 @@ import { dirname, isAbsolute } from 'node:path'
 import { operation } from '@parley/call'
 import {
   type Conducting,
-  GATE_PRESETS,
+  HIGHWAY_PRESETS,
   PlanTaskViewSchema,
   RUN_STATES,
   RunSummarySchema,
@@ -68,7 +68,7 @@ export function runService({ conductor, agents, programs }: RunDeps) {
               description: 'The caller approves every task with this request: nobody is asked',
             }),
             gates: Type.Optional(
-              Type.Enum([...GATE_PRESETS], { description: 'Goes before what the team says about gates' }),
+              Type.Enum([...HIGHWAY_PRESETS], { description: 'Goes before what the team says about gates' }),
             ),
             parent: Type.Optional(RunText),
             force: Type.Optional(Type.Boolean({ description: 'Start it although a breaker is open' })),

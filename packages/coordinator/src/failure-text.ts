@@ -1,0 +1,35 @@
+// What an attempt came to, in words.
+import type { RunProjection, SeenWorkspace } from './projection.ts'
+
+/** Why an attempt came to nothing, in words. */
+export function failureText(attempt: SeenWorkspace, seen: RunProjection): string {
+  if (attempt.trigger === 'agent_failed' && attempt.reason !== undefined) return attempt.reason
+  const conflict = attempt.conflicts.findLast(({ settled }) => settled?.outcome === 'failed')
+  if (attempt.trigger === 'conflict_unresolvable' && conflict?.settled) return conflict.settled.resolution
+  const byPerson = endedBy(attempt, seen)
+  if (byPerson !== undefined) return byPerson
+  const judge = seen
+    .judges(attempt.id)
+    .findLast(each => each.checkpoints.length > 0 || each.reason !== undefined)
+  const said = judge?.checkpoints.findLast(each => each.final)?.text ?? judge?.reason
+  if (said !== undefined && said !== '') return said
+  if (attempt.trigger === 'system_shutdown') return 'The run was ended.'
+  if (attempt.trigger === 'budget_exceeded') return `It went over its budget: ${attempt.exceeded}.`
+  return (attempt.trigger ?? 'failed').replaceAll('_', ' ')
+}
+
+function endedBy({ trigger, id, decidedBy, facts }: SeenWorkspace, seen: RunProjection): string | undefined {
+  if (trigger === 'aborted_by_human') {
+    const why = seen.controls.findLast(each => each.kind === 'abort' && each.task === facts?.task)
+    return sentence(`${decidedBy ?? 'A person'} ended it${why?.kind === 'abort' ? `: ${why.reason}` : ''}`)
+  }
+  if (trigger !== 'gate_rejected_by_human') return undefined
+  const end = seen.highway.ended('integration', id)
+  const why = end?.reason === undefined ? '' : `: ${end.reason}`
+  return sentence(`${end?.actor ?? 'A person'} did not let it be merged${why}`)
+}
+
+/** What people write has its own full stop, or none. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}
