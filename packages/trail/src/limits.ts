@@ -33,6 +33,8 @@ export const trailLimits = {
   openArchives: 4,
   /** Bytes of a state that is kept of one run. */
   stateBytes: 256 * MiB,
+  /** Objects whose places are remembered, so that they can be read back before the index has seen them: this many to twice as many. */
+  recentObjects: 8192,
   /** Group buffers kept for the next commits. */
   spareBuffers: 4,
 } as const

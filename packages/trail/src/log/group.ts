@@ -1,7 +1,9 @@
 // One group commit in the making: the batches that arrived while the disk was busy, laid out as one frame.
+import { crc32 } from 'node:zlib'
 import { type ParleyError, parseTimestamp, type RunId, type Ticks, type Timestamp } from '@parley/core'
 import type { StoredRecord } from '../entry.ts'
 import { trailLimits } from '../limits.ts'
+import type { FramedObject } from '../store/recent-objects.ts'
 import type { RunHead } from '../store/store.ts'
 import { FRAME_HEADER, sealFrame } from './frame.ts'
 import { recordBound, writeRecord } from './record.ts'
@@ -19,6 +21,7 @@ export class Group {
   bound = 0
   readonly settles: Settle[] = []
   readonly heads = new Map<RunId, RunHead>()
+  readonly objects: FramedObject[] = []
   /** What must be durable before this group may be: blobs that its objects name. */
   readonly before: Promise<unknown>[] = []
   #latest = '' as Timestamp
@@ -46,8 +49,14 @@ export class Group {
   add(records: readonly StoredRecord[], bytes: number, settle: Settle): void {
     this.#grow(this.#length + bytes)
     for (const record of records) {
-      this.#length = writeRecord(this.#buffer, this.#length, record)
-      if (record.kind === 'object') continue
+      const start = this.#length
+      this.#length = writeRecord(this.#buffer, start, record)
+      if (record.kind === 'object') {
+        const { run, id, seq } = record
+        const crc = crc32(this.#buffer.subarray(start, this.#length))
+        this.objects.push({ run, id, seq, at: start - SEGMENT_HEADER, length: this.#length - start, crc })
+        continue
+      }
       this.heads.set(record.run, record)
       const timestamp = viewTimestamp(record.view)
       if (timestamp > this.#latest) this.#latest = timestamp

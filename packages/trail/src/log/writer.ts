@@ -5,6 +5,7 @@ import type { StoredRecord } from '../entry.ts'
 import { commitError } from '../errors.ts'
 import type { LogPoint } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
+import type { FramedObject } from '../store/recent-objects.ts'
 import type { RunHead } from '../store/store.ts'
 import type { Files, LogFile } from './files.ts'
 import { batchBound, Group, type Settle } from './group.ts'
@@ -23,8 +24,8 @@ export interface LogWriterOptions {
   readonly files: Files
   readonly opened: OpenedLog
   readonly trail: string
-  /** Called after each commit, before its callers are answered. */
-  readonly committed: (point: LogPoint) => void
+  /** Called after each commit, before its callers are answered, with the objects of its frame and where that starts. */
+  readonly committed: (point: LogPoint, objects: readonly FramedObject[], frameAt: number) => void
   /** Called when a segment is finished, with the last point in it and the heads of the runs that it was given. */
   readonly sealed: (point: LogPoint, heads: ReadonlyMap<RunId, RunHead>) => void
   readonly firstSegmentBytes?: number
@@ -177,7 +178,8 @@ export class LogWriter {
     for (const head of group.heads.values()) {
       this.#heads.set(head.run, { run: head.run, seq: head.seq, hash: head.hash })
     }
-    this.#options.committed(this.point)
+    const { point } = this
+    this.#options.committed(point, group.objects, point.end - group.frameBytes)
     return undefined
   }
 

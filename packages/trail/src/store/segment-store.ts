@@ -20,6 +20,7 @@ import { type OpenedLog, openLog } from '../log/open.ts'
 import { SegmentReader } from '../log/reader.ts'
 import { LogWriter } from '../log/writer.ts'
 import { HeadFiles } from './heads.ts'
+import { RecentObjects } from './recent-objects.ts'
 import type {
   AggregateRow,
   Damage,
@@ -57,6 +58,7 @@ export class SegmentStore implements TrailStore {
   readonly #reader: SegmentReader
   readonly #writer: LogWriter
   readonly #index: TrailIndex
+  readonly #recent = new RecentObjects()
   readonly #release: (() => void) | undefined
   readonly #damage: Damage[]
   #position: Position
@@ -76,8 +78,9 @@ export class SegmentStore implements TrailStore {
       files: options.files,
       opened,
       trail,
-      committed: point => {
+      committed: (point, objects, frameAt) => {
         this.#reader.extend(point.segment, point.end)
+        this.#recent.add(objects, point.segment, frameAt)
         this.#position = point.frame
         this.#index.advance(point)
       },
@@ -174,7 +177,8 @@ export class SegmentStore implements TrailStore {
   }
 
   async object(run: RunId, id: ObjectId): Promise<StoredObject | undefined> {
-    const found = await this.#index.object(run, id, this.#position)
+    const found =
+      this.#recent.read(this.#reader, run, id) ?? (await this.#index.object(run, id, this.#position))
     return found && this.#fill(found)
   }
 
