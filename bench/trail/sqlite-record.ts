@@ -19,6 +19,7 @@ export class SqliteRecord implements TrailStore {
   readonly position = 0
   readonly floor = 0 as Ticks
   readonly damage = []
+  readonly imports = new Map()
 
   constructor(file: string) {
     this.#database = new Database(file)
@@ -72,8 +73,18 @@ export class SqliteRecord implements TrailStore {
   object = unused
   archive = unused
   manifests = unused
+  whereIs = unused
+  usage = unused
+  moveRun = unused
+  warmRuns = unused
+  expire = unused
   reclaim = unused
   deleteArchive = unused
+  replicate = unused
+  restore = unused
+  tiers = unused
+  replica = unused
   snapshot = unused
   checkBlobs = unused
+  beginImport = unused
 }

@@ -48,7 +48,10 @@ test.each([
   'a batch that the store refuses spoils nothing that is on its way, in a trail that %s',
   async (_signs, signs) => {
     const profile = temporaryFolder()
-    const { start, strict } = await temporaryTrail({ profile, signer: signs ? profileSigner(profile) : null })
+    const { start, strict } = await temporaryTrail({
+      profile,
+      signer: signs ? await profileSigner(profile) : null,
+    })
     const script = await start()
     const entry = () =>
       stamp(

@@ -291,7 +291,7 @@ describe('surroundings', () => {
 
   test('what is written is for its owner alone, except the public key', async () => {
     const profile = join(temporaryFolder(), 'fresh')
-    const { start, trail } = await temporaryTrail({ profile, signer: profileSigner(profile) })
+    const { start, trail } = await temporaryTrail({ profile, signer: await profileSigner(profile) })
     const script = await start()
     const object = { id: 'large' as never, kind: 'payload', value: 'x'.repeat(100_000) }
     unwrap(await script.appendWith([object], script.entry('user_created', null, 'system')))

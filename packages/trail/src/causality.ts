@@ -1,6 +1,7 @@
 // What happened before what (W-CLOCK-06): in one workspace the order of the trail, between workspaces only four kinds of link and
 // their transitive closure. Everything else is concurrent, whatever the timestamps say.
 import type { Entry } from './entry.ts'
+import type { EventType } from './events/index.ts'
 
 export type Relation = 'before' | 'after' | 'concurrent' | 'same'
 
@@ -18,15 +19,24 @@ const EFFECTS: Readonly<Record<string, readonly [link: string, field: string]>> 
   gate_resolved: ['gate_id', 'gate_id'],
 }
 
+/** The events that are an end of such a link: with them, and those of interest, the order among the latter is whole. */
+export const LINKED_EVENTS: readonly EventType[] = [
+  ...Object.keys(CAUSES),
+  ...Object.keys(EFFECTS),
+] as EventType[]
+
 /** The order among the entries given; what lies outside them is not seen. */
 export class CausalOrder {
   readonly #next = new Map<number, number[]>()
+  /** All of them, ascending. */
+  readonly #seqs: number[] = []
 
   constructor(entries: readonly Entry[]) {
     const lastOf = new Map<string, number>()
     const causes = new Map<string, number>()
     for (const { seq, workspace, event_type, body } of entries.toSorted((a, b) => a.seq - b.seq)) {
       const fields = body as Readonly<Record<string, unknown>>
+      this.#seqs.push(seq)
       if (workspace !== null) {
         const last = lastOf.get(workspace)
         if (last !== undefined) this.#link(last, seq)
@@ -44,6 +54,26 @@ export class CausalOrder {
     if (a === b) return 'same'
     if (this.#reaches(a, b)) return 'before'
     return this.#reaches(b, a) ? 'after' : 'concurrent'
+  }
+
+  /**
+   * For each of these, those of them that come before it with none of them in between, and perhaps some from further back. Two without a
+   * path from one to the other are concurrent.
+   */
+  before(seqs: readonly number[]): ReadonlyMap<number, readonly number[]> {
+    const wanted = new Set(seqs)
+    const found = new Map<number, readonly number[]>()
+    const reached = new Map<number, Set<number>>()
+    for (const seq of this.#seqs) {
+      const arrived = reached.get(seq) ?? new Set<number>()
+      reached.delete(seq)
+      if (wanted.has(seq)) found.set(seq, [...arrived])
+      const carried = wanted.has(seq) ? new Set([seq]) : arrived
+      if (carried.size === 0) continue
+      for (const next of this.#next.get(seq) ?? [])
+        reached.set(next, new Set([...(reached.get(next) ?? []), ...carried]))
+    }
+    return found
   }
 
   #link(from: number, to: number): void {

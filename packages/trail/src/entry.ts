@@ -1,6 +1,7 @@
 // The trail entry (W-TRAIL-01): what a caller hands in, what is kept, what a reader gets back.
 // `seq` stands beside the header: order, paging and cursors mean `seq`, and it is not hashed.
 import type { EntryId, ObjectId, RunId, Timestamp, WorkspaceId } from '@parley/core'
+import type { ContentScope } from './content/scope.ts'
 import { type EventBody, type EventType, eventDefinition } from './events/index.ts'
 
 export const HASH_ALGORITHM = 'sha-256'
@@ -41,6 +42,10 @@ export interface TrailObject {
   readonly id: ObjectId
   readonly kind: string
   readonly value: unknown
+  /** Its content is gone: why. The value is then undefined. */
+  readonly lost?: string
+  /** Whose content it is, for a trail that seals with keys of workspaces; without it, its run's. It is not kept where nothing is sealed. */
+  readonly scope?: ContentScope
 }
 
 export interface EntryIntegrity {
@@ -69,7 +74,7 @@ export interface StoredEntry {
   readonly signer?: string
 }
 
-/** One object as a store keeps it. `data` is canonical JSON; `seq` is that of the next entry of its run. */
+/** One object as a store keeps it. `data` is canonical JSON, or that sealed (content/cipher.ts); `seq` is that of the next entry of its run. */
 export interface StoredObject {
   readonly kind: 'object'
   readonly run: RunId
@@ -79,6 +84,8 @@ export interface StoredObject {
   readonly data: string
   /** SHA-256 of the data where a store keeps it beside the log; `data` is then filled in by the store when it is read. */
   readonly blob?: string
+  /** Why the data could not be filled in; it is then empty. */
+  readonly lost?: string
 }
 
 export type StoredRecord = StoredEntry | StoredObject

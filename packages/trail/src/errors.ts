@@ -1,5 +1,5 @@
 // Errors of the file system, said in terms of the trail. Codes are stable; messages say what happened, to what, and what to do.
-import { ParleyError } from '@parley/core'
+import { asParleyError, ParleyError } from '@parley/core'
 
 function systemCode(cause: unknown): string {
   return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'unknown'
@@ -31,6 +31,20 @@ export function commitError(cause: unknown): ParleyError {
   )
 }
 
+/** Records that could not be moved, deleted or frozen: the disk's errors are worth another attempt, a defect stays what it is. */
+export function moveError(cause: unknown): ParleyError {
+  if (cause instanceof ParleyError || !(cause instanceof Error) || !('syscall' in cause))
+    return asParleyError(cause)
+  const failed = commitError(cause)
+  if (failed.code === 'trail_full') return failed
+  const code = systemCode(cause)
+  return new ParleyError(
+    'trail_unavailable',
+    `The files of the trail cannot be used (${code}); every record is where it was. Try again.`,
+    { retryable: true, details: { system: code }, cause },
+  )
+}
+
 /** What to throw when a folder cannot be used as a trail; a defect stays what it is. */
 export function openError(folder: string, cause: unknown): unknown {
   if (cause instanceof ParleyError || !(cause instanceof Error) || !('syscall' in cause)) return cause
@@ -54,6 +68,11 @@ export function openError(folder: string, cause: unknown): unknown {
     details,
     cause,
   })
+}
+
+/** What a copy of the cold tier says to whoever wants to change it. */
+export function readOnlyError(): ParleyError {
+  return new ParleyError('trail_read_only', 'This is a copy of the cold tier; it can only be read.')
 }
 
 export function damagedError(message: string, details: Record<string, unknown>): ParleyError {

@@ -2,7 +2,28 @@
 
 export type { TrailReader } from './access.ts'
 export type { Manifest } from './archive/manifest.ts'
+export type { ReplicaReport, TierFigures, TierReport } from './archive/tier-report.ts'
 export { CausalOrder, type Relation } from './causality.ts'
+export {
+  type CompactionProgress,
+  Compactor,
+  type CompactorOptions,
+  type PendingRun,
+  type RunCompaction,
+} from './compactor.ts'
+export {
+  ContentCipher,
+  type ContentPlace,
+  isSealed,
+  openObject,
+  SEALINGS,
+  type Sealing,
+  sealingOf,
+} from './content/cipher.ts'
+export { KEY_MARK } from './content/key-mark.ts'
+export { type ContentKey, type ContentKeyRing, ContentKeys } from './content/keys.ts'
+export type { RunContent } from './content/run-content.ts'
+export type { ContentScope } from './content/scope.ts'
 export {
   type Entry,
   type EntryDraft,
@@ -15,13 +36,33 @@ export {
   stamp,
   type TrailObject,
 } from './entry.ts'
+export type { EntryProof } from './entry-proof.ts'
+export { EXPORT_CONTENTS, EXPORT_FORMAT, type ExportContent } from './export/format.ts'
+export { type ByteSource, withFile } from './export/read.ts'
+export {
+  type ExportReport,
+  SIGNATURE_CHECKS,
+  type SignatureCheck,
+  type VerifyExportOptions,
+  verifyExport,
+} from './export/verify-export.ts'
+export type { Imported, ImportOptions } from './import/import-run.ts'
+export { parsePublicKeys } from './keys/public-keys.ts'
+export { type Endorsement, fingerprint, isPublicKey, type TrailKey } from './keys/trail-key.ts'
 export { type Compacted, type Retention, RunLifecycle, TIERS, type Tier } from './lifecycle.ts'
 export { trailLimits } from './limits.ts'
 export type { BlobReport } from './log/blobs.ts'
 export { FaultyFiles } from './log/faulty-files.ts'
 export { seededRandom } from './log/random.ts'
 export { RunModel, type WorkspaceFacts } from './model.ts'
-export { type MemoryDisks, type MemoryStoreOptions, memoryDisks, openMemoryStore } from './open-memory.ts'
+export { type ColdTrail, type OpenColdOptions, openCold } from './open-cold.ts'
+export {
+  type MemoryDisks,
+  type MemoryStoreOptions,
+  memoryDisks,
+  openMemoryCold,
+  openMemoryStore,
+} from './open-memory.ts'
 export { type OpenTrailOptions, openSegmentStore, openTrail } from './open-trail.ts'
 export {
   AGGREGATE_DIMENSIONS,
@@ -44,17 +85,27 @@ export {
   RunTrail,
 } from './run-trail.ts'
 export { ed25519Signer, type Signer, signatureValid } from './signing.ts'
-export { fileStateCache, type StateCacheStore } from './store/state-files.ts'
+export { fileStateCache, type StateCacheStore, type StateSealing } from './store/state-files.ts'
 export type {
   AggregateRow,
   Damage,
+  MoveProgress,
   Position,
+  RecordTier,
+  RestoreReport,
   RunHead,
   RunSummary,
   TrailStore,
   WorkspaceSpan,
 } from './store/store.ts'
-export { Trail, type TrailOptions, type TrailReport } from './trail.ts'
+export {
+  type ImportedFrom,
+  Trail,
+  type TrailExportOptions,
+  type TrailOptions,
+  type TrailReport,
+  type TrailRun,
+} from './trail.ts'
 export {
   DAMAGE_KINDS,
   type DamageKind,
@@ -66,6 +117,7 @@ export {
 } from './verify.ts'
 export {
   compareRuns,
+  type HighwayView,
   highwayActivity,
   type MessageEdge,
   type MessageFlow,

@@ -25,16 +25,38 @@ export const trailLimits = {
   pageEntries: 1024,
   /** Findings that one verification lists; where a trail is damaged that badly, more would not help. */
   findings: 1000,
+  /** Signatures of one run that are checked when it is opened, the newest; they vouch for all before them. */
+  openingSignatures: 8192,
+  /** Entries that are checked in one go when a run is opened, so that the event loop turns in between. */
+  openingEntries: 256,
   /** Entries of one page that a watch hands out. */
   watchEntries: 256,
-  /** Entries of one archive; a workspace with more gets several. */
-  archiveEntries: 16_384,
-  /** Decompressed archives that are kept for the next read. */
-  openArchives: 4,
+  /** Entries of one archive of a workspace, records and bytes of one of a run: what has more gets several, each written in one step. */
+  archiveEntries: 2048,
+  archiveRecords: 2048,
+  archiveBytes: 8 * MiB,
+  /** Bytes of decompressed archives that are kept for the next read. */
+  openArchiveBytes: 64 * MiB,
+  /** Bytes that a segment must have before it is finished only to be removed. */
+  rolledBytes: 64 * 1024,
   /** Bytes of a state that is kept of one run. */
   stateBytes: 256 * MiB,
   /** Objects whose places are remembered, so that they can be read back before the index has seen them: this many to twice as many. */
   recentObjects: 8192,
   /** Group buffers kept for the next commits. */
   spareBuffers: 4,
+  /** Keys that a trail has had, the one in use included. */
+  keys: 1024,
+  /** Bytes of one part of an exported run: at least one object, however large, in UTF-8 or sealed. */
+  exportPartBytes: 4 * 64 * MiB + MiB,
+  /** A part is closed at this many characters, unless one record is longer. */
+  exportChunkBytes: 512 * 1024,
+  /** Deleted entries that one part bridges. */
+  exportBridges: 4096,
+  /** Problems of an exported file that are listed. */
+  exportProblems: 100,
+  /** Keys of content that are kept for the next use; each is derived again when it is needed. */
+  contentKeys: 4096,
+  /** Bytes of a kept state that are sealed at once, so that the event loop turns in between. */
+  sealedChunkBytes: MiB,
 } as const

@@ -3,19 +3,30 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
+import { formatTimestamp, SystemClock, type Ticks } from '@parley/core'
+import { diskReplica } from './archive/disk-replica.ts'
+import type { ContentCipher } from './content/cipher.ts'
+import { checkKeyMark, leaveKeyMark } from './content/key-mark.ts'
 import { openError } from './errors.ts'
 import { sqliteIndex, startIndexThread } from './index/sqlite-index.ts'
-import { profileSigner } from './key-file.ts'
+import { profileKey } from './key-file.ts'
+import { KeyRing } from './keys/key-ring.ts'
+import { ProfileKeys } from './keys/profile-keys.ts'
 import { DiskFiles } from './log/disk-files.ts'
 import type { Signer } from './signing.ts'
-import { KeyRing } from './store/key-ring.ts'
 import { lockFolder } from './store/lock.ts'
 import { SegmentStore } from './store/segment-store.ts'
-import { Trail } from './trail.ts'
+import { Trail, type TrailOptions } from './trail.ts'
 
 export interface OpenTrailOptions {
   /** Who signs; `null` for nobody. By default the profile's own key, made on first use. */
   readonly signer?: Signer | null
+  /** Seals and opens content; without one it is written as it is. */
+  readonly cipher?: ContentCipher
+  /** Says since when a key is in use. */
+  readonly now?: () => Ticks
+  /** A folder on another device for a second copy of the cold tier. It must be there: one that is missing is never made. */
+  readonly replica?: string
   /** Sizes of segments; for tests. */
   readonly firstSegmentBytes?: number
   readonly segmentBytes?: number
@@ -23,19 +34,44 @@ export interface OpenTrailOptions {
 
 /**
  * Opens the trail below a profile's folder, or makes it. Fails with `trail_locked`, `trail_read_only`, `trail_not_a_folder`,
- * `trail_full`, `key_unusable`. Damage does not stop it: see `Trail.damage`.
+ * `trail_full`, `key_unusable`, `key_retired`, `keys_unreadable`, `secret_mismatch`. Damage does not stop it: see `Trail.damage`.
  */
 export async function openTrail(profile: string, options: OpenTrailOptions = {}): Promise<Trail> {
+  const { cipher } = options
+  requireSecret(profile, cipher)
   const store = await openSegmentStore(profile, options)
   try {
-    const signer = options.signer === undefined ? profileSigner(profile) : (options.signer ?? undefined)
-    const keys = new KeyRing(new DiskFiles(join(profile, 'trail')))
-    if (signer) await keys.add(signer.id)
-    return new Trail({ store, ...(signer && { signer, trusted: keys.all() }) })
+    if (cipher) await leaveKeyMark(new DiskFiles(join(profile, 'trail')), cipher)
+    const signing = await openKeys(profile, options, store.floor)
+    return new Trail({ store, ...signing, ...(cipher && { cipher }) })
   } catch (cause) {
     await store.close()
     throw openError(profile, cause)
   }
+}
+
+/** Before the lock is taken or anything is mended. */
+function requireSecret(profile: string, cipher: ContentCipher | undefined): void {
+  try {
+    if (cipher) checkKeyMark(new DiskFiles(join(profile, 'trail')), cipher)
+  } catch (cause) {
+    throw openError(profile, cause)
+  }
+}
+
+/** Only the profile's own key can be replaced: another signer's is kept elsewhere. */
+async function openKeys(
+  profile: string,
+  { signer, now = systemNow }: OpenTrailOptions,
+  floor: Ticks,
+): Promise<Pick<TrailOptions, 'signer' | 'keys' | 'trusted'>> {
+  if (signer === null) return {}
+  const ring = new KeyRing(new DiskFiles(join(profile, 'trail')))
+  const at = formatTimestamp(now())
+  const until = formatTimestamp(floor)
+  if (!signer) return ProfileKeys.open(profileKey(profile), ring, at, until)
+  await ring.use(signer.id, at, until)
+  return { signer, trusted: new Set(ring.keys.map(({ key }) => key)) }
 }
 
 /** The store alone, on disk with its SQLite index. */
@@ -56,7 +92,11 @@ export async function openSegmentStore(
       files: new DiskFiles(folder),
       blobs: new DiskFiles(join(profile, 'blobs')),
       index: ({ trail, end }) =>
-        sqliteIndex({ folder, file: join(profile, 'trail.index.db'), trail, end }, thread),
+        sqliteIndex(
+          { folder, replica: options.replica, file: join(profile, 'trail.index.db'), trail, end },
+          thread,
+        ),
+      ...(options.replica !== undefined && { replica: diskReplica(options.replica) }),
       newTrail: () => randomBytes(16).toString('hex'),
       release,
       ...(options.firstSegmentBytes && { firstSegmentBytes: options.firstSegmentBytes }),
@@ -67,4 +107,8 @@ export async function openSegmentStore(
     release?.()
     throw openError(profile, cause)
   }
+}
+
+function systemNow(): Ticks {
+  return new SystemClock().now()
 }

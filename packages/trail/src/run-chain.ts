@@ -158,10 +158,16 @@ export class RunChain {
   }
 
   /** Takes the place of an entry that was deleted after its retention: only its manifest still tells of it. */
-  bridge(workspace: WorkspaceId, timestamp: Timestamp, hash: string, localHash: string): void {
+  bridge(
+    workspace: WorkspaceId | null,
+    timestamp: Timestamp,
+    hash: string,
+    localHash: string | undefined,
+  ): void {
     this.#seq++
     this.#hash = hash
-    this.#locals.set(workspace, { hash: localHash, timestamp, terminal: false })
+    if (workspace === null) this.#systemTimestamp = timestamp
+    else this.#locals.set(workspace, { hash: localHash ?? '', timestamp, terminal: false })
   }
 
   #advance(draft: EntryDraft, hash: string, localHash: string | undefined, newRoles?: string[]): void {

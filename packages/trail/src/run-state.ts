@@ -4,7 +4,7 @@ import type { ObjectId, RunId } from '@parley/core'
 import type { Entry, EntryDraft, TrailObject } from './entry.ts'
 import { type ModelState, RunModel } from './model.ts'
 import { type ChainState, RunChain } from './run-chain.ts'
-import type { TrailStore } from './store/store.ts'
+import type { BridgedEntry, TrailStore } from './store/store.ts'
 
 /** The objects of a run; a batch may consist of objects alone. */
 export interface ObjectsState {
@@ -65,17 +65,19 @@ export class RunState {
     this.#objects.last = object
   }
 
-  /** Goes over entries that retention has deleted, by the manifests of their archives (W-TRAIL-29). */
-  async bridge(store: TrailStore, until: number): Promise<void> {
+  /** Goes over entries that retention has deleted, by the manifests of their archives (W-TRAIL-29); returns what they tell of them. */
+  async bridge(store: TrailStore, until: number): Promise<readonly BridgedEntry[]> {
     const manifests = (await store.manifests(this.run)).filter(({ deleted }) => deleted)
-    const listed = manifests.flatMap(({ workspace, entries }) =>
-      entries.map(each => ({ ...each, workspace })),
-    )
-    const bySeq = new Map(listed.map(each => [each.seq, each]))
+    const bySeq = new Map(manifests.flatMap(({ entries }) => entries.map(each => [each.seq, each])))
+    const bridged: BridgedEntry[] = []
     while (this.chain.seq + 1 < until) {
       const gone = bySeq.get(this.chain.seq + 1)
-      if (!gone) return
-      this.chain.bridge(gone.workspace, gone.timestamp, gone.hash, gone.local_hash)
+      if (!gone) break
+      const { seq, workspace, hash } = gone
+      const localHash = gone.local_hash ?? undefined
+      this.chain.bridge(workspace, gone.timestamp, hash, localHash)
+      bridged.push({ kind: 'bridge', run: this.run, seq, workspace, hash, localHash })
     }
+    return bridged
   }
 }

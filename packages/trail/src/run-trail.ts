@@ -14,7 +14,11 @@ import {
 } from '@parley/core'
 import { type Access, accessOf, type TrailReader } from './access.ts'
 import { globalEntry, localEntry } from './chain.ts'
+import type { ContentCipher } from './content/cipher.ts'
+import type { ContentKeyRing } from './content/keys.ts'
+import { RunContent } from './content/run-content.ts'
 import type { Entry, EntryDraft, ProposedEntry, StoredEntry, StoredRecord, TrailObject } from './entry.ts'
+import { type EntryProof, proveEntry } from './entry-proof.ts'
 import { damagedError } from './errors.ts'
 import { trailLimits } from './limits.ts'
 import { viewTail } from './log/view.ts'
@@ -33,7 +37,7 @@ import { groupedRows } from './run-aggregate.ts'
 import type { ChainMark, RunChain } from './run-chain.ts'
 import { RunState, type TrailState } from './run-state.ts'
 import type { AggregateRow, StoreFilter, TrailStore } from './store/store.ts'
-import { readObject, storeObject } from './stored-object.ts'
+import { lostObject, readObject, readObjectWith, storeObject } from './stored-object.ts'
 import { RunVerifier, type VerifyOptions, type VerifyReport, verifyLocal, violationOf } from './verify.ts'
 
 export interface Batch {
@@ -47,9 +51,14 @@ export interface ReplayOptions {
   readonly behind?: TrailState | undefined
   /**
    * Throw `trail_damaged` where an entry does not follow the one before, or the store knows that the run has lost its end. Every entry is
-   * checked against its own hash anyway. It holds for a run of which nothing was in memory.
+   * checked against its own hash anyway. It holds for a run of which nothing was in memory. `proven`: also where its anchor or its signature
+   * does not hold.
    */
-  readonly sound?: boolean
+  readonly sound?: boolean | 'proven'
+  /** Hand out objects whose content is gone, with `lost`, instead of throwing. */
+  readonly lost?: boolean
+  /** Leave objects out: what they hold is not opened. */
+  readonly entriesOnly?: boolean
 }
 
 /** The places that a batch got in the run. */
@@ -85,9 +94,11 @@ export const RUNTIME: TrailReader = { kind: 'runtime' }
 
 export class RunTrail {
   readonly id: RunId
+  /** How what its objects hold is sealed and opened. */
+  readonly content: RunContent
   readonly #store: TrailStore
   readonly #stage: Pick<TrailStore, 'append'>
-  readonly #checks: VerifyOptions
+  readonly #checks: () => VerifyOptions
   #state: RunState | undefined
   /** Where reading the run may begin, instead of at its beginning. */
   #kept: TrailState | undefined
@@ -107,12 +118,15 @@ export class RunTrail {
     store: TrailStore,
     /** Where batches go: the store itself, or what signs them first. */
     stage: Pick<TrailStore, 'append'> = store,
-    checks: VerifyOptions = {},
+    /** Who may have signed, as of now: keys change. */
+    checks: () => VerifyOptions = () => ({}),
+    cipher?: ContentCipher,
   ) {
     this.id = id
     this.#store = store
     this.#stage = stage
     this.#checks = checks
+    this.content = new RunContent(id, cipher, () => this.#genesis())
   }
 
   /** Ends the use of this object. Resolves once what it was given is settled: then another one may go on with the run. */
@@ -159,12 +173,14 @@ export class RunTrail {
 
   #append(state: RunState, batch: Batch): Promise<Result<Appended>> | ParleyError {
     const { chain } = state
-    const refused = this.#released ? releasedError(this.id) : (checkBatch(batch) ?? this.#halted())
+    const refused = this.#released
+      ? releasedError(this.id)
+      : (checkBatch(batch) ?? this.#foreign() ?? this.#halted())
     if (refused) return refused
     const mark = chain.mark()
     const records: StoredRecord[] = []
     for (const object of batch.objects ?? []) {
-      const stored = storeObject(object, this.id, mark.seq + 1)
+      const stored = storeObject(object, this.id, mark.seq + 1, this.content)
       if (stored instanceof ParleyError) return stored
       records.push(stored)
     }
@@ -295,9 +311,12 @@ export class RunTrail {
     })
   }
 
-  async object(id: ObjectId): Promise<TrailObject | undefined> {
+  /** With a ring, sealed content is opened with nothing but its keys: `content_key_missing` where it has none that fits. */
+  async object(id: ObjectId, ring?: ContentKeyRing): Promise<TrailObject | undefined> {
     const stored = await this.#store.object(this.id, id)
-    return stored && readObject(stored)
+    if (!stored) return undefined
+    await this.content.learn()
+    return ring ? readObjectWith(ring, stored, this.content) : readObject(stored, this.content)
   }
 
   /** What `resume` takes later; undefined before the run was read, and while batches are on their way. */
@@ -328,19 +347,29 @@ export class RunTrail {
    * Entries and objects in the order of the log: what a runtime replays. Whoever opens a run with it reads all of it, so what this object
    * needs to know is gathered on the way.
    */
-  async *replay({ behind, sound }: ReplayOptions = {}): AsyncGenerator<Entry | TrailObject> {
+  async *replay({
+    behind,
+    sound,
+    entriesOnly,
+    lost,
+  }: ReplayOptions = {}): AsyncGenerator<Entry | TrailObject> {
     const gathers = !this.#state && !this.#loading && behind === this.#kept
     const halted = sound && this.#halted()
     if (halted) throw halted
+    await this.content.learn()
     let state = gathers ? this.#begin() : undefined
+    const verifier = sound === 'proven' && gathers ? await this.#opening(behind) : undefined
     for await (const record of this.#behind(behind)) {
       if (record.kind === 'object') {
         state?.takeObject(record.id)
-        yield readObject(record)
+        if (entriesOnly) continue
+        yield lost && record.lost !== undefined ? lostObject(record) : readObject(record, this.content)
         continue
       }
       const entry = globalEntry(record)
-      if (state && entry.seq > state.chain.seq + 1) await state.bridge(this.#store, entry.seq)
+      if (state && entry.seq > state.chain.seq + 1)
+        for (const gone of await state.bridge(this.#store, entry.seq)) verifier?.bridge(gone)
+      if (verifier) await this.#examine(verifier, record)
       if (state && !state.follow(entry)) {
         if (sound) throw this.#broken(entry.seq, state.chain.seq)
         state = undefined
@@ -348,6 +377,26 @@ export class RunTrail {
       yield entry
     }
     if (!this.#loading) this.#state ??= state
+  }
+
+  /** W-REC-12: what is checked of a run that is opened, from its beginning or from behind a kept state. */
+  async #opening(kept: TrailState | undefined): Promise<RunVerifier> {
+    const behind = kept?.chain
+    const newest = (await this.#store.head(this.id))?.seq ?? 0
+    const signed = behind && (await this.#entry(behind.seq))?.signature !== undefined
+    return new RunVerifier(this.id, {
+      ...(signed && { signed }),
+      ...this.#checks(),
+      ...(behind && { behind }),
+      signaturesFrom: newest - trailLimits.openingSignatures + 1,
+    })
+  }
+
+  async #examine(verifier: RunVerifier, entry: StoredEntry): Promise<void> {
+    verifier.entry(entry)
+    const { finding } = verifier
+    if (finding) throw damagedError(`${finding.message}. Verify the run.`, { run: this.id, seq: finding.seq })
+    if (entry.seq % trailLimits.openingEntries === 0) await new Promise(resolve => setImmediate(resolve))
   }
 
   async *#behind(kept: TrailState | undefined): AsyncGenerator<StoredRecord> {
@@ -360,11 +409,16 @@ export class RunTrail {
 
   /** Recomputes everything from the stored bytes and compares with the newest known heads (W-TRAIL-16). */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
-    const knownHeads = [...(await this.#store.knownHeads(this.id)), ...(options.knownHeads ?? [])]
+    const given = this.#checks()
+    const knownHeads = [
+      ...(await this.#store.knownHeads(this.id)),
+      ...(given.knownHeads ?? []),
+      ...(options.knownHeads ?? []),
+    ]
     const { behind } = options
     // Whether a run is signed is told by its first entry, or by the one that the kept state ends with.
     const signed = behind && (await this.#entry(behind.seq))?.signature !== undefined
-    const checks = { ...(signed && { signed }), ...this.#checks, ...options, knownHeads }
+    const checks = { ...(signed && { signed }), ...given, ...options, knownHeads }
     const verifier = new RunVerifier(this.id, checks)
     for await (const records of this.#store.scan(this.id, behind?.seq)) {
       for (const record of records) {
@@ -374,6 +428,11 @@ export class RunTrail {
       }
     }
     return verifier.finish()
+  }
+
+  /** One entry with everything that proves it by itself (W-SEC-17); undefined where there is none. */
+  prove(seq: number): Promise<EntryProof | undefined> {
+    return proveEntry(this.#store, this.id, seq, this.#checks())
   }
 
   /** Checks a copy of a local trail against the anchors in the global record (W-TRAIL-14). */
@@ -395,6 +454,11 @@ export class RunTrail {
     const reach = { scope: plain.scope, workspaces: namedWorkspaces(plain) }
     const access = model ? accessOf(reader, reach, model) : { workspaces: undefined, denials: [] }
     return { ...access, filter: storeFilter(this.id, plain, access, model) }
+  }
+
+  /** Of a run of our own: what came from elsewhere may have come opened. */
+  async #genesis(): Promise<StoredEntry | undefined> {
+    return this.#store.imports.has(this.id) ? undefined : this.#entry(1)
   }
 
   /** One entry, read from the log and checked against its hash. */
@@ -429,6 +493,7 @@ export class RunTrail {
   }
 
   async #read(): Promise<RunState> {
+    await this.content.learn()
     const kept = this.#kept
     const state = this.#begin()
     for await (const record of this.#behind(kept)) {
@@ -454,6 +519,13 @@ export class RunTrail {
     const kept = this.#kept
     this.#kept = undefined
     return new RunState(this.id, kept)
+  }
+
+  /** A run from elsewhere stays as it came. */
+  #foreign(): ParleyError | undefined {
+    if (!this.#store.imports.has(this.id)) return undefined
+    const message = `${this.id} was imported; nothing is added to it here.`
+    return new ParleyError('run_imported', message, { details: { run: this.id } })
   }
 
   /** Damage halts the run, not the store. */

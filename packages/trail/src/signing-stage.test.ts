@@ -1,7 +1,10 @@
-import { ManualClock, SeededIds, StrictClock } from '@parley/core'
+import { ManualClock, ParleyError, SeededIds, StrictClock, unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
+import type { ProposedEntry } from './entry.ts'
 import { memoryDisks, openMemoryStore } from './open-memory.ts'
+import { RunTrail } from './run-trail.ts'
 import { ed25519Signer, type Signer } from './signing.ts'
+import { SigningStage } from './signing-stage.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
 import { Trail } from './trail.ts'
 
@@ -80,4 +83,59 @@ test('W-TRAIL-15 when the key is gone nothing is recorded, and the error says so
   gone = false
   for (const script of runs) expect((await script.append(entry(script))).ok).toBe(true)
   expect((await trail.verifyAll()).runs.flatMap(run => run.findings)).toEqual([])
+})
+
+test('W-TRAIL-15 while the signer is replaced what comes waits, and all of it gets the new one', async () => {
+  const old = ed25519Signer(seed)
+  const next = ed25519Signer(Buffer.alloc(32, 8))
+  const store = await openMemoryStore(memoryDisks())
+  const stage = new SigningStage(store, old)
+  const ids = new SeededIds(1)
+  const clock = new StrictClock(new ManualClock())
+  const unsigned = new Trail({ store })
+  const script = new ScriptedRun(unsigned, ids, clock)
+  const run = new RunTrail(script.run.id, store, stage)
+  onTestFinished(() => store.close())
+  const append = (entry: ProposedEntry) => run.append({ entries: script.drafts([entry]) })
+  const entry = () =>
+    script.entry('task_approved', script.root, 'fallback', { approval_source: 'timeout-auto-approve' })
+  expect((await append(script.genesis())).ok).toBe(true)
+  const before = [append(entry()), append(entry())]
+  const during: Promise<unknown>[] = []
+  await stage.replace(async replaced => {
+    expect(replaced).toBe(old)
+    // Everything that it has signed is durable by now.
+    expect((await store.head(run.id))?.seq).toBe(3)
+    during.push(append(entry()), append(entry()))
+    await new Promise(resolve => setTimeout(resolve, 20))
+    expect((await store.head(run.id))?.seq).toBe(3)
+    return next
+  })
+  await Promise.all([...before, ...during])
+  await append(entry())
+  const { entries } = unwrap(await run.query({}))
+  expect(entries.map(({ integrity }) => integrity.signer)).toEqual([
+    ...Array.from({ length: 3 }, () => old.id),
+    ...Array.from({ length: 3 }, () => next.id),
+  ])
+})
+
+test('W-TRAIL-15 a signer that cannot be replaced stays; where nobody knows which one counts, nothing is signed any more', async () => {
+  const { trail, entry } = await signedTrail()
+  const store = await openMemoryStore(memoryDisks())
+  const stage = new SigningStage(store, ed25519Signer(seed))
+  onTestFinished(() => store.close())
+  await expect(stage.replace(() => Promise.reject(new Error('no disk')))).rejects.toThrow('no disk')
+  const script = new ScriptedRun(trail, new SeededIds(9), new StrictClock(new ManualClock()))
+  const run = new RunTrail(script.run.id, store, stage)
+  expect((await run.append({ entries: script.drafts([script.genesis()]) })).ok).toBe(true)
+  const uncertain = new ParleyError('keys_uncertain', 'nobody knows')
+  const waiting = stage.replace(() => Promise.reject(uncertain))
+  const late = run.append({ entries: script.drafts([entry(script)]) })
+  await expect(waiting).rejects.toBe(uncertain)
+  expect(await late).toMatchObject({ ok: false, error: { code: 'keys_uncertain' } })
+  expect(await run.append({ entries: script.drafts([entry(script)]) })).toMatchObject({
+    ok: false,
+    error: { code: 'keys_uncertain' },
+  })
 })

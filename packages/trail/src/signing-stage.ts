@@ -39,12 +39,20 @@ interface Flight {
 
 export class SigningStage {
   readonly #store: TrailStore
-  readonly #signer: Signer
+  #signer: Signer
   #queue: Waiting[] = []
   /** What is being signed, in order. */
   readonly #flights: Flight[] = []
   #entries = 0
   #running: Promise<void> | undefined
+  /** Batches that the store has and has not answered. */
+  #stored = 0
+  #answered: PromiseWithResolvers<void> | undefined
+  /** While a signer is being replaced, what comes waits. */
+  #held = false
+  #replacing: Promise<unknown> = Promise.resolve()
+  /** Nobody knows with which key to go on. */
+  #broken: ParleyError | undefined
 
   constructor(store: TrailStore, signer: Signer) {
     this.#store = store
@@ -53,6 +61,7 @@ export class SigningStage {
 
   append(records: readonly StoredRecord[], settle: Settle): ParleyError | undefined {
     const [first] = records
+    if (this.#broken) return this.#broken
     if (!first) return this.#store.append(records, settle)
     let entries = 0
     for (const record of records) if (record.kind === 'entry') entries++
@@ -69,12 +78,52 @@ export class SigningStage {
 
   /** Resolves when everything that was taken is with the store. */
   async drain(): Promise<void> {
+    await this.#replacing
     await this.#running
+  }
+
+  /**
+   * Goes on with another signer. `change` makes it last while nothing is signed and everything that the old one has signed is durable or
+   * refused; batches that come meanwhile wait. Where it fails the old signer stays, except after `keys_uncertain`, which ends all signing.
+   */
+  replace(change: (old: Signer) => Promise<Signer>): Promise<void> {
+    const replaced = this.#replacing.then(() => this.#replace(change))
+    this.#replacing = replaced.catch(() => undefined)
+    return replaced
+  }
+
+  async #replace(change: (old: Signer) => Promise<Signer>): Promise<void> {
+    this.#held = true
+    try {
+      await this.#running
+      if (this.#stored > 0) {
+        this.#answered = Promise.withResolvers()
+        await this.#answered.promise
+      }
+      const old = this.#signer
+      this.#signer = await change(old)
+      old.close?.()
+    } catch (cause) {
+      if (cause instanceof ParleyError && cause.code === 'keys_uncertain') this.#broken = cause
+      throw cause
+    } finally {
+      this.#held = false
+      if (this.#broken) this.#giveUp(this.#broken)
+      else if (this.#queue.length > 0) this.#running ??= Promise.resolve().then(() => this.#run())
+    }
+  }
+
+  #giveUp(error: ParleyError): void {
+    for (const each of this.#queue.splice(0)) {
+      this.#entries -= each.entries
+      this.#settle(each, error)
+    }
   }
 
   async #run(): Promise<void> {
     for (;;) {
-      while (this.#flights.length < GROUPS && this.#queue.length > 0) this.#flights.push(this.#take())
+      while (!this.#held && this.#flights.length < GROUPS && this.#queue.length > 0)
+        this.#flights.push(this.#take())
       const [flight] = this.#flights
       if (!flight) break
       try {
@@ -145,9 +194,16 @@ export class SigningStage {
       // A batch behind one that failed builds on it.
       if (waiting.failed) continue
       waiting.passed = true
-      const refused = this.#store.append(signed, error => this.#settle(waiting, error))
-      if (refused) this.#settle(waiting, refused)
+      this.#stored++
+      const refused = this.#store.append(signed, error => this.#stores(waiting, error))
+      if (refused) this.#stores(waiting, refused)
     }
+  }
+
+  #stores(waiting: Waiting, error?: ParleyError): void {
+    this.#stored--
+    this.#settle(waiting, error)
+    if (this.#stored === 0) this.#answered?.resolve()
   }
 
   /** A failure takes along what stands behind it for the same run, before anything new can be appended to it. */

@@ -1,19 +1,64 @@
 // A trail: all runs of one store. It hands out runs, verifies everything, and knows where the clock must start.
-import type { RunId, Ticks } from '@parley/core'
+import {
+  err,
+  formatTimestamp,
+  ok,
+  type Result,
+  type RunId,
+  refuse,
+  type Ticks,
+  type Timestamp,
+} from '@parley/core'
+import type { ReplicaReport, TierReport } from './archive/tier-report.ts'
+import { Compactor, type CompactorOptions } from './compactor.ts'
+import type { ContentCipher, Sealing } from './content/cipher.ts'
+import { commitError } from './errors.ts'
+import type { ExportContent } from './export/format.ts'
+import type { ByteSource } from './export/read.ts'
+import { exportRun } from './export/write.ts'
+import { type Imported, type ImportOptions, importRun } from './import/import-run.ts'
+import type { TrailKeys } from './keys/profile-keys.ts'
+import { fingerprint, type TrailKey, trustOf } from './keys/trail-key.ts'
 import { RunLifecycle } from './lifecycle.ts'
 import type { BlobReport } from './log/blobs.ts'
 import { RunTrail } from './run-trail.ts'
 import type { Signer } from './signing.ts'
 import { SigningStage } from './signing-stage.ts'
-import type { Damage, RunSummary, TrailStore } from './store/store.ts'
+import type { Damage, RestoreReport, RunHead, RunSummary, TrailStore } from './store/store.ts'
 import { RunVerifier, type VerifyOptions, type VerifyReport } from './verify.ts'
 
 export interface TrailOptions {
   readonly store: TrailStore
   /** Signs every entry; without one the trail is chained but not signed. */
   readonly signer?: Signer
-  /** Public keys that may have signed; verification refuses others. */
+  /** Public keys that may have signed; verification refuses others. `keys` says it better, where there is one. */
   readonly trusted?: ReadonlySet<string>
+  /** Whoever keeps the keys of the signer, and can replace it. */
+  readonly keys?: TrailKeys
+  /** Seals and opens content; without one objects are written as they are, and sealed ones cannot be read. */
+  readonly cipher?: ContentCipher
+}
+
+export interface TrailExportOptions {
+  /** As stored, where nothing is said. */
+  readonly content?: ExportContent
+  readonly at: Timestamp
+  /** `seq` of the last entry that the file shall hold. */
+  readonly upTo?: number | undefined
+}
+
+/** A run of a trail; `imported` says from where it comes if it is not one of our own. */
+export interface TrailRun extends RunSummary {
+  readonly imported?: ImportedFrom
+}
+
+export interface ImportedFrom {
+  /** The key that has sealed the file. */
+  readonly key: string
+  readonly fingerprint: string
+  readonly at: Timestamp
+  readonly exported_at: Timestamp
+  readonly content: ExportContent
 }
 
 export interface TrailReport {
@@ -24,9 +69,11 @@ export interface TrailReport {
 
 export class Trail {
   readonly #store: TrailStore
-  readonly #signer: Signer | undefined
+  #signer: Signer | undefined
+  readonly #keys: TrailKeys | undefined
   readonly #stage: SigningStage | undefined
-  readonly #checks: VerifyOptions
+  readonly #trusted: ReadonlySet<string> | undefined
+  readonly #cipher: ContentCipher | undefined
   readonly #runs = new Map<RunId, RunTrail>()
   readonly #lifecycles = new Map<RunId, RunLifecycle>()
 
@@ -34,17 +81,23 @@ export class Trail {
     this.#store = options.store
     this.#signer = options.signer
     this.#stage = options.signer && new SigningStage(options.store, options.signer)
-    this.#checks = options.trusted ? { trusted: options.trusted } : {}
+    this.#keys = options.keys
+    this.#trusted = options.trusted
+    this.#cipher = options.cipher
   }
 
   /** One run, whether it has entries already or not. It stays in memory until it is released. */
   run(id: RunId): RunTrail {
     let run = this.#runs.get(id)
     if (!run) {
-      run = new RunTrail(id, this.#store, this.#stage, this.#checks)
+      run = this.#open(id)
       this.#runs.set(id, run)
     }
     return run
+  }
+
+  #open(id: RunId): RunTrail {
+    return new RunTrail(id, this.#store, this.#stage, () => this.#checks(id), this.#cipher)
   }
 
   /** Forgets what is held in memory of a run, for instance once it has ended; `run` opens it again. */
@@ -64,17 +117,70 @@ export class Trail {
     return lifecycle
   }
 
-  /** Removes from the log what archives hold; returns the bytes wiped. */
-  reclaim(): Promise<number> {
-    return this.#store.reclaim()
+  /** What keeps the log small; see there. */
+  compactor(options?: CompactorOptions): Compactor {
+    const borrow = (id: RunId) => {
+      const run = this.#runs.get(id) ?? this.#open(id)
+      return { run, lifecycle: this.#lifecycles.get(id) ?? new RunLifecycle(run, this.#store) }
+    }
+    const closed = (id: RunId) => this.#store.imports.has(id)
+    return new Compactor({ store: this.#store, borrow, closed }, options)
+  }
+
+  /** Copies to the replica whatever of the cold tier it lacks; returns how many files. */
+  replicate(): Promise<number> {
+    return this.#store.replicate()
+  }
+
+  /** Puts back from the replica what is missing or damaged in the cold tier. */
+  restore(): Promise<RestoreReport> {
+    return this.#store.restore()
+  }
+
+  /** How far the replica follows, without looking at what its files hold; null where there is none. */
+  replica(): Promise<ReplicaReport | null> {
+    return this.#store.replica()
+  }
+
+  /** What lies where, and how far the replica follows. */
+  tiers(): Promise<TierReport> {
+    return this.#store.tiers()
   }
 
   checkBlobs(): Promise<BlobReport> {
     return this.#store.checkBlobs()
   }
 
-  runs(): Promise<readonly RunSummary[]> {
-    return this.#store.runs()
+  async runs(): Promise<readonly TrailRun[]> {
+    const runs = await this.#store.runs()
+    if (this.#store.imports.size === 0) return runs
+    return runs.map(run => {
+      const imported = this.imported(run.run)
+      return imported ? { ...run, imported } : run
+    })
+  }
+
+  /** Where a run comes from that is not one of our own. */
+  imported(id: RunId): ImportedFrom | undefined {
+    const record = this.#store.imports.get(id)
+    if (!record) return undefined
+    const { from, imported_at: at, exported_at, content } = record
+    return { key: from, fingerprint: fingerprint(from), at, exported_at, content }
+  }
+
+  /**
+   * Takes in an exported run, all of it or nothing, after it was verified against keys that are trusted. It can be read and verified like any
+   * other, and nothing is ever appended to it. The refusals are those of `importRun`.
+   */
+  async import(source: ByteSource, options: ImportOptions): Promise<Result<Imported>> {
+    try {
+      const imported = await importRun(this.#store, source, { ...options, cipher: this.#cipher })
+      // What is held in memory of it knows nothing of what has come.
+      if (imported.ok && !imported.value.already) await this.release(imported.value.report.run)
+      return imported
+    } catch (cause) {
+      return err(commitError(cause))
+    }
   }
 
   /** The greatest timestamp on record: the clock must start above it (W-CLOCK-07). */
@@ -82,22 +188,93 @@ export class Trail {
     return this.#store.floor
   }
 
+  /** How content is written (W-SEC-16). */
+  get sealing(): Sealing {
+    return this.#cipher?.sealing ?? 'none'
+  }
+
   /** What was found wrong when the store was opened. */
   get damage(): readonly Damage[] {
     return this.#store.damage
   }
 
+  /** The keys that have signed here, the one in use last; none where nothing is signed or nobody keeps them. */
+  get keys(): readonly TrailKey[] {
+    return this.#keys?.keys ?? []
+  }
+
+  /** Keys whose rotation is not on record yet; `recordedKey` ends that. */
+  get unrecordedKeys(): readonly TrailKey[] {
+    const { keys = [], unrecorded = [] } = this.#keys ?? {}
+    return keys.filter(({ key }) => unrecorded.includes(key))
+  }
+
+  async recordedKey(key: string): Promise<void> {
+    await this.#keys?.recorded(key)
+  }
+
+  /**
+   * Goes on with a new key, from the next batch on. The old one endorses it, is kept as a former one, and signs nothing any more. Fails
+   * with `not_signed` where there is no key to replace; an error of the disk leaves the old key in use.
+   */
+  async rotateKey(at: Timestamp): Promise<Result<TrailKey>> {
+    const [keys, stage] = [this.#keys, this.#stage]
+    if (!keys || !stage) return refuse('not_signed', 'This trail is not signed; there is no key to replace.')
+    try {
+      await stage.replace(async old => {
+        this.#signer = await keys.rotate(old, at, formatTimestamp(this.#store.floor))
+        return this.#signer
+      })
+    } catch (cause) {
+      return err(commitError(cause))
+    }
+    return ok(keys.keys.at(-1)!)
+  }
+
+  /**
+   * A run as one file (export/format.ts), in buffers: up to its newest entry, or up to a head that it has. Fails with `not_found`; the stream
+   * throws `trail_damaged` where the run cannot be read whole, and the errors of content that cannot be opened.
+   */
+  async export(id: RunId, options: TrailExportOptions): Promise<Result<AsyncIterable<Buffer>>> {
+    const { content = 'stored', at, upTo } = options
+    const newest = await this.#store.head(id)
+    if (!newest) return refuse('not_found', `The trail has no entries of ${id}.`)
+    const head = upTo === undefined ? newest : await this.#headAt(id, upTo)
+    if (!head) return refuse('not_found', `${id} has no entry ${upTo}; its newest is ${newest.seq}.`)
+    const signer = this.#signer
+    const foreign = this.#store.imports.get(id)?.keys ?? []
+    const own = this.keys.filter(({ key }) => !foreign.some(each => each.key === key))
+    const given = { head, at, keys: [...foreign, ...own], signer, content, cipher: this.#cipher }
+    return ok(exportRun(this.#store, given))
+  }
+
+  async #headAt(run: RunId, seq: number): Promise<RunHead | undefined> {
+    const place = { run, after: seq - 1, before: seq + 1 }
+    const [entry] = (await this.#store.select({ ...place, order: 'ascending', limit: 1 })).entries
+    return entry && { run, seq, hash: entry.hash }
+  }
+
+  /** Who may have signed a run. */
+  #checks(run: RunId): VerifyOptions {
+    const imported = this.#store.imports.get(run)
+    // The keys of whoever made it, for this run alone; and not ours: we never sign it.
+    if (imported) return { ...trustOf(imported.keys), signed: true, knownHeads: [{ run, ...imported.head }] }
+    if (this.#keys) return this.#keys.trust()
+    return this.#trusted ? { trusted: this.#trusted } : {}
+  }
+
   /** Verifies every run in one pass over the storage. */
   async verifyAll(options: VerifyOptions = {}): Promise<TrailReport> {
+    const imported = [...this.#store.imports.values()].map(({ run, head }) => ({ run, ...head }))
     const known = Map.groupBy(
-      [...(await this.#store.knownHeads()), ...(options.knownHeads ?? [])],
+      [...(await this.#store.knownHeads()), ...imported, ...(options.knownHeads ?? [])],
       head => head.run,
     )
     const verifiers = new Map<RunId, RunVerifier>()
     const verifierOf = (run: RunId): RunVerifier => {
       const verifier =
         verifiers.get(run) ??
-        new RunVerifier(run, { ...this.#checks, ...options, knownHeads: known.get(run) ?? [] })
+        new RunVerifier(run, { ...this.#checks(run), ...options, knownHeads: known.get(run) ?? [] })
       verifiers.set(run, verifier)
       return verifier
     }

@@ -1,11 +1,11 @@
 // Verification (W-TRAIL-16): recompute both chains from the stored bytes, check anchors and signatures, compare with the newest
 // heads that anyone knows. Each finding names the entry and the kind of damage; nothing is repaired here.
-import type { EntryId, RunId, WorkspaceId } from '@parley/core'
+import type { EntryId, RunId, Timestamp, WorkspaceId } from '@parley/core'
 import { localHashOf, sha256 } from './chain.ts'
 import type { Entry, ProposedEntry, StoredEntry } from './entry.ts'
 import type { Violation } from './events/index.ts'
 import { trailLimits } from './limits.ts'
-import { localView, type ViewTail, viewTail } from './log/view.ts'
+import { localView, type ViewTail, viewTail, viewTimestamp } from './log/view.ts'
 import type { ChainState } from './run-chain.ts'
 import { signatureValid } from './signing.ts'
 import type { BridgedEntry, RunHead } from './store/store.ts'
@@ -52,8 +52,15 @@ export interface VerifyOptions {
   readonly signed?: boolean
   /** Public keys that may have signed; any key when absent. */
   readonly trusted?: ReadonlySet<string>
+  /** Those of them that were replaced, in order, each with the timestamp of the last entry that it may have signed. */
+  readonly retired?: ReadonlyMap<string, Timestamp>
   /** Leave out the signatures, which take most of the time. */
   readonly skipSignatures?: boolean
+  /**
+   * `seq` of the first entry whose signature itself is checked. Those before it must be signed, by a key that may; since each signature is
+   * over a hash that covers all entries before it, a later one vouches for them.
+   */
+  readonly signaturesFrom?: number
   /** Begin behind a state that was kept (`RunTrail.state`), which is trusted with all that stands before it. */
   readonly behind?: Pick<ChainState, 'seq' | 'hash' | 'locals'>
 }
@@ -64,11 +71,16 @@ const REMEMBERED = 4096
 export class RunVerifier {
   readonly #run: RunId
   readonly #options: VerifyOptions
-  readonly #known: Map<number, RunHead>
+  /** Who knows what may not agree: all of it counts. */
+  readonly #known: Map<number, RunHead[]>
   readonly #findings = new Map<number, Finding>()
   readonly #locals = new Map<WorkspaceId, string>()
   readonly #recent = new Map<number, string>()
   readonly #gaps = new Map<number, number>()
+  /** Places of retired keys in their order; all that are not retired stand behind them. */
+  readonly #places: ReadonlyMap<string, number>
+  /** The place of the newest key that was met. */
+  #place = 0
   #signed: boolean
   /** Entries up to here are not looked at. */
   #begin = 0
@@ -80,7 +92,8 @@ export class RunVerifier {
     this.#run = run
     this.#options = options
     this.#signed = options.signed ?? false
-    this.#known = new Map(options.knownHeads?.map(head => [head.seq, head]))
+    this.#places = new Map([...(options.retired?.keys() ?? [])].map((key, index) => [key, index]))
+    this.#known = Map.groupBy(options.knownHeads ?? [], head => head.seq)
     if (!options.behind) return
     const { seq, hash, locals } = options.behind
     this.#begin = seq
@@ -120,8 +133,8 @@ export class RunVerifier {
       this.#checkOrder(stored, tail) &&
       this.#checkHashes(stored, tail, computed) &&
       this.#checkSignature(stored)
-    const known = this.#known.get(stored.seq)
-    if (sound && known && known.hash !== stored.hash) {
+    const known = this.#known.get(stored.seq)?.find(({ hash }) => hash !== stored.hash)
+    if (sound && known) {
       this.#bad(
         stored,
         'rolled_back',
@@ -135,11 +148,15 @@ export class RunVerifier {
     if (tail?.workspace != null && tail.localHash) this.#locals.set(tail.workspace, tail.localHash)
   }
 
+  /** What was found first so far. */
+  get finding(): Finding | undefined {
+    return this.#findings.values().next().value
+  }
+
   finish(): VerifyReport {
-    const newest = [...this.#known.values()].reduce<RunHead | undefined>(
-      (a, b) => (a && a.seq > b.seq ? a : b),
-      undefined,
-    )
+    const newest = [...this.#known.values()]
+      .flat()
+      .reduce<RunHead | undefined>((a, b) => (a && a.seq > b.seq ? a : b), undefined)
     if (newest && newest.seq > this.#seq) {
       const message = `the log ends at ${this.#seq}, but ${newest.seq} was acknowledged`
       this.#report(
@@ -270,15 +287,35 @@ export class RunVerifier {
         stored.signer,
       )
     }
-    if (signatureValid(stored.signer, stored.hash, stored.signature)) return true
-    return this.#bad(
-      stored,
-      'signature',
-      'signature_invalid',
-      'has a signature that does not fit',
-      stored.signer,
-      stored.signature,
-    )
+    const vouched = stored.seq < (this.#options.signaturesFrom ?? 0)
+    if (!vouched && !signatureValid(stored.signer, stored.hash, stored.signature)) {
+      return this.#bad(
+        stored,
+        'signature',
+        'signature_invalid',
+        'has a signature that does not fit',
+        stored.signer,
+        stored.signature,
+      )
+    }
+    return this.#checkKey(stored, stored.signer)
+  }
+
+  /** A key that was replaced signs nothing any more: neither later than its end, nor behind an entry of a later key. */
+  #checkKey(stored: StoredEntry, signer: string): boolean {
+    const until = this.#options.retired?.get(signer)
+    const timestamp = viewTimestamp(stored.view)
+    if (until !== undefined && timestamp > until) {
+      const what = 'is signed with a key that had been replaced before'
+      return this.#bad(stored, 'signature', 'signature_invalid', what, until, timestamp)
+    }
+    const place = this.#places.get(signer) ?? this.#places.size
+    if (place < this.#place) {
+      const what = 'is signed with a former key, though an entry before it has a later one'
+      return this.#bad(stored, 'signature', 'signature_invalid', what, 'a later key', signer)
+    }
+    this.#place = place
+    return true
   }
 
   #bad(

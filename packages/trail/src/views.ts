@@ -10,6 +10,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import type { TrailReader } from './access.ts'
+import { CausalOrder, LINKED_EVENTS } from './causality.ts'
 import type { Entry } from './entry.ts'
 import { type EventBody, type EventType, RESERVED_ACTORS, type WorkspaceState } from './events/index.ts'
 import type { TrailFilter } from './query.ts'
@@ -65,12 +66,20 @@ export interface TimelineView extends View {
   readonly entries: readonly Entry[]
 }
 
-export interface MessageFlow extends View {
+/** A view across workspaces (W-CLOCK-06). */
+interface AcrossWorkspaces extends View {
+  /** For each entry, by `seq`, the shown ones right before it. Two without a path from one to the other are concurrent. */
+  readonly before: Readonly<Record<number, readonly number[]>>
+}
+
+export interface HighwayView extends TimelineView, AcrossWorkspaces {}
+
+export interface MessageFlow extends AcrossWorkspaces {
   readonly edges: readonly MessageEdge[]
 }
 
 /** The metrics of one run, the same list for every run. */
-export interface RunMetrics {
+export interface RunMetrics extends View {
   readonly run: RunId
   readonly total_cost: number
   readonly total_wall_time_ms: number
@@ -135,13 +144,7 @@ export async function messageFlow(
   reader: TrailReader = RUNTIME,
 ): Promise<Result<MessageFlow>> {
   const found = await gather(run, reader, {
-    event_type: [
-      'envelope_created',
-      'envelope_delivered',
-      'signal_emitted',
-      'signal_delivered',
-      'recovery_completed',
-    ],
+    event_type: [...LINKED_EVENTS, 'recovery_completed'],
   })
   if (!found.ok) return found
   const edges = new Map<string, MessageEdge>()
@@ -160,7 +163,9 @@ export async function messageFlow(
       if (edge) edges.set(edge.id, { ...edge, to: entry.body.delivered_to, delivered: entry.seq })
     }
   }
-  return ok({ edges: [...edges.values()], recoveries: recoveries(found.value) })
+  const sent = [...edges.values()].map(edge => edge.sent)
+  const before = Object.fromEntries(new CausalOrder(found.value).before(sent))
+  return ok({ edges: [...edges.values()], before, recoveries: recoveries(found.value) })
 }
 
 const HIGHWAY_EVENTS: readonly EventType[] = [
@@ -179,15 +184,23 @@ export async function highwayActivity(
   run: RunTrail,
   user?: string,
   reader: TrailReader = RUNTIME,
-): Promise<Result<TimelineView>> {
+): Promise<Result<HighwayView>> {
   const found = await gather(run, reader, user === undefined ? {} : { actor: user })
   if (!found.ok) return found
+  const linked =
+    user === undefined
+      ? found
+      : await gather(run, reader, { event_type: [...LINKED_EVENTS, 'recovery_completed'] })
+  if (!linked.ok) return linked
   const { workspaces } = await run.model()
   const roles = new Set([...workspaces.values()].map(({ role }) => role))
   const entries = found.value.filter(
     entry => HIGHWAY_EVENTS.includes(entry.event_type) || isHuman(entry.actor, roles),
   )
-  return ok({ entries, recoveries: recoveries(found.value) })
+  const known = new Map([...linked.value, ...entries].map(entry => [entry.seq, entry]))
+  const order = new CausalOrder([...known.values()])
+  const before = Object.fromEntries(order.before(entries.map(({ seq }) => seq)))
+  return ok({ entries, before, recoveries: recoveries(linked.value) })
 }
 
 /** The same metrics for each run; whether the runs are comparable is the caller's concern. */
@@ -213,6 +226,9 @@ function measure(run: RunId, entries: readonly Entry[], roles: ReadonlySet<strin
   let failures = 0
   for (const entry of entries) {
     if (is(entry, 'checkpoint_created')) cost += entry.body.resource_usage?.cost ?? 0
+    // W-REC-15: the runtime's figure takes the place of a report that it contradicted.
+    else if (is(entry, 'resource_discrepancy') && entry.body.field === 'cost')
+      cost += entry.body.runtime_value - entry.body.agent_value
     else if (is(entry, 'task_assigned') && entry.body.attempt_number > 1) retries++
     else if (is(entry, 'workspace_state_changed') && entry.body.to_state === 'failed') failures++
     else if (is(entry, 'task_created')) created.set(entry.body.task_id, entry)
@@ -231,6 +247,7 @@ function measure(run: RunId, entries: readonly Entry[], roles: ReadonlySet<strin
     checkpoint_count: entries.filter(entry => entry.event_type === 'checkpoint_created').length,
     human_intervention_count: entries.filter(entry => isHuman(entry.actor, roles)).length,
     task_completion_ms: completion,
+    recoveries: recoveries(entries),
   }
 }
 

@@ -1,208 +1,408 @@
-// The cold tier: `cold/<run>/<number>.zst` (records, compressed) with `<number>.json` (the manifest) beside it. An archive
-// exists once its manifest does; the compressed file is synced first.
-
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { canonicalize, ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
-import { globalEntry, sha256 } from '../chain.ts'
-import type { StoredEntry } from '../entry.ts'
+// Archives of both kinds in both tiers (manifest.ts, layout.ts): writing them so that a crash leaves whole ones only, moving them from warm to
+// cold, reading them. The manifest is written last, and with it the archive counts; what goes to the cold tier is in the replica before that.
+import { ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
+import { sha256 } from '../chain.ts'
+import type { StoredRecord } from '../entry.ts'
 import { damagedError } from '../errors.ts'
-import type { ArchiveRecords } from '../index/contract.ts'
-import { trailLimits } from '../limits.ts'
+import type { ArchiveRecords, RunPoint } from '../index/contract.ts'
+import { Blobs } from '../log/blobs.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
-import { KIND_ENTRY, readEntry, recordBound, spanRecord, writeRecord } from '../log/record.ts'
+import { pause } from '../log/pause.ts'
+import { readRecord, spanRecord } from '../log/record.ts'
+import type { RunHead } from '../store/store.ts'
+import { archiveHashOf, type Contents } from './contents.ts'
+import {
+  archiveName,
+  below,
+  COLD,
+  COLD_BLOBS,
+  firstManifestFile,
+  isTorn,
+  madeFolder,
+  manifestFile,
+  RUNS,
+  recordsFile,
+  runFolders,
+  runOf,
+  safeName,
+} from './layout.ts'
 import { type Manifest, parseManifest } from './manifest.ts'
+import type { Replica } from './replica.ts'
+import { type Squeeze, unpackSync } from './squeeze.ts'
+import { type PackedArchive, UnpackedArchives } from './unpacked.ts'
+import { markWhole, wholeUpTo } from './whole.ts'
 
-const COLD = 'cold'
-const SNAPSHOTS = 'snapshots'
+export interface ArchivesOptions {
+  /** The trail's folder. */
+  readonly files: Files
+  /** Blobs of the profile, for copies in the cold tier. */
+  readonly blobs: Blobs
+  readonly squeeze: Squeeze
+  readonly replica?: Replica | undefined
+}
+
+export interface ArchiveDraft {
+  readonly kind: Manifest['kind']
+  readonly run: RunId
+  readonly workspace: WorkspaceId | null
+  readonly at: Timestamp
+  readonly contents: Contents
+  readonly head: Manifest['head']
+  readonly until: RunPoint | null
+}
+
+interface RecordInArchive {
+  readonly archive: number
+  readonly seq: number
+  readonly at: number
+  readonly length: number
+}
 
 export class Archives {
+  readonly #options: ArchivesOptions
   readonly #files: Files
-  /** Folder of each archive, by number. */
+  /** Blobs of what is in the cold tier. */
+  readonly blobs: Blobs
+  /** Folder of each archive, by number, and the greatest number that any file bears. */
   #places: Map<number, string> | undefined
-  /** Decompressed archives, the latest used last. */
-  readonly #open = new Map<number, Buffer>()
+  #greatest = 0
+  readonly #unpacked: UnpackedArchives
 
-  constructor(files: Files) {
-    this.#files = files
+  constructor(options: ArchivesOptions) {
+    this.#options = options
+    this.#files = options.files
+    this.#unpacked = new UnpackedArchives(options.squeeze, archive => this.#packed(archive))
+    this.blobs = new Blobs(below(options.files, `${COLD}/${COLD_BLOBS}`))
   }
 
-  /** Writes one archive of entries in `seq` order, durably. */
-  async write(
-    run: RunId,
-    workspace: WorkspaceId,
-    entries: readonly StoredEntry[],
-    at: Timestamp,
-  ): Promise<Manifest> {
-    const places = this.#find()
-    const archive = Math.max(0, ...places.keys()) + 1
-    const folder = `${COLD}/${safeName(run)}`
+  /** Writes an archive durably: a workspace's to the cold tier, a run's to the warm one. */
+  async write(draft: ArchiveDraft): Promise<Manifest> {
+    const { kind, run, workspace, at, contents, head, until } = draft
+    this.#find()
     // Taken at once, so that two archives written at the same time get two numbers.
-    places.set(archive, folder)
-    const target = Buffer.allocUnsafe(entries.reduce((sum, entry) => sum + recordBound(entry), 0))
-    let length = 0
-    const listed = entries.map(stored => {
-      const start = length
-      length = writeRecord(target, start, stored)
-      const { id, timestamp, integrity } = globalEntry(stored)
-      return {
-        seq: stored.seq,
-        id,
-        timestamp,
-        hash: stored.hash,
-        local_hash: integrity.local_hash ?? '',
-        at: start,
-        length: length - start,
-      }
-    })
+    const archive = ++this.#greatest
+    const packed = await this.#options.squeeze.compress(contents.bytes)
     const manifest: Manifest = {
-      version: 1,
+      version: 2,
+      kind,
+      tier: kind === 'workspace' ? 'cold' : 'warm',
       run,
       workspace,
       archive,
       archived_at: at,
-      archive_hash: archiveHash(listed.map(each => each.local_hash)),
-      bytes: length,
+      archive_hash: archiveHashOf(contents.entries),
+      bytes: contents.bytes.length,
+      sha256: sha256(packed),
       deleted: false,
-      entries: listed,
+      head,
+      until,
+      entries: contents.entries,
+      objects: contents.objects,
     }
-    try {
-      await this.#keepAll(folder, manifest, zstdCompressSync(target.subarray(0, length)))
-    } catch (cause) {
-      places.delete(archive)
-      throw cause
-    }
+    await this.#keepAll(manifest, packed)
     return manifest
   }
 
-  async #keepAll(folder: string, manifest: Manifest, records: Buffer): Promise<void> {
-    this.#files.makeFolder(folder)
-    await this.#files.syncFolder(COLD)
-    await writeWhole(this.#files, `${folder}/${manifest.archive}.zst`, records)
-    await this.#keep(folder, manifest)
+  /** Copies a run's archive to the cold tier, where it counts from then on; its first copy stays until `sweep`. */
+  async expire(manifest: Manifest, at: Timestamp): Promise<void> {
+    const from = folderOf(manifest)
+    const packed = readWhole(this.#files, recordsFile(from, manifest.archive))
+    if (!packed || (manifest.sha256 !== null && sha256(packed) !== manifest.sha256)) {
+      throw damagedError(
+        `${recordsFile(from, manifest.archive)} is damaged and stays where it is; verify the run and restore it from a backup.`,
+        { archive: manifest.archive },
+      )
+    }
+    await this.#keepAll({ ...manifest, tier: 'cold', archived_at: at }, packed)
   }
 
-  /** Every archive's manifest, of one run or of all, in order of number. */
-  manifests(run?: RunId): Manifest[] {
-    const wanted = run === undefined ? undefined : `${COLD}/${safeName(run)}`
-    const found: Manifest[] = []
-    for (const [archive, folder] of this.#find()) {
-      if (wanted !== undefined && folder !== wanted) continue
-      const bytes = readWhole(this.#files, `${folder}/${archive}.json`)
-      const manifest = bytes && parseManifest(bytes)
-      if (!manifest) throw damagedError(`The manifest ${folder}/${archive}.json cannot be read.`, { archive })
-      found.push(manifest)
+  /** Removes what moves left behind in a run's warm folder: archives that `dead` names, second copies, files without a manifest. */
+  async sweep(run: RunId, dead: ReadonlySet<number>): Promise<void> {
+    const folder = `${RUNS}/${safeName(run)}`
+    const found = new Set<number>()
+    const whole = new Set<number>()
+    for (const name of this.#files.list(folder)) {
+      const named = archiveName(name)
+      if (isTorn(name)) this.#files.remove(`${folder}/${name}`)
+      if (named) found.add(named.archive)
+      if (named?.manifest) whole.add(named.archive)
     }
-    return found.sort((a, b) => a.archive - b.archive)
+    for (const archive of found) {
+      if (dead.has(archive)) this.#find().delete(archive)
+      else if (whole.has(archive) && this.#find().get(archive) === folder) continue
+      await this.#remove(folder, archive)
+    }
+    if (this.#files.list(folder).length === 0) this.#files.removeFolder(folder)
+  }
+
+  /** The manifest first, for good: there is never one without its records. */
+  async #remove(folder: string, archive: number): Promise<void> {
+    for (const file of [manifestFile(folder, archive), recordsFile(folder, archive)]) {
+      if (!this.#files.exists(file)) continue
+      this.#files.remove(file)
+      await this.#files.syncFolder(folder)
+    }
+  }
+
+  async #keepAll(manifest: Manifest, packed: Buffer): Promise<void> {
+    const folder = folderOf(manifest)
+    const { archive } = manifest
+    await madeFolder(this.#files, folder)
+    await writeWhole(this.#files, recordsFile(folder, archive), packed)
+    const content = await this.#pack(manifest)
+    if (manifest.tier === 'cold') await this.#keepCopies(manifest, packed, content)
+    await writeWhole(this.#files, manifestFile(folder, archive), content)
+    this.#find().set(archive, folder)
+  }
+
+  /** What cannot be copied is tried again under another number: records that nobody lists must not pile up meanwhile. */
+  async #keepCopies(manifest: Manifest, packed: Buffer, content: Buffer): Promise<void> {
+    const { archive } = manifest
+    const folder = folderOf(manifest)
+    try {
+      const blobs = blobsOf(manifest)
+      if (blobs.length > 0) await madeFolder(this.#files, `${COLD}/${COLD_BLOBS}`)
+      for (const blob of blobs) await this.blobs.put(blob, this.blob(blob))
+      await this.#copyOut(manifest, packed, content, blobs)
+    } catch (cause) {
+      if (!this.#files.exists(manifestFile(folder, archive))) this.#files.remove(recordsFile(folder, archive))
+      throw cause
+    }
+  }
+
+  async #copyOut(
+    manifest: Manifest,
+    packed: Buffer | undefined,
+    content: Buffer,
+    blobs: readonly string[],
+  ): Promise<void> {
+    const { replica } = this.#options
+    if (!replica) return
+    const folder = safeName(manifest.run)
+    await replica.use(async files => {
+      if (blobs.length > 0) await madeFolder(files, COLD_BLOBS)
+      const copies = new Blobs(below(files, COLD_BLOBS))
+      for (const blob of blobs) await copies.put(blob, this.blobs.get(blob))
+      await madeFolder(files, folder)
+      if (packed) await writeWhole(files, recordsFile(folder, manifest.archive), packed)
+      await writeWhole(files, manifestFile(folder, manifest.archive), content)
+    })
+  }
+
+  /** The content of a blob, wherever there is a sound copy of it. */
+  blob(name: string): string {
+    const copies = [
+      this.#options.blobs,
+      this.blobs,
+      ...(this.#options.replica ? [this.#options.replica] : []),
+    ]
+    let first: unknown
+    for (const blobs of copies) {
+      try {
+        return blobs instanceof Blobs ? blobs.get(name) : blobs.blob(name)
+      } catch (cause) {
+        first ??= cause
+      }
+    }
+    throw first
+  }
+
+  #pack(manifest: Manifest): Promise<Buffer> {
+    return this.#options.squeeze.compress(Buffer.from(`${JSON.stringify(manifest)}\n`))
+  }
+
+  /** Notes that all of a run is in the cold tier, up to a head. */
+  markWhole(head: RunHead): Promise<void> {
+    return markWhole(this.#files, this.#options.replica, head)
+  }
+
+  /** The head up to which all of a run is in the cold tier. */
+  wholeUpTo(run: RunId): RunHead | undefined {
+    return wholeUpTo(this.#files, run)
+  }
+
+  /** Runs that have files in the warm tier, be they only copies that the cold one has, too. */
+  warmRuns(): RunId[] {
+    const folders = runFolders(this.#files, RUNS)
+    return folders.filter(name => this.#files.list(`${RUNS}/${name}`).length > 0).map(runOf)
+  }
+
+  /** Runs that have archives. */
+  runs(): RunId[] {
+    return [...new Set([...this.#find().values()].map(withoutTier))].sort().map(runOf)
+  }
+
+  /** Every archive's manifest, of one run or of all, in order of number; the name of one that cannot be read. A turn of the event loop each. */
+  async *inspect(run?: RunId): AsyncGenerator<Manifest | string> {
+    for (const [archive, folder] of this.#listed(run)) {
+      yield this.#manifest(folder, archive) ?? `${folder}/${archive}`
+      await pause()
+    }
+  }
+
+  /** The same where a damaged one is too much. */
+  async *manifests(run?: RunId): AsyncGenerator<Manifest> {
+    for await (const manifest of this.inspect(run)) {
+      if (typeof manifest === 'string')
+        throw damagedError(`The manifest of ${manifest} cannot be read; restore it from the replica.`, {
+          manifest,
+        })
+      yield manifest
+    }
+  }
+
+  #listed(run?: RunId): (readonly [number, string])[] {
+    const name = run === undefined ? undefined : safeName(run)
+    const wanted = name === undefined ? undefined : new Set([`${COLD}/${name}`, `${RUNS}/${name}`])
+    const found = [...this.#find()].filter(([, folder]) => !wanted || wanted.has(folder))
+    return found.sort(([a], [b]) => a - b)
+  }
+
+  /** The tier that an archive is in, by its number. */
+  tierOf(archive: number): Manifest['tier'] | undefined {
+    const folder = this.#find().get(archive)
+    if (folder === undefined) return undefined
+    return folder.startsWith(`${COLD}/`) ? 'cold' : 'warm'
+  }
+
+  /** The manifest of an archive whose records were deleted; undefined for any other. */
+  deleted(archive: number): Manifest | undefined {
+    const folder = this.#find().get(archive)
+    const manifest = folder === undefined ? undefined : this.#manifest(folder, archive)
+    return manifest?.deleted ? manifest : undefined
+  }
+
+  #manifest(folder: string, archive: number): Manifest | undefined {
+    const first = firstManifestFile(folder, archive)
+    for (const read of [
+      () => unpacked(readWhole(this.#files, manifestFile(folder, archive))),
+      () => readWhole(this.#files, first),
+      () => unpacked(this.#options.replica?.read(manifestFile(withoutTier(folder), archive))),
+      () => this.#options.replica?.read(withoutTier(first)),
+    ]) {
+      const bytes = read()
+      const manifest = bytes && parseManifest(bytes)
+      if (manifest) return manifest
+    }
+    return undefined
   }
 
   /** What an index needs to know of every archive when it is made anew. */
   records(): ArchiveRecords[] {
-    return this.manifests().map(({ archive, bytes, deleted, run, entries }) => ({
-      file: -archive,
-      length: deleted ? 0 : bytes,
-      ...(deleted && { forgotten: { run, seqs: entries.map(({ seq }) => seq) } }),
-    }))
+    return this.#listed().flatMap(([number, folder]) => {
+      const manifest = this.#manifest(folder, number)
+      if (!manifest) return [{ file: -number, length: 1 }]
+      const { archive, bytes, deleted, run, entries, objects } = manifest
+      return {
+        file: -archive,
+        run,
+        length: deleted ? 0 : bytes,
+        ordinals: new Map(objects.map(({ id, ordinal }) => [id, ordinal])),
+        ...(deleted && { forgotten: { run, seqs: entries.map(({ seq }) => seq) } }),
+      }
+    })
   }
 
   /** Bytes of an archive's records. */
   read(archive: number, at: number, length: number): Buffer {
-    return this.#records(archive).subarray(at, at + length)
+    return this.#unpacked.read(archive, at, length)
   }
 
-  /** One entry of an archive as it was stored. */
-  entry(manifest: Manifest, index: number): StoredEntry {
-    const { seq, at, length } = manifest.entries[index]!
-    const source = this.#records(manifest.archive)
-    const span = spanRecord(source, at, Math.min(at + length, source.length))
-    if (span?.kind !== KIND_ENTRY)
-      throw damagedError(`Entry ${seq} in archive ${manifest.archive} cannot be read.`, {
-        archive: manifest.archive,
-        seq,
-      })
-    return readEntry(source, span)
+  load(archive: number): Promise<void> {
+    return this.#unpacked.load(archive)
   }
 
-  /** Deletes the records and keeps the manifest. */
+  /** One entry or object of an archive as it was stored. */
+  record({ archive, seq, at, length }: RecordInArchive): StoredRecord {
+    const source = this.read(archive, at, length)
+    const span = spanRecord(source, 0, source.length)
+    if (span?.end !== length || span.seq !== seq)
+      throw damagedError(`The record of ${seq} in archive ${archive} cannot be read.`, { archive, seq })
+    return readRecord(source, span)
+  }
+
+  /** Deletes the records, here and in the replica, and keeps the manifest. */
   async delete(manifest: Manifest): Promise<void> {
-    const folder = this.#find().get(manifest.archive)
-    if (folder === undefined)
-      throw new ParleyError('archive_not_found', `There is no archive ${manifest.archive}.`)
-    await this.#keep(folder, { ...manifest, deleted: true })
-    this.#open.delete(manifest.archive)
-    const file = `${folder}/${manifest.archive}.zst`
-    if (this.#files.exists(file)) this.#files.remove(file)
+    const { archive } = manifest
+    const folder = this.#find().get(archive)
+    if (folder === undefined || folder !== folderOf({ ...manifest, tier: 'cold' }))
+      throw new ParleyError('archive_not_found', `There is no archive ${archive} in the cold tier.`)
+    const deleted: Manifest = { ...manifest, deleted: true }
+    const content = await this.#pack(deleted)
+    // A replica that cannot be reached would keep what everybody takes for deleted.
+    await this.#copyOut(deleted, undefined, content, [])
+    await writeWhole(this.#files, manifestFile(folder, archive), content)
+    this.#unpacked.forget(archive)
+    for (const file of [recordsFile(folder, archive), firstManifestFile(folder, archive)]) {
+      if (this.#files.exists(file)) this.#files.remove(file)
+    }
     await this.#files.syncFolder(folder)
+    await this.#options.replica?.use(async files => {
+      const copies = withoutTier(folder)
+      for (const file of [recordsFile(copies, archive), firstManifestFile(copies, archive)]) {
+        if (files.exists(file)) files.remove(file)
+      }
+      await files.syncFolder(copies)
+    })
   }
 
-  /** Freezes entries as one artifact that is never written again (W-TRAIL-30). */
-  async writeSnapshot(id: string, entries: readonly StoredEntry[]): Promise<void> {
-    this.#files.makeFolder(SNAPSHOTS)
-    const lines = entries.map(({ view, hash, signature, signer }) =>
-      JSON.stringify({ view, hash, signature, signer }),
-    )
-    await writeWhole(
-      this.#files,
-      `${SNAPSHOTS}/${safeName(id)}.zst`,
-      zstdCompressSync(Buffer.from(`${lines.join('\n')}\n`)),
-    )
+  /** A number that no other archive gets, for one that is written elsewhere first. */
+  reserve(): number {
+    this.#find()
+    return ++this.#greatest
   }
 
-  #keep(folder: string, manifest: Manifest): Promise<void> {
-    return writeWhole(
-      this.#files,
-      `${folder}/${manifest.archive}.json`,
-      Buffer.from(`${JSON.stringify(manifest)}\n`),
-    )
+  /** Looks again what is on disk. */
+  refresh(): void {
+    this.#places = undefined
+    this.#unpacked.clear()
   }
 
   #find(): Map<number, string> {
     if (this.#places) return this.#places
     this.#places = new Map()
-    for (const name of this.#files.list(COLD)) {
-      for (const file of this.#files.list(`${COLD}/${name}`)) {
-        const number = /^(\d+)\.json$/.exec(file)?.[1]
-        if (number !== undefined) this.#places.set(Number(number), `${COLD}/${name}`)
+    // What was copied to the cold tier counts there, whether its first copy is gone yet or not.
+    for (const root of [RUNS, COLD]) {
+      for (const name of runFolders(this.#files, root)) {
+        for (const file of this.#files.list(`${root}/${name}`)) {
+          const named = archiveName(file)
+          if (!named) continue
+          this.#greatest = Math.max(this.#greatest, named.archive)
+          if (named.manifest) this.#places.set(named.archive, `${root}/${name}`)
+        }
       }
     }
     return this.#places
   }
 
-  #records(archive: number): Buffer {
-    const known = this.#open.get(archive)
-    this.#open.delete(archive)
-    const records = known ?? this.#decompress(archive)
-    this.#open.set(archive, records)
-    if (this.#open.size > trailLimits.openArchives) this.#open.delete(this.#open.keys().next().value!)
-    return records
-  }
-
-  #decompress(archive: number): Buffer {
-    const file = `${this.#find().get(archive)}/${archive}.zst`
-    const bytes = readWhole(this.#files, file)
-    if (!bytes)
-      throw new ParleyError(
-        'archive_missing',
-        `The archive ${file} is not there; restore it from the replica.`,
-        { details: { archive } },
-      )
-    try {
-      return zstdDecompressSync(bytes)
-    } catch (cause) {
-      throw new ParleyError(
-        'archive_unreadable',
-        `The archive ${file} cannot be read; restore it from the replica.`,
-        { details: { archive }, cause },
-      )
+  #packed(archive: number): PackedArchive {
+    const file = recordsFile(this.#find().get(archive) ?? COLD, archive)
+    return {
+      file,
+      here: readWhole(this.#files, file),
+      copy: () => this.#options.replica?.read(withoutTier(file)),
     }
   }
 }
 
-/** H(canon([local hashes])), so that anyone can recompute it from the manifest or from the entries. */
-export function archiveHash(localHashes: readonly string[]): string {
-  return sha256(canonicalize(localHashes))
+function folderOf({ tier, run }: Pick<Manifest, 'tier' | 'run'>): string {
+  return `${tier === 'cold' ? COLD : RUNS}/${safeName(run)}`
 }
 
-/** An id as a name that cannot lead out of its folder. */
-function safeName(id: string): string {
-  return encodeURIComponent(id).replaceAll('.', '%2E').replaceAll('*', '%2A')
+/** The same place in the replica. */
+function withoutTier(path: string): string {
+  return path.slice(path.indexOf('/') + 1)
+}
+
+export function blobsOf({ objects }: Manifest): string[] {
+  return [...new Set(objects.flatMap(({ blob }) => blob ?? []))].sort()
+}
+
+function unpacked(bytes: Buffer | undefined): Buffer | undefined {
+  if (!bytes) return undefined
+  try {
+    return unpackSync(bytes)
+  } catch {
+    return undefined
+  }
 }

@@ -2,6 +2,7 @@
 import {
   compile,
   type EntryId,
+  type ObjectId,
   type RunId,
   type Static,
   type Timestamp,
@@ -10,29 +11,81 @@ import {
 } from '@parley/core'
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const Count = Type.Integer({ minimum: 0 })
+const id = <Id extends string>() => Type.Unsafe<Id>(Type.String({ minLength: 1, maxLength: 64 }))
+const Time = Type.Unsafe<Timestamp>(Type.String({ minLength: 27, maxLength: 27 }))
+
+const Listed = Type.Object({
+  seq: Type.Integer({ minimum: 1 }),
+  id: id<EntryId>(),
+  timestamp: Time,
+  workspace: Type.Union([id<WorkspaceId>(), Type.Null()]),
+  hash: Hash,
+  /** System-level entries have none. */
+  local_hash: Type.Union([Hash, Type.Null()]),
+  at: Count,
+  length: Type.Integer({ minimum: 1 }),
+})
+
+const ListedObject = Type.Object({
+  id: id<ObjectId>(),
+  seq: Count,
+  /** Counts the objects of the run in the order of the log. */
+  ordinal: Count,
+  at: Count,
+  length: Type.Integer({ minimum: 1 }),
+  blob: Type.Union([Hash, Type.Null()]),
+})
 
 export const ManifestSchema = Type.Object(
   {
-    version: Type.Literal(1),
-    run: Type.Unsafe<RunId>(Type.String({ minLength: 1, maxLength: 64 })),
-    workspace: Type.Unsafe<WorkspaceId>(Type.String({ minLength: 1, maxLength: 64 })),
+    version: Type.Literal(2),
+    /** `workspace`: what compaction took of one workspace (W-TRAIL-27); `run`: all else of a run, as it stood in the log. */
+    kind: Type.Union([Type.Literal('workspace'), Type.Literal('run')]),
+    tier: Type.Union([Type.Literal('warm'), Type.Literal('cold')]),
+    run: id<RunId>(),
+    workspace: Type.Union([id<WorkspaceId>(), Type.Null()]),
     /** The archive's number, unique in its trail; its file is `<number>.zst`. */
     archive: Type.Integer({ minimum: 1 }),
-    archived_at: Type.Unsafe<Timestamp>(Type.String({ minLength: 27, maxLength: 27 })),
-    /** Hash over the local hashes of the entries, in `seq` order (W-TRAIL-27). */
+    /** When it came into its tier. */
+    archived_at: Time,
+    /** Hash over the local hashes of the entries, in `seq` order (W-TRAIL-27); a system-level entry counts with its global one. */
     archive_hash: Hash,
-    /** Bytes of the records before compression. */
-    bytes: Type.Integer({ minimum: 0 }),
+    /** Bytes of the records before compression, and the SHA-256 of the compressed file where it is known. */
+    bytes: Count,
+    sha256: Type.Union([Hash, Type.Null()]),
     /** The archive was deleted after its retention; the entries are gone. */
+    deleted: Type.Boolean(),
+    /** The newest entry of the run that was known when this was written. */
+    head: Type.Union([Type.Object({ seq: Count, hash: Hash }), Type.Null()]),
+    /** Of a `run` archive: whatever the run has before this point is in archives, see RunPoint. */
+    until: Type.Union([Type.Object({ seq: Count, objects: Count }), Type.Null()]),
+    entries: Type.Array(Listed),
+    objects: Type.Array(ListedObject),
+  },
+  { additionalProperties: false },
+)
+export type Manifest = Static<typeof ManifestSchema>
+
+/** As archives were described before runs had files: entries of one workspace in the cold tier. */
+const FirstManifest = Type.Object(
+  {
+    version: Type.Literal(1),
+    run: id<RunId>(),
+    workspace: id<WorkspaceId>(),
+    archive: Type.Integer({ minimum: 1 }),
+    archived_at: Time,
+    archive_hash: Hash,
+    bytes: Count,
     deleted: Type.Boolean(),
     entries: Type.Array(
       Type.Object({
         seq: Type.Integer({ minimum: 1 }),
-        id: Type.Unsafe<EntryId>(Type.String({ minLength: 1, maxLength: 64 })),
-        timestamp: Type.Unsafe<Timestamp>(Type.String({ minLength: 27, maxLength: 27 })),
+        id: id<EntryId>(),
+        timestamp: Time,
         hash: Hash,
         local_hash: Hash,
-        at: Type.Integer({ minimum: 0 }),
+        at: Count,
         length: Type.Integer({ minimum: 1 }),
       }),
       { minItems: 1 },
@@ -40,15 +93,29 @@ export const ManifestSchema = Type.Object(
   },
   { additionalProperties: false },
 )
-export type Manifest = Static<typeof ManifestSchema>
 
 const shape = compile(ManifestSchema)
+const firstShape = compile(FirstManifest)
 
 export function parseManifest(bytes: Buffer): Manifest | undefined {
+  let parsed: unknown
   try {
-    const parsed: unknown = JSON.parse(bytes.toString('utf8'))
-    return shape.is(parsed) ? parsed : undefined
+    parsed = JSON.parse(bytes.toString('utf8'))
   } catch {
     return undefined
+  }
+  if (shape.is(parsed)) return parsed
+  if (!firstShape.is(parsed)) return undefined
+  const { workspace } = parsed
+  return {
+    ...parsed,
+    version: 2,
+    kind: 'workspace',
+    tier: 'cold',
+    sha256: null,
+    head: null,
+    until: null,
+    entries: parsed.entries.map(entry => ({ ...entry, workspace })),
+    objects: [],
   }
 }

@@ -1,80 +1,160 @@
-// Reading the cold tier and the log as one: archived entries take their places between the others, in `seq` order, and the
-// manifest stands in for those that were deleted.
-import type { RunId } from '@parley/core'
-import type { BridgedEntry, ScannedRecord } from '../store/store.ts'
+// Reading archives and the log as one, without an index: of each run first what lies in archives up to where these are complete, then the
+// log, with archived entries in their places; the manifest stands in for those that were deleted. Every record comes once.
+import type { ObjectId, RunId, WorkspaceId } from '@parley/core'
+import { pause } from '../log/pause.ts'
+import type { ScannedRecord } from '../store/store.ts'
 import type { Archives } from './archives.ts'
+import { archiveHashOf } from './contents.ts'
+import { HeldRun } from './held.ts'
 import type { Manifest } from './manifest.ts'
 
+/** Where one record lies, and no more of its manifest than that. */
 interface Place {
-  readonly manifest: Manifest
-  readonly index: number
+  readonly seq: number
+  readonly archive: number
+  readonly at: number
+  readonly length: number
+  /** Of an entry. */
+  readonly hash?: string
+  /** Of an object. */
+  readonly id?: ObjectId
+  /** Objects in their order, behind them the entry of the same `seq`. */
+  readonly ordinal: number
+  /** Of an entry that was deleted. */
+  readonly gone?: { readonly workspace: WorkspaceId | null; readonly localHash: string | undefined }
 }
 
-export class ColdMerge {
-  readonly #archives: Archives
-  /** What is archived of each run, in ascending `seq`; `next` is the first that was not handed out yet. */
-  readonly #runs = new Map<
-    RunId,
-    { readonly seqs: number[]; readonly places: Map<number, Place>; next: number }
-  >()
+interface RestOfRun {
+  readonly held: HeldRun
+  /** Archived entries behind where the archives are complete, in ascending `seq`; `next` is the first that was not handed out yet. */
+  readonly places: readonly Place[]
+  next: number
+}
 
-  constructor(archives: Archives, run: RunId | undefined) {
+/** Records that are handed out at once. */
+const PAGE = 512
+
+export class TierMerge {
+  readonly #archives: Archives
+  readonly #runs = new Map<RunId, RestOfRun>()
+  /** What archives held that were deleted since the scan began. */
+  readonly #deleted = new Map<number, ReadonlyMap<number | ObjectId, Place>>()
+
+  constructor(archives: Archives) {
     this.#archives = archives
-    for (const manifest of archives.manifests(run)) {
-      const cold = this.#runs.get(manifest.run) ?? { seqs: [], places: new Map<number, Place>(), next: 0 }
-      this.#runs.set(manifest.run, cold)
-      for (const [index, { seq }] of manifest.entries.entries()) {
-        cold.seqs.push(seq)
-        cold.places.set(seq, { manifest, index })
-      }
+  }
+
+  /**
+   * The beginning of a run, as far as archives hold it whole, without entries up to `after`. What is archived of the rest is kept in mind
+   * for `merge`.
+   */
+  async *begin(run: RunId, after = 0): AsyncGenerator<readonly ScannedRecord[]> {
+    const held = new HeldRun()
+    // A record counts where it lies in the archive with the highest number, and that comes last.
+    const found = new Map<number | ObjectId, Place>()
+    for await (const manifest of this.#archives.inspect(run)) {
+      const damage = typeof manifest === 'string' ? unreadable(manifest) : forged(manifest)
+      if (damage) yield [damage]
+      if (typeof manifest === 'string') continue
+      held.add(manifest)
+      for (const place of placesIn(manifest)) found.set(place.id ?? place.seq, place)
     }
-    for (const cold of this.#runs.values()) cold.seqs.sort((a, b) => a - b)
+    const isBefore = ({ id, seq }: Place) =>
+      id === undefined ? seq < held.until.seq : held.hasObject(id, seq)
+    const places = [...found.values()]
+      .filter(({ id, seq }) => id !== undefined || seq > after)
+      .sort((a, b) => a.seq - b.seq || a.ordinal - b.ordinal)
+    this.#runs.set(run, { held, places: places.filter(place => !isBefore(place)), next: 0 })
+    yield* this.#pages(run, places.filter(isBefore))
+  }
+
+  async *#pages(run: RunId, places: readonly Place[]): AsyncGenerator<readonly ScannedRecord[]> {
+    for (let from = 0; from < places.length; from += PAGE) {
+      const page: ScannedRecord[] = []
+      for (const place of places.slice(from, from + PAGE)) {
+        // Whoever reads it next hears why it could not be loaded.
+        if (!place.gone) await this.#archives.load(place.archive).catch(() => {})
+        const record = this.#read(run, place)
+        if (record) page.push(record)
+      }
+      yield page
+      await pause()
+    }
   }
 
   /** The records of the log with the archived ones put in. A copy that is still in the log is not the one that counts. */
   *merge(records: readonly ScannedRecord[]): Generator<ScannedRecord> {
     for (const record of records) {
-      const cold = record.kind === 'entry' ? this.#runs.get(record.run) : undefined
-      if (!cold || record.kind !== 'entry') {
+      const rest =
+        record.kind === 'entry' || record.kind === 'object' ? this.#runs.get(record.run) : undefined
+      if (!rest) {
         yield record
-        continue
+      } else if (record.kind === 'entry') {
+        yield* this.#upTo(record.run, rest, record.seq)
+        if (!rest.held.hasEntry(record.seq)) yield record
+      } else if (record.kind === 'object' && !rest.held.hasObject(record.id, record.seq)) {
+        yield record
       }
-      yield* this.#upTo(record.run, record.seq)
-      if (!cold.places.has(record.seq)) yield record
     }
   }
 
   /** What is archived behind the last entry that the log holds. */
   *rest(): Generator<ScannedRecord> {
-    for (const run of this.#runs.keys()) yield* this.#upTo(run, Number.POSITIVE_INFINITY)
+    for (const [run, rest] of this.#runs) yield* this.#upTo(run, rest, Number.POSITIVE_INFINITY)
   }
 
-  *#upTo(run: RunId, seq: number): Generator<ScannedRecord> {
-    const cold = this.#runs.get(run)!
-    for (; cold.next < cold.seqs.length && cold.seqs[cold.next]! <= seq; cold.next++) {
-      yield this.#read(cold.places.get(cold.seqs[cold.next]!)!)
+  *#upTo(run: RunId, rest: RestOfRun, seq: number): Generator<ScannedRecord> {
+    for (; rest.next < rest.places.length && rest.places[rest.next]!.seq <= seq; rest.next++) {
+      const record = this.#read(run, rest.places[rest.next]!)
+      if (record) yield record
     }
   }
 
-  #read({ manifest, index }: Place): ScannedRecord {
-    const listed = manifest.entries[index]!
-    if (manifest.deleted) return bridge(manifest, listed)
+  #read(run: RunId, place: Place): ScannedRecord | undefined {
+    const { seq, id, archive, hash, gone } = place
+    if (gone) return hash === undefined ? undefined : { kind: 'bridge', run, seq, hash, ...gone }
+    const where = `archive ${archive}, ${id === undefined ? `entry ${seq}` : `object ${id}`}`
     try {
-      return this.#archives.entry(manifest, index)
+      const record = this.#archives.record(place)
+      if (record.kind === 'object' ? record.id === id : record.hash === hash) return record
+      return { kind: 'damage', where, message: `${where} is not what its manifest lists` }
     } catch (cause) {
-      const message = cause instanceof Error ? cause.message : 'unreadable'
-      return { kind: 'damage', where: `archive ${manifest.archive}, entry ${listed.seq}`, message }
+      const deleted = this.#deletedSince(archive)?.get(id ?? seq)
+      if (deleted) return this.#read(run, deleted)
+      return { kind: 'damage', where, message: cause instanceof Error ? cause.message : 'unreadable' }
     }
+  }
+
+  /** W-TRAIL-28: an archive may be deleted while somebody reads; then its manifest bridges the hole, and nothing is damaged. */
+  #deletedSince(archive: number): ReadonlyMap<number | ObjectId, Place> | undefined {
+    const known = this.#deleted.get(archive)
+    if (known) return known
+    const manifest = this.#archives.deleted(archive)
+    if (!manifest) return undefined
+    const places = new Map([...placesIn(manifest)].map(place => [place.id ?? place.seq, place]))
+    this.#deleted.set(archive, places)
+    return places
   }
 }
 
-function bridge(manifest: Manifest, listed: Manifest['entries'][number]): BridgedEntry {
-  return {
-    kind: 'bridge',
-    run: manifest.run,
-    seq: listed.seq,
-    workspace: manifest.workspace,
-    hash: listed.hash,
-    localHash: listed.local_hash,
+function* placesIn({ archive, deleted, entries, objects }: Manifest): Generator<Place> {
+  for (const { seq, id, ordinal, at, length } of objects) {
+    yield { seq, archive, at, length, id, ordinal, ...(deleted && { gone: NOTHING }) }
   }
+  for (const { seq, at, length, hash, workspace, local_hash } of entries) {
+    const gone = deleted && { gone: { workspace, localHash: local_hash ?? undefined } }
+    yield { seq, archive, at, length, hash, ordinal: Number.MAX_SAFE_INTEGER, ...gone }
+  }
+}
+
+const NOTHING = { workspace: null, localHash: undefined }
+
+function unreadable(where: string): ScannedRecord {
+  return { kind: 'damage', where, message: `the manifest of ${where} cannot be read` }
+}
+
+function forged({ entries, archive, archive_hash }: Manifest): ScannedRecord | undefined {
+  if (archiveHashOf(entries) === archive_hash) return undefined
+  const where = `the manifest of archive ${archive}`
+  return { kind: 'damage', where, message: `${where} does not match its own hash` }
 }

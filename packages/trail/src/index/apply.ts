@@ -19,6 +19,8 @@ export class Applier {
   #archive = 0
   #archiveAt = 0
   #archivesDone = false
+  /** Queries are answered while archives that came later are taken in. */
+  #opened = false
   /** The last bytes met were damaged, so that the number of the next frame is open. */
   #gap = false
 
@@ -29,7 +31,19 @@ export class Applier {
 
   /** The newest frame that queries see; none before the archives are in. */
   get frame(): Position {
-    return this.#archivesDone ? this.#rows.applied.frame : -1
+    return this.#opened ? this.#rows.applied.frame : -1
+  }
+
+  /** Looks for archives again; they are in when `adopted` says so. */
+  adopt(): void {
+    this.#archives = undefined
+    this.#archive = 0
+    this.#archiveAt = 0
+    this.#archivesDone = false
+  }
+
+  get adopted(): boolean {
+    return this.#archivesDone
   }
 
   /** Takes in one slice of what lies before `target`. True when nothing is left. */
@@ -40,14 +54,17 @@ export class Applier {
     const before = { archive: this.#archive, archiveAt: this.#archiveAt }
     this.#rows.begin()
     try {
+      // At first the archives: they say what need not be in the log. Those that come later wait for it.
+      const early = this.#opened ? this.#applySegments(applied, target, slice) : undefined
       const archives = this.#archivesDone || this.#applyArchives(slice)
-      const reached = archives ? this.#applySegments(applied, target, slice) : applied
+      const reached = early ?? (archives ? this.#applySegments(applied, target, slice) : applied)
       slice.save()
       this.#rows.setApplied(reached)
       // Where the walk through the archives stands is not in the rows, so those slices stand alone.
       if (this.#archivesDone) this.#rows.keep()
       else this.#rows.commit()
       this.#archivesDone = archives
+      this.#opened ||= archives
       return archives && isAt(reached, target)
     } catch (cause) {
       this.#rows.rollback()
@@ -159,7 +176,8 @@ export class Applier {
   }
 
   /** True when the archive is finished. One that cannot be read to its end is tried again when the index is opened again. */
-  #applyArchive({ file, length, run }: ArchiveRecords, slice: Slice): boolean {
+  #applyArchive(archive: ArchiveRecords, slice: Slice): boolean {
+    const { file, length, run, ordinals } = archive
     while (this.#archiveAt < length) {
       if (slice.full) return false
       const base = this.#archiveAt
@@ -168,7 +186,7 @@ export class Applier {
       for (;;) {
         const span = spanRecord(bytes, at, bytes.length)
         if (!span) break
-        slice.add(bytes, span, file, base + at)
+        slice.add(bytes, span, file, base + at, ordinals)
         at = span.end
       }
       if (at === 0) {

@@ -50,22 +50,74 @@ export interface TrailIndex {
     cursor: string | undefined,
     atLeast: Position,
   ): Promise<ReplayPage>
+  /** Records of a run as the bytes of the log, in its order, for an archive. */
+  take(request: TakeRequest, atLeast: Position): Promise<TakenRecords>
+  /** Which runs, or whether one, have records in which segments. */
+  usage(atLeast: Position, run?: RunId): Promise<readonly RunUsage[]>
   /**
-   * Entries of one run now lie in an archive (a file below 0) instead of where they were. Each is read and checked at its new
-   * place first: nothing is moved when one is not there. What a crash keeps from the index it finds by itself when it is opened.
+   * Records of one run now lie in an archive (a file below 0) instead of where they were; of two archives the one with the higher number
+   * counts. Each is read and checked at its new place first: nothing is moved when one is not there. What a crash keeps from the index it
+   * finds by itself when it is opened.
    */
   relocate(run: RunId, places: readonly RecordPlace[]): Promise<void>
-  /** Entries of one run are gone for good (retention). */
-  forget(run: RunId, seqs: readonly number[]): Promise<void>
+  /** Takes in archives that came from elsewhere while the index was open. */
+  adopt(): Promise<void>
+  /** Entries of one run are gone for good (retention), and so are the objects that lie in `file`, where one is given. */
+  forget(run: RunId, seqs: readonly number[], file?: number): Promise<void>
   close(): Promise<void>
 }
 
-/** Where an entry lies: a segment (above 0) or an archive (below 0), and the bytes of its record. */
+/** Where a record lies: a segment (above 0) or an archive (below 0), and its bytes. An object has an id, an entry has none. */
 export interface RecordPlace {
   readonly seq: number
+  readonly id?: ObjectId
   readonly file: number
   readonly at: number
   readonly length: number
+}
+
+/**
+ * A place in a run, in the order of its log: behind it stand the entry `seq` and all that follow, and those objects of that `seq` that are
+ * not among its first `objects`.
+ */
+export interface RunPoint {
+  readonly seq: number
+  readonly objects: number
+}
+
+export interface TakeRequest {
+  readonly run: RunId
+  readonly after: RunPoint
+  /** What lies in segments up to this one is taken. */
+  readonly upTo: number
+  /** What lies in these archives is taken, too. */
+  readonly also: readonly number[]
+  /** Bounds of what is taken at once; one record always fits. */
+  readonly records: number
+  readonly bytes: number
+}
+
+export interface TakenRecords {
+  /** The records one behind the other. */
+  readonly records: Uint8Array
+  /** The place that each object among them has in its run (`ObjectRow.ordinal`). */
+  readonly ordinals: readonly number[]
+  /** Everything before this point was taken, by this request or before. */
+  readonly until: RunPoint
+  readonly more: boolean
+}
+
+export interface SegmentUsage {
+  readonly segment: number
+  readonly records: number
+  readonly bytes: number
+}
+
+export interface RunUsage {
+  readonly run: RunId
+  readonly ended: boolean
+  /** Segments that hold records of it; none when all of it lies in archives. */
+  readonly segments: readonly SegmentUsage[]
 }
 
 export interface ReplayPage {
@@ -93,4 +145,6 @@ export interface ArchiveRecords {
   readonly run?: RunId
   readonly length: number
   readonly forgotten?: { readonly run: RunId; readonly seqs: readonly number[] } | undefined
+  /** The place in its run of each object, where the archive tells. */
+  readonly ordinals?: ReadonlyMap<ObjectId, number> | undefined
 }

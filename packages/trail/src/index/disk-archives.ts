@@ -1,9 +1,9 @@
-// The cold tier as an index reads it: `cold/<run>/<number>.zst` with the manifest `<number>.json` beside it, as archive/
-// writes them. Manifests are read only where the index does not know an archive yet: there may be thousands.
+// Archives as an index reads them: `cold/<run>/<number>.zst` and `runs/<run>/<number>.zst` with the manifest beside each, as archive/ writes
+// them. Manifests are read only where the index does not know an archive yet: there may be thousands.
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
-import type { RunId } from '@parley/core'
+import type { ObjectId, RunId } from '@parley/core'
 import type { ArchiveRecords } from './contract.ts'
 import { indexLimits } from './limits.ts'
 
@@ -12,43 +12,70 @@ interface Manifest {
   readonly bytes: number
   readonly deleted: boolean
   readonly seqs: readonly number[]
+  readonly ordinals: ReadonlyMap<ObjectId, number> | undefined
+}
+
+interface Found {
+  readonly folder: string
+  /** Name of the manifest; those written first were not compressed. */
+  readonly manifest: string
+}
+
+export interface ArchiveFolders {
+  readonly cold: string
+  /** Files of runs that have not moved to the cold tier yet. Without it, only runs that are whole in the cold tier are seen. */
+  readonly runs?: string | undefined
+  /** A second copy of the cold tier. */
+  readonly replica?: string | undefined
 }
 
 export class DiskArchives {
-  readonly #folder: string
-  /** Folders by the number of the archive. */
-  #folders: Map<number, string> | undefined
+  readonly #folders: ArchiveFolders
+  #found: Map<number, Found> | undefined
   /** Uncompressed, the latest used last. */
   readonly #unpacked = new Map<number, Buffer>()
+  /** The manifest that was read last. */
+  #manifest: { readonly number: number; readonly content: Manifest | undefined } | undefined
 
-  constructor(folder: string) {
-    this.#folder = join(folder, 'cold')
+  constructor(folders: ArchiveFolders) {
+    this.#folders = folders
   }
 
   list(): readonly ArchiveRecords[] {
-    const unpacked = new Set<number>()
-    this.#folders = new Map()
-    for (const run of names(this.#folder)) {
-      for (const name of names(join(this.#folder, run))) {
-        const [, number, kind] = /^(\d+)\.(json|zst)$/.exec(name) ?? []
-        if (kind === 'json') this.#folders.set(Number(number), join(this.#folder, run))
-        if (kind === 'zst') unpacked.add(Number(number))
+    const { runs, cold } = this.#folders
+    const there = new Set<number>()
+    this.#found = new Map()
+    // What was copied to the cold tier counts there, whether its first copy is gone yet or not.
+    for (const root of runs === undefined ? [cold] : [runs, cold]) {
+      for (const run of names(root)) {
+        // Names of runs have no dots; folders beside them do.
+        if (run.includes('.')) continue
+        const files = names(join(root, run))
+        if (runs === undefined && !files.includes('run.json')) continue
+        for (const name of files) {
+          const [, number, kind] = /^(\d+)\.(json|json\.zst|zst)$/.exec(name) ?? []
+          if (kind === 'zst') there.add(Number(number))
+          else if (kind) this.#note(Number(number), { folder: join(root, run), manifest: name })
+        }
       }
     }
-    return [...this.#folders].map(
-      ([number, folder]) => new DiskArchive(this, number, folder, unpacked.has(number)),
+    return [...this.#found].map(
+      ([number, { folder }]) => new DiskArchive(this, number, runOf(folder), there.has(number)),
     )
   }
 
-  /** The records of an archive. Throws when it is not there or cannot be read. */
+  /** Where an archive has a manifest of the first form beside one of the second, that one is newer. */
+  #note(number: number, found: Found): void {
+    const known = this.#found?.get(number)
+    if (known?.folder === found.folder && known.manifest.endsWith('.zst')) return
+    this.#found?.set(number, found)
+  }
+
+  /** The records of an archive. Throws when it is not there or cannot be read, here or in the replica. */
   unpack(number: number): Buffer {
     const known = this.#unpacked.get(number)
     this.#unpacked.delete(number)
-    const bytes =
-      known ??
-      zstdDecompressSync(readFileSync(join(this.#find(number), `${number}.zst`)), {
-        maxOutputLength: indexLimits.archiveBytes,
-      })
+    const bytes = known ?? this.#read(number, () => `${number}.zst`)
     let kept = bytes.length
     for (const each of this.#unpacked.values()) kept += each.length
     for (const [oldest, each] of this.#unpacked) {
@@ -60,11 +87,34 @@ export class DiskArchives {
     return bytes
   }
 
-  #find(number: number): string {
-    if (!this.#folders?.has(number)) this.list()
-    const folder = this.#folders?.get(number)
-    if (folder === undefined) throw new Error(`archive ${number} is not there`)
-    return folder
+  /** Undefined where it is damaged. */
+  manifest(number: number): Manifest | undefined {
+    if (this.#manifest?.number === number) return this.#manifest.content
+    let content: Manifest | undefined
+    try {
+      content = parseManifest(this.#read(number, found => found.manifest))
+    } catch {
+      // Whoever needs it does with the records.
+    }
+    this.#manifest = { number, content }
+    return content
+  }
+
+  /** An archive may have moved since its folder was looked up; one that is damaged may have a sound copy in the replica. */
+  #read(number: number, name: (found: Found) => string): Buffer {
+    const first = this.#found?.get(number)
+    if (!first) this.list()
+    const found = this.#found?.get(number)
+    if (!found) throw new Error(`archive ${number} is not there`)
+    try {
+      return readPacked(join(found.folder, name(found)))
+    } catch (cause) {
+      if (first) this.list()
+      const moved = this.#found?.get(number)
+      if (moved && moved.folder !== found.folder) return readPacked(join(moved.folder, name(moved)))
+      if (this.#folders.replica === undefined) throw cause
+      return readPacked(join(this.#folders.replica, basename(found.folder), name(found)))
+    }
   }
 }
 
@@ -72,20 +122,18 @@ class DiskArchive implements ArchiveRecords {
   readonly file: number
   readonly run: RunId
   readonly #archives: DiskArchives
-  readonly #folder: string
   readonly #there: boolean
 
-  constructor(archives: DiskArchives, number: number, folder: string, there: boolean) {
+  constructor(archives: DiskArchives, number: number, run: RunId, there: boolean) {
     this.file = -number
-    this.run = runOf(folder)
+    this.run = run
     this.#archives = archives
-    this.#folder = folder
     this.#there = there
   }
 
   /** Taken from the records themselves where the manifest is damaged; one byte too many is found to be missing. */
   get length(): number {
-    const manifest = readManifest(this.#folder, -this.file)
+    const manifest = this.#archives.manifest(-this.file)
     if (manifest) return manifest.bytes
     try {
       return this.#archives.unpack(-this.file).length
@@ -95,8 +143,12 @@ class DiskArchive implements ArchiveRecords {
   }
 
   get forgotten(): ArchiveRecords['forgotten'] {
-    const manifest = this.#there ? undefined : readManifest(this.#folder, -this.file)
+    const manifest = this.#there ? undefined : this.#archives.manifest(-this.file)
     return manifest?.deleted ? { run: manifest.run, seqs: manifest.seqs } : undefined
+  }
+
+  get ordinals(): ArchiveRecords['ordinals'] {
+    return this.#archives.manifest(-this.file)?.ordinals
   }
 }
 
@@ -109,16 +161,19 @@ function runOf(folder: string): RunId {
   }
 }
 
-function readManifest(folder: string, number: number): Manifest | undefined {
-  try {
-    const text = readFileSync(join(folder, `${number}.json`), 'utf8')
-    const { run, bytes, deleted, entries }: Record<string, unknown> = JSON.parse(text)
-    if (typeof run !== 'string' || typeof bytes !== 'number' || !Array.isArray(entries)) return undefined
-    const seqs = entries.map((entry: { seq?: unknown }) => entry.seq).filter(seq => typeof seq === 'number')
-    return { run: run as RunId, bytes, deleted: deleted === true, seqs }
-  } catch {
-    return undefined
-  }
+function readPacked(file: string): Buffer {
+  const bytes = readFileSync(file)
+  if (!file.endsWith('.zst')) return bytes
+  return zstdDecompressSync(bytes, { maxOutputLength: indexLimits.archiveBytes })
+}
+
+function parseManifest(content: Buffer): Manifest | undefined {
+  const { run, bytes, deleted, entries, objects }: Record<string, unknown> = JSON.parse(content.toString())
+  if (typeof run !== 'string' || typeof bytes !== 'number' || !Array.isArray(entries)) return undefined
+  const seqs = entries.map((entry: { seq?: unknown }) => entry.seq).filter(seq => typeof seq === 'number')
+  const placed = Array.isArray(objects) ? (objects as { id: ObjectId; ordinal: number }[]) : undefined
+  const ordinals = placed && new Map(placed.map(({ id, ordinal }) => [id, ordinal]))
+  return { run: run as RunId, bytes, deleted: deleted === true, seqs, ordinals }
 }
 
 /** Names in a folder; none when there is no such folder. */

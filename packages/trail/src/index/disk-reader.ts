@@ -9,7 +9,7 @@ import {
   segmentNumber,
 } from '../log/segment.ts'
 import type { ArchiveRecords, LogReader } from './contract.ts'
-import { DiskArchives } from './disk-archives.ts'
+import { type ArchiveFolders, DiskArchives } from './disk-archives.ts'
 import { indexLimits } from './limits.ts'
 
 export class DiskReader implements LogReader {
@@ -19,10 +19,10 @@ export class DiskReader implements LogReader {
   /** Descriptors by segment, the latest used last. */
   readonly #open = new Map<number, number>()
 
-  constructor(folder: string, trail: string) {
+  constructor(folder: string, trail: string, archives: ArchiveFolders) {
     this.#folder = folder
     this.#trail = trail
-    this.#archives = new DiskArchives(folder)
+    this.#archives = new DiskArchives(archives)
   }
 
   archives(): readonly ArchiveRecords[] {

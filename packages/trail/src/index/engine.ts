@@ -10,15 +10,16 @@ import type {
   StoreQuery,
 } from '../store/store.ts'
 import { Aggregation } from './aggregate.ts'
-import type { LogReader, RecordPlace } from './contract.ts'
-import { fetchRecords, fetchWhole, unreadableArchives } from './fetch.ts'
+import type { LogReader, RecordPlace, RunUsage, TakenRecords, TakeRequest } from './contract.ts'
+import { fetchRecords, fetchWhole, unreadableArchives, type Wanted } from './fetch.ts'
 import { indexLimits } from './limits.ts'
-import { forgetEntries, moveEntries } from './moves.ts'
+import { forgetEntries, moveRecords } from './moves.ts'
 import { byBytes, fitting, Gathered, pageLimit } from './page.ts'
 import { partialNotes } from './partial.ts'
 import { Candidates, checkFilter, checkPath, planFilter } from './plan.ts'
 import { type PackedReplay, replayPage } from './replay.ts'
 import type { EntryPlace, Rows, RunRow } from './rows.ts'
+import { takeRecords, usageOfRuns } from './take.ts'
 import { readView, type View, valueAt } from './view.ts'
 
 /** Work that pauses now and then, and then has a result. */
@@ -128,15 +129,35 @@ export class Engine {
   relocate(run: RunId, places: readonly RecordPlace[]): void {
     const row = this.#rows.run(run)
     if (!row) return
-    for (const piece of byBytes(places)) fetchWhole(this.#reader, run, piece)
-    this.#change(() => moveEntries(this.#rows, row, places))
+    const wanted = places.flatMap(place => this.#expected(row, place))
+    for (const piece of byBytes(wanted)) fetchWhole(this.#reader, run, piece)
+    this.#change(() => moveRecords(this.#rows, row, places))
   }
 
-  forget(run: RunId, seqs: readonly number[]): void {
+  /** What must lie at a new place; nothing where the record is not known at all. */
+  #expected(row: RunRow, { id, ...place }: RecordPlace): Wanted[] {
+    if (id === undefined) return [place]
+    const known = this.#rows.object(row, id)
+    return known ? [{ ...place, id, crc: known.crc }] : []
+  }
+
+  take(request: TakeRequest): Work<TakenRecords> {
+    return takeRecords(this.#rows, this.#reader, request)
+  }
+
+  usage(run?: RunId): Work<readonly RunUsage[]> {
+    return usageOfRuns(this.#rows, run)
+  }
+
+  forget(run: RunId, seqs: readonly number[], file?: number): void {
     const row = this.#rows.run(run)
     if (!row) return
     this.#change(() => {
       forgetEntries(this.#rows, row, seqs)
+      if (file !== undefined) {
+        this.#rows.removeObjects(row, file)
+        this.#rows.setArchive(file, 'gone')
+      }
       this.#rows.saveRun(row)
     })
   }

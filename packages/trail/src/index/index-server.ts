@@ -159,7 +159,15 @@ export class IndexServer {
         engine.relocate(request.run, request.places)
         return undefined
       case 'forget':
-        engine.forget(request.run, request.seqs)
+        engine.forget(request.run, request.seqs, request.file)
+        return undefined
+      case 'take':
+        return yield* engine.take(request.request)
+      case 'usage':
+        return yield* engine.usage(request.run)
+      case 'adopt':
+        this.#applier.adopt()
+        while (!this.#applier.adopted) yield
         return undefined
       default:
         return request satisfies never

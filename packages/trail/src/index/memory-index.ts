@@ -72,7 +72,13 @@ export function memoryIndex(reader: LogReader, end: LogPoint): TrailIndex {
         return { records: unpackRecords(records), ...page }
       }),
     relocate: (run, places) => ask(point.frame, () => engine.relocate(run, places)),
-    forget: (run, seqs) => ask(point.frame, () => engine.forget(run, seqs)),
+    forget: (run, seqs, file) => ask(point.frame, () => engine.forget(run, seqs, file)),
+    take: (request, atLeast) => ask(atLeast, () => finish(engine.take(request))),
+    usage: (atLeast, run) => ask(atLeast, () => finish(engine.usage(run))),
+    async adopt() {
+      applier.adopt()
+      await ask(point.frame, () => undefined)
+    },
     async close() {
       closed = true
       for (const each of waiting) each.refuse()

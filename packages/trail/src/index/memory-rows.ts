@@ -1,5 +1,6 @@
 // Rows in plain maps and sorted lists, for simulation and tests: deterministic, no files, no timers.
 import type { ObjectId, RunId } from '@parley/core'
+import type { SegmentUsage } from './contract.ts'
 import {
   type Applied,
   type ArchiveState,
@@ -159,7 +160,9 @@ export class MemoryRows implements Rows {
   addObject(row: RunRow, object: ObjectRow): boolean {
     const run = this.#of(row)
     if (run.byId.has(object.id)) return false
-    const index = run.objects.findLastIndex(each => each.seq <= object.seq) + 1
+    const behind = (each: ObjectRow) =>
+      each.seq < object.seq || (each.seq === object.seq && each.ordinal < object.ordinal)
+    const index = run.objects.findLastIndex(behind) + 1
     run.objects.splice(index, 0, object)
     run.byId.set(object.id, object)
     this.#undo.push(() => {
@@ -171,6 +174,42 @@ export class MemoryRows implements Rows {
 
   object(row: RunRow, id: ObjectId): ObjectRow | undefined {
     return this.#of(row).byId.get(id)
+  }
+
+  moveObject(row: RunRow, id: ObjectId, place: Place): void {
+    const run = this.#of(row)
+    const before = run.byId.get(id)
+    if (!before) return
+    this.#putObject(run, before, { ...before, ...place })
+    this.#undo.push(() => this.#putObject(run, run.byId.get(id)!, before))
+  }
+
+  #putObject(run: MemoryRun, before: ObjectRow, after: ObjectRow): void {
+    run.objects[run.objects.indexOf(before)] = after
+    run.byId.set(after.id, after)
+  }
+
+  removeObjects(row: RunRow, file: number): void {
+    const run = this.#of(row)
+    const before = [...run.objects]
+    run.objects.splice(0, before.length, ...before.filter(each => each.file !== file))
+    for (const each of before) if (each.file === file) run.byId.delete(each.id)
+    this.#undo.push(() => {
+      run.objects.splice(0, run.objects.length, ...before)
+      for (const each of before) run.byId.set(each.id, each)
+    })
+  }
+
+  usage(row: RunRow): SegmentUsage[] {
+    const { entries, objects } = this.#of(row)
+    const inLog = [...entries, ...objects].filter(({ file }) => file > 0)
+    return [...Map.groupBy(inLog, ({ file }) => file)]
+      .sort(([a], [b]) => a - b)
+      .map(([segment, places]) => ({
+        segment,
+        records: places.length,
+        bytes: places.reduce((sum, { length }) => sum + length, 0),
+      }))
   }
 
   objects(row: RunRow, seq: number, ordinal: number, limit: number): ObjectRow[] {

@@ -1,12 +1,21 @@
-// What happens to entries after they were written: they move to an archive (W-TRAIL-25), and may be gone for good (W-TRAIL-28).
+// What happens to records after they were written: they move to an archive (W-TRAIL-25), and may be gone for good (W-TRAIL-28).
 import type { RecordPlace } from './contract.ts'
-import type { Rows, RunRow } from './rows.ts'
+import type { Place, Rows, RunRow } from './rows.ts'
 
-/** Entries that are not there (any more) stay where they are. */
-export function moveEntries(rows: Rows, run: RunRow, places: readonly RecordPlace[]): void {
-  for (const { seq, file, at, length } of places) {
-    rows.setArchive(file, 'held')
-    if (rows.entry(run, seq)) rows.moveEntry(run, seq, { file, at, length })
+/** A record counts where it lies in the archive with the highest number; any archive counts before the log. */
+export function counts(place: Pick<Place, 'file'>, known: Pick<Place, 'file'>): boolean {
+  return place.file < 0 && place.file < known.file
+}
+
+/** Records that are not there (any more) stay where they are. */
+export function moveRecords(rows: Rows, run: RunRow, places: readonly RecordPlace[]): void {
+  for (const file of new Set(places.map(place => place.file))) rows.setArchive(file, 'held')
+  for (const { seq, id, file, at, length } of places) {
+    const place = { file, at, length }
+    const known = id === undefined ? rows.entry(run, seq) : rows.object(run, id)
+    if (!known || !counts(place, known)) continue
+    if (id === undefined) rows.moveEntry(run, seq, place)
+    else rows.moveObject(run, id, place)
   }
 }
 

@@ -9,13 +9,17 @@ import type {
   StoreAggregate,
   StoreQuery,
 } from '../store/store.ts'
-import type { IndexOpening, LogPoint, RecordPlace } from './contract.ts'
+import type { IndexOpening, LogPoint, RecordPlace, RunUsage, TakenRecords, TakeRequest } from './contract.ts'
 import type { PackedPage } from './engine.ts'
 import type { PackedReplay } from './replay.ts'
 
 export interface WorkerOptions {
   /** The trail's folder, with its segments. */
   readonly folder: string
+  /** A copy of the cold tier, which is all there is then. */
+  readonly cold?: string
+  /** A second copy of the cold tier, for archives that cannot be read here. */
+  readonly replica?: string | undefined
   /** The index file. */
   readonly file: string
   /** The identity that the segments carry: 32 hexadecimal digits. */
@@ -38,7 +42,15 @@ export type IndexRequest =
       readonly cursor: string | undefined
     }
   | { readonly kind: 'relocate'; readonly run: RunId; readonly places: readonly RecordPlace[] }
-  | { readonly kind: 'forget'; readonly run: RunId; readonly seqs: readonly number[] }
+  | {
+      readonly kind: 'forget'
+      readonly run: RunId
+      readonly seqs: readonly number[]
+      readonly file: number | undefined
+    }
+  | { readonly kind: 'take'; readonly request: TakeRequest }
+  | { readonly kind: 'usage'; readonly run: RunId | undefined }
+  | { readonly kind: 'adopt' }
 
 export interface IndexAnswers {
   select: PackedPage
@@ -50,6 +62,9 @@ export interface IndexAnswers {
   replay: PackedReplay
   relocate: undefined
   forget: undefined
+  take: TakenRecords
+  usage: readonly RunUsage[]
+  adopt: undefined
 }
 
 export type IndexAnswer = IndexAnswers[keyof IndexAnswers]

@@ -14,9 +14,9 @@ export interface PackedReplay {
 }
 
 /** Stands behind every object of the same `seq`. */
-const ENTRY = Number.MAX_SAFE_INTEGER
+export const ENTRY = Number.MAX_SAFE_INTEGER
 
-interface LogOrder {
+export interface LogOrder {
   readonly seq: number
   readonly ordinal: number
 }
@@ -51,7 +51,8 @@ function parseCursor(cursor: string): LogOrder {
   return { seq: Number(match[1]), ordinal: match[2] === 'e' ? ENTRY : Number(match[2]) }
 }
 
-function inLogOrder(rows: Rows, run: RunRow, start: LogOrder, limit: number): (Wanted & LogOrder)[] {
+/** Up to `limit` records behind a place, entries and objects. */
+export function inLogOrder(rows: Rows, run: RunRow, start: LogOrder, limit: number): (Wanted & LogOrder)[] {
   const after = start.ordinal === ENTRY ? start.seq : start.seq - 1
   const entries = rows.scan(run, { path: { by: 'run' }, after, before: run.head + 1 }, false, limit)
   const objects = rows.objects(run, start.seq, start.ordinal, limit)

@@ -3,6 +3,7 @@
 import { crc32 } from 'node:zlib'
 import type { ObjectId, RunId } from '@parley/core'
 import type { Position } from '../store/store.ts'
+import type { SegmentUsage } from './contract.ts'
 
 /** Where a record lies: a segment above 0, an archive below 0. */
 export interface Place {
@@ -172,6 +173,9 @@ export interface Rows {
   /** Adds an object unless its id is there already; says whether it did. */
   addObject(run: RunRow, row: ObjectRow): boolean
   object(run: RunRow, id: ObjectId): ObjectRow | undefined
+  moveObject(run: RunRow, id: ObjectId, place: Place): void
+  /** Removes the objects that lie in a file. */
+  removeObjects(run: RunRow, file: number): void
   /** Objects behind (`seq`, `ordinal`), in log order. */
   objects(run: RunRow, seq: number, ordinal: number, limit: number): ObjectRow[]
 
@@ -181,6 +185,8 @@ export interface Rows {
   count(run: RunRow, scan: Scan, most: number): number
   /** How many entries a scan finds of each kind; of all together, under `null`, without a key. */
   tally(run: RunRow, scan: Scan, key: HeaderKey | undefined): Tally[]
+  /** Records and bytes of a run in each segment. */
+  usage(run: RunRow): SegmentUsage[]
   /** The first entry at or behind `seq`. */
   next(run: RunRow, seq: number): { readonly seq: number; readonly ticks: number } | undefined
 

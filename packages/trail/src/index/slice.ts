@@ -1,14 +1,14 @@
 // One bounded piece of the log on its way into the rows: what a record changes, and what is remembered of damage. All of a
 // slice is in one transaction (apply.ts).
 import { crc32 } from 'node:zlib'
-import type { RunId } from '@parley/core'
+import type { ObjectId, RunId } from '@parley/core'
 import { TERMINAL_STATES } from '../events/names.ts'
 import { KIND_ENTRY, KIND_HOLE, type RecordSpan, readObject, recordHash, recordRun } from '../log/record.ts'
 import type { LogReader } from './contract.ts'
 import { IndexFault } from './fault.ts'
 import { fetchRecords } from './fetch.ts'
 import { indexLimits } from './limits.ts'
-import { forgetEntries } from './moves.ts'
+import { counts, forgetEntries } from './moves.ts'
 import type { Place, Rows, RunRow } from './rows.ts'
 import { readView, ticksOf, type View } from './view.ts'
 
@@ -38,14 +38,20 @@ export class Slice {
     return this.#records >= indexLimits.sliceRecords
   }
 
-  /** Takes in the record that `span` describes in `source` and that starts at `at` in its file. */
-  add(source: Buffer, span: RecordSpan, file: number, at: number): void {
+  /** Takes in the record that `span` describes in `source` and that starts at `at` in its file; `ordinals` are those of an archive's objects. */
+  add(
+    source: Buffer,
+    span: RecordSpan,
+    file: number,
+    at: number,
+    ordinals?: ReadonlyMap<ObjectId, number>,
+  ): void {
     this.#records++
     // Something stood here that is now in an archive.
     if (span.kind === KIND_HOLE) return
     const touched = this.#touch(recordRun(source, span))
     if (span.kind === KIND_ENTRY) this.#addEntry(touched, source, span, file, at)
-    else this.#addObject(touched, source, span, file, at)
+    else this.#addObject(touched, source, span, { file, at, length: span.end - span.start }, ordinals)
   }
 
   /** Entries of a run are gone for good, with the archive that held them. */
@@ -147,12 +153,12 @@ export class Slice {
     this.damage(row.run, place, `${which} should stand before this place`, { first, last: seq - 1 })
   }
 
-  /** Whether an entry is known already. An archive's copy counts; of two in the segments the first, and the second is damage. */
+  /** Whether an entry is known already. An archive's copy counts (moves.ts); of two in the segments the first, and the second is damage. */
   #isThere(touched: TouchedRun, seq: number, place: Place): boolean {
     const { row } = touched
     const known = this.#rows.entry(row, seq)
     if (!known) return false
-    if (place.file < 0 && known.file > 0) {
+    if (counts(place, known)) {
       this.#rows.moveEntry(row, seq, place)
     } else if (place.file > 0 && known.file > 0 && (known.file !== place.file || known.at !== place.at)) {
       this.damage(row.run, place, `entry ${seq} stands here a second time`)
@@ -160,19 +166,23 @@ export class Slice {
     return true
   }
 
-  #addObject(touched: TouchedRun, source: Buffer, span: RecordSpan, file: number, at: number): void {
+  #addObject(
+    touched: TouchedRun,
+    source: Buffer,
+    span: RecordSpan,
+    place: Place,
+    ordinals: ReadonlyMap<ObjectId, number> | undefined,
+  ): void {
     const { row } = touched
-    const added = this.#rows.addObject(row, {
-      id: readObject(source, span).id,
-      seq: span.seq,
-      ordinal: row.objects,
-      file,
-      at,
-      length: span.end - span.start,
-      crc: crc32(source.subarray(span.start, span.end)),
-    })
-    if (!added) return
-    row.objects++
+    const { id } = readObject(source, span)
+    const ordinal = ordinals?.get(id) ?? row.objects
+    const crc = crc32(source.subarray(span.start, span.end))
+    if (this.#rows.addObject(row, { id, seq: span.seq, ordinal, ...place, crc })) {
+      row.objects = Math.max(row.objects, ordinal + 1)
+    } else {
+      const known = this.#rows.object(row, id)
+      if (known && known.crc === crc && counts(place, known)) this.#rows.moveObject(row, id, place)
+    }
   }
 
   /** Whether the newest state of the root is terminal, read again from the log. */

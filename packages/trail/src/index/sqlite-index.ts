@@ -13,7 +13,16 @@ import type {
   StoreQuery,
 } from '../store/store.ts'
 import { workerArguments, workerFile } from '../worker.ts'
-import type { IndexOpening, LogPoint, RecordPlace, ReplayPage, TrailIndex } from './contract.ts'
+import type {
+  IndexOpening,
+  LogPoint,
+  RecordPlace,
+  ReplayPage,
+  RunUsage,
+  TakenRecords,
+  TakeRequest,
+  TrailIndex,
+} from './contract.ts'
 import { asIndexError, busyError, closedError, indexError } from './error.ts'
 import { unpackRecords } from './fetch.ts'
 import { indexLimits } from './limits.ts'
@@ -141,8 +150,20 @@ class SqliteIndex implements TrailIndex {
     return this.#ask({ kind: 'relocate', run, places }, this.#point.frame)
   }
 
-  forget(run: RunId, seqs: readonly number[]): Promise<void> {
-    return this.#ask({ kind: 'forget', run, seqs }, this.#point.frame)
+  forget(run: RunId, seqs: readonly number[], file?: number): Promise<void> {
+    return this.#ask({ kind: 'forget', run, seqs, file }, this.#point.frame)
+  }
+
+  take(request: TakeRequest, atLeast: Position): Promise<TakenRecords> {
+    return this.#ask({ kind: 'take', request }, atLeast)
+  }
+
+  usage(atLeast: Position, run?: RunId): Promise<readonly RunUsage[]> {
+    return this.#ask({ kind: 'usage', run }, atLeast)
+  }
+
+  adopt(): Promise<void> {
+    return this.#ask({ kind: 'adopt' }, this.#point.frame)
   }
 
   close(): Promise<void> {

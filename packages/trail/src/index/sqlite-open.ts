@@ -102,9 +102,10 @@ function compare(applied: Applied, end: LogPoint, reader: LogReader): Objection 
   if (segment > end.segment || applied.frame > end.frame || applied.end > (sealed ?? applied.end)) {
     return objection('it was ahead of the log', 'evidence')
   }
-  // There may be no last frame yet, and a segment that is not there any more was emptied into archives.
+  // There may be no last frame yet, and a segment that is not there any more, first or not, was emptied into archives.
   if (lastSegment === 0 || lastSegment < reader.firstSegment()) return undefined
   const header = reader.read(lastSegment, lastAt, FRAME_HEADER)
+  if (header.length === 0 && reader.sealedEnd(lastSegment) === undefined) return undefined
   const isSame = frameLength(header, 0, header.length) !== undefined && frameMark(header) === lastMark
   return isSame ? undefined : objection('it did not agree with the log', 'evidence')
 }

@@ -1,6 +1,7 @@
 // Rows in a SQLite file. Runs on the worker's thread only: every call here blocks.
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { ObjectId, RunId } from '@parley/core'
+import type { SegmentUsage } from './contract.ts'
 import { indexLimits } from './limits.ts'
 import {
   type Applied,
@@ -204,6 +205,30 @@ export class SqliteRows implements Rows {
       id,
     )
     return tuple && toObject(tuple)
+  }
+
+  moveObject(run: RunRow, id: ObjectId, { file, at, length }: Place): void {
+    this.#run(
+      'UPDATE objects SET file = ?, at = ?, length = ? WHERE run = ? AND id = ?',
+      file,
+      at,
+      length,
+      run.key,
+      id,
+    )
+  }
+
+  removeObjects(run: RunRow, file: number): void {
+    this.#run('DELETE FROM objects WHERE run = ? AND file = ?', run.key, file)
+  }
+
+  usage(run: RunRow): SegmentUsage[] {
+    const inLog = (table: string) => `SELECT file, length FROM ${table} WHERE run = ? AND file > 0`
+    return this.#all<[number, number, number]>(
+      `SELECT file, count(*), sum(length) FROM (${inLog('entries')} UNION ALL ${inLog('objects')}) GROUP BY file`,
+      run.key,
+      run.key,
+    ).map(([segment, records, bytes]) => ({ segment, records, bytes }))
   }
 
   objects(run: RunRow, seq: number, ordinal: number, limit: number): ObjectRow[] {

@@ -2,6 +2,7 @@
 // opens a trail waits for that, and not for the rest.
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
+import { join } from 'node:path'
 import { parentPort } from 'node:worker_threads'
 import { DiskReader } from './disk-reader.ts'
 import { faultJson } from './fault.ts'
@@ -23,7 +24,11 @@ port.on('message', (message: ToWorker) => hear(message))
 
 async function start(options: WorkerOptions): Promise<void> {
   try {
-    const reader = new DiskReader(options.folder, options.trail)
+    const reader = new DiskReader(options.folder, options.trail, {
+      cold: options.cold ?? join(options.folder, 'cold'),
+      runs: options.cold === undefined ? join(options.folder, 'runs') : undefined,
+      replica: options.replica,
+    })
     const opened = openIndexFile(options.file, options.trail, options.end, reader)
     // Whether old heads are lost is known only once the log has been read again.
     const told = opened.oldHeads.length === 0

@@ -13,6 +13,7 @@ import {
   readdirSync,
   readSync,
   renameSync,
+  rmdirSync,
   rmSync,
   writeSync,
 } from 'node:fs'
@@ -71,13 +72,17 @@ class DiskFile implements LogFile {
 /** The files below `root`, which is made if it is missing. What Parley writes is for its owner alone (modes 0700, 0600). */
 export class DiskFiles implements Files {
   readonly root: string
+  readonly #readOnly: boolean
 
-  constructor(root: string) {
+  /** A folder that is only read is not made, and its files may be anybody's. */
+  constructor(root: string, { readOnly = false } = {}) {
     this.root = root
-    mkdirSync(root, { recursive: true, mode: 0o700 })
+    this.#readOnly = readOnly
+    if (!readOnly) mkdirSync(root, { recursive: true, mode: 0o700 })
   }
 
   open(path: string, how: 'existing' | 'create'): LogFile {
+    if (this.#readOnly) return new DiskFile(openSync(join(this.root, path), constants.O_RDONLY))
     const flags = constants.O_RDWR | (how === 'create' ? constants.O_CREAT | constants.O_EXCL : 0)
     return new DiskFile(openSync(join(this.root, path), flags, 0o600))
   }
@@ -97,6 +102,10 @@ export class DiskFiles implements Files {
 
   rename(from: string, to: string): void {
     renameSync(join(this.root, from), join(this.root, to))
+  }
+
+  removeFolder(folder: string): void {
+    if (this.exists(folder)) rmdirSync(join(this.root, folder))
   }
 
   remove(path: string): void {

@@ -231,6 +231,10 @@ export class FaultyFiles implements Files {
     this.#change(to, content)
   }
 
+  removeFolder(): void {
+    this.#alive()
+  }
+
   remove(path: string): void {
     this.#alive()
     this.#find(path)

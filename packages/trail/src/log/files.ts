@@ -25,6 +25,8 @@ export interface Files {
   makeFolder(folder: string): void
   rename(from: string, to: string): void
   remove(path: string): void
+  /** Removes a folder that is there and empty; nothing hangs on whether that lasts. */
+  removeFolder(folder: string): void
   syncFolder(folder: string): Promise<void>
 }
 

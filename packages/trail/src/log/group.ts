@@ -20,6 +20,8 @@ export class Group {
   /** Upper bound of the bytes, as the queue counts them. */
   bound = 0
   readonly settles: Settle[] = []
+  /** It begins a new segment. */
+  rolls = false
   readonly heads = new Map<RunId, RunHead>()
   readonly objects: FramedObject[] = []
   /** What must be durable before this group may be: blobs that its objects name. */

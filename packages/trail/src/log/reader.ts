@@ -7,8 +7,8 @@ import type { ArchiveRecords, LogReader } from '../index/contract.ts'
 import type { ScannedRecord } from '../store/store.ts'
 import { type Files, type LogFile, writeWhole } from './files.ts'
 import { frameRecords, sealFrame } from './frame.ts'
-import { blankRecord, KIND_ENTRY, KIND_HOLE, readRecord, recordRun } from './record.ts'
-import { SEGMENT_HEADER, segmentName } from './segment.ts'
+import { blankRecord, KIND_HOLE, type RecordSpan, readRecord, recordRun } from './record.ts'
+import { readSegmentHeader, SEGMENT_HEADER, segmentName } from './segment.ts'
 import { walkFrames } from './walk.ts'
 
 export class SegmentReader implements LogReader {
@@ -70,40 +70,72 @@ export class SegmentReader implements LogReader {
     }
   }
 
+  /** Whether any record of a segment is one of those looked for. */
+  some(segment: number, wanted: (source: Buffer, span: RecordSpan) => boolean): boolean {
+    const end = this.#ends.get(segment) ?? 0
+    for (const found of walkFrames((at, length) => this.read(segment, at, length), SEGMENT_HEADER, end)) {
+      if (found.kind === 'gap') continue
+      for (const span of frameRecords(found.source, found.frame)) {
+        if (span.kind !== KIND_HOLE && wanted(found.source, span)) return true
+      }
+    }
+    return false
+  }
+
+  /** Bytes of a segment that count. */
+  sizeOf(segment: number): number {
+    return this.#ends.get(segment) ?? 0
+  }
+
   /**
-   * Wipes entries of a finished segment, by a copy that takes the segment's place. Returns the bytes wiped. A segment that holds
-   * nothing any more is removed.
+   * Removes a finished segment. Only its header says where the one before it ends: that one is cut there first, so that what stands behind is
+   * never taken for part of the log.
    */
-  async wipe(segment: number, gone: (run: RunId, seq: number) => boolean): Promise<number> {
+  async drop(segment: number): Promise<void> {
+    const header = readSegmentHeader(this.read(segment, 0, SEGMENT_HEADER))
+    if (header && this.#ends.has(header.previous)) await this.#cut(header.previous, header.previousEnd)
+    this.#close(segment)
+    this.#files.remove(segmentName(segment))
+    this.#ends.delete(segment)
+    await this.#files.syncFolder('')
+  }
+
+  async #cut(segment: number, end: number): Promise<void> {
+    this.#close(segment)
+    const file = this.#files.open(segmentName(segment), 'existing')
+    try {
+      if (file.size <= end) return
+      file.truncate(end)
+      await file.sync()
+    } finally {
+      file.close()
+    }
+  }
+
+  #close(segment: number): void {
+    this.#open.get(segment)?.close()
+    this.#open.delete(segment)
+  }
+
+  /** Wipes records of a finished segment, by a copy that takes the segment's place. Returns the bytes wiped. */
+  async wipe(segment: number, gone: (source: Buffer, span: RecordSpan) => boolean): Promise<number> {
     const end = this.#ends.get(segment) ?? 0
     const copy = this.read(segment, 0, end)
     let wiped = 0
-    let left = 0
     for (const found of walkFrames((at, length) => copy.subarray(at, at + length), SEGMENT_HEADER, end)) {
       // Damage is evidence: such a segment stays as it is.
       if (found.kind === 'gap') return 0
       const { source, frame } = found
       for (const span of frameRecords(source, frame)) {
-        if (span.kind === KIND_HOLE) continue
-        if (span.kind === KIND_ENTRY && gone(recordRun(source, span), span.seq)) {
-          blankRecord(source, span)
-          wiped += span.end - span.start
-        } else {
-          left++
-        }
+        if (span.kind === KIND_HOLE || !gone(source, span)) continue
+        blankRecord(source, span)
+        wiped += span.end - span.start
       }
       sealFrame(source, frame.start, frame.end, frame)
     }
     if (wiped === 0) return 0
-    if (left > 0) {
-      await writeWhole(this.#files, segmentName(segment), copy)
-    } else {
-      this.#files.remove(segmentName(segment))
-      await this.#files.syncFolder('')
-      this.#ends.delete(segment)
-    }
-    this.#open.get(segment)?.close()
-    this.#open.delete(segment)
+    await writeWhole(this.#files, segmentName(segment), copy)
+    this.#close(segment)
     return wiped
   }
 

@@ -58,7 +58,7 @@ export class LogWriter {
     this.#options = options
     this.#files = options.files
     this.#nextNumber = opened.nextSegment
-    this.#nextCapacity = options.firstSegmentBytes ?? trailLimits.firstSegmentBytes
+    this.#nextCapacity = this.#firstCapacity
     for (let count = opened.segments.size; count > 0; count--) this.#growCapacity()
     this.#frame = opened.end.frame
     this.#floor = opened.floor
@@ -107,6 +107,22 @@ export class LogWriter {
     // Callers that were answered together go on one after the other before this runs, and so commit together again.
     this.#running ??= Promise.resolve().then(() => this.#run())
     return undefined
+  }
+
+  /**
+   * Finishes the current segment: an empty commit begins the next one. For whoever wants to remove what the current one holds. Fails as a batch
+   * does.
+   */
+  async roll(): Promise<void> {
+    if (this.#closed) throw new ParleyError('trail_closed', 'The trail is closed.')
+    if (!this.#segment) return
+    const group = new Group(Buffer.allocUnsafe(4096))
+    group.rolls = true
+    this.#queue.push(group)
+    await new Promise<void>((resolve, reject) => {
+      group.settles.push(error => (error ? reject(error) : resolve()))
+      this.#running ??= Promise.resolve().then(() => this.#run())
+    })
   }
 
   /** Waits for what was taken, then gives back what was laid out in advance. */
@@ -195,7 +211,7 @@ export class LogWriter {
   async #write(group: Group, frame: number): Promise<void> {
     const bytes = group.seal(frame)
     const segment = this.#segment
-    if (!segment || this.#suspect || segment.end + bytes.length > segment.capacity) {
+    if (!segment || this.#suspect || group.rolls || segment.end + bytes.length > segment.capacity) {
       await this.#rotate(group, frame)
       return
     }
@@ -215,7 +231,10 @@ export class LogWriter {
 
   /** Starts a new segment with this frame; the old one ends where it was last durable. */
   async #rotate(group: Group, frame: number): Promise<void> {
-    const next = await this.#take(SEGMENT_HEADER + group.frameBytes)
+    const bytes = SEGMENT_HEADER + group.frameBytes
+    // What rolls makes room: it must not lay out a large segment for that. One that lies ready has the lower number, and comes first.
+    const fresh = group.rolls && !this.#prepared
+    const next = fresh ? await this.#create(this.#firstCapacity) : await this.#take(bytes)
     const old = this.#segment
     try {
       const bytes = group.sealWith({
@@ -293,6 +312,10 @@ export class LogWriter {
     } catch {
       // Opening recognises it as never committed and removes it then.
     }
+  }
+
+  get #firstCapacity(): number {
+    return this.#options.firstSegmentBytes ?? trailLimits.firstSegmentBytes
   }
 
   #growCapacity(): void {

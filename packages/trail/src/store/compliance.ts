@@ -299,6 +299,58 @@ export function trailStoreCompliance(name: string, make: () => StoreMaker | Prom
       }
     })
 
+    test('a run that moved out of the log is read as before, in its order and once, and what follows it, too', async () => {
+      const record = (seq: number) => [object(R1, seq, `o${seq}`, `text ${seq}`), entry(R1, seq)]
+      const records = [1, 2, 3, 4].flatMap(record)
+      for (const seq of [1, 2, 3, 4]) {
+        expect(await append(store, ...record(seq))).toBeUndefined()
+        expect(await append(store, entry(R2, seq))).toBeUndefined()
+      }
+      await store.archive(R1, A, [2], timeOf(900))
+      expect(await store.whereIs(R1, 1)).toBe('log')
+      expect((await store.moveRun(R1, timeOf(901))).records).toBe(7)
+      expect((await store.moveRun(R1, timeOf(902))).records).toBe(0)
+      expect((await store.usage()).map(({ run, segments }) => [run, segments.length])).toEqual([
+        [R1, 0],
+        [R2, 1],
+      ])
+      expect(await store.warmRuns()).toEqual([R1])
+      expect([await store.whereIs(R1, 1), await store.whereIs(R1, 2)]).toEqual(['warm', 'cold'])
+      expect(await append(store, ...record(5))).toBeUndefined()
+      records.push(...record(5))
+      for (const time of ['live', 'reopened', 'moved again', 'in the cold tier', 'reopened again']) {
+        expect(await collect(store.replay(R1)), time).toEqual(records)
+        expect((await collect(store.scan(R1))).flat(), time).toEqual(records)
+        expect(await seqs(store, { run: R2 }), time).toEqual([1, 2, 3, 4])
+        expect((await store.object(R1, 'o3' as ObjectId))?.data, time).toBe('"text 3"')
+        expect(await store.head(R1), time).toMatchObject({ seq: 5 })
+        if (time === 'reopened') expect((await store.moveRun(R1, timeOf(903))).records).toBeGreaterThan(1)
+        else if (time === 'moved again') expect(await store.expire(R1, timeOf(904))).toBe(1)
+        else await reopen()
+      }
+      expect(await store.whereIs(R1, 5)).toBe('cold')
+      expect(await store.warmRuns()).toEqual([])
+    })
+
+    test('objects alone behind the last entry move with their run, and keep their order', async () => {
+      const loose = ['a', 'b', 'c'].map(id => object(R1, 2, id, id))
+      expect(await append(store, entry(R1, 1))).toBeUndefined()
+      expect(await append(store, loose[0]!, loose[1]!)).toBeUndefined()
+      expect((await store.moveRun(R1, timeOf(900))).records).toBe(3)
+      expect(await append(store, loose[2]!, entry(R1, 2))).toBeUndefined()
+      for (const time of ['live', 'reopened', 'moved again']) {
+        expect(await collect(store.replay(R1)), time).toEqual([entry(R1, 1), ...loose, entry(R1, 2)])
+        expect((await collect(store.scan(R1))).flat(), time).toEqual([entry(R1, 1), ...loose, entry(R1, 2)])
+        if (time === 'reopened') await store.moveRun(R1, timeOf(901))
+        else await reopen()
+      }
+    })
+
+    test('a run does not go to the cold tier while it is in the log', async () => {
+      await fill(store, R1, 2)
+      await expect(store.expire(R1, timeOf(900))).rejects.toMatchObject({ code: 'invalid_state' })
+    })
+
     test('a closed store refuses, and closing again is harmless', async () => {
       await fill(store, R1, 1)
       await store.close()

@@ -3,20 +3,30 @@
 import {
   limits,
   type ObjectId,
-  type ParleyError,
+  ParleyError,
   type RunId,
   type Ticks,
   type Timestamp,
   type WorkspaceId,
 } from '@parley/core'
 import { Archives } from '../archive/archives.ts'
+import { type ColdCopies, replicateCold, restoreCold } from '../archive/copies.ts'
 import type { Manifest } from '../archive/manifest.ts'
-import { ColdMerge } from '../archive/merge.ts'
-import type { StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
-import type { LogPoint, TrailIndex } from '../index/contract.ts'
+import { TierMerge } from '../archive/merge.ts'
+import { Replica, type ReplicaOptions } from '../archive/replica.ts'
+import { writeSnapshot } from '../archive/snapshot.ts'
+import { pooledSqueeze, type Squeeze } from '../archive/squeeze.ts'
+import { type ReplicaReport, reportReplica, reportTiers, type TierReport } from '../archive/tier-report.ts'
+import type { StoredObject, StoredRecord } from '../entry.ts'
+import { readOnlyError } from '../errors.ts'
+import type { ImportRecord } from '../import/import-record.ts'
+import type { RunImport } from '../import/import-run.ts'
+import { type ImportParts, StoreImports } from '../import/store-imports.ts'
+import type { LogPoint, RunUsage, TrailIndex } from '../index/contract.ts'
 import { type BlobReport, Blobs, blobName } from '../log/blobs.ts'
 import type { Files } from '../log/files.ts'
 import { type OpenedLog, openLog } from '../log/open.ts'
+import { pause } from '../log/pause.ts'
 import { SegmentReader } from '../log/reader.ts'
 import { LogWriter } from '../log/writer.ts'
 import { HeadFiles } from './heads.ts'
@@ -24,7 +34,10 @@ import { RecentObjects } from './recent-objects.ts'
 import type {
   AggregateRow,
   Damage,
+  MoveProgress,
   Position,
+  RecordTier,
+  RestoreReport,
   RunHead,
   RunSummary,
   ScannedRecord,
@@ -33,6 +46,7 @@ import type {
   StoreQuery,
   TrailStore,
 } from './store.ts'
+import { Tiers } from './tiers.ts'
 
 export interface SegmentStoreOptions {
   /** The trail's folder. */
@@ -45,6 +59,12 @@ export interface SegmentStoreOptions {
   readonly newTrail: () => string
   readonly firstSegmentBytes?: number
   readonly segmentBytes?: number
+  /** A second copy of the cold tier, on another device. */
+  readonly replica?: ReplicaOptions
+  /** How archives are compressed; in the thread pool unless told otherwise. */
+  readonly squeeze?: Squeeze
+  /** Nothing can be appended, moved or deleted. */
+  readonly readOnly?: boolean
   /** Called once everything is closed. */
   readonly release?: () => void
 }
@@ -53,6 +73,9 @@ const REPLAY_PAGE = 4096
 
 export class SegmentStore implements TrailStore {
   readonly #archives: Archives
+  readonly #copies: ColdCopies
+  readonly #tiers: Tiers
+  readonly #readOnly: boolean
   readonly #blobs: Blobs
   readonly #heads: HeadFiles
   readonly #reader: SegmentReader
@@ -60,18 +83,38 @@ export class SegmentStore implements TrailStore {
   readonly #index: TrailIndex
   readonly #recent = new RecentObjects()
   readonly #release: (() => void) | undefined
+  readonly imports: ReadonlyMap<RunId, ImportRecord>
+  readonly #imports: StoreImports
+  readonly #importParts: ImportParts
   readonly #damage: Damage[]
   #position: Position
+  /** Scans under way: no file goes while there are any. */
+  #scans = 0
   #closing: Promise<void> | undefined
 
-  private constructor(options: SegmentStoreOptions, opened: OpenedLog) {
+  private constructor(options: SegmentStoreOptions, opened: OpenedLog, imports: StoreImports) {
     const trail = opened.trail ?? options.newTrail()
-    this.#archives = new Archives(options.files)
+    const { files, squeeze = pooledSqueeze } = options
+    const replica = options.replica && new Replica(options.replica, trail, files)
     this.#blobs = new Blobs(options.blobs)
+    this.#archives = new Archives({ files, blobs: this.#blobs, squeeze, replica })
+    this.#copies = { files, archives: this.#archives, replica, squeeze }
+    this.#readOnly = options.readOnly ?? false
     this.#heads = new HeadFiles(options.files)
     this.#reader = new SegmentReader(options.files, opened.segments, this.#archives)
     this.#index = options.index({ trail, end: opened.end, reader: this.#reader })
     this.#release = options.release
+    this.#imports = imports
+    this.imports = imports.done
+    const { readOnly = false } = options
+    this.#importParts = {
+      files,
+      blobs: this.#blobs,
+      squeeze,
+      archives: this.#archives,
+      index: this.#index,
+      readOnly,
+    }
     this.#damage = [...opened.damage]
     this.#position = opened.end.frame
     this.#writer = new LogWriter({
@@ -91,11 +134,21 @@ export class SegmentStore implements TrailStore {
       ...(options.firstSegmentBytes && { firstSegmentBytes: options.firstSegmentBytes }),
       ...(options.segmentBytes && { segmentBytes: options.segmentBytes }),
     })
+    this.#tiers = new Tiers({
+      archives: this.#archives,
+      reader: this.#reader,
+      index: this.#index,
+      writer: this.#writer,
+      readOnly: this.#readOnly,
+      position: () => this.#position,
+      scanned: () => this.#scans > 0,
+    })
   }
 
   static async open(options: SegmentStoreOptions): Promise<SegmentStore> {
+    const imports = await StoreImports.open(options.files, options.readOnly ?? false)
     const opened = await openLog(options.files)
-    const store = new SegmentStore(options, opened)
+    const store = new SegmentStore(options, opened, imports)
     try {
       await store.#compareHeads(opened)
     } catch (cause) {
@@ -136,7 +189,12 @@ export class SegmentStore implements TrailStore {
     return this.#damage
   }
 
+  beginImport(record: ImportRecord): Promise<RunImport> {
+    return this.#imports.begin(record, this.#importParts)
+  }
+
   append(records: readonly StoredRecord[], settle: (error?: ParleyError) => void): ParleyError | undefined {
+    if (this.#readOnly) return readOnlyError()
     let before: Promise<unknown> | undefined
     let kept: readonly StoredRecord[] = records
     if (records.some(isLarge)) {
@@ -158,10 +216,26 @@ export class SegmentStore implements TrailStore {
   }
 
   async knownHeads(run?: RunId): Promise<readonly RunHead[]> {
-    const noted = [...this.#heads.all()]
+    const noted = [...this.#heads.all(), ...(await this.#listedHeads(run))]
     if (run === undefined) return [...noted, ...(await this.#index.runs(this.#position))]
     const indexed = await this.#index.head(run, this.#position)
     return [...noted.filter(head => head.run === run), ...(indexed ? [indexed] : [])]
+  }
+
+  /** The newest head of each run that a manifest tells of. */
+  async #listedHeads(run: RunId | undefined): Promise<readonly RunHead[]> {
+    const newest = new Map<RunId, RunHead>()
+    for await (const manifest of this.#archives.inspect(run)) {
+      if (typeof manifest === 'string' || !manifest.head) continue
+      const { seq, hash } = manifest.head
+      if (seq > (newest.get(manifest.run)?.seq ?? 0))
+        newest.set(manifest.run, { run: manifest.run, seq, hash })
+    }
+    for (const each of run === undefined ? this.#archives.runs() : [run]) {
+      const whole = this.#archives.wholeUpTo(each)
+      if (whole && whole.seq > (newest.get(each)?.seq ?? 0)) newest.set(each, whole)
+    }
+    return [...newest.values()]
   }
 
   runs(): Promise<readonly RunSummary[]> {
@@ -186,23 +260,31 @@ export class SegmentStore implements TrailStore {
     let cursor: string | undefined
     do {
       const page = await this.#index.replay(run, after, REPLAY_PAGE, cursor, this.#position)
-      for (const record of page.records) yield record.kind === 'object' ? this.#fill(record) : record
+      for (const record of page.records) yield record.kind === 'object' ? this.#fillForReplay(record) : record
       cursor = page.cursor
     } while (cursor !== undefined)
   }
 
   async *scan(run?: RunId, after = 0): AsyncGenerator<readonly ScannedRecord[]> {
-    const cold = new ColdMerge(this.#archives, run)
-    const first = run === undefined || after === 0 ? 0 : await this.#segmentOf(run, after)
-    for (const segment of this.#reader.segments()) {
-      if (segment < first) continue
-      for (const records of this.#reader.scan(segment, run)) {
-        yield [...cold.merge(records)]
-        // A frame is a good piece of work; other callers get their turn in between.
-        await new Promise(resolve => setImmediate(resolve))
+    this.#scans++
+    try {
+      const merged = new TierMerge(this.#archives)
+      for (const each of run === undefined ? this.#archives.runs() : [run]) {
+        yield* merged.begin(each, run === undefined ? 0 : after)
       }
+      const first = run === undefined || after === 0 ? 0 : await this.#segmentOf(run, after)
+      for (const segment of this.#reader.segments()) {
+        if (segment < first) continue
+        for (const records of this.#reader.scan(segment, run)) {
+          yield [...merged.merge(records)]
+          // A frame is a good piece of work; other callers get their turn in between.
+          await pause()
+        }
+      }
+      yield [...merged.rest()]
+    } finally {
+      this.#scans--
     }
-    yield [...cold.rest()]
   }
 
   /** The segment that an entry lies in; 0 where it is not known. An index that errs makes entries look missing, never sound. */
@@ -211,66 +293,75 @@ export class SegmentStore implements TrailStore {
     return Math.max(0, place?.file ?? 0)
   }
 
-  async archive(
-    run: RunId,
-    workspace: WorkspaceId,
-    seqs: readonly number[],
-    at: Timestamp,
-  ): Promise<Manifest> {
-    const wanted = new Set(seqs)
-    const entries: StoredEntry[] = []
-    const first = seqs[0] ?? 0
-    for await (const record of this.replay(run, first - 1)) {
-      if (record.kind === 'entry' && wanted.has(record.seq)) entries.push(record)
-      if (entries.length === wanted.size) break
-    }
-    const manifest = await this.#archives.write(run, workspace, entries, at)
-    const places = manifest.entries.map(each => ({
-      seq: each.seq,
-      file: -manifest.archive,
-      at: each.at,
-      length: each.length,
-    }))
-    await this.#index.relocate(run, places)
-    return manifest
+  archive(run: RunId, workspace: WorkspaceId, seqs: readonly number[], at: Timestamp): Promise<Manifest> {
+    return this.#tiers.archive(run, workspace, seqs, at)
   }
 
   async manifests(run: RunId): Promise<readonly Manifest[]> {
-    return this.#archives.manifests(run)
+    const found: Manifest[] = []
+    for await (const manifest of this.#archives.manifests(run)) found.push(manifest)
+    return found
   }
 
-  async reclaim(): Promise<number> {
-    const gone = new Map<RunId, Set<number>>()
-    for (const { run, entries } of this.#archives.manifests()) {
-      const seqs = gone.get(run) ?? new Set()
-      gone.set(run, seqs)
-      for (const { seq } of entries) seqs.add(seq)
-    }
-    let bytes = 0
-    for (const segment of this.#reader.segments().slice(0, -1)) {
-      bytes += await this.#reader.wipe(segment, (run, seq) => gone.get(run)?.has(seq) ?? false)
-    }
-    return bytes
+  async whereIs(run: RunId, seq: number): Promise<RecordTier | undefined> {
+    const place = await this.#index.place(run, seq, this.#position)
+    if (!place) return undefined
+    return place.file > 0 ? 'log' : this.#archives.tierOf(-place.file)
   }
 
-  async deleteArchive(manifest: Manifest): Promise<void> {
-    await this.#archives.delete(manifest)
-    await this.#index.forget(
-      manifest.run,
-      manifest.entries.map(({ seq }) => seq),
+  usage(): Promise<readonly RunUsage[]> {
+    return this.#tiers.usage()
+  }
+
+  moveRun(run: RunId, at: Timestamp, progress?: (moved: MoveProgress) => void): Promise<MoveProgress> {
+    return this.#tiers.moveRun(run, at, progress)
+  }
+
+  async warmRuns(): Promise<readonly RunId[]> {
+    return this.#archives.warmRuns()
+  }
+
+  expire(run: RunId, at: Timestamp): Promise<number> {
+    return this.#tiers.expire(run, at)
+  }
+
+  reclaim(): Promise<number> {
+    return this.#tiers.reclaim()
+  }
+
+  deleteArchive(manifest: Manifest): Promise<void> {
+    return this.#tiers.deleteArchive(manifest)
+  }
+
+  replicate(): Promise<number> {
+    return this.#tiers.alone(() => replicateCold(this.#copies))
+  }
+
+  restore(): Promise<RestoreReport> {
+    return this.#tiers.alone(async () => {
+      const report = await restoreCold(this.#copies)
+      this.#archives.refresh()
+      await this.#index.adopt()
+      return report
+    })
+  }
+
+  async replica(): Promise<ReplicaReport | null> {
+    const { files, replica } = this.#copies
+    return replica ? reportReplica(files, replica) : null
+  }
+
+  async tiers(): Promise<TierReport> {
+    const runs = await this.runs()
+    const usage = await this.usage()
+    const inLog = usage.map(
+      ({ run, segments }) => [run, segments.reduce((sum, { bytes }) => sum + bytes, 0)] as const,
     )
-    await this.reclaim()
+    return reportTiers({ ...this.#copies, runs, inLog: new Map(inLog) })
   }
 
-  async snapshot(run: RunId, id: string, upTo: number): Promise<number> {
-    const entries: StoredEntry[] = []
-    for await (const record of this.replay(run)) {
-      if (record.kind !== 'entry') continue
-      if (record.seq > upTo) break
-      entries.push(record)
-    }
-    await this.#archives.writeSnapshot(id, entries)
-    return entries.length
+  snapshot(run: RunId, id: string, upTo: number): Promise<number> {
+    return writeSnapshot(this.#copies, id, upTo, this.replay(run))
   }
 
   /** Which blobs nobody refers to, which are damaged, which are missing. Reads every blob. */
@@ -285,6 +376,7 @@ export class SegmentStore implements TrailStore {
   close(): Promise<void> {
     this.#closing ??= (async () => {
       try {
+        await this.#tiers.close()
         await this.#writer.close()
         await this.#heads.settled()
         await this.#index.close()
@@ -296,8 +388,18 @@ export class SegmentStore implements TrailStore {
     return this.#closing
   }
 
+  /** One blob that is gone does not keep the rest of its run from being read: whoever replays decides (W-REC-13). */
+  #fillForReplay(object: StoredObject): StoredObject {
+    try {
+      return this.#fill(object)
+    } catch (cause) {
+      if (!(cause instanceof ParleyError) || cause.retryable) throw cause
+      return { ...object, lost: cause.message }
+    }
+  }
+
   #fill(object: StoredObject): StoredObject {
-    return object.blob === undefined ? object : { ...object, data: this.#blobs.get(object.blob) }
+    return object.blob === undefined ? object : { ...object, data: this.#archives.blob(object.blob) }
   }
 }
 

@@ -1,8 +1,10 @@
 // States beside the trail: whole or not there, for their owner alone, and never taken for what they are not.
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import type { RunId } from '@parley/core'
 import { expect, test } from 'vitest'
+import { ContentKeys } from '../content/keys.ts'
 import { trailLimits } from '../limits.ts'
 import { temporaryFolder } from '../testing/temporary.ts'
 import { fileStateCache } from './state-files.ts'
@@ -87,4 +89,73 @@ test('a state above the limit is refused, and what was saved before stays', asyn
     code: 'state_too_large',
   })
   expect(await states.load(RUN)).toEqual(CONTENT)
+})
+
+const keys = new ContentKeys(new Uint8Array(32).fill(7))
+const others = new ContentKeys(new Uint8Array(32).fill(8))
+
+test.each([0, 1, 1000, trailLimits.sealedChunkBytes, trailLimits.sealedChunkBytes * 2 + 1])(
+  'W-SEC-16 a sealed state of %i bytes comes back, and shows nothing on the disk',
+  async size => {
+    const folder = join(temporaryFolder(), 'states')
+    const content = Buffer.alloc(size, 'marker ')
+    const states = fileStateCache(folder, { keys, seals: true })
+    expect(states.sealed).toBe(true)
+    await states.save(RUN, content)
+    const [name] = readdirSync(folder)
+    expect(readFileSync(join(folder, name!)).includes('marker')).toBe(false)
+    const loaded = async (store: ReturnType<typeof fileStateCache>) => {
+      const found = await store.load(RUN)
+      return found && Buffer.from(found).equals(content)
+    }
+    expect(await loaded(fileStateCache(folder, { keys, seals: true }))).toBe(true)
+    // Where sealing has ended, what was sealed is still of use.
+    expect(await loaded(fileStateCache(folder, { keys, seals: false }))).toBe(true)
+    expect(await fileStateCache(folder, { keys: others, seals: true }).load(RUN)).toBeUndefined()
+    expect(await fileStateCache(folder).load(RUN)).toBeUndefined()
+  },
+)
+
+test('a sealed state is of use for its own run only, and only as a whole', async () => {
+  const folder = join(temporaryFolder(), 'states')
+  const chunk = trailLimits.sealedChunkBytes
+  await fileStateCache(folder, { keys, seals: true }).save(RUN, Buffer.alloc(chunk * 2, 1))
+  const [name] = readdirSync(folder)
+  const whole = readFileSync(join(folder, name!))
+  const withContent = (content: Buffer, file = name!) => {
+    const header = Buffer.from(whole.subarray(0, 12))
+    header.writeUInt32LE(crc32(content), 8)
+    writeFileSync(join(folder, file), Buffer.concat([header, content]))
+  }
+  const content = whole.subarray(12)
+  const sealed = chunk + 17
+  const start = content.length - 2 * sealed
+  const load = (run = RUN) => fileStateCache(folder, { keys, seals: true }).load(run)
+  withContent(content)
+  expect(await load()).toBeDefined()
+  for (const changed of [
+    content.subarray(0, start + sealed),
+    content.subarray(0, -1),
+    Buffer.concat([
+      content.subarray(0, start),
+      content.subarray(start + sealed),
+      content.subarray(start, start + sealed),
+    ]),
+    Buffer.concat([content, Buffer.alloc(5)]),
+    content.subarray(0, 20),
+    Buffer.alloc(0),
+  ]) {
+    withContent(changed)
+    expect(await load()).toBeUndefined()
+  }
+  const other = 'run_2' as RunId
+  withContent(content, `${Buffer.from(other).toString('hex')}.state`)
+  expect(await load(other)).toBeUndefined()
+})
+
+test('once states are sealed, those that were not are gone from the disk', async () => {
+  const { folder } = await saved()
+  const states = fileStateCache(folder, { keys, seals: true })
+  expect(await states.load('run_2' as RunId)).toBeUndefined()
+  expect(readdirSync(folder)).toEqual([])
 })

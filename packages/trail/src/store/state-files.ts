@@ -2,11 +2,13 @@
 // here. Such a file is never authoritative: one that is torn, damaged or of another format counts as absent, and may be deleted at
 // any time.
 //
-//   "PLSC" · u32 format · u32 CRC-32 of what follows · content
+//   "PLSC" · u32 format (1: as it is, 2: sealed) · u32 CRC-32 of what follows · content
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { ParleyError, type RunId } from '@parley/core'
+import type { ContentKeys } from '../content/keys.ts'
+import { openState, sealState } from '../content/state-seal.ts'
 import { trailLimits } from '../limits.ts'
 
 /** All three may reject; whoever keeps states then does without. One call for a run at a time. */
@@ -17,25 +19,43 @@ export interface StateCacheStore {
   save(run: RunId, content: Uint8Array): Promise<void>
   /** Nothing happens where nothing was saved. */
   remove(run: RunId): Promise<void>
+  /** What it keeps cannot be read without a secret (W-SEC-16). */
+  readonly sealed?: boolean
+}
+
+export interface StateSealing {
+  readonly keys: ContentKeys
+  /** False: states are kept as they are, and those that were sealed before are opened all the same. */
+  readonly seals: boolean
 }
 
 const MAGIC = 'PLSC'
-const FORMAT = 1
+const PLAIN = 1
+const SEALED = 2
 const HEADER = 12
+/** What sealing may add to a state, and the header. */
+const SLACK = 1024 * 1024
 
-/** States in the files of a folder, which is made when it is needed and which nobody else writes to. */
-export function fileStateCache(folder: string): StateCacheStore {
+/**
+ * States in the files of a folder, which is made when it is needed and which nobody else writes to. Where states are sealed, those that
+ * were not are deleted: their content must not lie about any longer.
+ */
+export function fileStateCache(folder: string, sealing?: StateSealing): StateCacheStore {
+  const seals = sealing?.seals ?? false
   let listing: Promise<Set<string>> | undefined
   // Most runs are short and have no file: to know that must not cost each of them a look at the disk.
   const names = () => {
-    listing ??= namesIn(folder)
+    listing ??= seals ? sealedNamesIn(folder) : namesIn(folder)
     return listing
   }
   return {
+    sealed: seals,
     async load(run) {
       if (!(await names()).has(nameOf(run))) return undefined
-      const content = await readFile(join(folder, nameOf(run)))
-      return content && checked(content)
+      const file = await readFile(join(folder, nameOf(run)))
+      const content = file && checked(file)
+      if (!content || content.format === PLAIN) return seals ? undefined : content?.bytes
+      return sealing && openState(sealing.keys, run, content.bytes)
     },
     async save(run, content) {
       if (content.length > trailLimits.stateBytes) {
@@ -44,7 +64,8 @@ export function fileStateCache(folder: string): StateCacheStore {
       }
       const known = await names()
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      await replaceFile(join(folder, nameOf(run)), [headerOf(content), content])
+      const parts = sealing?.seals ? await sealState(sealing.keys, run, content) : [content]
+      await replaceFile(join(folder, nameOf(run)), [headerOf(parts, seals ? SEALED : PLAIN), ...parts])
       known.add(nameOf(run))
     },
     async remove(run) {
@@ -69,26 +90,49 @@ async function namesIn(folder: string): Promise<Set<string>> {
   }
 }
 
-function headerOf(content: Uint8Array): Buffer {
+/** The names of those that are sealed. What is not, a torn write among it, is deleted. */
+async function sealedNamesIn(folder: string): Promise<Set<string>> {
+  const sealed = await namesIn(folder)
+  for (const name of sealed) {
+    if ((await formatOf(join(folder, name))) === SEALED) continue
+    await rm(join(folder, name), { force: true })
+    sealed.delete(name)
+  }
+  return sealed
+}
+
+async function formatOf(path: string): Promise<number | undefined> {
+  await using file = await open(path, 'r')
+  const { bytesRead, buffer } = await file.read(Buffer.alloc(HEADER), 0, HEADER, 0)
+  return bytesRead === HEADER && buffer.toString('latin1', 0, 4) === MAGIC
+    ? buffer.readUInt32LE(4)
+    : undefined
+}
+
+function headerOf(parts: readonly Uint8Array[], format: number): Buffer {
   const header = Buffer.alloc(HEADER)
   header.write(MAGIC, 'latin1')
-  header.writeUInt32LE(FORMAT, 4)
-  header.writeUInt32LE(crc32(content), 8)
+  header.writeUInt32LE(format, 4)
+  header.writeUInt32LE(
+    parts.reduce((crc, part) => crc32(part, crc), 0),
+    8,
+  )
   return header
 }
 
-function checked(file: Buffer): Uint8Array | undefined {
+function checked(file: Buffer): { readonly format: number; readonly bytes: Uint8Array } | undefined {
   if (file.length < HEADER || file.toString('latin1', 0, 4) !== MAGIC) return undefined
-  if (file.readUInt32LE(4) !== FORMAT) return undefined
-  const content = file.subarray(HEADER)
-  return crc32(content) === file.readUInt32LE(8) ? content : undefined
+  const format = file.readUInt32LE(4)
+  if (format !== PLAIN && format !== SEALED) return undefined
+  const bytes = file.subarray(HEADER)
+  return crc32(bytes) === file.readUInt32LE(8) ? { format, bytes } : undefined
 }
 
 async function readFile(path: string): Promise<Buffer | undefined> {
   try {
     await using file = await open(path, 'r')
     const { size } = await file.stat()
-    return size > trailLimits.stateBytes + HEADER ? undefined : await file.readFile()
+    return size > trailLimits.stateBytes + SLACK ? undefined : await file.readFile()
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw cause

@@ -2,7 +2,10 @@
 // registry nor the chains. Every implementation passes `trailStoreCompliance` (compliance.ts).
 import type { ObjectId, ParleyError, RunId, Ticks, Timestamp, WorkspaceId } from '@parley/core'
 import type { Manifest } from '../archive/manifest.ts'
+import type { ReplicaReport, TierReport } from '../archive/tier-report.ts'
 import type { StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
+import type { TrailImports } from '../import/import-run.ts'
+import type { RunUsage } from '../index/contract.ts'
 import type { BlobReport } from '../log/blobs.ts'
 
 /** A point of the commit order. What was acknowledged at one position is seen by every query that carries it. */
@@ -89,7 +92,7 @@ export interface Damage {
   readonly runs: readonly RunId[]
 }
 
-export interface TrailStore extends TrailArchive {
+export interface TrailStore extends TrailArchive, TrailImports {
   /**
    * Appends the records of one batch, all or none; objects stand before the entries that name them. A batch that cannot be
    * taken is refused at once by the error returned (`trail_busy`: too much is waiting, retryable; `trail_closed`;
@@ -122,7 +125,10 @@ export interface TrailStore extends TrailArchive {
 
   object(run: RunId, id: ObjectId): Promise<StoredObject | undefined>
 
-  /** Entries and objects of one run in the order of the log, for replay. Every entry is checked against its hash. */
+  /**
+   * Entries and objects of one run in the order of the log, for replay. Every entry is checked against its hash; an object whose content is
+   * gone or damaged comes with `lost`.
+   */
   replay(run: RunId, after?: number): AsyncIterable<StoredRecord>
 
   /**
@@ -139,17 +145,61 @@ export interface TrailStore extends TrailArchive {
   close(): Promise<void>
 }
 
-/** The part of a store that moves entries to the cold tier (W-TRAIL-24 to 29). Copies are durable before anything is removed. */
+/**
+ * The part of a store that moves records out of the log and to the cold tier (W-TRAIL-24 to 29). Copies are durable before anything is removed,
+ * and appends go on meanwhile. Where a replica was named and cannot be used, what needs it fails with `replica_unavailable` (retryable), and
+ * nothing is removed; a run of which entries are missing stays where it is (`trail_damaged`).
+ */
 export interface TrailArchive {
-  /** Copies entries of one workspace, given by ascending `seq`, into an archive; from then on they are read from there. */
+  /** Copies entries of one workspace, given by ascending `seq`, into an archive in the cold tier; from then on they are read from there. */
   archive(run: RunId, workspace: WorkspaceId, seqs: readonly number[], at: Timestamp): Promise<Manifest>
   manifests(run: RunId): Promise<readonly Manifest[]>
-  /** Removes from the log what archives hold; returns the bytes wiped. Only finished segments are touched. */
+  /** Where an entry lies; undefined when there is none. */
+  whereIs(run: RunId, seq: number): Promise<RecordTier | undefined>
+  /** Which runs have records in the log, in which of its segments. */
+  usage(): Promise<readonly RunUsage[]>
+  /**
+   * Moves all that a run has in the log to files of its own (`runs/<run>/`), in steps of bounded size. Meant for runs that have ended; what is
+   * appended to one later is taken along by the next call, which also puts small files together.
+   */
+  moveRun(run: RunId, at: Timestamp, progress?: (moved: MoveProgress) => void): Promise<MoveProgress>
+  /** Runs that have files which are not in the cold tier. */
+  warmRuns(): Promise<readonly RunId[]>
+  /** Moves the files of a run, and the blobs that it refers to, to the cold tier; returns how many files. `invalid_state` while it is in the log. */
+  expire(run: RunId, at: Timestamp): Promise<number>
+  /**
+   * Removes segments of which every record is in an archive; returns their bytes. What counts in mostly empty segments is moved to files of
+   * its runs first.
+   */
   reclaim(): Promise<number>
   /** Deletes an archive's entries for good and keeps its manifest. The caller has checked retention. */
   deleteArchive(manifest: Manifest): Promise<void>
+  /** Copies to the replica whatever of the cold tier it lacks; returns how many files. */
+  replicate(): Promise<number>
+  /** Puts back from the replica what is missing or damaged in the cold tier. */
+  restore(): Promise<RestoreReport>
+  /** How far the replica follows, by names and sizes of files; null where there is none. */
+  replica(): Promise<ReplicaReport | null>
+  /** What lies where, and how far the replica follows. Reads every manifest. */
+  tiers(): Promise<TierReport>
   /** Keeps a frozen copy of all entries of a run up to a `seq` under `snapshots/`; returns how many there were. */
   snapshot(run: RunId, id: string, upTo: number): Promise<number>
+}
+
+/** `log`: in a segment; `warm`: in a file of its run; `cold`: in the cold tier. */
+export type RecordTier = 'log' | 'warm' | 'cold'
+
+export interface MoveProgress {
+  readonly records: number
+  /** Before compression. */
+  readonly bytes: number
+}
+
+export interface RestoreReport {
+  /** Files of the cold tier that were put back. */
+  readonly restored: readonly string[]
+  /** Files that are missing or damaged in the replica, too. */
+  readonly lost: readonly string[]
 }
 
 export type ScannedRecord = StoredRecord | BridgedEntry | ScanDamage

@@ -26,19 +26,26 @@ export interface TestTrail {
   reopen(): Promise<TestTrail>
 }
 
+export interface TestTrailOptions extends OpenTrailOptions {
+  readonly profile?: string
+  readonly clock?: ManualClock
+  readonly ids?: SeededIds
+  /** It signs with the profile's own key, as a node's does; otherwise not, unless there is a `signer`. */
+  readonly signs?: boolean
+}
+
 const START = 1_772_355_900_000_000 as Ticks
 
 /** Opens a trail in a folder of its own, closed and removed when the test ends. */
-export async function temporaryTrail(
-  options: OpenTrailOptions & { profile?: string; clock?: ManualClock; ids?: SeededIds } = {},
-): Promise<TestTrail> {
+export async function temporaryTrail(options: TestTrailOptions = {}): Promise<TestTrail> {
   const {
     profile = temporaryFolder(),
     clock = new ManualClock(START),
     ids = new SeededIds(1),
+    signs = false,
     ...rest
   } = options
-  const trail = await openTrail(profile, { signer: null, ...rest })
+  const trail = await openTrail(profile, { ...(!signs && { signer: null }), ...rest, now: () => clock.now() })
   onTestFinished(() => trail.close())
   const strict = new StrictClock(clock)
   strict.anchor(trail.floor)

@@ -1,0 +1,67 @@
+// The content of an archive to be: records one behind the other, and the list of them for its manifest. Nothing here touches a disk.
+import { canonicalize } from '@parley/core'
+import { globalEntry, sha256 } from '../chain.ts'
+import type { StoredEntry } from '../entry.ts'
+import { damagedError } from '../errors.ts'
+import { pause } from '../log/pause.ts'
+import { KIND_ENTRY, readEntry, readObject, recordBound, spanRecord, writeRecord } from '../log/record.ts'
+import type { Manifest } from './manifest.ts'
+
+export interface Contents {
+  readonly bytes: Buffer
+  readonly entries: Manifest['entries']
+  readonly objects: Manifest['objects']
+}
+
+/** Records between two turns of the event loop. */
+const SLICE = 128
+
+/** Lists records that lie one behind the other; `ordinals` are those of the objects among them. */
+export async function contentsOf(packed: Uint8Array, ordinals: readonly number[] = []): Promise<Contents> {
+  const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
+  const entries: Manifest['entries'] = []
+  const objects: Manifest['objects'] = []
+  for (let at = 0; at < bytes.length; ) {
+    const span = spanRecord(bytes, at, bytes.length)
+    if (!span) throw damagedError(`A record at byte ${at} cannot be read; nothing was archived.`, { at })
+    const length = span.end - at
+    if (span.kind === KIND_ENTRY) {
+      entries.push({ ...listed(readEntry(bytes, span)), at, length })
+    } else {
+      const { id, seq, blob } = readObject(bytes, span)
+      objects.push({ id, seq, ordinal: ordinals[objects.length] ?? 0, at, length, blob: blob ?? null })
+    }
+    at = span.end
+    if ((entries.length + objects.length) % SLICE === 0) await pause()
+  }
+  return { bytes, entries, objects }
+}
+
+/** Entries in the form of records. */
+export function packEntries(entries: readonly StoredEntry[]): Buffer {
+  const target = Buffer.allocUnsafe(entries.reduce((sum, entry) => sum + recordBound(entry), 0))
+  let length = 0
+  for (const entry of entries) length = writeRecord(target, length, entry)
+  return target.subarray(0, length)
+}
+
+function listed(stored: StoredEntry): Omit<Manifest['entries'][number], 'at' | 'length'> {
+  const { id, timestamp, workspace, integrity } = globalEntry(stored)
+  return {
+    seq: stored.seq,
+    id,
+    timestamp,
+    workspace,
+    hash: stored.hash,
+    local_hash: integrity.local_hash ?? null,
+  }
+}
+
+/** H(canon([local hashes])), so that anyone can recompute it from the manifest or from the entries. */
+export function archiveHash(localHashes: readonly string[]): string {
+  return sha256(canonicalize(localHashes))
+}
+
+export function archiveHashOf(entries: Manifest['entries']): string {
+  return archiveHash(entries.map(({ local_hash, hash }) => local_hash ?? hash))
+}

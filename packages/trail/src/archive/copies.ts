@@ -1,0 +1,213 @@
+// The two copies of the cold tier, held against each other: the replica brought up to date, and the tier repaired from it.
+import { sha256 } from '../chain.ts'
+import { Blobs } from '../log/blobs.ts'
+import { type Files, readWhole, writeWhole } from '../log/files.ts'
+import { pause } from '../log/pause.ts'
+import { spanRecord } from '../log/record.ts'
+import type { RestoreReport } from '../store/store.ts'
+import { type Archives, blobsOf } from './archives.ts'
+import {
+  archiveName,
+  below,
+  COLD,
+  COLD_BLOBS,
+  COLD_SNAPSHOTS,
+  madeFolder,
+  recordsFile,
+  runFolders,
+  SNAPSHOTS,
+  safeName,
+  WHOLE,
+} from './layout.ts'
+import { type Manifest, parseManifest } from './manifest.ts'
+import type { Replica } from './replica.ts'
+import { type Squeeze, unpackSync } from './squeeze.ts'
+
+export interface ColdCopies {
+  readonly files: Files
+  readonly archives: Archives
+  readonly replica: Replica | undefined
+  readonly squeeze: Squeeze
+}
+
+/** Copies to the replica what it lacks: archives with manifests and blobs, and snapshots. Returns how many files. */
+export async function replicateCold({ files, archives, replica, squeeze }: ColdCopies): Promise<number> {
+  if (!replica) return 0
+  return replica.use(async target => {
+    const cold = below(files, COLD)
+    let copied = 0
+    for await (const manifest of archives.manifests()) {
+      if (manifest.tier === 'cold') copied += await copyArchive(cold, target, manifest, squeeze)
+    }
+    for (const folder of runFolders(cold, '')) {
+      const path = `${folder}/${WHOLE}`
+      if (!cold.exists(path) || readWhole(target, path)?.equals(readWhole(cold, path)!)) continue
+      await copyFile(cold, path, target, path)
+      copied++
+    }
+    for (const name of files.list(SNAPSHOTS)) {
+      if (target.exists(`${COLD_SNAPSHOTS}/${name}`) || !name.endsWith('.zst')) continue
+      await copyFile(files, `${SNAPSHOTS}/${name}`, target, `${COLD_SNAPSHOTS}/${name}`)
+      copied++
+    }
+    return copied
+  })
+}
+
+async function copyArchive(
+  cold: Files,
+  target: Files,
+  manifest: Manifest,
+  squeeze: Squeeze,
+): Promise<number> {
+  const folder = safeName(manifest.run)
+  const records = recordsFile(folder, manifest.archive)
+  let copied = 0
+  const from = new Blobs(below(cold, COLD_BLOBS))
+  const to = new Blobs(below(target, COLD_BLOBS))
+  for (const blob of blobsOf(manifest)) {
+    if (target.exists(`${COLD_BLOBS}/${blob.slice(0, 2)}/${blob}`)) continue
+    await madeFolder(target, COLD_BLOBS)
+    await to.put(blob, from.get(blob))
+    copied++
+  }
+  if (!manifest.deleted && !(await isSound(target, manifest, squeeze))) {
+    if (!(await isSound(cold, manifest, squeeze))) return copied
+    await copyFile(cold, records, target, records)
+    copied++
+  }
+  for (const name of manifestNames(cold, folder, manifest.archive)) {
+    const path = `${folder}/${name}`
+    if (target.exists(path) && readWhole(cold, path)?.equals(readWhole(target, path)!)) continue
+    await copyFile(cold, path, target, path)
+    copied++
+  }
+  if (manifest.deleted && target.exists(records)) {
+    target.remove(records)
+    await target.syncFolder(folder)
+  }
+  return copied
+}
+
+/** Puts back from the replica what is missing or damaged in the cold tier; every copy is checked before it takes its place. */
+export async function restoreCold({ files, replica, squeeze }: ColdCopies): Promise<RestoreReport> {
+  const restored: string[] = []
+  const lost: string[] = []
+  const cold = below(files, COLD)
+  const noteLost = async (source: Files | undefined) => {
+    for (const [folder, archive] of archivesIn(cold)) {
+      const manifest = manifestIn(cold, folder, archive) ?? (source && manifestIn(source, folder, archive))
+      if (!manifest) lost.push(`${COLD}/${folder}/${archive}.json.zst`)
+      else if (!manifest.deleted && !(await isSound(cold, manifest, squeeze)))
+        lost.push(`${COLD}/${recordsFile(folder, archive)}`)
+      else
+        for (const blob of blobsOf(manifest)) if (!hasBlob(cold, blob)) lost.push(`${COLD}/${blobPath(blob)}`)
+      await pause()
+    }
+  }
+  if (!replica) {
+    await noteLost(undefined)
+    return { restored, lost }
+  }
+  return replica.use(async source => {
+    for (const [folder, archive] of archivesIn(source)) {
+      const manifest = manifestIn(source, folder, archive)
+      if (manifest) restored.push(...(await restoreArchive(source, cold, manifest, squeeze)))
+      await pause()
+    }
+    for (const folder of runFolders(source, '')) {
+      const path = `${folder}/${WHOLE}`
+      if (!source.exists(path) || cold.exists(path)) continue
+      await copyFile(source, path, cold, path)
+      restored.push(`${COLD}/${path}`)
+    }
+    await noteLost(source)
+    return { restored, lost }
+  })
+}
+
+async function restoreArchive(
+  source: Files,
+  cold: Files,
+  manifest: Manifest,
+  squeeze: Squeeze,
+): Promise<string[]> {
+  const restored: string[] = []
+  const folder = safeName(manifest.run)
+  const known = manifestIn(cold, folder, manifest.archive)
+  for (const blob of blobsOf(manifest)) {
+    if (hasBlob(cold, blob) || !hasBlob(source, blob)) continue
+    await copyFile(source, blobPath(blob), cold, blobPath(blob))
+    restored.push(`${COLD}/${blobPath(blob)}`)
+  }
+  const records = recordsFile(folder, manifest.archive)
+  const wanted = !(known ?? manifest).deleted
+  if (wanted && !(await isSound(cold, manifest, squeeze)) && (await isSound(source, manifest, squeeze))) {
+    await copyFile(source, records, cold, records)
+    restored.push(`${COLD}/${records}`)
+  }
+  if (known) return restored
+  for (const name of manifestNames(source, folder, manifest.archive)) {
+    await copyFile(source, `${folder}/${name}`, cold, `${folder}/${name}`)
+    restored.push(`${COLD}/${folder}/${name}`)
+  }
+  return restored
+}
+
+function* archivesIn(cold: Files): Generator<readonly [string, number]> {
+  for (const folder of runFolders(cold, '')) {
+    const named = cold.list(folder).map(archiveName)
+    yield* [...new Set(named.flatMap(each => each?.archive ?? []))].map(each => [folder, each] as const)
+  }
+}
+
+/** The newer form comes first. */
+function manifestNames(cold: Files, folder: string, archive: number): string[] {
+  return cold
+    .list(folder)
+    .filter(name => archiveName(name)?.archive === archive && archiveName(name)?.manifest)
+    .sort((a, b) => b.length - a.length)
+}
+
+function manifestIn(cold: Files, folder: string, archive: number): Manifest | undefined {
+  for (const name of manifestNames(cold, folder, archive)) {
+    const bytes = readWhole(cold, `${folder}/${name}`)
+    try {
+      const manifest = bytes && parseManifest(name.endsWith('.zst') ? unpackSync(bytes) : bytes)
+      if (manifest) return manifest
+    } catch {
+      // The next form may be whole.
+    }
+  }
+  return undefined
+}
+
+/** Whether the records of an archive are what its manifest says, by the hash of the file or, where none is known, of every entry. */
+async function isSound(cold: Files, manifest: Manifest, squeeze: Squeeze): Promise<boolean> {
+  const packed = readWhole(cold, recordsFile(safeName(manifest.run), manifest.archive))
+  if (!packed) return false
+  if (manifest.sha256 !== null) return sha256(packed) === manifest.sha256
+  try {
+    const bytes = await squeeze.decompress(packed)
+    return manifest.entries.every(({ at, length, hash }) => {
+      const span = spanRecord(bytes, at, Math.min(at + length, bytes.length))
+      return span !== undefined && sha256(bytes.subarray(span.payload, span.end)) === hash
+    })
+  } catch {
+    return false
+  }
+}
+
+function blobPath(blob: string): string {
+  return `${COLD_BLOBS}/${blob.slice(0, 2)}/${blob}`
+}
+
+function hasBlob(cold: Files, blob: string): boolean {
+  const data = readWhole(cold, blobPath(blob))
+  return data !== undefined && sha256(data) === blob
+}
+
+async function copyFile(source: Files, from: string, target: Files, to: string): Promise<void> {
+  await madeFolder(target, to.slice(0, to.lastIndexOf('/')))
+  await writeWhole(target, to, readWhole(source, from)!)
+}

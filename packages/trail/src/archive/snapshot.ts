@@ -1,0 +1,44 @@
+// Snapshots (W-TRAIL-30): all entries of a run up to a place, as one file that is never written again: lines of JSON, compressed in pieces one
+// behind the other, so that memory stays bounded.
+import type { StoredEntry, StoredRecord } from '../entry.ts'
+import { type Files, writeWhole } from '../log/files.ts'
+import { pause } from '../log/pause.ts'
+import { COLD_SNAPSHOTS, madeFolder, SNAPSHOTS, safeName } from './layout.ts'
+import type { Replica } from './replica.ts'
+import type { Squeeze } from './squeeze.ts'
+
+/** Entries that are compressed at once. */
+const PIECE = 512
+
+export async function writeSnapshot(
+  { files, replica, squeeze }: { files: Files; replica: Replica | undefined; squeeze: Squeeze },
+  id: string,
+  upTo: number,
+  records: AsyncIterable<StoredRecord>,
+): Promise<number> {
+  const pieces: Buffer[] = []
+  let lines: string[] = []
+  let count = 0
+  const compress = async () => {
+    if (lines.length > 0) pieces.push(await squeeze.compress(Buffer.from(`${lines.join('\n')}\n`)))
+    lines = []
+    await pause()
+  }
+  for await (const record of records) {
+    if (record.kind !== 'entry') continue
+    if (record.seq > upTo) break
+    lines.push(lineOf(record))
+    count++
+    if (lines.length === PIECE) await compress()
+  }
+  await compress()
+  const packed = Buffer.concat(pieces)
+  await replica?.put(`${COLD_SNAPSHOTS}/${safeName(id)}.zst`, packed)
+  await madeFolder(files, SNAPSHOTS)
+  await writeWhole(files, `${SNAPSHOTS}/${safeName(id)}.zst`, packed)
+  return count
+}
+
+function lineOf({ view, hash, signature, signer }: StoredEntry): string {
+  return JSON.stringify({ view, hash, signature, signer })
+}

@@ -1,0 +1,159 @@
+// What lies where (W-TRAIL-24), and how far the replica follows, for people. Read from manifests and names of files: nothing is decompressed
+// but manifests, and nothing is written but the mark of a replica that was empty.
+import type { RunId, Ticks } from '@parley/core'
+import { type Files, readWhole } from '../log/files.ts'
+import { pause } from '../log/pause.ts'
+import type { RunSummary } from '../store/store.ts'
+import type { Archives } from './archives.ts'
+import { archiveName, below, COLD, COLD_SNAPSHOTS, RUNS, runFolders, SNAPSHOTS, safeName } from './layout.ts'
+import type { Manifest } from './manifest.ts'
+import type { Replica } from './replica.ts'
+
+export interface TierFigures {
+  readonly entries: number
+  /** On disk; what is compressed counts as it is. */
+  readonly bytes: number
+  readonly runs: number
+  /** When the oldest of these runs began; null where there is none. */
+  readonly oldest: Ticks | null
+}
+
+export interface TierReport {
+  /** Runs that go on. */
+  readonly hot: TierFigures
+  /** Runs that have ended, without what is in the cold tier. */
+  readonly warm: TierFigures
+  readonly cold: TierFigures
+  /** Entries that were deleted after their retention. */
+  readonly deleted: number
+  /** Manifests that cannot be read; what they list is not counted. */
+  readonly unreadable: readonly string[]
+  readonly replica: ReplicaReport | null
+}
+
+export interface ReplicaReport {
+  /** The folder. */
+  readonly name: string
+  /** Files of the cold tier that it lacks, or has in another size. */
+  readonly lacking: number
+  /** Why it cannot be used. */
+  readonly problem?: string
+}
+
+export interface TierSources {
+  readonly files: Files
+  readonly archives: Archives
+  readonly replica: Replica | undefined
+  readonly runs: readonly RunSummary[]
+  /** Bytes of each run in the log. */
+  readonly inLog: ReadonlyMap<RunId, number>
+}
+
+interface Counted {
+  entries: number
+  bytes: number
+  runs: number
+  oldest: Ticks | null
+}
+
+export async function reportTiers({
+  files,
+  archives,
+  replica,
+  runs,
+  inLog,
+}: TierSources): Promise<TierReport> {
+  const tiers = { hot: nothing(), warm: nothing(), cold: nothing() }
+  const unreadable: string[] = []
+  let deleted = 0
+  for (const run of runs) {
+    const listed: Manifest[] = []
+    for await (const manifest of archives.inspect(run.run)) {
+      if (typeof manifest === 'string') unreadable.push(manifest)
+      else listed.push(manifest)
+    }
+    const gone = listed.filter(each => each.deleted).reduce((sum, each) => sum + each.entries.length, 0)
+    const cold = listed
+      .filter(each => each.tier === 'cold' && !each.deleted)
+      .reduce((sum, each) => sum + each.entries.length, 0)
+    deleted += gone
+    const folder = safeName(run.run)
+    const rest = Math.max(0, run.entries - cold)
+    add(
+      run.ended ? tiers.warm : tiers.hot,
+      run,
+      rest,
+      bytesIn(files, `${RUNS}/${folder}`) + (inLog.get(run.run) ?? 0),
+    )
+    add(tiers.cold, run, cold, bytesIn(files, `${COLD}/${folder}`))
+    await pause()
+  }
+  const report = { ...tiers, deleted, unreadable }
+  return { ...report, replica: replica ? await reportReplica(files, replica) : null }
+}
+
+function nothing(): Counted {
+  return { entries: 0, bytes: 0, runs: 0, oldest: null }
+}
+
+function add(tier: Counted, { created }: RunSummary, entries: number, bytes: number): void {
+  tier.bytes += bytes
+  if (entries === 0) return
+  tier.entries += entries
+  tier.runs++
+  if (tier.oldest === null || created < tier.oldest) tier.oldest = created
+}
+
+function bytesIn(files: Files, folder: string): number {
+  return files.list(folder).reduce((sum, name) => sum + sizeOf(files, `${folder}/${name}`), 0)
+}
+
+/** 0 where it is gone meanwhile. */
+function sizeOf(files: Files, path: string): number {
+  try {
+    const file = files.open(path, 'existing')
+    try {
+      return file.size
+    } finally {
+      file.close()
+    }
+  } catch {
+    return 0
+  }
+}
+
+/** By names and sizes; `replicate` and `restore` look at the bytes. */
+export async function reportReplica(files: Files, replica: Replica): Promise<ReplicaReport> {
+  const { name } = replica
+  try {
+    const lacking = await replica.use(async target => {
+      const cold = below(files, COLD)
+      let missing = 0
+      for (const folder of runFolders(cold, '')) {
+        const names = cold.list(folder).filter(each => !each.endsWith('.tmp'))
+        const listed = new Set(names.map(archiveName).map(each => each?.manifest && each.archive))
+        for (const each of names) {
+          const { archive } = archiveName(each) ?? {}
+          // Records without a manifest are no archive.
+          if (archive !== undefined && !listed.has(archive)) continue
+          if (!isCopied(cold, target, `${folder}/${each}`)) missing++
+        }
+        await pause()
+      }
+      for (const each of files.list(SNAPSHOTS)) {
+        if (each.endsWith('.zst') && !target.exists(`${COLD_SNAPSHOTS}/${each}`)) missing++
+      }
+      return missing
+    })
+    return { name, lacking }
+  } catch (cause) {
+    return { name, lacking: 0, problem: cause instanceof Error ? cause.message : String(cause) }
+  }
+}
+
+/** The mark of a whole run is small and changes: it is compared. */
+function isCopied(cold: Files, target: Files, path: string): boolean {
+  if (!target.exists(path)) return false
+  if (archiveName(path.slice(path.indexOf('/') + 1))) return sizeOf(cold, path) === sizeOf(target, path)
+  return readWhole(target, path)?.equals(readWhole(cold, path) ?? Buffer.alloc(0)) ?? false
+}

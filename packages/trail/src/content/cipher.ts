@@ -1,0 +1,187 @@
+// Content at rest (W-SEC-16): what an object holds, sealed by XChaCha20-Poly1305 under the key of its scope, and bound to its place, so that
+// no sealed text can stand for another. Entries are never sealed: they must stay readable for queries and for verification.
+//
+//   enc:1:<id of the secret>:<scope>:<base64 of 24 bytes nonce and ciphertext>
+//
+// Canonical JSON never begins so: objects that were written before sealing began are told apart by their first letters.
+import { ParleyError, type RunId } from '@parley/core'
+import sodium from 'sodium-native'
+import type { StoredObject } from '../entry.ts'
+import type { DeploymentModel } from '../events/index.ts'
+import type { ContentKey, ContentKeyRing, ContentKeys } from './keys.ts'
+import { type ContentScope, parseScope, scopeText } from './scope.ts'
+
+/** How far one key reaches, from the weakest on; `none`: content is written as it is. */
+export const SEALINGS = ['none', 'trail', 'workspace'] as const
+export type Sealing = (typeof SEALINGS)[number]
+
+/** How content is kept under a deployment model (W-SEC-16). */
+export function sealingOf(model: DeploymentModel): Sealing {
+  switch (model) {
+    case 'single-runtime':
+      return 'none'
+    case 'shared-infrastructure':
+      return 'trail'
+    case 'zero-trust':
+      return 'workspace'
+  }
+}
+
+/** Where a sealed text belongs. It opens nowhere else. */
+export interface ContentPlace {
+  readonly run: RunId
+  readonly id: string
+  readonly kind: string
+}
+
+interface Sealed {
+  readonly secret: string
+  readonly scope: ContentScope
+  readonly bytes: Buffer
+}
+
+const PREFIX = 'enc:1:'
+const NONCE_BYTES = sodium.crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
+const TAG_BYTES = sodium.crypto_aead_xchacha20poly1305_ietf_ABYTES
+
+export class ContentCipher {
+  readonly keys: ContentKeys
+  /** How content is written from now on. What was sealed before is opened anyway. */
+  readonly sealing: Sealing
+
+  constructor(keys: ContentKeys, sealing: Sealing) {
+    this.keys = keys
+    this.sealing = sealing
+  }
+
+  /** Seals an object that is about to be written, where anything is sealed at all. */
+  sealObject(
+    object: StoredObject,
+    scope: ContentScope = { of: 'run' },
+    sealing: Sealing = this.sealing,
+  ): StoredObject {
+    if (sealing === 'none') return object
+    const reach: ContentScope = sealing === 'trail' ? { of: 'trail' } : scope
+    return { ...object, data: this.seal(object.data, placeOf(object), reach) }
+  }
+
+  seal(text: string, place: ContentPlace, scope: ContentScope): string {
+    const plain = Buffer.from(text, 'utf8')
+    const sealed = Buffer.allocUnsafe(NONCE_BYTES + plain.length + TAG_BYTES)
+    const nonce = sealed.subarray(0, NONCE_BYTES)
+    sodium.randombytes_buf(nonce)
+    sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(
+      sealed.subarray(NONCE_BYTES),
+      plain,
+      boundTo(place),
+      null,
+      nonce,
+      this.keys.of(place.run, scope),
+    )
+    return `${PREFIX}${this.keys.id}:${scopeText(scope)}:${sealed.toString('base64')}`
+  }
+
+  open(text: string, place: ContentPlace): string {
+    const sealed = this.#parse(text, place)
+    return opened(sealed, place, this.keys.of(place.run, sealed.scope))
+  }
+
+  /** The same with nothing but the keys of a ring. */
+  async openWith(ring: ContentKeyRing, text: string, place: ContentPlace): Promise<string> {
+    const sealed = this.#parse(text, place)
+    const key = await ring.key(sealed.scope)
+    if (!key) throw keyMissing(place, 'not_given')
+    return opened(sealed, place, key)
+  }
+
+  #parse(text: string, place: ContentPlace): Sealed {
+    const sealed = parseSealed(text)
+    if (!sealed) throw damaged(place)
+    if (sealed.secret !== this.keys.id) throw keyMissing(place, 'other_secret')
+    return sealed
+  }
+}
+
+/** Whether the data of an object is sealed. */
+export function isSealed(data: string): boolean {
+  return data.startsWith(PREFIX)
+}
+
+/**
+ * The object with its content as it was handed in: for an export that shows content, and for reading. What is not sealed comes back as it
+ * is. Throws `content_key_missing` where the secret is another one or none is there, and `content_damaged` where the content was changed.
+ */
+export function openObject(object: StoredObject, cipher: ContentCipher | undefined): StoredObject {
+  if (!isSealed(object.data)) return object
+  const place = placeOf(object)
+  if (!cipher) throw keyMissing(place, 'no_secret')
+  const { blob: _blob, ...rest } = object
+  return { ...rest, data: cipher.open(object.data, place) }
+}
+
+/** The same with nothing but the keys of a ring. */
+export async function openObjectWith(
+  ring: ContentKeyRing,
+  object: StoredObject,
+  cipher: ContentCipher | undefined,
+): Promise<StoredObject> {
+  if (!cipher || !isSealed(object.data)) return openObject(object, cipher)
+  return { ...object, data: await cipher.openWith(ring, object.data, placeOf(object)) }
+}
+
+/** For an object that is not what its run has sealed. */
+export function damagedContent(object: StoredObject): ParleyError {
+  return damaged(placeOf(object))
+}
+
+function placeOf({ run, id, objectKind }: StoredObject): ContentPlace {
+  return { run, id, kind: objectKind }
+}
+
+function parseSealed(text: string): Sealed | undefined {
+  const secretEnd = text.indexOf(':', PREFIX.length)
+  const scopeEnd = text.indexOf(':', secretEnd + 1)
+  if (!isSealed(text) || secretEnd < 0 || scopeEnd < 0) return undefined
+  const scope = parseScope(text.slice(secretEnd + 1, scopeEnd))
+  const bytes = Buffer.from(text.slice(scopeEnd + 1), 'base64')
+  if (!scope || bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
+  return { secret: text.slice(PREFIX.length, secretEnd), scope, bytes }
+}
+
+function opened({ bytes }: Sealed, place: ContentPlace, key: ContentKey): string {
+  const plain = Buffer.allocUnsafe(bytes.length - NONCE_BYTES - TAG_BYTES)
+  try {
+    sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(
+      plain,
+      null,
+      bytes.subarray(NONCE_BYTES),
+      boundTo(place),
+      bytes.subarray(0, NONCE_BYTES),
+      key,
+    )
+  } catch (cause) {
+    throw damaged(place, cause)
+  }
+  return plain.toString('utf8')
+}
+
+/** Ids and kinds have no line breaks. */
+function boundTo({ run, id, kind }: ContentPlace): Buffer {
+  return Buffer.from(`${run}\n${id}\n${kind}`, 'latin1')
+}
+
+const MISSING = {
+  not_given: 'whoever reads was never given its key',
+  other_secret: 'it was sealed with another secret; restore the one that it was sealed with',
+  no_secret: 'the trail was opened without the secret that it was sealed with',
+} as const
+
+function keyMissing({ run, id, kind }: ContentPlace, reason: keyof typeof MISSING): ParleyError {
+  const message = `The ${kind} ${id} of ${run} cannot be opened: ${MISSING[reason]}.`
+  return new ParleyError('content_key_missing', message, { details: { run, object: id, reason } })
+}
+
+function damaged({ run, id, kind }: ContentPlace, cause?: unknown): ParleyError {
+  const message = `The ${kind} ${id} of ${run} is not what was sealed; restore it from a backup.`
+  return new ParleyError('content_damaged', message, { details: { run, object: id }, cause })
+}

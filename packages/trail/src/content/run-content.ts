@@ -1,0 +1,95 @@
+// The content of one run on its way to the disk and back. A run that began sealed stays so until its end, whatever the trail does with other
+// runs meanwhile: so an object of it that lies there in plain was put there by somebody else.
+import type { RunId } from '@parley/core'
+import type { StoredEntry, StoredObject } from '../entry.ts'
+import type { DeploymentModel } from '../events/index.ts'
+import {
+  type ContentCipher,
+  type ContentPlace,
+  damagedContent,
+  isSealed,
+  openObject,
+  openObjectWith,
+  SEALINGS,
+  type Sealing,
+  sealingOf,
+} from './cipher.ts'
+import type { ContentKey, ContentKeyRing } from './keys.ts'
+import type { ContentScope } from './scope.ts'
+
+/** A place inside of the run. */
+type Place = Omit<ContentPlace, 'run'>
+
+export class RunContent {
+  readonly #run: RunId
+  readonly #cipher: ContentCipher | undefined
+  readonly #genesis: () => Promise<Pick<StoredEntry, 'view'> | undefined>
+  /** How the first entry says that content is kept; undefined before that is known. */
+  #began: Sealing | undefined
+
+  constructor(
+    run: RunId,
+    cipher: ContentCipher | undefined,
+    genesis: () => Promise<Pick<StoredEntry, 'view'> | undefined>,
+  ) {
+    this.#run = run
+    this.#cipher = cipher
+    this.#genesis = genesis
+  }
+
+  /** To be called before a run that may have begun is read or written. */
+  async learn(): Promise<void> {
+    if (!this.#cipher || this.#began !== undefined) return
+    const genesis = await this.#genesis()
+    if (!genesis) return
+    const { body } = JSON.parse(genesis.view) as {
+      readonly body: { readonly deployment_model?: DeploymentModel }
+    }
+    this.#began = body.deployment_model === undefined ? 'none' : sealingOf(body.deployment_model)
+  }
+
+  seal(object: StoredObject, scope?: ContentScope): StoredObject {
+    const cipher = this.#cipher
+    return cipher ? cipher.sealObject(object, scope, stronger(cipher.sealing, this.#began ?? 'none')) : object
+  }
+
+  /** See `openObject`. */
+  open(object: StoredObject): StoredObject {
+    this.#require(object)
+    return openObject(object, this.#cipher)
+  }
+
+  /** The same with nothing but the keys of a ring. */
+  openWith(ring: ContentKeyRing, object: StoredObject): Promise<StoredObject> {
+    this.#require(object)
+    return openObjectWith(ring, object, this.#cipher)
+  }
+
+  /** The key of a scope, for a runtime to hand over; undefined where the trail has no secret. */
+  key(scope: ContentScope): ContentKey | undefined {
+    return this.#cipher?.keys.of(this.#run, scope)
+  }
+
+  /** Seals what leaves the process for a while; undefined where the trail has no secret. */
+  sealText(scope: ContentScope, place: Place, text: string): string | undefined {
+    return this.#cipher?.seal(text, { ...place, run: this.#run }, scope)
+  }
+
+  /** Undefined for what is not what `sealText` has made for this place. */
+  openText(place: Place, text: string): string | undefined {
+    try {
+      return this.#cipher?.open(text, { ...place, run: this.#run })
+    } catch {
+      return undefined
+    }
+  }
+
+  #require(object: StoredObject): void {
+    const strict = this.#cipher !== undefined && this.#cipher.sealing !== 'none'
+    if (strict && (this.#began ?? 'none') !== 'none' && !isSealed(object.data)) throw damagedContent(object)
+  }
+}
+
+function stronger(one: Sealing, other: Sealing): Sealing {
+  return SEALINGS.indexOf(one) > SEALINGS.indexOf(other) ? one : other
+}

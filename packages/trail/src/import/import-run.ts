@@ -1,0 +1,154 @@
+// Importing an exported run: verified while it is read, staged, and made to count at once when all of it was sound. Its bytes stay as they
+// are, so that the signatures of whoever made it stay valid; nothing is ever appended to it here.
+import { err, ok, ParleyError, type Result, type RunId, type Timestamp } from '@parley/core'
+import { type ContentCipher, isSealed } from '../content/cipher.ts'
+import type { StoredRecord } from '../entry.ts'
+import { commitError } from '../errors.ts'
+import { type Bridges, type ExportHeader, headerShape, PART } from '../export/format.ts'
+import { type ByteSource, checkFirstLine, readParts } from '../export/read.ts'
+import { type ExportReport, examineExport } from '../export/verify-export.ts'
+import type { RunHead } from '../store/store.ts'
+import { type ImportRecord, trustedKeys } from './import-record.ts'
+
+/** The part of a store that takes in runs from elsewhere. */
+export interface TrailImports {
+  /** Those that count. */
+  readonly imports: ReadonlyMap<RunId, ImportRecord>
+  /** One at a time for each run: `import_running`. The store has no entry of the run. */
+  beginImport(record: ImportRecord): Promise<RunImport>
+}
+
+interface ImportStore extends TrailImports {
+  head(run: RunId): Promise<RunHead | undefined>
+}
+
+/** Records of one run on their way into a store: nobody sees any of them before `commit`, and everybody all of them after it. */
+export interface RunImport {
+  add(records: readonly StoredRecord[]): Promise<void>
+  bridge(bridges: Bridges): Promise<void>
+  /** Durable, and seen by every query asked from then on. */
+  commit(record: ImportRecord): Promise<void>
+  /** Nothing is left, except blobs that nobody refers to. */
+  discard(): Promise<void>
+}
+
+export interface ImportOptions {
+  /** Keys that are trusted; at least one. */
+  readonly keys: readonly string[]
+  readonly at: Timestamp
+}
+
+export interface Imported {
+  readonly report: ExportReport
+  /** It was here before, just so. */
+  readonly already: boolean
+}
+
+/**
+ * Refuses with `export_damaged` (details: the first problem), `export_untrusted` (no key), `run_exists` (another run of this name, or this one
+ * up to another head), and the codes of `verifyExport`.
+ */
+export async function importRun(
+  store: ImportStore,
+  source: ByteSource,
+  { keys, at, cipher }: ImportOptions & { readonly cipher?: ContentCipher | undefined },
+): Promise<Result<Imported>> {
+  if (keys.length === 0) return err(untrusted())
+  const { run, head, ...rest } = await readHeader(source)
+  const there = await store.head(run)
+  if (there) return onTop(there, { run, ...head }, source, keys)
+  const record: ImportRecord = {
+    version: 1,
+    state: 'pending',
+    run,
+    head,
+    content: rest.content,
+    exported_at: rest.exported_at,
+    imported_at: at,
+    from: keys[0]!,
+    keys: [],
+  }
+  const running = await store.beginImport(record)
+  let done: ImportRecord | undefined
+  try {
+    const take = (records: readonly StoredRecord[] | Bridges): Promise<void> =>
+      isBridges(records) ? running.bridge(records) : running.add(sealedHere(records, cipher))
+    const { report, header, trust } = await examineExport(source, { keys, take })
+    const refused = refusalOf(report)
+    if (refused) return err(refused)
+    done = { ...record, state: 'done', from: report.sealed_by!, keys: trustedKeys(trust, header.keys) }
+    await running.commit(done)
+    return ok({ report, already: false })
+  } catch (cause) {
+    done = undefined
+    throw cause instanceof ParleyError ? cause : commitError(cause)
+  } finally {
+    if (!done) await running.discard()
+  }
+}
+
+/** The same run up to the same entry is here already: that is what was asked for. */
+async function onTop(
+  there: RunHead,
+  { run, seq, hash }: RunHead,
+  source: ByteSource,
+  keys: readonly string[],
+): Promise<Result<Imported>> {
+  const { report } = await examineExport(source, { keys })
+  const refused = refusalOf(report)
+  if (refused) return err(refused)
+  if (there.seq === seq && there.hash === hash) return ok({ report, already: true })
+  const message = `${run} is here already, up to entry ${there.seq}; the file goes up to entry ${seq}. An import never changes a run that is there.`
+  return err(new ParleyError('run_exists', message, { details: { run, here: there.seq, file: seq } }))
+}
+
+async function readHeader(source: ByteSource): Promise<ExportHeader> {
+  await checkFirstLine(source)
+  for await (const { kind, content } of readParts(source)) {
+    try {
+      const header: unknown =
+        kind === PART.header && content ? JSON.parse(content.toString('utf8')) : undefined
+      if (headerShape.is(header)) return header
+    } catch {
+      // Said below.
+    }
+    break
+  }
+  const message = 'The header of the file cannot be read, so nothing of it can be imported. Get it again.'
+  throw new ParleyError('export_unreadable', message)
+}
+
+/** Content that came opened lies here as content of our own does; what came sealed needs the secret of whoever sealed it. */
+function sealedHere(
+  records: readonly StoredRecord[],
+  cipher: ContentCipher | undefined,
+): readonly StoredRecord[] {
+  if (!cipher) return records
+  return records.map(each =>
+    each.kind === 'object' && !isSealed(each.data) ? cipher.sealObject(each) : each,
+  )
+}
+
+function isBridges(records: readonly StoredRecord[] | Bridges): records is Bridges {
+  const [first] = records
+  return first !== undefined && !('kind' in first)
+}
+
+function refusalOf({ sound, findings, problems, signatures, run }: ExportReport): ParleyError | undefined {
+  if (signatures !== 'trusted') return untrusted()
+  if (sound) return undefined
+  const what = findings[0]?.message ?? problems[0] ?? 'it is not sound'
+  return new ParleyError(
+    'export_damaged',
+    `The file is not sound, so nothing of ${run} was imported: ${what}`,
+    {
+      details: { run, findings: findings.slice(0, 10), problems: problems.slice(0, 10) },
+    },
+  )
+}
+
+function untrusted(): ParleyError {
+  const message =
+    'An import needs a public key of whoever made the file, which you got from them over a way that you trust.'
+  return new ParleyError('export_untrusted', message)
+}

@@ -1,0 +1,34 @@
+// Public keys as people hand them over: the base64 of an identity, one or more lines of it, or the PEM of `alp_key.pub`.
+import { createPublicKey } from 'node:crypto'
+import { err, ok, ParleyError, type Result } from '@parley/core'
+import { trailLimits } from '../limits.ts'
+import { isPublicKey } from './trail-key.ts'
+
+/** Refuses with `invalid_key`. Empty lines and those that begin with `#` are passed over. */
+export function parsePublicKeys(text: string): Result<readonly string[]> {
+  if (text.includes('-----BEGIN')) return fromPem(text)
+  const lines = text.split('\n').map(line => line.trim())
+  const keys = lines.filter(line => line !== '' && !line.startsWith('#'))
+  if (keys.length === 0) return invalid('There is no key.')
+  if (keys.length > trailLimits.keys) return invalid(`There are more than ${trailLimits.keys} keys.`)
+  const wrong = keys.find(key => !isPublicKey(key))
+  if (wrong !== undefined) return invalid(`${JSON.stringify(wrong.slice(0, 64))} is no public key.`)
+  return ok(keys)
+}
+
+function fromPem(text: string): Result<readonly string[]> {
+  if (text.includes('PRIVATE KEY'))
+    return invalid('This is a private key, which nobody else may see. The public one is alp_key.pub.')
+  try {
+    const { crv, x } = createPublicKey(text).export({ format: 'jwk' }) as { crv?: string; x?: string }
+    if (crv === 'Ed25519' && x !== undefined) return ok([Buffer.from(x, 'base64url').toString('base64')])
+  } catch {
+    // Whatever is wrong with it, it is no key.
+  }
+  return invalid('The file holds no Ed25519 public key.')
+}
+
+function invalid(what: string): Result<never> {
+  const message = `${what} A key is 44 characters of base64, as \`parley trail keys\` shows it, or the PEM of alp_key.pub.`
+  return err(new ParleyError('invalid_key', message))
+}

@@ -1,0 +1,359 @@
+// Keys and their rotation (W-TRAIL-15): former keys stay good for what they signed and for nothing more, whoever knows one key can follow to
+// the others, and a crash between any two steps leaves one key in use.
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { formatTimestamp, type Ticks, type Timestamp, unwrap } from '@parley/core'
+import { describe, expect, test } from 'vitest'
+import type { StoredEntry } from '../entry.ts'
+import { KeyFile } from '../key-file.ts'
+import { FaultyFiles } from '../log/faulty-files.ts'
+import type { Files } from '../log/files.ts'
+import { seededRandom } from '../log/random.ts'
+import { ed25519Signer } from '../signing.ts'
+import { tamper } from '../testing/tamper.ts'
+import { type TestTrail, temporaryFolder, temporaryTrail } from '../testing/temporary.ts'
+import { KeyRing } from './key-ring.ts'
+import { ProfileKeys } from './profile-keys.ts'
+import {
+  endorse,
+  endorsementValid,
+  fingerprint,
+  followKeys,
+  isPublicKey,
+  type TrailKey,
+  trustOf,
+} from './trail-key.ts'
+
+const stampOf = (second: number) => formatTimestamp((1_772_355_900_000_000 + second * 1_000_000) as Ticks)
+
+const signers = [1, 2, 3, 4].map(seed => ed25519Signer(Buffer.alloc(32, seed)))
+
+/** A chain of keys, each endorsed by the one before it. */
+function chain(count: number): TrailKey[] {
+  return signers.slice(0, count).map(({ id }, index) => ({
+    key: id,
+    since: stampOf(index),
+    until: index === count - 1 ? null : stampOf(index + 1),
+    ...(index > 0 && {
+      endorsement: endorse(signers[index - 1]!, signers[index]!, stampOf(index), stampOf(index)),
+    }),
+  }))
+}
+
+describe('who may have signed', () => {
+  test('whoever knows any one key of a chain can follow it in both directions', () => {
+    const keys = chain(4)
+    for (const { key } of keys)
+      expect(followKeys([key], keys).trusted).toEqual(new Set(keys.map(each => each.key)))
+    expect([...trustOf(keys).retired]).toEqual(keys.slice(0, 3).map(({ key, until }) => [key, until]))
+  })
+
+  test('a stranger cannot put a key of their own behind or before the keys of somebody else', () => {
+    const stranger = ed25519Signer(Buffer.alloc(32, 99))
+    const [first, second] = [signers[0]!, signers[1]!]
+    const real = endorse(first, second, stampOf(1), stampOf(1))
+    const stolen = { ...endorse(first, stranger, stampOf(1), stampOf(1)), signature: real.signature }
+    expect(endorsementValid(stolen)).toBe(false)
+    // The stranger vouches for the known key: that makes the stranger nobody's predecessor.
+    const claimed = { ...endorse(stranger, first, stampOf(0), stampOf(0)), countersignature: '0'.repeat(128) }
+    const shown: TrailKey[] = [
+      { key: stranger.id, since: null, until: null },
+      { key: first.id, since: null, until: null, endorsement: claimed },
+      { key: stranger.id, since: null, until: null, endorsement: stolen },
+    ]
+    expect(followKeys([first.id], shown).trusted).toEqual(new Set([first.id]))
+  })
+
+  test('an endorsement holds for just the keys and times that it names', () => {
+    const real = endorse(signers[0]!, signers[1]!, stampOf(1), stampOf(2))
+    expect(endorsementValid(real)).toBe(true)
+    for (const change of [
+      { at: stampOf(9) },
+      { until: stampOf(9) },
+      { to: signers[2]!.id },
+      { from: signers[2]!.id },
+    ])
+      expect(endorsementValid({ ...real, ...change })).toBe(false)
+  })
+
+  test('a key has one way of being written, and a fingerprint', () => {
+    const { id } = signers[0]!
+    expect(isPublicKey(id)).toBe(true)
+    for (const wrong of ['', 'x', id.slice(1), `${id} `, id.replace(/.=$/, 'B='), id.replaceAll('=', '')])
+      expect(isPublicKey(wrong), wrong).toBe(false)
+    expect(fingerprint(id)).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/)
+  })
+})
+
+async function rotated(t: TestTrail): Promise<TrailKey> {
+  return unwrap(await t.trail.rotateKey(formatTimestamp(t.strict.take())))
+}
+
+describe('a trail that rotates', () => {
+  test('goes on with the new key at once, and everything verifies, also after a restart', async () => {
+    const t = await temporaryTrail({ signs: true })
+    const script = await t.start()
+    const old = t.trail.keys[0]!
+    const current = await rotated(t)
+    await script.workspace()
+    expect(t.trail.keys).toMatchObject([
+      { key: old.key, until: expect.any(String) },
+      { key: current.key, until: null, endorsement: { from: old.key, to: current.key } },
+    ])
+    const { entries } = unwrap(await script.run.query({}))
+    expect(entries.map(({ integrity }) => integrity.signer)).toEqual([old.key, current.key])
+    expect((await script.run.verify()).findings).toEqual([])
+    const again = await t.reopen()
+    expect(again.trail.keys).toEqual(t.trail.keys)
+    expect((await again.trail.verifyAll()).runs.flatMap(run => run.findings)).toEqual([])
+    expect(again.trail.unrecordedKeys.map(({ key }) => key)).toEqual([current.key])
+    await again.trail.recordedKey(current.key)
+    expect((await again.reopen()).trail.unrecordedKeys).toEqual([])
+  })
+
+  test('loses nothing that is being appended, and signs all of it with one key or the other', async () => {
+    const t = await temporaryTrail({ signs: true })
+    const scripts = await Promise.all(Array.from({ length: 8 }, () => t.start()))
+    const before = scripts.flatMap(script => Array.from({ length: 20 }, () => script.workspace()))
+    const rotations = [rotated(t), rotated(t)]
+    const after = scripts.flatMap(script => Array.from({ length: 20 }, () => script.workspace()))
+    await Promise.all([...before, ...rotations, ...after])
+    const report = await t.trail.verifyAll()
+    expect(report.runs.flatMap(run => run.findings)).toEqual([])
+    expect(report.runs.reduce((sum, run) => sum + run.entries, 0)).toBe(8 * 41)
+    expect(t.trail.keys).toHaveLength(3)
+  })
+
+  test('the files of the key are for their owner alone, and the old private key is gone', async () => {
+    const t = await temporaryTrail({ signs: true })
+    const secrets = join(t.profile, 'alp', 'secrets')
+    const pem = readFileSync(join(secrets, 'alp_key.pem'), 'utf8')
+    const pub = readFileSync(join(secrets, 'alp_key.pub'), 'utf8')
+    await rotated(t)
+    expect(readdirSync(secrets).sort()).toEqual(['alp_key.pem', 'alp_key.pub'])
+    expect(readFileSync(join(secrets, 'alp_key.pem'), 'utf8')).not.toBe(pem)
+    expect(readFileSync(join(secrets, 'alp_key.pub'), 'utf8')).not.toBe(pub)
+    expect(statSync(join(secrets, 'alp_key.pem')).mode & 0o777).toBe(0o600)
+    expect(statSync(join(secrets, 'alp_key.pub')).mode & 0o777).toBe(0o644)
+    expect(statSync(secrets).mode & 0o777).toBe(0o700)
+    expect(statSync(join(t.profile, 'trail', 'keys.json')).mode & 0o777).toBe(0o600)
+  })
+
+  test('a trail that nobody signs has no key to replace', async () => {
+    const t = await temporaryTrail()
+    expect(await t.trail.rotateKey(stampOf(0))).toMatchObject({ ok: false, error: { code: 'not_signed' } })
+  })
+
+  test('an entry that a former key signs after its end is a finding', async () => {
+    const first = ed25519Signer(Buffer.alloc(32, 1))
+    const t = await temporaryTrail({ signs: true })
+    // The key that whoever forges has got hold of.
+    const pem = readFileSync(join(t.profile, 'alp', 'secrets', 'alp_key.pem'), 'utf8')
+    const script = await t.start()
+    await rotated(t)
+    for (let count = 0; count < 3; count++) await script.workspace()
+    await t.trail.close()
+    const { createPrivateKey } = await import('node:crypto')
+    const stolen = ed25519Signer(Buffer.from(createPrivateKey(pem).export({ format: 'jwk' }).d!, 'base64url'))
+    expect(stolen.id).not.toBe(first.id)
+    tamper(t.profile, records =>
+      records.map(record =>
+        record.kind === 'entry' && record.seq === 3 ? signedBy(record, stolen) : record,
+      ),
+    )
+    const again = await temporaryTrail({ profile: t.profile, signs: true })
+    const { findings } = await again.trail.run(script.run.id).verify()
+    expect(findings).toMatchObject([{ seq: 3, damage: 'signature', violation: 'signature_invalid' }])
+    expect(findings[0]!.message).toContain('replaced before')
+  })
+
+  test('a former key does not sign behind a later one, whatever the time says', async () => {
+    const { RunVerifier } = await import('../verify.ts')
+    const t = await temporaryTrail({ signs: true })
+    const script = await t.start()
+    await script.workspace()
+    await script.workspace()
+    const [one, two] = [signers[0]!, signers[1]!]
+    const far = '2099-01-01T00:00:00.000000Z' as Timestamp
+    const options = { trusted: new Set([one.id, two.id]), retired: new Map([[one.id, far]]) }
+    const verifier = new RunVerifier(script.run.id, options)
+    let index = 0
+    await t.trail.close()
+    tamper(t.profile, records => {
+      for (const record of records)
+        if (record.kind === 'entry') verifier.entry(signedBy(record, [one, two, one][index++]!))
+      return records
+    })
+    expect(verifier.finish().findings).toMatchObject([{ seq: 3, damage: 'signature' }])
+  })
+})
+
+function signedBy(record: StoredEntry, signer: { id: string; sign(hash: string): string }): StoredEntry {
+  return { ...record, signer: signer.id, signature: signer.sign(record.hash) }
+}
+
+describe('keys on disk', () => {
+  test('a list as it was written before still opens, and is trusted as before', async () => {
+    const t = await temporaryTrail({ signs: true })
+    const script = await t.start()
+    const { key } = t.trail.keys[0]!
+    await t.trail.close()
+    const file = join(t.profile, 'trail', 'keys.json')
+    const former = signers[3]!.id
+    writeFileSync(file, JSON.stringify([former, key]))
+    const again = await t.reopen()
+    expect(again.trail.keys.map(each => each.key)).toEqual([former, key])
+    expect((await again.trail.run(script.run.id).verify()).findings).toEqual([])
+    await rotated(again)
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+      version: 2,
+      keys: [{ key: former }, { key }, {}],
+    })
+  })
+
+  test.each(['', '{', '[1]', '{"version":3}', '["short"]'])(
+    'a list that cannot be read is refused: %s',
+    async text => {
+      const t = await temporaryTrail({ signs: true })
+      await t.trail.close()
+      writeFileSync(join(t.profile, 'trail', 'keys.json'), text)
+      await expect(t.reopen()).rejects.toMatchObject({ code: 'keys_unreadable' })
+    },
+  )
+
+  test('a former key that comes back is refused, with what to do', async () => {
+    const t = await temporaryTrail({ signs: true })
+    const file = join(t.profile, 'alp', 'secrets', 'alp_key.pem')
+    const old = readFileSync(file)
+    await rotated(t)
+    await t.trail.close()
+    writeFileSync(file, old)
+    await expect(t.reopen()).rejects.toMatchObject({
+      code: 'key_retired',
+      message: expect.stringContaining('from a backup'),
+    })
+  })
+
+  test('a key that somebody put in place by hand is taken, and ends the one before it', async () => {
+    const t = await temporaryTrail({ signs: true })
+    await t.start()
+    const old = t.trail.keys[0]!.key
+    await t.trail.close()
+    const other = temporaryFolder()
+    const { profileSigner } = await import('../key-file.ts')
+    await profileSigner(other)
+    writeFileSync(
+      join(t.profile, 'alp', 'secrets', 'alp_key.pem'),
+      readFileSync(join(other, 'alp', 'secrets', 'alp_key.pem')),
+    )
+    const again = await t.reopen()
+    expect(again.trail.keys).toMatchObject([{ key: old, until: expect.any(String) }, { until: null }])
+    expect(again.trail.keys[1]!.endorsement).toBeUndefined()
+    expect((await again.trail.verifyAll()).runs.flatMap(run => run.findings)).toEqual([])
+  })
+})
+
+interface Disks {
+  readonly secrets: FaultyFiles
+  readonly trail: FaultyFiles
+}
+
+/** Both folders of one machine, which dies at the nth thing that it does to its disks. */
+function dying(disks: Disks, after: number): { secrets: Files; trail: Files; steps: () => number } {
+  let steps = 0
+  const step = () => {
+    if (steps++ >= after) throw Object.assign(new Error('the power is gone'), { code: 'EIO', syscall: 'any' })
+  }
+  const watched = (files: Files): Files => ({
+    open: (path, how) => {
+      if (how === 'create') step()
+      const file = files.open(path, how)
+      return {
+        get size() {
+          return file.size
+        },
+        write: (data, at) => {
+          step()
+          file.write(data, at)
+        },
+        sync: async () => {
+          step()
+          await file.sync()
+        },
+        read: (at, length) => file.read(at, length),
+        truncate: size => file.truncate(size),
+        close: () => file.close(),
+      }
+    },
+    list: folder => files.list(folder),
+    exists: path => files.exists(path),
+    makeFolder: folder => files.makeFolder(folder),
+    rename: (from, to) => {
+      step()
+      files.rename(from, to)
+    },
+    remove: path => {
+      step()
+      files.remove(path)
+    },
+    removeFolder: folder => {
+      step()
+      files.removeFolder(folder)
+    },
+    syncFolder: async folder => {
+      step()
+      await files.syncFolder(folder)
+    },
+  })
+  return { secrets: watched(disks.secrets), trail: watched(disks.trail), steps: () => steps }
+}
+
+function openKeys(files: { secrets: Files; trail: Files }, until = stampOf(0)) {
+  const file = new KeyFile(files.secrets, 'secrets', () => undefined)
+  return ProfileKeys.open(file, new KeyRing(files.trail), stampOf(0), until)
+}
+
+test('a crash between any two steps of a rotation leaves one key in use, old or new, and nothing half-done', async () => {
+  const random = seededRandom(3)
+  const seen = new Set<string>()
+  for (let after = 0; after < 30; after++) {
+    for (let round = 0; round < 6; round++) {
+      const disks: Disks = { secrets: new FaultyFiles(), trail: new FaultyFiles() }
+      const { keys, signer: old } = await openKeys(disks)
+      expect(keys.keys).toHaveLength(1)
+      const machine = dying(disks, after)
+      const opened = await openKeys(machine).catch(() => undefined)
+      const next = await opened?.keys.rotate(opened.signer, stampOf(1), stampOf(1)).catch(() => undefined)
+      const survived = { secrets: disks.secrets.crash(random), trail: disks.trail.crash(random) }
+      const after_crash = await openKeys(survived, stampOf(2))
+      const { keys: listed } = after_crash.keys
+      // The key on disk is the last of the list, and the list has at most one more than before.
+      expect(listed.at(-1)!.key).toBe(after_crash.signer.id)
+      expect(listed[0]!.key).toBe(old.id)
+      expect(listed.length).toBeLessThanOrEqual(2)
+      if (next) {
+        // Whoever was told of the new key may have signed with it.
+        expect(after_crash.signer.id).toBe(next.id)
+      }
+      if (listed.length === 2) expect(endorsementValid(listed[1]!.endorsement!)).toBe(true)
+      expect(
+        survived.secrets.list('').filter(name => name.includes('next.pem') && !name.endsWith('.tmp')),
+      ).toEqual([])
+      seen.add(listed.length === 2 ? 'new' : 'old')
+      // It goes on from there.
+      const again = await after_crash.keys.rotate(after_crash.signer, stampOf(3), stampOf(3))
+      expect((await openKeys(survived)).signer.id).toBe(again.id)
+    }
+  }
+  expect(seen).toEqual(new Set(['old', 'new']))
+})
+
+test('a list that may or may not have been written ends all signing until it was read again', async () => {
+  const disks: Disks = { secrets: new FaultyFiles(), trail: new FaultyFiles() }
+  const { keys, signer } = await openKeys(disks)
+  disks.trail.fail('folder', { times: 2 })
+  await expect(keys.rotate(signer, stampOf(1), stampOf(1))).rejects.toMatchObject({ code: 'keys_uncertain' })
+  disks.trail.mend()
+  const again = await openKeys(disks)
+  expect(again.keys.keys.at(-1)!.key).toBe(again.signer.id)
+})

@@ -1,0 +1,114 @@
+// The keys that sign a trail, one after the other (W-TRAIL-15). A rotation is a statement that both keys sign: the old one vouches for the
+// new one, the new one owns up to the old one. So whoever knows one key of the chain can follow it in both directions, and nobody can put
+// a key of their own before or behind somebody else's.
+import { hash } from 'node:crypto'
+import { canonicalize, type Static, type Timestamp, Type } from '@parley/core'
+import { type Signer, signatureValid } from '../signing.ts'
+
+const STATEMENT = 'parley-key-rotation/1'
+
+const PublicKey = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' })
+const Signature = Type.String({ pattern: '^[0-9a-f]{128}$' })
+const Time = Type.Unsafe<Timestamp>(Type.String({ minLength: 27, maxLength: 27 }))
+const closed = { additionalProperties: false } as const
+
+export const EndorsementSchema = Type.Object(
+  {
+    from: PublicKey,
+    to: PublicKey,
+    at: Time,
+    /** The timestamp of the last entry that the old key may have signed. */
+    until: Time,
+    /** By the old key, and by the new one. */
+    signature: Signature,
+    countersignature: Signature,
+  },
+  closed,
+)
+export type Endorsement = Static<typeof EndorsementSchema>
+
+export const TrailKeySchema = Type.Object(
+  {
+    /** Base64 of the 32 raw bytes, as an ALP identity is written. */
+    key: PublicKey,
+    /** When it came into use; null where nobody noted it. */
+    since: Type.Union([Time, Type.Null()]),
+    /** The timestamp of the last entry that it may have signed; null as long as it signs. */
+    until: Type.Union([Time, Type.Null()]),
+    /** How it came after the key before it; absent for the first key, and for one that was put in place by hand. */
+    endorsement: Type.Optional(EndorsementSchema),
+  },
+  closed,
+)
+export type TrailKey = Static<typeof TrailKeySchema>
+
+/** Who may have signed what. */
+export interface Trust {
+  readonly trusted: ReadonlySet<string>
+  /** Keys that were replaced, in order, each with the timestamp of the last entry that it may have signed. */
+  readonly retired: ReadonlyMap<string, Timestamp>
+}
+
+/** Whether a text names a public key, in the one way of writing it. */
+export function isPublicKey(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.length === 32 && bytes.toString('base64') === text
+}
+
+/** A short name for people to compare: the SHA-256 of the raw key, as ssh writes it. */
+export function fingerprint(key: string): string {
+  return `SHA256:${hash('sha256', Buffer.from(key, 'base64'), 'base64').replace(/=+$/, '')}`
+}
+
+export function endorse(old: Signer, next: Signer, at: Timestamp, until: Timestamp): Endorsement {
+  const statement = { from: old.id, to: next.id, at, until }
+  const digest = digestOf(statement)
+  return { ...statement, signature: old.sign(digest), countersignature: next.sign(digest) }
+}
+
+export function endorsementValid({ signature, countersignature, ...statement }: Endorsement): boolean {
+  const digest = digestOf(statement)
+  return (
+    statement.from !== statement.to &&
+    signatureValid(statement.from, digest, signature) &&
+    signatureValid(statement.to, digest, countersignature)
+  )
+}
+
+function digestOf({ from, to, at, until }: Omit<Endorsement, 'signature' | 'countersignature'>): string {
+  return hash('sha256', canonicalize({ format: STATEMENT, from, to, at, until }), 'hex')
+}
+
+/** What the owner of a list of keys trusts: all of them. */
+export function trustOf(keys: readonly TrailKey[]): Trust {
+  return { trusted: new Set(keys.map(({ key }) => key)), retired: retiredOf(keys) }
+}
+
+/**
+ * What somebody trusts who knows some keys and is shown a list that they have no reason to believe: the known ones, and those that sound
+ * endorsements lead to from there.
+ */
+export function followKeys(known: Iterable<string>, shown: readonly TrailKey[]): Trust {
+  const links = shown.flatMap(({ key, endorsement }) =>
+    endorsement && endorsement.to === key && endorsementValid(endorsement) ? [endorsement] : [],
+  )
+  const trusted = new Set(known)
+  for (const key of trusted) {
+    for (const { from, to } of links) {
+      if (from === key) trusted.add(to)
+      if (to === key) trusted.add(from)
+    }
+  }
+  // An end that nobody has signed can only make the check stricter.
+  return { trusted, retired: retiredOf(shown.filter(({ key }) => trusted.has(key))) }
+}
+
+function retiredOf(keys: readonly TrailKey[]): Map<string, Timestamp> {
+  const retired = new Map<string, Timestamp>()
+  for (const { key, until } of keys) {
+    const said = keys.find(({ endorsement }) => endorsement?.from === key)?.endorsement?.until
+    const end = said !== undefined && (until === null || said < until) ? said : until
+    if (end !== null) retired.set(key, end)
+  }
+  return retired
+}

@@ -1,0 +1,71 @@
+// The warm files of one run: which of them are worth writing anew, and which nobody needs any more.
+import type { RunId } from '@parley/core'
+import type { Archives } from '../archive/archives.ts'
+import { HeldRun } from '../archive/held.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import type { RunPoint } from '../index/contract.ts'
+import { trailLimits } from '../limits.ts'
+
+/** What is kept of a manifest. */
+interface WarmFile {
+  readonly archive: number
+  readonly bytes: number
+  readonly small: boolean
+  readonly seqs: ReadonlySet<number>
+  /** Something in it is held by a later archive, too. */
+  dead: boolean
+}
+
+export class RunFiles {
+  readonly held = new HeldRun()
+  #warm: WarmFile[] = []
+
+  /** Takes the next manifest, in order of number. */
+  add(manifest: Manifest): void {
+    this.held.add(manifest)
+    const { archive, bytes, tier, entries, objects } = manifest
+    for (const file of this.#warm) file.dead ||= entries.some(({ seq }) => file.seqs.has(seq))
+    if (tier !== 'warm') return
+    const records = entries.length + objects.length
+    const small = records * 2 <= trailLimits.archiveRecords && bytes * 2 <= trailLimits.archiveBytes
+    const seqs = new Set(entries.map(({ seq }) => seq))
+    this.#warm.push({ archive, bytes, small, seqs, dead: false })
+  }
+
+  /** Numbers of the files that hold what others hold, too, and of those that are small: they are put together with what is new. */
+  untidy(): number[] {
+    return this.#warm.filter(({ small, dead }) => small || dead).map(({ archive }) => archive)
+  }
+
+  /** Whether so many bytes are just what one file holds: writing it anew would change nothing. */
+  isWhole(archives: readonly number[], bytes: number): boolean {
+    const left = this.#warm.filter(({ archive, dead }) => archives.includes(archive) && !dead)
+    return left.some(file => file.bytes === bytes)
+  }
+
+  furthest(until: RunPoint): RunPoint {
+    const known = this.held.until
+    const behind = until.seq > known.seq || (until.seq === known.seq && until.objects > known.objects)
+    return behind ? until : known
+  }
+}
+
+export async function runFiles(archives: Archives, run: RunId): Promise<RunFiles> {
+  const files = new RunFiles()
+  for await (const manifest of archives.manifests(run)) files.add(manifest)
+  return files
+}
+
+/** Numbers of the warm files of a run whose every record is in archives with higher numbers. */
+export async function superseded(archives: Archives, run: RunId): Promise<number[]> {
+  const left = new Map<number, Set<number | string>>()
+  for await (const { archive, tier, entries, objects } of archives.manifests(run)) {
+    const keys = [...entries.map(({ seq }) => seq), ...objects.map(({ id }) => id)]
+    for (const [number, missing] of left) {
+      for (const key of keys) missing.delete(key)
+      left.set(number, missing)
+    }
+    if (tier === 'warm') left.set(archive, new Set(keys))
+  }
+  return [...left].filter(([, missing]) => missing.size === 0).map(([archive]) => archive)
+}

@@ -1,0 +1,174 @@
+// Power loss during the life cycle of runs (W-TRAIL-25): whichever operation is the last, every record is there once, nothing is damaged, and
+// the work can be finished afterwards.
+import {
+  formatTimestamp,
+  ManualClock,
+  type RunId,
+  SeededIds,
+  StrictClock,
+  type Ticks,
+  unwrap,
+} from '@parley/core'
+import { expect, test } from 'vitest'
+import { FaultyFiles } from './log/faulty-files.ts'
+import { seededRandom } from './log/random.ts'
+import { type MemoryDisks, openMemoryCold, openMemoryStore } from './open-memory.ts'
+import type { TrailStore } from './store/store.ts'
+import { PowerCut } from './testing/power-cut.ts'
+import { ScriptedRun } from './testing/scripted-run.ts'
+import { Trail } from './trail.ts'
+
+const START = 1_772_355_900_000_000 as Ticks
+const SIZES = { firstSegmentBytes: 8 * 1024, segmentBytes: 16 * 1024 }
+/** Every nth operation is tried as the last one, each with another outcome of the power loss. */
+const STEP = process.env.PARLEY_SOAK ? 1 : 3
+
+interface Disks extends MemoryDisks {
+  readonly replica: FaultyFiles
+}
+
+interface World {
+  readonly disks: Disks
+  readonly clock: StrictClock
+  readonly ids: SeededIds
+  /** What each run holds, record by record. */
+  readonly records: ReadonlyMap<RunId, readonly string[]>
+  readonly ended: readonly RunId[]
+  readonly live: RunId
+}
+
+async function build(): Promise<World> {
+  const disks: Disks = { trail: new FaultyFiles(), blobs: new FaultyFiles(), replica: new FaultyFiles() }
+  const clock = new StrictClock(new ManualClock(START))
+  const ids = new SeededIds(7)
+  const store = await openMemoryStore(disks, SIZES)
+  const trail = new Trail({ store })
+  const house = await ScriptedRun.start(trail, ids, clock)
+  const ended: RunId[] = []
+  for (let count = 0; count < 3; count++) {
+    const script = await ScriptedRun.start(trail, ids, clock)
+    const worker = await script.workspace()
+    for (let turn = 0; turn < 5; turn++) {
+      const size = turn === 3 ? 70_000 : 300
+      const object = { id: script.id('obj') as never, kind: 'payload', value: `${turn}`.repeat(size) }
+      const checkpoint = script.entry('checkpoint_created', worker, 'worker', {
+        checkpoint_id: script.id('cp'),
+        workspace: worker,
+      })
+      unwrap(await script.appendWith([object], checkpoint))
+      await script.envelope(script.root, worker, 'system')
+      await house.checkpoint(await house.workspace())
+    }
+    await script.state(worker, 'integrating', 'closed', { reason: 'integrated' } as never)
+    await script.end()
+    ended.push(script.run.id)
+  }
+  const records = await contents(store)
+  await store.close()
+  return { disks, clock, ids, records, ended, live: house.run.id }
+}
+
+/** Each record of each run as a scan finds it, and as a replay does: both must agree. */
+async function contents(store: TrailStore): Promise<Map<RunId, string[]>> {
+  const scanned = new Map<RunId, string[]>()
+  for await (const records of store.scan()) {
+    for (const record of records) {
+      if (record.kind !== 'entry' && record.kind !== 'object')
+        throw new Error(`${record.kind}: ${JSON.stringify(record)}`)
+      const list = scanned.get(record.run) ?? []
+      scanned.set(record.run, list)
+      list.push(record.kind === 'entry' ? `e ${record.seq} ${record.hash}` : `o ${record.seq} ${record.id}`)
+    }
+  }
+  for (const [run, list] of scanned) {
+    const replayed: string[] = []
+    for await (const record of store.replay(run)) {
+      if (record.kind === 'object') expect((await store.object(run, record.id))?.data).toBe(record.data)
+      replayed.push(
+        record.kind === 'entry' ? `e ${record.seq} ${record.hash}` : `o ${record.seq} ${record.id}`,
+      )
+    }
+    expect(replayed).toEqual(list)
+  }
+  return scanned
+}
+
+/** What a runtime does: compacts what has ended, appends the summaries, frees the log, moves runs to the cold tier. */
+async function live(world: World, disks: Disks, files: (disk: FaultyFiles) => FaultyFiles): Promise<void> {
+  const store = await openMemoryStore(
+    { trail: files(disks.trail), blobs: files(disks.blobs), replica: files(disks.replica) },
+    SIZES,
+  )
+  try {
+    const trail = new Trail({ store })
+    const compactor = trail.compactor()
+    const clock = new StrictClock(new ManualClock(START))
+    clock.anchor(store.floor)
+    const runs = await store.runs()
+    for (const run of world.ended) {
+      const { root } = runs.find(each => each.run === run)!
+      const script = new ScriptedRun(trail, world.ids, clock, { run, root })
+      for (;;) {
+        const { summaries, done } = unwrap(await compactor.compactRun(run, formatTimestamp(clock.take())))
+        if (done) break
+        unwrap(await script.append(...summaries))
+      }
+    }
+    unwrap(await compactor.reclaim())
+    for (const run of world.ended) unwrap(await compactor.expire(run, clock.take(), { warm: 0, cold: 0 }))
+  } finally {
+    await store.close().catch(() => {})
+  }
+}
+
+/** All that was there before is there, once and in order; what was added behind it are summaries. */
+async function check(world: World, disks: Disks, say: string): Promise<void> {
+  const store = await openMemoryStore(disks, SIZES)
+  expect(store.damage, say).toEqual([])
+  const found = await contents(store)
+  for (const [run, records] of world.records)
+    expect(found.get(run)?.slice(0, records.length), say).toEqual(records)
+  const report = await new Trail({ store }).verifyAll()
+  expect([report.unreadable, report.runs.flatMap(each => each.findings)], say).toEqual([[], []])
+  expect((await store.checkBlobs()).missing, say).toEqual([])
+  await store.close()
+}
+
+const copyOf = ({ trail, blobs, replica }: Disks): Disks => ({
+  trail: trail.copy(),
+  blobs: blobs.copy(),
+  replica: replica.copy(),
+})
+
+test('W-TRAIL-25 whichever operation a power loss ends, every record is there once and the work can be finished', async () => {
+  const world = await build()
+  const untouched = new PowerCut(Number.MAX_SAFE_INTEGER)
+  const finished = copyOf(world.disks)
+  await live(world, finished, disk => untouched.on(disk) as FaultyFiles)
+  await check(world, finished, 'without a power loss')
+  for (let last = 0; last < untouched.done; last += STEP) {
+    const disks = copyOf(world.disks)
+    const cut = new PowerCut(last)
+    await live(world, disks, disk => cut.on(disk) as FaultyFiles).catch(() => {})
+    const random = seededRandom(last)
+    const found: Disks = {
+      trail: disks.trail.crash(random),
+      blobs: disks.blobs.crash(random),
+      replica: disks.replica.crash(random),
+    }
+    const say = `operation ${last} of ${untouched.done}`
+    await check(world, found, say)
+    await live(world, found, disk => disk)
+    await check(world, found, `${say}, finished`)
+    for (const run of world.ended) expect(found.trail.list(`runs/${run}`), say).toEqual([])
+    const cold = await openMemoryCold(found.replica)
+    const alone = await contents(cold)
+    for (const run of world.ended) {
+      const records = world.records.get(run)!
+      expect(alone.get(run)?.slice(0, records.length), say).toEqual(records)
+    }
+    const report = await new Trail({ store: cold }).verifyAll()
+    expect([report.unreadable, report.runs.flatMap(each => each.findings)], say).toEqual([[], []])
+    await cold.close()
+  }
+}, 600_000)

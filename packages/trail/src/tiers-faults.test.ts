@@ -1,0 +1,151 @@
+// Disks that fail and readers that are in the way while records move (W-TRAIL-25, -27, -28): what goes wrong is told as what it is, and nothing
+// sound is taken for damaged.
+import {
+  formatTimestamp,
+  ManualClock,
+  type ObjectId,
+  type Result,
+  SeededIds,
+  StrictClock,
+  type Ticks,
+  unwrap,
+} from '@parley/core'
+import { expect, test } from 'vitest'
+import { type MemoryStoreOptions, memoryDisks, openMemoryStore } from './open-memory.ts'
+import { ScriptedRun } from './testing/scripted-run.ts'
+import { Trail } from './trail.ts'
+
+const START = 1_772_355_900_000_000 as Ticks
+
+/** A finished run with one workspace, W, whose mail can be archived. */
+async function finished(sizes: MemoryStoreOptions = {}) {
+  const disks = memoryDisks()
+  const store = await openMemoryStore(disks, sizes)
+  const trail = new Trail({ store })
+  const clock = new StrictClock(new ManualClock(START))
+  const script = await ScriptedRun.start(trail, new SeededIds(7), clock)
+  const worker = await script.workspace()
+  for (let turn = 0; turn < 4; turn++) await script.envelope(script.root, worker, 'system')
+  await script.state(worker, 'integrating', 'closed', { trigger: 'integration_succeeded' } as never)
+  await script.end()
+  const at = () => formatTimestamp(clock.take())
+  return { disks, store, trail, clock, script, worker, at, run: script.run.id }
+}
+
+test('W-TRAIL-27 an error of the disk is worth another attempt, whatever was being moved', async () => {
+  const { disks, store, trail, clock, script, worker, at, run } = await finished()
+  const lifecycle = trail.lifecycle(run)
+  const compactor = trail.compactor()
+  const attempts = [
+    () => lifecycle.compact(worker, at()),
+    () => lifecycle.compactAll(at()),
+    () => compactor.compactRun(run, at()),
+    () => lifecycle.snapshot('frozen', 1),
+  ]
+  for (const attempt of attempts) {
+    disks.trail.fail('write')
+    expect(await attempt()).toMatchObject({ error: { code: 'trail_unavailable', retryable: true } })
+    disks.trail.mend()
+    disks.trail.capacity = 1
+    expect(await attempt()).toMatchObject({ error: { code: 'trail_full', retryable: true } })
+    disks.trail.mend()
+  }
+  unwrap(await script.append(...unwrap(await lifecycle.compactAll(at())).summaries))
+  unwrap(await compactor.compactRun(run, at()))
+  // Numbers that failed attempts took are not given out again.
+  const [first] = await store.manifests(run)
+  const later: readonly (() => Promise<Result<unknown>>)[] = [
+    () => compactor.expire(run, clock.take(), { cold: 0 }),
+    () => lifecycle.deleteArchive(first!.archive, clock.take(), { cold: 0 }),
+  ]
+  for (const attempt of later) {
+    disks.trail.fail('write')
+    expect(await attempt()).toMatchObject({ error: { code: 'trail_unavailable', retryable: true } })
+    disks.trail.mend()
+    unwrap(await attempt())
+  }
+  expect((await script.run.verify()).findings).toEqual([])
+})
+
+test('W-TRAIL-28 what is deleted while somebody verifies is bridged, and not damaged', async () => {
+  for (let turns = 0; turns < 12; turns++) {
+    const { trail, store, clock, script, worker, at, run } = await finished()
+    const lifecycle = trail.lifecycle(run)
+    unwrap(await script.append(...unwrap(await lifecycle.compact(worker, at())).summaries))
+    // The reader knows the archive as it was, and comes to its records when these are gone.
+    const verifying = script.run.verify()
+    for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve))
+    unwrap(await lifecycle.deleteArchive(1, clock.take(), { cold: 0 }))
+    expect((await verifying).findings, `after ${turns} turns`).toEqual([])
+    await store.close()
+  }
+})
+
+test('W-TRAIL-07 behind a segment that was begun to free another one, the log goes on in order', async () => {
+  const sizes = { firstSegmentBytes: 32 * 1024, segmentBytes: 32 * 1024 }
+  const { disks, trail, store, clock, script, worker, at, run } = await finished(sizes)
+  const lifecycle = trail.lifecycle(run)
+  unwrap(await script.append(...unwrap(await lifecycle.compact(worker, at())).summaries))
+  const note = (count: number) => ({
+    id: script.id('obj') as ObjectId,
+    kind: 'note',
+    value: `${count}`.repeat(1500),
+  })
+  // More than half of the segment is full, so that the next one lies ready.
+  for (let count = 0; count < 8; count++)
+    unwrap(await script.appendWith([note(count)], script.entry('integrity_violation', null, 'protocol')))
+  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
+  unwrap(await lifecycle.deleteArchive(1, clock.take(), { cold: 0 }))
+  for (let count = 0; count < 40; count++) {
+    unwrap(await script.appendWith([note(count)], script.entry('integrity_violation', null, 'protocol')))
+    expect((await store.head(run))?.seq).toBe((await script.run.head()).seq)
+  }
+  const head = await store.head(run)
+  await trail.close()
+  const again = await openMemoryStore(disks, sizes)
+  expect(again.damage).toEqual([])
+  expect(await again.head(run)).toEqual(head)
+  expect((await new Trail({ store: again }).run(run).verify()).findings).toEqual([])
+})
+
+test('W-TRAIL-27 of a run that goes on only terminal workspaces are compacted', async () => {
+  const store = await openMemoryStore(memoryDisks())
+  const trail = new Trail({ store })
+  const clock = new StrictClock(new ManualClock(START))
+  const script = await ScriptedRun.start(trail, new SeededIds(7), clock)
+  const [done, busy] = [await script.workspace(), await script.workspace()]
+  for (const worker of [done, busy]) await script.envelope(script.root, worker, 'system')
+  await script.state(done, 'integrating', 'closed', { trigger: 'integration_succeeded' } as never)
+  const lifecycle = trail.lifecycle(script.run.id)
+  const { archived, summaries } = unwrap(await lifecycle.compactAll(formatTimestamp(clock.take())))
+  expect([archived, summaries.map(({ body }) => (body as { workspace: string }).workspace)]).toEqual([
+    1,
+    [done],
+  ])
+  expect((await store.manifests(script.run.id)).map(({ workspace }) => workspace)).toEqual([done])
+  await trail.close()
+})
+
+test('W-TRAIL-25 a run of which the log has lost entries stays where it is', async () => {
+  const { disks, trail, run, at } = await finished()
+  await trail.close()
+  const { size } = disks.trail.open('00000001.seg', 'existing')
+  disks.trail.flip('00000001.seg', Math.floor(size / 2))
+  const store = await openMemoryStore(disks)
+  await expect(store.moveRun(run, at())).rejects.toMatchObject({ code: 'trail_damaged' })
+  expect(await store.manifests(run)).toEqual([])
+  await store.close()
+})
+
+test('W-TRAIL-27 a run that is compacted twice at once has every entry archived once', async () => {
+  const { trail, store, script, at, run } = await finished()
+  // A finished run that nobody holds: the compactor opens it for each piece of work.
+  await trail.release(run)
+  const compactor = trail.compactor()
+  const [one, two] = await Promise.all([compactor.compactRun(run, at()), compactor.compactRun(run, at())])
+  expect(unwrap(one).archived).toBeGreaterThan(0)
+  expect(unwrap(two).archived).toBe(0)
+  const seqs = (await store.manifests(run)).flatMap(({ entries }) => entries.map(({ seq }) => seq))
+  expect(new Set(seqs).size).toBe(seqs.length)
+  expect((await trail.run(script.run.id).verify()).findings).toEqual([])
+})
