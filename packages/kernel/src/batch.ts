@@ -10,8 +10,21 @@ import {
   type Timestamp,
   type WorkspaceId,
 } from '@parley/core'
-import { type EntryDraft, type ProposedEntry, stamp, type TrailObject } from '@parley/trail'
-import type { Capability, DenialReason, EventBody, EventType, UserState } from '@parley/trail/events'
+import {
+  type ContentScope,
+  type EntryDraft,
+  type ProposedEntry,
+  stamp,
+  type TrailObject,
+} from '@parley/trail'
+import type {
+  Capability,
+  DenialReason,
+  DeploymentModel,
+  EventBody,
+  EventType,
+  UserState,
+} from '@parley/trail/events'
 import type { Gate, GateOutcome } from './highway/gate.ts'
 import type { Identify } from './integrity/identity.ts'
 import type { Proofs } from './integrity/proofs.ts'
@@ -35,10 +48,16 @@ export interface Context {
   readonly proofs?: Proofs
   /** Assigns agents to workspaces (W-SEC-03). Without it each workspace has an agent of its own. */
   readonly identify?: Identify
+  /** The conformance level that the runtime declares; 3 where it is left out. */
+  readonly level?: 1 | 2 | 3
+  /** Percent by which a report of use may differ from the meter (W-CP-10). */
+  readonly resourceTolerance?: number
   /** Escalations that may wait for one user who is away (W-HWY-21). */
   readonly escalationQueue?: number
   /** What the machine has left (W-WS-20). Without it there is room for everything. */
   readonly capacity?: CapacityProbe
+  /** What the runtime vouches for (W-SEC-13); `single-runtime` where it is left out. */
+  readonly deployment?: DeploymentModel
 }
 
 /** The users as the house run knows them. */
@@ -103,8 +122,9 @@ export class Batch {
     return this.isEnded(workspace) ? null : workspace.id
   }
 
-  store(kind: ObjectKind, id: string, value: unknown): void {
-    this.objects.push({ id: id as ObjectId, kind, value })
+  /** `scope` says whose content it is (W-SEC-13): without one it is the run's, and no agent gets its key. */
+  store(kind: ObjectKind, id: string, value: unknown, scope?: ContentScope): void {
+    this.objects.push({ id: id as ObjectId, kind, value, ...(scope && { scope }) })
   }
 
   /** Adds an entry that the trail asked for; its workspace may have ended since it was proposed (W-TRAIL-08). */

@@ -4,11 +4,19 @@ import type { EnvelopeId, SignalId, Timestamp, WorkspaceId } from '@parley/core'
 import type { ProposedEntry } from '@parley/trail'
 import type { Evidence } from './checkpoint/proof.ts'
 import type { ResolveRequest } from './integration/conflict.ts'
-import type { AcceptRequest, BeginRequest, IntegrationDecision } from './integration/integration.ts'
+import type {
+  AcceptRequest,
+  BeginRequest,
+  IntegrationDecision,
+  MergeSalvageRequest,
+  SalvageRequest,
+} from './integration/integration.ts'
 import type { RecoveryStep } from './recovery/steps.ts'
 import type { SignalDraft } from './signal/decide.ts'
 import type { FailedClaim, UserChange } from './user/user.ts'
 import type { Readable } from './workspace/access.ts'
+import type { MigrateRequest } from './workspace/migrate.ts'
+import type { TerminateRequest } from './workspace/terminate.ts'
 
 /** What the runtime asks on its own account. */
 export type RuntimeCommand =
@@ -16,11 +24,19 @@ export type RuntimeCommand =
   | { readonly type: 'close' }
   | { readonly type: 'stop' }
   | { readonly type: 'bind_failed'; readonly workspace: WorkspaceId }
+  /** The agent that takes over was prepared, or could not be (W-MIG-05, -06). */
+  | { readonly type: 'complete_migration'; readonly workspace: WorkspaceId; readonly agent: string }
+  | {
+      readonly type: 'fail_migration'
+      readonly workspace: WorkspaceId
+      readonly agent: string
+      readonly error: string
+    }
   /** `arrived`: the envelope as a transport that carries it handed it in. */
   | { readonly type: 'arrive'; readonly envelope: EnvelopeId; readonly arrived?: unknown }
   | { readonly type: 'exhaust'; readonly envelope: EnvelopeId }
   | { readonly type: 'arrive_signal'; readonly signal: SignalId; readonly to: WorkspaceId }
-  /** Something that waited for its time is due: a timeout, a budget, a silence, a gate, an escalation (W-CLOCK-05). */
+  /** Something that waited for its time is due: a timeout, a budget, a grace, a silence, a gate, an escalation (W-CLOCK-05). */
   | { readonly type: 'due'; readonly recovering?: boolean }
   /** What a workspace used since the last report, by the runtime's own measure (W-BUDGET-03); `context` is the current value. */
   | {
@@ -41,8 +57,8 @@ export type RuntimeCommand =
   /** Entries that the trail proposed: denied reads, findings of a verification. */
   | { readonly type: 'record'; readonly entries: readonly ProposedEntry[] }
 
-/** What the agent bound to `caller` asks. */
-export type AgentCommand = { readonly caller: WorkspaceId } & (
+/** What the agent bound to `caller` asks; `agent` is who asks, where the runtime does not ask for it. */
+export type AgentCommand = { readonly caller: WorkspaceId; readonly agent?: string } & (
   | {
       readonly type: 'emit'
       readonly draft: SignalDraft & { readonly from?: string }
@@ -65,7 +81,8 @@ export type AgentCommand = { readonly caller: WorkspaceId } & (
   | { readonly type: 'abort'; readonly workspace: unknown }
   | { readonly type: 'suspend'; readonly workspace: unknown; readonly reason: unknown }
   | { readonly type: 'resume'; readonly workspace: unknown }
-  | { readonly type: 'migrate'; readonly workspace: unknown }
+  | ({ readonly type: 'migrate' } & MigrateRequest)
+  | ({ readonly type: 'terminate' } & TerminateRequest)
   | { readonly type: 'set_authority' | 'set_delegate' | 'revoke_visibility'; readonly workspace: unknown }
   | {
       readonly type: 'grant_right'
@@ -82,6 +99,9 @@ export type AgentCommand = { readonly caller: WorkspaceId } & (
   | ({ readonly type: 'begin_integration' } & BeginRequest)
   | ({ readonly type: 'decide_integration'; readonly decision: IntegrationDecision } & AcceptRequest)
   | { readonly type: 'fail_integration'; readonly source: unknown }
+  | ({ readonly type: 'salvage' } & SalvageRequest)
+  | ({ readonly type: 'merge_salvage' } & MergeSalvageRequest)
+  | { readonly type: 'discard_salvage'; readonly source: unknown }
   | { readonly type: 'report_conflicts'; readonly source: unknown; readonly conflicts: unknown }
   | ({ readonly type: 'resolve_conflict' } & ResolveRequest)
   | { readonly type: 'answer_gate'; readonly gate: unknown; readonly action: unknown }
@@ -148,6 +168,7 @@ export function precedenceOf(command: Command): number {
     case 'stop':
       return PRECEDENCE.abort
     case 'bind_failed':
+    case 'fail_migration':
     case 'exhaust':
     case 'due':
       return PRECEDENCE.failure

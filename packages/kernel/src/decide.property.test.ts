@@ -99,9 +99,10 @@ test('a refusal without a record of its own leaves every object as it was', () =
         // What waits at a gate is no refusal: the gate is on record.
         if (!decision.result.ok && decision.result.error.code !== 'gated') {
           // Denials and rejections are on record; nothing else is.
-          for (const { event_type } of decision.entries)
-            expect(event_type).toMatch(/^(capability_denied|\w+_rejected)$/)
-          expect(decision.entries.length).toBeLessThanOrEqual(1)
+          const types = decision.entries.map(({ event_type }) => event_type)
+          for (const type of types)
+            expect(type).toMatch(/^(capability_denied|authentication_failed|\w+_rejected)$/)
+          expect(types.length).toBeLessThanOrEqual(1)
           expect(decision.objects).toEqual([])
         }
         bare.take(decision)

@@ -18,6 +18,8 @@ import { decideAnswerGate, decideResolveGate } from './highway/resolve.ts'
 import { decideResolveConflict } from './integration/conflict.ts'
 import { decideBegin, decideIntegration, decideMergeError } from './integration/decide.ts'
 import { decideReportConflicts } from './integration/report.ts'
+import { decideDiscardSalvage, decideMergeSalvage, decideSalvage } from './integration/salvage.ts'
+import { notBound } from './integrity/identity.ts'
 import { decideGrantRight, decideRevokeRight } from './port-right/decide.ts'
 import { decideDegradedOver, decideRecover } from './recovery/decide.ts'
 import { decideReportDegraded } from './recovery/report.ts'
@@ -46,9 +48,11 @@ import {
 import { decideCreate } from './workspace/create.ts'
 import { byProtocol, decideAbort, writeFailure } from './workspace/failure.ts'
 import { decideBatchAbort, decideBatchPriority } from './workspace/groups.ts'
+import { decideCompleteMigration, decideFailMigration, decideMigrate } from './workspace/migrate.ts'
 import { operand } from './workspace/operation.ts'
 import { decideReparent } from './workspace/orphan.ts'
-import { decideMigrate, decideResume, decideSuspend } from './workspace/suspension.ts'
+import { decideResume, decideSuspend } from './workspace/suspension.ts'
+import { decideTerminate } from './workspace/terminate.ts'
 import { decideChangePriority, decideGrantVisibility, decideTransferOwnership } from './workspace/topology.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
@@ -89,7 +93,7 @@ function decideBy(batch: Batch, command: Exclude<Command, { type: 'start' }>): R
   if (!('caller' in command)) return decideRuntime(batch, command)
   const caller = run.workspaces.get(command.caller)
   if (!caller) return notFound('workspace', command.caller)
-  return gatesFull(run, command) ?? decideAgent(batch, caller, command)
+  return notBound(batch, caller, command) ?? gatesFull(run, command) ?? decideAgent(batch, caller, command)
 }
 
 function decideRuntime(batch: Batch, command: Exclude<RuntimeCommand, { type: 'start' }>): Result<unknown> {
@@ -104,6 +108,10 @@ function decideRuntime(batch: Batch, command: Exclude<RuntimeCommand, { type: 's
       writeFailure(batch, workspace, byProtocol('creation_error'))
       return ok(undefined)
     }
+    case 'complete_migration':
+      return decideCompleteMigration(batch, command.workspace, command.agent)
+    case 'fail_migration':
+      return decideFailMigration(batch, command.workspace, command.agent, command.error)
     case 'arrive':
       return decideArrival(batch, command.envelope, command.arrived)
     case 'exhaust':
@@ -176,7 +184,9 @@ function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Re
     case 'resume':
       return decideResume(batch, caller, command.workspace)
     case 'migrate':
-      return decideMigrate(batch, caller, command.workspace)
+      return decideMigrate(batch, caller, command)
+    case 'terminate':
+      return decideTerminate(batch, caller, command)
     case 'set_authority':
       return decideChangeFrozen(batch, caller, 'authority', command.workspace)
     case 'set_delegate':
@@ -228,6 +238,12 @@ function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Re
       return refusal('immutable', 'The vocabulary of a run is fixed when it starts (W-TAX-06).', {
         reason: 'immutable',
       })
+    case 'salvage':
+      return decideSalvage(batch, caller, command)
+    case 'merge_salvage':
+      return decideMergeSalvage(batch, caller, command)
+    case 'discard_salvage':
+      return decideDiscardSalvage(batch, caller, command.source)
     case 'fail_integration':
       return decideMergeError(batch, caller, command.source)
     default:

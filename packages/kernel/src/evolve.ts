@@ -19,10 +19,14 @@ import { taskFolds } from './task/evolve.ts'
 import { userFolds } from './user/evolve.ts'
 import { workspaceFolds } from './workspace/evolve.ts'
 import { topologyFolds } from './workspace/evolve-topology.ts'
+import { migrationFolds } from './workspace/migration.ts'
+import { terminationFolds } from './workspace/termination.ts'
 
 const FOLDS: Folds = {
   ...workspaceFolds,
   ...topologyFolds,
+  ...migrationFolds,
+  ...terminationFolds,
   ...signalFolds,
   ...envelopeFolds,
   ...portRightFolds,

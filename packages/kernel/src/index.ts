@@ -2,8 +2,9 @@
 
 export type { Context, UserDirectory } from './batch.ts'
 export { limitOf } from './budget/meter.ts'
+export { parseResourceReason, type ResourceReason, resourceReason } from './budget/reason.ts'
 export type { BudgetLeft } from './budget/remaining.ts'
-export type { LimitsView, LimitView, MeterView } from './budget/view.ts'
+export type { GroupUsage, LimitsView, LimitView, MeterView } from './budget/view.ts'
 export type { Checkpoint, CheckpointDraft, CheckpointRecord } from './checkpoint/checkpoint.ts'
 export type { AgentCommand, Command, RuntimeCommand, UserCommand } from './command.ts'
 export { type Decision, decide } from './decide.ts'
@@ -31,14 +32,22 @@ export type { TaskSubject } from './highway/subject.ts'
 export type { GateView } from './highway/view.ts'
 export type { House } from './house/house.ts'
 export type { ResolutionOutcome } from './integration/conflict.ts'
-export type { IntegrationOutcome } from './integration/integration.ts'
+export type { IntegrationOutcome, Salvaged, SalvageOutcome } from './integration/integration.ts'
 export type { Identify, IdentityRequest } from './integrity/identity.ts'
 export { keyedProofs, PROOF_ALGORITHM } from './integrity/keyed.ts'
+export type {
+  IdentityStep,
+  ProofParty,
+  ProofReport,
+  ProofStatus,
+  ProofStep,
+} from './integrity/proof-report.ts'
 export type { Proof, Proofs } from './integrity/proofs.ts'
 export { isTransition, STATE_CLASSES, STATE_RULES, TRANSITIONS } from './lifecycle/states.ts'
 export { kernelDefaults, kernelLimits } from './limits.ts'
 export type { RecoveryCounts } from './recovery/steps.ts'
 export { REFUSAL_CODES, type RefusalCode } from './refusal.ts'
+export { DEPLOYMENT_MODEL, deploymentModel } from './run/deployment.ts'
 export { newRun, type Run } from './run/run.ts'
 export type { RunDraft } from './run/start.ts'
 export type {
@@ -47,9 +56,19 @@ export type {
   BeginOptions,
   ConflictReport,
   MailOptions,
+  SalvageOptions,
 } from './runtime/agent.ts'
 export type { EscalationView } from './runtime/escalation-view.ts'
 export type { GateNotice } from './runtime/gate-notice.ts'
+export type {
+  CompactionReport,
+  SnapshotReport,
+  StorageFault,
+  StorageKeeper,
+  StoragePolicy,
+  StorageStatus,
+} from './runtime/housekeeping.ts'
+export type { MigrationRequest, Prepare } from './runtime/migrations.ts'
 export type { Notice } from './runtime/notice.ts'
 export type { AgentOf, Coordinator, Delegate, Observer, Worker } from './runtime/roles.ts'
 export type { RunHandle } from './runtime/run-handle.ts'

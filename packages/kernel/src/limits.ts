@@ -70,6 +70,8 @@ export const kernelLimits = {
   groupRecords: 1024,
   /** Workspaces whose derived key is kept at hand (integrity/keyed.ts). */
   proofKeys: 4096,
+  /** Keys of content that one agent holds at once; each is handed over again when it is needed. */
+  agentKeys: 1024,
   /** Milliseconds after which an alarm looks at the time again, so that a step of the wall clock is noticed. */
   alarmWait: 60_000,
   /** Finished runs whose state is kept for the next read. */
@@ -88,6 +90,15 @@ export const kernelLimits = {
   stateCacheStop: 1 / 16,
   /** Values of a state that are written or read at once before others get their turn. */
   stateCachePiece: 16_384,
+  /** Rounds of archiving and recording that taking one run out of the log may take; two, unless something is appended meanwhile. */
+  compactionSteps: 8,
+  /** Runs whose storage has failed and that are remembered; beyond that the oldest is tried again with the next look. */
+  storageFaults: 256,
+  /** The longest wait before something that failed is tried again, in milliseconds. */
+  storageRetry: 6 * 60 * 60_000,
+  /** Violations of one run that the life cycle of its storage records, and those of all runs that are remembered as recorded. */
+  reportedViolations: 16,
+  knownViolations: 4096,
   /** Entries of the house run after which it rotates. */
   houseEntries: 1_000_000,
 } as const
@@ -95,6 +106,10 @@ export const kernelLimits = {
 export const kernelDefaults = {
   /** Percent of a limit at which its warning is written (W-BUDGET-04). */
   budgetWarning: 80,
+  /** Percent by which an agent's report of what it used may differ from the meter (W-CP-10). */
+  resourceTolerance: 1,
+  /** Milliseconds by which two measures of the same time may differ: they never begin and end at the same instant. */
+  wallTimeSlack: 50,
   /** Escalations with a timeout that wait for one user who is away; beyond that the oldest runs its fallback (W-HWY-21). */
   escalationQueue: 64,
   /** A workspace without a timeout of its own gets this one (W-BUDGET-01), in milliseconds. */
@@ -105,6 +120,12 @@ export const kernelDefaults = {
   commitRetries: [50, 100, 200],
   /** For so long a run rests before its state is kept, in milliseconds. */
   stateCacheRest: 1000,
+  /** Behind the opening of a runtime, before it looks what is left to do about the storage of runs, in milliseconds. */
+  storageStart: 5000,
+  /** Between two looks, where nothing is due before, in milliseconds. */
+  storageLook: 6 * 60 * 60_000,
+  /** Wait before what failed is tried again, the first time, in milliseconds. */
+  storageRetry: 60_000,
   /** Wait between two tries while the trail is not available, in milliseconds. */
   degradedRetry: 1000,
 } as const

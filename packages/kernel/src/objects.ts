@@ -9,6 +9,7 @@ import type { AnswerRecord } from './highway/answer.ts'
 import type { Highway } from './highway/config.ts'
 import { answerEscalation } from './highway/escalation-evolve.ts'
 import type { PausedIntegration, ResultRecord } from './integration/integration.ts'
+import { openSalvage } from './integration/salvage-record.ts'
 import type { Run } from './run/run.ts'
 import { loadTaxonomy } from './taxonomy/taxonomy.ts'
 import { foundHouse } from './user/evolve.ts'
@@ -92,7 +93,8 @@ export function evolveObject(run: Run, object: TrailObject): void {
       return
     }
     case 'result': {
-      const { integration } = run.workspaces.get((object.value as ResultRecord).workspace) ?? {}
+      const { workspace } = object.value as ResultRecord
+      const integration = openSalvage(run, workspace) ?? run.workspaces.get(workspace)?.integration
       if (integration) integration.resultRef = object.id
       return
     }

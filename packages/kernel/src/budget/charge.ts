@@ -39,8 +39,14 @@ export function applyUsage(run: Run, usage: UsageRecord): void {
   // From the first report on it is the runtime's own measure that counts, in a run of an older version too.
   run.metered = true
   if (!workspace) return
-  if (usage.tokens) charge(run, workspace, 'tokens', usage.tokens)
-  if (usage.cost) charge(run, workspace, 'cost', usage.cost)
+  if (usage.tokens) {
+    charge(run, workspace, 'tokens', usage.tokens)
+    run.measures.tokens = true
+  }
+  if (usage.cost) {
+    charge(run, workspace, 'cost', usage.cost)
+    run.measures.cost = true
+  }
   if (usage.context !== undefined)
     charge(run, workspace, 'context', usage.context - meterOf(workspace).context)
 }
@@ -157,6 +163,16 @@ export function countCheckpoint(
   if (run.metered || !body.resource_usage) return
   charge(run, workspace, 'tokens', body.resource_usage.tokens_consumed)
   charge(run, workspace, 'cost', body.resource_usage.cost)
+}
+
+/** W-REC-15: in such a run the runtime's figure takes the place of a report that it contradicted. */
+export function countDiscrepancy(
+  run: Run,
+  workspace: Workspace,
+  { field, agent_value, runtime_value }: EventBody<'resource_discrepancy'>,
+): void {
+  if (run.metered || field === 'wall_time') return
+  charge(run, workspace, field === 'cost' ? 'cost' : 'tokens', runtime_value - agent_value)
 }
 
 /** The sender pays. Mail from people comes from the root, which has no budget: it is free. */

@@ -8,6 +8,7 @@ import type { Workspace } from '../workspace/workspace.ts'
 import { type BudgetMark, crossedMark, markAt } from './charge.ts'
 import { computeAt } from './clock.ts'
 import { charged, limitOf } from './meter.ts'
+import { resourceReason } from './reason.ts'
 
 /** Budgets act in `active` and `blocked` only; elsewhere a crossed mark waits. */
 function acts(workspace: Workspace): boolean {
@@ -53,7 +54,7 @@ function write(batch: Batch, workspace: Workspace, { type, dimension, consumed, 
   batch.add('budget_exceeded', workspace, 'protocol', body)
   writeFailure(batch, workspace, {
     ...byProtocol('budget_exceeded'),
-    signalReason: `budget_exceeded: ${JSON.stringify({ dimension, consumed, limit })}`,
+    signalReason: resourceReason({ kind: 'budget_exceeded', dimension, consumed, limit }),
     dimension,
   })
 }

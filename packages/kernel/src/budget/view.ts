@@ -46,3 +46,26 @@ export function viewLimits(workspace: Workspace, now: Ticks): LimitsView {
   })
   return Object.freeze(Object.fromEntries(limits))
 }
+
+/** The sum over workspaces, and how many of them crossed the mark of a budget. */
+export interface GroupUsage {
+  readonly members: number
+  readonly tokens: number
+  readonly cost: number
+  readonly compute_time: number
+  readonly wall_time: number
+  readonly warned: number
+}
+
+export function usageOf(members: readonly Workspace[], now: Ticks): GroupUsage {
+  const sum = (amount: (meter: MeterView) => number) =>
+    members.reduce((total, member) => total + amount(viewMeter(member, now)), 0)
+  return Object.freeze({
+    members: members.length,
+    tokens: sum(meter => meter.tokens),
+    cost: sum(meter => meter.cost),
+    compute_time: sum(meter => meter.compute_time),
+    wall_time: sum(meter => meter.wall_time),
+    warned: members.filter(member => (member.meter?.warned.size ?? 0) > 0).length,
+  })
+}

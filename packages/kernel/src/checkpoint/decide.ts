@@ -14,6 +14,7 @@ import {
   CheckpointDraftSchema,
   type CheckpointRecord,
 } from './checkpoint.ts'
+import { writeDiscrepancies } from './discrepancy.ts'
 import { proveCheckpoint } from './proof.ts'
 
 const validator = compile(CheckpointDraftSchema, { name: 'checkpoint' })
@@ -102,7 +103,7 @@ function write(
     timestamp: batch.at,
   }
   const proof = batch.context.proofs && proveCheckpoint(batch.context.proofs, caller.id, record)
-  batch.store('checkpoint', id, record)
+  batch.store('checkpoint', id, record, { of: 'workspace', workspace: caller.id })
   batch.add('checkpoint_created', caller, actorOf(caller), {
     checkpoint_id: id,
     workspace: caller.id,
@@ -117,5 +118,6 @@ function write(
   })
   const signal = writeEmitted(batch, caller, { type: 'checkpoint', ref: id, actor: 'protocol' })
   writeDelivered(batch, signal)
+  if (draft.resource_usage) writeDiscrepancies(batch, caller, id, draft.resource_usage)
   return { checkpoint: id, artifacts: ids }
 }

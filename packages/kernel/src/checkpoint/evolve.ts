@@ -1,13 +1,14 @@
 // What checkpoint entries do to the state: the chain grows by one (W-CP-07).
-import type { CheckpointId } from '@parley/core'
-import { countCheckpoint } from '../budget/charge.ts'
+import { type CheckpointId, parseTimestamp } from '@parley/core'
+import { countCheckpoint, countDiscrepancy } from '../budget/charge.ts'
 import type { Folds } from '../fold.ts'
 import { claim } from '../objects.ts'
 import { knownWorkspace } from '../run/run.ts'
 import type { CheckpointRecord } from './checkpoint.ts'
+import { markReported } from './discrepancy.ts'
 
 export const checkpointFolds: Folds = {
-  checkpoint_created(run, body) {
+  checkpoint_created(run, body, entry) {
     const record = claim<CheckpointRecord>(run, body.checkpoint_id)
     const workspace = knownWorkspace(run, body.workspace)
     const id = body.checkpoint_id as CheckpointId
@@ -27,6 +28,11 @@ export const checkpointFolds: Folds = {
     workspace.register.push(id)
     if (body.status === 'final') workspace.deliverable = id
     countCheckpoint(run, workspace, record, body)
+    markReported(workspace, parseTimestamp(entry.timestamp)!)
+  },
+
+  resource_discrepancy(run, body) {
+    countDiscrepancy(run, knownWorkspace(run, body.workspace), body)
   },
 }
 

@@ -1,6 +1,7 @@
-// What time brings (W-CLOCK-05): timeouts, the idle watchdog, budgets, silence, gates, escalations. The runtime keeps one alarm for
+// What time brings (W-CLOCK-05): timeouts, the idle watchdog, budgets, the end of a grace, silence, gates, escalations. The runtime keeps one alarm for
 // each run, set to the earliest of them; `due` then deals with what is due first, one at a time.
 import {
+  deadline,
   formatTimestamp,
   type GateId,
   ok,
@@ -27,11 +28,17 @@ import { writeConflictTimeout } from '../integration/conflict.ts'
 import { approvedDue, writeApproved } from '../integration/gated.ts'
 import type { Run } from '../run/run.ts'
 import { byProtocol, writeFailure } from '../workspace/failure.ts'
+import { writeGraceOver } from '../workspace/terminate.ts'
+import { graceAt } from '../workspace/termination.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 
 /** Something that waits for its time. In this order at the same instant: a timeout leaves no silence to warn of (W-BUDGET-09). */
 type Waiting =
-  | { readonly kind: 'mark' | 'timeout' | 'compute'; readonly at: Ticks; readonly workspace: Workspace }
+  | {
+      readonly kind: 'mark' | 'timeout' | 'compute' | 'grace'
+      readonly at: Ticks
+      readonly workspace: Workspace
+    }
   | { readonly kind: 'gate'; readonly at: Ticks; readonly gate: Gate }
   | { readonly kind: 'escalation'; readonly at: Ticks; readonly escalation: Escalation }
   | { readonly kind: 'liveness'; readonly at: Ticks; readonly workspace: Workspace }
@@ -71,6 +78,9 @@ export function decideDue(batch: Batch, options: DueOptions = {}): Result<boolea
     case 'compute':
       writeComputeMark(batch, next.workspace)
       break
+    case 'grace':
+      writeGraceOver(batch, next.workspace)
+      break
     case 'gate':
       writeGateDue(batch, next.gate)
       break
@@ -96,7 +106,17 @@ function writeLivenessWarning(batch: Batch, workspace: Workspace): void {
   })
 }
 
-const RANK = { mark: 0, timeout: 1, compute: 2, gate: 3, escalation: 4, liveness: 5, integration: 6 } as const
+// W-TERM-05: a timeout and a budget act regardless of a grace, and so before it.
+const RANK = {
+  mark: 0,
+  timeout: 1,
+  compute: 2,
+  grace: 3,
+  gate: 4,
+  escalation: 5,
+  liveness: 6,
+  integration: 7,
+} as const
 
 function first(run: Run, options: DueOptions): Waiting | undefined {
   let earliest: Waiting | undefined
@@ -117,6 +137,8 @@ function* waiting(run: Run, { recovering = false }: DueOptions): Generator<Waiti
     if (timeout !== undefined) yield { kind: 'timeout', at: timeout, workspace }
     const compute = recovering ? undefined : computeMarkAt(run, workspace)
     if (compute !== undefined) yield { kind: 'compute', at: compute, workspace }
+    const grace = graceAt(workspace)
+    if (grace !== undefined) yield { kind: 'grace', at: grace, workspace }
     const liveness = livenessAt(workspace)
     if (liveness !== undefined) yield { kind: 'liveness', at: liveness, workspace }
   }
@@ -144,6 +166,11 @@ export function dueAfter(run: Run, entry: EntryDraft): Ticks | undefined {
       const workspace = run.workspaces.get(entry.workspace as WorkspaceId)
       return earlier(workspace && dueFor(run, workspace), approvedDue(run))
     }
+    // The feedback that starts it follows in the same batch.
+    case 'graceful_termination_initiated': {
+      const { termination } = run.workspaces.get(entry.workspace as WorkspaceId) ?? {}
+      return termination && deadline(termination.since, termination.period)
+    }
     case 'integration_completed':
     case 'integration_aborted':
     case 'workspace_reparented':
@@ -168,7 +195,7 @@ export function dueAfter(run: Run, entry: EntryDraft): Ticks | undefined {
 }
 
 function dueFor(run: Run, workspace: Workspace): Ticks | undefined {
-  let at = earlier(timeoutAt(workspace), livenessAt(workspace))
+  let at = earlier(earlier(timeoutAt(workspace), graceAt(workspace)), livenessAt(workspace))
   // A delegate's compute time runs with everybody below it.
   for (let each: Workspace | null = workspace; each !== null; each = each.parent)
     if (limitOf(each.budget, 'compute_timeout') !== undefined) at = earlier(at, computeMarkAt(run, each))

@@ -47,10 +47,11 @@ test('WM-047 one that ran out meanwhile acts during recovery', async () => {
   expect(rows[3]![3]).toMatchObject({ workspaces_failed: 1 })
 })
 
-test('WM-048 without its grace period: suspension and outage count as they should', async () => {
+test('WM-048 suspension and outage count as they should', async () => {
   const f = await fixture()
   const budget = { compute_budget: { compute_timeout: 10 * S } }
   await f.worker('W', { timeout: 20 * S, budget })
+  unwrap(await f.root.terminate(f.id('W'), 20 * S, 'enough'))
   await f.advance(2 * S)
   unwrap(await f.root.suspend(f.id('W'), 'pause'))
   await f.advance(60 * S)
@@ -62,6 +63,8 @@ test('WM-048 without its grace period: suspension and outage count as they shoul
   const left = unwrap(await f.run.remaining(f.id('W')))
   expect(Math.round(left.timeout! / S)).toBe(12)
   expect(Math.round(left.compute_timeout! / S)).toBe(7)
+  const grace = async () => Math.round(unwrap(await f.root.look(f.id('W'))).grace_left! / S)
+  expect(await grace()).toBe(12)
   // A second outage is excluded like the first, on top of it.
   await f.advance(1 * S)
   unwrap(await f.agent('W').emit({ type: 'checkpoint' }))
@@ -69,10 +72,39 @@ test('WM-048 without its grace period: suspension and outage count as they shoul
   const rest = unwrap(await f.run.remaining(f.id('W')))
   expect(Math.round(rest.timeout! / S)).toBe(6)
   expect(Math.round(rest.compute_timeout! / S)).toBe(6)
+  expect(await grace()).toBe(6)
   await pass(f, 5.9 * S)
   expect(await f.state('W')).toBe('active')
   await pass(f, 0.2 * S)
   expect(await f.state('W')).toBe('failed')
+})
+
+test('W-REC-20 a grace that ran out while the runtime was away ends during recovery; a paused one stands still', async () => {
+  const f = await fixture()
+  for (const name of ['W', 'S']) {
+    await f.worker(name)
+    unwrap(await f.root.terminate(f.id(name), 10 * S, 'enough'))
+  }
+  await f.advance(4 * S)
+  await f.bring('S', 'suspended')
+  await f.mark()
+  await outage(f, 7 * S)
+  const rows = (await f.addedWithOutages()).map(entry => f.row(entry))
+  expect(rows.map(([type, workspace]) => [type, workspace])).toEqual([
+    ['graceful_termination_expired', 'W'],
+    ['signal_emitted', 'W'],
+    ['workspace_state_changed', 'W'],
+    ['signal_delivered', 'R'],
+    ['recovery_completed', null],
+  ])
+  expect(rows[2]![3]).toMatchObject({ trigger: 'graceful_termination_expired' })
+  // Its timeout and the two timers of W; those of S stand still.
+  expect(rows[4]![3]).toMatchObject({ workspaces_failed: 1, timers_reconstructed: 2 })
+  unwrap(await f.root.resume(f.id('S')))
+  await f.advance(5.9 * S)
+  expect(await f.state('S')).toBe('active')
+  await f.advance(0.2 * S)
+  expect(await f.state('S')).toBe('failed')
 })
 
 test('W-REC-20 an outage does not use up compute time, however long it was', async () => {

@@ -6,6 +6,7 @@ import type { Folds } from '../fold.ts'
 import { answerLost } from '../highway/escalation-evolve.ts'
 import { claim } from '../objects.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
+import { dropTermination, tellTermination } from '../workspace/termination.ts'
 import type { Envelope, EnvelopeRecord } from './envelope.ts'
 import { emptyInbox } from './inbox.ts'
 
@@ -34,6 +35,7 @@ export const envelopeFolds: Folds = {
     run.undelivered++
     const receiver = knownWorkspace(run, record.to)
     if (receiver.directive === envelope.id) receiver.directiveDraft = undefined
+    tellTermination(receiver, envelope.type, envelope.id)
     receiver.incoming ??= new Map()
     const channel = receiver.incoming.get(record.from)
     if (channel) channel.push(envelope.id)
@@ -71,6 +73,7 @@ export const envelopeFolds: Folds = {
     const receiver = run.workspaces.get(body.to as WorkspaceId)
     // A directive that was refused used up the id that was promised for it.
     if (receiver?.directive === id) receiver.directiveDraft = undefined
+    dropTermination(run, body)
     // After validation only a gate and a proof that failed before placement reject (AMB-11).
     if (run.envelopes.has(id)) {
       const envelope = leaveChannel(run, id)

@@ -41,18 +41,20 @@ export interface Rejection {
   readonly violation?: Violation
 }
 
-/** `reserved` is the id of a directive that was promised at creation (W-WS-07). */
+/** `reserved` is the id of a directive that was promised at creation (W-WS-07); `accepted` writes what precedes the record of the envelope. */
 export function decideSend(
   batch: Batch,
   sender: Workspace,
   submitted: unknown,
   reserved?: EnvelopeId,
+  accepted?: () => void,
 ): Result<Sent> {
   const full = mailLimit(batch.run)
   if (full) return full
   const id = reserved ?? batch.newId<EnvelopeId>('env')
   const checked = check(batch, sender, submitted)
   if ('reason' in checked) return writeRejected(batch, sender, id, submitted, checked)
+  accepted?.()
   write(batch, sender, id, checked)
   // W-HWY-03: it is accepted all the same; only its delivery waits.
   const verdict = gate(batch, { type: 'envelope_delivery', envelope: id })
@@ -181,7 +183,7 @@ export function writeCreated(batch: Batch, sender: Workspace, approved: Approved
     origin,
     originator,
   })
-  batch.store('envelope', id, record)
+  batch.store('envelope', id, record, { of: 'mail', from: record.from, to: record.to })
   batch.add('envelope_created', sender, actor, {
     envelope_id: id,
     from: record.from,

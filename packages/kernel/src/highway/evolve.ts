@@ -11,7 +11,7 @@ import {
 import type { EventBody, TaskPriority } from '@parley/trail/events'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
 import type { Folds } from '../fold.ts'
-import { countProposal } from '../integration/conflict.ts'
+import { countProposal } from '../integration/conflict-record.ts'
 import { kernelLimits } from '../limits.ts'
 import { claim } from '../objects.ts'
 import type { Run } from '../run/run.ts'

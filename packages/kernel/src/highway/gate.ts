@@ -1,6 +1,7 @@
 // Gates (W-HWY-03 to -06, -11): a decision of the coordinator or a delegate waits for a human. What waits is stored whole, so that
 // it can be carried out later, after a restart too.
 import {
+  type CheckpointId,
   deadline,
   type EnvelopeId,
   type GateId,
@@ -35,6 +36,9 @@ export type Paused =
       readonly accept: boolean
       /** What else begin and accept take (integration/integration.ts). */
       readonly basis?: string
+      /** The source has failed, and this checkpoint of it is to be saved. */
+      readonly mode?: 'salvage'
+      readonly checkpoint?: CheckpointId
       readonly result?: unknown
       readonly baseAware?: boolean
     }
@@ -42,6 +46,7 @@ export type Paused =
       readonly type: 'conflict_resolution'
       readonly caller: WorkspaceId
       readonly source: WorkspaceId
+      readonly mode?: 'salvage'
       readonly conflict: string
       /** How many proposals for this conflict came before. */
       readonly proposal: number
@@ -292,6 +297,7 @@ const GATED_BY: { readonly [Type in AgentCommand['type']]?: GateType } = {
   dispatch: 'envelope_delivery',
   begin_integration: 'integration',
   decide_integration: 'integration',
+  salvage: 'integration',
   resolve_conflict: 'conflict_resolution',
   abort: 'workspace_abort',
   batch_abort: 'workspace_abort',

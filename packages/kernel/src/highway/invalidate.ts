@@ -34,12 +34,15 @@ interface Changes {
   readonly states: ReadonlyMap<string, WorkspaceState>
   readonly tasks: ReadonlySet<string>
   readonly conflicts: ReadonlySet<string>
+  /** Sources of salvages that ended. */
+  readonly salvages: ReadonlySet<string>
 }
 
 function changesOf({ entries }: Batch): Changes | undefined {
   const states = new Map<string, WorkspaceState>()
   const tasks = new Set<string>()
   const conflicts = new Set<string>()
+  const salvages = new Set<string>()
   for (const { event_type, body } of entries) {
     if (event_type === 'workspace_state_changed') {
       const change = body as EventBody<'workspace_state_changed'>
@@ -49,8 +52,13 @@ function changesOf({ entries }: Batch): Changes | undefined {
       if (change.to_status === 'cancelled') tasks.add(change.task_id)
     } else if (event_type === 'conflict_resolved')
       conflicts.add((body as EventBody<'conflict_resolved'>).conflict_id)
+    else if (event_type === 'integration_completed' || event_type === 'integration_aborted') {
+      const end = body as EventBody<'integration_aborted'>
+      if (end.mode === 'salvage') salvages.add(end.source)
+    }
   }
-  return states.size + tasks.size + conflicts.size === 0 ? undefined : { states, tasks, conflicts }
+  const changed = states.size + tasks.size + conflicts.size + salvages.size > 0
+  return changed ? { states, tasks, conflicts, salvages } : undefined
 }
 
 function isInvalid(batch: Batch, { paused, workspace, task }: Gate, changes: Changes): boolean {
@@ -65,8 +73,11 @@ function isInvalid(batch: Batch, { paused, workspace, task }: Gate, changes: Cha
     case 'envelope_delivery':
       return STATE_RULES[state].mail === 'refused'
     case 'integration':
-      return state !== 'integrating'
+      // A salvage waits to go into the gate's workspace; its source has failed and stays so.
+      return paused.mode === 'salvage' ? STATE_RULES[state].mail === 'refused' : state !== 'integrating'
     case 'conflict_resolution':
+      if (paused.mode === 'salvage')
+        return changes.salvages.has(paused.source) || changes.conflicts.has(paused.conflict)
       return state !== 'conflicted' || changes.conflicts.has(paused.conflict)
     case 'workspace_abort':
       return isTerminal(state)

@@ -77,6 +77,8 @@ export function changesTo(
   const fits = validators[type].check(modifications)
   if (!fits.ok) return notAllowed(fits.error.message)
   const changes = fits.value as Record<string, unknown>
+  if (paused.type === 'integration' && paused.mode === 'salvage')
+    return notAllowed('what a failed workspace left is always evaluated.')
   if (paused.type === 'task_approval') return ok(taskChanges(batch, changes))
   if (paused.type === 'envelope_delivery')
     return envelopeChanges(batch, paused, (changes as { readonly payload: PayloadDraft }).payload)
@@ -116,7 +118,7 @@ function envelopeChanges(
     payload: { ...draft.payload, attachments: draft.payload.attachments ?? [] },
   })
   const id = batch.newId<ObjectId>('obj')
-  batch.store('envelope', id, changed)
+  batch.store('envelope', id, changed, { of: 'mail', from: changed.from, to: changed.to })
   return ok({ payload: referenceTo('envelope', id, changed) })
 }
 

@@ -12,6 +12,8 @@ import {
 import type { Reference } from '@parley/trail/events'
 import type { Batch, UserDirectory } from '../batch.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
+import { conflictAt } from '../integration/conflict-record.ts'
+import { openSalvage, SALVAGED_CONFIDENCE, salvageTarget } from '../integration/salvage-record.ts'
 import { knownWorkspace, type Run, rootOf, workspaceOf } from '../run/run.ts'
 import type { TaskText } from '../task/task.ts'
 import type { WorkspaceDraft } from '../workspace/create.ts'
@@ -63,30 +65,34 @@ export function subjectOf(batch: Batch, paused: Paused, task?: TaskSubject): Sub
       return { kind: 'envelope', id: record.id, value: record, workspace, ...bound(run, workspace) }
     }
     case 'integration': {
-      const { source: id, type: _type, caller, ...request } = paused
+      const { source: id, type: _type, caller, mode = 'normal', checkpoint, ...request } = paused
       const source = knownWorkspace(run, id)
+      const salvage = mode === 'salvage'
+      const target = salvage ? salvageTarget(run, source) : batch.parentOf(source)
       // W-INT-21, before it is opened.
       const value = {
         source: id,
-        target: batch.parentOf(source)?.id ?? null,
+        target: target?.id ?? null,
         owner: source.owner,
-        mode: 'normal',
-        checkpoint_ref: source.deliverable ?? null,
+        mode,
+        checkpoint_ref: checkpoint ?? source.deliverable ?? null,
+        ...(salvage && { confidence: SALVAGED_CONFIDENCE }),
         conflicts: [],
         requested_by: caller,
         ...request,
       }
       return {
         kind: 'integration',
-        id: `${id}:normal`,
+        id: `${id}:${mode}`,
         value,
-        workspace: source,
+        // W-INT-19: a source that has failed gets no entries.
+        workspace: salvage ? target : source,
         ...bound(run, source),
       }
     }
     case 'conflict_resolution': {
       const source = knownWorkspace(run, paused.source)
-      const conflict = source.conflicts?.find(each => each.id === paused.conflict)
+      const conflict = conflictAt(run, paused)
       invariant(conflict, 'a resolution is proposed for a conflict that was found')
       const { strategy, resolution, caller } = paused
       const { id: found, type, resources, description } = conflict
@@ -96,7 +102,8 @@ export function subjectOf(batch: Batch, paused: Paused, task?: TaskSubject): Sub
         proposal: { strategy, resolution, number: paused.proposal, requested_by: caller },
       }
       const id = `${paused.conflict}:${paused.proposal}`
-      return { kind: 'conflict', id, value, workspace: source, ...bound(run, source) }
+      const workspace = openSalvage(run, source.id)?.target ?? source
+      return { kind: 'conflict', id, value, workspace, ...bound(run, source) }
     }
     case 'workspace_abort': {
       const workspace = knownWorkspace(run, paused.workspace)
@@ -154,7 +161,9 @@ export function addresseeOf(
       ? (injectedBy ?? run.graphs.get(graph as GraphId)?.originator ?? root.owner)
       : paused.type === 'workspace_create'
         ? ((paused.draft as WorkspaceDraft).owner ?? owner)
-        : owner
+        : 'mode' in paused
+          ? knownWorkspace(run, paused.source).owner
+          : owner
   return users?.stateOf(concerned) === 'deactivated' ? root.owner : concerned
 }
 

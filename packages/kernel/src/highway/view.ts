@@ -66,6 +66,11 @@ function viewGate(gate: Gate, addressee: string, ahead: number): Omit<GateView, 
     addressee,
     handed_over: gate.handedOver !== undefined,
     queue_position: ahead,
-    modifiable: MODIFIABLE[gate.type],
+    modifiable: isSalvage(gate) ? [] : MODIFIABLE[gate.type],
   }
+}
+
+/** W-HWY-08: there is one strategy for it. */
+function isSalvage({ paused }: Gate): boolean {
+  return paused.type === 'integration' && paused.mode === 'salvage'
 }

@@ -72,6 +72,16 @@ export class House {
     return this.#run
   }
 
+  /** The trails of this house and of those before it, newest first. */
+  async trails(): Promise<readonly RunTrail[]> {
+    const trails: RunTrail[] = []
+    for (let run: RunId | undefined = this.#run; run !== undefined; ) {
+      trails.push(this.#host.trail(run))
+      run = (await houseContext(this.#host, run))?.previous?.run
+    }
+    return trails
+  }
+
   /** Records entries that belong to no live run; they are system-level here. */
   record(entries: readonly ProposedEntry[]): Promise<Result<void>> {
     return this.submit({ type: 'record', entries: entries.map(atHouse) })

@@ -15,7 +15,7 @@ import type { Command } from '../command.ts'
 import { decide } from '../decide.ts'
 import { evolve } from '../evolve.ts'
 import { newRun, type Run } from '../run/run.ts'
-import { openConflicts } from './conflict.ts'
+import { openConflicts } from './conflict-record.ts'
 
 const RUNS = process.env.PARLEY_SOAK ? 5000 : 200
 const SOURCES = 4

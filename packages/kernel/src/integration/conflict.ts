@@ -1,43 +1,26 @@
 // Conflicts and how they are settled (W-INT-12 to -14): by the integrator, by asking the owner, by sending the work back, or by time.
 import { type ObjectId, ok, type Result } from '@parley/core'
-import {
-  bodyLimits,
-  type ConflictOutcome,
-  type ConflictType,
-  RESOLUTION_STRATEGIES,
-  type RecordedResolutionStrategy,
-  type ResolutionStrategy,
-  type WorkspaceState,
-} from '@parley/trail/events'
+import type { ResolutionStrategy, WorkspaceState } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
-import { gate, gated, type Paused } from '../highway/gate.ts'
-import { invalidArgument, invalidState } from '../refusal.ts'
-import { type Run, workspaceOf } from '../run/run.ts'
+import { gate, gated } from '../highway/gate.ts'
+import { invalidArgument } from '../refusal.ts'
+import { workspaceOf } from '../run/run.ts'
 import { byOperation, byProtocol, type Failure, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
+import {
+  type Conflict,
+  notOpen,
+  openConflicts,
+  type PausedConflict,
+  proposalOf,
+  proposalProblem,
+  writeResolved,
+} from './conflict-record.ts'
+import type { SalvageOutcome } from './integration.ts'
 import { storeResult, writeMerged } from './merge.ts'
+import { decideResolveSalvage, writeSalvageDecided } from './salvage-conflict.ts'
+import { openSalvage } from './salvage-record.ts'
 import { closingProblem, integrable, parentOf, sourceIn } from './source.ts'
-
-/** What was found, by the runtime or by the integrator. */
-export interface Finding {
-  readonly type: ConflictType
-  readonly resources: readonly string[]
-  readonly description: string
-}
-
-export interface Conflict extends Finding {
-  readonly id: string
-  /** How many resolutions were proposed at a gate. */
-  proposals: number
-  /** Set once it is settled. */
-  strategy: RecordedResolutionStrategy | undefined
-  resolution: string | undefined
-  outcome: ConflictOutcome | undefined
-}
-
-export function openConflicts(source: Workspace): readonly Conflict[] {
-  return (source.conflicts ?? []).filter(conflict => conflict.outcome === undefined)
-}
 
 export interface ResolveRequest {
   readonly source: unknown
@@ -53,8 +36,6 @@ export interface ResolutionOutcome {
   readonly state: Extract<WorkspaceState, 'conflicted' | 'closed' | 'failed'>
 }
 
-type PausedConflict = Extract<Paused, { readonly type: 'conflict_resolution' }>
-
 /** One conflict with everything around it that its resolution touches. */
 interface Case {
   readonly integrator: Workspace
@@ -68,7 +49,8 @@ export function decideResolveConflict(
   batch: Batch,
   caller: Workspace,
   request: ResolveRequest,
-): Result<ResolutionOutcome> {
+): Result<ResolutionOutcome | SalvageOutcome> {
+  if (openSalvage(batch.run, request.source)) return decideResolveSalvage(batch, caller, request)
   const named = integrable(batch, caller, request.source)
   if (!named.ok) return named
   const unfit = proposalProblem(request.strategy, request.resolution)
@@ -102,18 +84,6 @@ export function decideResolveConflict(
   return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : actorOf(caller), resultRef)
 }
 
-/** What is wrong with a proposal as such. */
-function proposalProblem(strategy: unknown, resolution: unknown): Result<never> | undefined {
-  if (!RESOLUTION_STRATEGIES.some(each => each === strategy))
-    return invalidArgument(
-      `A conflict is resolved by one of ${RESOLUTION_STRATEGIES.join(', ')}.`,
-      'invalid_strategy',
-    )
-  if (typeof resolution !== 'string' || resolution === '' || resolution.length > bodyLimits.textLength)
-    return invalidArgument(`A resolution is a text of 1 to ${bodyLimits.textLength} characters.`)
-  return undefined
-}
-
 /** A `conflict_resolution` gate has ended: the resolution is carried out or dropped. `actor` is a user or `fallback`. */
 export function writeConflictDecided(
   batch: Batch,
@@ -121,6 +91,10 @@ export function writeConflictDecided(
   verdict: 'approve' | 'reject',
   actor: string,
 ): Result<void> {
+  if (paused.mode === 'salvage') {
+    const decided = writeSalvageDecided(batch, paused, verdict, actor)
+    return decided.ok ? ok(undefined) : decided
+  }
   const source = workspaceOf(batch.run, paused.source)
   const conflict = source && openConflicts(source).find(each => each.id === paused.conflict)
   if (source?.status !== 'conflicted' || !conflict) return notOpen(source, paused.conflict)
@@ -151,20 +125,6 @@ export function writeConflictTimeout(batch: Batch, source: Workspace): void {
       outcome: 'failed',
     })
   writeFailure(batch, source, byProtocol('conflict_timeout'))
-}
-
-/** A gate about a conflict has opened; to be called when that is folded in. */
-export function countProposal(run: Run, paused: PausedConflict): void {
-  const conflict = workspaceOf(run, paused.source)?.conflicts?.find(each => each.id === paused.conflict)
-  if (conflict) conflict.proposals = paused.proposal + 1
-}
-
-/** How many came before: one that still waits is the same one again, so that the guard recognises it (W-HWY-10). */
-function proposalOf(run: Run, conflict: Conflict): number {
-  const waiting = [...run.gates.values()].some(
-    ({ paused }) => paused.type === 'conflict_resolution' && paused.conflict === conflict.id,
-  )
-  return waiting ? conflict.proposals - 1 : conflict.proposals
 }
 
 /** Whether settling this one closes the workspace (W-INT-13: all must be resolved). */
@@ -220,33 +180,4 @@ function fail(batch: Batch, settled: Case, actor: string, failure: Failure): Res
 export function rejectedBy(trigger: Failure['trigger'], actor: string): Failure {
   if (actor === 'fallback') return byProtocol(trigger)
   return { ...byProtocol(trigger), actor, initiator: 'human' }
-}
-
-interface Verdict {
-  readonly strategy: RecordedResolutionStrategy
-  readonly resolution: string
-  readonly outcome: ConflictOutcome
-}
-
-function writeResolved(
-  batch: Batch,
-  source: Workspace,
-  { id, type }: Conflict,
-  actor: string,
-  { strategy, resolution, outcome }: Verdict,
-): void {
-  batch.add('conflict_resolved', source, actor, {
-    workspace_id: source.id,
-    conflict_type: type,
-    resolution_strategy: strategy,
-    resolution,
-    outcome,
-    conflict_id: id,
-    mode: 'normal',
-  })
-}
-
-function notOpen(source: Workspace | undefined, conflict: unknown): Result<never> {
-  const id = typeof conflict === 'string' ? conflict.slice(0, 80) : ''
-  return invalidState(`${source?.id ?? 'Nothing'} has no open conflict ${id}.`, 'conflict_not_open')
 }

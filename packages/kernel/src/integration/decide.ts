@@ -1,6 +1,6 @@
 // Integration in normal mode (W-INT-01 to -04, -06, -08, -09, -15): begin, the three decisions, and a merge that failed.
 import { type CheckpointId, type ObjectId, ok, type Result } from '@parley/core'
-import { bodyLimits, INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/events'
+import { INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
@@ -14,11 +14,15 @@ import {
   type IntegrationDecision,
   type IntegrationOutcome,
   type PausedIntegration,
+  type SalvageOutcome,
 } from './integration.ts'
 import { storeResult, writeMerged } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
 import { deliverableViolation, writeFlagged } from './proof.ts'
 import { writeConflicts } from './report.ts'
+import { basisProblem } from './request.ts'
+import { salvageOf } from './salvage.ts'
+import { openSalvage, writeAborted } from './salvage-record.ts'
 import { closingProblem, parentOf, sourceIn, targetOf } from './source.ts'
 
 /** Opens the integration of a source (W-INT-02 steps 2 to 5). `passed`: its gate was approved, or none stands in the way. */
@@ -55,7 +59,15 @@ export function decideIntegration(
 }
 
 /** The merge itself could not be made (W-INT-15, merge error). */
-export function decideMergeError(batch: Batch, caller: Workspace, id: unknown): Result<IntegrationOutcome> {
+export function decideMergeError(
+  batch: Batch,
+  caller: Workspace,
+  id: unknown,
+): Result<IntegrationOutcome | SalvageOutcome> {
+  if (openSalvage(batch.run, id)) {
+    const salvage = salvageOf(batch, caller, id)
+    return salvage.ok ? writeAborted(batch, salvage.value, 'integration_error', actorOf(caller)) : salvage
+  }
   const source = sourceIn(batch, caller, id, 'integrating')
   if (!source.ok) return source
   if (!source.value.integration) return invalidState(`No integration of ${source.value.id} is open.`)
@@ -148,11 +160,8 @@ function accept(
 
 function requestProblem(request: AcceptRequest, strategy: IntegrationStrategy): Result<never> | undefined {
   const { basis, result, baseAware } = request
-  if (
-    basis !== undefined &&
-    (typeof basis !== 'string' || basis === '' || basis.length > bodyLimits.nameLength)
-  )
-    return invalidArgument(`The basis of an order is a text of 1 to ${bodyLimits.nameLength} characters.`)
+  const unfit = basisProblem(basis)
+  if (unfit) return unfit
   if (result !== undefined && strategy !== 'evaluated')
     return invalidArgument(`A result of one's own belongs to the strategy 'evaluated', not to '${strategy}'.`)
   if (baseAware !== undefined && typeof baseAware !== 'boolean')

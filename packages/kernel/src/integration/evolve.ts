@@ -3,14 +3,15 @@ import { type CheckpointId, invariant, type ObjectId, parseTimestamp } from '@pa
 import type { EventBody } from '@parley/trail/events'
 import type { Folds } from '../fold.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
-import type { Workspace } from '../workspace/workspace.ts'
+import type { Conflict } from './conflict-record.ts'
+import type { Integration } from './integration.ts'
 import { filesOf } from './overlap.ts'
 
 export const integrationFolds: Folds = {
   integration_started(run, body) {
     const source = knownWorkspace(run, body.source)
     const target = knownWorkspace(run, body.target)
-    source.integration = {
+    const begun: Integration = {
       target,
       owner: body.owner,
       strategy: body.strategy,
@@ -21,6 +22,10 @@ export const integrationFolds: Folds = {
       result: undefined,
       aborted: undefined,
     }
+    if (body.mode === 'salvage') {
+      const checkpoint = body.checkpoint_ref as CheckpointId
+      run.salvages.set(source.id, { ...begun, checkpoint, source, conflicts: [] })
+    } else source.integration = begun
     target.begun++
     target.merging = source
     run.approved.delete(source.id)
@@ -40,6 +45,7 @@ export const integrationFolds: Folds = {
       checkpoint,
       strategy,
       ...(resultRef !== undefined && { result_ref: resultRef }),
+      ...(body.mode === 'salvage' && { mode: body.mode }),
     })
     const at = parseTimestamp(entry.timestamp)
     invariant(at !== undefined, 'a recorded timestamp is well-formed')
@@ -54,9 +60,7 @@ export const integrationFolds: Folds = {
   },
 
   conflict_detected(run, body) {
-    const source = knownWorkspace(run, body.workspace_id)
-    source.conflicts ??= []
-    source.conflicts.push({
+    conflictsOf(run, body).push({
       id: body.conflict_id,
       type: body.conflict_type,
       resources: body.resources,
@@ -69,8 +73,7 @@ export const integrationFolds: Folds = {
   },
 
   conflict_resolved(run, body) {
-    const source = knownWorkspace(run, body.workspace_id)
-    const conflict = source.conflicts?.find(each => each.id === body.conflict_id)
+    const conflict = conflictsOf(run, body).find(each => each.id === body.conflict_id)
     invariant(conflict, 'a conflict is detected before it is resolved')
     conflict.strategy = body.resolution_strategy
     conflict.resolution = body.resolution
@@ -79,16 +82,28 @@ export const integrationFolds: Folds = {
 }
 
 /** Releases the target and keeps the record with its source. */
-function endedOf(
-  run: Run,
-  body: EventBody<'integration_completed' | 'integration_aborted'>,
-): NonNullable<Workspace['integration']> {
+function endedOf(run: Run, body: EventBody<'integration_completed' | 'integration_aborted'>): Integration {
   const source = knownWorkspace(run, body.source)
   const target = knownWorkspace(run, body.target)
-  const { integration } = source
+  const salvage = body.mode === 'salvage'
+  const integration = salvage ? run.salvages.get(source.id) : source.integration
   invariant(integration, 'an integration is started before it ends')
-  source.integration = undefined
-  source.integrated = integration
+  if (!salvage) {
+    source.integration = undefined
+    source.integrated = integration
+  }
   if (target.merging === source) target.merging = undefined
   return integration
+}
+
+/** W-INT-20: those of a salvage are in its record, and not with the source. */
+function conflictsOf(run: Run, body: EventBody<'conflict_detected' | 'conflict_resolved'>): Conflict[] {
+  const source = knownWorkspace(run, body.workspace_id)
+  if (body.mode === 'salvage') {
+    const salvage = run.salvages.get(source.id)
+    invariant(salvage, 'a salvage is started before its conflicts')
+    return salvage.conflicts
+  }
+  source.conflicts ??= []
+  return source.conflicts
 }

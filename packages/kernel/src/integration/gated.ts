@@ -9,6 +9,8 @@ import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import { rejectedBy } from './conflict.ts'
 import { decideBegin, decideIntegration } from './decide.ts'
 import type { PausedIntegration } from './integration.ts'
+import { initiateSalvage } from './salvage.ts'
+import { salvageAt, salvageTarget } from './salvage-record.ts'
 import { isFree, parentOf } from './source.ts'
 
 /** The gate has ended. `actor` is a user or `fallback`; `paused` is what it stopped, changed where a human changed it. */
@@ -18,6 +20,7 @@ export function writeIntegrationDecided(
   verdict: 'approve' | 'reject',
   actor: string,
 ): Result<void> {
+  if (paused.mode === 'salvage') return writeSalvageApproved(batch, paused, verdict)
   const source = workspaceOf(batch.run, paused.source)
   if (source?.status !== 'integrating')
     return invalidState(`${paused.source} is ${source?.status ?? 'unknown'}, not integrating.`)
@@ -26,6 +29,20 @@ export function writeIntegrationDecided(
     return ok(undefined)
   }
   if (isFree(parentOf(batch, source), source)) return initiate(batch, source, paused)
+  batch.store('approved_integration', batch.newId('obj'), paused)
+  return ok(undefined)
+}
+
+/** A rejection changes nothing: the source has failed already. */
+function writeSalvageApproved(
+  batch: Batch,
+  paused: PausedIntegration,
+  verdict: 'approve' | 'reject',
+): Result<void> {
+  if (verdict === 'reject') return ok(undefined)
+  const source = salvageAt(batch.run, paused)
+  if (!source) return invalidState(`${paused.source} has not failed; there is nothing to salvage.`)
+  if (isFree(salvageTarget(batch.run, source), source)) return initiateSalvage(batch, source, paused)
   batch.store('approved_integration', batch.newId('obj'), paused)
   return ok(undefined)
 }
@@ -46,9 +63,11 @@ export function writeApproved(batch: Batch): void {
 
 function firstReady(run: Run): PausedIntegration | undefined {
   for (const approved of run.approved.values()) {
-    const source = workspaceOf(run, approved.source)
-    const target = source?.parent
-    if (source?.status === 'integrating' && target && acts(target) && isFree(target, source)) return approved
+    const salvage = approved.mode === 'salvage'
+    const source = salvage ? salvageAt(run, approved) : workspaceOf(run, approved.source)
+    const target = source && (salvage ? salvageTarget(run, source) : source.parent)
+    const waits = salvage || source?.status === 'integrating'
+    if (source && target && waits && acts(target) && isFree(target, source)) return approved
   }
   return undefined
 }
@@ -59,6 +78,7 @@ function acts(integrator: Workspace): boolean {
 }
 
 function initiate(batch: Batch, source: Workspace, paused: PausedIntegration): Result<void> {
+  if (paused.mode === 'salvage') return initiateSalvage(batch, source, paused)
   // The parent integrates, also where it is not the one who asked any more (W-WS-13).
   const integrator = parentOf(batch, source)
   // A human may have chosen a strategy that takes no result.

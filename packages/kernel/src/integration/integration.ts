@@ -1,9 +1,10 @@
 // The integration record (W-INT-21), what callers say of an integration, and what stays of it at its target.
 import type { CheckpointId, ObjectId, Ticks, WorkspaceId } from '@parley/core'
-import type { IntegrationResult, IntegrationStrategy, WorkspaceState } from '@parley/trail/events'
+import type { Confidence, IntegrationResult, IntegrationStrategy, WorkspaceState } from '@parley/trail/events'
 import type { Evidence } from '../checkpoint/proof.ts'
 import type { Paused } from '../highway/gate.ts'
 import type { Workspace } from '../workspace/workspace.ts'
+import type { Conflict, Finding } from './conflict-record.ts'
 
 export const DECISIONS = ['accept', 'revise', 'reject'] as const
 export type IntegrationDecision = (typeof DECISIONS)[number]
@@ -52,6 +53,50 @@ export interface Integration {
   aborted: string | undefined
 }
 
+/** What an integrator says when it wants to save something of a failed workspace (W-INT-18). */
+export interface SalvageRequest {
+  readonly source: unknown
+  /** Left out: the newest final one, else the newest. */
+  readonly checkpoint?: unknown
+  /** `evaluated`, which is the only one there is (W-INT-19). */
+  readonly strategy?: unknown
+  readonly basis?: unknown
+  readonly evidence?: Evidence | undefined
+}
+
+/** What an integrator says of a salvage that turned out to be usable. */
+export interface MergeSalvageRequest {
+  readonly source: unknown
+  readonly result?: unknown
+  readonly evidence?: Evidence | undefined
+}
+
+/** What a salvage begins with. */
+export interface Salvaged {
+  readonly target: WorkspaceId
+  readonly checkpoint: CheckpointId
+  /** What it counts as, and what its agent declared (W-INT-19). */
+  readonly confidence: Confidence
+  readonly declared: Confidence
+  /** Files that earlier integrations into the target changed as well: the integrator judges whether they are conflicts. */
+  readonly overlaps: readonly Finding[]
+}
+
+/** Where a salvage stands after a decision about it. */
+export interface SalvageOutcome {
+  readonly salvage: 'open' | 'merged' | 'aborted'
+}
+
+/**
+ * An integration of what a failed workspace left (W-INT-18 to -20). It is the target's and not the source's, which is frozen; so are
+ * its conflicts.
+ */
+export interface Salvage extends Integration {
+  readonly source: Workspace
+  readonly checkpoint: CheckpointId
+  readonly conflicts: Conflict[]
+}
+
 /** One merge into a target. */
 export interface Merge {
   readonly source: WorkspaceId
@@ -59,6 +104,8 @@ export interface Merge {
   readonly strategy: IntegrationStrategy
   /** Where the merged state is the integrator's own work. */
   readonly result_ref?: ObjectId
+  /** The source had failed. */
+  readonly mode?: 'salvage'
 }
 
 /** The newest integration into a target that changed a file. */

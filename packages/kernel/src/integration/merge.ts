@@ -40,6 +40,6 @@ export function writeMerged(
 export function storeResult(batch: Batch, source: Workspace, value: unknown): ObjectId {
   const id = batch.newId<ObjectId>('obj')
   const record: ResultRecord = { workspace: source.id, value }
-  batch.store('result', id, record)
+  batch.store('result', id, record, { of: 'workspace', workspace: source.id })
   return id
 }

@@ -4,7 +4,7 @@ import type { CheckpointId, WorkspaceId } from '@parley/core'
 import { kernelLimits } from '../limits.ts'
 import type { Run } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
-import type { Finding } from './conflict.ts'
+import type { Finding } from './conflict-record.ts'
 
 /** The files that merging a checkpoint changes; an observation is an empty merge (W-INT-06). */
 export function filesOf(run: Run, id: CheckpointId | null): readonly string[] {

@@ -6,7 +6,10 @@ import { writeTransition } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, limitReached } from '../refusal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
-import type { Finding } from './conflict.ts'
+import { type Finding, writeDetected } from './conflict-record.ts'
+import { salvageOf } from './salvage.ts'
+import { writeSalvageConflicts } from './salvage-conflict.ts'
+import { openSalvage } from './salvage-record.ts'
 import { sourceIn } from './source.ts'
 
 const Report = Type.Object(
@@ -28,12 +31,24 @@ export function decideReportConflicts(
   id: unknown,
   submitted: unknown,
 ): Result<readonly string[]> {
+  if (openSalvage(batch.run, id)) {
+    const salvage = salvageOf(batch, caller, id)
+    if (!salvage.ok) return salvage
+    const findings = findingsOf(submitted)
+    return findings.ok ? writeSalvageConflicts(batch, caller, salvage.value, findings.value) : findings
+  }
   const source = sourceIn(batch, caller, id, 'integrating')
   if (!source.ok) return source
   if (source.value.integration?.strategy !== 'evaluated')
     return invalidState(
       `Conflicts are reported while an 'evaluated' integration of ${source.value.id} is open.`,
     )
+  const findings = findingsOf(submitted)
+  if (!findings.ok) return findings
+  return ok(writeConflicts(batch, caller, source.value, findings.value, actorOf(caller)))
+}
+
+function findingsOf(submitted: unknown): Result<readonly Finding[]> {
   const parsed = reports.check(submitted)
   if (!parsed.ok) return invalidArgument(parsed.error.message)
   const findings: Finding[] = []
@@ -51,7 +66,7 @@ export function decideReportConflicts(
     return limitReached('conflicts of one integration', kernelLimits.conflicts)
   if (length > kernelLimits.conflictResourceLength)
     return limitReached('characters of the resources of a conflict', kernelLimits.conflictResourceLength)
-  return ok(writeConflicts(batch, caller, source.value, findings, actorOf(caller)))
+  return ok(findings)
 }
 
 /** W-INT-11: one entry for each, then the one state change. `finder` is the header actor: `protocol` where nobody had to judge. */
@@ -62,18 +77,7 @@ export function writeConflicts(
   findings: readonly Finding[],
   finder: string,
 ): readonly string[] {
-  const ids = findings.map(({ type, resources, description }) => {
-    const id = batch.newId<string>('conflict')
-    batch.add('conflict_detected', source, finder, {
-      workspace_id: source.id,
-      conflict_type: type,
-      resources: [...resources],
-      description,
-      conflict_id: id,
-      mode: 'normal',
-    })
-    return id
-  })
+  const ids = writeDetected(batch, source, findings, finder)
   writeTransition(batch, source, {
     to: 'conflicted',
     trigger: 'conflict_detected',

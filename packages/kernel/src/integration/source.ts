@@ -52,7 +52,7 @@ export function isFree(target: Workspace, source: Workspace): boolean {
 }
 
 /** The runtime asks again when the other one has ended. */
-function targetLocked(target: Workspace): Result<never> {
+export function targetLocked(target: Workspace): Result<never> {
   return refusal('target_locked', `An integration into ${target.id} is open.`, { target: target.id })
 }
 

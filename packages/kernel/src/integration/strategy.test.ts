@@ -49,6 +49,7 @@ test('WM-083 layered notices the overlap and stops at it', async () => {
     mode: 'normal',
     strategy: 'layered',
     checkpoint_ref: unwrap(await f.root.look(f.id('B'))).deliverable,
+    confidence: 'medium',
     conflicts: [
       { conflict_id: outcome.conflicts[0], ...found, strategy: null, resolution: null, outcome: null },
     ],

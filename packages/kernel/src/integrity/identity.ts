@@ -1,10 +1,13 @@
 // Who the agent of a workspace is (W-SEC-03): an identity of its own beside the workspace's id, bound at creation and on record in
-// `workspace_created.agent`. One identity serves several workspaces one after another, never two at once.
+// `workspace_created.agent`, exchanged only by migration. One identity serves several workspaces one after another, never two at once.
 import { err, ok, ParleyError, type Result, type RunId, type WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
-import { refusal } from '../refusal.ts'
+import type { AgentCommand } from '../command.ts'
+import { type Refusal, refusal } from '../refusal.ts'
 import { writeAuthenticationFailed } from '../user/identity.ts'
+import { agentOf, type Workspace } from '../workspace/workspace.ts'
+import { writeViolation } from './verify.ts'
 
 /** What the runtime tells whoever assigns agents. */
 export interface IdentityRequest {
@@ -18,6 +21,33 @@ export interface IdentityRequest {
 
 /** Answers at once and changes nothing: a decision that could not be made durable is made again. */
 export type Identify = (request: IdentityRequest) => string
+
+/**
+ * W-SEC-03: whoever holds a handle speaks for its workspace as long as that agent is bound. A command without an agent is the runtime's
+ * own. Undefined where there is nothing to refuse.
+ */
+export function notBound(batch: Batch, caller: Workspace, command: AgentCommand): Refusal | undefined {
+  const { agent } = command
+  if (agent === undefined || agent === agentOf(caller)) return undefined
+  const emits = command.type === 'emit'
+  const reason = 'invalid_credential'
+  const claim = {
+    entity: agent,
+    context: emits ? 'signal_emit' : 'agent_operation',
+    reason,
+    source: caller.id,
+  }
+  const entry = writeAuthenticationFailed(batch, claim)
+  if (emits) writeForgedSignal(batch)
+  const message = `${agent} is not the agent of ${caller.id}: another one took over, or has not handed over yet.`
+  return refusal('permission_denied', message, { reason, entry })
+}
+
+/** W-SEC-08: a signal that is refused for its origin has no id, and there is no proof that could be compared. */
+export function writeForgedSignal(batch: Batch): void {
+  const subject = { subject_type: 'signal', subject_id: '', action_taken: 'rejected' } as const
+  writeViolation(batch, subject, { violation: 'signature_invalid', expected: null, actual: null })
+}
 
 /** The identity that a new workspace's agent will have; refused where that agent sits in another live workspace of this run. */
 export function identityFor(
@@ -39,24 +69,23 @@ export function identityFor(
       }),
     )
   }
-  if (!isIdentity(identity)) {
-    const message = `The identity of an agent is a text of 1 to ${bodyLimits.userIdLength} characters.`
-    return refusal('rejected', message, { reason: 'identity_invalid' })
-  }
-  const bound = run.agents.get(identity)
-  if (bound === undefined) return ok(identity)
+  if (!isIdentity(identity)) return refusal('rejected', NO_IDENTITY, { reason: 'identity_invalid' })
+  return atWork(batch, identity, 'workspace_creation', source) ?? ok(identity)
+}
+
+/** Refuses an agent that sits in a live workspace of this run, or is about to. */
+export function atWork(batch: Batch, identity: string, context: string, source: string): Refusal | undefined {
+  const bound = batch.run.agents.get(identity)
+  if (bound === undefined) return undefined
   const reason = 'identity_in_use'
-  const entry = writeAuthenticationFailed(batch, {
-    entity: identity,
-    context: 'workspace_creation',
-    reason,
-    source,
-  })
+  const entry = writeAuthenticationFailed(batch, { entity: identity, context, reason, source })
   const message = `The agent ${identity} is at work in ${bound}; it can serve another workspace once that has ended.`
   return refusal('rejected', message, { reason, workspace: bound, entry })
 }
 
-function isIdentity(identity: unknown): identity is string {
+export const NO_IDENTITY = `The identity of an agent is a text of 1 to ${bodyLimits.userIdLength} characters.`
+
+export function isIdentity(identity: unknown): identity is string {
   return (
     typeof identity === 'string' &&
     identity !== '' &&

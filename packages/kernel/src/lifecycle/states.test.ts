@@ -79,6 +79,8 @@ const SHEET = `
 | Liveness clock               | no       | runs     | runs     | no        | no        | no                  | no                  | no      | no      |
 | Budget raise                 | yes      | yes      | yes      | no        | no        | no                  | no                  | no      | no      |
 | Suspend                      | no       | yes      | yes      | no        | no        | no                  | no                  | no      | no      |
+| Migrate                      | no       | yes      | yes      | no        | no        | no                  | no                  | no      | no      |
+| Graceful termination         | no       | yes      | yes      | no        | no        | no                  | no                  | no      | no      |
 | Abort                        | yes      | yes      | yes      | yes       | yes       | yes                 | yes                 | no      | no      |
 `
 
@@ -125,6 +127,8 @@ function worded(rules: StateRules): Column {
     'Liveness clock': runs(rules.clocks.liveness),
     'Budget raise': yes(rules.raisesBudget),
     Suspend: yes(rules.suspends),
+    Migrate: yes(rules.migrates),
+    'Graceful termination': yes(rules.terminates),
     Abort: yes(rules.aborts),
   }
 }
@@ -143,6 +147,8 @@ async function tried(f: Fixture): Promise<Column> {
   const signals = await signalled(f)
   const suspends = word(await f.root.suspend(f.id('D'), 'paused'))
   if (suspends === 'yes') unwrap(await f.root.resume(f.id('D')))
+  const terminates = word(await f.root.terminate(f.id('D'), 9 * HOUR, 'enough'))
+  const migrates = word(await f.root.migrate(f.id('D'), 'another', 'move'))
   const mail = await f.root.send(f.mail('D', 'feedback'))
   await f.settle()
   const placed = mail.ok && (await f.run.read(run => run.envelopes.get(mail.value.envelope)?.status))
@@ -159,6 +165,8 @@ async function tried(f: Fixture): Promise<Column> {
     ...clocks,
     'Budget raise': raises,
     Suspend: suspends,
+    Migrate: migrates,
+    'Graceful termination': terminates,
     Abort: word(aborts),
   }
 }

@@ -74,6 +74,9 @@ export interface StateRules {
   readonly createsChildren: boolean
   readonly raisesBudget: boolean
   readonly suspends: boolean
+  readonly migrates: boolean
+  /** By a request to wind down, with a time of grace. */
+  readonly terminates: boolean
   readonly aborts: boolean
   /** Which of its clocks run; budgets act where wall time runs (W-BUDGET-05). */
   readonly clocks: Clocks
@@ -98,6 +101,8 @@ const CLOSED: StateRules = {
   createsChildren: false,
   raisesBudget: false,
   suspends: false,
+  migrates: false,
+  terminates: false,
   aborts: false,
   clocks: STANDING,
 }
@@ -116,6 +121,8 @@ export const STATE_RULES: { readonly [State in WorkspaceState]: StateRules } = {
     createsChildren: true,
     raisesBudget: true,
     suspends: true,
+    migrates: true,
+    terminates: true,
     aborts: true,
     clocks: { timeout: true, wallTime: true, computeTime: true, liveness: true },
   },
@@ -129,6 +136,8 @@ export const STATE_RULES: { readonly [State in WorkspaceState]: StateRules } = {
     createsChildren: false,
     raisesBudget: true,
     suspends: true,
+    migrates: true,
+    terminates: true,
     aborts: true,
     clocks: { timeout: true, wallTime: true, computeTime: false, liveness: true },
   },

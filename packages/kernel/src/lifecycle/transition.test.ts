@@ -1,5 +1,5 @@
 import type { Result, WorkspaceId } from '@parley/core'
-import { unwrap } from '@parley/core'
+import { ok, unwrap } from '@parley/core'
 import type { SignalType } from '@parley/trail/events'
 import { expect, test } from 'vitest'
 import type { AgentHandle } from '../runtime/agent.ts'
@@ -15,7 +15,8 @@ const COORDINATOR = `
   abort             failed  failed     failed     failed     failed   failed     failed       failed      !       !
   suspend           !       suspended  suspended  !          !        !          !            !           !       !
   resume            !       !          !          active     blocked  !          !            !           !       !
-  migrate           u       u          u          u          u        u          u            u           u       u
+  migrate           !       migrating  migrating  !          !        !          !            !           !       !
+  terminate         !       -          -          !          !        !          !            !           !       !
   begin             !       !          !          !          !        !          -            !           !       !
   accept            !       !          !          !          !        !          closed       !           !       !
   revise            !       !          !          !          !        !          failed       !           !       !
@@ -38,7 +39,7 @@ const COORDINATOR = `
   emit:acknowledged -       -          -          -          -        -          -            -           -       -
   emit:escalation   x       x          x          x          x        x          x            x           x       x
   emit:suspend      !       suspended  suspended  !          !        !          !            !           !       !
-  emit:migrate      u       u          u          u          u        u          u            u           u       u
+  emit:migrate      !       a          a          !          !        !          !            !           !       !
   emit:failed       failed  failed     failed     failed     failed   failed     failed       failed      -       -
   close_run         !       !          !          !          !        !          !            !           -       -
   stop_run          failed  failed     failed     failed     failed   failed     failed       failed      -       -
@@ -49,6 +50,7 @@ const AGENT = `
   suspend           x       x            x        x          x        x          x            x           x       x
   resume            x       x            x        x          x        x          x            x           x       x
   migrate           x       x            x        x          x        x          x            x           x       x
+  terminate         x       x            x        x          x        x          x            x           x       x
   begin             x       x            x        x          x        x          x            x           x       x
   accept            x       x            x        x          x        x          x            x           x       x
   revise            x       x            x        x          x        x          x            x           x       x
@@ -82,11 +84,21 @@ const onW =
   (f, caller) =>
     call(caller, f.id('W'))
 
+/** A migration whose new agent never gets ready: what counts here is that it began. */
+async function begun(f: Fixture, caller: AgentHandle): Promise<Result<unknown>> {
+  f.unprepared = true
+  const migrated = caller.migrate(f.id('W'), 'agent_2', 'move')
+  const result = await Promise.race([migrated, f.settle().then(() => ok(undefined))])
+  f.unprepared = false
+  return result
+}
+
 const OPERATIONS: Readonly<Record<string, Attempt>> = {
   abort: onW((caller, id) => caller.abort(id)),
   suspend: onW((caller, id) => caller.suspend(id, 'paused')),
   resume: onW((caller, id) => caller.resume(id)),
-  migrate: onW((caller, id) => caller.migrate(id)),
+  migrate: begun,
+  terminate: onW((caller, id) => caller.terminate(id, 1000, 'enough')),
   begin: onW((caller, id) => caller.beginIntegration(id)),
   accept: onW((caller, id) => caller.accept(id)),
   revise: onW((caller, id) => caller.revise(id)),
@@ -217,6 +229,7 @@ const DELEGATED = [
   'suspend',
   'resume',
   'migrate',
+  'terminate',
   'begin',
   'accept',
   'revise',
@@ -232,7 +245,7 @@ test.each(columns(COORDINATOR))(
   },
 )
 
-test('WP-009 the tables hold every pair that level 1 can cause, and no other', () => {
+test('WP-009 the tables hold every pair that one operation or signal can cause, and no other', () => {
   const named = (state: string) => (state === 'resting' ? 'suspended' : state)
   const pairs = new Set(
     [COORDINATOR, AGENT].flatMap(table =>
@@ -245,9 +258,11 @@ test('WP-009 the tables hold every pair that level 1 can cause, and no other', (
     'active → blocked',
     'active → failed',
     'active → integrating',
+    'active → migrating',
     'active → suspended',
     'blocked → active',
     'blocked → failed',
+    'blocked → migrating',
     'blocked → suspended',
     'conflicted → failed',
     'idle → active',

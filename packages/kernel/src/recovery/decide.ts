@@ -9,6 +9,7 @@ import { writeUndelivered } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
 import { knownWorkspace } from '../run/run.ts'
 import { decideSignalArrival, writeDriven } from '../signal/decide.ts'
+import { writeInterrupted } from '../workspace/migrate.ts'
 import { ended } from '../workspace/workspace.ts'
 import { writeHalfApplied } from './half-applied.ts'
 import type { RecoveryStep } from './steps.ts'
@@ -20,6 +21,11 @@ export function decideRecover(batch: Batch, step: RecoveryStep): Result<boolean>
     case 'quarantine':
       writeQuarantined(batch, step.entry)
       return ok(false)
+    case 'migration': {
+      const workspace = run.workspaces.get(step.workspace)
+      if (workspace) writeInterrupted(batch, workspace)
+      return ok(false)
+    }
     case 'envelope':
       return ok(writeEnvelope(batch, step.envelope))
     case 'drive': {

@@ -1,6 +1,6 @@
 // Decisions of which only the first part is on record (W-REC-24): what is missing is produced once; and a recovery that is interrupted
 // and taken up again (W-REC-23).
-import { parseTimestamp, type SignalId, type Ticks, unwrap } from '@parley/core'
+import { formatTimestamp, parseTimestamp, type SignalId, type Ticks, unwrap } from '@parley/core'
 import type { ProposedEntry, StoredRecord } from '@parley/trail'
 import type { GateType } from '@parley/trail/events'
 import { expect, test } from 'vitest'
@@ -38,6 +38,172 @@ function changed(
     body: { ...body, ...failed },
   } as ProposedEntry
 }
+
+/** Entries of a migration of W, as a runtime could have left them. */
+const migration = (f: Fixture, event_type: string, more: object = {}): ProposedEntry =>
+  ({
+    event_type,
+    workspace: f.id('W'),
+    actor: event_type === 'migration_started' ? 'system' : 'protocol',
+    body: { workspace_id: f.id('W'), old_agent: `agent:${f.id('W')}`, new_agent: 'a2', ...more },
+  }) as unknown as ProposedEntry
+const started = (f: Fixture) => migration(f, 'migration_started', { reason: 'move' })
+const interrupted = { reason: 'migration_error', error: 'runtime_restart' }
+
+/** What is missing behind the last entry that is on record. */
+const LOST: Row[] = [
+  [
+    'migration_failed',
+    'W',
+    'protocol',
+    { workspace_id: 'W', old_agent: 'agent:W', new_agent: 'a2', ...interrupted },
+  ],
+  [
+    'signal_emitted',
+    'W',
+    'protocol',
+    { signal_id: 'sig1', from: 'W', type: 'failed', reason: 'migration_error' },
+  ],
+  [
+    'workspace_state_changed',
+    'W',
+    'protocol',
+    {
+      workspace_id: 'W',
+      from_state: 'migrating',
+      to_state: 'failed',
+      trigger: 'migration_error',
+      initiator: 'protocol',
+      reason: 'migration_error',
+    },
+  ],
+  ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
+]
+const entered = (f: Fixture) => changed(f, 'W', 'active', 'migrating', 'migration_initiated')
+
+test('WM-050 a migration that a stop interrupted fails, since nobody knows how far it came', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  await send(f, f.root, 'E', 'W', 'feedback')
+  await f.bring('W', 'migrating')
+  f.name('next_W', 'a2')
+  await send(f, f.root, 'E2', 'W', 'feedback')
+  const rows = await repaired(f)
+  const undeliverable = { envelope_id: 'E2', from: 'R', to: 'W', reason: 'failed' }
+  expect(rows).toEqual([...LOST, ['envelope_undeliverable', 'R', 'protocol', undeliverable]])
+  const marker = (await f.run.entries()).findLast(entry => entry.event_type === 'recovery_completed')
+  expect(marker).toBeDefined()
+  // Who was to take over is free again, and so is the old agent.
+  expect(await f.run.read(run => [...run.agents.keys()].map(agent => f.nameOf(agent)))).toEqual(['agent:R'])
+})
+
+test('WM-050 where only the first entry of a migration is on record, its transition comes before its end', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  await f.mark()
+  await leave(f, [started(f)])
+  await f.mark()
+  const rows = await repaired(f)
+  const [first, ...rest] = rows
+  expect(first?.[3]).toMatchObject({ from_state: 'active', to_state: 'migrating' })
+  expect(rest).toEqual(LOST)
+})
+
+test.each([
+  ['the failure', ['migration_failed'], LOST.slice(1)],
+  ['the failure and its signal', ['migration_failed', 'signal_emitted'], LOST.slice(2)],
+] as const)('W-REC-24 a migration of which %s is on record is finished', async (_what, left, missing) => {
+  const f = await fixture()
+  await f.worker('W')
+  await f.mark()
+  const signal_id = f.ids.next('sig')
+  f.name(signal_id, 'sig1')
+  const timestamp = formatTimestamp(f.clock.now())
+  const signal = { signal_id, from: f.id('W'), type: 'failed', reason: 'migration_error', timestamp }
+  const forms: Record<string, ProposedEntry> = {
+    migration_failed: migration(f, 'migration_failed', interrupted),
+    signal_emitted: {
+      event_type: 'signal_emitted',
+      workspace: f.id('W'),
+      actor: 'protocol',
+      body: signal,
+    } as ProposedEntry,
+  }
+  await leave(f, [started(f), entered(f), ...left.map(type => forms[type]!)])
+  if (!left.includes('signal_emitted' as never)) f.name(signal_id, 'unused')
+  expect(await repaired(f)).toEqual(missing)
+})
+
+test('W-REC-24 a migration whose completion is on record returns to where it was', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  await leave(f, [started(f), entered(f), migration(f, 'migration_completed', { duration: 5 })])
+  const rows = await repaired(f)
+  expect(rows).toEqual([
+    [
+      'workspace_state_changed',
+      'W',
+      'protocol',
+      {
+        workspace_id: 'W',
+        from_state: 'migrating',
+        to_state: 'active',
+        trigger: 'migration_succeeded',
+        initiator: 'protocol',
+      },
+    ],
+  ])
+  expect(f.agent('W').agent).toBe('a2')
+  unwrap(await f.agent('W').blocked('waiting'))
+})
+
+test('W-REC-24 a workspace that is frozen for a migration of which nothing else is known does not stay so', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  await leave(f, [entered(f)])
+  expect(await repaired(f)).toEqual(LOST.slice(1))
+})
+
+test('W-TERM-02 a request that another runtime recorded before its mail was rejected has no time that runs', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  await f.settle()
+  const [workspace, sender] = [f.id('W'), f.id('R')]
+  const timestamp = formatTimestamp(f.runtime.clock.next())
+  const request = { workspace_id: workspace, grace_period: 1000, reason: 'enough' }
+  const mail = { envelope_id: f.ids.next('env'), from: sender, to: workspace, type: 'feedback', timestamp }
+  await leave(f, [
+    { event_type: 'graceful_termination_initiated', workspace, actor: 'system', body: request },
+    {
+      event_type: 'envelope_rejected',
+      workspace: sender,
+      actor: 'protocol',
+      body: { ...mail, reason: 'no_send_right' },
+    },
+  ] as ProposedEntry[])
+  expect(await repaired(f)).toEqual([])
+  await send(f, f.root, 'E', 'W', 'feedback')
+  await f.advance(2000)
+  expect(await f.state('W')).toBe('active')
+})
+
+test('W-REC-24 a grace whose end is on record ends once', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  unwrap(await f.root.terminate(f.id('W'), 1000, 'enough'))
+  await f.settle()
+  const body = { workspace_id: f.id('W'), grace_period: 1000, partial_checkpoint: null }
+  const actor = 'protocol'
+  await leave(f, [
+    { event_type: 'graceful_termination_expired', workspace: f.id('W'), actor, body } as ProposedEntry,
+  ])
+  const rows = await repaired(f, () => f.clock.advance(1001))
+  expect(shape(rows)).toEqual([
+    ['signal_emitted', 'W', 'protocol'],
+    ['workspace_state_changed', 'W', 'protocol'],
+    ['signal_delivered', 'R', 'protocol'],
+  ])
+})
 
 async function leaveResolved(f: Fixture, gate: string, type: GateType, under: string | null, action: string) {
   const body = { gate_id: gate, gate_type: type, action, actor: 'ux' }

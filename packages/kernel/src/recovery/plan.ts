@@ -29,6 +29,7 @@ export function planRecovery(run: Run, trace: Trace): RecoveryPlan {
   return {
     phases: [
       quarantined.filter(each => !each.recorded).map(({ entry }) => ({ type: 'quarantine', entry }) as const),
+      migrationsOf(run, trace),
       halfApplied(run, trace),
       envelopesOf(run),
       [...idleWithMail(run), ...signalsOf(trace, signals)],
@@ -40,6 +41,17 @@ export function planRecovery(run: Run, trace: Trace): RecoveryPlan {
     quarantined: quarantined.length,
     lost: quarantined.filter(each => each.type === 'workspace_created').length,
   }
+}
+
+/** W-REC-24. One whose `failed` signal is on record is finished by that (W-REC-16). */
+function migrationsOf(run: Run, trace: Trace): readonly RecoveryStep[] {
+  const failing = (id: WorkspaceId) => trace.driving.get(id)?.some(({ type }) => type === 'failed') ?? false
+  return [...run.workspaces.values()]
+    .filter(each => (each.migration || each.status === 'migrating') && !ended(each) && !failing(each.id))
+    .flatMap(({ id: workspace, status }) => {
+      const step = { type: 'migration', workspace } as const
+      return status === 'migrating' ? [step] : [step, step]
+    })
 }
 
 /** W-REC-17, in order of creation, which is the order of every channel (W-REC-19). */

@@ -2,6 +2,7 @@
 import { ParleyError, parseTimestamp, type Ticks, unwrap } from '@parley/core'
 import type { EntryDraft, ProposedEntry, StoredRecord } from '@parley/trail'
 import { expect, test } from 'vitest'
+import { referenceTaxonomy } from '../taxonomy/reference.ts'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
 import { behind, draft, rewrite } from '../testing/foreign.ts'
 
@@ -147,15 +148,45 @@ test('W-REC-13 a house that is damaged stops the runtime: nobody would know who 
   await f.open()
 })
 
-test('W-REC-13 a large object that is gone halts the run that needs it, with a report that names it', async () => {
+/** Removes every large object of every run. */
+function loseBlobs(f: Fixture): void {
+  for (const folder of f.disks.blobs.list(''))
+    for (const name of f.disks.blobs.list(folder)) f.disks.blobs.remove(`${folder}/${name}`)
+}
+
+test('W-REC-13 a large object that is gone takes the entry that names it along, and the run goes on', async () => {
   const f = await fixture()
   await f.worker('W')
+  const content = 'x'.repeat(200_000)
+  const lost = unwrap(await f.checkpoint('W', { payload: { content } })).checkpoint
+  f.name(lost, 'lost')
+  unwrap(await f.agent('W').writeMemory('large', content))
+  unwrap(await f.agent('W').writeMemory('small', 1))
+  const entries = await f.run.entries()
+  const entry = entries.find(each => (each.body as { checkpoint_id?: string }).checkpoint_id === lost)!
+  f.name(entry.id, 'entry')
+  await f.mark()
+  await f.restart(() => loseBlobs(f))
+  await f.expectAdded([quarantined('entry', 'lost', null)])
+  expect(await markerOf(f)).toMatchObject({ quarantined_entries: 1, workspaces_failed: 0 })
+  const view = unwrap(await f.root.look(f.id('W')))
+  expect([view.register, view.memory]).toEqual([[], ['small']])
+  // It is on record once, and the work goes on without it.
+  await f.restart()
+  await f.expectAdded([])
+  unwrap(await f.final('W'))
+})
+
+test('W-REC-13 what no entry can be left out for halts the run that needs it, with a report that names it', async () => {
+  const types = Array.from({ length: 120 }, (_, index) => ({
+    name: `type-${index}`,
+    description: 'x'.repeat(1000),
+    permissions: [{ sender_role: 'coordinator', receiver_role: 'worker' }],
+  }))
+  const taxonomy = { ...referenceTaxonomy, envelope_types: [...referenceTaxonomy.envelope_types, ...types] }
+  const f = await fixture({ run: { taxonomy } })
   const other = unwrap(await f.runtime.start({ highway: 'off' }))
-  unwrap(await f.checkpoint('W', { payload: { content: 'x'.repeat(200_000) } }))
-  await f.reopen(() => {
-    for (const folder of f.disks.blobs.list(''))
-      for (const name of f.disks.blobs.list(folder)) f.disks.blobs.remove(`${folder}/${name}`)
-  })
+  await f.reopen(() => loseBlobs(f))
   expect(f.runtime.halted.get(f.run.id)?.message).toMatch(/blob [0-9a-f]{64} is not there/)
   expect(f.runtime.active).toEqual([other.id])
 })

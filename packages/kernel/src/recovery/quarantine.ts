@@ -3,18 +3,21 @@
 import {
   type EnvelopeId,
   formatTimestamp,
+  type GateId,
   type GraphId,
   ParleyError,
   type RightId,
   type TaskId,
   type WorkspaceId,
 } from '@parley/core'
-import type { EntryDraft } from '@parley/trail'
+import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import { onItsWay } from '../envelope/envelope.ts'
 import type { Folds } from '../fold.ts'
+import { openSalvage } from '../integration/salvage-record.ts'
 import { kernelLimits } from '../limits.ts'
-import type { Run } from '../run/run.ts'
+import type { ObjectKind } from '../objects.ts'
+import { type Run, workspaceOf } from '../run/run.ts'
 import { ended } from '../workspace/workspace.ts'
 import { type Trace, ticksOf } from './trace.ts'
 
@@ -42,6 +45,29 @@ export function quarantine(run: Run, entry: EntryDraft, violation: Violation): v
     )
   run.quarantined.set(id, { entry: id, type, ...violation, recorded: false })
 }
+
+/**
+ * An object whose content is gone resolves to nothing (W-REC-12): the entry that names it is left out for that, and nothing else is. Where
+ * no entry can be left out for it, the run cannot go on without.
+ */
+export function passOver(run: Run, { id, kind, lost = '' }: TrailObject): void {
+  const founds = kind === 'context' && run.root === undefined
+  if (!NAMED.has(kind) || founds)
+    throw new ParleyError('blob_missing', lost, { details: { run: run.id, object: id, kind } })
+  run.objects++
+}
+
+/** Kinds that an entry names, or that only their readers miss. */
+const NAMED: ReadonlySet<string> = new Set<ObjectKind>([
+  'envelope',
+  'checkpoint',
+  'task',
+  'gate',
+  'directive',
+  'context',
+  'memory',
+  'result',
+])
 
 export const quarantineFolds: Folds = {
   integrity_violation(run, body) {
@@ -108,9 +134,34 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
   task_completed: (run, body) => task(run, body.task_id),
   task_failed: (run, body) => task(run, body.task_id),
   gate_triggered: (run, body) => object(run, body.gate_id),
+  gate_resolved: (run, body) => {
+    if (!run.gates.has(body.gate_id as GateId)) return undefined
+    const { description, payload } = body.modifications ?? {}
+    return (description && object(run, description.id)) ?? (payload && object(run, payload.id))
+  },
   integration_started: (run, body) => workspace(run, body.source) ?? workspace(run, body.target),
-  integration_completed: (run, body) => workspace(run, body.source) ?? workspace(run, body.target),
-  integration_aborted: (run, body) => workspace(run, body.source) ?? workspace(run, body.target),
+  integration_completed: (run, body) => openIntegration(run, body),
+  integration_aborted: (run, body) => openIntegration(run, body),
+  conflict_detected: (run, body) =>
+    body.mode === 'salvage' && !openSalvage(run, body.workspace_id)
+      ? missing(`salvage of ${body.workspace_id}`)
+      : undefined,
+  conflict_resolved: (run, body) => {
+    const { workspace_id: id, mode, conflict_id: conflict } = body
+    const bearer = mode === 'salvage' ? openSalvage(run, id) : workspaceOf(run, id)
+    return bearer?.conflicts?.some(each => each.id === conflict) ? undefined : missing(conflict)
+  },
+}
+
+/** What ends was begun, and has not ended before. */
+function openIntegration(
+  run: Run,
+  { source, target, mode }: EventBody<'integration_completed' | 'integration_aborted'>,
+): Violation | undefined {
+  const unknown = workspace(run, source) ?? workspace(run, target)
+  if (unknown) return unknown
+  const open = mode === 'salvage' ? openSalvage(run, source) : workspaceOf(run, source)?.integration
+  return open ? undefined : { expected: 'an open integration', actual: source }
 }
 
 function missing(id: string): Violation {

@@ -7,6 +7,8 @@ import type { ResolvedGate } from './trace.ts'
 export type RecoveryStep =
   /** An entry that replay left out is on record as such (W-REC-13). */
   | { readonly type: 'quarantine'; readonly entry: string }
+  /** A migration that a stop left open or half ended (W-REC-24). */
+  | { readonly type: 'migration'; readonly workspace: WorkspaceId }
   | HalfApplied
   /** Accepted and not placed, or placed and not acknowledged (W-REC-17). */
   | { readonly type: 'envelope'; readonly envelope: EnvelopeId }

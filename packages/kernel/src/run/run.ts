@@ -17,7 +17,7 @@ import type { Envelope } from '../envelope/envelope.ts'
 import { HIGHWAY_OFF, type Highway } from '../highway/config.ts'
 import type { Escalation } from '../highway/escalation.ts'
 import type { Gate, Guard } from '../highway/gate.ts'
-import type { PausedIntegration } from '../integration/integration.ts'
+import type { PausedIntegration, Salvage } from '../integration/integration.ts'
 import { kernelDefaults } from '../limits.ts'
 import type { PortRight } from '../port-right/port-right.ts'
 import type { Quarantined } from '../recovery/quarantine.ts'
@@ -58,6 +58,8 @@ export interface Run {
   readonly guards: Map<string, Guard>
   /** Integrations that were approved while another one held their target, by source, in order of approval. */
   readonly approved: Map<WorkspaceId, PausedIntegration>
+  /** The newest salvage of each failed workspace that one was begun of, open or ended (W-INT-18). */
+  readonly salvages: Map<WorkspaceId, Salvage>
   /** Escalations that wait, in order of their receipt. */
   readonly escalations: Map<SignalId, Escalation>
   /** Whether this is the house run; set before its root exists. */
@@ -70,6 +72,8 @@ export interface Run {
   budgetWarning: number
   /** Whether use is on record as the runtime measured it; an older run has only what its agents reported (W-REC-15). */
   metered: boolean
+  /** Amounts that the host has ever reported: it measures them (W-CP-10). */
+  readonly measures: { tokens: boolean; cost: boolean }
   /** Whether the fold has something to count for a workspace: silence, or bytes that a limit asks for. */
   counting: boolean
   /** Members of each group, in order of creation (W-WS-19). */
@@ -105,12 +109,14 @@ export function newRun(id: RunId): Run {
     gates: new Map(),
     guards: new Map(),
     approved: new Map(),
+    salvages: new Map(),
     escalations: new Map(),
     house: false,
     users: new Map(),
     marked: new Set(),
     budgetWarning: kernelDefaults.budgetWarning,
     metered: false,
+    measures: { tokens: false, cost: false },
     counting: false,
     groups: new Map(),
     batchAborts: new Map(),

@@ -62,7 +62,7 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
   batch.store('settings', batch.newId('obj'), settings)
   if (highway.value.enabled) batch.store('highway', batch.newId('obj'), highway.value)
   const contextId = context && batch.newId<ObjectId>('obj')
-  if (contextId) batch.store('context', contextId, context)
+  if (contextId) batch.store('context', contextId, context, { of: 'private', workspace: id })
   batch.add('workspace_created', id, 'protocol', {
     workspace_id: id,
     role: 'coordinator',
@@ -80,7 +80,7 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
     taxonomy_id: vocabulary.value.id,
     taxonomy_version: vocabulary.value.version,
     protocol_version: PROTOCOL_VERSION,
-    deployment_model: DEPLOYMENT_MODEL,
+    deployment_model: batch.context.deployment ?? DEPLOYMENT_MODEL,
   })
   batch.add('port_right_created', id, 'protocol', {
     right_id: batch.newId<RightId>('right'),

@@ -2,6 +2,7 @@
 import { ok, type Result } from '@parley/core'
 import type { Batch } from '../batch.ts'
 import { writeGatesEnded } from '../highway/invalidate.ts'
+import { openInto } from '../integration/salvage-record.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { invalidState } from '../refusal.ts'
 import { writeForcedStop } from '../workspace/failure.ts'
@@ -15,6 +16,8 @@ export function decideClose(batch: Batch): Result<void> {
   for (const each of subtree(root))
     if (each !== root && !ended(each))
       return invalidState(`${each.id} is ${each.status}; finish or abort it first.`)
+  const open = openInto(batch.run, root)
+  if (open) return invalidState(`The salvage of ${open.source.id} is open; merge or discard it first.`)
   const change = { trigger: 'run_complete', actor: 'protocol', initiator: 'protocol' } as const
   writeTransition(batch, root, { ...change, to: 'integrating' })
   writeUndeliverable(batch, root, 'integrating')

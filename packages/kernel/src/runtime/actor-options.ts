@@ -1,6 +1,7 @@
 // What a run at work is given by its runtime, and what of it a decision may look at.
 import type { Clock, IdSource, RunId, StrictClock, Ticks, WorkspaceId } from '@parley/core'
-import type { RunTrail } from '@parley/trail'
+import type { EntryDraft, RunTrail } from '@parley/trail'
+import type { DeploymentModel } from '@parley/trail/events'
 import type { Context, UserDirectory } from '../batch.ts'
 import type { Identify } from '../integrity/identity.ts'
 import type { Proofs } from '../integrity/proofs.ts'
@@ -22,13 +23,20 @@ export interface ActorOptions {
   readonly heldCommands: number
   readonly users?: UserDirectory | undefined
   readonly escalationQueue?: number | undefined
+  readonly resourceTolerance?: number | undefined
   readonly proofs?: Proofs | undefined
   readonly identify?: Identify | undefined
+  readonly level?: 1 | 2 | 3 | undefined
   readonly capacity?: CapacityProbe | undefined
+  readonly deployment?: DeploymentModel | undefined
+  /** The run goes on after a restart: anchors and signatures of what is read are checked (W-REC-12). */
+  readonly proven?: boolean
   /** Keeps states of this run, so that it opens fast. */
   readonly states?: StateCache | undefined
   /** A workspace exists because its gate was approved; its agent is to be bound. */
   readonly onCreated: (workspace: WorkspaceId, role: string, creator: WorkspaceId) => void
+  /** An entry is durable that a migration begins or may end with. */
+  readonly onMigration: (entry: EntryDraft) => void
   /** The run's last entry is durable. */
   readonly onEnd: () => void
   /** A subscriber threw. */
@@ -37,15 +45,18 @@ export interface ActorOptions {
 
 /** The context of a decision at that moment. */
 export function contextAt(options: ActorOptions, now: Ticks): Context {
-  const { ids, users, escalationQueue, proofs, identify, capacity, transport } = options
+  const { ids, users, escalationQueue, proofs, identify, capacity, deployment, transport } = options
   return {
     now,
     ids,
     ...(users && { users }),
     ...(escalationQueue !== undefined && { escalationQueue }),
+    ...(options.resourceTolerance !== undefined && { resourceTolerance: options.resourceTolerance }),
     ...(proofs && { proofs }),
     ...(identify && { identify }),
+    ...(options.level !== undefined && { level: options.level }),
     ...(capacity && { capacity }),
+    ...(deployment && { deployment }),
     carriesSignals: transport.signals ?? false,
   }
 }

@@ -20,11 +20,12 @@ import { kernelDefaults, kernelLimits } from '../limits.ts'
 import type { Trace } from '../recovery/trace.ts'
 import { invalidState, limitReached, refusal } from '../refusal.ts'
 import { type Run, runEnded } from '../run/run.ts'
+import { agentOf } from '../workspace/workspace.ts'
 import { type ActorOptions, contextAt } from './actor-options.ts'
 import { Alarm } from './alarm.ts'
 import { commit, type Decided, isStorageError } from './commit.ts'
 import { Courier } from './courier.ts'
-import { carry, createdByGates, endsRun, freedTarget } from './effects.ts'
+import { carry, concernsMigration, createdByGates, endsRun, freedTarget } from './effects.ts'
 import { outcomeNotices } from './gate-notice.ts'
 import { Listeners } from './listeners.ts'
 import { type Notice, noticesOf, unresolvableNotice } from './notice.ts'
@@ -57,7 +58,7 @@ export class RunActor {
   #failed = false
   /** The state is not what the trail says. */
   #spoiled = false
-  /** The trail is back, and what ran out meanwhile comes before the commands that were held (W-REC-09). */
+  /** Something may have run out while the trail was away (W-REC-09) or slow (W-CONC-06): it comes before the commands that wait. */
   #overdue = false
 
   private constructor(options: ActorOptions, { run, trace }: Replayed) {
@@ -73,7 +74,11 @@ export class RunActor {
     })
     this.#alarm = new Alarm({
       clock: options.clock,
-      next: () => this.read(nextDue),
+      next: () => {
+        // Who rings while a commit is on its way is not in the queue yet when the next command is taken.
+        if (this.#working && !this.#outage.since && !this.recovering) this.#overdue = true
+        return this.read(nextDue)
+      },
       ring: () => this.submit({ type: 'due' }),
     })
     this.#outage = new Outage(options.clock, () => this.#schedule())
@@ -158,6 +163,12 @@ export class RunActor {
         }
       })
     })
+  }
+
+  /** Whether that agent speaks for the workspace, by what is decided. */
+  isBound(workspace: WorkspaceId, agent: string): boolean {
+    const state = this.#run.workspaces.get(workspace)
+    return state !== undefined && agentOf(state) === agent
   }
 
   subscribe(listener: (notice: Notice) => void): () => void {
@@ -284,7 +295,7 @@ export class RunActor {
     return this.#queue.next(PRECEDENCE.failure) ?? this.#nextDue() ?? this.#queue.next()
   }
 
-  /** What ran out while the trail was away, one after the other until nothing is due. */
+  /** What ran out meanwhile, one after the other until nothing is due. */
   #nextDue(): Queued | undefined {
     const next = nextDue(this.#run)
     if (next === undefined || next > this.#options.stamps.next()) {
@@ -371,7 +382,10 @@ export class RunActor {
   /** What follows now that it is durable. */
   #goOn(command: Command, { entries, outcomes }: Decision, last: number, due: Ticks | undefined): void {
     this.#alarm.set(due)
-    for (const entry of entries) carry(this.#courier, this.#run, entry, last)
+    for (const entry of entries) {
+      carry(this.#courier, this.#run, entry, last)
+      if (concernsMigration(entry)) this.#options.onMigration(entry)
+    }
     if ('caller' in command && command.type === 'consume')
       this.#courier.lookInto(this.#run, command.caller, last)
     for (const created of createdByGates(outcomes)) this.#options.onCreated(...created)

@@ -38,10 +38,18 @@ import { proveDraft } from '../envelope/proof.ts'
 import type { Sent } from '../envelope/send.ts'
 import type { GateOutcome } from '../highway/gate.ts'
 import type { ResolutionOutcome } from '../integration/conflict.ts'
-import type { IntegrationDecision, IntegrationOutcome, ResultRecord } from '../integration/integration.ts'
+import type {
+  IntegrationDecision,
+  IntegrationOutcome,
+  ResultRecord,
+  Salvaged,
+  SalvageOutcome,
+} from '../integration/integration.ts'
+import { openSalvage, salvageCandidate } from '../integration/salvage-record.ts'
 import type { MemoryRecord } from '../objects.ts'
 import { plain } from '../plain.ts'
 import { invalidArgument, notFound, refusal } from '../refusal.ts'
+import type { Run } from '../run/run.ts'
 import type { SignalDraft, SignalOutcome } from '../signal/decide.ts'
 import type { SubmittedTasks } from '../task/decide.ts'
 import { dispatchable, unresolvable } from '../task/graph.ts'
@@ -49,9 +57,10 @@ import type { TaskDraft } from '../task/task.ts'
 import type { Readable } from '../workspace/access.ts'
 import type { BatchAbort, BatchOutcome } from '../workspace/batch-abort.ts'
 import type { Created, WorkspaceDraft } from '../workspace/create.ts'
+import type { AgentKeys } from './agent-keys.ts'
 import { evidenceOf, readCheckpointContent, readContent, readEnvelopeContent } from './content.ts'
 import type { Notice } from './notice.ts'
-import type { AgentOf, RoleName } from './roles.ts'
+import type { AgentOf, RoleName, Worker } from './roles.ts'
 import type { RunHandle } from './run-handle.ts'
 import type { Topology } from './topology.ts'
 import {
@@ -80,11 +89,17 @@ export class AgentHandle {
   readonly run: RunHandle
   readonly workspace: WorkspaceId
   readonly role: string
+  /** Who holds it: once another agent is bound to the workspace, it is refused (W-SEC-03). Undefined for the root, which keeps its own. */
+  readonly agent: string | undefined
+  /** All that its reads are opened with, where workspaces have keys of their own (W-SEC-13). */
+  readonly #keys: AgentKeys | undefined
 
-  constructor(run: RunHandle, workspace: WorkspaceId, role: string) {
+  constructor(run: RunHandle, workspace: WorkspaceId, role: string, agent?: string) {
     this.run = run
     this.workspace = workspace
     this.role = role
+    this.agent = agent
+    this.#keys = run.agentKeys(workspace)
   }
 
   // Signals
@@ -172,8 +187,12 @@ export class AgentHandle {
   /** Notices for this agent: mail, signals of its children, states, what could not be delivered. */
   subscribe(listener: (notice: Notice) => void): () => void {
     return this.run.subscribe(notice => {
-      if (notice.to === this.workspace) listener(notice)
+      if (notice.to === this.workspace && this.#isBound) listener(notice)
     })
+  }
+
+  get #isBound(): boolean {
+    return this.agent === undefined || this.run.isBound(this.workspace, this.agent)
   }
 
   // Checkpoints and working memory
@@ -223,13 +242,13 @@ export class AgentHandle {
     if (!allowed.ok) return allowed
     const id = await this.run.read(run => run.workspaces.get(workspace)?.memory?.get(key))
     if (id === undefined) return notFound('key', key)
-    const stored = await readContent<MemoryRecord>(this.run, 'memory', id)
+    const stored = await readContent<MemoryRecord>(this.run, 'memory', id, this.#keys)
     return stored.ok ? ok(stored.value.value) : stored
   }
 
   async readCheckpoint(id: CheckpointId): Promise<Result<CheckpointRecord>> {
     const allowed = await this.#mayRead('checkpoint', id)
-    return allowed.ok ? readCheckpointContent(this.run, id) : allowed
+    return allowed.ok ? readCheckpointContent(this.run, id, this.#keys) : allowed
   }
 
   /** W-CP-11: an artifact with the checkpoint that it belongs to. */
@@ -241,7 +260,7 @@ export class AgentHandle {
     const allowed = await this.#mayRead('artifact', id)
     if (!allowed.ok) return allowed
     const checkpoint = await this.run.read(run => run.artifacts.get(id)!)
-    const record = await readCheckpointContent(this.run, checkpoint)
+    const record = await readCheckpointContent(this.run, checkpoint, this.#keys)
     if (!record.ok) return record
     const artifact = record.value.payload.artifacts.find(each => each.artifact_id === id)
     return artifact ? ok({ checkpoint, artifact }) : notFound('artifact', id)
@@ -255,7 +274,7 @@ export class AgentHandle {
     const view = await this.run.read(run => viewEnvelope(run.envelopes.get(id)!))
     // Of a rejected envelope only the fact is kept.
     if (view.status === 'rejected') return ok({ ...view, payload: null })
-    const record = await readEnvelopeContent(this.run, id)
+    const record = await readEnvelopeContent(this.run, id, this.#keys)
     return record.ok ? ok({ ...view, payload: record.value.payload }) : record
   }
 
@@ -264,7 +283,7 @@ export class AgentHandle {
     const allowed = await this.#mayRead('context', workspace)
     if (!allowed.ok) return allowed
     const id = await this.run.read(run => run.workspaces.get(workspace)?.context ?? null)
-    return id === null ? ok({}) : readContent(this.run, 'context', id)
+    return id === null ? ok({}) : readContent(this.run, 'context', id, this.#keys)
   }
 
   /** W-TOPO-CHAN-08: the envelope that began a thread, and all that answer it, directly or not. */
@@ -282,13 +301,15 @@ export class AgentHandle {
   }
 
   /** The trail, as far as this agent may see it (W-TRAIL-19). */
-  query(query: TrailQuery): Promise<Result<QueryPage>> {
-    return this.run.query(query, this.workspace)
+  async query(query: TrailQuery): Promise<Result<QueryPage>> {
+    const allowed = await this.#mayRead('workspace', this.workspace)
+    return allowed.ok ? this.run.query(query, this.workspace) : allowed
   }
 
   /** Counts, groups and sums over the same: failures by reason, by group (W-REC-04). */
-  aggregate(query: TrailAggregate): Promise<Result<Aggregated>> {
-    return this.run.aggregate(query, this.workspace)
+  async aggregate(query: TrailAggregate): Promise<Result<Aggregated>> {
+    const allowed = await this.#mayRead('workspace', this.workspace)
+    return allowed.ok ? this.run.aggregate(query, this.workspace) : allowed
   }
 
   // Workspaces
@@ -328,8 +349,15 @@ export class AgentHandle {
     return this.#ask({ type: 'resume', workspace })
   }
 
-  migrate(workspace: WorkspaceId): Promise<Result<never>> {
-    return this.#ask({ type: 'migrate', workspace })
+  /** Puts another agent in the place of a workspace's own; answers when it is bound, with its handle, or why it could not be. */
+  async migrate(workspace: WorkspaceId, newAgent: string, reason: string): Promise<Result<Worker>> {
+    const begun = await this.#ask({ type: 'migrate', workspace, newAgent, reason })
+    return begun.ok ? this.run.migrated(workspace) : (begun as Result<never>)
+  }
+
+  /** Asks a worker to finish within so many milliseconds; after that it fails with `graceful_termination_expired`. */
+  terminate(workspace: WorkspaceId, gracePeriod: number, reason: string): Promise<Result<Sent>> {
+    return this.#ask({ type: 'terminate', workspace, gracePeriod, reason })
   }
 
   /** Always refused: authority, delegation and visibility never shrink or change. */
@@ -443,16 +471,35 @@ export class AgentHandle {
     return decision === 'accept' ? this.#withEvidence(source, command) : this.#ask(command)
   }
 
-  /** The merge could not be made: the source fails with `integration_error`. */
-  failIntegration(source: WorkspaceId): Promise<Result<IntegrationOutcome>> {
+  /** The merge could not be made: the source fails with `integration_error`; a salvage is aborted. */
+  failIntegration(source: WorkspaceId): Promise<Result<IntegrationOutcome | SalvageOutcome>> {
     return this.#ask({ type: 'fail_integration', source })
   }
 
-  /** The record of a child's integration, open or ended, with its conflicts (W-INT-21); null where none was begun. */
+  /** Opens the integration of what a failed child left (W-INT-18); conflicts are reported and resolved as in any other. */
+  salvage(source: WorkspaceId, options: SalvageOptions = {}): Promise<Result<Salvaged>> {
+    const pick = (run: Run) => options.checkpoint ?? salvageCandidate(run, source)
+    return this.#withEvidence(source, { type: 'salvage', source, ...options }, pick)
+  }
+
+  /** It is usable: merged, with what the integrator made of it. */
+  mergeSalvage(source: WorkspaceId, result?: unknown): Promise<Result<SalvageOutcome>> {
+    const copy = plain(result)
+    if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
+    const pick = (run: Run) => openSalvage(run, source)?.checkpoint
+    return this.#withEvidence(source, { type: 'merge_salvage', source, result: copy }, pick)
+  }
+
+  /** It is not usable: nothing is merged. */
+  discardSalvage(source: WorkspaceId): Promise<Result<SalvageOutcome>> {
+    return this.#ask({ type: 'discard_salvage', source })
+  }
+
+  /** The record of a child's newest integration, open or ended, with its conflicts (W-INT-21); null where none was begun. */
   async integration(source: WorkspaceId): Promise<Result<IntegrationView | null>> {
     const allowed = await this.#mayRead('workspace', source)
     if (!allowed.ok) return allowed
-    return this.run.read(run => ok(viewIntegration(run.workspaces.get(source)!)))
+    return this.run.read(run => ok(viewIntegration(run, run.workspaces.get(source)!)))
   }
 
   /** What the integrator of an `evaluated` merge made of it: the target's merged state. */
@@ -461,7 +508,7 @@ export class AgentHandle {
     if (!record.ok) return record
     const ref = record.value?.result_ref ?? null
     if (ref === null) return notFound('result of the integration of', source)
-    const stored = await readContent<ResultRecord>(this.run, 'result', ref)
+    const stored = await readContent<ResultRecord>(this.run, 'result', ref, this.#keys)
     return stored.ok ? ok(stored.value.value) : stored
   }
 
@@ -483,7 +530,7 @@ export class AgentHandle {
     strategy: ResolutionStrategy,
     resolution: string,
     result?: unknown,
-  ): Promise<Result<ResolutionOutcome>> {
+  ): Promise<Result<ResolutionOutcome | SalvageOutcome>> {
     const copy = plain(result)
     if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
     return this.#ask({ type: 'resolve_conflict', source, conflict, strategy, resolution, result: copy })
@@ -545,7 +592,8 @@ export class AgentHandle {
   }
 
   #ask<T>(command: WithoutCaller<AgentCommand>): Promise<Result<T>> {
-    return this.run.submit<T>({ ...command, caller: this.workspace } as AgentCommand)
+    const { workspace: caller, agent } = this
+    return this.run.submit<T>({ ...command, caller, ...(agent !== undefined && { agent }) } as AgentCommand)
   }
 
   #mayRead(kind: Readable, id: string): Promise<Result<void>> {
@@ -553,11 +601,15 @@ export class AgentHandle {
   }
 
   /** W-INT-05: the deliverable comes along, so that its proof can be checked; again where it became another one meanwhile. */
-  async #withEvidence<T>(source: WorkspaceId, command: WithoutCaller<AgentCommand>): Promise<Result<T>> {
+  async #withEvidence<T>(
+    source: WorkspaceId,
+    command: WithoutCaller<AgentCommand>,
+    pick: (run: Run) => CheckpointId | undefined = run => run.workspaces.get(source)?.deliverable,
+  ): Promise<Result<T>> {
     const { proofs } = this.run
     if (!proofs) return this.#ask(command)
     const ask = async (): Promise<Result<T>> => {
-      const evidence = await evidenceOf(this.run, proofs, source)
+      const evidence = await evidenceOf(this.run, proofs, source, pick)
       if (!evidence.ok) return evidence
       return this.#ask({ ...command, evidence: evidence.value } as WithoutCaller<AgentCommand>)
     }
@@ -571,6 +623,15 @@ export interface BeginOptions {
   /** `direct` where it is left out. */
   readonly strategy?: IntegrationStrategy
   /** Why this one comes now; recorded with its place in the order. */
+  readonly basis?: string
+}
+
+/** What of a failed workspace is salvaged. */
+export interface SalvageOptions {
+  /** Left out: the newest final checkpoint, else the newest. */
+  readonly checkpoint?: CheckpointId
+  /** Only `evaluated` is available (W-INT-19). */
+  readonly strategy?: IntegrationStrategy
   readonly basis?: string
 }
 

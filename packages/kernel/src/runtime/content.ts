@@ -10,6 +10,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
+import { actorOf, clip } from '../batch.ts'
 import type { CheckpointRecord } from '../checkpoint/checkpoint.ts'
 import { type Evidence, proveCheckpoint } from '../checkpoint/proof.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
@@ -18,20 +19,33 @@ import type { Proofs } from '../integrity/proofs.ts'
 import { type Violation, violationOf } from '../integrity/verify.ts'
 import { deepFreeze } from '../plain.ts'
 import { notFound, refusal } from '../refusal.ts'
+import type { Run } from '../run/run.ts'
+import { ended } from '../workspace/workspace.ts'
+import type { AgentKeys } from './agent-keys.ts'
 import type { RunHandle } from './run-handle.ts'
 
-/** W-CP-06: copies that nobody takes for the original. */
-export async function readContent<T>(run: RunHandle, kind: string, id: string): Promise<Result<T>> {
-  const object = await run.object(id as ObjectId)
-  if (!object.ok) return err(object.error)
+/** W-CP-06: copies that nobody takes for the original. Whoever reads may have to do with the keys that it was given (W-SEC-13). */
+export async function readContent<T>(
+  run: RunHandle,
+  kind: string,
+  id: string,
+  keys?: AgentKeys,
+): Promise<Result<T>> {
+  const object = await run.object(id as ObjectId, keys)
+  if (!object.ok) {
+    const { code, details } = object.error
+    const withheld = code === 'content_key_missing' && details.reason === 'not_given'
+    return keys && withheld ? recordWithheld(run, keys, kind, id) : err(object.error)
+  }
   return object.value ? ok(deepFreeze(object.value.value as T)) : notFound(kind, id)
 }
 
 export async function readCheckpointContent(
   run: RunHandle,
   id: CheckpointId,
+  keys?: AgentKeys,
 ): Promise<Result<CheckpointRecord>> {
-  const content = await readContent<CheckpointRecord>(run, 'checkpoint', id)
+  const content = await readContent<CheckpointRecord>(run, 'checkpoint', id, keys)
   if (!content.ok || !run.proofs) return content
   const checkpoint = await run.read(state => state.checkpoints.get(id))
   if (!checkpoint) return notFound('checkpoint', id)
@@ -43,13 +57,46 @@ export async function readCheckpointContent(
   )
 }
 
-export async function readEnvelopeContent(run: RunHandle, id: EnvelopeId): Promise<Result<EnvelopeRecord>> {
+export async function readEnvelopeContent(
+  run: RunHandle,
+  id: EnvelopeId,
+  keys?: AgentKeys,
+): Promise<Result<EnvelopeRecord>> {
   // What a human changed at its gate is what was sent; the original stays under the envelope's own id (W-HWY-08).
   const current = await run.read(state => state.envelopes.get(id)?.changed ?? id)
-  const content = await readContent<EnvelopeRecord>(run, 'envelope', current)
+  const content = await readContent<EnvelopeRecord>(run, 'envelope', current, keys)
   if (!content.ok || !run.proofs) return content
   const violation = recordViolation(run.proofs, id, content.value)
   return violation ? forged(run, 'envelope', id, violation) : content
+}
+
+/** Access control let pass what the agent has no key for: answered and recorded as any read outside of its scope (W-SEC-12, -14). */
+async function recordWithheld(
+  run: RunHandle,
+  { workspace }: AgentKeys,
+  kind: string,
+  id: string,
+): Promise<Result<never>> {
+  const caller = await run.read(state => {
+    const found = state.workspaces.get(workspace)
+    return found && { actor: actorOf(found), over: ended(found) }
+  })
+  const recorded = await run.record([
+    {
+      event_type: 'capability_denied',
+      workspace,
+      actor: caller?.actor ?? 'protocol',
+      body: {
+        user_id: null,
+        capability: 'access:read',
+        action: `read_${kind}`,
+        target: clip(id, 64),
+        reason: 'permission_denied',
+        ...(caller?.over && { workspace }),
+      },
+    },
+  ])
+  return recorded.ok ? notFound(kind, id) : recorded
 }
 
 /** Security events are never silent (W-SEC-18). */
@@ -73,13 +120,16 @@ async function forged(
   return refusal('rejected', message, { reason: 'integrity_violation' })
 }
 
-/** What an integrator brings along (W-INT-05): the proof of the source's deliverable, as the store holds it now. */
+const DAMAGE = new Set(['trail_damaged', 'blob_missing', 'content_damaged'])
+
+/** What an integrator brings along (W-INT-05): the proof of the checkpoint that it picks, as the store holds it now. */
 export async function evidenceOf(
   run: RunHandle,
   proofs: Proofs,
   source: WorkspaceId,
+  pick: (state: Run) => CheckpointId | undefined,
 ): Promise<Result<Evidence | undefined>> {
-  const found = await deliverableOf(run, source)
+  const found = await picked(run, pick)
   if (!found.ok) return found
   if (found.value === undefined) return ok(undefined)
   const checkpoint = found.value
@@ -90,13 +140,16 @@ export async function evidenceOf(
   }
   // Damage is the integrator's to see; a store that is away for now is tried again.
   const { code } = object.error
-  return code === 'trail_damaged' || code === 'blob_missing' ? ok({ checkpoint, proof: null }) : object
+  return DAMAGE.has(code) ? ok({ checkpoint, proof: null }) : object
 }
 
 /** A finished run is read from its trail, which may be away. */
-async function deliverableOf(run: RunHandle, source: WorkspaceId): Promise<Result<CheckpointId | undefined>> {
+async function picked(
+  run: RunHandle,
+  pick: (state: Run) => CheckpointId | undefined,
+): Promise<Result<CheckpointId | undefined>> {
   try {
-    return ok(await run.read(state => state.workspaces.get(source)?.deliverable))
+    return ok(await run.read(pick))
   } catch (cause) {
     return err(asParleyError(cause))
   }

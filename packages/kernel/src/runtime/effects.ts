@@ -52,6 +52,13 @@ export function freedTarget({ event_type, body }: EntryDraft): WorkspaceId | und
   }
 }
 
+/** Whether a migration begins with this entry, or may end with it. */
+export function concernsMigration({ event_type, body }: EntryDraft): boolean {
+  if (event_type === 'migration_started') return true
+  if (event_type !== 'workspace_state_changed') return false
+  return (body as EventBody<'workspace_state_changed'>).from_state === 'migrating'
+}
+
 export function endsRun(run: Run, { event_type, body }: EntryDraft): boolean {
   if (event_type !== 'workspace_state_changed') return false
   const { workspace_id, to_state } = body as EventBody<'workspace_state_changed'>

@@ -5,9 +5,9 @@ import type { Finding, RunTrail } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 
 /**
- * What halts a run that could not be read: replay checks hashes and links as it goes (W-REC-12 steps 1 and 2), and where it met damage,
- * all of the stored trail is looked through for the report. Signatures take most of the time and say nothing that the chain does not, as
- * long as nobody forges all of it: `verify` on demand.
+ * What halts a run that could not be read: replay checks hashes, links, anchors and signatures as it goes (W-REC-12 steps 1 and 2), and
+ * where it met damage, all of the stored trail is looked through for the report. The signatures of all of it take most of the time:
+ * `verify` on demand.
  */
 export async function damageOf(id: RunId, trail: RunTrail, cause: unknown): Promise<ParleyError> {
   try {

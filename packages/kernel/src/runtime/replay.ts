@@ -3,7 +3,7 @@
 import type { RunId } from '@parley/core'
 import type { RunTrail } from '@parley/trail'
 import { evolve } from '../evolve.ts'
-import { quarantine, violationOf } from '../recovery/quarantine.ts'
+import { passOver, quarantine, violationOf } from '../recovery/quarantine.ts'
 import { Trace } from '../recovery/trace.ts'
 import { newRun, type Run } from '../run/run.ts'
 import type { StateCache } from './state-cache.ts'
@@ -15,23 +15,28 @@ export interface Replayed {
 
 /**
  * Begins with the state that was kept last, where there is one. Such a state is of a run that had been recovered, by a runtime whose
- * batches are atomic: nothing before it was half applied. W-REC-12 steps 1 and 2: the chain is checked as far as it is read.
+ * batches are atomic: nothing before it was half applied. W-REC-12 steps 1 and 2: everything is checked as far as it is read.
  */
 export async function replay({
   id,
   trail,
   states,
+  proven,
 }: {
   readonly id: RunId
   readonly trail: RunTrail
   readonly states?: StateCache | undefined
+  /** Whether anchors and signatures count too: of a run that goes on (W-REC-12). */
+  readonly proven?: boolean
 }): Promise<Replayed> {
   const kept = await states?.load()
+  const sound = proven ? 'proven' : true
   const run = kept?.run ?? newRun(id)
   const trace = kept ? Trace.behind(kept.trail.chain) : new Trace()
-  for await (const record of trail.replay({ behind: kept?.trail, sound: true })) {
+  for await (const record of trail.replay({ behind: kept?.trail, sound, lost: true })) {
     if (!('event_type' in record)) {
-      evolve(run, record)
+      if (record.lost === undefined) evolve(run, record)
+      else passOver(run, record)
       continue
     }
     trace.see(record)

@@ -2,6 +2,7 @@
 // left memory: reads bring the state back for a while, commands answer `invalid_state`.
 import {
   asParleyError,
+  type EntryId,
   err,
   type GateId,
   type ObjectId,
@@ -30,12 +31,14 @@ import { type BudgetLeft, budgetLeft } from '../budget/remaining.ts'
 import type { Command } from '../command.ts'
 import type { GateOutcome } from '../highway/gate.ts'
 import type { GateView } from '../highway/view.ts'
+import { type ProofReport, proofReport } from '../integrity/proof-report.ts'
 import type { Proofs } from '../integrity/proofs.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { refusal } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
-import { ended } from '../workspace/workspace.ts'
+import { agentOf, ended } from '../workspace/workspace.ts'
 import { AgentHandle } from './agent.ts'
+import type { AgentKeys } from './agent-keys.ts'
 import { type EscalationView, viewEscalations } from './escalation-view.ts'
 import { readGate, readGates, settled } from './gates.ts'
 import type { Notice } from './notice.ts'
@@ -52,10 +55,18 @@ export interface RunHost {
   trail(run: RunId): RunTrail
   /** Hands an agent to whoever runs it; throws if that fails (W-WS-06 step 5). */
   bindAgent(agent: AgentHandle): void | Promise<void>
+  /** Whether this agent speaks for the workspace now (W-SEC-03). */
+  isBound(run: RunId, workspace: WorkspaceId, agent: string): boolean
+  /** What becomes of a migration that has begun (W-MIG-05). */
+  migrated(workspace: WorkspaceId): Promise<Result<AgentHandle>>
   /** Makes and checks proofs; undefined at level 1. */
   readonly proofs: Proofs | undefined
+  /** The keys that the agent of a workspace was given; undefined where workspaces have none of their own (W-SEC-13). */
+  agentKeys(run: RunId, workspace: WorkspaceId): AgentKeys | undefined
   /** Who is known; undefined where everybody who is let in may do everything. */
   readonly directory: UserDirectory | undefined
+  /** Where people are on record, the present house first. */
+  houses(): Promise<readonly RunTrail[]>
   /** Records what is no command of anybody; in the house run once this one has ended. */
   record(run: RunId, entries: readonly ProposedEntry[]): Promise<Result<void>>
   query(run: RunId, query: TrailQuery, workspace: WorkspaceId): Promise<Result<QueryPage>>
@@ -73,7 +84,10 @@ export class RunHandle {
     this.#host = host
     this.id = id
     this.coordinator = new AgentHandle(this, root, 'coordinator')
-    this.topology = new Topology(reader => this.read(reader))
+    this.topology = new Topology(
+      reader => this.read(reader),
+      () => this.now(),
+    )
   }
 
   /** The handle of a workspace's agent, for the host that runs it. */
@@ -118,8 +132,8 @@ export class RunHandle {
 
   async #agent(id: WorkspaceId): Promise<Result<AgentHandle>> {
     try {
-      const role = await this.read(run => run.workspaces.get(id)?.role)
-      if (role !== undefined) return ok(new AgentHandle(this, id, role))
+      const found = await this.read(run => run.workspaces.get(id))
+      if (found) return ok(new AgentHandle(this, id, found.role, agentOf(found)))
       return refusal('not_found', `There is no workspace ${id}.`)
     } catch (cause) {
       // A finished run is read from its trail, which may be away.
@@ -129,7 +143,11 @@ export class RunHandle {
 
   /** Binds an agent, lets it say `ready`, and sends its directive unless the creator wants to (W-WS-06 steps 5 and 6, W-WS-07). */
   async bind(workspace: WorkspaceId, role: string, creator: WorkspaceId): Promise<Result<AgentHandle>> {
-    const agent = new AgentHandle(this, workspace, role)
+    const identity = await this.read(run => {
+      const state = run.workspaces.get(workspace)
+      return state && agentOf(state)
+    })
+    const agent = new AgentHandle(this, workspace, role, identity)
     try {
       const binding = this.#host.bindAgent(agent)
       if (binding) await binding
@@ -169,6 +187,15 @@ export class RunHandle {
     return this.submit({ type: 'stop' })
   }
 
+  isBound(workspace: WorkspaceId, agent: string): boolean {
+    return this.#host.isBound(this.id, workspace, agent)
+  }
+
+  /** The handle of a workspace's new agent once its migration is completed, or why it never will be. */
+  migrated(workspace: WorkspaceId): Promise<Result<AgentHandle>> {
+    return this.#host.migrated(workspace)
+  }
+
   /** What a workspace used since the last report, by the runtime's own measure (W-BUDGET-03). */
   meter(workspace: WorkspaceId, usage: Omit<Usage, 'workspace'>): Promise<Result<void>> {
     return this.submit({ type: 'meter', workspace, ...usage })
@@ -193,6 +220,16 @@ export class RunHandle {
 
   get proofs(): Proofs | undefined {
     return this.#host.proofs
+  }
+
+  /** Everything that proves one recorded act, checked anew (W-SEC-17); by the id of its entry or by its `seq`. */
+  proof(entry: EntryId | number): Promise<Result<ProofReport>> {
+    const source = {
+      trail: this.#host.trail(this.id),
+      proofs: this.proofs,
+      houses: () => this.#host.houses(),
+    }
+    return proofReport(source, entry)
   }
 
   /** What agents asked and nobody has answered, in order of receipt, with whom each waits for now. */
@@ -250,14 +287,20 @@ export class RunHandle {
   /** All entries of the run so far. */
   async entries(): Promise<readonly Entry[]> {
     const entries: Entry[] = []
-    for await (const record of this.#host.trail(this.id).replay())
+    for await (const record of this.#host.trail(this.id).replay({ entriesOnly: true }))
       if ('event_type' in record) entries.push(record)
     return entries
   }
 
-  async object(id: ObjectId): Promise<Result<TrailObject | undefined>> {
+  /** The keys that a workspace's agent was given (W-SEC-13). */
+  agentKeys(workspace: WorkspaceId): AgentKeys | undefined {
+    return this.#host.agentKeys(this.id, workspace)
+  }
+
+  /** With keys, sealed content is opened with nothing else. */
+  async object(id: ObjectId, keys?: AgentKeys): Promise<Result<TrailObject | undefined>> {
     try {
-      return ok(await this.#host.trail(this.id).object(id))
+      return ok(await this.#host.trail(this.id).object(id, keys))
     } catch (cause) {
       return err(asParleyError(cause))
     }

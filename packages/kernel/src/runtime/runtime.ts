@@ -7,7 +7,7 @@ import {
   type IdSource,
   isId,
   ok,
-  type ParleyError,
+  ParleyError,
   type Result,
   type RunId,
   StrictClock,
@@ -28,6 +28,7 @@ import type {
   TrailQuery,
   TrailReader,
 } from '@parley/trail'
+import type { DeploymentModel } from '@parley/trail/events'
 import { clip, type UserDirectory } from '../batch.ts'
 import type { Command } from '../command.ts'
 import { decide } from '../decide.ts'
@@ -45,9 +46,13 @@ import type { CapacityProbe } from '../workspace/admission.ts'
 import { ended } from '../workspace/workspace.ts'
 import { RunActor } from './actor.ts'
 import type { AgentHandle } from './agent.ts'
+import { AgentKeys } from './agent-keys.ts'
 import { damageOf, haltedBy, mayBeHouse } from './halt.ts'
+import { Housekeeping, type StorageFault, type StorageKeeper, type StoragePolicy } from './housekeeping.ts'
+import { Migrations, type Prepare } from './migrations.ts'
 import type { Notice } from './notice.ts'
 import { RunHandle, type RunHost } from './run-handle.ts'
+import { sealedTransport } from './sealed-transport.ts'
 import { StateCache } from './state-cache.ts'
 import { directTransport, type Transport } from './transport.ts'
 import { UserHandle } from './user-handle.ts'
@@ -62,6 +67,10 @@ export interface RuntimeOptions {
   readonly transport?: Transport
   /** Hands each agent to whoever runs it, again after a restart. What it throws fails the workspace with `creation_error`. */
   readonly bind?: (agent: AgentHandle) => void | Promise<void>
+  /** Prepares the agent that takes over a workspace (W-MIG-05); without it that one is handed to `bind`, as after a creation. */
+  readonly prepare?: Prepare
+  /** The conformance level that the host declares; below 3 there is no migration and no graceful termination (W-MIG-04). */
+  readonly level?: 1 | 2 | 3
   /** Base of redelivery in milliseconds (W-ENV-14). */
   readonly redeliveryBase?: number
   /** Waits before a commit is tried again, in milliseconds (W-REC-07). */
@@ -73,11 +82,13 @@ export interface RuntimeOptions {
   readonly users?: UserDirectory | 'house'
   /** Escalations that may wait for one user of one run who is away (W-HWY-21). */
   readonly escalationQueue?: number
+  /** Percent by which an agent's report of what it used may differ from the meter before that is on record (W-CP-10); 1 by default. */
+  readonly resourceTolerance?: number
   /** The profile's secret, at least 32 bytes: envelopes and checkpoints carry proofs (W-SEC-07, -09). Without it there are none. */
   readonly secret?: Uint8Array
   /** Assigns agents to workspaces (W-SEC-03); without it each workspace has an agent of its own. */
   readonly identify?: Identify
-  /** The deployment model that the host declares (W-SEC-13); `single-runtime` is the one that this runtime can keep. */
+  /** The deployment model that the host declares (W-SEC-13), `single-runtime` by default. A trail for another one is opened with a cipher of `sealingOf`. */
   readonly deployment?: string
   /** What the machine has left (W-WS-20); without it there is room for everything within the limits. */
   readonly capacity?: CapacityProbe
@@ -93,6 +104,10 @@ export interface RuntimeOptions {
   readonly onFault?: (cause: unknown) => void
   /** Entries of the house run after which a new one takes over. */
   readonly houseEntries?: number
+  /** What happens by itself to the record of runs that have ended; nothing by default. */
+  readonly storage?: StoragePolicy
+  /** Told what of it failed, once for each reason; `storage.status()` has what is still open. */
+  readonly onStorageFault?: (fault: StorageFault) => void
 }
 
 export class Runtime implements RunHost, UsersHost {
@@ -100,6 +115,8 @@ export class Runtime implements RunHost, UsersHost {
   readonly users: Users = new Users(this)
   /** Makes and checks proofs; undefined at level 1. */
   readonly proofs: Proofs | undefined
+  /** What it vouches for (W-SEC-13). */
+  readonly deployment: DeploymentModel
   readonly #options: RuntimeOptions
   readonly #clock: Clock
   readonly #stamps: StrictClock
@@ -110,27 +127,58 @@ export class Runtime implements RunHost, UsersHost {
   readonly #finished = new Map<RunId, RunActor>()
   /** Runs that take nothing, with what was found (W-REC-13). */
   readonly #halted = new Map<RunId, ParleyError>()
+  readonly #migrations: Migrations
+  readonly #housekeeping: Housekeeping
+  /** What is opened now had not ended when the runtime stopped. */
+  #examining = true
   #house: House | undefined
   /** Runs whose coordinator is the node itself. */
   readonly #houses = new Set<RunId>()
   #closed = false
 
-  private constructor(options: RuntimeOptions) {
+  private constructor(options: RuntimeOptions, deployment: DeploymentModel) {
     this.#options = options
+    this.deployment = deployment
     this.proofs = options.secret && keyedProofs(options.secret)
     this.#clock = options.clock ?? new SystemClock()
     this.#stamps = new StrictClock(this.#clock)
     this.#ids = options.ids ?? new SystemIds()
+    this.#migrations = new Migrations({
+      clock: this.#clock,
+      prepare: options.prepare ?? (({ agent }) => this.bindAgent(agent)),
+      handle: run => this.#handle(run),
+      submit: (run, command) => this.submit(run, command),
+      onFault: options.onFault ?? rethrow,
+    })
+    this.#housekeeping = new Housekeeping({
+      trail: options.trail,
+      clock: this.#clock,
+      stamps: this.#stamps,
+      ids: this.#ids,
+      policy: options.storage,
+      release: run => this.#release(run),
+      record: entries => this.house.record(entries),
+      onFault: options.onStorageFault ?? (() => undefined),
+    })
     // W-CLOCK-07: nothing is written before the clock is above everything on record.
     this.#stamps.anchor(options.trail.floor)
   }
 
   /** Opens a runtime on a trail: unfinished runs are checked, replayed and recovered, and go on (W-REC-11). */
   static async open(options: RuntimeOptions): Promise<Runtime> {
-    requireDeployment(options.deployment)
-    const runtime = new Runtime(options)
-    const unfinished = (await options.trail.runs()).filter(run => !run.ended).map(run => run.run)
+    const deployment = requireDeployment(options.deployment, {
+      sealing: options.trail.sealing,
+      secret: options.secret !== undefined,
+      stateCache: options.stateCache,
+      transport: options.transport ?? directTransport,
+    })
+    const runtime = new Runtime(options, deployment)
+    const unfinished = (await options.trail.runs())
+      // A run from elsewhere is there to be read: it goes on where it came from.
+      .filter(({ ended, imported }) => !ended && !imported)
+      .map(({ run }) => run)
     await inParts(unfinished, run => runtime.#examine(run))
+    runtime.#examining = false
     const runs = unfinished.filter(run => runtime.#actors.has(run))
     // Other runs ask the house who their users are, so it comes first.
     for (const run of runs) if (await runtime.read(run, state => state.house)) runtime.#houses.add(run)
@@ -142,6 +190,7 @@ export class Runtime implements RunHost, UsersHost {
       runs.filter(run => !houses.includes(run)),
       run => runtime.#recover(run),
     )
+    runtime.#housekeeping.begin()
     return runtime
   }
 
@@ -179,6 +228,11 @@ export class Runtime implements RunHost, UsersHost {
   get house(): House {
     if (!this.#house) throw new Error('The house run is opened with the runtime.')
     return this.#house
+  }
+
+  /** The trails in which people are on record, the present house's first. */
+  houses(): Promise<readonly RunTrail[]> {
+    return this.house.trails()
   }
 
   get clock(): StrictClock {
@@ -243,6 +297,11 @@ export class Runtime implements RunHost, UsersHost {
     return users === 'house' ? this.users : users
   }
 
+  /** The storage life cycle of runs that have ended. */
+  get storage(): StorageKeeper {
+    return this.#housekeeping
+  }
+
   /** Runs that were found damaged or could not be recovered, each with its report: they take nothing (W-REC-13). */
   get halted(): ReadonlyMap<RunId, ParleyError> {
     return this.#halted
@@ -256,6 +315,8 @@ export class Runtime implements RunHost, UsersHost {
   /** Waits for what is on its way to disk and refuses everything after it. Safe to repeat. */
   async close(): Promise<void> {
     this.#closed = true
+    this.#migrations.stop()
+    this.#housekeeping.stop()
     // A run that is just being opened would come to work after the end.
     await Promise.allSettled(this.#opening.values())
     await Promise.all([...this.#actors.values(), ...this.#finished.values()].map(actor => actor.stop()))
@@ -302,6 +363,14 @@ export class Runtime implements RunHost, UsersHost {
     return this.#actors.get(run)?.subscribe(listener) ?? (() => undefined)
   }
 
+  isBound(run: RunId, workspace: WorkspaceId, agent: string): boolean {
+    return this.#actors.get(run)?.isBound(workspace, agent) ?? true
+  }
+
+  migrated(workspace: WorkspaceId): Promise<Result<AgentHandle>> {
+    return this.#migrations.outcome(workspace)
+  }
+
   /** Hands a notice to those who listen to a run at work. */
   tell(run: RunId, notice: Notice): void {
     this.#actors.get(run)?.tell(notice)
@@ -309,6 +378,10 @@ export class Runtime implements RunHost, UsersHost {
 
   trail(run: RunId): RunTrail {
     return this.#options.trail.run(run)
+  }
+
+  agentKeys(run: RunId, workspace: WorkspaceId): AgentKeys | undefined {
+    return this.deployment === 'zero-trust' ? new AgentKeys(workspace, () => this.trail(run)) : undefined
   }
 
   bindAgent(agent: AgentHandle): void | Promise<void> {
@@ -411,30 +484,47 @@ export class Runtime implements RunHost, UsersHost {
   }
 
   async #load(id: RunId): Promise<RunActor> {
-    const { transport = directTransport, identify, capacity, escalationQueue } = this.#options
+    if (this.#options.trail.imported(id))
+      throw new ParleyError(
+        'invalid_state',
+        `${id} was imported: it can be read and verified, and nothing else.`,
+      )
+    const { identify, capacity, escalationQueue, resourceTolerance } = this.#options
     const actor = await RunActor.open({
       id,
       trail: this.trail(id),
       clock: this.#clock,
       stamps: this.#stamps,
       ids: this.#ids,
-      transport,
+      transport: this.#transport(id),
       redeliveryBase: this.#options.redeliveryBase ?? kernelDefaults.redeliveryBase,
       commitRetries: this.#options.commitRetries ?? kernelDefaults.commitRetries,
       heldCommands: this.#options.heldCommands ?? kernelLimits.queuedCommands,
       users: this.directory,
       escalationQueue,
+      resourceTolerance,
       proofs: this.proofs,
       identify,
+      level: this.#options.level,
       capacity,
+      deployment: this.deployment,
+      proven: this.#examining,
       states: this.#states(id),
       onCreated: (workspace, role, creator) => void this.#bindCreated(id, workspace, role, creator),
+      onMigration: entry => this.#migrations.follow(id, entry),
       onEnd: () => this.#leave(id),
       onFault: this.#options.onFault ?? rethrow,
     })
     if (!actor.ended) this.#actors.set(id, actor)
     else await this.#remember(id, actor)
     return actor
+  }
+
+  /** Where workspaces have keys of their own, mail leaves the process sealed. */
+  #transport(id: RunId): Transport {
+    const { transport = directTransport } = this.#options
+    const stays = transport.protection === 'in-process' || this.deployment !== 'zero-trust'
+    return stays ? transport : sealedTransport(transport, this.trail(id))
   }
 
   #states(id: RunId): StateCache | undefined {
@@ -446,11 +536,17 @@ export class Runtime implements RunHost, UsersHost {
   /** What binding comes to is on record; a workspace that ended meanwhile needs no agent. */
   async #bindCreated(id: RunId, workspace: WorkspaceId, role: string, creator: WorkspaceId): Promise<void> {
     try {
-      const root = await this.#actors.get(id)?.read(run => run.root?.id)
-      if (root !== undefined) await new RunHandle(this, id, root).bind(workspace, role, creator)
+      const run = await this.#handle(id)
+      await run?.bind(workspace, role, creator)
     } catch (cause) {
       ;(this.#options.onFault ?? rethrow)(cause)
     }
+  }
+
+  /** The handle of a run at work. */
+  async #handle(id: RunId): Promise<RunHandle | undefined> {
+    const root = await this.#actors.get(id)?.read(run => run.root?.id)
+    return root === undefined ? undefined : new RunHandle(this, id, root)
   }
 
   async #remember(id: RunId, actor: RunActor): Promise<void> {
@@ -469,7 +565,15 @@ export class Runtime implements RunHost, UsersHost {
   #leave(id: RunId): void {
     const actor = this.#actors.get(id)
     this.#actors.delete(id)
+    this.#migrations.drop(id)
     void actor?.stop().then(() => this.#options.trail.release(id))
+    this.#housekeeping.ended()
+  }
+
+  /** Lets go of a run that is only in memory for its storage. */
+  async #release(id: RunId): Promise<void> {
+    const held = this.#actors.has(id) || this.#finished.has(id) || this.#opening.has(id)
+    if (!held) await this.#options.trail.release(id)
   }
 
   /** Recovers a run that was replayed and binds its agents again. Where the trail cannot be written, both happen once it can. */
@@ -487,6 +591,7 @@ export class Runtime implements RunHost, UsersHost {
   }
 
   #halt(id: RunId, cause: unknown): void {
+    this.#migrations.drop(id)
     this.#actors.delete(id)
     this.#halted.set(id, haltedBy(id, cause))
   }

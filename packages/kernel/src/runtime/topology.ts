@@ -1,6 +1,7 @@
 // Questions about a run's six structures (mechanisms sheet, section 7), for its coordinator and its host. Answers are ids and views of
 // committed state; nothing is written, and nobody who is asked about is told.
-import { type GraphId, ok, type Result, type TaskId, type WorkspaceId } from '@parley/core'
+import { type GraphId, ok, type Result, type TaskId, type Ticks, type WorkspaceId } from '@parley/core'
+import { type GroupUsage, usageOf } from '../budget/view.ts'
 import { rightsHeldBy, rightsTo } from '../port-right/queries.ts'
 import { notFound } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
@@ -33,9 +34,11 @@ type Reader = <T>(reader: (run: Run) => T) => Promise<T>
 
 export class Topology {
   readonly #read: Reader
+  readonly #now: () => Ticks
 
-  constructor(read: Reader) {
+  constructor(read: Reader, now: () => Ticks) {
     this.#read = read
+    this.#now = now
   }
 
   // Ownership and causation
@@ -65,6 +68,17 @@ export class Topology {
     return this.#read(run => {
       const members = run.groups.get(name)
       return members ? ok(idsOf(members)) : notFound('group', name)
+    })
+  }
+
+  /**
+   * What the members of a group used in all, by the runtime's own measure (W-WS-19). Reports and warnings on the trail are summed by
+   * `aggregate` with `group: 'group'`.
+   */
+  groupUsage(name: string): Promise<Result<GroupUsage>> {
+    return this.#read(run => {
+      const members = run.groups.get(name)
+      return members ? ok(usageOf(members, this.#now())) : notFound('group', name)
     })
   }
 

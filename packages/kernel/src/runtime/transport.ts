@@ -10,6 +10,8 @@ export type Delivery =
       readonly to: WorkspaceId
       /** The envelope itself, with its proof, for a transport that carries it. */
       readonly envelope: EnvelopeRecord | undefined
+      /** Under `zero-trust` instead of it: the same, sealed for its channel. It is handed in as it is when it arrives. */
+      readonly sealed?: string
     }
   | { readonly kind: 'signal'; readonly id: SignalId; readonly from: WorkspaceId; readonly to: WorkspaceId }
 
@@ -23,9 +25,12 @@ export interface Transport {
   carry(delivery: Delivery, arrive: (arrived?: unknown) => Promise<void>): Promise<void>
   /** Whether signals travel this way too; otherwise the runtime delivers them itself, together with their emission. */
   readonly signals?: boolean
+  /** How what it carries is protected on its way (W-SEC-16): it never leaves the process, or both ends are authenticated and all is encrypted. */
+  readonly protection?: 'in-process' | 'mutual-tls'
 }
 
 /** In one process: what is sent is there. */
 export const directTransport: Transport = {
   carry: (_delivery, arrive) => arrive(),
+  protection: 'in-process',
 }

@@ -16,9 +16,11 @@ import type {
   ConflictOutcome,
   ConflictType,
   EnvelopePriority,
+  IntegrationMode,
   IntegrationResult,
   IntegrationStrategy,
   RecordedResolutionStrategy,
+  ResourceUsage,
   RightType,
   TaskPriority,
   TaskStatus,
@@ -26,14 +28,17 @@ import type {
   WorkspaceState,
 } from '@parley/trail/events'
 import { type LimitsView, type MeterView, viewLimits, viewMeter } from '../budget/view.ts'
+import { unreported } from '../checkpoint/discrepancy.ts'
 import type { Envelope, EnvelopeState } from '../envelope/envelope.ts'
 import { inboxOrder } from '../envelope/inbox.ts'
-import type { Conflict } from '../integration/conflict.ts'
+import type { Conflict } from '../integration/conflict-record.ts'
 import type { Merge } from '../integration/integration.ts'
+import { SALVAGED_CONFIDENCE } from '../integration/salvage-record.ts'
 import { type PortRight, type RightStatus, rightStatus } from '../port-right/port-right.ts'
 import type { Run } from '../run/run.ts'
 import { tasksOf } from '../task/graph.ts'
 import type { Graph, ResourceEstimate, Task } from '../task/task.ts'
+import { graceLeft } from '../workspace/termination.ts'
 import { type Authority, childrenOf, type Workspace } from '../workspace/workspace.ts'
 
 export interface CheckpointView {
@@ -50,6 +55,8 @@ export interface WorkspaceView {
   readonly role: string
   /** The identity of its agent (W-SEC-03); null in runs that began without identities. */
   readonly agent: string | null
+  /** The agent that is being prepared to take over (W-MIG-05). */
+  readonly migrating_to: string | null
   readonly parent: WorkspaceId | null
   readonly status: WorkspaceState
   readonly owner: string
@@ -59,6 +66,8 @@ export interface WorkspaceView {
   readonly group: string | null
   readonly timeout: number | null
   readonly liveness_interval: number | null
+  /** Milliseconds of grace that are left to a workspace that was asked to wind down (W-TERM-02). */
+  readonly grace_left: number | null
   readonly mounts: readonly string[]
   readonly task: TaskId | null
   readonly children: readonly WorkspaceId[]
@@ -71,6 +80,8 @@ export interface WorkspaceView {
   readonly meter: MeterView
   /** Its budget as it is now. */
   readonly limits: LimitsView
+  /** What the meter counted since its newest checkpoint: what a report of use should say (W-CP-10). */
+  readonly unreported: ResourceUsage
   readonly visibility: readonly WorkspaceId[]
   readonly authority: Authority
   /** While it is open. */
@@ -85,6 +96,7 @@ export function viewWorkspace(run: Run, workspace: Workspace, now: Ticks = works
     id: workspace.id,
     role: workspace.role,
     agent: workspace.agent ?? null,
+    migrating_to: workspace.migration?.agent ?? null,
     parent: workspace.parent?.id ?? null,
     status: workspace.status,
     owner: workspace.owner,
@@ -94,6 +106,7 @@ export function viewWorkspace(run: Run, workspace: Workspace, now: Ticks = works
     group: workspace.group,
     timeout: workspace.timeout,
     liveness_interval: workspace.livenessInterval,
+    grace_left: graceLeft(workspace, now) ?? null,
     mounts: frozen(workspace.mounts),
     task: workspace.task,
     children: frozen(childrenOf(workspace).map(child => child.id)),
@@ -105,12 +118,13 @@ export function viewWorkspace(run: Run, workspace: Workspace, now: Ticks = works
     deliverable: workspace.deliverable ?? null,
     meter: viewMeter(workspace, now),
     limits: viewLimits(workspace, now),
+    unreported: Object.freeze(unreported(workspace, now)),
     visibility: frozen([workspace.id, ...(workspace.visibility ?? [])]),
     authority: Object.freeze({
       resources: frozen(workspace.authority.resources),
       actions: frozen(workspace.authority.actions),
     }),
-    integration: workspace.integration ? viewIntegration(workspace) : null,
+    integration: workspace.integration ? viewIntegration(run, workspace) : null,
     merges: frozen((workspace.merges ?? []).map(merge => Object.freeze({ ...merge }))),
   })
 }
@@ -130,9 +144,11 @@ export interface IntegrationView {
   readonly source: WorkspaceId
   readonly target: WorkspaceId
   readonly owner: string
-  readonly mode: 'normal'
+  readonly mode: IntegrationMode
   readonly strategy: IntegrationStrategy
   readonly checkpoint_ref: CheckpointId | null
+  /** What the checkpoint counts as: in salvage `low`, whatever its agent declared (W-INT-19). */
+  readonly confidence: Confidence | null
   readonly conflicts: readonly ConflictView[]
   /** Null while it is open, and where it was aborted: then `aborted` says why. */
   readonly result: IntegrationResult | null
@@ -142,18 +158,22 @@ export interface IntegrationView {
   readonly order_basis: string | null
 }
 
-/** The open integration of a source, or the one that ended last. */
-export function viewIntegration(source: Workspace): IntegrationView | null {
-  const integration = source.integration ?? source.integrated
+/** The open integration of a source, or the one that ended last; nothing follows a salvage but another one. */
+export function viewIntegration(run: Run, source: Workspace): IntegrationView | null {
+  const salvage = run.salvages.get(source.id)
+  const integration = salvage ?? source.integration ?? source.integrated
   if (!integration) return null
+  const { checkpoint } = integration
+  const declared = checkpoint === null ? undefined : run.checkpoints.get(checkpoint)?.confidence
   return Object.freeze({
     source: source.id,
     target: integration.target.id,
     owner: integration.owner,
-    mode: 'normal',
+    mode: salvage ? 'salvage' : 'normal',
     strategy: integration.strategy,
-    checkpoint_ref: integration.checkpoint,
-    conflicts: frozen((source.conflicts ?? []).map(viewConflict)),
+    checkpoint_ref: checkpoint,
+    confidence: salvage ? SALVAGED_CONFIDENCE : (declared ?? null),
+    conflicts: frozen(((salvage ?? source).conflicts ?? []).map(viewConflict)),
     result: integration.result ?? null,
     result_ref: integration.resultRef ?? null,
     aborted: integration.aborted ?? null,

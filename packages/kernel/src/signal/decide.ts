@@ -5,7 +5,8 @@ import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
 import type { Evidence } from '../checkpoint/proof.ts'
 import { escalationLimit, writeEscalated } from '../highway/escalation.ts'
 import { decideBegin } from '../integration/decide.ts'
-import { writeViolation } from '../integrity/verify.ts'
+import { writeSalvageEnded } from '../integration/salvage-record.ts'
+import { writeForgedSignal } from '../integrity/identity.ts'
 import { isTransition, STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
@@ -16,7 +17,8 @@ import { writeTaskCompleted, writeTaskStarted } from '../task/follow.ts'
 import type { Vocabulary } from '../taxonomy/taxonomy.ts'
 import { writeAuthenticationFailed } from '../user/identity.ts'
 import { writeFailure } from '../workspace/failure.ts'
-import { decideMigrate, decideSuspend } from '../workspace/suspension.ts'
+import { decideMigrate } from '../workspace/migrate.ts'
+import { decideSuspend } from '../workspace/suspension.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import { takesSignals, writeDelivered, writeDelivery, writeEmitted, writeReleased } from './emit.ts'
 import { SIGNAL_RULES } from './signal.ts'
@@ -85,9 +87,7 @@ function foreignOrigin(batch: Batch, caller: Workspace, claimed: unknown, messag
     reason,
     source: caller.id,
   })
-  // A forged signal has no id, and there is no proof that could be compared.
-  const subject = { subject_type: 'signal', subject_id: '', action_taken: 'rejected' } as const
-  writeViolation(batch, subject, { violation: 'signature_invalid', expected: null, actual: null })
+  writeForgedSignal(batch)
   return refusal('permission_denied', message, { reason, entry })
 }
 
@@ -118,6 +118,7 @@ function writeAgentSignal(batch: Batch, from: Workspace, draft: SignalDraft): Si
 /** The transition, and what the signal means for the task: between its emission and its delivery. */
 function writeMove(batch: Batch, from: Workspace, type: SignalType, to: WorkspaceState | undefined): boolean {
   const trigger = SIGNAL_RULES[type].trigger
+  if (to === 'integrating') writeSalvageEnded(batch, from, to, 'protocol')
   if (to && trigger)
     writeTransition(batch, from, { to, trigger, actor: 'protocol', initiator: initiatorOf(from) })
   const state = to ?? from.status
@@ -192,7 +193,11 @@ function decideOperation(
     const result = decideSuspend(batch, caller, draft.ref, draft.reason ?? 'requested')
     return result.ok ? ok(done) : result
   }
-  if (operation === 'migrate') return decideMigrate(batch, caller, draft.ref)
+  if (operation === 'migrate') {
+    // A signal cannot name the new agent: the operation says so once the rest holds.
+    const result = decideMigrate(batch, caller, { workspace: draft.ref, reason: draft.reason ?? 'requested' })
+    return result.ok ? ok(done) : result
+  }
   const result = decideBegin(batch, caller, { source: draft.ref, strategy: 'direct', evidence })
   return result.ok ? ok(done) : result
 }

@@ -11,6 +11,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import {
+  type ContentCipher,
   type Entry,
   memoryDisks,
   openMemoryStore,
@@ -24,6 +25,7 @@ import { expect, onTestFinished } from 'vitest'
 import type { EnvelopeDraft } from '../envelope/envelope.ts'
 import type { RunDraft } from '../run/start.ts'
 import type { AgentHandle } from '../runtime/agent.ts'
+import type { MigrationRequest } from '../runtime/migrations.ts'
 import type { Notice } from '../runtime/notice.ts'
 import type { RunHandle } from '../runtime/run-handle.ts'
 import { Runtime, type RuntimeOptions } from '../runtime/runtime.ts'
@@ -40,6 +42,8 @@ export interface FixtureOptions extends Partial<Omit<RuntimeOptions, 'trail' | '
   readonly disks?: ReturnType<typeof memoryDisks>
   /** A folder for the trail instead: for tests that change what is stored. What settles there takes as long as a disk takes. */
   readonly profile?: string
+  /** Seals and opens what the trail holds. */
+  readonly cipher?: ContentCipher
 }
 
 /** One entry as a test writes it: type, workspace (by name, null for none), actor, and those fields of the body that matter or all. */
@@ -61,6 +65,8 @@ export class Fixture {
   /** The coordinator's handle with everything that a handle can do, for attempts that the types rule out. */
   root!: AgentHandle
   readonly notices: Notice[] = []
+  /** While it is set, an agent that is to take over a workspace never gets ready. */
+  unprepared = false
   readonly #names = new Map<string, string>()
   readonly #agents = new Map<string, AgentHandle>()
   #counted = new Map<string, number>()
@@ -74,15 +80,25 @@ export class Fixture {
   }
 
   async open(): Promise<void> {
-    const { run: _run, active: _active, disks: _disks, profile, ...options } = this.options
-    this.trail = profile ? await openTrail(profile) : new Trail({ store: await openMemoryStore(this.disks) })
+    const { run: _run, active: _active, disks: _disks, profile, cipher, ...options } = this.options
+    const sealed = cipher ? { cipher } : {}
+    this.trail = profile
+      ? await openTrail(profile, sealed)
+      : new Trail({ store: await openMemoryStore(this.disks), ...sealed })
     this.runtime = await Runtime.open({
       commitRetries: [],
       ...options,
+      prepare: request => this.#prepare(request),
       trail: this.trail,
       clock: this.clock,
       ids: this.ids,
     })
+  }
+
+  #prepare(request: MigrationRequest): void | Promise<void> {
+    if (this.unprepared) return new Promise(() => undefined)
+    const { prepare, bind } = this.options
+    return prepare ? prepare(request) : bind?.(request.agent)
   }
 
   /** Stops everything and opens the runtime again from what is on disk. */
@@ -160,7 +176,7 @@ export class Fixture {
     return agent
   }
 
-  /** Brings a workspace into a state by operations; `migrating` and `conflicted` need `force`. */
+  /** Brings a workspace into a state by operations; `conflicted` needs `force`. */
   async bring(name: string, state: string): Promise<void> {
     const agent = this.agent(name)
     const steps: Record<string, () => Promise<unknown>> = {
@@ -175,29 +191,28 @@ export class Fixture {
         await steps.integrating!()
         unwrap(await (await this.#parent(name)).accept(agent.workspace))
       },
+      migrating: async () => {
+        this.unprepared = true
+        const parent = await this.#parent(name)
+        void parent.migrate(agent.workspace, `next_${name}`, 'move')
+        await this.settle()
+        this.unprepared = false
+      },
       failed: async () => unwrap(await this.root.abort(agent.workspace)),
     }
     await steps[state]!()
   }
 
   /**
-   * Brings a workspace into any of the nine states. `migrating` and `conflicted` are written as a runtime of a higher level would
-   * have written them, and the runtime is opened again on that trail: handles taken before are stale, `agent(name)` gives new ones.
+   * Brings a workspace into any of the nine states. `conflicted` is written as another runtime could have written it, and the runtime
+   * is opened again on that trail: handles taken before are stale, `agent(name)` gives new ones.
    */
   async force(name: string, state: string): Promise<void> {
     const workspace_id = this.id(name)
-    if (state === 'migrating') {
-      const change = { workspace_id, old_agent: 'agent_1', new_agent: 'agent_2', reason: 'move' }
-      await this.#foreign(name, 'migrating', 'migration_initiated', {
-        event_type: 'migration_started',
-        workspace: workspace_id,
-        actor: await this.#parentActor(name),
-        body: change,
-      })
-    } else if (state === 'conflicted') {
+    if (state === 'conflicted') {
       await this.bring(name, 'integrating')
       unwrap(await (await this.#parent(name)).beginIntegration(workspace_id))
-      await this.#foreign(name, 'conflicted', 'conflict_detected', {
+      await this.#conflicted(name, {
         event_type: 'conflict_detected',
         workspace: workspace_id,
         actor: await this.#parentActor(name),
@@ -215,13 +230,8 @@ export class Fixture {
     await this.mark()
   }
 
-  /** Appends a cause and the transition behind it past the kernel, and opens the runtime again. */
-  async #foreign(
-    name: string,
-    to_state: 'migrating' | 'conflicted',
-    trigger: 'migration_initiated' | 'conflict_detected',
-    cause: ProposedEntry,
-  ): Promise<void> {
+  /** Appends a conflict and the transition behind it past the kernel, and opens the runtime again. */
+  async #conflicted(name: string, cause: ProposedEntry): Promise<void> {
     await this.settle()
     const change: ProposedEntry = {
       event_type: 'workspace_state_changed',
@@ -230,8 +240,8 @@ export class Fixture {
       body: {
         workspace_id: this.id(name),
         from_state: (await this.state(name)) as WorkspaceState,
-        to_state,
-        trigger,
+        to_state: 'conflicted',
+        trigger: 'conflict_detected',
         initiator: cause.actor === 'system' ? 'coordinator' : cause.actor,
       },
     }

@@ -230,7 +230,13 @@ const onWorkspace: Build = (choice, caller) => {
     { type: 'dispatch', workspace: waiting },
     choice.mostly<Asked>({ type: 'resume', workspace: paused }, { type: 'abort', workspace: any }),
     choice.of<Asked>(
-      { type: 'migrate', workspace: any },
+      {
+        type: 'migrate',
+        workspace: any,
+        newAgent: choice.mostly(`next#${choice.of(1, 2, 3)}`, ''),
+        reason: 'move',
+      },
+      { type: 'terminate', workspace: any, gracePeriod: choice.mostly(1000, 0), reason: 'enough' },
       { type: 'set_authority', workspace: any },
       { type: 'revoke_visibility', workspace: any },
     ),
@@ -244,6 +250,26 @@ const integrate: Build = (choice, caller) => {
     { type: 'decide_integration', source, decision, strategy: choice.of('direct', 'layered') },
     { type: 'decide_integration', source, decision },
     { type: 'fail_integration', source },
+  )
+}
+/** What failed is salvaged, by whoever may, and what is open is judged. */
+const onSalvage: Build = (choice, _caller, run) => {
+  const failed = choice.workspace(each => each.status === 'failed' && each.register !== undefined)
+  const open = [...run.salvages.values()].filter(
+    ({ result, aborted }) => result === undefined && aborted === undefined,
+  )
+  const source = choice.id(open.map(each => each.source.id))
+  const conflicts = open.flatMap(each => each.conflicts.filter(({ outcome }) => outcome === undefined))
+  const found = { type: 'content_overlap', resources: ['a.txt'], description: 'they differ' }
+  const strategy = choice.of('coordinator_resolve', 'coordinator_resolve', 'escalate', 'agent_rework')
+  const conflict = choice.id(conflicts.map(({ id }) => id))
+  return choice.of<Asked>(
+    { type: 'salvage', source: failed },
+    { type: 'salvage', source: failed, strategy: choice.mostly('evaluated', 'direct') },
+    { type: 'report_conflicts', source, conflicts: choice.of([found], [found, found]) },
+    { type: 'resolve_conflict', source, conflict, strategy, resolution: 'so' },
+    { type: 'merge_salvage', source, result: { tree: 2 } },
+    choice.of<Asked>({ type: 'discard_salvage', source }, { type: 'fail_integration', source }),
   )
 }
 const onConflict: Build = (choice, caller, run) => {
@@ -292,12 +318,18 @@ const byRuntime: Build = (choice, _caller, run) => {
     [...(each.known?.keys() ?? [])].map(id => ({ id, to: each.id })),
   )
   const arrived = choice.mostly(signal, ...known)
+  const moving = choice.workspace(each => each.migration !== undefined)
+  const migration = { workspace: moving, agent: run.workspaces.get(moving)?.migration?.agent ?? 'nobody' }
   const onTheirWay = [...run.workspaces.values()].flatMap(each => [...(each.incoming?.values() ?? [])].flat())
   const envelope = choice.mostly(choice.id(onTheirWay), choice.id(run.envelopes.keys()))
   return choice.of<Asked>(
     { type: 'arrive', envelope },
     { type: 'arrive', envelope },
     choice.mostly<Asked>({ type: 'arrive', envelope }, { type: 'exhaust', envelope }),
+    choice.mostly<Asked>(
+      { type: 'complete_migration', ...migration },
+      { type: 'fail_migration', ...migration, error: 'no such program' },
+    ),
     choice.of<Asked>({ type: 'due' }, { type: 'meter', workspace: choice.workspace(), ...usageOf(choice) }),
     arrived
       ? { type: 'arrive_signal', signal: arrived.id, to: arrived.to }
@@ -318,8 +350,11 @@ const BY_AGENT = [
 const BY_ROOT = [
   ...[send, send, create, create, submitGraph, addTasks, onWorkspace, onWorkspace, onWorkspace],
   ...[integrate, integrate, integrate, onTask, onTask, onRight, emit, read, byRuntime, byRuntime],
-  ...[topology, topology, onConflict, raise],
+  ...[topology, topology, onConflict, onSalvage, onSalvage, raise],
 ]
+
+/** A step of the coordinator about what has failed. */
+export const salvageStep = anyStep.map(step => ({ ...step, kind: 2 * BY_ROOT.indexOf(onSalvage) }))
 
 /** The run's end, asked for rarely. */
 const ENDS: readonly Command[] = [{ type: 'close' }, { type: 'stop' }]

@@ -4,6 +4,7 @@ import { type CheckpointId, type EnvelopeId, type ObjectId, ok, type Result } fr
 import { type Batch, clip } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
+import type { MemoryRecord } from '../objects.ts'
 import { invalidArgument, limitReached, notFound, type Refusal, refusal } from '../refusal.ts'
 import { workspaceOf } from '../run/run.ts'
 import { isRoot, sees, type Workspace } from './workspace.ts'
@@ -86,11 +87,8 @@ export function decideWriteMemory(
     (caller.memory?.size ?? 0) >= kernelLimits.memoryKeys
   )
     return limitReached('keys in one working memory', kernelLimits.memoryKeys)
-  batch.store('memory', batch.newId<ObjectId>('obj'), {
-    workspace: caller.id,
-    key,
-    ...(value !== undefined && { value }),
-  })
+  const memory: MemoryRecord = { workspace: caller.id, key, ...(value !== undefined && { value }) }
+  batch.store('memory', batch.newId<ObjectId>('obj'), memory, { of: 'workspace', workspace: caller.id })
   return ok(undefined)
 }
 

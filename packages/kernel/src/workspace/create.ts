@@ -27,7 +27,7 @@ import { gate, gated } from '../highway/gate.ts'
 import { identityFor } from '../integrity/identity.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
-import type { MemoryRecord } from '../objects.ts'
+import type { DirectiveRecord, MemoryRecord } from '../objects.ts'
 import { writeDefaultRights, writeRight } from '../port-right/defaults.ts'
 import { limitReached, type Refusal, refusal } from '../refusal.ts'
 import { actionsOf, maySend } from '../role/matrix.ts'
@@ -254,16 +254,14 @@ function write(batch: Batch, caller: Workspace, approved: Approved): Result<Crea
   const directive = directiveOf(batch, approved, party)
   const directiveId = directive && batch.newId<EnvelopeId>('env')
   const context = draft.context && batch.newId<ObjectId>('obj')
-  if (context) batch.store('context', context, draft.context)
-  if (directive)
-    batch.store('directive', batch.newId('obj'), {
-      ...directive,
-      workspace: id,
-      dispatch: draft.dispatch ?? true,
-    })
+  if (context) batch.store('context', context, draft.context, { of: 'private', workspace: id })
+  if (directive) {
+    const record: DirectiveRecord = { ...directive, workspace: id, dispatch: draft.dispatch ?? true }
+    batch.store('directive', batch.newId('obj'), record, { of: 'private', workspace: id })
+  }
   for (const [key, value] of Object.entries(draft.memory ?? {})) {
     const memory: MemoryRecord = { workspace: id, key, value }
-    batch.store('memory', batch.newId('obj'), memory)
+    batch.store('memory', batch.newId('obj'), memory, { of: 'workspace', workspace: id })
   }
   batch.add('workspace_created', id, actor, {
     workspace_id: id,

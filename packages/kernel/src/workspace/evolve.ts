@@ -18,6 +18,8 @@ import { dropEscalations } from '../highway/escalation-evolve.ts'
 import { claimInitial } from '../objects.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
 import { dropSignals } from '../signal/evolve.ts'
+import { endMigration } from './migration.ts'
+import { moveTermination } from './termination.ts'
 import type { Workspace } from './workspace.ts'
 
 export const workspaceFolds: Folds = {
@@ -36,8 +38,8 @@ export const workspaceFolds: Folds = {
       timeout: body.timeout,
       group: body.group ?? null,
       livenessInterval: body.liveness_interval ?? null,
-      agent: body.agent,
       created: ticksOf(entry.timestamp),
+      agent: body.agent,
       parent,
       orphan: false,
       boundary: parent?.originator === 'system' && body.originator !== 'system',
@@ -48,11 +50,14 @@ export const workspaceFolds: Folds = {
       since: ticksOf(entry.timestamp),
       spent: newSpent(),
       meter: undefined,
+      reported: undefined,
       counts: 0,
       lastActivity: ticksOf(entry.timestamp),
       lastEntry: ticksOf(entry.timestamp),
       remembered: undefined,
       pausedAt: undefined,
+      migration: undefined,
+      termination: undefined,
       ready: false,
       children: undefined,
       directive: (body.directive ?? null) as EnvelopeId | null,
@@ -95,11 +100,14 @@ export const workspaceFolds: Folds = {
 
   workspace_state_changed(run, body, entry) {
     const workspace = knownWorkspace(run, body.workspace_id)
-    passTime(workspace, ticksOf(entry.timestamp))
+    const now = ticksOf(entry.timestamp)
+    passTime(workspace, now)
+    moveTermination(workspace, body.to_state, now)
     workspace.status = body.to_state
     const paused = body.to_state === 'suspended' || body.to_state === 'migrating'
     workspace.remembered = paused ? (body.from_state as ResumableState) : undefined
-    workspace.pausedAt = paused ? ticksOf(entry.timestamp) : undefined
+    workspace.pausedAt = paused ? now : undefined
+    if (body.to_state !== 'migrating') endMigration(run, workspace)
     if (isTerminal(body.to_state)) end(run, workspace)
   },
 }

@@ -48,10 +48,15 @@ test.each(['idle', 'active', 'blocked', 'suspended', 'migrating', 'integrating',
     await f.force('W', state)
     expect(refused(await f.root.abort(f.id('W')))).toBe('ok')
     const open = { source: 'W', target: 'R', mode: 'normal', reason: 'aborted_by_coordinator' }
-    // An integration that is open ends with its source (W-LIFE-10).
-    const cause: Row[] = state === 'conflicted' ? [['integration_aborted', 'W', 'system', open]] : []
+    const move = { workspace_id: 'W', old_agent: 'agent:W', new_agent: 'next_W' }
+    const lost = { ...move, reason: 'aborted', error: 'aborted_by_coordinator' }
+    // What is open ends with the workspace (W-LIFE-10).
+    const causes: Record<string, Row[]> = {
+      conflicted: [['integration_aborted', 'W', 'system', open]],
+      migrating: [['migration_failed', 'W', 'protocol', lost]],
+    }
     await f.expectAdded([
-      ...cause,
+      ...(causes[state] ?? []),
       emitted('W', 'aborted_by_coordinator', 'system'),
       aborted('W', state),
       delivered('W'),
@@ -255,7 +260,8 @@ test('WP-016 when the coordinator fails, everything fails, and the root is last'
   const before = await f.picture()
   for (const result of [
     await f.root.suspend(f.id('R'), 'no'),
-    await f.root.migrate(f.id('R')),
+    await f.root.migrate(f.id('R'), 'agent_2', 'move'),
+    await f.root.terminate(f.id('R'), 1000, 'enough'),
     await f.root.abort(f.id('R')),
     await f.root.resume(f.id('R')),
     await f.root.accept(f.id('R')),

@@ -5,11 +5,13 @@ import type { BudgetDimension, Trigger } from '@parley/trail/events'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
 import { writeGatesEnded } from '../highway/invalidate.ts'
+import { writeSalvageEnded } from '../integration/salvage-record.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { invalidState } from '../refusal.ts'
 import { type Emitted, writeDelivered, writeEmitted } from '../signal/emit.ts'
 import { writeTaskFailed } from '../task/follow.ts'
+import { writeMigrationFailed } from './migration.ts'
 import { operand } from './operation.ts'
 import { writeOrphaned, writeRerouted } from './orphan.ts'
 import { childrenOf, ended, isRoot, subtree, type Workspace } from './workspace.ts'
@@ -31,6 +33,8 @@ export interface Failure {
   readonly ref?: string
   /** The reason of `integration_aborted` where it is not the code (W-INT-15). */
   readonly aborts?: string
+  /** What went wrong with a migration (W-MIG-06). */
+  readonly error?: string
   /** The task was cancelled in the same batch and is not touched (W-TASK-13). */
   readonly sparesTask?: boolean
   /** The `failed` signal that is on record already and misses its consequence (W-REC-16). */
@@ -56,8 +60,9 @@ export function byHuman(user: string): Failure {
 
 /** W-LIFE-10: cause, signal, state change, task, cascade, delivery; then the mail that can no longer arrive. */
 export function writeFailure(batch: Batch, workspace: Workspace, failure: Failure): Emitted {
-  if (isRoot(workspace)) return writeRootFailure(batch, workspace, failure)
   writeIntegrationAborted(batch, workspace, failure.aborts ?? failure.trigger, failure.actor)
+  if (isRoot(workspace)) return writeRootFailure(batch, workspace, failure)
+  writeMigrationFailed(batch, workspace, failure)
   const signal = failure.emitted ?? writeFailedSignal(batch, workspace, failure)
   writeFailed(batch, workspace, failure)
   const { failed, orphaned } = writeCascade(batch, workspace)
@@ -129,13 +134,14 @@ export function writeFailed(batch: Batch, workspace: Workspace, failure: Failure
   if (!failure.sparesTask) writeTaskFailed(batch, workspace, reason)
 }
 
-/** W-INT-02: an integration that is open ends with its source. */
+/** W-INT-02: an integration that is open ends with its source, and a salvage with its target. */
 export function writeIntegrationAborted(
   batch: Batch,
   source: Workspace,
   reason: string,
   actor: string,
 ): void {
+  writeSalvageEnded(batch, source, reason, actor)
   if (!source.integration) return
   batch.add('integration_aborted', source, actor, {
     source: source.id,
@@ -153,6 +159,7 @@ export function writeForcedStop(batch: Batch, root: Workspace): void {
     writeIntegrationAborted(batch, each, 'system_shutdown', 'protocol')
     writeFailed(batch, each, byProtocol('system_shutdown'))
   }
+  writeIntegrationAborted(batch, root, 'system_shutdown', 'protocol')
   for (const each of [...stopped, root]) writeUndeliverable(batch, each, 'failed')
   writeGatesEnded(batch)
   batch.add('system_degraded', null, 'protocol', {

@@ -1,7 +1,7 @@
 // Who may do what to whom: the table of W-ROLE-04 applied to a caller and a target.
 import { ok, type Result } from '@parley/core'
 import type { Batch } from '../batch.ts'
-import { invalidState, notFound, type Refusal } from '../refusal.ts'
+import { invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import { OPERATIONS, type OperationName } from '../role/operations.ts'
 import { workspaceOf } from '../run/run.ts'
 import { isAbove, isRoot, type Workspace } from './workspace.ts'
@@ -30,6 +30,15 @@ export function operand(
 ): Result<Workspace> {
   const target = typeof id === 'string' ? workspaceOf(batch.run, id) : undefined
   return authorize(batch, caller, operation, target) ?? (target ? ok(target) : notFound('workspace', id))
+}
+
+/** W-MIG-04: undefined where the level that this runtime declares has the operation. */
+export function offered(batch: Batch, operation: OperationName): Refusal | undefined {
+  const { level } = OPERATIONS[operation]
+  if (level <= (batch.context.level ?? 3)) return undefined
+  return refusal('unsupported', `The operation ${operation} belongs to conformance level ${level}.`, {
+    level,
+  })
 }
 
 function denied(batch: Batch, caller: Workspace, operation: OperationName, target?: Workspace): Refusal {

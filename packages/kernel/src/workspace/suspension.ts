@@ -1,11 +1,11 @@
-// Suspension and resumption (W-MIG-01 to -03), and the answer to migration below level 3 (W-MIG-04).
+// Suspension and resumption (W-MIG-01 to -03).
 import { durationMs, invariant, ok, type Result } from '@parley/core'
 import type { ResumableState } from '@parley/trail/events'
 import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
-import { invalidArgument, invalidState, refusal } from '../refusal.ts'
+import { invalidArgument, invalidState } from '../refusal.ts'
 import { rootOf } from '../run/run.ts'
 import { writeDelivered, writeEmitted, writeReleased } from '../signal/emit.ts'
 import { operand } from './operation.ts'
@@ -77,11 +77,4 @@ export function resume(batch: Batch, workspace: Workspace, by: Decider): Result<
   writeTransition(batch, workspace, { to: remembered, trigger: 'resumed_by_coordinator', actor, initiator })
   writeReleased(batch, workspace, remembered)
   return ok(undefined)
-}
-
-export function decideMigrate(batch: Batch, caller: Workspace, id: unknown): Result<never> {
-  const target = operand(batch, caller, 'migrate', id)
-  if (!target.ok) return target
-  if (isRoot(target.value)) return invalidState('The root cannot be migrated.')
-  return refusal('unsupported', 'Migration belongs to conformance level 3.', { level: 3 })
 }

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Decision, decide } from '../decide.ts'
 import { evolve } from '../evolve.ts'
+import { openSalvage } from '../integration/salvage-record.ts'
 import { newRun, type Run } from '../run/run.ts'
 import { anyStep, commandOf, prologue, randomTaxonomy } from '../testing/random-commands.ts'
 import { childrenOf, ended, isAbove } from './workspace.ts'
@@ -42,7 +43,8 @@ function* flaws(run: Run): Generator<string> {
     }
     if (run.signalling.has(each) !== (each.waiting !== undefined)) yield `${id} waits unseen`
     if (each.integration && each.integration.target !== parent) yield `${id} is merged into another`
-    if (each.merging && each.merging.integration?.target !== each) yield `${id} is locked by nobody`
+    const holder = each.merging && (openSalvage(run, each.merging.id) ?? each.merging.integration)
+    if (each.merging && holder?.target !== each) yield `${id} is locked by nobody`
     if (each.group !== null && !run.groups.get(each.group)?.includes(each)) yield `${id} lost its group`
   }
 }

@@ -9,11 +9,14 @@ import {
   type WorkspaceState,
 } from '@parley/trail/events'
 import type { Meter, Spent } from '../budget/meter.ts'
+import type { Reported } from '../checkpoint/discrepancy.ts'
 import type { Inbox } from '../envelope/inbox.ts'
-import type { Conflict } from '../integration/conflict.ts'
+import type { Conflict } from '../integration/conflict-record.ts'
 import type { FileChange, Integration, Merge } from '../integration/integration.ts'
 import type { PortRight } from '../port-right/port-right.ts'
 import type { KnownSignals, WaitingSignal } from '../signal/signal.ts'
+import type { Migration } from './migration.ts'
+import type { Termination } from './termination.ts'
 
 export interface Authority {
   readonly resources: readonly string[]
@@ -40,9 +43,10 @@ export interface Workspace {
   readonly timeout: number | null
   readonly group: string | null
   readonly livenessInterval: number | null
-  readonly agent: string | undefined
   readonly created: Ticks
 
+  /** The identity that is bound to it (W-SEC-03); it changes by migration only. Undefined in runs that began without identities. */
+  agent: string | undefined
   /** Null for the root only. It changes when the parent fails and this one belongs to somebody else (W-WS-13). */
   parent: Workspace | null
   /** Reparented by a failure and not reassigned since. */
@@ -59,6 +63,8 @@ export interface Workspace {
   readonly spent: Spent
   /** 6 Resource meter, beside the clocks; absent until something was measured. */
   meter: Meter | undefined
+  /** Where the meter stood at its newest checkpoint (W-CP-10). */
+  reported: Reported | undefined
   /** What the fold counts for it (budget/charge.ts). */
   counts: number
   /** The newest entry filed under it that counts as activity, and the newest of all (W-BUDGET-08). */
@@ -67,6 +73,10 @@ export interface Workspace {
   /** Where a suspension or migration returns to (W-LIFE-11), and since when it lasts. */
   remembered: ResumableState | undefined
   pausedAt: Ticks | undefined
+  /** While another agent is being prepared for it (W-MIG-05). */
+  migration: Migration | undefined
+  /** It was asked to wind down (W-TERM-02). */
+  termination: Termination | undefined
   /** Whether its agent has said `ready`. */
   ready: boolean
   children: Workspace[] | undefined
@@ -111,6 +121,11 @@ export interface Workspace {
 
 export function ended(workspace: Workspace): boolean {
   return isTerminal(workspace.status)
+}
+
+/** Who speaks for it: the agent that is bound, or the one that a workspace without an identity on record has by itself. */
+export function agentOf(workspace: Pick<Workspace, 'agent' | 'id'>): string {
+  return workspace.agent ?? `agent:${workspace.id}`
 }
 
 export function isRoot(workspace: Workspace): boolean {

@@ -1,0 +1,141 @@
+// What agents report against what the runtime measured (W-CP-10), and reasons that speak of resources (W-SIG-13).
+import { type CheckpointId, unwrap } from '@parley/core'
+import type { UsageField } from '@parley/trail/events'
+import { expect, test } from 'vitest'
+import { parseResourceReason, resourceReason } from '../budget/reason.ts'
+import { evolve } from '../evolve.ts'
+import { newRun } from '../run/run.ts'
+import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+
+const used = (tokens_consumed: number, wall_time: number, cost = 0) => ({
+  resource_usage: { tokens_consumed, wall_time, cost },
+})
+
+const differs = (checkpoint: string, field: UsageField, agent_value: number, runtime_value: number): Row => [
+  'resource_discrepancy',
+  'W',
+  'protocol',
+  { checkpoint_id: checkpoint, workspace: 'W', field, agent_value, runtime_value },
+]
+
+/** W after so many milliseconds at work, which are what its meter says since its last checkpoint. */
+async function atWork(f: Fixture, milliseconds: number, usage: object = {}): Promise<void> {
+  await f.worker('W')
+  // What it took to get here is reported.
+  unwrap(await f.checkpoint('W'))
+  if (Object.keys(usage).length > 0) unwrap(await f.run.meter(f.id('W'), usage))
+  await f.advance(milliseconds)
+  await f.mark()
+}
+
+async function rows(f: Fixture): Promise<readonly Row[]> {
+  return (await f.added())
+    .filter(entry => entry.event_type === 'resource_discrepancy')
+    .map(entry => f.row(entry))
+}
+
+test('WP-055 a report that the meter contradicts is kept, and the difference is on record', async () => {
+  const f = await fixture()
+  await atWork(f, 10_000, { tokens: 900 })
+  const created = unwrap(await f.checkpoint('W', used(500, 10_000)))
+  f.name(created.checkpoint, 'K')
+  await f.expectAdded([
+    ['checkpoint_created', 'W', 'worker'],
+    ['signal_emitted', 'W', 'protocol'],
+    ['signal_delivered', 'R', 'protocol'],
+    differs('K', 'tokens_consumed', 500, 900),
+  ])
+  const kept = unwrap(await f.agent('W').readCheckpoint(created.checkpoint as CheckpointId))
+  expect(kept.resource_usage).toEqual({ tokens_consumed: 500, wall_time: 10_000, cost: 0 })
+  expect(unwrap(await f.agent('W').meter()).tokens).toBe(900)
+
+  expect(refused(await f.checkpoint('W', used(-1, 0)))).toBe('rejected(invalid_structure)')
+  await f.expectAdded([['checkpoint_rejected', 'W', 'protocol']])
+})
+
+test('WP-055 what lies within the tolerance is no discrepancy, and the tolerance is the host’s to set', async () => {
+  const f = await fixture()
+  await atWork(f, 10_000, { tokens: 1000, cost: 1 })
+  unwrap(await f.checkpoint('W', used(1010, 9_900, 0.99)))
+  expect(await rows(f)).toEqual([])
+
+  const strict = await fixture({ resourceTolerance: 0 })
+  await atWork(strict, 10_000, { tokens: 1000, cost: 1 })
+  strict.name(unwrap(await strict.checkpoint('W', used(1010, 9_900, 0.99))).checkpoint, 'K')
+  expect(await rows(strict)).toEqual([
+    differs('K', 'tokens_consumed', 1010, 1000),
+    differs('K', 'wall_time', 9_900, 9_999),
+    differs('K', 'cost', 0.99, 1),
+  ])
+})
+
+test('W-CP-10 amounts are those since the checkpoint before, as the workspace is shown them', async () => {
+  const f = await fixture()
+  await atWork(f, 2000, { tokens: 100, cost: 0.1 })
+  const usage = unwrap(await f.agent('W').look()).unreported
+  expect(usage).toMatchObject({ tokens_consumed: 100, cost: 0.1 })
+  unwrap(await f.checkpoint('W', { resource_usage: usage }))
+  unwrap(await f.run.meter(f.id('W'), { tokens: 50, cost: 0.2 }))
+  await f.restart()
+  expect(unwrap(await f.agent('W').look()).unreported).toMatchObject({ tokens_consumed: 50, cost: 0.2 })
+  await f.mark()
+  f.name(unwrap(await f.checkpoint('W', used(150, 0, 0.2))).checkpoint, 'K')
+  expect(await rows(f)).toEqual([differs('K', 'tokens_consumed', 150, 50)])
+})
+
+test('W-CP-10 what the host does not measure is not contradicted', async () => {
+  const f = await fixture()
+  await atWork(f, 1000)
+  unwrap(await f.checkpoint('W', used(500, 1000, 3)))
+  expect(await rows(f)).toEqual([])
+  // It measures tokens after all, those of somebody else: then nothing is zero.
+  await f.worker('V')
+  unwrap(await f.run.meter(f.id('V'), { tokens: 1 }))
+  f.name(unwrap(await f.checkpoint('W', used(500, 0, 3))).checkpoint, 'K')
+  expect(await rows(f)).toEqual([differs('K', 'tokens_consumed', 500, 0)])
+})
+
+test('W-REC-15 where a trail holds reports alone, a contradicted one counts with the runtime’s figure', async () => {
+  const f = await fixture()
+  await atWork(f, 1000, { tokens: 900 })
+  unwrap(await f.checkpoint('W', used(500, 1000)))
+  const run = newRun(f.run.id)
+  for await (const record of f.trail.run(f.run.id).replay())
+    if ('event_type' in record || !['usage', 'settings'].includes(record.kind)) evolve(run, record)
+  expect(run.metered).toBe(false)
+  expect(run.workspaces.get(f.id('W'))?.meter?.tokens).toBe(900)
+})
+
+test('W-SIG-13 an agent near a limit says so in words that the coordinator can read', async () => {
+  const f = await fixture()
+  await f.worker('W', { budget: { compute_budget: { token_limit: 1000 } } })
+  await f.mark()
+  const near = { kind: 'budget_warning', dimension: 'token_limit', consumed: 790, limit: 1000 } as const
+  unwrap(await f.agent('W').blocked(resourceReason(near)))
+  const [entry] = await f.expectAmong([['signal_emitted', 'W', 'worker', { type: 'blocked' }]])
+  const { reason } = entry!.body as { reason: string }
+  expect(reason).toBe('budget_warning: {"dimension":"token_limit","consumed":790,"limit":1000}')
+  expect(parseResourceReason(reason)).toEqual(near)
+
+  unwrap(await f.agent('W').started())
+  unwrap(await f.run.meter(f.id('W'), { tokens: 1000 }))
+  await f.settle()
+  const failed = (await f.added()).find(
+    each => each.event_type === 'signal_emitted' && (each.body as { type: string }).type === 'failed',
+  )
+  expect(parseResourceReason((failed!.body as { reason: string }).reason)).toEqual({
+    ...near,
+    kind: 'budget_exceeded',
+    consumed: 1000,
+  })
+})
+
+test.each([
+  'waiting for mail',
+  'budget_warning',
+  'budget_warning: soon',
+  'budget_warning: {"dimension":"mood","consumed":1,"limit":2}',
+  'budget_exceeded: {"dimension":"token_limit","consumed":-1,"limit":2}',
+])('W-SIG-13 another text says nothing of resources: %s', text => {
+  expect(parseResourceReason(text)).toBeUndefined()
+})

@@ -1,0 +1,132 @@
+// Conflicts of a salvage (W-INT-20, AMB-34): the same four kinds, settled in the same three ways, but they live in the integration
+// record. The source has failed for good, so that no state and no task changes whatever comes of them.
+import { ok, type Result } from '@parley/core'
+import type { ResolutionStrategy } from '@parley/trail/events'
+import { actorOf, type Batch } from '../batch.ts'
+import { gate, gated } from '../highway/gate.ts'
+import { invalidState } from '../refusal.ts'
+import type { Workspace } from '../workspace/workspace.ts'
+import type { ResolveRequest } from './conflict.ts'
+import {
+  type Conflict,
+  type Finding,
+  notOpen,
+  openConflicts,
+  type PausedConflict,
+  proposalOf,
+  proposalProblem,
+  writeDetected,
+  writeResolved,
+} from './conflict-record.ts'
+import type { Salvage, SalvageOutcome } from './integration.ts'
+import { storeResult } from './merge.ts'
+import { salvageOf, writeSalvaged } from './salvage.ts'
+import { openSalvage, writeAborted } from './salvage-record.ts'
+
+/** What the integrator found against what it wants to save. Answers the ids. */
+export function writeSalvageConflicts(
+  batch: Batch,
+  caller: Workspace,
+  salvage: Salvage,
+  findings: readonly Finding[],
+): Result<readonly string[]> {
+  if (openConflicts(salvage).length > 0)
+    return invalidState(`The salvage of ${salvage.source.id} has conflicts already; resolve them first.`)
+  return ok(writeDetected(batch, salvage, findings, actorOf(caller)))
+}
+
+/** One conflict with everything around it that its resolution touches. */
+interface Case {
+  readonly salvage: Salvage
+  readonly conflict: Conflict
+  readonly strategy: ResolutionStrategy
+  readonly resolution: string
+}
+
+export function decideResolveSalvage(
+  batch: Batch,
+  caller: Workspace,
+  request: ResolveRequest,
+): Result<SalvageOutcome> {
+  const found = salvageOf(batch, caller, request.source)
+  if (!found.ok) return found
+  const unfit = proposalProblem(request.strategy, request.resolution)
+  if (unfit) return unfit
+  const salvage = found.value
+  const conflict = openConflicts(salvage).find(each => each.id === request.conflict)
+  if (!conflict) return notOpen(salvage.source, request.conflict)
+  const strategy = request.strategy as ResolutionStrategy
+  const settled: Case = { salvage, conflict, strategy, resolution: request.resolution as string }
+  const paused: PausedConflict = {
+    type: 'conflict_resolution',
+    caller: caller.id,
+    source: salvage.source.id,
+    mode: 'salvage',
+    conflict: conflict.id,
+    proposal: proposalOf(batch.run, conflict),
+    strategy,
+    resolution: settled.resolution,
+  }
+  const verdict = gate(batch, paused, { always: strategy === 'escalate' })
+  const { result } = request
+  const ref = result === undefined ? undefined : storeResult(batch, salvage.source, result)
+  if (typeof verdict === 'object') return gated(verdict.waits)
+  if (verdict === 'rejected') return reject(batch, settled, 'fallback')
+  return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : actorOf(caller), ref)
+}
+
+/** The gate of a resolution has ended. */
+export function writeSalvageDecided(
+  batch: Batch,
+  paused: PausedConflict,
+  verdict: 'approve' | 'reject',
+  actor: string,
+): Result<SalvageOutcome> {
+  const salvage = openSalvage(batch.run, paused.source)
+  const conflict = salvage && openConflicts(salvage).find(each => each.id === paused.conflict)
+  if (!conflict) return notOpen(salvage?.source, paused.conflict)
+  const strategy = paused.strategy as ResolutionStrategy
+  const settled: Case = { salvage, conflict, strategy, resolution: paused.resolution }
+  return verdict === 'reject' ? reject(batch, settled, actor) : carryOut(batch, settled, actor)
+}
+
+function carryOut(
+  batch: Batch,
+  settled: Case,
+  actor: string,
+  ref: Salvage['resultRef'] = undefined,
+): Result<SalvageOutcome> {
+  const { salvage, conflict, strategy, resolution } = settled
+  if (strategy === 'agent_rework')
+    return fail(batch, settled, actor, { reason: 'agent_rework', by: actorOf(salvage.target) })
+  writeResolved(batch, salvage, conflict, actor, { strategy, resolution, outcome: 'closed' })
+  if (openConflicts(salvage).some(each => each !== conflict)) return ok({ salvage: 'open' })
+  return writeSalvaged(batch, salvage.target, salvage, 'conflict_resolved', ref ?? salvage.resultRef)
+}
+
+/** W-HWY-07: a proposal is dropped and another one is needed; the owner's no to `escalate` ends the salvage. */
+function reject(batch: Batch, settled: Case, actor: string): Result<SalvageOutcome> {
+  if (settled.strategy !== 'escalate') return ok({ salvage: 'open' })
+  const reason = 'gate_rejected_by_human'
+  // W-INT-02: what nobody answered was ended by the rules.
+  const by = actor === 'fallback' ? 'protocol' : actor
+  return fail(batch, { ...settled, resolution: reason }, actor, { reason, by })
+}
+
+/** W-INT-13: one that cannot be settled takes the others with it. What follows, a new workspace, is the integrator's to make. */
+function fail(
+  batch: Batch,
+  settled: Case,
+  actor: string,
+  { reason, by }: { readonly reason: string; readonly by: string },
+): Result<SalvageOutcome> {
+  const { salvage, conflict, strategy, resolution } = settled
+  writeResolved(batch, salvage, conflict, actor, { strategy, resolution, outcome: 'failed' })
+  for (const other of openConflicts(salvage).filter(each => each !== conflict))
+    writeResolved(batch, salvage, other, actor, {
+      strategy,
+      resolution: 'conflict_unresolvable',
+      outcome: 'failed',
+    })
+  return writeAborted(batch, salvage, reason, by)
+}

@@ -1,0 +1,194 @@
+// The proof chain of a recorded act (W-SEC-17): complete for everybody who can act, and broken where what is stored was changed.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type EntryId, unwrap } from '@parley/core'
+import type { EventType } from '@parley/trail/events'
+import { tamper } from '@parley/trail/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Fixture, type FixtureOptions, fixture, refused } from '../testing/fixture.ts'
+import { only } from '../testing/gates.ts'
+import type { ProofReport } from './proof-report.ts'
+
+const secret = new Uint8Array(32).fill(42)
+
+/** A run on a signed trail of its own, with proofs and users. */
+async function signed(options: FixtureOptions = {}): Promise<Fixture> {
+  const profile = mkdtempSync(join(tmpdir(), 'parley-test-'))
+  onTestFinished(() => rmSync(profile, { recursive: true, force: true }))
+  return fixture({ secret, profile, users: 'house', run: { highway: only('integration') }, ...options })
+}
+
+/** Waits until it is: what settles on a disk takes its time. */
+async function until(f: Fixture, state: string): Promise<void> {
+  for (let turn = 0; turn < 500 && (await f.state('W')) !== state; turn++)
+    await new Promise(resolve => setTimeout(resolve, 10))
+  expect(await f.state('W')).toBe(state)
+}
+
+/** W made something, a human let it be integrated, and the run ended. */
+async function finishedRun(f: Fixture): Promise<void> {
+  unwrap(await f.runtime.users.accept({ user: 'ux', method: 'password' }))
+  unwrap(await f.runtime.users.grant('ux', 'approve_integration'))
+  const worker = await f.workspace('W', { directive: { format: 'markdown', content: 'work' } })
+  unwrap(await worker.receive())
+  unwrap(await worker.started())
+  unwrap(await f.final('W'))
+  unwrap(await worker.complete())
+  await until(f, 'integrating')
+  const asked = await f.root.accept(f.id('W'))
+  const gate = asked.ok ? undefined : asked.error.details.gate
+  unwrap(await f.runtime.user('ux').approve(f.run.id, gate as never))
+  await until(f, 'closed')
+  unwrap(await f.run.close())
+}
+
+async function entryOf(f: Fixture, type: EventType, actor?: string): Promise<EntryId> {
+  const entries = await f.run.entries()
+  return entries.find(each => each.event_type === type && (actor === undefined || each.actor === actor))!.id
+}
+
+async function proofOf(f: Fixture, type: EventType, actor?: string): Promise<ProofReport> {
+  return unwrap(await f.run.proof(await entryOf(f, type, actor)))
+}
+
+function statusOf({ identity, message, link, signature, complete }: ProofReport) {
+  return [identity.status, message.status, link.status, signature.status, complete]
+}
+
+test('WM-060 a checkpoint and a gate decision of a finished, signed run are proven from the person to the signature', async () => {
+  const f = await signed()
+  await finishedRun(f)
+  const checkpoint = await proofOf(f, 'checkpoint_created')
+  expect(statusOf(checkpoint)).toEqual(['verified', 'verified', 'verified', 'verified', true])
+  expect(checkpoint).toMatchObject({
+    party: 'agent',
+    actor: 'worker',
+    workspace: f.id('W'),
+    identity: { name: `agent:${f.id('W')}`, run: f.run.id },
+  })
+  const entries = await f.run.entries()
+  const created = entries.find(
+    each => each.event_type === 'workspace_created' && each.workspace === f.id('W'),
+  )!
+  expect(checkpoint.identity.entry).toBe(created.id)
+  expect(checkpoint.link.previous).toBe(entries[checkpoint.seq - 2]!.integrity.entry_hash)
+  expect(checkpoint.signature.signer).toBe(entries[0]!.integrity.signer)
+
+  const decision = await proofOf(f, 'gate_resolved')
+  expect(statusOf(decision)).toEqual(['verified', 'verified', 'verified', 'verified', true])
+  expect(decision).toMatchObject({
+    party: 'human',
+    actor: 'ux',
+    identity: { name: 'ux', run: f.runtime.house.run },
+  })
+})
+
+test('W-SEC-17 coordinator, agents, people and the runtime itself each have their proof', async () => {
+  const f = await signed()
+  await finishedRun(f)
+  const acts: readonly (readonly [EventType, string, ProofReport['party'], string])[] = [
+    ['signal_emitted', 'worker', 'agent', 'none'],
+    ['envelope_created', 'system', 'coordinator', 'verified'],
+    ['envelope_delivered', 'protocol', 'runtime', 'verified'],
+    ['integration_started', 'system', 'coordinator', 'none'],
+    ['gate_triggered', 'protocol', 'runtime', 'verified'],
+    ['gate_resolved', 'ux', 'human', 'verified'],
+    ['workspace_state_changed', 'protocol', 'runtime', 'none'],
+  ]
+  for (const [type, actor, party, message] of acts) {
+    const report = await proofOf(f, type, actor)
+    expect([type, report.party, report.message.status, report.complete]).toEqual([type, party, message, true])
+  }
+  // By its place it is found as well.
+  const [first] = await f.run.entries()
+  expect(unwrap(await f.run.proof(1)).entry).toBe(first!.id)
+  expect(refused(await f.run.proof('e_none' as EntryId))).toBe('not_found')
+  expect(refused(await f.run.proof(100_000))).toBe('not_found')
+})
+
+test('W-SEC-17 a delegate acts under its own name, above the workspace that the entry is filed under', async () => {
+  const f = await signed()
+  const delegate = await f.workspace('D', {
+    delegate: true,
+    directive: { format: 'markdown', content: 'lead' },
+  })
+  unwrap(await delegate.receive())
+  await f.workspace('W', {}, delegate)
+  unwrap(await delegate.abort(f.id('W')))
+  const aborted = (await f.run.entries()).findLast(each => each.event_type === 'workspace_state_changed')!
+  expect([aborted.workspace, aborted.actor]).toEqual([f.id('W'), 'worker'])
+  const report = unwrap(await f.run.proof(aborted.id))
+  expect(report.party).toBe('agent')
+  expect(report.identity.status).toBe('verified')
+})
+
+test('W-SEC-17 a message that was changed in the store breaks its own step and no other', async () => {
+  const f = await signed()
+  await finishedRun(f)
+  const id = await entryOf(f, 'checkpoint_created')
+  await f.reopen(() => {
+    tamper(f.options.profile!, records =>
+      records.map(record =>
+        record.kind === 'object' && record.objectKind === 'checkpoint'
+          ? { ...record, data: record.data.replace('"intent":"show', '"intent":"hide') }
+          : record,
+      ),
+    )
+    f.clock.advance(1000)
+  })
+  const run = unwrap(await f.runtime.open(f.run.id))
+  expect(statusOf(unwrap(await run.proof(id)))).toEqual(['verified', 'failed', 'verified', 'verified', false])
+})
+
+/** Flips the first digit of the signature of one entry. */
+async function forge(f: Fixture, id: EntryId): Promise<void> {
+  await f.reopen(() => {
+    tamper(f.options.profile!, records =>
+      records.map(record => {
+        if (record.kind !== 'entry' || !record.view.includes(`"id":"${id}"`)) return record
+        const [digit, ...rest] = record.signature!
+        return { ...record, signature: [digit === '0' ? '1' : '0', ...rest].join('') }
+      }),
+    )
+    f.clock.advance(1000)
+  })
+}
+
+test('W-SEC-17 a signature that does not fit breaks the act that it is under, and whatever rests on it', async () => {
+  const f = await signed()
+  await finishedRun(f)
+  const made = await entryOf(f, 'checkpoint_created')
+  const created = (await f.run.entries()).find(
+    each => each.event_type === 'workspace_created' && each.workspace === f.id('W'),
+  )!.id
+  await forge(f, created)
+  const run = unwrap(await f.runtime.open(f.run.id))
+  expect(statusOf(unwrap(await run.proof(created)))).toEqual([
+    'verified',
+    'none',
+    'verified',
+    'failed',
+    false,
+  ])
+  // The name of the one who made the checkpoint rests on that entry.
+  expect(statusOf(unwrap(await run.proof(made)))).toEqual([
+    'failed',
+    'verified',
+    'verified',
+    'verified',
+    false,
+  ])
+})
+
+test('W-SEC-17 without a secret, signatures and users the report says what is missing', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  unwrap(await f.final('W'))
+  const report = await proofOf(f, 'checkpoint_created')
+  expect(statusOf(report)).toEqual(['verified', 'missing', 'verified', 'missing', false])
+  unwrap(await f.runtime.user('ux').abort(f.run.id, f.id('W')))
+  const human = await proofOf(f, 'workspace_state_changed', 'ux')
+  expect(human.party).toBe('human')
+  expect(human.identity).toMatchObject({ status: 'missing', entry: null })
+})

@@ -1,0 +1,233 @@
+// The proof chain of one recorded act (W-SEC-17): who it was, by the entry that binds the name; what was said, by its own proof; the entry
+// with its actor; its link in the chains; the runtime's signature. Each step is checked anew from what is stored, and nothing is written.
+import { asParleyError, type EntryId, err, ok, type Result, type RunId, type WorkspaceId } from '@parley/core'
+import type { Entry, EntryProof, RunModel, RunTrail, WorkspaceFacts } from '@parley/trail'
+import { type EventBody, type EventType, RESERVED_ACTORS } from '@parley/trail/events'
+import { notFound } from '../refusal.ts'
+import { messageOf } from './message-proof.ts'
+import type { Proofs } from './proofs.ts'
+
+/** `none`: an act of this kind has nothing of the sort. `missing`: it should have, and has not. */
+export type ProofStatus = 'verified' | 'failed' | 'missing' | 'none'
+
+export interface ProofStep {
+  readonly status: ProofStatus
+  /** What was checked, or why it does not hold. */
+  readonly detail: string
+}
+
+/** The entry that says who stands behind a name: of an agent its workspace's creation or newest migration, of a person the newest login. */
+export interface IdentityStep extends ProofStep {
+  readonly name: string | null
+  readonly run: RunId | null
+  readonly entry: EntryId | null
+}
+
+export const PROOF_PARTIES = ['agent', 'coordinator', 'human', 'runtime'] as const
+export type ProofParty = (typeof PROOF_PARTIES)[number]
+
+export interface ProofReport {
+  readonly run: RunId
+  readonly entry: EntryId
+  readonly seq: number
+  readonly event_type: EventType
+  readonly workspace: WorkspaceId | null
+  readonly actor: string
+  readonly party: ProofParty
+  readonly identity: IdentityStep
+  readonly message: ProofStep
+  /** The entry's own hash, and its place behind the one before it, in the run and in its workspace. */
+  readonly link: ProofStep & { readonly hash: string; readonly previous: string | null }
+  readonly signature: ProofStep & { readonly signer: string | null }
+  /** Every step holds, and none is missing. */
+  readonly complete: boolean
+}
+
+/** What a report is made from. */
+export interface ProofSource {
+  readonly trail: RunTrail
+  readonly proofs: Proofs | undefined
+  /** The trails in which people are on record, the present one first. */
+  houses(): Promise<readonly RunTrail[]>
+}
+
+/** `which`: the id of an entry, or its `seq`, which is found faster. */
+export async function proofReport(
+  source: ProofSource,
+  which: EntryId | number,
+): Promise<Result<ProofReport>> {
+  try {
+    const seq = typeof which === 'number' ? which : await seqOf(source.trail, which)
+    const proof = seq === undefined ? undefined : await source.trail.prove(seq)
+    return proof ? ok(await reportOn(source, proof)) : notFound('entry', String(which))
+  } catch (cause) {
+    return err(asParleyError(cause))
+  }
+}
+
+async function reportOn(source: ProofSource, proof: EntryProof): Promise<ProofReport> {
+  const { entry } = proof
+  const model = await source.trail.model()
+  const party = partyOf(entry, model)
+  const [identity, message] = await Promise.all([
+    identityOf(source, entry, party, model),
+    messageOf(source, entry),
+  ])
+  const link = { ...linkOf(proof), hash: entry.integrity.entry_hash, previous: proof.previous }
+  const signature = { ...signatureOf(proof), signer: entry.integrity.signer ?? null }
+  const steps: readonly ProofStep[] = [identity, message, link, signature]
+  return {
+    run: source.trail.id,
+    entry: entry.id,
+    seq: entry.seq,
+    event_type: entry.event_type,
+    workspace: entry.workspace,
+    actor: entry.actor,
+    party,
+    identity,
+    message,
+    link,
+    signature,
+    complete: steps.every(({ status }) => status === 'verified' || status === 'none'),
+  }
+}
+
+/** Ids say nothing about order, so the run is looked through. */
+async function seqOf(trail: RunTrail, id: EntryId): Promise<number | undefined> {
+  let after = 0
+  for (;;) {
+    const page = await trail.query({ after })
+    if (!page.ok) throw page.error
+    const found = page.value.entries.find(each => each.id === id)
+    if (found || !page.value.more) return found?.seq
+    after = page.value.cursor
+  }
+}
+
+/** W-TRAIL-02 */
+function partyOf({ actor }: Entry, model: RunModel): ProofParty {
+  if (actor === 'system') return 'coordinator'
+  if ((RESERVED_ACTORS as readonly string[]).includes(actor)) return 'runtime'
+  return [...model.workspaces.values()].some(({ role }) => role === actor) ? 'agent' : 'human'
+}
+
+function linkOf({ findings }: EntryProof): ProofStep {
+  const broken = findings.find(({ damage }) => damage !== 'signature')
+  return broken
+    ? { status: 'failed', detail: broken.message }
+    : {
+        status: 'verified',
+        detail: 'The entry has its hash, and follows the entries before it in both chains.',
+      }
+}
+
+function signatureOf({ entry, findings }: EntryProof): ProofStep {
+  const [wrong] = findings
+  if (wrong?.violation === 'proof_missing') return { status: 'missing', detail: wrong.message }
+  if (wrong) return { status: 'failed', detail: wrong.message }
+  if (entry.integrity.signature === undefined)
+    return { status: 'missing', detail: 'This trail is not signed.' }
+  return { status: 'verified', detail: 'The runtime signed the hash of the entry.' }
+}
+
+async function identityOf(
+  source: ProofSource,
+  entry: Entry,
+  party: ProofParty,
+  model: RunModel,
+): Promise<IdentityStep> {
+  switch (party) {
+    case 'human':
+      return identityOfUser(source, entry)
+    case 'runtime':
+      return identityOfRuntime(source, entry)
+    case 'coordinator':
+      return identityOfAgent(source.trail, entry, model.root)
+    case 'agent':
+      return identityOfAgent(source.trail, entry, actingWorkspace(entry, model))
+  }
+}
+
+/** Whose agent acted: the sender, the workspace itself, or the nearest delegate above it that has the role. */
+function actingWorkspace({ actor, workspace, body }: Entry, model: RunModel): WorkspaceId | undefined {
+  const { from } = body as { readonly from?: unknown }
+  const named = typeof from === 'string' ? (from as WorkspaceId) : workspace
+  const acted = (each: WorkspaceFacts | undefined) => each?.role === actor
+  let facts = named === null ? undefined : model.workspaces.get(named)
+  if (acted(facts) && facts) return facts.id
+  while (facts?.parent != null) {
+    facts = model.workspaces.get(facts.parent)
+    if (facts?.delegate && acted(facts)) return facts.id
+  }
+  return undefined
+}
+
+/** W-SEC-03: bound at creation, and changed by migration alone. */
+async function identityOfAgent(
+  trail: RunTrail,
+  { seq }: Entry,
+  workspace: WorkspaceId | undefined,
+): Promise<IdentityStep> {
+  if (workspace === undefined) return unbound('No workspace is on record whose agent could have done this.')
+  const page = await trail.query({
+    workspace,
+    event_type: ['workspace_created', 'migration_completed'],
+    order: 'descending',
+    after: seq + 1,
+    limit: 1,
+  })
+  if (!page.ok) throw page.error
+  const [binding] = page.value.entries
+  if (!binding) return unbound(`The creation of ${workspace} is not on record.`)
+  const body = binding.body as Partial<EventBody<'workspace_created'> & EventBody<'migration_completed'>>
+  const name = body.new_agent ?? body.agent
+  if (name === undefined) return unbound(`${workspace} was created without naming its agent.`)
+  return bound(trail, binding, name, `The agent of ${workspace}.`)
+}
+
+/** It has no name but its key: the one that signed the run from its first entry on, or one that took over from that. */
+async function identityOfRuntime({ trail }: ProofSource, entry: Entry): Promise<IdentityStep> {
+  const genesis = await trail.prove(1)
+  const { signer } = entry.integrity
+  if (!genesis || signer === undefined)
+    return unbound('This trail is not signed, so that nothing names the runtime.')
+  return bound(trail, genesis.entry, signer, 'The runtime that began the run.')
+}
+
+/** W-SEC-05, -06: the newest login before the act, or else the first acceptance of the name. */
+async function identityOfUser(source: ProofSource, { actor, timestamp }: Entry): Promise<IdentityStep> {
+  for (const trail of await source.houses()) {
+    for (const event_type of ['authentication_succeeded', 'user_created'] as const) {
+      const query = {
+        event_type,
+        body: { user_id: actor },
+        to: timestamp,
+        order: 'descending',
+        limit: 1,
+      } as const
+      const page = await trail.query(query)
+      if (!page.ok) throw page.error
+      const [binding] = page.value.entries
+      if (binding)
+        return bound(trail, binding, actor, 'The person whom the authentication boundary accepted.')
+    }
+  }
+  return unbound(`No entry of this node binds the name ${actor}; the host keeps its users elsewhere.`)
+}
+
+/** The entry that binds the name must hold by itself too. */
+async function bound(trail: RunTrail, binding: Entry, name: string, detail: string): Promise<IdentityStep> {
+  const proof = await trail.prove(binding.seq)
+  const wrong = proof?.findings[0]
+  return {
+    status: wrong ? 'failed' : 'verified',
+    detail: wrong?.message ?? detail,
+    name,
+    run: trail.id,
+    entry: binding.id,
+  }
+}
+
+function unbound(detail: string): IdentityStep {
+  return { status: 'missing', detail, name: null, run: null, entry: null }
+}

@@ -1,0 +1,69 @@
+// Asking a workspace to wind down (W-TERM-01 to -05): it is told by mail, and fails when its grace is over. What it has checkpointed
+// by then stays.
+import type { Result } from '@parley/core'
+import { actorOf, type Batch, clip } from '../batch.ts'
+import { decideSend, type Sent } from '../envelope/send.ts'
+import { STATE_RULES } from '../lifecycle/states.ts'
+import { kernelLimits } from '../limits.ts'
+import { sendRight } from '../port-right/port-right.ts'
+import { invalidArgument, invalidState } from '../refusal.ts'
+import { byProtocol, writeFailure } from './failure.ts'
+import { offered, operand } from './operation.ts'
+import type { Workspace } from './workspace.ts'
+
+export interface TerminateRequest {
+  readonly workspace: unknown
+  /** Milliseconds. */
+  readonly gracePeriod: unknown
+  readonly reason: unknown
+}
+
+export function decideTerminate(batch: Batch, caller: Workspace, request: TerminateRequest): Result<Sent> {
+  const target = operand(batch, caller, 'graceful_termination', request.workspace)
+  if (!target.ok) return target
+  const missing = offered(batch, 'graceful_termination')
+  if (missing) return missing
+  const workspace = target.value
+  const problem = unfit(batch, workspace)
+  if (problem) return invalidState(problem)
+  const { gracePeriod, reason } = request
+  if (!Number.isSafeInteger(gracePeriod) || (gracePeriod as number) <= 0)
+    return invalidArgument('The period of grace is a whole number of milliseconds above 0.')
+  if (typeof reason !== 'string' || reason === '')
+    return invalidArgument('A graceful termination needs a reason.')
+  const content = JSON.stringify({ intent: 'graceful_termination', grace_period: gracePeriod })
+  const draft = { to: workspace.id, type: 'feedback', payload: { format: 'json', content } }
+  // W-PORT-03: whoever stands further above may hold no right of its own; the parent does.
+  const sender = sendRight(caller, workspace) ? caller : (workspace.parent ?? caller)
+  // W-TERM-02: a request whose mail is rejected fails with it, and never began.
+  return decideSend(batch, sender, draft, undefined, () =>
+    batch.add('graceful_termination_initiated', workspace, actorOf(caller), {
+      workspace_id: workspace.id,
+      grace_period: gracePeriod as number,
+      reason: clip(reason, kernelLimits.reasonLength),
+    }),
+  )
+}
+
+/** W-TERM-01: why this workspace cannot be asked; undefined if it can. */
+function unfit(batch: Batch, workspace: Workspace): string | undefined {
+  const { id, role, status, termination } = workspace
+  if (batch.run.vocabulary.roles.get(role)?.base !== 'worker')
+    return `${id} is a ${role}: only workers take the feedback that asks them to wind down.`
+  if (!STATE_RULES[status].terminates)
+    return `${id} is ${status}: only active or blocked workspaces wind down.`
+  return termination?.envelope === undefined ? undefined : `${id} was asked to wind down already.`
+}
+
+/** W-TERM-04 */
+export function writeGraceOver(batch: Batch, workspace: Workspace): void {
+  const { termination, register } = workspace
+  if (!termination) return
+  if (!termination.expired)
+    batch.add('graceful_termination_expired', workspace, 'protocol', {
+      workspace_id: workspace.id,
+      grace_period: termination.period,
+      partial_checkpoint: register?.at(-1) ?? null,
+    })
+  writeFailure(batch, workspace, byProtocol('graceful_termination_expired'))
+}
