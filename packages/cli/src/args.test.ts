@@ -56,7 +56,7 @@ test('an unknown command, flag or topic names the nearest one and the usage', ()
   })
   expect(complaint('trail', 'verfy')).toMatchObject({
     why: "Did you mean 'verify'?",
-    next: 'usage: parley trail query|follow|verify|export',
+    next: 'usage: parley trail query|follow|verify|proof|export|import|heads|keys|rotate-key|tiers|compact|snapshot|restore',
   })
   expect(complaint('solve', 'x', '--tema', 'f')).toMatchObject({
     message: 'There is no flag --tema.',

@@ -82,8 +82,20 @@ export function apiOver(client: NodeClient, token: string | undefined): NodeApi 
       (await client.call('runs', 'list', { limit, ...(states && { states: [...states] }) }, auth)).runs,
     show: run => client.call('runs', 'show', { run }, auth),
     follow: (run, signal) => client.subscribe('runs', 'follow', { run }, following(signal)),
-    abort: async (run, reason, task) =>
-      void (await client.call('runs', 'abort', { run, reason, ...(task !== undefined && { task }) }, auth)),
+    abort: async (run, reason, task, grace) =>
+      void (await client.call(
+        'runs',
+        'abort',
+        { run, reason, ...(task !== undefined && { task }), ...(grace !== undefined && { grace }) },
+        auth,
+      )),
+    migrate: (run, move) =>
+      // The old agent may take its time to end.
+      client.call('workspaces', 'migrate', { run, ...move }, { ...auth, timeout: cliLimits.migrateMs }),
+    left: (run, task, checkpoint) =>
+      client.call('workspaces', 'left', { run, task, ...(checkpoint !== undefined && { checkpoint }) }, auth),
+    salvage: async (run, judged) =>
+      (await client.call('workspaces', 'salvage', { run, ...judged }, auth)).salvage,
     tasks: async run => (await client.call('tasks', 'list', { run }, auth)).tasks,
     gates: async run => (await client.call('gates', 'list', run === undefined ? {} : { run }, auth)).gates,
     watchGates: signal => lists(client.subscribe('gates', 'watch', {}, following(signal))),
@@ -124,12 +136,40 @@ export function apiOver(client: NodeClient, token: string | undefined): NodeApi 
           },
         },
       ),
-    verifyTrail: run =>
-      client.call('trail', 'verify', run === undefined ? {} : { run }, {
-        ...auth,
-        timeout: cliLimits.verifyMs,
-      }),
+    verifyTrail: (run, expect = []) =>
+      client.call(
+        'trail',
+        'verify',
+        { ...(run !== undefined && { run }), ...(expect.length > 0 && { expect: [...expect] }) },
+        { ...auth, timeout: cliLimits.verifyMs },
+      ),
+    proveEntry: (run, entry) => client.call('trail', 'proof', { run, entry }, auth),
     exportTrail: run => exported(client.subscribe('trail', 'export', { run }, auth)),
+    packTrail: (run, { content, upTo }) =>
+      packed(
+        client.subscribe('trail', 'pack', { run, content, ...(upTo !== undefined && { up_to: upTo }) }, auth),
+      ),
+    importTrail: (file, keys) =>
+      client.call('trail', 'import', { file, keys: [...keys] }, { ...auth, timeout: cliLimits.verifyMs }),
+    trailHeads: () => headPages(client.subscribe('trail', 'heads', {}, auth)),
+    trailKeys: async () => (await client.call('trail', 'keys', {}, auth)).keys,
+    rotateKey: () => client.call('trail', 'rotate-key', {}, auth),
+    trailTiers: () => client.call('trail', 'tiers', {}, { ...auth, timeout: cliLimits.verifyMs }),
+    compactTrail: run =>
+      client.call(
+        'trail',
+        'compact',
+        { ...(run !== undefined && { run }) },
+        { ...auth, timeout: cliLimits.verifyMs },
+      ),
+    snapshotTrail: (run, upTo) =>
+      client.call(
+        'trail',
+        'snapshot',
+        { run, ...(upTo !== undefined && { up_to: upTo }) },
+        { ...auth, timeout: cliLimits.verifyMs },
+      ),
+    restoreTrail: () => client.call('trail', 'restore', {}, { ...auth, timeout: cliLimits.verifyMs }),
     agents: async () => (await client.call('agents', 'list', {}, auth)).agents,
     workspaceStatus: () => client.call('workspaces', 'status', {}, auth),
     workspaceInbox: async () => (await client.call('workspaces', 'inbox', {}, auth)).mail,
@@ -145,4 +185,12 @@ async function* lists<T>(pages: AsyncIterable<{ readonly gates: T }>): AsyncIter
 
 async function* exported(pages: AsyncIterable<{ readonly lines: readonly string[] }>): AsyncIterable<string> {
   for await (const { lines } of pages) yield* lines
+}
+
+async function* packed(pieces: AsyncIterable<{ readonly data: string }>): AsyncIterable<Uint8Array> {
+  for await (const { data } of pieces) yield Buffer.from(data, 'base64')
+}
+
+async function* headPages<T>(pages: AsyncIterable<{ readonly heads: T }>): AsyncIterable<T> {
+  for await (const { heads } of pages) yield heads
 }

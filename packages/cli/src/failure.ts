@@ -85,9 +85,19 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   profile_unusable: { next: '`parley doctor` says what is wrong with it.' },
   ambiguous: { next: 'Give more of the id; `parley runs` lists all.' },
   unknown_agent: { next: '`parley agents` shows which agents there are.' },
+  nothing_to_salvage: { next: '`parley show` says what was done; only checkpoints can be saved.' },
   profile_in_use: { next: 'Use the node that is there, or another profile with --profile.' },
   program_missing: { next: 'Install it, or name another agent; `parley agents` shows which are there.' },
   trail_damaged: { next: '`parley trail verify` names the place; the other runs are not touched by it.' },
+  replica_unavailable: { next: '`parley doctor` looks at it; nothing was removed.' },
+  export_damaged: {
+    next: '`parley trail verify --file` lists everything that is wrong. Ask for the file again, and for the public key of whoever made it.',
+  },
+  export_untrusted: {
+    next: 'Give the key with --key or --key-file; `parley trail keys` shows it where the file comes from.',
+  },
+  run_exists: { next: '`parley trail verify --file` and `parley trail verify RUN` say how far each goes.' },
+  not_an_export: { next: '`parley trail export RUN --output FILE` writes such a file.' },
   overloaded: { next: 'Try again when a run has ended: `parley runs --state working`.' },
   trail_unavailable: { next: '`parley doctor` looks at the disk and the trail.' },
   internal: {

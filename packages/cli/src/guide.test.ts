@@ -1,4 +1,4 @@
-// docs/guide/getting-started.md says what the table of commands says.
+// The guide says what the table of commands says.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -6,7 +6,8 @@ import { commandTable } from './commands/table.ts'
 import { EXIT_MEANINGS } from './exit.ts'
 import { everyField } from './guide.ts'
 
-const guide = readFileSync(join(import.meta.dirname, '../../../docs/guide/getting-started.md'), 'utf8')
+const FOLDER = join(import.meta.dirname, '../../../docs/guide')
+const guide = readFileSync(join(FOLDER, 'getting-started.md'), 'utf8')
 
 test('the guide has every command with its arguments and its summary', () => {
   for (const { name, args, summary } of commandTable.commands) {
@@ -34,12 +35,28 @@ test('the guide has every exit code', () => {
   for (const [code, meaning] of EXIT_MEANINGS) expect(guide).toContain(`| ${code} | ${meaning} |\n`)
 })
 
-test('every command that the guide mentions exists', () => {
+test('the guide lists no command that is not there', () => {
+  const listed = [...guide.matchAll(/^\| `parley ([a-z]+(?: [a-z-]+)?)[^`]*` \|/gm)].map(([, name]) => name!)
+  const names = commandTable.commands.map(({ name }) => name)
+  expect(listed.map(name => (names.includes(name) ? name : name.split(' ')[0]))).toEqual(names)
+})
+
+test.each(['getting-started.md', 'operations.md'])('every command that %s mentions exists', file => {
+  const text = readFileSync(join(FOLDER, file), 'utf8')
   const names = commandTable.commands.map(({ name }) => name)
   const groups = commandTable.groups.map(({ name }) => name)
-  for (const [, first = '', second = ''] of guide.matchAll(/\bparley ([a-z]+)(?: ([a-z]+))?/g)) {
+  for (const [, first = '', second = ''] of text.matchAll(/\bparley ([a-z]+)(?: ([a-z-]+))?/g)) {
     if (first === 'help' || groups.includes(first) === (second === '')) continue
     const known = groups.includes(first) ? names.includes(`${first} ${second}`) : names.includes(first)
     expect(known, `parley ${first} ${second}`).toBe(true)
   }
+})
+
+test('operations.md shows only flags that its commands have', () => {
+  const text = readFileSync(join(FOLDER, 'operations.md'), 'utf8')
+  const flags = commandTable.commands
+    .filter(({ name }) => name.startsWith('trail '))
+    .flatMap(command => Object.keys(command.flags))
+  for (const [, flag = ''] of text.matchAll(/--([a-z][a-z-]*)/g))
+    expect([...flags, 'profile', 'json'], flag).toContain(flag)
 })

@@ -1,6 +1,8 @@
 // The bounds of the command: what it shows, how often it draws, how long it waits.
 
 export const cliLimits = {
+  /** Milliseconds in which work that is asked to finish may do so: a day. */
+  graceMs: 24 * 60 * 60_000,
   /** Milliseconds between two redraws: at most ten a second. */
   redrawMs: 100,
   /** Milliseconds between redraws when nothing happens, so that elapsed times move on. */
@@ -26,11 +28,15 @@ export const cliLimits = {
   reasonLength: 2000,
   /** Bytes of a team file that are read; the node refuses less. */
   teamFileBytes: 1_048_576,
+  /** Bytes of a file of public keys. */
+  keyFileBytes: 131_072,
   /** How often a lost node is reached again before the command gives up. */
   reconnects: 5,
   reconnectMs: 500,
   /** Milliseconds that a program which `doctor` or `init` asks for its version may take. */
   probeMs: 5000,
+  /** Milliseconds for an agent to take over: the one before it may take its time to end. */
+  migrateMs: 120_000,
   /** Verification reads everything: it may take long. */
   verifyMs: 600_000,
   /** Lines of what an agent said, where several have something to say. */

@@ -4,12 +4,24 @@ import type {
   AgentView,
   BudgetLimit,
   BudgetView,
+  CompactedView,
   GateView,
+  HeadView,
+  ImportView,
+  KeyView,
+  LeftView,
+  MigrationView,
   NodeStatus,
   PlanTaskView,
+  ProofView,
+  RestoreView,
+  RotationView,
   RunState,
   RunSummaryView,
   RunView,
+  SalvageView,
+  SnapshotView,
+  TiersView,
   TrailPage,
   UserAct,
   UserView,
@@ -67,6 +79,12 @@ export interface TrailFilterInput {
   readonly workspace?: string
 }
 
+export interface PackOptions {
+  /** As it is stored, opened where it is sealed, or left out. */
+  readonly content: 'stored' | 'opened' | 'none'
+  readonly upTo?: number
+}
+
 export interface TrailWatchInput extends TrailFilterInput {
   readonly run: string
   readonly after?: number
@@ -88,8 +106,28 @@ export interface NodeApi {
   }): Promise<readonly RunSummaryView[]>
   show(run: string): Promise<RunView>
   follow(run: string, signal?: AbortSignal): AsyncIterable<RunView>
-  /** Ends a run, or the work on one of its tasks. */
-  abort(run: string, reason: string, task?: string): Promise<void>
+  /** Ends a run, or the work on one of its tasks; `grace`: milliseconds in which agents may finish first. */
+  abort(run: string, reason: string, task?: string, grace?: number): Promise<void>
+  /** Another agent goes on with a task. */
+  migrate(
+    run: string,
+    move: { readonly task: string; readonly to: string; readonly reason?: string },
+  ): Promise<MigrationView>
+  /** What a failed task left. */
+  left(
+    run: string,
+    task: string,
+    checkpoint?: string,
+  ): Promise<{ readonly run: string; readonly left: LeftView }>
+  salvage(
+    run: string,
+    judged: {
+      readonly task: string
+      readonly take: boolean
+      readonly checkpoint?: string
+      readonly reason?: string
+    },
+  ): Promise<SalvageView>
   tasks(run: string): Promise<readonly PlanTaskView[]>
   /** Everything that waits for a person; of one run, if one is named. */
   gates(run?: string): Promise<readonly GateView[]>
@@ -111,8 +149,23 @@ export interface NodeApi {
   changeUser(change: UserChange): Promise<UserView>
   queryTrail(query: TrailQueryInput): Promise<TrailPage>
   watchTrail(query: TrailWatchInput, signal?: AbortSignal): AsyncIterable<TrailPage>
-  verifyTrail(run?: string): Promise<VerifyView>
+  verifyTrail(run?: string, expect?: readonly HeadView[]): Promise<VerifyView>
+  /** Everything that proves one recorded act; by the id of its entry or by its place. */
+  proveEntry(run: string, entry: string | number): Promise<ProofView>
+  /** As lines of text. */
   exportTrail(run: string): AsyncIterable<string>
+  /** As one file, in pieces. */
+  packTrail(run: string, options: PackOptions): AsyncIterable<Uint8Array>
+  importTrail(file: string, keys: readonly string[]): Promise<ImportView>
+  trailHeads(): AsyncIterable<readonly HeadView[]>
+  trailKeys(): Promise<readonly KeyView[]>
+  rotateKey(): Promise<RotationView>
+  /** What lies in which tier. */
+  trailTiers(): Promise<TiersView>
+  /** One run that is over, or all of them, out of the log. */
+  compactTrail(run?: string): Promise<CompactedView>
+  snapshotTrail(run: string, upTo?: number): Promise<SnapshotView>
+  restoreTrail(): Promise<RestoreView>
   agents(): Promise<readonly AgentView[]>
   workspaceStatus(): Promise<WorkspaceStatusView>
   workspaceInbox(): Promise<readonly WorkspaceMailView[]>

@@ -10,13 +10,15 @@ export interface Terminal {
   /** Infinite where output does not go to a terminal. */
   readonly columns: number
   readonly rows: number
+  /** Results are seen by a person, and not read by a program or kept in a file. */
+  readonly seen: boolean
   /** What is written can be drawn again in place: output goes to a terminal that understands how. */
   readonly live: boolean
   /** Somebody is there to answer a question. */
   readonly interactive: boolean
   readonly paint: Paint
-  /** Results. */
-  out(text: string): void
+  /** Results; bytes where they are no text. */
+  out(data: string | Uint8Array): void
   /** Messages and errors. */
   err(text: string): void
   /** Resolves when what was written has room for more; for long outputs. */
@@ -49,6 +51,7 @@ export function systemTerminal({ env, noColor }: TerminalOptions): Terminal {
     get rows() {
       return positive(stdout.rows) ?? cliLimits.rows
     },
+    seen: stdout.isTTY === true,
     live: stdout.isTTY === true && capable,
     interactive: stdout.isTTY === true && stdin.isTTY === true,
     paint: colour ? coloured : plain,

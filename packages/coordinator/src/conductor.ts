@@ -18,8 +18,8 @@ import {
   unwrap,
   type WorkspaceId,
 } from '@parley/core'
-import { expandHighway, type RunHandle, Runtime } from '@parley/kernel'
-import { fileStateCache } from '@parley/trail'
+import { DEPLOYMENT_MODEL, expandHighway, type RunHandle, Runtime, type StorageKeeper } from '@parley/kernel'
+import { ContentKeys, fileStateCache, sealingOf } from '@parley/trail'
 import { StartBreaker } from './breakers.ts'
 import type { Conducting, ConductorOptions, SolveRequest, WorkspaceDoor } from './contract.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
@@ -32,8 +32,9 @@ import { RunProjection } from './projection.ts'
 import { RunDriver } from './run-driver.ts'
 import { highwayOf } from './run-highway.ts'
 import { Semaphore } from './semaphore.ts'
+import { Succession } from './succession-acts.ts'
 import type { Gates } from './team/highway-fields.ts'
-import { type PlannedTask, planFor, type Team } from './team/team.ts'
+import { type PlannedTask, planFor, type Team, type TeamAgent } from './team/team.ts'
 import { runView, summary } from './to-view.ts'
 import { readToken, turnToken } from './token.ts'
 import { isOver, type RunState, type RunSummaryView, type RunView } from './view.ts'
@@ -53,6 +54,7 @@ export class Conductor implements Conducting {
   readonly #solving = new Set<Promise<unknown>>()
   readonly #breaker = new StartBreaker()
   readonly #highway: Highway
+  readonly #succession: Succession
   #closed = false
 
   private constructor(options: ConductorOptions, clock: Clock, ids: IdSource, runtime: Runtime) {
@@ -61,6 +63,7 @@ export class Conductor implements Conducting {
     this.#newIds = ids
     this.#runtime = runtime
     this.#turns = new Semaphore(options.turns ?? coordinatorDefaults.turns)
+    this.#succession = new Succession({ runtime, driver: run => this.#drivers.get(run) })
     this.#highway = new Highway({
       runtime,
       clock,
@@ -68,29 +71,46 @@ export class Conductor implements Conducting {
       driver: run => this.#drivers.get(run),
       drivers: () => this.#drivers,
       log: this.#log,
+      salvage: (run, by) => this.#succession.salvage(run, by),
+      windDown: (run, by) => this.#succession.windDown(run, by),
     })
   }
 
   /** Opens the profile's runs: those that are not over go on. Processes that a dead node left behind are ended first. */
   static async open(options: ConductorOptions): Promise<Conductor> {
-    const { trail, clock = new SystemClock(), ids = new SystemIds() } = options
+    const { trail, secret, clock = new SystemClock(), ids = new SystemIds() } = options
+    const { deployment = DEPLOYMENT_MODEL } = options
+    const sealing = { keys: new ContentKeys(secret), seals: sealingOf(deployment) !== 'none' }
     const runtime = await Runtime.open({
       trail,
       clock,
       ids,
       users: 'house',
-      secret: options.secret,
-      stateCache: fileStateCache(join(options.profile, 'states')),
+      secret,
+      deployment,
+      stateCache: fileStateCache(join(options.profile, 'states'), sealing),
+      ...(options.storage && { storage: options.storage }),
+      onStorageFault: ({ run, code, message, retry }) =>
+        options.log?.('error', `storage: ${message}`, { code, retry, ...(run && { run }) }),
       // `<agent>#<slot>`: what the coordinator gave the workspace to know says who works in it.
       identify: ({ context, workspace }) =>
         typeof context.agent === 'string' ? context.agent : `agent:${workspace}`,
+      prepare: async ({ agent, workspace }) => {
+        const driver = conductor.#drivers.get(agent.run.id)
+        if (!driver) throw new ParleyError('unavailable', `Nobody drives ${agent.run.id}.`)
+        await driver.prepare(workspace)
+      },
     })
-    const conductor = new Conductor(options, clock, ids, runtime)
+    const conductor: Conductor = new Conductor(options, clock, ids, runtime)
     // All names that are taken first: one run's agents must not get those of another's.
     for (const run of runtime.active) await conductor.#takeNames(run)
     for (const run of runtime.active) await conductor.#resume(run)
     await conductor.#tidy()
     return conductor
+  }
+
+  get storage(): StorageKeeper {
+    return this.#runtime.storage
   }
 
   get #log(): NonNullable<ConductorOptions['log']> {
@@ -284,7 +304,7 @@ export class Conductor implements Conducting {
       facts,
       folders,
       clock: this.#clock,
-      adapter: (work, task) => this.#adapter(run.id, facts, work, task),
+      adapter: (work, task, agent) => this.#adapter(run.id, facts, work, task, agent),
       token: (workspace, epoch) => turnToken(secret, { run: run.id, workspace, epoch }),
       environment,
       turns: this.#turns,
@@ -297,7 +317,13 @@ export class Conductor implements Conducting {
     await driver.start()
   }
 
-  #adapter(run: RunId, { team }: RunFacts, work: WorkspaceFacts, task: PlannedTask): AgentAdapter {
+  #adapter(
+    run: RunId,
+    { team }: RunFacts,
+    work: WorkspaceFacts,
+    task: PlannedTask,
+    agent: TeamAgent | undefined,
+  ): AgentAdapter {
     const adapters = this.#adapters.get(run) ?? new Map<string, AgentAdapter>()
     this.#adapters.set(run, adapters)
     const name = nameOf(work.agent)
@@ -306,7 +332,7 @@ export class Conductor implements Conducting {
     const config =
       work.kind === 'check'
         ? ({ command: [...task.check!], prompt: 'none', output: 'text', slots: 1 } as const)
-        : team.agents[name]
+        : agent
     if (!config) throw new ParleyError('not_found', `The team ${team.name} has no agent ${name}.`)
     const adapter = this.#options.adapter(name, config, team.base, this.#environments.get(run))
     adapters.set(name, adapter)
@@ -352,7 +378,8 @@ export class Conductor implements Conducting {
     for (const run of ids) {
       if (found.length >= limit) break
       const view = await this.view(run)
-      if (!view.ok || view.value.intent === '') continue
+      // One that was imported without its content does not say what it was for.
+      if (!view.ok || (view.value.intent === '' && !view.value.imported)) continue
       if (!filter.states || filter.states.includes(view.value.state)) found.push(summary(view.value))
     }
     return found
@@ -367,7 +394,7 @@ export class Conductor implements Conducting {
   async find(text: string): Promise<Result<RunId>> {
     const ids = await this.#ids()
     if (text === 'last') {
-      const [newest] = await this.runs({ limit: 1 })
+      const newest = await this.#last()
       return newest ? ok(newest.run as RunId) : err(new ParleyError('not_found', 'There is no run yet.'))
     }
     const found = ids.filter(id => id === text || id.startsWith(text) || id.slice(4).startsWith(text))
@@ -382,6 +409,15 @@ export class Conductor implements Conducting {
     )
   }
 
+  /** The newest of our own: one that was imported may be of any time. */
+  async #last(): Promise<RunSummaryView | undefined> {
+    for (let limit = 1; ; limit *= 8) {
+      const found = await this.runs({ limit })
+      const own = found.find(({ imported }) => !imported)
+      if (own || found.length < limit || limit >= coordinatorLimits.listedRuns) return own ?? found[0]
+    }
+  }
+
   async view(run: RunId): Promise<Result<RunView>> {
     const known = this.#drivers.get(run)?.view ?? this.#finished.get(run)
     if (known) return ok(known)
@@ -390,7 +426,11 @@ export class Conductor implements Conducting {
     const seen = read.value
     if (!seen.root) return err(new ParleyError('not_found', `There is no run ${run}.`))
     const view = runView(run, seen)
-    const whole = { ...view, ...(await this.#resultOf(run, seen)) }
+    const origin = this.#options.trail.imported(run)
+    const whole = origin
+      ? // Nobody here can answer what it waits for.
+        { ...view, gates: [], imported: { from: origin.fingerprint, at: origin.at } }
+      : { ...view, ...(await this.#resultOf(run, seen)) }
     if (isOver(view.state)) this.#remember(run, whole)
     return ok(whole)
   }
@@ -477,6 +517,11 @@ export class Conductor implements Conducting {
   readonly suspend: Conducting['suspend'] = (run, by) => this.#highway.suspend(run, by)
   readonly resume: Conducting['resume'] = (run, by) => this.#highway.resume(run, by)
   readonly abort: Conducting['abort'] = (run, by) => this.#highway.abort(run, by)
+  readonly hasAgent: Conducting['hasAgent'] = (run, name) => this.#succession.hasAgent(run, name)
+  readonly proof: Conducting['proof'] = (run, entry) => this.#succession.proof(run, entry)
+  readonly migrate: Conducting['migrate'] = (run, by) => this.#succession.migrate(run, by)
+  readonly left: Conducting['left'] = (run, which) => this.#succession.left(run, which)
+  readonly salvage: Conducting['salvage'] = (run, by) => this.#succession.salvage(run, by)
   readonly budgets: Conducting['budgets'] = run => this.#highway.budgets(run)
   readonly raiseBudget: Conducting['raiseBudget'] = (run, raise) => this.#highway.raiseBudget(run, raise)
   readonly users: Conducting['users'] = () => this.#highway.users()
@@ -531,13 +576,17 @@ function readFolder(path: string): string[] {
 
 /** Identities that workspaces of a run still hold. */
 async function liveAgents(run: RunHandle): Promise<string[]> {
-  const open = await run.read(state =>
-    [...state.workspaces.values()]
+  const { bound, others } = await run.read(state => ({
+    // Whoever is about to take over has its name already.
+    bound: [...state.agents.keys()],
+    others: [...state.workspaces.values()]
       .filter(each => each.parent !== null && each.status !== 'closed' && each.status !== 'failed')
+      .filter(each => each.agent === undefined)
       .map(each => each.id),
-  )
-  const agents: string[] = []
-  for (const id of open) {
+  }))
+  const agents = [...bound]
+  // Of runs that began before names were on record.
+  for (const id of others) {
     const { agent } = unwrap(await run.coordinator.readContext(id)) as Partial<WorkspaceFacts>
     if (agent !== undefined) agents.push(agent)
   }

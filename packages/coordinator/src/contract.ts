@@ -1,7 +1,10 @@
 // What the coordinator offers to whoever wires it: the node. `Conductor` (conductor.ts) is the implementation.
 import type { AgentAdapter, Clock, IdSource, Principal, Result, RunId } from '@parley/core'
+import type { StorageKeeper, StoragePolicy } from '@parley/kernel'
 import type { Trail } from '@parley/trail'
+import type { DeploymentModel } from '@parley/trail/events'
 import type { HighwayConducting } from './highway-contract.ts'
+import type { SuccessionConducting } from './succession-contract.ts'
 import type { Gates } from './team/highway-fields.ts'
 import type { Team, TeamAgent } from './team/team.ts'
 import type { RunState, RunSummaryView, RunView } from './view.ts'
@@ -11,8 +14,10 @@ export interface ConductorOptions {
   readonly trail: Trail
   /** The profile's folder: runs keep their work below `runs/` in it. */
   readonly profile: string
-  /** Secret of the profile; tokens of workspaces are derived from it. */
+  /** Secret of the profile; tokens of workspaces and keys of what is kept are derived from it. */
   readonly secret: Uint8Array
+  /** What the node vouches for (W-SEC-13), `single-runtime` by default; the trail was opened for it. */
+  readonly deployment?: DeploymentModel
   /** Makes the adapter of an agent. `base` is the folder of the team file, where relative programs are looked for. */
   readonly adapter: (
     name: string,
@@ -29,6 +34,8 @@ export interface ConductorOptions {
   readonly turns?: number
   /** For runs whose team says nothing about gates. */
   readonly gates?: Gates
+  /** What happens by itself to the record of runs that are over; nothing by default. */
+  readonly storage?: StoragePolicy
   readonly log?: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
 }
 
@@ -53,7 +60,9 @@ export interface SolveRequest {
 }
 
 /** Refusals are values with a stable code: `not_found`, `invalid_argument`, `invalid_project`, `invalid_state`, `overloaded`, `breaker_open`, `trail_unavailable`. */
-export interface Conducting extends HighwayConducting {
+export interface Conducting extends HighwayConducting, SuccessionConducting {
+  /** The storage of runs that are over: what is done about it by itself, and on request. */
+  readonly storage: StorageKeeper
   /** Resolves when the run's first entries are durable. */
   solve(request: SolveRequest): Promise<Result<{ readonly run: RunId }>>
   /** The newest first. */

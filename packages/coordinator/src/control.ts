@@ -1,18 +1,23 @@
 // What people tell the coordinator of a run: mail into the root, recorded under their name (W-HWY-17). Some of it is for the
-// coordinator's own ears: the intent, a higher budget, the end of the run; the rest is guidance for all who work.
-import type { EnvelopeId } from '@parley/core'
+// coordinator's own ears: the intent, a higher budget, who takes over, what is saved, the end of the run; the rest is guidance for all.
+import type { EnvelopeId, Timestamp } from '@parley/core'
 import { compile, Type } from '@parley/core'
 import type { EnvelopeRecord, PayloadDraft } from '@parley/kernel'
 import { BUDGET_DIMENSIONS, type BudgetDimension } from '@parley/trail/events'
+import type { TeamAgent } from './team/team.ts'
 
-export type Control = { readonly envelope: EnvelopeId; readonly by: string } & (
+export type Control = { readonly envelope: EnvelopeId; readonly by: string; readonly at: Timestamp } & (
   | { readonly kind: 'intent' | 'guidance'; readonly text: string }
   | {
       readonly kind: 'abort'
       /** Undefined: the whole run. */
       readonly task?: string
       readonly reason: string
+      /** Milliseconds in which the work may come to an end of its own (W-TERM-01). */
+      readonly grace?: number
     }
+  | ({ readonly kind: 'migrate' } & Omit<MigrateMessage, 'parley'>)
+  | ({ readonly kind: 'salvage' } & Omit<SalvageMessage, 'parley'>)
   | {
       readonly kind: 'budget'
       /** Undefined: that of the whole run. */
@@ -28,6 +33,21 @@ const MessageSchema = Type.Union([
     parley: Type.Literal('abort'),
     task: Type.Optional(Type.String()),
     reason: Type.String(),
+    grace: Type.Optional(Type.Integer({ minimum: 1 })),
+  }),
+  Type.Object({
+    parley: Type.Literal('migrate'),
+    workspace: Type.String(),
+    to: Type.String(),
+    reason: Type.String(),
+    agent: Type.Optional(Type.Unsafe<TeamAgent>({ type: 'object' })),
+  }),
+  Type.Object({
+    parley: Type.Literal('salvage'),
+    workspace: Type.String(),
+    take: Type.Boolean(),
+    checkpoint: Type.Optional(Type.String()),
+    reason: Type.Optional(Type.String()),
   }),
   Type.Object({
     parley: Type.Literal('budget'),
@@ -38,9 +58,29 @@ const MessageSchema = Type.Union([
 ])
 const message = compile(MessageSchema)
 
+/** Another agent is to take over a workspace; `agent` where the team does not have it. */
+export interface MigrateMessage {
+  readonly parley: 'migrate'
+  readonly workspace: string
+  readonly to: string
+  readonly reason: string
+  readonly agent?: TeamAgent
+}
+
+/** A person has judged what a failed workspace left. */
+export interface SalvageMessage {
+  readonly parley: 'salvage'
+  readonly workspace: string
+  readonly take: boolean
+  readonly checkpoint?: string
+  readonly reason?: string
+}
+
 export type ControlMessage =
+  | MigrateMessage
+  | SalvageMessage
   | { readonly parley: 'intent'; readonly text: string }
-  | { readonly parley: 'abort'; readonly task?: string; readonly reason: string }
+  | { readonly parley: 'abort'; readonly task?: string; readonly reason: string; readonly grace?: number }
   | {
       readonly parley: 'budget'
       readonly task?: string
@@ -53,11 +93,11 @@ export function controlPayload(control: ControlMessage): PayloadDraft {
 }
 
 /** Whatever is not one of ours is guidance. */
-export function readControl({ id: envelope, payload }: EnvelopeRecord, by: string): Control {
+export function readControl({ id: envelope, payload }: EnvelopeRecord, by: string, at: Timestamp): Control {
   const said = payload.format === 'json' ? parsed(payload.content) : undefined
-  if (!message.is(said)) return { envelope, by, kind: 'guidance', text: payload.content }
+  if (!message.is(said)) return { envelope, by, at, kind: 'guidance', text: payload.content }
   const { parley: kind, ...rest } = said
-  return { envelope, by, kind, ...rest } as Control
+  return { envelope, by, at, kind, ...rest } as Control
 }
 
 function parsed(text: string): unknown {

@@ -1,20 +1,29 @@
 // One integrator with its tasks: the root with the plan of the run, or a delegate with a plan inside it. Looks at what the trail says and
 // does what is next: submit tasks, give them to agents, have work judged, merge it. Nothing is remembered elsewhere.
-import { type EnvelopeId, type Result, type TaskId, unwrap, type WorkspaceId } from '@parley/core'
+import {
+  type EnvelopeId,
+  type ObjectId,
+  type Result,
+  type TaskId,
+  unwrap,
+  type WorkspaceId,
+} from '@parley/core'
 import type { RunHandle, WorkspaceDraft } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
 import { evaluate } from './evaluation.ts'
 import type { RunFacts, TeamFacts, WorkFacts, WorkspaceFacts } from './facts.ts'
 import { failureText } from './failure-text.ts'
-import { whyFinal } from './finality.ts'
+import { isEnding, whyFinal } from './finality.ts'
 import type { RunFolders } from './folder/run-folders.ts'
 import { nameOf } from './identities.ts'
 import { coordinatorLimits } from './limits.ts'
-import { applyMerges, type Integrator, type Merging, mergeWork, settleConflict } from './merging.ts'
+import { applyMerges, type Integrator, isLocked, type Merging, mergeWork, settleConflict } from './merging.ts'
 import type { RunProjection, SeenTask, SeenWorkspace } from './projection.ts'
-import { allowance, type LiveTurn } from './spending.ts'
+import { leftOf, salvageWork, standOf, targetOf } from './salvaging.ts'
+import { allowance, type LiveTurn, plannedTasks } from './spending.ts'
+import { agentFor, leftBy } from './succession.ts'
 import { workspaceBudget } from './team/budget-fields.ts'
-import { allTasks, doerOf, type PlannedTask } from './team/team.ts'
+import { allTasks, type PlannedTask } from './team/team.ts'
 
 /** What a crew needs of the run that it works for. */
 export interface CrewHost {
@@ -75,6 +84,7 @@ export class Crew {
     }
     await this.#applyMerges()
     for (const task of this.tasks) await this.#advance(task)
+    await this.#salvage()
     await this.#helpersDone()
     await this.#helpAsking()
     await this.#dispatch()
@@ -82,7 +92,33 @@ export class Crew {
 
   /** Nothing is left to be done. */
   get settled(): boolean {
-    return this.tasks.length > 0 && this.tasks.every(task => this.#isSettled(task))
+    if (this.tasks.length === 0 || !this.tasks.every(task => this.#isSettled(task))) return false
+    return this.#left.every(({ stand, work }) =>
+      stand === 'merged' ? this.#host.seen.applied.has(work.id) : stand === 'none' || stand === 'discarded',
+    )
+  }
+
+  /** Failed work that left something, and that would be merged into this line. */
+  get #left() {
+    const { seen, facts } = this.#host
+    const plan = plannedTasks(facts.plan)
+    return [...seen.tasks.values()].flatMap(task => {
+      const work = leftOf(seen, task)
+      const planned = plan.get(task.name)
+      if (
+        !work ||
+        !planned ||
+        (work.salvage?.target ?? targetOf(seen, work)) !== this.#options.handle.workspace
+      )
+        return []
+      const own = this.tasks.includes(task) && task.status === 'failed'
+      return [{ work, planned, stand: standOf(seen, work, planned, own && this.#isFinal(task)) }]
+    })
+  }
+
+  async #salvage(): Promise<void> {
+    for (const { work, planned, stand } of this.#left)
+      if (stand === 'wanted' || stand === 'open') await salvageWork(this.#merging, work, planned)
   }
 
   /** The first task that came to nothing, and why. */
@@ -137,13 +173,13 @@ export class Crew {
   /** What the trail has decided, the folders follow. */
   async #applyMerges(): Promise<void> {
     const { seen, folders, run, merged } = this.#host
-    const works = this.tasks.flatMap(task => {
+    const integrated = this.tasks.flatMap(task => {
       const work = task.status === 'integrated' ? this.#newest(task) : undefined
       return work ? [{ work, task: this.planned(task) }] : []
     })
-    const load = async ({ integration }: SeenWorkspace) => {
-      if (integration?.result === undefined) return undefined
-      const object = unwrap(await run.object(integration.result))
+    const works = [...integrated, ...this.#left.map(({ work, planned }) => ({ work, task: planned }))]
+    const load = async (result: ObjectId) => {
+      const object = unwrap(await run.object(result))
       return (object?.value as { readonly value?: unknown } | undefined)?.value
     }
     if (await applyMerges({ folders, seen, line: this.#line }, works, load)) await merged()
@@ -181,6 +217,7 @@ export class Crew {
     if (newest?.state === 'conflicted') return settleConflict(this.#merging, newest, planned)
     if (task.status !== 'completed' || newest?.state !== 'integrating') return
     const next = evaluate(newest, planned, seen)
+    if (next.do !== 'ask' && (await isLocked(handle, newest.id))) return
     switch (next.do) {
       case 'wait':
         return
@@ -214,12 +251,13 @@ export class Crew {
     work: SeenWorkspace,
     draft: { readonly commit: string; readonly conflicts: readonly string[] },
   ): Promise<void> {
-    const planned = this.#options.plan.find(({ id }) => id === work.facts?.task)!
+    const planned = plannedTasks(this.#host.facts.plan).get(work.facts!.task)!
+    const by = work.salvage?.open && planned.salvage?.way === 'agent' ? planned.salvage.by : planned.merge.by!
     const facts: WorkspaceFacts = {
       kind: 'merge',
       task: planned.id,
       commit: draft.commit,
-      agent: this.#host.identity(planned.merge.by!),
+      agent: this.#host.identity(by),
       of: work.id,
       conflicts: draft.conflicts,
     }
@@ -240,7 +278,9 @@ export class Crew {
     if (asked || spent) {
       release(facts.agent)
       // Judging costs as well: what cannot be judged is not merged.
-      if (spent && !asked) await ask(this.#options.handle.decideIntegration(work.id, 'reject'))
+      if (spent && !asked && work.salvage?.open) await ask(this.#options.handle.discardSalvage(work.id))
+      else if (spent && !asked && !(await isLocked(this.#options.handle, work.id)))
+        await ask(this.#options.handle.decideIntegration(work.id, 'reject'))
       return
     }
     await this.#create(facts, {
@@ -255,19 +295,14 @@ export class Crew {
   async #helpersDone(): Promise<void> {
     const { seen, ask } = this.#host
     const { handle } = this.#options
-    const busy = [...seen.workspaces.values()].some(
-      each => each.parent === handle.workspace && each.integration?.open === true,
-    )
-    // While something is merged into this line, nothing else is.
-    if (busy) return
     for (const workspace of seen.workspaces.values()) {
       const { id, facts, state, parent } = workspace
       if (parent !== handle.workspace || !facts || !('of' in facts)) continue
       if (state === 'idle' && this.#turnedAway(workspace)) await ask(handle.abort(id))
       if (state !== 'integrating') continue
       const work = seen.workspaces.get(facts.of as WorkspaceId)
-      if (facts.kind === 'merge' && work && !isTerminal(work.state)) continue
-      await ask(handle.accept(id))
+      if (facts.kind === 'merge' && work && (!isTerminal(work.state) || work.salvage?.open)) continue
+      if (!(await isLocked(handle, id))) await ask(handle.accept(id))
     }
   }
 
@@ -305,7 +340,12 @@ export class Crew {
 
   /** The most urgent first; as many as the limit allows. */
   async #dispatch(): Promise<void> {
-    const { seen, facts } = this.#host
+    const { seen, facts, ask } = this.#host
+    if (isEnding(seen)) {
+      for (const { id, status } of this.tasks)
+        if (status === 'pending' || status === 'draft') await ask(this.#options.handle.cancelTask(id))
+      return
+    }
     const { concurrency } = facts.team.limits
     const open = [...seen.workspaces.values()].filter(
       ({ facts: about, state }) => about?.kind === 'work' && (state === 'idle' || state === 'active'),
@@ -319,13 +359,14 @@ export class Crew {
     const count = (agent: string) => busy.set(agent, (busy.get(agent) ?? 0) + 1)
     for (const { facts: about } of open) count(nameOf(about!.agent))
     for (const task of ready) {
-      const { agent } = this.planned(task)
-      if (agent === undefined) {
+      const planned = this.planned(task)
+      if (planned.agent === undefined) {
         await this.#give(task)
         continue
       }
+      const agent = agentFor(seen, task, planned)
       // Whoever would only wait for its agent takes no place from others.
-      if ((busy.get(agent) ?? 0) >= (facts.team.agents[agent]?.slots ?? 1)) continue
+      if ((busy.get(agent) ?? 0) >= (seen.agentConfig(agent)?.slots ?? 1)) continue
       if (free-- <= 0) return
       count(agent)
       await this.#give(task)
@@ -354,11 +395,19 @@ export class Crew {
       return
     }
     const attempts = task.attempts.map(id => seen.workspaces.get(id)!)
+    const commit = await folders.head(this.#line)
+    // Nothing else was merged meanwhile: what an attempt had kept that was cut off can be gone on with.
+    const left = leftBy(attempts.at(-1))
     const facts: WorkFacts | TeamFacts = {
-      kind: planned.plan ? 'team' : 'work',
+      ...(planned.plan
+        ? { kind: 'team', agent: `team:${task.name}` }
+        : {
+            kind: 'work',
+            agent: identity(agentFor(seen, task, planned)),
+            ...(left?.base === commit && { start: left.commit }),
+          }),
       task: task.name,
-      commit: await folders.head(this.#line),
-      agent: planned.plan ? `team:${task.name}` : identity(doerOf(planned)),
+      commit,
       attempt: attempts.length + 1,
       results: [
         ...(delegate?.prompt ? [{ title: 'What this is part of', text: delegate.prompt }] : []),

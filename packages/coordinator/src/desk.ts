@@ -96,11 +96,8 @@ export class Desk {
       parent: view.value.register.at(-1)?.id ?? null,
       status,
       confidence: 'medium',
-      resource_usage: {
-        tokens_consumed: (turn.tokens_in ?? 0) + (turn.tokens_out ?? 0),
-        wall_time: turn.wall_ms,
-        cost: turn.usd ?? 0,
-      },
+      // The node's own measure, which the turn's usage went into: what the agent itself says of its turn is in the payload.
+      resource_usage: view.value.unreported,
     })
     return created.ok ? ok(created.value.checkpoint) : created
   }
@@ -112,7 +109,7 @@ export class Desk {
       const { payload } = unwrap(await this.worker.readCheckpoint(id))
       if (typeof payload.commit === 'string') return payload.commit
     }
-    return this.facts.commit
+    return (this.facts.kind === 'work' ? this.facts.start : undefined) ?? this.facts.commit
   }
 
   /** The next mail, which is handed out once. */
@@ -124,12 +121,28 @@ export class Desk {
   /** Mail that has been handed out already. */
   async read(id: EnvelopeId): Promise<WorkspaceMail> {
     const { from, type, priority, payload } = unwrap(await this.worker.readEnvelope(id))
-    return { id, from, type, priority, text: payload?.content ?? '' }
+    return { id, from, type, priority, text: payload ? wordsOf(payload) : '' }
   }
 }
 
 export function mailOf({ id, from, type, priority, payload }: EnvelopeRecord): WorkspaceMail {
-  return { id, from, type, priority, text: payload.content }
+  return { id, from, type, priority, text: wordsOf(payload) }
+}
+
+/** What the runtime says in JSON, in words (W-TERM-02). */
+function wordsOf({ format, content }: EnvelopeRecord['payload']): string {
+  if (format !== 'json') return content
+  const { intent, grace_period: period } = (parsed(content) ?? {}) as Readonly<Record<string, unknown>>
+  if (intent !== 'graceful_termination' || typeof period !== 'number') return content
+  return `You are asked to finish (graceful_termination): you have ${Math.ceil(period / 1000)} s in all. Bring what you have to a good end and exit; what your folder holds then is your result. If you cannot, keep what is worth it with \`parley ws checkpoint\`. After that time the work is ended.`
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** Payloads may have members that only their type knows. */

@@ -39,6 +39,8 @@ interface Attempt extends Common {
 /** The context of a workspace in which an agent works on a task. */
 export interface WorkFacts extends Attempt {
   readonly kind: 'work'
+  /** What its folder holds at first, where that is more than `commit`: an attempt before it that was cut off. */
+  readonly start?: string
 }
 
 /** The context of a delegate: a team inside the team works on the task. */

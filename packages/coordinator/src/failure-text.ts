@@ -6,6 +6,8 @@ export function failureText(attempt: SeenWorkspace, seen: RunProjection): string
   if (attempt.trigger === 'agent_failed' && attempt.reason !== undefined) return attempt.reason
   const conflict = attempt.conflicts.findLast(({ settled }) => settled?.outcome === 'failed')
   if (attempt.trigger === 'conflict_unresolvable' && conflict?.settled) return conflict.settled.resolution
+  const ended = wordsOf(attempt, seen)
+  if (ended !== undefined) return ended
   const byPerson = endedBy(attempt, seen)
   if (byPerson !== undefined) return byPerson
   const judge = seen
@@ -16,6 +18,17 @@ export function failureText(attempt: SeenWorkspace, seen: RunProjection): string
   if (attempt.trigger === 'system_shutdown') return 'The run was ended.'
   if (attempt.trigger === 'budget_exceeded') return `It went over its budget: ${attempt.exceeded}.`
   return (attempt.trigger ?? 'failed').replaceAll('_', ' ')
+}
+
+function wordsOf({ trigger, migrations, facts }: SeenWorkspace, seen: RunProjection): string | undefined {
+  const move = migrations.at(-1)
+  if (trigger === 'migration_error') return `${move?.to ?? 'Another agent'} could not take it over.`
+  if (trigger !== 'graceful_termination_expired') return undefined
+  const why = seen.controls.findLast(
+    each => each.kind === 'abort' && each.grace !== undefined && (each.task ?? facts?.task) === facts?.task,
+  )
+  const said = why?.kind === 'abort' ? ` ${why.by} asked for that: ${why.reason}` : ''
+  return sentence(`It was asked to finish, and was not done when its time was over.${said}`)
 }
 
 function endedBy({ trigger, id, decidedBy, facts }: SeenWorkspace, seen: RunProjection): string | undefined {

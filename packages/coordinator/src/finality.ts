@@ -3,10 +3,25 @@ import { repeated } from './breakers.ts'
 import { failureText } from './failure-text.ts'
 import type { RunProjection, SeenTask, SeenWorkspace } from './projection.ts'
 import { allowance, type LiveTurn, spentText } from './spending.ts'
+import { lostAttempts } from './succession.ts'
 import type { PlannedTask } from './team/team.ts'
 
 /** Decisions after which nobody tries again: a person's, or a judge's that the work cannot be used. */
-const LAST_WORDS = new Set(['rejected', 'gate_rejected_by_human', 'aborted_by_human', 'escalation_timeout'])
+const LAST_WORDS = new Set([
+  'rejected',
+  'gate_rejected_by_human',
+  'aborted_by_human',
+  'escalation_timeout',
+  'graceful_termination_expired',
+])
+
+/** Whether a person has asked for the end of a task, or of all of them, with time to finish. */
+export function isEnding(seen: RunProjection, task?: string): boolean {
+  return seen.controls.some(
+    each =>
+      each.kind === 'abort' && each.grace !== undefined && (each.task === undefined || each.task === task),
+  )
+}
 
 /** Undefined while there will be another attempt. */
 export function whyFinal(
@@ -22,6 +37,8 @@ export function whyFinal(
   if (again !== undefined) return again
   const { spent } = allowance(seen, planned, task, live)
   if (spent) return `${failure} ${spentText(spent)}`
-  const over = task.attempts.length >= planned.attempts || LAST_WORDS.has(newest?.trigger ?? '')
+  if (isEnding(seen, planned.id)) return failure
+  const counted = task.attempts.length - Math.min(lostAttempts(seen, task), planned.attempts)
+  const over = counted >= planned.attempts || LAST_WORDS.has(newest?.trigger ?? '')
   return over ? failure : undefined
 }

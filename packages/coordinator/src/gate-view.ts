@@ -3,6 +3,7 @@ import type { RunId } from '@parley/core'
 import { MODIFIABLE } from '@parley/kernel'
 import type { GateView } from './highway-contract.ts'
 import type { RunProjection, SeenWorkspace } from './projection.ts'
+import { offers } from './salvage-view.ts'
 import { after, deadlineOf, type SeenGate } from './seen-highway.ts'
 import { plannedTasks } from './spending.ts'
 import { doerOf } from './team/team.ts'
@@ -31,7 +32,9 @@ export function gateViews(run: RunId, seen: RunProjection): GateView[] {
       }
     },
   )
-  return [...gates, ...questions].toSorted((one, other) => (one.since < other.since ? -1 : 1))
+  return [...gates, ...questions, ...offers(run, seen)].toSorted((one, other) =>
+    one.since < other.since ? -1 : 1,
+  )
 }
 
 function gateView(run: RunId, seen: RunProjection, gate: SeenGate): GateView {
@@ -50,7 +53,7 @@ function gateView(run: RunId, seen: RunProjection, gate: SeenGate): GateView {
     waits_for: gate.handedOver === undefined ? 'person' : 'coordinator',
     since: gate.since,
     ...(deadline !== undefined && { deadline, fallback: gate.fallback }),
-    changes: [...MODIFIABLE[gate.type]],
+    changes: isSalvage(gate) && gate.type === 'integration' ? [] : [...MODIFIABLE[gate.type]],
     subject: gate.record.subject,
   }
 }
@@ -81,17 +84,23 @@ function questionOf(
     case 'envelope_delivery':
       return `May this message reach the agent of ${title}?`
     case 'integration': {
+      if (isSalvage({ record })) return `May what is left of ${title} be taken over?`
       const files = about?.checkpoints.findLast(each => each.final)?.files.length ?? 0
       return `May the work on ${title} be merged (${files === 1 ? 'one file' : `${files} files`})?`
     }
     case 'conflict_resolution': {
-      const files = about?.conflicts.find(({ settled }) => !settled)?.resources.join(', ') ?? ''
+      const conflicts = isSalvage({ record }) ? about?.salvage?.conflicts : about?.conflicts
+      const files = conflicts?.find(({ settled }) => !settled)?.resources.join(', ') ?? ''
       const proposal = paused.type === type ? `${paused.strategy}: ${firstLine(paused.resolution)}` : ''
       return `Shall the conflict of ${title}${files === '' ? '' : ` in ${files}`} be settled so? ${proposal}`
     }
     case 'workspace_abort':
       return `May the work on ${title} be ended?`
   }
+}
+
+function isSalvage({ record: { paused } }: Pick<SeenGate, 'record'>): boolean {
+  return 'mode' in paused && paused.mode === 'salvage'
 }
 
 function firstLine(text: string): string {

@@ -130,7 +130,13 @@ export interface HighwayConducting {
   /** Ends the work on one task, or the whole run. */
   abort(
     run: RunId,
-    by: { readonly principal: Principal; readonly reason: string; readonly task?: string },
+    by: {
+      readonly principal: Principal
+      readonly reason: string
+      readonly task?: string
+      /** Milliseconds to finish in (W-TERM-01): agents are told, and what is not done then is ended. */
+      readonly grace?: number
+    },
   ): Promise<Result<void>>
   budgets(run: RunId): Promise<Result<readonly BudgetView[]>>
   /** A higher limit for a task's work, or for the run. */

@@ -14,7 +14,8 @@ import {
 } from '@parley/core'
 import { kernelDefaults, limitOf, type Runtime, type UserHandle } from '@parley/kernel'
 import { BUDGET_DIMENSIONS, type BudgetDimension, CAPABILITIES, isTerminal } from '@parley/trail/events'
-import { type ControlMessage, controlPayload } from './control.ts'
+import { driving, refuse, tellCoordinator, workspaceAt } from './acts.ts'
+import type { ControlMessage } from './control.ts'
 import type {
   BudgetView,
   GateDecision,
@@ -30,6 +31,8 @@ import { pause } from './pause.ts'
 import type { SeenWorkspace } from './projection.ts'
 import type { RunDriver } from './run-driver.ts'
 import { limitsFor, plannedTasks, runLimits, taskLimits, usedBy, workspacesOf } from './spending.ts'
+import type { Succession } from './succession-acts.ts'
+import type { SuccessionConducting } from './succession-contract.ts'
 import { type Limits, workspaceBudget } from './team/budget-fields.ts'
 
 export interface HighwayOptions {
@@ -39,12 +42,13 @@ export interface HighwayOptions {
   readonly driver: (run: RunId) => RunDriver | undefined
   readonly drivers: () => ReadonlyMap<RunId, RunDriver>
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
+  /** A person's judgement of what failed work left. */
+  readonly salvage: SuccessionConducting['salvage']
+  /** The end of a task or a run with time to finish. */
+  readonly windDown: Succession['windDown']
 }
 
 type By = { readonly principal: Principal }
-
-const refuse = (code: string, message: string, details: object = {}) =>
-  err(new ParleyError(code, message, { details: { ...details } }))
 
 export class Highway implements HighwayConducting {
   readonly #options: HighwayOptions
@@ -93,8 +97,11 @@ export class Highway implements HighwayConducting {
     const user = this.#user(principal)
     let failed: ParleyError | undefined
     const answered: string[] = []
-    for (const { id } of views) {
-      const result = await answerGate(user, run, id as GateId, decision)
+    for (const view of views) {
+      const { id } = view
+      const result = isOffer(view)
+        ? await this.#judge(run, id, principal, decision)
+        : await answerGate(user, run, id as GateId, decision)
       // One that cannot be answered does not keep the others waiting (W-HWY-26).
       if (result.ok) answered.push(id)
       else failed ??= result.error
@@ -102,6 +109,16 @@ export class Highway implements HighwayConducting {
     await this.#options.driver(run)?.poke()
     if (failed && answered.length === 0) return err(failed)
     return ok({ run, gates: answered })
+  }
+
+  #judge(run: RunId, task: string, principal: Principal, decision: GateDecision): Promise<Result<unknown>> {
+    const { reason } = decision
+    if (decision.decision === 'modify')
+      return Promise.resolve(
+        refuse('invalid_argument', 'What failed work left is taken over or not: approve or reject it.'),
+      )
+    const take = decision.decision === 'approve'
+    return this.#options.salvage(run, { principal, task, take, ...(reason !== undefined && { reason }) })
   }
 
   async reply(
@@ -161,9 +178,16 @@ export class Highway implements HighwayConducting {
 
   async abort(
     run: RunId,
-    { principal, reason, task }: By & { readonly reason: string; readonly task?: string },
+    {
+      principal,
+      reason,
+      task,
+      grace,
+    }: By & { readonly reason: string; readonly task?: string; readonly grace?: number },
   ): Promise<Result<void>> {
     const user = this.#user(principal)
+    if (grace !== undefined)
+      return this.#options.windDown(run, { principal, reason, grace, ...(task !== undefined && { task }) })
     if (task !== undefined) {
       const states = ['idle', 'active', 'blocked', 'suspended', 'integrating', 'conflicted']
       return this.#eachAtWork(run, task, states, 'at work', async each => {
@@ -308,26 +332,15 @@ export class Highway implements HighwayConducting {
   }
 
   #tell(user: UserHandle, run: RunId, message: ControlMessage): Promise<Result<unknown>> {
-    const root = this.#options.driver(run)?.seen.root
-    if (!root) return Promise.resolve(refuse('invalid_state', `The run ${run} is not at work.`))
-    return user.inject(run, { to: root.id, type: 'directive', payload: controlPayload(message) })
+    return tellCoordinator(this.#options.driver(run), user, run, message)
   }
 
   #driving(run: RunId): Result<RunDriver> {
-    const driver = this.#options.driver(run)
-    return driver ? ok(driver) : refuse('invalid_state', `The run ${run} is not at work.`)
+    return driving(this.#options.driver(run), run)
   }
 
-  /** The workspace that is meant: by its id, or the newest that works on a task. */
-  #at({ seen }: RunDriver, text: string): Result<SeenWorkspace> {
-    const known = seen.workspaces.get(text as WorkspaceId)
-    if (known) return ok(known)
-    const task = seen.task(text)
-    const work = task && seen.workspaces.get(task.attempts.at(-1)!)
-    if (work) return ok(work)
-    return task
-      ? refuse('invalid_state', `Nobody works on ${text} yet.`)
-      : refuse('not_found', `There is no task ${text}.`)
+  #at(driver: RunDriver, text: string): Result<SeenWorkspace> {
+    return workspaceAt(driver, text)
   }
 
   async #eachAtWork(
@@ -378,6 +391,11 @@ export class Highway implements HighwayConducting {
     if (right.length > 1) return ambiguous(text, right)
     return ofRun[0] ? wrongKind(ofRun[0]) : nothing(text)
   }
+}
+
+/** A question of the coordinator's own, which no gate of the kernel stands behind. */
+function isOffer({ id, workspace }: GateView): boolean {
+  return id === workspace
 }
 
 const bare = (id: string) => id.replace(/^[a-z]+_/, '')

@@ -22,6 +22,13 @@ export {
   UserViewSchema,
 } from './highway-contract.ts'
 export { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+export {
+  type LeftView,
+  LeftViewSchema,
+  type SalvageView,
+  SalvageViewSchema,
+  type SuccessionConducting,
+} from './succession-contract.ts'
 export { BUDGET_NAMES, type Limits } from './team/budget-fields.ts'
 export { formatProblems } from './team/format.ts'
 export {

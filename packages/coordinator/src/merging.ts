@@ -1,9 +1,9 @@
 // Merging finished work as its task wants it (W-INT-06, -12). The trail decides first; the folders follow what it decided, and do so again
 // after a restart, since merging twice changes nothing.
-import { type Result, unwrap, type WorkspaceId } from '@parley/core'
+import { type ObjectId, type Result, unwrap, type WorkspaceId } from '@parley/core'
 import type { Coordinator, Delegate } from '@parley/kernel'
 import type { IntegrationStrategy } from '@parley/trail/events'
-import type { MergeWay, RunFolders } from './folder/run-folders.ts'
+import type { Draft, MergeWay, RunFolders } from './folder/run-folders.ts'
 import { coordinatorLimits } from './limits.ts'
 import type { RunProjection, SeenConflict, SeenWorkspace } from './projection.ts'
 import type { PlannedTask } from './team/team.ts'
@@ -24,6 +24,17 @@ export interface Merging {
     work: SeenWorkspace,
     draft: { readonly commit: string; readonly conflicts: readonly string[] },
   ) => Promise<void>
+}
+
+/**
+ * Whether something else is being merged into the same line (W-INT-08): what is asked for then waits, and with it everything that the other
+ * one needs to come to its end. Asked of the kernel itself, since what was begun a moment ago counts.
+ */
+export function isLocked({ run, workspace }: Integrator, source?: WorkspaceId): Promise<boolean> {
+  return run.read(({ workspaces }) => {
+    const merging = workspaces.get(workspace)?.merging
+    return merging !== undefined && merging.id !== source
+  })
 }
 
 /** Work that was judged and is to be merged. */
@@ -93,11 +104,8 @@ async function proposal(
   task: PlannedTask,
   conflict: SeenConflict,
 ): Promise<Proposal> {
-  const draft = unwrap(await folders.draft(commitOf(work), line))
+  const { draft, files, shown } = await conflictText({ folders, line }, commitOf(work))
   const evaluated = work.integration?.strategy === 'evaluated'
-  const files = draft.conflicts.join(', ')
-  const excerpts = await folders.excerpts(draft, coordinatorLimits.excerptBytes)
-  const shown = excerpts.map(({ path, text }) => `${path}:\n${text}`).join('\n')
   const rework = clip(
     evaluated
       ? `${conflict.description} Do the work again on the present state.`
@@ -128,20 +136,51 @@ async function proposal(
   }
 }
 
+/** What a commit would be merged with, and the files that do not fit together as a person is shown them. */
+export async function conflictText(
+  { folders, line }: Pick<Merging, 'folders' | 'line'>,
+  commit: string,
+): Promise<{ readonly draft: Draft; readonly files: string; readonly shown: string }> {
+  const draft = unwrap(await folders.draft(commit, line))
+  const excerpts = await folders.excerpts(draft, coordinatorLimits.excerptBytes)
+  const shown = excerpts.map(({ path, text }) => `${path}:\n${text}`).join('\n')
+  return { draft, files: draft.conflicts.join(', '), shown }
+}
+
+/** Work that the trail says is merged. */
+interface Merged {
+  readonly work: SeenWorkspace
+  readonly seq: number
+  readonly commit: string | undefined
+  readonly message: string
+}
+
+function mergedOf(work: SeenWorkspace, task: PlannedTask): Merged | undefined {
+  const { salvage, checkpoints, merged, state } = work
+  if (salvage?.merged !== undefined)
+    return {
+      work,
+      seq: salvage.merged,
+      commit: checkpoints.find(({ id }) => id === salvage.checkpoint)?.commit,
+      message: `Salvaged: ${task.title}\n\nParley-Task: ${task.id}\nParley-Checkpoint: ${salvage.checkpoint}`,
+    }
+  if (merged === undefined || state !== 'closed') return undefined
+  const commit = checkpoints.findLast(each => each.final)?.commit
+  return { work, seq: merged, commit, message: `${task.title}\n\nParley-Task: ${task.id}` }
+}
+
 /** Folders follow the trail: whatever it says is merged and is not in its line yet, in the order of the trail. */
 export async function applyMerges(
   { folders, seen, line }: Pick<Merging, 'folders' | 'seen' | 'line'>,
   works: readonly { readonly work: SeenWorkspace; readonly task: PlannedTask }[],
-  load: (work: SeenWorkspace) => Promise<unknown>,
+  load: (result: ObjectId) => Promise<unknown>,
 ): Promise<boolean> {
   let changed = false
   const due = works
-    .filter(({ work }) => work.merged !== undefined && work.state === 'closed')
-    .toSorted((one, other) => one.work.merged! - other.work.merged!)
-  for (const { work, task } of due) {
-    const commit = work.checkpoints.findLast(each => each.final)?.commit
+    .flatMap(({ work, task }) => mergedOf(work, task) ?? [])
+    .toSorted((one, other) => one.seq - other.seq)
+  for (const { work, commit, message } of due) {
     if (commit === undefined || seen.applied.has(work.id)) continue
-    const message = `${task.title}\n\nParley-Task: ${task.id}`
     const way = await wayOf(work, load)
     const into = line === undefined ? {} : { into: line }
     const merged = unwrap(await folders.integrate(commit, { message, way, ...into }))
@@ -155,16 +194,18 @@ export async function applyMerges(
 }
 
 async function wayOf(
-  work: SeenWorkspace,
-  load: (work: SeenWorkspace) => Promise<unknown>,
+  { integration, salvage, ...work }: SeenWorkspace,
+  load: (result: ObjectId) => Promise<unknown>,
 ): Promise<MergeWay> {
-  const strategy: IntegrationStrategy = work.integration?.strategy ?? 'layered'
+  const strategy: IntegrationStrategy = salvage ? 'evaluated' : (integration?.strategy ?? 'layered')
   if (strategy === 'direct') return { way: 'overwrite' }
-  if (strategy === 'evaluated') {
-    const result = (await load(work)) as { readonly commit?: string | null } | undefined
+  const ref = (salvage ?? integration)?.result
+  if (strategy === 'evaluated' && ref !== undefined) {
+    const result = (await load(ref)) as { readonly commit?: string | null } | undefined
     return result?.commit ? { way: 'result', commit: result.commit } : { way: 'merge' }
   }
-  const asked = work.conflicts.findLast(({ settled }) => settled?.strategy === 'escalate')
+  const conflicts = salvage?.conflicts ?? work.conflicts
+  const asked = conflicts.findLast(({ settled }) => settled?.strategy === 'escalate')
   if (!asked) return { way: 'merge' }
   return { way: 'take', side: /^\s*existing\b/i.test(asked.settled!.resolution) ? 'existing' : 'incoming' }
 }
@@ -173,6 +214,6 @@ function commitOf(work: SeenWorkspace): string {
   return work.checkpoints.findLast(each => each.final)?.commit ?? work.facts!.commit
 }
 
-function clip(text: string): string {
+export function clip(text: string): string {
   return text.slice(0, coordinatorLimits.resolutionLength)
 }

@@ -1,6 +1,16 @@
 // What the trail of a run says about its work: folded entry by entry, live and from disk alike. The driver of a run decides by it, and
 // views are made of it.
-import type { CheckpointId, GateId, GraphId, ObjectId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
+import {
+  type CheckpointId,
+  durationMs,
+  type GateId,
+  type GraphId,
+  type ObjectId,
+  parseTimestamp,
+  type TaskId,
+  type Timestamp,
+  type WorkspaceId,
+} from '@parley/core'
 import type { CheckpointRecord, EnvelopeRecord } from '@parley/kernel'
 import type { Entry } from '@parley/trail'
 import {
@@ -15,6 +25,13 @@ import { type Control, readControl } from './control.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import { coordinatorLimits } from './limits.ts'
 import { SeenHighway } from './seen-highway.ts'
+import {
+  type SeenMigration,
+  type SeenSalvage,
+  type SeenTermination,
+  successionFolds,
+} from './seen-succession.ts'
+import type { TeamAgent } from './team/team.ts'
 import type { Verdict } from './verdict.ts'
 
 /** What one turn did and cost, as its checkpoint keeps it. */
@@ -52,7 +69,8 @@ export interface SeenConflict {
 
 export interface SeenWorkspace {
   readonly id: WorkspaceId
-  readonly facts: WorkspaceFacts | undefined
+  /** As its context has them, with the agent that it has now. */
+  facts: WorkspaceFacts | undefined
   /** Who integrates it; it changes if that one fails and this one belongs to somebody else. */
   parent: WorkspaceId | null
   /** Whom its questions go to. */
@@ -80,6 +98,10 @@ export interface SeenWorkspace {
   /** `seq` of the end of its integration: merges are applied in this order. */
   merged: number | undefined
   readonly conflicts: SeenConflict[]
+  readonly migrations: SeenMigration[]
+  /** While it runs. */
+  termination: SeenTermination | undefined
+  salvage: SeenSalvage | undefined
   /** The newest limit that it went over. */
   exceeded: string | undefined
   /** What the run measured of it; known while the run is at work. */
@@ -139,6 +161,14 @@ export class RunProjection {
     return this.about(of).filter(({ facts }) => facts?.kind !== 'merge')
   }
 
+  /** An agent of the team, or one that a person brought in. */
+  agentConfig(name: string): TeamAgent | undefined {
+    const { agents = {} } = this.facts?.team ?? {}
+    if (Object.hasOwn(agents, name)) return agents[name]
+    const brought = this.controls.findLast(each => each.kind === 'migrate' && each.to === name && each.agent)
+    return brought?.kind === 'migrate' ? brought.agent : undefined
+  }
+
   async apply(entry: Entry, load: Load): Promise<void> {
     if (entry.event_type === 'gate_resolved') this.#modified(entry.body as EventBody<'gate_resolved'>)
     const fold = FOLDS[entry.event_type] as Fold<EventType> | undefined
@@ -163,7 +193,11 @@ type Fold<T extends EventType> = (
   load: Load,
 ) => void | Promise<void>
 
-const FOLDS: { readonly [T in EventType]?: Fold<T> } = {
+export type Folds = { readonly [T in EventType]?: Fold<T> }
+
+const FOLDS: Folds = {
+  ...successionFolds,
+
   async workspace_created(seen, body, entry, load) {
     const context = body.context === undefined ? undefined : await load(body.context as ObjectId)
     const root = body.parent === null
@@ -185,6 +219,9 @@ const FOLDS: { readonly [T in EventType]?: Fold<T> } = {
       integration: undefined,
       merged: undefined,
       conflicts: [],
+      migrations: [],
+      termination: undefined,
+      salvage: undefined,
       exceeded: undefined,
       metered: undefined,
     }
@@ -197,6 +234,10 @@ const FOLDS: { readonly [T in EventType]?: Fold<T> } = {
   workspace_state_changed(seen, body, entry) {
     const workspace = seen.workspaces.get(body.workspace_id as WorkspaceId)
     if (!workspace) return
+    const { termination } = workspace
+    if (termination && (body.from_state === 'suspended' || body.from_state === 'migrating'))
+      termination.paused += durationMs(parseTimestamp(workspace.changed)!, parseTimestamp(entry.timestamp)!)
+    if (body.to_state === 'integrating' || body.to_state === 'failed') workspace.termination = undefined
     workspace.state = body.to_state
     workspace.changed = entry.timestamp
     workspace.trigger = body.trigger
@@ -284,38 +325,48 @@ const FOLDS: { readonly [T in EventType]?: Fold<T> } = {
     if (body.to_status === 'cancelled') task.decidedBy = entry.actor
   },
 
-  integration_started(seen, body) {
+  integration_started(seen, body, entry) {
     const source = seen.workspaces.get(body.source as WorkspaceId)
-    if (source) source.integration = { strategy: body.strategy, open: true, result: undefined }
+    if (source && body.mode === 'salvage')
+      source.salvage = {
+        seq: entry.seq,
+        target: body.target as WorkspaceId,
+        checkpoint: body.checkpoint_ref as CheckpointId,
+        open: true,
+        result: undefined,
+        merged: undefined,
+        aborted: undefined,
+        conflicts: [],
+      }
+    else if (source) source.integration = { strategy: body.strategy, open: true, result: undefined }
   },
 
   integration_completed(seen, body, entry) {
     const source = seen.workspaces.get(body.source as WorkspaceId)
     if (!source) return
-    source.integration = {
-      strategy: body.strategy,
-      open: false,
-      result: body.result_ref as ObjectId | undefined,
+    const result = body.result_ref as ObjectId | undefined
+    if (body.mode === 'salvage') {
+      if (source.salvage) source.salvage = { ...source.salvage, open: false, result, merged: entry.seq }
+      return
     }
+    source.integration = { strategy: body.strategy, open: false, result }
     source.merged = entry.seq
   },
 
   integration_aborted(seen, body) {
     const source = seen.workspaces.get(body.source as WorkspaceId)
-    if (source?.integration) source.integration = { ...source.integration, open: false }
+    if (body.mode === 'salvage') {
+      if (source?.salvage) source.salvage = { ...source.salvage, open: false, aborted: body.reason }
+    } else if (source?.integration) source.integration = { ...source.integration, open: false }
   },
 
   conflict_detected(seen, body) {
     const { conflict_id: id, conflict_type: type, resources, description } = body
-    seen.workspaces
-      .get(body.workspace_id as WorkspaceId)
-      ?.conflicts.push({ id, type, resources, description, settled: undefined })
+    conflictsOf(seen, body)?.push({ id, type, resources, description, settled: undefined })
   },
 
   conflict_resolved(seen, body) {
-    const conflict = seen.workspaces
-      .get(body.workspace_id as WorkspaceId)
-      ?.conflicts.find(({ id }) => id === body.conflict_id)
+    const conflict = conflictsOf(seen, body)?.find(({ id }) => id === body.conflict_id)
     const { resolution_strategy: strategy, resolution, outcome } = body
     if (conflict) conflict.settled = { strategy, resolution, outcome }
   },
@@ -323,8 +374,17 @@ const FOLDS: { readonly [T in EventType]?: Fold<T> } = {
   async envelope_created(seen, body, entry, load) {
     if (body.origin !== 'human' || body.to !== (seen.root?.id as string)) return
     const record = (await load(body.envelope_id as ObjectId)) as EnvelopeRecord | undefined
-    if (record) seen.controls.push(readControl(record, entry.actor))
+    if (record) seen.controls.push(readControl(record, entry.actor, entry.timestamp))
   },
+}
+
+/** Conflicts of a salvage are no part of the workspace, which has failed already. */
+function conflictsOf(
+  seen: RunProjection,
+  { workspace_id, mode }: { readonly workspace_id: string; readonly mode?: string },
+): SeenConflict[] | undefined {
+  const workspace = seen.workspaces.get(workspace_id as WorkspaceId)
+  return mode === 'salvage' ? workspace?.salvage?.conflicts : workspace?.conflicts
 }
 
 /** Of `capability_denied` entries about files that a turn changed without being allowed to. */

@@ -17,11 +17,14 @@ export function workPrompt(
     mail,
     question,
     guidance = [],
+    predecessors = '',
   }: {
     readonly mail: readonly WorkspaceMail[]
     readonly question?: string | undefined
     /** What people told the whole run. */
     readonly guidance?: readonly { readonly by: string; readonly text: string }[]
+    /** What agents before this one did in its workspace. */
+    readonly predecessors?: string
   },
 ): Told {
   const context: TurnContextPart[] = []
@@ -33,6 +36,8 @@ export function workPrompt(
     context.push({ kind: 'checkpoint', title: `Result of: ${title}`, text })
   for (const text of facts.feedback)
     context.push({ kind: 'feedback', title: 'An earlier attempt was not accepted', text })
+  if (predecessors !== '')
+    context.push({ kind: 'checkpoint', title: 'You take over from another agent', text: predecessors })
   if (question !== undefined) context.push({ kind: 'question', title: 'What you asked', text: question })
   for (const { from, text } of mail) context.push({ kind: 'envelope', title: `Message from ${from}`, text })
   context.push({ kind: 'workspace', title: 'Where you work', text: placeText(task) })
@@ -69,29 +74,42 @@ End with one line: ACCEPT, or REVISE: what must be better, or REJECT: why it can
   return { prompt, context: context.filter(({ text }) => text.trim() !== '') }
 }
 
-/** Both versions are in the folder already, joined where they fit together. */
+/** Both versions are in the folder already, joined where they fit together. `failed`: why the work failed whose rest is judged. */
 export function mergePrompt(
   run: RunFacts,
   task: PlannedTask,
   conflicts: readonly string[],
   diff: string,
+  failed?: string,
 ): Told {
-  const ask = task.merge.prompt ?? 'Keep what both versions are for.'
+  const own = failed === undefined ? task.merge.prompt : salvagePrompt(task)
+  const ask =
+    own ?? (failed === undefined ? 'Keep what both versions are for.' : 'Keep what can be used of it.')
   const marked =
     conflicts.length === 0
       ? 'The two versions fit together line by line; see whether they do in meaning.'
       : `In these files both versions stand between conflict marks: ${conflicts.join(', ')}. Leave no mark behind.`
+  const rest =
+    failed === undefined
+      ? ''
+      : `
+The work was never finished: ${failed}
+Trust nothing of it that you have not looked at. If none of it can be used, end with one line: UNUSABLE: why`
   const prompt = `${ask}
 
 Your working folder holds the project with everything that was merged before, and the work on the task "${task.title}" laid over it. ${marked}
 Make of it what the project should be, and change nothing else. Finish by exiting.
 If the two contradict each other so that a person or the author must decide, end with one line for each contradiction:
 CONFLICT semantic_contradiction: what contradicts what
-(or dependency_violation, or constraint_breach).`
+(or dependency_violation, or constraint_breach).${rest}`
   const context: TurnContextPart[] = [
     { kind: 'intent', title: 'What the whole run is for', text: run.intent },
     { kind: 'directive', title: 'The task', text: task.prompt },
     { kind: 'diff', title: 'What the work changed, seen from where it started', text: diff },
   ]
   return { prompt, context: context.filter(({ text }) => text.trim() !== '') }
+}
+
+function salvagePrompt({ salvage }: PlannedTask): string | undefined {
+  return salvage?.way === 'agent' ? salvage.prompt : undefined
 }

@@ -18,17 +18,19 @@ import { controlPayload } from './control.ts'
 import { Crew, type CrewHost } from './crew.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import type { RunFolders } from './folder/run-folders.ts'
+import { Handovers } from './handover.ts'
 import { nameOf } from './identities.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 import { pause } from './pause.ts'
 import { RunProjection, type SeenWorkspace } from './projection.ts'
 import { Semaphore } from './semaphore.ts'
 import { plannedTasks } from './spending.ts'
-import type { PlannedTask } from './team/team.ts'
+import type { PlannedTask, TeamAgent } from './team/team.ts'
 import { leadTeam } from './team-lead.ts'
 import { type Live, runView } from './to-view.ts'
 import { TurnDriver, type TurnHost } from './turn-driver.ts'
 import type { RunView } from './view.ts'
+import { endingLeft, endingOf, windDown } from './winding-down.ts'
 
 export interface RunDriverOptions {
   readonly run: RunHandle
@@ -39,7 +41,8 @@ export interface RunDriverOptions {
   readonly facts: RunFacts
   readonly folders: RunFolders
   readonly clock: Clock
-  readonly adapter: (facts: WorkspaceFacts, task: PlannedTask) => AgentAdapter
+  /** `agent`: what the run knows of the agent of this work. */
+  readonly adapter: (facts: WorkspaceFacts, task: PlannedTask, agent: TeamAgent | undefined) => AgentAdapter
   readonly token: TurnHost['token']
   readonly environment: Readonly<Record<string, string>>
   /** Turns at once over all runs. */
@@ -64,12 +67,15 @@ export class RunDriver {
   readonly #host: TurnHost
   readonly #crewHost: CrewHost
   readonly #crew: Crew
+  readonly #handovers: Handovers
   readonly #slots: Semaphore
   readonly #agentSlots = new Map<string, Semaphore>()
   /** Gates that were answered already; what was refused then is not asked again. */
   readonly #answered = new Set<GateId>()
   #result: RunView['result']
   #timer: CancelTimer | undefined
+  /** Until the end of a run that was asked to finish. */
+  #grace: CancelTimer | undefined
   #again: CancelTimer | undefined
   #troubles = 0
   #late = false
@@ -85,9 +91,15 @@ export class RunDriver {
     this.#host = {
       ...options,
       seen: this.#seen,
+      adapter: (work, task) => options.adapter(work, task, this.#seen.agentConfig(nameOf(work.agent))),
       slot: (work, signal) => this.#slot(work, signal),
+      handOver: (workspace, to, reason) => {
+        this.#handovers.want(workspace, to, reason)
+        void this.poke()
+      },
       changed: this.#changed,
     }
+    this.#handovers = new Handovers({ ...options, seen: this.#seen })
     this.#crewHost = {
       ...options,
       seen: this.#seen,
@@ -106,6 +118,15 @@ export class RunDriver {
     return this.#seen
   }
 
+  get folders(): RunFolders {
+    return this.#options.folders
+  }
+
+  /** For acts that people ask the coordinator for. */
+  get coordinator(): RunHandle['coordinator'] {
+    return this.#run.coordinator
+  }
+
   readonly #live: Live = {
     activity: workspace => this.#drivers.get(workspace)?.activity,
     turn: workspace => this.#drivers.get(workspace)?.turn,
@@ -114,6 +135,18 @@ export class RunDriver {
 
   driver(workspace: WorkspaceId): TurnDriver | undefined {
     return this.#drivers.get(workspace)
+  }
+
+  /** Puts another agent in the place of a workspace's own; answers when that is done. */
+  async migrate(workspace: SeenWorkspace, to: string, reason: string): Promise<Result<{ to: string }>> {
+    const moved = await this.#handovers.migrate(workspace, to, reason)
+    await this.poke()
+    return moved
+  }
+
+  /** W-MIG-05 step 3: the processes of the old agent are gone before the new one is bound. What they left is put back. */
+  async prepare(workspace: WorkspaceId): Promise<void> {
+    await this.#drivers.get(workspace)?.stop()
   }
 
   onChange(listener: () => void): () => void {
@@ -144,6 +177,7 @@ export class RunDriver {
     await this.#done
     await this.#stepping
     this.#timer?.()
+    this.#grace?.()
     this.#again?.()
   }
 
@@ -229,6 +263,9 @@ export class RunDriver {
     }
     if (!(await this.#hasIntent(root))) return
     await this.#answerGates()
+    if (await this.#endInTime()) return
+    await this.#handovers.step()
+    await this.catchUp()
     this.#drive()
     this.#forgetEnded()
     for (const { id, facts, state, parent } of this.#seen.workspaces.values())
@@ -305,12 +342,29 @@ export class RunDriver {
     )
   }
 
+  /** Whether its time to finish is over. */
+  async #endInTime(): Promise<boolean> {
+    const ending = endingOf(this.#seen)
+    if (!ending) return false
+    const { clock } = this.#options
+    const left = endingLeft(ending, this.#run.now())
+    if (left === 0) {
+      unwrap(await this.#run.stop())
+      return true
+    }
+    this.#grace?.()
+    this.#grace = clock.after(left, () => void this.poke(), { background: true })
+    await windDown(this.#seen, this.#run.coordinator, ending, left, asked => this.#do(asked))
+    return false
+  }
+
   /** Every workspace at work has somebody who takes its turns; a team's is this code itself. */
   #drive(): void {
     if (this.#stop.signal.aborted) return
     for (const seen of this.#seen.workspaces.values()) {
-      if (!seen.facts || seen.facts.kind === 'team' || seen.ended !== undefined || this.#drivers.has(seen.id))
-        continue
+      if (!seen.facts || seen.facts.kind === 'team' || seen.ended !== undefined) continue
+      // One whose agent was replaced has stopped, and stays until the new one is bound.
+      if (this.#drivers.get(seen.id)?.facts.agent === seen.facts.agent) continue
       const task = this.#plan.get(seen.facts.task)
       if (!task) continue
       const driver = new TurnDriver(this.#host, seen.id, seen.facts, task)
@@ -340,7 +394,7 @@ export class RunDriver {
     const name = nameOf(identity)
     const known = this.#agentSlots.get(name)
     if (known) return known
-    const slots = new Semaphore(this.#options.facts.team.agents[name]?.slots ?? Number.POSITIVE_INFINITY)
+    const slots = new Semaphore(this.#seen.agentConfig(name)?.slots ?? Number.POSITIVE_INFINITY)
     this.#agentSlots.set(name, slots)
     return slots
   }
@@ -396,6 +450,7 @@ export class RunDriver {
   /** The run has ended, by itself or because somebody ended it. */
   async #finish(): Promise<void> {
     this.#timer?.()
+    this.#grace?.()
     await Promise.all([...this.#drivers.values()].map(driver => driver.stop()))
     for (const { facts } of this.#drivers.values()) this.#options.release(facts.agent)
     this.#drivers.clear()

@@ -106,7 +106,7 @@ export class SeenHighway {
         this.gates.set(id, {
           id,
           type: body.gate_type,
-          workspace: body.workspace as WorkspaceId | null,
+          workspace: sourceOf(record) ?? (body.workspace as WorkspaceId | null),
           task: body.task_ref as TaskId | null,
           addressee: body.addressee,
           since: entry.timestamp,
@@ -163,6 +163,11 @@ export class SeenHighway {
     counted.times++
     this.#delegated.set(workspace, counted)
   }
+}
+
+/** What a salvage asks is filed under its target (W-INT-19), and is about its source. */
+function sourceOf({ paused }: GateRecord): WorkspaceId | undefined {
+  return 'mode' in paused && paused.mode === 'salvage' ? paused.source : undefined
 }
 
 /** When the fallback of a gate acts, or the coordinator's silence counts. */

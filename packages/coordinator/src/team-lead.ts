@@ -45,24 +45,30 @@ export async function leadTeam(
     each => each.parent === workspace.id && each.ended === undefined,
   )
   if (!crew.settled || open) return
-  if (crew.failure !== undefined) {
-    await ask(handle.failed(crew.failure.slice(0, coordinatorLimits.reasonLength)))
-    return
-  }
   const commit = await folders.head(workspace.id)
   const changed = await folders.changes(facts.commit, commit)
   const payload = {
-    content: crew.summary,
+    // Of one that fails, why comes last, where it is not cut off.
+    content: [crew.summary, crew.failure].filter(text => text !== undefined).join('\n\n'),
     files_changed: changed.slice(0, kernelLimits.filesChanged).map(({ path }) => path),
     commit,
   }
-  const kept = await handle.checkpoint({
-    type: 'artifact',
-    payload,
-    intent: planned.title,
-    parent: null,
-    status: 'final',
-    confidence: 'medium',
-  })
-  if (await ask(Promise.resolve(kept))) await ask(handle.complete())
+  const keep = (status: 'final' | 'provisional') =>
+    ask(
+      handle.checkpoint({
+        type: 'artifact',
+        payload,
+        intent: planned.title,
+        parent: null,
+        status,
+        confidence: 'medium',
+      }),
+    )
+  if (crew.failure !== undefined) {
+    // What its parts had merged by then can be saved with it.
+    if (commit !== facts.commit && workspace.checkpoints.length === 0) await keep('provisional')
+    await ask(handle.failed(crew.failure.slice(0, coordinatorLimits.reasonLength)))
+    return
+  }
+  if (await keep('final')) await ask(handle.complete())
 }

@@ -1,11 +1,14 @@
 // A run's projection as its view.
-import { durationMs, parseTimestamp, type RunId, type WorkspaceId } from '@parley/core'
+import { durationMs, parseTimestamp, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
 import { judgedBy } from './evaluation.ts'
 import { failureText, sentence } from './failure-text.ts'
 import { whyFinal } from './finality.ts'
 import { gateViews } from './gate-view.ts'
+import { nameOf } from './identities.ts'
 import { coordinatorLimits } from './limits.ts'
 import type { RunProjection, SeenTask, SeenWorkspace, TurnRecord } from './projection.ts'
+import { salvageOfTask } from './salvage-view.ts'
+import { after } from './seen-highway.ts'
 import { allowance, spentText } from './spending.ts'
 import { doerOf, type PlannedTask } from './team/team.ts'
 import type {
@@ -84,6 +87,7 @@ function runState(seen: RunProjection, tasks: readonly PlanTaskView[]): RunState
   const top = tasks.filter(task => task.parent === undefined)
   if (seen.root?.state === 'closed') {
     if (top.every(task => task.state === 'done')) return 'done'
+    if (seen.controls.some(each => each.kind === 'abort' && each.task === undefined)) return 'aborted'
     return top.every(task => isRejected(seen, task)) ? 'rejected' : 'failed'
   }
   const begun = [...seen.tasks.values()].some(task => task.status !== 'draft' && task.status !== 'cancelled')
@@ -155,11 +159,13 @@ function taskView(
     newest && [...seen.about(newest.id).toReversed(), newest].find(each => each.ended === undefined)
   const activity = busy && state !== 'done' ? live.activity(busy.id) : undefined
   const note = noteOf(state, task, planned, newest, seen)
+  const salvage = task && salvageOfTask(seen, task, planned)
+  const moved = newest?.facts?.kind === 'work' && newest.facts.agent
   return {
     id: planned.id,
     ...(parent !== undefined && { parent }),
     title: task?.changed.title ?? planned.title,
-    agent: doerOf(planned),
+    agent: moved ? nameOf(moved) : doerOf(planned),
     state,
     needs: [...planned.needs],
     attempt: attempts.length,
@@ -169,11 +175,19 @@ function taskView(
     ...(newest?.ended !== undefined && isSettled(state) && { ended: newest.ended }),
     ...(activity !== undefined && { activity }),
     ...(note !== undefined && { note }),
+    ...(newest?.termination && { terminating: terminatingView(newest) }),
+    ...(salvage && { salvage }),
     files: (work?.files ?? []).slice(0, coordinatorLimits.shownFiles),
     refused: [...new Set(attempts.flatMap(each => each.refused))],
     steps: all.map(each => stepView(each, attempts, live)),
     usage: usageOf(all, live),
   }
+}
+
+/** Time in which it is paused does not count; while it is, the end moves on. */
+function terminatingView({ termination }: SeenWorkspace): { until: string; reason: string } {
+  const { since, period, paused, reason } = termination!
+  return { until: after(since as Timestamp, period + paused), reason }
 }
 
 function stepView(each: SeenWorkspace, attempts: readonly SeenWorkspace[], live: Live): StepView {
@@ -189,6 +203,7 @@ function stepView(each: SeenWorkspace, attempts: readonly SeenWorkspace[], live:
     started: each.created,
     ...(each.ended !== undefined && { ended: each.ended }),
     ...(text !== undefined && text !== '' && { text }),
+    ...(each.migrations.length > 0 && { moves: each.migrations.map(move => ({ ...move })) }),
     usage: usageOf([each], live),
   }
 }
@@ -223,7 +238,8 @@ function taskState(
       return task.dependsOn.every(id => seen.tasks.get(id)?.status === 'integrated') ? 'ready' : 'waiting'
     case 'assigned':
     case 'in_progress':
-      if (newest?.state === 'blocked' || newest?.state === 'suspended') return newest.state
+      if (newest?.state === 'blocked' || newest?.state === 'suspended' || newest?.state === 'migrating')
+        return newest.state
       return 'working'
     case 'completed':
       if (newest?.state === 'conflicted') return 'conflicted'
@@ -253,6 +269,8 @@ function noteOf(
   if (state === 'blocked') return newest.reason
   if (state === 'suspended')
     return `Suspended${newest.decidedBy === undefined ? '' : ` by ${newest.decidedBy}`}.`
+  const move = newest.migrations.at(-1)
+  if (state === 'migrating' && move) return `${move.to} takes over from ${move.from}: ${move.reason}`
   if (state === 'conflicted') return newest.conflicts.find(({ settled }) => !settled)?.description
   if (state !== 'failed' && state !== 'ready') return undefined
   return (task?.status === 'failed' ? whyFinal(seen, task, planned) : undefined) ?? failureText(newest, seen)

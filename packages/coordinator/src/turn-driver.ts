@@ -20,13 +20,16 @@ import type { WorkspaceDoor, WorkspaceMail } from './contract.ts'
 import { Desk, mailOf } from './desk.ts'
 import { openDoor } from './door.ts'
 import type { MergeFacts, RunFacts, WorkspaceFacts } from './facts.ts'
+import { failureText } from './failure-text.ts'
 import type { RunFolders } from './folder/run-folders.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+import { outageOf } from './outage.ts'
 import { pause } from './pause.ts'
 import type { RunProjection, TurnRecord } from './projection.ts'
 import { mergePrompt, reviewPrompt, type Told, workPrompt } from './prompt.ts'
+import { nextFallback, predecessorText } from './succession.ts'
 import type { PlannedTask } from './team/team.ts'
-import { settleTurn } from './turn-end.ts'
+import { keepFailure, settleTurn } from './turn-end.ts'
 import { lastLine, reasonOf, tail, told } from './turn-text.ts'
 
 /** What the turns of a run need of the run and its conductor. */
@@ -43,6 +46,8 @@ export interface TurnHost {
   readonly token: (workspace: WorkspaceId, epoch: number) => string
   readonly environment: Readonly<Record<string, string>>
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
+  /** The agent cannot work: another one is to have its place. This driver takes no further turn. */
+  readonly handOver: (workspace: WorkspaceId, to: string, reason: string) => void
   /** Something that a view shows has changed. */
   readonly changed: () => void
 }
@@ -318,6 +323,7 @@ export class TurnDriver {
       this.#folder = undefined
       return true
     }
+    if (await this.#handsOver(desk, running, result)) return false
     const from = await desk.lastCommit()
     const blocked = await settleTurn(desk, result, this.#record(running, result), running.blocked)
     if (!blocked) return false
@@ -341,6 +347,20 @@ export class TurnDriver {
     unwrap(await desk.worker.blocked(blocked))
     this.#asked = true
     unwrap(await desk.worker.escalate(blocked))
+    return true
+  }
+
+  /** Whether the turn failed for want of its agent, and the task has another one for that. The folder goes back to what was kept last. */
+  async #handsOver(desk: Desk, running: Running, result: TurnResult): Promise<boolean> {
+    if (result.outcome !== 'failed' || running.blocked !== undefined || this.facts.kind !== 'work')
+      return false
+    const outage = outageOf(result.error)
+    const seen = this.#host.seen.workspaces.get(this.workspace)
+    const next = seen && this.#task.agent !== undefined ? nextFallback(seen, this.#task) : undefined
+    if (outage === undefined || next === undefined) return false
+    await keepFailure(desk, result.error, this.#record(running, result))
+    const reason = `${this.facts.agent} cannot work: ${outage}. ${result.error.message}`
+    this.#host.handOver(this.workspace, next, reason.slice(0, coordinatorLimits.reasonLength))
     return true
   }
 
@@ -435,7 +455,13 @@ export class TurnDriver {
       mail: named,
       question: this.#memory?.question,
       guidance: guidance.slice(-coordinatorLimits.guidance),
+      predecessors: this.#predecessors(),
     })
+  }
+
+  #predecessors(): string {
+    const seen = this.#host.seen.workspaces.get(this.workspace)
+    return seen ? predecessorText(seen).slice(-coordinatorLimits.textLength) : ''
   }
 
   async #letter(desk: Desk, id: EnvelopeId): Promise<WorkspaceMail> {
@@ -443,18 +469,17 @@ export class TurnDriver {
   }
 
   async #merge(facts: MergeFacts): Promise<Told> {
-    const { run, folders } = this.#host
-    const author = unwrap(await run.worker(facts.of as WorkspaceId))
-    const work = unwrap(await author.look())
-    const { commit } = unwrap(await author.readContext()) as WorkspaceFacts
-    const deliverable =
-      work.deliverable === null ? undefined : unwrap(await author.readCheckpoint(work.deliverable))
-    const theirs = deliverable?.payload.commit
+    const { seen, folders } = this.#host
+    const work = seen.workspaces.get(facts.of as WorkspaceId)
+    const { salvage, checkpoints = [] } = work ?? {}
+    const theirs = checkpoints.findLast(each => (salvage?.open ? each.id === salvage.checkpoint : each.final))
+    const base = work?.facts?.commit
     const diff =
-      typeof theirs === 'string'
-        ? await folders.diff(commit, theirs, { maxBytes: coordinatorLimits.diffBytes })
+      theirs?.commit !== undefined && base !== undefined
+        ? await folders.diff(base, theirs.commit, { maxBytes: coordinatorLimits.diffBytes })
         : ''
-    return mergePrompt(this.#host.facts, this.#task, facts.conflicts, diff)
+    const failed = work && salvage?.open ? failureText(work, seen) : undefined
+    return mergePrompt(this.#host.facts, this.#task, facts.conflicts, diff, failed)
   }
 
   async #review(of: WorkspaceId): Promise<Told> {
@@ -462,7 +487,8 @@ export class TurnDriver {
     const author = unwrap(await run.worker(of))
     const { deliverable } = unwrap(await author.look())
     const work = deliverable === null ? undefined : unwrap(await author.readCheckpoint(deliverable))
-    const { commit, agent } = unwrap(await author.readContext()) as WorkspaceFacts
+    const { commit, agent: first } = unwrap(await author.readContext()) as WorkspaceFacts
+    const agent = this.#host.seen.workspaces.get(of)?.facts?.agent ?? first
     const diff = await folders.diff(commit, this.facts.commit, { maxBytes: coordinatorLimits.diffBytes })
     return reviewPrompt(facts, this.#task, agent, { text: tail(work?.payload.content ?? ''), diff })
   }

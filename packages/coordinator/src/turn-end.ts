@@ -70,12 +70,17 @@ function reviewed(result: TurnResult): Judged | undefined {
   return judgement && { verdict: judgement.verdict, text: tail(judgement.feedback) }
 }
 
-async function fail(desk: Desk, error: ParleyError, turn: TurnRecord): Promise<undefined> {
+/** What it cost is on record, whatever becomes of the work. */
+export async function keepFailure(desk: Desk, error: ParleyError, turn: TurnRecord): Promise<void> {
   await desk.checkpoint({
     status: 'provisional',
     content: errorText(error),
     turn: { ...turn, outcome: 'failed' },
   })
+}
+
+async function fail(desk: Desk, error: ParleyError, turn: TurnRecord): Promise<undefined> {
+  await keepFailure(desk, error, turn)
   unwrap(await desk.worker.failed(reasonOf(error)))
   return undefined
 }

@@ -45,3 +45,8 @@ export function readConflicts(text: string): FoundConflict[] {
     description: description.trim(),
   }))
 }
+
+/** Why an agent that judged what failed work left found nothing in it that can be used; undefined if it did. */
+export function readUnusable(text: string): string | undefined {
+  return /^[\s>*_#`-]*UNUSABLE\b:?[ \t]*(.*)$/im.exec(text)?.[1]
+}

@@ -2,6 +2,7 @@
 // trail, with what the turns at work are doing right now laid over it.
 import { type Static, Type } from '@parley/core'
 import { GateViewSchema } from './highway-contract.ts'
+import { MoveViewSchema, SalvageViewSchema } from './succession-contract.ts'
 
 export { type GateView, GateViewSchema } from './highway-contract.ts'
 
@@ -31,6 +32,7 @@ export const TASK_STATES = [
   'working',
   'blocked',
   'suspended',
+  'migrating',
   'conflicted',
   'reviewing',
   'integrating',
@@ -64,6 +66,8 @@ export const StepViewSchema = Type.Object(
     ended: Type.Optional(Time),
     /** What it said at its end: the answer, the judgement, or why it failed. */
     text: Type.Optional(Type.String()),
+    /** Agents that took it over from one another. */
+    moves: Type.Optional(Type.Array(MoveViewSchema)),
     usage: UsageViewSchema,
   },
   closed,
@@ -90,6 +94,10 @@ export const PlanTaskViewSchema = Type.Object(
     activity: Type.Optional(Type.String()),
     /** Why it failed, waits or was sent back. */
     note: Type.Optional(Type.String()),
+    /** It was asked to finish: until when, and why. */
+    terminating: Type.Optional(Type.Object({ until: Time, reason: Type.String() }, closed)),
+    /** What failed work left, where somebody wants it or is asked. */
+    salvage: Type.Optional(SalvageViewSchema),
     files: Type.Array(Type.String()),
     /** Every attempt with its judgements, in order. */
     steps: Type.Array(StepViewSchema),
@@ -117,6 +125,8 @@ export const RunSummarySchema = Type.Object(
     tasks_done: Count,
     tasks_total: Count,
     usage: UsageViewSchema,
+    /** It comes from elsewhere: whose key has sealed the file, and since when it is here. */
+    imported: Type.Optional(Type.Object({ from: Type.String(), at: Time }, closed)),
   },
   closed,
 )

@@ -9,6 +9,7 @@ import type {
   WorkspaceDoor,
 } from '@parley/coordinator'
 import { err, ok, ParleyError, type Result, type RunId } from '@parley/core'
+import type { StorageKeeper } from '@parley/kernel'
 import type { Trail } from '@parley/trail'
 
 export class IdleConductor implements Conducting {
@@ -19,6 +20,17 @@ export class IdleConductor implements Conducting {
   constructor(trail: Pick<Trail, 'runs'>, error: ParleyError) {
     this.#trail = trail
     this.#error = error
+  }
+
+  /** Nothing is moved where it is not known what is damaged, and nothing could be put on record. */
+  readonly storage: StorageKeeper = {
+    compact: async () => err(this.#error),
+    snapshot: async () => err(this.#error),
+    status: () => ({ working: null, faults: [] }),
+  }
+
+  get error(): ParleyError {
+    return this.#error
   }
 
   async solve(): Promise<Result<{ readonly run: RunId }>> {
@@ -72,9 +84,17 @@ export class IdleConductor implements Conducting {
   readonly suspend = this.#refuse
   readonly resume = this.#refuse
   readonly abort = this.#refuse
+  readonly migrate = this.#refuse
+  readonly left = this.#refuse
+  readonly salvage = this.#refuse
+  readonly proof = this.#refuse
   readonly budgets = this.#refuse
   readonly raiseBudget = this.#refuse
   readonly changeUser = this.#refuse
+
+  async hasAgent(): Promise<boolean> {
+    return false
+  }
 
   async users(): Promise<readonly UserView[]> {
     return []

@@ -8,6 +8,15 @@ export {
   type Team,
   type TeamProblem,
 } from '@parley/coordinator'
+export {
+  type ExportReport,
+  fingerprint,
+  KEY_MARK,
+  openCold,
+  parsePublicKeys,
+  verifyExport,
+  withFile,
+} from '@parley/trail'
 export { type AgentDirectory, type AgentView, agentDirectory } from './agents.ts'
 export { type CallerEnvironment, callerEnvironment, startEnvironment } from './caller-environment.ts'
 export { type ConnectOptions, connectNode, type NodeClient, type NodeConnection } from './client.ts'

@@ -6,6 +6,10 @@ const second = 1000
 const minute = 60 * second
 
 export const nodeLimits = {
+  /** Milliseconds in which work that is asked to finish may do so: a day. */
+  graceMs: 24 * 60 * 60_000,
+  /** The highest place on a trail that can be asked for. */
+  seq: Number.MAX_SAFE_INTEGER,
   /** Bytes of config.yaml. */
   configBytes: 256 * KiB,
   /** Problems that one refusal of a configuration lists. */
@@ -16,6 +20,12 @@ export const nodeLimits = {
   turns: 256,
   /** Milliseconds of the longest idle timeout: 30 days. */
   idleTimeoutMs: 30 * 24 * 60 * minute,
+  /** Milliseconds between the end of a run and its compaction, at most: 30 days. */
+  compactMs: 30 * 24 * 60 * minute,
+  /** Milliseconds of the longest retention that can be asked for: a hundred years. */
+  retentionMs: 36_500 * 24 * 60 * minute,
+  /** What is kept for less than this is more likely a slip. */
+  coldLeastMs: 24 * 60 * minute,
   /** Bytes of a socket's path, its terminating zero included: what every supported system can bind. */
   socketPathBytes: 104,
   secretBytes: 32,
@@ -40,6 +50,12 @@ export const nodeLimits = {
   environmentLength: 256 * KiB,
   /** Entries of one page of the trail. */
   pageEntries: 256,
+  /** Bytes of one piece of an exported file. */
+  pieceBytes: 192 * KiB,
+  /** Public keys that one import, or a configuration, names. */
+  trustedKeys: 64,
+  /** Heads that one verification is given. */
+  expectedHeads: 10_000,
   /** Lines of the log that an error shows. */
   shownLogLines: 8,
   /** Bytes read from the end of a log to find them. */
@@ -67,4 +83,6 @@ export const nodeDefaults = {
   turns: 8,
   logLevel: 'info',
   idleTimeoutMs: 10 * minute,
+  compactMs: minute,
+  warmMs: 30 * 24 * 60 * minute,
 } as const

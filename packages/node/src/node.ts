@@ -16,14 +16,17 @@ import {
   type Ticks,
   ticksPerMillisecond,
 } from '@parley/core'
+import type { StoragePolicy } from '@parley/kernel'
 import { openTrail, type Trail } from '@parley/trail'
 import { agentAdapter } from './adapter.ts'
 import { type AgentDirectoryOptions, agentDirectory } from './agents.ts'
 import type { CallerEnvironment } from './caller-environment.ts'
 import type { Config } from './config/load.ts'
+import { admits, cipherFor, type Listener, requireListeners, requireOwnSocket } from './deployment.ts'
 import { ownerPrincipal, TurnIdentities } from './identity.ts'
 import { IdleWatch } from './idle.ts'
 import { IdleConductor } from './idle-conductor.ts'
+import { recordRotations } from './key-rotation.ts'
 import { nodeLimits, nodeTimes } from './limits.ts'
 import type { NodeLog } from './log.ts'
 import { removeNodeFile, type StartedBy, writeNodeFile } from './node-file.ts'
@@ -51,6 +54,9 @@ export interface Stopped {
   readonly hanging: readonly string[]
 }
 
+/** Where this node listens; all of them must fit its deployment model. */
+const LISTENERS: readonly Listener[] = [{ kind: 'unix' }]
+
 interface Parts {
   readonly trail: Trail
   readonly conductor: Conducting
@@ -68,8 +74,8 @@ export class Node {
   #stopping: string | undefined
 
   /**
-   * Resolves when the socket answers. Refusals: `profile_in_use` (details: `pid`), `profile_unusable`, `socket_in_use`, and those of
-   * `openTrail`. After a refusal nothing is left open.
+   * Resolves when the socket answers. Refusals: `profile_in_use` (details: `pid`), `profile_unusable`, `secret_missing`, `socket_in_use`,
+   * `unsupported` where the deployment model's needs are not met, and those of `openTrail`. After a refusal nothing is left open.
    */
   static async start(options: NodeOptions): Promise<Result<Node>> {
     const { config, log, env = process.env, clock = new SystemClock() } = options
@@ -78,7 +84,16 @@ export class Node {
     if (!prepared.ok) return prepared
     const open: (() => Promise<void>)[] = []
     try {
-      const trail = await openTrail(paths.folder)
+      const { deployment } = config.values
+      requireListeners(deployment, LISTENERS)
+      const cipher = cipherFor(deployment, prepared.value.secret)
+      const { sign, replica } = config.values
+      const trail = await openTrail(paths.folder, {
+        cipher,
+        now: () => clock.now(),
+        ...(!sign && { signer: null }),
+        ...(replica !== undefined && { replica }),
+      })
       open.push(() => trail.close())
       for (const { code, message, runs } of trail.damage) log.error(message, { code, runs })
       const bin = writeShim(paths, env)
@@ -86,11 +101,13 @@ export class Node {
         trail,
         profile: paths.folder,
         secret: prepared.value.secret,
+        deployment,
         adapter: (name, agent, base, caller?: CallerEnvironment) =>
           agentAdapter(name, agent, base, { clock, env, caller, bin }),
         environment: reachable(paths),
         clock,
         turns: config.values.turns,
+        storage: storagePolicy(config.values),
         ...(config.values.gates && { gates: config.values.gates }),
         log: (level, message, facts) => log[level](message, facts),
       })
@@ -128,6 +145,7 @@ export class Node {
     const { config, log, env, clock } = options
     const { paths } = config
     const identities = new TurnIdentities(conductor)
+    const owner = ownerPrincipal()
     // The operations speak of the node, which is there before the first call.
     let node: Node | undefined
     const registry = new OperationRegistry(
@@ -138,22 +156,29 @@ export class Node {
         identities,
         agents: agentDirectory({ config, env, ...(options.detect && { detect: options.detect }) }),
         programs: { path: env.PATH ?? '', bin: options.bin },
+        clock,
+        owner,
         status: () => node!.status(),
         requestStop: reason => node!.#stopSoon(reason),
       }),
       { warn: message => log.warn(message) },
     )
     const calls = new CallNode({ registry, identities, clock, log: message => log.debug(message) })
-    const owner = ownerPrincipal()
     // Whoever reaches the socket is the owner: known from the first start on, and on record at each (W-SEC-06).
     const accepted = await conductor.accept(owner, 'unix-socket')
     if (!accepted.ok) throw accepted.error
+    const rotations = await recordRotations(trail, conductor, owner)
+    if (!rotations.ok)
+      log.error(`a rotation of the key is not on record: ${rotations.error.message}`, {
+        code: rotations.error.code,
+      })
     const listening = await listenUnix(paths.socket, transport => node!.#accept(transport), {
       authenticate: () => owner,
       maxConnections: nodeLimits.connections,
       clock,
     })
     open.push(() => listening.close())
+    requireOwnSocket(config.values.deployment, paths.socket)
     const started = clock.now()
     writeNodeFile(paths.nodeFile, {
       pid: process.pid,
@@ -165,6 +190,7 @@ export class Node {
     node = new Node(options, { trail, conductor, calls, listening, started })
     log.info('the node is up', {
       profile: paths.profile,
+      deployment: config.values.deployment,
       version: NODE_VERSION,
       started_by: options.startedBy,
     })
@@ -211,7 +237,9 @@ export class Node {
         waiting: live.filter(({ state }) => state === 'waiting').length,
       },
       clients: calls.links.length,
+      deployment: config.values.deployment,
       idle_timeout_ms: startedBy === 'on-demand' ? config.values.idleTimeoutMs : 0,
+      storage: { ...conductor.storage.status(), faults: [...conductor.storage.status().faults] },
       damage: trail.damage.map(({ code, message, runs }) => ({ code, message, runs: [...runs] })),
     }
   }
@@ -262,6 +290,12 @@ export class Node {
   }
 
   #accept(transport: Transport): void {
+    const { config, log } = this.#options
+    if (!admits(config.values.deployment, transport)) {
+      log.warn(`a connection over ${transport.kind} was refused: the deployment model forbids it`)
+      transport.close('the deployment model forbids this carrier')
+      return
+    }
     const link = this.#parts.calls.attach(transport)
     link.onClose(() => this.#idle?.touch())
     if (this.#stopping !== undefined) link.close('the node is stopping')
@@ -276,6 +310,14 @@ export class Node {
     if (this.#parts.calls.links.length > 0) return true
     const live = await this.#parts.conductor.runs({ states: ['waiting', 'working'], limit: 1 })
     return live.length > 0
+  }
+}
+
+function storagePolicy({ compactMs, warmMs, coldMs }: Config['values']): StoragePolicy {
+  return {
+    warm: warmMs,
+    ...(compactMs !== null && { compactAfter: compactMs }),
+    ...(coldMs !== null && { cold: coldMs }),
   }
 }
 

@@ -1,9 +1,20 @@
 // A profile's folder is its owner's alone, from the first moment and in every file.
 import { execFile } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { unwrap } from '@parley/core'
+import { KEY_MARK } from '@parley/trail'
 import { describe, expect, test } from 'vitest'
 import { chosenProfile, parleyHome, prepareProfile, profilePaths, socketPath } from './paths.ts'
 import { ground } from './testing/ground.ts'
@@ -95,6 +106,27 @@ describe('making a profile', () => {
     expect(refused).toMatchObject({ ok: false, error: { code: 'profile_unusable' } })
     expect(refused.ok ? '' : refused.error.message).toContain('Restore it from a backup')
     expect(readFileSync(paths.secret, 'utf8')).toBe('short')
+  })
+
+  test('a secret that is gone is not replaced where content is sealed with it', () => {
+    const { paths } = prepared()
+    mkdirSync(join(paths.folder, 'trail'))
+    writeFileSync(join(paths.folder, 'trail', KEY_MARK), 'some id\n')
+    rmSync(paths.secret)
+    const refused = prepareProfile(paths)
+    expect(refused).toMatchObject({ ok: false, error: { code: 'secret_missing' } })
+    expect(refused.ok ? '' : refused.error.message).toContain('Restore it from a backup')
+    expect(existsSync(paths.secret)).toBe(false)
+  })
+
+  test('a secret may be a link to another device, and the mode there counts', () => {
+    const { paths, secret } = prepared()
+    const elsewhere = join(paths.home, 'key')
+    writeFileSync(elsewhere, secret, { mode: 0o644 })
+    rmSync(paths.secret)
+    symlinkSync(elsewhere, paths.secret)
+    expect(unwrap(prepareProfile(paths)).secret).toEqual(secret)
+    expect(mode(elsewhere)).toBe(0o600)
   })
 
   test('a file in the way is named', () => {

@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   lstatSync,
@@ -11,11 +12,13 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { err, ok, ParleyError, type Result, refuse } from '@parley/core'
+import { KEY_MARK } from '@parley/trail'
 import { nodeDefaults, nodeLimits } from './limits.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -89,7 +92,7 @@ export function prepareProfile(paths: ProfilePaths): Result<{ readonly secret: U
     ownFolder(paths.folder)
     ownFolder(paths.logs)
     if (dirname(paths.socket) !== paths.folder) ownFolder(dirname(paths.socket))
-    return ok({ secret: ownSecret(paths.secret) })
+    return ok({ secret: ownSecret(paths) })
   } catch (thrown) {
     return err(thrown instanceof ParleyError ? thrown : unusable(paths.folder, thrown))
   }
@@ -109,8 +112,9 @@ function ownFolder(folder: string): void {
 }
 
 /** Written aside and linked into place: of two nodes that start at the same moment, both get the same secret. */
-function ownSecret(file: string): Uint8Array {
+function ownSecret({ secret: file, folder }: ProfilePaths): Uint8Array {
   if (!lstatSync(file, { throwIfNoEntry: false })) {
+    requireNothingSealed(folder, file)
     const aside = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
     try {
       writeDurably(aside, randomBytes(nodeLimits.secretBytes))
@@ -126,8 +130,16 @@ function ownSecret(file: string): Uint8Array {
     const message = `The profile's secret ${file} has ${secret.length} bytes instead of ${nodeLimits.secretBytes}. Restore it from a backup.`
     throw new ParleyError('profile_unusable', message, { details: { file } })
   }
-  if ((lstatSync(file).mode & 0o777) !== 0o600) chmodSync(file, 0o600)
+  // It may be a link to a file on another device, whose own mode counts.
+  if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
   return secret
+}
+
+/** A new secret would open nothing of what the old one sealed: the old one must come back. */
+function requireNothingSealed(folder: string, file: string): void {
+  if (!existsSync(join(folder, 'trail', KEY_MARK))) return
+  const message = `The profile's secret ${file} is gone, and the content of its trail is sealed with it. Restore it from a backup; no other one opens it.`
+  throw new ParleyError('secret_missing', message, { details: { file } })
 }
 
 function writeDurably(file: string, bytes: Uint8Array): void {

@@ -2,7 +2,7 @@
 // out.
 import { delimiter, isAbsolute } from 'node:path'
 import { presetNames, presets } from '@parley/agents'
-import { allTasks, planFor, type Team } from '@parley/coordinator'
+import { allTasks, type PlannedTask, planFor, type Team } from '@parley/coordinator'
 import { ok, type Result, refuse } from '@parley/core'
 import { agentPlan, type KeptAgent } from './adapter.ts'
 import { findProgram } from './find-program.ts'
@@ -25,22 +25,23 @@ interface Missing {
 export function preflight(team: Team, intent: string, { path, bin }: Surroundings): Result<void> {
   const plan = [...allTasks(planFor(team, intent))]
   const missing: Missing[] = []
-  const look = (what: string, program: string, on: string, help?: string) => {
-    if (cannotTell(program, on) || findProgram(program, inFront(bin, on), team.base ?? '/') !== undefined)
-      return
-    missing.push({ what, program, ...(help !== undefined && { help }) })
-  }
-  const used = new Set(plan.flatMap(({ agent, review, merge }) => [agent, review?.by, merge.by]))
-  for (const name of used) {
-    if (name === undefined) continue
+  const isThere = (program: string, on: string) =>
+    cannotTell(program, on) || findProgram(program, inFront(bin, on), team.base ?? '/') !== undefined
+  const absent = new Map<string, Missing>()
+  for (const name of agentsOf(plan)) {
     const agent: KeptAgent = Object.hasOwn(team.agents, name) ? team.agents[name]! : {}
     const planned = agentPlan(agent)
     if (!planned.ok) return planned
+    const [program] = planned.value.command
     const preset = presetNames.find(each => each === planned.value.preset)
-    const help = preset && presets[preset].needs.help
-    look(`agent ${name}`, planned.value.command[0], agent.env?.PATH ?? path, help)
+    const help = preset && { help: presets[preset].needs.help }
+    if (!isThere(program, agent.env?.PATH ?? path))
+      absent.set(name, { what: `agent ${name}`, program, ...help })
   }
-  for (const { id, check } of plan) if (check) look(`check of ${id}`, check[0] ?? '', path)
+  for (const [name, each] of absent) if (!isSpared(name, plan, absent)) missing.push(each)
+  for (const { id, check } of plan)
+    if (check && !isThere(check[0] ?? '', path))
+      missing.push({ what: `check of ${id}`, program: check[0] ?? '' })
   if (missing.length === 0) return ok(undefined)
   const each = missing.map(({ what, program }) => `${program} (${what})`).join(', ')
   const plain = missing.some(({ program }) => !program.includes('/'))
@@ -51,6 +52,25 @@ export function preflight(team: Team, intent: string, { path, bin }: Surrounding
   const beside = relative && team.base ? ` Those with a slash are relative to ${team.base}.` : ''
   const message = `Nothing was started: not found, or not executable: ${each}.${where}${beside} Install what is missing, or name another in the team file or configuration.`
   return refuse('program_missing', message, { details: { missing } })
+}
+
+function judges({ review, merge, salvage }: PlannedTask): readonly (string | undefined)[] {
+  return [review?.by, merge.by, salvage?.way === 'agent' ? salvage.by : undefined]
+}
+
+/** Everybody who may get something to do. */
+function agentsOf(plan: readonly PlannedTask[]): ReadonlySet<string> {
+  const names = plan.flatMap(task => [task.agent, ...judges(task), ...(task.fallback ?? [])])
+  return new Set(names.filter(name => name !== undefined))
+}
+
+/** Whoever only does tasks that another can take over need not be there, as long as one of them is. */
+function isSpared(name: string, plan: readonly PlannedTask[], absent: ReadonlyMap<string, unknown>): boolean {
+  return plan.every(task => {
+    if (judges(task).includes(name)) return false
+    const chain = [task.agent, ...(task.fallback ?? [])]
+    return !chain.includes(name) || chain.some(each => each !== undefined && !absent.has(each))
+  })
 }
 
 /** What is filled in later, or may lie in the folder of a turn, cannot be looked up before there is one. */

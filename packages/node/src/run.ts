@@ -106,6 +106,8 @@ function refused(error: ParleyError | undefined, complain: (text: string) => unk
     case 'profile_in_use':
       return NODE_EXIT.profileInUse
     case 'profile_unusable':
+    case 'secret_missing':
+    case 'secret_mismatch':
     case 'trail_read_only':
     case 'trail_not_a_folder':
       return NODE_EXIT.profileUnusable

@@ -249,10 +249,17 @@ test('abort needs a run to be named', async () => {
   const node = fakeNode({ show: async () => view, abort: async (...of) => void ended.push(of) })
   expect((await parley(['abort', 'last', '--reason', 'wrong'], { node })).code).toBe(0)
   expect((await parley(['abort', 'last', 'docs'], { node })).code).toBe(0)
+  const { out } = await parley(['abort', 'last', 'docs', '--grace', '1m30s'], { node })
+  expect(out).toContain('Asked docs of')
+  expect(out).toContain('to finish within 1m30s')
   expect(ended).toEqual([
-    [one, 'wrong', undefined],
-    [one, 'aborted by its owner', 'docs'],
+    [one, 'wrong', undefined, undefined],
+    [one, 'aborted by its owner', 'docs', undefined],
+    [one, 'aborted by its owner', 'docs', 90_000],
   ])
+  for (const grace of ['soon', '0s', '2d', ''])
+    expect((await parley(['abort', 'last', '--grace', grace], { node })).code, grace).toBe(2)
+  expect(ended).toHaveLength(3)
 })
 
 test('a reason that is too long is refused before anything happens', async () => {

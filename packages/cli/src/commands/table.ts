@@ -12,18 +12,29 @@ import { escalations, gates } from './gates.ts'
 import { inbox } from './inbox.ts'
 import { init } from './init.ts'
 import { inject } from './inject.ts'
+import { migrate } from './migrate.ts'
 import { modify } from './modify.ts'
 import { reject } from './reject.ts'
 import { reply } from './reply.ts'
 import { run } from './run.ts'
 import { runs } from './runs.ts'
+import { salvage } from './salvage.ts'
 import { show } from './show.ts'
 import { solve } from './solve.ts'
 import { resume, suspend } from './suspend.ts'
 import { tasks } from './tasks.ts'
+import { trailCompact } from './trail-compact.ts'
 import { trailExport } from './trail-export.ts'
 import { trailFollow } from './trail-follow.ts'
+import { trailHeads } from './trail-heads.ts'
+import { trailImport } from './trail-import.ts'
+import { trailKeys } from './trail-keys.ts'
+import { trailProof } from './trail-proof.ts'
 import { trailQuery } from './trail-query.ts'
+import { trailRestore } from './trail-restore.ts'
+import { trailRotateKey } from './trail-rotate-key.ts'
+import { trailSnapshot } from './trail-snapshot.ts'
+import { trailTiers } from './trail-tiers.ts'
 import { trailVerify } from './trail-verify.ts'
 import { tree } from './tree.ts'
 import { up } from './up.ts'
@@ -53,12 +64,23 @@ export const commandTable: Table = {
     suspend,
     resume,
     abort,
+    migrate,
+    salvage,
     budget,
     users,
     trailQuery,
     trailFollow,
     trailVerify,
+    trailProof,
     trailExport,
+    trailImport,
+    trailHeads,
+    trailKeys,
+    trailRotateKey,
+    trailTiers,
+    trailCompact,
+    trailSnapshot,
+    trailRestore,
     agents,
     doctor,
     config,
@@ -71,7 +93,10 @@ export const commandTable: Table = {
     wsBlock,
   ],
   groups: [
-    { name: 'trail', summary: 'Read, follow, verify and export the record' },
+    {
+      name: 'trail',
+      summary: 'Read, follow, verify, prove, export and import the record; its keys, heads and storage',
+    },
     { name: 'ws', summary: 'For an agent inside a workspace: checkpoint, status, inbox, block' },
   ],
 }

@@ -1,81 +1,110 @@
-// `parley trail export`: the record of a run as lines that can be verified elsewhere.
-
-import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
+// `parley trail export`: the record of a run as one file that can be verified and imported elsewhere, or as lines of JSON.
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Context, command } from '../command.ts'
 import { EXIT } from '../exit.ts'
 import { Failure } from '../failure.ts'
-import { remark } from '../output.ts'
+import { print, remark } from '../output.ts'
+import { bytes } from '../render/format.ts'
+import { writeNewFile } from './new-file.ts'
 import { LAST, RUN } from './words.ts'
 
 export const trailExport = command({
   name: 'trail export',
-  summary: 'Write the record of a run as lines of JSON',
+  summary: 'Write the record of a run as one file, to be verified and imported elsewhere',
   about:
-    'The first line names the run, its head, the number of entries and the public key. Each further line is an entry in its canonical form, whose SHA-256 is its hash.',
+    'The file has every entry with its hash and signature, the content that entries refer to, the head and the public keys: whoever has your public key verifies it without a node (`parley trail verify --file`). It holds what agents and people wrote, unless --no-content leaves that out. `--format jsonl` writes lines of JSON instead: a first line with run, head, count and key, then each entry in its canonical form, whose SHA-256 is its hash.',
   args: [RUN],
   flags: {
     output: {
       type: 'text',
       value: 'FILE',
+      short: 'o',
       complete: 'file',
-      summary: 'A new file (default: standard output)',
+      summary: 'A new file, by custom with the ending .parley (default: standard output)',
     },
+    format: { type: 'text', value: 'FORMAT', choices: ['file', 'jsonl'], summary: 'file (default) or jsonl' },
+    'no-content': {
+      type: 'boolean',
+      summary: 'Leave out what entries refer to; the record alone still verifies',
+    },
+    decrypt: {
+      type: 'boolean',
+      summary: 'Open content that the profile keeps sealed; whoever has the file can read it',
+    },
+    'up-to': { type: 'integer', value: 'SEQ', summary: 'Up to this entry (default: the newest)' },
   },
   examples: [
-    ['parley trail export last --output run.jsonl', 'into a file, which must not exist yet'],
-    ['parley trail export run_01m7 | gzip > run.jsonl.gz', 'into a pipe'],
+    ['parley trail export last --output run.parley', 'into a file, which must not exist yet'],
+    ['parley trail export run_01m7 --no-content -o run.parley', 'the record without texts and results'],
+    ['parley trail export --format jsonl | jq .event_type', 'for programs'],
   ],
   async run(context, { flags, words }) {
-    const api = await context.connect()
-    const lines = api.exportTrail(words[0] ?? LAST)
-    if (flags.output === undefined) {
-      for await (const line of lines) {
-        context.terminal.out(`${line}\n`)
-        await context.terminal.drained()
-      }
-    } else {
-      const file = resolve(context.cwd, flags.output)
-      const count = await writeNew(context, file, lines)
-      remark(context, `${file}: ${Math.max(0, count - 1)} entries`)
+    const run = words[0] ?? LAST
+    const lines = flags.format === 'jsonl'
+    if (lines && (flags['no-content'] || flags.decrypt || flags['up-to'] !== undefined)) {
+      throw new Failure('usage', '--no-content, --decrypt and --up-to belong to the format file.', {
+        why: 'Lines of JSON hold the entries of the whole run and no content.',
+        next: 'Leave them out, or leave out --format jsonl.',
+      })
     }
-    return EXIT.done
-  },
-})
-
-async function writeNew({ terminal }: Context, file: string, lines: AsyncIterable<string>): Promise<number> {
-  // Never over something that is there: a record is not replaced by accident.
-  const stream = createWriteStream(file, { flags: 'wx', mode: 0o600 })
-  let count = 0
-  try {
-    await once(stream, 'open')
-    for await (const line of lines) {
-      if (!stream.write(`${line}\n`)) await once(stream, 'drain')
-      count++
-    }
-    stream.end()
-    await once(stream, 'close')
-    return count
-  } catch (thrown) {
-    stream.destroy()
-    await terminal.drained()
-    const { code } = thrown as NodeJS.ErrnoException
-    if (code === 'EEXIST') {
+    if (flags['no-content'] && flags.decrypt)
+      throw new Failure('usage', '--no-content leaves out what --decrypt opens.', {
+        next: 'Give one of them.',
+      })
+    if (!lines && flags.output === undefined && context.terminal.seen) throw notHere(run)
+    const file = flags.output === undefined ? undefined : resolve(context.cwd, flags.output)
+    if (file !== undefined && existsSync(file)) {
       throw new Failure('file_exists', `${file} is there already.`, {
         why: 'An export never writes over a file.',
         next: 'Choose another name with --output.',
         details: { file },
       })
     }
-    if (typeof code === 'string' && /^E[A-Z]+$/.test(code)) {
-      throw new Failure('file_unwritable', `${file} cannot be written.`, {
-        why: `The system says ${code}.`,
-        next: 'Choose another place with --output.',
-        details: { file },
-        cause: thrown,
-      })
-    }
-    throw thrown
+    const api = await context.connect()
+    const content = flags['no-content'] ? 'none' : flags.decrypt ? 'opened' : 'stored'
+    const pieces = lines
+      ? ended(api.exportTrail(run))
+      : api.packTrail(run, { content, ...(flags['up-to'] !== undefined && { upTo: flags['up-to'] }) })
+    await (file === undefined ? pipe(context, pieces) : keep(context, file, pieces, lines))
+    return EXIT.done
+  },
+})
+
+/** A person who sees a terminal full of bytes is not helped. */
+function notHere(run: string): Failure {
+  return new Failure('usage', 'The record of a run is a file, and not for a terminal.', {
+    next: [
+      `\`parley trail export ${run} --output run.parley\` writes it.`,
+      `\`parley trail export ${run} --format jsonl\` shows its entries as lines of JSON; \`parley trail query ${run}\` shows them for people.`,
+    ],
+  })
+}
+
+async function* ended(lines: AsyncIterable<string>): AsyncIterable<string> {
+  for await (const line of lines) yield `${line}\n`
+}
+
+async function pipe({ terminal }: Context, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
+  for await (const piece of pieces) {
+    terminal.out(piece)
+    await terminal.drained()
   }
+}
+
+async function keep(
+  context: Context,
+  file: string,
+  pieces: AsyncIterable<string | Uint8Array>,
+  lines: boolean,
+): Promise<void> {
+  const written = await writeNewFile(file, pieces)
+  print(context, { file, bytes: written, format: lines ? 'jsonl' : 'file' }, () => [
+    `${file}: ${bytes(written)}`,
+  ])
+  if (lines) return
+  remark(
+    context,
+    `Whoever gets it can verify it with \`parley trail verify --file\` and your public key (\`parley trail keys\`).`,
+  )
 }

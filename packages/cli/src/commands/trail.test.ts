@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ParleyError } from '@parley/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { TrailQueryInput } from '../node-api.ts'
 import { fakeNode, following } from '../testing/fake-node.ts'
@@ -150,21 +151,185 @@ test('trail verify ends with 1 where something is damaged, and names it', async 
   expect(damaged.out).toContain('edited run_01m7aaaaaa: entry 29 does not match its hash')
 })
 
-test('trail export writes lines, to a new file only, for its owner only', async () => {
+test('trail export writes one file, a new one only, for its owner only, and nothing where it fails', async () => {
+  const asked: unknown[] = []
+  const node = fakeNode({
+    packTrail: async function* (run, options) {
+      asked.push([run, options])
+      yield Buffer.from('parley-run/1\n')
+      yield Buffer.from([0, 255])
+    },
+  })
+  const file = join(folder, 'run.parley')
+  const args = ['trail', 'export', one, '--output', 'run.parley', '--no-content', '--up-to', '7']
+  const ran = await parley(args, { node, cwd: folder })
+  expect(ran).toMatchObject({ code: 0, out: `${file}: 15 B\n` })
+  expect(ran.err).toContain('parley trail verify --file')
+  expect(asked).toEqual([[one, { content: 'none', upTo: 7 }]])
+  expect(readFileSync(file)).toEqual(Buffer.from('parley-run/1\n\0\xff', 'latin1'))
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(await parley(args, { node, cwd: folder })).toMatchObject({ code: 5 })
+  expect(
+    await parley(['trail', 'export', '--output', 'no/such/folder'], { node, cwd: folder }),
+  ).toMatchObject({ code: 5 })
+  const failing = fakeNode({
+    packTrail: async function* () {
+      yield Buffer.from('parley-run/1\n')
+      throw new ParleyError('trail_damaged', 'entry 3 is damaged')
+    },
+  })
+  const broken = await parley(['trail', 'export', '-o', 'broken.parley'], { node: failing, cwd: folder })
+  expect(broken.err).toContain('entry 3 is damaged')
+  expect(readdirSync(folder)).toEqual(['run.parley'])
+})
+
+test('trail export gives a pipe its bytes, and a person a hint', async () => {
+  const node = fakeNode({
+    packTrail: async function* (_run, { content }) {
+      yield Buffer.from(content, 'latin1')
+    },
+  })
+  expect((await parley(['trail', 'export', '--decrypt'], { node })).out).toBe('opened')
+  const seen = await parley(['trail', 'export'], { node, terminal: new FakeTerminal({ seen: true }) })
+  expect(seen).toMatchObject({ code: 2, out: '' })
+  expect(seen.err).toContain('parley trail export last --output run.parley')
+  expect(seen.err).toContain('--format jsonl')
+})
+
+test('trail export --format jsonl writes lines, to a terminal too', async () => {
   const node = fakeNode({
     exportTrail: async function* () {
       yield '{"run":"x"}'
       yield '{"seq":1}'
     },
   })
-  expect((await parley(['trail', 'export'], { node })).out).toBe('{"run":"x"}\n{"seq":1}\n')
-  const file = join(folder, 'out.jsonl')
-  const args = ['trail', 'export', '--output', 'out.jsonl']
-  expect(await parley(args, { node, cwd: folder })).toMatchObject({ code: 0, err: `${file}: 1 entries\n` })
-  expect(readFileSync(file, 'utf8')).toBe('{"run":"x"}\n{"seq":1}\n')
-  expect(statSync(file).mode & 0o777).toBe(0o600)
-  expect(await parley(args, { node, cwd: folder })).toMatchObject({ code: 5 })
-  expect(
-    await parley(['trail', 'export', '--output', 'no/such/folder'], { node, cwd: folder }),
-  ).toMatchObject({ code: 5 })
+  const args = ['trail', 'export', '--format', 'jsonl']
+  const terminal = new FakeTerminal({ seen: true })
+  expect((await parley(args, { node, terminal })).out).toBe('{"run":"x"}\n{"seq":1}\n')
+  const kept = await parley([...args, '--output', 'out.jsonl', '--json'], { node, cwd: folder })
+  expect(JSON.parse(kept.out)).toMatchObject({ file: join(folder, 'out.jsonl'), format: 'jsonl' })
+  expect(readFileSync(join(folder, 'out.jsonl'), 'utf8')).toBe('{"run":"x"}\n{"seq":1}\n')
+  for (const flag of ['--no-content', '--decrypt', '--up-to=3'])
+    expect(await parley([...args, flag], { node })).toMatchObject({ code: 2 })
+  expect(await parley(['trail', 'export', '--no-content', '--decrypt'], { node })).toMatchObject({ code: 2 })
+})
+
+test('trail verify hands on the heads that it is given, and wants keys only for a file', async () => {
+  const asked: unknown[] = []
+  const node = fakeNode({
+    verifyTrail: async (run, expected) => {
+      asked.push([run, expected])
+      return { sound: true, runs: [], unreadable: [] }
+    },
+  })
+  const head = `${one}:7:${'a'.repeat(64)}`
+  const args = ['trail', 'verify', '--expect-head', head, '--expect-head', `house:1:${'b'.repeat(64)}`]
+  expect((await parley(args, { node })).code).toBe(0)
+  expect(asked).toEqual([
+    [
+      undefined,
+      [
+        { run: one, seq: 7, hash: 'a'.repeat(64) },
+        { run: 'house', seq: 1, hash: 'b'.repeat(64) },
+      ],
+    ],
+  ])
+  for (const wrong of [
+    ['--expect-head', 'run:0:x'],
+    ['--expect-head', `${one}:0:${'a'.repeat(64)}`],
+    ['--key', '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo='],
+    ['last', '--file', 'x.parley'],
+  ])
+    expect(await parley(['trail', 'verify', ...wrong], { node }), wrong.join(' ')).toMatchObject({ code: 2 })
+})
+
+test('trail verify --file says what a file is not, and which key is none', async () => {
+  writeFileSync(join(folder, 'letter.txt'), 'Dear Mira')
+  writeFileSync(join(folder, 'private.pem'), '-----BEGIN PRIVATE KEY-----\n')
+  const verify = (...args: readonly string[]) =>
+    parley(['trail', 'verify', '--file', ...args], { cwd: folder })
+  expect(await verify('letter.txt')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('no exported run'),
+  })
+  expect(await verify('gone.parley')).toMatchObject({ code: 3 })
+  expect(await verify('letter.txt', '--key', 'abc')).toMatchObject({ code: 2 })
+  expect(await verify('letter.txt', '--key-file', 'gone.pub')).toMatchObject({ code: 3 })
+  const secret = await verify('letter.txt', '--key-file', 'private.pem')
+  expect(secret).toMatchObject({ code: 2, err: expect.stringContaining('private key') })
+})
+
+test('trail heads prints what trail verify takes', async () => {
+  const heads = [
+    { run: one, seq: 78, hash: 'a'.repeat(64) },
+    { run: 'run_2', seq: 3, hash: 'b'.repeat(64) },
+  ]
+  const node = fakeNode({
+    trailHeads: async function* () {
+      yield [heads[0]!]
+      yield [heads[1]!]
+    },
+  })
+  const { out } = await parley(['trail', 'heads'], { node })
+  expect(out.trim().split('\n')).toEqual(heads.map(({ run, seq, hash }) => `${run}:${seq}:${hash}`))
+  expect(JSON.parse((await parley(['trail', 'heads', '--json'], { node })).out)).toEqual({ heads })
+})
+
+const key = (name: string, until: string | null = null) => ({
+  key: `${name}${'A'.repeat(43 - name.length)}=`,
+  fingerprint: `SHA256:${name}`,
+  since: at(1),
+  until,
+  endorsed_by: null,
+})
+
+test('trail keys shows the key in use first', async () => {
+  const keys = [{ ...key('old', at(5)), since: null }, key('new')]
+  const node = fakeNode({ trailKeys: async () => keys })
+  const terminal = new FakeTerminal({ columns: 200 })
+  const { out } = await parley(['trail', 'keys'], { node, terminal })
+  const [, first = '', second = ''] = out.split('\n')
+  expect(first).toMatch(/^newA+= {2}SHA256:new +\d{4}-.* UTC {2}in use$/)
+  expect(second).toMatch(/^oldA+= {2}SHA256:old +the beginning +\d{4}-.* UTC$/)
+})
+
+test('trail rotate-key says what it means and asks, and does nothing unasked', async () => {
+  let rotations = 0
+  const node = fakeNode({
+    rotateKey: async () => {
+      rotations++
+      return { old: key('old', at(5)), new: key('new'), recorded: true }
+    },
+  })
+  const args = ['trail', 'rotate-key']
+  const alone = await parley(args, { node })
+  expect(alone).toMatchObject({ code: 5, err: expect.stringContaining('--yes') })
+  const no = new FakeTerminal({ interactive: true, answers: [''] })
+  expect((await parley(args, { node, terminal: no })).code).toBe(5)
+  expect(no.output).toContain('peers that have pinned the old key must pin the new one')
+  expect(rotations).toBe(0)
+  const yes = new FakeTerminal({ interactive: true, answers: ['y'] })
+  expect((await parley(args, { node, terminal: yes })).out).toContain('on record')
+  expect((await parley([...args, '--yes', '--json'], { node })).code).toBe(0)
+  expect(rotations).toBe(2)
+})
+
+test('trail import names the run, from whom it is, and how to look at it', async () => {
+  const asked: unknown[] = []
+  const node = fakeNode({
+    importTrail: async (file, keys) => {
+      asked.push([file, keys])
+      const more = { ended: true, content: 'stored', from: 'SHA256:new', already: asked.length > 1 } as const
+      return { run: one, entries: 78, objects: 4, ...more }
+    },
+  })
+  const trusted = '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo='
+  writeFileSync(join(folder, 'keys.txt'), `# Mira\n${trusted}\n\n`)
+  const args = ['trail', 'import', 'run.parley', '--key-file', 'keys.txt']
+  const first = await parley(args, { node, cwd: folder })
+  expect(first.out).toBe(
+    `${one} is imported: 78 entries with 4 objects, finished.\nfrom  SHA256:new\nlook  parley show ${one}\n`,
+  )
+  expect((await parley(args, { node, cwd: folder })).out).toContain('here already')
+  expect(asked[0]).toEqual([join(folder, 'run.parley'), [trusted]])
 })

@@ -27,6 +27,18 @@ export function limitOf(given: number | undefined, usual: number, most: number):
   return Math.min(given ?? usual, most)
 }
 
+/** A time in milliseconds, written as in a team file. */
+export async function graceOf(given: string | undefined): Promise<number | undefined> {
+  if (given === undefined) return undefined
+  const { parseDuration } = await import('@parley/node')
+  const found = parseDuration(given)
+  if (found !== undefined && found >= 1 && found <= cliLimits.graceMs) return found
+  throw new Failure('usage', `'${given}' is no time to finish in.`, {
+    why: 'It has a unit, and is at most a day.',
+    next: 'parley abort RUN TASK --grace 2m',
+  })
+}
+
 export function reasonOf(given: string | undefined): string | undefined {
   const text = given?.trim()
   if (!text) return undefined

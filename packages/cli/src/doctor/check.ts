@@ -14,10 +14,13 @@ export interface Finding {
 
 export interface FileFacts {
   readonly folder: boolean
+  /** Of what a link leads to. */
   readonly mode: number
   readonly owner: number
   /** Milliseconds since the Unix epoch. */
   readonly changed: number
+  /** The number of the device that it is on, links followed. */
+  readonly device?: number
 }
 
 export interface Probes {

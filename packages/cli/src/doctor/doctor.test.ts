@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { ManualClock, type Ticks } from '@parley/core'
 import { NODE_VERSION } from '@parley/node'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { doctorWith } from '../commands/doctor.ts'
 import { Failure } from '../failure.ts'
 import type { NodeApi } from '../node-api.ts'
 import { fakeNode } from '../testing/fake-node.ts'
 import { parley, type Surroundings } from '../testing/parley.ts'
-import type { AgentView, NodeStatus } from '../views.ts'
+import type { AgentView, NodeStatus, TiersView } from '../views.ts'
 import { agents as checkAgents } from './agents.ts'
 import type { FileFacts, Finding, Probes } from './check.ts'
 import { systemProbes } from './probes.ts'
@@ -64,6 +64,8 @@ async function doctor(probes: Partial<Probes> = {}, around: Surroundings = {}) {
 }
 /** No agent is installed here; that is a warning. */
 const AGENTS = 'warning: agents'
+/** Something is recorded, on this disk alone. */
+const REPLICA = 'warning: replica'
 
 test('all is well on a machine where nothing is wrong', async () => {
   const { code, bad, checks } = await doctor()
@@ -81,8 +83,10 @@ test('all is well on a machine where nothing is wrong', async () => {
     'disk',
     'socket',
     'configuration',
+    'deployment',
     'node',
     'record',
+    'replica',
     'processes',
     'agents',
     'team file',
@@ -208,9 +212,131 @@ const status = {
   version: NODE_VERSION,
   pid: 7,
   runs: { working: 1, waiting: 0 },
+  storage: { working: null, faults: [] },
   damage: [],
 } as unknown as NodeStatus
 const sound: NodeApi['verifyTrail'] = async () => ({ sound: true, runs: [], unreadable: [] })
+
+const withModel = (model: string) => {
+  mkdirSync(join(home, '.parley', 'default'), { recursive: true })
+  writeFileSync(join(home, '.parley', 'default', 'config.yaml'), `deployment: ${model}\n`)
+}
+const on = (devices: Readonly<Record<string, number>>) => ({
+  file: (path: string) => {
+    const name = Object.keys(devices).find(each => path.endsWith(each))
+    return name === undefined
+      ? undefined
+      : { ...own, folder: name === 'trail', mode: 0o600, device: devices[name]! }
+  },
+})
+
+test.each([
+  ['single-runtime', 'is not encrypted'],
+  ['shared-infrastructure', 'one key'],
+  ['zero_trust', 'a key for each workspace'],
+])('W-SEC-13 the deployment model %s is shown', async (model, text) => {
+  withModel(model)
+  const { checks, bad } = await doctor()
+  const found = checks.find(({ check }) => check === 'deployment')
+  expect(found).toMatchObject({ state: 'ok', text: expect.stringContaining(text) })
+  expect(found?.text).toContain(model.replace('_', '-'))
+  expect(bad).toEqual([AGENTS])
+})
+
+test('a secret beside what it seals is worth a warning, and one that is gone is a problem', async () => {
+  withModel('zero-trust')
+  expect((await doctor(on({ '/secret': 1, trail: 1 }))).bad).toContain('warning: secret')
+  expect((await doctor(on({ '/secret': 2, trail: 1 }))).bad).toEqual([REPLICA, AGENTS])
+  expect((await doctor(on({ 'trail/content.key': 1, trail: 1 }))).bad).toContain('problem: secret')
+  withModel('single-runtime')
+  expect((await doctor(on({ '/secret': 1, trail: 1 }))).bad).toEqual([REPLICA, AGENTS])
+  expect((await doctor(on({ 'trail/content.key': 1, trail: 1 }))).bad).toContain('problem: secret')
+})
+
+describe('W-TRAIL-26 the replica', () => {
+  const FOLDER = '/mnt/replica'
+  const tiers = (replica: TiersView['replica']): NodeApi['trailTiers'] => {
+    const none = { entries: 0, bytes: 0, runs: 0, oldest: null }
+    return async () => ({ hot: none, warm: none, cold: none, deleted: 0, unreadable: [], replica })
+  }
+  const kept = (device: number, facts: Partial<FileFacts> = {}) => ({
+    file: (path: string) => {
+      if (path.startsWith(FOLDER)) return { ...own, device, ...facts }
+      return path.endsWith('/trail') ? { ...own, device: 1 } : undefined
+    },
+  })
+  const named = () => {
+    mkdirSync(join(home, '.parley', 'default'), { recursive: true })
+    writeFileSync(join(home, '.parley', 'default', 'config.yaml'), `trail: { replica: ${FOLDER} }\n`)
+  }
+  const look = async (probes: Partial<Probes>, around: Surroundings = {}) =>
+    (await doctor(probes, around)).checks.find(({ check }) => check === 'replica')
+
+  test('is missed once something is recorded', async () => {
+    expect(await look({})).toMatchObject({ state: 'ok' })
+    expect(await look(on({ trail: 1 }))).toMatchObject({
+      state: 'warning',
+      text: expect.stringContaining('lost with this disk'),
+    })
+  })
+
+  test('must be there, be writable, and be on another device', async () => {
+    named()
+    expect(await look(on({ trail: 1 }))).toMatchObject({
+      state: 'problem',
+      text: expect.stringContaining('not there'),
+    })
+    expect(await look({ ...kept(2), writable: path => path !== FOLDER })).toMatchObject({
+      state: 'problem',
+      text: expect.stringContaining('cannot be written'),
+    })
+    expect(await look(kept(1))).toMatchObject({
+      state: 'warning',
+      text: expect.stringContaining('lost together'),
+    })
+    expect(await look(kept(2))).toEqual({ check: 'replica', state: 'ok', text: FOLDER })
+  })
+
+  test.each([
+    ['is not used by the node that runs', null, 'warning', 'does not use it'],
+    ['lags', { folder: FOLDER, lacking: 3 }, 'warning', 'lacks 3 files'],
+    ['cannot be used', { folder: FOLDER, lacking: 0, problem: 'The disk is full.' }, 'problem', 'full'],
+    ['is up to date', { folder: FOLDER, lacking: 0 }, 'ok', FOLDER],
+  ])('%s', async (_what, replica, state, text) => {
+    named()
+    const node = fakeNode({ status: async () => status, verifyTrail: sound, trailTiers: tiers(replica) })
+    expect(await look(kept(2), { node })).toMatchObject({ state, text: expect.stringContaining(text) })
+  })
+
+  test('and what the storage life cycle could not do is told', async () => {
+    const fault = {
+      run: 'run_1',
+      code: 'trail_damaged',
+      message: 'Entry 4 was edited.',
+      since: '2026-11-15T10:00:00.000000Z',
+      attempts: 2,
+      retry: '2026-11-15T11:00:00.000000Z',
+    }
+    const storage = { working: null, faults: [fault, { ...fault, run: null }] }
+    const node = fakeNode({ status: async () => ({ ...status, storage }), verifyTrail: sound })
+    const { checks } = await doctor({}, { node })
+    expect(checks.find(({ check }) => check === 'storage')).toMatchObject({
+      state: 'warning',
+      text: 'Entry 4 was edited. (and 1 more problem)',
+    })
+  })
+})
+
+test('a node that keeps another model than the configuration says', async () => {
+  withModel('zero-trust')
+  const node = fakeNode({
+    status: async () => ({ ...status, deployment: 'single-runtime' }),
+    verifyTrail: sound,
+  })
+  const { bad, checks } = await doctor({}, { node })
+  expect(bad).toContain('warning: deployment')
+  expect(checks.find(({ check }) => check === 'deployment')?.text).toContain('keeps single-runtime')
+})
 
 test('a node of another version, one that does not answer, one that cannot be reached', async () => {
   const other = fakeNode({ status: async () => ({ ...status, version: '0.0.9' }), verifyTrail: sound })

@@ -12,8 +12,10 @@ import type { Context } from '../command.ts'
 import { teamProblems } from '../team-file.ts'
 import { agents, team } from './agents.ts'
 import { type Finding, type Probes, problem } from './check.ts'
+import { deployment } from './deployment.ts'
 import { leftovers, node, trail, versions } from './node.ts'
 import { configuration, disk, folder, permissions, socket } from './profile.ts'
+import { storage } from './storage.ts'
 import { clock, git, limits, nodeVersion } from './system.ts'
 
 export async function examine(context: Context, probes: Probes): Promise<readonly Finding[]> {
@@ -40,8 +42,10 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
   )
   const running = await node(() => context.connect({ start: false, anyVersion: true }), NODE_VERSION)
   findings.push(
+    ...deployment(probes, paths, config, running),
     running.finding,
     await trail(running, probes, paths.folder),
+    ...(await storage(probes, paths, config, running)),
     leftovers(running, probes, paths.socket),
   )
   if (config.ok) {

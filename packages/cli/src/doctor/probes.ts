@@ -1,6 +1,6 @@
 // The machine, asked: programs, files, disks and processes.
 import { execFile } from 'node:child_process'
-import { accessSync, constants, lstatSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
+import { accessSync, constants, lstatSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { cliLimits } from '../limits.ts'
 import type { Probes } from './check.ts'
@@ -18,7 +18,14 @@ export const systemProbes: Probes = {
   file(path) {
     const found = lstatSync(path, { throwIfNoEntry: false })
     if (!found) return undefined
-    return { folder: found.isDirectory(), mode: found.mode & 0o777, owner: found.uid, changed: found.mtimeMs }
+    const { mode, dev } = (found.isSymbolicLink() && quietly(() => statSync(path))) || found
+    return {
+      folder: found.isDirectory(),
+      mode: mode & 0o777,
+      owner: found.uid,
+      changed: found.mtimeMs,
+      device: dev,
+    }
   },
   text: path => quietly(() => readFileSync(path, 'utf8')),
   writable: path =>

@@ -41,7 +41,7 @@ test('solve does the work, and show, runs, tasks and trail tell of it', async ()
 
   const verified = await world.json<VerifyView>('trail', 'verify', 'last')
   expect(verified).toMatchObject({ sound: true, runs: [{ run: view.run }] })
-  const exported = (await world.parley('trail', 'export')).out.trim().split('\n')
+  const exported = (await world.parley('trail', 'export', '--format', 'jsonl')).out.trim().split('\n')
   const header = JSON.parse(exported[0]!) as { head: { hash: string }; count: number }
   expect(exported.length).toBe(header.count + 1)
   expect(createHash('sha256').update(exported.at(-1)!).digest('hex')).toBe(header.head.hash)

@@ -160,6 +160,8 @@ export class World {
 
 /** A process that is not a child cannot be waited for: it is looked at until it is gone. */
 export async function gone(pid: number): Promise<void> {
+  // 0 and below name whole groups of processes, this one among them.
+  if (!(pid > 0)) throw new RangeError(`${pid} is no process`)
   for (let looks = 0; looks < 1500; looks++) {
     try {
       process.kill(pid, 0)

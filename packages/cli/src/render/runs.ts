@@ -13,7 +13,7 @@ import type {
 import { ago, between, bytes, count, duration, money, shortGate, shortId, spend } from './format.ts'
 import { grid } from './grid.ts'
 import { RUN_TONES } from './live.ts'
-import type { Drawing } from './tasks.ts'
+import { type Drawing, successionNotes } from './tasks.ts'
 import { each, oneLine, wrap } from './text.ts'
 import { SYMBOLS, TONES } from './tree.ts'
 
@@ -30,6 +30,7 @@ export function runsTable(
       { header: 'STARTED', align: 'right', optional: 1 },
       { header: 'TOOK', align: 'right', optional: 3 },
       { header: 'SPENT', align: 'right', optional: 4 },
+      { header: 'FROM', optional: 5 },
     ],
     runs.map(run => [
       shortId(run.run),
@@ -39,6 +40,7 @@ export function runsTable(
       ago(run.started, now),
       duration(between(run.started, run.ended, now) ?? 0),
       spend(run.usage),
+      run.imported ? 'imported' : '',
     ]),
     width,
     paint,
@@ -81,18 +83,16 @@ export function tasksTable(
     width,
     paint,
   )
-  return [header, ...rows.flatMap((row, index) => [row, ...whyLines(tasks[index]!, { width, paint })])]
+  return [header, ...rows.flatMap((row, index) => [row, ...whyLines(tasks[index]!, { width, now, paint })])]
 }
 
 /** Below its task: why it failed, waits or was sent back, in full. */
-function whyLines(
-  { note, state, refused }: PlanTaskView,
-  { width, paint }: Pick<Drawing, 'width' | 'paint'>,
-): readonly string[] {
+function whyLines(task: PlanTaskView, { width, now, paint }: Drawing): readonly string[] {
+  const { note, state, refused } = task
   const why = note && state !== 'done' ? [note] : []
   const back = refused.length > 0 ? [`not allowed, and put back: ${each(refused)}`] : []
   const tone = state === 'failed' ? 'bad' : 'warning'
-  return [...why, ...back].flatMap(text =>
+  return [...why, ...successionNotes(task, now), ...back].flatMap(text =>
     wrap(oneLine(text), Math.max(cliLimits.leastColumns, width - 2)).map(line => `  ${paint(tone, line)}`),
   )
 }

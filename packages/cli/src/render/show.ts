@@ -41,6 +41,9 @@ function facts(view: RunView, drawing: Drawing): readonly string[] {
     ['run', view.run],
     ['team', `${oneLine(view.team)} for ${oneLine(view.principal)}`],
     ['project', oneLine(view.project)],
+    ...(view.imported
+      ? [['imported', `from ${view.imported.from} on ${moment(view.imported.at)}`] as const]
+      : []),
     ['started', `${moment(view.started)}, ${view.ended ? `took ${took}` : `${took} ago`}`],
     ...(view.reason ? [['reason', oneLine(view.reason)] as const] : []),
     ['usage', measured],
@@ -68,10 +71,16 @@ export function gateLines(gate: GateView, { paint, width, now }: Drawing): reado
     // Never cut: whoever answers has to know what was asked.
     ...wrap(`${who}${oneLine(gate.question)}`, width).map(line => paint('warning', line)),
     ...untilLines(gate, now).map(line => `  ${paint('quiet', line)}`),
+    ...(isOffer(gate) ? [`  parley salvage ${gate.task} --run ${shortId(gate.run)} shows it first`] : []),
     gate.kind === 'gate'
       ? `  parley approve ${id}, or parley reject ${id} --reason "…"`
       : `  parley reply ${id} "…"`,
   ]
+}
+
+/** A question about what failed work left: it has the id of its workspace. */
+function isOffer({ id, workspace, task }: GateView): boolean {
+  return id === workspace && task !== undefined
 }
 
 /** What happens when nobody answers. */

@@ -44,6 +44,7 @@ export function stepLines(view: RunView, drawing: Drawing, full: boolean): reado
   const shown = begun.flatMap(task =>
     task.steps.flatMap(step => [
       drawn[next++]!,
+      ...(step.moves ?? []).flatMap(move => moveLines(move, drawing)),
       ...said(step.text, drawing.width, full ? undefined : cliLimits.saidLines).map(line =>
         line === '' ? '' : `${INDENT}${line}`,
       ),
@@ -67,6 +68,18 @@ function stepRow(step: StepView, task: PlanTaskView, view: RunView, { now }: Dra
       .filter(part => part !== '')
       .join(' '),
   ]
+}
+
+/** Who took over from whom, and why. */
+function moveLines(
+  move: NonNullable<StepView['moves']>[number],
+  { width, paint }: Drawing,
+): readonly string[] {
+  const failed = move.outcome === 'failed' ? ', which came to nothing' : ''
+  const text = `${move.to} takes over from ${move.from}${failed}: ${oneLine(move.reason)}`
+  return wrap(text, Math.max(cliLimits.leastColumns, width - INDENT.length)).map(
+    line => `${INDENT}${paint(move.outcome === 'failed' ? 'bad' : 'quiet', line)}`,
+  )
 }
 
 function firstOf({ steps }: PlanTaskView): number {

@@ -1,5 +1,5 @@
 // The tasks of a run, one line each as a tree with agent, attempt, time and spend, and below a task what it is doing or why it stopped.
-import type { Ticks } from '@parley/core'
+import { formatTimestamp, type Ticks } from '@parley/core'
 import type { PlanTaskView } from '../views.ts'
 import { between, duration, spend } from './format.ts'
 import { type Column, grid, type Row } from './grid.ts'
@@ -61,7 +61,7 @@ function taskRow({ task, branch, also }: TreeRow, { now }: Drawing): Row {
   ]
 }
 
-function remarks({ task, below }: TreeRow, { width, paint }: Drawing): readonly string[] {
+function remarks({ task, below }: TreeRow, { width, paint, now }: Drawing): readonly string[] {
   const remark = (text: string, tone: 'quiet' | 'warning' | 'bad') => {
     const line = cut(oneLine(text), Math.max(1, width - below.length - 2))
     return `${paint('quiet', below)}  ${paint(tone, line)}`
@@ -70,8 +70,41 @@ function remarks({ task, below }: TreeRow, { width, paint }: Drawing): readonly 
   if (task.activity && task.state === 'working') found.push(remark(task.activity, 'quiet'))
   if (task.note && task.state !== 'done')
     found.push(remark(task.note, task.state === 'failed' ? 'bad' : 'warning'))
+  for (const text of successionNotes(task, now)) found.push(remark(text, 'warning'))
   if (task.refused.length > 0) {
     found.push(remark(`not allowed, and put back: ${each(task.refused)}`, 'warning'))
   }
   return found
+}
+
+/** That it was asked to finish, and what became of what failed work left. */
+export function successionNotes({ terminating, salvage }: PlanTaskView, now: Ticks): readonly string[] {
+  const notes: string[] = []
+  if (terminating) {
+    const left = Math.max(0, between(formatTimestamp(now), terminating.until, now) ?? 0)
+    notes.push(`asked to finish within ${duration(left)}: ${terminating.reason}`)
+  }
+  if (salvage) notes.push(salvageNote(salvage))
+  return notes
+}
+
+function salvageNote({
+  state,
+  agent,
+  checkpoint,
+  files,
+  reason,
+}: NonNullable<PlanTaskView['salvage']>): string {
+  const what = files.length === 1 ? '1 file' : `${files.length} files`
+  const from = `${what} of ${agent}, ${checkpoint}`
+  switch (state) {
+    case 'merged':
+      return `salvaged: ${from}`
+    case 'discarded':
+      return `not salvaged: ${from}${reason ? ` (${reason})` : ''}`
+    case 'offered':
+      return `can be salvaged: ${from}`
+    default:
+      return `being salvaged: ${from}`
+  }
 }

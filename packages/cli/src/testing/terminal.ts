@@ -5,6 +5,7 @@ import type { Terminal } from '../terminal.ts'
 export interface FakeTerminalOptions {
   readonly columns?: number
   readonly rows?: number
+  readonly seen?: boolean
   readonly live?: boolean
   readonly interactive?: boolean
   /** Standard input, for a command that reads all of it. */
@@ -16,6 +17,7 @@ export interface FakeTerminalOptions {
 export class FakeTerminal implements Terminal {
   readonly columns: number
   readonly rows: number
+  readonly seen: boolean
   readonly live: boolean
   readonly interactive: boolean
   readonly paint = plain
@@ -32,19 +34,21 @@ export class FakeTerminal implements Terminal {
     rows = 24,
     live = false,
     interactive = false,
+    seen = live || interactive,
     answers = [],
     input = '',
   }: FakeTerminalOptions = {}) {
     this.columns = columns
     this.rows = rows
+    this.seen = seen
     this.live = live
     this.interactive = interactive
     this.#answers = [...answers]
     this.#input = input
   }
 
-  out(text: string): void {
-    this.output += text
+  out(data: string | Uint8Array): void {
+    this.output += typeof data === 'string' ? data : Buffer.from(data).toString('latin1')
   }
 
   err(text: string): void {

@@ -36,6 +36,32 @@ const mistakes: readonly Mistake[] = [
   ['a file that is a list', 'wrong_type', '', 'a list', '▸- version: 1\n'],
 
   [
+    'a fallback from nowhere',
+    'unknown_agent',
+    'plan[1].fallback',
+    "Did you mean 'two'?",
+    task('fallback: ▸tow'),
+  ],
+  ['a fallback to oneself', 'bad_value', 'plan[1].fallback[1]', 'already', task('fallback: [two, ▸one]')],
+  ['a fallback that is no name', 'wrong_type', 'plan[1].fallback', 'text, or a list', task('fallback: ▸3')],
+  ['no fallback in a list', 'bad_value', 'plan[1].fallback', 'is empty', task('fallback: ▸[]')],
+  ['a salvage from nowhere', 'bad_value', 'plan[1].salvage', 'never or ask', task('salvage: ▸always')],
+  [
+    'a salvage that is a list',
+    'wrong_type',
+    'plan[1].salvage',
+    'never or ask, or a mapping',
+    task('salvage: ▸[ask]'),
+  ],
+  ['a judge from nowhere', 'unknown_agent', 'plan[1].salvage.by', "'tow'", task('salvage: { by: ▸tow }')],
+  [
+    'a fallback for a team',
+    'bad_value',
+    'plan[0].fallback',
+    'no agent that could be replaced',
+    `${agents}plan:\n  - { id: a, fallback: ▸one, plan: [{ id: b, agent: two, prompt: x }] }\n`,
+  ],
+  [
     'a preset from nowhere',
     'bad_value',
     'gates.preset',

@@ -13,6 +13,7 @@ import { ruleFindings } from './rules.ts'
 import { type TaskFile, type TeamFile, TeamFileSchema } from './schema.ts'
 import { shapeFindings } from './shape.ts'
 import { plain, readSource } from './source.ts'
+import { fallbackOf, salvageOf } from './succession-fields.ts'
 import { breakersOf, type PlannedTask, type Team, type TeamLimits } from './team.ts'
 import { count, visible } from './words.ts'
 
@@ -98,7 +99,9 @@ function planned(
 }
 
 function plannedTask(file: TaskFile, limits: TeamLimits, all: MergeFile | undefined): PlannedTask {
-  const { timeout, review, budget, merge, plan, agent, prompt, ...task } = file
+  const { timeout, review, budget, merge, plan, agent, prompt, fallback, salvage, ...task } = file
+  const saved = salvageOf(salvage)
+  const next = fallbackOf(fallback)
   const common = {
     ...task,
     title: task.title ?? task.id,
@@ -110,9 +113,11 @@ function plannedTask(file: TaskFile, limits: TeamLimits, all: MergeFile | undefi
     ...(review && { review: { by: review.by, prompt: review.prompt ?? teamDefaults.reviewPrompt } }),
     budget: limitsOf(budget ?? {}),
     merge: mergeOf(all, merge),
+    ...(saved && { salvage: saved }),
   }
   // The rules have seen to it that there is one of the two.
-  return plan ? { ...common, plan: planned(plan, limits, all) } : { ...common, agent: agent! }
+  if (plan) return { ...common, plan: planned(plan, limits, all) }
+  return { ...common, agent: agent!, ...(next.length > 0 && { fallback: next }) }
 }
 
 function inMs(timeout: string | undefined): { readonly timeoutMs?: number } {

@@ -23,6 +23,8 @@ interface Task {
   readonly agent: Word | undefined
   readonly reviewer: Word | undefined
   readonly integrator: Word | undefined
+  readonly fallback: readonly Word[]
+  readonly salvager: Word | undefined
   readonly needs: readonly Word[]
   /** Tasks of a plan of its own. */
   readonly parts: readonly Task[]
@@ -127,8 +129,10 @@ class Rules {
     }
     this.#checkIds(all)
     for (const task of all) {
-      for (const name of [task.agent, task.reviewer, task.integrator]) if (name) this.#checkAgentName(name)
+      for (const name of [task.agent, task.reviewer, task.integrator, task.salvager, ...task.fallback])
+        if (name) this.#checkAgentName(name)
       this.#checkDoer(task)
+      this.#checkFallback(task)
       if (task.reviewer && task.reviewer.text === task.agent?.text) {
         const { text, at, path } = task.reviewer
         const message = () => `The agent ${quote(text)} reviews its own work. Another agent would see more.`
@@ -162,6 +166,20 @@ class Rules {
     }
     if (agent && !prompt)
       this.#refuse('missing_key', item.at, [...path, 'prompt'], () => `The key 'prompt' is missing here.`)
+  }
+
+  /** Whoever takes over is another than whoever could not go on. */
+  #checkFallback({ item, agent, fallback }: Task): void {
+    const [first] = fallback
+    if (first && member(item, 'plan')) {
+      const message = () =>
+        `A task with a plan has no agent that could be replaced. Give its parts a fallback.`
+      this.#refuse('bad_value', first.at, first.path, message)
+    }
+    for (const { text, at, path } of fallback) {
+      if (text !== agent?.text) continue
+      this.#refuse('bad_value', at, path, () => `${quote(text)} does the task already; name another agent.`)
+    }
   }
 
   #checkBudget(budget: Located | undefined, path: Path): void {
@@ -212,6 +230,8 @@ class Rules {
     this.#checkProgram(member(item, 'check')?.value, [...path, 'check', 0])
     this.#checkIntents(word('prompt'))
     this.#checkIntents(wordOf(member(review, 'prompt')?.value, [...path, 'review', 'prompt']))
+    const saving = member(member(item, 'salvage')?.value, 'prompt')?.value
+    this.#checkIntents(wordOf(saving, [...path, 'salvage', 'prompt']))
     this.#checkBudget(member(item, 'budget')?.value, [...path, 'budget'])
     const parts = depth < teamLimits.planDepth ? member(item, 'plan')?.value : undefined
     return {
@@ -225,6 +245,8 @@ class Rules {
           ? needs.items.flatMap((need, at) => wordOf(need, [...path, 'needs', at]) ?? [])
           : [],
       integrator: this.#checkMerge(member(item, 'merge')?.value, [...path, 'merge']),
+      fallback: wordsOf(member(item, 'fallback')?.value, [...path, 'fallback']),
+      salvager: wordOf(member(member(item, 'salvage')?.value, 'by')?.value, [...path, 'salvage', 'by']),
       parts:
         parts?.kind === 'list' && parts.items.length <= teamLimits.tasks
           ? parts.items.map((part, index) => this.#readTask(part, [...path, 'plan', index], depth + 1))
@@ -282,7 +304,9 @@ class Rules {
   #checkUnused(tasks: readonly Task[]): void {
     const all = wordOf(member(member(this.#root, 'merge')?.value, 'by')?.value, [])
     const used = new Set(
-      tasks.flatMap(each => [each.agent?.text, each.reviewer?.text, each.integrator?.text]),
+      tasks.flatMap(each =>
+        [each.agent, each.reviewer, each.integrator, each.salvager, ...each.fallback].map(word => word?.text),
+      ),
     )
     for (const { key, at } of this.#agents.values()) {
       if (used.has(key) || all?.text === key) continue
@@ -301,6 +325,13 @@ function* everyTask(tasks: readonly Task[]): Generator<Task> {
     yield task
     yield* everyTask(task.parts)
   }
+}
+
+/** One word, or those of a list. */
+function wordsOf(value: Located | undefined, path: Path): readonly Word[] {
+  if (value?.kind !== 'list') return [wordOf(value, path)].filter(word => word !== undefined)
+  const items = value.items.slice(0, teamLimits.agents)
+  return items.flatMap((item, index) => wordOf(item, [...path, index]) ?? [])
 }
 
 function wordOf(value: Located | undefined, path: Path): Word | undefined {

@@ -9,6 +9,7 @@ import { GatesSchema } from './highway-fields.ts'
 import { teamDefaults, teamLimits } from './limits.ts'
 import { MergeSchema } from './merge-fields.ts'
 import { ID_PATTERN, NAME_PATTERN, PATH_PATTERN, WORD_PATTERN } from './patterns.ts'
+import { FallbackSchema, SalvageSchema } from './succession-fields.ts'
 
 export const TEAM_FILE_VERSION = 1
 export const APPROVALS = ['ask', 'none'] as const
@@ -163,6 +164,8 @@ const taskFields = {
   review: Type.Optional(ReviewSchema),
   budget: Type.Optional(BudgetSchema),
   merge: Type.Optional(MergeSchema),
+  fallback: Type.Optional(FallbackSchema),
+  salvage: Type.Optional(SalvageSchema),
 }
 
 const aboutTask = {

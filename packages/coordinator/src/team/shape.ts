@@ -10,6 +10,8 @@ import { count, didYouMean, either, quote } from './words.ts'
 interface Shape {
   readonly examples?: readonly unknown[]
   readonly type?: string
+  /** Of different kinds each, so that a value says by itself which of them it wants to be. */
+  readonly anyOf?: readonly Shape[]
   readonly const?: Scalar
   readonly enum?: readonly Scalar[]
   readonly properties?: Readonly<Record<string, Shape>>
@@ -41,6 +43,11 @@ class Walk {
   readonly findings: Finding[] = []
 
   visit(value: Located, schema: Shape, path: Path): void {
+    const meant = schema.anyOf?.find(each => isMeant(value, each))
+    if (meant) {
+      this.visit(value, meant, path)
+      return
+    }
     const problem = mismatch(value, schema)
     if (problem) {
       const message = () => `${subject(path)} ${complaint(value, schema)}`
@@ -130,9 +137,16 @@ function compiled(pattern: string): RegExp {
   return known
 }
 
+function isMeant(value: Located, { type, enum: options }: Shape): boolean {
+  if (options) return value.kind === 'scalar' && typeof value.value === 'string'
+  return type !== undefined && isOfType(value, type)
+}
+
 /** Whether a value is of another kind than the schema asks for, or none of the values that it lists. */
 function mismatch(value: Located, schema: Shape): TeamProblemCode | undefined {
-  const { type, minProperties = 0, minimum = -Infinity, maximum = Infinity } = schema
+  const { type, anyOf, minProperties = 0, minimum = -Infinity, maximum = Infinity } = schema
+  // One that fits none of them in kind.
+  if (anyOf) return 'wrong_type'
   const scalar = value.kind === 'scalar' ? value.value : undefined
   const options = schema.enum ?? (schema.const === undefined ? undefined : [schema.const])
   if (options) {
@@ -162,6 +176,7 @@ function complaint(value: Located, schema: Shape): string {
 }
 
 function expected(schema: Shape): string {
+  if (schema.anyOf) return schema.anyOf.map(expected).join(', or ')
   const { type, pattern, minimum, maximum, examples, minProperties = 0 } = schema
   const options = schema.enum ?? (schema.const === undefined ? undefined : [schema.const])
   if (options) return either(options.map(String))

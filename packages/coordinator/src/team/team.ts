@@ -9,6 +9,7 @@ import { type Merge, mergeOf } from './merge-fields.ts'
 import type { TeamProblem } from './problem.ts'
 import { INTENT } from './rules.ts'
 import type { APPROVALS } from './schema.ts'
+import type { Salvage } from './succession-fields.ts'
 import { shorten } from './words.ts'
 
 export type { AgentConfig }
@@ -53,17 +54,22 @@ interface Planned {
   /** Of all attempts together. */
   readonly budget: Limits
   readonly merge: Merge
+  /** What becomes of kept work once it has failed for good; undefined: the file does not say. */
+  readonly salvage?: Salvage
 }
 
 /** A task that one agent does. */
 export interface AgentTask extends Planned {
   readonly agent: string
+  /** Who takes over where that one cannot work, in order. */
+  readonly fallback?: readonly string[]
   readonly plan?: undefined
 }
 
 /** A task that a team inside the team does; its prompt is what all its parts are told beside their own. */
 export interface TeamTask extends Planned {
   readonly agent?: undefined
+  readonly fallback?: undefined
   readonly plan: readonly PlannedTask[]
 }
 
@@ -131,11 +137,13 @@ export function planFor(team: Team, intent: string): readonly PlannedTask[] {
   // A function as replacement: dollar signs in an intent are nothing special.
   const fill = (prompt: string) => prompt.replaceAll(INTENT, () => intent)
   const filled = (task: PlannedTask): PlannedTask => {
-    const { review, merge } = task
+    const { review, merge, salvage } = task
     const texts = {
       prompt: fill(task.prompt),
       ...(review && { review: { ...review, prompt: fill(review.prompt) } }),
       merge: { ...merge, ...(merge.prompt !== undefined && { prompt: fill(merge.prompt) }) },
+      ...(salvage?.way === 'agent' &&
+        salvage.prompt !== undefined && { salvage: { ...salvage, prompt: fill(salvage.prompt) } }),
     }
     return task.plan ? { ...task, ...texts, plan: task.plan.map(filled) } : { ...task, ...texts }
   }

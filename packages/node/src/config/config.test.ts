@@ -68,6 +68,129 @@ describe('gates', () => {
   })
 })
 
+describe('the deployment model', () => {
+  test.each([
+    ['zero-trust', 'zero-trust'],
+    ['zero_trust', 'zero-trust'],
+    ['shared_infrastructure', 'shared-infrastructure'],
+    ['single-runtime', 'single-runtime'],
+  ])('W-SEC-13 may be said as %s', (said, model) => {
+    const { file, result } = load(`deployment: ${said}\n`)
+    const { values, entries } = unwrap(result)
+    expect(values.deployment).toBe(model)
+    expect(entries.find(({ key }) => key === 'deployment')).toEqual({
+      key: 'deployment',
+      value: model,
+      from: `file ${file}:1`,
+    })
+    const env = { PARLEY_DEPLOYMENT: said }
+    expect(unwrap(load('deployment: single-runtime\n', { env }).result).values.deployment).toBe(model)
+  })
+
+  test('that does not exist is refused, wherever it is said', () => {
+    expect(refused('deployment: mesh\n').error.details.problems).toMatchObject([
+      {
+        path: 'deployment',
+        line: 1,
+        message: expect.stringContaining('single-runtime, shared-infrastructure'),
+      },
+    ])
+    expect(
+      refused('turns: 3\n', { env: { PARLEY_DEPLOYMENT: 'mesh' } }).error.details.problems,
+    ).toMatchObject([{ code: 'bad_value', path: 'deployment', source: 'environment PARLEY_DEPLOYMENT' }])
+  })
+})
+
+describe('trusted keys', () => {
+  const key = '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo='
+
+  test('come from the file or the environment', () => {
+    const { file, result } = load(`trusted_keys: [${key}]\n`)
+    expect(unwrap(result).values.trustedKeys).toEqual([key])
+    expect(unwrap(result).entries.find(entry => entry.key === 'trusted_keys')).toMatchObject({
+      value: key,
+      from: `file ${file}:1`,
+    })
+    const env = { PARLEY_TRUSTED_KEYS: `${key}, ${key}` }
+    expect(unwrap(load(undefined, { env }).result).values.trustedKeys).toEqual([key, key])
+  })
+
+  test('that are no keys are refused', () => {
+    for (const wrong of ['short', key.replace('=', 'B'), `${key.slice(0, 42)}B=`])
+      expect(refused(`trusted_keys: [${JSON.stringify(wrong)}]\n`).error.details.problems).toMatchObject([
+        { code: 'bad_value' },
+      ])
+  })
+})
+
+describe('the record', () => {
+  const text = 'trail:\n  compact: 12h\n  warm: 90d\n  cold: 3650d\n  replica: /mnt/replica\n  sign: false\n'
+
+  test('W-TRAIL-28 has its retention, its replica and its signatures from the file', () => {
+    const { file, result } = load(text)
+    const { values, entries } = unwrap(result)
+    expect(values).toMatchObject({
+      compactMs: 12 * 3_600_000,
+      warmMs: 90 * 86_400_000,
+      coldMs: 3650 * 86_400_000,
+      replica: '/mnt/replica',
+      sign: false,
+    })
+    expect(entries.filter(({ key }) => key.startsWith('trail.'))).toEqual([
+      { key: 'trail.compact', value: '12h', from: `file ${file}:2` },
+      { key: 'trail.warm', value: '90d', from: `file ${file}:3` },
+      { key: 'trail.cold', value: '3650d', from: `file ${file}:4` },
+      { key: 'trail.replica', value: '/mnt/replica', from: `file ${file}:5` },
+      { key: 'trail.sign', value: 'false', from: `file ${file}:6` },
+    ])
+  })
+
+  test('and from the environment, which goes first', () => {
+    const env = {
+      PARLEY_TRAIL_COMPACT: 'off',
+      PARLEY_TRAIL_WARM: '0',
+      PARLEY_TRAIL_COLD: 'forever',
+      PARLEY_TRAIL_REPLICA: '/mnt/other',
+      PARLEY_TRAIL_SIGN: 'true',
+    }
+    expect(unwrap(load(text, { env }).result).values).toMatchObject({
+      compactMs: null,
+      warmMs: 0,
+      coldMs: null,
+      replica: '/mnt/other',
+      sign: true,
+    })
+  })
+
+  test.each([['compact: 0', 0] as const, ['compact: off', null] as const, ['compact: false', null] as const])(
+    '%s is a delay, or none at all',
+    (said, ms) => {
+      expect(unwrap(load(`trail: { ${said} }\n`).result).values.compactMs).toBe(ms)
+    },
+  )
+
+  test.each([
+    ['compact: soon', 'trail.compact', 'how long after the end'],
+    ['compact: 31d', 'trail.compact', 'at most 30d'],
+    ['warm: forever', 'trail.warm', 'a duration such as 30d'],
+    ['warm: 99999d', 'trail.warm', 'at most 36500d'],
+    ['cold: 1h', 'trail.cold', 'from 1d'],
+    ['cold: 0', 'trail.cold', 'from 1d'],
+    ['replica: backup', 'trail.replica', 'absolute path'],
+    ['sign: maybe', 'trail.sign', 'true or false'],
+  ])('%s is refused, with what it may be', (wrong, path, words) => {
+    const { problems } = refused(`trail:\n  ${wrong}\n`).error.details
+    expect(problems).toMatchObject([{ code: 'bad_value', path, line: 2 }])
+    expect((problems as { message: string }[])[0]!.message).toContain(words)
+  })
+
+  test('a key that is not known is told with the one that was meant', () => {
+    expect(refused('trail: { replca: /x }\n').error.details.problems).toMatchObject([
+      { code: 'unknown_key', message: expect.stringContaining("'replica'") },
+    ])
+  })
+})
+
 describe('values', () => {
   test('without a file are the defaults', () => {
     const { values, entries } = unwrap(load(undefined).result)
@@ -76,6 +199,13 @@ describe('values', () => {
       logLevel: 'info',
       idleTimeoutMs: 600_000,
       defaultAgent: undefined,
+      deployment: 'single-runtime',
+      trustedKeys: [],
+      compactMs: 60_000,
+      warmMs: 30 * 86_400_000,
+      coldMs: null,
+      replica: undefined,
+      sign: true,
       agents: {},
     })
     expect(entries).toEqual([
@@ -83,6 +213,13 @@ describe('values', () => {
       { key: 'log.level', value: 'info', from: 'default' },
       { key: 'idle_timeout', value: '10m', from: 'default' },
       { key: 'default_agent', value: null, from: 'default' },
+      { key: 'deployment', value: 'single-runtime', from: 'default' },
+      { key: 'trusted_keys', value: null, from: 'default' },
+      { key: 'trail.compact', value: '1m', from: 'default' },
+      { key: 'trail.warm', value: '30d', from: 'default' },
+      { key: 'trail.cold', value: 'forever', from: 'default' },
+      { key: 'trail.replica', value: null, from: 'default' },
+      { key: 'trail.sign', value: 'true', from: 'default' },
       { key: 'gates', value: null, from: 'default' },
     ])
   })
@@ -101,6 +238,13 @@ describe('values', () => {
       `log.level file ${file}:4`,
       `idle_timeout file ${file}:5`,
       `default_agent file ${file}:6`,
+      'deployment default',
+      'trusted_keys default',
+      'trail.compact default',
+      'trail.warm default',
+      'trail.cold default',
+      'trail.replica default',
+      'trail.sign default',
       'gates default',
       `agents.writer file ${file}:8`,
       `agents.tests file ${file}:9`,

@@ -7,7 +7,7 @@ import { compile, err, nearest, ok, type ParleyError, type Result } from '@parle
 import { nodeLimits } from '../limits.ts'
 import { chosenProfile, type Environment, type ProfilePaths, parleyHome, profilePaths } from '../paths.ts'
 import { type ConfiguredAgent, type ReadAgents, readAgents } from './agents.ts'
-import { type ConfigFile, ConfigSchema } from './schema.ts'
+import { type ConfigFile, ConfigSchema, TrailSchema } from './schema.ts'
 import { SETTINGS, type Setting, type SettingValues } from './settings.ts'
 import { type ConfigProblem, invalidConfig, type Path, readSource, type Source } from './source.ts'
 
@@ -32,7 +32,7 @@ export interface Config {
 }
 
 export interface LoadOptions {
-  /** By their names without dashes: `profile`, `turns`, `log-level`, `idle-timeout`, `default-agent`. */
+  /** By their names without dashes: `profile`, `turns`, `log-level`, `idle-timeout`, `default-agent`, `deployment`, `trusted-keys`, `trail-compact`, … */
   readonly flags?: Readonly<Record<string, string | undefined>>
   readonly env?: Environment
   /** The user's own folder. */
@@ -60,6 +60,13 @@ export function loadConfig(options: LoadOptions = {}): Result<Config> {
     logLevel: pick(SETTINGS.logLevel),
     idleTimeoutMs: pick(SETTINGS.idleTimeoutMs),
     defaultAgent: pick(SETTINGS.defaultAgent),
+    deployment: pick(SETTINGS.deployment),
+    trustedKeys: pick(SETTINGS.trustedKeys),
+    compactMs: pick(SETTINGS.compactMs),
+    warmMs: pick(SETTINGS.warmMs),
+    coldMs: pick(SETTINGS.coldMs),
+    replica: pick(SETTINGS.replica),
+    sign: pick(SETTINGS.sign),
   }
   if (problems.length > 0) return err(invalidConfig(problems.slice(0, nodeLimits.configProblems)))
   const { agents } = file.value
@@ -136,7 +143,7 @@ function shapeProblems(source: Source, file: string): readonly ConfigProblem[] {
       .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
     const key = parts.join('.')
     if (expected === 'no such member') {
-      const known = parts.length === 1 ? TOP_KEYS : parts[0] === 'log' ? ['level'] : []
+      const known = parts.length === 1 ? TOP_KEYS : (NESTED_KEYS[parts[0]!] ?? [])
       const meant = nearest(parts.at(-1)!, known)
       const message = `there is no setting ${JSON.stringify(key.slice(0, 80))}.${meant === undefined ? '' : ` Did you mean '${meant}'?`}`
       return { code: 'unknown_key', message, source: file, ...source.place(parts, 'key'), path: key }
@@ -150,6 +157,10 @@ function shapeProblems(source: Source, file: string): readonly ConfigProblem[] {
 }
 
 const TOP_KEYS = Object.keys(ConfigSchema.properties)
+const NESTED_KEYS: Readonly<Record<string, readonly string[]>> = {
+  log: ['level'],
+  trail: Object.keys(TrailSchema.properties),
+}
 
 interface Choice<T> {
   readonly value: T

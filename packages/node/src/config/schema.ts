@@ -2,10 +2,64 @@
 import { CommandAgentSchema, durationPattern } from '@parley/agents'
 import { GatesSchema } from '@parley/coordinator'
 import { mapSchema, type Static, type TSchema, Type } from '@parley/core'
+import { DEPLOYMENT_MODEL } from '@parley/kernel'
+import { DEPLOYMENT_MODELS } from '@parley/trail/events'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
 import { LOG_LEVELS } from '../log.ts'
 
 const closed = { additionalProperties: false } as const
+
+const Duration = Type.String({ pattern: durationPattern })
+const Zero = [Type.Literal('0'), Type.Literal(0)]
+
+export const TrailSchema = Type.Object(
+  {
+    compact: Type.Optional(
+      Type.Union([Duration, ...Zero, Type.Literal('off'), Type.Literal(false)], {
+        default: '1m',
+        title: 'Compaction',
+        description:
+          'How long after its end a run leaves the log for files of its own: 0, 1m, 12h; at most 30d. off: only when `parley trail compact` asks for it.',
+      }),
+    ),
+    warm: Type.Optional(
+      Type.Union([Duration, ...Zero], {
+        default: '30d',
+        title: 'Warm retention',
+        description: 'How long after its end a run stays at hand before it goes to the cold tier.',
+      }),
+    ),
+    cold: Type.Optional(
+      Type.Union([Duration, Type.Literal('forever')], {
+        default: 'forever',
+        title: 'Cold retention',
+        description:
+          'How long an archive is kept in the cold tier, at least 1d, before it is deleted. forever: nothing is ever deleted.',
+      }),
+    ),
+    replica: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: nodeLimits.pathLength,
+        title: 'Replica',
+        description:
+          'A folder on another device for a second copy of the cold tier, as an absolute path. It must be there: one that is missing is never made.',
+      }),
+    ),
+    sign: Type.Optional(
+      Type.Boolean({
+        default: true,
+        title: 'Signatures',
+        description: 'Whether every entry is signed with the key of the profile.',
+      }),
+    ),
+  },
+  {
+    ...closed,
+    title: 'Record',
+    description: 'How the record of runs is kept; docs/guide/operations.md.',
+  },
+)
 
 export const ConfigSchema = Type.Object(
   {
@@ -48,6 +102,23 @@ export const ConfigSchema = Type.Object(
         description: 'The agent that solves an intent without a team file: one of `agents`, or a preset.',
       }),
     ),
+    deployment: Type.Optional(
+      Type.Enum([...DEPLOYMENT_MODELS, ...DEPLOYMENT_MODELS.map(model => model.replaceAll('-', '_'))], {
+        default: DEPLOYMENT_MODEL,
+        title: 'Deployment model',
+        description:
+          'What the node vouches for: single-runtime (access control and file modes), shared-infrastructure (and content encrypted at rest), zero-trust (and a key for each workspace). docs/guide/security.md says what each protects.',
+      }),
+    ),
+    trusted_keys: Type.Optional(
+      Type.Array(Type.String({ minLength: 44, maxLength: 44 }), {
+        maxItems: nodeLimits.trustedKeys,
+        title: 'Trusted keys',
+        description:
+          'Public keys of others whose exported runs may be imported without naming a key, as `parley trail keys` shows them.',
+      }),
+    ),
+    trail: Type.Optional(TrailSchema),
     gates: Type.Optional(GatesSchema),
     agents: Type.Optional(mapSchema(Type.Unknown())),
   },

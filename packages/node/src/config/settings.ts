@@ -1,7 +1,11 @@
 // The settings that have a single value: how each is named in the file, the environment and on the command line, and what it may be.
 import { parseDuration } from '@parley/agents'
+import { DEPLOYMENT_MODEL, deploymentModel } from '@parley/kernel'
+import { isPublicKey } from '@parley/trail'
+import { DEPLOYMENT_MODELS, type DeploymentModel } from '@parley/trail/events'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
 import { LOG_LEVELS, type LogLevel } from '../log.ts'
+import { TRAIL_SETTINGS } from './trail-settings.ts'
 
 export interface Setting<T> {
   /** The name in config.yaml, with dots. */
@@ -66,7 +70,39 @@ const defaultAgent: Setting<string | undefined> = {
   show: value => value ?? null,
 }
 
-export const SETTINGS = { turns, logLevel, idleTimeoutMs, defaultAgent } as const
+const deployment: Setting<DeploymentModel> = {
+  key: 'deployment',
+  variable: 'PARLEY_DEPLOYMENT',
+  flag: 'deployment',
+  fallback: DEPLOYMENT_MODEL,
+  expected: `one of ${DEPLOYMENT_MODELS.join(', ')}`,
+  read: value => (typeof value === 'string' ? deploymentModel(value) : undefined),
+  show: value => value,
+}
+
+const trustedKeys: Setting<readonly string[]> = {
+  key: 'trusted_keys',
+  variable: 'PARLEY_TRUSTED_KEYS',
+  flag: 'trusted-keys',
+  fallback: [],
+  expected: `up to ${nodeLimits.trustedKeys} public keys as \`parley trail keys\` shows them`,
+  read: value => {
+    const keys = typeof value === 'string' ? value.split(/[\s,]+/).filter(key => key !== '') : value
+    if (!Array.isArray(keys) || keys.length > nodeLimits.trustedKeys) return undefined
+    return keys.every(key => typeof key === 'string' && isPublicKey(key)) ? (keys as string[]) : undefined
+  },
+  show: value => (value.length > 0 ? value.join(' ') : null),
+}
+
+export const SETTINGS = {
+  turns,
+  logLevel,
+  idleTimeoutMs,
+  defaultAgent,
+  deployment,
+  trustedKeys,
+  ...TRAIL_SETTINGS,
+} as const
 
 export type SettingValues = {
   readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K] extends Setting<infer T> ? T : never

@@ -4,7 +4,11 @@ import { type GateDeps, gateService } from './gates.ts'
 import { type HighwayDeps, highwayService } from './highway.ts'
 import { type NodeDeps, nodeService } from './node.ts'
 import { type RunDeps, runService } from './runs.ts'
+import { type SuccessionDeps, successionService } from './succession.ts'
 import { type TrailDeps, trailService } from './trail.ts'
+import { type TrailFileDeps, trailFileService } from './trail-file.ts'
+import { type TrailKeyDeps, trailKeyService } from './trail-keys.ts'
+import { type TrailStorageDeps, trailStorageService } from './trail-storage.ts'
 import { type UserDeps, userService } from './users.ts'
 import { type WorkspaceDeps, workspaceService } from './workspaces.ts'
 
@@ -12,8 +16,12 @@ export type OperationDeps = NodeDeps &
   RunDeps &
   GateDeps &
   HighwayDeps &
+  SuccessionDeps &
   UserDeps &
   TrailDeps &
+  TrailFileDeps &
+  TrailKeyDeps &
+  TrailStorageDeps &
   AgentDeps &
   WorkspaceDeps
 
@@ -23,8 +31,12 @@ export function nodeOperations(deps: OperationDeps) {
     ...runService(deps),
     ...gateService(deps),
     ...highwayService(deps),
+    ...successionService(deps),
     ...userService(deps),
     ...trailService(deps),
+    ...trailFileService(deps),
+    ...trailKeyService(deps),
+    ...trailStorageService(deps),
     ...agentService(deps),
     ...workspaceService(deps),
   }

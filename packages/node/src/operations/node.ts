@@ -1,9 +1,31 @@
 // /node: what runs here, and stopping it. /config: the values in force, each with where it came from.
 import { operation } from '@parley/call'
 import { type Static, Type } from '@parley/core'
+import { DEPLOYMENT_MODELS } from '@parley/trail/events'
 import type { Config } from '../config/load.ts'
 import { STARTED_BY } from '../node-file.ts'
 import { Count, closed, forOwner, Nothing, Reason } from './spec.ts'
+
+/** What is being done about the storage of runs that are over, and what could not be done. */
+const StorageSchema = Type.Object(
+  {
+    working: Type.Union([Type.String(), Type.Null()], { description: 'The run that is being worked on' }),
+    faults: Type.Array(
+      Type.Object(
+        {
+          run: Type.Union([Type.String(), Type.Null()], { description: 'Null: not of one run' }),
+          code: Type.String(),
+          message: Type.String(),
+          since: Type.String({ description: 'Timestamp, UTC' }),
+          attempts: Count,
+          retry: Type.String({ description: 'When it is tried again' }),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+)
 
 export const NodeStatusSchema = Type.Object(
   {
@@ -18,7 +40,9 @@ export const NodeStatusSchema = Type.Object(
     uptime_ms: Count,
     runs: Type.Object({ working: Count, waiting: Count }, closed),
     clients: Count,
+    deployment: Type.Enum([...DEPLOYMENT_MODELS], { description: 'The security model that it keeps' }),
     idle_timeout_ms: Type.Integer({ minimum: 0, description: '0: it does not stop by itself' }),
+    storage: StorageSchema,
     /** What was found wrong with the trail when it was opened. */
     damage: Type.Array(
       Type.Object({ code: Type.String(), message: Type.String(), runs: Type.Array(Type.String()) }, closed),

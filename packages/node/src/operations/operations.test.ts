@@ -1,6 +1,7 @@
 // The operations over a real socket: what they answer, and what they refuse and with which code.
 import { hash } from 'node:crypto'
-import { chmodSync } from 'node:fs'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { callLimits } from '@parley/call'
 import type { GateView } from '@parley/coordinator'
 import type { RunId } from '@parley/core'
@@ -346,10 +347,75 @@ describe('/trail', () => {
     expect(one).toMatchObject({ sound: true, runs: [{ run, entries: 2, findings: [] }] })
     const all = await client.call('trail', 'verify', {})
     expect(all.runs.map(each => each.run)).toEqual([run])
-    const expect_ = { seq: 2, hash: '0'.repeat(64) }
-    const forged = await client.call('trail', 'verify', { run, expect: expect_ })
-    expect(forged).toMatchObject({ sound: false, runs: [{ findings: [{ seq: 2 }] }] })
-    expect((await refusal(client.call('trail', 'verify', { expect: expect_ }))).code).toBe('invalid_argument')
+    const heads = (await collected(client.subscribe('trail', 'heads', {}))).flatMap(page => page.heads)
+    expect(heads).toEqual([{ run, ...one.runs[0]!.head }])
+    expect(await client.call('trail', 'verify', { expect: heads })).toMatchObject({ sound: true })
+    const forged = [{ run, seq: 2, hash: '0'.repeat(64) }]
+    for (const input of [{ expect: forged }, { run, expect: forged }])
+      expect(await client.call('trail', 'verify', input)).toMatchObject({
+        sound: false,
+        runs: [{ findings: [{ seq: 2, damage: 'rolled_back' }] }],
+      })
+    const lost = [{ run, seq: 9, hash: '0'.repeat(64) }]
+    expect(await client.call('trail', 'verify', { run, expect: lost })).toMatchObject({
+      runs: [{ findings: [{ seq: 3, damage: 'truncated' }] }],
+    })
+    const gone = [{ run: 'run_gone', seq: 1, hash: '0'.repeat(64) }]
+    expect(await client.call('trail', 'verify', { expect: gone })).toMatchObject({ sound: false })
+    expect((await refusal(client.call('trail', 'verify', { run, expect: gone }))).code).toBe(
+      'invalid_argument',
+    )
+  })
+
+  test('a run goes as one file to another profile, and is there what it was', async () => {
+    const { client, run, conductor } = await withRun()
+    const other = await startedNode()
+    const pieces = await collected(client.subscribe('trail', 'pack', { run }))
+    const file = join(other.place.home, 'run.parley')
+    writeFileSync(file, Buffer.concat(pieces.map(({ data }) => Buffer.from(data, 'base64'))))
+    const { keys } = await client.call('trail', 'keys', {})
+    const refusedWith = async (input: { file: string; keys?: string[] }) =>
+      (await refusal(other.client.call('trail', 'import', input))).code
+    expect(await refusedWith({ file })).toBe('export_damaged')
+    expect(await refusedWith({ file: 'run.parley' })).toBe('invalid_argument')
+    expect(await refusedWith({ file: `${file}.gone` })).toBe('file_not_found')
+    expect(await refusedWith({ file, keys: ['x'.repeat(44)] })).toBe('invalid_argument')
+    const given = { file, keys: [keys[0]!.key] }
+    const imported = await other.client.call('trail', 'import', given)
+    expect(imported).toMatchObject({ run, entries: 2, already: false, from: keys[0]!.fingerprint })
+    expect(await other.client.call('trail', 'import', given)).toMatchObject({ already: true })
+    expect(await other.client.call('trail', 'verify', {})).toMatchObject({
+      sound: true,
+      runs: [{ run, entries: 2 }],
+    })
+    const { entries } = await other.client.call('trail', 'query', { run })
+    expect(entries).toEqual((await client.call('trail', 'query', { run })).entries)
+    await conductor.runsById.get(run)!.script.workspace()
+    const later = await collected(client.subscribe('trail', 'pack', { run, up_to: 3, content: 'none' }))
+    writeFileSync(`${file}.3`, Buffer.concat(later.map(({ data }) => Buffer.from(data, 'base64'))))
+    expect(await refusedWith({ ...given, file: `${file}.3` })).toBe('run_exists')
+  })
+
+  test('has its keys, and gets a new one while it goes on', async () => {
+    const { client, run, conductor } = await withRun()
+    const before = await client.call('trail', 'keys', {})
+    expect(before.keys).toMatchObject([{ until: null, endorsed_by: null }])
+    const rotated = await client.call('trail', 'rotate-key', {})
+    const [old] = before.keys
+    expect(rotated).toMatchObject({
+      old: { key: old!.key, until: expect.any(String) },
+      new: { until: null, endorsed_by: old!.key },
+      recorded: true,
+    })
+    expect(conductor.methods.at(-1)).toBe(`key_rotation ${old!.fingerprint} ${rotated.new.fingerprint}`)
+    await conductor.runsById.get(run)!.script.workspace()
+    const { entries } = await client.call('trail', 'query', { run })
+    expect(entries.map(({ integrity }) => integrity.signer)).toEqual([old!.key, old!.key, rotated.new.key])
+    expect(await client.call('trail', 'verify', {})).toMatchObject({ sound: true })
+    expect((await client.call('trail', 'keys', {})).keys.map(({ key }) => key)).toEqual([
+      old!.key,
+      rotated.new.key,
+    ])
   })
 
   test('is exported as lines that verify by themselves', async () => {
@@ -399,5 +465,57 @@ describe('/agents/list', () => {
         needs: { hosts: expect.any(Array), variables: expect.arrayContaining(['OPENAI_API_KEY']) },
       },
     })
+  })
+})
+
+describe('work that changes hands', () => {
+  const withRun = async () => {
+    const started = await startedNode()
+    const { run } = await started.client.call('solve', 'start', {
+      ...solve,
+      team: { text: TEAM, file: join(started.place.home, 'parley.yaml') },
+    })
+    return { ...started, run }
+  }
+
+  test('is moved to an agent of the team, or to one of the node whose program is there', async () => {
+    const { client, conductor, run, place } = await withRun()
+    const moved = await client.call('workspaces', 'migrate', { run: 'last', task: 'one', to: 'own' })
+    expect(moved).toEqual({ run, workspace: 'ws_1', from: 'writer#1', to: 'own#1' })
+    expect(conductor.acts).toMatchObject([
+      { act: 'migrate', task: 'one', to: 'own', reason: 'no reason given', principal: { kind: 'user' } },
+    ])
+    expect(conductor.acts[0]).not.toHaveProperty('agent')
+    await client.call('workspaces', 'migrate', { run, task: 'one', to: 'qwen' })
+    expect(conductor.acts[1]).toMatchObject({ to: 'qwen', agent: { preset: 'qwen' } })
+    rmSync(join(place.home, 'programs', 'qwen'))
+    const absent = client.call('workspaces', 'migrate', { run, task: 'one', to: 'qwen' })
+    expect((await refusal(absent)).code).toBe('program_missing')
+    expect(conductor.acts).toHaveLength(2)
+  })
+
+  test('has time to finish, within a day', async () => {
+    const { client, conductor, run } = await withRun()
+    await client.call('runs', 'abort', { run, task: 'one', grace: 1000 })
+    expect(conductor.acts).toEqual([{ act: 'wind down', run, task: 'one', grace: 1000 }])
+    const forever = client.call('runs', 'abort', { run, grace: nodeLimits.graceMs + 1 })
+    expect((await refusal(forever)).code).toBe('INVALID_INPUT')
+  })
+
+  test('is looked at and saved when it has failed', async () => {
+    const { client, conductor, run } = await withRun()
+    expect(await client.call('workspaces', 'left', { run, task: 'a' })).toMatchObject({
+      run,
+      left: { task: 'a', checkpoint: 'cp_1' },
+    })
+    expect((await refusal(client.call('workspaces', 'left', { run, task: 'b' }))).code).toBe(
+      'nothing_to_salvage',
+    )
+    const judged = { run, task: 'a', take: false, checkpoint: 'cp_1', reason: 'No use' }
+    expect(await client.call('workspaces', 'salvage', judged)).toMatchObject({
+      salvage: { state: 'discarded' },
+    })
+    expect(conductor.acts.at(-1)).toMatchObject({ act: 'salvage', take: false, reason: 'No use' })
+    expect((await refusal(client.call('trail', 'proof', { run, entry: 7 }))).code).toBe('not_found')
   })
 })

@@ -183,12 +183,19 @@ export function runService({ conductor, agents, programs }: RunDeps) {
         name: '/runs/abort',
         opType: 'mutation',
         description:
-          'Ends a run, or the work on one of its tasks: turns are stopped and nothing more is started.',
+          'Ends a run, or the work on one of its tasks: turns are stopped and nothing more is started. With grace, agents are told and may finish first.',
         inputSchema: Type.Object(
           {
             run: RunText,
             task: Type.Optional(Type.String({ minLength: 1, maxLength: 160 })),
             reason: Type.Optional(Reason),
+            grace: Type.Optional(
+              Type.Integer({
+                minimum: 1,
+                maximum: nodeLimits.graceMs,
+                description: 'Milliseconds to finish in',
+              }),
+            ),
           },
           closed,
         ),
@@ -198,14 +205,20 @@ export function runService({ conductor, agents, programs }: RunDeps) {
           'not_found',
           'ambiguous',
           'invalid_state',
+          'invalid_argument',
           'permission_denied',
           'trail_unavailable',
           'trail_damaged',
         ),
       },
-      async ({ run: text, task, reason = 'no reason given' }, { identity }) => {
+      async ({ run: text, task, reason = 'no reason given', grace }, { identity }) => {
         const run = await found(text)
-        const by = { principal: caller(identity), reason, ...(task !== undefined && { task }) }
+        const by = {
+          principal: caller(identity),
+          reason,
+          ...(task !== undefined && { task }),
+          ...(grace !== undefined && { grace }),
+        }
         answered(await told(conductor.abort(run, by)))
         return { run }
       },

@@ -23,6 +23,23 @@ function program(place: Ground, name: string): string {
   return folder
 }
 
+test('an agent whose tasks another can take over need not be there; one of them must', async () => {
+  const { client, place, conductor } = await startedNode()
+  const agents =
+    '  a: { command: [parley-none] }\n  b: { command: [sh] }\n  c: { command: [parley-none-either] }'
+  const plan = (fallback: string) => `  - { id: one, agent: a, prompt: Do it., fallback: ${fallback} }`
+  await client.call('solve', 'start', { ...solve, team: teamOf(place, agents, plan('[c, b]')) })
+  expect(conductor.solved).toHaveLength(1)
+  const none = client.call('solve', 'start', { ...solve, team: teamOf(place, agents, plan('c')) })
+  expect(await refusal(none)).toMatchObject({
+    code: 'program_missing',
+    message: expect.stringContaining('agent c'),
+  })
+  const reviews = `${plan('b')}\n  - { id: two, agent: b, prompt: x, review: { by: a } }`
+  const needed = client.call('solve', 'start', { ...solve, team: teamOf(place, agents, reviews) })
+  expect((await refusal(needed)).code).toBe('program_missing')
+})
+
 describe('the environment of whoever starts a run', () => {
   test('goes with the run: their PATH and what the agents pass on, and nothing else', async () => {
     const { client, conductor, place } = await startedNode()

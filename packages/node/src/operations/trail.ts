@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { operation } from '@parley/call'
 import type { Conducting } from '@parley/coordinator'
-import { canonicalize, type Result, type RunId, refuse, type Static, Type } from '@parley/core'
+import { canonicalize, type RunId, refuse, type Static, Type } from '@parley/core'
 import {
   type Entry,
   type QueryPage,
@@ -14,7 +14,9 @@ import {
   type VerifyReport,
 } from '@parley/trail'
 import { nodeLimits } from '../limits.ts'
+import { findRun } from './find-run.ts'
 import { answered, Count, closed, forOwner, RunText, refusals, streamed, told } from './spec.ts'
+import { RunHeadSchema } from './trail-file.ts'
 
 export interface TrailDeps {
   readonly conductor: Pick<Conducting, 'find'>
@@ -142,8 +144,8 @@ export function trailService({ conductor, trail }: TrailDeps) {
         inputSchema: Type.Object(
           {
             run: Type.Optional(RunText),
-            /** A head that is known from elsewhere, for instance from an export; needs `run`. */
-            expect: Type.Optional(HeadSchema),
+            /** Heads that are known from elsewhere: kept from `/trail/heads`, or from an export. */
+            expect: Type.Optional(Type.Array(RunHeadSchema, { maxItems: nodeLimits.expectedHeads })),
           },
           closed,
         ),
@@ -157,15 +159,18 @@ export function trailService({ conductor, trail }: TrailDeps) {
           'trail_damaged',
         ),
       },
-      async ({ run: text, expect }) => {
+      async ({ run: text, expect = [] }) => {
+        const heads = expect.map(head => ({ ...head, run: head.run as RunId }))
         if (text === undefined) {
-          if (expect) answered(refuse('invalid_argument', 'A head belongs to a run: name the run.'))
-          const { runs, unreadable } = await told(trail.verifyAll())
+          const { runs, unreadable } = await told(trail.verifyAll({ knownHeads: heads }))
           return report(runs, unreadable)
         }
         const run = await found(text)
-        const knownHeads = expect ? [{ run, ...expect }] : []
-        return report([await told(trail.run(run).verify({ knownHeads }))], [])
+        if (heads.some(head => head.run !== run))
+          answered(
+            refuse('invalid_argument', `A head of another run says nothing about ${run}; leave the run out.`),
+          )
+        return report([await told(trail.run(run).verify({ knownHeads: heads }))], [])
       },
     ),
     '/trail/export': operation(
@@ -187,18 +192,6 @@ export function trailService({ conductor, trail }: TrailDeps) {
       },
     ),
   }
-}
-
-/** Runs that no coordinator knows, such as the house run, are found by their whole id. */
-async function findRun(
-  text: string,
-  conductor: Pick<Conducting, 'find'>,
-  trail: Trail,
-): Promise<Result<RunId>> {
-  const known = await conductor.find(text)
-  if (known.ok || known.error.code !== 'not_found') return known
-  const summary = (await trail.runs()).find(({ run }) => run === text)
-  return summary ? { ok: true, value: summary.run } : known
 }
 
 /** The trail bounds a page in bytes as well, so that it fits into a frame. What a reader was denied is the runtime's to record. */

@@ -4,13 +4,16 @@ import type {
   Conducting,
   ConductorOptions,
   GateView,
+  LeftView,
   RunSummaryView,
   RunView,
+  SalvageView,
   SolveRequest,
   UserView,
   WorkspaceDoor,
 } from '@parley/coordinator'
 import {
+  type EntryId,
   err,
   ok,
   ParleyError,
@@ -20,7 +23,21 @@ import {
   SystemClock,
   SystemIds,
 } from '@parley/core'
+import type { StorageFault, StorageKeeper } from '@parley/kernel'
 import { ScriptedRun } from '@parley/trail/testing'
+
+const LEFT: LeftView = {
+  task: 'a',
+  workspace: 'ws_1',
+  agent: 'writer#1',
+  checkpoint: 'cp_1',
+  final: false,
+  failure: 'It broke.',
+  text: 'half of it',
+  files: ['one'],
+  diff: '+one',
+  conflicts: [],
+}
 
 export class ScriptedConductor implements Conducting {
   readonly options: ConductorOptions
@@ -30,6 +47,8 @@ export class ScriptedConductor implements Conducting {
   /** Everything else that people did. */
   readonly acts: object[] = []
   readonly accepted = new Set<string>()
+  /** How people were accepted, in order. */
+  readonly methods: string[] = []
   readonly runsById = new Map<RunId, { script: ScriptedRun; view: RunView }>()
   readonly doors = new Map<string, WorkspaceDoor>()
   openGates: GateView[] = []
@@ -39,6 +58,17 @@ export class ScriptedConductor implements Conducting {
   constructor(options: ConductorOptions) {
     this.options = options
   }
+
+  /** Without a runtime there is nobody to record what is done: it tells what was asked. */
+  readonly storage: StorageKeeper = {
+    compact: async run => {
+      this.acts.push({ act: 'compact', ...(run !== undefined && { run }) })
+      return ok({ runs: [], failed: [], freed: 0 })
+    },
+    snapshot: async run => err(new ParleyError('invalid_state', `${run} has not ended.`)),
+    status: () => ({ working: null, faults: this.faults }),
+  }
+  faults: StorageFault[] = []
 
   async solve(request: SolveRequest): Promise<Result<{ run: RunId }>> {
     if (request.intent === 'too much')
@@ -127,7 +157,11 @@ export class ScriptedConductor implements Conducting {
     return ok({ run: 'run_1' as RunId })
   }
 
-  async abort(run: RunId, { reason, task }: { reason: string; task?: string }): Promise<Result<void>> {
+  async abort(
+    run: RunId,
+    { reason, task, grace }: { reason: string; task?: string; grace?: number },
+  ): Promise<Result<void>> {
+    if (grace !== undefined) this.acts.push({ act: 'wind down', run, task, grace })
     this.aborted.push(task === undefined ? `${run}: ${reason}` : `${run} ${task}: ${reason}`)
     return ok(undefined)
   }
@@ -147,6 +181,34 @@ export class ScriptedConductor implements Conducting {
     return ok(undefined)
   }
 
+  async hasAgent(_run: RunId, name: string): Promise<boolean> {
+    return name === 'own'
+  }
+
+  async migrate(
+    run: RunId,
+    by: object & { to: string },
+  ): Promise<Result<{ workspace: string; from: string; to: string }>> {
+    this.acts.push({ act: 'migrate', run, ...by })
+    return ok({ workspace: 'ws_1', from: 'writer#1', to: `${by.to}#1` })
+  }
+
+  async left(run: RunId, which: { task: string }): Promise<Result<LeftView>> {
+    this.acts.push({ act: 'left', run, ...which })
+    if (which.task !== 'a') return err(new ParleyError('nothing_to_salvage', `${which.task} left nothing.`))
+    return ok({ ...LEFT, task: 'a' })
+  }
+
+  async salvage(run: RunId, by: object & { take: boolean }): Promise<Result<SalvageView>> {
+    this.acts.push({ act: 'salvage', run, ...by })
+    const { workspace, checkpoint, agent, files } = LEFT
+    return ok({ state: by.take ? 'merged' : 'discarded', workspace, checkpoint, agent, files })
+  }
+
+  async proof(_run: RunId, entry: EntryId | number): ReturnType<Conducting['proof']> {
+    return err(new ParleyError('not_found', `There is no entry ${entry}.`))
+  }
+
   async budgets(): Promise<Result<readonly BudgetView[]>> {
     return ok([{ task: 'run', dimension: 'token_limit', limit: 100, used: 81, warned: true }])
   }
@@ -160,8 +222,9 @@ export class ScriptedConductor implements Conducting {
     return [...this.accepted].map(user => ({ user, state: 'active', capabilities: [], waiting: 0 }))
   }
 
-  async accept({ id }: Principal): Promise<Result<void>> {
+  async accept({ id }: Principal, method: string): Promise<Result<void>> {
     this.accepted.add(id)
+    this.methods.push(method)
     return ok(undefined)
   }
 

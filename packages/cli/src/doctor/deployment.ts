@@ -1,0 +1,58 @@
+// Checks of the deployment model: which one is kept, whether the running node keeps the same, and where the secret is that seals content.
+import { join } from 'node:path'
+import type { Result } from '@parley/core'
+import { type Config, KEY_MARK, type ProfilePaths } from '@parley/node'
+import { type Finding, ok, type Probes, problem, warning } from './check.ts'
+import type { NodeCheck } from './node.ts'
+
+const MODELS: { readonly [M in Config['values']['deployment']]: string } = {
+  'single-runtime': 'access control and file modes; content is not encrypted',
+  'shared-infrastructure': 'content is sealed with one key; a container or machine of its own is up to you',
+  'zero-trust':
+    'content is sealed with a key for each workspace; isolating agents from each other is up to you',
+}
+
+/** Nothing where the configuration cannot be read: that is told elsewhere. */
+export function deployment(
+  probes: Probes,
+  paths: ProfilePaths,
+  config: Result<Config>,
+  { status }: NodeCheck,
+): readonly Finding[] {
+  if (!config.ok) return []
+  const { deployment: model } = config.value.values
+  const text = `${model}: ${MODELS[model]}`
+  const running = status?.deployment ?? model
+  const kept =
+    running === model
+      ? ok('deployment', text)
+      : warning(
+          'deployment',
+          `${text}. The running node keeps ${running}`,
+          'When its runs may pause: parley down, then parley up.',
+        )
+  return [kept, ...secret(probes, paths, model !== 'single-runtime')]
+}
+
+function secret(probes: Probes, paths: ProfilePaths, seals: boolean): readonly Finding[] {
+  const trail = join(paths.folder, 'trail')
+  const found = probes.file(paths.secret)
+  if (!found && probes.file(join(trail, KEY_MARK)))
+    return [
+      problem(
+        'secret',
+        `${paths.secret} is gone, and content is sealed with it`,
+        'Restore it from a backup. Nothing else opens that content, and no node starts without it.',
+      ),
+    ]
+  if (!seals || !found) return []
+  const beside = found.device !== undefined && found.device === probes.file(trail)?.device
+  if (!beside) return [ok('secret', 'not on the disk of the trail')]
+  return [
+    warning(
+      'secret',
+      'lies on the same disk as the content that it seals: whoever takes the disk has both',
+      `Move it to another device, make ${paths.secret} a link to it, and keep it out of backups of the profile.`,
+    ),
+  ]
+}

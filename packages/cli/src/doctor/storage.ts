@@ -1,0 +1,101 @@
+// Checks of where the record is kept (W-TRAIL-26): whether there is a second copy, whether it would outlive this disk, whether it can be written
+// and follows, and what of the storage life cycle failed.
+import { join } from 'node:path'
+import type { Result } from '@parley/core'
+import type { Config, ProfilePaths } from '@parley/node'
+import { asFailure } from '../failure.ts'
+import { moment, plural } from '../render/format.ts'
+import { oneLine } from '../render/text.ts'
+import type { TiersView } from '../views.ts'
+import { type Finding, ok, type Probes, problem, warning } from './check.ts'
+import type { NodeCheck } from './node.ts'
+
+/** Nothing where the configuration cannot be read: that is told elsewhere. */
+export async function storage(
+  probes: Probes,
+  paths: ProfilePaths,
+  config: Result<Config>,
+  running: NodeCheck,
+): Promise<readonly Finding[]> {
+  if (!config.ok) return []
+  return [await replica(probes, paths, config.value.values.replica, running), ...faults(running)]
+}
+
+async function replica(
+  probes: Probes,
+  paths: ProfilePaths,
+  folder: string | undefined,
+  running: NodeCheck,
+): Promise<Finding> {
+  const trail = probes.file(join(paths.folder, 'trail'))
+  if (folder === undefined) {
+    if (!trail) return ok('replica', 'none is configured, and nothing is recorded yet')
+    return warning(
+      'replica',
+      'there is no second copy of the cold tier: the record is lost with this disk',
+      'Name a folder on another device as `replica` under `trail` in config.yaml, or keep backups elsewhere.',
+    )
+  }
+  // The dot follows a link.
+  const found = probes.file(join(folder, '.'))
+  if (!found?.folder)
+    return problem(
+      'replica',
+      `${oneLine(folder)} is not there, so runs that are over stay in the log`,
+      'Mount the device, or make the folder; or name another one as `replica` under `trail` in config.yaml.',
+    )
+  if (!probes.writable(folder))
+    return problem(
+      'replica',
+      `${oneLine(folder)} cannot be written, so runs that are over stay in the log`,
+      'Give it to the user that the node runs as.',
+    )
+  const used = await inUse(folder, running)
+  if (used) return used
+  if (trail?.device !== undefined && trail.device === found.device)
+    return warning(
+      'replica',
+      `${oneLine(folder)} is on the disk of the record: both are lost together`,
+      'Name a folder on another device.',
+    )
+  return ok('replica', oneLine(folder))
+}
+
+/** What the node says of it, where there is one. */
+async function inUse(folder: string, { api, status }: NodeCheck): Promise<Finding | undefined> {
+  if (!api || !status) return undefined
+  let tiers: TiersView
+  try {
+    tiers = await api.trailTiers()
+  } catch (thrown) {
+    return warning(
+      'replica',
+      `cannot be looked at: ${asFailure(thrown).message}`,
+      '`parley trail tiers` tries it again.',
+    )
+  }
+  if (tiers.replica?.folder !== folder)
+    return warning(
+      'replica',
+      'the running node does not use it yet',
+      'When its runs may pause: parley down, then parley up.',
+    )
+  if (tiers.replica.problem !== undefined)
+    return problem('replica', oneLine(tiers.replica.problem), 'It is tried again by itself.')
+  if (tiers.replica.lacking > 0)
+    return warning(
+      'replica',
+      `lacks ${plural(tiers.replica.lacking, 'file')} of the cold tier`,
+      'A node copies them by itself within hours; `parley trail restore` at once.',
+    )
+  return undefined
+}
+
+/** A node of another version may say nothing of it. */
+function faults({ status }: NodeCheck): readonly Finding[] {
+  const [first, ...rest] = status?.storage?.faults ?? []
+  if (!first) return []
+  const more = rest.length > 0 ? ` (and ${plural(rest.length, 'more problem')})` : ''
+  const remedy = `It is tried again ${moment(first.retry)}; \`parley trail compact\` tries it at once. \`parley trail tiers\` lists them.`
+  return [warning('storage', `${oneLine(first.message)}${more}`, remedy)]
+}

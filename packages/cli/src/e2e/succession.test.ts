@@ -1,0 +1,195 @@
+// Work that changes hands, with real processes: an agent that takes over, a fallback, time to finish, what failed work left, and a node that is
+// killed in the middle.
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import type { GateView, ProofView, RunView } from '../views.ts'
+import { forgetCompiled, World } from './world.ts'
+
+let world: World
+beforeEach(() => {
+  world = new World()
+})
+afterEach(() => world.close())
+afterAll(forgetCompiled)
+
+function team(text: string): void {
+  world.write('parley.yaml', `version: 1\nname: house\ndescription: Tidy the house\napproval: none\n${text}`)
+  world.commit()
+}
+
+const agent = (name: string, script: string) =>
+  `  ${name}: { command: [sh, -c, ${JSON.stringify(script)}] }\n`
+
+async function detach(): Promise<string> {
+  const { out, err, code } = await world.parley('run', 'parley.yaml', '--detach')
+  expect(code, err).toBe(0)
+  return out.split('\n')[0]!
+}
+
+async function ok(...args: string[]): Promise<string> {
+  const { code, out, err } = await world.parley(...args)
+  expect(code, `parley ${args.join(' ')}: ${out}${err}`).toBe(0)
+  return out
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < 600; looks++) {
+    if (await holds()) return
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  throw new Error('it never came to that')
+}
+
+async function over(run: string): Promise<RunView> {
+  await world.parley('show', run, '--follow')
+  return world.json<RunView>('show', run)
+}
+
+const result = (view: RunView, file: string) => world.git('show', `${view.result!.branch}:${file}`)
+const at = (name: string) => join(world.folder, name)
+
+/** Keeps something, says so outside, and goes on for ever. */
+const keeps = (file: string, more = '') =>
+  `${more}echo kept > ${file}; parley ws checkpoint "half of it"; echo lost > stray.txt; touch "$HOME/kept"; while :; do sleep 0.1; done`
+
+test('a task moves to another agent in mid-work and keeps its checkpoint; each step can be proved', async () => {
+  team(`agents:\n${agent('slow', keeps('part.txt'))}${agent('quick', 'cat > told.txt; cat part.txt > all.txt')}plan:
+  - { id: a, title: Sweep, agent: slow, prompt: x, attempts: 1 }
+`)
+  await world.up()
+  const run = await detach()
+  await until(() => existsSync(at('kept')))
+  const wrong = await world.parley('migrate', 'a', '--to', 'quik')
+  expect([wrong.code, wrong.err]).toEqual([5, expect.stringContaining("Did you mean 'quick'?")])
+  expect((await world.parley('migrate', 'a')).code).toBe(2)
+  expect(await ok('migrate', 'a', '--to', 'quick', '--reason', 'Too slow')).toContain(
+    'quick#1 goes on with a',
+  )
+  const view = await over(run)
+  expect(view).toMatchObject({ state: 'done', tasks: [{ agent: 'quick', attempt: 1 }] })
+  expect(result(view, 'all.txt')).toBe('kept')
+  expect(result(view, 'told.txt')).toContain('slow#1 was followed by quick#1')
+  expect(() => result(view, 'stray.txt')).toThrow()
+  expect(await ok('show', run)).toContain('quick#1 takes over from slow#1')
+  const { entries } = await world.json<{ entries: { seq: number }[] }>(
+    'trail',
+    'query',
+    run,
+    '--type',
+    'migration_started',
+  )
+  const proof = await world.json<ProofView>('trail', 'proof', run, String(entries[0]!.seq))
+  expect(proof).toMatchObject({ event_type: 'migration_started', complete: true })
+  expect(await ok('trail', 'proof', run, String(entries[0]!.seq))).toContain('Every step holds.')
+  await ok('trail', 'verify', run)
+}, 60_000)
+
+test('a fallback takes over where a program is missing', async () => {
+  team(`agents:
+  gone: { command: [parley-no-such-program] }
+${agent('here', 'echo swept > floor.txt')}plan:
+  - { id: a, agent: gone, fallback: here, prompt: x }
+`)
+  await world.up()
+  const view = await over(await detach())
+  expect(view).toMatchObject({ state: 'done', tasks: [{ agent: 'here', attempt: 1 }] })
+  expect(view.tasks[0]?.steps[0]?.moves?.[0]?.reason).toContain('cannot be started')
+  expect(result(view, 'floor.txt')).toBe('swept')
+}, 60_000)
+
+test('an agent that is asked to finish does so in time; another does not, and what it kept is salvaged', async () => {
+  const reads =
+    'touch "$HOME/kept"; while :; do parley ws inbox > mail.txt; grep -q graceful mail.txt && exit 0; sleep 0.2; done'
+  team(`agents:\n${agent('polite', reads)}plan:\n  - { id: a, agent: polite, prompt: x, attempts: 1 }\n`)
+  await world.up()
+  const run = await detach()
+  await until(() => existsSync(at('kept')))
+  expect((await world.parley('abort', run, 'a', '--grace', 'soon')).code).toBe(2)
+  expect(await ok('abort', run, 'a', '--grace', '1m', '--reason', 'Lunch')).toContain('finish within 1m')
+  const done = await over(run)
+  expect(done).toMatchObject({ state: 'done' })
+  expect(result(done, 'mail.txt')).toContain('graceful_termination')
+
+  team(
+    `agents:\n${agent('deaf', keeps('half.txt'))}plan:\n  - { id: a, agent: deaf, prompt: x, attempts: 3 }\n`,
+  )
+  rmSync(at('kept'))
+  const second = await detach()
+  await until(() => existsSync(at('kept')))
+  await ok('abort', second, 'a', '--grace', '500ms')
+  const waiting = async () => (await world.json<{ waiting: GateView[] }>('inbox', '--run', second)).waiting
+  await until(async () => (await waiting()).length > 0)
+  const shown = await ok('show', second)
+  expect(shown).toContain('can be salvaged: 1 file of deaf#1')
+  expect(shown).toContain('parley salvage a')
+  const looked = await world.parley('salvage', 'a')
+  expect([looked.code, looked.out]).toEqual([5, expect.stringContaining('+kept')])
+  expect(await ok('salvage', 'a', '--yes')).toContain('Took over what a left: 1 file.')
+  const view = await over(second)
+  expect(view).toMatchObject({ state: 'failed', tasks: [{ attempt: 1, salvage: { state: 'merged' } }] })
+  expect(view.reason).toContain('was not done when its time was over')
+  expect(result(view, 'half.txt')).toBe('kept')
+  expect(await ok('show', second)).toContain('salvaged: 1 file of deaf#1')
+  expect((await world.parley('salvage', 'a')).code).toBe(5)
+}, 90_000)
+
+test('a salvage that does not fit what was merged is put to a person', async () => {
+  const breaks = `sed -i 's/^1$/left/' list.txt; parley ws checkpoint half; while [ ! -e "$HOME/go" ]; do sleep 0.1; done; exit 3`
+  team(`agents:\n${agent('breaks', breaks)}${agent('makes', "sed -i 's/^1$/made/' list.txt")}plan:
+  - { id: a, agent: breaks, prompt: x, attempts: 1, salvage: ask }
+  - { id: b, agent: makes, prompt: x }
+`)
+  world.write('list.txt', '1\n2\n3\n')
+  world.commit()
+  await world.up()
+  const run = await detach()
+  await until(async () => (await world.json<RunView>('show', run)).tasks[1]?.state === 'done')
+  writeFileSync(at('go'), '')
+  const waiting = async () => (await world.json<{ waiting: GateView[] }>('inbox', '--run', run)).waiting
+  await until(async () => (await waiting()).length > 0)
+  expect((await waiting())[0]).toMatchObject({ type: 'integration', task: 'a', changes: [] })
+  expect(await ok('salvage', 'a', '--yes')).toContain('waits for an answer')
+  const [gate] = await waiting()
+  expect(gate).toMatchObject({ type: 'conflict_resolution' })
+  await ok('approve', gate!.id)
+  const view = await over(run)
+  expect(result(view, 'list.txt').split('\n')[0]).toBe('left')
+  expect(view.tasks[0]?.salvage?.state).toBe('merged')
+}, 60_000)
+
+test('a node is killed while a task moves: the new agent goes on with what was kept', async () => {
+  team(`agents:\n${agent('stubborn', keeps('part.txt', "trap '' TERM; "))}${agent('quick', 'cat part.txt > all.txt')}plan:
+  - { id: a, agent: stubborn, prompt: x, attempts: 1 }
+`)
+  const node = await world.up()
+  const run = await detach()
+  await until(() => existsSync(at('kept')))
+  const moving = world.start(['migrate', 'a', '--to', 'quick'])
+  await until(async () => (await world.json<RunView>('show', run)).tasks[0]?.state === 'migrating')
+  node.child.kill('SIGKILL')
+  await node.ended
+  await world.up()
+  await moving.ended
+  const view = await over(run)
+  expect(view).toMatchObject({ state: 'done', tasks: [{ agent: 'quick', attempt: 2 }] })
+  expect(result(view, 'all.txt')).toBe('kept')
+  await ok('trail', 'verify', run)
+}, 90_000)
+
+test('what was left is let go like a gate is rejected, and a run that is over takes nothing any more', async () => {
+  const breaks = 'echo x > part.txt; parley ws checkpoint half; exit 3'
+  team(
+    `agents:\n${agent('breaks', breaks)}plan:\n  - { id: a, agent: breaks, prompt: x, attempts: 1, salvage: ask }\n`,
+  )
+  await world.up()
+  const run = await detach()
+  const waiting = async () => (await world.json<{ waiting: GateView[] }>('inbox', '--run', run)).waiting
+  await until(async () => (await waiting()).length > 0)
+  await ok('reject', run, '--reason', 'No use')
+  const view = await over(run)
+  expect(view).toMatchObject({ state: 'failed', tasks: [{ salvage: { state: 'discarded' } }] })
+  const late = await world.parley('salvage', 'a', '--json')
+  expect(late.code).toBe(5)
+  expect(late.err).toContain('invalid_state')
+}, 60_000)

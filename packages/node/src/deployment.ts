@@ -1,0 +1,58 @@
+// What the node itself has to bring for its deployment model (W-SEC-13, -16): how the trail is opened, and over which carriers anybody may
+// reach it. docs/guide/security.md says what each model protects.
+import { lstatSync } from 'node:fs'
+import type { Transport } from '@parley/call'
+import { ParleyError } from '@parley/core'
+import { ContentCipher, ContentKeys, sealingOf } from '@parley/trail'
+import type { DeploymentModel } from '@parley/trail/events'
+
+/** A place where the node is about to listen. */
+export interface Listener {
+  /** As `Transport.kind`: `unix`, `tcp`, `tls`, `websocket`, … */
+  readonly kind: string
+  /** Both ends are authenticated by certificates; of `tls` only. */
+  readonly mutual?: boolean
+}
+
+/** Opens what any model has sealed, and seals as this one asks for. */
+export function cipherFor(model: DeploymentModel, secret: Uint8Array): ContentCipher {
+  return new ContentCipher(new ContentKeys(secret), sealingOf(model))
+}
+
+/** Refuses to start with a listener that the model does not allow: what is not encrypted between two authenticated ends. */
+export function requireListeners(model: DeploymentModel, listeners: readonly Listener[]): void {
+  if (model === 'single-runtime') return
+  const open = listeners.filter(({ kind, mutual }) => kind !== 'unix' && !(kind === 'tls' && mutual))
+  if (open.length > 0) {
+    const kinds = open.map(({ kind }) => kind).join(', ')
+    throw unmet(
+      model,
+      `takes connections over a Unix socket or over TLS with certificates on both sides, not over ${kinds}`,
+    )
+  }
+}
+
+/** The same for each connection, whoever listens for it: TLS has proved who is at the other end, or nobody comes in. */
+export function admits(
+  model: DeploymentModel,
+  { kind, identity }: Pick<Transport, 'kind' | 'identity'>,
+): boolean {
+  return model === 'single-runtime' || kind === 'unix' || (kind === 'tls' && identity !== undefined)
+}
+
+/** The socket is for this user alone: its file is the lock on the door (W-SEC-16). */
+export function requireOwnSocket(model: DeploymentModel, socket: string): void {
+  if (model === 'single-runtime') return
+  const { mode, uid } = lstatSync(socket)
+  const user = process.getuid?.()
+  if ((mode & 0o077) === 0 && (user === undefined || uid === user)) return
+  throw unmet(
+    model,
+    `needs a socket that nobody else can reach, and ${socket} has mode ${(mode & 0o777).toString(8)}`,
+  )
+}
+
+function unmet(model: DeploymentModel, what: string): ParleyError {
+  const message = `The deployment model '${model}' ${what}. The node was not started.`
+  return new ParleyError('unsupported', message, { details: { reason: 'unmet_deployment_model', model } })
+}

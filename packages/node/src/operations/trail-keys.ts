@@ -1,0 +1,76 @@
+// /trail: the keys that sign the record, and putting a new one in place. The key is the profile's one identity (ALP-ID-05): rotating it is
+// rotating that.
+import { operation } from '@parley/call'
+import type { Conducting } from '@parley/coordinator'
+import { type Clock, formatTimestamp, type Principal, type Static, Type } from '@parley/core'
+import { fingerprint, type Trail, type TrailKey } from '@parley/trail'
+import { recordRotations } from '../key-rotation.ts'
+import { answered, closed, forOwner, Nothing, refusals, told } from './spec.ts'
+
+export interface TrailKeyDeps {
+  readonly conductor: Pick<Conducting, 'accept'>
+  readonly trail: Trail
+  readonly clock: Clock
+  /** Under whose name a rotation is on record. */
+  readonly owner: Principal
+}
+
+const KeySchema = Type.Object(
+  {
+    key: Type.String({ description: 'The public key: base64 of its 32 bytes' }),
+    fingerprint: Type.String(),
+    since: Type.Union([Type.String(), Type.Null()], { description: 'Timestamp; null where nobody noted it' }),
+    until: Type.Union([Type.String(), Type.Null()], {
+      description: 'Timestamp of the last entry that it may have signed; null for the one in use',
+    }),
+    /** The key before it has signed that it follows, and it has signed that too. */
+    endorsed_by: Type.Union([Type.String(), Type.Null()]),
+  },
+  closed,
+)
+export type KeyView = Static<typeof KeySchema>
+
+export function trailKeyService({ conductor, trail, clock, owner }: TrailKeyDeps) {
+  return {
+    '/trail/keys': operation(
+      {
+        name: '/trail/keys',
+        opType: 'query',
+        description: 'The public keys that have signed the record, the one in use last.',
+        inputSchema: Nothing,
+        outputSchema: Type.Object({ keys: Type.Array(KeySchema) }, closed),
+        accessControl: forOwner,
+      },
+      () => ({ keys: trail.keys.map(keyView) }),
+    ),
+    '/trail/rotate-key': operation(
+      {
+        name: '/trail/rotate-key',
+        opType: 'mutation',
+        description:
+          'Puts a new key in place of the one that signs, from the next entry on. The old one endorses it, and stays good for what it has signed.',
+        inputSchema: Nothing,
+        outputSchema: Type.Object(
+          {
+            old: KeySchema,
+            new: KeySchema,
+            /** It is on record in the trail. */
+            recorded: Type.Boolean(),
+          },
+          closed,
+        ),
+        accessControl: forOwner,
+        errorSchemas: refusals('not_signed', 'trail_unavailable', 'trail_full'),
+      },
+      async () => {
+        const next = answered(await told(trail.rotateKey(formatTimestamp(clock.now()))))
+        const recorded = await recordRotations(trail, conductor, owner)
+        return { old: keyView(trail.keys.at(-2)!), new: keyView(next), recorded: recorded.ok }
+      },
+    ),
+  }
+}
+
+function keyView({ key, since, until, endorsement }: TrailKey): KeyView {
+  return { key, fingerprint: fingerprint(key), since, until, endorsed_by: endorsement?.from ?? null }
+}
