@@ -1,17 +1,22 @@
-// Rules of the kernel and how to break each: one place in one file, and what stands there instead.
+// Rules of the kernel and the trail and how to break each: one place in one file, and what stands there instead. Those of level 3 are in
+// mutants-level-3.ts.
+import { LEVEL_3 } from './mutants-level-3.ts'
 
 export interface Mutant {
   readonly id: string
   /** The rule that no longer holds. */
   readonly rule: string
+  /** The kernel where nothing is said. */
+  readonly package?: 'kernel' | 'trail'
   readonly file: string
   readonly find: string
   readonly replace: string
-  /** The folder whose tests speak of the rule, where that is not the file's own. */
+  /** The folder, or the file, whose tests speak of the rule, where that is not the file's own folder. */
   readonly tests?: string
 }
 
 export const MUTANTS: readonly Mutant[] = [
+  ...LEVEL_3,
   {
     id: 'W-LIFE-04',
     rule: 'a blocked agent creates no checkpoints',
@@ -339,8 +344,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'W-BUDGET-09',
     rule: 'a timeout leaves no silence to warn of',
     file: 'due/due.ts',
-    find: 'escalation: 4, liveness: 5,',
-    replace: 'escalation: 4, liveness: 0.5,',
+    find: '  liveness: 6,',
+    replace: '  liveness: 0.5,',
   },
   {
     id: 'W-REC-20',
@@ -477,8 +482,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'W-SEC-03',
     rule: 'an agent sits in one live workspace of a run',
     file: 'integrity/identity.ts',
-    find: 'if (bound === undefined) return ok(identity)',
-    replace: 'if (identity) return ok(identity)',
+    find: "return atWork(batch, identity, 'workspace_creation', source) ?? ok(identity)",
+    replace: 'return ok(identity)',
   },
   {
     id: 'W-SEC-07',

@@ -1,5 +1,5 @@
-// Breaks rules of the kernel one at a time and sees whether anything notices: `npm run mutate [-- ID …]`. The tests of its folder are
-// asked first, then the simulator, then all tests of the kernel. Each mutant is made in a copy of the sources, so that nothing here
+// Breaks rules of the kernel and the trail one at a time and sees whether anything notices: `npm run mutate [-- ID …]`. The tests of its folder are
+// asked first, then the simulator, then all tests of its package. Each mutant is made in a copy of the sources, so that nothing here
 // changes. Ends with a failure when fewer are caught than docs/reliability.md promises.
 import { spawnSync } from 'node:child_process'
 import {
@@ -21,7 +21,6 @@ import { MUTANTS, type Mutant } from './mutants.ts'
 const ALLOWED = 0.05
 
 const root = join(import.meta.dirname, '..')
-const kernel = join('packages', 'kernel', 'src')
 const wanted = process.argv.slice(2)
 const simulator = ['sim/no-human.test.ts', 'sim/simulation.test.ts']
 const mutants = wanted.length === 0 ? MUTANTS : MUTANTS.filter(({ id }) => wanted.includes(id))
@@ -59,8 +58,14 @@ function mutate(source: string, { id, find, replace }: Mutant): string {
 }
 
 /** Who may notice a mutant, the quickest first. */
-function watchers({ file, tests = dirname(file) }: Mutant): readonly (readonly string[])[] {
-  return [[`${join(kernel, tests)}/`], simulator, [kernel]]
+function watchers(mutant: Mutant): readonly (readonly string[])[] {
+  const { file, tests = dirname(file) } = mutant
+  const named = join(sourcesOf(mutant), tests)
+  return [[named.endsWith('.ts') ? named : `${named}/`], simulator, [`${sourcesOf(mutant)}/`]]
+}
+
+function sourcesOf({ package: name = 'kernel' }: Mutant): string {
+  return join('packages', name, 'src')
 }
 
 const sound = new Set<string>()
@@ -76,7 +81,7 @@ function requireSound(copy: string, tests: readonly string[]): void {
 
 /** Who notices the mutant, by the name of a test. */
 function caughtBy(copy: string, mutant: Mutant): string | undefined {
-  const file = join(copy, kernel, mutant.file)
+  const file = join(copy, sourcesOf(mutant), mutant.file)
   const source = readFileSync(file, 'utf8')
   const mutated = mutate(source, mutant)
   for (const tests of watchers(mutant)) {

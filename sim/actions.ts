@@ -3,6 +3,8 @@
 import type { Ticks } from '@parley/core'
 import { kernelLimits } from '@parley/kernel'
 import { type CommandKind, perform as command, commands } from './commands.ts'
+import { exportRun, prove } from './evidence.ts'
+import { inspect } from './inspect.ts'
 import { Dice } from './random.ts'
 import { turn, type World } from './world.ts'
 
@@ -16,6 +18,9 @@ const events = {
   crash: 0.7,
   crash_midway: 0.7,
   restart: 0.6,
+  inspect: 0.6,
+  export: 0.3,
+  prove: 0.8,
 } as const
 
 type EventKind = keyof typeof events
@@ -31,10 +36,14 @@ export interface Action {
 
 const WEIGHTS: Readonly<Record<ActionKind, number>> = { ...commands, ...events }
 
-export function planOf(seed: number, steps: number): Action[] {
+/** Weights of some actions instead of their own: what a seed shall see much of. */
+export type Favours = { readonly [Kind in ActionKind]?: number }
+
+export function planOf(seed: number, steps: number, favours: Favours = {}): Action[] {
   // Not the stream that the world draws from: what happens in it must not depend on the length of the plan.
   const dice = new Dice(seed ^ 0x5eed)
-  return Array.from({ length: steps }, () => ({ kind: dice.weighted(WEIGHTS), seed: dice.seed() }))
+  const weights = { ...WEIGHTS, ...favours } as typeof WEIGHTS
+  return Array.from({ length: steps }, () => ({ kind: dice.weighted(weights), seed: dice.seed() }))
 }
 
 export function isAction(kind: string): kind is ActionKind {
@@ -59,7 +68,7 @@ export async function act(world: World, { kind, seed }: Action): Promise<void> {
     case 'fault':
       fault(world, dice)
       if (dice.chance(0.7)) {
-        command(world, dice.pick(['rush', 'rush', 'contest']), dice)
+        command(world, dice.pick(['rush', 'rush', 'contest', 'archive']), dice)
         burst(world, dice)
       }
       return
@@ -68,9 +77,17 @@ export async function act(world: World, { kind, seed }: Action): Promise<void> {
     case 'crash':
       return world.crash()
     case 'crash_midway':
+      // Housekeeping takes longer than a command.
+      if (dice.chance(0.3)) command(world, 'archive', dice)
       burst(world, dice)
-      for (let turns = dice.int(6); turns > 0; turns--) await turn()
+      for (let turns = dice.int(dice.pick([6, 6, 40])); turns > 0; turns--) await turn()
       return world.crash()
+    case 'inspect':
+      return inspect(world, dice)
+    case 'export':
+      return exportRun(world, dice)
+    case 'prove':
+      return prove(world, dice)
     case 'restart':
       return world.restart()
     default:

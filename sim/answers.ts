@@ -42,6 +42,8 @@ export function authorityProblem(
     case 'abort':
     case 'suspend':
     case 'resume':
+    case 'migrate':
+    case 'terminate':
     case 'dispatch':
     case 'raise_budget':
     case 'change_priority':
@@ -49,6 +51,9 @@ export function authorityProblem(
       return denied(above(command.workspace))
     case 'grant_right':
       return denied(inside(command.holder) && inside(command.target))
+    case 'salvage':
+    case 'merge_salvage':
+    case 'discard_salvage':
     case 'begin_integration':
     case 'decide_integration':
     case 'fail_integration':
@@ -111,7 +116,14 @@ export function answerProblem(
       return expect(run.ended, 'the run has not ended')
     case 'create_workspace':
       return expect(run.workspaces.has(String(value.workspace)), 'the workspace is not there')
+    case 'migrate':
+      return expect(
+        run.workspaces.get(String(named.workspace))?.successor === named.newAgent ||
+          run.workspaces.get(String(named.workspace))?.status !== 'migrating',
+        'it waits for another agent',
+      )
     case 'send':
+    case 'terminate':
     case 'dispatch':
       return expect(
         run.envelopes.get(String(value.envelope))?.status !== 'rejected' &&
@@ -156,8 +168,14 @@ export function answerProblem(
           (command.type === 'abort' && abortWasRejected(run)),
         'it is not over',
       )
+    case 'salvage':
+      return expect(run.salvages.has(String(named.source)), 'no salvage is there')
+    case 'merge_salvage':
+    case 'discard_salvage':
+      return salvageProblem(run, named.source, value.salvage)
     case 'decide_integration':
     case 'resolve_conflict': {
+      if (value.salvage !== undefined) return salvageProblem(run, named.source, value.salvage)
       const status = run.workspaces.get(String(command.source))?.status ?? ''
       const later = value.state === 'conflicted' && isOver(status)
       return expect(status === value.state || later, `the source is ${status}, not ${String(value.state)}`)
@@ -195,7 +213,6 @@ export function answerProblem(
     case 'change_checkpoint':
     case 'change_task':
     case 'remove_task':
-    case 'migrate':
     case 'register_type':
     case 'set_authority':
     case 'set_delegate':
@@ -204,6 +221,14 @@ export function answerProblem(
     default:
       return undefined
   }
+}
+
+function salvageProblem(run: RunModel, source: unknown, said: unknown): Problem {
+  // What is open may end, and another one may begin, before the answer arrives.
+  return expect(
+    said === 'open' || run.salvaged.has(`${source} ${said}`),
+    `no salvage of ${source} was ${said}`,
+  )
 }
 
 /** W-HWY-11: the caller of an abort that a fallback had rejected before sees no error. */

@@ -7,7 +7,10 @@ import { highwayCommands, highwayHandlers } from './highway-commands.ts'
 import { runDraft } from './highway-drafts.ts'
 import type { Dice } from './random.ts'
 import { isOver } from './records.ts'
+import { salvageCommands, salvageHandlers } from './salvage-commands.ts'
 import { above, anyone, anyTask, completed, idOf, leader, root, type Scene, someone, speak } from './scene.ts'
+import { storageCommands, storageHandlers } from './storage-commands.ts'
+import { successionCommands, successionHandlers } from './succession-commands.ts'
 import { teamCommands, teamHandlers } from './team-commands.ts'
 import type { World } from './world.ts'
 
@@ -15,6 +18,9 @@ import type { World } from './world.ts'
 export const commands = {
   ...highwayCommands,
   ...teamCommands,
+  ...successionCommands,
+  ...salvageCommands,
+  ...storageCommands,
   start: 1,
   begin_work: 3,
   create: 11,
@@ -78,6 +84,9 @@ function start(world: World, dice: Dice): void {
 const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) => void>> = {
   ...highwayHandlers,
   ...teamHandlers,
+  ...successionHandlers,
+  ...salvageHandlers,
+  ...storageHandlers,
   begin_work: scene => {
     const waiting = someone(scene, workspace => workspace.status === 'idle')
     speak(scene, waiting, agent => agent.started())
@@ -314,7 +323,6 @@ const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) =>
         () => agent.setAuthority(target),
         () => agent.setDelegate(target),
         () => agent.revokeVisibility(target),
-        () => agent.migrate(target),
         () => agent.changeTask(task),
         () => agent.removeTask(task),
         () => agent.changeCheckpoint(checkpoint),

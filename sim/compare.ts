@@ -42,6 +42,19 @@ export function difference(run: Run, model: RunModel): string | undefined {
       [...run.escalations.values()].map(({ signal, answer }) => [signal, answer?.envelope ?? null]),
       [...model.escalations.values()].map(({ signal, answer }) => [signal, answer]),
     ) ??
+    differ(
+      'salvages',
+      [...run.salvages.values()].map(({ source, target, checkpoint, conflicts, result, aborted }) => [
+        [source.id, target.id, checkpoint, result ?? null, aborted ?? null],
+        aborted === undefined
+          ? conflicts.filter(each => each.outcome === undefined).map(each => each.id)
+          : [],
+      ]),
+      [...model.salvages.values()].map(({ source, target, checkpoint, conflicts, result, aborted }) => [
+        [source, target, checkpoint, result, aborted],
+        aborted === null ? [...conflicts] : [],
+      ]),
+    ) ??
     differ('approved integrations', [...run.approved.keys()], [...model.approved]) ??
     differ(
       'batch aborts',
@@ -107,7 +120,10 @@ function liveFacts(workspace: Workspace): unknown[] {
     workspace.integration ? [workspace.integration.target.id, workspace.integration.checkpoint] : null,
     workspace.merging?.id ?? null,
     (workspace.merges ?? []).map(merge => merge.source),
-    workspace.status === 'suspended' ? workspace.remembered : null,
+    workspace.remembered ?? null,
+    workspace.agent ?? null,
+    workspace.migration?.agent ?? null,
+    graceOf(workspace.termination),
     workspace.owner,
     workspace.originator,
     workspace.priority,
@@ -119,6 +135,12 @@ function liveFacts(workspace: Workspace): unknown[] {
     workspace.since,
     workspace.spent.active + workspace.spent.blocked + workspace.spent.conflicted,
   ]
+}
+
+function graceOf(termination: Workspace['termination']): unknown {
+  if (!termination) return null
+  const { since, period, paused, envelope } = termination
+  return [since + period * 1000 + paused, envelope ?? null]
 }
 
 function modelFacts(model: RunModel, workspace: WorkspaceModel): unknown[] {
@@ -136,6 +158,9 @@ function modelFacts(model: RunModel, workspace: WorkspaceModel): unknown[] {
     workspace.merging,
     workspace.merges,
     workspace.remembered,
+    workspace.agent,
+    workspace.successor,
+    workspace.grace && [workspace.grace.end, workspace.grace.envelope],
     workspace.owner,
     workspace.originator,
     workspace.priority,

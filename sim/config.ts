@@ -25,6 +25,10 @@ export interface Config extends Weather {
   readonly humans: number
   /** How often a coordinator decides what fell to it, 0 to 1. */
   readonly coordinators: number
+  /** Records move between tiers while runs go on. */
+  readonly tiers: boolean
+  /** Every entry is signed, with keys that change. */
+  readonly signed: boolean
   /** Entries after which a run's state is kept; 0 keeps none. */
   readonly keptEvery: number
 }
@@ -60,6 +64,8 @@ export function configOf(dice: Dice): Config {
     humans: dice.pick([0, 0.3, 1, 1]),
     coordinators: dice.pick([0, 0.5, 1]),
     keptEvery: dice.pick([0, 0, 30]),
+    tiers: dice.chance(0.5),
+    signed: dice.chance(0.2),
     runtime: {
       redeliveryBase: dice.pick([200, 1000]),
       commitRetries: dice.pick([[], [50], [50, 100, 200]]),

@@ -1,5 +1,6 @@
 // What agents hand in: mostly sensible, often enough wrong in one of the ways that the specs name.
 
+import { CONFLICT_TYPES } from '@parley/trail/events'
 import type { RunModel } from './model.ts'
 import type { Dice } from './random.ts'
 import type { WorkspaceModel } from './records.ts'
@@ -218,4 +219,13 @@ export function taskDrafts(dice: Dice, run: RunModel, parent: string | undefined
 
 export function some<T>(dice: Dice, items: readonly T[]): T[] {
   return items.filter(() => dice.chance(2 / Math.max(2, items.length)))
+}
+
+/** What an integrator finds against a merge. */
+export function conflictReports(dice: Dice): unknown[] {
+  return Array.from({ length: dice.between(1, 2) }, () => ({
+    type: dice.chance(0.95) ? dice.pick(CONFLICT_TYPES) : 'quarrel',
+    resources: ['a.txt'],
+    description: 'both changed it',
+  }))
 }

@@ -11,7 +11,10 @@ import { mailRules } from './rules/mail.ts'
 import { peopleRules } from './rules/people.ts'
 import { recordRules } from './rules/record.ts'
 import type { BatchView, Invariant, Problem } from './rules/rule.ts'
+import { salvageRules } from './rules/salvage.ts'
 import { signalRules } from './rules/signal.ts'
+import { storageRules } from './rules/storage.ts'
+import { successionRules } from './rules/succession.ts'
 import { taskRules } from './rules/task.ts'
 import { topologyRules } from './rules/topology.ts'
 import { workspaceRules } from './rules/workspace.ts'
@@ -19,6 +22,7 @@ import { workspaceRules } from './rules/workspace.ts'
 export const INVARIANTS: readonly Invariant[] = [
   ...recordRules,
   ...workspaceRules,
+  ...successionRules,
   ...mailRules,
   ...signalRules,
   ...taskRules,
@@ -27,6 +31,8 @@ export const INVARIANTS: readonly Invariant[] = [
   ...topologyRules,
   ...budgetRules,
   ...conflictRules,
+  ...salvageRules,
+  ...storageRules,
   ...peopleRules,
 ]
 

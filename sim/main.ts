@@ -1,24 +1,31 @@
-// `npm run sim -- --seed N --steps M [--seeds K] [--script S] [--json]`: simulates seeds, shows progress and a summary. A seed that
-// fails is shrunk to a short script, which is printed with the command that runs it. Exit codes: 0 sound, 1 broken, 2 wrong use.
+// `npm run sim -- --seeds A..B --steps M [--jobs J] [--script S] [--json]`: simulates seeds, in several processes where told so, shows progress
+// and a summary. A seed that fails is shrunk to a short script, which is printed with the command that runs it. Exit codes: 0 sound,
+// 1 broken, 2 wrong use.
 import { parseArgs } from 'node:util'
 import { isAction, planOf } from './actions.ts'
+import { simulateInProcesses } from './jobs.ts'
 import { actionsOf, scriptOf, shrink } from './shrink.ts'
 import { type Outcome, simulate } from './simulate.ts'
 import { Statistics } from './statistics.ts'
 
-const USAGE = `usage: npm run sim -- [--seed N] [--steps M] [--seeds K] [--script S] [--no-shrink] [--json]
+const USAGE = `usage: npm run sim -- [--seed N] [--seeds K | --seeds A..B] [--steps M] [--jobs J] [--script S] [--no-shrink] [--json]
 
   --seed N      the first seed (1)
-  --steps M     actions in each seed (300)
   --seeds K     how many seeds, one after another (1)
+  --seeds A..B  the seeds from A to B
+  --steps M     actions in each seed (300)
+  --jobs J      processes that share the seeds (1)
   --script S    these actions instead of the seed's own, as a failure prints them
   --trace       show every action before it is carried out`
 
 const { values } = parse()
-const seed = Number(values.seed)
+const range = rangeOf(values.seeds)
+const first = range?.first ?? Number(values.seed)
+const seeds = range?.count ?? Number(values.seeds)
 const steps = Number(values.steps)
-const seeds = Number(values.seeds)
-if (values.help || ![seed, steps, seeds].every(Number.isSafeInteger)) wrongUse()
+const jobs = Number(values.jobs)
+if (values.help || ![first, steps, seeds, jobs].every(Number.isSafeInteger) || seeds < 1 || jobs < 1)
+  wrongUse()
 const script = values.script === undefined ? undefined : actionsOf(values.script)
 if (script?.some(({ kind }) => !isAction(kind))) wrongUse()
 
@@ -29,6 +36,7 @@ function parse() {
         seed: { type: 'string', default: '1' },
         steps: { type: 'string', default: '300' },
         seeds: { type: 'string', default: '1' },
+        jobs: { type: 'string', default: '1' },
         script: { type: 'string' },
         'no-shrink': { type: 'boolean', default: false },
         trace: { type: 'boolean', default: false },
@@ -39,6 +47,11 @@ function parse() {
   } catch {
     return wrongUse()
   }
+}
+
+function rangeOf(text: string): { readonly first: number; readonly count: number } | undefined {
+  const [, from, to] = /^(\d+)\.\.(\d+)$/.exec(text) ?? []
+  return from === undefined ? undefined : { first: Number(from), count: Number(to) - Number(from) + 1 }
 }
 
 function wrongUse(): never {
@@ -53,22 +66,34 @@ const onStep = values.trace
       console.error(`${index} ${action.kind}:${action.seed.toString(36)}`)
   : undefined
 
-for (let current = seed; current < seed + seeds; current++) {
-  const actions = script ?? planOf(current, steps)
-  const outcome = await simulate(current, actions, onStep ? { onStep } : {})
-  total.add(outcome.statistics)
-  if (outcome.failure) await report(current, actions, outcome)
-  if (!values.json && seeds > 1 && (current - seed) % 20 === 19) progress(current)
+if (jobs > 1 && !script) {
+  const broken = await simulateInProcesses({ first, count: seeds, steps, jobs }, ({ done, statistics }) => {
+    total.add(statistics)
+    if (!values.json) progress(`${done} of ${seeds} seeds`)
+  })
+  if (broken !== undefined) await simulateOne(broken)
+} else {
+  for (let seed = first; seed < first + seeds; seed++) {
+    await simulateOne(seed)
+    if (!values.json && seeds > 1 && (seed - first) % 20 === 19) progress(`seed ${seed}`)
+  }
 }
 summary()
+
+async function simulateOne(seed: number): Promise<void> {
+  const actions = script ?? planOf(seed, steps)
+  const outcome = await simulate(seed, actions, onStep ? { onStep } : {})
+  total.add(outcome.statistics)
+  if (outcome.failure) await report(seed, actions, outcome)
+}
 
 function elapsed(): number {
   return (performance.now() - began) / 1000
 }
 
-function progress(current: number): void {
+function progress(where: string): void {
   const speed = Math.round(total.steps / elapsed())
-  console.log(`seed ${current}: ${total.steps} steps, ${total.entries} entries, ${speed} steps/s`)
+  console.log(`${where}: ${total.steps} steps, ${total.entries} entries, ${speed} steps/s`)
 }
 
 async function report(failing: number, actions: ReturnType<typeof planOf>, outcome: Outcome): Promise<never> {
@@ -96,11 +121,11 @@ function summary(): void {
   const seconds = elapsed()
   const speed = Math.round(total.steps / seconds)
   if (values.json) {
-    console.log(JSON.stringify({ ok: true, seed, seeds, seconds, speed, ...total }))
+    console.log(JSON.stringify({ ok: true, seed: first, seeds, seconds, speed, ...total }))
     return
   }
   console.log(
-    `${seeds} seeds from ${seed}, ${total.steps} steps in ${seconds.toFixed(1)} s (${speed} steps/s): sound`,
+    `${seeds} seeds from ${first}, ${total.steps} steps in ${seconds.toFixed(1)} s (${speed} steps/s): sound`,
   )
   console.log(`${total.entries} entries, ${total.crashes} crashes, ${total.restarts} restarts`)
   for (const [command, outcomes] of Object.entries(total.commands).sort()) {

@@ -1,6 +1,6 @@
 // What a run's records mean, folded a second time and independently of the kernel: plain maps, no shared code. The simulator
 // compares it with the kernel's own state, and chooses from it what to do next.
-import type { EntryDraft, TrailObject } from '@parley/trail'
+import type { EntryDraft, Tier, TrailObject } from '@parley/trail'
 import type { EnvelopePriority, EventBody, EventType } from '@parley/trail/events'
 import { highwayFolds, type ModelFolds } from './highway-model.ts'
 import {
@@ -12,12 +12,14 @@ import {
   type HighwayModel,
   isOver,
   type RightModel,
+  type SalvageModel,
   type SignalModel,
   type TaskModel,
   ticksOf,
   type UserModel,
   type WorkspaceModel,
 } from './records.ts'
+import { successionFolds } from './succession-model.ts'
 import { topologyFolds } from './topology-model.ts'
 import { userFolds } from './user-model.ts'
 import { workFolds } from './work-model.ts'
@@ -32,6 +34,17 @@ export class RunModel {
   taxonomy: string | null = null
   /** Every record by id, in the order of the log. */
   readonly log: string[] = []
+  /** Entries as they were handed in, by `seq` - 1, and objects. */
+  readonly drafts: EntryDraft[] = []
+  readonly objects = new Map<string, TrailObject>()
+  /** Records that were deleted after their retention, by id. */
+  readonly gone = new Set<string>()
+  /** Hash of each archive that is summed up, with its entries. */
+  readonly summaries = new Map<string, number>()
+  /** Where entries were seen last. */
+  readonly tiers = new Map<number, Tier>()
+  /** Timestamp of the terminal entry of the root. */
+  endedAt = ''
   readonly workspaces = new Map<string, WorkspaceModel>()
   readonly envelopes = new Map<string, EnvelopeModel>()
   readonly rights = new Map<string, RightModel>()
@@ -51,6 +64,10 @@ export class RunModel {
   /** What fallbacks decided, by type and subject (W-HWY-11). */
   readonly guards = new Map<string, string>()
   readonly escalations = new Map<string, EscalationModel>()
+  /** The newest salvage of each source. */
+  readonly salvages = new Map<string, SalvageModel>()
+  /** How salvages ended so far, by `source end`. */
+  readonly salvaged = new Set<string>()
   /** Integrations that were approved while another one held their target. */
   readonly approved = new Set<string>()
   /** Groups whose batch abort waits for gates, with the members that wait. */
@@ -130,6 +147,7 @@ export class RunModel {
 
   object(object: TrailObject): void {
     this.log.push(object.id)
+    this.objects.set(object.id, object)
     const { kind, value } = object
     switch (kind) {
       case 'consumed': {
@@ -216,6 +234,7 @@ export class RunModel {
   entry(entry: EntryDraft): void {
     this.seq++
     this.log.push(entry.id)
+    this.drafts.push(entry)
     this.lastTimestamp = entry.timestamp
     this.entryTypes.set(entry.id, entry.event_type)
     const filed = entry.workspace === null ? undefined : this.workspaces.get(entry.workspace)
@@ -224,8 +243,19 @@ export class RunModel {
     const fold = FOLDS[entry.event_type] as
       | ((run: RunModel, body: EventBody, entry: EntryDraft) => void)
       | undefined
+    const before = this.ended
     fold?.(this, entry.body, entry)
+    if (this.ended && !before) this.endedAt = entry.timestamp
   }
 }
 
-const FOLDS: ModelFolds = { ...workFolds, ...highwayFolds, ...topologyFolds, ...userFolds }
+const FOLDS: ModelFolds = {
+  ...workFolds,
+  ...successionFolds,
+  ...highwayFolds,
+  ...topologyFolds,
+  ...userFolds,
+  trail_compacted: (run, body) => {
+    run.summaries.set(body.archive_hash, body.entries_archived)
+  },
+}

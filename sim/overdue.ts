@@ -4,6 +4,7 @@ import type { WorkspaceState } from '@parley/trail/events'
 import type { RunModel } from './model.ts'
 import type { GateModel, Measured, WorkspaceModel } from './records.ts'
 import type { Problem } from './rules/rule.ts'
+import { graceEnd } from './succession-model.ts'
 
 const TICKS = 1000
 
@@ -37,6 +38,8 @@ export function overdue(run: RunModel, now: number): Problem {
   for (const workspace of run.workspaces.values()) {
     if ((timeoutAt(workspace) ?? Infinity) <= now)
       return `${workspace.id} is ${workspace.status} after its timeout`
+    if ((graceEnd(workspace) ?? Infinity) <= now)
+      return `${workspace.id} is ${workspace.status} after its grace`
     const { livenessInterval, lastEntry } = workspace
     if (livenessInterval !== null && works(workspace) && lastEntry + livenessInterval * TICKS <= now)
       return `nobody was warned of the silence of ${workspace.id}`

@@ -59,6 +59,11 @@ export interface WorkspaceModel {
   /** Whether the runtime sends the directive by itself. */
   readonly dispatches: boolean
   readonly children: string[]
+  /** Who speaks for it, and who is being prepared to. */
+  agent: string | null
+  successor: string | null
+  /** It was asked to wind down: when its time is up, in ticks, and what told it. */
+  grace: { end: number; envelope: string | null } | null
   status: WorkspaceState
   remembered: string | null
   ready: boolean
@@ -78,6 +83,16 @@ export interface WorkspaceModel {
   readonly merges: string[]
   /** Files that merges into it changed, each with the time of the newest. */
   readonly files: Map<string, number>
+}
+
+export interface SalvageModel {
+  readonly source: string
+  readonly target: string
+  readonly checkpoint: string
+  /** Open conflicts: they are the salvage's, not the source's. */
+  readonly conflicts: Set<string>
+  result: string | null
+  aborted: string | null
 }
 
 export interface GateModel {

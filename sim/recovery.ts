@@ -6,14 +6,17 @@ import {
   type Batch,
   type Entry,
   type EntryDraft,
-  type MemoryDisks,
+  type Manifest,
   openMemoryStore,
   Trail,
   type TrailObject,
+  type TrailStore,
 } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import type { Config } from './config.ts'
+import { copied, type Disks } from './disks.ts'
 import { Violation } from './invariants.ts'
+import { openKeys } from './keys.ts'
 import { RunModel } from './model.ts'
 import { Dice } from './random.ts'
 import { isOver, ticksOf } from './records.ts'
@@ -41,6 +44,8 @@ export const RECOVERY_ENTRIES: ReadonlySet<EventType> = new Set<EventType>([
   'gate_reentry_blocked',
   'escalation_timeout',
   'escalation_resolved',
+  'migration_failed',
+  'graceful_termination_expired',
   'budget_warning',
   'budget_exceeded',
   'liveness_warning',
@@ -114,7 +119,12 @@ export interface Known {
 }
 
 /** Compares a trail that was just opened with what is known, and folds what arrived without having been acknowledged. */
-export async function checkRecovered(trail: Trail, known: Known): Promise<void> {
+export async function checkRecovered(
+  trail: Trail,
+  store: TrailStore,
+  known: Known,
+  deletions: ReadonlySet<string>,
+): Promise<void> {
   const { models, underway, doubtful } = known
   const runs = await trail.runs()
   const found = new Set<string>(runs.map(each => each.run))
@@ -123,19 +133,31 @@ export async function checkRecovered(trail: Trail, known: Known): Promise<void> 
   for (const { run } of runs) {
     const records: Records = []
     for await (const record of trail.run(run).replay()) records.push(record)
-    const log = models.get(run)?.log ?? []
+    const before = models.get(run)
+    if (before) noteDeleted(before, await store.manifests(run), deletions)
+    const log = (before?.log ?? []).filter(id => !before?.gone.has(id))
     for (const [index, id] of log.entries())
       if (records[index]?.id !== id) throw lost(run, `record ${index + 1} of ${log.length}, ${id}`)
-    checkHead(models.get(run), records)
+    checkHead(before, records.slice(0, log.length))
     const possible = [...(underway.get(run) ?? []), ...doubtful]
     for (const batch of wholeBatches(run, records.slice(log.length), possible)) known.fold(run, batch)
     const model = models.get(run)!
-    model.head = lastHash(records)
-    sameFold(model, records)
+    if (records.length > log.length) model.head = lastHash(records)
+    if (model.gone.size === 0) sameFold(model, records)
   }
 }
 
 type Records = (Entry | TrailObject)[]
+
+/** W-TRAIL-28: what was to be deleted may be gone or not when the power went; nothing else is. */
+function noteDeleted(model: RunModel, manifests: readonly Manifest[], deletions: ReadonlySet<string>): void {
+  for (const { archive, deleted, entries, objects } of manifests) {
+    if (!deleted) continue
+    if (!deletions.has(`${model.id} ${archive}`))
+      throw new Violation('W-TRAIL-28 only what may be deleted is', `archive ${archive} of ${model.id}`)
+    for (const { id } of [...entries, ...objects]) model.gone.add(id)
+  }
+}
 
 function lastHash(records: Readonly<Records>): string | null {
   const last = records.findLast(record => 'event_type' in record) as Entry | undefined
@@ -147,7 +169,9 @@ function lost(run: string, what: string): Violation {
 }
 
 function checkHead(model: RunModel | undefined, records: Readonly<Records>): void {
-  if (!model || model.head === lastHash(records.slice(0, model.log.length))) return
+  // What was deleted may have been the newest.
+  if (!model || model.gone.has(model.drafts.at(-1)?.id ?? '')) return
+  if (model.head === lastHash(records)) return
   throw lost(model.id, `entry ${model.seq} as it was`)
 }
 
@@ -194,13 +218,15 @@ function shown(run: RunModel): string {
 }
 
 /** Opens a copy twice with a perfect transport: the second time there is nothing left to do. */
-export async function checkTwice(disks: MemoryDisks, config: Config, seed: number): Promise<void> {
-  const copy = { trail: disks.trail.copy(), blobs: disks.blobs.copy() }
+export async function checkTwice(disks: Disks, config: Config, seed: number): Promise<void> {
+  const copy = copied(disks)
   const ids = new SeededIds(seed + 1)
   const heads: Map<string, number>[] = []
   let now = 0
   for (let life = 0; life < 2; life++) {
-    const trail = new Trail({ store: await openMemoryStore(copy, config.store) })
+    const store = await openMemoryStore(copy, config.store)
+    const signing = config.signed ? await openKeys(copy, store.floor, store.floor) : {}
+    const trail = new Trail({ store, ...signing })
     let moves = 0
     const transport = new StormyTransport({ ...config, trouble: 0 }, new Dice(seed), {
       arrived: new Map(),
@@ -253,7 +279,8 @@ export function stillWaiting(run: RunModel): string | undefined {
 export function notTakenUp(run: RunModel): string | undefined {
   for (const workspace of run.workspaces.values()) {
     if (isOver(workspace.status)) continue
-    if (!workspace.ready && workspace.status !== 'suspended') return `${workspace.id} has not said ready`
+    if (!workspace.ready && !['suspended', 'migrating'].includes(workspace.status))
+      return `${workspace.id} has not said ready`
     const parent = workspace.parent === null ? undefined : run.workspace(workspace.parent)
     if (!workspace.dispatches || workspace.directive === null || parent?.status !== 'active') continue
     if (!run.envelopes.has(workspace.directive)) return `the directive of ${workspace.id} was not sent`

@@ -56,6 +56,22 @@ const REGRESSIONS: readonly Regression[] = [
     script:
       'meter:7yzz1p,staff:llv3s,create:dy1cda,submit_graph:swqwor,finish:fou9mx,close:x0qmht,start:bkcn8s,staff:gp4y7,fault:v0ei8,inject:kyvu1u,emit:b34lxb,fault:7rgxqx',
   },
+  {
+    seed: 33,
+    what: 'a disk that failed while records moved was told as a defect of the trail, which nobody tries again',
+    script: 'start:73ybts,found:1pcu8t,finish:hnm3gz,layer:trp1bx,fault:hr4ys0,burst:5m8b3n',
+  },
+  {
+    seed: 3000,
+    what: 'a run was found damaged by whoever read it while one of its archives was deleted',
+    script: 'seal:ptky02,create:7ve3vw,wreck:7gxzmm,compact:ywnz8o,stop:7zhm76,people:umvq0p,archive:ch7amp',
+  },
+  {
+    seed: 159,
+    what: 'behind a segment that was begun to free another one the log went on in an earlier segment',
+    script:
+      'accept:yhhk5e,create:pzur28,abort:qx2ay2,compact:9i153b,close:ercwt2,settle:gw6yu9,found:zakzyf,assign:1j2zgz,finish:86pnjq,burst:2b14z2,assign:4hrlcp,deliver:2zxwmr,send:xtrgia,finish:nebn3k,delete_archive:fk6cor,found:8xhwyv,begin_work:9lcrzs,emit:ed4uoy,rush:ym0w2c,staff:95qv00,burst:e35jct,assign:yhwct3,compact_run:9uv4fd',
+  },
 ]
 
 for (const { seed, what, script } of REGRESSIONS) {

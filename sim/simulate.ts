@@ -1,9 +1,10 @@
 // Runs a script of actions in a world and says how it ended: a summary, or the invariant that broke and where.
 
-import { type Action, act, planOf } from './actions.ts'
+import { type Action, act, type Favours, planOf } from './actions.ts'
 import { Violation, violated } from './invariants.ts'
 import { isOver } from './records.ts'
 import { stillWaiting } from './recovery.ts'
+import { isOpen } from './salvage-model.ts'
 import type { Statistics } from './statistics.ts'
 import type { Tamper } from './watch.ts'
 import { World } from './world.ts'
@@ -30,10 +31,12 @@ export interface Outcome {
 export interface SimulateOptions {
   readonly tamper?: Tamper
   readonly onStep?: (index: number, action: Action) => void
+  /** What the seed's own plan has much of. */
+  readonly favours?: Favours
 }
 
 export function simulateSeed(seed: number, steps: number, options: SimulateOptions = {}): Promise<Outcome> {
-  return simulate(seed, planOf(seed, steps), options)
+  return simulate(seed, planOf(seed, steps, options.favours), options)
 }
 
 export async function simulate(
@@ -68,6 +71,7 @@ async function step(world: World, action: Action, index: number): Promise<void> 
   const begun = world.begin()
   await act(world, action)
   await world.settle()
+  if (world.storage.uncertain) await world.crash()
   world.end(begun)
   if (index % COMPARED_EVERY === 0) await world.compare()
 }
@@ -105,9 +109,12 @@ async function endIntegrations(world: World): Promise<void> {
     if (open.length === 0) return
     for (const { run, source } of open) {
       const root = world.agents.get(run.root!.id)
+      const salvage = run.salvages.get(source)
+      const judge = isOpen(salvage) && world.agents.get(salvage.target)
       const handle = world.runs.get(run.id)
+      if (judge) world.launch(() => judge.discardSalvage(source as never))
       // Where an abort waits for a human, nobody answers any more.
-      if (run.highway?.gates.workspace_abort.on && handle) world.launch(() => handle.stop())
+      else if (run.highway?.gates.workspace_abort.on && handle) world.launch(() => handle.stop())
       else if (root) world.launch(() => root.abort(source as never))
     }
     await world.settle()

@@ -1,9 +1,8 @@
 // What coordinators and delegates do with a team: owners, sight, priorities, groups, budgets, orphans, conflicts; and what hosts
 // measure.
 import type { WorkspaceId } from '@parley/core'
-import { CONFLICT_TYPES } from '@parley/trail/events'
 import { PEOPLE } from './config.ts'
-import { budgetDraft, checkpointDraft, envelopeDraft, payload } from './drafts.ts'
+import { budgetDraft, checkpointDraft, conflictReports, envelopeDraft, payload } from './drafts.ts'
 import type { Dice } from './random.ts'
 import { isOver } from './records.ts'
 import { above, anyone, completed, idOf, leader, type Scene, someone, speak } from './scene.ts'
@@ -148,7 +147,7 @@ export const teamHandlers: Readonly<Record<keyof typeof teamCommands, (scene: Sc
     const strategy = 'evaluated'
     const basis = dice.chance(0.3) ? { basis: 'the oldest first' } : {}
     const next = dice.pick(['accept', 'accept', 'report', 'report', 'wait'])
-    const found = conflicts(scene)
+    const found = conflictReports(dice)
     speak(scene, above(scene, source), async agent => {
       const begun = await agent.beginIntegration(idOf(source), { strategy, ...basis })
       if (!begun.ok) return
@@ -194,12 +193,4 @@ function team(dice: Dice): Record<string, unknown> {
     ...(dice.chance(0.3) && { budget: budgetDraft(dice) }),
     ...(dice.chance(0.1) && { liveness_interval: 2000 }),
   }
-}
-
-function conflicts({ dice }: Scene): unknown[] {
-  return Array.from({ length: dice.between(1, 2) }, () => ({
-    type: dice.chance(0.95) ? dice.pick(CONFLICT_TYPES) : 'quarrel',
-    resources: ['a.txt'],
-    description: 'both changed it',
-  }))
 }

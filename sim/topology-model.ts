@@ -1,5 +1,6 @@
 // What entries about owners, sight, priority, budgets, parents and conflicts mean to the simulator's own model of a run.
 
+import type { EventBody } from '@parley/trail/events'
 import type { ModelFolds } from './highway-model.ts'
 import type { RunModel } from './model.ts'
 import { isOver, type WorkspaceModel } from './records.ts'
@@ -44,11 +45,19 @@ export const topologyFolds: ModelFolds = {
     workspace.budget = raised(workspace.budget, body.budget_dimension, body.new_limit)
   },
   conflict_detected: (run, body) => {
-    run.workspace(body.workspace_id).conflicts.add(body.conflict_id)
+    conflictsOf(run, body).add(body.conflict_id)
   },
   conflict_resolved: (run, body) => {
-    run.workspace(body.workspace_id).conflicts.delete(body.conflict_id)
+    conflictsOf(run, body).delete(body.conflict_id)
   },
+}
+
+/** W-INT-20: those of a salvage are in its own record. */
+function conflictsOf(
+  run: RunModel,
+  { workspace_id: id, mode }: EventBody<'conflict_detected' | 'conflict_resolved'>,
+): Set<string> {
+  return (mode === 'salvage' && run.salvages.get(id)?.conflicts) || run.workspace(id).conflicts
 }
 
 /** W-SIG-11: what it said to its parent goes to the new one, in the order in which it was said. */

@@ -60,6 +60,7 @@ export class Watch {
   #violation: unknown
   #moves = 0
   #appending = 0
+  #tending = 0
   #failures = 0
   #committed: { readonly run: string; readonly batch: Batch }[] = []
   #answers: { readonly command: Command; readonly result: Result<unknown> }[] = []
@@ -80,6 +81,11 @@ export class Watch {
 
   get appending(): number {
     return this.#appending
+  }
+
+  /** Housekeeping that is under way. */
+  get tending(): number {
+    return this.#tending
   }
 
   /** Appends that failed so far; each makes a run read its trail again. */
@@ -252,6 +258,21 @@ export class Watch {
     )
   }
 
+  /** Housekeeping, which ends by itself whatever the clock says. */
+  tend(life: Watched, work: () => Promise<void>): void {
+    this.#moves++
+    this.#tending++
+    void work()
+      .catch((cause: unknown) => {
+        if (!life.over) this.fail(cause)
+      })
+      .finally(() => {
+        if (life.over) return
+        this.#moves++
+        this.#tending--
+      })
+  }
+
   /** 0.7: a notice names what is on the trail already, and mail is announced once. */
   notices(run: string, life: Watched): (notice: Notice) => void {
     const announced = new Set<string>()
@@ -297,6 +318,7 @@ export class Watch {
   /** A life is over: what it had on its way is known only from the disk. */
   forget(): void {
     this.#appending = 0
+    this.#tending = 0
     this.begin()
   }
 
@@ -321,9 +343,12 @@ function isRefused(result: Result<unknown>): boolean {
   return result.error.code !== 'gated' && result.error.details.reason !== 'gate_rejected_by_human'
 }
 
+/** What nobody asked for by a command. */
+const HOUSEKEEPING: ReadonlySet<string> = new Set(['trail_compacted', 'trail_snapshot_created'])
+
 function isDenial({ event_type, body }: Batch['entries'][number]): boolean {
   if (event_type === 'human_injection') return (body as { readonly status?: string }).status === 'rejected'
-  return DENIALS.has(event_type)
+  return DENIALS.has(event_type) || HOUSEKEEPING.has(event_type)
 }
 
 /** Refusals have codes of their own; this one means that the kernel met a defect. */

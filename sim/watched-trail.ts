@@ -1,7 +1,7 @@
 // The real trail with a window in it: every batch that a runtime appends is seen when it is handed in and when it is settled. A test
 // that wants to break a rule on purpose changes batches here, behind the kernel's back.
 import type { Result, RunId } from '@parley/core'
-import { type Appended, type Batch, type RunTrail, Trail, type TrailStore } from '@parley/trail'
+import { type Appended, type Batch, type RunTrail, Trail, type TrailOptions } from '@parley/trail'
 
 export interface TrailWatcher {
   /** What is really appended. */
@@ -14,8 +14,8 @@ export class WatchedTrail extends Trail {
   readonly #watcher: TrailWatcher
   readonly #watched = new WeakSet<RunTrail>()
 
-  constructor(store: TrailStore, watcher: TrailWatcher) {
-    super({ store })
+  constructor(options: TrailOptions, watcher: TrailWatcher) {
+    super(options)
     this.#watcher = watcher
   }
 

@@ -3,6 +3,10 @@ import type { ModelFolds } from './highway-model.ts'
 import type { RunModel } from './model.ts'
 import { countsTowardsTimeout } from './overdue.ts'
 import { type EnvelopeModel, isOver, ticksOf, type WorkspaceModel } from './records.ts'
+import { abortSalvage, completeSalvage, startSalvage } from './salvage-model.ts'
+import { moveSuccession, noteFeedback, noteRejection } from './succession-model.ts'
+
+const PAUSES = ['suspended', 'migrating']
 
 export const workFolds: ModelFolds = {
   workspace_created: (run, body, entry) => {
@@ -35,6 +39,9 @@ export const workFolds: ModelFolds = {
       directive: body.directive ?? null,
       dispatches: takeDirective(run, body.workspace_id),
       children: [],
+      agent: body.agent ?? null,
+      successor: null,
+      grace: null,
       status: 'idle',
       remembered: null,
       ready: false,
@@ -62,9 +69,10 @@ export const workFolds: ModelFolds = {
   workspace_state_changed: (run, body, entry) => {
     const workspace = run.workspace(body.workspace_id)
     if (countsTowardsTimeout(workspace.status)) workspace.spent += ticksOf(entry) - workspace.since
+    moveSuccession(workspace, body.to_state, ticksOf(entry))
     workspace.since = ticksOf(entry)
     workspace.status = body.to_state
-    workspace.remembered = body.to_state === 'suspended' ? body.from_state : null
+    workspace.remembered = PAUSES.includes(body.to_state) ? body.from_state : null
     if (isOver(body.to_state)) end(run, workspace)
   },
   signal_emitted: (run, body, { actor, workspace }) => {
@@ -93,6 +101,7 @@ export const workFolds: ModelFolds = {
     take(run.waiting, `${body.from} ${body.delivered_to}`, body.signal_id)
   },
   envelope_created: (run, body) => {
+    noteFeedback(run, body)
     const object = run.staged.get(body.envelope_id)
     run.staged.delete(body.envelope_id)
     run.envelopes.set(body.envelope_id, {
@@ -111,6 +120,7 @@ export const workFolds: ModelFolds = {
     append(run.workspace(body.to).channels, body.from, body.envelope_id)
   },
   envelope_rejected: (run, body) => {
+    noteRejection(run, body)
     // One that was accepted before was rejected at its gate.
     if (body.to !== null && run.envelopes.has(body.envelope_id))
       take(run.workspace(body.to).channels, body.from, body.envelope_id)
@@ -211,6 +221,7 @@ export const workFolds: ModelFolds = {
     if (task) task.checkpoint = body.checkpoint_id
   },
   integration_started: (run, body) => {
+    if (body.mode === 'salvage') return startSalvage(run, body)
     run.workspace(body.source).integration = {
       target: body.target,
       checkpoint: body.checkpoint_ref ?? null,
@@ -220,6 +231,7 @@ export const workFolds: ModelFolds = {
     run.approved.delete(body.source)
   },
   integration_completed: (run, body, entry) => {
+    if (body.mode === 'salvage') return completeSalvage(run, body, entry)
     const target = run.workspace(body.target)
     target.merges.push(body.source)
     const { checkpoint } = run.workspace(body.source).integration ?? {}
@@ -227,7 +239,8 @@ export const workFolds: ModelFolds = {
       target.files.set(file, ticksOf(entry))
     endIntegration(run, body.source, body.target)
   },
-  integration_aborted: (run, body) => endIntegration(run, body.source, body.target),
+  integration_aborted: (run, body) =>
+    body.mode === 'salvage' ? abortSalvage(run, body) : endIntegration(run, body.source, body.target),
 }
 
 function takeDirective(run: RunModel, workspace: string): boolean {

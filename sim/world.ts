@@ -1,19 +1,24 @@
 // The world of one seed: a real runtime on the real store over faulty disks in memory, life after life. It carries out nothing by
 // itself; actions.ts acts on it, and after every step it is asked whether all is well.
 import { ManualClock, SeededIds, type Ticks } from '@parley/core'
-import { type AgentHandle, type RunHandle, Runtime } from '@parley/kernel'
-import { type MemoryDisks, memoryDisks, openMemoryStore, type StateCacheStore } from '@parley/trail'
+import { type AgentHandle, type MigrationRequest, type RunHandle, Runtime } from '@parley/kernel'
+import { openMemoryStore, type StateCacheStore, type TrailStore } from '@parley/trail'
 import { CAPABILITIES } from '@parley/trail/events'
 import { difference } from './compare.ts'
 import { type Config, configOf, HOST_DIRECTORY, PEOPLE } from './config.ts'
+import { crashed, type Disks, mended, newDisks } from './disks.ts'
 import { checkState, Violation, violated } from './invariants.ts'
+import { openKeys } from './keys.ts'
 import type { RunModel } from './model.ts'
 import { overdue } from './overdue.ts'
 import { Dice } from './random.ts'
 import type { WorkspaceModel } from './records.ts'
 import { checkRecovered, checkTwice, deliveredTooOften, notTakenUp, openedRun } from './recovery.ts'
 import { OBSERVERS } from './rules/workspace.ts'
+import { salvageTarget } from './salvage-model.ts'
 import type { Standing } from './standing.ts'
+import { Storage } from './storage.ts'
+import type { Preparation } from './succession-commands.ts'
 import { StormyTransport } from './transport.ts'
 import { type Asked, type Tamper, Watch, type Watched } from './watch.ts'
 import { WatchedTrail } from './watched-trail.ts'
@@ -29,6 +34,7 @@ interface Life extends Watched {
   readonly clock: ManualClock
   readonly transport: StormyTransport
   readonly trail: WatchedTrail
+  readonly store: TrailStore
   readonly runtime: Runtime
 }
 
@@ -45,9 +51,15 @@ export class World {
   readonly watch: Watch
   readonly runs = new Map<string, RunHandle>()
   readonly agents = new Map<string, AgentHandle>()
-  disks: MemoryDisks = memoryDisks()
+  disks: Disks = newDisks()
+  readonly storage: Storage = new Storage(this)
+  /** Runs that had ended when the last step did. */
+  readonly finished = new Set<string>()
   /** The next agent cannot be bound. */
   bindingFails = false
+  /** What becomes of the next agent that is to take over a workspace. */
+  preparation: Preparation = 'at_once'
+  readonly #unprepared: (() => void)[] = []
   readonly #ids: SeededIds
   /** Kept states of runs; no crash takes them, and nothing rests on them. */
   readonly #states = new Map<string, Uint8Array>()
@@ -97,14 +109,17 @@ export class World {
     const store = await openMemoryStore(this.disks, this.config.store)
     if (store.damage.length > 0)
       throw new Violation('W-TRAIL-26 a crash damages nothing', store.damage[0]!.message)
-    const trail = new WatchedTrail(store, watch.batches(nascent))
-    await checkRecovered(trail, watch)
+    const signing = this.config.signed ? await openKeys(this.disks, this.#now, store.floor) : {}
+    const trail = new WatchedTrail({ store, ...signing }, watch.batches(nascent))
+    await checkRecovered(trail, store, watch, this.storage.deletions)
     if (nascent.over) return
     watch.underway.clear()
     watch.doubtful.length = 0
     this.runs.clear()
     this.agents.clear()
     this.bindingFails = false
+    this.preparation = 'at_once'
+    this.#unprepared.length = 0
     watch.recovering.clear()
     for (const run of watch.models.values())
       if (run.root && !run.ended) watch.recovering.set(run.id, openedRun(run))
@@ -121,10 +136,13 @@ export class World {
         onStateCacheFault: (cause: unknown) => nascent.over || watch.troubled || watch.uncaught(cause),
       }),
       bind: agent => this.#bind(agent, nascent),
+      prepare: request => this.#prepare(request, nascent),
       onFault: cause => nascent.over || watch.uncaught(cause),
     })
     if (nascent.over) return
-    this.#life = Object.assign(nascent, { clock, transport, trail, runtime })
+    this.#life = Object.assign(nascent, { clock, transport, trail, store, runtime })
+    this.storage.opened()
+    this.#noteFinished()
     watch.commands(runtime, nascent)
     await this.settle()
     if (nascent.over) return
@@ -203,6 +221,21 @@ export class World {
     this.agents.set(agent.workspace, agent)
   }
 
+  #prepare({ workspace, agent }: MigrationRequest, life: Watched): void | Promise<void> {
+    if (life.over) return
+    this.watch.moved()
+    const what = this.preparation
+    this.preparation = 'at_once'
+    if (what === 'fails') throw new Error('nobody is there to take over')
+    this.agents.set(workspace, agent)
+    if (what === 'waits') return new Promise(resolve => this.#unprepared.push(resolve))
+  }
+
+  /** Whoever was not ready to take over is now. */
+  takeOver(): void {
+    for (const ready of this.#unprepared.splice(0)) ready()
+  }
+
   /** The power goes: what is not on disk is lost, and what is on its way may be torn. It may go again while all is opened. */
   async crash(): Promise<void> {
     this.#powerLoss()
@@ -217,7 +250,7 @@ export class World {
     if (this.#life) this.#now = this.#life.clock.now()
     this.#life?.transport.forget()
     const random = this.dice.next
-    this.disks = { trail: this.disks.trail.crash(random), blobs: this.disks.blobs.crash(random) }
+    this.disks = crashed(this.disks, random)
     this.watch.forget()
     this.watch.opening = false
     this.watch.troubled = false
@@ -270,8 +303,7 @@ export class World {
   }
 
   mend(): void {
-    this.disks.trail.mend()
-    this.disks.blobs.mend()
+    mended(this.disks)
   }
 
   /** Ends a time of failing storage: mends the disks and lets held commands go on (W-REC-09). */
@@ -304,7 +336,7 @@ export class World {
       await turn()
       if (watch.failures !== failures) needed = RELOAD_TURNS
       failures = watch.failures
-      quiet = watch.moves === before && watch.appending === 0 ? quiet + 1 : 0
+      quiet = watch.moves === before && watch.appending === 0 && watch.tending === 0 ? quiet + 1 : 0
     }
     watch.raise()
   }
@@ -321,10 +353,20 @@ export class World {
   end(begun: { readonly calm: boolean; readonly life: Life }): void {
     const { watch } = this
     watch.raise()
+    this.#noteFinished()
     if (begun.life !== this.#life || watch.troubled) return
     if (begun.calm) watch.checkRefusals(this.runtime.house.run)
     for (const asked of begun.life.asked) this.#checkWaiting(asked)
     this.#checkTime()
+  }
+
+  #noteFinished(): void {
+    const active = new Set<string>(this.runtime.active)
+    for (const { id, ended } of this.models.values()) if (ended && !active.has(id)) this.finished.add(id)
+  }
+
+  newId(prefix: string): string {
+    return this.#ids.next(prefix as never)
   }
 
   /** Whatever has come to its time has happened. */
@@ -341,8 +383,8 @@ export class World {
     const named =
       'source' in command ? command.source : command.type === 'emit' ? command.draft.ref : undefined
     const source = String(named)
-    const parent = run.workspaces.get(run.workspaces.get(source)?.parent ?? '')
-    if (!parent?.merging || parent.merging === source)
+    const target = run.workspaces.get(salvageTarget(run, source) ?? '')
+    if (!target?.merging || target.merging === source)
       throw new Violation(
         'W-INT-08 whoever waits for a lock goes on when it is free',
         `${command.type} of ${source} waits`,

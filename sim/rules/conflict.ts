@@ -6,6 +6,7 @@ export const conflictRules: readonly Invariant[] = [
     name: 'W-INT-11 conflicts are found while their integration is open, overlap by the runtime alone',
     on: {
       conflict_detected: (run, body, { actor }) => {
+        if (body.mode === 'salvage') return undefined
         const source = run.workspace(body.workspace_id)
         const { integration } = source
         if (!integration || source.status !== 'integrating') return `${source.id} is ${source.status}`
@@ -24,6 +25,7 @@ export const conflictRules: readonly Invariant[] = [
     name: 'W-INT-13 W-INT-14 a conflict is settled once, and the last one decides',
     on: {
       conflict_resolved: (run, body) => {
+        if (body.mode === 'salvage') return undefined
         const source = run.workspace(body.workspace_id)
         if (source.status !== 'conflicted') return `${source.id} is ${source.status}`
         return source.conflicts.has(body.conflict_id) ? undefined : `${body.conflict_id} is not open`

@@ -3,6 +3,7 @@ import type { GateType } from '@parley/trail/events'
 import type { RunModel } from '../model.ts'
 import { gateDeadline } from '../overdue.ts'
 import { type GateModel, isOver, ticksOf } from '../records.ts'
+import { isOpen } from '../salvage-model.ts'
 import { type BatchView, has, type Invariant, type Problem } from './rule.ts'
 
 const NONE = { on: false, timeout: null, fallback: 'reject' } as const
@@ -159,6 +160,11 @@ function unpassed(run: RunModel, batch: BatchView, type: GateType): Problem {
   return passed ? undefined : `it passed no ${type} gate`
 }
 
+function isOpenConflict(run: RunModel, { source, conflict }: GateModel['paused']): boolean {
+  const salvage = run.salvages.get(String(source))
+  return isOpen(salvage) && salvage.conflicts.has(String(conflict))
+}
+
 function isInvalid(run: RunModel, { type, workspace, task, paused }: GateModel): boolean {
   const status = workspace === null ? '' : run.workspace(workspace).status
   const cancelled = task !== null && run.tasks.get(task)?.status === 'cancelled'
@@ -170,8 +176,10 @@ function isInvalid(run: RunModel, { type, workspace, task, paused }: GateModel):
     case 'envelope_delivery':
       return !TAKES_MAIL.includes(status)
     case 'integration':
+      if (paused.mode === 'salvage') return !TAKES_MAIL.includes(status)
       return status !== 'integrating'
     case 'conflict_resolution':
+      if (paused.mode === 'salvage') return !isOpenConflict(run, paused)
       return status !== 'conflicted' || !run.workspace(workspace ?? '').conflicts.has(String(paused.conflict))
     case 'workspace_abort':
       return isOver(status)

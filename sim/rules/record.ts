@@ -22,6 +22,11 @@ const FILED: Readonly<Record<string, string>> = {
   workspace_state_changed: 'workspace_id',
   suspension_started: 'workspace_id',
   suspension_resumed: 'workspace_id',
+  migration_started: 'workspace_id',
+  migration_completed: 'workspace_id',
+  migration_failed: 'workspace_id',
+  graceful_termination_initiated: 'workspace_id',
+  graceful_termination_expired: 'workspace_id',
   signal_emitted: 'from',
   signal_delivered: 'delivered_to',
   envelope_created: 'from',
@@ -54,6 +59,22 @@ const FILED: Readonly<Record<string, string>> = {
   escalation_timeout: 'workspace',
 }
 
+/** W-INT-19: a salvage is filed under its target; conflicts do not name it, rules/salvage.ts does. */
+const SALVAGE_FILED: Readonly<Record<string, string>> = {
+  integration_started: 'target',
+  integration_completed: 'target',
+  integration_aborted: 'target',
+}
+
+/** System-level all of them. */
+const AFTER_THE_END: readonly string[] = [
+  'capability_denied',
+  'trail_access_denied',
+  'authentication_failed',
+  'trail_compacted',
+  'trail_snapshot_created',
+]
+
 const ROOT_FILED = /^(graph_created|task_|batch_)/
 
 export const recordRules: readonly Invariant[] = [
@@ -85,11 +106,10 @@ export const recordRules: readonly Invariant[] = [
     },
   },
   {
-    name: 'W-LIFE-13 W-LIFE-14 W-TRAIL-13 nothing but denials of reads follows the terminal entry of the root',
+    name: 'W-LIFE-13 W-LIFE-14 W-TRAIL-13 nothing but denials and housekeeping follows the terminal entry of the root',
     every: (run, { event_type, workspace }) => {
       if (!run.ended) return undefined
-      const denial = event_type === 'capability_denied' || event_type === 'trail_access_denied'
-      return denial && workspace === null ? undefined : `${event_type} follows it`
+      return AFTER_THE_END.includes(event_type) && workspace === null ? undefined : `${event_type} follows it`
     },
   },
   {
@@ -107,7 +127,8 @@ export const recordRules: readonly Invariant[] = [
   {
     name: '0.4 entries are filed under the workspace that the table names',
     every: (run, { event_type, body, workspace }) => {
-      const field = FILED[event_type]
+      const { mode } = body as { readonly mode?: string }
+      const field = (mode === 'salvage' ? SALVAGE_FILED : FILED)[event_type]
       if (ROOT_FILED.test(event_type))
         return workspace === run.root?.id ? undefined : `${event_type} under ${workspace}`
       if (field === undefined) return undefined

@@ -1,5 +1,5 @@
 // Checkpoints, tasks and integrations.
-import type { TaskStatus } from '@parley/trail/events'
+import type { EventBody, TaskStatus } from '@parley/trail/events'
 import type { RunModel } from '../model.ts'
 import { isOver, type TaskModel } from '../records.ts'
 import { type Invariant, touched } from './rule.ts'
@@ -46,6 +46,7 @@ export const taskRules: readonly Invariant[] = [
     name: 'W-CP-08 W-INT-04 the deliverable is the newest final checkpoint',
     on: {
       integration_started: (run, body) => {
+        if (body.mode === 'salvage') return undefined
         const source = run.workspace(body.source)
         const newest = source.register.findLast(id => run.checkpoints.get(id)?.status === 'final') ?? null
         return (body.checkpoint_ref ?? null) === newest
@@ -143,6 +144,7 @@ export const taskRules: readonly Invariant[] = [
     name: 'W-INT-01 W-INT-08 one integration at a time goes into a target, of a source that is integrating',
     on: {
       integration_started: (run, body) => {
+        if (body.mode === 'salvage') return undefined
         const source = run.workspace(body.source)
         if (source.status !== 'integrating') return `${source.id} is ${source.status}`
         if (body.target !== source.parent) return `${source.id} is merged into ${body.target}`
@@ -154,8 +156,8 @@ export const taskRules: readonly Invariant[] = [
   {
     name: 'W-INT-02 an integration that was started ends once',
     on: {
-      integration_completed: (run, body) => notOpen(run, body.source, body.target),
-      integration_aborted: (run, body) => notOpen(run, body.source, body.target),
+      integration_completed: (run, body) => notOpen(run, body),
+      integration_aborted: (run, body) => notOpen(run, body),
     },
     batch: (run, batch) => {
       for (const id of touched(batch)) {
@@ -178,7 +180,11 @@ export const taskRules: readonly Invariant[] = [
   },
 ]
 
-function notOpen(run: RunModel, source: string, target: string): string | undefined {
+function notOpen(
+  run: RunModel,
+  { source, target, mode }: EventBody<'integration_completed' | 'integration_aborted'>,
+): string | undefined {
+  if (mode === 'salvage') return undefined
   const open = run.workspaces.get(source)?.integration
   return open?.target === target ? undefined : `no integration of ${source} into ${target} is open`
 }
@@ -205,7 +211,8 @@ function disagreement(run: RunModel, task: TaskModel): string | undefined {
       return problem(!workspace && run.workspace(task.history.at(-1)!).status === 'closed')
     case 'assigned':
       return problem(
-        workspace !== undefined && ['idle', 'active', 'blocked', 'suspended'].includes(workspace.status),
+        workspace !== undefined &&
+          ['idle', 'active', 'blocked', 'suspended', 'migrating'].includes(workspace.status),
       )
     case 'in_progress':
       return problem(workspace !== undefined && !isOver(workspace.status))
