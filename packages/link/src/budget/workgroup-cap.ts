@@ -1,0 +1,49 @@
+// The lifetime budget of a workgroup (ALP-BUD-04 to -06), as far as it is arithmetic: what a cap is, what an author's declaration counts, and
+// whether a post is admitted.
+import { ok, type Result, refuse } from '@parley/core'
+import type { WireError } from '../envelope/envelope.ts'
+import { wireError } from '../errors.ts'
+import { float, integerOf, isWireObject, numberOf, type WireValue } from '../json/value.ts'
+import type { Spent } from './ledger-file.ts'
+
+/** ALP-BUD-06. */
+const MOST_USD = 1000
+const MOST_TOKENS = 100_000_000
+
+/** ALP-BUD-04: `budget` as somebody creates a workgroup with it: left out, or a mapping with a `max_usd` above zero. */
+export function workgroupCap(budget: unknown): Result<number | undefined> {
+  if (budget === undefined || budget === null) return ok(undefined)
+  const cap = typeof budget === 'object' && 'max_usd' in budget ? budget.max_usd : undefined
+  if (typeof cap !== 'number' || !Number.isFinite(cap) || cap <= 0)
+    return refuse('invalid_budget', "A workgroup's budget needs max_usd, a number of US dollars above zero.")
+  return ok(cap)
+}
+
+/** ALP-BUD-06: what the author says, within bounds; what is no number counts nothing. */
+export function declaredCost(cost: WireValue | undefined): Spent {
+  const said = isWireObject(cost) ? cost : {}
+  const tokens = integerOf(said.tokens)
+  return {
+    usd: clamp(numberOf(said.usd), MOST_USD),
+    tokens: Math.trunc(clamp(tokens === undefined ? undefined : Number(tokens), MOST_TOKENS)),
+  }
+}
+
+function clamp(value: number | undefined, most: number): number {
+  return value !== undefined && value > 0 ? Math.min(value, most) : 0
+}
+
+/** ALP-BUD-05: the refusal of a post; undefined where it is admitted. Reaching the cap exactly is admitted, once. */
+export function overWorkgroupCap(
+  cap: number | undefined,
+  used: number,
+  declared: number,
+): WireError | undefined {
+  if (cap === undefined || (used < cap && used + declared <= cap)) return undefined
+  return wireError('budget-exceeded', {
+    cap_kind: 'workgroup_usd',
+    cap: float(cap),
+    used: float(used),
+    declared: float(declared),
+  })
+}

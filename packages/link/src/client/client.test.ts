@@ -1,0 +1,307 @@
+// The calling side (ALP-UNIX-06, -08, ALP-TCP-07, -10, -11, ALP-ENV-12, ALP-ERR-04) against a real server, and against those that misbehave.
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import type { ManualClock } from '@parley/core'
+import { describe, expect, test } from 'vitest'
+import { Scribe } from '../envelope/envelope.ts'
+import { parseText } from '../json/parse.ts'
+import type { WireObject, WireValue } from '../json/value.ts'
+import { wireText } from '../json/write.ts'
+import { linkDefaults, linkLimits } from '../limits.ts'
+import { vectorClock } from '../testing/clock.ts'
+import { Ground, until } from '../testing/ground.ts'
+import { temporaryFolder } from '../testing/homes.ts'
+import { misbehaving } from '../testing/misbehaving.ts'
+import { identityOf } from '../testing/vectors.ts'
+import { CARRIERS } from '../transport/channel.ts'
+import { LinkClient } from './client.ts'
+import { targetOf } from './target.ts'
+
+const bob = identityOf('bob')
+
+/** A Unix server that answers each line as `answer` says. */
+function answering(
+  answer: (request: WireObject, bob: Scribe) => readonly (Buffer | string)[],
+  clock = vectorClock(),
+) {
+  const scribe = new Scribe(bob, clock)
+  return misbehaving('unix', socket => {
+    socket.once('data', data => {
+      for (const line of answer(parseText(data.toString()) as WireObject, scribe)) socket.write(`${line}\n`)
+      socket.end()
+    })
+  })
+}
+
+function alice(clock: ManualClock = vectorClock()) {
+  return new LinkClient({ identity: identityOf('alice'), clock })
+}
+
+describe.each(CARRIERS)('over %s', carrier => {
+  test('ALP-UNIX-08 a request is answered; its chunks come in order, and whatever is none ends it', async () => {
+    const ground = await Ground.start({
+      handler: ({ method, params }) => {
+        if (method !== 'stream') return { result: { method, params: params! } }
+        return {
+          stream: (async function* () {
+            for (const text of ['a', 'b', 'c']) yield { chunk: { text } }
+            yield { final: { text: 'abc' } }
+          })(),
+        }
+      },
+    })
+    const client = ground.client()
+    expect(await client.call(ground.target(carrier), 'link.ping', { n: 1 })).toMatchObject({
+      ok: true,
+      value: { method: 'link.ping', params: { n: 1 } },
+    })
+    const chunks: WireValue[] = []
+    const streamed = await client.call(
+      ground.target(carrier),
+      'stream',
+      {},
+      { onChunk: chunk => void chunks.push(chunk) },
+    )
+    expect(streamed).toEqual({ ok: true, value: expect.objectContaining({ text: 'abc' }) })
+    expect(chunks).toMatchObject([{ text: 'a' }, { text: 'b' }, { text: 'c' }])
+    // Nobody need listen to them.
+    expect(await client.call(ground.target(carrier), 'stream')).toMatchObject({
+      ok: true,
+      value: { text: 'abc' },
+    })
+  })
+
+  test('ALP-ERR-04 an error of the peer is told as it is', async () => {
+    const ground = await Ground.start({
+      handler: () => ({ error: { code: -32005, message: 'rate-limited', data: { window_seconds: 60 } } }),
+    })
+    expect(await ground.client().call(ground.target(carrier), 'x')).toEqual({
+      ok: false,
+      error: {
+        where: 'remote',
+        error: {
+          code: -32005,
+          message: 'rate-limited',
+          data: expect.objectContaining({ window_seconds: 60 }),
+        },
+      },
+    })
+  })
+
+  test('ALP-UNIX-06 being dropped looks like an empty response', async () => {
+    const ground = await Ground.start({ pinned: [] })
+    expect(await ground.client().call(ground.target(carrier), 'link.ping')).toMatchObject({
+      ok: false,
+      error: {
+        where: 'local',
+        error: { code: 'link_empty_response', message: expect.stringMatching(/^empty response: /) },
+      },
+    })
+  })
+
+  test('ALP-UNIX-06 an answer that does not come in time is a local failure, each part having the whole time', async () => {
+    const clock = vectorClock()
+    const step = Promise.withResolvers<void>()
+    const ground = await Ground.start({
+      clock,
+      handler: () => ({
+        stream: (async function* () {
+          yield { chunk: { text: 'a' } }
+          await step.promise
+          yield { chunk: { text: 'b' } }
+          await new Promise(() => undefined)
+        })(),
+      }),
+    })
+    let heard = 0
+    const call = ground.client().call(ground.target(carrier), 'x', {}, { onChunk: () => void heard++ })
+    await until(() => heard === 1)
+    await new Promise(resolve => setImmediate(resolve))
+    clock.advance(linkDefaults.callMs - 1)
+    step.resolve()
+    await until(() => heard === 2)
+    await new Promise(resolve => setImmediate(resolve))
+    clock.advance(linkDefaults.callMs)
+    expect(await call).toMatchObject({
+      ok: false,
+      error: { where: 'local', error: { code: 'link_timeout' } },
+    })
+  })
+
+  test('a request can be given up', async () => {
+    const begun = Promise.withResolvers<AbortSignal>()
+    const ground = await Ground.start({
+      handler: (_, { signal }) => {
+        begun.resolve(signal)
+        return new Promise(() => undefined)
+      },
+    })
+    const abort = new AbortController()
+    const call = ground.client().call(ground.target(carrier), 'x', {}, { signal: abort.signal })
+    const theirs = await begun.promise
+    abort.abort()
+    expect(await call).toMatchObject({
+      ok: false,
+      error: { where: 'local', error: { code: 'link_cancelled' } },
+    })
+    if (carrier === 'tcp') await until(() => theirs.aborted)
+    expect(
+      await ground.client().call(ground.target(carrier), 'x', {}, { signal: abort.signal }),
+    ).toMatchObject({
+      ok: false,
+      error: { error: { code: 'link_cancelled' } },
+    })
+  })
+
+  test('params that cannot be sent are a local failure, and nothing is sent', async () => {
+    const ground = await Ground.start()
+    expect(await ground.client().call(ground.target(carrier), 'x', { a: Number.NaN })).toMatchObject({
+      ok: false,
+      error: { where: 'local', error: { code: 'not_canonical' } },
+    })
+    expect(ground.dropped).toEqual([])
+  })
+})
+
+test('the times of the sheet', () => {
+  expect([linkDefaults.callMs, linkDefaults.askMs, linkDefaults.pingMs]).toEqual([30_000, 300_000, 5000])
+})
+
+test('ALP-UNIX-06 a socket that is missing, or that nobody serves, is an offline target', async () => {
+  const home = temporaryFolder()
+  const missing = await alice().call({ identity: bob.id, at: { path: join(home, 'alp.sock') } }, 'link.ping')
+  expect(missing).toMatchObject({
+    ok: false,
+    error: {
+      where: 'local',
+      error: { code: 'target-offline', message: expect.stringMatching(/^target-offline: .*ENOENT/) },
+    },
+  })
+})
+
+test('ALP-TCP-11 a port that nobody serves, or a host that is none, is an offline target', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  await new Promise(resolve => server.close(resolve))
+  for (const host of ['127.0.0.1', 'host.invalid'])
+    expect(await alice().call({ identity: bob.id, at: { host, port } }, 'link.ping')).toMatchObject({
+      ok: false,
+      error: { where: 'local', error: { code: 'target-offline', retryable: true } },
+    })
+})
+
+test('ALP-TCP-11 whoever does not hold the pinned key is a failed handshake', async () => {
+  const ground = await Ground.start()
+  const wrong = { ...ground.target('tcp'), identity: identityOf('carol').id }
+  expect(await ground.client().call(wrong, 'link.ping')).toMatchObject({
+    ok: false,
+    error: { where: 'local', error: { code: 'link_handshake_failed' } },
+  })
+  const nobody = { ...ground.target('tcp'), identity: 'nobody' }
+  expect(await ground.client().call(nobody, 'link.ping')).toMatchObject({
+    ok: false,
+    error: { where: 'local', error: { code: 'link_bad_identity' } },
+  })
+})
+
+test('ALP-TCP-06 a responder that says nothing has ten seconds for the handshake', async () => {
+  const clock = vectorClock()
+  const heard = Promise.withResolvers<void>()
+  const target = await misbehaving('tcp', socket => socket.once('data', () => heard.resolve()))
+  const call = alice(clock).call(target, 'link.ping', {}, { timeoutMs: linkDefaults.askMs })
+  await heard.promise
+  clock.advance(linkDefaults.handshakeMs)
+  expect(await call).toMatchObject({
+    ok: false,
+    error: { where: 'local', error: { code: 'link_handshake_failed' } },
+  })
+})
+
+test.each([
+  ['rubbish', () => ['rubbish'], 'not JSON'],
+  [
+    'an answer of somebody else',
+    (request: WireObject) => [
+      new Scribe(identityOf('carol'), vectorClock()).response(identityOf('alice').id, request.id!, {
+        result: 1,
+      }),
+    ],
+    'sender',
+  ],
+  [
+    'an answer to somebody else',
+    (request: WireObject, by: Scribe) => [by.response(identityOf('carol').id, request.id!, { result: 1 })],
+    'recipient',
+  ],
+  [
+    'an answer to another request',
+    (_: WireObject, by: Scribe) => [by.response(identityOf('alice').id, 'other', { result: 1 })],
+    'id',
+  ],
+  [
+    'a chunk, then rubbish',
+    (request: WireObject, by: Scribe) => [
+      by.response(identityOf('alice').id, request.id!, { result: 1, stream: 'chunk' }),
+      '{}',
+    ],
+    'missing alp',
+  ],
+])('ALP-ENV-12 %s is a local failure', async (_, answer, reason) => {
+  const target = await answering(answer as Parameters<typeof answering>[0])
+  expect(await alice().call(target, 'x')).toMatchObject({
+    ok: false,
+    error: { where: 'local', error: { code: 'link_bad_response', details: { reason } } },
+  })
+})
+
+test('ALP-UNIX-04 an answer that is too long is a local failure', async () => {
+  const target = await answering(() => ['x'.repeat(linkLimits.lineBytes + 1)])
+  expect(await alice().call(target, 'x')).toMatchObject({
+    ok: false,
+    error: { where: 'local', error: { code: 'link_bad_response' } },
+  })
+})
+
+test('ALP-UNIX-04 a line that an early revision would not take is sent only where the peer is known to take it', async () => {
+  const ground = await Ground.start({
+    handler: ({ params }) => ({ result: (params!.text as string).length }),
+  })
+  const params = { text: 'x'.repeat(70_000) }
+  expect(await ground.client().call(ground.target('unix'), 'x', params)).toMatchObject({
+    ok: false,
+    error: { where: 'local', error: { code: 'link_too_large' } },
+  })
+  const larger = { ...ground.target('unix'), lineBytes: linkLimits.lineBytes }
+  expect(await ground.client().call(larger, 'x', params)).toMatchObject({ ok: true, value: 70_000 })
+  expect(await ground.client().call(ground.target('tcp'), 'x', params)).toMatchObject({
+    ok: true,
+    value: 70_000,
+  })
+})
+
+test('ALP-TCP-04 a request that is larger than a frame is refused here', async () => {
+  const ground = await Ground.start()
+  const params = { text: 'x'.repeat(linkLimits.frameBytes) }
+  expect(await ground.client().call(ground.target('tcp'), 'x', params)).toMatchObject({
+    ok: false,
+    error: { where: 'local', error: { code: 'link_too_large' } },
+  })
+})
+
+test('ALP-ID-06 the label of a peer never crosses the wire', async () => {
+  const seen: string[] = []
+  const ground = await Ground.start({
+    handler: ({ message }) => {
+      seen.push(wireText(message.body))
+      return { result: {} }
+    },
+  })
+  const label = 'a-label-of-mine'
+  const target = targetOf({ id: label, pubkey: bob.id, address: `127.0.0.1:${ground.server.port}` }, [])
+  if (!target.ok) throw target.error
+  expect((await ground.client().call(target.value, 'link.ping')).ok).toBe(true)
+  expect(seen).toHaveLength(1)
+  expect(seen[0]).not.toContain(label)
+})

@@ -1,0 +1,162 @@
+// Calling peers: one connection for each request, or a session that uses a connection again (ALP-TCP-07). Nothing is ever sent twice.
+import { type CancelTimer, type Clock, err, ParleyError, type Result } from '@parley/core'
+import { Scribe } from '../envelope/envelope.ts'
+import type { LinkIdentity } from '../identity/identity.ts'
+import type { WireObject, WireValue } from '../json/value.ts'
+import { linkDefaults } from '../limits.ts'
+import type { Channel } from '../transport/channel.ts'
+import { dial } from './dial.ts'
+import { type CallOptions, exchange, type LinkFailure } from './exchange.ts'
+import type { Target } from './target.ts'
+
+export interface LinkClientOptions {
+  readonly identity: LinkIdentity
+  readonly clock: Clock
+}
+
+export class LinkClient {
+  readonly #options: LinkClientOptions
+  readonly #scribe: Scribe
+
+  constructor(options: LinkClientOptions) {
+    this.#options = options
+    this.#scribe = new Scribe(options.identity, options.clock)
+  }
+
+  /** One request on a connection of its own. */
+  async call(
+    target: Target,
+    method: string,
+    params: WireObject = {},
+    options: CallOptions = {},
+  ): Promise<Result<WireValue, LinkFailure>> {
+    const session = this.session(target)
+    try {
+      return await session.call(method, params, options)
+    } finally {
+      session.close()
+    }
+  }
+
+  /** A connection to use more than once, made when it is needed. */
+  session(target: Target): LinkSession {
+    return new LinkSession(target, this.#scribe, this.#options)
+  }
+}
+
+/**
+ * At most one request at a time. A connection that is idle for a minute, or that the other side closed, is replaced before the next request;
+ * one that breaks during a request fails that request.
+ */
+export class LinkSession {
+  readonly #target: Target
+  readonly #scribe: Scribe
+  readonly #options: LinkClientOptions
+  #channel: Channel | undefined
+  #cancelIdle: (() => void) | undefined
+  #busy = false
+  /** Whether the other side has closed the connection that is kept. */
+  #spent = false
+  /** Whether this server is known to serve more than one request on a connection. */
+  #keeps = false
+
+  constructor(target: Target, scribe: Scribe, options: LinkClientOptions) {
+    this.#target = target
+    this.#scribe = scribe
+    this.#options = options
+  }
+
+  async call(
+    method: string,
+    params: WireObject = {},
+    options: CallOptions = {},
+  ): Promise<Result<WireValue, LinkFailure>> {
+    if (this.#busy)
+      return err({
+        where: 'local',
+        error: new ParleyError('link_busy', 'This session waits for an answer already; open another one.'),
+      })
+    this.#busy = true
+    try {
+      return await this.#call(method, params, options)
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  close(): void {
+    this.#cancelIdle?.()
+    this.#channel?.destroy()
+    this.#channel = undefined
+  }
+
+  async #call(
+    method: string,
+    params: WireObject,
+    options: CallOptions,
+  ): Promise<Result<WireValue, LinkFailure>> {
+    this.#cancelIdle?.()
+    const { identity: own, clock } = this.#options
+    const timeoutMs = options.timeoutMs ?? linkDefaults.callMs
+    if (this.#channel) await this.#look(this.#channel)
+    if (!this.#channel) {
+      const dialled = await dial(this.#target, { own, clock, timeoutMs, signal: options.signal })
+      if (!dialled.ok) return err({ where: 'local', error: dialled.error })
+      this.#keep(dialled.value)
+    }
+    const channel = this.#channel!
+    const result = await exchange({
+      ...options,
+      timeoutMs,
+      channel,
+      scribe: this.#scribe,
+      clock,
+      to: this.#target.identity,
+      method,
+      params,
+    })
+    this.#rest(channel)
+    return result
+  }
+
+  #keep(channel: Channel): void {
+    this.#channel = channel
+    this.#spent = false
+    void channel.ended.then(() => {
+      if (this.#channel !== channel) return
+      this.#spent = true
+      this.#keeps = false
+      // During a request its reader is told; between two of them nobody is.
+      if (!this.#busy) this.close()
+    })
+  }
+
+  /**
+   * Early servers close after one exchange, and their goodbye may still be on its way: a request that met it would be lost. So the first time
+   * it is waited for, and later whatever has arrived is looked at.
+   */
+  async #look(channel: Channel): Promise<void> {
+    if (this.#keeps) await new Promise(resolve => setImmediate(resolve))
+    else await this.#settled(channel)
+    if (this.#spent) this.close()
+    else this.#keeps = true
+  }
+
+  async #settled(channel: Channel): Promise<void> {
+    let cancel: CancelTimer | undefined
+    const settled = new Promise<void>(resolve => {
+      cancel = this.#options.clock.after(linkDefaults.settleMs, resolve)
+    })
+    await Promise.race([settled, channel.ended])
+    cancel?.()
+  }
+
+  /** Lines carry one request each (ALP-UNIX-03); frames may carry more for a while. */
+  #rest(channel: Channel): void {
+    if (channel.carrier === 'unix' || this.#spent) this.close()
+    else
+      this.#cancelIdle = this.#options.clock.after(linkDefaults.clientIdleMs, () => this.close(), {
+        background: true,
+      })
+  }
+}

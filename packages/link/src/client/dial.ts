@@ -1,0 +1,121 @@
+// Connecting to a peer (ALP-UNIX-06, ALP-TCP-06, -11): who cannot be reached is offline; who is reached but is not the one that was pinned is
+// a failure of another kind.
+import { connect, type Socket } from 'node:net'
+import { type Clock, err, ok, ParleyError, type Result, refuse } from '@parley/core'
+import { localError } from '../errors.ts'
+import { x25519Image } from '../identity/curve.ts'
+import { type LinkIdentity, publicKeyOf } from '../identity/identity.ts'
+import { linkDefaults, linkLimits } from '../limits.ts'
+import type { Session } from '../noise/handshake.ts'
+import { type Channel, lineChannel, noiseChannel } from '../transport/channel.ts'
+import { initiate, NoiseSocket } from '../transport/handshake-io.ts'
+import { MessageSocket } from '../transport/message-socket.ts'
+import { Lines } from '../transport/split.ts'
+import type { Target } from './target.ts'
+
+export interface DialOptions {
+  readonly own: LinkIdentity
+  readonly clock: Clock
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+export async function dial(target: Target, options: DialOptions): Promise<Result<Channel>> {
+  if ('path' in target.at) return dialUnix(target.at.path, target.lineBytes, options)
+  const dialled = await dialNoise(target.at, target.identity, options)
+  return dialled.ok ? ok(noiseChannel(dialled.value.noise.messages, dialled.value.session)) : dialled
+}
+
+async function dialUnix(
+  path: string,
+  lineBytes: number | undefined,
+  options: DialOptions,
+): Promise<Result<Channel>> {
+  const socket = await connected(connect({ path, allowHalfOpen: true }), path, options)
+  if (!socket.ok) return socket
+  const lines = new Lines(linkLimits.lineBytes)
+  const messages = new MessageSocket(socket.value, lines, options.clock)
+  // The line feed counts where an early revision counts it.
+  return ok(lineChannel(messages, lineBytes ?? linkLimits.cautiousLineBytes - 1))
+}
+
+export interface NoiseDialled {
+  readonly noise: NoiseSocket
+  readonly session: Session
+}
+
+/** The handshake with whoever holds the key of `identity`; with a prologue of its own it is another protocol's. */
+export async function dialNoise(
+  { host, port }: { readonly host: string; readonly port: number },
+  identity: string,
+  options: DialOptions & { readonly prologue?: Buffer },
+): Promise<Result<NoiseDialled>> {
+  const key = publicKeyOf(identity)
+  const remote = key && x25519Image(key)
+  if (!remote)
+    return refuse('link_bad_identity', `"${identity}" is not the public key of a peer; pin it again.`)
+  const name = `${host}:${port}`
+  const socket = await connected(
+    connect({ host: unbracketed(host), port, allowHalfOpen: true, noDelay: true }),
+    name,
+    options,
+  )
+  if (!socket.ok) return socket
+  const noise = new NoiseSocket(socket.value, options.clock)
+  const patience = Math.min(options.timeoutMs, linkDefaults.handshakeMs)
+  const cancel = options.clock.after(patience, () => noise.messages.destroy(), { background: true })
+  const handshake = options.prologue === undefined ? {} : { prologue: options.prologue }
+  const session = await initiate(noise, options.own.noise, remote, handshake)
+  cancel()
+  if (session) return ok({ noise, session })
+  noise.messages.destroy()
+  return refuse(
+    'link_handshake_failed',
+    `${name} did not prove to be the pinned peer; compare its fingerprint with its owner's.`,
+  )
+}
+
+function unbracketed(host: string): string {
+  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host
+}
+
+/** ALP-UNIX-06, ALP-TCP-11: any failure to connect is `target-offline`. */
+function connected(
+  socket: Socket,
+  name: string,
+  { clock, timeoutMs, signal }: DialOptions,
+): Promise<Result<Socket>> {
+  return new Promise(resolve => {
+    const finish = (result: Result<Socket>) => {
+      cancel()
+      signal?.removeEventListener('abort', aborted)
+      socket.off('error', failed)
+      // From here to its first reader nothing may be missed, or end the process.
+      socket.on('error', () => undefined)
+      if (!result.ok) socket.destroy()
+      resolve(result)
+    }
+    const failed = (cause: Error) =>
+      finish(err(offline(name, (cause as NodeJS.ErrnoException).code ?? cause.message, cause)))
+    const aborted = () => finish(err(cancelled()))
+    const cancel = clock.after(
+      timeoutMs,
+      () => finish(err(offline(name, `no connection within ${timeoutMs} ms`))),
+      {
+        background: true,
+      },
+    )
+    socket.once('error', failed)
+    socket.once('connect', () => finish(ok(socket)))
+    signal?.addEventListener('abort', aborted, { once: true })
+    if (signal?.aborted) aborted()
+  })
+}
+
+function offline(name: string, why: string, cause?: Error): ParleyError {
+  return localError('target-offline', `${name} does not answer (${why}). Is the peer's node running?`, cause)
+}
+
+export function cancelled(): ParleyError {
+  return new ParleyError('link_cancelled', 'The request was given up.')
+}

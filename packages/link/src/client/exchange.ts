@@ -1,0 +1,96 @@
+// One request and everything that comes back for it on a connection (ALP-ENV-12, ALP-UNIX-06, -08, ALP-TCP-11): chunks, then the answer.
+import { type Clock, err, ok, ParleyError, type Result } from '@parley/core'
+import type { Scribe, WireError } from '../envelope/envelope.ts'
+import { readResponse } from '../envelope/response.ts'
+import type { WireObject, WireValue } from '../json/value.ts'
+import { linkDefaults } from '../limits.ts'
+import type { Channel } from '../transport/channel.ts'
+import { cancelled } from './dial.ts'
+
+/** Why there is no result: the peer said so, signed; or something on the way, which never was on the wire. */
+export type LinkFailure =
+  | { readonly where: 'remote'; readonly error: WireError }
+  | { readonly where: 'local'; readonly error: ParleyError }
+
+export interface CallOptions {
+  /** Milliseconds for connecting, and for each answer. */
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
+  /** Gets the result of every chunk, in order; the next one is read when it is done. Left out, chunks pass unseen. */
+  readonly onChunk?: (result: WireValue) => void | Promise<void>
+}
+
+export interface Exchange extends CallOptions {
+  readonly channel: Channel
+  readonly scribe: Scribe
+  readonly clock: Clock
+  readonly to: string
+  readonly method: string
+  readonly params: WireObject
+}
+
+/** The result of the last envelope. After a local failure the connection is of no more use, and is closed. */
+export async function exchange(options: Exchange): Promise<Result<WireValue, LinkFailure>> {
+  const { channel, signal } = options
+  const abort = () => channel.destroy()
+  signal?.addEventListener('abort', abort, { once: true })
+  try {
+    const result = await converse(options)
+    if (!result.ok && result.error.where === 'local') channel.destroy()
+    return !result.ok && signal?.aborted ? local(cancelled()) : result
+  } catch (cause) {
+    channel.destroy()
+    if (cause instanceof ParleyError) return local(cause)
+    throw cause
+  } finally {
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+async function converse(options: Exchange): Promise<Result<WireValue, LinkFailure>> {
+  const { channel, scribe, clock, to, method, params, onChunk, timeoutMs = linkDefaults.callMs } = options
+  const id = scribe.newId()
+  const sent = await channel.send(scribe.request(to, id, method, params), timeoutMs)
+  if (!sent) return local(closed('before the request was sent'))
+  for (;;) {
+    const incoming = await channel.receive(timeoutMs)
+    if (typeof incoming === 'string') return local(missing(incoming, timeoutMs))
+    const verdict = readResponse(incoming, { self: scribe.identity.id, dialled: to, id, now: clock.now() })
+    if (!verdict.ok) return local(unusable(verdict.reason))
+    if ('error' in verdict.body) return err({ where: 'remote', error: verdict.body.error })
+    const { result, stream } = verdict.body
+    if (stream !== 'chunk') return ok(result)
+    await onChunk?.(result)
+  }
+}
+
+function local(error: ParleyError): Result<never, LinkFailure> {
+  return err({ where: 'local', error })
+}
+
+function missing(why: 'ended' | 'violated' | 'gone' | 'late', timeoutMs: number): ParleyError {
+  switch (why) {
+    case 'late':
+      return new ParleyError('link_timeout', `The peer did not answer within ${timeoutMs} ms.`, {
+        retryable: true,
+      })
+    case 'violated':
+      return new ParleyError('link_bad_response', 'The peer sent something that is no answer.')
+    default:
+      return closed('without an answer')
+  }
+}
+
+/** ALP-UNIX-06: this is what being dropped looks like. */
+function closed(when: string): ParleyError {
+  return new ParleyError(
+    'link_empty_response',
+    `empty response: the peer closed the connection ${when}. It may not have pinned this profile's key, its clock may differ by more than two minutes, or it was stopped.`,
+  )
+}
+
+function unusable(reason: string): ParleyError {
+  return new ParleyError('link_bad_response', `The peer's answer cannot be used (${reason}).`, {
+    details: { reason },
+  })
+}

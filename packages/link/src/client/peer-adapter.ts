@@ -1,0 +1,166 @@
+// A peer as an agent: its turn is one `link.ask`. A team file can name it like any other worker; what it spends is on the peer's ledger and
+// comes back as the turn's usage.
+import {
+  type AgentAdapter,
+  type Clock,
+  ParleyError,
+  type Result,
+  type TurnEvent,
+  type TurnInput,
+  type TurnResult,
+  type Usage,
+} from '@parley/core'
+import { WIRE_CODES, type WireErrorName } from '../errors.ts'
+import { linkDefaults } from '../limits.ts'
+import { type Answer, ask, cancelAsk } from './calls.ts'
+import type { LinkClient } from './client.ts'
+import type { LinkFailure } from './exchange.ts'
+import type { Target } from './target.ts'
+
+/** A peer of the list. Its target is looked up for every turn, so that an edit of the list applies. */
+export interface AdaptedPeer {
+  readonly id: string
+  target(): Result<Target, ParleyError>
+}
+
+export interface PeerAdapterOptions {
+  readonly clock: Clock
+  /** Milliseconds for each message of the peer. */
+  readonly timeoutMs?: number
+  /**
+   * Whether the text is asked for as it comes. Not unless somebody watches (ALP-ASK-07); but a turn that takes longer than the time for one
+   * message needs it.
+   */
+  readonly stream?: boolean
+}
+
+export function peerAdapter(
+  client: LinkClient,
+  peer: AdaptedPeer,
+  options: PeerAdapterOptions,
+): AgentAdapter {
+  const running = new Map<AbortController, Promise<TurnResult>>()
+  let closed = false
+  return {
+    name: peer.id,
+    kind: 'peer',
+    takeTurn(input, emit) {
+      if (closed) return Promise.resolve(failed(closedError(peer.id)))
+      if (input.signal.aborted) return Promise.resolve(aborted(input.signal.reason))
+      const stop = new AbortController()
+      const turn = takeTurn(client, peer, options, input, emit, stop.signal).finally(() =>
+        running.delete(stop),
+      )
+      running.set(stop, turn)
+      return turn
+    },
+    async close() {
+      closed = true
+      for (const stop of running.keys()) stop.abort(closedError(peer.id))
+      await Promise.allSettled(running.values())
+    },
+  }
+}
+
+async function takeTurn(
+  client: LinkClient,
+  peer: AdaptedPeer,
+  { clock, timeoutMs, stream = false }: PeerAdapterOptions,
+  input: TurnInput,
+  emit: (event: TurnEvent) => void,
+  closing: AbortSignal,
+): Promise<TurnResult> {
+  const target = peer.target()
+  if (!target.ok) return failed(target.error)
+  const ended = AbortSignal.any([input.signal, closing])
+  const hangUp = new AbortController()
+  let open = true
+  const say = (event: TurnEvent) => {
+    if (!open || ended.aborted) return
+    try {
+      emit(event)
+    } catch {
+      // Events are for watching: a watcher that fails must not fail the turn.
+    }
+  }
+  let session = ''
+  const give = () => void giveUp(client, clock, target.value, session, hangUp)
+  ended.addEventListener('abort', give, { once: true })
+  try {
+    const { budget } = input
+    const said = await ask(client, clock, target.value, promptOf(input), {
+      signal: hangUp.signal,
+      busyTries: linkDefaults.busyTries,
+      onSession: told => {
+        session = told
+      },
+      ...(stream && { onText: text => say({ type: 'text', text }) }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(budget && { budget }),
+    })
+    const usage = said.ok ? usageOf(said.value) : {}
+    if (ended.aborted) return aborted(ended.reason, usage)
+    if (!said.ok) return failed(errorOf(peer.id, said.error))
+    if (said.value.interrupted)
+      return failed(new ParleyError('peer_interrupted', `The turn of ${peer.id} was cancelled there.`), usage)
+    if (!stream) say({ type: 'text', text: said.value.text })
+    return { outcome: 'complete', text: said.value.text, usage }
+  } finally {
+    open = false
+    ended.removeEventListener('abort', give)
+  }
+}
+
+/** Cancels the turn there and gives it a while to say what it cost; then hangs up, which later revisions take for a cancel too. */
+async function giveUp(
+  client: LinkClient,
+  clock: Clock,
+  target: Target,
+  session: string,
+  hangUp: AbortController,
+): Promise<void> {
+  const cancel = clock.after(linkDefaults.cancelMs, () => hangUp.abort())
+  hangUp.signal.addEventListener('abort', cancel, { once: true })
+  const cancelled = await cancelAsk(client, target, session, {
+    timeoutMs: linkDefaults.cancelMs,
+    signal: hangUp.signal,
+  })
+  // Not allowed, or nothing runs there: nobody will answer.
+  if (!cancelled.ok || !cancelled.value) hangUp.abort()
+}
+
+/** ALP has one text: what the agent should know comes first, each part under its title, then what is wanted. */
+function promptOf({ context, prompt }: TurnInput): string {
+  return [...context.map(({ title, text }) => `## ${title}\n\n${text}`), prompt].join('\n\n')
+}
+
+function usageOf({ tokensIn, tokensOut, cost }: Answer): Usage {
+  return { tokensIn, tokensOut, usd: cost }
+}
+
+function errorOf(peer: string, failure: LinkFailure): ParleyError {
+  if (failure.where === 'local') return failure.error
+  const { code, message, data } = failure.error
+  const known = message in WIRE_CODES
+  const detail = data && typeof data.detail === 'string' ? ` (${data.detail})` : ''
+  return new ParleyError(
+    known ? (message as WireErrorName) : 'peer_refused',
+    `The peer ${peer} refused: ${message}${detail}.`,
+    { retryable: message === 'target-busy' || message === 'rate-limited', details: { code } },
+  )
+}
+
+function failed(error: ParleyError, usage: Usage = {}): TurnResult {
+  return { outcome: 'failed', error, usage }
+}
+
+function aborted(reason: unknown, usage: Usage = {}): TurnResult {
+  const known = reason instanceof ParleyError ? reason : undefined
+  const message = known ? `The turn was ended: ${known.message}` : 'The turn was ended before it was done.'
+  const details = known ? { reason: known.code } : {}
+  return failed(new ParleyError('aborted', message, { details, cause: reason }), usage)
+}
+
+function closedError(id: string): ParleyError {
+  return new ParleyError('closed', `The peer ${id} takes no more turns: the adapter was closed.`)
+}

@@ -1,0 +1,38 @@
+// What a caller accepts as an answer (ALP-ENV-12): the checks of any message, and that it comes from whom was dialled and belongs to the request.
+import type { Ticks } from '@parley/core'
+import { readWireError } from '../errors.ts'
+import type { WireValue } from '../json/value.ts'
+import type { ResponseBody } from './envelope.ts'
+import { type DropReason, verifyMessage } from './verify.ts'
+
+export interface ExpectedResponse {
+  readonly self: string
+  readonly dialled: string
+  readonly id: string
+  readonly now: Ticks
+}
+
+export type ResponseVerdict =
+  | { readonly ok: true; readonly body: ResponseBody }
+  | { readonly ok: false; readonly reason: DropReason | 'sender' | 'id' | 'neither result nor error' }
+
+export function readResponse(
+  bytes: Uint8Array,
+  { self, dialled, id, now }: ExpectedResponse,
+): ResponseVerdict {
+  const verdict = verifyMessage(bytes, { self, now })
+  if (!verdict.ok) return verdict
+  const { body, from } = verdict.message
+  if (from !== dialled) return { ok: false, reason: 'sender' }
+  if (body.id !== id) return { ok: false, reason: 'id' }
+  // A plain answer has either; `error: null` beside a result is none.
+  if (body.error !== undefined && body.error !== null)
+    return { ok: true, body: { error: readWireError(body.error) } }
+  if (body.result === undefined) return { ok: false, reason: 'neither result nor error' }
+  return { ok: true, body: resultOf(body.result, body.stream) }
+}
+
+/** ALP-UNIX-08: whatever is not a chunk ends the exchange. */
+function resultOf(result: WireValue, stream: WireValue | undefined): ResponseBody {
+  return stream === 'chunk' || stream === 'final' ? { result, stream } : { result }
+}

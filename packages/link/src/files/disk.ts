@@ -1,0 +1,139 @@
+// The disk as this package uses it for its files of state: whole files, replaced in steps of which any may be the last one before a crash.
+// The steps are an interface so that a test can stop after each of them.
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { ParleyError } from '@parley/core'
+
+/** What tells one state of a file from another. */
+export interface FileStamp {
+  readonly stamp: string
+  readonly mode: number
+  /** The file was changed so long ago that its times tell the next change apart from this one. */
+  readonly settled: boolean
+}
+
+/** All of it synchronous, and throwing the system's errors. */
+export interface Disk {
+  /** The bytes; undefined where there is no file. Throws `file_too_large` above `most` bytes. */
+  read(path: string, most: number): Buffer | undefined
+  /** Undefined where there is nothing. */
+  stat(path: string): FileStamp | undefined
+  /** With all above it. */
+  makeFolder(path: string, mode: number): void
+  /** Opens a file that is not there yet. `mode` passes the mask of the process; undefined is whatever the mask leaves. */
+  create(path: string, mode: number | undefined): number
+  write(descriptor: number, bytes: Buffer): void
+  sync(descriptor: number): void
+  close(descriptor: number): void
+  rename(from: string, to: string): void
+  /** Nothing where there is nothing. */
+  remove(path: string): void
+  /** Makes names in a folder durable. */
+  syncFolder(path: string): void
+}
+
+/** The coarsest times of the file systems in use, in milliseconds. */
+const COARSE_MS = 2000
+
+export const machineDisk: Disk = {
+  read(path, most) {
+    let descriptor: number
+    try {
+      descriptor = openSync(path, 'r')
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw cause
+    }
+    try {
+      const { size } = fstatSync(descriptor)
+      if (size > most)
+        throw new ParleyError('file_too_large', `${path} has ${size} bytes; at most ${most} are read.`)
+      const bytes = Buffer.alloc(size)
+      let length = 0
+      while (length < size) {
+        const got = readSync(descriptor, bytes, length, size - length, null)
+        if (got === 0) break
+        length += got
+      }
+      return bytes.subarray(0, length)
+    } finally {
+      closeSync(descriptor)
+    }
+  },
+  stat(path) {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+    if (!found) return undefined
+    const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs, mode } = found
+    // The machine's own clock, which is what gives files their times.
+    const age = Date.now() - Number(mtimeMs)
+    return {
+      stamp: `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`,
+      mode: Number(mode) & 0o777,
+      settled: age > COARSE_MS,
+    }
+  },
+  makeFolder(path, mode) {
+    mkdirSync(path, { recursive: true, mode })
+  },
+  create(path, mode) {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+    const descriptor = openSync(path, flags, mode ?? 0o666)
+    if (mode !== undefined) fchmodSync(descriptor, mode)
+    return descriptor
+  },
+  write(descriptor, bytes) {
+    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
+  },
+  sync: fsyncSync,
+  close: closeSync,
+  rename: renameSync,
+  remove(path) {
+    rmSync(path, { force: true })
+  },
+  syncFolder(path) {
+    const descriptor = openSync(path, 'r')
+    try {
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+  },
+}
+
+export interface WriteOptions {
+  /** Left out, what the mask of the process leaves. */
+  readonly mode?: number | undefined
+  /** Of folders that are missing. */
+  readonly folderMode?: number
+}
+
+/** Replaces a file: at every moment, also of a crash, its name stands for the old bytes or for the new ones. Durable when it returns. */
+export function writeWhole(disk: Disk, path: string, bytes: Buffer, options: WriteOptions = {}): void {
+  const folder = dirname(path)
+  const temporary = `${path}.tmp`
+  disk.makeFolder(folder, options.folderMode ?? 0o700)
+  // What a crash has left.
+  disk.remove(temporary)
+  const descriptor = disk.create(temporary, options.mode)
+  try {
+    disk.write(descriptor, bytes)
+    disk.sync(descriptor)
+  } finally {
+    disk.close(descriptor)
+  }
+  disk.rename(temporary, path)
+  disk.syncFolder(folder)
+}

@@ -1,0 +1,219 @@
+// Fuzzing of whatever reads what a peer wrote: the JSON reader, the checks of a message, lines, frames, handshakes. Nothing is ever thrown,
+// nothing that was altered passes, and a short text costs no long time.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readResponse } from './envelope/response.ts'
+import { readTs } from './envelope/timestamp.ts'
+import { verifyMessage } from './envelope/verify.ts'
+import { parseWire } from './json/parse.ts'
+import { canonicalBytes } from './json/write.ts'
+import { Initiator, Responder } from './noise/handshake.ts'
+import { at } from './testing/clock.ts'
+import { identityOf, vectors } from './testing/vectors.ts'
+import { Frames, Lines } from './transport/split.ts'
+
+const INPUTS = process.env.PARLEY_SOAK ? 1_000_000 : 10_000
+const now = at('2026-04-23T12:01:00Z')
+const [alice, bob] = [identityOf('alice'), identityOf('bob')]
+const wires = vectors.envelopes.map(({ wire }) => Buffer.from(wire))
+
+const mutation = fc.record({
+  at: fc.nat(),
+  length: fc.nat(8),
+  kind: fc.constantFrom('remove', 'repeat', 'insert', 'flip', 'cut', 'swap'),
+  bytes: fc.oneof(
+    fc.uint8Array({ maxLength: 8 }),
+    fc
+      .constantFrom(
+        '"',
+        '\\',
+        '{',
+        '}',
+        '[',
+        ']',
+        ',',
+        ':',
+        '\\ud800',
+        '\\u0000',
+        '1e999',
+        '-0',
+        '1.0',
+        'NaN',
+        'null',
+        '\n',
+        '"alp":{}',
+      )
+      .map(text => Buffer.from(text)),
+  ),
+})
+
+type Mutation = typeof mutation extends fc.Arbitrary<infer T> ? T : never
+
+function mutated(source: Buffer, { at, length, kind, bytes }: Mutation): Buffer {
+  const from = at % (source.length + 1)
+  const [before, part, after] = [
+    source.subarray(0, from),
+    source.subarray(from, from + length),
+    source.subarray(from + length),
+  ]
+  switch (kind) {
+    case 'remove':
+      return Buffer.concat([before, after])
+    case 'repeat':
+      return Buffer.concat([before, part, part, after])
+    case 'insert':
+      return Buffer.concat([before, bytes, part, after])
+    case 'flip':
+      return Buffer.concat([before, part.map(byte => byte ^ (1 << (at % 8))), after])
+    case 'cut':
+      return Buffer.from(before)
+    default:
+      return Buffer.concat([before, bytes, after])
+  }
+}
+
+const message = fc
+  .tuple(fc.constantFrom(...wires), fc.array(mutation, { maxLength: 3 }))
+  .map(([wire, mutations]) => ({ wire, changed: mutations.reduce(mutated, wire) }))
+
+test(`${INPUTS} messages, altered or invented: what passes has the canonical bytes that were signed`, () => {
+  let accepted = 0
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        { weight: 9, arbitrary: message },
+        fc.uint8Array({ maxLength: 300 }).map(bytes => ({ wire: wires[0]!, changed: Buffer.from(bytes) })),
+      ),
+      ({ wire, changed }) => {
+        const result = verifyMessage(changed, { self: bob.id, now })
+        if (result.ok) {
+          accepted++
+          expect(canonicalBytes(parseWire(changed)!).equals(canonicalBytes(parseWire(wire)!))).toBe(true)
+        }
+        readResponse(changed, {
+          self: alice.id,
+          dialled: bob.id,
+          id: 'f3436f50b2f7f1613ad142dbce1d2480',
+          now,
+        })
+      },
+    ),
+    { numRuns: INPUTS },
+  )
+  expect(accepted).toBeGreaterThan(0)
+})
+
+const token = fc.constantFrom(
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  '"',
+  '\\',
+  '\\u',
+  '"a"',
+  '1',
+  '-',
+  '.',
+  'e',
+  '0',
+  'true',
+  'nul',
+  ' ',
+  '\n',
+  '\u0000',
+  'é',
+  '😀',
+  '\\ud83d',
+  'Infinity',
+)
+
+test(`${INPUTS} texts of tokens: what is read as JSON is JSON for everybody else too`, () => {
+  fc.assert(
+    fc.property(fc.array(token, { maxLength: 40 }), tokens => {
+      const text = tokens.join('')
+      const value = parseWire(Buffer.from(text))
+      let others: unknown
+      try {
+        others = JSON.parse(text)
+      } catch {
+        others = undefined
+      }
+      expect(value === undefined).toBe(others === undefined)
+    }),
+    { numRuns: INPUTS },
+  )
+})
+
+test(`${INPUTS} streams of bytes: lines and frames end in a message, in nothing, or in a violation`, () => {
+  const stream = fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 8 })
+  fc.assert(
+    fc.property(stream, fc.nat(64), (chunks, most) => {
+      for (const splitter of [new Lines(most), new Frames(2, most), new Frames(4, most)])
+        for (const chunk of chunks) {
+          splitter.push(chunk)
+          for (let cut = splitter.next(); cut !== undefined && cut !== 'violated'; cut = splitter.next())
+            expect(cut.length).toBeLessThanOrEqual(most)
+        }
+    }),
+    { numRuns: INPUTS },
+  )
+})
+
+test(`${INPUTS} timestamps: an instant or nothing`, () => {
+  const stamp = fc
+    .array(fc.constantFrom('2026', '-', '04', ':', 'T', 'Z', '+', '.', '123', '0', '99', ' '))
+    .map(parts => parts.join(''))
+  fc.assert(
+    fc.property(stamp, text => {
+      const micros = readTs(text)
+      if (micros !== undefined) expect(Number.isSafeInteger(micros)).toBe(true)
+    }),
+    { numRuns: INPUTS },
+  )
+})
+
+const HANDSHAKES = Math.max(200, INPUTS / 50)
+
+test(`ALP-NOISE-08 ${HANDSHAKES} altered handshakes: none succeeds, none throws`, () => {
+  fc.assert(
+    fc.property(fc.nat(2), mutation, (which, change) => {
+      const initiator = new Initiator(alice.noise, bob.noise.publicKey)
+      const responder = new Responder(bob.noise)
+      let altered = false
+      const pass = (step: number, bytes: Buffer) => {
+        if (step !== which) return bytes
+        const spoilt = mutated(bytes, change)
+        altered = !spoilt.equals(bytes)
+        return spoilt
+      }
+      const done =
+        responder.first(pass(0, initiator.first()!)) &&
+        initiator.second(pass(1, responder.second()!)) &&
+        responder.third(pass(2, initiator.third()!.message))
+      expect(done === undefined).toBe(altered)
+    }),
+    { numRuns: HANDSHAKES },
+  )
+})
+
+test('the longest texts are read, or refused, in a short time', () => {
+  const size = 1_000_000
+  for (const text of [
+    '['.repeat(size),
+    `"${'a'.repeat(size)}`,
+    `"${'\\u0041'.repeat(size / 6)}"`,
+    `[${'1,'.repeat(size / 2)}1]`,
+    `{${Array.from({ length: size / 12 }, (_, index) => `"${index}":1`).join()}}`,
+    `[${'0.1e1,'.repeat(size / 6)}1]`,
+    `[${`${'9'.repeat(4000)},`.repeat(size / 4001)}1]`,
+    ' '.repeat(size),
+    `{"alp":{"v":1,"from":"${'A'.repeat(size)}","to":"x","ts":"2026-04-23T12:01:00Z","nonce":"n","sig":"x"}}`,
+  ]) {
+    const began = performance.now()
+    verifyMessage(Buffer.from(text), { self: bob.id, now })
+    expect(performance.now() - began, text.slice(0, 20)).toBeLessThan(2000)
+  }
+})

@@ -1,0 +1,151 @@
+// Writes JSON byte for byte as Python's json.dumps does (ALP-ENV-04): compact, non-ASCII left raw; with sorted keys it is the canonical
+// form, which is what is signed. On the wire numbers are printed alike, so that every reader sees the same kind (ALP-ENV-05).
+import { ParleyError } from '@parley/core'
+import { linkLimits } from '../limits.ts'
+import { Float, type WireObject, type WireValue } from './value.ts'
+
+interface Style {
+  readonly sorted: boolean
+  /** Whether a number that became infinite by reading it (1e400) may be printed, as Python does. */
+  readonly infinite: boolean
+}
+
+/** What is signed and verified. Throws `not_canonical` where a text has a lone surrogate, which has no bytes (rule 6). */
+export function canonicalText(value: WireValue): string {
+  return write(value, { sorted: true, infinite: true }, 0)
+}
+
+export function canonicalBytes(value: WireValue): Buffer {
+  return Buffer.from(canonicalText(value), 'utf8')
+}
+
+/** What is sent: members in their order, never NaN or Infinity. Throws `not_canonical` where a value cannot be sent. */
+export function wireText(value: WireValue): string {
+  return write(value, { sorted: false, infinite: false }, 0)
+}
+
+/** As `wireText`, with everything beyond ASCII escaped: for the files that the sheet wants so. */
+export function asciiText(value: WireValue): string {
+  return escaped(wireText(value))
+}
+
+/** As `asciiText`, with sorted keys. */
+export function sortedAsciiText(value: WireValue): string {
+  return escaped(write(value, { sorted: true, infinite: false }, 0))
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\u0080-\uffff]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+function write(value: WireValue, style: Style, depth: number): string {
+  switch (typeof value) {
+    case 'string':
+      return writeString(value)
+    case 'boolean':
+      return value ? 'true' : 'false'
+    case 'number':
+      return writeNumber(value)
+    case 'bigint':
+      return String(value)
+    case 'object':
+      if (value === null) return 'null'
+      if (value instanceof Float) return writeFloat(value.value, style)
+      if (depth >= linkLimits.nesting)
+        throw notCanonical(`nesting beyond ${linkLimits.nesting} levels, or a cycle,`)
+      return Array.isArray(value)
+        ? writeArray(value, style, depth)
+        : writeObject(value as WireObject, style, depth)
+    default:
+      throw notCanonical(`a value of type ${typeof value}`)
+  }
+}
+
+function writeArray(array: readonly WireValue[], style: Style, depth: number): string {
+  let text = '['
+  for (let index = 0; index < array.length; index++) {
+    if (index > 0) text += ','
+    text += write(array[index]!, style, depth + 1)
+  }
+  return `${text}]`
+}
+
+function writeObject(object: WireObject, style: Style, depth: number): string {
+  const keys = Object.keys(object)
+  if (style.sorted) sortByCodePoint(keys)
+  let text = '{'
+  for (const key of keys) {
+    if (text.length > 1) text += ','
+    text += `${writeString(key)}:${write(object[key]!, style, depth + 1)}`
+  }
+  return `${text}}`
+}
+
+function writeString(text: string): string {
+  if (!text.isWellFormed()) throw notCanonical('text with a lone surrogate')
+  // Rule 3 is what JSON.stringify does to well-formed text.
+  return JSON.stringify(text)
+}
+
+function writeNumber(value: number): string {
+  if (!Number.isInteger(value)) return pythonFloat(finite(value))
+  if (!Number.isSafeInteger(value))
+    throw notCanonical(`the number ${value}, which may be an integer or a float,`)
+  return String(value + 0)
+}
+
+function writeFloat(value: number, style: Style): string {
+  return pythonFloat(style.infinite && Math.abs(value) === Number.POSITIVE_INFINITY ? value : finite(value))
+}
+
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw notCanonical(String(value))
+  return value
+}
+
+/** The least exponent that is written positionally, and the first above it that is not (rule 5). */
+const POSITIONAL_FROM = -4
+const POSITIONAL_BELOW = 16
+
+/** `repr` of a Python float. */
+export function pythonFloat(value: number): string {
+  if (!Number.isFinite(value)) return String(value)
+  if (Object.is(value, -0)) return '-0.0'
+  const [mantissa, power] = value.toExponential().split('e') as [string, string]
+  const exponent = Number(power)
+  if (exponent < POSITIONAL_FROM || exponent >= POSITIONAL_BELOW) {
+    const size = String(Math.abs(exponent)).padStart(2, '0')
+    return `${mantissa}e${exponent < 0 ? '-' : '+'}${size}`
+  }
+  const sign = value < 0 ? '-' : ''
+  const digits = mantissa.replace(/[-.]/g, '')
+  if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - 1)}${digits}`
+  const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0')
+  return `${sign}${whole}.${digits.slice(exponent + 1) || '0'}`
+}
+
+const SURROGATE = /[\ud800-\udfff]/
+
+/** Rule 1. Code units order as code points do unless surrogates meet what lies above them. */
+function sortByCodePoint(keys: string[]): void {
+  keys.sort(keys.some(key => SURROGATE.test(key)) ? byCodePoint : undefined)
+}
+
+function byCodePoint(left: string, right: string): number {
+  const length = Math.min(left.length, right.length)
+  for (let index = 0; index < length; index++) {
+    const a = left.charCodeAt(index)
+    const b = right.charCodeAt(index)
+    if (a !== b) return rank(a) - rank(b)
+  }
+  return left.length - right.length
+}
+
+/** A surrogate stands for a code point above all that one unit can hold. */
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
+}
+
+function notCanonical(what: string): ParleyError {
+  return new ParleyError('not_canonical', `${what} has no form in an ALP message`)
+}

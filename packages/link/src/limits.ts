@@ -1,0 +1,122 @@
+// Every bound and every default of ALP. What the requirement sheet fixes carries its id; the rest are ours.
+
+export const linkLimits = {
+  /** Levels of objects and arrays in one message. */
+  nesting: 256,
+  /** ALP-ENV-04: decimal digits of an integer, where Python stops too. */
+  integerDigits: 4300,
+  /** Characters of `alp.nonce`: twice and more of what a genuine sender writes. */
+  nonceLength: 128,
+  /** Characters of `alp.from`: a key with some whitespace around it (ALP-ID-04). It is kept in the memory of replays. */
+  identityLength: 128,
+  /** ALP-TCP-04: bytes of one encrypted frame, its tag included. */
+  frameBytes: 1_048_576,
+  /** ALP-TCP-03. */
+  handshakeFrameBytes: 65_535,
+  /** Bytes of the first frame of a caller whose Noise key nobody pinned: it can do no more than be remembered. */
+  strangerFrameBytes: 65_536,
+  /** ALP-UNIX-04: bytes of one line without its line feed. */
+  lineBytes: 1_048_576,
+  /** ALP-UNIX-04: bytes of a line, its line feed included, that every revision of a peer takes. */
+  cautiousLineBytes: 65_535,
+  /** Connections of one listener at once. */
+  tcpConnections: 256,
+  unixConnections: 64,
+  /** ALP-TCP-06: handshakes at once. */
+  handshakes: 32,
+  /** Connections that the operating system holds until they are accepted. */
+  backlog: 128,
+  /** ALP-ENV-08: pairs that are remembered: of one pinned sender, of all of them, of strangers together. */
+  replayPerSender: 65_536,
+  replayPairs: 262_144,
+  replayStrangers: 4096,
+  /** ALP-ENV-08: lines from which the journal may be written anew. */
+  replayRewriteLines: 2048,
+  /** Bytes of a journal that is read: far more than its bounds let it grow to. */
+  replayFileBytes: 128 * 1024 * 1024,
+  /** Bytes of a key file that is read. */
+  keyFileBytes: 4096,
+  /** Profiles of this machine that are searched for a key. */
+  localProfiles: 1000,
+  /** X25519 images of pinned keys that are kept. */
+  images: 4096,
+  /** Entries of the peer list that count, and bytes of a file that is read. */
+  peers: 1000,
+  peersFileBytes: 1_048_576,
+  /** Characters of a peer's id, of its alias and address, and methods that one peer may be allowed. */
+  peerIdLength: 64,
+  peerTextLength: 256,
+  peerMethods: 64,
+  /** Nodes that aliases in a hand-written list may stand for. */
+  yamlAliases: 100,
+  /** ALP-PEND-03. */
+  pending: 20,
+  pendingFileBytes: 65_536,
+  /** Characters of an invitation that is read. */
+  invitationLength: 512,
+  /** ALP-RATE-02: calls of one bucket that are remembered. The memory of replays lets through no more of one sender. */
+  rateTimes: 65_536,
+  /** Bytes of the ledger that is read, days of its history, names in a day, turns under way. */
+  ledgerFileBytes: 4_194_304,
+  ledgerDays: 30,
+  ledgerNames: 2048,
+  reservations: 256,
+  /** ALP-ASK-08: turns of a thread; characters of each text in it; bytes of a file that is read. */
+  threadTurns: 20,
+  threadText: 65_536,
+  threadFileBytes: 16 * 1024 * 1024,
+  /** Bytes of an answer's text as JSON has it: it must fit a frame. */
+  answerBytes: 524_288,
+  /** Characters of one chunk, which fits a line of every revision (ALP-UNIX-04); and of those that wait for a slow reader. */
+  chunkText: 8192,
+  waitingText: 65_536,
+  /** Bytes of a socket's path, which the platform bounds (ALP-UNIX-02). */
+  socketPathBytes: process.platform === 'linux' ? 107 : 103,
+} as const
+
+export const linkDefaults = {
+  /** ALP-TCP-01. */
+  tcpPort: 7423,
+  /** ALP-ENV-07, ALP-ENV-08: seconds. */
+  skewSeconds: 120,
+  replaySeconds: 300,
+  /** ALP-TCP-06: milliseconds for the three messages of a handshake, on either side. */
+  handshakeMs: 10_000,
+  /** ALP-TCP-08: milliseconds in which a caller that nobody pinned must have delivered its envelope. */
+  strangerMs: 10_000,
+  /** ALP-TCP-07: milliseconds until a server closes an idle connection, and for which a client uses one again. */
+  serverIdleMs: 90_000,
+  clientIdleMs: 60_000,
+  /** Milliseconds for which a client looks whether a server that it does not know closes after one exchange. */
+  settleMs: 50,
+  /** Milliseconds for the one line of a caller on the Unix socket. */
+  lineMs: 30_000,
+  /** Milliseconds that a reply waits for a peer that does not read. */
+  writeMs: 30_000,
+  /** Milliseconds that running requests have when a server stops. */
+  closeMs: 5000,
+  /** ALP-UNIX-06: milliseconds for connecting and for each answer. */
+  callMs: 30_000,
+  askMs: 300_000,
+  pingMs: 5000,
+  /** ALP-RATE-01, ALP-RATE-04: calls in a minute. */
+  perMinute: 60,
+  bulkPerMinute: 600,
+  /** Milliseconds between two writes of the pending list: a flood of strangers is not passed on to the disk. */
+  pendingWriteMs: 5000,
+  /** Milliseconds that a change of the peer list waits for another program's, how often it looks, and after which a lock is a dead one's. */
+  lockMs: 5000,
+  lockPollMs: 25,
+  lockStaleMs: 60_000,
+  /** US dollars that are reserved for one turn where the profile has a cap and nobody says less. */
+  turnUsd: 1,
+  /** Milliseconds after which a turn is interrupted, whatever it does. */
+  turnMs: 1_800_000,
+  /** ALP-ASK-06: milliseconds without output after which a caller is told that the turn goes on. */
+  progressMs: 15_000,
+  /** Milliseconds that a turn which was cancelled has to say what it cost. */
+  cancelMs: 5000,
+  /** ALP-ASK-09: how often a busy peer is asked again, and the milliseconds to wait before the first time. */
+  busyTries: 3,
+  busyWaitMs: 400,
+} as const

@@ -1,0 +1,61 @@
+// The cipher of Noise (ALP-NOISE-06, ALP-NOISE-07; Noise rev. 34, section 5.1): ChaCha20-Poly1305 under a key that counts its messages. A
+// counter is never used twice, and never wraps.
+import { ParleyError } from '@parley/core'
+import sodium from 'sodium-native'
+
+export const TAG_BYTES = 16
+const NONCE_BYTES = 12
+/** Reserved by Noise for a rekey, which ALP has not. */
+const LAST = 2n ** 64n - 1n
+
+export class CipherState {
+  readonly #key: Buffer
+  readonly #nonce = Buffer.alloc(NONCE_BYTES)
+  #counter: bigint
+
+  constructor(key: Buffer, counter = 0n) {
+    this.#key = key
+    this.#counter = counter
+  }
+
+  /** Writes ciphertext and tag to `target`, which has room for just these. Throws `noise_exhausted` when all counters are used. */
+  encrypt(target: Buffer, plaintext: Buffer, additional: Buffer | null = null): void {
+    this.#count()
+    sodium.crypto_aead_chacha20poly1305_ietf_encrypt(
+      target,
+      plaintext,
+      additional,
+      null,
+      this.#nonce,
+      this.#key,
+    )
+    this.#counter++
+  }
+
+  /** The plaintext; undefined where the tag is not right, after which the counter stands where it stood. */
+  decrypt(ciphertext: Buffer, additional: Buffer | null = null): Buffer | undefined {
+    if (ciphertext.length < TAG_BYTES) return undefined
+    this.#count()
+    const plaintext = Buffer.allocUnsafe(ciphertext.length - TAG_BYTES)
+    try {
+      sodium.crypto_aead_chacha20poly1305_ietf_decrypt(
+        plaintext,
+        null,
+        ciphertext,
+        additional,
+        this.#nonce,
+        this.#key,
+      )
+    } catch {
+      return undefined
+    }
+    this.#counter++
+    return plaintext
+  }
+
+  #count(): void {
+    if (this.#counter >= LAST)
+      throw new ParleyError('noise_exhausted', 'This connection has used all its counters; connect anew.')
+    this.#nonce.writeBigUInt64LE(this.#counter, 4)
+  }
+}

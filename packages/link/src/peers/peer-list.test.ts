@@ -1,0 +1,206 @@
+// The peer list as people write it, and how it is read (ALP-PEER-01 to -03, -06), on real files.
+import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { SystemClock } from '@parley/core'
+import { expect, test } from 'vitest'
+import type { Disk } from '../files/disk.ts'
+import { machineDisk } from '../files/disk.ts'
+import { linkPaths } from '../identity/files.ts'
+import { linkLimits } from '../limits.ts'
+import { temporaryFolder } from '../testing/homes.ts'
+import { identityOf, rateLimitCaps, vectors } from '../testing/vectors.ts'
+import { isAllowed, readPeer } from './peer.ts'
+import { PeerList } from './peer-list.ts'
+import { readEntries } from './peers-yaml.ts'
+
+const [alice, bob, carol] = ['alice', 'bob', 'carol'].map(name => identityOf(name).id) as [
+  string,
+  string,
+  string,
+]
+
+function listed(text?: string, disk?: Disk) {
+  const paths = linkPaths(temporaryFolder())
+  mkdirSync(dirname(paths.peers), { recursive: true })
+  if (text !== undefined) writeFileSync(paths.peers, text)
+  const failed: string[] = []
+  const options = {
+    clock: new SystemClock(),
+    lock: paths.peersLock,
+    failed: (what: string) => void failed.push(what),
+  }
+  const list = new PeerList(paths.peers, { ...options, ...(disk && { disk }) })
+  return {
+    list,
+    path: paths.peers,
+    lock: paths.peersLock,
+    failed,
+    text: () => readFileSync(paths.peers, 'utf8'),
+  }
+}
+
+test('ALP-PEER-01 a file that is missing, no YAML, no list or no UTF-8 is an empty list', () => {
+  expect(listed().list.all()).toEqual([])
+  for (const text of ['', '# nothing yet\n', 'null', 'id: x\n', '"text"', '[', '- a: [', '- a\n---\n- b\n'])
+    expect(listed(text).list.all(), text).toEqual([])
+  const { list, path } = listed()
+  writeFileSync(path, Buffer.from([0x2d, 0x20, 0xff]))
+  expect(list.all()).toEqual([])
+  expect(list.problems()).toEqual(['The file is not a YAML list: nobody is pinned.'])
+})
+
+test('ALP-PEER-01 entries that are no mapping or lack id or pubkey are skipped, and the others count', () => {
+  const { list } = listed(
+    `- text\n- [1]\n- id: x\n- pubkey: y\n- id: null\n  pubkey: z\n- id: a\n  pubkey: ${alice}\n`,
+  )
+  expect(list.all().map(({ id }) => id)).toEqual(['a'])
+  expect(list.problems()).toHaveLength(5)
+})
+
+test('ALP-PEER-01 a list that cannot be read pins nobody, and the log hears of it once', () => {
+  const { list, path, failed } = listed()
+  writeFileSync(path, `- id: a\n  pubkey: ${alice}\n${'#'.repeat(linkLimits.peersFileBytes)}`)
+  for (let times = 0; times < 3; times++) expect(list.identities().size).toBe(0)
+  expect(failed).toHaveLength(1)
+})
+
+test('ALP-PEER-02 every field is read, and what is left out has its default', () => {
+  const { list } = listed(`
+- id: personal
+  alias: laptop-personal
+  pubkey: ${alice}
+  address: null
+  allow: [link.ping, "link.ask", 5]
+  rate_limit:
+    per_minute: 10
+- id: "home-server"
+  pubkey: >-
+    ${bob}
+  address: home-server.internal:7423
+  budget: {usd: 5}
+- id: 42
+  pubkey: '${carol}'
+  allow: link.ask
+`)
+  expect(list.all()).toEqual([
+    {
+      id: 'personal',
+      alias: 'laptop-personal',
+      pubkey: alice,
+      allow: ['link.ping', 'link.ask'],
+      perMinute: 10,
+    },
+    { id: 'home-server', pubkey: bob, address: 'home-server.internal:7423', allow: [], perMinute: 60 },
+    { id: '42', pubkey: carol, allow: [], perMinute: 60 },
+  ])
+  expect(list.named('home-server')?.pubkey).toBe(bob)
+  expect(list.problems()).toEqual([])
+})
+
+test('ALP-PEER-02 what the reference writes is read', () => {
+  expect(listed(vectors.yaml_as_the_reference_writes_it.peers).list.all()).toEqual([
+    {
+      id: 'home-server',
+      pubkey: bob,
+      alias: 'nas',
+      address: 'home-server.internal:7423',
+      allow: ['link.ping', 'link.ask'],
+      perMinute: 30,
+    },
+  ])
+})
+
+test('ALP-PEER-02 handles and keys that stand there twice are told, and of a key the first entry counts', () => {
+  const { list } = listed(
+    `- {id: a, pubkey: "${alice}", allow: [link.ping]}\n- {id: a, pubkey: "${bob}"}\n- {id: c, pubkey: "${alice}", allow: [link.ask]}\n- {id: d, pubkey: " ${carol}"}\n`,
+  )
+  expect(list.problems().map(text => text.split(' ').slice(0, 3).join(' '))).toEqual([
+    'Entry 2 (a)',
+    'Entry 3 (c)',
+    'Entry 4 (d)',
+  ])
+  list.identities()
+  expect(list.admitted(alice)?.allow).toEqual(['link.ping'])
+})
+
+test('ALP-RATE-01 per_minute counts when it is an integer above zero, as the vectors have it', () => {
+  for (const { rateLimit, cap } of rateLimitCaps()) {
+    const [entry] = readEntries(Buffer.from(`- {id: a, pubkey: b, rate_limit: ${rateLimit}}`))!
+    expect(readPeer(entry), rateLimit).toMatchObject({ perMinute: cap })
+  }
+  expect(rateLimitCaps().map(({ rateLimit }) => rateLimit)).toContain('{"per_minute":10.0}')
+  for (const rate of ['10', '[10]', '{per_minute: true}', '{per_minute: null}', '{per_minute: .inf}'])
+    expect(
+      readPeer(readEntries(Buffer.from(`- {id: a, pubkey: b, rate_limit: ${rate}}`))![0]),
+      rate,
+    ).toMatchObject({
+      perMinute: 60,
+    })
+})
+
+test('ALP-PEER-03 a peer may call just what its list names, and everything of workgroups', () => {
+  const peer = { id: 'a', pubkey: alice, allow: ['link.ping'], perMinute: 60 }
+  expect(isAllowed(peer, 'link.ping')).toBe(true)
+  for (const method of ['link.ask', 'link', 'link.pin', 'link.ping ', 'LINK.PING', 'workgroup', ''])
+    expect(isAllowed(peer, method), method).toBe(false)
+  for (const method of ['workgroup.post', 'workgroup.', 'workgroup.nope'])
+    expect(isAllowed({ ...peer, allow: [] }, method), method).toBe(true)
+})
+
+test('ALP-PEER-06 an edit applies at once: of the same length, in the same instant, and with a time that was set back', () => {
+  const { list, path } = listed(`- id: a\n  pubkey: ${alice}\n`)
+  for (let times = 0; times < 50; times++) {
+    const [now, other] = times % 2 ? [alice, bob] : [bob, alice]
+    writeFileSync(path, `- id: a\n  pubkey: ${now}\n`)
+    expect(list.identities().has(now)).toBe(true)
+    expect(list.identities().has(other)).toBe(false)
+  }
+  utimesSync(path, 1_000_000, 1_000_000)
+  list.identities()
+  writeFileSync(path, `- id: a\n  pubkey: ${carol}\n`)
+  utimesSync(path, 1_000_000, 1_000_000)
+  expect([...list.identities()]).toEqual([carol])
+})
+
+test('ALP-PEER-06 an edit is seen where the file system cannot tell it from the one before', () => {
+  const coarse: Disk = {
+    ...machineDisk,
+    stat: () => ({ stamp: 'the same second', mode: 0o644, settled: false }),
+  }
+  const { list, path } = listed(`- id: a\n  pubkey: ${alice}\n`, coarse)
+  expect([...list.identities()]).toEqual([alice])
+  writeFileSync(path, `- id: a\n  pubkey: ${bob}\n`)
+  expect([...list.identities()]).toEqual([bob])
+})
+
+test('ALP-PEER-06 a list that did not change is looked at and not read again', () => {
+  let reads = 0
+  const { list, path } = listed(`- id: a\n  pubkey: ${alice}\n`, {
+    ...machineDisk,
+    read(file, most) {
+      reads++
+      return machineDisk.read(file, most)
+    },
+  })
+  utimesSync(path, 1_000_000, 1_000_000)
+  for (let times = 0; times < 100; times++) list.identities()
+  expect(reads).toBe(1)
+})
+
+test('ALP-PEER-07 an entry says nothing of money: a legacy budget has no effect', () => {
+  const { list } = listed(
+    `- id: a\n  pubkey: ${alice}\n  allow: [link.ask]\n  budget: {usd: 0, daily_usd: 0}\n`,
+  )
+  expect(Object.keys(list.named('a')!).toSorted()).toEqual(['allow', 'id', 'perMinute', 'pubkey'])
+})
+
+test(`ALP-PEER-01 of more than ${linkLimits.peers} entries the first count`, async () => {
+  const entry = (n: number) =>
+    `- id: p${n}\n  pubkey: ${Buffer.from(String(n).padStart(32)).toString('base64')}\n`
+  const { list } = listed(Array.from({ length: linkLimits.peers + 5 }, (_, n) => entry(n)).join(''))
+  expect(list.all()).toHaveLength(linkLimits.peers)
+  expect(list.problems()).toHaveLength(5)
+  expect(await list.add({ id: 'a', pubkey: alice, allow: [] })).toMatchObject({
+    error: { code: 'too_many_peers' },
+  })
+})

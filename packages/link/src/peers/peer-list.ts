@@ -1,0 +1,221 @@
+// Who is pinned (ALP-PEER): `alp/peers.yaml`, which people edit and this changes on request. Looked at anew for every request; a change is made
+// under a lock and replaces the file whole.
+import { realpathSync } from 'node:fs'
+import { type Clock, ok, ParleyError, type Result, refuse } from '@parley/core'
+import { type Disk, machineDisk, writeWhole } from '../files/disk.ts'
+import { withLock } from '../files/lock.ts'
+import { WatchedFile } from '../files/watched.ts'
+import { publicKeyOf } from '../identity/identity.ts'
+import { linkLimits } from '../limits.ts'
+import { checkMethods, checkPeer, type NewPeer, type Peer, readPeer } from './peer.ts'
+import { PeersText, readEntries } from './peers-yaml.ts'
+
+export interface PeerListOptions {
+  readonly clock: Clock
+  /** The file of the lock. */
+  readonly lock: string
+  readonly disk?: Disk
+  readonly failed?: (what: string, cause: unknown) => void
+}
+
+interface Snapshot {
+  readonly peers: readonly Peer[]
+  readonly identities: ReadonlySet<string>
+  readonly byIdentity: ReadonlyMap<string, Peer>
+  /** The place of each peer's entry in the file. */
+  readonly places: ReadonlyMap<Peer, number>
+  readonly problems: readonly string[]
+}
+
+/** A change that was made to the text: the peer that it is about, or nothing where the text that came of it does not say so. */
+type Confirm = (after: Snapshot) => Peer | undefined
+type Change = (now: Snapshot, text: PeersText) => Result<Confirm, ParleyError>
+
+export class PeerList {
+  readonly #path: string
+  readonly #options: PeerListOptions
+  readonly #disk: Disk
+  readonly #file: WatchedFile<Snapshot>
+
+  constructor(path: string, options: PeerListOptions) {
+    this.#path = path
+    this.#options = options
+    this.#disk = options.disk ?? machineDisk
+    this.#file = new WatchedFile(path, {
+      disk: this.#disk,
+      most: linkLimits.peersFileBytes,
+      parse: snapshotOf,
+      failed: cause => options.failed?.(`${path} cannot be read, so nobody is pinned`, cause),
+    })
+  }
+
+  /** In the order of the file. */
+  all(): readonly Peer[] {
+    return this.#file.now().peers
+  }
+
+  /** The identities that are pinned now. */
+  identities(): ReadonlySet<string> {
+    return this.#file.now().identities
+  }
+
+  /** Who this is in the list as `identities` last saw it: what a request was admitted by is what it is judged by. */
+  admitted(identity: string): Peer | undefined {
+    return this.#file.last.byIdentity.get(identity)
+  }
+
+  named(id: string): Peer | undefined {
+    return this.all().find(peer => peer.id === id)
+  }
+
+  /** What a person should look at: entries that count for nothing, and handles and keys that stand there twice. */
+  problems(): readonly string[] {
+    return this.#file.now().problems
+  }
+
+  /** Pins a peer. Refusals: `invalid_peer`, `peer_exists` (ALP-PEER-05), `too_many_peers`, `peers_unreadable`, `locked`. */
+  async add(peer: NewPeer): Promise<Result<Peer>> {
+    const checked = checkPeer(peer)
+    if (!checked.ok) return checked
+    return this.#change(({ peers }, text) => {
+      const same = peers.find(({ id, pubkey }) => id === peer.id || pubkey === peer.pubkey)
+      if (same)
+        return refuse(
+          'peer_exists',
+          same.id === peer.id
+            ? `A peer is called ${peer.id} already; choose another id, or remove that one first.`
+            : `This key is pinned already, as ${same.id}.`,
+        )
+      if (peers.length >= linkLimits.peers)
+        return refuse('too_many_peers', `The list holds ${linkLimits.peers} peers; remove one first.`)
+      text.add(peer)
+      return ok(after => after.byIdentity.get(peer.pubkey))
+    })
+  }
+
+  /** Unpins a peer: from now on it gets silence. Refusals: `unknown_peer`, `peers_unreadable`, `locked`. The peer as it was. */
+  async remove(id: string): Promise<Result<Peer>> {
+    return this.#change(({ peers, places }, text) => {
+      const gone = peers.find(peer => peer.id === id)
+      if (!gone) return unknown(id)
+      text.remove(places.get(gone)!)
+      return ok(after => (after.peers.length === peers.length - 1 ? gone : undefined))
+    })
+  }
+
+  /** Sets what a peer may call. Refusals: `invalid_peer`, `unknown_peer`, `peers_unreadable`, `locked`. */
+  async allow(id: string, methods: readonly string[]): Promise<Result<Peer>> {
+    const checked = checkMethods(methods)
+    if (!checked.ok) return checked
+    return this.#change(({ peers, places }, text) => {
+      const peer = peers.find(each => each.id === id)
+      if (!peer) return unknown(id)
+      text.setAllow(places.get(peer)!, [...new Set(methods)])
+      return ok(after => after.peers.find(each => each.id === id))
+    })
+  }
+
+  /** One change under the lock, to what the file says then. */
+  async #change(change: Change): Promise<Result<Peer>> {
+    const done = await withLock(this.#options.lock, this.#options.clock, () => this.#changeNow(change))
+    return done.ok ? done.value : done
+  }
+
+  #changeNow(change: Change): Result<Peer> {
+    const bytes = this.#bytes()
+    const text = bytes !== 'unreadable' && PeersText.of(bytes)
+    if (!text)
+      return refuse(
+        'peers_unreadable',
+        `${this.#path} is not a YAML list, or is too large, so it was left as it is. Correct it in an editor, then try again.`,
+      )
+    const changed = change(snapshotOf(bytes), text)
+    if (!changed.ok) return changed
+    const fresh = written(text)
+    // Read again before it is written: a text of ours that says something else never takes the place of a person's.
+    const peer = fresh && changed.value(snapshotOf(fresh))
+    if (!peer)
+      return refuse(
+        'peers_unreadable',
+        `${this.#path} uses YAML that cannot be changed safely (aliases, for example); change it in an editor.`,
+      )
+    this.#replace(fresh)
+    return ok(peer)
+  }
+
+  /** What has more bytes than are read is not ours to change. */
+  #bytes(): Buffer | undefined | 'unreadable' {
+    try {
+      return this.#disk.read(this.#path, linkLimits.peersFileBytes)
+    } catch (cause) {
+      if (cause instanceof ParleyError) return 'unreadable'
+      throw cause
+    }
+  }
+
+  /** A list that is elsewhere and only linked to stays there; its mode stays what a person made it. */
+  #replace(bytes: Buffer): void {
+    const stat = this.#disk.stat(this.#path)
+    const path = stat ? realpathSync(this.#path) : this.#path
+    writeWhole(this.#disk, path, bytes, { mode: stat?.mode })
+  }
+}
+
+function written(text: PeersText): Buffer | undefined {
+  try {
+    return text.toBytes()
+  } catch {
+    return undefined
+  }
+}
+
+function snapshotOf(bytes: Buffer | undefined): Snapshot {
+  const entries = bytes === undefined ? [] : readEntries(bytes)
+  if (!entries)
+    return {
+      peers: [],
+      identities: new Set(),
+      byIdentity: new Map(),
+      places: new Map(),
+      problems: ['The file is not a YAML list: nobody is pinned.'],
+    }
+  const byIdentity = new Map<string, Peer>()
+  const places = new Map<Peer, number>()
+  const problems: string[] = []
+  const ids = new Set<string>()
+  for (const [place, entry] of entries.entries()) {
+    const peer = readPeer(entry)
+    const problem = 'problem' in peer ? peer.problem : problemOf(peer, ids, byIdentity, places.size)
+    if (problem !== undefined) problems.push(`Entry ${place + 1} ${problem}.`)
+    if ('problem' in peer || places.size >= linkLimits.peers) continue
+    places.set(peer, place)
+    ids.add(peer.id)
+    // The first one that names a key is the one that counts.
+    if (!byIdentity.has(peer.pubkey)) byIdentity.set(peer.pubkey, peer)
+  }
+  return {
+    peers: [...places.keys()],
+    identities: new Set(byIdentity.keys()),
+    byIdentity,
+    places,
+    problems,
+  }
+}
+
+function problemOf(
+  { id, pubkey }: Peer,
+  ids: ReadonlySet<string>,
+  byIdentity: ReadonlyMap<string, Peer>,
+  count: number,
+): string | undefined {
+  if (count >= linkLimits.peers) return `(${id}) is behind the ${linkLimits.peers} that count`
+  if (ids.has(id)) return `(${id}) has the id of another one`
+  if (byIdentity.has(pubkey)) return `(${id}) has the key of ${byIdentity.get(pubkey)!.id}, which counts`
+  // ALP-ID-04: compared as it stands, so that no message can ever come from another spelling.
+  if (publicKeyOf(pubkey)?.toString('base64') !== pubkey) return `(${id}) has a pubkey that is no public key`
+  return undefined
+}
+
+function unknown(id: string): Result<never, ParleyError> {
+  return refuse('unknown_peer', `No peer is called ${id}; see the list of peers.`)
+}

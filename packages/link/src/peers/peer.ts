@@ -1,0 +1,126 @@
+// A peer as the list has it (ALP-PEER-01 to -03), and what a person may write there. What is read is taken leniently, as the reference does;
+// what is written is checked first.
+import { ok, type ParleyError, type Result, refuse } from '@parley/core'
+import { parseAddress } from '../client/target.ts'
+import { publicKeyOf } from '../identity/identity.ts'
+import { linkDefaults, linkLimits } from '../limits.ts'
+
+export interface Peer {
+  /** The local handle: never on the wire, never proof of anything (ALP-ID-06). */
+  readonly id: string
+  /** The identity string. */
+  readonly pubkey: string
+  readonly alias?: string
+  /** `host:port`; left out, the peer is a profile of this machine. */
+  readonly address?: string
+  /** Methods that it may call; none where the entry has no list (fail closed). */
+  readonly allow: readonly string[]
+  /** ALP-RATE-01. */
+  readonly perMinute: number
+}
+
+/** What somebody wants to pin. */
+export interface NewPeer {
+  readonly id: string
+  readonly pubkey: string
+  readonly alias?: string
+  readonly address?: string
+  readonly allow: readonly string[]
+  readonly perMinute?: number
+}
+
+/** ALP-PEND-05: what accepting an invite allows unless somebody says otherwise. */
+export const ACCEPTED_METHODS = ['link.ping', 'link.ask'] as const
+
+const WORKGROUP = 'workgroup.'
+
+/** ALP-PEER-03: who may call what. Workgroups test membership themselves. */
+export function isAllowed(peer: Peer, method: string): boolean {
+  return method.startsWith(WORKGROUP) || peer.allow.includes(method)
+}
+
+/** The entry's peer, or why it is none. Integers are bigints here, as the reader of the file gives them. */
+export function readPeer(entry: unknown): Peer | { readonly problem: string } {
+  if (!isMapping(entry)) return { problem: 'is no mapping' }
+  const id = textOf(entry.id)
+  const pubkey = textOf(entry.pubkey)
+  if (!id) return { problem: 'has no id that is a text; quote it' }
+  if (id.length > linkLimits.peerTextLength) return { problem: 'has an id that is too long' }
+  if (!pubkey) return { problem: `(${id}) has no pubkey that is a text; quote it` }
+  const alias = textOf(entry.alias)
+  const address = textOf(entry.address)
+  return {
+    id,
+    pubkey,
+    ...(alias && { alias }),
+    ...(address && { address }),
+    allow: Array.isArray(entry.allow) ? entry.allow.filter(method => typeof method === 'string') : [],
+    perMinute: perMinuteOf(entry.rate_limit),
+  }
+}
+
+/** ALP-RATE-01: an integer above zero; anything else, a float too, is the default. */
+export function perMinuteOf(rateLimit: unknown): number {
+  const value = isMapping(rateLimit) ? rateLimit.per_minute : undefined
+  return typeof value === 'bigint' && value > 0n ? Number(value) : linkDefaults.perMinute
+}
+
+export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+}
+
+/** A number is a text where somebody forgot the quotes, as Python has it. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'bigint') return String(value)
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** The handles that mentions and threads can name (ALP-MENTION-01, ALP-ASK-08). */
+const ID = /^[A-Za-z0-9_-]+$/
+const METHOD = /^[a-z]+\.[a-z_]+$/
+const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}]+$/u
+
+export function isPeerId(id: string): boolean {
+  return id.length <= linkLimits.peerIdLength && ID.test(id)
+}
+
+/** Whether it may be written to the list; refuses with `invalid_peer`. */
+export function checkPeer(peer: NewPeer): Result<NewPeer, ParleyError> {
+  const { id, pubkey, alias, address, allow, perMinute } = peer
+  if (!isPeerId(id))
+    return invalid(
+      `"${id}" cannot be a peer's id: use letters, digits, "_" and "-", at most ${linkLimits.peerIdLength}.`,
+    )
+  if (publicKeyOf(pubkey)?.toString('base64') !== pubkey)
+    return invalid(
+      `"${pubkey}" is no public key: it has 44 characters and ends in "="; ask the peer's owner for it.`,
+    )
+  if (alias !== undefined && !isLabel(alias)) return invalid(`The alias of ${id} is not one line of text.`)
+  if (address !== undefined) {
+    const parsed = parseAddress(address)
+    if (!parsed.ok) return parsed
+    if (!isLabel(address)) return invalid(`The address of ${id} is not one line of text.`)
+  }
+  const methods = checkMethods(allow)
+  if (!methods.ok) return methods
+  if (perMinute !== undefined && !(Number.isSafeInteger(perMinute) && perMinute > 0))
+    return invalid(`The rate limit of ${id} must be a whole number above zero.`)
+  return ok(peer)
+}
+
+export function checkMethods(allow: readonly string[]): Result<readonly string[], ParleyError> {
+  const wrong = allow.find(method => !METHOD.test(method) || method.length > linkLimits.peerTextLength)
+  if (wrong !== undefined)
+    return invalid(`"${wrong}" is no method; write for example link.ping, link.ask or link.cancel.`)
+  if (allow.length > linkLimits.peerMethods)
+    return invalid(`A peer can be allowed at most ${linkLimits.peerMethods} methods.`)
+  return ok(allow)
+}
+
+function isLabel(text: string): boolean {
+  return text.length <= linkLimits.peerTextLength && PRINTABLE.test(text)
+}
+
+function invalid(message: string): Result<never, ParleyError> {
+  return refuse('invalid_peer', message)
+}

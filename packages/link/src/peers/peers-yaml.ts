@@ -1,0 +1,146 @@
+// The text of `peers.yaml` (ALP-PEER-01, -06). Reading is YAML 1.1, as the reference reads; a change keeps the comments, the fields and the
+// order of entries that a person wrote, puts the fields of each entry into their order, and quotes every text.
+import { isUtf8 } from 'node:buffer'
+import {
+  Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Pair,
+  parseDocument,
+  Scalar,
+  YAMLMap,
+  YAMLSeq,
+} from 'yaml'
+import { linkLimits } from '../limits.ts'
+import type { NewPeer } from './peer.ts'
+
+/** The order of fields in an entry. */
+const ORDER = ['id', 'pubkey', 'alias', 'address', 'allow', 'budget', 'rate_limit']
+/** Fields that are left out when they say nothing. */
+const OPTIONAL = new Set(['alias', 'address', 'budget', 'rate_limit'])
+const STYLE = {
+  lineWidth: 0,
+  indentSeq: false,
+  defaultStringType: 'QUOTE_DOUBLE',
+  defaultKeyType: 'PLAIN',
+} as const
+
+/** The entries as plain values, integers as bigints; undefined where the file is no YAML list. Nothing at all is an empty list. */
+export function readEntries(bytes: Buffer): readonly unknown[] | undefined {
+  const document = parsed(bytes)
+  return document && entriesOf(document)
+}
+
+function entriesOf(document: Document.Parsed): readonly unknown[] | undefined {
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: linkLimits.yamlAliases })
+    if (value === null) return []
+    return Array.isArray(value) ? value : undefined
+  } catch {
+    // More aliases than a person writes.
+    return undefined
+  }
+}
+
+function parsed(bytes: Buffer): Document.Parsed | undefined {
+  if (!isUtf8(bytes)) return undefined
+  const document = parseDocument(bytes.toString('utf8'), {
+    version: '1.1',
+    // Of equal keys the last one counts, as in Python.
+    uniqueKeys: false,
+    intAsBigInt: true,
+    logLevel: 'silent',
+  })
+  return document.errors.length === 0 ? document : undefined
+}
+
+/** A list that is being changed. Entries are named by their place. */
+export class PeersText {
+  readonly #document: Document.Parsed | Document
+  readonly #list: YAMLSeq
+
+  /** Undefined where the bytes are no YAML list, which is not ours to overwrite. */
+  static of(bytes: Buffer | undefined): PeersText | undefined {
+    const document = bytes === undefined ? new Document(null, { version: '1.1' }) : parsed(bytes)
+    if (!document) return undefined
+    if (document.contents === null || isNull(document.contents)) document.contents = new YAMLSeq() as never
+    return isSeq(document.contents) ? new PeersText(document, document.contents) : undefined
+  }
+
+  private constructor(document: Document.Parsed | Document, list: YAMLSeq) {
+    this.#document = document
+    this.#list = list
+  }
+
+  add(peer: NewPeer): void {
+    const entry = new YAMLMap()
+    const put = (key: string, value: unknown) =>
+      void entry.add(new Pair(key, this.#document.createNode(value)))
+    put('id', peer.id)
+    put('pubkey', peer.pubkey)
+    if (peer.alias !== undefined) put('alias', peer.alias)
+    if (peer.address !== undefined) put('address', peer.address)
+    put('allow', peer.allow)
+    if (peer.perMinute !== undefined) put('rate_limit', { per_minute: peer.perMinute })
+    this.#list.flow = false
+    this.#list.add(entry)
+  }
+
+  remove(index: number): void {
+    this.#list.items.splice(index, 1)
+  }
+
+  /** Only what is left of the old list keeps its comments. */
+  setAllow(index: number, methods: readonly string[]): void {
+    const entry = this.#list.items[index]
+    if (!isMap(entry)) return
+    const old = entry.get('allow', true)
+    const list = new YAMLSeq()
+    for (const method of methods) {
+      const kept = isSeq(old) ? old.items.find(item => isScalar(item) && item.value === method) : undefined
+      list.add(kept ?? this.#document.createNode(method))
+    }
+    entry.set('allow', list)
+  }
+
+  /** Throws where an entry that is gone was what an alias stands for. */
+  toBytes(): Buffer {
+    for (const entry of this.#list.items) if (isMap(entry)) arrange(entry)
+    return Buffer.from(this.#document.toString(STYLE), 'utf8')
+  }
+}
+
+/** ALP-PEER-06: fields in their order, those that say nothing left out, unknown ones behind. */
+function arrange(entry: YAMLMap): void {
+  const last = new Map(entry.items.map(pair => [keyOf(pair), pair]))
+  const known = ORDER.flatMap(key => last.get(key) ?? []).filter(
+    pair => !(OPTIONAL.has(keyOf(pair)) && saysNothing(pair.value)),
+  )
+  const others = [...last.values()].filter(pair => !ORDER.includes(keyOf(pair)))
+  entry.items = [...known, ...others]
+  for (const { value } of entry.items) {
+    quote(value)
+    if (isSeq(value)) for (const item of value.items) quote(item)
+  }
+}
+
+function keyOf(pair: Pair): string {
+  return isScalar(pair.key) ? String(pair.key.value) : String(pair.key)
+}
+
+/** A plain text may be something else to another reader; one that was meant as something else keeps its form. */
+function quote(node: unknown): void {
+  if (isScalar(node) && typeof node.value === 'string') node.type = Scalar.QUOTE_DOUBLE
+}
+
+function saysNothing(value: unknown): boolean {
+  if (isAlias(value)) return false
+  if (isMap(value) || isSeq(value)) return value.items.length === 0
+  return value === null || isNull(value) || (isScalar(value) && value.value === '')
+}
+
+function isNull(node: unknown): boolean {
+  return isScalar(node) && node.value === null
+}

@@ -1,0 +1,180 @@
+// Who knocked without being pinned (ALP-PEND): `alp/pending_peers.yaml`, for people to look at. Knocks are gathered in memory and written now
+// and then, so that a flood of strangers costs a write every few seconds and no more.
+import type { CancelTimer, Clock } from '@parley/core'
+import { type Disk, machineDisk, writeWhole } from '../files/disk.ts'
+import { publicKeyOf } from '../identity/identity.ts'
+import { pythonFloat } from '../json/write.ts'
+import { linkDefaults, linkLimits } from '../limits.ts'
+import { isMapping } from './peer.ts'
+import { readEntries } from './peers-yaml.ts'
+
+export interface PendingPeer {
+  readonly pubkey: string
+  /** Unix seconds. */
+  readonly firstSeen: number
+  readonly lastSeen: number
+  /** `host:port` that it came from over TCP; its port is the caller's own and seldom one to call. */
+  readonly address?: string
+}
+
+export interface PendingOptions {
+  readonly clock: Clock
+  readonly disk?: Disk
+  readonly failed?: (what: string, cause: unknown) => void
+}
+
+const MICROS = 1_000_000
+const MODE = 0o600
+
+export class PendingPeers {
+  readonly #path: string
+  readonly #options: PendingOptions
+  readonly #disk: Disk
+  /** Knocks that are not in the file yet, by key. */
+  #knocks = new Map<string, PendingPeer>()
+  #cancel: CancelTimer | undefined
+
+  constructor(path: string, options: PendingOptions) {
+    this.#path = path
+    this.#options = options
+    this.#disk = options.disk ?? machineDisk
+  }
+
+  /** ALP-PEND-01: remembers the sender of a verified message. */
+  knock(pubkey: string, address: string | undefined): void {
+    if (!isKey(pubkey)) return
+    const lastSeen = this.#options.clock.now() / MICROS
+    const before = this.#knocks.get(pubkey)
+    const known = before?.address ?? address
+    // Behind the others: the order is that of the last knock.
+    this.#knocks.delete(pubkey)
+    this.#knocks.set(pubkey, {
+      pubkey,
+      firstSeen: before?.firstSeen ?? lastSeen,
+      lastSeen,
+      ...(known !== undefined && { address: known }),
+    })
+    if (this.#knocks.size > linkLimits.pending) this.#knocks.delete(this.#knocks.keys().next().value!)
+    if (this.#cancel) return
+    this.flush()
+    this.#cancel = this.#options.clock.after(linkDefaults.pendingWriteMs, () => this.#due(), {
+      background: true,
+    })
+  }
+
+  /** What the file says and what is not written yet, newest first. */
+  list(): readonly PendingPeer[] {
+    return this.#merged()
+  }
+
+  /** ALP-PEND-05: deletes the entry; nothing keeps the sender from knocking again. False where there was none. */
+  discard(pubkey: string): boolean {
+    const all = this.#merged()
+    const left = all.filter(peer => peer.pubkey !== pubkey)
+    if (left.length === all.length) return false
+    this.#write(left)
+    return true
+  }
+
+  /** Writes what is not written yet. A failure is told to the log, and tried again with the next knock. */
+  flush(): void {
+    if (this.#knocks.size === 0) return
+    try {
+      this.#write(this.#merged())
+    } catch (cause) {
+      this.#options.failed?.(`${this.#path} cannot be written`, cause)
+    }
+  }
+
+  close(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+    this.flush()
+  }
+
+  #due(): void {
+    this.#cancel = undefined
+    if (this.#knocks.size === 0) return
+    this.flush()
+    this.#cancel = this.#options.clock.after(linkDefaults.pendingWriteMs, () => this.#due(), {
+      background: true,
+    })
+  }
+
+  /** From the file every time: a person, or another program, may have taken entries out of it. */
+  #merged(): PendingPeer[] {
+    // Oldest first; who knocked again comes behind the others.
+    const peers = new Map(
+      this.#stored()
+        .toReversed()
+        .map(peer => [peer.pubkey, peer]),
+    )
+    for (const knock of this.#knocks.values()) {
+      const stored = peers.get(knock.pubkey)
+      peers.delete(knock.pubkey)
+      peers.set(knock.pubkey, joined(stored, knock))
+    }
+    // ALP-PEND-03: the newest, newest first.
+    const newest = [...peers.values()].reverse().sort((a, b) => b.lastSeen - a.lastSeen)
+    return newest.slice(0, linkLimits.pending)
+  }
+
+  #stored(): PendingPeer[] {
+    try {
+      const bytes = this.#disk.read(this.#path, linkLimits.pendingFileBytes)
+      return (bytes ? (readEntries(bytes) ?? []) : []).flatMap(entry => pendingOf(entry) ?? [])
+    } catch {
+      // ALP-PEND-04.
+      return []
+    }
+  }
+
+  #write(peers: readonly PendingPeer[]): void {
+    writeWhole(this.#disk, this.#path, Buffer.from(textOf(peers)), { mode: MODE })
+    this.#knocks = new Map()
+  }
+}
+
+/** ALP-PEND-03: a repeat refreshes `last_seen`, and fills in an address that was not known. */
+function joined(stored: PendingPeer | undefined, knock: PendingPeer): PendingPeer {
+  if (!stored) return knock
+  const address = stored.address ?? knock.address
+  return {
+    pubkey: knock.pubkey,
+    firstSeen: stored.firstSeen,
+    lastSeen: knock.lastSeen,
+    ...(address !== undefined && { address }),
+  }
+}
+
+/** Another spelling of a key could never be pinned (ALP-ID-04). */
+function isKey(pubkey: string): boolean {
+  return publicKeyOf(pubkey)?.toString('base64') === pubkey
+}
+
+const ADDRESS = /^[!-~]{1,256}$/
+
+function pendingOf(entry: unknown): PendingPeer | undefined {
+  if (!isMapping(entry) || typeof entry.pubkey !== 'string' || !isKey(entry.pubkey)) return undefined
+  const { pubkey, address } = entry
+  const lastSeen = secondsOf(entry.last_seen) ?? 0
+  const known = typeof address === 'string' && ADDRESS.test(address) ? { address } : {}
+  return { pubkey, firstSeen: secondsOf(entry.first_seen) ?? lastSeen, lastSeen, ...known }
+}
+
+function secondsOf(value: unknown): number | undefined {
+  const seconds = typeof value === 'bigint' ? Number(value) : value
+  return typeof seconds === 'number' && Number.isFinite(seconds) ? seconds : undefined
+}
+
+/** ALP-PEND-02. Texts are quoted as JSON, which YAML reads too. */
+function textOf(peers: readonly PendingPeer[]): string {
+  if (peers.length === 0) return '[]\n'
+  return peers
+    .map(({ pubkey, firstSeen, lastSeen, address }) => {
+      const times = `  first_seen: ${pythonFloat(firstSeen)}\n  last_seen: ${pythonFloat(lastSeen)}\n`
+      const where = address === undefined ? '' : `  address: ${JSON.stringify(address)}\n`
+      return `- pubkey: ${JSON.stringify(pubkey)}\n${times}${where}`
+    })
+    .join('')
+}

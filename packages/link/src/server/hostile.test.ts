@@ -1,0 +1,104 @@
+// Floods and stalls (ALP-TCP-04, -06, -08, ALP-UNIX-04): the server stays up, holds no more than its bounds, and serves its peers meanwhile.
+import { SystemClock } from '@parley/core'
+import { expect, test } from 'vitest'
+import { linkLimits } from '../limits.ts'
+import { Initiator } from '../noise/handshake.ts'
+import { Caller } from '../testing/caller.ts'
+import { framed, Ground, type RawPeer, until } from '../testing/ground.ts'
+import { identityOf } from '../testing/vectors.ts'
+
+const COUNT = process.env.PARLEY_SOAK ? 5000 : 400
+
+async function expectServed(ground: Ground): Promise<void> {
+  for (const carrier of ['unix', 'tcp'] as const)
+    expect(
+      (await ground.client().call(ground.target(carrier), 'link.ping', {}, { timeoutMs: 20_000 })).ok,
+      carrier,
+    ).toBe(true)
+}
+
+const alive = (peers: readonly RawPeer[]) => peers.filter(({ socket }) => !socket.destroyed).length
+
+test(`ALP-TCP-06 ${COUNT} connections that say nothing keep nobody out`, async () => {
+  const ground = await Ground.start({ clock: new SystemClock() })
+  const peers: RawPeer[] = []
+  for (let index = 0; index < COUNT; index++) peers.push(await ground.raw('tcp'))
+  await expectServed(ground)
+  await until(() => alive(peers) <= linkLimits.tcpConnections)
+})
+
+test(`ALP-UNIX-04 ${COUNT} connections to the Unix socket that say half a line keep nobody out`, async () => {
+  const ground = await Ground.start({ clock: new SystemClock() })
+  const peers: RawPeer[] = []
+  for (let index = 0; index < COUNT; index++) {
+    const peer = await ground.raw('unix')
+    peer.write('{"jsonrpc":')
+    peers.push(peer)
+  }
+  await expectServed(ground)
+  await until(() => alive(peers) <= linkLimits.unixConnections)
+})
+
+test('ALP-TCP-08 strangers past the handshake, each with half of a large frame, cost little and keep nobody out', async () => {
+  const ground = await Ground.start({ clock: new SystemClock() })
+  const peer = await Caller.of(ground)
+  peer.say(peer.request())
+  await peer.hear()
+  const before = process.memoryUsage().arrayBuffers
+  const strangers: Caller[] = []
+  for (let index = 0; index < COUNT; index++) {
+    const stranger = await Caller.of(ground, 'carol')
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(linkLimits.strangerFrameBytes)
+    stranger.peer.write(Buffer.concat([length, Buffer.alloc(linkLimits.strangerFrameBytes / 2)]))
+    strangers.push(stranger)
+  }
+  await expectServed(ground)
+  // The peer's connection is there still.
+  peer.say(peer.request())
+  expect(await peer.hear()).toMatchObject({ result: {} })
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(96 * 2 ** 20)
+})
+
+test('ALP-TCP-08 a stranger that announces a frame as large as a peer may send is closed', async () => {
+  const ground = await Ground.start()
+  const stranger = await Caller.of(ground, 'carol')
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(linkLimits.strangerFrameBytes + 1)
+  stranger.peer.write(length)
+  await stranger.peer.closed
+  expect(stranger.peer.received).toHaveLength(0)
+})
+
+test('ALP-TCP-06 handshakes that stop halfway are taken out after their time, and then others come', async () => {
+  const ground = await Ground.start()
+  const stalled: RawPeer[] = []
+  for (let index = 0; index < linkLimits.handshakes; index++) {
+    const peer = await ground.raw('tcp')
+    peer.write(framed(2, new Initiator(identityOf('carol').noise, ground.identity.noise.publicKey).first()!))
+    await peer.frame(2)
+    stalled.push(peer)
+  }
+  ground.pass(10_000)
+  await Promise.all(stalled.map(({ closed }) => closed))
+  expect((await ground.client().call(ground.target('tcp'), 'link.ping')).ok).toBe(true)
+})
+
+test(`${COUNT} requests of one peer and garbage of others at the same time: every request is answered`, async () => {
+  const ground = await Ground.start({ clock: new SystemClock() })
+  let stopped = false
+  const garbage = (async () => {
+    for (let index = 0; !stopped; index++) {
+      const peer = await ground.raw(index % 2 === 0 ? 'tcp' : 'unix')
+      peer.write(Buffer.alloc(1 + (index % 3000), index))
+      if (index % 3 === 0) peer.socket.destroy()
+    }
+  })()
+  const session = ground.client().session(ground.target('tcp'))
+  for (let index = 0; index < COUNT; index++)
+    expect((await session.call('link.ping', { index })).ok).toBe(true)
+  stopped = true
+  await garbage
+  session.close()
+  expect(ground.failed).toEqual([])
+})

@@ -1,0 +1,82 @@
+import type { NetworkInterfaceInfo } from 'node:os'
+import { expect, test } from 'vitest'
+import { linkDefaults } from '../limits.ts'
+import { planListening, type Surroundings } from './plan.ts'
+
+const v4 = (address: string, internal = false): NetworkInterfaceInfo => ({
+  address,
+  internal,
+  family: 'IPv4',
+  netmask: '255.255.255.0',
+  mac: '00:00:00:00:00:00',
+  cidr: null,
+})
+
+const alone: Surroundings = { environment: {}, interfaces: { lo: [v4('127.0.0.1', true)] }, inDocker: false }
+const inNetwork = (interfaces: Surroundings['interfaces']): Surroundings => ({ ...alone, interfaces })
+
+test('ALP-TCP-01 the default profile listens on 7423 where it has an address to be reached at', () => {
+  expect(linkDefaults.tcpPort).toBe(7423)
+  const lan = inNetwork({ lo: [v4('127.0.0.1', true)], eth0: [v4('192.168.1.5')] })
+  expect(planListening('default', {}, lan)).toEqual({ unix: true, tcp: { host: '192.168.1.5', port: 7423 } })
+  expect(planListening('default', { host: 'nas.internal' }, alone)).toEqual({
+    unix: true,
+    tcp: { host: 'nas.internal', port: 7423 },
+  })
+  expect(planListening('default', { host: '10.0.0.1', tcpPort: 9000 }, lan).tcp).toEqual({
+    host: '10.0.0.1',
+    port: 9000,
+  })
+  expect(planListening('default', {}, { ...alone, inDocker: true }).tcp).toEqual({
+    host: '0.0.0.0',
+    port: 7423,
+  })
+})
+
+test('ALP-TCP-01 without such an address it stays on the Unix socket', () => {
+  expect(planListening('default', {}, alone)).toEqual({ unix: true })
+  // The whole world, or a bridge between containers: neither is taken by itself.
+  expect(
+    planListening('default', {}, inNetwork({ eth0: [v4('8.8.8.8')], docker0: [v4('172.17.0.1')] })),
+  ).toEqual({ unix: true })
+})
+
+test('ALP-TCP-01 an overlay is preferred to the local network', () => {
+  const both = inNetwork({ eth0: [v4('192.168.1.5')], tailscale0: [v4('100.101.1.2')] })
+  expect(planListening('default', {}, both).tcp?.host).toBe('100.101.1.2')
+  expect(
+    planListening('default', {}, inNetwork({ eth0: [v4('10.1.1.1')], wg0: [v4('10.9.9.9')] })).tcp?.host,
+  ).toBe('10.9.9.9')
+  expect(planListening('default', {}, inNetwork({ eth0: [v4('172.20.0.4')] })).tcp?.host).toBe('172.20.0.4')
+})
+
+test('ALP-TCP-01 other profiles listen only on a port of their own', () => {
+  const lan = inNetwork({ eth0: [v4('192.168.1.5')] })
+  expect(planListening('work', {}, lan)).toEqual({ unix: true })
+  expect(planListening('work', { host: '10.0.0.1' }, lan)).toEqual({ unix: true })
+  expect(planListening('work', { tcpPort: 7500 }, lan)).toEqual({
+    unix: true,
+    tcp: { host: '192.168.1.5', port: 7500 },
+  })
+})
+
+test('ALP-TCP-01 with the service off there is nothing at all', () => {
+  const lan = inNetwork({ eth0: [v4('192.168.1.5')] })
+  expect(planListening('default', { service: false, host: 'x', tcpPort: 1 }, lan)).toEqual({ unix: false })
+})
+
+test('ALP-TCP-01 the environment overrides host and port', () => {
+  const environment = { ALPI_NETWORK_HOST: '10.1.2.3', ALPI_ALP_TCP_PORT: '8123' }
+  expect(planListening('default', { host: 'x', tcpPort: 1 }, { ...alone, environment }).tcp).toEqual({
+    host: '10.1.2.3',
+    port: 8123,
+  })
+  for (const port of ['', '0', '70000', 'x', '-1'])
+    expect(
+      planListening(
+        'default',
+        { host: 'x', tcpPort: 1 },
+        { ...alone, environment: { ALPI_ALP_TCP_PORT: port } },
+      ).tcp?.port,
+    ).toBe(1)
+})

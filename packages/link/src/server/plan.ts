@@ -1,0 +1,68 @@
+// Where a profile listens (ALP-TCP-01): the Unix socket while the service is on; TCP where the default profile has a reachable address, and for
+// other profiles only on a port of their own.
+import type { NetworkInterfaceInfo } from 'node:os'
+import { linkDefaults } from '../limits.ts'
+
+export interface LinkConfig {
+  /** `service.alp`; true unless it is false. */
+  readonly service?: boolean
+  /** `network.host`. */
+  readonly host?: string
+  /** `alp.tcp_port`. */
+  readonly tcpPort?: number
+}
+
+/** What the machine says: passed in, so that this decides and nothing else. */
+export interface Surroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>
+  readonly inDocker: boolean
+}
+
+export interface ListenPlan {
+  readonly unix: boolean
+  readonly tcp?: { readonly host: string; readonly port: number }
+}
+
+export function planListening(profile: string, config: LinkConfig, around: Surroundings): ListenPlan {
+  if (config.service === false) return { unix: false }
+  const port = portOf(around.environment.ALPI_ALP_TCP_PORT) ?? config.tcpPort
+  if (profile !== 'default' && port === undefined) return { unix: true }
+  const host = around.environment.ALPI_NETWORK_HOST || config.host || detectedHost(around)
+  return host === undefined
+    ? { unix: true }
+    : { unix: true, tcp: { host, port: port ?? linkDefaults.tcpPort } }
+}
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined || !/^[0-9]{1,5}$/.test(text)) return undefined
+  const port = Number(text)
+  return port > 0 && port <= 65_535 ? port : undefined
+}
+
+function detectedHost({ interfaces, inDocker }: Surroundings): string | undefined {
+  const addresses = Object.entries(interfaces)
+    .filter(([name]) => !BRIDGES.test(name))
+    .flatMap(([name, infos]) => (infos ?? []).map(info => ({ name, info })))
+    .filter(({ info }) => info.family === 'IPv4' && !info.internal)
+  const overlay = addresses.find(({ name, info }) => OVERLAYS.test(name) || isShared(info.address))
+  const reachable = overlay ?? addresses.find(({ info }) => isPrivate(info.address))
+  // An address that the whole world can reach is listened on only where somebody wrote it down.
+  return inDocker ? '0.0.0.0' : reachable?.info.address
+}
+
+/** Networks between containers of this machine reach no other. */
+const BRIDGES = /^(?:docker|br-|veth|virbr|cni|flannel)/
+const OVERLAYS = /^(?:tailscale|wg|utun|tun|zt|nebula)/
+
+/** 100.64.0.0/10 (RFC 6598), which overlays give out. */
+function isShared(address: string): boolean {
+  const [first = 0, second = 0] = address.split('.').map(Number)
+  return first === 100 && second >= 64 && second < 128
+}
+
+/** RFC 1918. */
+function isPrivate(address: string): boolean {
+  const [first = 0, second = 0] = address.split('.').map(Number)
+  return first === 10 || (first === 172 && second >= 16 && second < 32) || (first === 192 && second === 168)
+}

@@ -1,0 +1,148 @@
+// A profile's ALP server: both transports with one conversation behind them (ALP-UNIX-03 to -05, ALP-TCP-05 to -09, -12). It starts on what it
+// can have, and stops without cutting an answer that is on its way.
+import type { Clock } from '@parley/core'
+import { linkDefaults, linkLimits } from '../limits.ts'
+import { type Carrier, type Channel, lineChannel, noiseChannel } from '../transport/channel.ts'
+import type { Arrival, Listening } from '../transport/listen.ts'
+import { listenNoise, type NoiseArrival } from '../transport/listen-noise.ts'
+import { MessageSocket } from '../transport/message-socket.ts'
+import { Lines } from '../transport/split.ts'
+import { Conversation, type ConversationOptions } from './conversation.ts'
+import { listenUnix } from './unix-socket.ts'
+
+export interface LinkServerOptions extends ConversationOptions {
+  /** The path of the Unix socket; left out, there is none. */
+  readonly socket?: string
+  readonly tcp?: { readonly host: string; readonly port: number }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+export class LinkServer {
+  readonly #conversation: Conversation
+  readonly #clock: Clock
+  readonly #options: LinkServerOptions
+  readonly #listening = new Map<Carrier, Listening>()
+  #closing: Promise<void> | undefined
+
+  /** Starts what can be started. A transport that cannot is told to the log, and the other goes on alone (ALP-TCP-01). */
+  static async start(options: LinkServerOptions): Promise<LinkServer> {
+    const server = new LinkServer(options)
+    await server.#listen()
+    return server
+  }
+
+  private constructor(options: LinkServerOptions) {
+    this.#options = options
+    this.#clock = options.clock
+    this.#conversation = new Conversation(options)
+  }
+
+  get carriers(): readonly Carrier[] {
+    return [...this.#listening.keys()]
+  }
+
+  /** The TCP port that it listens on, if it does. */
+  get port(): number | undefined {
+    return this.#listening.get('tcp')?.port
+  }
+
+  /** Takes no more connections, lets running requests have their answer for a while, and ends. Safe to repeat. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const listening = [...this.#listening.values()]
+    const cancel = this.#clock.after(linkDefaults.closeMs, () => {
+      for (const each of listening) each.destroyAll()
+    })
+    await Promise.all(listening.map(each => each.stop()))
+    cancel()
+  }
+
+  async #listen(): Promise<void> {
+    const { socket, tcp, identity } = this.#options
+    if (socket !== undefined)
+      await this.#try(
+        'unix',
+        listenUnix(socket, arrival => void this.#greetLine(arrival)),
+      )
+    if (tcp) {
+      const serve = (arrived: NoiseArrival) => void this.#greetNoise(arrived)
+      await this.#try('tcp', listenNoise({ ...tcp, own: identity.noise, clock: this.#clock, serve }))
+    }
+  }
+
+  async #try(carrier: Carrier, starting: Promise<Listening>): Promise<void> {
+    try {
+      this.#listening.set(carrier, await starting)
+    } catch (cause) {
+      this.#options.log?.failed?.(`listening (${carrier})`, cause)
+    }
+  }
+
+  /** ALP-UNIX-03: one line, its answer, the end. */
+  async #greetLine(arrival: Arrival): Promise<void> {
+    const { socket } = arrival
+    // Who says no more may still listen, or be gone: writing nothing fails in the second case alone.
+    socket.once('end', () => void (socket.writable && socket.write(NOTHING)))
+    const channel = lineChannel(
+      new MessageSocket(arrival.socket, new Lines(linkLimits.lineBytes), this.#clock),
+    )
+    await this.#attend(channel, arrival, undefined, async serve => {
+      const line = await channel.receive(linkDefaults.lineMs)
+      return typeof line !== 'string' && (await serve(line))
+    })
+  }
+
+  /** ALP-TCP-07: one request after the other, until a caller is idle for too long or was not answered. */
+  async #greetNoise({ arrival, noise, session }: NoiseArrival): Promise<void> {
+    const known = this.#conversation.pinnedBy(session.remoteStatic)
+    noise.bulk(known === undefined ? linkLimits.strangerFrameBytes : linkLimits.frameBytes)
+    if (known !== undefined) arrival.recognise(known)
+    const channel = noiseChannel(noise.messages, session)
+    const patience = known === undefined ? linkDefaults.strangerMs : linkDefaults.serverIdleMs
+    await this.#attend(channel, arrival, session.remoteStatic, async serve => {
+      for (;;) {
+        const frame = await channel.receive(patience)
+        if (typeof frame === 'string' || !(await serve(frame))) return false
+        if (this.#closing) return true
+      }
+    })
+  }
+
+  /** Attends to one connection until `talk` says whether it ends with a goodbye or at once. */
+  async #attend(
+    channel: Channel,
+    arrival: Arrival,
+    noiseStatic: Buffer | undefined,
+    talk: (serve: (bytes: Buffer) => Promise<boolean>) => Promise<boolean>,
+  ): Promise<void> {
+    const abort = new AbortController()
+    // Who says no more over TCP is gone; on a Unix socket it may still listen.
+    void (noiseStatic ? channel.ended : channel.closed).then(() => abort.abort())
+    const connection = { carrier: channel.carrier, remote: arrival.remote, signal: abort.signal }
+    const serve = async (bytes: Buffer): Promise<boolean> => {
+      arrival.busy = true
+      try {
+        return await this.#conversation.serve(bytes, {
+          channel,
+          connection,
+          noiseStatic,
+          recognise: arrival.recognise,
+        })
+      } finally {
+        arrival.busy = false
+      }
+    }
+    try {
+      if (await talk(serve)) channel.end(linkDefaults.closeMs)
+      else channel.destroy()
+    } catch (cause) {
+      this.#options.log?.failed?.('a connection', cause)
+      channel.destroy()
+    }
+  }
+}

@@ -1,0 +1,352 @@
+// TCP (ALP-TCP), on real sockets: the handshake, frames, what a stranger gets, how long a connection lives.
+import { createServer } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { Scribe } from '../envelope/envelope.ts'
+import { parseWire } from '../json/parse.ts'
+import { linkDefaults, linkLimits } from '../limits.ts'
+import { TAG_BYTES } from '../noise/cipher.ts'
+import { Initiator } from '../noise/handshake.ts'
+import { Caller } from '../testing/caller.ts'
+import { framed, Ground, type RawPeer, until } from '../testing/ground.ts'
+import { identityOf } from '../testing/vectors.ts'
+import { LinkServer } from './server.ts'
+
+test('ALP-TCP-02 the first byte on the wire belongs to the handshake, and the server speaks only when it was spoken to', async () => {
+  const ground = await Ground.start()
+  const peer = await ground.raw('tcp')
+  peer.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  peer.socket.end()
+  await peer.closed
+  expect(peer.received).toHaveLength(0)
+})
+
+test('ALP-TCP-03 three frames with lengths of two bytes, then frames with four', async () => {
+  const ground = await Ground.start()
+  const caller = await Caller.of(ground)
+  caller.say(caller.request({ nonce: 'n' }))
+  expect(await caller.hear()).toMatchObject({ result: { params: { nonce: 'n' } } })
+})
+
+test.each([
+  ['an empty message', framed(2, Buffer.alloc(0))],
+  ['a short message', framed(2, Buffer.alloc(47))],
+  ['a long message', framed(2, Buffer.alloc(49, 1))],
+  ['the longest message', framed(2, Buffer.alloc(65_535, 1))],
+  ['a degenerate key', framed(2, Buffer.alloc(48))],
+  ['rubbish', framed(2, Buffer.alloc(48, 0x5a))],
+])('ALP-TCP-03 a handshake that begins with %s gets no byte', async (_, bytes) => {
+  const ground = await Ground.start()
+  const peer = await ground.raw('tcp')
+  peer.write(bytes)
+  await peer.closed
+  expect(peer.received).toHaveLength(0)
+})
+
+test('ALP-TCP-03 all of it may come at once, cut anywhere', async () => {
+  const ground = await Ground.start()
+  const peer = await ground.raw('tcp')
+  const initiator = new Initiator(identityOf('alice').noise, ground.identity.noise.publicKey)
+  for (const byte of framed(2, initiator.first()!)) peer.write(Buffer.from([byte]))
+  initiator.second(await peer.frame(2))
+  const { message, session } = initiator.third()!
+  const scribe = new Scribe(identityOf('alice'), ground.clock)
+  const plaintext = scribe.request(ground.identity.id, 'x', 'link.ping', {})
+  const ciphertext = Buffer.alloc(plaintext.length + TAG_BYTES)
+  session.sending.encrypt(ciphertext, plaintext)
+  peer.write(Buffer.concat([framed(2, message), framed(4, ciphertext)]))
+  const answer = session.receiving.decrypt(await peer.frame(4))!
+  expect(parseWire(answer)).toMatchObject({ id: 'x' })
+})
+
+test('ALP-TCP-04 the largest frame is taken, a longer one is not, nor one that is empty or altered', async () => {
+  const ground = await Ground.start({
+    handler: ({ params }) => ({ result: (params!.text as string).length }),
+  })
+  const caller = await Caller.of(ground)
+  const room = linkLimits.frameBytes - TAG_BYTES - caller.request({ text: '' }).length
+  const largest = caller.request({ text: 'x'.repeat(room) })
+  expect(largest).toHaveLength(1_048_560)
+  caller.say(largest)
+  expect(await caller.hear()).toMatchObject({ result: room })
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(linkLimits.frameBytes + 1)
+  caller.peer.write(length)
+  await caller.peer.closed
+  expect(caller.peer.received).toHaveLength(0)
+  for (const spoilt of [
+    (_: Caller) => Buffer.alloc(4),
+    (by: Caller) => {
+      const frame = by.sealed(by.request())
+      frame[10]! ^= 1
+      return frame
+    },
+    (_: Caller) => framed(4, Buffer.alloc(TAG_BYTES)),
+  ]) {
+    const other = await Caller.of(ground)
+    other.peer.write(spoilt(other))
+    await other.peer.closed
+    expect(other.peer.received).toHaveLength(0)
+  }
+})
+
+test('ALP-TCP-04 an answer that would not fit becomes an error that does', async () => {
+  const ground = await Ground.start({ handler: () => ({ result: 'x'.repeat(linkLimits.frameBytes) }) })
+  const caller = await Caller.of(ground)
+  caller.say(caller.request())
+  expect(await caller.hear()).toMatchObject({
+    error: { code: -32603, message: 'internal-error', data: { detail: 'the answer is too large' } },
+  })
+})
+
+test('ALP-TCP-05 every part of a stream is a frame of its own, without a line feed', async () => {
+  const ground = await Ground.start({
+    handler: () => ({
+      stream: (async function* () {
+        yield { chunk: { text: 'a' } }
+        yield { final: { text: 'ab' } }
+      })(),
+    }),
+  })
+  const caller = await Caller.of(ground)
+  caller.say(caller.request())
+  const first = caller.session.receiving.decrypt(await caller.peer.frame(4))!
+  expect(first.at(-1)).toBe('}'.charCodeAt(0))
+  expect(parseWire(first)).toMatchObject({ result: { text: 'a' }, stream: 'chunk' })
+  expect(await caller.hear()).toMatchObject({ result: { text: 'ab' }, stream: 'final' })
+})
+
+test('ALP-TCP-06 a handshake that takes longer than ten seconds is cut, wherever it stands', async () => {
+  const ground = await Ground.start()
+  const silent = await ground.raw('tcp')
+  const halfway = await ground.raw('tcp')
+  const initiator = new Initiator(identityOf('alice').noise, ground.identity.noise.publicKey)
+  halfway.write(framed(2, initiator.first()!))
+  await halfway.frame(2)
+  ground.pass(linkDefaults.handshakeMs - 1)
+  const late = await Caller.of(ground)
+  ground.pass(1)
+  await Promise.all([silent.closed, halfway.closed])
+  expect(silent.received).toHaveLength(0)
+  late.say(late.request())
+  expect(await late.hear()).toMatchObject({ result: {} })
+})
+
+test('ALP-TCP-06 at most 32 handshakes run at once; the next one waits until one is done', async () => {
+  const ground = await Ground.start()
+  const stalled: RawPeer[] = []
+  for (let index = 0; index < linkLimits.handshakes; index++) {
+    const peer = await ground.raw('tcp')
+    peer.write(framed(2, new Initiator(identityOf('carol').noise, ground.identity.noise.publicKey).first()!))
+    await peer.frame(2)
+    stalled.push(peer)
+  }
+  const waiting = await ground.raw('tcp')
+  const initiator = new Initiator(identityOf('alice').noise, ground.identity.noise.publicKey)
+  waiting.write(framed(2, initiator.first()!))
+  for (let turns = 0; turns < 50; turns++) await new Promise(resolve => setImmediate(resolve))
+  expect(waiting.received).toHaveLength(0)
+  stalled[7]!.socket.destroy()
+  expect(initiator.second(await waiting.frame(2))).toEqual(Buffer.alloc(0))
+})
+
+test('ALP-TCP-07 a connection serves one request after the other, until it is idle for ninety seconds', async () => {
+  const ground = await Ground.start()
+  const caller = await Caller.of(ground)
+  for (let turn = 0; turn < 5; turn++) {
+    caller.say(caller.request({ turn }))
+    expect(await caller.hear()).toMatchObject({ result: { params: { turn } } })
+    ground.pass(linkDefaults.serverIdleMs - 1)
+  }
+  ground.pass(1)
+  await caller.peer.closed
+  expect(caller.peer.received).toHaveLength(0)
+})
+
+test('ALP-TCP-07 requests that come together are answered in their order', async () => {
+  const ground = await Ground.start()
+  const caller = await Caller.of(ground)
+  caller.peer.write(Buffer.concat([0, 1, 2].map(turn => caller.sealed(caller.request({ turn })))))
+  for (const turn of [0, 1, 2]) expect(await caller.hear()).toMatchObject({ result: { params: { turn } } })
+})
+
+test('ALP-TCP-07 a request that is not answered ends the connection at once', async () => {
+  const ground = await Ground.start()
+  const caller = await Caller.of(ground)
+  caller.say(caller.request())
+  await caller.hear()
+  const again = caller.request()
+  caller.say(again)
+  await caller.hear()
+  caller.say(again)
+  await caller.peer.closed
+  expect(caller.peer.received).toHaveLength(0)
+  expect(ground.dropped).toEqual([['replay', 'tcp']])
+})
+
+test('ALP-TCP-07 a caller that leaves after one exchange leaves nothing behind', async () => {
+  const ground = await Ground.start()
+  for (let times = 0; times < 10; times++) {
+    const caller = await Caller.of(ground)
+    caller.say(caller.request())
+    await caller.hear()
+    caller.peer.socket.destroy()
+  }
+  expect(ground.failed).toEqual([])
+})
+
+test('ALP-TCP-08 a stranger is known by its first envelope, and then dropped', async () => {
+  const ground = await Ground.start()
+  const caller = await Caller.of(ground, 'carol')
+  const { localPort } = caller.peer.socket
+  caller.say(caller.request())
+  await caller.peer.closed
+  expect(caller.peer.received).toHaveLength(0)
+  expect(ground.strangers).toEqual([[identityOf('carol').id, `127.0.0.1:${localPort}`]])
+  expect(ground.dropped).toEqual([['unpinned', 'tcp']])
+})
+
+test('ALP-TCP-08 a stranger has ten seconds for its envelope, a peer has more', async () => {
+  const ground = await Ground.start()
+  const [stranger, peer] = [await Caller.of(ground, 'carol'), await Caller.of(ground)]
+  // Both are past the handshake when the peer is answered.
+  peer.say(peer.request())
+  await peer.hear()
+  await new Promise(resolve => setImmediate(resolve))
+  ground.pass(linkDefaults.strangerMs)
+  await stranger.peer.closed
+  expect(stranger.peer.received).toHaveLength(0)
+  peer.say(peer.request())
+  expect(await peer.hear()).toMatchObject({ result: {} })
+})
+
+test('ALP-TCP-08 who is pinned meanwhile is served the next time', async () => {
+  const ground = await Ground.start()
+  const first = await Caller.of(ground, 'carol')
+  first.say(first.request())
+  await first.peer.closed
+  ground.pinned.add(identityOf('carol').id)
+  const second = await Caller.of(ground, 'carol')
+  second.say(second.request())
+  expect(await second.hear()).toMatchObject({ result: {} })
+})
+
+test('ALP-TCP-09 an envelope of one peer over the connection of another is dropped', async () => {
+  const ground = await Ground.start({ pinned: ['alice', 'carol'] })
+  const caller = await Caller.of(ground, 'carol')
+  caller.say(caller.request({}, new Scribe(identityOf('alice'), ground.clock)))
+  await caller.peer.closed
+  expect(caller.peer.received).toHaveLength(0)
+  expect(ground.dropped).toEqual([['binding', 'tcp']])
+})
+
+test('ALP-TCP-09 an envelope of a peer over the connection of a stranger is dropped too', async () => {
+  const ground = await Ground.start({ pinned: ['alice'] })
+  const caller = await Caller.of(ground, 'carol')
+  caller.say(caller.request({}, new Scribe(identityOf('alice'), ground.clock)))
+  await caller.peer.closed
+  expect(ground.dropped).toEqual([['binding', 'tcp']])
+  expect(ground.strangers).toEqual([])
+})
+
+test.each(['{oops', '', '[]', 'null', '"x"', '{}', '\ufeff{}'])(
+  'ALP-TCP-12 %j after decryption: closed without a byte',
+  async text => {
+    const ground = await Ground.start()
+    const caller = await Caller.of(ground)
+    caller.say(Buffer.from(text))
+    await caller.peer.closed
+    expect(caller.peer.received).toHaveLength(0)
+  },
+)
+
+test('ALP-TCP-01 where the port is taken the Unix socket serves alone, and the log says why', async () => {
+  const blocker = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void blocker.close())
+  await new Promise(resolve => blocker.once('listening', resolve))
+  const address = blocker.address()
+  if (typeof address !== 'object' || !address) throw new Error('no port')
+  const ground = new Ground()
+  const failed: string[] = []
+  const server = await LinkServer.start({
+    identity: ground.identity,
+    clock: ground.clock,
+    journal: ground.journal,
+    socket: ground.socket,
+    tcp: { host: '127.0.0.1', port: address.port },
+    pins: { identities: () => ground.pinned, stranger: () => undefined },
+    handler: () => ({ result: 'here' }),
+    log: { failed: (what, cause) => failed.push(`${what} ${(cause as NodeJS.ErrnoException).code}`) },
+  })
+  expect(server.carriers).toEqual(['unix'])
+  expect(server.port).toBeUndefined()
+  expect(failed).toEqual(['listening (tcp) EADDRINUSE'])
+  const answer = await ground
+    .client()
+    .call({ identity: ground.identity.id, at: { path: ground.socket } }, 'link.ping')
+  expect(answer).toMatchObject({ ok: true, value: 'here' })
+  await server.close()
+})
+
+test('a caller that leaves in the middle of a stream stops the handler', async () => {
+  const state = { parts: 0, returned: false }
+  const aborted = Promise.withResolvers<void>()
+  const ground = await Ground.start({
+    handler: (_, { signal }) => {
+      signal.addEventListener('abort', () => aborted.resolve())
+      return {
+        stream: (async function* () {
+          try {
+            yield { chunk: { text: 'a' } }
+            state.parts++
+            // Silent, as a turn that thinks.
+            await aborted.promise
+            yield { chunk: { text: 'b' } }
+            state.parts++
+          } finally {
+            state.returned = true
+          }
+        })(),
+      }
+    },
+  })
+  const caller = await Caller.of(ground)
+  caller.say(caller.request())
+  await caller.hear()
+  caller.peer.socket.destroy()
+  await aborted.promise
+  await until(() => state.returned)
+  expect(state.parts).toBe(1)
+})
+
+test('a caller that does not read its answer is cut, and the handler stops', async () => {
+  let made = 0
+  const ended = Promise.withResolvers<void>()
+  const ground = await Ground.start({
+    handler: () => ({
+      stream: (async function* () {
+        try {
+          for (;;) {
+            made++
+            yield { chunk: { text: 'x'.repeat(500_000) } }
+          }
+        } finally {
+          ended.resolve()
+        }
+      })(),
+    }),
+  })
+  const caller = await Caller.of(ground)
+  caller.peer.socket.pause()
+  caller.say(caller.request())
+  // It makes as much as the system takes, and no more.
+  let before = -1
+  while (before !== made) {
+    before = made
+    for (let turns = 0; turns < 500; turns++) await new Promise(resolve => setImmediate(resolve))
+  }
+  expect(made).toBeLessThan(100)
+  ground.pass(linkDefaults.writeMs)
+  await ended.promise
+  caller.peer.socket.resume()
+  await caller.peer.closed
+})

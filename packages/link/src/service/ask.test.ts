@@ -1,0 +1,403 @@
+// link.ask (ALP-ASK), over real sockets and real files; the turn itself is a script.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ParleyError, SystemClock } from '@parley/core'
+import { expect, test } from 'vitest'
+import { ask, ping } from '../client/calls.ts'
+import { fingerprintOf } from '../identity/fingerprint.ts'
+import type { WireObject, WireValue } from '../json/value.ts'
+import { wireText } from '../json/write.ts'
+import { linkDefaults, linkLimits } from '../limits.ts'
+import { Ground, until } from '../testing/ground.ts'
+import { Profile, type ProfileOptions } from '../testing/profile.ts'
+import { aborted, end, endless, type Script, ScriptedPort } from '../testing/scripted-port.ts'
+import { identityOf } from '../testing/vectors.ts'
+import { CARRIERS } from '../transport/channel.ts'
+
+function scripted(script: Script, options: ProfileOptions = {}): Promise<Profile> {
+  return Profile.start({ ...options, ask: new ScriptedPort(script) })
+}
+
+/** A streamed ask: the chunks, and what it came to. */
+async function streamed(profile: Profile, prompt = 'hi', carrier: 'unix' | 'tcp' = 'unix') {
+  const chunks: WireValue[] = []
+  const said = await profile
+    .client()
+    .call(
+      profile.target(carrier),
+      'link.ask',
+      { prompt, stream: true },
+      { onChunk: chunk => void chunks.push(chunk) },
+    )
+  return { chunks, said }
+}
+
+test('ALP-ASK-01 a prompt is needed, and trimmed; stream and budget are not', async () => {
+  const profile = await Profile.start()
+  for (const params of [
+    {},
+    { prompt: '' },
+    { prompt: ' \n\u0085\u001c' },
+    { prompt: 5 },
+    { prompt: null },
+    { prompt: ['x'] },
+  ])
+    expect(await profile.call('link.ask', params)).toMatchObject({
+      error: { code: -32602, message: 'invalid-params', data: { detail: expect.any(String) } },
+    })
+  expect(profile.port.requests).toEqual([])
+  await profile.call('link.ask', { prompt: ' \u0085hi\ufeff ' })
+  await profile.call('link.ask', { prompt: 'x', stream: 'no', budget: 'much' })
+  expect(profile.port.requests.map(({ prompt }) => prompt)).toEqual(['hi\ufeff', 'x'])
+})
+
+test('ALP-ASK-01 the budget of a call only lowers what the turn may spend', async () => {
+  const profile = await Profile.start()
+  const budgets = async () => {
+    for (const budget of [{ usd: 0.5, tokens: 100 }, { usd: 50 }, { usd: -1, tokens: 1.5 }, {}])
+      await profile.call('link.ask', { prompt: 'x', budget })
+    return profile.port.requests.splice(0).map(({ budget }) => budget)
+  }
+  expect(await budgets()).toEqual([{ usd: 0.5, tokens: 100 }, { usd: 50 }, {}, {}])
+  profile.dailyUsd = 2.5
+  expect(await budgets()).toEqual([{ usd: 0.5, tokens: 100 }, { usd: 1.25 }, { usd: 1 }, { usd: 0.75 }])
+})
+
+test("ALP-ASK-02 the turn is the profile's own: the port gets who asks, what, and what was said before", async () => {
+  const profile = await Profile.start()
+  await profile.call('link.ask', { prompt: 'who are you?' })
+  const [request] = profile.port.requests
+  const { id } = identityOf('alice')
+  expect(request).toMatchObject({
+    caller: { id: 'alice', identity: id, fingerprint: fingerprintOf(id) },
+    prompt: 'who are you?',
+    history: [],
+  })
+  expect(request!.signal.aborted).toBe(false)
+})
+
+test('ALP-ASK-03 the answer has its members in order, the cost as a float that matches the ledger, a fresh session', async () => {
+  const profile = await scripted(async function* () {
+    yield end('Hello', { usage: { tokensIn: 12, tokensOut: 3, usd: 2 } })
+  })
+  const said = await profile.client().call(profile.target(), 'link.ask', { prompt: 'x' })
+  const text = said.ok ? wireText(said.value) : ''
+  expect(text).toMatch(
+    /^\{"text":"Hello","tokens_in":12,"tokens_out":3,"cost":2\.0,"session_id":"[0-9a-f]{12}","interrupted":false\}$/,
+  )
+  const again = await profile.client().call(profile.target(), 'link.ask', { prompt: 'x' })
+  expect(again.ok && wireText(again.value)).not.toBe(text)
+  expect(JSON.parse(readFileSync(profile.paths.ledger, 'utf8')).by_peer).toEqual({
+    alice: { tokens: 30, usd: 4 },
+  })
+})
+
+test.each([
+  ['segments with a blank line between', { segments: ['one', 'two\n'] }, 'one\n\ntwo'],
+  ['an error behind what was said', { segments: ['one'], error: 'it broke' }, 'one\n\n[error] it broke'],
+  ['an error alone', { segments: [], error: 'it broke' }, '[error] it broke'],
+  ['nothing', { segments: [] }, ''],
+  ['interrupted with nothing', { segments: [' \n'], interrupted: true }, '[cancelled]'],
+  ['interrupted with something', { segments: ['half'], interrupted: true }, 'half'],
+  ['half a character', { segments: ['a\ud83d'] }, 'a\ufffd'],
+] as const)('ALP-ASK-04 the text of %s', async (_, more, text) => {
+  const profile = await scripted(async function* () {
+    yield { type: 'text', text: 'not part of it' }
+    yield end('', more)
+  })
+  expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ text })
+})
+
+test('ALP-ASK-04 an answer that fits no frame is cut, whole characters, and says so', async () => {
+  const profile = await scripted(async function* () {
+    yield end(`x${'😀'.repeat(300_000)}`)
+  })
+  const answer = (await profile.call('link.ask', { prompt: 'x' })) as { text: string }
+  expect(answer.text).toMatch(/\n\n\[the answer was cut here: it has 600001 characters\]$/)
+  expect(answer.text.isWellFormed()).toBe(true)
+  expect(Buffer.byteLength(answer.text)).toBeGreaterThan(linkLimits.answerBytes - 100)
+})
+
+test('ALP-ASK-05 one turn at a time: another ask is refused at once, whoever asks and however; then the next is taken', async () => {
+  const profile = await scripted(endless, { pinned: { alice: {}, carol: {} } })
+  const first = profile.call('link.ask', { prompt: 'x' })
+  await until(() => profile.service.running !== undefined)
+  for (const [as, stream] of [
+    ['alice', false],
+    ['carol', true],
+    ['carol', false],
+  ] as const)
+    expect(await profile.call('link.ask', { prompt: 'y', stream }, { as })).toMatchObject({
+      error: { code: -32007, message: 'target-busy', data: { detail: expect.any(String) } },
+    })
+  // A prompt is looked at first; other calls are not touched.
+  expect(await profile.call('link.ask', { prompt: '' })).toMatchObject({ error: { code: -32602 } })
+  expect(await profile.call('link.ping')).toMatchObject({ version: 1 })
+  expect(profile.port.requests).toHaveLength(1)
+  expect(await profile.call('link.cancel')).toMatchObject({ cancelled: true })
+  expect(await first).toMatchObject({ text: '[cancelled]', interrupted: true, tokens_in: 3 })
+  profile.port.script = async function* () {
+    yield end('free')
+  }
+  expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ text: 'free' })
+})
+
+test('ALP-ASK-05 whoever has its answer is not met by its own turn', async () => {
+  const profile = await Profile.start({ clock: new SystemClock() })
+  profile.elapsedMs = 0
+  for (let times = 0; times < 20; times++) {
+    const { said } = await streamed(profile)
+    expect(said.ok, String(times)).toBe(true)
+    expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ interrupted: false })
+  }
+})
+
+test.each(CARRIERS)(
+  'ALP-ASK-06 a streamed ask over %s: chunks of text, then one final frame with the whole answer',
+  async carrier => {
+    const profile = await Profile.start()
+    const { chunks, said } = await streamed(profile, 'hi', carrier)
+    expect(chunks.map(chunk => (chunk as WireObject).text).join('')).toBe('Hello ✅')
+    expect(chunks.every(chunk => wireText(chunk).startsWith('{"text":'))).toBe(true)
+    expect(said).toMatchObject({ ok: true, value: { text: 'You said: hi', tokens_in: 10 } })
+  },
+)
+
+test('ALP-ASK-06 no chunk is larger than a line of every revision, and none cuts a character', async () => {
+  const profile = await scripted(async function* () {
+    yield { type: 'text', text: 'a\ud83d' }
+    yield { type: 'text', text: `\ude00${'\u0001😀'.repeat(20_000)}` }
+    yield { type: 'text', text: '\ud83d' }
+    yield end('done')
+  })
+  const { chunks, said } = await streamed(profile)
+  const texts = chunks.map(chunk => (chunk as { text: string }).text)
+  expect(texts.join('')).toBe(`a😀${'\u0001😀'.repeat(20_000)}\ufffd`)
+  expect(texts.every(text => text.isWellFormed() && Buffer.byteLength(JSON.stringify(text)) < 60_000)).toBe(
+    true,
+  )
+  expect(said.ok).toBe(true)
+})
+
+test('ALP-ASK-06 a reader that is slow holds back the turn, and what waits for it is bounded', async () => {
+  let given = 0
+  const profile = await scripted(async function* () {
+    for (; given < 10_000; given++) yield { type: 'text', text: 'x'.repeat(1000) }
+    yield end('done')
+  })
+  const hold = Promise.withResolvers<void>()
+  let heard = 0
+  const asking = profile.client().call(
+    profile.target('tcp'),
+    'link.ask',
+    { prompt: 'x', stream: true },
+    {
+      onChunk: async chunk => {
+        heard += (chunk as { text: string }).text.length
+        await hold.promise
+      },
+    },
+  )
+  await until(() => heard > 0)
+  for (let turns = 0; turns < 2000; turns++) await new Promise(resolve => setImmediate(resolve))
+  // What the operating system holds comes on top of what waits here.
+  expect(given).toBeLessThan(9000)
+  hold.resolve()
+  expect((await asking).ok).toBe(true)
+  expect(heard).toBe(10_000_000)
+})
+
+test('ALP-ASK-06 a turn that fails in mid-stream ends it with one error without a mark', async () => {
+  const profile = await scripted(async function* () {
+    yield { type: 'text', text: 'a' }
+    throw new Error('a secret')
+  })
+  const { chunks, said } = await streamed(profile)
+  expect(chunks).toMatchObject([{ text: 'a' }])
+  expect(said).toMatchObject({
+    ok: false,
+    error: { where: 'remote', error: { code: -32603, message: 'internal-error' } },
+  })
+  expect(JSON.stringify(said)).not.toContain('secret')
+  expect(profile.service.running).toBeUndefined()
+})
+
+test('ALP-ASK-06 with events a watcher hears the session at once, and every fifteen quiet seconds that it goes on', async () => {
+  const profile = await scripted(endless, { events: true })
+  const chunks: WireObject[] = []
+  const asking = profile
+    .client()
+    .call(
+      profile.target(),
+      'link.ask',
+      { prompt: 'x', stream: true },
+      { onChunk: chunk => void chunks.push(chunk as WireObject) },
+    )
+  await until(() => chunks.length === 2)
+  profile.pass(linkDefaults.progressMs)
+  await until(() => chunks.length === 3)
+  profile.pass(linkDefaults.progressMs)
+  await until(() => chunks.length === 4)
+  const session_id = profile.service.running!
+  expect(chunks).toEqual([
+    { event: 'started', session_id },
+    { text: 'thinking' },
+    { event: 'progress', session_id },
+    { event: 'progress', session_id },
+  ])
+  await profile.call('link.cancel', { session_id })
+  expect(await asking).toMatchObject({ ok: true, value: { session_id, interrupted: true } })
+})
+
+test('ALP-ASK-06 chunks without text are not for the reader, who may learn the session from them', async () => {
+  const profile = await Profile.start({ events: true })
+  const texts: string[] = []
+  const sessions: string[] = []
+  const said = await ask(profile.client(), profile.clock, profile.target(), 'hi', {
+    onText: text => void texts.push(text),
+    onSession: session => void sessions.push(session),
+  })
+  expect(texts.join('')).toBe('Hello ✅')
+  expect(said).toMatchObject({
+    ok: true,
+    value: { sessionId: sessions[0], cost: 0.25, tokensIn: 10, tokensOut: 5 },
+  })
+})
+
+test('ALP-ASK-07 who has somebody watching asks for a stream, everybody else for one piece', async () => {
+  const asked: WireValue[] = []
+  const ground = await Ground.start({
+    handler: ({ params }) => {
+      asked.push(params!)
+      return { result: { text: 'x' } }
+    },
+  })
+  const budget = { usd: 1, tokens: 5 }
+  await ask(ground.client(), ground.clock, ground.target('unix'), 'x', { onText: () => undefined })
+  await ask(ground.client(), ground.clock, ground.target('unix'), 'x', { budget })
+  expect(asked.map(wireText)).toEqual([
+    '{"prompt":"x","stream":true}',
+    '{"prompt":"x","stream":false,"budget":{"usd":1.0,"tokens":5}}',
+  ])
+})
+
+test('ALP-ASK-08 what was said comes before the next turn of the same peer and of nobody else', async () => {
+  const profile = await Profile.start({ pinned: { alice: {}, carol: {} } })
+  await profile.call('link.ask', { prompt: 'one' })
+  await profile.call('link.ask', { prompt: 'two' }, { as: 'carol' })
+  await profile.shut()
+  await profile.open()
+  await profile.call('link.ask', { prompt: 'three' })
+  const said = profile.port.requests.map(({ history }) => history.map(({ text }) => text).slice(1))
+  expect(said).toEqual([[], [], ['one', 'You said: one']])
+})
+
+test('ALP-ASK-08 a turn that was interrupted or said nothing is not remembered, and one with an id that fits no file is not either', async () => {
+  const profile = await Profile.start()
+  const ends = [end('half', { interrupted: true }), end(''), end('', { error: 'broke' })]
+  for (const each of ends) {
+    profile.port.script = async function* () {
+      yield each
+    }
+    await profile.call('link.ask', { prompt: 'x' })
+  }
+  profile.editPeers(`- {id: "../alice", pubkey: "${identityOf('alice').id}", allow: [link.ask]}\n`)
+  profile.port.script = async function* () {
+    yield end('said')
+  }
+  expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ text: 'said' })
+  expect(existsSync(profile.paths.mentions)).toBe(false)
+  expect(existsSync(join(profile.home, 'alice.json'))).toBe(false)
+})
+
+test('ALP-ASK-09 what the port refuses is told as what it is, and nothing is booked', async () => {
+  const profile = await Profile.start()
+  profile.dailyUsd = 10
+  for (const [code, wire] of [
+    ['overloaded', { code: -32007, message: 'target-busy' }],
+    ['budget_exceeded', { code: -32005, message: 'budget-exceeded', data: { cap_kind: 'usd' } }],
+    ['permission_denied', { code: -32001, message: 'capability-denied', data: { method: 'link.ask' } }],
+    ['unknown_team', { code: -32603, message: 'internal-error', data: { detail: 'because' } }],
+  ] as const) {
+    profile.port.refusal = new ParleyError(code, 'because')
+    expect(await profile.call('link.ask', { prompt: 'x' }), code).toMatchObject({ error: wire })
+    expect(profile.service.ledger.today()).toMatchObject({ profile: { usd: 0 }, reserved: new Map() })
+    expect(profile.service.running).toBeUndefined()
+  }
+})
+
+test('ALP-ASK-09 a busy peer is asked again a few times, with pauses; without being told to, not once', async () => {
+  const profile = await Profile.start()
+  profile.port.refusal = new ParleyError('overloaded', 'later')
+  const busy = { ok: false, error: { error: { message: 'target-busy' } } }
+  expect(await ask(profile.client(), profile.clock, profile.target(), 'x')).toMatchObject(busy)
+  expect(profile.port.requests).toHaveLength(1)
+  const asking = ask(profile.client(), profile.clock, profile.target(), 'x', { busyTries: 3 })
+  for (let asked = 2; asked <= 4; asked++) {
+    await until(() => profile.port.requests.length === asked)
+    for (let turns = 0; turns < 50; turns++) await new Promise(resolve => setImmediate(resolve))
+    if (asked === 3) profile.port.refusal = undefined
+    profile.pass(linkDefaults.busyWaitMs * 2 ** (asked - 2))
+  }
+  expect(await asking).toMatchObject({ ok: true, value: { text: 'You said: x' } })
+  profile.port.refusal = new ParleyError('overloaded', 'later')
+  const stop = new AbortController()
+  const given = ask(profile.client(), profile.clock, profile.target(), 'x', {
+    busyTries: 3,
+    signal: stop.signal,
+  })
+  await until(() => profile.port.requests.length === 5)
+  stop.abort()
+  expect((await given).ok).toBe(false)
+})
+
+test('ALP-ASK-05 a turn without end is interrupted after its time', async () => {
+  const profile = await scripted(endless)
+  const asking = profile
+    .client()
+    .call(profile.target(), 'link.ask', { prompt: 'x' }, { timeoutMs: 2 * linkDefaults.turnMs })
+  await until(() => profile.service.running !== undefined)
+  profile.pass(linkDefaults.turnMs)
+  expect(await asking).toMatchObject({ ok: true, value: { interrupted: true } })
+})
+
+test('ALP-ASK-05 a node that stops interrupts the turn, answers it, and takes no other', async () => {
+  const profile = await scripted(endless)
+  const asking = profile.call('link.ask', { prompt: 'x' })
+  await until(() => profile.service.running !== undefined)
+  const closing = profile.service.close()
+  expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ error: { code: -32007 } })
+  expect(await asking).toMatchObject({ interrupted: true })
+  await closing
+})
+
+test('ALP-PING-01 a ping is read into what it says, and an answer that is none is a failure', async () => {
+  const profile = await Profile.start()
+  const ground = await Ground.start({ handler: () => ({ result: { nonce: 'other', version: 1 } }) })
+  for (const failed of [
+    await ping(ground.client(), ground.target('unix'), { nonce: 'n' }),
+    await ask(ground.client(), ground.clock, ground.target('unix'), 'x'),
+  ])
+    expect(failed).toMatchObject({
+      ok: false,
+      error: { where: 'local', error: { code: 'link_bad_response' } },
+    })
+  expect(await ping(profile.client(), profile.target('tcp'), { nonce: 'n' })).toEqual({
+    ok: true,
+    value: { version: 1, agentName: 'bob' },
+  })
+})
+
+test('ALP-ASK-04 what a port says while it is interrupted is the answer, also where it says it late', async () => {
+  const profile = await scripted(async function* ({ signal }) {
+    yield { type: 'text', text: 'so far' }
+    await aborted(signal)
+    yield { type: 'text', text: 'nobody hears this' }
+    yield end('so far', { interrupted: true })
+  })
+  const asking = streamed(profile)
+  await until(() => profile.service.running !== undefined)
+  await profile.call('link.cancel')
+  const { said } = await asking
+  expect(said).toMatchObject({ ok: true, value: { text: 'so far', interrupted: true } })
+})

@@ -1,0 +1,176 @@
+// One inbound ask from its beginning to its end: the turn is read to its end whether anybody watches or not, its cost is booked, its text
+// remembered, and only then is there an answer.
+import { randomBytes } from 'node:crypto'
+import { type Clock, ParleyError } from '@parley/core'
+import type { Grant } from '../budget/ledger.ts'
+import type { WireError } from '../envelope/envelope.ts'
+import { dispatchErrors } from '../errors.ts'
+import type { WireObject } from '../json/value.ts'
+import { linkDefaults } from '../limits.ts'
+import type { StreamPart } from '../server/request.ts'
+import { answerOf, spokenText } from './answer.ts'
+import type { AskCaller, AskEnd, AskPort } from './ask-port.ts'
+import { Deltas } from './deltas.ts'
+import type { Threads } from './threads.ts'
+
+const SESSION_BYTES = 6
+
+export interface AskingParts {
+  readonly port: AskPort
+  readonly threads: Threads
+  readonly clock: Clock
+  readonly failed: (what: string, cause: unknown) => void
+}
+
+export interface AskingOptions {
+  readonly caller: AskCaller
+  readonly prompt: string
+  readonly grant: Grant
+  /** Somebody reads the text as it comes. */
+  readonly watched: boolean
+}
+
+export type AskReply = { readonly result: WireObject } | { readonly error: WireError }
+
+export class Asking {
+  readonly session = randomBytes(SESSION_BYTES).toString('hex')
+  readonly caller: AskCaller
+  /** Never rejects. The turn is over then, and all of it is written. */
+  readonly reply: Promise<AskReply>
+  readonly #parts: AskingParts
+  readonly #options: AskingOptions
+  readonly #interrupt = new AbortController()
+  readonly #deltas = new Deltas()
+
+  constructor(parts: AskingParts, options: AskingOptions) {
+    this.#parts = parts
+    this.#options = options
+    this.caller = options.caller
+    if (!options.watched) this.#deltas.close()
+    const cancel = parts.clock.after(
+      linkDefaults.turnMs,
+      () => this.interrupt('deadline', 'the turn took too long'),
+      { background: true },
+    )
+    this.reply = this.#run().finally(() => {
+      cancel()
+      this.#deltas.close()
+    })
+  }
+
+  /** Interrupts the turn, as somebody at the keyboard would. Safe to repeat. */
+  interrupt(code: string, why: string): void {
+    this.#interrupt.abort(new ParleyError(code, `The turn was interrupted: ${why}.`))
+    // A reader that is gone must not hold up the end.
+    this.#deltas.close()
+  }
+
+  /** ALP-ASK-06: chunks, then the one last frame; with `events`, also that it began and that it goes on. */
+  async *stream(events: boolean): AsyncGenerator<StreamPart> {
+    if (events) yield { chunk: { event: 'started', session_id: this.session } }
+    for (;;) {
+      const next = await (events ? this.#readyOrQuiet() : this.#deltas.ready())
+      if (next === false) break
+      if (next === 'quiet') yield { chunk: { event: 'progress', session_id: this.session } }
+      else yield { chunk: { text: this.#deltas.take()! } }
+    }
+    const reply = await this.reply
+    yield 'error' in reply ? reply : { final: reply.result }
+  }
+
+  async #readyOrQuiet(): Promise<boolean | 'quiet'> {
+    let cancel = () => {}
+    const quiet = new Promise<'quiet'>(resolve => {
+      cancel = this.#parts.clock.after(linkDefaults.progressMs, () => resolve('quiet'), { background: true })
+    })
+    try {
+      return await Promise.race([this.#deltas.ready(), quiet])
+    } finally {
+      cancel()
+    }
+  }
+
+  async #run(): Promise<AskReply> {
+    const { grant, prompt } = this.#options
+    try {
+      const end = await this.#turn()
+      if (!('interrupted' in end)) {
+        grant.settle({})
+        return { error: end }
+      }
+      this.#book(end)
+      this.#remember(prompt, end)
+      return { result: answerOf(end, this.session) }
+    } catch (cause) {
+      this.#parts.failed('a turn', cause)
+      this.#writeOff()
+      return {
+        error: dispatchErrors.internal(cause instanceof ParleyError ? cause.message : 'the turn failed here'),
+      }
+    }
+  }
+
+  async #turn(): Promise<AskEnd | WireError> {
+    const { port, threads } = this.#parts
+    const { caller, prompt, grant } = this.#options
+    const started = await port.start({
+      session: this.session,
+      caller,
+      prompt,
+      history: threads.history(caller.id),
+      budget: grant.budget,
+      reservation: grant.id,
+      signal: this.#interrupt.signal,
+    })
+    if (!started.ok) return refusal(started.error, grant)
+    for await (const part of started.value) {
+      if (part.type === 'end') return part.end
+      await this.#deltas.push(part.text)
+    }
+    throw new ParleyError('turn_without_end', 'The turn ended without saying how.')
+  }
+
+  /** The answer is there and paid for: a ledger that cannot be written costs nobody the answer, and what was set aside stays so. */
+  #book({ usage }: AskEnd): void {
+    try {
+      this.#options.grant.settle(usage)
+    } catch (cause) {
+      this.#parts.failed('the ledger', cause)
+    }
+  }
+
+  /** Only a turn that produced text and was not interrupted. */
+  #remember(prompt: string, end: AskEnd): void {
+    const text = spokenText(end)
+    if (text === '' || end.interrupted) return
+    try {
+      this.#parts.threads.add(this.caller.id, prompt, text)
+    } catch (cause) {
+      this.#parts.failed(`the thread of ${this.caller.id}`, cause)
+    }
+  }
+
+  /** Nobody knows what it cost. */
+  #writeOff(): void {
+    try {
+      this.#options.grant.settle()
+    } catch (cause) {
+      this.#parts.failed('the ledger', cause)
+    }
+  }
+}
+
+/** What the port refuses with, as the caller is told (ALP-ASK-09). */
+function refusal(error: ParleyError, { budget }: Grant): WireError {
+  switch (error.code) {
+    case 'overloaded':
+      return dispatchErrors.targetBusy(error.message)
+    case 'budget_exceeded':
+      // A budget of the profile's own that is narrower than the day's: what was set aside is all that it had.
+      return dispatchErrors.budgetExceeded(budget.usd ?? 0, budget.usd ?? 0)
+    case 'permission_denied':
+      return dispatchErrors.capabilityDenied('link.ask')
+    default:
+      return dispatchErrors.internal(error.message)
+  }
+}

@@ -1,0 +1,149 @@
+// link.cancel (ALP-CANCEL), callers that leave, and what a turn costs (ALP-BUD), over real sockets and real files.
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { SystemClock } from '@parley/core'
+import { expect, test } from 'vitest'
+import { Ledger } from '../budget/ledger.ts'
+import { ask, cancelAsk } from '../client/calls.ts'
+import { Scribe } from '../envelope/envelope.ts'
+import { RawPeer, until } from '../testing/ground.ts'
+import { Profile, type ProfileOptions } from '../testing/profile.ts'
+import { endless, type Script, ScriptedPort } from '../testing/scripted-port.ts'
+import { identityOf } from '../testing/vectors.ts'
+
+function scripted(script: Script, options: ProfileOptions = {}): Promise<Profile> {
+  return Profile.start({ ...options, ask: new ScriptedPort(script) })
+}
+
+test('ALP-BUD-03 the money of a turn is set aside before it begins and booked when it ended, in the file each time', async () => {
+  const profile = await scripted(endless)
+  profile.dailyUsd = 5
+  const asking = profile.call('link.ask', { prompt: 'x' })
+  await until(() => profile.port.requests.length === 1)
+  const now = () => JSON.parse(readFileSync(profile.paths.ledger, 'utf8'))
+  expect(Object.values(now().reserved)).toMatchObject([{ peer: 'alice', usd: 1 }])
+  await profile.call('link.cancel')
+  expect(await asking).toMatchObject({ cost: 0.125 })
+  expect(now()).toMatchObject({ by_peer: { alice: { tokens: 4, usd: 0.125 } }, profile: { usd: 0.125 } })
+  expect(now().reserved).toBeUndefined()
+})
+
+test('ALP-BUD-03 a turn that breaks is booked with all that was set aside, and a node that died in one too', async () => {
+  const profile = await scripted(async function* () {
+    yield { type: 'text', text: 'a' }
+    throw new Error('broken')
+  })
+  profile.dailyUsd = 2
+  await profile.call('link.ask', { prompt: 'x' })
+  expect(profile.service.ledger.today().profile.usd).toBe(1)
+  profile.port.script = endless
+  const asking = profile.call('link.ask', { prompt: 'x' })
+  await until(() => profile.service.running !== undefined)
+  const next = new Ledger(profile.paths.ledger, { clock: profile.clock, cap: () => 2 })
+  expect(next.reserve('x')).toEqual({ ok: false, error: { cap: 2, used: 2 } })
+  expect(next.orphans().map(({ id }) => id)).toEqual([profile.port.requests[1]?.reservation])
+  await profile.call('link.cancel')
+  await asking
+})
+
+test('ALP-BUD-02 a ledger that cannot be written refuses the turn: nothing runs that nobody counted', async () => {
+  const profile = await Profile.start()
+  mkdirSync(profile.paths.ledger, { recursive: true })
+  expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ error: { code: -32603 } })
+  expect(profile.port.requests).toEqual([])
+  expect(profile.service.running).toBeUndefined()
+})
+
+test('ALP-BUD-02 an answer that is there is not lost with a ledger that cannot be written any more', async () => {
+  const profile = await scripted(endless)
+  const asking = profile.call('link.ask', { prompt: 'x' })
+  await until(() => profile.service.running !== undefined)
+  rmSync(profile.paths.ledger)
+  mkdirSync(profile.paths.ledger)
+  await profile.call('link.cancel')
+  expect(await asking).toMatchObject({ interrupted: true, tokens_in: 3 })
+})
+
+test('ALP-CANCEL-01 a cancel interrupts the turn with that session; any other changes nothing, however often', async () => {
+  const profile = await scripted(endless, { events: true })
+  expect(await profile.call('link.cancel', { session_id: 'x' })).toEqual({ cancelled: false })
+  expect(await profile.call('link.cancel')).toEqual({ cancelled: false })
+  let session = ''
+  const asking = ask(profile.client(), profile.clock, profile.target('tcp'), 'x', {
+    onText: () => undefined,
+    onSession: told => {
+      session = told
+    },
+  })
+  await until(() => session !== '')
+  for (const other of ['0123456789ab', session.toUpperCase().replace(/[0-9]/g, '0'), 5, null])
+    expect(await profile.call('link.cancel', { session_id: other }), String(other)).toEqual({
+      cancelled: false,
+    })
+  expect(profile.service.running).toBe(session)
+  expect(await cancelAsk(profile.client(), profile.target(), session)).toEqual({ ok: true, value: true })
+  expect(await asking).toMatchObject({ ok: true, value: { interrupted: true, text: '[cancelled]' } })
+  expect(await cancelAsk(profile.client(), profile.target(), session)).toEqual({ ok: true, value: false })
+  expect(profile.port.requests[0]?.signal.reason).toMatchObject({ code: 'cancelled' })
+})
+
+test('ALP-CANCEL-02 no session is whatever runs, the answer says which; another caller cancels nothing', async () => {
+  const profile = await scripted(endless, { pinned: { alice: {}, carol: {} } })
+  const asking = profile.call('link.ask', { prompt: 'x' })
+  await until(() => profile.service.running !== undefined)
+  const session_id = profile.service.running!
+  for (const params of [{}, { session_id: '' }, { session_id }])
+    expect(await profile.call('link.cancel', params, { as: 'carol' })).toEqual({ cancelled: false })
+  expect(await profile.call('link.cancel', { session_id: ' ' })).toEqual({ cancelled: true, session_id })
+  expect(await asking).toMatchObject({ session_id, interrupted: true })
+})
+
+test.each([
+  ['unix', true],
+  ['unix', false],
+  ['tcp', true],
+  ['tcp', false],
+] as const)(
+  'ALP-CANCEL-02 a caller that leaves interrupts its turn (%s, streamed: %s), and the next may ask',
+  async (carrier, stream) => {
+    const profile = await scripted(endless, { clock: new SystemClock() })
+    const leave = new AbortController()
+    const asking = profile
+      .client()
+      .call(profile.target(carrier), 'link.ask', { prompt: 'x', stream }, { signal: leave.signal })
+    await until(() => profile.service.running !== undefined)
+    leave.abort()
+    expect((await asking).ok).toBe(false)
+    await until(() => profile.service.running === undefined)
+    expect(profile.port.requests[0]?.signal.reason).toMatchObject({ code: 'caller_gone' })
+    expect(profile.service.ledger.today().byPeer.get('alice')).toEqual({ usd: 0.125, tokens: 4 })
+  },
+)
+
+test('ALP-CANCEL-02 a caller on the Unix socket that says no more but listens has its answer', async () => {
+  const profile = await Profile.start()
+  const peer = await RawPeer.connected(connect({ path: profile.paths.socket, allowHalfOpen: true }))
+  const scribe = new Scribe(identityOf('alice'), profile.clock)
+  peer.socket.end(
+    Buffer.concat([
+      scribe.request(profile.identity.id, 'x', 'link.ask', { prompt: 'hi' }),
+      Buffer.from('\n'),
+    ]),
+  )
+  await peer.closed
+  expect(peer.received.toString()).toContain('"text":"You said: hi"')
+})
+
+test('ALP-CANCEL-03 a cancel goes on a connection of its own, while the ask holds the other', async () => {
+  const profile = await scripted(endless)
+  const session = profile.client().session(profile.target('tcp'))
+  const asking = session.call('link.ask', { prompt: 'x' })
+  await until(() => profile.service.running !== undefined)
+  expect(await session.call('link.cancel')).toMatchObject({
+    ok: false,
+    error: { where: 'local', error: { code: 'link_busy' } },
+  })
+  expect(await cancelAsk(profile.client(), profile.target('tcp'))).toEqual({ ok: true, value: true })
+  expect((await asking).ok).toBe(true)
+  session.close()
+})

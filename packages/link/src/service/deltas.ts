@@ -1,0 +1,55 @@
+// Text on its way from a turn to whoever watches it: put together while the reader is slow, held back when too much waits, never cut inside a
+// character.
+import { linkLimits } from '../limits.ts'
+import { isHigh, whole } from './answer.ts'
+
+export class Deltas {
+  #waiting = ''
+  #closed = false
+  #wakeReader: (() => void) | undefined
+  #wakeWriter: (() => void) | undefined
+
+  /** Resolves when there is room for more. */
+  async push(text: string): Promise<void> {
+    if (this.#closed) return
+    this.#waiting += text
+    this.#wakeReader?.()
+    while (!this.#closed && this.#waiting.length >= linkLimits.waitingText)
+      await new Promise<void>(resolve => {
+        this.#wakeWriter = resolve
+      })
+  }
+
+  /** No more will come, or nobody reads any more. What waits can still be read. */
+  close(): void {
+    this.#closed = true
+    this.#wakeReader?.()
+    this.#wakeWriter?.()
+  }
+
+  /** Whether there is something to take, once that is known: false when there never will be. One reader at a time. */
+  async ready(): Promise<boolean> {
+    while (!this.#closed && this.#takes() === 0)
+      await new Promise<void>(resolve => {
+        this.#wakeReader = resolve
+      })
+    return this.#takes() > 0
+  }
+
+  /** The text of the next chunk; undefined where there is none now. */
+  take(): string | undefined {
+    const length = this.#takes()
+    if (length === 0) return undefined
+    const text = this.#waiting.slice(0, length)
+    this.#waiting = this.#waiting.slice(length)
+    this.#wakeWriter?.()
+    return text.toWellFormed()
+  }
+
+  /** Characters of the next chunk. Half of one waits for its other half while that may come. */
+  #takes(): number {
+    const length = whole(this.#waiting, linkLimits.chunkText).length
+    const half = !this.#closed && length > 0 && isHigh(this.#waiting.charCodeAt(length - 1))
+    return half ? length - 1 : length
+  }
+}

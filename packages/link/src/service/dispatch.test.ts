@@ -1,0 +1,220 @@
+// What happens to requests of a pinned peer (ALP-SRV, ALP-PING), over real sockets and real files.
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { ParleyError, SystemClock } from '@parley/core'
+import { expect, test } from 'vitest'
+import { writeTs } from '../envelope/timestamp.ts'
+import { parseWire } from '../json/parse.ts'
+import { float, type WireObject, type WireValue } from '../json/value.ts'
+import { wireText } from '../json/write.ts'
+import { forgedBytes } from '../testing/forge.ts'
+import { RawPeer } from '../testing/ground.ts'
+import { Profile } from '../testing/profile.ts'
+import { identityOf, vectors } from '../testing/vectors.ts'
+import { MethodTable } from './methods.ts'
+
+const [alice, bob, carol] = [identityOf('alice'), identityOf('bob'), identityOf('carol')]
+
+/** Sends a body as alice signs it: also one that no client sends. */
+async function say(profile: Profile, body: WireObject): Promise<WireObject[]> {
+  const peer = await RawPeer.connected(connect(profile.paths.socket))
+  const bytes = forgedBytes(alice, {
+    to: bob.id,
+    ts: writeTs(profile.clock.now()),
+    nonce: `${Math.random()}`,
+    body,
+  })
+  peer.write(Buffer.concat([bytes, Buffer.from('\n')]))
+  await peer.closed
+  const lines = peer.received.toString().split('\n').filter(Boolean)
+  return lines.map(line => parseWire(Buffer.from(line)) as WireObject)
+}
+
+test.each(vectors.server_checks)(
+  'ALP-SRV-01 $method with $allow, over the rate: $over_rate, spent: $profile_budget_spent',
+  async check => {
+    const profile = await Profile.start({ pinned: { alice: { allow: check.allow, perMinute: 1 } } })
+    profile.service.methods.register('workgroup.pull', () => ({ result: 'handler' }))
+    if (check.over_rate) await profile.call('link.ping')
+    if (check.profile_budget_spent) {
+      const grant = profile.service.ledger.reserve('x')
+      if (grant.ok) grant.value.settle({ usd: 1 })
+      profile.dailyUsd = 1
+    }
+    const [answer] = await say(profile, {
+      id: 'x',
+      ...(check.method !== null && { method: check.method }),
+      params: {},
+    })
+    if (check.expect === 'handler') expect(answer).toHaveProperty('result')
+    else expect(JSON.parse(wireText(answer!.error!))).toEqual(check.expect)
+  },
+)
+
+test('ALP-SRV-02 a call that is refused has used its place in the minute all the same', async () => {
+  const profile = await Profile.start({ pinned: { alice: { allow: ['link.ping'], perMinute: 2 } } })
+  expect(await profile.call('link.ask')).toMatchObject({ error: { message: 'capability-denied' } })
+  expect(await profile.call('link.nope')).toMatchObject({ error: { message: 'capability-denied' } })
+  expect(await profile.call('link.ping')).toEqual({
+    error: { code: -32005, message: 'rate-limited', data: { window_seconds: 60 } },
+  })
+  profile.elapsedMs = 60_001
+  expect(await profile.call('link.ping')).toMatchObject({ version: 1 })
+})
+
+test('ALP-SRV-02 a spent cap refuses every method that would be called, ping too', async () => {
+  const profile = await Profile.start()
+  const grant = profile.service.ledger.reserve('x')
+  if (grant.ok) grant.value.settle({ usd: 2.5 })
+  profile.dailyUsd = 1.5
+  for (const method of ['link.ping', 'link.ask', 'link.cancel'])
+    expect(await profile.call(method)).toEqual({
+      error: { code: -32005, message: 'budget-exceeded', data: { cap_kind: 'usd', cap: 1.5, used: 2.5 } },
+    })
+  profile.dailyUsd = 3
+  expect(await profile.call('link.ping')).toMatchObject({ version: 1 })
+})
+
+test('ALP-RATE-03 the refusal says how long the window is, and a restart begins anew', async () => {
+  const profile = await Profile.start({ pinned: { alice: { perMinute: 1 } } })
+  await profile.call('link.ping')
+  expect(await profile.call('link.ping', {}, { carrier: 'tcp' })).toEqual({
+    error: { code: -32005, message: 'rate-limited', data: { window_seconds: 60 } },
+  })
+  await profile.shut()
+  await profile.open()
+  expect(await profile.call('link.ping')).toMatchObject({ version: 1 })
+})
+
+test('ALP-SRV-03 params that are no object are an internal error once the handler would run', async () => {
+  const profile = await Profile.start({ pinned: { alice: { allow: ['link.ping'] } } })
+  for (const params of ['x', 5, [1], true] as WireValue[])
+    expect(await say(profile, { id: 'x', method: 'link.ping', params })).toMatchObject([
+      { error: { code: -32603, message: 'internal-error' } },
+    ])
+  // Not before: what may not be called says so first.
+  expect(await say(profile, { id: 'x', method: 'link.ask', params: 'x' })).toMatchObject([
+    { error: { code: -32001 } },
+  ])
+})
+
+test('ALP-SRV-03 a method that fails is an internal error with a text, and the next call works', async () => {
+  const profile = await Profile.start({
+    pinned: { alice: { allow: ['link.ping', 'link.fails', 'link.breaks'] } },
+  })
+  profile.service.methods
+    .register('link.fails', () => Promise.reject(new ParleyError('x', 'no such thing here')))
+    .register('link.breaks', () => {
+      throw new Error('a path of ours')
+    })
+  expect(await profile.call('link.fails')).toMatchObject({
+    error: { code: -32603, data: { detail: 'no such thing here' } },
+  })
+  expect(await profile.call('link.breaks')).toMatchObject({
+    error: { code: -32603, data: { detail: expect.not.stringContaining('path') } },
+  })
+  expect(await profile.call('link.ping')).toMatchObject({ version: 1 })
+})
+
+test('ALP-SRV-01 a method is registered once', () => {
+  const table = new MethodTable().register('link.x', () => ({ result: {} }))
+  expect(() => table.register('link.x', () => ({ result: {} }))).toThrow('registered already')
+  expect(table.names).toEqual(['link.x'])
+  expect(table.get('link.y')).toBeUndefined()
+})
+
+test('ALP-PING-01 the nonce comes back as text, with the version and the name of the profile, and nothing changes', async () => {
+  const profile = await Profile.start()
+  expect(await profile.call('link.ping', { nonce: 'n-1' })).toEqual({
+    nonce: 'n-1',
+    version: 1,
+    agent_name: 'bob',
+  })
+  const before = profile.service.peers.all()
+  const cases: [WireObject, string][] = [
+    [{}, ''],
+    [{ nonce: 5 }, '5'],
+    [{ nonce: float(1) }, '1.0'],
+    [{ nonce: 1e-7 }, '1e-07'],
+    [{ nonce: true }, 'True'],
+    [{ nonce: null }, 'None'],
+    [{ nonce: 'é😀' }, 'é😀'],
+  ]
+  for (const [params, nonce] of cases)
+    expect(await profile.call('link.ping', params)).toMatchObject({ nonce })
+  expect(profile.service.peers.all()).toEqual(before)
+  expect(profile.port.requests).toEqual([])
+  expect(() => readFileSync(profile.paths.ledger)).toThrow('ENOENT')
+})
+
+test('ALP-PEER-04 pinning goes one way: who pinned us may call nothing until we pin it', async () => {
+  const here = await Profile.start({ name: 'bob', pinned: { alice: {} } })
+  const there = await Profile.start({ name: 'alice', pinned: {} })
+  expect(await here.call('link.ping')).toMatchObject({ agent_name: 'bob' })
+  expect(await there.call('link.ping', {}, { as: 'bob' })).toBe('link_empty_response')
+  expect(there.service.pending().map(({ pubkey }) => pubkey)).toEqual([bob.id])
+})
+
+test('ALP-PEER-06 what a person edits applies to the next request, on a connection that is open too', async () => {
+  const profile = await Profile.start({ clock: new SystemClock() })
+  const session = profile.client().session(profile.target('tcp'))
+  expect((await session.call('link.ping')).ok).toBe(true)
+  profile.editPeers(`- {id: alice, pubkey: "${alice.id}", allow: [link.ask]}\n`)
+  expect(await session.call('link.ping')).toMatchObject({
+    error: { error: { message: 'capability-denied' } },
+  })
+  profile.editPeers(`- {id: alice, pubkey: "${alice.id}", allow: [link.ping]}\n`)
+  expect((await session.call('link.ping')).ok).toBe(true)
+  profile.editPeers('- {id: [\n')
+  expect(await session.call('link.ping')).toMatchObject({ error: { where: 'local' } })
+  session.close()
+  expect(profile.dropped).toEqual(['unpinned'])
+})
+
+test('ALP-PEND-05 accepting pins with ping and ask and deletes the entry; discarding only deletes', async () => {
+  const profile = await Profile.start({ pinned: {} })
+  expect(await profile.call('link.ping', {}, { carrier: 'tcp' })).toBe('link_empty_response')
+  expect(await profile.call('link.ping', {}, { as: 'carol' })).toBe('link_empty_response')
+  expect(profile.service.pending()).toMatchObject([
+    { pubkey: carol.id },
+    { pubkey: alice.id, address: expect.stringMatching(/^127\.0\.0\.1:\d+$/) },
+  ])
+  expect(await profile.service.accept({ id: 'laptop', pubkey: alice.id })).toMatchObject({
+    ok: true,
+    value: { id: 'laptop', allow: ['link.ping', 'link.ask'] },
+  })
+  expect(profile.service.discard(carol.id)).toBe(true)
+  expect(profile.service.pending()).toEqual([])
+  expect(await profile.call('link.ping')).toMatchObject({ agent_name: 'bob' })
+  expect(await profile.call('link.ask', { prompt: 'hi' })).toMatchObject({ text: 'You said: hi' })
+  expect(await profile.call('link.cancel')).toMatchObject({ error: { message: 'capability-denied' } })
+  expect(await profile.call('link.ping', {}, { as: 'carol' })).toBe('link_empty_response')
+  expect(profile.service.pending()).toHaveLength(1)
+})
+
+test('ALP-PEND-06 a stranger gets no byte, and all that is known of it is its key and where it came from', async () => {
+  const profile = await Profile.start({ pinned: {} })
+  const params = { name: 'I am your bank', bio: 'trust me' }
+  await profile.call('link.ping', params, { as: 'carol' })
+  expect(Object.keys(profile.service.pending()[0]!).toSorted()).toEqual(['firstSeen', 'lastSeen', 'pubkey'])
+  expect(readFileSync(profile.paths.pending, 'utf8')).not.toContain('bank')
+})
+
+test('ALP-PEND-01 a restart keeps who knocked, and who is pinned', async () => {
+  const profile = await Profile.start()
+  await profile.call('link.ping', {}, { as: 'carol' })
+  await profile.shut()
+  await profile.open()
+  expect(profile.service.pending().map(({ pubkey }) => pubkey)).toEqual([carol.id])
+  expect(await profile.call('link.ping')).toMatchObject({ version: 1 })
+})
+
+test('ALP-ASK-08 a peer that is unpinned leaves no thread to whoever gets its name next', async () => {
+  const profile = await Profile.start()
+  await profile.call('link.ask', { prompt: 'my secret' })
+  expect((await profile.service.unpin('alice')).ok).toBe(true)
+  expect(await profile.call('link.ping')).toBe('link_empty_response')
+  await profile.pin('carol', { id: 'alice' })
+  await profile.call('link.ask', { prompt: 'hi' }, { as: 'carol' })
+  expect(profile.port.requests.at(-1)?.history).toEqual([])
+})

@@ -1,0 +1,37 @@
+// What happens to a request that passed the silent checks (ALP-SRV-01, steps 4 to 8), in this order and no other: rate, capability, method,
+// budget, handler. Each refusal is a signed error.
+import { ParleyError } from '@parley/core'
+import type { Ledger } from '../budget/ledger.ts'
+import { dispatchErrors } from '../errors.ts'
+import { isAllowed } from '../peers/peer.ts'
+import type { PeerList } from '../peers/peer-list.ts'
+import type { LinkHandler } from '../server/request.ts'
+import type { MethodTable } from './methods.ts'
+import type { RateLimit } from './rate-limit.ts'
+
+export interface DispatchOptions {
+  readonly peers: PeerList
+  readonly rate: RateLimit
+  readonly ledger: Ledger
+  readonly methods: MethodTable
+}
+
+export function dispatcher({ peers, rate, ledger, methods }: DispatchOptions): LinkHandler {
+  return (request, connection) => {
+    const { from, method, params } = request
+    const peer = peers.admitted(from)
+    // Nobody else comes so far: the list that admitted the request is the one that is looked at.
+    if (!peer) throw new ParleyError('unpinned', 'The sender is not pinned.')
+    if (!rate.admits(from, peer.perMinute, method, params)) return { error: dispatchErrors.rateLimited() }
+    if (typeof method !== 'string' || !isAllowed(peer, method))
+      return { error: dispatchErrors.capabilityDenied(method) }
+    const handle = methods.get(method)
+    if (!handle) return { error: dispatchErrors.methodNotFound() }
+    // ALP-SRV-02: for every method, whether it costs anything or not.
+    const exhausted = ledger.exhausted()
+    if (exhausted) return { error: dispatchErrors.budgetExceeded(exhausted.cap, exhausted.used) }
+    // ALP-SRV-03.
+    if (!params) return { error: dispatchErrors.internal('params is not an object') }
+    return handle({ params, peer, request, connection })
+  }
+}

@@ -1,0 +1,99 @@
+// An AskPort on core's RunPort: an inbound ask is a run that the principal `alp:<fingerprint>` starts. Whoever wires it says which events of
+// a run are text to watch.
+import {
+  type IdentityProvider,
+  ok,
+  ParleyError,
+  type Principal,
+  type RunEnd,
+  type RunEvent,
+  type RunId,
+  type RunPort,
+  refuse,
+} from '@parley/core'
+import type { AskEnd, AskPart, AskPort } from './ask-port.ts'
+
+export interface RunAskOptions {
+  readonly runs: RunPort
+  readonly identities: IdentityProvider
+  /** The agent or team that answers; the node's default if absent. */
+  readonly team?: string
+  /** The text that an event adds to what a watcher sees; nothing for most of them. */
+  readonly textOf?: (event: RunEvent) => string | undefined
+}
+
+export function runAskPort(options: RunAskOptions): AskPort {
+  const { runs, identities, team } = options
+  return {
+    async start({ session, caller, prompt, history, budget, reservation, signal }) {
+      const principal = await identities.byFingerprint(caller.fingerprint)
+      if (!principal) return refuse('permission_denied', 'The peer is nobody that this node knows.')
+      const started = await runs.start({
+        principal,
+        intent: prompt,
+        origin: 'alp',
+        ...(team !== undefined && { team }),
+        context: { session, peer: caller.id, reservation, history },
+        // A session is of one call: asking again by mistake starts nothing.
+        idempotencyKey: `alp:${session}`,
+        budget,
+      })
+      return started.ok ? ok(watched(options, started.value.run, principal, signal)) : started
+    },
+  }
+}
+
+async function* watched(
+  { runs, textOf }: RunAskOptions,
+  run: RunId,
+  principal: Principal,
+  signal: AbortSignal,
+): AsyncGenerator<AskPart> {
+  let cancelling: Promise<unknown> | undefined
+  const cancel = () => {
+    const reason = signal.reason instanceof ParleyError ? signal.reason.message : 'The turn was interrupted.'
+    // A refusal changes nothing: the run goes on to its end.
+    cancelling ??= runs.cancel(run, { principal, reason }).catch(() => undefined)
+  }
+  signal.addEventListener('abort', cancel, { once: true })
+  if (signal.aborted) cancel()
+  try {
+    for await (const { events, end } of pages(runs, run, principal)) {
+      for (const event of events) {
+        const text = textOf?.(event)
+        if (text) yield { type: 'text', text }
+      }
+      if (end) yield { type: 'end', end: endOf(end) }
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    await cancelling
+  }
+}
+
+/** Goes on behind the last cursor when the watch breaks and may be taken up again, as long as it gets further. */
+async function* pages(runs: RunPort, run: RunId, principal: Principal) {
+  let after: number | undefined
+  for (;;) {
+    const from = after
+    try {
+      for await (const page of runs.watch(run, { principal, ...(after !== undefined && { after }) })) {
+        after = page.cursor
+        yield page
+        if (page.end) return
+      }
+      throw new ParleyError('turn_without_end', 'The run ended without saying how.')
+    } catch (cause) {
+      if (!(cause instanceof ParleyError && cause.retryable) || after === from) throw cause
+    }
+  }
+}
+
+function endOf({ outcome, text, error, usage }: RunEnd): AskEnd {
+  return {
+    segments: text === undefined ? [] : [text],
+    ...(outcome === 'failed' && { error: error?.message ?? 'the turn failed' }),
+    interrupted: outcome === 'cancelled',
+    usage,
+  }
+}

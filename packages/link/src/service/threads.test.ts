@@ -1,0 +1,111 @@
+// What was said with a peer (ALP-ASK-08), on real files.
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Disk } from '../files/disk.ts'
+import { linkLimits } from '../limits.ts'
+import { vectorClock } from '../testing/clock.ts'
+import { Crash, CrashingDisk } from '../testing/crashing-disk.ts'
+import { temporaryFolder } from '../testing/homes.ts'
+import { Threads } from './threads.ts'
+
+function threadsOf() {
+  const folder = join(temporaryFolder(), 'mentions')
+  const clock = vectorClock('2026-04-23T12:00:00Z')
+  const open = (disk?: Disk) => new Threads(folder, { clock, ...(disk && { disk }) })
+  return {
+    folder,
+    threads: open(),
+    open,
+    text: (id: string) => readFileSync(join(folder, `${id}.json`), 'utf8'),
+  }
+}
+
+test('ALP-ASK-08 the file is ASCII JSON indented by two, in a folder of its owner', () => {
+  const { threads, text, folder } = threadsOf()
+  threads.add('alice', 'hi\n', 'é ✅')
+  threads.add('alice', 'more', 'yes')
+  expect(text('alice')).toBe(`{
+  "sender": "alice",
+  "turns": [
+    {
+      "at": 1776945600.0,
+      "user": "hi\\n",
+      "assistant": "\\u00e9 \\u2705"
+    },
+    {
+      "at": 1776945600.0,
+      "user": "more",
+      "assistant": "yes"
+    }
+  ]
+}`)
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+})
+
+test('ALP-ASK-08 the agent reads one notice, then the turns in their order; of nobody else', () => {
+  const { threads, open } = threadsOf()
+  threads.add('alice', 'one', 'two')
+  threads.add('alice', 'three', 'four')
+  threads.add('bob', 'secret', 'sure')
+  expect(
+    open()
+      .history('alice')
+      .map(({ role, text }) => [role, role === 'system' || text]),
+  ).toEqual([
+    ['system', true],
+    ['user', 'one'],
+    ['assistant', 'two'],
+    ['user', 'three'],
+    ['assistant', 'four'],
+  ])
+  expect(open().history('alice')[0]?.text).toContain('memory')
+  expect(open().history('carol')).toEqual([])
+})
+
+test('ALP-ASK-08 the last twenty turns are kept, each text within its bound and never cut inside a character', () => {
+  const { threads, text } = threadsOf()
+  for (let turn = 0; turn < 25; turn++) threads.add('alice', `u${turn}`, `a${turn}`)
+  const turns = () => JSON.parse(text('alice')).turns as { user: string; assistant: string }[]
+  expect(turns().map(({ user }) => user)).toEqual(Array.from({ length: 20 }, (_, n) => `u${n + 5}`))
+  threads.add('alice', 'x'.repeat(linkLimits.threadText + 5), `x${'😀'.repeat(linkLimits.threadText)}`)
+  expect(turns().at(-1)!.user).toHaveLength(linkLimits.threadText)
+  expect(turns().at(-1)!.assistant).toHaveLength(linkLimits.threadText - 1)
+})
+
+test('ALP-ASK-08 an id that could name another file has no thread', () => {
+  const { threads, folder } = threadsOf()
+  for (const id of ['../x', 'a/b', 'a.b', '', 'é', 'a\n', 'x'.repeat(65)]) {
+    threads.add(id, 'u', 'a')
+    expect(threads.history(id), id).toEqual([])
+    threads.forget(id)
+  }
+  expect(existsSync(folder)).toBe(false)
+})
+
+test('ALP-ASK-08 a file that cannot be read is empty, and what it holds besides turns is ignored', () => {
+  const { threads, folder } = threadsOf()
+  mkdirSync(folder)
+  for (const text of ['', '{', '[]', '{"turns":5}', '{"turns":[1,{"user":1,"assistant":"a"},null]}']) {
+    writeFileSync(join(folder, 'alice.json'), text)
+    expect(threads.history('alice'), text).toEqual([])
+  }
+  threads.add('alice', 'u', 'a')
+  expect(threads.history('alice')).toHaveLength(3)
+  threads.forget('alice')
+  expect(threads.history('alice')).toEqual([])
+})
+
+test('ALP-ASK-08 a crash at any step leaves the old thread or the new one', () => {
+  for (let step = 0, done = false; !done; step++) {
+    const { threads, open } = threadsOf()
+    threads.add('alice', 'u', 'a')
+    try {
+      open(new CrashingDisk(step)).add('alice', 'u2', 'a2')
+      done = true
+    } catch (thrown) {
+      if (!(thrown instanceof Crash)) throw thrown
+    }
+    expect(done ? [5] : [3, 5], `step ${step}`).toContain(open().history('alice').length)
+  }
+})

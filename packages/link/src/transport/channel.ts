@@ -1,0 +1,75 @@
+// One envelope after another, both ways, whatever carries them: lines on a Unix socket (ALP-UNIX-03), encrypted frames on TCP (ALP-TCP-04, -05).
+import { ParleyError } from '@parley/core'
+import { linkLimits } from '../limits.ts'
+import { TAG_BYTES } from '../noise/cipher.ts'
+import type { Session } from '../noise/handshake.ts'
+import type { Incoming, MessageSocket } from './message-socket.ts'
+
+export const CARRIERS = ['unix', 'tcp'] as const
+export type Carrier = (typeof CARRIERS)[number]
+
+export interface Channel {
+  readonly carrier: Carrier
+  /** The most bytes that one envelope may have. */
+  readonly most: number
+  /** Resolves when the connection is over; `ended` when the other side says no more. */
+  readonly closed: Promise<void>
+  readonly ended: Promise<void>
+  /** The next envelope's bytes within the time; a frame that does not authenticate is `violated`. */
+  receive(milliseconds: number): Promise<Incoming | 'late'>
+  /** False when it could not be handed on. Throws `link_too_large` where it is more than `most`. */
+  send(envelope: Buffer, patienceMs: number): Promise<boolean>
+  /** After what was sent has gone. */
+  end(patienceMs: number): void
+  destroy(): void
+}
+
+const LINE_FEED = Buffer.from('\n')
+const PREFIX = 4
+
+export function lineChannel(socket: MessageSocket, most: number = linkLimits.lineBytes): Channel {
+  return {
+    carrier: 'unix',
+    most,
+    closed: socket.closed,
+    ended: socket.ended,
+    receive: milliseconds => socket.receiveWithin(milliseconds),
+    send(envelope, patienceMs) {
+      requireFits(envelope, most)
+      return socket.send(Buffer.concat([envelope, LINE_FEED]), patienceMs)
+    },
+    end: patienceMs => socket.end(patienceMs),
+    destroy: () => socket.destroy(),
+  }
+}
+
+export function noiseChannel(socket: MessageSocket, { sending, receiving }: Session): Channel {
+  const most = linkLimits.frameBytes - TAG_BYTES
+  return {
+    carrier: 'tcp',
+    most,
+    closed: socket.closed,
+    ended: socket.ended,
+    async receive(milliseconds) {
+      const incoming = await socket.receiveWithin(milliseconds)
+      return typeof incoming === 'string' ? incoming : (receiving.decrypt(incoming) ?? 'violated')
+    },
+    send(envelope, patienceMs) {
+      requireFits(envelope, most)
+      const frame = Buffer.allocUnsafe(PREFIX + envelope.length + TAG_BYTES)
+      frame.writeUInt32BE(envelope.length + TAG_BYTES)
+      sending.encrypt(frame.subarray(PREFIX), envelope)
+      return socket.send(frame, patienceMs)
+    },
+    end: patienceMs => socket.end(patienceMs),
+    destroy: () => socket.destroy(),
+  }
+}
+
+function requireFits(envelope: Buffer, most: number): void {
+  if (envelope.length <= most) return
+  throw new ParleyError(
+    'link_too_large',
+    `A message of ${envelope.length} bytes passes the limit of ${most}; send less at once.`,
+  )
+}

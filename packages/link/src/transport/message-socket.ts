@@ -1,0 +1,135 @@
+// A socket that gives and takes whole messages: one is handed out when somebody asks, and the sender is held back while nobody does. No
+// error of a socket goes further than this file.
+import type { Duplex } from 'node:stream'
+import { type CancelTimer, type Clock, invariant } from '@parley/core'
+import type { Splitter } from './split.ts'
+
+/** A message; or that the other side has ended well, has broken the rules, or is gone. */
+export type Incoming = Buffer | 'ended' | 'violated' | 'gone'
+
+export class MessageSocket {
+  readonly #socket: Duplex
+  readonly #splitter: Splitter
+  readonly #clock: Clock
+  readonly #closed = Promise.withResolvers<void>()
+  readonly #ended = Promise.withResolvers<void>()
+  readonly #sending = new Set<(sent: boolean) => void>()
+  #waiting: ((incoming: Incoming) => void) | undefined
+  #violated = false
+  #hasEnded = false
+  #gone = false
+
+  constructor(socket: Duplex, splitter: Splitter, clock: Clock) {
+    this.#socket = socket
+    this.#splitter = splitter
+    this.#clock = clock
+    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.once('end', () => {
+      this.#hasEnded = true
+      this.#ended.resolve()
+      this.#wake()
+    })
+    // What an error says is not for anybody: the socket closes after it.
+    socket.on('error', () => undefined)
+    socket.once('close', () => {
+      this.#gone = true
+      this.#ended.resolve()
+      this.#closed.resolve()
+      for (const done of this.#sending) done(false)
+      this.#wake()
+    })
+  }
+
+  /** Resolves when the connection is over. */
+  get closed(): Promise<void> {
+    return this.#closed.promise
+  }
+
+  /** Resolves when the other side says no more, which it may do while it still listens. */
+  get ended(): Promise<void> {
+    return this.#ended.promise
+  }
+
+  /** The next message. Asked for by one at a time. */
+  receive(): Promise<Incoming> {
+    invariant(!this.#waiting, 'one reader at a time')
+    const now = this.#poll()
+    if (now !== undefined) return Promise.resolve(now)
+    this.#socket.resume()
+    return new Promise(resolve => {
+      this.#waiting = resolve
+    })
+  }
+
+  /** The next message, or `late` when it is not whole in time. */
+  async receiveWithin(milliseconds: number): Promise<Incoming | 'late'> {
+    let cancel: CancelTimer | undefined
+    const late = new Promise<'late'>(resolve => {
+      cancel = this.#clock.after(milliseconds, () => resolve('late'), { background: true })
+    })
+    try {
+      return await Promise.race([this.receive(), late])
+    } finally {
+      cancel?.()
+    }
+  }
+
+  /** Resolves to whether the bytes were handed on; false when the connection is over, or its reader takes none for too long. */
+  send(bytes: Buffer, patienceMs: number): Promise<boolean> {
+    if (this.#gone || this.#socket.destroyed || this.#socket.writableEnded) return Promise.resolve(false)
+    return new Promise(resolve => {
+      const cancel = this.#clock.after(patienceMs, () => this.destroy(), { background: true })
+      const done = (sent: boolean) => {
+        cancel()
+        this.#sending.delete(done)
+        resolve(sent)
+      }
+      this.#sending.add(done)
+      this.#socket.write(bytes, error => done(!error && !this.#socket.destroyed))
+    })
+  }
+
+  /** Says goodbye after what was sent. Who does not leave then is shown the door: closing at once could cost it the last message. */
+  end(patienceMs: number): void {
+    if (this.#gone) return
+    const cancel = this.#clock.after(patienceMs, () => this.destroy(), { background: true })
+    void this.#closed.promise.then(cancel)
+    this.#socket.end()
+    // What still comes is of no interest, but would keep the end from being seen.
+    this.#socket.resume()
+  }
+
+  /** At once. */
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#violated || this.#socket.writableEnded) return
+    // Nobody asks: one chunk is kept, and no more is read until somebody does. Without it the end would go unnoticed.
+    if (!this.#waiting) this.#socket.pause()
+    this.#splitter.push(chunk)
+    this.#wake()
+  }
+
+  #wake(): void {
+    if (!this.#waiting) return
+    const incoming = this.#poll()
+    if (incoming === undefined) return
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting(incoming)
+  }
+
+  #poll(): Incoming | undefined {
+    if (this.#violated) return 'violated'
+    const cut = this.#splitter.next()
+    if (cut === 'violated') {
+      this.#violated = true
+      return 'violated'
+    }
+    if (cut) return cut
+    if (this.#hasEnded) return this.#splitter.rest() ?? 'ended'
+    return this.#gone ? 'gone' : undefined
+  }
+}
