@@ -72,6 +72,18 @@ const REGRESSIONS: readonly Regression[] = [
     script:
       'accept:yhhk5e,create:pzur28,abort:qx2ay2,compact:9i153b,close:ercwt2,settle:gw6yu9,found:zakzyf,assign:1j2zgz,finish:86pnjq,burst:2b14z2,assign:4hrlcp,deliver:2zxwmr,send:xtrgia,finish:nebn3k,delete_archive:fk6cor,found:8xhwyv,begin_work:9lcrzs,emit:ed4uoy,rush:ym0w2c,staff:95qv00,burst:e35jct,assign:yhwct3,compact_run:9uv4fd',
   },
+  {
+    seed: 3051,
+    what: 'a file and the one that had taken its place both went cold, and what was deleted with one was still in the other',
+    script:
+      'twice:20wwst,close:wyeq0o,send:7hwd9m,archive:s2ss54,advance:vo84kb,found:21yvph,fault:9blat8,archive:9vug7k,crash_midway:yn4xn5,burst:rlaxpa,topple:8l336n,burst:rv0b6e,inspect:riw0hh',
+  },
+  {
+    seed: 3051,
+    what: 'the cold tier was marked whole up to an entry that was appended while the run moved there',
+    script:
+      'twice:20wwst,close:wyeq0o,advance:vo84kb,found:21yvph,fault:9blat8,archive:9vug7k,crash_midway:yn4xn5,inspect:riw0hh',
+  },
 ]
 
 for (const { seed, what, script } of REGRESSIONS) {

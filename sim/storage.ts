@@ -161,8 +161,6 @@ export class Storage {
       const manifests = await life.store.manifests(id)
       const archive = pick(manifests)
       const manifest = manifests.find(each => each.archive === archive)
-      // A run whose end was deleted is not known to have ended once the index is made anew.
-      if (manifest && holdsEnd(run, manifest)) return ok(undefined)
       if (manifest && !manifest.deleted) this.deletions.add(`${id} ${archive}`)
       const now = this.#now
       const deleted = await this.#trail.lifecycle(id).deleteArchive(archive, now, { cold })
@@ -192,10 +190,8 @@ export class Storage {
     this.#tend('restore', async () => {
       const { life } = this.#world
       const report = await this.#trail.restore()
-      // Records without a manifest are what a crash left of an archive that never counted.
-      const lost = report.lost.filter(file => !file.endsWith('.json.zst'))
-      if (!life.over && !this.#world.watch.troubled && lost.length > 0)
-        throw new Violation('W-TRAIL-26 nothing of the cold tier is lost', lost.join())
+      if (!life.over && !this.#world.watch.troubled && report.lost.length > 0)
+        throw new Violation('W-TRAIL-26 nothing of the cold tier is lost', report.lost.join())
       return ok(report)
     })
   }
@@ -270,10 +266,6 @@ export class Storage {
     if (troubled && code !== 'trail_damaged' && code !== 'internal') return undefined
     return `${kind}: ${code} ${message}\n${result.error.stack}`
   }
-}
-
-function holdsEnd(run: RunModel, { entries }: Manifest): boolean {
-  return entries.some(({ seq, timestamp }) => seq === 1 || timestamp === run.endedAt)
 }
 
 /** W-TRAIL-28, from what is on the trail. */

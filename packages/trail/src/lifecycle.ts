@@ -169,12 +169,15 @@ export class RunLifecycle {
   }
 
   async #endedAt(): Promise<Ticks | undefined> {
-    const { root, workspaces } = await this.#run.model()
-    const seq = root && workspaces.get(root)?.ended
+    const { end: seq } = await this.#run.model()
     if (seq === undefined) return undefined
     const place = { run: this.#run.id, after: seq - 1, before: seq + 1 }
     const [entry] = (await this.#store.select({ ...place, order: 'ascending', limit: 1 })).entries
-    return entry && parseTimestamp(globalEntry(entry).timestamp)
+    if (entry) return parseTimestamp(globalEntry(entry).timestamp)
+    // Retention may have deleted it; its manifest stays.
+    const listed = (await this.#store.manifests(this.#run.id)).flatMap(({ entries }) => entries)
+    const gone = listed.find(each => each.seq === seq)
+    return gone && parseTimestamp(gone.timestamp)
   }
 
   /** Deletes one archive after its retention (W-TRAIL-28); its manifest stays, so that the chains still verify. */

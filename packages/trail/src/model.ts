@@ -26,19 +26,30 @@ export interface WorkspaceFacts {
 export interface ModelState {
   readonly workspaces: Map<WorkspaceId, WorkspaceFacts>
   readonly root: WorkspaceId | undefined
+  readonly lost?: LostFacts
+}
+
+/** What is known of a run although retention has deleted entries that told of it (W-TRAIL-28). */
+interface LostFacts {
+  /** `seq` of the newest deleted entry that was filed under a workspace: nothing is filed so behind the end of a run. */
+  filed: number | undefined
+  /** `seq` of the entry that ended the run, where the facts of the root do not tell. */
+  end: number | undefined
 }
 
 export class RunModel {
   readonly workspaces: Map<WorkspaceId, WorkspaceFacts>
   root: WorkspaceId | undefined
+  readonly #lost: LostFacts
 
   constructor(state?: ModelState) {
     this.workspaces = state?.workspaces ?? new Map()
     this.root = state?.root
+    this.#lost = state?.lost ?? { filed: undefined, end: undefined }
   }
 
   state(): ModelState {
-    return { workspaces: this.workspaces, root: this.root }
+    return { workspaces: this.workspaces, root: this.root, lost: this.#lost }
   }
 
   apply(entry: EntryDraft, seq: number): void {
@@ -48,7 +59,25 @@ export class RunModel {
 
   /** The run's root is terminal. */
   get ended(): boolean {
-    return this.root !== undefined && this.workspaces.get(this.root)?.ended !== undefined
+    return this.end !== undefined
+  }
+
+  /** `seq` of the entry that ended the run; it may have been deleted since. */
+  get end(): number | undefined {
+    const root = this.root === undefined ? undefined : this.workspaces.get(this.root)
+    return root?.ended ?? this.#lost.end
+  }
+
+  /** Goes over an entry of which only its manifest tells (W-TRAIL-29). The first of a run is its root's. */
+  bridge(workspace: WorkspaceId | null, seq: number): void {
+    if (workspace === null) return
+    this.root ??= workspace
+    this.#lost.filed = seq
+  }
+
+  /** The run has ended: at `seq`, or where that is not on record any more, with the newest deleted entry that can have been it. */
+  endedBy(seq: number | undefined): void {
+    this.#lost.end ??= seq ?? this.#lost.filed
   }
 
   /** A workspace and everything below it. */
@@ -94,7 +123,10 @@ const FOLDS: { readonly [T in EventType]?: Fold<T> } = {
   },
   workspace_state_changed(model, body, seq) {
     const facts = model.workspaces.get(body.workspace_id as WorkspaceId)
-    if (!facts) return
+    if (!facts) {
+      if (body.workspace_id === model.root && isTerminal(body.to_state)) model.endedBy(seq)
+      return
+    }
     facts.state = body.to_state
     if (isTerminal(body.to_state)) facts.ended ??= seq
   },
@@ -111,6 +143,10 @@ const FOLDS: { readonly [T in EventType]?: Fold<T> } = {
     model.workspaces.get(body.old_parent as WorkspaceId)?.children.delete(id)
     model.workspaces.get(body.new_parent as WorkspaceId)?.children.add(id)
     facts.parent = body.new_parent as WorkspaceId
+  },
+  trail_snapshot_created(model) {
+    // Taken of runs that have ended (W-TRAIL-30), and what lets retention delete the end.
+    model.endedBy(undefined)
   },
   visibility_granted(model, body) {
     model.workspaces.get(body.workspace_id as WorkspaceId)?.visible.add(body.target as WorkspaceId)

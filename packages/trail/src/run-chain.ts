@@ -166,6 +166,8 @@ export class RunChain {
   ): void {
     this.#seq++
     this.#hash = hash
+    // A run begins with its root.
+    this.#root ??= workspace ?? undefined
     if (workspace === null) this.#systemTimestamp = timestamp
     else this.#locals.set(workspace, { hash: localHash ?? '', timestamp, terminal: false })
   }
@@ -175,6 +177,8 @@ export class RunChain {
     this.#hash = hash
     if (draft.workspace === null) {
       this.#systemTimestamp = draft.timestamp
+      // Taken of runs that have ended (W-TRAIL-30); where retention has deleted the end, this still tells of it.
+      if (draft.event_type === 'trail_snapshot_created') this.#ended = true
       return
     }
     let terminal = false
@@ -202,6 +206,9 @@ export class RunChain {
     if (this.#ended && (draft.workspace !== null || !AFTER_THE_END.has(draft.event_type))) {
       return invalid(draft, 'cannot follow the end of its run')
     }
+    // W-TRAIL-30: whoever reads the run later takes it for ended by this entry.
+    if (!this.#ended && draft.event_type === 'trail_snapshot_created')
+      return invalid(draft, 'cannot come before the end of its run')
     return (
       this.#checkFiling(draft, this.#root, local) ??
       this.#checkActor(draft) ??

@@ -76,6 +76,7 @@ export class RunState {
       const { seq, workspace, hash } = gone
       const localHash = gone.local_hash ?? undefined
       this.chain.bridge(workspace, gone.timestamp, hash, localHash)
+      this.model.bridge(workspace, seq)
       bridged.push({ kind: 'bridge', run: this.run, seq, workspace, hash, localHash })
     }
     return bridged

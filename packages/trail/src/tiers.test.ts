@@ -22,6 +22,7 @@ import {
   StrictClock,
   type Ticks,
   unwrap,
+  type WorkspaceId,
 } from '@parley/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { sha256 } from './chain.ts'
@@ -450,6 +451,69 @@ describe('retention', () => {
     await expectSound(cold)
   })
 
+  test('W-TRAIL-28 a file that a crash kept beside the one that took its place does not go to the cold tier', async () => {
+    const made = await compactedRun()
+    const { script, compactor, ended, profile } = made
+    const run = script.run.id
+    const warm = join(profile, 'trail', 'runs', run)
+    const kept = join(temporaryFolder(), 'kept')
+    cpSync(warm, kept, { recursive: true })
+    unwrap(await script.append(unwrap(await made.trail.lifecycle(run).snapshot('snap', 5))))
+    await compact(compactor, script, made)
+    expect(names(warm).some(name => names(kept).includes(name))).toBe(false)
+    await made.trail.close()
+    cpSync(kept, warm, { recursive: true })
+    const now = await made.reopen()
+    const next = now.trail.compactor()
+    expect(unwrap(await next.expire(run, later(ended, RETENTION.warm), RETENTION))).toBe(1)
+    expect(names(warm)).toEqual([])
+    const cold = names(profile, 'trail', 'cold', run)
+    expect(cold.filter(name => names(kept).includes(name))).toEqual([])
+    await expectSound(now.trail)
+  })
+
+  test('W-TRAIL-28 a run whose beginning and end were deleted has still ended, whichever index says so', async () => {
+    const made = await compactedRun()
+    const { script, compactor, ended, profile, clock } = made
+    const run = script.run.id
+    const moved = later(ended, RETENTION.warm)
+    unwrap(await compactor.expire(run, moved, RETENTION))
+    clock.set(later(moved, DAY))
+    const { seq } = await script.run.head()
+    unwrap(await script.append(unwrap(await made.trail.lifecycle(run).snapshot('snap', seq))))
+    const late = later(moved, RETENTION.cold + DAY)
+    expect(unwrap(await compactor.deleteExpired(run, late, RETENTION))).toBeGreaterThan(0)
+    const summaryOf = async (trail: Trail) => (await trail.runs()).find(each => each.run === run)
+    const { root, seq: head } = (await summaryOf(made.trail))!
+    let now = made as TestTrail
+    for (const time of ['live', 'reopened', 'with a new index']) {
+      expect(await summaryOf(now.trail), time).toMatchObject({ root: script.root, seq: head, ended: true })
+      const model = await now.trail.run(run).model()
+      expect([model.root, model.ended], time).toEqual([root, true])
+      const left = unwrap(await now.trail.run(run).query({ event_type: 'workspace_created' })).entries
+      expect(left, time).toEqual([])
+      await expectSound(now.trail)
+      await now.trail.close()
+      if (time !== 'live') removeIndex(profile)
+      now = await now.reopen()
+    }
+    // Nothing but what follows an end is taken, and what is left of the run goes where the rest went.
+    const again = new ScriptedRun(now.trail, now.ids, now.strict, { run, root: script.root })
+    const created = again.entry('workspace_created', 'ws-late' as WorkspaceId, 'system', {
+      workspace_id: 'ws-late',
+      parent: script.root,
+    })
+    expect(await again.append(created)).toMatchObject({ ok: false, error: { code: 'invalid_entry' } })
+    const next = now.trail.compactor()
+    await compact(next, again, now)
+    expect(await next.expire(run, later(ended, -DAY), RETENTION)).toMatchObject({
+      ok: false,
+      error: { code: 'retention_active' },
+    })
+    expect(unwrap(await next.expire(run, late, RETENTION))).toBe(1)
+    await expectSound(now.trail)
+  })
+
   async function archives(profile: string, run: RunId): Promise<number[]> {
     return names(profile, 'trail', 'cold', run)
       .flatMap(name => /^(\d+)\.zst$/.exec(name)?.[1] ?? [])
@@ -648,6 +712,38 @@ describe('the cold tier and its replica', () => {
     for (const [name, content] of good) expect(readFileSync(join(folder, name)).equals(content)).toBe(true)
     expect((await now.trail.restore()).restored).toEqual([])
     await expectSound(now.trail)
+  })
+
+  test('W-TRAIL-26 records that a crash left without a manifest are not lost, and go with the next pass; a last copy stays', async () => {
+    const made = await compactedRun()
+    const { script, compactor, ended, profile } = made
+    const run = script.run.id
+    const cold = join(profile, 'trail', 'cold', run)
+    unwrap(await compactor.expire(run, later(ended, RETENTION.warm), RETENTION))
+    const numbers = names(cold).flatMap(name => /^(\d+)\.zst$/.exec(name)?.[1] ?? [])
+    const [first] = numbers.map(Number).sort((a, b) => a - b)
+    const left = Math.max(...numbers.map(Number)) + 1
+    // What a crash leaves that comes between the records and their manifest, and in the middle of one.
+    cpSync(join(cold, `${first}.zst`), join(cold, `${left}.zst`))
+    writeFileSync(join(cold, `${left}.json.zst.tmp`), 'half')
+    const now = await made.reopen()
+    expect(await now.trail.restore()).toEqual({ restored: [], lost: [] })
+    const again = new ScriptedRun(now.trail, now.ids, now.strict, { run, root: script.root })
+    now.clock.set(later(ended, RETENTION.warm + DAY))
+    unwrap(await again.append(unwrap(await now.trail.lifecycle(run).snapshot('snap', 5))))
+    await compact(now.trail.compactor(), again, now)
+    expect(names(cold).filter(name => name.startsWith(`${left}.`))).toEqual([])
+    expect(names(profile, 'trail', 'runs', run)).toContain(`${left + 1}.json.zst`)
+    await expectSound(now.trail)
+    unwrap(await now.trail.compactor().reclaim())
+    await now.trail.close()
+    // Whoever has only lost its manifest is missed, and is not touched.
+    rmSync(join(cold, `${first}.json.zst`))
+    removeIndex(profile)
+    const after = await now.reopen()
+    expect((await after.trail.restore()).lost).toEqual([`cold/${run}/${first}.json.zst`])
+    await after.trail.compactor().expire(run, later(ended, 2 * RETENTION.warm), RETENTION)
+    expect(names(cold)).toContain(`${first}.zst`)
   })
 
   test('W-TRAIL-29 without a replica, what a damaged archive held is missing from answers, and they say so', async () => {

@@ -5,6 +5,7 @@ import { sha256 } from '../chain.ts'
 import type { StoredRecord } from '../entry.ts'
 import { damagedError } from '../errors.ts'
 import type { ArchiveRecords, RunPoint } from '../index/contract.ts'
+import { isFiled } from '../index/moves.ts'
 import { Blobs } from '../log/blobs.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
@@ -227,6 +228,13 @@ export class Archives {
     return folders.filter(name => this.#files.list(`${RUNS}/${name}`).length > 0).map(runOf)
   }
 
+  /** The highest number of an archive that counts. */
+  get highest(): number {
+    let highest = 0
+    for (const archive of this.#find().keys()) highest = Math.max(highest, archive)
+    return highest
+  }
+
   /** Runs that have archives. */
   runs(): RunId[] {
     return [...new Set([...this.#find().values()].map(withoutTier))].sort().map(runOf)
@@ -298,7 +306,9 @@ export class Archives {
         run,
         length: deleted ? 0 : bytes,
         ordinals: new Map(objects.map(({ id, ordinal }) => [id, ordinal])),
-        ...(deleted && { forgotten: { run, seqs: entries.map(({ seq }) => seq) } }),
+        ...(deleted && {
+          forgotten: { run, seqs: entries.map(({ seq }) => seq), filed: entries.find(isFiled) },
+        }),
       }
     })
   }

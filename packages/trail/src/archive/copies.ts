@@ -19,6 +19,7 @@ import {
   safeName,
   WHOLE,
 } from './layout.ts'
+import type { Leftovers } from './leftovers.ts'
 import { type Manifest, parseManifest } from './manifest.ts'
 import type { Replica } from './replica.ts'
 import { type Squeeze, unpackSync } from './squeeze.ts'
@@ -90,15 +91,21 @@ async function copyArchive(
 }
 
 /** Puts back from the replica what is missing or damaged in the cold tier; every copy is checked before it takes its place. */
-export async function restoreCold({ files, replica, squeeze }: ColdCopies): Promise<RestoreReport> {
+export async function restoreCold(
+  { files, replica, squeeze }: ColdCopies,
+  leftovers: Pick<Leftovers, 'isLeftover'>,
+): Promise<RestoreReport> {
   const restored: string[] = []
   const lost: string[] = []
   const cold = below(files, COLD)
   const noteLost = async (source: Files | undefined) => {
     for (const [folder, archive] of archivesIn(cold)) {
       const manifest = manifestIn(cold, folder, archive) ?? (source && manifestIn(source, folder, archive))
-      if (!manifest) lost.push(`${COLD}/${folder}/${archive}.json.zst`)
-      else if (!manifest.deleted && !(await isSound(cold, manifest, squeeze)))
+      if (!manifest) {
+        const torn = manifestNames(cold, folder, archive).length > 0
+        if (torn || !(await leftovers.isLeftover(folder, archive)))
+          lost.push(`${COLD}/${folder}/${archive}.json.zst`)
+      } else if (!manifest.deleted && !(await isSound(cold, manifest, squeeze)))
         lost.push(`${COLD}/${recordsFile(folder, archive)}`)
       else
         for (const blob of blobsOf(manifest)) if (!hasBlob(cold, blob)) lost.push(`${COLD}/${blobPath(blob)}`)

@@ -248,6 +248,8 @@ class Examination {
 
   #follow(draft: EntryDraft): void {
     this.#root ??= draft.workspace ?? undefined
+    // Taken of runs that have ended, and what stays where retention has deleted the end (W-TRAIL-28, -30).
+    if (draft.event_type === 'trail_snapshot_created') this.#ended = true
     if (draft.event_type !== 'workspace_state_changed' || draft.workspace !== this.#root) return
     const { to_state } = draft.body as { to_state?: WorkspaceState }
     if (to_state !== undefined && isTerminal(to_state)) this.#ended = true
@@ -283,6 +285,7 @@ class Examination {
       if (entry.seq !== this.#seq + 1)
         this.problem(`Part ${number} of the file bridges entry ${entry.seq} at the wrong place.`)
       this.#verifier.bridge(entry)
+      this.#root ??= entry.workspace ?? undefined
       this.#seq = entry.seq
       this.#hash = entry.hash
       this.#entries++

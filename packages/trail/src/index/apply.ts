@@ -166,7 +166,7 @@ export class Applier {
       const archive = this.#archives[this.#archive]!
       const known = this.#rows.archive(archive.file)
       if (known !== 'gone' && archive.forgotten) {
-        slice.forget(archive.forgotten.run, archive.forgotten.seqs)
+        slice.forget(archive.forgotten)
         this.#rows.setArchive(archive.file, 'gone')
       } else if (known === undefined) {
         if (!this.#applyArchive(archive, slice)) return false

@@ -1,7 +1,7 @@
 // The index of a log: where each record lies, by run, workspace and type. It is disposable: everything in it can be
 // made again from the log, and nothing is ever true because the index says so. Two implementations: SQLite on a worker
 // thread (sqlite-index.ts), plain maps in the caller's thread (memory-index.ts).
-import type { ObjectId, RunId } from '@parley/core'
+import type { ObjectId, RunId, WorkspaceId } from '@parley/core'
 import type { StoredObject, StoredRecord } from '../entry.ts'
 import type {
   AggregateRow,
@@ -138,13 +138,21 @@ export interface LogReader {
   firstSegment(): number
 }
 
+/** Entries that are gone for good, with the archive that held them. */
+export interface Forgotten {
+  readonly run: RunId
+  readonly seqs: readonly number[]
+  /** The first of them that was filed under a workspace: where the run began among them, that is its root. */
+  readonly filed?: { readonly seq: number; readonly workspace: WorkspaceId } | undefined
+}
+
 /** An archive (its number is below 0): a plain sequence of records without frames, or what was in it before it was deleted. */
 export interface ArchiveRecords {
   readonly file: number
   /** Whose entries it holds, where that is known without reading it. */
   readonly run?: RunId
   readonly length: number
-  readonly forgotten?: { readonly run: RunId; readonly seqs: readonly number[] } | undefined
+  readonly forgotten?: Forgotten | undefined
   /** The place in its run of each object, where the archive tells. */
   readonly ordinals?: ReadonlyMap<ObjectId, number> | undefined
 }

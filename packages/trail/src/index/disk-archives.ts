@@ -3,15 +3,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
-import type { ObjectId, RunId } from '@parley/core'
-import type { ArchiveRecords } from './contract.ts'
+import type { ObjectId, RunId, WorkspaceId } from '@parley/core'
+import type { ArchiveRecords, Forgotten } from './contract.ts'
 import { indexLimits } from './limits.ts'
+import { isFiled } from './moves.ts'
 
 interface Manifest {
   readonly run: RunId
   readonly bytes: number
   readonly deleted: boolean
   readonly seqs: readonly number[]
+  readonly filed: Forgotten['filed']
   readonly ordinals: ReadonlyMap<ObjectId, number> | undefined
 }
 
@@ -144,7 +146,7 @@ class DiskArchive implements ArchiveRecords {
 
   get forgotten(): ArchiveRecords['forgotten'] {
     const manifest = this.#there ? undefined : this.#archives.manifest(-this.file)
-    return manifest?.deleted ? { run: manifest.run, seqs: manifest.seqs } : undefined
+    return manifest?.deleted ? manifest : undefined
   }
 
   get ordinals(): ArchiveRecords['ordinals'] {
@@ -168,12 +170,19 @@ function readPacked(file: string): Buffer {
 }
 
 function parseManifest(content: Buffer): Manifest | undefined {
-  const { run, bytes, deleted, entries, objects }: Record<string, unknown> = JSON.parse(content.toString())
+  const { run, workspace, bytes, deleted, entries, objects }: Record<string, unknown> = JSON.parse(
+    content.toString(),
+  )
   if (typeof run !== 'string' || typeof bytes !== 'number' || !Array.isArray(entries)) return undefined
   const seqs = entries.map((entry: { seq?: unknown }) => entry.seq).filter(seq => typeof seq === 'number')
+  const listed = entries as { seq: number; workspace?: WorkspaceId | null }[]
+  // The first manifests are of one workspace, and say so once.
+  const filed = listed
+    .map(({ seq, workspace: own = workspace as WorkspaceId }) => ({ seq, workspace: own }))
+    .find(isFiled)
   const placed = Array.isArray(objects) ? (objects as { id: ObjectId; ordinal: number }[]) : undefined
   const ordinals = placed && new Map(placed.map(({ id, ordinal }) => [id, ordinal]))
-  return { run: run as RunId, bytes, deleted: deleted === true, seqs, ordinals }
+  return { run: run as RunId, bytes, deleted: deleted === true, seqs, filed, ordinals }
 }
 
 /** Names in a folder; none when there is no such folder. */

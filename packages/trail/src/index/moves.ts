@@ -1,4 +1,5 @@
 // What happens to records after they were written: they move to an archive (W-TRAIL-25), and may be gone for good (W-TRAIL-28).
+import type { WorkspaceId } from '@parley/core'
 import type { RecordPlace } from './contract.ts'
 import type { Place, Rows, RunRow } from './rows.ts'
 
@@ -27,4 +28,10 @@ export function forgetEntries(rows: Rows, run: RunRow, seqs: Iterable<number>): 
     rows.removeEntry(run, seq)
     run.entries--
   }
+}
+
+export function isFiled<Entry extends { readonly workspace: WorkspaceId | null }>(
+  entry: Entry,
+): entry is Entry & { readonly workspace: WorkspaceId } {
+  return entry.workspace !== null
 }

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib'
 import type { ObjectId, RunId } from '@parley/core'
 import { TERMINAL_STATES } from '../events/names.ts'
 import { KIND_ENTRY, KIND_HOLE, type RecordSpan, readObject, recordHash, recordRun } from '../log/record.ts'
-import type { LogReader } from './contract.ts'
+import type { Forgotten, LogReader } from './contract.ts'
 import { IndexFault } from './fault.ts'
 import { fetchRecords } from './fetch.ts'
 import { indexLimits } from './limits.ts'
@@ -20,6 +20,8 @@ interface TouchedRun {
 
 type DamagedPlace = Pick<Place, 'file' | 'at'>
 const NOTHING_MISSING = { first: 0, last: -1 }
+/** Taken of runs that have ended (W-TRAIL-30). It outlives the end: retention deletes that only behind a snapshot that stays (W-TRAIL-28). */
+const SNAPSHOT = 'trail_snapshot_created'
 /** Behind every place that there is. */
 const EVERYWHERE = Number.MAX_SAFE_INTEGER
 
@@ -54,10 +56,11 @@ export class Slice {
     else this.#addObject(touched, source, span, { file, at, length: span.end - span.start }, ordinals)
   }
 
-  /** Entries of a run are gone for good, with the archive that held them. */
-  forget(run: RunId, seqs: readonly number[]): void {
+  forget({ run, seqs, filed }: Forgotten): void {
     this.#records += seqs.length
-    forgetEntries(this.#rows, this.#touch(run).row, seqs)
+    const touched = this.#touch(run)
+    forgetEntries(this.#rows, touched.row, seqs)
+    if (filed) this.#noteRoot(touched, filed.workspace, filed.seq)
   }
 
   /** Remembers a damaged place; `owner` is empty when nobody can say whose records stood there. */
@@ -134,14 +137,20 @@ export class Slice {
       row.first = seq
       row.created = ticks
     }
-    if (workspace !== null && (row.rootSeq < 0 || seq < row.rootSeq)) {
-      touched.rootChanged = row.entries > 0
-      row.rootSeq = seq
-      row.root = workspace
-    }
+    if (workspace !== null) this.#noteRoot(touched, workspace, seq)
     row.entries++
     if (workspace === row.root && event_type === 'workspace_state_changed' && isTerminal(body.to_state))
       row.ended = true
+    if (event_type === SNAPSHOT) row.ended = true
+  }
+
+  /** The oldest entry that is filed under a workspace is the root's, whether it is still there or not. */
+  #noteRoot(touched: TouchedRun, workspace: string, seq: number): void {
+    const { row } = touched
+    if (row.rootSeq >= 0 && seq >= row.rootSeq) return
+    touched.rootChanged ||= row.entries > 0
+    row.rootSeq = seq
+    row.root = workspace
   }
 
   /** The entries of a run stand in the log without a gap, except for those that are gone for good. */
@@ -185,8 +194,10 @@ export class Slice {
     }
   }
 
-  /** Whether the newest state of the root is terminal, read again from the log. */
+  /** Whether the run was frozen, or the newest state of the root is terminal, read again from the log. */
   #rootEnded(row: RunRow): boolean {
+    const frozen = { path: { by: 'type', type: SNAPSHOT }, after: -1, before: row.head + 1 } as const
+    if (this.#rows.count(row, frozen, 1) > 0) return true
     const scan = {
       path: { by: 'workspace', workspace: row.root },
       types: ['workspace_state_changed'],

@@ -11,6 +11,7 @@ import {
 } from '@parley/core'
 import { Archives } from '../archive/archives.ts'
 import { type ColdCopies, replicateCold, restoreCold } from '../archive/copies.ts'
+import { Leftovers } from '../archive/leftovers.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { TierMerge } from '../archive/merge.ts'
 import { Replica, type ReplicaOptions } from '../archive/replica.ts'
@@ -74,6 +75,7 @@ const REPLAY_PAGE = 4096
 export class SegmentStore implements TrailStore {
   readonly #archives: Archives
   readonly #copies: ColdCopies
+  readonly #leftovers: Leftovers
   readonly #tiers: Tiers
   readonly #readOnly: boolean
   readonly #blobs: Blobs
@@ -134,8 +136,16 @@ export class SegmentStore implements TrailStore {
       ...(options.firstSegmentBytes && { firstSegmentBytes: options.firstSegmentBytes }),
       ...(options.segmentBytes && { segmentBytes: options.segmentBytes }),
     })
+    this.#leftovers = new Leftovers({
+      files,
+      archives: this.#archives,
+      squeeze,
+      index: this.#index,
+      position: () => this.#position,
+    })
     this.#tiers = new Tiers({
       archives: this.#archives,
+      leftovers: this.#leftovers,
       reader: this.#reader,
       index: this.#index,
       writer: this.#writer,
@@ -339,7 +349,7 @@ export class SegmentStore implements TrailStore {
 
   restore(): Promise<RestoreReport> {
     return this.#tiers.alone(async () => {
-      const report = await restoreCold(this.#copies)
+      const report = await restoreCold(this.#copies, this.#leftovers)
       this.#archives.refresh()
       await this.#index.adopt()
       return report

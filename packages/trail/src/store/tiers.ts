@@ -5,6 +5,7 @@ import { formatTimestamp, ParleyError, type RunId, type Timestamp, type Workspac
 import type { ArchiveDraft, Archives } from '../archive/archives.ts'
 import { type Contents, contentsOf, packEntries } from '../archive/contents.ts'
 import { HeldRun } from '../archive/held.ts'
+import type { Leftovers } from '../archive/leftovers.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import type { StoredEntry } from '../entry.ts'
 import { damagedError, readOnlyError } from '../errors.ts'
@@ -19,6 +20,7 @@ import { wipeRecords } from './wipe.ts'
 
 export interface TiersOptions {
   readonly archives: Archives
+  readonly leftovers: Leftovers
   readonly reader: SegmentReader
   readonly index: TrailIndex
   readonly writer: LogWriter
@@ -69,7 +71,9 @@ export class Tiers {
     return this.alone(async () => {
       const entries = await this.#select(run, workspace, seqs)
       const contents = await contentsOf(packEntries(entries))
-      return this.#keep({ kind: 'workspace', run, workspace, at, contents, until: null })
+      const kept = await this.#keep({ kind: 'workspace', run, workspace, at, contents, until: null })
+      await this.#options.leftovers.sweep(run)
+      return kept
     })
   }
 
@@ -83,19 +87,23 @@ export class Tiers {
 
   expire(run: RunId, at: Timestamp): Promise<number> {
     return this.alone(async () => {
+      // Before it is asked what the log still holds: what is appended from here on is not in the cold tier when this is done.
+      const head = await this.#index.head(run, this.#options.position())
       const [usage] = await this.#index.usage(this.#options.position(), run)
       if (usage && usage.segments.length > 0)
         throw new ParleyError('invalid_state', `${run} is still in the log; compact it first.`)
       let moved = 0
+      // Files that a crash kept from going: what they hold is in another one, and deleting either must not leave it in the other.
+      const dead = new Set(await superseded(this.#archives, run))
       for await (const manifest of this.#archives.manifests(run)) {
-        if (manifest.tier !== 'warm') continue
+        if (manifest.tier !== 'warm' || dead.has(manifest.archive)) continue
         this.#expectOpen()
         await this.#archives.expire(manifest, at)
         moved++
       }
-      const head = await this.#index.head(run, this.#options.position())
       if (head) await this.#archives.markWhole(head)
-      if (!this.#options.scanned()) await this.#archives.sweep(run, new Set())
+      if (!this.#options.scanned()) await this.#archives.sweep(run, dead)
+      await this.#options.leftovers.sweep(run)
       return moved
     })
   }
@@ -150,6 +158,7 @@ export class Tiers {
       const dead = tidy ? await superseded(this.#archives, run) : []
       await this.#archives.sweep(run, new Set(dead))
     }
+    await this.#options.leftovers.sweep(run)
     return moved
   }
 

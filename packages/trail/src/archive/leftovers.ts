@@ -1,0 +1,89 @@
+// What a crash leaves in the cold tier of an archive that never counted: records without a manifest (layout.ts). They are known by what they
+// hold being elsewhere, too: a file that has merely lost its manifest may be the last copy there is, and is never taken for one of them.
+import { ParleyError, type RunId } from '@parley/core'
+import type { TrailIndex } from '../index/contract.ts'
+import { trailLimits } from '../limits.ts'
+import { type Files, readWhole } from '../log/files.ts'
+import { pause } from '../log/pause.ts'
+import type { Archives } from './archives.ts'
+import { type Contents, contentsOf } from './contents.ts'
+import { archiveName, COLD, isTorn, recordsFile, runOf, safeName } from './layout.ts'
+import type { Squeeze } from './squeeze.ts'
+
+export interface LeftoversOptions {
+  /** The trail's folder. */
+  readonly files: Files
+  readonly archives: Archives
+  readonly squeeze: Squeeze
+  readonly index: Pick<TrailIndex, 'select' | 'object'>
+  /** The newest position that was acknowledged. */
+  readonly position: () => number
+}
+
+export class Leftovers {
+  readonly #options: LeftoversOptions
+
+  constructor(options: LeftoversOptions) {
+    this.#options = options
+  }
+
+  /** Removes those of one run. Nothing is being written to the cold tier meanwhile. */
+  async sweep(run: RunId): Promise<void> {
+    const { files, archives } = this.#options
+    const name = safeName(run)
+    const folder = `${COLD}/${name}`
+    const names = files.list(folder)
+    const named = names.flatMap(each => archiveName(each) ?? [])
+    const whole = new Set(named.flatMap(({ archive, manifest }) => (manifest ? archive : [])))
+    const dead = names.filter(isTorn).map(each => `${folder}/${each}`)
+    for (const { archive } of named) {
+      // The replica may have got the archive under this number: another one must not get it, and does not once a higher one counts.
+      if (whole.has(archive) || archive >= archives.highest) continue
+      if (await this.isLeftover(name, archive)) dead.push(recordsFile(folder, archive))
+    }
+    for (const file of dead) files.remove(file)
+    if (dead.length > 0) await files.syncFolder(folder)
+  }
+
+  /** Whether records in the folder of a run that have no manifest hold nothing that would be missed. */
+  async isLeftover(folder: string, archive: number): Promise<boolean> {
+    const { files, squeeze } = this.#options
+    const packed = readWhole(files, recordsFile(`${COLD}/${folder}`, archive))
+    if (!packed) return false
+    let contents: Contents
+    try {
+      contents = await contentsOf(await squeeze.decompress(packed))
+    } catch {
+      // What cannot be read cannot be compared.
+      return false
+    }
+    return this.#isElsewhere(runOf(folder), contents)
+  }
+
+  /** What was deleted for good since is not missed either. */
+  async #isElsewhere(run: RunId, { entries, objects }: Contents): Promise<boolean> {
+    const { archives, index, position } = this.#options
+    const known = new Set<string>()
+    try {
+      for await (const manifest of archives.manifests(run)) {
+        if (!manifest.deleted) continue
+        for (const { hash } of manifest.entries) known.add(hash)
+        for (const { id } of manifest.objects) known.add(id)
+      }
+      const before = (entries.at(-1)?.seq ?? 0) + 1
+      for (let after = (entries[0]?.seq ?? 1) - 1; after + 1 < before; await pause()) {
+        const range = { run, after, before, order: 'ascending', limit: trailLimits.pageEntries } as const
+        const page = await index.select(range, position())
+        for (const { hash } of page.entries) known.add(hash)
+        after = page.more ? page.entries.at(-1)!.seq : before
+      }
+      if (!entries.every(({ hash }) => known.has(hash))) return false
+      for (const { id } of objects)
+        if (!known.has(id) && !(await index.object(run, id, position()))) return false
+      return true
+    } catch (cause) {
+      if (cause instanceof ParleyError && cause.code === 'trail_damaged') return false
+      throw cause
+    }
+  }
+}
