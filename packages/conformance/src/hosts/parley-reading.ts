@@ -147,10 +147,8 @@ export const READING: Table = {
     return done(undefined)
   },
   async take_snapshot(call) {
-    const { trail, run, params } = call
-    const taken = await trail.lifecycle(run.id).snapshot(`snapshot-${params.up_to}`, params.up_to)
-    await recorded(call, taken.ok ? [taken.value] : (taken.violations ?? []))
-    return outcomeOf(taken, () => undefined)
+    const { runtime, run, params } = call
+    return outcomeOf(await runtime.storage.snapshot(run.id, params.up_to), () => undefined)
   },
   trail_view: async call => view(call),
   async proof_report({ run, params }) {
