@@ -1,4 +1,5 @@
 // Proofs as such: what they cover, whose they are, and that nothing can be changed under them (W-SEC-07, -09, AMB-17).
+import { createHmac, hkdfSync } from 'node:crypto'
 import {
   type CheckpointId,
   canonicalize,
@@ -184,3 +185,17 @@ test('W-SEC-10 what no proof was recorded for, or what nothing can be read of, i
   const record = { workspace: 'ws_1', payload: deep } as unknown as CheckpointRecord
   expect(proveCheckpoint(proofs, record.workspace, record)).toBeNull()
 })
+
+test.each([32, 64, 100])(
+  'W-SEC-07 a proof is HMAC-SHA-256 with a key that HKDF makes of a secret of %i bytes and the workspace',
+  length => {
+    const secret = new Uint8Array(length).fill(7)
+    const value = { b: 'ä', a: [1, null] }
+    const key = new Uint8Array(hkdfSync('sha256', secret, '', 'parley workspace proof ws_1', 32))
+    const proof = createHmac('sha256', key).update(canonicalize(value)).digest('hex')
+    expect(keyedProofs(secret).prove('ws_1' as WorkspaceId, value)).toEqual({
+      proof,
+      algorithm: PROOF_ALGORITHM,
+    })
+  },
+)

@@ -16,40 +16,14 @@ import { dirname, join } from 'node:path'
 import { ManualClock, SystemClock } from '@parley/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Disk } from '../files/disk.ts'
 import { machineDisk } from '../files/disk.ts'
 import { linkPaths } from '../identity/files.ts'
 import { linkLimits } from '../limits.ts'
 import { afterEachStep, Crash, CrashingDisk } from '../testing/crashing-disk.ts'
 import { temporaryFolder } from '../testing/homes.ts'
+import { alice, bob, carol, listed } from '../testing/peer-lists.ts'
 import { identityOf } from '../testing/vectors.ts'
 import { PeerList } from './peer-list.ts'
-
-const [alice, bob, carol] = ['alice', 'bob', 'carol'].map(name => identityOf(name).id) as [
-  string,
-  string,
-  string,
-]
-
-function listed(text?: string, disk?: Disk) {
-  const paths = linkPaths(temporaryFolder())
-  mkdirSync(dirname(paths.peers), { recursive: true })
-  if (text !== undefined) writeFileSync(paths.peers, text)
-  const failed: string[] = []
-  const options = {
-    clock: new SystemClock(),
-    lock: paths.peersLock,
-    failed: (what: string) => void failed.push(what),
-  }
-  const list = new PeerList(paths.peers, { ...options, ...(disk && { disk }) })
-  return {
-    list,
-    path: paths.peers,
-    lock: paths.peersLock,
-    failed,
-    text: () => readFileSync(paths.peers, 'utf8'),
-  }
-}
 
 test('ALP-PEER-05 an id or a key that is pinned already is refused, and the file stays as it is', async () => {
   const { list, text } = listed()

@@ -1,43 +1,13 @@
 // The peer list as people write it, and how it is read (ALP-PEER-01 to -03, -06), on real files.
-import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { SystemClock } from '@parley/core'
+import { utimesSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Disk } from '../files/disk.ts'
 import { machineDisk } from '../files/disk.ts'
-import { linkPaths } from '../identity/files.ts'
 import { linkLimits } from '../limits.ts'
-import { temporaryFolder } from '../testing/homes.ts'
-import { identityOf, rateLimitCaps, vectors } from '../testing/vectors.ts'
+import { alice, bob, carol, listed } from '../testing/peer-lists.ts'
+import { rateLimitCaps, vectors } from '../testing/vectors.ts'
 import { isAllowed, readPeer } from './peer.ts'
-import { PeerList } from './peer-list.ts'
 import { readEntries } from './peers-yaml.ts'
-
-const [alice, bob, carol] = ['alice', 'bob', 'carol'].map(name => identityOf(name).id) as [
-  string,
-  string,
-  string,
-]
-
-function listed(text?: string, disk?: Disk) {
-  const paths = linkPaths(temporaryFolder())
-  mkdirSync(dirname(paths.peers), { recursive: true })
-  if (text !== undefined) writeFileSync(paths.peers, text)
-  const failed: string[] = []
-  const options = {
-    clock: new SystemClock(),
-    lock: paths.peersLock,
-    failed: (what: string) => void failed.push(what),
-  }
-  const list = new PeerList(paths.peers, { ...options, ...(disk && { disk }) })
-  return {
-    list,
-    path: paths.peers,
-    lock: paths.peersLock,
-    failed,
-    text: () => readFileSync(paths.peers, 'utf8'),
-  }
-}
 
 test('ALP-PEER-01 a file that is missing, no YAML, no list or no UTF-8 is an empty list', () => {
   expect(listed().list.all()).toEqual([])
