@@ -84,6 +84,12 @@ const REGRESSIONS: readonly Regression[] = [
     script:
       'twice:20wwst,close:wyeq0o,advance:vo84kb,found:21yvph,fault:9blat8,archive:9vug7k,crash_midway:yn4xn5,inspect:riw0hh',
   },
+  {
+    seed: 134,
+    what: 'an export put the content of an entry in front of the deleted entries before it, and then did not verify',
+    script:
+      'submit_graph:hzhyio,found:cjnxjk,wreck:wianoq,refuse:91sttj,burst:6lavsm,archive:ka4nvr,export:xli7wk',
+  },
 ]
 
 for (const { seed, what, script } of REGRESSIONS) {

@@ -108,10 +108,12 @@ class Records {
   async *parts(): AsyncGenerator<Buffer> {
     const { head } = this.#options
     for await (const record of this.#source.replay(head.run)) {
+      if (record.seq > head.seq) break
+      // An object stands before its entry, and so behind whatever is gone before that.
+      if (record.seq > this.#seq + 1) yield* this.#bridge(record.seq)
       if (record.kind === 'object') {
         if (!this.#take(record)) continue
       } else {
-        if (record.seq !== this.#seq + 1) yield* this.#bridge(record.seq)
         this.#seq = record.seq
         this.#add(record)
       }
