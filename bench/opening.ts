@@ -37,7 +37,7 @@ interface Opening {
 /** Fills a profile and stops in good order, or keeps the states as a crash would have left them. */
 async function fill(name: string, work: (runtime: Runtime) => Promise<unknown>): Promise<string> {
   const profile = join(scratch, name)
-  const trail = await openTrail(profile, { signer: null })
+  const trail = await openTrail(profile)
   const runtime = await Runtime.open({ trail, stateCache: fileStateCache(join(profile, 'states')) })
   await work(runtime)
   if (existsSync(join(profile, 'states')))

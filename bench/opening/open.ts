@@ -9,7 +9,7 @@ const [profile, states] = process.argv.slice(2)
 const delays = monitorEventLoopDelay({ resolution: 1 })
 delays.enable()
 const start = performance.now()
-const trail = await openTrail(profile!, { signer: null })
+const trail = await openTrail(profile!)
 const opened = performance.now()
 const faults: string[] = []
 const runtime = await Runtime.open({
