@@ -39,8 +39,8 @@ export class RunModel {
   readonly objects = new Map<string, TrailObject>()
   /** Records that were deleted after their retention, by id. */
   readonly gone = new Set<string>()
-  /** Hash of each archive that is summed up, with its entries. */
-  readonly summaries = new Map<string, number>()
+  /** Hash of each archive that is summed up: its entries, and which entry says so. */
+  readonly summaries = new Map<string, { readonly entries: number; readonly by: string }>()
   /** Where entries were seen last. */
   readonly tiers = new Map<number, Tier>()
   /** Timestamp of the terminal entry of the root. */
@@ -255,7 +255,7 @@ const FOLDS: ModelFolds = {
   ...highwayFolds,
   ...topologyFolds,
   ...userFolds,
-  trail_compacted: (run, body) => {
-    run.summaries.set(body.archive_hash, body.entries_archived)
+  trail_compacted: (run, body, { id }) => {
+    run.summaries.set(body.archive_hash, { entries: body.entries_archived, by: id })
   },
 }

@@ -46,6 +46,7 @@ export class Storage {
   #compactor: Compactor | undefined
   readonly #compacting = new Set<string>()
   #snapshots = 0
+  readonly #last = new Map<string, Promise<unknown>>()
   /** The newest timestamp that was given out here. */
   #stamped = 0
   /** Nobody knows which key counts: only another opening can tell. */
@@ -59,6 +60,7 @@ export class Storage {
   opened(): void {
     this.#compactor = undefined
     this.#compacting.clear()
+    this.#last.clear()
     this.uncertain = false
   }
 
@@ -102,8 +104,18 @@ export class Storage {
     if (this.#compacting.has(run.id)) return
     this.#compacting.add(run.id)
     this.#tend('compact_run', () =>
-      this.#compactRun(run, rounds).finally(() => this.#compacting.delete(run.id)),
+      this.#alone(run, () => this.#compactRun(run, rounds)).finally(() => this.#compacting.delete(run.id)),
     )
+  }
+
+  /** As whoever keeps the house does it: what is said of a run is on its trail before the next piece of work. */
+  #alone<T>(run: RunModel, work: () => Promise<T>): Promise<T> {
+    const done = (this.#last.get(run.id) ?? Promise.resolve()).then(work)
+    this.#last.set(
+      run.id,
+      done.catch(() => undefined),
+    )
+    return done
   }
 
   async #compactRun(run: RunModel, rounds: number): Promise<Result<unknown>> {
@@ -155,31 +167,35 @@ export class Storage {
   }
 
   deleteArchive(run: RunModel, cold: number, pick: (manifests: readonly Manifest[]) => number): void {
-    this.#tend('delete_archive', async () => {
-      const { life } = this.#world
-      const id = run.id as RunId
-      const manifests = await life.store.manifests(id)
-      const archive = pick(manifests)
-      const manifest = manifests.find(each => each.archive === archive)
-      if (manifest && !manifest.deleted) this.deletions.add(`${id} ${archive}`)
-      const now = this.#now
-      const deleted = await this.#trail.lifecycle(id).deleteArchive(archive, now, { cold })
-      if (!deleted.ok || !manifest || life.over) return deleted
-      violated('W-TRAIL-28 only what may be deleted is', undeletable(run, manifest, now - cold * TICKS))
-      for (const each of [...manifest.entries, ...manifest.objects]) run.gone.add(each.id)
-      return deleted
-    })
+    this.#tend('delete_archive', () =>
+      this.#alone(run, async () => {
+        const { life } = this.#world
+        const id = run.id as RunId
+        const manifests = await life.store.manifests(id)
+        const archive = pick(manifests)
+        const manifest = manifests.find(each => each.archive === archive)
+        if (manifest && !manifest.deleted) this.deletions.add(`${id} ${archive}`)
+        const now = this.#now
+        const deleted = await this.#trail.lifecycle(id).deleteArchive(archive, now, { cold })
+        if (!deleted.ok || !manifest || life.over) return deleted
+        violated('W-TRAIL-28 only what may be deleted is', undeletable(run, manifest, now - cold * TICKS))
+        for (const each of [...manifest.entries, ...manifest.objects]) run.gone.add(each.id)
+        return deleted
+      }),
+    )
   }
 
   snapshot(run: RunModel, upTo: number): void {
-    this.#tend('snapshot', async () => {
-      const { life } = this.#world
-      const id = `snap-${++this.#snapshots}`
-      const taken = await this.#trail.lifecycle(run.id as RunId).snapshot(id, upTo)
-      if (life.over || !taken.ok) return taken
-      if (!run.ended) throw new Violation('W-TRAIL-30 snapshots are of finished runs', run.id)
-      return this.#append(run, [taken.value])
-    })
+    this.#tend('snapshot', () =>
+      this.#alone(run, async () => {
+        const { life } = this.#world
+        const id = `snap-${++this.#snapshots}`
+        const taken = await this.#trail.lifecycle(run.id as RunId).snapshot(id, upTo)
+        if (life.over || !taken.ok) return taken
+        if (!run.ended) throw new Violation('W-TRAIL-30 snapshots are of finished runs', run.id)
+        return this.#append(run, [taken.value])
+      }),
+    )
   }
 
   replicate(): void {

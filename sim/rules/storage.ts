@@ -32,7 +32,9 @@ export const storageRules: readonly Invariant[] = [
         const status = run.workspaces.get(body.workspace)?.status ?? 'unknown'
         if (!isOver(status)) return `${body.workspace} is ${status}`
         if (workspace !== null || actor !== 'protocol') return `it is filed under ${workspace} by ${actor}`
-        if (run.summaries.has(body.archive_hash)) return `${body.archive_hash} is summed up twice`
+        // A summary may have been deleted with the file that it was in, and then its archive needs another.
+        const earlier = run.summaries.get(body.archive_hash)
+        if (earlier && !run.gone.has(earlier.by)) return `${body.archive_hash} is summed up twice`
         return body.entries_archived > 0 ? undefined : 'nothing was archived'
       },
     },
@@ -55,7 +57,7 @@ export function compactedProblem(run: RunModel, manifests: readonly Manifest[]):
   const cold = new Set<number>()
   for (const { archive, kind, workspace, deleted, entries, archive_hash } of manifests) {
     if (deleted) continue
-    const summed = run.summaries.get(archive_hash)
+    const summed = run.summaries.get(archive_hash)?.entries
     if (summed !== undefined && kind === 'workspace' && summed !== entries.length)
       return `archive ${archive} holds ${entries.length} entries, its summary says ${summed}`
     const hashes = entries.map(({ local_hash, hash: own }) => local_hash ?? own)
