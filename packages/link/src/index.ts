@@ -11,6 +11,14 @@ export {
 } from './budget/ledger.ts'
 export type { LedgerState, Reservation, Spent } from './budget/ledger-file.ts'
 export { declaredCost, overWorkgroupCap, workgroupCap } from './budget/workgroup-cap.ts'
+export { type CallTarget, type DialCallOptions, dialCall } from './call/dial-call.ts'
+export {
+  CALL_KIND,
+  CALL_PROLOGUE,
+  type CallListening,
+  type ListenCallOptions,
+  listenCall,
+} from './call/listen-call.ts'
 export { type Answer, type AskOptions, ask, cancelAsk, type Pong, ping } from './client/calls.ts'
 export { LinkClient, type LinkClientOptions, LinkSession } from './client/client.ts'
 export { type DialOptions, dial, dialNoise, type NoiseDialled } from './client/dial.ts'
@@ -52,6 +60,7 @@ export {
   wireError,
 } from './errors.ts'
 export { type Disk, type FileStamp, machineDisk } from './files/disk.ts'
+export { WatchedFile, type WatchedOptions } from './files/watched.ts'
 export { x25519Image } from './identity/curve.ts'
 export { linkPaths, loadIdentity, localIdentity } from './identity/files.ts'
 export { fingerprintOf, spokenFingerprint } from './identity/fingerprint.ts'
@@ -81,7 +90,7 @@ export { type Mention, mentionsIn, parseMention } from './mention.ts'
 export { CipherState } from './noise/cipher.ts'
 export { type HandshakeOptions, Initiator, Responder, type Session } from './noise/handshake.ts'
 export { type Invitation, readInvitation, writeInvitation } from './peers/invitation.ts'
-export { ACCEPTED_METHODS, isAllowed, isPeerId, type NewPeer, type Peer } from './peers/peer.ts'
+export { ACCEPTED_METHODS, isAllowed, isOperation, isPeerId, type NewPeer, type Peer } from './peers/peer.ts'
 export { PeerList, type PeerListOptions } from './peers/peer-list.ts'
 export { type PendingOptions, type PendingPeer, PendingPeers } from './peers/pending.ts'
 export type { ConversationOptions, LinkLog, Pins } from './server/conversation.ts'

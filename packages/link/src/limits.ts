@@ -11,6 +11,11 @@ export const linkLimits = {
   identityLength: 128,
   /** ALP-TCP-04: bytes of one encrypted frame, its tag included. */
   frameBytes: 1_048_576,
+  /** Bytes of the call protocol in one frame: few, so that most frames lie whole in what the system hands over at once. */
+  streamFrameBytes: 16_384,
+  /** Bytes of a buffer for frames that is used again, room for what a stream writes at once, and how many are kept. */
+  pooledBytes: 66_560,
+  pooledBuffers: 32,
   /** ALP-TCP-03. */
   handshakeFrameBytes: 65_535,
   /** Bytes of the first frame of a caller whose Noise key nobody pinned: it can do no more than be remembered. */
@@ -65,6 +70,8 @@ export const linkLimits = {
   threadTurns: 20,
   threadText: 65_536,
   threadFileBytes: 16 * 1024 * 1024,
+  /** Characters of a thread that one turn is told, the newest. */
+  toldText: 65_536,
   /** Bytes of an answer's text as JSON has it: it must fit a frame. */
   answerBytes: 524_288,
   /** Characters of one chunk, which fits a line of every revision (ALP-UNIX-04); and of those that wait for a slow reader. */
@@ -87,6 +94,8 @@ export const linkDefaults = {
   /** ALP-TCP-07: milliseconds until a server closes an idle connection, and for which a client uses one again. */
   serverIdleMs: 90_000,
   clientIdleMs: 60_000,
+  /** Milliseconds of silence after which the system asks whether the other machine is still there. */
+  keepAliveMs: 30_000,
   /** Milliseconds for which a client looks whether a server that it does not know closes after one exchange. */
   settleMs: 50,
   /** Milliseconds for the one line of a caller on the Unix socket. */

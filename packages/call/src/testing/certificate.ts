@@ -6,10 +6,16 @@ export interface TestCertificate {
   readonly cert: string
 }
 
+export const CERTIFICATE_KINDS = ['P-256', 'Ed25519'] as const
+export type CertificateKind = (typeof CERTIFICATE_KINDS)[number]
+
 /** For `localhost` and 127.0.0.1; good for a day around now. */
-export function selfSigned(): TestCertificate {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const ecdsaWithSha256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02))
+export function selfSigned(kind: CertificateKind = 'P-256'): TestCertificate {
+  const { publicKey, privateKey } =
+    kind === 'P-256' ? generateKeyPairSync('ec', { namedCurve: kind }) : generateKeyPairSync('ed25519')
+  const algorithm = sequence(
+    kind === 'P-256' ? oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02) : oid(0x2b, 0x65, 0x70),
+  )
   const commonName = sequence(oid(0x55, 0x04, 0x03), der(0x0c, Buffer.from('localhost')))
   const name = sequence(der(0x31, commonName))
   const day = 24 * 60 * 60_000
@@ -20,15 +26,15 @@ export function selfSigned(): TestCertificate {
   const content = sequence(
     der(0xa0, integer(2)),
     integer(1),
-    ecdsaWithSha256,
+    algorithm,
     name,
     sequence(time(Date.now() - day), time(Date.now() + day)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(alternativeNames)),
   )
-  const signature = sign('sha256', content, privateKey)
-  const certificate = sequence(content, ecdsaWithSha256, der(0x03, Buffer.from([0]), signature))
+  const signature = sign(kind === 'P-256' ? 'sha256' : null, content, privateKey)
+  const certificate = sequence(content, algorithm, der(0x03, Buffer.from([0]), signature))
   const lines = certificate
     .toString('base64')
     .match(/.{1,64}/g)!

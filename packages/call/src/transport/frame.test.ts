@@ -1,6 +1,6 @@
 // Frames (CALL-WIRE-01 to -05): the golden vectors, any chunking, and what ends a stream, in the codec and over a real socket.
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Envelope, ProtocolViolation } from '../envelope.ts'
 import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'
@@ -237,4 +237,18 @@ test('CALL-WIRE-04 a result that is too large is an error of its own to the call
 
 test('CALL-WIRE-04 the limit is 64 MiB', () => {
   expect(callLimits.frameBytes).toBe(0x04000000)
+})
+
+test('CALL-WIRE-03 a large body in small chunks is not copied over and over', () => {
+  const body = JSON.stringify({ type: 'topic.test', id: '1', payload: 'x'.repeat(8 * 1024 * 1024) })
+  const frame = encodeFrame(body)
+  let room = 0
+  const allocate = Buffer.allocUnsafe
+  const spy = vi.spyOn(Buffer, 'allocUnsafe').mockImplementation(size => {
+    room += size
+    return allocate(size)
+  })
+  onTestFinished(() => spy.mockRestore())
+  expect(decode(inPieces(frame, 64 * 1024))).toHaveLength(1)
+  expect(room).toBeLessThan(4 * frame.length)
 })

@@ -53,7 +53,9 @@ export class FrameDecoder {
     }
     const whole = PREFIX + this.#length(this.#pending, 0)
     const taken = Math.min(whole - this.#filled, chunk.length - at)
-    this.#reserve(Math.min(whole, Math.max(this.#filled + taken, 2 * this.#filled)))
+    const needed = this.#filled + taken
+    // Doubled when it is too small, and not with every chunk: a large body would be copied over and over.
+    if (this.#pending.length < needed) this.#reserve(Math.min(whole, Math.max(needed, 2 * this.#filled)))
     chunk.copy(this.#pending, this.#filled, at, at + taken)
     this.#filled += taken
     at += taken

@@ -23,7 +23,7 @@ export interface Receiver {
 }
 
 export interface Transport {
-  /** For people and logs: `unix`, `tcp`, `tls`, `websocket`, `port`, `stdio`. */
+  /** For people and logs: `unix`, `tcp`, `tls`, `websocket`, `port`, `stdio`, `noise`. */
   readonly kind: string
   /** Who is at the other end, if the transport has proved it. */
   readonly identity: Principal | undefined

@@ -56,7 +56,15 @@ export async function dialNoise(
     return refuse('link_bad_identity', `"${identity}" is not the public key of a peer; pin it again.`)
   const name = `${host}:${port}`
   const socket = await connected(
-    connect({ host: unbracketed(host), port, allowHalfOpen: true, noDelay: true }),
+    connect({
+      host: unbracketed(host),
+      port,
+      allowHalfOpen: true,
+      noDelay: true,
+      // Who is gone without a word is noticed, however long nobody speaks.
+      keepAlive: true,
+      keepAliveInitialDelay: linkDefaults.keepAliveMs,
+    }),
     name,
     options,
   )

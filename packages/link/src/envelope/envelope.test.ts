@@ -198,6 +198,31 @@ describe('timestamps', () => {
     expect(readTs(text)).toBe(more === undefined ? undefined : micros('2026-04-23T12:00:00Z', more))
   })
 
+  test('ALP-ENV-07 a time in the second of the one before is read as any other, and what is no time stays none', () => {
+    const base = Date.UTC(2026, 3, 23, 12, 1, 7) * 1000
+    for (const second of [7, 8, 7]) {
+      const from = `2026-04-23T12:01:0${second}`
+      const start = base + (second - 7) * 1_000_000
+      for (const micros of [1, 999_999, 0, 123_456])
+        expect(readTs(`${from}.${String(micros).padStart(6, '0')}Z`)).toBe(start + micros)
+      expect(readTs(`${from}Z`)).toBe(start)
+      expect(readTs(`${from}.250Z`)).toBe(start + 250_000)
+      expect(readTs(`${from}.000001+01:00`)).toBe(start + 1 - 3_600_000_000)
+      for (const tail of [
+        '.12345Z',
+        '.1234567Z',
+        '.12345aZ',
+        '.123456',
+        ' 123456Z',
+        '.123456Z\n',
+        '.123456z',
+      ])
+        expect(readTs(`${from}${tail}`), tail).toBeUndefined()
+    }
+    expect(readTs('2026-04-23T12:01:60.000001Z')).toBeUndefined()
+    expect(readTs('2026-04-23T12:01:60.000002Z')).toBeUndefined()
+  })
+
   test('ALP-ENV-07 they are written in UTC, the fraction left out when it is zero', () => {
     const base = at('2026-04-23T12:00:00Z')
     expect(writeTs(base)).toBe('2026-04-23T12:00:00Z')

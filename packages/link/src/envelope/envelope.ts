@@ -1,15 +1,17 @@
 // Messages as they are made (ALP-ENV-01 to -06, -13, -14): one JSON object with its `alp` block, signed over the canonical form of everything
 // but the signature itself.
-import { randomBytes } from 'node:crypto'
 import type { Clock } from '@parley/core'
 import type { LinkIdentity } from '../identity/identity.ts'
 import type { WireObject, WireValue } from '../json/value.ts'
-import { canonicalBytes, wireText } from '../json/write.ts'
+import { canonicalText, wireText } from '../json/write.ts'
+import { randomHex } from '../random.ts'
 import { writeTs } from './timestamp.ts'
 
 export const ALP_VERSION = 1
 const NONCE_BYTES = 16
 const ID_BYTES = 16
+/** Members of a message stand one level inside it. */
+const INSIDE = 1
 
 export const STREAM_MARKS = ['chunk', 'final'] as const
 export type StreamMark = (typeof STREAM_MARKS)[number]
@@ -30,48 +32,65 @@ export type ResponseBody =
 export class Scribe {
   readonly identity: LinkIdentity
   readonly #clock: Clock
+  readonly #from: string
 
   constructor(identity: LinkIdentity, clock: Clock) {
     this.identity = identity
     this.#clock = clock
+    this.#from = wireText(identity.id)
   }
 
   /** ALP-ENV-06: an id that is unique to the request. */
   newId(): string {
-    return randomBytes(ID_BYTES).toString('hex')
+    return randomHex(ID_BYTES)
   }
 
   /** The bytes of a request. Throws `not_canonical` where params hold what cannot be sent. */
   request(to: string, id: string, method: string, params: WireObject): Buffer {
+    const [own, name] = [wireText(id), wireText(method)]
     const alp = this.#alp(to)
-    const body = { jsonrpc: '2.0', id, method, params }
-    return this.#sealed({ ...body, alp }, sig => ({ ...body, alp: { ...alp, sig } }))
+    const sig = this.#sign(
+      `{"alp":${alp.canonical},"id":${own},"jsonrpc":"2.0","method":${name},"params":${canonicalText(params, INSIDE)}}`,
+    )
+    return Buffer.from(
+      `{"jsonrpc":"2.0","id":${own},"method":${name},"params":${wireText(params, INSIDE)},"alp":${alp.wire(sig)}}`,
+    )
   }
 
   /** The bytes of a response. ALP-ENV-13: a result is never null. `id` is that of the request, unchanged. */
   response(to: string, id: WireValue, says: ResponseBody): Buffer {
     const alp = this.#alp(to)
-    const head = { jsonrpc: '2.0', id }
-    const body = bodyOf(says)
-    return this.#sealed({ ...head, alp, ...body }, sig => ({ ...head, alp: { ...alp, sig }, ...body }))
+    const name = 'error' in says ? 'error' : 'result'
+    const value = 'error' in says ? errorOf(says.error) : (says.result ?? {})
+    const stream = 'stream' in says && says.stream !== undefined ? `,"stream":"${says.stream}"` : ''
+    const member = `"${name}":${canonicalText(value, INSIDE)}`
+    const [before, behind] = name === 'error' ? [`${member},`, ''] : ['', `,${member}`]
+    const sig = this.#sign(
+      `{"alp":${alp.canonical},${before}"id":${canonicalText(id, INSIDE)},"jsonrpc":"2.0"${behind}${stream}}`,
+    )
+    return Buffer.from(
+      `{"jsonrpc":"2.0","id":${wireText(id, INSIDE)},"alp":${alp.wire(sig)},"${name}":${wireText(value, INSIDE)}${stream}}`,
+    )
   }
 
-  #alp(to: string): WireObject {
-    const nonce = randomBytes(NONCE_BYTES).toString('hex')
-    return { v: ALP_VERSION, from: this.identity.id, to, ts: writeTs(this.#clock.now()), nonce }
+  /** ALP-ENV-02. What is signed and what is sent are the same members in two orders. */
+  #alp(to: string): { readonly canonical: string; wire(sig: string): string } {
+    const from = this.#from
+    const recipient = wireText(to)
+    const ts = writeTs(this.#clock.now())
+    const nonce = randomHex(NONCE_BYTES)
+    return {
+      canonical: `{"from":${from},"nonce":"${nonce}","to":${recipient},"ts":"${ts}","v":${ALP_VERSION}}`,
+      wire: sig =>
+        `{"v":${ALP_VERSION},"from":${from},"to":${recipient},"ts":"${ts}","nonce":"${nonce}","sig":"${sig}"}`,
+    }
   }
 
-  #sealed(unsigned: WireObject, withSignature: (sig: string) => WireObject): Buffer {
-    const signature = this.identity.sign(canonicalBytes(unsigned))
-    return Buffer.from(wireText(withSignature(signature.toString('base64'))), 'utf8')
+  #sign(canonical: string): string {
+    return this.identity.sign(Buffer.from(canonical)).toString('base64')
   }
 }
 
-function bodyOf(says: ResponseBody): WireObject {
-  if ('error' in says) {
-    const { code, message, data } = says.error
-    return { error: { code, message, data } }
-  }
-  const result = says.result ?? {}
-  return says.stream === undefined ? { result } : { result, stream: says.stream }
+function errorOf({ code, message, data }: WireError): WireObject {
+  return { code, message, data }
 }

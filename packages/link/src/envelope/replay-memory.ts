@@ -36,9 +36,8 @@ export class ReplayMemory {
 
   /** Whether the pair was seen within the window; one that is strictly older is forgotten. */
   seen(from: string, nonce: string, now: Ticks): boolean {
-    return (
-      isLive(this.#senders.get(from)?.get(nonce), now) || isLive(this.#strangers.get(key(from, nonce)), now)
-    )
+    if (isLive(this.#senders.get(from)?.get(nonce), now)) return true
+    return this.#strangers.size > 0 && isLive(this.#strangers.get(key(from, nonce)), now)
   }
 
   /** Whether there is room for one more of a pinned sender's; makes what room there can be. */

@@ -1,17 +1,42 @@
 // `alp.ts` (ALP-ENV-07): written in UTC with the fraction left out when it is zero; read with any explicit offset, exact to the microsecond.
 import { formatTimestamp, type Ticks } from '@parley/core'
 
+/** The last second that was written, and the last that was read: those who speak with each other do so in the same one. */
+let written = { second: Number.NaN, text: '' }
+let known = { text: '', micros: 0 }
+
 /** ISO-US of the sheet. */
 export function writeTs(now: Ticks): string {
-  return formatTimestamp(now).replace('.000000Z', 'Z')
+  const micros = now % MICROS
+  const second = now - micros
+  if (second !== written.second) written = { second, text: formatTimestamp(second as Ticks).slice(0, SECOND) }
+  return micros === 0 ? `${written.text}Z` : `${written.text}.${String(micros).padStart(6, '0')}Z`
+}
+
+const MICROS = 1_000_000
+/** Characters up to the second, and all of them with microseconds. */
+const SECOND = 19
+const WHOLE = 27
+const FRACTION = /^\.[0-9]{6}Z$/
+
+/** Microseconds since the epoch, which may lie before it; undefined where the text names no instant. */
+export function readTs(text: string): number | undefined {
+  const head = text.slice(0, SECOND)
+  const tail = text.slice(SECOND)
+  // As our own senders write it, within a second that is known.
+  if (head === known.text && text.length === WHOLE && FRACTION.test(tail))
+    return known.micros + Number(tail.slice(1, -1))
+  const micros = parseTs(text)
+  if (micros !== undefined && FRACTION.test(tail))
+    known = { text: head, micros: micros - Number(tail.slice(1, -1)) }
+  return micros
 }
 
 const FORM =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{3}|[0-9]{6}))?(?:Z|([+-])([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2}))?)?)$/
 const LONGEST = 40
 
-/** Microseconds since the epoch, which may lie before it; undefined where the text names no instant. */
-export function readTs(text: string): number | undefined {
+function parseTs(text: string): number | undefined {
   // Long texts are not even matched.
   const found = text.length <= LONGEST ? FORM.exec(text) : null
   if (!found) return undefined

@@ -3,7 +3,7 @@ import type { Ticks } from '@parley/core'
 import { fromBase64, publicKeyOf, signatureValid } from '../identity/identity.ts'
 import { parseWire } from '../json/parse.ts'
 import { isWireObject, type WireObject, type WireValue } from '../json/value.ts'
-import { canonicalBytes } from '../json/write.ts'
+import { signedText } from '../json/write.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import { ALP_VERSION } from './envelope.ts'
 import { readTs } from './timestamp.ts'
@@ -72,7 +72,7 @@ export function verifyMessage(bytes: Uint8Array, context: VerifyContext): Verdic
   if (!isText(from) || !isText(to) || !isText(nonce) || !isText(sig)) return drop('malformed alp')
   if (nonce.length > linkLimits.nonceLength || from.length > linkLimits.identityLength)
     return drop('malformed alp')
-  if (!signed(body, alp, from, sig)) return drop('signature')
+  if (!signed(body, from, sig)) return drop('signature')
   const seen = context.replay?.(from, nonce)
   if (seen) return drop(seen)
   if (to !== context.self) return drop('recipient')
@@ -84,19 +84,18 @@ function isText(value: WireValue | undefined): value is string {
 }
 
 /** ALP-ENV-03: over the whole object without `alp.sig`, whatever else it holds. */
-function signed(body: WireObject, alp: WireObject, from: string, sig: string): boolean {
+function signed(body: WireObject, from: string, sig: string): boolean {
   const key = publicKeyOf(from)
   const signature = fromBase64(sig, 64)
   if (!key || !signature) return false
-  const { sig: _, ...unsigned } = alp
-  const canonical = canonicalOrNothing({ ...body, alp: unsigned })
-  return canonical !== undefined && signatureValid(key, canonical, signature)
+  const covered = coveredBytes(body)
+  return covered !== undefined && signatureValid(key, covered, signature)
 }
 
 /** ALP-ENV-04 rule 6: a text with a lone surrogate has no bytes, so nobody can have signed it. */
-function canonicalOrNothing(body: WireObject): Buffer | undefined {
+function coveredBytes(body: WireObject): Buffer | undefined {
   try {
-    return canonicalBytes(body)
+    return Buffer.from(signedText(body))
   } catch {
     return undefined
   }

@@ -74,14 +74,15 @@ export const machineDisk: Disk = {
     }
   },
   stat(path) {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+    const found = statSync(path, { throwIfNoEntry: false })
     if (!found) return undefined
-    const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs, mode } = found
+    const { dev, ino, size, mtimeMs, ctimeMs, mode } = found
     // The machine's own clock, which is what gives files their times.
-    const age = Date.now() - Number(mtimeMs)
+    const age = Date.now() - mtimeMs
+    // Times have fractions, to less than a microsecond; files as young as that are not settled.
     return {
-      stamp: `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`,
-      mode: Number(mode) & 0o777,
+      stamp: `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}`,
+      mode: mode & 0o777,
       settled: age > COARSE_MS,
     }
   },

@@ -56,4 +56,10 @@ export class ImageCache {
     this.#images.set(identity, image)
     return image
   }
+
+  /** Which of these identities an image is of, if any. */
+  holder(image: Buffer, identities: ReadonlySet<string>): string | undefined {
+    for (const identity of identities) if (this.of(identity)?.equals(image)) return identity
+    return undefined
+  }
 }

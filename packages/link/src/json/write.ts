@@ -2,7 +2,7 @@
 // form, which is what is signed. On the wire numbers are printed alike, so that every reader sees the same kind (ALP-ENV-05).
 import { ParleyError } from '@parley/core'
 import { linkLimits } from '../limits.ts'
-import { Float, type WireObject, type WireValue } from './value.ts'
+import { Float, isWireObject, type WireObject, type WireValue } from './value.ts'
 
 interface Style {
   readonly sorted: boolean
@@ -10,18 +10,34 @@ interface Style {
   readonly infinite: boolean
 }
 
-/** What is signed and verified. Throws `not_canonical` where a text has a lone surrogate, which has no bytes (rule 6). */
-export function canonicalText(value: WireValue): string {
-  return write(value, { sorted: true, infinite: true }, 0)
+const CANONICAL: Style = { sorted: true, infinite: true }
+const SORTED: Style = { sorted: true, infinite: false }
+const WIRE: Style = { sorted: false, infinite: false }
+
+/** What is signed and verified; `depth`: levels around it. Throws `not_canonical` where a text has a lone surrogate, which has no bytes (rule 6). */
+export function canonicalText(value: WireValue, depth = 0): string {
+  return write(value, CANONICAL, depth)
 }
 
 export function canonicalBytes(value: WireValue): Buffer {
   return Buffer.from(canonicalText(value), 'utf8')
 }
 
+/** ALP-ENV-03: what the signature of a message covers: all of it but `alp.sig`, without a copy of the message. */
+export function signedText(message: WireObject): string {
+  const alp = message.alp!
+  return writeMembers(message, CANONICAL, key =>
+    key === 'alp' && isWireObject(alp)
+      ? writeMembers(alp, CANONICAL, inner =>
+          inner === 'sig' ? undefined : write(alp[inner]!, CANONICAL, 2),
+        )
+      : write(message[key]!, CANONICAL, 1),
+  )
+}
+
 /** What is sent: members in their order, never NaN or Infinity. Throws `not_canonical` where a value cannot be sent. */
-export function wireText(value: WireValue): string {
-  return write(value, { sorted: false, infinite: false }, 0)
+export function wireText(value: WireValue, depth = 0): string {
+  return write(value, WIRE, depth)
 }
 
 /** As `wireText`, with everything beyond ASCII escaped: for the files that the sheet wants so. */
@@ -31,7 +47,7 @@ export function asciiText(value: WireValue): string {
 
 /** As `asciiText`, with sorted keys. */
 export function sortedAsciiText(value: WireValue): string {
-  return escaped(write(value, { sorted: true, infinite: false }, 0))
+  return escaped(write(value, SORTED, 0))
 }
 
 function escaped(text: string): string {
@@ -71,17 +87,26 @@ function writeArray(array: readonly WireValue[], style: Style, depth: number): s
 }
 
 function writeObject(object: WireObject, style: Style, depth: number): string {
-  const keys = Object.keys(object)
-  if (style.sorted) sortByCodePoint(keys)
-  let text = '{'
-  for (const key of keys) {
-    if (text.length > 1) text += ','
-    text += `${writeString(key)}:${write(object[key]!, style, depth + 1)}`
-  }
-  return `${text}}`
+  return writeMembers(object, style, key => write(object[key]!, style, depth + 1))
 }
 
+/** `member`: the text of one, or undefined where it is left out. */
+function writeMembers(object: WireObject, style: Style, member: (key: string) => string | undefined): string {
+  const keys = Object.keys(object)
+  if (style.sorted) sortByCodePoint(keys)
+  let text = ''
+  for (const key of keys) {
+    const value = member(key)
+    if (value !== undefined) text += `${text === '' ? '' : ','}${writeString(key)}:${value}`
+  }
+  return `{${text}}`
+}
+
+/** Texts that need no escape, as nearly all are. */
+const PLAIN = /^[ !#-[\]-~]*$/
+
 function writeString(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`
   if (!text.isWellFormed()) throw notCanonical('text with a lone surrogate')
   // Rule 3 is what JSON.stringify does to well-formed text.
   return JSON.stringify(text)
@@ -103,31 +128,26 @@ function finite(value: number): number {
   return value
 }
 
-/** The least exponent that is written positionally, and the first above it that is not (rule 5). */
-const POSITIONAL_FROM = -4
-const POSITIONAL_BELOW = 16
+/** Sizes that are written positionally: from the first on, and below the second (rule 5). There JavaScript has the same digits. */
+const POSITIONAL_FROM = 1e-4
+const POSITIONAL_BELOW = 1e16
 
 /** `repr` of a Python float. */
 export function pythonFloat(value: number): string {
   if (!Number.isFinite(value)) return String(value)
-  if (Object.is(value, -0)) return '-0.0'
+  if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0'
+  const size = Math.abs(value)
+  if (size >= POSITIONAL_FROM && size < POSITIONAL_BELOW)
+    return Number.isInteger(value) ? `${value}.0` : String(value)
   const [mantissa, power] = value.toExponential().split('e') as [string, string]
-  const exponent = Number(power)
-  if (exponent < POSITIONAL_FROM || exponent >= POSITIONAL_BELOW) {
-    const size = String(Math.abs(exponent)).padStart(2, '0')
-    return `${mantissa}e${exponent < 0 ? '-' : '+'}${size}`
-  }
-  const sign = value < 0 ? '-' : ''
-  const digits = mantissa.replace(/[-.]/g, '')
-  if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - 1)}${digits}`
-  const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0')
-  return `${sign}${whole}.${digits.slice(exponent + 1) || '0'}`
+  return `${mantissa}e${power[0]}${power.slice(1).padStart(2, '0')}`
 }
 
 const SURROGATE = /[\ud800-\udfff]/
 
 /** Rule 1. Code units order as code points do unless surrogates meet what lies above them. */
 function sortByCodePoint(keys: string[]): void {
+  if (keys.length < 2) return
   keys.sort(keys.some(key => SURROGATE.test(key)) ? byCodePoint : undefined)
 }
 

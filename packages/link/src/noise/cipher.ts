@@ -35,11 +35,20 @@ export class CipherState {
   /** The plaintext; undefined where the tag is not right, after which the counter stands where it stood. */
   decrypt(ciphertext: Buffer, additional: Buffer | null = null): Buffer | undefined {
     if (ciphertext.length < TAG_BYTES) return undefined
+    return this.#open(Buffer.allocUnsafe(ciphertext.length - TAG_BYTES), ciphertext, additional)
+  }
+
+  /** As `decrypt`, in the ciphertext's own bytes, which are lost: large frames need no more room, which costs more than their deciphering. */
+  decryptInPlace(ciphertext: Buffer): Buffer | undefined {
+    if (ciphertext.length < TAG_BYTES) return undefined
+    return this.#open(ciphertext.subarray(0, ciphertext.length - TAG_BYTES), ciphertext, null)
+  }
+
+  #open(target: Buffer, ciphertext: Buffer, additional: Buffer | null): Buffer | undefined {
     this.#count()
-    const plaintext = Buffer.allocUnsafe(ciphertext.length - TAG_BYTES)
     try {
       sodium.crypto_aead_chacha20poly1305_ietf_decrypt(
-        plaintext,
+        target,
         null,
         ciphertext,
         additional,
@@ -50,7 +59,7 @@ export class CipherState {
       return undefined
     }
     this.#counter++
-    return plaintext
+    return target
   }
 
   #count(): void {

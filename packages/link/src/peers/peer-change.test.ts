@@ -41,6 +41,31 @@ test('ALP-PEER-05 an id or a key that is pinned already is refused, and the file
   expect(text()).toBe(before)
 })
 
+test('ALP-PEER-03 operations of the call protocol stand in the same list by their paths, and nothing that only looks like one', async () => {
+  const { list, text } = listed()
+  const allow = ['link.ping', '/runs/list', '/node/status', '/fs/readFile']
+  expect(await list.add({ id: 'a', pubkey: alice, allow })).toMatchObject({ ok: true, value: { allow } })
+  expect(text()).toContain('"/runs/list"')
+  for (const wrong of [
+    '/',
+    '/runs',
+    '/runs/',
+    'runs/list',
+    '/node/runs/list',
+    '/runs/list/',
+    '/runs/*',
+    '/a b/c',
+    '//list',
+    '/runs/list\n',
+    `/runs/${'x'.repeat(65)}`,
+  ])
+    expect(await list.allow('a', [wrong]), wrong).toMatchObject({ error: { code: 'invalid_peer' } })
+  expect(await list.allow('a', ['/runs/watch'])).toMatchObject({
+    ok: true,
+    value: { allow: ['/runs/watch'] },
+  })
+})
+
 test.each([
   { id: '' },
   { id: 'a b' },

@@ -1,5 +1,6 @@
 // A peer as the list has it (ALP-PEER-01 to -03), and what a person may write there. What is read is taken leniently, as the reference does;
 // what is written is checked first.
+import { parsePath } from '@parley/call'
 import { ok, type ParleyError, type Result, refuse } from '@parley/core'
 import { parseAddress } from '../client/target.ts'
 import { publicKeyOf } from '../identity/identity.ts'
@@ -13,7 +14,7 @@ export interface Peer {
   readonly alias?: string
   /** `host:port`; left out, the peer is a profile of this machine. */
   readonly address?: string
-  /** Methods that it may call; none where the entry has no list (fail closed). */
+  /** Methods, and operations of the call protocol, that it may call; none where the entry has no list (fail closed). */
   readonly allow: readonly string[]
   /** ALP-RATE-01. */
   readonly perMinute: number
@@ -109,12 +110,22 @@ export function checkPeer(peer: NewPeer): Result<NewPeer, ParleyError> {
 }
 
 export function checkMethods(allow: readonly string[]): Result<readonly string[], ParleyError> {
-  const wrong = allow.find(method => !METHOD.test(method) || method.length > linkLimits.peerTextLength)
+  const wrong = allow.find(
+    method => !(METHOD.test(method) || isOperation(method)) || method.length > linkLimits.peerTextLength,
+  )
   if (wrong !== undefined)
-    return invalid(`"${wrong}" is no method; write for example link.ping, link.ask or link.cancel.`)
+    return invalid(
+      `"${wrong}" is no method and no operation; write for example link.ping, link.ask, link.cancel or /runs/list.`,
+    )
   if (allow.length > linkLimits.peerMethods)
     return invalid(`A peer can be allowed at most ${linkLimits.peerMethods} methods.`)
   return ok(allow)
+}
+
+/** What a peer may call over the call protocol stands in the same list, by its path: `/runs/list`. */
+export function isOperation(entry: string): boolean {
+  const path = entry.startsWith('/') ? parsePath(entry) : undefined
+  return path !== undefined && path.node === undefined
 }
 
 function isLabel(text: string): boolean {

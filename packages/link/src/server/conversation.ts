@@ -63,8 +63,7 @@ export class Conversation {
 
   /** Whose static key it is, among those who are pinned now (ALP-TCP-08). */
   pinnedBy(noiseStatic: Buffer): string | undefined {
-    for (const identity of this.#pinned()) if (this.#images.of(identity)?.equals(noiseStatic)) return identity
-    return undefined
+    return this.#images.holder(noiseStatic, this.#pinned())
   }
 
   /** Whether there was an answer and the caller got all of it. If not, the connection is to be closed. */

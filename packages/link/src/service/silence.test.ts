@@ -28,6 +28,18 @@ async function unixTrace(profile: Profile, bytes: Buffer): Promise<string[]> {
 }
 
 async function tcpTrace(profile: Profile, bytes: Buffer, name: string): Promise<string[]> {
+  const { peer, trace } = await tcpSent(profile, bytes, name)
+  await peer.closed
+  return trace
+}
+
+/** How many bytes an answer has. */
+async function tcpAnswer(profile: Profile, bytes: Buffer): Promise<number> {
+  const { peer } = await tcpSent(profile, bytes, 'alice')
+  return (await peer.frame(4)).length
+}
+
+async function tcpSent(profile: Profile, bytes: Buffer, name: string) {
   const peer = await RawPeer.connected(connect(profile.server.port!, '127.0.0.1'))
   const trace = traced(peer)
   const initiator = new Initiator(identityOf(name).noise, profile.identity.noise.publicKey)
@@ -37,8 +49,7 @@ async function tcpTrace(profile: Profile, bytes: Buffer, name: string): Promise<
   const ciphertext = Buffer.alloc(bytes.length + TAG_BYTES)
   session.sending.encrypt(ciphertext, bytes)
   peer.write(Buffer.concat([framed(2, message), framed(4, ciphertext)]))
-  await peer.closed
-  return trace
+  return { peer, trace }
 }
 
 function traced({ socket }: RawPeer): string[] {
@@ -73,6 +84,10 @@ test('ALP-ERR-05 for every kind of bad message a profile sends the same bytes in
   expect(profile.dropped).toHaveLength(2 * Object.keys(BAD_MESSAGES).length)
   expect(profile.port.requests).toEqual([])
   expect(existsSync(profile.paths.ledger)).toBe(false)
+  // And it is not that nobody is ever answered.
+  const sent = (name: string) => forgedBytes(identityOf(name), sound(profile))
+  expect(await unixTrace(profile, sent('alice'))).toEqual([expect.stringMatching(/bytes$/), 'end', 'close'])
+  expect(await tcpAnswer(profile, sent('alice'))).toBeGreaterThan(100)
 })
 
 test('ALP-PEND-01 only a verified message of a stranger is an invite: of all kinds, one', async () => {

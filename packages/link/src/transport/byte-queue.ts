@@ -1,6 +1,8 @@
 // Bytes that came in and are not a whole message yet. Room grows with what has come, never with what a length promises.
 
 const SMALLEST = 256
+/** Room is made for so many times what has come. */
+const GROWTH = 4
 
 export class ByteQueue {
   #buffer: Buffer = Buffer.alloc(0)
@@ -11,8 +13,9 @@ export class ByteQueue {
     return this.#end - this.#start
   }
 
-  push(chunk: Uint8Array): void {
-    if (this.#end + chunk.length > this.#buffer.length) this.#makeRoom(chunk.length)
+  /** `most`: the most bytes that there will be, where that is known. */
+  push(chunk: Uint8Array, most = Number.POSITIVE_INFINITY): void {
+    if (this.#end + chunk.length > this.#buffer.length) this.#makeRoom(chunk.length, most)
     this.#buffer.set(chunk, this.#end)
     this.#end += chunk.length
   }
@@ -44,12 +47,12 @@ export class ByteQueue {
     return taken
   }
 
-  #makeRoom(more: number): void {
+  #makeRoom(more: number, most: number): void {
     const needed = this.length + more
     const target =
       needed <= this.#buffer.length / 2
         ? this.#buffer
-        : Buffer.allocUnsafeSlow(Math.max(SMALLEST, 2 * needed))
+        : Buffer.allocUnsafeSlow(Math.max(SMALLEST, needed, Math.min(GROWTH * needed, most)))
     this.#buffer.copy(target, 0, this.#start, this.#end)
     this.#buffer = target
     this.#end -= this.#start

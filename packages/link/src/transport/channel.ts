@@ -4,6 +4,7 @@ import { linkLimits } from '../limits.ts'
 import { TAG_BYTES } from '../noise/cipher.ts'
 import type { Session } from '../noise/handshake.ts'
 import type { Incoming, MessageSocket } from './message-socket.ts'
+import { sendSealed } from './sealed-frame.ts'
 
 export const CARRIERS = ['unix', 'tcp'] as const
 export type Carrier = (typeof CARRIERS)[number]
@@ -25,7 +26,6 @@ export interface Channel {
 }
 
 const LINE_FEED = Buffer.from('\n')
-const PREFIX = 4
 
 export function lineChannel(socket: MessageSocket, most: number = linkLimits.lineBytes): Channel {
   return {
@@ -52,14 +52,11 @@ export function noiseChannel(socket: MessageSocket, { sending, receiving }: Sess
     ended: socket.ended,
     async receive(milliseconds) {
       const incoming = await socket.receiveWithin(milliseconds)
-      return typeof incoming === 'string' ? incoming : (receiving.decrypt(incoming) ?? 'violated')
+      return typeof incoming === 'string' ? incoming : (receiving.decryptInPlace(incoming) ?? 'violated')
     },
     send(envelope, patienceMs) {
       requireFits(envelope, most)
-      const frame = Buffer.allocUnsafe(PREFIX + envelope.length + TAG_BYTES)
-      frame.writeUInt32BE(envelope.length + TAG_BYTES)
-      sending.encrypt(frame.subarray(PREFIX), envelope)
-      return socket.send(frame, patienceMs)
+      return sendSealed(socket, sending, envelope, { most, patienceMs })
     },
     end: patienceMs => socket.end(patienceMs),
     destroy: () => socket.destroy(),

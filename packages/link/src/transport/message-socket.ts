@@ -23,7 +23,7 @@ export class MessageSocket {
     this.#socket = socket
     this.#splitter = splitter
     this.#clock = clock
-    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('data', (chunk: Buffer) => this.#arrived(chunk))
     socket.once('end', () => {
       this.#hasEnded = true
       this.#ended.resolve()
@@ -50,42 +50,58 @@ export class MessageSocket {
     return this.#ended.promise
   }
 
+  /** The next message if it is there, without waiting. */
+  take(): Incoming | undefined {
+    invariant(!this.#waiting, 'one reader at a time')
+    return this.#poll()
+  }
+
   /** The next message. Asked for by one at a time. */
   receive(): Promise<Incoming> {
-    invariant(!this.#waiting, 'one reader at a time')
-    const now = this.#poll()
+    const now = this.take()
     if (now !== undefined) return Promise.resolve(now)
-    this.#socket.resume()
-    return new Promise(resolve => {
-      this.#waiting = resolve
-    })
+    return new Promise(resolve => this.#wait(resolve))
   }
 
   /** The next message, or `late` when it is not whole in time. */
-  async receiveWithin(milliseconds: number): Promise<Incoming | 'late'> {
-    let cancel: CancelTimer | undefined
-    const late = new Promise<'late'>(resolve => {
-      cancel = this.#clock.after(milliseconds, () => resolve('late'), { background: true })
+  receiveWithin(milliseconds: number): Promise<Incoming | 'late'> {
+    const now = this.take()
+    if (now !== undefined) return Promise.resolve(now)
+    return new Promise(resolve => {
+      const cancel = this.#clock.after(
+        milliseconds,
+        () => {
+          this.#waiting = undefined
+          resolve('late')
+        },
+        { background: true },
+      )
+      this.#wait(incoming => {
+        cancel()
+        resolve(incoming)
+      })
     })
-    try {
-      return await Promise.race([this.receive(), late])
-    } finally {
-      cancel?.()
-    }
   }
 
-  /** Resolves to whether the bytes were handed on; false when the connection is over, or its reader takes none for too long. */
-  send(bytes: Buffer, patienceMs: number): Promise<boolean> {
-    if (this.#gone || this.#socket.destroyed || this.#socket.writableEnded) return Promise.resolve(false)
+  /**
+   * Resolves to whether the bytes were handed on; false when the connection is over, or its reader takes none for too long. Without patience
+   * it waits as long as the connection lasts.
+   */
+  send(bytes: Buffer, patienceMs?: number): Promise<boolean> {
+    const socket = this.#socket
+    if (this.#gone || socket.destroyed || socket.writableEnded) return Promise.resolve(false)
     return new Promise(resolve => {
-      const cancel = this.#clock.after(patienceMs, () => this.destroy(), { background: true })
+      let cancel: CancelTimer | undefined
       const done = (sent: boolean) => {
-        cancel()
+        cancel?.()
         this.#sending.delete(done)
         resolve(sent)
       }
       this.#sending.add(done)
-      this.#socket.write(bytes, error => done(!error && !this.#socket.destroyed))
+      socket.write(bytes, error => done(!error && !socket.destroyed))
+      // Mostly the system has taken all of it by now, and nobody need watch the time.
+      if (patienceMs !== undefined && socket.writableLength > 0)
+        cancel = this.#clock.after(patienceMs, () => this.destroy(), { background: true })
     })
   }
 
@@ -104,7 +120,12 @@ export class MessageSocket {
     this.#socket.destroy()
   }
 
-  #take(chunk: Buffer): void {
+  #wait(waiting: (incoming: Incoming) => void): void {
+    this.#waiting = waiting
+    this.#socket.resume()
+  }
+
+  #arrived(chunk: Buffer): void {
     if (this.#violated || this.#socket.writableEnded) return
     // Nobody asks: one chunk is kept, and no more is read until somebody does. Without it the end would go unnoticed.
     if (!this.#waiting) this.#socket.pause()

@@ -12,6 +12,7 @@ export interface Splitter {
 }
 
 const LINE_FEED = 0x0a
+const NOTHING: Buffer = Buffer.alloc(0)
 
 /** One message on each line. */
 export class Lines implements Splitter {
@@ -44,9 +45,15 @@ export class Lines implements Splitter {
   }
 }
 
-/** A length, then as many bytes. Which length changes when the handshake is done. */
+/**
+ * A length, then as many bytes. Which length changes when the handshake is done. Frames that lie whole in what came in are handed out as they lie
+ * there: only those that are in two pieces are put together.
+ */
 export class Frames implements Splitter {
+  /** What came first: mostly the beginning of a frame. */
   readonly #queue = new ByteQueue()
+  /** What came behind it, still as it came. */
+  #chunk: Buffer = NOTHING
   #prefix: number
   #most: number
 
@@ -62,15 +69,34 @@ export class Frames implements Splitter {
   }
 
   push(chunk: Uint8Array): void {
-    this.#queue.push(chunk)
+    if (this.#chunk.length > 0) this.#queue.push(this.#chunk)
+    this.#chunk = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
   }
 
   next(): Cut {
-    if (this.#queue.length < this.#prefix) return undefined
-    const length = this.#queue.readLength(this.#prefix)
-    if (length > this.#most) return 'violated'
-    if (this.#queue.length < this.#prefix + length) return undefined
-    return this.#queue.take(this.#prefix, length)
+    while (this.#queue.length > 0) {
+      const { length } = this.#queue
+      const wanted =
+        length < this.#prefix ? this.#prefix : this.#prefix + this.#queue.readLength(this.#prefix)
+      if (wanted > this.#prefix + this.#most) return 'violated'
+      if (length >= wanted) return this.#queue.take(this.#prefix, wanted - this.#prefix)
+      if (this.#chunk.length === 0) return undefined
+      this.#queue.push(this.#taken(Math.min(wanted - length, this.#chunk.length)), wanted)
+    }
+    const { length } = this.#chunk
+    const wanted =
+      length < this.#prefix ? this.#prefix : this.#prefix + this.#chunk.readUIntBE(0, this.#prefix)
+    if (wanted > this.#prefix + this.#most) return 'violated'
+    if (length >= wanted) return this.#taken(wanted).subarray(this.#prefix)
+    if (length > 0) this.#queue.push(this.#taken(length), wanted)
+    return undefined
+  }
+
+  /** From the front of what came in. */
+  #taken(bytes: number): Buffer {
+    const taken = this.#chunk.subarray(0, bytes)
+    this.#chunk = bytes === this.#chunk.length ? NOTHING : this.#chunk.subarray(bytes)
+    return taken
   }
 
   /** A frame that was cut is none. */
