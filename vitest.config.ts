@@ -14,5 +14,7 @@ export default defineConfig({
     execArgv: ['--conditions=parley-source', '--disable-warning=ExperimentalWarning'],
     testTimeout: timeout,
     hookTimeout: timeout,
+    // A node that a test starts with the environment as it is listens on this machine alone, on a free port (ALP-TCP-01).
+    env: { ALPI_NETWORK_HOST: '127.0.0.1', ALPI_ALP_TCP_PORT: '0' },
   },
 })

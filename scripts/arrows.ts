@@ -11,7 +11,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   link: ['core', 'call'],
   agents: ['core'],
   coordinator: ['core', 'trail', 'kernel', 'agents'],
-  node: ['core', 'trail', 'kernel', 'agents', 'coordinator', 'call'],
+  node: ['core', 'trail', 'kernel', 'agents', 'coordinator', 'call', 'link'],
   cli: ['core', 'call', 'node'],
 }
 

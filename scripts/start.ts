@@ -7,6 +7,9 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { connectNode, type NodeConnection } from '@parley/node'
 
+// A node that is started for this has nothing to do with other machines, whatever the profile says (ALP-TCP-01).
+process.env.ALPI_NETWORK_HOST ??= '127.0.0.1'
+
 const repository = join(import.meta.dirname, '..')
 const { positionals, help } = commandLine()
 if (help) {

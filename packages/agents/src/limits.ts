@@ -16,8 +16,8 @@ export const agentLimits = {
   lineLength: 65_536,
   /** Characters of one line of JSON; a longer one is text that was cut. */
   jsonLineLength: 4 * 1024 * 1024,
-  /** Characters of a result's text: the last ones are kept. */
-  resultLength: 65_536,
+  /** Characters of a result's text: the last ones are kept, with a line in front that says so. */
+  resultLength: 262_000,
   /** Bytes of standard error in the details of a failure: the last ones are kept. */
   stderrBytes: 4096,
   /** Characters of one event's text. */

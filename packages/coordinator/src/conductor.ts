@@ -20,21 +20,25 @@ import {
 } from '@parley/core'
 import { DEPLOYMENT_MODEL, expandHighway, type RunHandle, Runtime, type StorageKeeper } from '@parley/kernel'
 import { ContentKeys, fileStateCache, sealingOf } from '@parley/trail'
+import { abandonRun } from './abandoning.ts'
+import { Accounts } from './accounts.ts'
 import { StartBreaker } from './breakers.ts'
 import type { Conducting, ConductorOptions, SolveRequest, WorkspaceDoor } from './contract.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import { type ProjectFacts, RunFolders } from './folder/run-folders.ts'
+import { Hearers } from './hearers.ts'
 import { Highway } from './highway.ts'
-import { Identities, nameOf } from './identities.ts'
+import { Identities, liveAgents, nameOf } from './identities.ts'
+import { misfit } from './intake.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 import { pause } from './pause.ts'
 import { RunProjection } from './projection.ts'
 import { RunDriver } from './run-driver.ts'
-import { highwayOf } from './run-highway.ts'
+import { highwayFor } from './run-highway.ts'
+import { KeyedStarts } from './run-key.ts'
 import { Semaphore } from './semaphore.ts'
 import { Succession } from './succession-acts.ts'
-import type { Gates } from './team/highway-fields.ts'
-import { type PlannedTask, planFor, type Team, type TeamAgent } from './team/team.ts'
+import { mayChange, type PlannedTask, planFor, type TeamAgent } from './team/team.ts'
 import { runView, summary } from './to-view.ts'
 import { readToken, turnToken } from './token.ts'
 import { isOver, type RunState, type RunSummaryView, type RunView } from './view.ts'
@@ -55,7 +59,10 @@ export class Conductor implements Conducting {
   readonly #breaker = new StartBreaker()
   readonly #highway: Highway
   readonly #succession: Succession
-  #closed = false
+  readonly #accounts: Accounts
+  readonly #hearers = new Hearers(message => this.#log('error', message))
+  readonly #keyedStarts: KeyedStarts
+  readonly #stopping = new AbortController()
 
   private constructor(options: ConductorOptions, clock: Clock, ids: IdSource, runtime: Runtime) {
     this.#options = options
@@ -74,6 +81,14 @@ export class Conductor implements Conducting {
       salvage: (run, by) => this.#succession.salvage(run, by),
       windDown: (run, by) => this.#succession.windDown(run, by),
     })
+    this.#accounts = new Accounts({
+      trail: options.trail,
+      secret: options.secret,
+      driver: run => this.#drivers.get(run),
+      isActive: run => this.#isActive(run),
+      project: run => this.#readable(run),
+    })
+    this.#keyedStarts = new KeyedStarts(options.secret, ids, this.keyed)
   }
 
   /** Opens the profile's runs: those that are not over go on. Processes that a dead node left behind are ended first. */
@@ -117,6 +132,19 @@ export class Conductor implements Conducting {
     return this.#options.log ?? (() => undefined)
   }
 
+  get stopping(): AbortSignal {
+    return this.#stopping.signal
+  }
+
+  get #closed(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
+  /** Whether something may still be recorded in it: what the trail holds of it in memory is in use. */
+  #isActive(run: RunId): boolean {
+    return run === this.#runtime.house.run || this.#runtime.active.includes(run)
+  }
+
   async #resume(id: RunId): Promise<void> {
     try {
       const run = unwrap(await this.#runtime.open(id))
@@ -126,6 +154,7 @@ export class Conductor implements Conducting {
       const { found: ended } = await endMarked(`${id}/`, { clock: this.#clock })
       if (ended > 0)
         this.#log('info', `ended ${ended} processes that an earlier node left behind`, { run: id })
+      if (await this.#abandons(run)) return
       const folders = unwrap(
         await RunFolders.open({ facts: facts.project, home: this.#home(id), run: id, clock: this.#clock }),
       )
@@ -135,6 +164,18 @@ export class Conductor implements Conducting {
       // One broken run must not keep the others from going on; it can still be looked at and aborted.
       this.#log('error', `cannot go on with ${id}: ${asParleyError(cause).message}`, { run: id })
     }
+  }
+
+  /** Whether it is ended in place of going on. Its folders are cleaned up with those of all that are over. */
+  async #abandons(run: RunHandle): Promise<boolean> {
+    const stored = unwrap(await this.#accounts.storedRun(run.id))
+    const reason = this.#options.abandon?.(stored)
+    if (reason === undefined) return false
+    const names = await liveAgents(run)
+    unwrap(await abandonRun(run, reason))
+    for (const name of names) this.#identities.release(name)
+    this.#log('info', `does not go on with ${run.id}: ${reason}`, { run: run.id })
+    return true
   }
 
   async #takeNames(id: RunId): Promise<void> {
@@ -178,20 +219,26 @@ export class Conductor implements Conducting {
       unwrap(await folders.finish())
       await folders.clean()
     }
-    this.#settled(run)
-    // A run that never came to be leaves nothing.
-    const { root } = await this.#project(run)
-    if (!root) rmSync(home, { recursive: true, force: true })
+    this.#settled(run, await this.#project(run))
   }
 
-  #settled(run: RunId): void {
-    rmSync(join(this.#home(run), OPEN), { force: true })
+  /** What is kept of its folders is its result: one that never came to be has none, and neither has one that could change nothing. */
+  #settled(run: RunId, seen: RunProjection): void {
+    const home = this.#home(run)
+    if (seen.root && hasResult(seen)) rmSync(join(home, OPEN), { force: true })
+    else rmSync(home, { recursive: true, force: true })
   }
 
   async solve(request: SolveRequest): Promise<Result<{ readonly run: RunId }>> {
     const refused = this.#refuse(request)
     if (refused) return err(refused)
-    const solving = this.#solve(request).catch(cause => err(unusable(this.#options.profile, cause)))
+    const { principal, idempotencyKey: key } = request
+    const start = (run: RunId) => this.#solve(request, run)
+    const begun =
+      key === undefined
+        ? start(this.#newIds.next('run') as RunId)
+        : this.#keyedStarts.once(principal.id, key, start)
+    const solving = begun.catch(cause => err(unusable(this.#options.profile, cause)))
     this.#solving.add(solving)
     try {
       return await solving
@@ -200,16 +247,12 @@ export class Conductor implements Conducting {
     }
   }
 
-  async #solve(request: SolveRequest): Promise<Result<{ readonly run: RunId }>> {
-    const { intent, team, project, principal, origin } = request
+  async #solve(request: SolveRequest, run: RunId): Promise<Result<{ readonly run: RunId }>> {
+    const { intent, team, project, principal, origin, context, facts: stored, idempotencyKey: key } = request
     const opened = await this.#mayStart(request)
     if (!opened.ok) return opened
-    // Whoever hands in a principal has authenticated it; from the first time on it is a known user.
-    if (this.#runtime.users.get(principal.id) === undefined) {
-      const accepted = await this.accept(principal, origin)
-      if (!accepted.ok) return accepted
-    }
-    const run = this.#newIds.next('run') as RunId
+    const known = await this.#highway.admit(principal, origin)
+    if (!known.ok) return known
     const home = this.#home(run)
     mkdirSync(home, { recursive: true, mode: 0o700 })
     writeFileSync(join(home, OPEN), '')
@@ -218,7 +261,7 @@ export class Conductor implements Conducting {
       rmSync(home, { recursive: true, force: true })
       return folders
     }
-    const highway = highwayOf(withGates(team, request.gates), this.#options.gates)
+    const highway = highwayFor(request, this.#options.gates, known.value.approves)
     const { escalation } = unwrap(expandHighway(highway))
     const facts: RunFacts = {
       intent,
@@ -230,6 +273,9 @@ export class Conductor implements Conducting {
       approval: request.approved ? 'given' : 'ask',
       questions: { timeout: escalation.timeout, fallback: escalation.fallback },
       ...(request.parent !== undefined && { parent: request.parent }),
+      ...(context && context.length > 0 && { context }),
+      ...(stored && { stored }),
+      ...(key !== undefined && { key }),
     }
     // What a stop in the middle of this leaves can be cleaned up by it.
     writeFileSync(join(home, OPEN), JSON.stringify(facts.project))
@@ -277,17 +323,10 @@ export class Conductor implements Conducting {
     return depth
   }
 
-  #refuse({ intent, team }: SolveRequest): ParleyError | undefined {
+  #refuse(request: SolveRequest): ParleyError | undefined {
     if (this.#closed) return new ParleyError('unavailable', 'The node is stopping.', { retryable: true })
-    if (intent.trim() === '')
-      return new ParleyError('invalid_argument', 'Say what is to be done: the intent is empty.')
-    if (intent.length > coordinatorLimits.intentLength)
-      return new ParleyError(
-        'invalid_argument',
-        `An intent has at most ${coordinatorLimits.intentLength} characters.`,
-      )
-    if (planFor(team, intent).length === 0)
-      return new ParleyError('invalid_argument', `The team ${team.name} has no plan.`)
+    const bad = misfit(request)
+    if (bad) return bad
     if (this.#drivers.size >= coordinatorLimits.activeRuns)
       return new ParleyError('overloaded', `${coordinatorLimits.activeRuns} runs are at work already.`, {
         retryable: true,
@@ -311,6 +350,7 @@ export class Conductor implements Conducting {
       identity: agent => this.#identities.next(agent),
       release: identity => this.#identities.release(identity),
       log: this.#log,
+      heard: heard => this.#hearers.tell(run.id, heard),
       onEnd: tidy => this.#ended(run.id, driver, tidy),
     })
     this.#drivers.set(run.id, driver)
@@ -319,7 +359,7 @@ export class Conductor implements Conducting {
 
   #adapter(
     run: RunId,
-    { team }: RunFacts,
+    { team, origin }: RunFacts,
     work: WorkspaceFacts,
     task: PlannedTask,
     agent: TeamAgent | undefined,
@@ -329,21 +369,25 @@ export class Conductor implements Conducting {
     const name = nameOf(work.agent)
     const known = adapters.get(name)
     if (known) return known
-    const config =
-      work.kind === 'check'
-        ? ({ command: [...task.check!], prompt: 'none', output: 'text', slots: 1 } as const)
-        : agent
+    const check = work.kind === 'check'
+    const config = check
+      ? ({ command: [...task.check!], prompt: 'none', output: 'text', slots: 1 } as const)
+      : agent
     if (!config) throw new ParleyError('not_found', `The team ${team.name} has no agent ${name}.`)
-    const adapter = this.#options.adapter(name, config, team.base, this.#environments.get(run))
+    const environment = this.#environments.get(run)
+    const wanted = { run, name, agent: config, check, base: team.base, environment, origin }
+    const adapter = this.#options.adapter(wanted)
     adapters.set(name, adapter)
     return adapter
   }
 
   #ended(run: RunId, driver: RunDriver, tidy: boolean): void {
-    this.#remember(run, driver.view)
+    const { result, ...view } = driver.view
+    this.#remember(run, result && hasResult(driver.seen) ? { ...view, result } : view)
+    this.#accounts.keep(run, driver.cutOff)
     this.#drivers.delete(run)
     this.#environments.delete(run)
-    if (tidy) this.#settled(run)
+    if (tidy) this.#settled(run, driver.seen)
     void this.#closeAdapters(run)
   }
 
@@ -507,6 +551,12 @@ export class Conductor implements Conducting {
     }
   }
 
+  readonly storedRun: Conducting['storedRun'] = run => this.#accounts.storedRun(run)
+  readonly stored: Conducting['stored'] = filter => this.#accounts.stored(filter)
+  readonly keyed: Conducting['keyed'] = (principal, key) => this.#accounts.keyed(principal, key)
+  readonly account: Conducting['account'] = run => this.#accounts.account(run)
+  readonly listen: Conducting['listen'] = (run, listener) => this.#hearers.listen(run, listener)
+
   // The highway
 
   readonly gates: Conducting['gates'] = run => this.#highway.gates(run)
@@ -537,7 +587,7 @@ export class Conductor implements Conducting {
 
   async close(): Promise<void> {
     if (this.#closed) return
-    this.#closed = true
+    this.#stopping.abort()
     await Promise.all(this.#solving)
     await Promise.all([...this.#drivers.values()].map(driver => driver.stop()))
     for (const run of this.#adapters.keys()) await this.#closeAdapters(run)
@@ -545,10 +595,8 @@ export class Conductor implements Conducting {
   }
 }
 
-function withGates(team: Team, gates: Gates | undefined): Pick<Team, 'gates' | 'approval'> {
-  const { approval } = team
-  if (gates) return { approval: gates.gates.task_approval ? 'ask' : approval, gates }
-  return team.gates ? { approval, gates: team.gates } : { approval }
+function hasResult({ facts }: RunProjection): boolean {
+  return !facts || mayChange(facts.plan)
 }
 
 /** In a run's folder while there may be something to clean up, with the facts that it takes. */
@@ -572,23 +620,4 @@ function readFolder(path: string): string[] {
   } catch {
     return []
   }
-}
-
-/** Identities that workspaces of a run still hold. */
-async function liveAgents(run: RunHandle): Promise<string[]> {
-  const { bound, others } = await run.read(state => ({
-    // Whoever is about to take over has its name already.
-    bound: [...state.agents.keys()],
-    others: [...state.workspaces.values()]
-      .filter(each => each.parent !== null && each.status !== 'closed' && each.status !== 'failed')
-      .filter(each => each.agent === undefined)
-      .map(each => each.id),
-  }))
-  const agents = [...bound]
-  // Of runs that began before names were on record.
-  for (const id of others) {
-    const { agent } = unwrap(await run.coordinator.readContext(id)) as Partial<WorkspaceFacts>
-    if (agent !== undefined) agents.push(agent)
-  }
-  return agents
 }

@@ -30,6 +30,7 @@ export class Desk {
   readonly facts: WorkspaceFacts
   readonly task: PlannedTask
   readonly #folders: RunFolders
+  #settled = 0
 
   constructor(run: RunHandle, worker: Worker, facts: WorkspaceFacts, task: PlannedTask, folders: RunFolders) {
     this.run = run
@@ -41,6 +42,11 @@ export class Desk {
 
   get workspace(): WorkspaceId {
     return this.worker.workspace
+  }
+
+  /** The newest turn of which it is on record what it came to. */
+  get settled(): number {
+    return this.#settled
   }
 
   /** The folder as it is, as a commit. What the task may not change is put back, and that is on record. */
@@ -99,7 +105,9 @@ export class Desk {
       // The node's own measure, which the turn's usage went into: what the agent itself says of its turn is in the payload.
       resource_usage: view.value.unreported,
     })
-    return created.ok ? ok(created.value.checkpoint) : created
+    if (!created.ok) return created
+    if (turn.outcome !== 'kept') this.#settled = turn.epoch
+    return ok(created.value.checkpoint)
   }
 
   /** Where the next turn starts from: what was kept last. */

@@ -1,4 +1,5 @@
 // What a run and a workspace are about, as the context object of each keeps it: everything that is needed to go on after a restart.
+import type { TurnContextPart } from '@parley/core'
 import type { ProjectFacts } from './folder/run-folders.ts'
 import type { PlannedTask, Team } from './team/team.ts'
 
@@ -17,6 +18,12 @@ export interface RunFacts {
   readonly questions: { readonly timeout: number | null; readonly fallback: string }
   /** The run whose agent started this one. */
   readonly parent?: string
+  /** What every turn of work is told first. */
+  readonly context?: readonly TurnContextPart[]
+  /** What the request stored for whoever asks for the run. */
+  readonly stored?: Readonly<Record<string, unknown>>
+  /** The idempotency key of the request. */
+  readonly key?: string
 }
 
 interface Common {

@@ -15,6 +15,9 @@ const LAST_WORDS = new Set([
   'graceful_termination_expired',
 ])
 
+/** How the reason of a turn begins that was not taken because the profile may spend no more today: another attempt would be told the same. */
+export const DAILY_BUDGET = 'Daily budget:'
+
 /** Whether a person has asked for the end of a task, or of all of them, with time to finish. */
 export function isEnding(seen: RunProjection, task?: string): boolean {
   return seen.controls.some(
@@ -37,6 +40,7 @@ export function whyFinal(
   if (again !== undefined) return again
   const { spent } = allowance(seen, planned, task, live)
   if (spent) return `${failure} ${spentText(spent)}`
+  if (newest?.trigger === 'agent_failed' && failure.startsWith(DAILY_BUDGET)) return failure
   if (isEnding(seen, planned.id)) return failure
   const counted = task.attempts.length - Math.min(lostAttempts(seen, task), planned.attempts)
   const over = counted >= planned.attempts || LAST_WORDS.has(newest?.trigger ?? '')

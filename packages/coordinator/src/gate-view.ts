@@ -2,11 +2,13 @@
 import type { RunId } from '@parley/core'
 import { MODIFIABLE } from '@parley/kernel'
 import type { GateView } from './highway-contract.ts'
+import { coordinatorLimits } from './limits.ts'
 import type { RunProjection, SeenWorkspace } from './projection.ts'
 import { offers } from './salvage-view.ts'
 import { after, deadlineOf, type SeenGate } from './seen-highway.ts'
 import { plannedTasks } from './spending.ts'
 import { doerOf } from './team/team.ts'
+import { shorten } from './team/words.ts'
 
 /** The oldest first. */
 export function gateViews(run: RunId, seen: RunProjection): GateView[] {
@@ -70,7 +72,7 @@ function questionOf(
   const { paused } = record
   switch (type) {
     case 'task_approval':
-      return `May ${doer} do ${title}?`
+      return asked(seen, doer) ?? `May ${doer} do ${title}?`
     case 'workspace_create': {
       const { context } = (paused.type === type ? paused.draft : {}) as {
         readonly context?: { readonly kind?: string; readonly agent?: string; readonly attempt?: number }
@@ -105,4 +107,11 @@ function isSalvage({ record: { paused } }: Pick<SeenGate, 'record'>): boolean {
 
 function firstLine(text: string): string {
   return text.split('\n')[0] ?? ''
+}
+
+/** Of a run that somebody else has asked for: the title of its task is ours, and says nothing of what is wanted. */
+function asked({ facts }: RunProjection, doer: string): string | undefined {
+  const peer = facts?.stored?.peer
+  if (typeof peer !== 'string') return undefined
+  return `${peer} asks: "${shorten(facts!.intent.replaceAll(/\s+/g, ' '), coordinatorLimits.askedLength)}" May ${doer} answer?`
 }

@@ -13,7 +13,13 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { kernelDefaults, limitOf, type Runtime, type UserHandle } from '@parley/kernel'
-import { BUDGET_DIMENSIONS, type BudgetDimension, CAPABILITIES, isTerminal } from '@parley/trail/events'
+import {
+  BUDGET_DIMENSIONS,
+  type BudgetDimension,
+  CAPABILITIES,
+  type Capability,
+  isTerminal,
+} from '@parley/trail/events'
 import { driving, refuse, tellCoordinator, workspaceAt } from './acts.ts'
 import type { ControlMessage } from './control.ts'
 import type {
@@ -49,6 +55,9 @@ export interface HighwayOptions {
 }
 
 type By = { readonly principal: Principal }
+
+/** What it takes to tell the coordinator of one's own run something (W-HWY-17). */
+const WISH = 'inject_directive'
 
 export class Highway implements HighwayConducting {
   readonly #options: HighwayOptions
@@ -298,6 +307,26 @@ export class Highway implements HighwayConducting {
       if (!granted.ok) return granted
     }
     return ok(undefined)
+  }
+
+  /**
+   * Whoever hands in a principal for a run has authenticated it; from the first time on it is a known user. One who does not own the profile
+   * may say what they want in runs of their own, and nothing else. `approves`: tasks as well.
+   */
+  async admit(principal: Principal, method: string): Promise<Result<{ readonly approves: boolean }>> {
+    const { users } = this.#options.runtime
+    const { id } = principal
+    if (users.get(id) === undefined) {
+      const accepted = await this.accept(principal, method)
+      const granted = accepted.ok && !users.holds(id, WISH) ? await users.grant(id, WISH) : accepted
+      if (!granted.ok) return granted
+    }
+    const may = (own: Capability, any: Capability) => users.holds(id, own) || users.holds(id, any)
+    const state = users.stateOf(id)
+    if (state !== 'active') return refuse('permission_denied', `${id} may not start runs: ${state}.`)
+    if (!may(WISH, 'inject_directive_any'))
+      return refuse('permission_denied', `${id} may not start runs without the capability '${WISH}'.`)
+    return ok({ approves: may('create_workspace', 'create_workspace_any') })
   }
 
   async changeUser(user: string, { principal, ...act }: UserAct & By): Promise<Result<void>> {

@@ -5,11 +5,16 @@ export { Conductor } from './conductor.ts'
 export type {
   Conducting,
   ConductorOptions,
+  HeardEvent,
+  RunAccount,
   SolveRequest,
+  StoredRun,
+  WantedAdapter,
   WorkspaceDoor,
   WorkspaceMail,
   WorkspaceStatus,
 } from './contract.ts'
+export { DAILY_BUDGET } from './finality.ts'
 export {
   type BudgetView,
   BudgetViewSchema,
@@ -22,6 +27,7 @@ export {
   UserViewSchema,
 } from './highway-contract.ts'
 export { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+export { conductorRunPort, type PreparedRun, type RunPortOptions } from './run-port.ts'
 export {
   type LeftView,
   LeftViewSchema,
@@ -38,6 +44,7 @@ export {
   gatesOf,
 } from './team/highway-fields.ts'
 export type { Merge } from './team/merge-fields.ts'
+export { PEER_PATTERN } from './team/patterns.ts'
 export type { TeamProblem } from './team/problem.ts'
 export { readTeam } from './team/read.ts'
 export {

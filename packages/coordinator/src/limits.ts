@@ -5,10 +5,18 @@ export const coordinatorLimits = {
   intentLength: 65_536,
   /** Runs at work at once. */
   activeRuns: 256,
+  /** Characters of an idempotency key. */
+  keyLength: 256,
+  /** Characters of an agent's answer that are kept. */
+  answerLength: 262_144,
   /** Characters of a result or a feedback that is handed on to other agents. */
   textLength: 16_384,
+  /** Characters of what agents say that wait for one watcher; the oldest of more are left out. */
+  heardLength: 65_536,
   /** Characters of a reason on the trail. */
   reasonLength: 2_000,
+  /** Characters of what somebody else asks, in the question whether it may be answered. */
+  askedLength: 400,
   /** Characters of the line that shows what an agent is doing. */
   activityLength: 200,
   /** Bytes of a diff that a reviewer is shown. */
@@ -35,6 +43,8 @@ export const coordinatorLimits = {
   recordedRefusals: 100,
   /** Finished runs whose projection is kept in memory. */
   cachedRuns: 64,
+  /** Runs that were ended of which it is kept what their cut-off turns had used. */
+  keptCutOffs: 1_024,
   /** Runs that `runs` lists at most. */
   listedRuns: 1_000,
 } as const

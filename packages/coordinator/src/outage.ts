@@ -1,5 +1,5 @@
-// Whether a turn failed because its agent cannot work, whatever the task is: its program, its account or its quota. Then another agent may
-// do the same task at once; a failure of the work itself is for the next attempt.
+// Whether a turn failed because its agent cannot work, whatever the task is: its program, its account, its quota, or the way to it. Then
+// another agent may do the same task at once; a failure of the work itself is for the next attempt.
 import type { ParleyError } from '@parley/core'
 import { coordinatorLimits } from './limits.ts'
 
@@ -10,12 +10,31 @@ const QUOTA =
 const ACCOUNT =
   /unauthori[sz]ed|\b401\b|authentication|not (authenticated|logged in)|(invalid|missing|no|expired) (api.?key|credentials|token)|please (log ?in|run \S+ login)/i
 
+/** Why an agent that is somebody else's, at the other end of a link, does not take the turn. */
+const OUT_OF_REACH: ReadonlyMap<string, string> = new Map([
+  ['target-offline', 'it cannot be reached'],
+  ['link_handshake_failed', 'it did not prove who it is'],
+  ['link_bad_identity', 'it did not prove who it is'],
+  // What being dropped looks like: it does not know us, or not any more.
+  ['link_empty_response', 'it does not answer us'],
+  ['unpinned', 'it does not answer us'],
+  ['unknown_peer', 'it is not pinned here'],
+  ['link_off', 'links to other nodes are off here'],
+  ['capability-denied', 'it does not let us ask'],
+  ['method-not-found', 'it does not let us ask'],
+  ['target-busy', 'it is busy'],
+  ['rate-limited', 'it has no quota left for now'],
+  ['budget-exceeded', 'it has no quota left for now'],
+])
+
 /** A shell's way of saying that there is no such program, or that it cannot be run. */
 const NOT_RUN = [126, 127]
 
 /** What is wrong with the agent, in a few words; undefined if it could work. */
 export function outageOf({ code, message, details }: ParleyError): string | undefined {
   if (STARTS.has(code)) return 'it cannot be started'
+  const away = OUT_OF_REACH.get(code)
+  if (away !== undefined) return away
   if (code !== 'exit_nonzero' && code !== 'agent_error') return undefined
   // What an agent prints on the way is about its task; how it ends is about itself.
   const ending = [message, details.reported, details.stderr]

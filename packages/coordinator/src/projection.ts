@@ -23,7 +23,6 @@ import {
 } from '@parley/trail/events'
 import { type Control, readControl } from './control.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
-import { coordinatorLimits } from './limits.ts'
 import { SeenHighway } from './seen-highway.ts'
 import {
   type SeenMigration,
@@ -32,6 +31,7 @@ import {
   successionFolds,
 } from './seen-succession.ts'
 import type { TeamAgent } from './team/team.ts'
+import { tail } from './turn-text.ts'
 import type { Verdict } from './verdict.ts'
 
 /** What one turn did and cost, as its checkpoint keeps it. */
@@ -86,6 +86,8 @@ export interface SeenWorkspace {
   reason: string | undefined
   decidedBy: string | undefined
   readonly checkpoints: SeenCheckpoint[]
+  /** A turn was begun since the last checkpoint that says what one came to. */
+  turnOpen: boolean
   readonly refused: string[]
   /** Its integration: open, or how it ended. */
   integration:
@@ -215,6 +217,7 @@ const FOLDS: Folds = {
       reason: undefined,
       decidedBy: undefined,
       checkpoints: [],
+      turnOpen: false,
       refused: [],
       integration: undefined,
       merged: undefined,
@@ -264,8 +267,10 @@ const FOLDS: Folds = {
   /** The words of an agent that fails or waits stand in its signal, before the change of state. The protocol's own say only what changed. */
   signal_emitted(seen, { from, type, reason }, { actor }) {
     const workspace = seen.workspaces.get(from as WorkspaceId)
-    if (workspace && actor !== 'protocol' && actor !== 'system' && (type === 'failed' || type === 'blocked'))
-      workspace.reason = reason
+    // The coordinator's own words are the system's; of a worker those are what others did to it.
+    if (!workspace || actor === 'protocol' || (actor === 'system') !== (workspace === seen.root)) return
+    if (type === 'failed' || type === 'blocked') workspace.reason = reason
+    if (type === 'started') workspace.turnOpen = true
   },
 
   async checkpoint_created(seen, body, _entry, load) {
@@ -278,10 +283,12 @@ const FOLDS: Folds = {
         readonly verdict?: Verdict
         readonly turn?: TurnRecord
       }
+    if (turn && turn.outcome !== 'kept') workspace.turnOpen = false
     workspace.checkpoints.push({
       id: record.id,
       final: record.status === 'final',
-      text: content.slice(-coordinatorLimits.textLength),
+      // Others are told and shown its end; all of it stays on record.
+      text: tail(content),
       files: files_changed,
       commit,
       verdict,

@@ -27,7 +27,8 @@ export function workPrompt(
     readonly predecessors?: string
   },
 ): Told {
-  const context: TurnContextPart[] = []
+  // What was said before all this comes before everything else.
+  const context: TurnContextPart[] = [...(run.context ?? [])]
   if (run.intent.trim() !== task.prompt.trim())
     context.push({ kind: 'intent', title: 'What the whole run is for', text: run.intent })
   for (const { by, text } of guidance)

@@ -1,5 +1,6 @@
 // The coordinating agent of one run. It follows the run's trail and, after everything that happened, does what is next: answer what falls
 // to it, let its crews work (crew.ts), end the run. Nothing is remembered elsewhere, so a restart simply goes on.
+import { sumUsage } from '@parley/agents'
 import {
   type AgentAdapter,
   asParleyError,
@@ -14,6 +15,7 @@ import {
 } from '@parley/core'
 import type { RunHandle, UserHandle } from '@parley/kernel'
 import type { QueryPage } from '@parley/trail'
+import { type CutOff, NOTHING_CUT_OFF } from './accounts.ts'
 import { controlPayload } from './control.ts'
 import { Crew, type CrewHost } from './crew.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
@@ -51,6 +53,7 @@ export interface RunDriverOptions {
   readonly identity: (agent: string) => string
   readonly release: (identity: string) => void
   readonly log: TurnHost['log']
+  readonly heard: TurnHost['heard']
   /** The run is over. `tidy`: nothing of it is left to be cleaned up. */
   readonly onEnd: (tidy: boolean) => void
 }
@@ -61,6 +64,8 @@ export class RunDriver {
   readonly #seen = new RunProjection()
   readonly #plan: ReadonlyMap<string, PlannedTask>
   readonly #drivers = new Map<WorkspaceId, TurnDriver>()
+  /** Drivers of workspaces that have ended, until their turns have too. */
+  readonly #leaving = new Set<Promise<void>>()
   readonly #listeners = new Set<() => void>()
   readonly #stop = new AbortController()
   readonly #over = new AbortController()
@@ -73,6 +78,7 @@ export class RunDriver {
   /** Gates that were answered already; what was refused then is not asked again. */
   readonly #answered = new Set<GateId>()
   #result: RunView['result']
+  #cutOff = NOTHING_CUT_OFF
   #timer: CancelTimer | undefined
   /** Until the end of a run that was asked to finish. */
   #grace: CancelTimer | undefined
@@ -97,6 +103,10 @@ export class RunDriver {
         this.#handovers.want(workspace, to, reason)
         void this.poke()
       },
+      cutOff: usage => {
+        const { turns, usage: before } = this.#cutOff
+        this.#cutOff = { turns: turns + 1, usage: sumUsage(before, usage) }
+      },
       changed: this.#changed,
     }
     this.#handovers = new Handovers({ ...options, seen: this.#seen })
@@ -116,6 +126,16 @@ export class RunDriver {
 
   get seen(): RunProjection {
     return this.#seen
+  }
+
+  /** What turns had used that were ended before they could record it. */
+  get cutOff(): CutOff {
+    return this.#cutOff
+  }
+
+  /** Resolves when nobody follows the run any more: it is over and its turns have ended, or the node stops. */
+  get finished(): Promise<void> {
+    return this.#done
   }
 
   get folders(): RunFolders {
@@ -173,7 +193,7 @@ export class RunDriver {
   async stop(): Promise<void> {
     this.#stop.abort()
     this.#changed()
-    await Promise.all([...this.#drivers.values()].map(driver => driver.stop()))
+    await Promise.all([...[...this.#drivers.values()].map(driver => driver.stop()), ...this.#leaving])
     await this.#done
     await this.#stepping
     this.#timer?.()
@@ -404,12 +424,17 @@ export class RunDriver {
       if (this.#seen.workspaces.get(id)?.ended === undefined) continue
       this.#drivers.delete(id)
       this.#options.release(driver.facts.agent)
-      void driver
-        .stop()
-        .then(() => this.#options.folders.discard(id))
-        .catch(cause =>
-          this.#options.log('warn', `the folder of ${id} was not removed: ${asParleyError(cause).message}`),
-        )
+      const leaving = this.#leave(id, driver).finally(() => this.#leaving.delete(leaving))
+      this.#leaving.add(leaving)
+    }
+  }
+
+  async #leave(id: WorkspaceId, driver: TurnDriver): Promise<void> {
+    try {
+      await driver.stop()
+      await this.#options.folders.discard(id)
+    } catch (cause) {
+      this.#options.log('warn', `the folder of ${id} was not removed: ${asParleyError(cause).message}`)
     }
   }
 
@@ -451,7 +476,7 @@ export class RunDriver {
   async #finish(): Promise<void> {
     this.#timer?.()
     this.#grace?.()
-    await Promise.all([...this.#drivers.values()].map(driver => driver.stop()))
+    await Promise.all([...[...this.#drivers.values()].map(driver => driver.stop()), ...this.#leaving])
     for (const { facts } of this.#drivers.values()) this.#options.release(facts.agent)
     this.#drivers.clear()
     let tidy = false

@@ -202,9 +202,10 @@ test('work is shown as migrating until the processes of the old agent are gone',
     },
     other: () => 'seen',
   })
-  const stubborn = `trap '' TERM; touch started; while :; do sleep 0.1; done`
+  const stubborn = `trap '' TERM; echo started; while :; do sleep 0.1; done`
   const run = await fixture.solve(TEAM.replace('[scripted, one]', JSON.stringify(['sh', '-c', stubborn])))
-  await fixture.until(run, ({ tasks }) => tasks[0]?.state === 'working')
+  // Not before it takes no notice of being told to end.
+  await fixture.until(run, ({ tasks }) => tasks[0]?.activity === 'started')
   const moving = fixture.conductor.migrate(run, { principal: alice, task: 'a', to: 'two', reason: 'x' })
   expect(await fixture.until(run, ({ tasks }) => tasks[0]?.state === 'migrating')).toMatchObject({
     tasks: [{ state: 'migrating', note: 'two#1 takes over from one#1: alice: x' }, {}],

@@ -1,5 +1,6 @@
 // A run's projection as its view.
 import { durationMs, parseTimestamp, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
+import { wasAbandoned } from './abandoning.ts'
 import { judgedBy } from './evaluation.ts'
 import { failureText, sentence } from './failure-text.ts'
 import { whyFinal } from './finality.ts'
@@ -92,7 +93,9 @@ function runState(seen: RunProjection, tasks: readonly PlanTaskView[]): RunState
   }
   const begun = [...seen.tasks.values()].some(task => task.status !== 'draft' && task.status !== 'cancelled')
   if (seen.root?.state === 'failed')
-    return begun || seen.facts?.approval === 'given' || late(seen) ? 'aborted' : 'rejected'
+    return begun || seen.facts?.approval === 'given' || wasLate(seen) || wasAbandoned(seen)
+      ? 'aborted'
+      : 'rejected'
   return begun || seen.facts?.approval === 'given' ? 'working' : 'waiting'
 }
 
@@ -103,7 +106,7 @@ function isRejected(seen: RunProjection, { id }: PlanTaskView): boolean {
 }
 
 /** Whether a run was ended when its time was up. */
-function late({ facts, root }: RunProjection): boolean {
+export function wasLate({ facts, root }: RunProjection): boolean {
   const { timeoutMs } = facts?.team.limits ?? {}
   if (timeoutMs === undefined || root?.ended === undefined) return false
   return durationMs(parseTimestamp(root.created)!, parseTimestamp(root.ended)!) >= timeoutMs
@@ -115,7 +118,8 @@ function reasonOf(state: RunState, tasks: readonly PlanTaskView[], seen: RunProj
     return sentence(`The plan was not approved${rejectedBy(seen)}`)
   if (abort?.kind === 'abort' && (state === 'aborted' || state === 'rejected'))
     return `${abort.by} ended it: ${abort.reason}`
-  if (state === 'aborted') return late(seen) ? 'It took longer than its limit.' : 'Somebody ended it.'
+  if (wasAbandoned(seen)) return seen.root?.reason
+  if (state === 'aborted') return wasLate(seen) ? 'It took longer than its limit.' : 'Somebody ended it.'
   if (state !== 'failed') return undefined
   const failed = tasks.find(task => task.state === 'failed') ?? tasks.find(task => task.state === 'cancelled')
   return failed && `${failed.title}: ${failed.note ?? 'failed'}`

@@ -8,6 +8,7 @@ import {
   type EnvelopeId,
   ParleyError,
   type Result,
+  type TurnBudget,
   type TurnEvent,
   type TurnResult,
   type Usage,
@@ -16,7 +17,7 @@ import {
 } from '@parley/core'
 import type { RunHandle, Worker, WorkspaceView } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
-import type { WorkspaceDoor, WorkspaceMail } from './contract.ts'
+import type { HeardEvent, WorkspaceDoor, WorkspaceMail } from './contract.ts'
 import { Desk, mailOf } from './desk.ts'
 import { openDoor } from './door.ts'
 import type { MergeFacts, RunFacts, WorkspaceFacts } from './facts.ts'
@@ -48,6 +49,10 @@ export interface TurnHost {
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
   /** The agent cannot work: another one is to have its place. This driver takes no further turn. */
   readonly handOver: (workspace: WorkspaceId, to: string, reason: string) => void
+  /** A turn was ended from outside: nothing on record says what it used. */
+  readonly cutOff: (usage: Usage) => void
+  /** What an agent says or does at its turn, for those who watch. */
+  readonly heard: (heard: HeardEvent) => void
   /** Something that a view shows has changed. */
   readonly changed: () => void
 }
@@ -76,6 +81,14 @@ interface Running {
   blocked: string | undefined
   /** Mail that the agent took during the turn. */
   readonly taken: EnvelopeId[]
+}
+
+/** What a turn began with. */
+interface Taken {
+  readonly folder: string
+  readonly handled: readonly EnvelopeId[]
+  readonly mail: readonly EnvelopeId[]
+  readonly idle: number
 }
 
 export class TurnDriver {
@@ -315,6 +328,21 @@ export class TurnDriver {
     const result = await this.#result(running, prompt, folder)
     cancel?.()
     this.#running = undefined
+    try {
+      return await this.#settle(desk, running, result, { folder, handled, mail, idle })
+    } finally {
+      // Its workspace may have ended before that could be recorded.
+      if (desk.settled !== epoch) this.#host.cutOff(result.usage)
+    }
+  }
+
+  async #settle(
+    desk: Desk,
+    running: Running,
+    result: TurnResult,
+    { folder, handled, mail, idle }: Taken,
+  ): Promise<boolean> {
+    const { epoch, abort } = running
     // What it used counts, whatever became of it.
     await this.#meter(running, result.usage)
     // Nobody waits for it, or the node stops and the next one runs it again.
@@ -392,6 +420,7 @@ export class TurnDriver {
   async #result(running: Running, { prompt, context }: Told, folder: string): Promise<TurnResult> {
     const { run, facts, folders, environment, token, adapter } = this.#host
     const { epoch, abort } = running
+    const budget = await this.#budget()
     const input = {
       run: run.id,
       workspace: this.workspace,
@@ -411,6 +440,7 @@ export class TurnDriver {
         PARLEY_PROJECT: facts.project.path,
         PARLEY_TOKEN: token(this.workspace, epoch),
       },
+      ...(budget && { budget }),
       signal: abort.signal,
     }
     try {
@@ -425,6 +455,13 @@ export class TurnDriver {
     }
   }
 
+  /** What the turn may still spend; undefined where nothing limits it. */
+  async #budget(): Promise<TurnBudget | undefined> {
+    const { token_limit: tokens, cost_limit: usd } = unwrap(await this.#host.run.remaining(this.workspace))
+    if (tokens === undefined && usd === undefined) return undefined
+    return { ...(tokens !== undefined && { tokens }), ...(usd !== undefined && { usd }) }
+  }
+
   #heard(running: Running, event: TurnEvent): void {
     if (event.type === 'usage') {
       running.usage = event.usage
@@ -434,6 +471,7 @@ export class TurnDriver {
     }
     if (event.type === 'tool') running.activity = lastLine(`${event.name} ${event.summary ?? ''}`)
     else if (event.type !== 'usage') running.activity = lastLine(event.text) ?? running.activity
+    this.#host.heard({ workspace: this.workspace, task: this.#task.id, kind: this.facts.kind, event })
     this.#host.changed()
   }
 

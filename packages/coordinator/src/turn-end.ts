@@ -3,7 +3,7 @@ import { ParleyError, type TurnResult, unwrap } from '@parley/core'
 import type { Desk } from './desk.ts'
 import { coordinatorLimits } from './limits.ts'
 import type { TurnRecord } from './projection.ts'
-import { errorText, reasonOf, tail } from './turn-text.ts'
+import { answerText, errorText, reasonOf, tail } from './turn-text.ts'
 import { readVerdict, type Verdict } from './verdict.ts'
 
 /** Answers with what the agent waits for, if it is to have another turn; `blocked` is what it said through its door. */
@@ -32,7 +32,7 @@ export async function settleTurn(
   await desk.checkpoint({
     ...made,
     status: 'final',
-    content: result.outcome === 'complete' ? tail(result.text) : '',
+    content: result.outcome === 'complete' ? answerText(result.text) : '',
   })
   unwrap(await desk.worker.complete())
   return undefined

@@ -19,9 +19,14 @@ export function lastLine(text: string): string | undefined {
   return lines.findLast(each => each !== '')?.slice(0, coordinatorLimits.activityLength)
 }
 
-/** The end of a text says more than its beginning. */
+/** The end of a text says more than its beginning. Half a character is none, and could not be recorded. */
 export function tail(text: string): string {
-  return text.slice(-coordinatorLimits.textLength)
+  return text.slice(-coordinatorLimits.textLength).toWellFormed()
+}
+
+/** An answer as it is kept: whole, unless it is longer than anybody reads. */
+export function answerText(text: string): string {
+  return text.slice(-coordinatorLimits.answerLength).toWellFormed()
 }
 
 export function reasonOf(error: ParleyError): string {

@@ -14,6 +14,11 @@ export const limits = {
   entryBytes: 262_144,
   /** Records in one atomic batch of the log. */
   batchEntries: 16_384,
+  /** Pieces of context that a run's turns are told first, and characters of all of them together. */
+  runContextParts: 64,
+  runContextLength: 262_144,
+  /** Bytes in canonical form of what a request stores with its run. */
+  runFactsBytes: 8_192,
   /** Errors that one failed validation reports. */
   schemaErrors: 8,
   /** Values and members in a value up to which every error is collected; of a larger one, the first. */

@@ -84,6 +84,8 @@ export const linkLimits = {
 export const linkDefaults = {
   /** ALP-TCP-01. */
   tcpPort: 7423,
+  /** Where the call protocol is looked for at a peer, unless somebody says otherwise. */
+  callPort: 7424,
   /** ALP-ENV-07, ALP-ENV-08: seconds. */
   skewSeconds: 120,
   replaySeconds: 300,

@@ -42,7 +42,7 @@ export function agentPlan(config: KeptAgent): Result<CommandPlan> {
 }
 
 /** How many turns there are at once is the coordinator's business; a run keeps milliseconds and bytes in place of words. */
-function commandOf({ slots: _slots, timeoutMs, maxOutputBytes, ...same }: KeptAgent): unknown {
+function commandOf({ slots: _slots, peer: _peer, timeoutMs, maxOutputBytes, ...same }: KeptAgent): unknown {
   return {
     ...same,
     ...(timeoutMs !== undefined && { timeout: `${timeoutMs}ms` }),

@@ -5,6 +5,7 @@ import { ok, type Result, refuse, type Static, Type } from '@parley/core'
 import type { ConfiguredAgent } from './config/agents.ts'
 import type { Config } from './config/load.ts'
 import { findProgram } from './find-program.ts'
+import { pinnedIn } from './link/pinned.ts'
 import type { Environment } from './paths.ts'
 
 const closed = { additionalProperties: false } as const
@@ -13,10 +14,10 @@ export const AgentViewSchema = Type.Object(
   {
     name: Type.String(),
     source: Type.Enum(['configured', 'preset']),
-    /** What it runs. */
+    /** What it runs; `peer NAME` where a peer does the work. */
     program: Type.String(),
     preset: Type.Optional(Type.String()),
-    /** Its program is there. */
+    /** Its program is there; of a peer: it is pinned. */
     found: Type.Boolean(),
     version: Type.Optional(Type.String()),
     /** It solves an intent without a team file when nobody names another. */
@@ -50,12 +51,15 @@ export interface AgentDirectoryOptions {
   readonly env?: Environment
   /** Which presets are on PATH; for tests. */
   readonly detect?: (path: string) => Promise<readonly DetectedPreset[]>
+  /** Whether there is a peer of this name; as the profile's own list says, if not given. */
+  readonly pinned?: (peer: string) => boolean
 }
 
 export function agentDirectory({
   config,
   env = process.env,
   detect = detectPresets,
+  pinned = pinnedIn(config.paths.folder),
 }: AgentDirectoryOptions): AgentDirectory {
   const { agents, defaultAgent } = config.values
   const base = config.paths.folder
@@ -78,7 +82,7 @@ export function agentDirectory({
       const only = found.size === 1 ? [...found.keys()][0] : undefined
       const chosen = defaultAgent ?? only
       const configured = Object.entries(agents).map(([name, agent]) =>
-        configuredView(name, agent, found, { path, base, isDefault: name === chosen }),
+        configuredView(name, agent, found, { path, base, pinned, isDefault: name === chosen }),
       )
       const ready = presetNames
         .filter(name => !Object.hasOwn(agents, name))
@@ -134,8 +138,18 @@ function configuredView(
   name: string,
   agent: ConfiguredAgent,
   found: Found,
-  where: { readonly path: string; readonly base: string; readonly isDefault: boolean },
+  where: {
+    readonly path: string
+    readonly base: string
+    readonly pinned: (peer: string) => boolean
+    readonly isDefault: boolean
+  },
 ): AgentView {
+  const { peer } = agent
+  if (peer !== undefined) {
+    const program = `peer ${peer}`
+    return { name, source: 'configured', program, found: where.pinned(peer), default: where.isDefault }
+  }
   if (agent.preset !== undefined && isPreset(agent.preset))
     return presetView(name, agent.preset, 'configured', found, where.isDefault)
   const program = agent.command?.[0] ?? ''

@@ -10,6 +10,7 @@ import { admits, requireListeners, requireOwnSocket } from './deployment.ts'
 import { Node } from './node.ts'
 import { refusal } from './testing/calls.ts'
 import { type Ground, ground, keptLog } from './testing/ground.ts'
+import { linkedNode, pinBoth } from './testing/linked.ts'
 import { project, realNode, TEAM } from './testing/real.ts'
 
 const MARKER = 'marker-2604-nobody-else-says-this'
@@ -58,6 +59,18 @@ test.each(['shared-infrastructure', 'zero_trust'])(
     expect(await client.call('trail', 'verify', {})).toMatchObject({ sound: true })
   },
 )
+
+test('W-SEC-13 ALP-ASK-08 under zero-trust what a peer asks is sealed in the record; its thread is the file that ALP names', async () => {
+  const alice = await linkedNode('alice')
+  const bob = await linkedNode('bob', 'deployment: zero-trust\n')
+  await pinBoth(alice, bob)
+  bob.stage.answer(`answer ${MARKER}`)
+  expect(await alice.answer('bob', `question ${MARKER}`)).toMatchObject({ text: `answer ${MARKER}` })
+  await bob.node.stop('enough')
+  expect(kept(bob.place)).toContain('workspace_created')
+  expect(kept(bob.place)).not.toContain(MARKER)
+  expect(readFileSync(bob.place.path('default', 'mentions', 'alice.json'), 'utf8')).toContain(MARKER)
+})
 
 test('under single-runtime the same is on the disk as it is', async () => {
   const place = declared('single-runtime')
@@ -149,23 +162,26 @@ describe('who may connect', () => {
       }
     }
     const table = (
-      [...['tcp', 'websocket', 'tls', 'unix'].map(kind => [kind] as const), ['tls', true]] as const
+      [...['tcp', 'websocket', 'tls', 'unix', 'noise'].map(kind => [kind] as const), ['tls', true]] as const
     ).map(([kind, mutual]) => [kind, mutual, ...DEPLOYMENT_MODELS.map(refused(kind, mutual))])
     expect(table).toEqual([
       ['tcp', undefined, false, true, true],
       ['websocket', undefined, false, true, true],
       ['tls', undefined, false, true, true],
       ['unix', undefined, false, false, false],
+      ['noise', undefined, false, false, false],
       ['tls', true, false, false, false],
     ])
   })
 
-  test('W-SEC-16 a connection comes in over the socket, or over TLS that has proved whose it is', () => {
+  test('W-SEC-16 a connection comes in over the socket, or over TLS or Noise that has proved whose it is', () => {
     const admitted = (kind: string, identity?: Principal) =>
       DEPLOYMENT_MODELS.map(model => admits(model, { kind, identity }))
     expect(admitted('unix')).toEqual([true, true, true])
     expect(admitted('tls', somebody)).toEqual([true, true, true])
+    expect(admitted('noise', somebody)).toEqual([true, true, true])
     expect(admitted('tls')).toEqual([true, false, false])
+    expect(admitted('noise')).toEqual([true, false, false])
     expect(admitted('tcp', somebody)).toEqual([true, false, false])
     expect(admitted('websocket', somebody)).toEqual([true, false, false])
   })

@@ -8,7 +8,7 @@ import type { DeploymentModel } from '@parley/trail/events'
 
 /** A place where the node is about to listen. */
 export interface Listener {
-  /** As `Transport.kind`: `unix`, `tcp`, `tls`, `websocket`, … */
+  /** As `Transport.kind`: `unix`, `noise`, `tcp`, `tls`, `websocket`, … */
   readonly kind: string
   /** Both ends are authenticated by certificates; of `tls` only. */
   readonly mutual?: boolean
@@ -22,22 +22,31 @@ export function cipherFor(model: DeploymentModel, secret: Uint8Array): ContentCi
 /** Refuses to start with a listener that the model does not allow: what is not encrypted between two authenticated ends. */
 export function requireListeners(model: DeploymentModel, listeners: readonly Listener[]): void {
   if (model === 'single-runtime') return
-  const open = listeners.filter(({ kind, mutual }) => kind !== 'unix' && !(kind === 'tls' && mutual))
+  const open = listeners.filter(({ kind, mutual }) => !isSheltered(kind) && !(kind === 'tls' && mutual))
   if (open.length > 0) {
     const kinds = open.map(({ kind }) => kind).join(', ')
     throw unmet(
       model,
-      `takes connections over a Unix socket or over TLS with certificates on both sides, not over ${kinds}`,
+      `takes connections over a Unix socket, over Noise between pinned keys, or over TLS with certificates on both sides, not over ${kinds}`,
     )
   }
 }
 
-/** The same for each connection, whoever listens for it: TLS has proved who is at the other end, or nobody comes in. */
+/**
+ * A Unix socket is for this user alone. Noise XK (ALP-NOISE) encrypts, the one who calls knows the key of the node before, and the node serves
+ * only who has proved to hold a pinned one: both ends are as certain as with certificates on both sides.
+ */
+function isSheltered(kind: string): boolean {
+  return kind === 'unix' || kind === 'noise'
+}
+
+/** The same for each connection, whoever listens for it: TLS and Noise have proved who is at the other end, or nobody comes in. */
 export function admits(
   model: DeploymentModel,
   { kind, identity }: Pick<Transport, 'kind' | 'identity'>,
 ): boolean {
-  return model === 'single-runtime' || kind === 'unix' || (kind === 'tls' && identity !== undefined)
+  if (model === 'single-runtime' || kind === 'unix') return true
+  return (kind === 'tls' || kind === 'noise') && identity !== undefined
 }
 
 /** The socket is for this user alone: its file is the lock on the door (W-SEC-16). */

@@ -5,6 +5,7 @@ import type {
   GateView,
   RunSummaryView,
   RunView,
+  StoredRun,
   UserView,
   WorkspaceDoor,
 } from '@parley/coordinator'
@@ -15,6 +16,7 @@ import type { Trail } from '@parley/trail'
 export class IdleConductor implements Conducting {
   readonly #trail: Pick<Trail, 'runs'>
   readonly #error: ParleyError
+  readonly #stop = new AbortController()
 
   /** Every refusal is `error`, which says what is damaged. */
   constructor(trail: Pick<Trail, 'runs'>, error: ParleyError) {
@@ -68,6 +70,20 @@ export class IdleConductor implements Conducting {
     throw this.#error
   }
 
+  // biome-ignore lint/correctness/useYield: what they were started with cannot be read.
+  async *stored(): AsyncGenerator<StoredRun> {
+    throw this.#error
+  }
+
+  async keyed(): Promise<undefined> {
+    throw this.#error
+  }
+
+  /** No turn is at work. */
+  listen(): () => void {
+    return () => undefined
+  }
+
   async gates(): Promise<readonly GateView[]> {
     return []
   }
@@ -78,6 +94,8 @@ export class IdleConductor implements Conducting {
   }
 
   readonly #refuse = async () => err(this.#error)
+  readonly storedRun = this.#refuse
+  readonly account = this.#refuse
   readonly respond = this.#refuse
   readonly reply = this.#refuse
   readonly inject = this.#refuse
@@ -109,5 +127,11 @@ export class IdleConductor implements Conducting {
     return err(new ParleyError('permission_denied', 'No turn with this token is at work.'))
   }
 
-  async close(): Promise<void> {}
+  get stopping(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+  }
 }

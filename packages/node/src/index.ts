@@ -8,6 +8,7 @@ export {
   type Team,
   type TeamProblem,
 } from '@parley/coordinator'
+export { parseMention } from '@parley/link'
 export {
   type ExportReport,
   fingerprint,
@@ -31,6 +32,7 @@ export {
 export { type ConfigProblem, problemText } from './config/source.ts'
 export { findProgram } from './find-program.ts'
 export { nodeDefaults, nodeLimits, nodeTimes } from './limits.ts'
+export { type LinkLook, lookAtLink } from './link/look.ts'
 export { LOG_LEVELS, type LogLevel, type LogOptions, type NodeLog, openLog } from './log.ts'
 export { Node, type NodeOptions, type Stopped } from './node.ts'
 export { type NodeFile, readNodeFile, STARTED_BY, type StartedBy } from './node-file.ts'

@@ -1,9 +1,32 @@
 // Rotations of the key on the record: in the house run, as `authentication_succeeded` of the owner with the method `key_rotation`, since
 // the new key is accepted on the word of the old one. The registry of events is closed and has none of its own for this.
 import type { Conducting } from '@parley/coordinator'
-import { err, ok, type Principal, type Result } from '@parley/core'
-import { fingerprint, type Trail } from '@parley/trail'
+import { type Clock, err, formatTimestamp, ok, type Principal, type Result } from '@parley/core'
+import { fingerprint, type Trail, type TrailKey } from '@parley/trail'
 import { IdleConductor } from './idle-conductor.ts'
+import type { NodeLink } from './link/node-link.ts'
+
+export interface RotationParts {
+  readonly trail: Trail
+  readonly conductor: Pick<Conducting, 'accept'>
+  /** What goes on with the new key. */
+  readonly link: Pick<NodeLink, 'rekey'>
+  readonly clock: Clock
+  /** Under whose name a rotation is on record. */
+  readonly owner: Principal
+}
+
+/** Puts a new key in place of the profile's one (ALP-ID-05), on record and in the running link. Refuses as `Trail.rotateKey`. */
+export async function rotateKey(
+  parts: RotationParts,
+): Promise<Result<{ readonly old: TrailKey; readonly next: TrailKey; readonly recorded: boolean }>> {
+  const { trail, conductor, link, clock, owner } = parts
+  const rotated = await trail.rotateKey(formatTimestamp(clock.now()))
+  if (!rotated.ok) return rotated
+  const recorded = await recordRotations(trail, conductor, owner)
+  await link.rekey()
+  return ok({ old: trail.keys.at(-2)!, next: rotated.value, recorded: recorded.ok })
+}
 
 /** Makes up for every rotation that is not on record yet: what a crash kept from it is done at the next start, at worst twice. */
 export async function recordRotations(

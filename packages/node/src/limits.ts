@@ -18,6 +18,16 @@ export const nodeLimits = {
   configAgents: 64,
   /** Turns at once over all runs. */
   turns: 256,
+  /** Characters of a host's name. */
+  hostLength: 253,
+  /** Characters of a public bio; far fewer bytes of it travel. */
+  bioLength: 1_000,
+  /** US dollars of the largest daily budget. */
+  dailyUsd: 1_000_000,
+  /** Agents of which it is remembered whether they tell what their turns cost. */
+  knownAgents: 1_024,
+  /** Names that a list of today's spending shows, the dearest first. */
+  spenders: 1_000,
   /** Milliseconds of the longest idle timeout: 30 days. */
   idleTimeoutMs: 30 * 24 * 60 * minute,
   /** Milliseconds between the end of a run and its compaction, at most: 30 days. */
@@ -56,6 +66,18 @@ export const nodeLimits = {
   trustedKeys: 64,
   /** Heads that one verification is given. */
   expectedHeads: 10_000,
+  /** Characters of a peer's refusal that are shown, and of what it adds as data. */
+  peerMessageLength: 500,
+  peerDataLength: 16 * KiB,
+  /** Characters of an invitation or a key that somebody pastes. */
+  invitationLength: 1_024,
+  /** Characters from which on the beginning of a key is taken for it. */
+  keyBeginning: 4,
+  /** Milliseconds for one message of a peer, at most: a day. */
+  peerTimeoutMs: 24 * 60 * minute,
+  /** US dollars and tokens that one ask may offer. */
+  askUsd: 1_000_000,
+  askTokens: 1_000_000_000,
   /** Lines of the log that an error shows. */
   shownLogLines: 8,
   /** Bytes read from the end of a log to find them. */
@@ -74,8 +96,13 @@ export const nodeTimes = {
   respawn: 500,
   /** One question to a node whether it is there. */
   hello: 10 * second,
+  /** After this time a stranger who calls again is told to the log again. */
+  strangersAgain: 60 * minute,
   /** The longest time between two looks whether a node is idle. */
   idleLook: 30 * second,
+  /** How long a turn waits for money that is set aside for others, and between two looks. */
+  ledgerWait: 30 * minute,
+  ledgerLook: 500,
 } as const
 
 export const nodeDefaults = {

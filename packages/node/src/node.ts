@@ -1,8 +1,14 @@
 // A node: the profile's one process. It opens what the others work with, wires it, offers it on the socket, and takes it down again in
 // the reverse order. It decides nothing itself.
-import { readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { CallNode, type Listening, listenUnix, OperationRegistry, type Transport } from '@parley/call'
+import { rmSync } from 'node:fs'
+import {
+  CallError,
+  CallNode,
+  type Listening,
+  listenUnix,
+  OperationRegistry,
+  type Transport,
+} from '@parley/call'
 import { type Conducting, Conductor, type ConductorOptions, type RunSummaryView } from '@parley/coordinator'
 import {
   asParleyError,
@@ -17,10 +23,10 @@ import {
   ticksPerMillisecond,
 } from '@parley/core'
 import type { StoragePolicy } from '@parley/kernel'
-import { openTrail, type Trail } from '@parley/trail'
+import { openTrail, profileSigner, type Trail } from '@parley/trail'
 import { agentAdapter } from './adapter.ts'
 import { type AgentDirectoryOptions, agentDirectory } from './agents.ts'
-import type { CallerEnvironment } from './caller-environment.ts'
+import { liveDailyUsd } from './config/live-daily-usd.ts'
 import type { Config } from './config/load.ts'
 import { admits, cipherFor, type Listener, requireListeners, requireOwnSocket } from './deployment.ts'
 import { ownerPrincipal, TurnIdentities } from './identity.ts'
@@ -28,12 +34,17 @@ import { IdleWatch } from './idle.ts'
 import { IdleConductor } from './idle-conductor.ts'
 import { recordRotations } from './key-rotation.ts'
 import { nodeLimits, nodeTimes } from './limits.ts'
+import { linkSurroundings } from './link/answers.ts'
+import { NodeLink } from './link/node-link.ts'
+import { ALP_ORIGIN } from './link/pinned-identities.ts'
 import type { NodeLog } from './log.ts'
 import { removeNodeFile, type StartedBy, writeNodeFile } from './node-file.ts'
 import { nodeOperations } from './operations/index.ts'
 import type { NodeStatus } from './operations/node.ts'
 import { type Environment, type ProfilePaths, prepareProfile } from './paths.ts'
 import { writeShim } from './shim.ts'
+import { Spending } from './spending/spending.ts'
+import { startError } from './start-error.ts'
 import { NODE_VERSION } from './version.ts'
 
 export interface NodeOptions {
@@ -54,12 +65,15 @@ export interface Stopped {
   readonly hanging: readonly string[]
 }
 
-/** Where this node listens; all of them must fit its deployment model. */
-const LISTENERS: readonly Listener[] = [{ kind: 'unix' }]
+/** Where this node listens, its peers among those who may connect; all of them must fit its deployment model. */
+const LISTENERS: readonly Listener[] = [{ kind: 'unix' }, { kind: 'noise' }]
+
+const ABANDONED = 'the node died while it answered a peer, and nobody waits for the answer any more'
 
 interface Parts {
   readonly trail: Trail
   readonly conductor: Conducting
+  readonly link: NodeLink
   readonly calls: CallNode
   readonly listening: Listening
   readonly started: Ticks
@@ -97,22 +111,40 @@ export class Node {
       open.push(() => trail.close())
       for (const { code, message, runs } of trail.damage) log.error(message, { code, runs })
       const bin = writeShim(paths, env)
+      const spending = Spending.open({
+        home: paths.folder,
+        clock,
+        dailyUsd: liveDailyUsd(config, log),
+        log,
+      })
+      // The profile's one key is for its links too (ALP-ID-01), whether it signs the record or not.
+      if (!sign) (await profileSigner(paths.folder)).close?.()
+      const link = NodeLink.open({ config, env, clock, dailyUsd: spending.dailyUsd, log })
+      open.push(() => link.close())
       const conductor = await Node.#conduct(options, {
         trail,
         profile: paths.folder,
         secret: prepared.value.secret,
         deployment,
-        adapter: (name, agent, base, caller?: CallerEnvironment) =>
-          agentAdapter(name, agent, base, { clock, env, caller, bin }),
+        adapter: wanted => {
+          const { name, agent, base, environment: caller } = wanted
+          const made =
+            agent.peer === undefined
+              ? agentAdapter(name, agent, base, { clock, env, caller, bin })
+              : link.agent(name, agent.peer, agent.timeoutMs)
+          return spending.ledgered(made, wanted)
+        },
         environment: reachable(paths),
         clock,
         turns: config.values.turns,
         storage: storagePolicy(config.values),
+        // Whoever asked has lost the connection with the node that died: nobody would read the answer.
+        abandon: ({ origin }) => (origin === ALP_ORIGIN ? ABANDONED : undefined),
         ...(config.values.gates && { gates: config.values.gates }),
         log: (level, message, facts) => log[level](message, facts),
       })
       open.push(() => conductor.close())
-      return ok(await Node.#listen({ ...options, env, bin, clock }, trail, conductor, open))
+      return ok(await Node.#listen({ ...options, env, bin, clock, spending, link }, trail, conductor, open))
     } catch (thrown) {
       for (const close of open.toReversed())
         await close().catch(cause => log.error('closing failed', { cause }))
@@ -137,32 +169,42 @@ export class Node {
       readonly env: Environment
       readonly bin: string | undefined
       readonly clock: Clock
+      readonly spending: Spending
+      readonly link: NodeLink
     },
     trail: Trail,
     conductor: Conducting,
     open: (() => Promise<void>)[],
   ): Promise<Node> {
-    const { config, log, env, clock } = options
+    const { config, log, env, clock, link } = options
     const { paths } = config
     const identities = new TurnIdentities(conductor)
     const owner = ownerPrincipal()
-    // The operations speak of the node, which is there before the first call.
+    const pinned = (peer: string) => link.isPinned(peer)
+    const agents = agentDirectory({ config, env, pinned, ...(options.detect && { detect: options.detect }) })
+    const programs = { path: env.PATH ?? '', bin: options.bin, pinned }
     let node: Node | undefined
-    const registry = new OperationRegistry(
-      nodeOperations({
-        config,
-        trail,
-        conductor,
-        identities,
-        agents: agentDirectory({ config, env, ...(options.detect && { detect: options.detect }) }),
-        programs: { path: env.PATH ?? '', bin: options.bin },
-        clock,
-        owner,
-        status: () => node!.status(),
-        requestStop: reason => node!.#stopSoon(reason),
-      }),
-      { warn: message => log.warn(message) },
-    )
+    // The operations speak of the node. It is there before the owner's first call; a peer may be earlier.
+    const up = () => {
+      if (node) return node
+      throw new CallError('UNAVAILABLE', 'the node is starting', { retryable: true })
+    }
+    const operations = nodeOperations({
+      config,
+      trail,
+      conductor,
+      link,
+      identities,
+      agents,
+      programs,
+      spending: options.spending,
+      clock,
+      owner,
+      log,
+      status: async () => up().status(),
+      requestStop: reason => up().#stopSoon(reason),
+    })
+    const registry = new OperationRegistry(operations, { warn: message => log.warn(message) })
     const calls = new CallNode({ registry, identities, clock, log: message => log.debug(message) })
     // Whoever reaches the socket is the owner: known from the first start on, and on record at each (W-SEC-06).
     const accepted = await conductor.accept(owner, 'unix-socket')
@@ -172,6 +214,9 @@ export class Node {
       log.error(`a rotation of the key is not on record: ${rotations.error.message}`, {
         code: rotations.error.code,
       })
+    await link.start(
+      linkSurroundings({ config, trail, conductor, link, agents, programs, operations, clock, log }),
+    )
     const listening = await listenUnix(paths.socket, transport => node!.#accept(transport), {
       authenticate: () => owner,
       maxConnections: nodeLimits.connections,
@@ -187,12 +232,13 @@ export class Node {
       socket: paths.socket,
       started_by: options.startedBy,
     })
-    node = new Node(options, { trail, conductor, calls, listening, started })
+    node = new Node(options, { trail, conductor, link, calls, listening, started })
     log.info('the node is up', {
       profile: paths.profile,
       deployment: config.values.deployment,
       version: NODE_VERSION,
       started_by: options.startedBy,
+      ...(link.on && { peers: link.listening.map(({ carrier, at }) => `${carrier} ${at}`) }),
     })
     return node
   }
@@ -219,7 +265,7 @@ export class Node {
 
   async status(): Promise<NodeStatus> {
     const { config, startedBy } = this.#options
-    const { trail, conductor, calls, started } = this.#parts
+    const { trail, conductor, link, calls, started } = this.#parts
     const live = await this.#live(conductor)
     const uptime = Math.floor((this.#clock.now() - started) / ticksPerMillisecond)
     return {
@@ -240,6 +286,7 @@ export class Node {
       deployment: config.values.deployment,
       idle_timeout_ms: startedBy === 'on-demand' ? config.values.idleTimeoutMs : 0,
       storage: { ...conductor.storage.status(), faults: [...conductor.storage.status().faults] },
+      link: link.status(),
       damage: trail.damage.map(({ code, message, runs }) => ({ code, message, runs: [...runs] })),
     }
   }
@@ -267,7 +314,7 @@ export class Node {
 
   async #takeDown(reason: string): Promise<void> {
     const { config, log } = this.#options
-    const { trail, conductor, calls, listening } = this.#parts
+    const { trail, conductor, link, calls, listening } = this.#parts
     this.#idle?.stop()
     const late = Promise.withResolvers<false>()
     // Not in the background: a part that hangs need not hold anything that keeps the process alive until this is told.
@@ -277,6 +324,8 @@ export class Node {
       const work = run().catch(cause => log.error(`the ${name} did not close well`, { cause }))
       if ((await Promise.race([work, late.promise])) === false) hanging.push(name)
     }
+    // First, so that peers get the last answer of what is interrupted.
+    await step('link', () => link.close())
     await step('connections', () => farewell(calls, listening, config.paths.socket))
     await step('coordinator', () => conductor.close())
     // What hangs may still write: its trail is left to the end of the process.
@@ -307,7 +356,7 @@ export class Node {
   }
 
   async #busy(): Promise<boolean> {
-    if (this.#parts.calls.links.length > 0) return true
+    if (this.#parts.calls.links.length + this.#parts.link.callers > 0) return true
     const live = await this.#parts.conductor.runs({ states: ['waiting', 'working'], limit: 1 })
     return live.length > 0
   }
@@ -338,33 +387,4 @@ async function farewell(calls: CallNode, listening: Listening, socket: string): 
 /** What an agent's process needs to find its node. */
 function reachable({ home, profile, socket }: ProfilePaths): Readonly<Record<string, string>> {
   return { PARLEY_HOME: home, PARLEY_PROFILE: profile, PARLEY_SOCKET: socket }
-}
-
-function startError(paths: ProfilePaths, thrown: unknown): ParleyError {
-  const error = asParleyError(thrown)
-  const { code } = thrown as { readonly code?: unknown }
-  if (code === 'EADDRINUSE') {
-    const message = `Something else is at ${paths.socket}, where the node of profile '${paths.profile}' listens. Find out what it is, or choose another profile.`
-    return new ParleyError('socket_in_use', message, { details: { socket: paths.socket }, cause: thrown })
-  }
-  if (error.code === 'trail_locked') {
-    const pid = ownerPid(paths.folder)
-    const who = pid === undefined ? 'another process' : `process ${pid}`
-    const message = `The profile '${paths.profile}' is in use by ${who}. One node at a time may use a profile; use that one, or choose another profile.`
-    return new ParleyError('profile_in_use', message, {
-      details: { profile: paths.profile, ...(pid !== undefined && { pid }) },
-      cause: thrown,
-    })
-  }
-  return error
-}
-
-/** Who holds the trail's lock, as the trail itself notes it. */
-function ownerPid(folder: string): number | undefined {
-  try {
-    const pid = Number(readFileSync(join(folder, 'trail', 'owner'), 'utf8').trim())
-    return Number.isInteger(pid) && pid > 0 ? pid : undefined
-  } catch {
-    return undefined
-  }
 }

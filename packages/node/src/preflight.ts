@@ -13,16 +13,23 @@ export interface Surroundings {
   readonly path: string
   /** In front of either. */
   readonly bin?: string | undefined
+  /** Whether there is a peer of this name. */
+  readonly pinned: (peer: string) => boolean
 }
 
 interface Missing {
   readonly what: string
   readonly program: string
   readonly help?: string
+  /** It is no program but a peer, of this name. */
+  readonly peer?: string
 }
 
-/** Refuses with `program_missing`, whose details name each, or `invalid_agent`. Agents that have nothing to do need not be there. */
-export function preflight(team: Team, intent: string, { path, bin }: Surroundings): Result<void> {
+/**
+ * Refuses with `program_missing` or, of peers, `unknown_peer`, whose details name each, or with `invalid_agent`. Agents that have nothing to do
+ * need not be there.
+ */
+export function preflight(team: Team, intent: string, { path, bin, pinned }: Surroundings): Result<void> {
   const plan = [...allTasks(planFor(team, intent))]
   const missing: Missing[] = []
   const isThere = (program: string, on: string) =>
@@ -30,6 +37,11 @@ export function preflight(team: Team, intent: string, { path, bin }: Surrounding
   const absent = new Map<string, Missing>()
   for (const name of agentsOf(plan)) {
     const agent: KeptAgent = Object.hasOwn(team.agents, name) ? team.agents[name]! : {}
+    const { peer } = agent
+    if (peer !== undefined) {
+      if (!pinned(peer)) absent.set(name, { what: `agent ${name}`, program: `peer ${peer}`, peer })
+      continue
+    }
     const planned = agentPlan(agent)
     if (!planned.ok) return planned
     const [program] = planned.value.command
@@ -43,6 +55,8 @@ export function preflight(team: Team, intent: string, { path, bin }: Surrounding
     if (check && !isThere(check[0] ?? '', path))
       missing.push({ what: `check of ${id}`, program: check[0] ?? '' })
   if (missing.length === 0) return ok(undefined)
+  const strangers = missing.filter(({ peer }) => peer !== undefined)
+  if (strangers.length > 0) return unknownPeers(strangers)
   const each = missing.map(({ what, program }) => `${program} (${what})`).join(', ')
   const plain = missing.some(({ program }) => !program.includes('/'))
   const where = plain
@@ -52,6 +66,12 @@ export function preflight(team: Team, intent: string, { path, bin }: Surrounding
   const beside = relative && team.base ? ` Those with a slash are relative to ${team.base}.` : ''
   const message = `Nothing was started: not found, or not executable: ${each}.${where}${beside} Install what is missing, or name another in the team file or configuration.`
   return refuse('program_missing', message, { details: { missing } })
+}
+
+function unknownPeers(missing: readonly Missing[]): Result<void> {
+  const each = missing.map(({ what, peer }) => `${peer} (${what})`).join(', ')
+  const message = `Nothing was started: nobody is pinned as ${each}. \`parley peers list\` shows who is; \`parley peers add\` pins others.`
+  return refuse('unknown_peer', message, { details: { missing } })
 }
 
 function judges({ review, merge, salvage }: PlannedTask): readonly (string | undefined)[] {

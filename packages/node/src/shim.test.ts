@@ -50,7 +50,15 @@ test.each([
 ])('an agent with %s finds parley in a turn', async (_whose, env) => {
   const { conductor, place } = await startedNode({ env: { [COMMAND_VARIABLE]: '/cli/parley.js' } })
   const config = { command: ['/bin/sh', '-c', 'command -v parley'], slots: 1, ...(env && { env }) }
-  const adapter = conductor.options.adapter('a', config, undefined, undefined)
+  const adapter = conductor.options.adapter({
+    run: 'run_1' as RunId,
+    name: 'a',
+    agent: config,
+    check: false,
+    base: undefined,
+    environment: undefined,
+    origin: 'cli',
+  })
   onTestFinished(() => adapter.close())
   const input = {
     run: 'run_1' as RunId,

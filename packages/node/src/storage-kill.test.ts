@@ -8,6 +8,7 @@ import { openCold, seededRandom } from '@parley/trail'
 import { expect, onTestFinished, test } from 'vitest'
 import { connectNode, type NodeConnection } from './client.ts'
 import { readNodeFile } from './node-file.ts'
+import { ON_LOOPBACK } from './testing/ground.ts'
 
 const KILLS = process.env.PARLEY_SOAK ? 60 : 10
 const SEED = 20261116
@@ -39,7 +40,7 @@ test(
       join(profile, 'config.yaml'),
       `trail: { compact: off, warm: 0, replica: ${JSON.stringify(replica)} }\n`,
     )
-    const env = { ...process.env, PARLEY_HOME: join(folder, 'home') }
+    const env = { ...process.env, ...ON_LOOPBACK, PARLEY_HOME: join(folder, 'home') }
     const connect = async (): Promise<NodeConnection> =>
       unwrap(await connectNode({ env, start: true, maxAttempts: 1 }))
     const random = seededRandom(SEED)

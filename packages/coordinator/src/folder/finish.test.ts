@@ -111,16 +111,22 @@ describe('a result folder', () => {
   test('of an earlier head is set aside, and one that is missing is made again', async () => {
     const { folders, home } = await createFolders(plainProject({ a: '1' }))
     const folder = join(home, 'result')
+    const first = await merge(folders, { a: '2' })
     unwrap(await folders.finish())
     write(folder, { mine: '1' })
-    const { base } = folders.facts
-    await merge(folders, { a: '2' })
+    await merge(folders, { a: '3' })
     unwrap(await folders.finish())
-    expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('2')
-    expect(readdirSync(join(home, `result-${base.slice(0, 8)}`)).sort()).toEqual(['a', 'mine'])
+    expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('3')
+    expect(readdirSync(join(home, `result-${first.slice(0, 8)}`)).sort()).toEqual(['a', 'mine'])
     rmSync(folder, { recursive: true })
     unwrap(await folders.finish())
-    expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('2')
+    expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('3')
+  })
+
+  test('is not made where nothing has changed: it would be a copy of the project', async () => {
+    const { folders, home } = await createFolders(plainProject({ a: '1' }))
+    expect(unwrap(await folders.finish())).toEqual({ head: folders.facts.base })
+    expect(readdirSync(home)).not.toContain('result')
   })
 })
 

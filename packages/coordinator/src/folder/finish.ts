@@ -72,7 +72,9 @@ async function makeBranch(site: Site, head: string): Promise<Finished> {
   )
 }
 
-async function makeFolder({ home, contents, repository }: Site, head: string): Promise<Finished> {
+async function makeFolder({ home, contents, repository, facts }: Site, head: string): Promise<Finished> {
+  // As with a branch. Whoever only answers a question must not leave a copy of the project each time.
+  if (head === facts.base) return { head }
   const folder = places.result(home)
   const ref = repository.ref('result')
   const made = await repository.read(ref)

@@ -32,6 +32,15 @@ const mistakes: readonly Mistake[] = [
     "'name'",
     `${agents.replace('agents', '▸name: again\nagents')}plan: [{ id: a, agent: one, prompt: x }]\n`,
   ],
+  ['a peer with a bad name', 'bad_name', 'agents.one.peer', 'pinned peer', agent('{ peer: ▸home.server }')],
+  ['a peer that is no text', 'wrong_type', 'agents.one.peer', 'pinned peer', agent('{ peer: ▸7 }')],
+  [
+    'a peer that must be quick',
+    'bad_value',
+    'agents.one.timeout',
+    '1ms',
+    agent('{ peer: home, timeout: ▸0s }'),
+  ],
   ['an empty file', 'wrong_type', '', 'is empty', '▸'],
   ['a file that is a list', 'wrong_type', '', 'a list', '▸- version: 1\n'],
 
@@ -583,4 +592,27 @@ test('what stands in a file cannot steer the terminal of its reader', () => {
   const shown = JSON.stringify(problemsIn(text))
   expect(shown).toContain('\ufffd[2J\ufffd')
   expect(shown).not.toMatch(/\\u001b|\u202e/)
+})
+
+test.each([
+  ['command', '[sh]'],
+  ['preset', 'claude'],
+  ['prompt', 'none'],
+  ['output', 'text'],
+  ['env', '{ A: b }'],
+  ['pass', '[HOME]'],
+  ['model', 'sonnet'],
+  ['args', '[-v]'],
+  ['max_output', '1MiB'],
+])("a peer has no '%s' of its own here", (field, value) => {
+  const { text, line, column } = marked(agent(`{ peer: home, ${field}: ▸${value} }`))
+  expect(problemsIn(text)).toMatchObject([
+    {
+      code: 'bad_value',
+      path: `agents.one.${field}`,
+      line,
+      column,
+      message: expect.stringContaining(`Leave out either 'peer' or '${field}'.`),
+    },
+  ])
 })

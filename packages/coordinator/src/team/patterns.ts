@@ -3,6 +3,8 @@ import { durationPattern, sizePattern } from '@parley/agents'
 
 export const NAME_PATTERN = '^[a-z0-9][a-z0-9-]{0,63}$'
 export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$'
+/** The name of a pinned peer (ALP-ASK-08). */
+export const PEER_PATTERN = '^[A-Za-z0-9_-]{1,64}$'
 export const VARIABLE_PATTERN = '^[A-Za-z_][A-Za-z0-9_]*$'
 /** No process can be given a NUL. */
 export const WORD_PATTERN = '^[^\\u0000]*$'
@@ -32,6 +34,13 @@ export const MEANINGS: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
       code: 'bad_name',
       expected:
         'a name of 1 to 64 lower-case letters, digits, hyphens and underscores that starts with a letter or a digit',
+    },
+  ],
+  [
+    PEER_PATTERN,
+    {
+      code: 'bad_name',
+      expected: 'the name of a pinned peer: 1 to 64 letters, digits, hyphens and underscores',
     },
   ],
   [

@@ -231,3 +231,12 @@ plan:
     expect(unwrap(readTeam('version: 1\nname: s\nagents: { one: { preset: qwen } }\n')).warnings).toEqual([])
   })
 })
+
+test('an agent may be a peer, with a time limit and slots', () => {
+  const text =
+    'version: 1\nname: far\nagents: { adviser: { peer: Home_server-2, timeout: 10m, slots: 1 }, other: { peer: x } }\nplan: [{ id: a, agent: adviser, prompt: x, fallback: other }]\n'
+  expect(unwrap(readTeam(text)).agents).toEqual({
+    adviser: { peer: 'Home_server-2', timeoutMs: 600_000, slots: 1 },
+    other: { peer: 'x', slots: 4 },
+  })
+})

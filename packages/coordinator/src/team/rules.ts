@@ -1,7 +1,7 @@
 // What a schema cannot say about a team file: names that must exist once, plans that lead somewhere, agents that can be
 // started. It looks at whatever is there, so that one reading finds as many mistakes as it can.
 import { durationPattern, parseBytes, parseDuration, planCommand } from '@parley/agents'
-import { type AgentFile, AgentSchema } from './agent-fields.ts'
+import { type AgentFile, AgentSchema, PEER_FIELDS } from './agent-fields.ts'
 import { teamLimits } from './limits.ts'
 import { findCycles } from './order.ts'
 import type { Finding, Path, TeamProblemCode } from './problem.ts'
@@ -76,8 +76,14 @@ class Rules {
   #checkAgent({ key, at, value }: Entry): void {
     if (value.kind !== 'map' || shapeFindings(value, AgentSchema).length > 0) return
     const path = ['agents', key]
+    if (member(value, 'peer')) {
+      this.#checkPeer(value.entries, path)
+      this.#checkTimeout(value, path)
+      return
+    }
     if (!member(value, 'command') && !member(value, 'preset')) {
-      const message = () => `The agent ${quote(key)} cannot be started: give it a 'command' or a 'preset'.`
+      const message = () =>
+        `The agent ${quote(key)} cannot be started: give it a 'command', a 'preset' or a 'peer'.`
       this.#refuse('missing_key', at, [...path, 'command'], message)
       return
     }
@@ -88,6 +94,15 @@ class Rules {
     const field = member(value, name)
     const message = () => visible(field ? `${quote(name)}: ${reason}` : planned.error.message)
     this.#refuse('bad_value', field?.value.at ?? at, field ? [...path, name] : path, message)
+  }
+
+  #checkPeer(fields: readonly Entry[], path: Path): void {
+    for (const { key, value } of fields) {
+      if (PEER_FIELDS.includes(key)) continue
+      const message = () =>
+        `A peer works on its own machine and decides by itself how. Leave out either 'peer' or ${quote(key)}.`
+      this.#refuse('bad_value', value.at, [...path, key], message)
+    }
   }
 
   #checkProgram(command: Located | undefined, path: Path): void {

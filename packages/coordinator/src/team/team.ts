@@ -88,6 +88,13 @@ export function* allTasks(plan: readonly PlannedTask[]): Generator<PlannedTask> 
   }
 }
 
+/** Whether any task may change a file of the project. */
+export function mayChange(plan: readonly PlannedTask[]): boolean {
+  return [...allTasks(plan)].some(
+    ({ plan: parts, paths }) => !parts && (paths === undefined || paths.length > 0),
+  )
+}
+
 export interface Team {
   readonly name: string
   readonly description: string

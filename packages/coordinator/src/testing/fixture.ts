@@ -8,6 +8,7 @@ import { type Principal, type Result, type RunId, unwrap } from '@parley/core'
 import { openTrail, type Trail } from '@parley/trail'
 import { onTestFinished } from 'vitest'
 import { Conductor } from '../conductor.ts'
+import type { ConductorOptions, SolveRequest, WantedAdapter } from '../contract.ts'
 import { readTeam } from '../team/read.ts'
 import type { TeamAgent } from '../team/team.ts'
 import { isOver, type RunView } from '../view.ts'
@@ -16,13 +17,7 @@ export const alice: Principal = { id: 'alice', kind: 'user', scopes: ['owner'] }
 
 export type Scripts = Readonly<Record<string, AgentFunction>>
 
-export interface SolveOptions {
-  readonly intent?: string
-  readonly approved?: boolean
-  readonly project?: string
-  readonly parent?: RunId
-  readonly force?: boolean
-}
+export type SolveOptions = Partial<Omit<SolveRequest, 'team'>>
 
 export class Fixture {
   readonly folder: string
@@ -32,6 +27,9 @@ export class Fixture {
   trail!: Trail
   conductor!: Conductor
   readonly logged: string[] = []
+  /** What adapters were made for. */
+  readonly wanted: WantedAdapter[] = []
+  abandon: ConductorOptions['abandon']
 
   private constructor(scripts: Scripts) {
     this.folder = mkdtempSync(join(tmpdir(), 'parley-coordinator-'))
@@ -57,10 +55,14 @@ export class Fixture {
       trail: this.trail,
       profile: this.profile,
       secret: Buffer.alloc(32, 7),
-      adapter: (name, config, base) =>
-        config.command?.[0] === 'scripted'
-          ? functionAdapter(name, this.#script(config.command[1] ?? name))
-          : program(name, config, base),
+      adapter: wanted => {
+        const { name, agent, base } = wanted
+        this.wanted.push(wanted)
+        return agent.command?.[0] === 'scripted'
+          ? functionAdapter(name, this.#script(agent.command[1] ?? name))
+          : program(name, agent, base)
+      },
+      ...(this.abandon && { abandon: this.abandon }),
       log: (level, message) => this.logged.push(`${level} ${message}`),
     })
   }

@@ -49,7 +49,8 @@ export interface TurnInput {
 }
 
 export type TurnEvent =
-  | { readonly type: 'text'; readonly text: string }
+  /** A line or a message of its own; with `part`, the next one goes on where it ends. */
+  | { readonly type: 'text'; readonly text: string; readonly part?: true }
   | { readonly type: 'thinking'; readonly text: string }
   | {
       readonly type: 'tool'

@@ -4,7 +4,7 @@
 import type { EntryId, RunId } from '../ids.ts'
 import type { Result } from '../result.ts'
 import type { Timestamp } from '../timestamp.ts'
-import type { TurnBudget, Usage } from './agent.ts'
+import type { TurnBudget, TurnContextPart, Usage } from './agent.ts'
 import type { Principal } from './principal.ts'
 
 export interface RunRequest {
@@ -16,7 +16,9 @@ export interface RunRequest {
   readonly origin: string
   /** The agent or team that shall do it; the node's default if absent. */
   readonly team?: string
-  /** Stored with the root: session, correlation id and the like. Canonical JSON. */
+  /** What every turn that works on the intent is told first, for instance what was said before. */
+  readonly told?: readonly TurnContextPart[]
+  /** Stored with the root: session, correlation id and the like. Canonical JSON, at most `limits.runFactsBytes`. */
   readonly context?: Readonly<Record<string, unknown>>
   /** The same principal and key give the same run, never a second one. */
   readonly idempotencyKey?: string
@@ -39,8 +41,10 @@ export type RunOutcome = (typeof runOutcomes)[number]
 
 export interface RunEnd {
   readonly outcome: RunOutcome
+  /** What was said as the answer, whole. Not what was watched put together. */
   readonly text?: string
   readonly error?: { readonly code: string; readonly message: string }
+  /** The sum over all turns; a member is undefined where none of them measured it. */
   readonly usage: Usage
 }
 
@@ -48,6 +52,11 @@ export type RunPage = {
   readonly events: readonly RunEvent[]
   /** `seq` of the last event seen: pass it as `after` to go on from here, in another process too. */
   readonly cursor: number
+  /**
+   * What agents said at their work since the last page. For watching only: it is not on record, a watch that begins later does not have it,
+   * and of more than a slow reader may leave waiting the oldest is left out, which a mark says.
+   */
+  readonly text?: string
   /** Present on the last page only. */
   readonly end?: RunEnd
 }
@@ -55,8 +64,8 @@ export type RunPage = {
 export interface RunPort {
   /**
    * Resolves when the run's first entries are durable. Refusals: `permission_denied`, `budget_exceeded`,
-   * `unknown_team`, `invalid_argument`, `overloaded` and `trail_unavailable` (both retryable). After a refusal
-   * nothing was started. A rejection is a defect, and with an idempotency key it is safe to ask again.
+   * `unknown_team`, `invalid_argument`, `overloaded`, `unavailable` and `trail_unavailable` (these three retryable), and
+   * what keeps the folder from being worked in. After a refusal nothing was started. A rejection is a defect, and with an idempotency key it is safe to ask again.
    */
   start(request: RunRequest): Promise<Result<{ readonly run: RunId }>>
 

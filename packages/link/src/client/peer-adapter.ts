@@ -94,7 +94,7 @@ async function takeTurn(
       onSession: told => {
         session = told
       },
-      ...(stream && { onText: text => say({ type: 'text', text }) }),
+      ...(stream && { onText: text => say({ type: 'text', text, part: true }) }),
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(budget && { budget }),
     })

@@ -38,14 +38,16 @@ class Runs implements RunPort {
 
   async *watch(_: RunId, options: { readonly after?: number }): AsyncGenerator<RunPage> {
     this.watchedFrom.push(options.after)
-    const event = (seq: number) =>
-      ({ seq, type: seq % 2 ? 'said' : 'other', body: { text: `t${seq} ` } }) as unknown as RunEvent
-    if (options.after === undefined) yield { events: [event(1), event(2)], cursor: 2 }
+    const event = (seq: number) => ({ seq, type: 'other', body: {} }) as unknown as RunEvent
+    if (options.after === undefined) {
+      yield { events: [event(1)], cursor: 1, text: 't1 ' }
+      yield { events: [event(2)], cursor: 2 }
+    }
     if (this.breaks && this.watchedFrom.length === 1) throw this.breaks
     if (this.breaks && !this.breaks.retryable) throw this.breaks
     if (this.waits) await until(() => this.cancelled.length > 0)
     const outcome = this.cancelled.length > 0 ? 'cancelled' : this.end.outcome
-    yield { events: [event(3)], cursor: 3, end: { ...this.end, outcome } }
+    yield { events: [event(3)], cursor: 3, text: 't3 ', end: { ...this.end, outcome } }
   }
 
   async cancel(_: RunId, { reason }: { readonly reason: string }): Promise<Result<void>> {
@@ -61,8 +63,7 @@ const identities: IdentityProvider = {
 
 async function running(known: IdentityProvider = identities) {
   const runs = new Runs()
-  const textOf = (event: RunEvent) => (event.type === 'said' ? String(event.body.text) : undefined)
-  const profile = await Profile.start({ ask: runAskPort({ runs, identities: known, team: 'house', textOf }) })
+  const profile = await Profile.start({ ask: runAskPort({ runs, identities: known, team: 'house' }) })
   return { runs, profile }
 }
 
@@ -88,9 +89,30 @@ test("ALP-ASK-02 an ask is a run that the peer's principal starts, once, with it
       origin: 'alp',
       team: 'house',
       idempotencyKey: `alp:${session}`,
-      context: { session, peer: 'alice', history: [], reservation: expect.any(String) },
+      told: [],
+      context: { session, peer: 'alice', reservation: expect.any(String) },
       budget: { usd: 1 },
     },
+  ])
+})
+
+test('ALP-ASK-08 what was said before is told first, in its order; of a long thread the oldest turns are left out', async () => {
+  const { runs, profile } = await running()
+  await profile.call('link.ask', { prompt: 'first' })
+  await profile.call('link.ask', { prompt: 'second' })
+  expect(runs.requests[1]!.told).toEqual([
+    { kind: 'memory', title: 'What was said before', text: expect.stringContaining('context only') },
+    { kind: 'memory', title: 'alice said', text: 'first' },
+    { kind: 'memory', title: 'You answered', text: 'done' },
+  ])
+  for (const prompt of ['long', 'longer'])
+    await profile.call('link.ask', { prompt: prompt.padEnd(40_000, '.') })
+  await profile.call('link.ask', { prompt: 'last' })
+  const told = runs.requests.at(-1)!.told!
+  expect(told.map(({ title, text }) => [title, text.slice(0, 6)])).toEqual([
+    ['What was said before', 'The fo'],
+    ['alice said', 'longer'],
+    ['You answered', 'done'],
   ])
 })
 

@@ -1,25 +1,24 @@
-// An AskPort on core's RunPort: an inbound ask is a run that the principal `alp:<fingerprint>` starts. Whoever wires it says which events of
-// a run are text to watch.
+// An AskPort on core's RunPort: an inbound ask is a run that the principal `alp:<fingerprint>` starts. What was said before is told to its
+// agent first; what the agent says at its work is the text to watch.
 import {
   type IdentityProvider,
   ok,
   ParleyError,
   type Principal,
   type RunEnd,
-  type RunEvent,
   type RunId,
   type RunPort,
   refuse,
+  type TurnContextPart,
 } from '@parley/core'
-import type { AskEnd, AskPart, AskPort } from './ask-port.ts'
+import { linkLimits } from '../limits.ts'
+import type { AskEnd, AskMessage, AskPart, AskPort } from './ask-port.ts'
 
 export interface RunAskOptions {
   readonly runs: RunPort
   readonly identities: IdentityProvider
   /** The agent or team that answers; the node's default if absent. */
   readonly team?: string
-  /** The text that an event adds to what a watcher sees; nothing for most of them. */
-  readonly textOf?: (event: RunEvent) => string | undefined
 }
 
 export function runAskPort(options: RunAskOptions): AskPort {
@@ -33,7 +32,8 @@ export function runAskPort(options: RunAskOptions): AskPort {
         intent: prompt,
         origin: 'alp',
         ...(team !== undefined && { team }),
-        context: { session, peer: caller.id, reservation, history },
+        told: toldFirst(history, caller.id),
+        context: { session, peer: caller.id, reservation },
         // A session is of one call: asking again by mistake starts nothing.
         idempotencyKey: `alp:${session}`,
         budget,
@@ -43,8 +43,32 @@ export function runAskPort(options: RunAskOptions): AskPort {
   }
 }
 
+/** ALP-ASK-08: what was said before, as pieces of context in its order. Of more than a turn is told the oldest are left out. */
+function toldFirst(history: readonly AskMessage[], peer: string): readonly TurnContextPart[] {
+  const notices = history.filter(({ role }) => role === 'system')
+  const said = history.filter(({ role }) => role !== 'system')
+  let [room, from] = [linkLimits.toldText, said.length]
+  for (const [at, { role, text }] of [...said.entries()].toReversed()) {
+    room -= text.length
+    if (room < 0) break
+    // An answer is told with what it answers.
+    if (role === 'user') from = at
+  }
+  return [...notices, ...said.slice(from)].map(({ role, text }) => ({
+    kind: 'memory',
+    title: TITLES[role](peer),
+    text,
+  }))
+}
+
+const TITLES: { readonly [Role in AskMessage['role']]: (peer: string) => string } = {
+  system: () => 'What was said before',
+  user: peer => `${peer} said`,
+  assistant: () => 'You answered',
+}
+
 async function* watched(
-  { runs, textOf }: RunAskOptions,
+  { runs }: RunAskOptions,
   run: RunId,
   principal: Principal,
   signal: AbortSignal,
@@ -58,11 +82,8 @@ async function* watched(
   signal.addEventListener('abort', cancel, { once: true })
   if (signal.aborted) cancel()
   try {
-    for await (const { events, end } of pages(runs, run, principal)) {
-      for (const event of events) {
-        const text = textOf?.(event)
-        if (text) yield { type: 'text', text }
-      }
+    for await (const { text, end } of pages(runs, run, principal)) {
+      if (text) yield { type: 'text', text }
       if (end) yield { type: 'end', end: endOf(end) }
     }
   } finally {

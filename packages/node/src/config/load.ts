@@ -7,6 +7,7 @@ import { compile, err, nearest, ok, type ParleyError, type Result } from '@parle
 import { nodeLimits } from '../limits.ts'
 import { chosenProfile, type Environment, type ProfilePaths, parleyHome, profilePaths } from '../paths.ts'
 import { type ConfiguredAgent, type ReadAgents, readAgents } from './agents.ts'
+import { AlpSchema, BudgetSchema, NetworkSchema, ServiceSchema } from './link-schema.ts'
 import { type ConfigFile, ConfigSchema, TrailSchema } from './schema.ts'
 import { SETTINGS, type Setting, type SettingValues } from './settings.ts'
 import { type ConfigProblem, invalidConfig, type Path, readSource, type Source } from './source.ts'
@@ -67,6 +68,15 @@ export function loadConfig(options: LoadOptions = {}): Result<Config> {
     coldMs: pick(SETTINGS.coldMs),
     replica: pick(SETTINGS.replica),
     sign: pick(SETTINGS.sign),
+    alp: pick(SETTINGS.alp),
+    networkHost: pick(SETTINGS.networkHost),
+    alpTcpPort: pick(SETTINGS.alpTcpPort),
+    alpCallPort: pick(SETTINGS.alpCallPort),
+    alpAgent: pick(SETTINGS.alpAgent),
+    alpProject: pick(SETTINGS.alpProject),
+    alpApproval: pick(SETTINGS.alpApproval),
+    dailyUsd: pick(SETTINGS.dailyUsd),
+    publicBio: pick(SETTINGS.publicBio),
   }
   if (problems.length > 0) return err(invalidConfig(problems.slice(0, nodeLimits.configProblems)))
   const { agents } = file.value
@@ -160,6 +170,10 @@ const TOP_KEYS = Object.keys(ConfigSchema.properties)
 const NESTED_KEYS: Readonly<Record<string, readonly string[]>> = {
   log: ['level'],
   trail: Object.keys(TrailSchema.properties),
+  service: Object.keys(ServiceSchema.properties),
+  network: Object.keys(NetworkSchema.properties),
+  alp: Object.keys(AlpSchema.properties),
+  budget: Object.keys(BudgetSchema.properties),
 }
 
 interface Choice<T> {
@@ -176,7 +190,7 @@ function choose<T>(
 ): Choice<T> {
   const given: readonly (readonly [unknown, string])[] = [
     [flags[setting.flag], `flag --${setting.flag}`],
-    [env[setting.variable] || undefined, `environment ${setting.variable}`],
+    ...variablesOf(setting).map(name => [env[name] || undefined, `environment ${name}`] as const),
   ]
   const path = setting.key.split('.')
   const inFile = path.reduce<unknown>(
@@ -197,6 +211,10 @@ function choose<T>(
     else problems.push({ ...badValue(setting, inFile, file.path), ...place })
   }
   return choices[0] ?? { value: setting.fallback, from: 'default' }
+}
+
+function variablesOf({ override, variable }: Setting<unknown>): readonly string[] {
+  return override === undefined ? [variable] : [override, variable]
 }
 
 function badValue(setting: Setting<unknown>, value: unknown, source: string): ConfigProblem {

@@ -1,11 +1,12 @@
 // The shape of config.yaml. The same schema checks a file and helps editors (schema/config.schema.json).
 import { CommandAgentSchema, durationPattern } from '@parley/agents'
-import { GatesSchema } from '@parley/coordinator'
+import { GatesSchema, PEER_PATTERN } from '@parley/coordinator'
 import { mapSchema, type Static, type TSchema, Type } from '@parley/core'
 import { DEPLOYMENT_MODEL } from '@parley/kernel'
 import { DEPLOYMENT_MODELS } from '@parley/trail/events'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
 import { LOG_LEVELS } from '../log.ts'
+import { AlpSchema, BudgetSchema, NetworkSchema, PublicBio, ServiceSchema } from './link-schema.ts'
 
 const closed = { additionalProperties: false } as const
 
@@ -119,6 +120,11 @@ export const ConfigSchema = Type.Object(
       }),
     ),
     trail: Type.Optional(TrailSchema),
+    service: Type.Optional(ServiceSchema),
+    network: Type.Optional(NetworkSchema),
+    alp: Type.Optional(AlpSchema),
+    budget: Type.Optional(BudgetSchema),
+    public_bio: Type.Optional(PublicBio),
     gates: Type.Optional(GatesSchema),
     agents: Type.Optional(mapSchema(Type.Unknown())),
   },
@@ -134,11 +140,17 @@ export type ConfigFile = Static<typeof ConfigSchema>
 const AgentSchema = Type.Object(
   {
     ...CommandAgentSchema.properties,
+    peer: Type.Optional(
+      Type.String({
+        pattern: PEER_PATTERN,
+        description: 'A pinned peer that does the work on its own machine, instead of `command` or `preset`.',
+      }),
+    ),
     slots: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 64, description: 'How many turns of this agent may run at once.' }),
     ),
   },
-  { ...closed, title: 'Agent', description: 'A program that does the work: either a command or a preset.' },
+  { ...closed, title: 'Agent', description: 'Who does the work: a command, a preset, or a peer.' },
 )
 
 /** config.yaml for editors, as JSON. */

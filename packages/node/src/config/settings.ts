@@ -5,12 +5,15 @@ import { isPublicKey } from '@parley/trail'
 import { DEPLOYMENT_MODELS, type DeploymentModel } from '@parley/trail/events'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
 import { LOG_LEVELS, type LogLevel } from '../log.ts'
+import { LINK_SETTINGS } from './link-settings.ts'
 import { TRAIL_SETTINGS } from './trail-settings.ts'
 
 export interface Setting<T> {
   /** The name in config.yaml, with dots. */
   readonly key: string
   readonly variable: string
+  /** A variable that other programs know too; it goes before ours. */
+  readonly override?: string
   readonly flag: string
   readonly fallback: T
   /** What it must be, in words. */
@@ -102,6 +105,7 @@ export const SETTINGS = {
   deployment,
   trustedKeys,
   ...TRAIL_SETTINGS,
+  ...LINK_SETTINGS,
 } as const
 
 export type SettingValues = {

@@ -1,8 +1,11 @@
 // Every operation of a node, in one map. Its type is what clients know inputs and outputs from.
 import { type AgentDeps, agentService } from './agents.ts'
+import { type BudgetDeps, budgetService } from './budget.ts'
 import { type GateDeps, gateService } from './gates.ts'
 import { type HighwayDeps, highwayService } from './highway.ts'
+import { type LinkDeps, linkService } from './link.ts'
 import { type NodeDeps, nodeService } from './node.ts'
+import { type PeerDeps, peerService } from './peers.ts'
 import { type RunDeps, runService } from './runs.ts'
 import { type SuccessionDeps, successionService } from './succession.ts'
 import { type TrailDeps, trailService } from './trail.ts'
@@ -14,6 +17,7 @@ import { type WorkspaceDeps, workspaceService } from './workspaces.ts'
 
 export type OperationDeps = NodeDeps &
   RunDeps &
+  BudgetDeps &
   GateDeps &
   HighwayDeps &
   SuccessionDeps &
@@ -23,12 +27,15 @@ export type OperationDeps = NodeDeps &
   TrailKeyDeps &
   TrailStorageDeps &
   AgentDeps &
+  LinkDeps &
+  PeerDeps &
   WorkspaceDeps
 
 export function nodeOperations(deps: OperationDeps) {
   return {
     ...nodeService(deps),
     ...runService(deps),
+    ...budgetService(deps),
     ...gateService(deps),
     ...highwayService(deps),
     ...successionService(deps),
@@ -38,6 +45,8 @@ export function nodeOperations(deps: OperationDeps) {
     ...trailKeyService(deps),
     ...trailStorageService(deps),
     ...agentService(deps),
+    ...linkService(deps),
+    ...peerService(deps),
     ...workspaceService(deps),
   }
 }

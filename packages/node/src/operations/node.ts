@@ -4,6 +4,7 @@ import { type Static, Type } from '@parley/core'
 import { DEPLOYMENT_MODELS } from '@parley/trail/events'
 import type { Config } from '../config/load.ts'
 import { STARTED_BY } from '../node-file.ts'
+import { ListeningSchema } from './link.ts'
 import { Count, closed, forOwner, Nothing, Reason } from './spec.ts'
 
 /** What is being done about the storage of runs that are over, and what could not be done. */
@@ -43,6 +44,19 @@ export const NodeStatusSchema = Type.Object(
     deployment: Type.Enum([...DEPLOYMENT_MODELS], { description: 'The security model that it keeps' }),
     idle_timeout_ms: Type.Integer({ minimum: 0, description: '0: it does not stop by itself' }),
     storage: StorageSchema,
+    /** How peers reach this profile (ALP); null where that is switched off. */
+    link: Type.Union([
+      Type.Object(
+        {
+          listening: ListeningSchema,
+          peers: Type.Integer({ minimum: 0, description: 'Who is pinned' }),
+          pending: Type.Integer({ minimum: 0, description: 'Who has called without being pinned' }),
+          problems: Type.Integer({ minimum: 0, description: '/peers/list tells each' }),
+        },
+        closed,
+      ),
+      Type.Null(),
+    ]),
     /** What was found wrong with the trail when it was opened. */
     damage: Type.Array(
       Type.Object({ code: Type.String(), message: Type.String(), runs: Type.Array(Type.String()) }, closed),

@@ -14,15 +14,17 @@ import { mapSchema, type RunId, refuse, Type } from '@parley/core'
 import type { AgentDirectory } from '../agents.ts'
 import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../caller-environment.ts'
 import { nodeLimits } from '../limits.ts'
-import { preflight } from '../preflight.ts'
+import { preflight, type Surroundings } from '../preflight.ts'
+import type { Spending } from '../spending/spending.ts'
 import { caller } from './caller.ts'
 import { answered, Count, closed, forOwner, Reason, RunText, refusals, streamed, told } from './spec.ts'
 
 export interface RunDeps {
   readonly conductor: Conducting
   readonly agents: AgentDirectory
-  /** Where programs are looked for: on the node's own path if a caller does not say, and before that in what every turn has. */
-  readonly programs: { readonly path: string; readonly bin: string | undefined }
+  /** Where programs are looked for, on the node's own path if a caller does not say, and who is pinned. */
+  readonly programs: Surroundings
+  readonly spending: Pick<Spending, 'mayStart'>
 }
 
 const Environment = Type.Unsafe<CallerEnvironment>({
@@ -33,7 +35,7 @@ const Environment = Type.Unsafe<CallerEnvironment>({
 const Started = Type.Object({ run: Type.String(), warnings: Type.Array(Type.String()) }, closed)
 const OfRun = Type.Object({ run: RunText }, closed)
 
-export function runService({ conductor, agents, programs }: RunDeps) {
+export function runService({ conductor, agents, programs, spending }: RunDeps) {
   const found = async (run: string) => answered(await told(conductor.find(run)))
   return {
     '/solve/start': operation(
@@ -87,6 +89,8 @@ export function runService({ conductor, agents, programs }: RunDeps) {
           'no_agent',
           'invalid_agent',
           'program_missing',
+          'unknown_peer',
+          'budget_exceeded',
           'overloaded',
           'breaker_open',
           'unavailable',
@@ -114,7 +118,9 @@ export function runService({ conductor, agents, programs }: RunDeps) {
             ? readTeam(given.text, { file: given.file, base: dirname(given.file) })
             : await agents.team(agent, sent?.PATH),
         )
-        answered(preflight(team, intent, { path: sent?.PATH ?? programs.path, bin: programs.bin }))
+        answered(preflight(team, intent, { ...programs, path: sent?.PATH ?? programs.path }))
+        // ALP-BUD-01: a run whose turns would all be refused is not begun.
+        answered(spending.mayStart())
         const environment =
           sent && callerEnvironment(answered(checkedEnvironment(sent)), Object.values(team.agents))
         const request = {

@@ -5,14 +5,14 @@ import { type Conducting, LeftViewSchema, SalvageViewSchema, soloTeam } from '@p
 import { type EntryId, Type } from '@parley/core'
 import type { AgentDirectory } from '../agents.ts'
 import { nodeLimits } from '../limits.ts'
-import { preflight } from '../preflight.ts'
+import { preflight, type Surroundings } from '../preflight.ts'
 import { caller } from './caller.ts'
 import { answered, Count, closed, forOwner, Reason, RunText, refusals, told } from './spec.ts'
 
 export interface SuccessionDeps {
   readonly conductor: Conducting
   readonly agents: AgentDirectory
-  readonly programs: { readonly path: string; readonly bin: string | undefined }
+  readonly programs: Surroundings
 }
 
 const Task = Type.String({ minLength: 1, maxLength: 160, description: 'A task of the plan, or a workspace' })
@@ -81,7 +81,10 @@ export function successionService({ conductor, agents, programs }: SuccessionDep
           closed,
         ),
         accessControl: forOwner,
-        errorSchemas: [...REFUSALS, ...refusals('unknown_agent', 'program_missing', 'invalid_agent')],
+        errorSchemas: [
+          ...REFUSALS,
+          ...refusals('unknown_agent', 'program_missing', 'unknown_peer', 'invalid_agent'),
+        ],
       },
       async ({ run: text, task, to, reason = 'no reason given' }, { identity }) => {
         const run = await found(text)
@@ -89,7 +92,7 @@ export function successionService({ conductor, agents, programs }: SuccessionDep
         const by = { principal: caller(identity), task, to, reason }
         // Whoever is not in the team is looked at before it is let in.
         const own = await told(conductor.hasAgent(run, to))
-        if (agent && !own) answered(preflight(soloTeam(to, agent), 'x', { ...programs }))
+        if (agent && !own) answered(preflight(soloTeam(to, agent), 'x', programs))
         const moved = await told(conductor.migrate(run, { ...by, ...(agent && { agent }) }))
         return { run, ...answered(moved) }
       },

@@ -1,19 +1,12 @@
 // /trail: the keys that sign the record, and putting a new one in place. The key is the profile's one identity (ALP-ID-05): rotating it is
 // rotating that.
 import { operation } from '@parley/call'
-import type { Conducting } from '@parley/coordinator'
-import { type Clock, formatTimestamp, type Principal, type Static, Type } from '@parley/core'
-import { fingerprint, type Trail, type TrailKey } from '@parley/trail'
-import { recordRotations } from '../key-rotation.ts'
+import { type Static, Type } from '@parley/core'
+import { fingerprint, type TrailKey } from '@parley/trail'
+import { type RotationParts, rotateKey } from '../key-rotation.ts'
 import { answered, closed, forOwner, Nothing, refusals, told } from './spec.ts'
 
-export interface TrailKeyDeps {
-  readonly conductor: Pick<Conducting, 'accept'>
-  readonly trail: Trail
-  readonly clock: Clock
-  /** Under whose name a rotation is on record. */
-  readonly owner: Principal
-}
+export type TrailKeyDeps = RotationParts
 
 const KeySchema = Type.Object(
   {
@@ -30,7 +23,8 @@ const KeySchema = Type.Object(
 )
 export type KeyView = Static<typeof KeySchema>
 
-export function trailKeyService({ conductor, trail, clock, owner }: TrailKeyDeps) {
+export function trailKeyService(deps: TrailKeyDeps) {
+  const { trail } = deps
   return {
     '/trail/keys': operation(
       {
@@ -48,7 +42,7 @@ export function trailKeyService({ conductor, trail, clock, owner }: TrailKeyDeps
         name: '/trail/rotate-key',
         opType: 'mutation',
         description:
-          'Puts a new key in place of the one that signs, from the next entry on. The old one endorses it, and stays good for what it has signed.',
+          'Puts a new key in place of the one that signs, from the next entry on. The old one endorses it, and stays good for what it has signed. Peers get silence, and give it, until they have pinned the new one.',
         inputSchema: Nothing,
         outputSchema: Type.Object(
           {
@@ -63,9 +57,8 @@ export function trailKeyService({ conductor, trail, clock, owner }: TrailKeyDeps
         errorSchemas: refusals('not_signed', 'trail_unavailable', 'trail_full'),
       },
       async () => {
-        const next = answered(await told(trail.rotateKey(formatTimestamp(clock.now()))))
-        const recorded = await recordRotations(trail, conductor, owner)
-        return { old: keyView(trail.keys.at(-2)!), new: keyView(next), recorded: recorded.ok }
+        const { old, next, recorded } = answered(await told(rotateKey(deps)))
+        return { old: keyView(old), new: keyView(next), recorded }
       },
     ),
   }

@@ -9,6 +9,7 @@ import type {
   RunView,
   SalvageView,
   SolveRequest,
+  StoredRun,
   UserView,
   WorkspaceDoor,
 } from '@parley/coordinator'
@@ -233,6 +234,30 @@ export class ScriptedConductor implements Conducting {
     return ok(undefined)
   }
 
+  async storedRun(run: RunId): ReturnType<Conducting['storedRun']> {
+    return err(new ParleyError('not_found', `There is no run ${run}.`))
+  }
+
+  async *stored(): AsyncGenerator<StoredRun> {}
+
+  async keyed(): Promise<undefined> {
+    return undefined
+  }
+
+  async account(run: RunId): ReturnType<Conducting['account']> {
+    return err(new ParleyError('not_found', `There is no run ${run}.`))
+  }
+
+  listen(): () => void {
+    return () => undefined
+  }
+
+  readonly #stop = new AbortController()
+
+  get stopping(): AbortSignal {
+    return this.#stop.signal
+  }
+
   door(token: string): Result<WorkspaceDoor> {
     const door = this.doors.get(token)
     return door ? ok(door) : err(new ParleyError('permission_denied', 'No turn with this token is at work.'))
@@ -240,6 +265,7 @@ export class ScriptedConductor implements Conducting {
 
   async close(): Promise<void> {
     this.closed++
+    this.#stop.abort()
     await this.closing
   }
 }

@@ -27,9 +27,12 @@ export interface Ground {
   path(...parts: readonly string[]): string
 }
 
+/** No node of a test is reached from another machine, and no two of them want the same port (ALP-TCP-01). */
+export const ON_LOOPBACK = { ALPI_NETWORK_HOST: '127.0.0.1', ALPI_ALP_TCP_PORT: '0' } as const
+
 export function ground(name = ''): Ground {
   const home = realpathSync(mkdtempSync(join(tmpdir(), `parley-node-${name}`)))
-  const env = { PATH: process.env.PATH, HOME: home }
+  const env = { PATH: process.env.PATH, HOME: home, ...ON_LOOPBACK }
   const path = (...parts: readonly string[]) => join(home, '.parley', ...parts)
   onTestFinished(async () => {
     for (const profile of existsSync(path()) ? readdirSync(path()) : [])

@@ -1,0 +1,36 @@
+// Who listens to the agents of a run while they work.
+import { asParleyError, type RunId } from '@parley/core'
+import type { HeardEvent } from './contract.ts'
+
+type Listener = (heard: HeardEvent) => void
+
+export class Hearers {
+  readonly #byRun = new Map<RunId, Set<Listener>>()
+  readonly #failed: (message: string) => void
+
+  constructor(failed: (message: string) => void) {
+    this.#failed = failed
+  }
+
+  listen(run: RunId, listener: Listener): () => void {
+    // Whoever listens twice is told twice.
+    const own: Listener = heard => listener(heard)
+    const listeners = this.#byRun.get(run) ?? new Set()
+    this.#byRun.set(run, listeners.add(own))
+    return () => {
+      listeners.delete(own)
+      if (listeners.size === 0 && this.#byRun.get(run) === listeners) this.#byRun.delete(run)
+    }
+  }
+
+  tell(run: RunId, heard: HeardEvent): void {
+    for (const listener of this.#byRun.get(run) ?? []) {
+      try {
+        listener(heard)
+      } catch (cause) {
+        // A watcher that fails must not fail the turn.
+        this.#failed(`somebody who listens to ${run} failed: ${asParleyError(cause).message}`)
+      }
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// How this node answers a peer (ALP-ASK-02): one task of one agent, which may change no file, in a folder that the owner chose. What goes wrong
+// here is for the owner's log; the peer is told no more than that.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type PreparedRun, planFor, type Team } from '@parley/coordinator'
+import { asParleyError, ok, type ParleyError, type Result, refuse } from '@parley/core'
+import type { AgentDirectory } from '../agents.ts'
+import type { Config } from '../config/load.ts'
+import type { NodeLog } from '../log.ts'
+
+export interface AnsweringOptions {
+  readonly config: Config
+  readonly agents: AgentDirectory
+  /** Whether the programs of a team are there. */
+  readonly ready: (team: Team, intent: string) => Result<void>
+  readonly log: Pick<NodeLog, 'error'>
+}
+
+/** Refuses with `unknown_team`, in words that a peer may read. */
+export async function answeringTeam(
+  { config, agents, ready, log }: AnsweringOptions,
+  intent: string,
+): Promise<Result<PreparedRun>> {
+  const { alpAgent, alpApproval, alpProject } = config.values
+  const cannot = (error: ParleyError) => {
+    log.error(`a peer's ask cannot be answered: ${error.message}`, { code: error.code })
+    return refuse(
+      'unknown_team',
+      'The agent that answers for this profile cannot work now. Its owner was told why.',
+    )
+  }
+  const found = await agents.team(alpAgent)
+  if (!found.ok) return cannot(found.error)
+  const team = answerTeam(found.value)
+  const fit = ready(team, intent)
+  if (!fit.ok) return cannot(fit.error)
+  try {
+    // ALP has a rate limit of its own: asking the same again is no loop that a breaker must end.
+    return ok({ team, project: alpProject ?? desk(config), approved: alpApproval === 'auto', force: true })
+  } catch (cause) {
+    return cannot(asParleyError(cause))
+  }
+}
+
+/** One task that may change nothing, tried once: a second try would be a second turn that nobody asked for. */
+function answerTeam(solo: Team): Team {
+  const [task] = planFor(solo, '{intent}')
+  // What was asked is content; the title stands in entries, which are not sealed.
+  const answer = { ...task!, id: 'answer', title: 'Answer a peer', paths: [], attempts: 1 }
+  return { ...solo, name: 'answer', limits: { ...solo.limits, attempts: 1 }, plan: [answer] }
+}
+
+/** An empty folder of the profile: an agent that nobody gave a project to sees none. */
+function desk({ paths }: Config): string {
+  const folder = join(paths.folder, 'desk')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return folder
+}

@@ -1,0 +1,36 @@
+// What the files of a profile say about its link, for whoever asks without a node: who is pinned, who knocked, where a node would listen.
+// Nothing is written, and nothing is made.
+
+import { SystemClock } from '@parley/core'
+import { type ListenPlan, linkPaths, PeerList, PendingPeers } from '@parley/link'
+import { linkConfig } from '../config/link-settings.ts'
+import type { Config } from '../config/load.ts'
+import { planHere } from './plan.ts'
+
+export interface LinkLook {
+  /** The profile's private key; there once a node has run. */
+  readonly key: string
+  readonly peers: number
+  /** Of `peers.yaml`, in words. */
+  readonly problems: readonly string[]
+  readonly pending: number
+  readonly plan: ListenPlan
+}
+
+export function lookAtLink({ paths, values }: Pick<Config, 'paths' | 'values'>): LinkLook {
+  const files = linkPaths(paths.folder)
+  const clock = new SystemClock()
+  const unreadable: string[] = []
+  const failed = (what: string) => unreadable.push(what)
+  const list = new PeerList(files.peers, { clock, lock: files.peersLock, failed })
+  const pinned = list.all()
+  const keys = new Set(pinned.map(({ pubkey }) => pubkey))
+  const knocked = new PendingPeers(files.pending, { clock, failed }).list()
+  return {
+    key: files.privateKey,
+    peers: pinned.length,
+    problems: [...unreadable, ...list.problems()],
+    pending: knocked.filter(({ pubkey }) => !keys.has(pubkey)).length,
+    plan: planHere(paths.profile, linkConfig(values)),
+  }
+}

@@ -1,0 +1,367 @@
+// ALP in a node: the files, the listeners, calls of peers, and the way from an inbound ask to a run. Whatever is wrong with it is told, and
+// never keeps the node from starting (ALP-TCP-01).
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { type AgentAdapter, type Clock, err, ok, ParleyError, type Result, refuse } from '@parley/core'
+import {
+  type AskPort,
+  alpiLayout,
+  type CallTarget,
+  type Carrier,
+  fingerprintOf,
+  type Grant,
+  LinkClient,
+  type LinkIdentity,
+  type LinkLog,
+  LinkServer,
+  LinkService,
+  linkLimits,
+  linkPaths,
+  loadIdentity,
+  type Peer,
+  parleyLayout,
+  ReplayJournal,
+  spokenFingerprint,
+  type Target,
+  targetOf,
+  writeInvitation,
+} from '@parley/link'
+import { linkConfig } from '../config/link-settings.ts'
+import type { Config } from '../config/load.ts'
+import type { NodeLog } from '../log.ts'
+import type { Environment } from '../paths.ts'
+import { addressText, invitedAddress, proposedName } from './address.ts'
+import type { CallDoor } from './call-door.ts'
+import { peerTurns } from './peer-turns.ts'
+import { planHere } from './plan.ts'
+import { announced } from './strangers.ts'
+
+export interface NodeLinkOptions {
+  readonly config: Config
+  readonly env: Environment
+  readonly clock: Clock
+  /** `budget.daily_usd` as it stands; asked for every request. */
+  readonly dailyUsd: () => number | undefined
+  readonly log: NodeLog
+}
+
+/** Where the node is reached by peers. */
+export interface ListeningAt {
+  readonly carrier: Carrier | 'call'
+  readonly at: string
+}
+
+export interface LinkStatus {
+  readonly listening: ListeningAt[]
+  readonly peers: number
+  readonly pending: number
+  readonly problems: number
+}
+
+export interface OwnIdentity {
+  readonly pubkey: string
+  readonly fingerprint: string
+  readonly spoken: string
+  /** The line that others paste to pin this profile. */
+  readonly invitation: string
+}
+
+/** What the link needs of the rest of the node, once that is up. */
+export interface LinkSurroundings {
+  readonly ask: AskPort
+  /** What was set aside by a node that died, to be settled before anybody is answered. */
+  readonly settle: (orphans: readonly Grant[]) => Promise<void>
+  /** Opens the listener of the call protocol; undefined where there is none. */
+  readonly door?: (identity: LinkIdentity) => Promise<CallDoor>
+}
+
+interface Problem {
+  readonly about: string
+  readonly text: string
+}
+
+export class NodeLink {
+  /** Peers, pending invites and the daily ledger: there whether the link listens or not. */
+  readonly service: LinkService
+  readonly #options: NodeLinkOptions
+  readonly #log: LinkLog
+  readonly #orphans: readonly Grant[]
+  #surroundings: LinkSurroundings | undefined
+  #identity: LinkIdentity | undefined
+  #client: LinkClient | undefined
+  #journal: ReplayJournal | undefined
+  #server: LinkServer | undefined
+  #tcpHost: string | undefined
+  #door: CallDoor | undefined
+  #problems: readonly Problem[] = []
+  /** Starting, changing the key and closing, one after the other. */
+  #last: Promise<void> = Promise.resolve()
+  #closed = false
+
+  /** For a profile whose trail is open: that makes the key. Nothing listens yet, but peers can be called. */
+  static open(options: NodeLinkOptions): NodeLink {
+    return new NodeLink(options)
+  }
+
+  private constructor(options: NodeLinkOptions) {
+    const { config, clock, log } = options
+    this.#options = options
+    this.#log = {
+      dropped: (reason, carrier) => log.debug('a message was dropped', { reason, carrier }),
+      failed: (what, cause) => this.#failed(what, cause),
+    }
+    this.service = new LinkService({
+      home: config.paths.folder,
+      profile: config.paths.profile,
+      clock,
+      ask: { start: async request => (await this.#surroundings?.ask.start(request)) ?? starting() },
+      dailyUsd: options.dailyUsd,
+      // Watchers see that a long turn goes on, and know its session from the beginning.
+      events: true,
+      log: this.#log,
+    })
+    // Before anybody sets aside something new.
+    this.#orphans = this.service.ledger.orphans()
+    this.#useKey()
+  }
+
+  get on(): boolean {
+    return this.#options.config.values.alp
+  }
+
+  /** What a call of a peer is made with now. Refuses with `link_off`, or with what is wrong with the key. */
+  client(): Result<LinkClient> {
+    if (!this.on)
+      return refuse('link_off', 'ALP is switched off in this profile (service.alp in config.yaml).')
+    if (this.#client) return ok(this.#client)
+    return err(this.#noKey())
+  }
+
+  /** Where a peer is reached. Refuses with `unknown_peer`, `link_bad_address`. */
+  target(id: string): Result<Target> {
+    const peer = this.service.peers.named(id)
+    if (!peer) {
+      const known = this.service.peers.all().map(each => each.id)
+      const next =
+        known.length === 0 ? 'Nobody is pinned yet' : `Pinned here: ${known.slice(0, 20).join(', ')}`
+      return refuse('unknown_peer', `No peer is called ${id}. ${next}.`)
+    }
+    return this.#targetOf(peer)
+  }
+
+  /** Where operations of a peer are called, and as whom. `port`: of its second listener. Refuses as `target`, and where it has no address. */
+  caller(id: string, port: number): Result<{ readonly own: LinkIdentity; readonly target: CallTarget }> {
+    const usable = this.client()
+    if (!usable.ok) return usable
+    const target = this.target(id)
+    if (!target.ok) return target
+    const { identity, at } = target.value
+    // A profile of this machine that no address is known of listens on loopback, if anywhere.
+    const host = 'path' in at ? '127.0.0.1' : at.host
+    return ok({ own: this.#identity!, target: { identity, at: { host, port } } })
+  }
+
+  /** A peer as an agent of a run. Who is not pinned any more when its turn comes fails that turn. */
+  agent(name: string, peer: string, timeoutMs: number | undefined): AgentAdapter {
+    return peerTurns(name, {
+      clock: this.#options.clock,
+      peer,
+      client: () => this.client(),
+      target: () => this.target(peer),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    })
+  }
+
+  isPinned(id: string): boolean {
+    return this.service.peers.named(id) !== undefined
+  }
+
+  /** Connections over which peers call operations. */
+  get callers(): number {
+    return this.#door?.links ?? 0
+  }
+
+  #targetOf(peer: Peer): Result<Target> {
+    const { config, env } = this.#options
+    const alpi = join(env.HOME || homedir(), '.alpi')
+    const target = targetOf(peer, [parleyLayout(config.paths.home), alpiLayout(alpi)])
+    if (!target.ok || !('path' in target.value.at)) return target
+    // A profile of ours takes long lines; of another program nobody knows (ALP-UNIX-04).
+    const own = target.value.at.path.startsWith(join(config.paths.home, '/'))
+    return own ? ok({ ...target.value, lineBytes: linkLimits.lineBytes }) : target
+  }
+
+  /** Refuses with what is wrong with the key. */
+  identity(): Result<OwnIdentity> {
+    if (!this.#identity) return err(this.#noKey())
+    const { id: pubkey } = this.#identity
+    const { profile } = this.#options.config.paths
+    const name = proposedName(profile)
+    const port = this.#server?.port
+    const invitation = writeInvitation({
+      pubkey,
+      ...(port !== undefined &&
+        this.#tcpHost !== undefined && { address: invitedAddress(this.#tcpHost, port) }),
+      ...(name !== undefined && { name }),
+    })
+    // A key that signs has both.
+    return ok({
+      pubkey,
+      fingerprint: fingerprintOf(pubkey)!,
+      spoken: spokenFingerprint(pubkey)!,
+      invitation,
+    })
+  }
+
+  get listening(): readonly ListeningAt[] {
+    const { carriers = [], port } = this.#server ?? {}
+    const at = (carrier: Carrier) =>
+      carrier === 'unix' || port === undefined || this.#tcpHost === undefined
+        ? linkPaths(this.#options.config.paths.folder).socket
+        : addressText(this.#tcpHost, port)
+    const door: ListeningAt[] = this.#door ? [{ carrier: 'call', at: this.#door.at }] : []
+    return [...carriers.map(carrier => ({ carrier, at: at(carrier) })), ...door]
+  }
+
+  /** As `/node/status` tells it; null where ALP is switched off. */
+  status(): LinkStatus | null {
+    if (!this.on) return null
+    return {
+      listening: this.listening.map(each => ({ ...each })),
+      peers: this.service.peers.all().length,
+      pending: this.service.pending().length,
+      problems: this.problems.length,
+    }
+  }
+
+  /** What a person should look at: what could not be started, and entries of the list that count for nothing. */
+  get problems(): readonly string[] {
+    return [...this.#problems.map(({ text }) => text), ...this.service.peers.problems()]
+  }
+
+  /** Settles what a dead node left, then listens. Never rejects. */
+  start(surroundings: LinkSurroundings): Promise<void> {
+    return this.#next(async () => {
+      this.#surroundings = surroundings
+      await this.#tried('settling what was set aside', () => surroundings.settle(this.#orphans))
+      await this.#listen()
+    })
+  }
+
+  /** Goes on with the key that the profile has now: connections of peers end, and those who have not pinned the new one get silence. */
+  rekey(): Promise<void> {
+    return this.#next(async () => {
+      const before = this.#identity?.id
+      this.#useKey()
+      if (this.#identity?.id === before || !this.#surroundings) return
+      const port = this.#server?.port
+      await this.#shut()
+      await this.#listen(port)
+      this.#options.log.info('the link goes on with a new key', { listening: this.listening })
+    })
+  }
+
+  /** Takes no more connections, interrupts asks at work and lets them have their answer. Never rejects; safe to repeat. */
+  close(): Promise<void> {
+    this.#closed = true
+    return this.#next(async () => {
+      const shut = this.#shut()
+      await this.#tried('closing', () => this.service.close())
+      await shut
+      this.#journal?.close()
+      this.#journal = undefined
+    })
+  }
+
+  #next(work: () => Promise<void>): Promise<void> {
+    this.#last = this.#last.then(() => this.#tried('the link', work))
+    return this.#last
+  }
+
+  #useKey(): void {
+    this.#forget('key')
+    const { config, clock } = this.#options
+    try {
+      const identity = loadIdentity(config.paths.folder)
+      this.#identity = identity
+      this.#client = new LinkClient({ identity, clock })
+    } catch (cause) {
+      this.#identity = undefined
+      this.#client = undefined
+      this.#note('key', cause instanceof Error ? cause.message : String(cause))
+      if (this.on) this.#options.log.error('the profile has no key to link with', { cause })
+    }
+  }
+
+  /** `port`: one that was given to it before, and that peers know. */
+  async #listen(port?: number): Promise<void> {
+    const identity = this.#identity
+    if (!this.on || !identity || this.#closed) return
+    const { config, clock, log } = this.#options
+    const paths = linkPaths(config.paths.folder)
+    this.#forget('listening')
+    await this.#tried('listening', async () => {
+      this.#journal ??= ReplayJournal.open(paths.replay, { clock })
+      const plan = planHere(config.paths.profile, linkConfig(config.values))
+      const tcp = plan.tcp && { ...plan.tcp, ...(port !== undefined && { port }) }
+      this.#tcpHost = tcp?.host
+      this.#server = await LinkServer.start({
+        identity,
+        clock,
+        journal: this.#journal,
+        pins: announced(this.service.pins, clock, log),
+        handler: this.service.handler,
+        log: this.#log,
+        ...(plan.unix && { socket: paths.socket }),
+        ...(tcp && { tcp }),
+      })
+    })
+    const open = this.#surroundings?.door
+    if (open)
+      await this.#tried('listening (call)', async () => {
+        this.#door = await open(identity)
+      })
+  }
+
+  async #shut(): Promise<void> {
+    const [server, door] = [this.#server, this.#door]
+    this.#server = undefined
+    this.#door = undefined
+    await Promise.all([
+      server && this.#tried('closing', () => server.close()),
+      door && this.#tried('closing', () => door.close()),
+    ])
+  }
+
+  async #tried(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (cause) {
+      this.#failed(what, cause)
+    }
+  }
+
+  #failed(what: string, cause: unknown): void {
+    this.#options.log.error(`link: ${what}`, { cause })
+    if (!what.startsWith('listening')) return
+    const why = cause instanceof Error ? cause.message : String(cause)
+    this.#note('listening', `The node is not ${what} for peers: ${why}`)
+  }
+
+  #note(about: string, text: string): void {
+    this.#problems = [...this.#problems, { about, text }]
+  }
+
+  #forget(about: string): void {
+    this.#problems = this.#problems.filter(each => each.about !== about)
+  }
+
+  #noKey(): ParleyError {
+    const why = this.#problems.find(({ about }) => about === 'key')?.text ?? 'The profile has no key.'
+    return new ParleyError('key_unusable', why)
+  }
+}
+
+function starting(): Result<never> {
+  return refuse('overloaded', 'The node is starting.', { retryable: true })
+}

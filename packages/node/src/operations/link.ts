@@ -1,0 +1,259 @@
+// /link: who this profile is to others, and calling peers (ALP-PING, ALP-ASK, ALP-CANCEL).
+import { randomBytes } from 'node:crypto'
+import { operation } from '@parley/call'
+import { type Result, Type, ticksPerMillisecond } from '@parley/core'
+import {
+  cancelAsk,
+  fingerprintOf,
+  type LinkClient,
+  type LinkFailure,
+  linkDefaults,
+  ping,
+  type Target,
+} from '@parley/link'
+import type { Config } from '../config/load.ts'
+import { type RotationParts, rotateKey } from '../key-rotation.ts'
+import { nodeLimits } from '../limits.ts'
+import { type AskInput, asked } from '../link/asked.ts'
+import { callPeer } from '../link/calling.ts'
+import { refusalOf } from '../link/failure.ts'
+import type { NodeLink } from '../link/node-link.ts'
+import type { NodeLog } from '../log.ts'
+import { answered, Count, callError, closed, forOwner, Nothing, refusals, streamed, told } from './spec.ts'
+
+export interface LinkDeps extends RotationParts {
+  readonly config: Pick<Config, 'paths'>
+  readonly link: NodeLink
+  readonly log: Pick<NodeLog, 'warn'>
+}
+
+const PeerId = Type.String({ minLength: 1, maxLength: 256, description: 'Its id in the peer list' })
+const Session = Type.String({ maxLength: 256 })
+const Timeout = Type.Integer({
+  minimum: 1,
+  maximum: nodeLimits.peerTimeoutMs,
+  description: 'Milliseconds for connecting and for each message',
+})
+const KeySchema = Type.Object({ pubkey: Type.String(), fingerprint: Type.String() }, closed)
+const Spoken = Type.String({ description: 'Eight groups of digits that two people compare aloud' })
+const Invitation = Type.String({ description: 'The line that others paste to pin this profile' })
+
+export const ListeningSchema = Type.Array(
+  Type.Object(
+    {
+      carrier: Type.Enum(['unix', 'tcp', 'call']),
+      at: Type.String({ description: 'A path, or `host:port`' }),
+    },
+    closed,
+  ),
+)
+
+/** Those of a call on its way to a peer and back. */
+const calling = [
+  'link_off',
+  'key_unusable',
+  'unknown_peer',
+  'link_bad_address',
+  'link_bad_identity',
+  'target-offline',
+  'link_handshake_failed',
+  'link_empty_response',
+  'link_timeout',
+  'link_bad_response',
+  'link_too_large',
+  'link_cancelled',
+  'peer_refused',
+] as const
+
+export function linkService(deps: LinkDeps) {
+  const { link, clock, log, config } = deps
+  const reach = (peer: string): { readonly client: LinkClient; readonly target: Target } => ({
+    client: answered(link.client()),
+    target: answered(link.target(peer)),
+  })
+  const got = <T>(peer: string, said: Result<T, LinkFailure>): T => {
+    if (said.ok) return said.value
+    throw callError(refusalOf(peer, said.error))
+  }
+  return {
+    '/link/identity': operation(
+      {
+        name: '/link/identity',
+        opType: 'query',
+        description:
+          'Who this profile is to others, where it is reached, and the line that they paste to pin it.',
+        inputSchema: Nothing,
+        outputSchema: Type.Object(
+          {
+            profile: Type.String(),
+            pubkey: Type.String(),
+            fingerprint: Type.String(),
+            spoken: Spoken,
+            invitation: Invitation,
+            listening: ListeningSchema,
+          },
+          closed,
+        ),
+        accessControl: forOwner,
+        errorSchemas: refusals('key_unusable'),
+      },
+      () => ({
+        profile: config.paths.profile,
+        ...answered(link.identity()),
+        listening: link.listening.map(each => ({ ...each })),
+      }),
+    ),
+    '/link/rotate-key': operation(
+      {
+        name: '/link/rotate-key',
+        opType: 'mutation',
+        description:
+          'Puts a new key in place of the profile’s one. Peers get silence from then on, and give it, until they have pinned the new one.',
+        inputSchema: Nothing,
+        outputSchema: Type.Object(
+          {
+            old: KeySchema,
+            new: Type.Object({ pubkey: Type.String(), fingerprint: Type.String(), spoken: Spoken }, closed),
+            invitation: Invitation,
+            /** It is on record in the trail. */
+            recorded: Type.Boolean(),
+            peers: Type.Array(Type.String(), {
+              description: 'Who is pinned here: all of them must pin the new key',
+            }),
+          },
+          closed,
+        ),
+        accessControl: forOwner,
+        errorSchemas: refusals('not_signed', 'key_unusable', 'trail_unavailable', 'trail_full'),
+      },
+      async () => {
+        const { old, recorded } = answered(await told(rotateKey(deps)))
+        const { pubkey, fingerprint, spoken, invitation } = answered(link.identity())
+        return {
+          old: { pubkey: old.key, fingerprint: fingerprintOf(old.key)! },
+          new: { pubkey, fingerprint, spoken },
+          invitation,
+          recorded,
+          peers: link.service.peers.all().map(({ id }) => id),
+        }
+      },
+    ),
+    '/link/ping': operation(
+      {
+        name: '/link/ping',
+        opType: 'query',
+        description: 'Whether a peer is there and takes our calls, and how long it took.',
+        inputSchema: Type.Object({ peer: PeerId, timeout_ms: Type.Optional(Timeout) }, closed),
+        outputSchema: Type.Object(
+          { peer: Type.String(), version: Type.Integer(), agent_name: Type.String(), ms: Type.Number() },
+          closed,
+        ),
+        accessControl: forOwner,
+        errorSchemas: refusals(...calling),
+      },
+      async ({ peer, timeout_ms = linkDefaults.pingMs }, { signal }) => {
+        const { client, target } = reach(peer)
+        const before = clock.now()
+        const nonce = randomBytes(8).toString('hex')
+        const { version, agentName } = got(
+          peer,
+          await ping(client, target, { nonce, timeoutMs: timeout_ms, signal }),
+        )
+        const ms = Math.max(0, clock.now() - before) / ticksPerMillisecond
+        return { peer, version, agent_name: agentName, ms }
+      },
+    ),
+    '/link/ask': operation(
+      {
+        name: '/link/ask',
+        opType: 'subscription',
+        description:
+          'One turn of a peer’s agent: its session, its text as it comes, then its answer. Ending the subscription cancels the turn there.',
+        inputSchema: Type.Object(
+          {
+            peer: PeerId,
+            prompt: Type.String({ minLength: 1, maxLength: nodeLimits.intentLength }),
+            usd: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: nodeLimits.askUsd })),
+            tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: nodeLimits.askTokens })),
+            timeout_ms: Type.Optional(Timeout),
+          },
+          closed,
+        ),
+        outputSchema: Type.Union([
+          Type.Object({ type: Type.Literal('session'), session: Type.String() }, closed),
+          Type.Object({ type: Type.Literal('text'), text: Type.String() }, closed),
+          Type.Object(
+            {
+              type: Type.Literal('answer'),
+              text: Type.String(),
+              session: Type.String(),
+              tokens_in: Count,
+              tokens_out: Count,
+              usd: Type.Number({ minimum: 0, description: 'What the peer has spent' }),
+              interrupted: Type.Boolean({ description: 'The turn was cancelled before it was done' }),
+            },
+            closed,
+          ),
+        ]),
+        accessControl: forOwner,
+        errorSchemas: refusals(...calling),
+      },
+      async function* ({ peer, prompt, usd, tokens, timeout_ms }, { signal }) {
+        const { client, target } = reach(peer)
+        const failed = (what: string, cause: unknown) => log.warn(`link: ${what}`, { cause })
+        const input: AskInput = {
+          peer,
+          prompt,
+          ...((usd !== undefined || tokens !== undefined) && {
+            budget: { ...(usd !== undefined && { usd }), ...(tokens !== undefined && { tokens }) },
+          }),
+          ...(timeout_ms !== undefined && { timeoutMs: timeout_ms }),
+        }
+        yield* streamed(asked({ client, clock, target, failed }, input, signal))
+      },
+    ),
+    '/link/cancel': operation(
+      {
+        name: '/link/cancel',
+        opType: 'mutation',
+        description:
+          'Cancels a turn that this profile has asked a peer for; without a session, whichever runs.',
+        inputSchema: Type.Object({ peer: PeerId, session: Type.Optional(Session) }, closed),
+        outputSchema: Type.Object({ cancelled: Type.Boolean() }, closed),
+        accessControl: forOwner,
+        errorSchemas: refusals(...calling),
+      },
+      async ({ peer, session }, { signal }) => {
+        const { client, target } = reach(peer)
+        return { cancelled: got(peer, await cancelAsk(client, target, session, { signal })) }
+      },
+    ),
+    '/link/call': operation(
+      {
+        name: '/link/call',
+        opType: 'mutation',
+        description:
+          'Calls an operation of a peer’s node over its second listener. The peer’s list must allow it by its path.',
+        inputSchema: Type.Object(
+          {
+            peer: PeerId,
+            operation: Type.String({ pattern: '^/[^/\\s]+/\\S+$', maxLength: 256 }),
+            input: Type.Optional(Type.Unknown()),
+            port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+            timeout_ms: Type.Optional(Timeout),
+          },
+          closed,
+        ),
+        outputSchema: Type.Object({ output: Type.Unknown() }, closed),
+        accessControl: forOwner,
+        errorSchemas: refusals(...calling),
+      },
+      async ({ peer, operation, input = {}, port = linkDefaults.callPort, timeout_ms }, { signal }) => {
+        const timeoutMs = timeout_ms ?? linkDefaults.callMs
+        const reached = answered(link.caller(peer, port))
+        const call = { peer, ...reached, clock, operation, input, timeoutMs, signal }
+        return { output: answered(await told(callPeer(call))) }
+      },
+    ),
+  }
+}

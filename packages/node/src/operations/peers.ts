@@ -1,0 +1,294 @@
+// /peers: who is pinned and what they may call, and who has knocked without being pinned (ALP-PEER, ALP-PEND).
+import { operation } from '@parley/call'
+import { ok, type Result, refuse, type Static, Type } from '@parley/core'
+import {
+  ACCEPTED_METHODS,
+  fingerprintOf,
+  type NewPeer,
+  type Peer,
+  type PendingPeer,
+  readInvitation,
+  spokenFingerprint,
+} from '@parley/link'
+import { nodeLimits } from '../limits.ts'
+import type { NodeLink } from '../link/node-link.ts'
+import { answered, Count, closed, forOwner, Nothing, refusals, told } from './spec.ts'
+
+export interface PeerDeps {
+  readonly link: NodeLink
+}
+
+const Id = Type.String({ minLength: 1, maxLength: 256, description: 'What this profile calls the peer' })
+const Alias = Type.String({ minLength: 1, maxLength: 256 })
+const Address = Type.String({ minLength: 1, maxLength: 256, description: '`host:port`' })
+const Allow = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+  maxItems: 64,
+  description: 'Methods such as `link.ask`, and operations such as `/runs/list`; none: it may call nothing',
+})
+const Fingerprint = Type.String({ description: '`SHA256:…`; empty where the key is none' })
+const Spoken = Type.String({ description: 'Eight groups of digits that two people compare aloud' })
+
+export const PeerSchema = Type.Object(
+  {
+    id: Type.String(),
+    pubkey: Type.String({ description: 'base64 of its 32 bytes' }),
+    fingerprint: Fingerprint,
+    spoken: Spoken,
+    alias: Type.Optional(Type.String()),
+    address: Type.Optional(
+      Type.String({ description: '`host:port`; without it the peer is a profile of this machine' }),
+    ),
+    allow: Type.Array(Type.String()),
+    per_minute: Count,
+    /** What its asks have cost today. */
+    spent_today: Type.Optional(Type.Object({ usd: Type.Number(), tokens: Count }, closed)),
+  },
+  closed,
+)
+export type PeerView = Static<typeof PeerSchema>
+
+const PendingSchema = Type.Object(
+  {
+    pubkey: Type.String(),
+    fingerprint: Fingerprint,
+    spoken: Spoken,
+    address: Type.Optional(
+      Type.String({ description: 'Where it called from; its port is seldom the one where it listens' }),
+    ),
+    first_seen: Type.Number({ description: 'Unix seconds' }),
+    last_seen: Type.Number({ description: 'Unix seconds' }),
+  },
+  closed,
+)
+export type PendingView = Static<typeof PendingSchema>
+
+const Key = Type.String({
+  minLength: nodeLimits.keyBeginning,
+  maxLength: nodeLimits.invitationLength,
+  description: 'A public key or a fingerprint, or the beginning of one if that is unique',
+})
+const OfPeer = Type.Object({ peer: PeerSchema }, closed)
+
+export function peerService({ link }: PeerDeps) {
+  const { service } = link
+  const view = (peer: Peer): PeerView => {
+    const spent = service.ledger.today().byPeer.get(peer.id)
+    const { id, pubkey, alias, address, allow, perMinute } = peer
+    return {
+      id,
+      pubkey,
+      ...digitsOf(pubkey),
+      ...(alias !== undefined && { alias }),
+      ...(address !== undefined && { address }),
+      allow: [...allow],
+      per_minute: perMinute,
+      ...(spent && { spent_today: { usd: spent.usd, tokens: spent.tokens } }),
+    }
+  }
+  const changed = async (change: Promise<Result<Peer>>) => ({ peer: view(answered(await told(change))) })
+  return {
+    '/peers/list': operation(
+      {
+        name: '/peers/list',
+        opType: 'query',
+        description: 'Who is pinned, in the order of the list, and what is wrong with the list or the link.',
+        inputSchema: Nothing,
+        outputSchema: Type.Object(
+          { peers: Type.Array(PeerSchema), problems: Type.Array(Type.String()) },
+          closed,
+        ),
+        accessControl: forOwner,
+      },
+      () => ({ peers: service.peers.all().map(view), problems: [...link.problems] }),
+    ),
+    '/peers/pin': operation(
+      {
+        name: '/peers/pin',
+        opType: 'mutation',
+        description:
+          'Pins a peer by its invitation or its key: from now on it may call what it is allowed to. Compare the fingerprint aloud first.',
+        inputSchema: Type.Object(
+          {
+            invitation: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.invitationLength })),
+            pubkey: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.invitationLength })),
+            id: Type.Optional(Id),
+            alias: Type.Optional(Alias),
+            address: Type.Optional(Address),
+            allow: Type.Optional(Allow),
+            per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+          },
+          closed,
+        ),
+        outputSchema: OfPeer,
+        accessControl: forOwner,
+        errorSchemas: refusals(
+          'invalid_argument',
+          'bad_invitation',
+          'invalid_peer',
+          'link_bad_address',
+          'peer_exists',
+          'too_many_peers',
+          'peers_unreadable',
+          'locked',
+        ),
+      },
+      async ({ invitation, pubkey, id, per_minute, ...rest }) => {
+        const given = answered(invited(invitation, pubkey))
+        const name = id ?? given.name
+        if (name === undefined)
+          answered(refuse('invalid_argument', 'Say what the peer shall be called here: the key has no name.'))
+        const peer: NewPeer = {
+          ...given,
+          allow: ACCEPTED_METHODS,
+          ...rest,
+          id: name!,
+          ...(per_minute !== undefined && { perMinute: per_minute }),
+        }
+        answered(mayPin(peer))
+        return changed(service.pin(peer))
+      },
+    ),
+    '/peers/unpin': operation(
+      {
+        name: '/peers/unpin',
+        opType: 'mutation',
+        description: 'Unpins a peer and forgets what was said with it: from now on it gets silence.',
+        inputSchema: Type.Object({ id: Id }, closed),
+        outputSchema: OfPeer,
+        accessControl: forOwner,
+        errorSchemas: refusals('unknown_peer', 'peers_unreadable', 'locked'),
+      },
+      ({ id }) => changed(service.unpin(id)),
+    ),
+    '/peers/allow': operation(
+      {
+        name: '/peers/allow',
+        opType: 'mutation',
+        description: 'Sets what a peer may call, in place of what it was allowed before.',
+        inputSchema: Type.Object({ id: Id, allow: Allow }, closed),
+        outputSchema: OfPeer,
+        accessControl: forOwner,
+        errorSchemas: refusals('unknown_peer', 'invalid_peer', 'peers_unreadable', 'locked'),
+      },
+      ({ id, allow }) => changed(service.peers.allow(id, allow)),
+    ),
+    '/peers/pending': operation(
+      {
+        name: '/peers/pending',
+        opType: 'query',
+        description: 'Who has called without being pinned, and got silence; the newest first.',
+        inputSchema: Nothing,
+        outputSchema: Type.Object({ pending: Type.Array(PendingSchema) }, closed),
+        accessControl: forOwner,
+      },
+      () => ({ pending: service.pending().map(pendingView) }),
+    ),
+    '/peers/accept': operation(
+      {
+        name: '/peers/accept',
+        opType: 'mutation',
+        description: 'Pins somebody who has knocked, under a name of your choice.',
+        inputSchema: Type.Object(
+          {
+            key: Key,
+            id: Id,
+            alias: Type.Optional(Alias),
+            address: Type.Optional(Address),
+            allow: Type.Optional(Allow),
+          },
+          closed,
+        ),
+        outputSchema: OfPeer,
+        accessControl: forOwner,
+        errorSchemas: refusals(
+          'not_found',
+          'ambiguous',
+          'invalid_peer',
+          'link_bad_address',
+          'peer_exists',
+          'too_many_peers',
+          'peers_unreadable',
+          'locked',
+        ),
+      },
+      ({ key, ...given }) => {
+        const peer = { ...given, pubkey: answered(knocked(service.pending(), key)).pubkey }
+        answered(mayPin(peer))
+        return changed(service.accept(peer))
+      },
+    ),
+    '/peers/dismiss': operation(
+      {
+        name: '/peers/dismiss',
+        opType: 'mutation',
+        description: 'Forgets that somebody has knocked. They are told nothing, and may knock again.',
+        inputSchema: Type.Object({ key: Key }, closed),
+        outputSchema: Type.Object({ pubkey: Type.String() }, closed),
+        accessControl: forOwner,
+        errorSchemas: refusals('not_found', 'ambiguous'),
+      },
+      ({ key }) => {
+        const { pubkey } = answered(knocked(service.pending(), key))
+        service.discard(pubkey)
+        return { pubkey }
+      },
+    ),
+  }
+
+  function mayPin({ id, pubkey }: Pick<NewPeer, 'id' | 'pubkey'>): Result<void> {
+    const own = link.identity()
+    if (own.ok && own.value.pubkey === pubkey)
+      return refuse(
+        'invalid_peer',
+        'This is the key of this profile itself; paste the line of the other side.',
+      )
+    // The ledger books what is nobody's under such names (ALP-BUD-02).
+    return id.startsWith(RESERVED)
+      ? refuse(
+          'invalid_peer',
+          `A peer cannot be called ${id}: names that begin with ${RESERVED} are the ledger's.`,
+        )
+      : ok(undefined)
+  }
+}
+
+const RESERVED = '__'
+
+type Given = Pick<NewPeer, 'pubkey' | 'address'> & { readonly name?: string }
+
+function invited(invitation: string | undefined, pubkey: string | undefined): Result<Given> {
+  if ((invitation === undefined) === (pubkey === undefined))
+    return refuse('invalid_argument', 'A peer is pinned by its invitation or by its key: give one of them.')
+  return invitation === undefined ? ok({ pubkey: pubkey! }) : readInvitation(invitation)
+}
+
+function digitsOf(pubkey: string): { readonly fingerprint: string; readonly spoken: string } {
+  return { fingerprint: fingerprintOf(pubkey) ?? '', spoken: spokenFingerprint(pubkey) ?? '' }
+}
+
+function pendingView({ pubkey, address, firstSeen, lastSeen }: PendingPeer): PendingView {
+  return {
+    pubkey,
+    ...digitsOf(pubkey),
+    ...(address !== undefined && { address }),
+    first_seen: firstSeen,
+    last_seen: lastSeen,
+  }
+}
+
+const PREFIX = 'SHA256:'
+
+/** Whom a key, a fingerprint or the beginning of either means. */
+function knocked(pending: readonly PendingPeer[], key: string): Result<PendingPeer> {
+  const found = pending.filter(({ pubkey }) => {
+    const { fingerprint } = digitsOf(pubkey)
+    return [pubkey, fingerprint, fingerprint.slice(PREFIX.length)].some(each => each.startsWith(key))
+  })
+  const [only] = found
+  if (only && found.length === 1) return ok(only)
+  return only
+    ? refuse('ambiguous', `${found.length} keys begin so; give more of it.`, {
+        details: { keys: found.map(({ pubkey }) => pubkey) },
+      })
+    : refuse('not_found', `Nobody with the key ${key} has called; see the list of who has.`)
+}

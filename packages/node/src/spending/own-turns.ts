@@ -1,0 +1,181 @@
+// The profile's own turns on the daily ledger (ALP-BUD-01): what a turn may cost is set aside before it begins, and what it did cost is booked
+// when it ended. A turn for a peer is not among them: ALP sets aside for the whole ask.
+import {
+  type AgentAdapter,
+  type Clock,
+  err,
+  ParleyError,
+  type Result,
+  type TurnEvent,
+  type TurnInput,
+  type TurnResult,
+  ticksPerMillisecond,
+  type Usage,
+} from '@parley/core'
+import { type Grant, INTERACTIVE, type Ledger } from '@parley/link'
+import { nodeLimits, nodeTimes } from '../limits.ts'
+import type { NodeLog } from '../log.ts'
+import { budgetExceeded, budgetSetAside, ledgerUnavailable } from './exceeded.ts'
+
+export interface OwnTurnsOptions {
+  readonly ledger: Pick<Ledger, 'reserve' | 'exhausted'>
+  readonly clock: Clock
+  readonly log: Pick<NodeLog, 'error'>
+}
+
+type Emit = (event: TurnEvent) => void
+
+export class OwnTurns {
+  readonly #options: OwnTurnsOptions
+  /** Agents by name: whether they tell what their turns cost. */
+  readonly #tells = new Map<string, boolean>()
+
+  constructor(options: OwnTurnsOptions) {
+    this.#options = options
+  }
+
+  /** Why nothing may be started now. */
+  get refusal(): ParleyError | undefined {
+    const { ledger, clock } = this.#options
+    const exhausted = ledger.exhausted()
+    return exhausted && budgetExceeded(exhausted, clock.now())
+  }
+
+  /** The same agent, each of whose turns is on the ledger. */
+  ledgered(agent: AgentAdapter): AgentAdapter {
+    const closing = new AbortController()
+    return {
+      name: agent.name,
+      kind: agent.kind,
+      takeTurn: (input, emit) =>
+        agent.kind === 'peer'
+          ? this.#takeOfPeer(agent, input, emit)
+          : this.#take(agent, input, emit, closing.signal),
+      close: () => {
+        closing.abort(
+          new ParleyError('closed', `The agent ${agent.name} takes no more turns: it was closed.`),
+        )
+        return agent.close()
+      },
+    }
+  }
+
+  /** What a peer spends is on the ledger of its owner, who pays it; a peer that claims too much must not use up this one. */
+  #takeOfPeer(agent: AgentAdapter, input: TurnInput, emit: Emit): Promise<TurnResult> {
+    const { refusal } = this
+    return refusal ? Promise.resolve(failed(refusal)) : agent.takeTurn(input, emit)
+  }
+
+  async #take(agent: AgentAdapter, input: TurnInput, emit: Emit, closing: AbortSignal): Promise<TurnResult> {
+    const { name } = agent
+    const reserved = await this.#reserve(name, input, emit, AbortSignal.any([input.signal, closing]))
+    if (!reserved.ok) return failed(reserved.error)
+    const grant = reserved.value
+    // Of an agent that tells nothing, nothing was set aside: that is no limit for it.
+    const budget = this.#tells.get(name) === false ? input.budget : grant.budget
+    let result: TurnResult
+    try {
+      result = await agent.takeTurn({ ...input, ...(budget && { budget }) }, emit)
+    } catch (defect) {
+      this.#settle(grant, this.#tells.get(name) ? undefined : {})
+      throw defect
+    }
+    this.#settle(grant, this.#spent(name, result))
+    return result
+  }
+
+  /** Waits while the cap is not reached and only what is set aside for other turns stands in the way. */
+  async #reserve(name: string, input: TurnInput, emit: Emit, signal: AbortSignal): Promise<Result<Grant>> {
+    const { clock } = this.#options
+    const until = clock.now() + nodeTimes.ledgerWait * ticksPerMillisecond
+    for (let waits = false; ; waits = true) {
+      if (signal.aborted) return err(ended(signal.reason))
+      const reserved = this.#tryReserve(name, input)
+      if (reserved.ok || !reserved.error.retryable || clock.now() >= until) return reserved
+      if (!waits) emit({ type: 'notice', text: WAITS })
+      await pause(clock, nodeTimes.ledgerLook, signal)
+    }
+  }
+
+  #tryReserve(name: string, { budget }: TurnInput): Result<Grant> {
+    const { ledger, clock } = this.#options
+    const wanted = this.#tells.get(name) === false ? { ...budget, usd: 0 } : budget
+    try {
+      const reserved = ledger.reserve(INTERACTIVE, wanted)
+      if (reserved.ok) return reserved
+      if (reserved.error instanceof ParleyError) return err(reserved.error)
+      return err(this.refusal ?? budgetSetAside(reserved.error, clock.now()))
+    } catch (cause) {
+      return err(ledgerUnavailable(cause))
+    }
+  }
+
+  /** What is booked; undefined where nobody knows, which books all that was set aside. */
+  #spent(name: string, result: TurnResult): Usage | undefined {
+    const { usage, outcome } = result
+    if (usage.usd !== undefined) {
+      this.#remember(name, true)
+      return usage
+    }
+    if (outcome === 'failed') return isCutOff(result.error) && this.#tells.get(name) ? undefined : usage
+    if (!this.#tells.has(name)) this.#remember(name, false)
+    return usage
+  }
+
+  #remember(name: string, tells: boolean): void {
+    this.#tells.set(name, tells)
+    const [oldest] = this.#tells.keys()
+    if (this.#tells.size > nodeLimits.knownAgents && oldest !== undefined) this.#tells.delete(oldest)
+  }
+
+  /** The turn is over, whatever becomes of the ledger: what was set aside for it counts until the next start. */
+  #settle(grant: Grant, usage: Usage | undefined): void {
+    try {
+      grant.settle(usage)
+    } catch (cause) {
+      this.#options.log.error(
+        'what a turn cost could not be booked; what was set aside for it counts instead',
+        {
+          cause,
+        },
+      )
+    }
+  }
+}
+
+const WAITS = "Waits: what is left of today's budget is set aside for other turns."
+
+/** Agents tell what a turn cost at its end: one that was ended before could not. */
+const CUT_OFF = new Set(['aborted', 'timeout', 'output_limit'])
+
+function isCutOff({ code, details }: ParleyError): boolean {
+  return CUT_OFF.has(code) || typeof details.signal === 'string'
+}
+
+function failed(error: ParleyError): TurnResult {
+  return { outcome: 'failed', error, usage: {} }
+}
+
+/** As every adapter says it. */
+function ended(reason: unknown): ParleyError {
+  if (!(reason instanceof ParleyError))
+    return new ParleyError('aborted', 'The turn was ended before it began.')
+  if (reason.code === 'closed') return reason
+  return new ParleyError('aborted', `The turn was ended before it began: ${reason.message}`, {
+    details: { reason: reason.code },
+    cause: reason,
+  })
+}
+
+function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const done = () => {
+      cancel()
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const cancel = clock.after(milliseconds, done, { background: true })
+    signal.addEventListener('abort', done)
+    if (signal.aborted) done()
+  })
+}

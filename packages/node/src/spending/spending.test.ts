@@ -1,0 +1,104 @@
+// What the profile spends in a day: what is shown of it, which agents are on the ledger, and what a crash leaves.
+import { functionAdapter } from '@parley/agents'
+import { ManualClock, type Ticks } from '@parley/core'
+import { INTERACTIVE, Ledger, linkPaths } from '@parley/link'
+import { describe, expect, test } from 'vitest'
+import { ground, keptLog } from '../testing/ground.ts'
+import { Spending } from './spending.ts'
+
+const NOON = (Date.UTC(2026, 10, 15, 12) * 1000) as Ticks
+
+function profile(cap: number | undefined) {
+  const home = ground().path('default')
+  const clock = new ManualClock(NOON)
+  const state = { cap }
+  const log = keptLog()
+  const open = () => Spending.open({ home, clock, dailyUsd: () => state.cap, log })
+  /** What another process wrote before this one. */
+  const before = new Ledger(linkPaths(home).ledger, { clock, cap: () => state.cap })
+  const reserve = (name: string, usd?: number) => {
+    const grant = before.reserve(name, usd === undefined ? {} : { usd })
+    if (!grant.ok) throw new Error('refused')
+    return grant.value
+  }
+  return { open, reserve, state, log, before }
+}
+
+describe('ALP-BUD-01 today', () => {
+  test('is nothing at first', () => {
+    expect(profile(undefined).open().today()).toEqual({
+      day: '2026-11-15',
+      cap: null,
+      used_usd: 0,
+      used_tokens: 0,
+      reserved_usd: 0,
+      by: [],
+    })
+  })
+
+  test('has the cap, what is used, what is set aside, and by whom, the dearest first', () => {
+    const { open, reserve, state } = profile(5)
+    const spending = open()
+    reserve('bob').settle({ usd: 0.5, tokensIn: 10 })
+    reserve(INTERACTIVE).settle({ usd: 1.5, tokensOut: 20 })
+    reserve('anna').settle({ usd: 0.5, tokensIn: 10 })
+    reserve(INTERACTIVE, 0.25)
+    expect(spending.today()).toEqual({
+      day: '2026-11-15',
+      cap: 5,
+      used_usd: 2.5,
+      used_tokens: 40,
+      reserved_usd: 0.25,
+      by: [
+        { name: INTERACTIVE, usd: 1.5, tokens: 20 },
+        { name: 'anna', usd: 0.5, tokens: 10 },
+        { name: 'bob', usd: 0.5, tokens: 10 },
+      ],
+    })
+    expect(spending.mayStart().ok).toBe(true)
+    state.cap = 2.5
+    const refused = spending.mayStart()
+    expect(refused.ok ? undefined : refused.error.code).toBe('budget_exceeded')
+  })
+})
+
+describe('ALP-BUD-01 on the ledger', () => {
+  const agent = functionAdapter('coder', () => '')
+  const spending = () => profile(1).open()
+
+  test('is every agent of a run that no peer has asked for', () => {
+    expect(spending().ledgered(agent, { origin: 'cli', check: false })).not.toBe(agent)
+    expect(spending().ledgered(agent, { origin: 'alx', check: false })).not.toBe(agent)
+  })
+
+  test('is not what a peer has asked for, which is there already, nor a check', () => {
+    expect(spending().ledgered(agent, { origin: 'alp', check: false })).toBe(agent)
+    expect(spending().ledgered(agent, { origin: 'cli', check: true })).toBe(agent)
+  })
+})
+
+describe('ALP-BUD-01 after a crash', () => {
+  test('what own turns had set aside counts as spent where there is a cap', () => {
+    const { open, reserve, log } = profile(5)
+    reserve(INTERACTIVE)
+    reserve(INTERACTIVE, 0.5)
+    const spending = open()
+    expect(spending.today()).toMatchObject({ used_usd: 1.5, reserved_usd: 0 })
+    expect(log.lines).toMatchObject([{ level: 'info', message: expect.stringContaining('2 turns') }])
+    // Once, and no more.
+    expect(open().today()).toMatchObject({ used_usd: 1.5 })
+  })
+
+  test('and for nothing where there is none', () => {
+    const { open, reserve } = profile(undefined)
+    reserve(INTERACTIVE, 3)
+    expect(open().today()).toMatchObject({ used_usd: 0, reserved_usd: 0 })
+  })
+
+  test('what peers had asked for is left to whoever can read their runs', () => {
+    const { open, reserve, before } = profile(5)
+    reserve('bob')
+    expect(open().today()).toMatchObject({ used_usd: 0, reserved_usd: 1 })
+    expect(before.orphans().map(({ name }) => name)).toEqual(['bob'])
+  })
+})

@@ -1,0 +1,113 @@
+// What the profile spends in a day, in one place: the ledger, the cap as the configuration has it now, the profile's own turns, and what a turn
+// that a crash ended had set aside.
+import type { WantedAdapter } from '@parley/coordinator'
+import { type AgentAdapter, type Clock, err, ok, type Result } from '@parley/core'
+import { capOf, INTERACTIVE, Ledger, linkPaths } from '@parley/link'
+import { nodeLimits } from '../limits.ts'
+import { ALP_ORIGIN } from '../link/pinned-identities.ts'
+import type { NodeLog } from '../log.ts'
+import { OwnTurns } from './own-turns.ts'
+
+export interface SpendingOptions {
+  /** The profile's folder. */
+  readonly home: string
+  readonly clock: Clock
+  /** `budget.daily_usd` as it stands; asked every time. */
+  readonly dailyUsd: () => number | undefined
+  readonly log: Pick<NodeLog, 'error' | 'info'>
+}
+
+/** One name of the ledger: a peer's id, or `__interactive__` for the profile's own turns. */
+export interface Spender {
+  readonly name: string
+  readonly usd: number
+  readonly tokens: number
+}
+
+export interface SpentToday {
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string
+  readonly cap: number | null
+  readonly used_usd: number
+  readonly used_tokens: number
+  /** For turns that are at work. */
+  readonly reserved_usd: number
+  /** The dearest first. */
+  readonly by: readonly Spender[]
+}
+
+export class Spending {
+  readonly ledger: Ledger
+  readonly dailyUsd: () => number | undefined
+  readonly #own: OwnTurns
+
+  /** Before any turn is at work: what is set aside then, nobody is working for. */
+  static open(options: SpendingOptions): Spending {
+    const spending = new Spending(options)
+    spending.#settleOrphans(options.log)
+    return spending
+  }
+
+  private constructor({ home, clock, dailyUsd, log }: SpendingOptions) {
+    this.dailyUsd = dailyUsd
+    this.ledger = new Ledger(linkPaths(home).ledger, {
+      clock,
+      cap: dailyUsd,
+      failed: (what, cause) => log.error(what, { cause }),
+    })
+    this.#own = new OwnTurns({ ledger: this.ledger, clock, log })
+  }
+
+  /**
+   * The same agent, with each turn on the ledger. What a peer has asked for is there already, for the whole ask. A check costs nothing, and what
+   * it finds must not depend on money.
+   */
+  ledgered(agent: AgentAdapter, { origin, check }: Pick<WantedAdapter, 'origin' | 'check'>): AgentAdapter {
+    return origin === ALP_ORIGIN || check ? agent : this.#own.ledgered(agent)
+  }
+
+  /** Refuses with `budget_exceeded` where the cap is reached: then nothing is started. */
+  mayStart(): Result<void> {
+    const { refusal } = this.#own
+    return refusal ? err(refusal) : ok(undefined)
+  }
+
+  today(): SpentToday {
+    const { day, profile, byPeer, reserved } = this.ledger.today()
+    const by = [...byPeer].map(([name, { usd, tokens }]) => ({ name, usd, tokens }))
+    return {
+      day,
+      cap: capOf(this.dailyUsd()) ?? null,
+      used_usd: profile.usd,
+      used_tokens: profile.tokens,
+      reserved_usd: [...reserved.values()].reduce((sum, { usd }) => sum + usd, 0),
+      by: by
+        .toSorted(
+          (one, other) =>
+            other.usd - one.usd || other.tokens - one.tokens || (one.name < other.name ? -1 : 1),
+        )
+        .slice(0, nodeLimits.spenders),
+    }
+  }
+
+  /**
+   * Nobody can say any more what a turn cost that a crash ended: the record of its run does not tell one turn from another. Where there is a
+   * cap, all that was set aside counts as spent, so that a crash never makes room. What peers had asked for is settled by their runs.
+   */
+  #settleOrphans(log: SpendingOptions['log']): void {
+    const capped = capOf(this.dailyUsd()) !== undefined
+    let usd = 0
+    const orphans = this.ledger.orphans().filter(({ name }) => name === INTERACTIVE)
+    for (const orphan of orphans) {
+      try {
+        usd += orphan.settle(capped ? undefined : {}).usd
+      } catch (cause) {
+        log.error('what a turn of an earlier node had set aside could not be settled', { cause })
+      }
+    }
+    if (orphans.length > 0)
+      log.info(
+        `${orphans.length} turns of an earlier node were cut off; $${usd.toFixed(2)} are booked for them`,
+      )
+  }
+}

@@ -1,0 +1,34 @@
+// Why a node did not start, as whoever wanted it is told: who has the profile or its socket already.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { asParleyError, ParleyError } from '@parley/core'
+import type { ProfilePaths } from './paths.ts'
+
+export function startError(paths: ProfilePaths, thrown: unknown): ParleyError {
+  const error = asParleyError(thrown)
+  const { code } = thrown as { readonly code?: unknown }
+  if (code === 'EADDRINUSE') {
+    const message = `Something else is at ${paths.socket}, where the node of profile '${paths.profile}' listens. Find out what it is, or choose another profile.`
+    return new ParleyError('socket_in_use', message, { details: { socket: paths.socket }, cause: thrown })
+  }
+  if (error.code === 'trail_locked') {
+    const pid = ownerPid(paths.folder)
+    const who = pid === undefined ? 'another process' : `process ${pid}`
+    const message = `The profile '${paths.profile}' is in use by ${who}. One node at a time may use a profile; use that one, or choose another profile.`
+    return new ParleyError('profile_in_use', message, {
+      details: { profile: paths.profile, ...(pid !== undefined && { pid }) },
+      cause: thrown,
+    })
+  }
+  return error
+}
+
+/** Who holds the trail's lock, as the trail itself notes it. */
+function ownerPid(folder: string): number | undefined {
+  try {
+    const pid = Number(readFileSync(join(folder, 'trail', 'owner'), 'utf8').trim())
+    return Number.isInteger(pid) && pid > 0 ? pid : undefined
+  } catch {
+    return undefined
+  }
+}
