@@ -69,12 +69,11 @@ export function parseCommandLine(args: readonly string[], table: Table): Parsed 
   }
   const group = table.groups.find(each => each.name === word)
   const second = group ? tokensOf(after, GLOBAL_FLAGS).find(token => token.kind === 'positional') : undefined
-  const name = second ? `${word} ${second.value}` : word
+  // Help on a group is help on all of it, also where the word alone does something.
+  if (lenient.help && group && !second) return { kind: 'help', topic: word, global: lenient }
+  const name = second ? `${word} ${second.value}` : (group?.alone ?? word)
   const found = table.commands.find(each => each.name === name)
-  if (!found) {
-    if (lenient.help && group && !second) return { kind: 'help', topic: word, global: lenient }
-    return wrong(unknownCommand(word, group, second?.value, table))
-  }
+  if (!found) return wrong(unknownCommand(word, group, second?.value, table))
   const rest = second ? [...after.slice(0, second.index), ...after.slice(second.index + 1)] : after
   return parseFor(found, [...before, ...rest], wrong)
 }

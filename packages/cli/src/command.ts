@@ -109,4 +109,6 @@ export function command<const F extends FlagTable>(
 export interface Group {
   readonly name: string
   readonly summary: string
+  /** The command that the word alone stands for; without one, a second word is needed. */
+  readonly alone?: string
 }

@@ -118,6 +118,7 @@ export function apiOver(client: NodeClient, token: string | undefined): NodeApi 
     resume: async (run, task) =>
       void (await client.call('workspaces', 'resume', { run, ...(task !== undefined && { task }) }, auth)),
     budgets: async run => (await client.call('budgets', 'list', { run }, auth)).budgets,
+    spentToday: () => client.call('budget', 'today', {}, auth),
     raiseBudget: async (run, raise) => void (await client.call('budgets', 'raise', { run, ...raise }, auth)),
     users: async () => (await client.call('users', 'list', {}, auth)).users,
     changeUser: change => client.call('users', 'change', change, auth),
@@ -170,6 +171,41 @@ export function apiOver(client: NodeClient, token: string | undefined): NodeApi 
         { ...auth, timeout: cliLimits.verifyMs },
       ),
     restoreTrail: () => client.call('trail', 'restore', {}, { ...auth, timeout: cliLimits.verifyMs }),
+    linkIdentity: () => client.call('link', 'identity', {}, auth),
+    rotateIdentity: () => client.call('link', 'rotate-key', {}, auth),
+    peers: () => client.call('peers', 'list', {}, auth),
+    pinPeer: async ({ allow, ...input }) =>
+      (await client.call('peers', 'pin', { ...input, ...(allow && { allow: [...allow] }) }, auth)).peer,
+    unpinPeer: async id => (await client.call('peers', 'unpin', { id }, auth)).peer,
+    allowPeer: async (id, allow) =>
+      (await client.call('peers', 'allow', { id, allow: [...allow] }, auth)).peer,
+    pendingPeers: async () => (await client.call('peers', 'pending', {}, auth)).pending,
+    acceptPeer: async ({ allow, ...input }) =>
+      (await client.call('peers', 'accept', { ...input, ...(allow && { allow: [...allow] }) }, auth)).peer,
+    dismissPeer: key => client.call('peers', 'dismiss', { key }, auth),
+    ping: (peer, timeoutMs) =>
+      client.call(
+        'link',
+        'ping',
+        { peer, ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }) },
+        // The node says what became of it; its own time comes first.
+        { ...auth, timeout: cliLimits.callMarginMs + (timeoutMs ?? 0) },
+      ),
+    ask: (input, signal) => client.subscribe('link', 'ask', { ...input }, following(signal)),
+    cancelAsk: (peer, session) =>
+      client.call(
+        'link',
+        'cancel',
+        { peer, ...(session !== undefined && { session }) },
+        { ...auth, timeout: cliLimits.callMarginMs },
+      ),
+    callPeer: async input =>
+      (
+        await client.call('link', 'call', input, {
+          ...auth,
+          timeout: cliLimits.callMarginMs + (input.timeout_ms ?? 0),
+        })
+      ).output,
     agents: async () => (await client.call('agents', 'list', {}, auth)).agents,
     workspaceStatus: () => client.call('workspaces', 'status', {}, auth),
     workspaceInbox: async () => (await client.call('workspaces', 'inbox', {}, auth)).mail,

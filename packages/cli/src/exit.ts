@@ -16,14 +16,17 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 /** One line for each, for the help and the guide. */
 export const EXIT_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.done, 'done'],
-  [EXIT.failed, 'the run failed, was rejected or aborted; `verify` or `doctor` found a problem'],
+  [
+    EXIT.failed,
+    'the run failed, was rejected or aborted; a peer broke off; `verify` or `doctor` found a problem',
+  ],
   [EXIT.usage, 'wrong usage'],
   [EXIT.notFound, 'not found, or more than one fits'],
-  [EXIT.unreachable, 'the node cannot be reached'],
+  [EXIT.unreachable, 'the node, or the peer that was asked, cannot be reached'],
   [EXIT.refused, 'refused: permission, invalid state, or nobody there to ask'],
   [EXIT.invalidFile, 'the team file or the configuration is not valid'],
   [EXIT.defect, 'a defect in Parley'],
-  [EXIT.interrupted, 'interrupted; a run that was followed goes on'],
+  [EXIT.interrupted, 'interrupted; a run that was followed goes on, and what a peer was asked is cancelled'],
 ]
 
 /** Codes of errors, ours and those of the call protocol. Any other code is a refusal of the node. */
@@ -45,6 +48,18 @@ const BY_CODE: Readonly<Record<string, ExitCode>> = {
   connection_lost: EXIT.unreachable,
   UNAVAILABLE: EXIT.unreachable,
   TIMEOUT: EXIT.unreachable,
+  unknown_peer: EXIT.notFound,
+  invalid_peer: EXIT.usage,
+  bad_invitation: EXIT.usage,
+  link_bad_address: EXIT.usage,
+  link_too_large: EXIT.usage,
+  'target-offline': EXIT.unreachable,
+  link_timeout: EXIT.unreachable,
+  link_empty_response: EXIT.unreachable,
+  link_handshake_failed: EXIT.unreachable,
+  link_bad_response: EXIT.failed,
+  link_cancelled: EXIT.interrupted,
+  peers_unreadable: EXIT.invalidFile,
   invalid_team: EXIT.invalidFile,
   invalid_config: EXIT.invalidFile,
   not_an_export: EXIT.failed,

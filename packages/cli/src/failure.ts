@@ -98,6 +98,27 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   },
   run_exists: { next: '`parley trail verify --file` and `parley trail verify RUN` say how far each goes.' },
   not_an_export: { next: '`parley trail export RUN --output FILE` writes such a file.' },
+  unknown_peer: {
+    next: '`parley peers` lists who is pinned; `parley peers pending` lists strangers who have called.',
+  },
+  peer_exists: { next: '`parley peers` lists who is pinned; `parley peers remove` takes one out.' },
+  invalid_peer: { next: '`parley help peers add` has examples.' },
+  bad_invitation: {
+    next: 'Ask for the line of `parley id` again, and copy the whole of it.',
+  },
+  too_many_peers: { next: '`parley peers remove` makes room.' },
+  peers_unreadable: {
+    next: 'Mend alp/peers.yaml in the profile with an editor; `parley doctor` names its folder.',
+  },
+  locked: {
+    why: 'Another program is changing the list of peers.',
+    next: 'Try again in a moment.',
+  },
+  key_unusable: { next: '`parley doctor` looks at the key of this profile.' },
+  link_off: {
+    why: '`service.alp` is false in the config.yaml of this profile.',
+    next: 'Set it to true, or remove it, and start the node again.',
+  },
   overloaded: { next: 'Try again when a run has ended: `parley runs --state working`.' },
   trail_unavailable: { next: '`parley doctor` looks at the disk and the trail.' },
   internal: {

@@ -1,6 +1,6 @@
 // Help, from the table of commands: of everything, of a group, of one command.
 import { GLOBAL_FLAGS, type Table, usageOf } from './args.ts'
-import type { Command, FlagTable } from './command.ts'
+import type { Command, FlagTable, Group } from './command.ts'
 import { EXIT_MEANINGS } from './exit.ts'
 import { grid } from './render/grid.ts'
 import { wrap } from './render/text.ts'
@@ -13,7 +13,7 @@ export function helpText(topic: string | undefined, table: Table, options: HelpO
   const found = table.commands.find(({ name }) => name === topic)
   if (found) return commandHelp(found, options)
   const group = table.groups.find(({ name }) => name === topic)
-  if (group) return groupHelp(group.name, group.summary, table, options)
+  if (group) return groupHelp(group, table, options)
   return overview(table, options)
 }
 
@@ -44,7 +44,7 @@ function overview({ commands, groups }: Table, { width }: HelpOptions): string {
   ])
 }
 
-function groupHelp(name: string, summary: string, { commands }: Table, { width }: HelpOptions): string {
+function groupHelp({ name, summary, alone }: Group, { commands }: Table, { width }: HelpOptions): string {
   const of = commands.filter(each => each.name.startsWith(`${name} `))
   return page([
     `${summary}.`,
@@ -57,6 +57,7 @@ function groupHelp(name: string, summary: string, { commands }: Table, { width }
       width,
     ),
     '',
+    ...(alone ? [`\`parley ${name}\` alone is \`parley ${alone}\`.`] : []),
     `\`parley help ${name} COMMAND\` says more.`,
   ])
 }

@@ -26,6 +26,10 @@ export const cliLimits = {
   /** Characters of a reason or an intent that a person types. */
   intentLength: 65_536,
   reasonLength: 2000,
+  /** Characters that are remembered of what a peer has said on a terminal. */
+  heardLength: 1_048_576,
+  /** Characters of what a peer is asked. */
+  promptLength: 65_536,
   /** Bytes of a team file that are read; the node refuses less. */
   teamFileBytes: 1_048_576,
   /** Bytes of a file of public keys. */
@@ -37,6 +41,10 @@ export const cliLimits = {
   probeMs: 5000,
   /** Milliseconds for an agent to take over: the one before it may take its time to end. */
   migrateMs: 120_000,
+  /** Milliseconds that a peer whose turn is cancelled has to say what it cost. */
+  cancelMs: 5000,
+  /** Milliseconds that the node has beyond the time that a peer has. */
+  callMarginMs: 40_000,
   /** Verification reads everything: it may take long. */
   verifyMs: 600_000,
   /** Lines of what an agent said, where several have something to say. */

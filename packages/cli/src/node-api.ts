@@ -2,17 +2,24 @@
 import type { HighwayPreset } from '@parley/node'
 import type {
   AgentView,
+  AskedView,
   BudgetLimit,
   BudgetView,
   CompactedView,
   GateView,
   HeadView,
+  IdentityRotationView,
+  IdentityView,
   ImportView,
   KeyView,
   LeftView,
   MigrationView,
   NodeStatus,
+  PeersView,
+  PeerView,
+  PendingView,
   PlanTaskView,
+  PongView,
   ProofView,
   RestoreView,
   RotationView,
@@ -22,6 +29,7 @@ import type {
   SalvageView,
   SnapshotView,
   TiersView,
+  TodayView,
   TrailPage,
   UserAct,
   UserView,
@@ -95,6 +103,43 @@ export interface TrailQueryInput extends TrailWatchInput {
   readonly order?: 'ascending' | 'descending'
 }
 
+/** What a peer is pinned with beside its key. */
+export interface PinChoices {
+  readonly alias?: string
+  readonly address?: string
+  readonly allow?: readonly string[]
+}
+
+/** One of `invitation` and `pubkey`. */
+export interface PinInput extends PinChoices {
+  readonly invitation?: string
+  readonly pubkey?: string
+  readonly id?: string
+  readonly per_minute?: number
+}
+
+/** `key`: a pending key or fingerprint, or a unique beginning of either. */
+export interface AcceptInput extends PinChoices {
+  readonly key: string
+  readonly id: string
+}
+
+export interface AskInput {
+  readonly peer: string
+  readonly prompt: string
+  readonly usd?: number
+  readonly tokens?: number
+  readonly timeout_ms?: number
+}
+
+export interface PeerCallInput {
+  readonly peer: string
+  readonly operation: string
+  readonly input: unknown
+  readonly port?: number
+  readonly timeout_ms?: number
+}
+
 /** Every method rejects with the error of the operation; `asFailure` knows them. Runs are named by id, by its beginning or as `last`. */
 export interface NodeApi {
   status(): Promise<NodeStatus>
@@ -141,6 +186,8 @@ export interface NodeApi {
   suspend(run: string, reason: string, task?: string): Promise<void>
   resume(run: string, task?: string): Promise<void>
   budgets(run: string): Promise<readonly BudgetView[]>
+  /** What the profile has spent today, by whom, and what it may spend. */
+  spentToday(): Promise<TodayView>
   raiseBudget(
     run: string,
     raise: { readonly task?: string; readonly dimension: BudgetLimit; readonly limit: number },
@@ -167,6 +214,22 @@ export interface NodeApi {
   snapshotTrail(run: string, upTo?: number): Promise<SnapshotView>
   restoreTrail(): Promise<RestoreView>
   agents(): Promise<readonly AgentView[]>
+  linkIdentity(): Promise<IdentityView>
+  rotateIdentity(): Promise<IdentityRotationView>
+  peers(): Promise<PeersView>
+  pinPeer(input: PinInput): Promise<PeerView>
+  unpinPeer(id: string): Promise<PeerView>
+  allowPeer(id: string, allow: readonly string[]): Promise<PeerView>
+  pendingPeers(): Promise<readonly PendingView[]>
+  acceptPeer(input: AcceptInput): Promise<PeerView>
+  dismissPeer(key: string): Promise<{ readonly pubkey: string }>
+  ping(peer: string, timeoutMs?: number): Promise<PongView>
+  /** Ending it cancels the turn at the peer. */
+  ask(input: AskInput, signal?: AbortSignal): AsyncIterable<AskedView>
+  /** Without a session: whichever turn of ours runs there. */
+  cancelAsk(peer: string, session?: string): Promise<{ readonly cancelled: boolean }>
+  /** An operation of the peer's node; what it answers. */
+  callPeer(input: PeerCallInput): Promise<unknown>
   workspaceStatus(): Promise<WorkspaceStatusView>
   workspaceInbox(): Promise<readonly WorkspaceMailView[]>
   checkpoint(intent: string): Promise<{ readonly checkpoint: string; readonly files: readonly string[] }>

@@ -15,6 +15,8 @@ export type StepView = PlanTaskView['steps'][number]
 export type UsageView = RunView['usage']
 export type GateView = Answer<'/gates/list'>['gates'][number]
 export type BudgetView = Answer<'/budgets/list'>['budgets'][number]
+/** What the profile has spent today. */
+export type TodayView = Answer<'/budget/today'>
 /** What can be raised. */
 export type BudgetLimit = InputOf<NodeOperations, '/budgets/raise'>['dimension']
 export type UserView = Answer<'/users/list'>['users'][number]
@@ -37,6 +39,15 @@ export type ProofView = Answer<'/trail/proof'>
 export type AgentView = Answer<'/agents/list'>['agents'][number]
 export type WorkspaceStatusView = Answer<'/workspaces/status'>
 export type WorkspaceMailView = Answer<'/workspaces/inbox'>['mail'][number]
+export type IdentityView = Answer<'/link/identity'>
+export type IdentityRotationView = Answer<'/link/rotate-key'>
+export type PeersView = Answer<'/peers/list'>
+export type PeerView = PeersView['peers'][number]
+export type PendingView = Answer<'/peers/pending'>['pending'][number]
+export type PongView = Answer<'/link/ping'>
+/** What comes of asking a peer: its session, its text as it comes, and at the end the answer. */
+export type AskedView = Answer<'/link/ask'>
+export type AnswerView = Extract<AskedView, { readonly type: 'answer' }>
 
 export const RUN_STATES = [
   'waiting',

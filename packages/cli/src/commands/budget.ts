@@ -1,17 +1,21 @@
-// `parley budget`: what a run and its tasks may use, how far they have, and higher limits.
-import { command } from '../command.ts'
-import { EXIT } from '../exit.ts'
+// `parley budget`: what the profile has spent today; what a run and its tasks may use, how far they have, and higher limits.
+import { type Context, command } from '../command.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
 import { Failure } from '../failure.ts'
 import { drawing, print } from '../output.ts'
 import { budgetsTable, LIMIT_NAMES } from '../render/runs.ts'
+import { todayLines } from '../render/today.ts'
 import type { BudgetLimit } from '../views.ts'
-import { LAST, RUN } from './words.ts'
+import { RUN } from './words.ts'
 
 export const budget = command({
   name: 'budget',
-  summary: 'Show what a run may use, or raise a limit',
-  about: `A limit is raised with its name and the new amount: ${Object.values(LIMIT_NAMES).join(', ')}. Amounts are written as in a team file.`,
-  args: [RUN, { name: 'NAME=AMOUNT', summary: 'A higher limit', optional: true, rest: true }],
+  summary: 'Show what was spent today, or what a run may use; raise a limit',
+  about: `Without a run: today's spending of the profile (UTC) against \`budget.daily_usd\` of config.yaml, your own turns and those for peers. A limit of a run is raised with its name and the new amount: ${Object.values(LIMIT_NAMES).join(', ')}. Amounts are written as in a team file.`,
+  args: [
+    { ...RUN, summary: 'A run: its id, a unique beginning of it, or last' },
+    { name: 'NAME=AMOUNT', summary: 'A higher limit', optional: true, rest: true },
+  ],
   flags: {
     task: {
       type: 'text',
@@ -20,12 +24,14 @@ export const budget = command({
     },
   },
   examples: [
-    ['parley budget', 'the newest run'],
+    ['parley budget', 'what the profile has spent today, and by whom'],
+    ['parley budget last', 'the newest run'],
     ['parley budget last tokens=2000000', 'more for the whole run'],
     ['parley budget last --task docs cost=5 working_time=2h', 'more for one task'],
   ],
   async run(context, { flags, words }) {
-    const [named = LAST, ...raises] = words
+    const [named, ...raises] = words
+    if (named === undefined) return today(context, flags.task)
     // Read only where something is raised: it brings the whole node with it.
     const units = raises.length > 0 ? await import('@parley/node') : undefined
     const wanted = raises.map(word => raiseOf(word, units!))
@@ -40,6 +46,15 @@ export const budget = command({
     return EXIT.done
   },
 })
+
+async function today(context: Context, task: string | undefined): Promise<ExitCode> {
+  if (task !== undefined)
+    throw new Failure('usage', '--task needs a run.', { next: `parley budget last --task ${task} cost=5` })
+  const api = await context.connect()
+  const spent = await api.spentToday()
+  print(context, spent, () => todayLines(spent, drawing(context)))
+  return EXIT.done
+}
 
 type Units = Pick<typeof import('@parley/node'), 'parseBytes' | 'parseDuration'>
 

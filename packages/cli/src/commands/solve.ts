@@ -5,12 +5,14 @@ import { type Context, command } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
+import { askPeer } from '../live/ask.ts'
 import { attend } from '../live/attend.ts'
 import type { NodeApi, SolveInput } from '../node-api.ts'
 import { print, remark } from '../output.ts'
 import { shortId } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
 import { isOver, type RunView } from '../views.ts'
+import { type Mentioned, mentionedPeer } from './mention.ts'
 import { readTextFile, TEAM_FILE } from './words.ts'
 
 export const START_FLAGS = {
@@ -39,7 +41,7 @@ export const solve = command({
   name: 'solve',
   summary: 'Let a team of agents solve an intent',
   about:
-    'Uses the team file that --team names, or parley.yaml of the project (also from a folder below it in a git repository), or the agent that --agent names, or the default agent. On a terminal it shows the plan and asks once. Without one it needs --yes; else the run waits for `parley approve`. Ctrl-C never ends a run without asking.',
+    'Uses the team file that --team names, or parley.yaml of the project (also from a folder below it in a git repository), or the agent that --agent names, or the default agent. On a terminal it shows the plan and asks once. Without one it needs --yes; else the run waits for `parley approve`. Ctrl-C never ends a run without asking. A text that mentions a pinned peer, such as @bob, goes straight to that peer, as with `parley ask`, unless --team or --agent says who is to do it.',
   args: [{ name: 'INTENT', summary: 'What you want, in quotes, or - to read it from standard input' }],
   flags: {
     team: { type: 'text', value: 'FILE', complete: 'file', summary: 'The team file' },
@@ -52,6 +54,7 @@ export const solve = command({
       'parley solve "Mend the broken links" --agent claude --yes --json',
       'one agent, no question, one JSON line for each change',
     ],
+    ['parley solve "@bob which version runs there?"', 'asks the pinned peer bob; nothing runs here'],
   ],
   async run(context, { flags, words }) {
     if (flags.team !== undefined && flags.agent !== undefined) {
@@ -61,6 +64,9 @@ export const solve = command({
       })
     }
     const intent = (words[0] === '-' ? await context.terminal.input() : words[0]!).trim()
+    const mentioned =
+      flags.team === undefined && flags.agent === undefined ? await mentionedPeer(context, intent) : undefined
+    if (mentioned) return askMentioned(context, mentioned, flags.detach)
     const { file, project } = placeOf(context, flags)
     return start(context, {
       intent,
@@ -73,6 +79,22 @@ export const solve = command({
     })
   },
 })
+
+/** ALP-MENTION-04: straight to the peer. There is no run, and no agent of ours is asked. */
+function askMentioned(
+  context: Context,
+  { api, peer, prompt }: Mentioned,
+  detach: boolean,
+): Promise<ExitCode> {
+  if (detach) {
+    throw new Failure('usage', `What is for the peer ${peer} cannot be left running.`, {
+      why: 'Its turn ends when nobody waits for the answer.',
+      next: 'Leave --detach out; or name an agent with --agent, if this is not for the peer.',
+    })
+  }
+  remark(context, `This goes to the peer ${peer}. With --agent or --team it would not.`)
+  return askPeer(context, api, { peer, prompt })
+}
 
 /** What `solve` and `run` have in common beside the plan. */
 export function startChoices(

@@ -3,17 +3,29 @@ import type { Table } from '../args.ts'
 import { abort } from './abort.ts'
 import { agents } from './agents.ts'
 import { approve } from './approve.ts'
+import { ask } from './ask.ts'
 import { budget } from './budget.ts'
+import { call } from './call.ts'
+import { cancel } from './cancel.ts'
 import { completion } from './completion.ts'
 import { config } from './config.ts'
 import { doctor } from './doctor.ts'
 import { down } from './down.ts'
 import { escalations, gates } from './gates.ts'
+import { id } from './id.ts'
 import { inbox } from './inbox.ts'
 import { init } from './init.ts'
 import { inject } from './inject.ts'
 import { migrate } from './migrate.ts'
 import { modify } from './modify.ts'
+import { peersAccept } from './peers-accept.ts'
+import { peersAdd } from './peers-add.ts'
+import { peersAllow } from './peers-allow.ts'
+import { peersDismiss } from './peers-dismiss.ts'
+import { peersList } from './peers-list.ts'
+import { peersPending } from './peers-pending.ts'
+import { peersRemove } from './peers-remove.ts'
+import { ping } from './ping.ts'
 import { reject } from './reject.ts'
 import { reply } from './reply.ts'
 import { run } from './run.ts'
@@ -81,6 +93,18 @@ export const commandTable: Table = {
     trailCompact,
     trailSnapshot,
     trailRestore,
+    id,
+    peersList,
+    peersAdd,
+    peersRemove,
+    peersAllow,
+    peersPending,
+    peersAccept,
+    peersDismiss,
+    ping,
+    ask,
+    cancel,
+    call,
     agents,
     doctor,
     config,
@@ -96,6 +120,11 @@ export const commandTable: Table = {
     {
       name: 'trail',
       summary: 'Read, follow, verify, prove, export and import the record; its keys, heads and storage',
+    },
+    {
+      name: 'peers',
+      summary: 'Pin agents of other people and machines, and say what each may do here',
+      alone: 'peers list',
     },
     { name: 'ws', summary: 'For an agent inside a workspace: checkpoint, status, inbox, block' },
   ],

@@ -15,7 +15,7 @@ const CONSEQUENCES = [
 export const trailRotateKey = command({
   name: 'trail rotate-key',
   summary: 'Put a new key in place of the one that signs the record',
-  about: `${CONSEQUENCES[0]} entries from now on are signed with it, and what the old key has signed stays valid. The old key endorses the new one, so that whoever knows either can verify your exports. Peers that have pinned the old key must pin the new one. A running node goes on with it at once; the rotation is on record in the trail.`,
+  about: `${CONSEQUENCES[0]} entries from now on are signed with it, and what the old key has signed stays valid. The old key endorses the new one, so that whoever knows either can verify your exports. Peers that have pinned the old key must pin the new one. A running node goes on with it at once; the rotation is on record in the trail. \`parley id rotate\` does the same, names the peers, and prints the line to send them.`,
   args: [],
   flags: { yes: { type: 'boolean', short: 'y', summary: 'Do not ask' } },
   examples: [
@@ -32,7 +32,7 @@ export const trailRotateKey = command({
       `old key  ${rotated.old.key}`,
       `         ${rotated.old.fingerprint}, endorses the new one`,
       rotated.recorded
-        ? 'The rotation is on record. Tell whoever verifies your exports, and peers that have pinned the old key.'
+        ? 'The rotation is on record. Tell whoever verifies your exports, and peers that have pinned the old key: `parley id` prints the line to send them.'
         : 'The rotation is done, but not on record yet; the next start of the node makes up for it.',
     ])
     return EXIT.done

@@ -3,7 +3,8 @@ import { type Context, command } from '../command.ts'
 import { COMMAND_FILE } from '../connect.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { adviceFor, Failure } from '../failure.ts'
-import { print } from '../output.ts'
+import { print, remark } from '../output.ts'
+import { duration } from '../render/format.ts'
 
 export const up = command({
   name: 'up',
@@ -37,6 +38,11 @@ export const up = command({
       print(context, status, () => [
         `The node of profile '${status.profile}' is up: process ${status.pid}, ${status.socket}`,
       ])
+      if (status.idle_timeout_ms > 0)
+        remark(
+          context,
+          `It was there already, started on demand: it stops when nobody has needed it for ${duration(status.idle_timeout_ms)}. To let one stay: parley down, then this again.`,
+        )
       return EXIT.done
     }
     const { loadConfig, NODE_EXIT, runNode } = await import('@parley/node')

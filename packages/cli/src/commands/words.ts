@@ -39,6 +39,18 @@ export async function graceOf(given: string | undefined): Promise<number | undef
   })
 }
 
+/** How long to wait, in milliseconds, written in the same way. */
+export async function timeOf(given: string | undefined): Promise<number | undefined> {
+  if (given === undefined) return undefined
+  const { parseDuration } = await import('@parley/node')
+  const found = parseDuration(given)
+  if (found !== undefined && found >= 1 && found <= cliLimits.graceMs) return found
+  throw new Failure('usage', `'${given}' is no time to wait.`, {
+    why: 'It has a unit, and is at most a day.',
+    next: '--timeout 2m',
+  })
+}
+
 export function reasonOf(given: string | undefined): string | undefined {
   const text = given?.trim()
   if (!text) return undefined

@@ -1,18 +1,19 @@
+// `parley doctor`: every check, with the trouble that it finds.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { ManualClock, type Ticks } from '@parley/core'
-import { NODE_VERSION } from '@parley/node'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { doctorWith } from '../commands/doctor.ts'
 import { Failure } from '../failure.ts'
 import type { NodeApi } from '../node-api.ts'
+import { examined, noNode, on, own, sound, status, well } from '../testing/doctor.ts'
 import { fakeNode } from '../testing/fake-node.ts'
 import { parley, type Surroundings } from '../testing/parley.ts'
-import type { AgentView, NodeStatus, TiersView } from '../views.ts'
+import type { AgentView, TiersView } from '../views.ts'
 import { agents as checkAgents } from './agents.ts'
-import type { FileFacts, Finding, Probes } from './check.ts'
+import type { FileFacts, Probes } from './check.ts'
 import { systemProbes } from './probes.ts'
 import { socket } from './profile.ts'
 
@@ -22,46 +23,8 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(home, { recursive: true, force: true }))
 
-const own: FileFacts = { folder: true, mode: 0o700, owner: 1000, changed: 0 }
-const well: Probes = {
-  platform: 'linux',
-  runtime: 'v24.21.0',
-  user: 1000,
-  output: async () => 'git version 2.39.5',
-  file: () => undefined,
-  text: path =>
-    path === '/proc/self/limits'
-      ? 'Max open files            4096                 4096                 files'
-      : path.includes('inotify')
-        ? '128\n'
-        : undefined,
-  writable: () => true,
-  folders: () => [],
-  freeBytes: () => 50 * 1024 ** 3,
-  turns: () => [],
-}
+const doctor = (probes: Partial<Probes> = {}, around: Surroundings = {}) => examined(home, probes, around)
 
-const noNode = () => {
-  throw new CallError('node_not_running', 'No node is running.')
-}
-
-async function doctor(probes: Partial<Probes> = {}, around: Surroundings = {}) {
-  const ran = await parley(['doctor', '--json'], {
-    cwd: home,
-    env: { HOME: home, PARLEY_HOME: join(home, '.parley'), PATH: '' },
-    node: noNode,
-    ...around,
-    table: { commands: [doctorWith({ ...well, ...probes })], groups: [] },
-  })
-  const { checks, problems, warnings } = JSON.parse(ran.out) as {
-    checks: Finding[]
-    problems: number
-    warnings: number
-  }
-  const bad = checks.filter(({ state }) => state !== 'ok').map(({ check, state }) => `${state}: ${check}`)
-  for (const { state, remedy } of checks) if (state !== 'ok') expect(remedy).toBeTruthy()
-  return { code: ran.code, checks, bad, problems, warnings }
-}
 /** No agent is installed here; that is a warning. */
 const AGENTS = 'warning: agents'
 /** Something is recorded, on this disk alone. */
@@ -87,6 +50,7 @@ test('all is well on a machine where nothing is wrong', async () => {
     'node',
     'record',
     'replica',
+    'link',
     'processes',
     'agents',
     'team file',
@@ -208,28 +172,10 @@ test('a configuration with a mistake, with its place', async () => {
   expect(checks.find(({ check }) => check === 'configuration')?.text).toMatch(/config\.yaml:2:1: .*turns/)
 })
 
-const status = {
-  version: NODE_VERSION,
-  pid: 7,
-  runs: { working: 1, waiting: 0 },
-  storage: { working: null, faults: [] },
-  damage: [],
-} as unknown as NodeStatus
-const sound: NodeApi['verifyTrail'] = async () => ({ sound: true, runs: [], unreadable: [] })
-
 const withModel = (model: string) => {
   mkdirSync(join(home, '.parley', 'default'), { recursive: true })
   writeFileSync(join(home, '.parley', 'default', 'config.yaml'), `deployment: ${model}\n`)
 }
-const on = (devices: Readonly<Record<string, number>>) => ({
-  file: (path: string) => {
-    const name = Object.keys(devices).find(each => path.endsWith(each))
-    return name === undefined
-      ? undefined
-      : { ...own, folder: name === 'trail', mode: 0o600, device: devices[name]! }
-  },
-})
-
 test.each([
   ['single-runtime', 'is not encrypted'],
   ['shared-infrastructure', 'one key'],

@@ -4,6 +4,7 @@ import {
   agentDirectory,
   chosenProfile,
   loadConfig,
+  lookAtLink,
   NODE_VERSION,
   parleyHome,
   profilePaths,
@@ -13,6 +14,7 @@ import { teamProblems } from '../team-file.ts'
 import { agents, team } from './agents.ts'
 import { type Finding, type Probes, problem } from './check.ts'
 import { deployment } from './deployment.ts'
+import { link } from './link.ts'
 import { leftovers, node, trail, versions } from './node.ts'
 import { configuration, disk, folder, permissions, socket } from './profile.ts'
 import { storage } from './storage.ts'
@@ -46,6 +48,7 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
     running.finding,
     await trail(running, probes, paths.folder),
     ...(await storage(probes, paths, config, running)),
+    ...(await link(probes, paths, config, running, lookAtLink)),
     leftovers(running, probes, paths.socket),
   )
   if (config.ok) {

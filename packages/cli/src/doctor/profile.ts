@@ -52,11 +52,15 @@ function nearest(probes: Probes, folder: string): string {
 
 /** What is in the profile is for its owner only: the secret makes tokens, and whoever reaches the socket is the owner. */
 export function permissions(probes: Probes, paths: ProfilePaths): Finding {
+  const alp = join(paths.folder, 'alp')
   const open = [
     { path: paths.folder, right: '700' },
     { path: paths.secret, right: '600' },
     { path: paths.socket, right: '600' },
-    { path: join(paths.folder, 'alp', 'secrets', 'alp_key.pem'), right: '600' },
+    { path: join(alp, 'secrets', 'alp_key.pem'), right: '600' },
+    { path: join(alp, 'secrets', 'replay.jsonl'), right: '600' },
+    { path: join(alp, 'pending_peers.yaml'), right: '600' },
+    { path: join(alp, 'alp.sock'), right: '600' },
   ].filter(({ path }) => {
     const found = probes.file(path)
     return found !== undefined && (found.mode & 0o077) !== 0

@@ -251,7 +251,7 @@ test('a key is replaced while the node runs: old and new verify what they signed
   expect(await keyOf(mira)).toBe(rotated.new.key)
   // The old private key is nowhere any more.
   const secrets = join(mira.home, 'default', 'alp', 'secrets')
-  expect(readdirSync(secrets).sort()).toEqual(['alp_key.pem', 'alp_key.pub'])
+  expect(readdirSync(secrets).sort()).toEqual(['alp_key.pem', 'alp_key.pub', 'replay.jsonl'])
 })
 
 test('a record that was put back to an earlier state is found out by heads that were kept elsewhere', async () => {

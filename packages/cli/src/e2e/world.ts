@@ -47,6 +47,9 @@ export class World {
       HOME: this.folder,
       PARLEY_HOME: this.home,
       LANG: 'C.UTF-8',
+      // No node of a test is reached from another machine, and no two of them want the same port.
+      ALPI_NETWORK_HOST: '127.0.0.1',
+      ALPI_ALP_TCP_PORT: '0',
       // Reading the sources takes most of the time of a short command.
       NODE_COMPILE_CACHE: compiled,
     }
@@ -149,12 +152,15 @@ export class World {
   async close(): Promise<void> {
     const pid = this.nodePid
     await this.parley('down')
-    if (pid !== undefined) await gone(pid)
-    for (const { child, ended } of this.#running) {
-      child.kill('SIGKILL')
-      await ended
+    try {
+      if (pid !== undefined) await gone(pid)
+    } finally {
+      for (const { child, ended } of this.#running) {
+        child.kill('SIGKILL')
+        await ended
+      }
+      rmSync(this.folder, { recursive: true, force: true })
     }
-    rmSync(this.folder, { recursive: true, force: true })
   }
 }
 

@@ -94,8 +94,9 @@ function runsOf(agent: TeamAgent | undefined): readonly (readonly [string, strin
   if (!agent) return []
   const model = agent.model === undefined ? '' : `, model ${agent.model}`
   const args = agent.args === undefined ? '' : `, with ${commandText(agent.args)}`
-  const runs =
+  const program =
     agent.command === undefined ? `preset ${agent.preset}${model}${args}` : commandText(agent.command)
+  const runs = agent.peer === undefined ? program : `peer ${agent.peer}, on its own machine`
   const variables = [...Object.entries(agent.env ?? {}).map(([name, value]) => `${name}=${value}`)]
   return [
     ['runs', runs],

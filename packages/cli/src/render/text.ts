@@ -24,6 +24,13 @@ export function lines(text: string): readonly string[] {
     .map(line => line.replaceAll('\t', '  ').replace(dangerous, ' ').trimEnd())
 }
 
+/** The same for a text that keeps its shape, also for a piece of one: line ends and tabs stay, nothing else that a terminal obeys. */
+export function harmless(text: string): string {
+  return stripVTControlCharacters(text).replace(dangerous, found =>
+    found === '\n' || found === '\t' ? found : '',
+  )
+}
+
 /** Names in a row, each once: a file that was put back in two attempts is still one file. */
 export function each(names: readonly string[]): string {
   return [...new Set(names.map(oneLine))].join(', ')

@@ -1,0 +1,114 @@
+// Asks a peer on behalf of a person: shows the answer as it comes where somebody watches, prints it once where nobody does, and cancels the
+// turn there at Ctrl-C.
+import type { Context } from '../command.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { Failure } from '../failure.ts'
+import { cliLimits } from '../limits.ts'
+import type { AskInput, NodeApi } from '../node-api.ts'
+import { printJson, remark } from '../output.ts'
+import { peerFailure } from '../peer-failure.ts'
+import { costLine } from '../render/peers.ts'
+import { oneLine } from '../render/text.ts'
+import type { AnswerView } from '../views.ts'
+import { Speech } from './speech.ts'
+
+export async function askPeer(context: Context, api: NodeApi, input: AskInput): Promise<ExitCode> {
+  if (input.prompt === '' || input.prompt.length > cliLimits.promptLength) {
+    throw new Failure('usage', input.prompt === '' ? 'There is nothing to ask.' : 'The text is too long.', {
+      why: `It is 1 to ${cliLimits.promptLength} characters.`,
+      next: `parley ask ${oneLine(input.peer)} "what you want"`,
+    })
+  }
+  const { terminal, global } = context
+  const speech = new Speech(terminal, terminal.seen && !global.json)
+  const stop = new Stop(context, api, input.peer)
+  let answer: AnswerView | undefined
+  try {
+    for await (const part of api.ask(input, stop.signal)) {
+      if (part.type === 'session') stop.session = part.session
+      else if (part.type === 'text') speech.say(part.text)
+      else answer = part
+    }
+  } catch (thrown) {
+    if (!stop.asked) throw peerFailure(input.peer, thrown, { begun: speech.begun || stop.session !== '' })
+  } finally {
+    stop.close()
+    speech.endLine()
+  }
+  if (stop.asked) return cancelled(context, input.peer, answer)
+  if (!answer) throw peerFailure(input.peer, noAnswer(), { begun: true })
+  if (global.json) printJson(context, plainAnswer(answer))
+  else speech.conclude(answer.text)
+  if (terminal.seen) remark(context, terminal.paint('quiet', costLine(answer)))
+  if (!answer.interrupted) return EXIT.done
+  remark(context, `The turn of ${oneLine(input.peer)} was cancelled there before it was done.`)
+  return EXIT.failed
+}
+
+/** For programs: what was asked for, without the mark of the stream. */
+function plainAnswer({ type: _, ...answer }: AnswerView): Omit<AnswerView, 'type'> {
+  return answer
+}
+
+function noAnswer(): Failure {
+  return new Failure('link_empty_response', 'The answer did not come to its end.')
+}
+
+function cancelled(context: Context, peer: string, answer: AnswerView | undefined): ExitCode {
+  const cost = answer ? ` It had cost ${costLine(answer)}.` : ''
+  remark(context, `Cancelled: the turn of ${oneLine(peer)} ends.${cost}`)
+  return EXIT.interrupted
+}
+
+/**
+ * Ctrl-C. The first cancels the turn there and waits a moment for what it has cost; where the peer does not take a cancel, hanging up ends the
+ * turn as well. The second leaves at once.
+ */
+class Stop {
+  session = ''
+  asked = false
+  readonly #context: Context
+  readonly #api: NodeApi
+  readonly #peer: string
+  readonly #hangUp = new AbortController()
+  readonly #takeBack: () => void
+  #patience = () => {}
+
+  constructor(context: Context, api: NodeApi, peer: string) {
+    this.#context = context
+    this.#api = api
+    this.#peer = peer
+    this.#takeBack = context.terminal.onInterrupt(() => this.#interrupted())
+  }
+
+  get signal(): AbortSignal {
+    return this.#hangUp.signal
+  }
+
+  close(): void {
+    this.#takeBack()
+    this.#patience()
+  }
+
+  #interrupted(): void {
+    const { terminal, clock } = this.#context
+    if (this.asked) {
+      terminal.err('\n')
+      terminal.leave(EXIT.interrupted)
+      return
+    }
+    this.asked = true
+    // Without its name another turn of ours could be meant.
+    if (this.session === '') {
+      this.#hangUp.abort()
+      return
+    }
+    this.#patience = clock.after(cliLimits.cancelMs, () => this.#hangUp.abort())
+    this.#api.cancelAsk(this.#peer, this.session).then(
+      ({ cancelled }) => {
+        if (!cancelled) this.#hangUp.abort()
+      },
+      () => this.#hangUp.abort(),
+    )
+  }
+}

@@ -1,0 +1,109 @@
+// Keys, peers and strangers as people see them: what two of them compare aloud stands on a line of its own, in full.
+import type { Ticks } from '@parley/core'
+import type { AnswerView, IdentityView, PeerView, PendingView } from '../views.ts'
+import { ago, count, money } from './format.ts'
+import { grid } from './grid.ts'
+import type { Drawing } from './tasks.ts'
+import { oneLine } from './text.ts'
+
+/** The command that somebody else pastes to pin this profile. */
+export function pinningLine(invitation: string): string {
+  return `parley peers add ${invitation}`
+}
+
+export function identityLines({
+  profile,
+  pubkey,
+  fingerprint,
+  spoken,
+  listening,
+}: IdentityView): readonly string[] {
+  return facts([
+    ['profile', profile],
+    ['key', pubkey],
+    ['fingerprint', fingerprint],
+    ['aloud', spoken],
+    ...(listening.length > 0
+      ? listening.map(({ carrier, at }, index) => [index === 0 ? 'listens' : '', `${carrier} ${at}`] as const)
+      : [['listens', 'nowhere'] as const]),
+  ])
+}
+
+export function peersTable(peers: readonly PeerView[], { width, paint }: Drawing): readonly string[] {
+  return grid(
+    [
+      { header: 'PEER' },
+      { header: 'ALIAS', flexible: true, optional: 3 },
+      { header: 'ADDRESS', flexible: true, optional: 2 },
+      { header: 'MAY', flexible: true, optional: 1 },
+      { header: 'RATE', align: 'right', optional: 4 },
+      { header: 'TODAY', align: 'right', optional: 5 },
+      { header: 'FINGERPRINT', optional: 6 },
+    ],
+    peers.map(peer => [
+      oneLine(peer.id),
+      oneLine(peer.alias ?? ''),
+      addressOf(peer),
+      { text: mayOf(peer), ...(peer.allow.length === 0 && { tone: 'warning' as const }) },
+      `${peer.per_minute}/min`,
+      spentOf(peer),
+      peer.fingerprint,
+    ]),
+    width,
+    paint,
+  )
+}
+
+export function peerLines(peer: PeerView): readonly string[] {
+  return facts([
+    ['peer', peer.id],
+    ['alias', peer.alias ?? ''],
+    ['key', peer.pubkey],
+    ['fingerprint', peer.fingerprint],
+    ['aloud', peer.spoken],
+    ['address', addressOf(peer)],
+    ['may', mayOf(peer)],
+    ['rate', `${peer.per_minute} calls a minute`],
+    ['today', spentOf(peer)],
+  ])
+}
+
+export function pendingLines(pending: readonly PendingView[], now: Ticks): readonly string[] {
+  return pending.flatMap(({ pubkey, spoken, address, first_seen, last_seen }, index) => [
+    ...(index > 0 ? [''] : []),
+    ...facts([
+      ['key', pubkey],
+      ['aloud', spoken],
+      ['from', address ?? 'this machine'],
+      ['seen', `${ago(isoOf(last_seen), now)}, the first time ${ago(isoOf(first_seen), now)}`],
+    ]),
+  ])
+}
+
+/** `$0.02 · 1.2k tokens in, 300 out`. */
+export function costLine({ usd, tokens_in, tokens_out }: AnswerView): string {
+  return `${money(usd)} · ${count(tokens_in)} tokens in, ${count(tokens_out)} out`
+}
+
+function addressOf({ address }: PeerView): string {
+  return address === undefined ? 'this machine' : oneLine(address)
+}
+
+function mayOf({ allow }: PeerView): string {
+  return allow.length > 0 ? allow.map(oneLine).join(', ') : 'nothing'
+}
+
+function spentOf({ spent_today }: PeerView): string {
+  if (!spent_today || (spent_today.usd === 0 && spent_today.tokens === 0)) return ''
+  return `${money(spent_today.usd)}, ${count(spent_today.tokens)} tokens`
+}
+
+function facts(rows: readonly (readonly [string, string])[]): readonly string[] {
+  const shown = rows.filter(([, value]) => value !== '')
+  const left = Math.max(...shown.map(([name]) => name.length))
+  return shown.map(([name, value]) => `${name.padEnd(left)}  ${oneLine(value)}`)
+}
+
+function isoOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString()
+}

@@ -1,0 +1,74 @@
+// A machine for `parley doctor`, on which everything is well unless a test says otherwise, and a node that has nothing to say.
+import { join } from 'node:path'
+import { CallError } from '@parley/call'
+import { NODE_VERSION } from '@parley/node'
+import { expect } from 'vitest'
+import { doctorWith } from '../commands/doctor.ts'
+import type { FileFacts, Finding, Probes } from '../doctor/check.ts'
+import type { NodeApi } from '../node-api.ts'
+import type { NodeStatus } from '../views.ts'
+import { parley, type Surroundings } from './parley.ts'
+
+export const own: FileFacts = { folder: true, mode: 0o700, owner: 1000, changed: 0 }
+export const well: Probes = {
+  platform: 'linux',
+  runtime: 'v24.21.0',
+  user: 1000,
+  output: async () => 'git version 2.39.5',
+  file: () => undefined,
+  text: path =>
+    path === '/proc/self/limits'
+      ? 'Max open files            4096                 4096                 files'
+      : path.includes('inotify')
+        ? '128\n'
+        : undefined,
+  writable: () => true,
+  folders: () => [],
+  freeBytes: () => 50 * 1024 ** 3,
+  turns: () => [],
+}
+
+export const noNode = () => {
+  throw new CallError('node_not_running', 'No node is running.')
+}
+
+/** All checks, in a home of its own, on a machine that is well but for what a test brings. */
+export async function examined(home: string, probes: Partial<Probes> = {}, around: Surroundings = {}) {
+  const ran = await parley(['doctor', '--json'], {
+    cwd: home,
+    env: { HOME: home, PARLEY_HOME: join(home, '.parley'), PATH: '' },
+    node: noNode,
+    ...around,
+    table: { commands: [doctorWith({ ...well, ...probes })], groups: [] },
+  })
+  const { checks, problems, warnings } = JSON.parse(ran.out) as {
+    checks: Finding[]
+    problems: number
+    warnings: number
+  }
+  const bad = checks.filter(({ state }) => state !== 'ok').map(({ check, state }) => `${state}: ${check}`)
+  for (const { state, remedy } of checks) if (state !== 'ok') expect(remedy).toBeTruthy()
+  return { code: ran.code, checks, bad, problems, warnings }
+}
+
+export const status = {
+  version: NODE_VERSION,
+  pid: 7,
+  runs: { working: 1, waiting: 0 },
+  storage: { working: null, faults: [] },
+  damage: [],
+} as unknown as NodeStatus
+export const sound: NodeApi['verifyTrail'] = async () => ({ sound: true, runs: [], unreadable: [] })
+
+/** A profile that was used has its key. */
+export const KEY: FileFacts = { ...own, folder: false, mode: 0o600 }
+/** Files on devices, by how their paths end. */
+export const on = (devices: Readonly<Record<string, number>>) => ({
+  file: (path: string) => {
+    if (path.endsWith('alp_key.pem')) return KEY
+    const name = Object.keys(devices).find(each => path.endsWith(each))
+    return name === undefined
+      ? undefined
+      : { ...own, folder: name === 'trail', mode: 0o600, device: devices[name]! }
+  },
+})
