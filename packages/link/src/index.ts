@@ -23,6 +23,7 @@ export { type Answer, type AskOptions, ask, cancelAsk, type Pong, ping } from '.
 export { LinkClient, type LinkClientOptions, LinkSession } from './client/client.ts'
 export { type DialOptions, dial, dialNoise, type NoiseDialled } from './client/dial.ts'
 export type { CallOptions, LinkFailure } from './client/exchange.ts'
+export { type GivenUp, giveUp } from './client/give-up.ts'
 export { type Mentioned, mentioned } from './client/mentioned.ts'
 export { type AdaptedPeer, type PeerAdapterOptions, peerAdapter } from './client/peer-adapter.ts'
 export { parseAddress, type Reachable, type Target, targetOf } from './client/target.ts'

@@ -12,9 +12,10 @@ import {
 } from '@parley/core'
 import { WIRE_CODES, type WireErrorName } from '../errors.ts'
 import { linkDefaults } from '../limits.ts'
-import { type Answer, ask, cancelAsk } from './calls.ts'
+import { type Answer, ask } from './calls.ts'
 import type { LinkClient } from './client.ts'
 import type { LinkFailure } from './exchange.ts'
+import { giveUp } from './give-up.ts'
 import type { Target } from './target.ts'
 
 /** A peer of the list. Its target is looked up for every turn, so that an edit of the list applies. */
@@ -84,20 +85,23 @@ async function takeTurn(
     }
   }
   let session = ''
-  const give = () => void giveUp(client, clock, target.value, session, hangUp)
+  const { budget } = input
+  const asking = ask(client, clock, target.value, promptOf(input), {
+    signal: hangUp.signal,
+    busyTries: linkDefaults.busyTries,
+    onSession: told => {
+      session = told
+    },
+    ...(stream && { onText: text => say({ type: 'text', text, part: true }) }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(budget && { budget }),
+  })
+  const give = () =>
+    // What the ask comes to is told below.
+    void giveUp({ client, clock, target: target.value, session, hangUp, said: asking }).catch(() => undefined)
   ended.addEventListener('abort', give, { once: true })
   try {
-    const { budget } = input
-    const said = await ask(client, clock, target.value, promptOf(input), {
-      signal: hangUp.signal,
-      busyTries: linkDefaults.busyTries,
-      onSession: told => {
-        session = told
-      },
-      ...(stream && { onText: text => say({ type: 'text', text, part: true }) }),
-      ...(timeoutMs !== undefined && { timeoutMs }),
-      ...(budget && { budget }),
-    })
+    const said = await asking
     const usage = said.ok ? usageOf(said.value) : {}
     if (ended.aborted) return aborted(ended.reason, usage)
     if (!said.ok) return failed(errorOf(peer.id, said.error))
@@ -109,24 +113,6 @@ async function takeTurn(
     open = false
     ended.removeEventListener('abort', give)
   }
-}
-
-/** Cancels the turn there and gives it a while to say what it cost; then hangs up, which later revisions take for a cancel too. */
-async function giveUp(
-  client: LinkClient,
-  clock: Clock,
-  target: Target,
-  session: string,
-  hangUp: AbortController,
-): Promise<void> {
-  const cancel = clock.after(linkDefaults.cancelMs, () => hangUp.abort())
-  hangUp.signal.addEventListener('abort', cancel, { once: true })
-  const cancelled = await cancelAsk(client, target, session, {
-    timeoutMs: linkDefaults.cancelMs,
-    signal: hangUp.signal,
-  })
-  // Not allowed, or nothing runs there: nobody will answer.
-  if (!cancelled.ok || !cancelled.value) hangUp.abort()
 }
 
 /** ALP has one text: what the agent should know comes first, each part under its title, then what is wanted. */

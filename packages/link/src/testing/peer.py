@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 NAME = b"Noise_XK_25519_ChaChaPoly_SHA256"
 P = 2**255 - 19
@@ -94,7 +95,7 @@ def exactly(sock, count):
 
 
 def raw(key):
-    return key.public_key().public_bytes_raw()
+    return key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
 
 
 def dh(private, public):
@@ -319,7 +320,7 @@ def main():
     job = json.loads(sys.stdin.readline())
     seed = bytes.fromhex(job["seed"])
     key = Ed25519PrivateKey.from_private_bytes(seed)
-    own = base64.b64encode(key.public_key().public_bytes_raw()).decode()
+    own = base64.b64encode(raw(key)).decode()
     {"call": call, "cancel": cancel, "serve": serve}[job["do"]](job, key, own, x_private(seed))
 
 

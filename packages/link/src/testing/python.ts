@@ -3,6 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
+import { orInstalled } from '@parley/call/testing'
 import { onTestFinished } from 'vitest'
 import type { Target } from '../client/target.ts'
 import type { Carrier } from '../transport/channel.ts'
@@ -11,12 +12,19 @@ import { identityOf, identityVector } from './vectors.ts'
 
 const SCRIPT = join(import.meta.dirname, 'peer.py')
 
+/** Debian's own first: another Python of the machine need not have the package. */
+const python3 = orInstalled('python3-cryptography', () =>
+  ['/usr/bin/python3', 'python3'].find(
+    program => spawnSync(program, ['-c', 'import cryptography']).status === 0,
+  ),
+)
+
 /** Why there can be no such peer here. */
-export const pythonMissing = spawnSync('python3', ['-c', 'import cryptography']).status !== 0
+export const pythonMissing = python3 === undefined
 export const PYTHON_MISSING = 'python3 with its cryptography package is not installed'
 
 function python(job: object): ChildProcess {
-  const child = spawn('python3', [SCRIPT], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(python3!, [SCRIPT], { stdio: ['pipe', 'pipe', 'inherit'] })
   onTestFinished(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGKILL')

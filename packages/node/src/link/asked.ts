@@ -1,7 +1,7 @@
 // One ask of a peer as a stream: its session, its text as it comes, its answer. Whoever leaves before the end has the turn cancelled at the
 // peer, which then has a while to say what it cost.
-import { asParleyError, type Clock } from '@parley/core'
-import { type Answer, ask, cancelAsk, type LinkClient, linkDefaults, type Target } from '@parley/link'
+import type { Clock } from '@parley/core'
+import { type Answer, ask, giveUp, type LinkClient, type Target } from '@parley/link'
 import { refusalOf } from './failure.ts'
 import { Handover } from './handover.ts'
 
@@ -69,27 +69,11 @@ export async function* asked(asker: Asker, input: AskInput, signal: AbortSignal)
     if (!over) {
       values.abandon()
       // Not waited for: whoever left does not.
-      void giveUp(asker, session, hangUp, said).catch(cause => asker.failed('cancelling an ask', cause))
+      void giveUp({ client, clock, target, session, hangUp, said }).catch(cause =>
+        asker.failed('cancelling an ask', cause),
+      )
     }
   }
-}
-
-/** Cancels the turn there, lets it say its last word for a while, then hangs up, which later revisions take for a cancel too. */
-async function giveUp(
-  { client, clock, target, failed }: Asker,
-  session: string,
-  hangUp: AbortController,
-  said: Promise<unknown>,
-): Promise<void> {
-  const cancel = clock.after(linkDefaults.cancelMs, () => hangUp.abort())
-  const cancelled = await cancelAsk(client, target, session, {
-    timeoutMs: linkDefaults.cancelMs,
-    signal: hangUp.signal,
-  })
-  // Not allowed, or nothing runs there: nobody will answer.
-  if (!cancelled.ok || !cancelled.value) hangUp.abort()
-  await said.catch(cause => failed('an ask', asParleyError(cause)))
-  cancel()
 }
 
 function answerView({ text, sessionId, tokensIn, tokensOut, cost, interrupted }: Answer): AnswerView {
