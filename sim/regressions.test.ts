@@ -90,6 +90,12 @@ const REGRESSIONS: readonly Regression[] = [
     script:
       'submit_graph:hzhyio,found:cjnxjk,wreck:wianoq,refuse:91sttj,burst:6lavsm,archive:ka4nvr,export:xli7wk',
   },
+  {
+    seed: 2077,
+    what: 'what an agent was denied after its workspace had ended could not be proven to be its act',
+    script:
+      'submit_graph:2710p0,create:hql3k0,twice:kdjq1j,burst:yeh3fl,query:avgakx,create:5pbojc,prove:lei2i6',
+  },
 ]
 
 for (const { seed, what, script } of REGRESSIONS) {

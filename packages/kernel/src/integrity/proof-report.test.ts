@@ -107,6 +107,23 @@ test('W-SEC-17 coordinator, agents, people and the runtime itself each have thei
   expect(refused(await f.run.proof(100_000))).toBe('not_found')
 })
 
+test('W-SEC-17 what an agent is denied after its workspace has ended is proven too', async () => {
+  const f = await signed()
+  const worker = await f.workspace('W')
+  await f.workspace('other')
+  unwrap(await worker.started())
+  unwrap(await worker.failed('gone'))
+  // Who may not see something is shown nothing, and that is on record.
+  expect(unwrap(await worker.query({ workspace: f.id('other') })).entries).toEqual([])
+  expect(refused(await worker.writeMemory('x', 1, f.id('other')))).toBe('permission_denied')
+  for (const type of ['trail_access_denied', 'capability_denied'] as const) {
+    const denied = await proofOf(f, type, 'worker')
+    // System-level: the part of a workspace that has ended takes no entries.
+    expect(denied).toMatchObject({ workspace: null, party: 'agent', complete: true })
+    expect(denied.identity).toMatchObject({ status: 'verified', name: `agent:${f.id('W')}` })
+  }
+})
+
 test('W-SEC-17 a delegate acts under its own name, above the workspace that the entry is filed under', async () => {
   const f = await signed()
   const delegate = await f.workspace('D', {

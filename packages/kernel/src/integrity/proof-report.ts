@@ -149,17 +149,26 @@ async function identityOf(
 }
 
 /** Whose agent acted: the sender, the workspace itself, or the nearest delegate above it that has the role. */
-function actingWorkspace({ actor, workspace, body }: Entry, model: RunModel): WorkspaceId | undefined {
-  const { from } = body as { readonly from?: unknown }
-  const named = typeof from === 'string' ? (from as WorkspaceId) : workspace
-  const acted = (each: WorkspaceFacts | undefined) => each?.role === actor
-  let facts = named === null ? undefined : model.workspaces.get(named)
+function actingWorkspace(entry: Entry, model: RunModel): WorkspaceId | undefined {
+  const named = namedIn(entry)
+  const acted = (each: WorkspaceFacts | undefined) => each?.role === entry.actor
+  let facts = typeof named === 'string' ? model.workspaces.get(named as WorkspaceId) : undefined
   if (acted(facts) && facts) return facts.id
   while (facts?.parent != null) {
     facts = model.workspaces.get(facts.parent)
     if (facts?.delegate && acted(facts)) return facts.id
   }
   return undefined
+}
+
+/** A workspace that has ended takes no entries: what its agent is denied then is system-level, and names it in its body. */
+function namedIn({ event_type, workspace, body }: Entry): unknown {
+  const { from } = body as { readonly from?: unknown }
+  if (typeof from === 'string') return from
+  if (event_type === 'capability_denied')
+    return workspace ?? (body as EventBody<'capability_denied'>).workspace
+  if (event_type === 'trail_access_denied') return (body as EventBody<'trail_access_denied'>).requester
+  return workspace
 }
 
 /** W-SEC-03: bound at creation, and changed by migration alone. */
