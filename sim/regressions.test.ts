@@ -96,6 +96,12 @@ const REGRESSIONS: readonly Regression[] = [
     script:
       'submit_graph:2710p0,create:hql3k0,twice:kdjq1j,burst:yeh3fl,query:avgakx,create:5pbojc,prove:lei2i6',
   },
+  {
+    seed: 4523,
+    what: 'a refusal named an entry of a run that had ended, while it was on record in the house under another id',
+    script:
+      'create:10s1ui,create:ny518b,deliver:wdrv6f,staff:o55ax1,refuse:bo9k2a,deliver:71konk,create:r2bkyn,send:sizivk,finish:y9rf95,assign:lb7hh0,create:os9svk,start:c74bgt,create:4i3elk,stop:flw2yf,finish:8qg4su,staff:xsbdyf,deliver:4gwx4x,migrate:xyip97,contest:lz8v4m,wreck:yogvec,abort:x2b410,rush:cirz26,fault:a8pm1l,send:wkinw9,finish:w96hba,escalate:6hszul,query:n4ejgw,wreck:adt1qj',
+  },
 ]
 
 for (const { seed, what, script } of REGRESSIONS) {

@@ -1,6 +1,6 @@
 // Refusals of operations (wacp-primitives 0.5): the codes, and the errors that carry them. A refusal is a value; `details.reason` has
 // the protocol's own word where one exists, `details.entry` the id of the entry that records the refusal.
-import { type Err, err, ParleyError } from '@parley/core'
+import { type Err, err, ParleyError, type Result } from '@parley/core'
 
 export const REFUSAL_CODES = [
   'rejected',
@@ -44,6 +44,14 @@ export function notFound(what: string, id: unknown): Refusal {
   return refusal('not_found', `There is no ${what} ${typeof id === 'string' ? id.slice(0, 80) : ''}.`, {
     reason: 'not_found',
   })
+}
+
+/** A refusal that is on record in another run than the caller's, where its entry has another id: it names none. */
+export function elsewhere<T>(result: Result<T>): Result<T> {
+  if (result.ok || result.error.details.entry === undefined) return result
+  const { code, message, retryable, details, cause } = result.error
+  const { entry: _entry, ...rest } = details
+  return err(new ParleyError(code, message, { retryable, details: rest, cause }))
 }
 
 export function limitReached(what: string, limit: number): Refusal {

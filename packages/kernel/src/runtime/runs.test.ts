@@ -143,6 +143,24 @@ test('a read that meets the end of its run is answered, and a denial is on recor
   ])
 })
 
+test('W-SEC-03 an agent that was replaced is refused after the end of its run too; the house has it on record, and nothing names an entry of the run', async () => {
+  const f = await fixture()
+  const old = await f.worker('W1')
+  await f.bring('W1', 'blocked')
+  unwrap(await f.root.migrate(f.id('W1'), 'another', 'it knows more'))
+  unwrap(await f.root.abort(f.id('W1')))
+  unwrap(await f.run.close())
+  const house = unwrap(await f.runtime.open(f.runtime.house.run))
+  const before = (await house.entries()).length
+  const denied = await old.look()
+  expect(denied.ok ? denied : [denied.error.code, denied.error.details]).toEqual([
+    'permission_denied',
+    { reason: 'invalid_credential' },
+  ])
+  const added = (await house.entries()).slice(before)
+  expect(added.map(entry => entry.event_type)).toEqual(['authentication_failed'])
+})
+
 test('any number of finished runs can be read again, whichever was read last', async () => {
   const f = await fixture()
   const runs: RunHandle[] = []

@@ -38,7 +38,7 @@ import { keyedProofs } from '../integrity/keyed.ts'
 import type { Proofs } from '../integrity/proofs.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { plain } from '../plain.ts'
-import { invalidArgument, invalidState, refusal } from '../refusal.ts'
+import { elsewhere, invalidArgument, invalidState, refusal } from '../refusal.ts'
 import { requireDeployment } from '../run/deployment.ts'
 import type { Run } from '../run/run.ts'
 import type { RunDraft } from '../run/start.ts'
@@ -347,7 +347,7 @@ export class Runtime implements RunHost, UsersHost {
     const live = await this.#actors.get(run)?.submit(command)
     if (live && (live.ok || live.error.code !== 'invalid_state')) return live
     const recorded = await this.house.record(entries as readonly ProposedEntry[])
-    return recorded.ok ? result : recorded
+    return recorded.ok ? elsewhere(result) : recorded
   }
 
   async read<T>(run: RunId, reader: (state: Run) => T): Promise<T> {
