@@ -13,7 +13,6 @@ export async function exportRun(world: World, dice: Dice): Promise<void> {
   const { watch, config, life } = world
   const run = dice.maybe([...world.models.values()].filter(each => each.seq > 0))
   if (!run || watch.troubled) return
-  await world.storage.settle(run)
   const upTo = dice.chance(0.5) ? undefined : dice.between(1, run.seq)
   const at = formatTimestamp(life.clock.now())
   const content = dice.pick(['stored', 'none', 'opened'] as const)
@@ -63,7 +62,6 @@ function inMemory(bytes: Buffer): ByteSource {
 export async function prove(world: World, dice: Dice): Promise<void> {
   const run = dice.maybe([...world.models.values()].filter(each => each.seq > 0 && world.runs.has(each.id)))
   if (!run || world.watch.troubled) return
-  await world.storage.settle(run)
   const seq = dice.between(1, run.seq)
   const proven = await world.runs.get(run.id)!.proof(seq)
   const gone = run.gone.has(run.drafts[seq - 1]!.id)

@@ -27,7 +27,6 @@ export async function inspect(world: World, dice: Dice): Promise<void> {
   const known = [...world.models.values()].filter(run => run.seq > 0)
   const run = (dice.chance(0.7) ? dice.maybe(finished) : undefined) ?? dice.maybe(known)
   if (!run) return
-  for (const each of known) await world.storage.settle(each)
   violated('W-TRAIL-29 queries find the same whichever tier it is in', await queryProblem(world, run, dice))
   violated('W-TRAIL-25 every record is in one place', await scanProblem(world, run))
   violated('W-TRAIL-24 W-TRAIL-25 entries move from hot to warm to cold', await tierProblem(world, run, dice))

@@ -149,12 +149,8 @@ export async function checkRecovered(
 
 type Records = (Entry | TrailObject)[]
 
-/** W-TRAIL-28: what was to be deleted may be gone or not when the power went or the disk failed; nothing else is. */
-export function noteDeleted(
-  model: RunModel,
-  manifests: readonly Manifest[],
-  deletions: ReadonlySet<string>,
-): void {
+/** W-TRAIL-28: what was to be deleted may be gone or not when the power went; nothing else is. */
+function noteDeleted(model: RunModel, manifests: readonly Manifest[], deletions: ReadonlySet<string>): void {
   for (const { archive, deleted, entries, objects } of manifests) {
     if (!deleted) continue
     if (!deletions.has(`${model.id} ${archive}`))

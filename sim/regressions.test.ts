@@ -102,6 +102,24 @@ const REGRESSIONS: readonly Regression[] = [
     script:
       'create:10s1ui,create:ny518b,deliver:wdrv6f,staff:o55ax1,refuse:bo9k2a,deliver:71konk,create:r2bkyn,send:sizivk,finish:y9rf95,assign:lb7hh0,create:os9svk,start:c74bgt,create:4i3elk,stop:flw2yf,finish:8qg4su,staff:xsbdyf,deliver:4gwx4x,migrate:xyip97,contest:lz8v4m,wreck:yogvec,abort:x2b410,rush:cirz26,fault:a8pm1l,send:wkinw9,finish:w96hba,escalate:6hszul,query:n4ejgw,wreck:adt1qj',
   },
+  {
+    seed: 347,
+    what: 'an archive whose deletion failed was deleted in the second copy of the cold tier and nowhere else',
+    script:
+      'create:t9odwy,found:49jn43,submit_graph:j4ms4f,restart:xw6sh2,deliver:8rlr92,compact:6n57kt,found:upzuho,assign:b7flpt,found:maref4,release:ksmkt0,deliver:6qko3r,migrate:q2ix1r,burst:r6np12,settle:qhonwe,wreck:gyiv2t,resume:fi9ja2,fault:7bkkrw,archive:cagjcx,create:scfpv8,archive:hto7nj,heal:z5jnr1,expire:hnc38u,inspect:3ceps3',
+  },
+  {
+    seed: 5540,
+    what: 'a deletion that failed while the log was wiped had deleted the archive all the same, and could not be tried again',
+    script:
+      'send:e4cw9b,assign:nv89p7,abort:eta4p1,found:tb4e1l,fault:6decbv,send:j8h065,emit:mq32jy,transfer:ko0am1,compact_run:bpsfkw,fault:av2mcu,heal:cc8av1,inspect:ty2zjw',
+  },
+  {
+    seed: 9310,
+    what: 'an integration that moved to the root and was aborted in the same batch locked the root for ever',
+    script:
+      'memory:7or96i,create:8ddmru,assign:uifq6n,found:e0jouz,send:hj5okf,deliver:saiixe,deliver:ymwp7f,send:o9nhs6,deliver:jfkmz6,found:fmc3vt,staff:gt2rie,found:34fywq,staff:x46zya,finish:mbi1od,burst:32qi36,abort_group:zg030k',
+  },
 ]
 
 for (const { seed, what, script } of REGRESSIONS) {

@@ -16,7 +16,6 @@ import type { EventBody } from '@parley/trail/events'
 import { Violation, violated } from './invariants.ts'
 import type { RunModel } from './model.ts'
 import { isOver } from './records.ts'
-import { noteDeleted } from './recovery.ts'
 import type { Problem } from './rules/rule.ts'
 import { compactedProblem } from './rules/storage.ts'
 import type { World } from './world.ts'
@@ -44,8 +43,6 @@ export class Storage {
   readonly #world: World
   /** Archives that somebody wanted deleted, by run and number: after a crash they are there or gone. */
   readonly deletions = new Set<string>()
-  /** Runs of which nobody knows whether an archive was deleted: the disk failed meanwhile. */
-  readonly #unsure = new Set<string>()
   #compactor: Compactor | undefined
   readonly #compacting = new Set<string>()
   #snapshots = 0
@@ -64,7 +61,6 @@ export class Storage {
     this.#compactor = undefined
     this.#compacting.clear()
     this.#last.clear()
-    this.#unsure.clear()
     this.uncertain = false
   }
 
@@ -114,23 +110,12 @@ export class Storage {
 
   /** As whoever keeps the house does it: what is said of a run is on its trail before the next piece of work. */
   #alone<T>(run: RunModel, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(run.id) ?? Promise.resolve()
-    const done = before.then(() => this.settle(run)).then(work)
+    const done = (this.#last.get(run.id) ?? Promise.resolve()).then(work)
     this.#last.set(
       run.id,
       done.catch(() => undefined),
     )
     return done
-  }
-
-  /** Sees what became of deletions that were refused: a refusal by the disk may come after the deed. */
-  async settle(run: RunModel): Promise<void> {
-    if (!this.#unsure.has(run.id)) return
-    const { life } = this.#world
-    const manifests = await life.store.manifests(run.id as RunId)
-    if (life.over) return
-    noteDeleted(run, manifests, this.deletions)
-    this.#unsure.delete(run.id)
   }
 
   async #compactRun(run: RunModel, rounds: number): Promise<Result<unknown>> {
@@ -192,7 +177,6 @@ export class Storage {
         if (manifest && !manifest.deleted) this.deletions.add(`${id} ${archive}`)
         const now = this.#now
         const deleted = await this.#trail.lifecycle(id).deleteArchive(archive, now, { cold })
-        if (!deleted.ok && !life.over) this.#unsure.add(run.id)
         if (!deleted.ok || !manifest || life.over) return deleted
         violated('W-TRAIL-28 only what may be deleted is', undeletable(run, manifest, now - cold * TICKS))
         for (const each of [...manifest.entries, ...manifest.objects]) run.gone.add(each.id)

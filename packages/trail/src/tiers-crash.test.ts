@@ -172,3 +172,55 @@ test('W-TRAIL-25 whichever operation a power loss ends, every record is there on
     await cold.close()
   }
 }, 600_000)
+
+test('W-TRAIL-26 W-TRAIL-28 whichever operation of a deletion a power loss ends, the replica alone holds all that the trail does', async () => {
+  const world = await build()
+  await live(world, world.disks, disk => disk)
+  const [run] = world.ended as [RunId]
+  const opened = ({ trail, blobs, replica }: Disks, cut: PowerCut) => {
+    const [log, content, copy] = [trail, blobs, replica].map(disk => cut.on(disk) as FaultyFiles)
+    return openMemoryStore({ trail: log!, blobs: content!, replica: copy! }, SIZES)
+  }
+  const remove = async (store: TrailStore) => {
+    const { archive } = (await store.manifests(run)).find(({ kind }) => kind === 'workspace')!
+    return new Trail({ store }).lifecycle(run).deleteArchive(archive, (store.floor + 1) as Ticks, { cold: 0 })
+  }
+  const held = async (store: TrailStore) => {
+    expect((await new Trail({ store }).run(run).verify()).findings).toEqual([])
+    const records: number[] = []
+    for await (const record of store.replay(run)) if (record.kind === 'entry') records.push(record.seq)
+    return records
+  }
+  const untouched = new PowerCut(Number.MAX_SAFE_INTEGER)
+  const whole = await opened(copyOf(world.disks), untouched)
+  const all = await held(whole)
+  unwrap(await remove(whole))
+  const left = await held(whole)
+  for (let last = 0; last < untouched.done; last++) {
+    const disks = copyOf(world.disks)
+    await remove(await opened(disks, new PowerCut(last))).catch(() => {})
+    const random = seededRandom(last)
+    const found: Disks = {
+      trail: disks.trail.crash(random),
+      blobs: disks.blobs.crash(random),
+      replica: disks.replica.crash(random),
+    }
+    const say = `operation ${last} of ${untouched.done}`
+    const store = await openMemoryStore(found, SIZES)
+    const here = await held(store)
+    const alone = async () => {
+      const cold = await openMemoryCold(found.replica.copy())
+      const records = await held(cold)
+      await cold.close()
+      return records
+    }
+    const there = await alone()
+    expect(there, say).toEqual(expect.arrayContaining(here))
+    // As whoever keeps the house does: the deletion is tried again where it did not count, and the replica follows where it is behind.
+    const again = await remove(store)
+    expect(again.ok || again.error.code, say).toBe(here.length === all.length ? true : 'not_found')
+    if ((await store.replica())!.lacking > 0) await store.replicate()
+    expect([await held(store), await alone()], `${say}, finished`).toEqual([left, left])
+    await store.close()
+  }
+})

@@ -11,15 +11,15 @@ import {
   unwrap,
 } from '@parley/core'
 import { expect, test } from 'vitest'
-import { type MemoryStoreOptions, memoryDisks, openMemoryStore } from './open-memory.ts'
+import { FaultyFiles } from './log/faulty-files.ts'
+import { type MemoryStoreOptions, memoryDisks, openMemoryCold, openMemoryStore } from './open-memory.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
 import { Trail } from './trail.ts'
 
 const START = 1_772_355_900_000_000 as Ticks
 
 /** A finished run with one workspace, W, whose mail can be archived. */
-async function finished(sizes: MemoryStoreOptions = {}) {
-  const disks = memoryDisks()
+async function finished(sizes: MemoryStoreOptions = {}, disks = memoryDisks()) {
   const store = await openMemoryStore(disks, sizes)
   const trail = new Trail({ store })
   const clock = new StrictClock(new ManualClock(START))
@@ -65,6 +65,59 @@ test('W-TRAIL-27 an error of the disk is worth another attempt, whatever was bei
     unwrap(await attempt())
   }
   expect((await script.run.verify()).findings).toEqual([])
+})
+
+test('W-TRAIL-26 W-TRAIL-28 an archive that could not be deleted is in both copies until another attempt deletes it', async () => {
+  const disks = { ...memoryDisks(), replica: new FaultyFiles() }
+  const { store, trail, clock, script, at, run } = await finished({}, disks)
+  const compactor = trail.compactor()
+  unwrap(await script.append(...unwrap(await compactor.compactRun(run, at())).summaries))
+  unwrap(await compactor.compactRun(run, at()))
+  unwrap(await compactor.expire(run, clock.take(), { cold: 0 }))
+  const { seq: head } = await script.run.head()
+  const { archive, entries } = (await store.manifests(run)).find(({ kind }) => kind === 'workspace')!
+  const inBoth = async () => {
+    const cold = await openMemoryCold(disks.replica.copy())
+    const counts: number[] = []
+    for (const trails of [trail, new Trail({ store: cold })]) {
+      expect((await trails.run(run).verify()).findings).toEqual([])
+      counts.push(unwrap(await trails.run(run).query({ limit: 1000 })).entries.length)
+    }
+    await cold.close()
+    return counts
+  }
+  const attempt = () => trail.lifecycle(run).deleteArchive(archive, clock.take(), { cold: 0 })
+  const troubles: readonly (readonly [string, () => void])[] = [
+    ['trail_unavailable', () => disks.trail.fail('write')],
+    ['trail_unavailable', () => disks.trail.fail('sync')],
+    ['trail_unavailable', () => disks.trail.fail('folder')],
+    // The first write notes it here; behind it, the log is wiped.
+    ['trail_unavailable', () => disks.trail.fail('write', { after: 1, times: 9 })],
+    ['replica_unavailable', () => disks.replica.fail('write')],
+    ['replica_unavailable', () => Object.assign(disks.replica, { capacity: 1 })],
+    ['replica_unavailable', () => Object.assign(disks.replica, { dead: true })],
+  ]
+  for (const [code, trouble] of troubles) {
+    trouble()
+    expect(await attempt()).toMatchObject({ error: { code, retryable: true } })
+    disks.trail.mend()
+    disks.replica.mend()
+    disks.replica.dead = false
+    expect(await inBoth(), `${trouble}`).toEqual([head, head])
+    expect((await store.manifests(run)).some(({ deleted }) => deleted)).toBe(false)
+  }
+  // By now both manifests say that it is to be deleted: what is lost here comes back all the same.
+  for (const name of ['json.zst', 'zst']) disks.trail.remove(`cold/${run}/${archive}.${name}`)
+  expect((await store.restore()).restored).toHaveLength(2)
+  expect(await inBoth()).toEqual([head, head])
+  // A replica that fails when its records are to go is behind, and nothing else.
+  disks.replica.fail('folder', { after: 2 })
+  unwrap(await attempt())
+  disks.replica.mend()
+  const left = head - entries.length
+  await store.replicate()
+  expect(await inBoth()).toEqual([left, left])
+  expect((await store.replica())?.lacking).toBe(0)
 })
 
 test('W-TRAIL-28 what is deleted while somebody verifies is bridged, and not damaged', async () => {

@@ -331,6 +331,23 @@ test('W-WS-13 an integration that is open when its target fails goes on in the r
   await f.bring('W', 'closed')
 })
 
+test('W-INT-02 an integration that moved to the root in the batch that aborts its source ends there, and leaves the root free', async () => {
+  const f = await fixture()
+  const d = await f.worker('D', { delegate: true, owner: 'ux', group: 'g' })
+  await f.worker('C', { owner: 'uy', group: 'g' }, d)
+  await f.bring('C', 'integrating')
+  unwrap(await d.beginIntegration(f.id('C')))
+  await f.mark()
+  unwrap(await f.root.batchAbort('g'))
+  await f.expectAmong([
+    orphaned('C', 'D'),
+    ['integration_aborted', 'C', 'system', { source: 'C', target: 'R', reason: 'batch_abort' }],
+  ])
+  expect(await f.run.read(run => run.root?.merging)).toBeUndefined()
+  await f.worker('W')
+  await f.bring('W', 'closed')
+})
+
 test('W-WS-13 the lock of a target stays with the integration that holds it when an orphan brings another', async () => {
   const f = await fixture()
   const d = await delegate(f, 'D', 'ux')

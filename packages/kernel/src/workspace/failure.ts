@@ -145,7 +145,8 @@ export function writeIntegrationAborted(
   if (!source.integration) return
   batch.add('integration_aborted', source, actor, {
     source: source.id,
-    target: source.integration.target.id,
+    // It goes into the parent, which may be another one since an entry of this batch.
+    target: (batch.parentOf(source) ?? source.integration.target).id,
     mode: 'normal',
     reason,
     timestamp: batch.at,

@@ -27,7 +27,7 @@ import {
   runOf,
   safeName,
 } from './layout.ts'
-import { type Manifest, parseManifest } from './manifest.ts'
+import { asFound, type Manifest, parseManifest } from './manifest.ts'
 import type { Replica } from './replica.ts'
 import { type Squeeze, unpackSync } from './squeeze.ts'
 import { type PackedArchive, UnpackedArchives } from './unpacked.ts'
@@ -290,7 +290,7 @@ export class Archives {
     ]) {
       const bytes = read()
       const manifest = bytes && parseManifest(bytes)
-      if (manifest) return manifest
+      if (manifest) return asFound(manifest, this.#files, folder)
     }
     return undefined
   }
@@ -331,8 +331,8 @@ export class Archives {
     return readRecord(source, span)
   }
 
-  /** Deletes the records, here and in the replica, and keeps the manifest. */
-  async delete(manifest: Manifest): Promise<void> {
+  /** Notes, in the replica and here, that an archive is to be deleted. It counts until its records are gone (`asFound`). */
+  async noteDeleted(manifest: Manifest): Promise<void> {
     const { archive } = manifest
     const folder = this.#find().get(archive)
     if (folder === undefined || folder !== folderOf({ ...manifest, tier: 'cold' }))
@@ -342,18 +342,25 @@ export class Archives {
     // A replica that cannot be reached would keep what everybody takes for deleted.
     await this.#copyOut(deleted, undefined, content, [])
     await writeWhole(this.#files, manifestFile(folder, archive), content)
+  }
+
+  /** Deletes the records of such an archive and keeps the manifest. Here first: what counts here is in both (W-TRAIL-26). */
+  async deleteNoted({ run, archive }: Manifest): Promise<void> {
+    const folder = folderOf({ tier: 'cold', run })
     this.#unpacked.forget(archive)
     for (const file of [recordsFile(folder, archive), firstManifestFile(folder, archive)]) {
       if (this.#files.exists(file)) this.#files.remove(file)
     }
     await this.#files.syncFolder(folder)
-    await this.#options.replica?.use(async files => {
+    const cleared = this.#options.replica?.use(async files => {
       const copies = withoutTier(folder)
       for (const file of [recordsFile(copies, archive), firstManifestFile(copies, archive)]) {
         if (files.exists(file)) files.remove(file)
       }
       await files.syncFolder(copies)
     })
+    // It is deleted by now: a replica that was pulled out meanwhile is behind, and `replicate` brings it up to date.
+    await cleared?.catch(() => {})
   }
 
   /** A number that no other archive gets, for one that is written elsewhere first. */

@@ -20,7 +20,7 @@ import {
   WHOLE,
 } from './layout.ts'
 import type { Leftovers } from './leftovers.ts'
-import { type Manifest, parseManifest } from './manifest.ts'
+import { asFound, type Manifest, parseManifest } from './manifest.ts'
 import type { Replica } from './replica.ts'
 import { type Squeeze, unpackSync } from './squeeze.ts'
 
@@ -176,12 +176,13 @@ function manifestNames(cold: Files, folder: string, archive: number): string[] {
     .sort((a, b) => b.length - a.length)
 }
 
-function manifestIn(cold: Files, folder: string, archive: number): Manifest | undefined {
+/** The manifest of an archive in one copy of the cold tier, if it can be read there. */
+export function manifestIn(cold: Files, folder: string, archive: number): Manifest | undefined {
   for (const name of manifestNames(cold, folder, archive)) {
     const bytes = readWhole(cold, `${folder}/${name}`)
     try {
       const manifest = bytes && parseManifest(name.endsWith('.zst') ? unpackSync(bytes) : bytes)
-      if (manifest) return manifest
+      if (manifest) return asFound(manifest, cold, folder)
     } catch {
       // The next form may be whole.
     }

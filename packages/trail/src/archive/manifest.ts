@@ -9,6 +9,8 @@ import {
   Type,
   type WorkspaceId,
 } from '@parley/core'
+import type { Files } from '../log/files.ts'
+import { recordsFile } from './layout.ts'
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Count = Type.Integer({ minimum: 0 })
@@ -54,7 +56,7 @@ export const ManifestSchema = Type.Object(
     /** Bytes of the records before compression, and the SHA-256 of the compressed file where it is known. */
     bytes: Count,
     sha256: Type.Union([Hash, Type.Null()]),
-    /** The archive was deleted after its retention; the entries are gone. */
+    /** The archive was deleted after its retention; the entries are gone. It counts once the records are, see `asFound`. */
     deleted: Type.Boolean(),
     /** The newest entry of the run that was known when this was written. */
     head: Type.Union([Type.Object({ seq: Count, hash: Hash }), Type.Null()]),
@@ -96,6 +98,15 @@ const FirstManifest = Type.Object(
 
 const shape = compile(ManifestSchema)
 const firstShape = compile(FirstManifest)
+
+/**
+ * A manifest as it counts beside the files that are there: a deletion that was noted and did not come to its end has deleted nothing, in either
+ * copy of the cold tier (W-TRAIL-26), and can be tried again.
+ */
+export function asFound(manifest: Manifest, files: Files, folder: string): Manifest {
+  const unfinished = manifest.deleted && files.exists(recordsFile(folder, manifest.archive))
+  return unfinished ? { ...manifest, deleted: false } : manifest
+}
 
 export function parseManifest(bytes: Buffer): Manifest | undefined {
   let parsed: unknown

@@ -5,7 +5,18 @@ import { type Files, readWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import type { RunSummary } from '../store/store.ts'
 import type { Archives } from './archives.ts'
-import { archiveName, below, COLD, COLD_SNAPSHOTS, RUNS, runFolders, SNAPSHOTS, safeName } from './layout.ts'
+import { manifestIn } from './copies.ts'
+import {
+  archiveName,
+  below,
+  COLD,
+  COLD_SNAPSHOTS,
+  RUNS,
+  recordsFile,
+  runFolders,
+  SNAPSHOTS,
+  safeName,
+} from './layout.ts'
 import type { Manifest } from './manifest.ts'
 import type { Replica } from './replica.ts'
 
@@ -34,7 +45,7 @@ export interface TierReport {
 export interface ReplicaReport {
   /** The folder. */
   readonly name: string
-  /** Files of the cold tier that it lacks, or has in another size. */
+  /** Files of the cold tier that it lacks, has in another size, or still has although they were deleted. */
   readonly lacking: number
   /** Why it cannot be used. */
   readonly problem?: string
@@ -138,6 +149,7 @@ export async function reportReplica(files: Files, replica: Replica): Promise<Rep
           if (archive !== undefined && !listed.has(archive)) continue
           if (!isCopied(cold, target, `${folder}/${each}`)) missing++
         }
+        for (const archive of listed) if (archive && isKept(cold, target, folder, archive)) missing++
         await pause()
       }
       for (const each of files.list(SNAPSHOTS)) {
@@ -149,6 +161,13 @@ export async function reportReplica(files: Files, replica: Replica): Promise<Rep
   } catch (cause) {
     return { name, lacking: 0, problem: cause instanceof Error ? cause.message : String(cause) }
   }
+}
+
+/** Whether the replica still has the records of an archive that was deleted here. */
+function isKept(cold: Files, target: Files, folder: string, archive: number): boolean {
+  const records = recordsFile(folder, archive)
+  if (cold.exists(records) || !target.exists(records)) return false
+  return manifestIn(cold, folder, archive)?.deleted ?? false
 }
 
 /** The mark of a whole run is small and changes: it is compared. */

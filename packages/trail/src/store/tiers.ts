@@ -123,10 +123,12 @@ export class Tiers {
 
   deleteArchive(manifest: Manifest): Promise<void> {
     return this.alone(async () => {
-      await this.#archives.delete(manifest)
+      await this.#archives.noteDeleted(manifest)
+      // Before the records go: what fails up to there has deleted nothing, and the next attempt finishes it.
+      await wipeRecords(this.#options.reader, this.#options.writer, manifest)
+      await this.#archives.deleteNoted(manifest)
       const seqs = manifest.entries.map(({ seq }) => seq)
       await this.#index.forget(manifest.run, seqs, -manifest.archive)
-      await wipeRecords(this.#options.reader, this.#options.writer, manifest)
     })
   }
 
