@@ -62,7 +62,10 @@ export function opsName(code: string): string {
   return CODES[code]?.ops ?? code
 }
 
+/** The message of an error that says no more than that the link was lost before an answer came. */
+export const CONNECTION_CLOSED = 'connection closed'
+
 /** CALL-PEND-07: what everything fails with that was under way on a link when it was lost. */
 export function connectionClosed(): CallError {
-  return new CallError('INTERNAL', 'connection closed')
+  return new CallError('INTERNAL', CONNECTION_CLOSED)
 }

@@ -14,7 +14,7 @@ export {
 export type { AbortPolicy, OperationContext } from './context.ts'
 export { type Binding, BoundEnv, EnvAssembly, type EnvOptions, type InvokeOptions } from './env.ts'
 export { CALL_EVENTS, type CallEvent, type Envelope, ProtocolViolation } from './envelope.ts'
-export { CALL_CODES, type CallCode, CallError } from './error.ts'
+export { CALL_CODES, type CallCode, CallError, CONNECTION_CLOSED } from './error.ts'
 export { callDefaults, callLimits, WEBSOCKET_PATH } from './limits.ts'
 export {
   type CallOptions,

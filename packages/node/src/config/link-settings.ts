@@ -1,9 +1,9 @@
 // The settings of ALP and of the daily budget (ALP-TCP-01, ALP-BUD-01, ALP-BIO-01). The keys are those that other implementations of ALP read
 // from the same file; what only Parley knows stands beside them under `alp`.
 import { isIP } from 'node:net'
-import { isAbsolute } from 'node:path'
 import type { LinkConfig } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
+import { readFlag, readFolder } from './readings.ts'
 import type { Setting, SettingValues } from './settings.ts'
 
 /** Whether an ask of a peer begins at once, or waits for the owner of the node. */
@@ -16,10 +16,7 @@ const alp: Setting<boolean> = {
   flag: 'service-alp',
   fallback: true,
   expected: 'true or false',
-  read: value => {
-    if (typeof value === 'boolean') return value
-    return value === 'true' ? true : value === 'false' ? false : undefined
-  },
+  read: readFlag,
   show: value => String(value),
 }
 
@@ -71,10 +68,7 @@ const alpProject: Setting<string | undefined> = {
   flag: 'alp-project',
   fallback: undefined,
   expected: 'the absolute path of a folder',
-  read: value =>
-    typeof value === 'string' && isAbsolute(value) && value.length <= nodeLimits.pathLength
-      ? value
-      : undefined,
+  read: readFolder,
   show: value => value ?? null,
 }
 

@@ -1,7 +1,7 @@
 // The settings of the record: when runs leave the log, how long they are kept where, the second copy, signatures (W-TRAIL-26, -28).
-import { isAbsolute } from 'node:path'
 import { parseDuration } from '@parley/agents'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
+import { readFlag, readFolder } from './readings.ts'
 import type { Setting } from './settings.ts'
 
 const compactMs: Setting<number | null> = {
@@ -47,10 +47,7 @@ const replica: Setting<string | undefined> = {
   flag: 'trail-replica',
   fallback: undefined,
   expected: 'the absolute path of a folder, by all means on another device',
-  read: value =>
-    typeof value === 'string' && isAbsolute(value) && value.length <= nodeLimits.pathLength
-      ? value
-      : undefined,
+  read: readFolder,
   show: value => value ?? null,
 }
 
@@ -60,10 +57,7 @@ const sign: Setting<boolean> = {
   flag: 'trail-sign',
   fallback: true,
   expected: 'true or false',
-  read: value => {
-    if (typeof value === 'boolean') return value
-    return value === 'true' ? true : value === 'false' ? false : undefined
-  },
+  read: readFlag,
   show: value => String(value),
 }
 

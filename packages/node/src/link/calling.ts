@@ -1,6 +1,6 @@
 // One call of an operation at a peer's node, over its second listener (`parley-call/1`): a connection for one call, which the peer's list
 // must allow by the operation's path.
-import { connectClient } from '@parley/call'
+import { CONNECTION_CLOSED, connectClient } from '@parley/call'
 import { type Clock, ok, ParleyError, type Result, refuse } from '@parley/core'
 import { type CallTarget, dialCall, type LinkIdentity } from '@parley/link'
 
@@ -17,9 +17,6 @@ export interface PeerCall {
   readonly signal: AbortSignal
 }
 
-/** What the call protocol says of a call whose link was lost before its answer. */
-const LOST = 'connection closed'
-
 /** Refusals: those of `dialCall`, `link_empty_response` from whom we are not pinned, and what the peer says, as `peer_refused`. */
 export async function callPeer(call: PeerCall): Promise<Result<unknown>> {
   const { peer, own, target, clock, operation, input, timeoutMs, signal } = call
@@ -31,7 +28,7 @@ export async function callPeer(call: PeerCall): Promise<Result<unknown>> {
     const { result } = await client.invoke(service, rest.join('/'), input, { timeout: timeoutMs, signal })
     if (result.ok) return ok(result.value)
     const { code, message, retryable, details } = result.error
-    if (code === 'INTERNAL' && message === LOST)
+    if (code === 'INTERNAL' && message === CONNECTION_CLOSED)
       return refuse(
         'link_empty_response',
         `empty response: ${peer} closed the connection and said nothing. It must have pinned this profile.`,

@@ -382,6 +382,10 @@ test('W-TRAIL-29 entries that retention has deleted are bridged, and the rest st
   const worker = await script.workspace()
   for (let count = 0; count < 4; count++)
     unwrap(await script.append(script.entry('budget_warning', worker, 'protocol', { workspace_id: worker })))
+  // Content right behind what will be gone: it belongs to the entry that comes next.
+  const content = { id: script.id('obj') as ObjectId, kind: 'payload', value: 'behind a gap' }
+  const checkpoint = script.entry('checkpoint_created', worker, 'worker', { workspace: worker })
+  unwrap(await script.appendWith([content], checkpoint))
   await script.state(worker, 'active', 'closed')
   const lifecycle = t.trail.lifecycle(script.run.id)
   const { summaries } = unwrap(

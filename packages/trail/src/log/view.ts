@@ -39,21 +39,29 @@ export function viewTail(view: string): ViewTail | undefined {
   const anchored = view.startsWith(LOCAL_KEY, local)
   const sharedEnd = anchored ? local : prev
   if (!view.startsWith(ALGORITHM, sharedEnd - ALGORITHM.length)) return undefined
+  const named = parseWorkspace(view, workspace + WORKSPACE_KEY.length)
+  if (named === undefined) return undefined
   return {
     shared: view.slice(0, sharedEnd),
     localHash: anchored ? view.slice(local + LOCAL_KEY.length, prev - 1) : undefined,
     prevHash: first ? null : view.slice(prev + PREV_KEY.length + 1, timestamp - 1),
     end: view.slice(timestamp),
-    workspace: parseWorkspace(view, workspace + WORKSPACE_KEY.length),
+    workspace: named,
   }
 }
 
 const QUOTE = 0x22
 
-function parseWorkspace(view: string, at: number): WorkspaceId | null {
+/** Undefined where damage has made it something that is no text. */
+function parseWorkspace(view: string, at: number): WorkspaceId | null | undefined {
   if (view.charCodeAt(at) !== QUOTE) return null
   const raw = view.slice(at + 1, -2)
-  return (raw.includes('\\') ? JSON.parse(`"${raw}"`) : raw) as WorkspaceId
+  if (!raw.includes('\\')) return raw as WorkspaceId
+  try {
+    return JSON.parse(`"${raw}"`) as WorkspaceId
+  } catch {
+    return undefined
+  }
 }
 
 /** The canonical text of the local view, whose hash is the anchor. */
