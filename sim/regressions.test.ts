@@ -120,6 +120,18 @@ const REGRESSIONS: readonly Regression[] = [
     script:
       'memory:7or96i,create:8ddmru,assign:uifq6n,found:e0jouz,send:hj5okf,deliver:saiixe,deliver:ymwp7f,send:o9nhs6,deliver:jfkmz6,found:fmc3vt,staff:gt2rie,found:34fywq,staff:x46zya,finish:mbi1od,burst:32qi36,abort_group:zg030k',
   },
+  {
+    seed: 2951,
+    what: 'an archive that never counted was brought back from the replica, and deleting one of two copies left the other',
+    script:
+      'finish:i35blh,burst:b1sagi,crash_midway:hr4e69,abort:tj44y1,fault:cdz1z3,transfer:o9ad84,compact_run:la6e4n,restore:hkt386,delete_archive:almx7v',
+  },
+  {
+    seed: 4785,
+    what: 'what was brought back from the replica was archived twice',
+    script:
+      'topple:sf9ad8,create:i3ys6e,deliver:v2lq1c,create:hu9ptk,send:cxdiu3,rush:qgla8o,compact:x0wohb,stop:kd7bmw,crash_midway:mt8ymi,fault:7tux01,finish:ugk1cl,emit:n95384,archive:6l2s8t,restore:ccf7ew,burst:rxn26k',
+  },
 ]
 
 for (const { seed, what, script } of REGRESSIONS) {

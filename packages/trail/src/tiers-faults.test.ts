@@ -202,3 +202,39 @@ test('W-TRAIL-27 a run that is compacted twice at once has every entry archived 
   expect(new Set(seqs).size).toBe(seqs.length)
   expect((await trail.run(script.run.id).verify()).findings).toEqual([])
 })
+
+test('W-TRAIL-26 W-TRAIL-28 what only the replica has of an archive that never counted is not brought back, and goes with its records', async () => {
+  const disks = { ...memoryDisks(), replica: new FaultyFiles() }
+  const { store, trail, clock, script, worker, at, run } = await finished({}, disks)
+  const lifecycle = trail.lifecycle(run)
+  // Its records and the mark of the replica are written here, and the replica has all of the archive, when its manifest cannot be.
+  disks.trail.fail('write', { after: 2 })
+  expect(await lifecycle.compact(worker, at())).toMatchObject({ error: { code: 'trail_unavailable' } })
+  disks.trail.mend()
+  const copies = () => disks.replica.list(run).filter(name => name.endsWith('.zst'))
+  expect(copies()).toEqual(['1.json.zst', '1.zst'])
+  unwrap(await script.append(...unwrap(await lifecycle.compact(worker, at())).summaries))
+  expect((await store.restore()).restored).toEqual([])
+  expect((await store.manifests(run)).map(({ archive }) => archive)).toEqual([2])
+  const { seq: head } = await script.run.head()
+  const [{ entries }] = (await store.manifests(run)) as [{ entries: readonly unknown[] }]
+
+  // Nor is it where everything here is lost, or deleted.
+  const before = disks.replica.copy()
+  for (const name of disks.trail.list(`cold/${run}`)) disks.trail.remove(`cold/${run}/${name}`)
+  expect((await store.restore()).restored).toEqual([`cold/${run}/2.zst`, `cold/${run}/2.json.zst`])
+  unwrap(await lifecycle.deleteArchive(2, clock.take(), { cold: 0 }))
+  expect(copies()).toEqual(['2.json.zst'])
+  expect((await store.restore()).restored).toEqual([])
+  await store.close()
+  const again = await openMemoryStore(disks)
+  const left = unwrap(await new Trail({ store: again }).run(run).query({ limit: 1000 })).entries
+  expect(left).toHaveLength(head - entries.length)
+  await again.close()
+
+  // A replica that was away when it was deleted follows later.
+  const late = await openMemoryStore({ ...disks, replica: before })
+  await late.replicate()
+  expect(before.list(run).filter(name => name.endsWith('.zst'))).toEqual(['2.json.zst'])
+  await late.close()
+})

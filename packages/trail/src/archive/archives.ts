@@ -11,6 +11,7 @@ import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import { readRecord, spanRecord } from '../log/record.ts'
 import type { RunHead } from '../store/store.ts'
+import { dropAbandoned } from './abandoned.ts'
 import { archiveHashOf, type Contents } from './contents.ts'
 import {
   archiveName,
@@ -358,6 +359,7 @@ export class Archives {
         if (files.exists(file)) files.remove(file)
       }
       await files.syncFolder(copies)
+      await dropAbandoned(files, this.#files, copies)
     })
     // It is deleted by now: a replica that was pulled out meanwhile is behind, and `replicate` brings it up to date.
     await cleared?.catch(() => {})

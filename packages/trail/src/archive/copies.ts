@@ -5,6 +5,7 @@ import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import { spanRecord } from '../log/record.ts'
 import type { RestoreReport } from '../store/store.ts'
+import { abandonedIn, dropAbandoned } from './abandoned.ts'
 import { type Archives, blobsOf } from './archives.ts'
 import {
   archiveName,
@@ -20,9 +21,10 @@ import {
   WHOLE,
 } from './layout.ts'
 import type { Leftovers } from './leftovers.ts'
-import { asFound, type Manifest, parseManifest } from './manifest.ts'
+import type { Manifest } from './manifest.ts'
+import { manifestIn, manifestNames } from './manifest-files.ts'
 import type { Replica } from './replica.ts'
-import { type Squeeze, unpackSync } from './squeeze.ts'
+import type { Squeeze } from './squeeze.ts'
 
 export interface ColdCopies {
   readonly files: Files
@@ -41,6 +43,7 @@ export async function replicateCold({ files, archives, replica, squeeze }: ColdC
       if (manifest.tier === 'cold') copied += await copyArchive(cold, target, manifest, squeeze)
     }
     for (const folder of runFolders(cold, '')) {
+      await dropAbandoned(target, files, folder)
       const path = `${folder}/${WHOLE}`
       if (!cold.exists(path) || readWhole(target, path)?.equals(readWhole(cold, path)!)) continue
       await copyFile(cold, path, target, path)
@@ -117,12 +120,13 @@ export async function restoreCold(
     return { restored, lost }
   }
   return replica.use(async source => {
-    for (const [folder, archive] of archivesIn(source)) {
-      const manifest = manifestIn(source, folder, archive)
-      if (manifest) restored.push(...(await restoreArchive(source, cold, manifest, squeeze)))
-      await pause()
-    }
     for (const folder of runFolders(source, '')) {
+      const abandoned = abandonedIn(source, files, folder)
+      for (const [, archive] of archivesIn(source, [folder])) {
+        const manifest = abandoned.includes(archive) ? undefined : manifestIn(source, folder, archive)
+        if (manifest) restored.push(...(await restoreArchive(source, cold, manifest, squeeze)))
+        await pause()
+      }
       const path = `${folder}/${WHOLE}`
       if (!source.exists(path) || cold.exists(path)) continue
       await copyFile(source, path, cold, path)
@@ -161,33 +165,11 @@ async function restoreArchive(
   return restored
 }
 
-function* archivesIn(cold: Files): Generator<readonly [string, number]> {
-  for (const folder of runFolders(cold, '')) {
+function* archivesIn(cold: Files, folders = runFolders(cold, '')): Generator<readonly [string, number]> {
+  for (const folder of folders) {
     const named = cold.list(folder).map(archiveName)
     yield* [...new Set(named.flatMap(each => each?.archive ?? []))].map(each => [folder, each] as const)
   }
-}
-
-/** The newer form comes first. */
-function manifestNames(cold: Files, folder: string, archive: number): string[] {
-  return cold
-    .list(folder)
-    .filter(name => archiveName(name)?.archive === archive && archiveName(name)?.manifest)
-    .sort((a, b) => b.length - a.length)
-}
-
-/** The manifest of an archive in one copy of the cold tier, if it can be read there. */
-export function manifestIn(cold: Files, folder: string, archive: number): Manifest | undefined {
-  for (const name of manifestNames(cold, folder, archive)) {
-    const bytes = readWhole(cold, `${folder}/${name}`)
-    try {
-      const manifest = bytes && parseManifest(name.endsWith('.zst') ? unpackSync(bytes) : bytes)
-      if (manifest) return asFound(manifest, cold, folder)
-    } catch {
-      // The next form may be whole.
-    }
-  }
-  return undefined
 }
 
 /** Whether the records of an archive are what its manifest says, by the hash of the file or, where none is known, of every entry. */

@@ -5,7 +5,6 @@ import { type Files, readWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import type { RunSummary } from '../store/store.ts'
 import type { Archives } from './archives.ts'
-import { manifestIn } from './copies.ts'
 import {
   archiveName,
   below,
@@ -18,6 +17,7 @@ import {
   safeName,
 } from './layout.ts'
 import type { Manifest } from './manifest.ts'
+import { manifestIn } from './manifest-files.ts'
 import type { Replica } from './replica.ts'
 
 export interface TierFigures {
