@@ -7,22 +7,19 @@ import { lostAttempts } from './succession.ts'
 import type { PlannedTask } from './team/team.ts'
 
 /** Decisions after which nobody tries again: a person's, or a judge's that the work cannot be used. */
-const LAST_WORDS = new Set([
-  'rejected',
-  'gate_rejected_by_human',
-  'aborted_by_human',
-  'escalation_timeout',
-  'graceful_termination_expired',
-])
+const LAST_WORDS = new Set(['rejected', 'gate_rejected_by_human', 'aborted_by_human', 'escalation_timeout'])
 
 /** How the reason of a turn begins that was not taken because the profile may spend no more today: another attempt would be told the same. */
 export const DAILY_BUDGET = 'Daily budget:'
 
-/** Whether a person has asked for the end of a task, or of all of them, with time to finish. */
+/** Whether a task, or all of them, are to come to their end in the time that they were given: a person wants it, or the run's time is nearly over. */
 export function isEnding(seen: RunProjection, task?: string): boolean {
-  return seen.controls.some(
-    each =>
-      each.kind === 'abort' && each.grace !== undefined && (each.task === undefined || each.task === task),
+  return (
+    seen.timeRunsOut ||
+    seen.controls.some(
+      each =>
+        each.kind === 'abort' && each.grace !== undefined && (each.task === undefined || each.task === task),
+    )
   )
 }
 

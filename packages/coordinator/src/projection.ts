@@ -139,6 +139,8 @@ export class RunProjection {
   readonly controls: Control[] = []
   /** Work whose merge the folders have followed, as far as this process knows. */
   readonly applied = new Set<WorkspaceId>()
+  /** Whether the time of the run is nearly over: whoever drives it says so, since a record has no clock. */
+  timeRunsOut = false
   cursor = 0
 
   get over(): boolean {

@@ -80,7 +80,7 @@ export class RunDriver {
   #result: RunView['result']
   #cutOff = NOTHING_CUT_OFF
   #timer: CancelTimer | undefined
-  /** Until the end of a run that was asked to finish. */
+  /** Until its agents are asked to finish, and then until its end. */
   #grace: CancelTimer | undefined
   #again: CancelTimer | undefined
   #troubles = 0
@@ -366,15 +366,18 @@ export class RunDriver {
   async #endInTime(): Promise<boolean> {
     const ending = endingOf(this.#seen)
     if (!ending) return false
-    const { clock } = this.#options
-    const left = endingLeft(ending, this.#run.now())
-    if (left === 0) {
+    const { untilTold, untilEnd } = endingLeft(ending, this.#run.now())
+    if (untilEnd === 0) {
       unwrap(await this.#run.stop())
       return true
     }
     this.#grace?.()
-    this.#grace = clock.after(left, () => void this.poke(), { background: true })
-    await windDown(this.#seen, this.#run.coordinator, ending, left, asked => this.#do(asked))
+    this.#grace = this.#options.clock.after(untilTold || untilEnd, () => void this.poke(), {
+      background: true,
+    })
+    if (untilTold > 0) return false
+    this.#seen.timeRunsOut = true
+    await windDown(this.#seen, this.#run.coordinator, ending, untilEnd, asked => this.#do(asked))
     return false
   }
 

@@ -229,6 +229,17 @@ test("the request's budget and time limit hold where they are narrower than the 
     timeoutMs: 5_000,
     budget: { token_limit: 100, cost_limit: 2 },
   })
+  // A grace that is longer than what is left of the time would let nobody begin.
+  const patient = portOf(fixture, {}, wide.replace('timeout: 1h', 'timeout: 1h, grace: 10s'))
+  for (const [timeoutMs, graceMs] of [
+    [5_000, undefined],
+    [50_000, 10_000],
+  ] as const) {
+    const started = unwrap(await patient.start({ ...request('Do it.'), timeoutMs }))
+    const { graceMs: kept, ...limits } = (await limitsOf(started.run)) as { graceMs?: number }
+    expect({ ...limits, kept }).toMatchObject({ timeoutMs, kept: graceMs })
+    await fixture.over(started.run)
+  }
   const bad = [
     [{ budget: { usd: 0 } }, 'budget_exceeded'],
     [{ budget: { tokens: -1 } }, 'invalid_argument'],

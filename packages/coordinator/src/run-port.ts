@@ -105,7 +105,11 @@ function limited(team: Team, { tokens, usd }: TurnBudget, timeoutMs: number | un
     ...narrower('token_limit', limits.budget.token_limit, tokens),
     ...narrower('cost_limit', limits.budget.cost_limit, usd),
   }
-  return { ...team, limits: { ...limits, budget, ...narrower('timeoutMs', limits.timeoutMs, timeoutMs) } }
+  const { graceMs, ...rest } = limits
+  const time = narrower('timeoutMs', limits.timeoutMs, timeoutMs)
+  // Where nothing but the time to finish is left, nobody could begin.
+  const fits = graceMs !== undefined && graceMs < (time.timeoutMs ?? 0)
+  return { ...team, limits: { ...rest, budget, ...time, ...(fits && { graceMs }) } }
 }
 
 function narrower<Name extends string>(name: Name, ...limits: readonly (number | undefined)[]) {

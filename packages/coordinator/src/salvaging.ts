@@ -2,6 +2,7 @@
 // other work; the task stays failed whatever comes of it.
 import { unwrap, type WorkspaceId } from '@parley/core'
 import { failureText } from './failure-text.ts'
+import { isEnding } from './finality.ts'
 import { coordinatorLimits } from './limits.ts'
 import { clip, conflictText, isLocked, type Merging } from './merging.ts'
 import type { RunProjection, SeenCheckpoint, SeenTask, SeenWorkspace } from './projection.ts'
@@ -39,8 +40,10 @@ function decisionOf(seen: RunProjection, { id }: SeenWorkspace) {
 
 /** Whoever asked an agent to finish, and waited in vain, is there to be asked about what it left; a run that is ended asks nobody. */
 export function choiceOf(seen: RunProjection, work: SeenWorkspace, planned: PlannedTask): Salvage {
-  if (seen.controls.some(each => each.kind === 'abort' && each.task === undefined)) return { way: 'never' }
-  return planned.salvage ?? { way: work.trigger === 'graceful_termination_expired' ? 'ask' : 'never' }
+  const ended = seen.controls.some(each => each.kind === 'abort' && each.task === undefined)
+  if (ended || seen.timeRunsOut) return { way: 'never' }
+  const inVain = work.trigger === 'graceful_termination_expired' && isEnding(seen, planned.id)
+  return planned.salvage ?? { way: inVain ? 'ask' : 'never' }
 }
 
 /** `final`: nothing else is tried for its task. */

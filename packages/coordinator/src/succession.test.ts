@@ -269,3 +269,83 @@ test('W-TERM-04 a run that is asked to finish keeps what is done in time and end
   ])
   expect(fixture.result(view, 'two')).toBe('done\n')
 })
+
+/** Reads its mail until there is some. */
+async function nextMail(fixture: Fixture, { environment, signal }: TurnInput): Promise<string> {
+  const door = unwrap(fixture.conductor.door(environment!.PARLEY_TOKEN!))
+  for (; !signal.aborted; await new Promise(resolve => setTimeout(resolve, 10))) {
+    const [mail] = unwrap(await door.inbox())
+    if (mail) return mail.text
+  }
+  throw signal.reason
+}
+
+test('W-TERM-01 near the end of its turn an agent is asked to finish, where the team file says so', async () => {
+  const fixture = await Fixture.open({
+    one: async input => {
+      const mail = await nextMail(fixture, input)
+      put(input.folder!, 'part', 'what I have\n')
+      return mail
+    },
+    other: () => 'seen',
+  })
+  const run = await fixture.solve(TEAM.replace('attempts: 1', 'attempts: 1, timeout: 40s, grace: 39900ms'))
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({ state: 'done', tasks: [{ state: 'done' }, { state: 'done' }] })
+  expect(fixture.result(view, 'part')).toBe('what I have\n')
+  const [asked, ...more] = await entries(fixture, run, 'graceful_termination_initiated')
+  expect(asked?.body).toMatchObject({
+    grace_period: 39_900,
+    reason: expect.stringContaining('may take 40 s'),
+  })
+  expect(more).toEqual([])
+})
+
+test('W-TERM-04 who does not finish by the end of its turn has used up an attempt, and nobody is asked about it', async () => {
+  let turns = 0
+  const fixture = await Fixture.open({
+    one: async input => {
+      if (++turns > 1) return 'done'
+      put(input.folder!, 'kept', 'half\n')
+      unwrap(await unwrap(fixture.conductor.door(input.environment!.PARLEY_TOKEN!)).checkpoint('half'))
+      return ended(input)
+    },
+    other: () => 'seen',
+  })
+  const run = await fixture.solve(TEAM.replace('attempts: 1', 'attempts: 2, timeout: 900ms, grace: 300ms'))
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({ state: 'done', tasks: [{ state: 'done', attempt: 2 }, { state: 'done' }] })
+  expect(turns).toBe(2)
+  expect(await entries(fixture, run, 'graceful_termination_expired')).toHaveLength(1)
+})
+
+test('W-TERM-01 near the end of its time a run begins nothing new, and what is finished by then is its result', async () => {
+  const fixture = await Fixture.open({
+    one: async input => {
+      const mail = await nextMail(fixture, input)
+      put(input.folder!, 'part', 'what I have\n')
+      return mail
+    },
+    other: () => 'never',
+  })
+  const run = await fixture.solve(TEAM.replace('plan:', 'limits: { timeout: 60s, grace: 59500ms }\nplan:'))
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({
+    state: 'failed',
+    reason: 'The time of the run was nearly over, and not everything had been begun.',
+    tasks: [{ state: 'done' }, { state: 'cancelled' }],
+  })
+  expect(fixture.result(view, 'part')).toBe('what I have\n')
+  expect(await entries(fixture, run, 'graceful_termination_initiated')).toHaveLength(1)
+  // From the record alone it is told in the same way.
+  await fixture.restart()
+  expect(unwrap(await fixture.conductor.view(run))).toMatchObject({ reason: view.reason })
+})
+
+test('W-TERM-04 what a run has not finished when its time is over is ended with it', async () => {
+  const fixture = await Fixture.open({ one: ended, other: () => 'never' })
+  const run = await fixture.solve(TEAM.replace('plan:', 'limits: { timeout: 900ms, grace: 400ms }\nplan:'))
+  const view = await fixture.over(run)
+  expect(view.tasks.map(({ state }) => state)).toEqual(['failed', 'cancelled'])
+  expect(await entries(fixture, run, 'graceful_termination_initiated')).toHaveLength(1)
+})

@@ -106,10 +106,20 @@ function isRejected(seen: RunProjection, { id }: PlanTaskView): boolean {
 }
 
 /** Whether a run was ended when its time was up. */
-export function wasLate({ facts, root }: RunProjection): boolean {
-  const { timeoutMs } = facts?.team.limits ?? {}
-  if (timeoutMs === undefined || root?.ended === undefined) return false
-  return durationMs(parseTimestamp(root.created)!, parseTimestamp(root.ended)!) >= timeoutMs
+export function wasLate(seen: RunProjection): boolean {
+  const { timeoutMs } = seen.facts?.team.limits ?? {}
+  return timeoutMs !== undefined && tookAtLeast(seen, timeoutMs)
+}
+
+/** Whether a run came to its end in the time that it had to finish. */
+function ranOutOfTime(seen: RunProjection): boolean {
+  const { timeoutMs, graceMs } = seen.facts?.team.limits ?? {}
+  return timeoutMs !== undefined && graceMs !== undefined && tookAtLeast(seen, timeoutMs - graceMs)
+}
+
+function tookAtLeast({ root }: RunProjection, milliseconds: number): boolean {
+  if (root?.ended === undefined) return false
+  return durationMs(parseTimestamp(root.created)!, parseTimestamp(root.ended)!) >= milliseconds
 }
 
 function reasonOf(state: RunState, tasks: readonly PlanTaskView[], seen: RunProjection): string | undefined {
@@ -121,8 +131,11 @@ function reasonOf(state: RunState, tasks: readonly PlanTaskView[], seen: RunProj
   if (wasAbandoned(seen)) return seen.root?.reason
   if (state === 'aborted') return wasLate(seen) ? 'It took longer than its limit.' : 'Somebody ended it.'
   if (state !== 'failed') return undefined
-  const failed = tasks.find(task => task.state === 'failed') ?? tasks.find(task => task.state === 'cancelled')
-  return failed && `${failed.title}: ${failed.note ?? 'failed'}`
+  const failed = tasks.find(task => task.state === 'failed')
+  if (!failed && ranOutOfTime(seen))
+    return 'The time of the run was nearly over, and not everything had been begun.'
+  const first = failed ?? tasks.find(task => task.state === 'cancelled')
+  return first && `${first.title}: ${first.note ?? 'failed'}`
 }
 
 function rejectedBy(seen: RunProjection): string {

@@ -30,6 +30,7 @@ import type { RunProjection, TurnRecord } from './projection.ts'
 import { mergePrompt, reviewPrompt, type Told, workPrompt } from './prompt.ts'
 import { nextFallback, predecessorText } from './succession.ts'
 import type { PlannedTask } from './team/team.ts'
+import { turnDeadline } from './turn-deadline.ts'
 import { keepFailure, settleTurn } from './turn-end.ts'
 import { lastLine, reasonOf, tail, told } from './turn-text.ts'
 
@@ -411,10 +412,16 @@ export class TurnDriver {
   }
 
   #deadline(abort: AbortController): CancelTimer | undefined {
-    const { timeoutMs } = this.#task
-    if (timeoutMs === undefined) return undefined
-    const late = new ParleyError('timeout', `The turn took longer than ${timeoutMs / 1000} s.`)
-    return this.#host.clock.after(timeoutMs, () => abort.abort(late), { background: true })
+    const { timeoutMs, graceMs } = this.#task
+    return turnDeadline({
+      clock: this.#host.clock,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      // Whoever judges has nothing that a shorter time would leave.
+      ...(graceMs !== undefined && this.facts.kind === 'work' && { graceMs }),
+      askToFinish: async (period, reason) =>
+        (await this.#host.run.coordinator.terminate(this.workspace, period, reason)).ok,
+      end: why => abort.abort(why),
+    })
   }
 
   async #result(running: Running, { prompt, context }: Told, folder: string): Promise<TurnResult> {

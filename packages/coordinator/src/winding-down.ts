@@ -1,23 +1,35 @@
-// The end of a run that a person asked for with time to finish (W-TERM-01): agents at work are told, nothing new is begun, and whatever
-// is not done in time is ended.
-import { deadline, durationMs, parseTimestamp, type Result, type Ticks } from '@parley/core'
+// The end of a run with time to finish (W-TERM-01), because a person asked for it or its own time is nearly over: agents at work are told,
+// nothing new is begun, and whatever is not done in time is ended.
+import { deadline, durationMs, parseTimestamp, type Result, type Ticks, type Timestamp } from '@parley/core'
 import type { Coordinator } from '@parley/kernel'
-import type { Control } from './control.ts'
 import type { RunProjection } from './projection.ts'
+import { after } from './seen-highway.ts'
 
-export type RunEnding = Extract<Control, { readonly kind: 'abort' }> & { readonly grace: number }
-
-/** The first request for the end of the whole run; a later one does not put it off. */
-export function endingOf(seen: RunProjection): RunEnding | undefined {
-  const found = seen.controls.find(
-    each => each.kind === 'abort' && each.task === undefined && each.grace !== undefined,
-  )
-  return found as RunEnding | undefined
+export interface RunEnding {
+  readonly at: Timestamp
+  readonly grace: number
+  readonly reason: string
 }
 
-/** Milliseconds until it is ended whatever stands. */
-export function endingLeft({ at, grace }: RunEnding, now: Ticks): number {
-  const end = deadline(parseTimestamp(at)!, grace) as Ticks
+/** The first request for the end of the whole run, as a later one does not put it off; without one the end of its time. */
+export function endingOf({ controls, facts, root }: RunProjection): RunEnding | undefined {
+  for (const each of controls) {
+    if (each.kind !== 'abort' || each.task !== undefined || each.grace === undefined) continue
+    return { at: each.at, grace: each.grace, reason: each.reason }
+  }
+  const { timeoutMs, graceMs } = facts?.team.limits ?? {}
+  if (!root || timeoutMs === undefined || graceMs === undefined) return undefined
+  const at = after(root.created, timeoutMs - graceMs)
+  return { at, grace: graceMs, reason: 'The time of the run is nearly over.' }
+}
+
+/** Milliseconds until the agents are told, and until whatever stands is ended; 0: now. */
+export function endingLeft({ at, grace }: RunEnding, now: Ticks) {
+  const begin = parseTimestamp(at)!
+  return { untilTold: left(begin, now), untilEnd: left(deadline(begin, grace) as Ticks, now) }
+}
+
+function left(end: Ticks, now: Ticks): number {
   return end <= now ? 0 : Math.ceil(durationMs(now, end))
 }
 

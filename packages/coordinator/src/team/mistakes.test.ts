@@ -363,6 +363,16 @@ const mistakes: readonly Mistake[] = [
   ['a duration in words', 'bad_value', 'plan[1].timeout', 'a duration', task('timeout: ▸ten minutes')],
   ['a duration of nothing', 'bad_value', 'plan[1].timeout', 'between 1ms and 30d', task('timeout: ▸0s')],
   ['a duration of years', 'bad_value', 'plan[1].timeout', 'between 1ms and 30d', task('timeout: ▸9000h')],
+  ['grace without an end', 'bad_value', 'plan[1].grace', "the last part of a 'timeout'", task('grace: ▸2m')],
+  ['grace in words', 'bad_value', 'plan[1].grace', 'a duration', task('timeout: 5m, grace: ▸some')],
+  ['no grace at all', 'bad_value', 'plan[1].grace', 'no time to finish', task('timeout: 5m, grace: ▸0s')],
+  [
+    'nothing but grace',
+    'bad_value',
+    'limits.grace',
+    "must be shorter than the timeout, '5m'",
+    `${agent('{ preset: qwen }')}limits: { timeout: 5m, grace: ▸300s }\n`,
+  ],
   [
     'an endless turn',
     'bad_value',

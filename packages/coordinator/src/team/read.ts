@@ -64,13 +64,14 @@ function normalised(file: TeamFile, warnings: readonly TeamProblem[], base: stri
     concurrency = teamDefaults.concurrency,
     attempts = teamDefaults.attempts,
     timeout,
+    grace,
     budget,
     breakers,
   } = file.limits ?? {}
   const limits: TeamLimits = {
     concurrency,
     attempts,
-    ...inMs(timeout),
+    ...inMs(timeout, grace),
     budget: limitsOf(budget ?? {}),
     breakers: breakersOf(breakers),
   }
@@ -99,7 +100,7 @@ function planned(
 }
 
 function plannedTask(file: TaskFile, limits: TeamLimits, all: MergeFile | undefined): PlannedTask {
-  const { timeout, review, budget, merge, plan, agent, prompt, fallback, salvage, ...task } = file
+  const { timeout, grace, review, budget, merge, plan, agent, prompt, fallback, salvage, ...task } = file
   const saved = salvageOf(salvage)
   const next = fallbackOf(fallback)
   const common = {
@@ -108,7 +109,7 @@ function plannedTask(file: TaskFile, limits: TeamLimits, all: MergeFile | undefi
     prompt: prompt ?? '',
     needs: task.needs ?? [],
     attempts: task.attempts ?? limits.attempts,
-    ...inMs(timeout),
+    ...inMs(timeout, grace),
     priority: task.priority ?? teamDefaults.priority,
     ...(review && { review: { by: review.by, prompt: review.prompt ?? teamDefaults.reviewPrompt } }),
     budget: limitsOf(budget ?? {}),
@@ -120,6 +121,12 @@ function plannedTask(file: TaskFile, limits: TeamLimits, all: MergeFile | undefi
   return { ...common, agent: agent!, ...(next.length > 0 && { fallback: next }) }
 }
 
-function inMs(timeout: string | undefined): { readonly timeoutMs?: number } {
-  return timeout === undefined ? {} : { timeoutMs: parseDuration(timeout)! }
+function inMs(
+  timeout: string | undefined,
+  grace: string | undefined,
+): Pick<TeamLimits, 'timeoutMs' | 'graceMs'> {
+  return {
+    ...(timeout !== undefined && { timeoutMs: parseDuration(timeout)! }),
+    ...(grace !== undefined && { graceMs: parseDuration(grace)! }),
+  }
 }

@@ -63,6 +63,7 @@ class Rules {
     for (const agent of this.#agents.values()) this.#checkAgent(agent)
     const limits = member(this.#root, 'limits')?.value
     this.#checkTimeout(limits, ['limits'])
+    this.#checkGrace(limits, ['limits'])
     this.#checkBudget(member(limits, 'budget')?.value, ['limits', 'budget'])
     this.#checkGates()
     this.#checkMerge(member(this.#root, 'merge')?.value, ['merge'])
@@ -124,6 +125,24 @@ class Rules {
       timeout.path,
       () => `${quote(timeout.text)} is not between 1ms and ${most}.`,
     )
+  }
+
+  /** It is the last part of a timeout, and somebody must be there to be told. */
+  #checkGrace(map: Located | undefined, path: Path): void {
+    const grace = wordOf(member(map, 'grace')?.value, [...path, 'grace'])
+    if (!grace || !durationForm.test(grace.text)) return
+    const timeout = wordOf(member(map, 'timeout')?.value, [])
+    const [most, milliseconds] = [parseDuration(timeout?.text ?? ''), parseDuration(grace.text) ?? Infinity]
+    const message = member(map, 'plan')
+      ? `A task with a plan has no agent that could be asked to finish. Give its parts a 'grace'.`
+      : !timeout
+        ? `'grace' is the last part of a 'timeout'; there is none here. Add one.`
+        : milliseconds < 1
+          ? `${quote(grace.text)} leaves no time to finish.`
+          : most !== undefined && milliseconds >= most
+            ? `${quote(grace.text)} must be shorter than the timeout, ${quote(timeout.text)}.`
+            : undefined
+    if (message !== undefined) this.#refuse('bad_value', grace.at, grace.path, () => message)
   }
 
   #checkSolo(): void {
@@ -242,6 +261,7 @@ class Rules {
     const review = member(item, 'review')?.value
     const needs = member(item, 'needs')?.value
     this.#checkTimeout(item, path)
+    this.#checkGrace(item, path)
     this.#checkProgram(member(item, 'check')?.value, [...path, 'check', 0])
     this.#checkIntents(word('prompt'))
     this.#checkIntents(wordOf(member(review, 'prompt')?.value, [...path, 'review', 'prompt']))

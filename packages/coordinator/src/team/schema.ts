@@ -64,6 +64,12 @@ const LimitsSchema = Type.Object(
     timeout: Type.Optional(
       duration('Timeout', 'How long the whole run may take. Without it there is no such limit.'),
     ),
+    grace: Type.Optional(
+      duration(
+        'Grace',
+        'So long before the timeout nothing new is begun, and the agents at work are asked to finish.',
+      ),
+    ),
     budget: Type.Optional(BudgetSchema),
     breakers: Type.Optional(BreakersSchema),
   },
@@ -144,6 +150,9 @@ const taskFields = {
     }),
   ),
   timeout: Type.Optional(duration('Timeout', 'How long one turn on this task may take.')),
+  grace: Type.Optional(
+    duration('Grace', 'So long before the timeout of its turn the agent is asked to finish.'),
+  ),
   priority: Type.Optional(
     Type.Enum([...TASK_PRIORITIES], {
       title: 'Priority',

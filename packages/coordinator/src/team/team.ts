@@ -26,6 +26,8 @@ export interface TeamLimits {
   readonly attempts: number
   /** Of the whole run. */
   readonly timeoutMs?: number
+  /** The last part of it, in which agents finish and nothing is begun. */
+  readonly graceMs?: number
   /** Of the whole run. */
   readonly budget: Limits
   readonly breakers: Breakers
@@ -47,7 +49,10 @@ interface Planned {
   /** Globs of what it may change; everything without them, nothing if there are none in the list. */
   readonly paths?: readonly string[]
   readonly attempts: number
+  /** Of one turn. */
   readonly timeoutMs?: number
+  /** The last part of it, for which the agent is asked to finish. */
+  readonly graceMs?: number
   readonly priority: TaskPriority
   readonly check?: readonly string[]
   readonly review?: { readonly by: string; readonly prompt: string }
