@@ -248,8 +248,9 @@ export class RunLifecycle {
     })
   }
 
-  /** Whether a snapshot covers all that an archive holds, and is told of outside of it. */
+  /** Whether a snapshot covers all that an archive holds, and is told of outside of it. Those of an imported run are not here. */
   async #isFrozen({ entries }: Manifest): Promise<boolean> {
+    if (this.#store.imports.has(this.#run.id)) return false
     const page = await this.#run.query({ event_type: 'trail_snapshot_created' })
     if (!page.ok) throw page.error
     const last = entries.at(-1)?.seq ?? 0

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ParleyError, type RunId } from '@parley/core'
+import { coldKeyProblems, coldTrust } from './archive/cold-keys.ts'
 import { COLD_BLOBS, coldFiles, runFolders, runOf, WHOLE } from './archive/layout.ts'
 import type { ContentCipher } from './content/cipher.ts'
 import { openError } from './errors.ts'
@@ -14,7 +15,10 @@ import { SegmentStore } from './store/segment-store.ts'
 import { Trail } from './trail.ts'
 
 export interface OpenColdOptions {
-  /** Public keys that may have signed; without any, every signature need only fit the key that it names. */
+  /**
+   * Public keys that are known; those that sound endorsements in the copy lead to from there may have signed, too (any one of a chain of
+   * rotations will do). Without any, every signature need only fit the key that it names.
+   */
   readonly trusted?: ReadonlySet<string>
   /** Opens sealed content. */
   readonly cipher?: ContentCipher
@@ -25,6 +29,8 @@ export interface ColdTrail {
   readonly trail: Trail
   /** Runs of which only a part has come to the cold tier yet. */
   readonly incomplete: readonly RunId[]
+  /** What is wrong with the lists of keys in the copy: somebody has changed them, and nothing of that was believed. */
+  readonly problems: readonly string[]
 }
 
 /** Fails with `cold_not_found` where there is no such folder. */
@@ -37,6 +43,7 @@ export async function openCold(folder: string, options: OpenColdOptions = {}): P
   const release = () => rmSync(scratch, { recursive: true, force: true })
   try {
     const cold = new DiskFiles(folder, { readOnly: true })
+    const problems = coldKeyProblems(cold)
     const store = await SegmentStore.open({
       files: coldFiles(cold),
       blobs: new DiskFiles(join(folder, COLD_BLOBS), { readOnly: true }),
@@ -48,9 +55,11 @@ export async function openCold(folder: string, options: OpenColdOptions = {}): P
     })
     const { trusted, cipher } = options
     const incomplete = runFolders(cold, '').filter(name => !cold.exists(`${name}/${WHOLE}`))
+    const trust = trusted && coldTrust(cold, trusted)
     return {
-      trail: new Trail({ store, ...(trusted && { trusted }), ...(cipher && { cipher }) }),
+      trail: new Trail({ store, ...(trust && { trust }), ...(cipher && { cipher }) }),
       incomplete: incomplete.map(runOf),
+      problems,
     }
   } catch (cause) {
     release()

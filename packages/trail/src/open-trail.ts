@@ -64,14 +64,15 @@ async function openKeys(
   profile: string,
   { signer, now = systemNow }: OpenTrailOptions,
   floor: Ticks,
-): Promise<Pick<TrailOptions, 'signer' | 'keys' | 'trusted'>> {
+): Promise<Pick<TrailOptions, 'signer' | 'keys' | 'trust'>> {
   if (signer === null) return {}
   const ring = new KeyRing(new DiskFiles(join(profile, 'trail')))
   const at = formatTimestamp(now())
   const until = formatTimestamp(floor)
   if (!signer) return ProfileKeys.open(profileKey(profile), ring, at, until)
   await ring.use(signer.id, at, until)
-  return { signer, trusted: new Set(ring.keys.map(({ key }) => key)) }
+  const trusted = new Set(ring.keys.map(({ key }) => key))
+  return { signer, trust: () => ({ trusted }) }
 }
 
 /** The store alone, on disk with its SQLite index. */

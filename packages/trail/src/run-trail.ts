@@ -376,6 +376,7 @@ export class RunTrail {
       }
       yield entry
     }
+    if (state) await this.#bridgeEnd(state)
     if (!this.#loading) this.#state ??= state
   }
 
@@ -505,8 +506,15 @@ export class RunTrail {
       if (entry.seq > state.chain.seq + 1) await state.bridge(this.#store, entry.seq)
       if (!state.follow(entry)) throw this.#broken(entry.seq, state.chain.seq)
     }
+    await this.#bridgeEnd(state)
     this.#state = state
     return state
+  }
+
+  /** An imported run may end with entries that were deleted before it came. */
+  async #bridgeEnd(state: RunState): Promise<void> {
+    const last = this.#store.imports.get(this.id)?.head.seq ?? 0
+    if (state.chain.seq < last) await state.bridge(this.#store, last + 1)
   }
 
   #broken(seq: number, last: number): ParleyError {

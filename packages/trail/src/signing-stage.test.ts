@@ -12,7 +12,8 @@ const seed = Buffer.alloc(32, 7)
 
 async function signedTrail(signer: Signer = ed25519Signer(seed)) {
   const disks = memoryDisks()
-  const trail = new Trail({ store: await openMemoryStore(disks), signer, trusted: new Set([signer.id]) })
+  const trusted = new Set([signer.id])
+  const trail = new Trail({ store: await openMemoryStore(disks), signer, trust: () => ({ trusted }) })
   onTestFinished(() => trail.close())
   const ids = new SeededIds(1)
   const clock = new StrictClock(new ManualClock())

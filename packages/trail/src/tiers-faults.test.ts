@@ -106,9 +106,11 @@ test('W-TRAIL-26 W-TRAIL-28 an archive that could not be deleted is in both copi
     expect(await inBoth(), `${trouble}`).toEqual([head, head])
     expect((await store.manifests(run)).some(({ deleted }) => deleted)).toBe(false)
   }
-  // By now both manifests say that it is to be deleted: what is lost here comes back all the same.
-  for (const name of ['json.zst', 'zst']) disks.trail.remove(`cold/${run}/${archive}.${name}`)
-  expect((await store.restore()).restored).toHaveLength(2)
+  // By now both manifests say that it is to be deleted: what is damaged here is put back all the same.
+  const damaged = disks.trail.open(`cold/${run}/${archive}.zst`, 'existing')
+  damaged.truncate(3)
+  damaged.close()
+  expect((await store.restore()).restored).toEqual([`cold/${run}/${archive}.zst`])
   expect(await inBoth()).toEqual([head, head])
   // A replica that fails when its records are to go is behind, and nothing else.
   disks.replica.fail('folder', { after: 2 })
@@ -217,7 +219,7 @@ test('W-TRAIL-26 W-TRAIL-28 what only the replica has of an archive that never c
   expect((await store.restore()).restored).toEqual([])
   expect((await store.manifests(run)).map(({ archive }) => archive)).toEqual([2])
   const { seq: head } = await script.run.head()
-  const [{ entries }] = (await store.manifests(run)) as [{ entries: readonly unknown[] }]
+  const { entries } = (await store.manifests(run))[0]!
 
   // Nor is it where everything here is lost, or deleted.
   const before = disks.replica.copy()

@@ -714,6 +714,48 @@ describe('the cold tier and its replica', () => {
     await expectSound(now.trail)
   })
 
+  test('W-TRAIL-28 what was deleted does not come back from a replica that was away then, whichever copy has lost its manifest', async () => {
+    const replica = temporaryFolder()
+    const made = await compactedRun({ replica })
+    const { script, compactor, ended, profile } = made
+    const run = script.run.id
+    unwrap(await compactor.expire(run, later(ended, RETENTION.warm), RETENTION))
+    const [here, there] = [join(profile, 'trail', 'cold', run), join(replica, run)]
+    const records = '1.zst'
+    const kept = readFileSync(join(there, records))
+    const late = later(ended, 2 * RETENTION.cold)
+    unwrap(await made.trail.lifecycle(run).deleteArchive(1, late, RETENTION))
+    const left = unwrap(await script.run.query({ limit: 1000 })).entries
+    let now = made as TestTrail
+    const losses: readonly (readonly [string, () => void, readonly string[]])[] = [
+      ['its manifest here', () => rmSync(join(here, '1.json.zst')), ['1.json.zst']],
+      ['what its manifest here says', () => writeFileSync(join(here, '1.json.zst'), 'x'), ['1.json.zst']],
+      ['its manifest there', () => rmSync(join(there, '1.json.zst')), []],
+      ['nothing', () => {}, []],
+    ]
+    for (const [what, lose, restored] of losses) {
+      await now.trail.close()
+      // The replica was pulled out after the deletion was noted there, and before its records went.
+      writeFileSync(join(there, records), kept)
+      lose()
+      removeIndex(profile)
+      now = await now.reopen()
+      const report = await now.trail.restore()
+      const files = restored.map(name => `cold/${run}/${name}`)
+      expect(report, what).toEqual({ restored: files, lost: [] })
+      expect(names(here), what).not.toContain(records)
+      await expectSound(now.trail)
+      expect(unwrap(await now.trail.run(run).query({ limit: 1000 })).entries, what).toEqual(left)
+      expect((await now.trail.replica())?.lacking, what).toBeGreaterThan(0)
+      await now.trail.replicate()
+      expect(names(there), what).not.toContain(records)
+      expect((await now.trail.replica())?.lacking, what).toBe(0)
+      const { trail: alone } = await openedCold(replica)
+      await expectSound(alone)
+      expect(unwrap(await alone.run(run).query({ limit: 1000 })).entries, what).toEqual(left)
+    }
+  })
+
   test('W-TRAIL-26 records that a crash left without a manifest are not lost, and go with the next pass; a last copy stays', async () => {
     const made = await compactedRun()
     const { script, compactor, ended, profile } = made

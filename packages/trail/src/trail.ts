@@ -31,8 +31,8 @@ export interface TrailOptions {
   readonly store: TrailStore
   /** Signs every entry; without one the trail is chained but not signed. */
   readonly signer?: Signer
-  /** Public keys that may have signed; verification refuses others. `keys` says it better, where there is one. */
-  readonly trusted?: ReadonlySet<string>
+  /** Who may have signed a run; verification refuses others. `keys` says it better, where there is one. */
+  readonly trust?: (run: RunId) => Pick<VerifyOptions, 'trusted' | 'retired'>
   /** Whoever keeps the keys of the signer, and can replace it. */
   readonly keys?: TrailKeys
   /** Seals and opens content; without one objects are written as they are, and sealed ones cannot be read. */
@@ -72,7 +72,7 @@ export class Trail {
   #signer: Signer | undefined
   readonly #keys: TrailKeys | undefined
   readonly #stage: SigningStage | undefined
-  readonly #trusted: ReadonlySet<string> | undefined
+  readonly #trust: TrailOptions['trust']
   readonly #cipher: ContentCipher | undefined
   readonly #runs = new Map<RunId, RunTrail>()
   readonly #lifecycles = new Map<RunId, RunLifecycle>()
@@ -82,7 +82,7 @@ export class Trail {
     this.#signer = options.signer
     this.#stage = options.signer && new SigningStage(options.store, options.signer)
     this.#keys = options.keys
-    this.#trusted = options.trusted
+    this.#trust = options.trust
     this.#cipher = options.cipher
   }
 
@@ -228,6 +228,8 @@ export class Trail {
     } catch (cause) {
       return err(commitError(cause))
     }
+    // Beside whatever the storage is doing. A copy that cannot hear of it now is behind, and `replicate` makes up for that.
+    void this.#store.keepKeys().catch(() => {})
     return ok(keys.keys.at(-1)!)
   }
 
@@ -260,7 +262,7 @@ export class Trail {
     // The keys of whoever made it, for this run alone; and not ours: we never sign it.
     if (imported) return { ...trustOf(imported.keys), signed: true, knownHeads: [{ run, ...imported.head }] }
     if (this.#keys) return this.#keys.trust()
-    return this.#trusted ? { trusted: this.#trusted } : {}
+    return this.#trust?.(run) ?? {}
   }
 
   /** Verifies every run in one pass over the storage. */

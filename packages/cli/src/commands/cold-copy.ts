@@ -5,6 +5,7 @@ import { EXIT, type ExitCode } from '../exit.ts'
 import { Failure } from '../failure.ts'
 import { print } from '../output.ts'
 import { plural } from '../render/format.ts'
+import { oneLine } from '../render/text.ts'
 import { verifyLines } from '../render/trail.ts'
 import type { HeadView } from '../views.ts'
 
@@ -19,13 +20,17 @@ export async function verifyCold(
       next: 'Name the replica of a profile, or `trail/cold` in one.',
     })
   const { openCold } = await import('@parley/node')
-  const { trail, incomplete } = await openCold(folder, keys.length > 0 ? { trusted: new Set(keys) } : {})
+  const { trail, incomplete, problems } = await openCold(
+    folder,
+    keys.length > 0 ? { trusted: new Set(keys) } : {},
+  )
   try {
     const { runs, unreadable } = await trail.verifyAll({
       knownHeads: heads.map(head => ({ ...head, run: head.run as never })),
       ...(keys.length > 0 && { signed: true }),
     })
-    const sound = unreadable.length === 0 && runs.every(({ findings }) => findings.length === 0)
+    const unspoilt = unreadable.length === 0 && problems.length === 0
+    const sound = unspoilt && runs.every(({ findings }) => findings.length === 0)
     const shown = runs.map(({ run, entries, head, findings }) => ({
       run,
       entries,
@@ -33,9 +38,10 @@ export async function verifyCold(
       findings: [...findings],
     }))
     const signatures = keys.length > 0 ? 'trusted' : 'any_key'
-    const report = { sound, runs: shown, unreadable: [...unreadable], incomplete, signatures }
+    const report = { sound, runs: shown, unreadable: [...unreadable], problems, incomplete, signatures }
     const { paint } = context.terminal
     print(context, report, () => [
+      ...problems.map(problem => `${paint('bad', 'keys')} ${oneLine(problem)}`),
       ...verifyLines(report, paint),
       ...(incomplete.length > 0
         ? [
@@ -46,7 +52,7 @@ export async function verifyCold(
     // Not only for whoever reads the result: silence would be taken for proof.
     if (sound && keys.length === 0 && !context.global.json)
       context.terminal.err(
-        `${paint('bad', 'NOT PROVEN')} who signed it: the signatures were checked only against the keys that they name. Give the keys of the profile with --key.\n`,
+        `${paint('bad', 'NOT PROVEN')} who signed it: the signatures were checked only against the keys that they name. Give a key of the profile with --key.\n`,
       )
     return sound ? EXIT.done : EXIT.failed
   } finally {

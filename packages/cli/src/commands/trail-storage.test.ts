@@ -1,5 +1,8 @@
 // What the commands about the storage of the record say to people, and with which exit codes they end.
-import { expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { fakeNode } from '../testing/fake-node.ts'
 import { parley } from '../testing/parley.ts'
 import type { NodeStatus, TiersView } from '../views.ts'
@@ -103,4 +106,23 @@ test('verify --cold is for a whole copy, and for a folder that is there', async 
   expect((await parley(['trail', 'verify', 'last', '--cold', '/r'], { node })).code).toBe(2)
   expect((await parley(['trail', 'verify', '--file', 'x', '--cold', '/r'], { node })).code).toBe(2)
   expect((await parley(['trail', 'verify', '--cold', '/no/such/folder'], { node })).code).toBe(3)
+})
+
+test('verify --cold says which key nobody has vouched for, and ends with 1', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-test-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const key = '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo='
+  const at = '2026-11-15T10:00:00.000000Z'
+  const signature = 'a'.repeat(128)
+  const endorsement = { from: key, to: key, at, until: at, signature, countersignature: signature }
+  const keys = [{ key, since: at, until: null, endorsement }]
+  writeFileSync(join(folder, 'keys.json'), JSON.stringify({ version: 1, keys }))
+  const said = await parley(['trail', 'verify', '--cold', folder, '--key', key], { node: fakeNode() })
+  expect(said.code).toBe(1)
+  expect(said.out).toMatch(/^keys The endorsement of the key SHA256:\S+ does not hold\.$/m)
+  const { out } = await parley(['trail', 'verify', '--cold', folder, '--json'], { node: fakeNode() })
+  expect(JSON.parse(out)).toMatchObject({
+    sound: false,
+    problems: [expect.stringContaining('does not hold')],
+  })
 })

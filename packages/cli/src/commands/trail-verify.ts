@@ -14,7 +14,7 @@ export const trailVerify = command({
   name: 'trail verify',
   summary: 'Verify the record: every hash, anchor and signature',
   about:
-    'Exit code 1 and the first damaged entry of each run where something is not as it was written. Nothing is repaired. With --file an exported run is verified, without a node and without a profile; give a key that you trust with --key, or it is not proven who made the file. With --cold a copy of the cold tier is verified in the same way; name every key that has signed.',
+    'Exit code 1 and the first damaged entry of each run where something is not as it was written. Nothing is repaired. With --file an exported run is verified, without a node and without a profile; give a key that you trust with --key, or it is not proven who made the file. With --cold a copy of the cold tier is verified in the same way; where it holds imported runs, give a key of whoever made those, too.',
   args: [{ ...RUN, summary: 'A run: its id, a unique beginning of it, or last (default: all runs)' }],
   flags: {
     file: { type: 'text', value: 'FILE', complete: 'file', summary: 'An exported run instead of the record' },

@@ -11,7 +11,7 @@ export const KEY_FLAGS = {
     value: 'BASE64',
     many: true,
     summary:
-      'A public key that you trust: any one of whoever made the file, also a former one; may be repeated',
+      'A public key that you trust: any one of whoever made the record, also a former one; may be repeated',
   },
   'key-file': {
     type: 'text',

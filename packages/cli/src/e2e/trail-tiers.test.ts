@@ -95,6 +95,29 @@ test('W-TRAIL-26 a run that is over goes to the cold tier by itself, is read as 
   expect(await world.json<RunView>('show', again)).toMatchObject({ state: 'done' })
 })
 
+test("W-TRAIL-15 after rotations any one key of the profile verifies the replica, and nobody else's does", async () => {
+  configure('compact: 0, warm: 0')
+  const before = await solved('Tidy the house.')
+  const rotate = async () =>
+    expect(await world.parley('trail', 'rotate-key', '--yes')).toMatchObject({ code: 0 })
+  await rotate()
+  const after = await solved('Once more.')
+  await expect.poll(async () => (await tiers()).warm.entries, { timeout: 60_000, interval: 200 }).toBe(0)
+  await rotate()
+  const { keys } = await world.json<{ keys: KeyView[] }>('trail', 'keys')
+  expect(keys).toHaveLength(3)
+  await stopped()
+  const verify = (key: string) => world.parley('trail', 'verify', '--cold', replica(), '--key', key, '--json')
+  for (const { key } of keys) {
+    const { code, out } = await verify(key)
+    const report = JSON.parse(out) as VerifyView & { signatures: string }
+    expect([code, report]).toMatchObject([0, { sound: true, signatures: 'trusted', problems: [] }])
+    expect(report.runs.map(each => each.run).sort()).toEqual([before, after].sort())
+  }
+  const stranger = await verify('11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=')
+  expect(stranger).toMatchObject({ code: 1, out: expect.stringContaining('a key that is not known') })
+})
+
 test('compaction and snapshots on request, and archives that a disk has damaged are put back', async () => {
   configure('compact: off, warm: 0')
   const run = await solved('Tidy the house.')

@@ -6,12 +6,14 @@ import type { StoredRecord } from '../entry.ts'
 import { damagedError } from '../errors.ts'
 import type { ArchiveRecords, RunPoint } from '../index/contract.ts'
 import { isFiled } from '../index/moves.ts'
+import type { TrailKey } from '../keys/trail-key.ts'
 import { Blobs } from '../log/blobs.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import { readRecord, spanRecord } from '../log/record.ts'
 import type { RunHead } from '../store/store.ts'
 import { dropAbandoned } from './abandoned.ts'
+import { keepKeys } from './cold-keys.ts'
 import { archiveHashOf, type Contents } from './contents.ts'
 import {
   archiveName,
@@ -107,6 +109,9 @@ export class Archives {
 
   /** Copies a run's archive to the cold tier, where it counts from then on; its first copy stays until `sweep`. */
   async expire(manifest: Manifest, at: Timestamp): Promise<void> {
+    const moved: Manifest = { ...manifest, tier: 'cold', archived_at: at }
+    // Of what was deleted before the run was imported there are no records, only the manifest.
+    if (manifest.deleted) return this.#keepAll(moved, undefined)
     const from = folderOf(manifest)
     const packed = readWhole(this.#files, recordsFile(from, manifest.archive))
     if (!packed || (manifest.sha256 !== null && sha256(packed) !== manifest.sha256)) {
@@ -115,7 +120,7 @@ export class Archives {
         { archive: manifest.archive },
       )
     }
-    await this.#keepAll({ ...manifest, tier: 'cold', archived_at: at }, packed)
+    await this.#keepAll(moved, packed)
   }
 
   /** Removes what moves left behind in a run's warm folder: archives that `dead` names, second copies, files without a manifest. */
@@ -146,11 +151,11 @@ export class Archives {
     }
   }
 
-  async #keepAll(manifest: Manifest, packed: Buffer): Promise<void> {
+  async #keepAll(manifest: Manifest, packed: Buffer | undefined): Promise<void> {
     const folder = folderOf(manifest)
     const { archive } = manifest
     await madeFolder(this.#files, folder)
-    await writeWhole(this.#files, recordsFile(folder, archive), packed)
+    if (packed) await writeWhole(this.#files, recordsFile(folder, archive), packed)
     const content = await this.#pack(manifest)
     if (manifest.tier === 'cold') await this.#keepCopies(manifest, packed, content)
     await writeWhole(this.#files, manifestFile(folder, archive), content)
@@ -158,7 +163,7 @@ export class Archives {
   }
 
   /** What cannot be copied is tried again under another number: records that nobody lists must not pile up meanwhile. */
-  async #keepCopies(manifest: Manifest, packed: Buffer, content: Buffer): Promise<void> {
+  async #keepCopies(manifest: Manifest, packed: Buffer | undefined, content: Buffer): Promise<void> {
     const { archive } = manifest
     const folder = folderOf(manifest)
     try {
@@ -167,7 +172,8 @@ export class Archives {
       for (const blob of blobs) await this.blobs.put(blob, this.blob(blob))
       await this.#copyOut(manifest, packed, content, blobs)
     } catch (cause) {
-      if (!this.#files.exists(manifestFile(folder, archive))) this.#files.remove(recordsFile(folder, archive))
+      if (packed && !this.#files.exists(manifestFile(folder, archive)))
+        this.#files.remove(recordsFile(folder, archive))
       throw cause
     }
   }
@@ -213,9 +219,14 @@ export class Archives {
     return this.#options.squeeze.compress(Buffer.from(`${JSON.stringify(manifest)}\n`))
   }
 
-  /** Notes that all of a run is in the cold tier, up to a head. */
-  markWhole(head: RunHead): Promise<void> {
-    return markWhole(this.#files, this.#options.replica, head)
+  /** Notes that all of a run is in the cold tier, up to a head, with the keys that it takes to verify it there. */
+  async markWhole(head: RunHead, foreign: readonly TrailKey[] | undefined): Promise<void> {
+    await this.keepKeys()
+    await markWhole(this.#files, this.#options.replica, head, foreign)
+  }
+
+  keepKeys(): Promise<number> {
+    return keepKeys(this.#files, this.#options.replica)
   }
 
   /** The head up to which all of a run is in the cold tier. */

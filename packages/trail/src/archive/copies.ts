@@ -22,7 +22,7 @@ import {
 } from './layout.ts'
 import type { Leftovers } from './leftovers.ts'
 import type { Manifest } from './manifest.ts'
-import { manifestIn, manifestNames } from './manifest-files.ts'
+import { manifestIn, manifestNames, notedIn } from './manifest-files.ts'
 import type { Replica } from './replica.ts'
 import type { Squeeze } from './squeeze.ts'
 
@@ -36,9 +36,10 @@ export interface ColdCopies {
 /** Copies to the replica what it lacks: archives with manifests and blobs, and snapshots. Returns how many files. */
 export async function replicateCold({ files, archives, replica, squeeze }: ColdCopies): Promise<number> {
   if (!replica) return 0
+  const keys = await archives.keepKeys()
   return replica.use(async target => {
     const cold = below(files, COLD)
-    let copied = 0
+    let copied = keys
     for await (const manifest of archives.manifests()) {
       if (manifest.tier === 'cold') copied += await copyArchive(cold, target, manifest, squeeze)
     }
@@ -145,20 +146,22 @@ async function restoreArchive(
 ): Promise<string[]> {
   const restored: string[] = []
   const folder = safeName(manifest.run)
-  const known = manifestIn(cold, folder, manifest.archive)
+  const { archive } = manifest
+  const known = notedIn(cold, folder, archive)
   for (const blob of blobsOf(manifest)) {
     if (hasBlob(cold, blob) || !hasBlob(source, blob)) continue
     await copyFile(source, blobPath(blob), cold, blobPath(blob))
     restored.push(`${COLD}/${blobPath(blob)}`)
   }
-  const records = recordsFile(folder, manifest.archive)
-  const wanted = !(known ?? manifest).deleted
+  const records = recordsFile(folder, archive)
+  // What is not here and was to be deleted by now is deleted: a replica that was away has its records still, and they must not come back.
+  const wanted = cold.exists(records) || !(known ?? notedIn(source, folder, archive))?.deleted
   if (wanted && !(await isSound(cold, manifest, squeeze)) && (await isSound(source, manifest, squeeze))) {
     await copyFile(source, records, cold, records)
     restored.push(`${COLD}/${records}`)
   }
   if (known) return restored
-  for (const name of manifestNames(source, folder, manifest.archive)) {
+  for (const name of manifestNames(source, folder, archive)) {
     await copyFile(source, `${folder}/${name}`, cold, `${folder}/${name}`)
     restored.push(`${COLD}/${folder}/${name}`)
   }

@@ -6,9 +6,11 @@ import type { Files } from '../log/files.ts'
 export const COLD = 'cold'
 export const RUNS = 'runs'
 export const SNAPSHOTS = 'snapshots'
-/** Beside the runs in the cold tier and its replica: blobs that they refer to, and snapshots. */
+/** Beside the runs in the cold tier and its replica: blobs that they refer to, snapshots, and keys. */
 export const COLD_BLOBS = 'blobs.d'
 export const COLD_SNAPSHOTS = 'snapshots.d'
+/** The public keys that have signed. */
+export const COLD_KEYS = 'keys.json'
 /** Says that there is a replica, and in it, of which trail. */
 export const MARK = 'replica.json'
 

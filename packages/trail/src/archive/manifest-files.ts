@@ -12,13 +12,19 @@ export function manifestNames(tier: Files, folder: string, archive: number): str
     .sort((a, b) => b.length - a.length)
 }
 
-/** The manifest of an archive in one copy of the cold tier, if it can be read there. */
+/** The manifest of an archive in one copy of the cold tier as it counts there, if it can be read. */
 export function manifestIn(tier: Files, folder: string, archive: number): Manifest | undefined {
+  const noted = notedIn(tier, folder, archive)
+  return noted && asFound(noted, tier, folder)
+}
+
+/** The same as it was written: it may note a deletion that has not come to its end there. */
+export function notedIn(tier: Files, folder: string, archive: number): Manifest | undefined {
   for (const name of manifestNames(tier, folder, archive)) {
     const bytes = readWhole(tier, `${folder}/${name}`)
     try {
       const manifest = bytes && parseManifest(name.endsWith('.zst') ? unpackSync(bytes) : bytes)
-      if (manifest) return asFound(manifest, tier, folder)
+      if (manifest) return manifest
     } catch {
       // The next form may be whole.
     }

@@ -5,10 +5,12 @@ import { type Files, readWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import type { RunSummary } from '../store/store.ts'
 import type { Archives } from './archives.ts'
+import { keysToKeep } from './cold-keys.ts'
 import {
   archiveName,
   below,
   COLD,
+  COLD_KEYS,
   COLD_SNAPSHOTS,
   RUNS,
   recordsFile,
@@ -139,7 +141,8 @@ export async function reportReplica(files: Files, replica: Replica): Promise<Rep
   try {
     const lacking = await replica.use(async target => {
       const cold = below(files, COLD)
-      let missing = 0
+      const keys = keysToKeep(files)
+      let missing = keys && !readWhole(target, COLD_KEYS)?.equals(keys) ? 1 : 0
       for (const folder of runFolders(cold, '')) {
         const names = cold.list(folder).filter(each => !each.endsWith('.tmp'))
         const listed = new Set(names.map(archiveName).map(each => each?.manifest && each.archive))

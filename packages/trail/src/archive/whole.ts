@@ -1,34 +1,51 @@
 // The mark that all of a run is in the cold tier (`run.json` in its folder), with the head up to which it is: whoever opens a copy of the tier
 // alone knows from it which runs are there, and where they must end.
-import { compile, type RunId, Type } from '@parley/core'
+import { compile, type RunId, type Static, Type } from '@parley/core'
+import { type TrailKey, TrailKeySchema } from '../keys/trail-key.ts'
+import { trailLimits } from '../limits.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import type { RunHead } from '../store/store.ts'
 import { COLD, safeName, WHOLE } from './layout.ts'
 import type { Replica } from './replica.ts'
 
-const shape = compile(
-  Type.Object({
-    version: Type.Literal(1),
-    run: Type.String(),
-    seq: Type.Integer({ minimum: 1 }),
-    hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-  }),
-)
+const MarkSchema = Type.Object({
+  version: Type.Literal(1),
+  run: Type.String(),
+  seq: Type.Integer({ minimum: 1 }),
+  hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  /** Of an imported run: whoever may have signed it, which is not whoever signs here. */
+  keys: Type.Optional(Type.Array(TrailKeySchema, { maxItems: 4 * trailLimits.keys })),
+})
+const shape = compile(MarkSchema)
 
-export async function markWhole(files: Files, replica: Replica | undefined, head: RunHead): Promise<void> {
-  const { run, seq, hash } = head
-  const known = wholeUpTo(files, run)
-  if (known?.seq === seq && known.hash === hash) return
-  const content = Buffer.from(`${JSON.stringify({ version: 1, run, seq, hash })}\n`)
-  await replica?.put(`${safeName(run)}/${WHOLE}`, content)
-  await writeWhole(files, `${COLD}/${safeName(run)}/${WHOLE}`, content)
+export async function markWhole(
+  files: Files,
+  replica: Replica | undefined,
+  { run, seq, hash }: RunHead,
+  keys: readonly TrailKey[] | undefined,
+): Promise<void> {
+  const path = `${safeName(run)}/${WHOLE}`
+  const content = Buffer.from(`${JSON.stringify({ version: 1, run, seq, hash, keys })}\n`)
+  if (readWhole(files, `${COLD}/${path}`)?.equals(content)) return
+  await replica?.put(path, content)
+  await writeWhole(files, `${COLD}/${path}`, content)
 }
 
 export function wholeUpTo(files: Files, run: RunId): RunHead | undefined {
-  const bytes = readWhole(files, `${COLD}/${safeName(run)}/${WHOLE}`)
+  const mark = markIn(files, `${COLD}/${safeName(run)}`)
+  return mark && { run, seq: mark.seq, hash: mark.hash }
+}
+
+/** The keys that a copy of the cold tier names for an imported run, by its folder; undefined for a run of its own. */
+export function signersIn(cold: Files, folder: string): readonly TrailKey[] | undefined {
+  return markIn(cold, folder)?.keys
+}
+
+function markIn(files: Files, folder: string): Static<typeof MarkSchema> | undefined {
+  const bytes = readWhole(files, `${folder}/${WHOLE}`)
   try {
     const parsed: unknown = bytes && JSON.parse(bytes.toString('utf8'))
-    return shape.is(parsed) ? { run, seq: parsed.seq, hash: parsed.hash } : undefined
+    return shape.is(parsed) ? parsed : undefined
   } catch {
     return undefined
   }

@@ -14,14 +14,7 @@ import {
 import { isSealed } from '../content/cipher.ts'
 import type { EntryDraft, StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
 import { isTerminal, type WorkspaceState } from '../events/index.ts'
-import {
-  endorsementValid,
-  fingerprint,
-  followKeys,
-  type TrailKey,
-  type Trust,
-  trustOf,
-} from '../keys/trail-key.ts'
+import { fingerprint, followKeys, keyProblems, type Trust, trustOf } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
 import { KIND_BLOB, KIND_HOLE, readRecord, spanRecord } from '../log/record.ts'
 import { signatureValid } from '../signing.ts'
@@ -171,7 +164,7 @@ class Examination {
         { run: header.run, ...header.head },
       ],
     })
-    this.#checkKeys(header.keys)
+    for (const problem of keyProblems(header.keys)) this.problem(problem)
   }
 
   problem(text: string): void {
@@ -292,13 +285,6 @@ class Examination {
       this.#bridged++
     }
     await this.#hand(bridges)
-  }
-
-  #checkKeys(keys: readonly TrailKey[]): void {
-    for (const { key, endorsement } of keys) {
-      if (endorsement && (endorsement.to !== key || !endorsementValid(endorsement)))
-        this.problem(`The endorsement of the key ${fingerprint(key)} does not hold.`)
-    }
   }
 
   #checkSeal(part: ExportPart): void {

@@ -5,9 +5,11 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
 import type { RunId } from '@parley/core'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { sha256 } from '../chain.ts'
 import type { TrailIndex } from './contract.ts'
 import { indexLimits } from './limits.ts'
 import { Bench, RUN, type TestLog, TRAIL } from './log-fixture.test.support.ts'
+import { SCHEMA, SCHEMA_VERSION } from './sqlite-schema.ts'
 
 const workers: Worker[] = []
 vi.mock('node:worker_threads', async importOriginal => {
@@ -111,12 +113,24 @@ describe('opening an index file', () => {
     expect(await count(index)).toBe(3)
   })
 
-  it('makes it again when it is of another version', async () => {
+  it.each([
+    ['a later one', 'PRAGMA user_version = 9999'],
+    ['the one before', `PRAGMA user_version = ${SCHEMA_VERSION - 1}`],
+    ['the one before in its table', `UPDATE meta SET version = ${SCHEMA_VERSION - 1}`],
+  ])('makes it again when it is of another version: %s', async (_, sql) => {
     await indexOnce()
-    change('PRAGMA user_version = 9999')
+    change(sql)
     const index = bench.open()
     expect(await index.opening()).toEqual(rebuilt('it was of another version'))
     expect(await count(index)).toBe(3)
+  })
+
+  it('has another version wherever its tables are others', () => {
+    const digest = 'a350433b281b59fd9f892f2073ff69cad7203a37b4b88f1f42f2fc9141dfe487'
+    expect(
+      [SCHEMA_VERSION, sha256(SCHEMA)],
+      'new tables need a new SCHEMA_VERSION, then a new line here',
+    ).toEqual([2, digest])
   })
 
   it('makes it again when it is of another trail', async () => {

@@ -1,7 +1,7 @@
-// The tables of the index file. Whatever changes here gets a new SCHEMA_VERSION: an index of another version is made
-// again from the log, never migrated.
+// The tables of the index file. Whatever changes here, or in what their rows mean, gets a new SCHEMA_VERSION: an index of another version is
+// made again from the log, never migrated.
 
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 /** Marks a SQLite file as an index of a trail: "PLIX". */
 export const APPLICATION_ID = 0x504c4958
 

@@ -103,6 +103,15 @@ export function followKeys(known: Iterable<string>, shown: readonly TrailKey[]):
   return { trusted, retired: retiredOf(shown.filter(({ key }) => trusted.has(key))) }
 }
 
+/** Endorsements in a list that do not hold: whoever made it up, it is not what was written. */
+export function keyProblems(shown: readonly TrailKey[]): string[] {
+  return shown.flatMap(({ key, endorsement }) =>
+    !endorsement || (endorsement.to === key && endorsementValid(endorsement))
+      ? []
+      : [`The endorsement of the key ${fingerprint(key)} does not hold.`],
+  )
+}
+
 function retiredOf(keys: readonly TrailKey[]): Map<string, Timestamp> {
   const retired = new Map<string, Timestamp>()
   for (const { key, until } of keys) {

@@ -150,6 +150,8 @@ export class SegmentStore implements TrailStore {
       index: this.#index,
       writer: this.#writer,
       readOnly: this.#readOnly,
+      head: run => this.head(run),
+      foreign: run => this.imports.get(run)?.keys,
       position: () => this.#position,
       scanned: () => this.#scans > 0,
     })
@@ -221,8 +223,10 @@ export class SegmentStore implements TrailStore {
     return this.#writer.append(kept, settle, before)
   }
 
-  head(run: RunId): Promise<RunHead | undefined> {
-    return this.#index.head(run, this.#position)
+  /** An imported run may end with entries that were deleted before: then only its record knows of them. */
+  async head(run: RunId): Promise<RunHead | undefined> {
+    const head = await this.#index.head(run, this.#position)
+    return head && { ...head, ...this.imports.get(run)?.head }
   }
 
   async knownHeads(run?: RunId): Promise<readonly RunHead[]> {
@@ -248,8 +252,10 @@ export class SegmentStore implements TrailStore {
     return [...newest.values()]
   }
 
-  runs(): Promise<readonly RunSummary[]> {
-    return this.#index.runs(this.#position)
+  async runs(): Promise<readonly RunSummary[]> {
+    const runs = await this.#index.runs(this.#position)
+    if (this.imports.size === 0) return runs
+    return runs.map(each => ({ ...each, ...this.imports.get(each.run)?.head }))
   }
 
   select(query: StoreQuery): Promise<StorePage> {
@@ -341,6 +347,10 @@ export class SegmentStore implements TrailStore {
 
   deleteArchive(manifest: Manifest): Promise<void> {
     return this.#tiers.deleteArchive(manifest)
+  }
+
+  async keepKeys(): Promise<void> {
+    await this.#tiers.keepKeys()
   }
 
   replicate(): Promise<number> {

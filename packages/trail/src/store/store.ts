@@ -174,6 +174,8 @@ export interface TrailArchive {
   reclaim(): Promise<number>
   /** Deletes an archive's entries for good and keeps its manifest. The caller has checked retention. */
   deleteArchive(manifest: Manifest): Promise<void>
+  /** Notes in the cold tier and its replica, where there is anything in them, which public keys there are by now. */
+  keepKeys(): Promise<void>
   /** Copies to the replica whatever of the cold tier it lacks; returns how many files. */
   replicate(): Promise<number>
   /** Puts back from the replica what is missing or damaged in the cold tier. */

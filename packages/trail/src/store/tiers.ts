@@ -10,12 +10,13 @@ import type { Manifest } from '../archive/manifest.ts'
 import type { StoredEntry } from '../entry.ts'
 import { damagedError, readOnlyError } from '../errors.ts'
 import type { RecordPlace, RunUsage, TakenRecords, TrailIndex } from '../index/contract.ts'
+import type { TrailKey } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
 import { pause } from '../log/pause.ts'
 import type { SegmentReader } from '../log/reader.ts'
 import type { LogWriter } from '../log/writer.ts'
 import { type RunFiles, runFiles, superseded } from './run-files.ts'
-import type { MoveProgress } from './store.ts'
+import type { MoveProgress, RunHead } from './store.ts'
 import { wipeRecords } from './wipe.ts'
 
 export interface TiersOptions {
@@ -25,6 +26,10 @@ export interface TiersOptions {
   readonly index: TrailIndex
   readonly writer: LogWriter
   readonly readOnly: boolean
+  /** The newest entry of a run, whether it is still there or not. */
+  readonly head: (run: RunId) => Promise<RunHead | undefined>
+  /** The keys of whoever made an imported run. */
+  readonly foreign: (run: RunId) => readonly TrailKey[] | undefined
   /** The newest position that was acknowledged. */
   readonly position: () => number
   /** Whether somebody is reading the files as they are, so that none may be removed now. */
@@ -88,7 +93,7 @@ export class Tiers {
   expire(run: RunId, at: Timestamp): Promise<number> {
     return this.alone(async () => {
       // Before it is asked what the log still holds: what is appended from here on is not in the cold tier when this is done.
-      const head = await this.#index.head(run, this.#options.position())
+      const head = await this.#options.head(run)
       const [usage] = await this.#index.usage(this.#options.position(), run)
       if (usage && usage.segments.length > 0)
         throw new ParleyError('invalid_state', `${run} is still in the log; compact it first.`)
@@ -101,11 +106,15 @@ export class Tiers {
         await this.#archives.expire(manifest, at)
         moved++
       }
-      if (head) await this.#archives.markWhole(head)
+      if (head) await this.#archives.markWhole(head, this.#options.foreign(run))
       if (!this.#options.scanned()) await this.#archives.sweep(run, dead)
       await this.#options.leftovers.sweep(run)
       return moved
     })
+  }
+
+  keepKeys(): Promise<number> {
+    return this.alone(() => this.#archives.keepKeys())
   }
 
   reclaim(): Promise<number> {
@@ -177,7 +186,7 @@ export class Tiers {
   }
 
   async #keep(draft: Omit<ArchiveDraft, 'head'>): Promise<Manifest> {
-    const head = await this.#index.head(draft.run, this.#options.position())
+    const head = await this.#options.head(draft.run)
     const known = head ? { seq: head.seq, hash: head.hash } : null
     const manifest = await this.#archives.write({ ...draft, head: known })
     const file = -manifest.archive
