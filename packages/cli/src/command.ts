@@ -13,6 +13,8 @@ export interface FlagSpec {
   readonly summary: string
   /** The only values that are taken. */
   readonly choices?: readonly string[]
+  /** Values that completion offers where others are taken as well. */
+  readonly offers?: readonly string[]
   /** May be given several times. */
   readonly many?: boolean
   /** What completion offers in place of its value. */

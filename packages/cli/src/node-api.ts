@@ -13,6 +13,7 @@ import type {
   ImportView,
   KeyView,
   LeftView,
+  ListedState,
   MigrationView,
   NodeStatus,
   PeersView,
@@ -23,7 +24,6 @@ import type {
   ProofView,
   RestoreView,
   RotationView,
-  RunState,
   RunSummaryView,
   RunView,
   SalvageView,
@@ -147,7 +147,7 @@ export interface NodeApi {
   solve(input: SolveInput): Promise<{ readonly run: string; readonly warnings: readonly string[] }>
   runs(filter: {
     readonly limit: number
-    readonly states?: readonly RunState[]
+    readonly states?: readonly ListedState[]
   }): Promise<readonly RunSummaryView[]>
   show(run: string): Promise<RunView>
   follow(run: string, signal?: AbortSignal): AsyncIterable<RunView>

@@ -8,6 +8,8 @@ export type NodeStatus = Answer<'/node/status'>
 export type RunSummaryView = Answer<'/runs/list'>['runs'][number]
 export type RunView = Answer<'/runs/show'>
 export type RunState = RunView['state']
+/** One whose record is damaged is listed, and cannot be shown. */
+export type ListedState = RunSummaryView['state']
 export type PlanTaskView = RunView['tasks'][number]
 export type TaskState = PlanTaskView['state']
 /** An attempt at a task, or a judgement of one. */
@@ -49,14 +51,15 @@ export type PongView = Answer<'/link/ping'>
 export type AskedView = Answer<'/link/ask'>
 export type AnswerView = Extract<AskedView, { readonly type: 'answer' }>
 
-export const RUN_STATES = [
+export const LISTED_STATES = [
   'waiting',
   'working',
   'done',
   'failed',
   'rejected',
   'aborted',
-] as const satisfies readonly RunState[]
+  'damaged',
+] as const satisfies readonly ListedState[]
 
 export function isOver(state: RunState): boolean {
   return state !== 'waiting' && state !== 'working'

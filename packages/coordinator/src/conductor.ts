@@ -36,12 +36,13 @@ import { RunProjection } from './projection.ts'
 import { RunDriver } from './run-driver.ts'
 import { highwayFor } from './run-highway.ts'
 import { KeyedStarts } from './run-key.ts'
+import { RunList, unreadable } from './run-list.ts'
 import { Semaphore } from './semaphore.ts'
 import { Succession } from './succession-acts.ts'
 import { mayChange, type PlannedTask, planFor, type TeamAgent } from './team/team.ts'
-import { runView, summary } from './to-view.ts'
+import { runView } from './to-view.ts'
 import { readToken, turnToken } from './token.ts'
-import { isOver, type RunState, type RunSummaryView, type RunView } from './view.ts'
+import { isOver, type RunView } from './view.ts'
 
 export class Conductor implements Conducting {
   readonly #options: ConductorOptions
@@ -62,6 +63,7 @@ export class Conductor implements Conducting {
   readonly #accounts: Accounts
   readonly #hearers = new Hearers(message => this.#log('error', message))
   readonly #keyedStarts: KeyedStarts
+  readonly #list: RunList
   readonly #stopping = new AbortController()
 
   private constructor(options: ConductorOptions, clock: Clock, ids: IdSource, runtime: Runtime) {
@@ -89,6 +91,12 @@ export class Conductor implements Conducting {
       project: run => this.#readable(run),
     })
     this.#keyedStarts = new KeyedStarts(options.secret, ids, this.keyed)
+    this.#list = new RunList({
+      trail: options.trail,
+      house: () => runtime.house.run,
+      active: () => runtime.active,
+      view: run => this.view(run),
+    })
   }
 
   /** Opens the profile's runs: those that are not over go on. Processes that a dead node left behind are ended first. */
@@ -411,56 +419,8 @@ export class Conductor implements Conducting {
 
   // Questions
 
-  async runs(
-    filter: { readonly limit?: number; readonly states?: readonly RunState[] } = {},
-  ): Promise<readonly RunSummaryView[]> {
-    const limit = Math.min(filter.limit ?? coordinatorDefaults.listedRuns, coordinatorLimits.listedRuns)
-    const found: RunSummaryView[] = []
-    // Who asks for runs at work, and that often, need not wait for those that are over to be read.
-    const live = filter.states?.every(state => !isOver(state))
-    const ids = live ? newestFirst(this.#runtime.active) : await this.#ids()
-    for (const run of ids) {
-      if (found.length >= limit) break
-      const view = await this.view(run)
-      // One that was imported without its content does not say what it was for.
-      if (!view.ok || (view.value.intent === '' && !view.value.imported)) continue
-      if (!filter.states || filter.states.includes(view.value.state)) found.push(summary(view.value))
-    }
-    return found
-  }
-
-  /** Every run but the house's. */
-  async #ids(): Promise<RunId[]> {
-    const all = (await this.#options.trail.runs()).map(({ run }) => run)
-    return newestFirst(all.filter(run => run !== this.#runtime.house.run))
-  }
-
-  async find(text: string): Promise<Result<RunId>> {
-    const ids = await this.#ids()
-    if (text === 'last') {
-      const newest = await this.#last()
-      return newest ? ok(newest.run as RunId) : err(new ParleyError('not_found', 'There is no run yet.'))
-    }
-    const found = ids.filter(id => id === text || id.startsWith(text) || id.slice(4).startsWith(text))
-    const exact = found.find(id => id === text)
-    if (exact !== undefined || found.length === 1) return ok((exact ?? found[0])!)
-    return err(
-      found.length === 0
-        ? new ParleyError('not_found', `There is no run ${text}.`)
-        : new ParleyError('ambiguous', `${found.length} runs begin with ${text}; give more of the id.`, {
-            details: { runs: found.slice(0, 10) },
-          }),
-    )
-  }
-
-  /** The newest of our own: one that was imported may be of any time. */
-  async #last(): Promise<RunSummaryView | undefined> {
-    for (let limit = 1; ; limit *= 8) {
-      const found = await this.runs({ limit })
-      const own = found.find(({ imported }) => !imported)
-      if (own || found.length < limit || limit >= coordinatorLimits.listedRuns) return own ?? found[0]
-    }
-  }
+  readonly runs: Conducting['runs'] = filter => this.#list.list(filter)
+  readonly find: Conducting['find'] = text => this.#list.find(text)
 
   async view(run: RunId): Promise<Result<RunView>> {
     const known = this.#drivers.get(run)?.view ?? this.#finished.get(run)
@@ -484,9 +444,7 @@ export class Conductor implements Conducting {
     try {
       return ok(await this.#project(run))
     } catch (cause) {
-      const error = asParleyError(cause)
-      if (error.code === 'internal') throw cause
-      return err(error)
+      return err(unreadable(run, cause))
     }
   }
 
@@ -494,7 +452,7 @@ export class Conductor implements Conducting {
     const trail = this.#options.trail.run(run)
     const seen = new RunProjection()
     const objects = new Map<string, unknown>()
-    for await (const record of trail.replay()) {
+    for await (const record of trail.replay({ sound: true })) {
       if ('event_type' in record)
         await seen.apply(record, async id => objects.get(id) ?? (await trail.object(id))?.value)
       else objects.set(record.id, record.value)
@@ -607,11 +565,6 @@ function unusable(profile: string, cause: unknown): ParleyError {
   return new ParleyError('profile_unusable', `The run could not be prepared in ${profile}: ${message}`, {
     cause,
   })
-}
-
-/** Ids begin with their time. */
-function newestFirst(runs: readonly RunId[]): RunId[] {
-  return runs.toSorted((one, other) => (one < other ? 1 : -1))
 }
 
 function readFolder(path: string): string[] {

@@ -18,10 +18,11 @@ import type { Trail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { WorkspaceFacts } from './facts.ts'
 import type { HighwayConducting } from './highway-contract.ts'
+import type { RunsFilter } from './run-list.ts'
 import type { SuccessionConducting } from './succession-contract.ts'
 import type { Gates } from './team/highway-fields.ts'
 import type { Team, TeamAgent } from './team/team.ts'
-import type { RunState, RunSummaryView, RunView } from './view.ts'
+import type { RunSummaryView, RunView } from './view.ts'
 
 export interface ConductorOptions {
   /** An open trail; whoever opened it closes it, after the conductor. */
@@ -130,12 +131,9 @@ export interface Conducting extends HighwayConducting, SuccessionConducting {
   readonly storage: StorageKeeper
   /** Resolves when the run's first entries are durable. */
   solve(request: SolveRequest): Promise<Result<{ readonly run: RunId }>>
-  /** The newest first. */
-  runs(filter?: {
-    readonly limit?: number
-    readonly states?: readonly RunState[]
-  }): Promise<readonly RunSummaryView[]>
-  /** A run by its id, by the beginning of it if that is unique, or `last`. */
+  /** The newest first. One whose record is damaged is among them, as `damaged`. */
+  runs(filter?: RunsFilter): Promise<readonly RunSummaryView[]>
+  /** A run by its id, by the beginning of it if that is unique, or `last`: the newest of our own, damaged or not. */
   find(text: string): Promise<Result<RunId>>
   view(run: RunId): Promise<Result<RunView>>
   /** The view as it is, then again after changes, and a last time when the run is over. */

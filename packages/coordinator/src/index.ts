@@ -62,6 +62,8 @@ export {
   type GateView,
   GateViewSchema,
   isOver,
+  LISTED_STATES,
+  type ListedState,
   type PlanTaskView,
   PlanTaskViewSchema,
   RUN_STATES,

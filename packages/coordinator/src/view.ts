@@ -112,6 +112,10 @@ export type PlanTaskView = Static<typeof PlanTaskViewSchema>
 export const RUN_STATES = ['waiting', 'working', 'done', 'failed', 'rejected', 'aborted'] as const
 export type RunState = (typeof RUN_STATES)[number]
 
+/** What a list tells of a run: one whose record is damaged has no view, and is listed all the same. */
+export const LISTED_STATES = [...RUN_STATES, 'damaged'] as const
+export type ListedState = (typeof LISTED_STATES)[number]
+
 export const RunSummarySchema = Type.Object(
   {
     run: Type.String(),
@@ -119,7 +123,7 @@ export const RunSummarySchema = Type.Object(
     team: Type.String(),
     project: Type.String(),
     principal: Type.String(),
-    state: Type.Enum([...RUN_STATES]),
+    state: Type.Enum([...LISTED_STATES]),
     started: Time,
     ended: Type.Optional(Time),
     tasks_done: Count,
@@ -135,6 +139,7 @@ export type RunSummaryView = Static<typeof RunSummarySchema>
 export const RunViewSchema = Type.Object(
   {
     ...RunSummarySchema.properties,
+    state: Type.Enum([...RUN_STATES]),
     tasks: Type.Array(PlanTaskViewSchema),
     /** What waits for a person. */
     gates: Type.Array(GateViewSchema),
@@ -163,6 +168,7 @@ export const RunViewSchema = Type.Object(
 )
 export type RunView = Static<typeof RunViewSchema>
 
-export function isOver(state: RunState): boolean {
+/** Nothing goes on with what is damaged. */
+export function isOver(state: ListedState): boolean {
   return state !== 'waiting' && state !== 'working'
 }

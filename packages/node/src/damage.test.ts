@@ -1,6 +1,6 @@
 // One byte of an old run changed on the disk, with everything real: the run is named by whoever verifies, the others go on, and the node
 // can be stopped.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { refusal } from './testing/calls.ts'
@@ -21,12 +21,13 @@ function damage(place: Ground, text: string): void {
   throw new Error(`nothing on the trail has '${text}'`)
 }
 
-test('a damaged run is told by verify, and keeps nobody from the others', async () => {
+test('a damaged run is listed as such and told by verify, and keeps nobody from the others', async () => {
   const place = ground()
   project(place)
   const first = await realNode(place)
   const old = await first.solved('An old thing.')
   const other = await first.solved('Another thing.')
+  const before = (await first.client.call('runs', 'list', {})).runs
   const [entry] = (await first.client.call('trail', 'query', { run: old, after: 4, limit: 1 })).entries
   await first.node.stop('enough')
   damage(place, `"id":"${entry!.id}`)
@@ -34,7 +35,13 @@ test('a damaged run is told by verify, and keeps nobody from the others', async 
 
   expect(await client.call('node', 'status', {})).toMatchObject({ runs: { working: 0, waiting: 0 } })
   const { runs } = await client.call('runs', 'list', {})
-  expect(runs.map(({ run }) => run)).toEqual([other])
+  expect(runs.map(({ run, state }) => [run, state])).toEqual([
+    [other, 'done'],
+    [old, 'damaged'],
+  ])
+  expect(runs[1]).toMatchObject({ intent: '', started: before[1]!.started })
+  expect((await client.call('runs', 'list', { states: ['damaged'] })).runs).toEqual([runs[1]])
+  expect((await client.call('runs', 'list', { states: ['done'] })).runs).toEqual([runs[0]])
   expect(await client.call('runs', 'show', { run: other })).toMatchObject({ state: 'done' })
   expect((await refusal(client.call('runs', 'show', { run: old }))).code).toBe('trail_damaged')
   expect(await client.call('gates', 'list', {})).toEqual({ gates: [] })
@@ -44,9 +51,43 @@ test('a damaged run is told by verify, and keeps nobody from the others', async 
   expect(one).toMatchObject({ sound: false, runs: [{ run: old }] })
   expect(one.runs[0]!.findings.map(({ message }) => message).join()).toMatch(/entries \d+ to 5 are missing/)
   const next = await solved('A new thing.')
-  expect((await client.call('runs', 'list', {})).runs.map(({ run }) => run)).toEqual([next, other])
+  expect((await client.call('runs', 'list', {})).runs.map(({ run }) => run)).toEqual([next, other, old])
   await client.call('node', 'stop', {})
   expect(await node.stopped).toMatchObject({ hanging: [] })
+})
+
+test('the newest run is the last one although it is damaged, also where the index is made anew', async () => {
+  const place = ground()
+  project(place)
+  const first = await realNode(place)
+  const old = await first.solved('An old thing.')
+  const newest = await first.solved('A new thing.')
+  const [entry] = (await first.client.call('trail', 'query', { run: newest, after: 4, limit: 1 })).entries
+  await first.node.stop('enough')
+  damage(place, `"id":"${entry!.id}`)
+  for (const index of ['kept', 'made anew']) {
+    if (index === 'made anew')
+      for (const suffix of ['', '-wal', '-shm'])
+        rmSync(place.path('default', `trail.index.db${suffix}`), { force: true })
+    const { client, node } = await realNode(place)
+    expect(await client.call('trail', 'verify', { run: 'last' }), index).toMatchObject({
+      sound: false,
+      runs: [{ run: newest }],
+    })
+    expect(await refusal(client.call('runs', 'show', { run: 'last' })), index).toMatchObject({
+      code: 'trail_damaged',
+      message: expect.stringContaining(newest),
+    })
+    const { runs } = await client.call('runs', 'list', {})
+    expect(
+      runs.map(({ run, state }) => [run, state]),
+      index,
+    ).toEqual([
+      [newest, 'damaged'],
+      [old, 'done'],
+    ])
+    await node.stop('enough')
+  }
 })
 
 test('where the book of runs itself is damaged, the node is there to verify, to read and to be stopped', async () => {

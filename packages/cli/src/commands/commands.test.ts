@@ -2,13 +2,16 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
+import { ParleyError, parseTimestamp } from '@parley/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { SolveInput } from '../node-api.ts'
+import type { Paint } from '../render/paint.ts'
+import { runsTable } from '../render/runs.ts'
 import { fakeNode, following } from '../testing/fake-node.ts'
 import { parley } from '../testing/parley.ts'
 import { FakeTerminal } from '../testing/terminal.ts'
 import { at, entryView, gateView, NO_USAGE, runView, stepView, taskView } from '../testing/views.ts'
-import type { EntryView, RunView } from '../views.ts'
+import type { EntryView, RunSummaryView, RunView } from '../views.ts'
 
 let folder: string
 beforeEach(() => {
@@ -90,6 +93,58 @@ test('runs: a table for people, all of it for programs, with limit and states pa
   expect(JSON.parse(program.out)).toMatchObject({ runs: [{ run: view.run }] })
   expect(asked).toEqual([{ limit: 21 }, { limit: 6, states: ['done'] }])
   expect((await parley(['runs'], { node: fakeNode({ runs: async () => [] }) })).out).toContain('parley solve')
+})
+
+test('runs: a damaged one is among them, and what is damaged is told by verify', async () => {
+  const { tasks: _, gates: _g, warnings: _w, cursor: _c, ...known } = runView()
+  const damaged: RunSummaryView = {
+    ...known,
+    run: 'run_01m7bbbbbbbbbbbbbbbbbbbbbb',
+    intent: '',
+    state: 'damaged',
+  }
+  const asked: unknown[] = []
+  const list = [view, damaged]
+  const node = fakeNode({
+    runs: async filter => {
+      asked.push(filter)
+      return list
+    },
+  })
+  const { out, err, code } = await parley(['runs'], { node })
+  expect(code).toBe(0)
+  expect(out.split('\n').map(line => line.trimEnd())).toEqual([
+    'RUN             STATE    INTENT          TASKS   STARTED  TOOK  SPENT',
+    'run_01m7aaaaaa  done     Tidy the house    2/2  just now   42s  $0.02',
+    'run_01m7bbbbbb  damaged                         just now',
+    '',
+  ])
+  expect(err).toContain('`parley trail verify run_01m7bbbbbb` tells what')
+  const paint: Paint = (tone, text) => `<${tone}>${text}`
+  expect(runsTable(list, { width: 80, now: parseTimestamp(at(42))!, paint }).join('\n')).toContain(
+    '<bad>damaged',
+  )
+  const program = await parley(['runs', '--json', '--state', 'damaged'], { node })
+  expect(program.err).toBe('')
+  expect(JSON.parse(program.out)).toMatchObject({ runs: [{}, { state: 'damaged' }] })
+  expect(asked.at(-1)).toMatchObject({ states: ['damaged'] })
+  list.push({ ...damaged, run: 'run_01m7cccccccccccccccccccccc' })
+  expect((await parley(['runs'], { node })).err).toContain('2 runs are damaged: `parley trail verify RUN`')
+  list.length = 0
+  expect((await parley(['runs', '--state', 'damaged'], { node })).out).toContain('No such runs')
+})
+
+test('show last of a damaged run is refused with its name and what to do', async () => {
+  const message = `Entry 5 of run ${one} does not match its hash (segment 1, byte 9); verify the run.`
+  const node = fakeNode({
+    show: async () => {
+      throw new ParleyError('trail_damaged', message)
+    },
+  })
+  const { code, err, out } = await parley(['show', 'last'], { node })
+  expect([code, out]).toEqual([5, ''])
+  expect(err).toContain(one)
+  expect(err).toContain('parley trail verify')
 })
 
 test('show: facts, tree, every step with outcome, time, spend and what was said, result, warnings', async () => {

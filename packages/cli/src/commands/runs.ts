@@ -3,9 +3,12 @@ import { command } from '../command.ts'
 import { EXIT } from '../exit.ts'
 import { cliLimits } from '../limits.ts'
 import { drawing, print, remark } from '../output.ts'
-import { runsTable } from '../render/runs.ts'
-import { RUN_STATES, type RunState } from '../views.ts'
+import { damageRemark, runsTable } from '../render/runs.ts'
+import { LISTED_STATES, type ListedState } from '../views.ts'
 import { limitOf } from './words.ts'
+
+const NONE = 'No runs. `parley solve "…"` starts one.'
+const NO_SUCH = 'No such runs. `parley runs` lists all.'
 
 export const runs = command({
   name: 'runs',
@@ -16,7 +19,7 @@ export const runs = command({
       type: 'text',
       value: 'STATE',
       many: true,
-      choices: RUN_STATES,
+      choices: LISTED_STATES,
       summary: 'Only runs in this state; may be repeated',
     },
     limit: { type: 'integer', value: 'N', summary: `At most so many (default: ${cliLimits.runs})` },
@@ -24,19 +27,22 @@ export const runs = command({
   examples: [
     ['parley runs', 'the newest runs'],
     ['parley runs --state working --state waiting --json', 'what is not over yet, for a program'],
+    ['parley runs --state damaged', 'those whose record is not as it was written'],
   ],
   async run(context, { flags }) {
     const api = await context.connect()
     const limit = limitOf(flags.limit, cliLimits.runs, cliLimits.mostRuns)
-    const states = flags.state as readonly RunState[]
+    const states = flags.state as readonly ListedState[]
     // One more than is shown tells whether there are more.
     const asked = Math.min(limit + 1, cliLimits.mostRuns)
     const found = await api.runs({ limit: asked, ...(states.length > 0 && { states }) })
     const list = found.slice(0, limit)
     const more = found.length > limit
     print(context, { runs: list, more }, () =>
-      list.length > 0 ? runsTable(list, drawing(context)) : ['No runs. `parley solve "…"` starts one.'],
+      list.length > 0 ? runsTable(list, drawing(context)) : [states.length > 0 ? NO_SUCH : NONE],
     )
+    const damage = damageRemark(list)
+    if (damage !== undefined) remark(context, damage)
     if (more) remark(context, `There are more: --limit ${Math.min(limit * 5, cliLimits.mostRuns)}`)
     return EXIT.done
   },

@@ -25,12 +25,13 @@ export const trailFollow = command({
     ],
   ],
   async run(context, { flags, words }) {
+    const filter = filterOf(flags)
     const api = await context.connect()
     const interrupted = new AbortController()
     const over = new AbortController()
     const takeBack = context.terminal.onInterrupt(() => interrupted.abort())
     try {
-      const query = { run: words[0] ?? LAST, ...filterOf(flags), after: flags.after ?? 0 }
+      const query = { run: words[0] ?? LAST, ...filter, after: flags.after ?? 0 }
       const ended = awaitEnd(api, query.run, AbortSignal.any([interrupted.signal, over.signal])).then(() =>
         over.abort(),
       )

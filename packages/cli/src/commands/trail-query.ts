@@ -22,11 +22,12 @@ export const trailQuery = command({
     ['parley trail query run_01m7 --type workspace_state_changed --newest', 'what changed last'],
   ],
   async run(context, { flags, words }) {
+    const filter = filterOf(flags)
     const api = await context.connect()
     const limit = limitOf(flags.limit, cliLimits.entries, cliLimits.mostEntries)
     const page = await api.queryTrail({
       run: words[0] ?? LAST,
-      ...filterOf(flags),
+      ...filter,
       ...(flags.after !== undefined && { after: flags.after }),
       ...(flags.newest && { order: 'descending' }),
       limit,

@@ -55,6 +55,41 @@ test('trail query passes filters on and shows what fits', async () => {
   expect(err).toBe('There are more: --after 7\n')
 })
 
+test('several types are several flags; one that there is not is refused by the node', async () => {
+  const asked: TrailQueryInput[] = []
+  const message =
+    "'task_creatd' is no type of entries, and run_1 has none of it. Did you mean 'task_created'?"
+  const refuse = (): never => {
+    throw new ParleyError('invalid_query', message)
+  }
+  const node = fakeNode({
+    follow: following([view]),
+    watchTrail: refuse,
+    queryTrail: async query => {
+      asked.push(query)
+      return query.event_type?.includes('task_creatd')
+        ? refuse()
+        : { run: one, entries: [], cursor: 0, more: false }
+    },
+  })
+  const types = ['--type', 'task_created', '--type', 'acme.painted']
+  expect(await parley(['trail', 'query', ...types], { node })).toMatchObject({
+    code: 0,
+    out: 'No entries.\n',
+  })
+  expect(asked).toMatchObject([{ event_type: ['task_created', 'acme.painted'] }])
+  for (const command of ['query', 'follow']) {
+    const list = await parley(['trail', command, '--type', 'task_created,task_failed'], { node })
+    expect(list, command).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--type task_created --type task_failed'),
+    })
+    const slip = await parley(['trail', command, '--type', 'task_creatd'], { node })
+    expect(slip, command).toMatchObject({ code: 2, err: expect.stringContaining(message) })
+  }
+  expect(asked).toHaveLength(2)
+})
+
 test('on a narrow terminal the facts of an entry stand below it, what changed first', async () => {
   const entry = {
     ...entryView(5),

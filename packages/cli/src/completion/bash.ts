@@ -1,6 +1,6 @@
 // Completion for bash: a function that looks at the words before the cursor. Nothing is run while completing.
 import type { Table } from '../args.ts'
-import { type Completable, choicesOf, completables, firstWords, secondWords } from './words.ts'
+import { type Completable, choicesOf, completables, firstWords, offersOf, secondWords } from './words.ts'
 
 export function bashCompletion(table: Table): string {
   const groups = table.groups.map(({ name }) => name)
@@ -31,7 +31,7 @@ function branch(each: Completable): string {
   const flags = each.flags.map(([name]) => `--${name}`)
   const values = each.flags.flatMap(([name, spec]) => {
     if (spec.type === 'boolean') return []
-    return [`        --${name}) ${reply(spec.choices ?? [], spec.complete)}; return ;;`]
+    return [`        --${name}) ${reply(offersOf(spec), spec.complete)}; return ;;`]
   })
   return `    '${each.name}')
       case $previous in

@@ -2,10 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest'
 import { commandTable } from '../commands/table.ts'
+import { ENTRY_TYPES } from '../entry-types.ts'
 import { parley } from '../testing/parley.ts'
 import { hasShell } from '../testing/shell.ts'
+import type { EntryView } from '../views.ts'
 import { bashCompletion } from './bash.ts'
 import { fishCompletion } from './fish.ts'
 import { zshCompletion } from './zsh.ts'
@@ -40,10 +42,22 @@ test('bash completes commands, second words, flags, their values and files', () 
   expect(offered('solve', '--te')).toEqual(['--team'])
   expect(offered('solve', '--team', 'te')).toEqual(['team.yaml'])
   expect(offered('runs', '--state', 'w')).toEqual(['waiting', 'working'])
+  expect(offered('runs', '--state', 'da')).toEqual(['damaged'])
+  for (const command of ['query', 'follow'])
+    expect(offered('trail', command, '--type', 'budget_')).toEqual([
+      'budget_warning',
+      'budget_exceeded',
+      'budget_modified',
+    ])
   expect(offered('completion', '')).toEqual(['bash', 'zsh', 'fish'])
   expect(offered('--profile', 'work', 'sh')).toEqual(['show'])
   expect(offered('show', 'l')).toEqual(['last'])
   expect(offered('help', 'app')).toEqual(['approve'])
+})
+
+test('the types of entries that are offered are those that the node knows', () => {
+  expectTypeOf<(typeof ENTRY_TYPES)[number]>().toEqualTypeOf<EntryView['event_type']>()
+  expect(new Set(ENTRY_TYPES).size).toBe(ENTRY_TYPES.length)
 })
 
 test('every command and flag is in every script', () => {

@@ -1,6 +1,6 @@
 // Completion for fish, with what each word is for.
 import type { Table } from '../args.ts'
-import { type Completable, choicesOf, completables, firstWords, secondWords } from './words.ts'
+import { type Completable, choicesOf, completables, firstWords, offersOf, secondWords } from './words.ts'
 
 export function fishCompletion(table: Table): string {
   const groups = table.groups.map(({ name }) => name)
@@ -39,8 +39,8 @@ function linesOf({ name, flags, argument }: Completable): readonly string[] {
         ? ''
         : spec.complete
           ? ' -r -F'
-          : spec.choices
-            ? ` -x -a '${spec.choices.join(' ')}'`
+          : offersOf(spec).length > 0
+            ? ` -x -a '${offersOf(spec).join(' ')}'`
             : ' -x'
     return `${when} -l ${flag}${short}${value} -d ${quoted(spec.summary)}`
   })

@@ -37,6 +37,11 @@ export function secondWords({ commands }: Table, group: string): readonly (reado
     .map(({ name, summary }) => [name.slice(group.length + 1), summary] as const)
 }
 
+/** The values of a flag, where some are known. */
+export function offersOf({ choices, offers = [] }: FlagSpec): readonly string[] {
+  return choices ?? offers
+}
+
 /** The words that an argument can be, where they are known. */
 export function choicesOf(argument: Argument | undefined): readonly string[] {
   if (argument?.choices) return argument.choices

@@ -1,7 +1,7 @@
 // Completion for zsh, with what each word is for.
 import type { Table } from '../args.ts'
 import type { FlagSpec } from '../command.ts'
-import { type Completable, choicesOf, completables, firstWords, secondWords } from './words.ts'
+import { type Completable, choicesOf, completables, firstWords, offersOf, secondWords } from './words.ts'
 
 export function zshCompletion(table: Table): string {
   const groups = table.groups.map(({ name }) => name)
@@ -56,13 +56,15 @@ function branch({ name, flags, argument }: Completable): string {
 
 function flagValue(spec: FlagSpec): string {
   if (spec.type === 'boolean') return ''
-  const action = spec.choices
-    ? `(${spec.choices.join(' ')})`
-    : spec.complete === 'file'
-      ? '_files'
-      : spec.complete === 'folder'
-        ? '_files -/'
-        : ''
+  const offers = offersOf(spec)
+  const action =
+    offers.length > 0
+      ? `(${offers.join(' ')})`
+      : spec.complete === 'file'
+        ? '_files'
+        : spec.complete === 'folder'
+          ? '_files -/'
+          : ''
   return `:${safe(spec.value ?? 'value')}:${action}`
 }
 

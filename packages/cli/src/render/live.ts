@@ -1,18 +1,19 @@
 // One frame of the live view: the head, the tree of tasks, the total. A frame never has more lines than fit, since lines that have left
 // the screen cannot be drawn again: then tasks that nothing happens to are left out and counted.
-import { isOver, type PlanTaskView, type RunState, type RunView } from '../views.ts'
+import { isOver, type ListedState, type PlanTaskView, type RunView } from '../views.ts'
 import { between, duration, shortId, spendParts } from './format.ts'
 import type { Tone } from './paint.ts'
 import { type Drawing, type TaskLine, taskLines } from './tasks.ts'
 import { cut, oneLine } from './text.ts'
 
-export const RUN_TONES: Readonly<Record<RunState, Tone>> = {
+export const RUN_TONES: Readonly<Record<ListedState, Tone>> = {
   waiting: 'warning',
   working: 'active',
   done: 'good',
   failed: 'bad',
   rejected: 'bad',
   aborted: 'bad',
+  damaged: 'bad',
 }
 
 export function liveFrame(view: RunView, drawing: Drawing & { readonly height: number }): readonly string[] {

@@ -32,19 +32,33 @@ export function runsTable(
       { header: 'SPENT', align: 'right', optional: 4 },
       { header: 'FROM', optional: 5 },
     ],
-    runs.map(run => [
-      shortId(run.run),
-      { text: run.state, tone: RUN_TONES[run.state] },
-      firstLine(run.intent),
-      `${run.tasks_done}/${run.tasks_total}`,
-      ago(run.started, now),
-      duration(between(run.started, run.ended, now) ?? 0),
-      spend(run.usage),
-      run.imported ? 'imported' : '',
-    ]),
+    runs.map(run => {
+      // What came of it is not known.
+      const damaged = run.state === 'damaged'
+      return [
+        shortId(run.run),
+        { text: run.state, tone: RUN_TONES[run.state] },
+        firstLine(run.intent),
+        damaged ? '' : `${run.tasks_done}/${run.tasks_total}`,
+        ago(run.started, now),
+        damaged ? '' : duration(between(run.started, run.ended, now) ?? 0),
+        spend(run.usage),
+        run.imported ? 'imported' : '',
+      ]
+    }),
     width,
     paint,
   )
+}
+
+/** `verify` holds every entry against the record; what else a run refers to may be lost as well, which whoever shows it is told. */
+export function damageRemark(runs: readonly RunSummaryView[]): string | undefined {
+  const damaged = runs.filter(({ state }) => state === 'damaged')
+  const [only] = damaged
+  if (!only) return undefined
+  const name = damaged.length === 1 ? shortId(only.run) : 'RUN'
+  const what = damaged.length === 1 ? `${name} is damaged` : `${damaged.length} runs are damaged`
+  return `${what}: \`parley trail verify ${name}\` tells what, \`parley show ${name}\` what keeps it from being read.`
 }
 
 /** A table has one line for each; `parley show` has the rest of an intent. */

@@ -310,6 +310,19 @@ describe('/trail', () => {
     expect((await refusal(wrong)).code).toBe('invalid_query')
   })
 
+  test('a type that there is not is refused by query and watch, not answered with nothing', async () => {
+    const { client, run } = await withRun()
+    const filter = { run, event_type: ['workspace_created', 'workspace_creatd'] }
+    const watch = async () => {
+      for await (const _ of client.subscribe('trail', 'watch', filter)) break
+    }
+    for (const call of [client.call('trail', 'query', filter), watch()])
+      expect(await refusal(call)).toMatchObject({
+        code: 'invalid_query',
+        message: expect.stringContaining("Did you mean 'workspace_created'?"),
+      })
+  })
+
   test('is watched from a cursor on, as entries come', async () => {
     const { client, conductor, run } = await withRun()
     const { script } = conductor.runsById.get(run)!

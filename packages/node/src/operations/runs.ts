@@ -4,8 +4,8 @@ import { operation } from '@parley/call'
 import {
   type Conducting,
   HIGHWAY_PRESETS,
+  LISTED_STATES,
   PlanTaskViewSchema,
-  RUN_STATES,
   RunSummarySchema,
   RunViewSchema,
   readTeam,
@@ -144,11 +144,14 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
       {
         name: '/runs/list',
         opType: 'query',
-        description: 'Runs, the newest first.',
+        description:
+          'Runs, the newest first. One whose record is damaged is told as such, with its id and when it began.',
         inputSchema: Type.Object(
           {
             limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-            states: Type.Optional(Type.Array(Type.Enum([...RUN_STATES]), { maxItems: RUN_STATES.length })),
+            states: Type.Optional(
+              Type.Array(Type.Enum([...LISTED_STATES]), { maxItems: LISTED_STATES.length }),
+            ),
           },
           closed,
         ),

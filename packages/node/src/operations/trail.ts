@@ -14,6 +14,7 @@ import {
   type VerifyReport,
 } from '@parley/trail'
 import { nodeLimits } from '../limits.ts'
+import { knownTypes } from './entry-types.ts'
 import { findRun } from './find-run.ts'
 import { answered, Count, closed, forOwner, RunText, refusals, streamed, told } from './spec.ts'
 import { RunHeadSchema } from './trail-file.ts'
@@ -107,6 +108,7 @@ export function trailService({ conductor, trail }: TrailDeps) {
       },
       async ({ run: text, limit = nodeLimits.pageEntries, ...query }) => {
         const run = await found(text)
+        answered(await told(knownTypes(trail.run(run), query)))
         const page = answered(await told(trail.run(run).query({ ...query, limit }, RUNTIME)))
         return { run, ...pageView(page) }
       },
@@ -132,6 +134,7 @@ export function trailService({ conductor, trail }: TrailDeps) {
       },
       async function* ({ run: text, ...filter }, { signal }) {
         const run = await found(text)
+        answered(await told(knownTypes(trail.run(run), filter)))
         for await (const page of streamed(trail.run(run).watch(filter, RUNTIME, signal)))
           yield { run, ...pageView(page) }
       },

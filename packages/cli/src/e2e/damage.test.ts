@@ -1,0 +1,68 @@
+// A byte of the newest run changed on the disk, with real processes: whoever lists runs, or asks for the last one, is told.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import type { RunSummaryView, TrailPage, VerifyView } from '../views.ts'
+import { HOUSEWORK, teamFile } from './team.ts'
+import { forgetCompiled, gone, World } from './world.ts'
+
+let world: World
+beforeEach(() => {
+  world = new World()
+  world.write('parley.yaml', teamFile(...HOUSEWORK))
+  world.commit()
+})
+afterEach(() => world.close())
+afterAll(forgetCompiled)
+
+const listed = async () => (await world.json<{ runs: RunSummaryView[] }>('runs')).runs
+
+/** Changes the last byte of this text, while no node runs. */
+async function damage(text: string): Promise<void> {
+  const pid = world.nodePid
+  await world.parley('down')
+  if (pid !== undefined) await gone(pid)
+  const folder = join(world.home, 'default', 'trail')
+  for (const name of readdirSync(folder).filter(each => each.endsWith('.seg'))) {
+    const bytes = readFileSync(join(folder, name))
+    const at = bytes.indexOf(text)
+    if (at < 0) continue
+    bytes[at + text.length - 1]! ^= 1
+    writeFileSync(join(folder, name), bytes)
+    return
+  }
+  throw new Error(`nothing on the trail has '${text}'`)
+}
+
+test('a damaged run is listed, is the last one, and is told by verify; a type that there is not is refused', async () => {
+  for (const intent of ['Tidy up', 'Tidy up again'])
+    expect(await world.parley('solve', intent, '--yes')).toMatchObject({ code: 0 })
+  const [newest, oldest] = (await listed()).map(({ run }) => run)
+  const types = ['--type', 'checkpoint_created']
+  const page = await world.json<TrailPage>('trail', 'query', newest!, ...types)
+  expect(page.entries.map(({ event_type }) => event_type)).toContain('checkpoint_created')
+  for (const command of ['query', 'follow'])
+    expect(await world.parley('trail', command, newest!, '--type', 'checkpoint_creatd')).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining("Did you mean 'checkpoint_created'?"),
+    })
+
+  await damage(`"id":"${page.entries[0]!.id}`)
+  expect((await listed()).map(({ run, state }) => [run, state])).toEqual([
+    [newest, 'damaged'],
+    [oldest, 'done'],
+  ])
+  const people = await world.parley('runs', '--state', 'damaged')
+  expect(people.out).toMatch(/^run_\S+ +damaged/m)
+  expect(people.err).toMatch(/`parley trail verify run_\S+` tells what/)
+  expect(await world.json<VerifyView>('trail', 'verify', 'last')).toMatchObject({
+    sound: false,
+    runs: [{ run: newest }],
+  })
+  const refused = await world.parley('show', 'last', '--json')
+  expect(refused).toMatchObject({ code: 5, out: '' })
+  expect(JSON.parse(refused.err)).toMatchObject({
+    error: { code: 'trail_damaged', details: { run: newest } },
+  })
+})
