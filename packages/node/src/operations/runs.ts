@@ -17,7 +17,18 @@ import { nodeLimits } from '../limits.ts'
 import { preflight, type Surroundings } from '../preflight.ts'
 import type { Spending } from '../spending/spending.ts'
 import { caller } from './caller.ts'
-import { answered, Count, closed, forOwner, Reason, RunText, refusals, streamed, told } from './spec.ts'
+import {
+  answered,
+  Count,
+  closed,
+  forOwner,
+  Reason,
+  RunText,
+  refusals,
+  streamed,
+  told,
+  UNREADABLE,
+} from './spec.ts'
 
 export interface RunDeps {
   readonly conductor: Conducting
@@ -169,7 +180,7 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
         inputSchema: OfRun,
         outputSchema: RunViewSchema,
         accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', 'trail_unavailable', 'trail_damaged'),
+        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', ...UNREADABLE),
       },
       async ({ run }) => answered(await told(conductor.view(await found(run)))),
     ),
@@ -181,7 +192,7 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
         inputSchema: OfRun,
         outputSchema: RunViewSchema,
         accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', 'trail_unavailable', 'trail_damaged'),
+        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', ...UNREADABLE),
       },
       async function* ({ run }, { signal }) {
         yield* streamed(conductor.follow(await found(run), signal))
@@ -243,7 +254,7 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
           closed,
         ),
         accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', 'trail_unavailable', 'trail_damaged'),
+        errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', ...UNREADABLE),
       },
       async ({ run }) => {
         const view = answered(await told(conductor.view(await found(run))))

@@ -58,6 +58,10 @@ const REFUSALS = {
   run_exists: 'A run of this name is here, up to another entry',
   replica_unavailable: 'The second copy of the cold tier cannot be used; nothing was removed',
   trail_damaged: 'Something on the trail is not as it was written',
+  archive_unreadable: 'An archive that holds some of it is missing or damaged; restore it from the replica',
+  blob_missing: 'Content that it refers to is not there any more',
+  content_damaged: 'Content that it refers to is not as it was written',
+  content_key_missing: 'Its content is sealed, and this profile has not the key',
   unknown_peer: 'Nobody is pinned under this name',
   invalid_peer: 'A peer’s entry makes no sense as it is',
   peer_exists: 'This name or key is pinned already',
@@ -79,6 +83,16 @@ const REFUSALS = {
   peer_refused: 'The peer said no; the details have its code, message and data',
 } as const
 export type RefusalCode = keyof typeof REFUSALS
+
+/** What keeps a run from being read. */
+export const UNREADABLE = [
+  'trail_unavailable',
+  'trail_damaged',
+  'archive_unreadable',
+  'blob_missing',
+  'content_damaged',
+  'content_key_missing',
+] as const satisfies readonly RefusalCode[]
 
 /** Declarations of the codes that an operation refuses with. */
 export function refusals(...codes: readonly RefusalCode[]): readonly OperationError[] {

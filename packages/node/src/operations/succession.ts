@@ -7,7 +7,7 @@ import type { AgentDirectory } from '../agents.ts'
 import { nodeLimits } from '../limits.ts'
 import { preflight, type Surroundings } from '../preflight.ts'
 import { caller } from './caller.ts'
-import { answered, Count, closed, forOwner, Reason, RunText, refusals, told } from './spec.ts'
+import { answered, Count, closed, forOwner, Reason, RunText, refusals, told, UNREADABLE } from './spec.ts'
 
 export interface SuccessionDeps {
   readonly conductor: Conducting
@@ -157,7 +157,7 @@ export function successionService({ conductor, agents, programs }: SuccessionDep
         ),
         outputSchema: ProofSchema,
         accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'trail_unavailable', 'trail_damaged'),
+        errorSchemas: refusals('not_found', 'ambiguous', ...UNREADABLE),
       },
       async ({ run: text, entry }) => {
         const run = await found(text)

@@ -7,7 +7,18 @@ import { EXPORT_CONTENTS, fingerprint, isPublicKey, type Trail, withFile } from 
 import type { Config } from '../config/load.ts'
 import { nodeLimits } from '../limits.ts'
 import { findRun } from './find-run.ts'
-import { answered, Count, closed, forOwner, Nothing, RunText, refusals, streamed, told } from './spec.ts'
+import {
+  answered,
+  Count,
+  closed,
+  forOwner,
+  Nothing,
+  RunText,
+  refusals,
+  streamed,
+  told,
+  UNREADABLE,
+} from './spec.ts'
 
 export interface TrailFileDeps {
   readonly conductor: Pick<Conducting, 'find'>
@@ -54,7 +65,7 @@ export function trailFileService({ conductor, trail, clock, config }: TrailFileD
           closed,
         ),
         accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'trail_unavailable', 'trail_damaged'),
+        errorSchemas: refusals('not_found', 'ambiguous', ...UNREADABLE),
       },
       async function* ({ run: text, content, up_to }, { signal }) {
         const run = answered(await told(findRun(text, conductor, trail)))

@@ -16,7 +16,7 @@ import {
 import { nodeLimits } from '../limits.ts'
 import { knownTypes } from './entry-types.ts'
 import { findRun } from './find-run.ts'
-import { answered, Count, closed, forOwner, RunText, refusals, streamed, told } from './spec.ts'
+import { answered, Count, closed, forOwner, RunText, refusals, streamed, told, UNREADABLE } from './spec.ts'
 import { RunHeadSchema } from './trail-file.ts'
 
 export interface TrailDeps {
@@ -98,13 +98,7 @@ export function trailService({ conductor, trail }: TrailDeps) {
         ),
         outputSchema: PageSchema,
         accessControl: forOwner,
-        errorSchemas: refusals(
-          'not_found',
-          'ambiguous',
-          'invalid_query',
-          'trail_unavailable',
-          'trail_damaged',
-        ),
+        errorSchemas: refusals('not_found', 'ambiguous', 'invalid_query', ...UNREADABLE),
       },
       async ({ run: text, limit = nodeLimits.pageEntries, ...query }) => {
         const run = await found(text)
@@ -124,13 +118,7 @@ export function trailService({ conductor, trail }: TrailDeps) {
         ),
         outputSchema: PageSchema,
         accessControl: forOwner,
-        errorSchemas: refusals(
-          'not_found',
-          'ambiguous',
-          'invalid_query',
-          'trail_unavailable',
-          'trail_damaged',
-        ),
+        errorSchemas: refusals('not_found', 'ambiguous', 'invalid_query', ...UNREADABLE),
       },
       async function* ({ run: text, ...filter }, { signal }) {
         const run = await found(text)
@@ -185,7 +173,7 @@ export function trailService({ conductor, trail }: TrailDeps) {
         inputSchema: Type.Object({ run: RunText }, closed),
         outputSchema: Type.Object({ lines: Type.Array(Type.String()) }, closed),
         accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'trail_unavailable', 'trail_damaged'),
+        errorSchemas: refusals('not_found', 'ambiguous', ...UNREADABLE),
       },
       async function* ({ run: text }, { signal }) {
         const run = await found(text)
