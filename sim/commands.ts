@@ -309,8 +309,12 @@ const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) =>
     ])
     const reader = anyone(scene)
     speak(scene, reader, async agent => {
+      // What it may see may become less while it waits for the answer.
+      const seen = new Set(
+        reader && [...scene.run.workspaces.keys()].filter(id => scene.run.sees(reader, id)),
+      )
       const page = await agent.query(filter as never)
-      if (page.ok && reader) scene.world.checkPage(scene.run, reader, page.value.entries)
+      if (page.ok && reader) scene.world.checkPage(scene.run, reader, page.value.entries, seen)
     })
   },
   forbidden: scene => {

@@ -396,10 +396,13 @@ export class World {
     run: RunModel,
     reader: WorkspaceModel,
     entries: readonly { readonly workspace: string | null }[],
+    seen: ReadonlySet<string>,
   ): void {
     if (reader.parent === null) return
     if (this.config.runtime.observersReadGlobally && OBSERVERS.has(reader.role)) return
-    const hidden = entries.find(entry => entry.workspace === null || !run.sees(reader, entry.workspace))
+    const hidden = entries.find(
+      ({ workspace }) => workspace === null || !(seen.has(workspace) || run.sees(reader, workspace)),
+    )
     if (hidden)
       this.watch.fail(
         new Violation(
