@@ -301,8 +301,10 @@ export class Unattended {
         (status === 'idle' && held) ||
         (status === 'blocked' && (asks || held)) ||
         (status === 'active' && (below || creates)) ||
+        // What the coordinator wants ended it does not merge meanwhile.
         (status === 'integrating' &&
-          (about('integration', gate => gate.workspace === id) || queued(run, id))) ||
+          (['integration', 'workspace_abort'].some(type => about(type, gate => gate.workspace === id)) ||
+            queued(run, id))) ||
         (status === 'conflicted' && about('conflict_resolution', gate => gate.workspace === id))
       if (!waits) return `${id} is ${status}`
     }
