@@ -132,6 +132,18 @@ const REGRESSIONS: readonly Regression[] = [
     script:
       'topple:sf9ad8,create:i3ys6e,deliver:v2lq1c,create:hu9ptk,send:cxdiu3,rush:qgla8o,compact:x0wohb,stop:kd7bmw,crash_midway:mt8ymi,fault:7tux01,finish:ugk1cl,emit:n95384,archive:6l2s8t,restore:ccf7ew,burst:rxn26k',
   },
+  {
+    seed: 16304,
+    what: 'asking for the port rights of a finished run threw instead of answering while the trail could not be read',
+    script:
+      'degrade:6yxcvh,emit:tgl402,create:afgi7o,burst:juza0e,staff:a86vx8,send:cjnljb,finish:jvczli,assign:eqa8pw,accept:24mcjl,restart:2dss4w,send:vibcph,pose:bwl3il,stop:3ubrxd,create:60yarb,staff:6saq5r,create:nrdg6,fault:v694n4,create:p0wwd8,read:yfscuk',
+  },
+  {
+    seed: 18189,
+    what: 'what a delegate did to the tasks below its own could not be proven to be its act',
+    script:
+      'again:sbvacx,wreck:lgshov,interfere:6wxynb,create:jxdrij,create:yincsu,escalate:d10cw,finish:wnre68,found:7je9kl,submit_graph:oomc25,burst:vl8uy7,create:68axzv,create:j8eqd7,deliver:1nt0ec,create:852h38,send:kjrnvc,staff:6e98q7,assign:ufyhdv,staff:kr75we,add_tasks:coaj2p,add_tasks:2haf0i,deliver:7gq88b,heal:im564o,prove:nhy85h',
+  },
 ]
 
 for (const { seed, what, script } of REGRESSIONS) {

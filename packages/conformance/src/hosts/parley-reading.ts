@@ -75,13 +75,11 @@ export const READING: Table = {
       views.push(await envelopeView(call.run, { ...envelope, payload: null }))
     return done(views)
   },
-  list_rights: byAgent(
-    async (agent, { holder, target }) =>
-      okay(
-        (await agent.rights()).filter(each => matches(each.holder, holder) && matches(each.target, target)),
-      ),
-    list,
-  ),
+  list_rights: byAgent(async (agent, { holder, target }) => {
+    const rights = await agent.rights()
+    if (!rights.ok) return rights
+    return okay(rights.value.filter(each => matches(each.holder, holder) && matches(each.target, target)))
+  }, list),
   get_integration: byAgent((agent, { source }) => agent.integration(source), same),
   read_result: byAgent((agent, { source }) => agent.readResult(source), same),
   topology: async call => topology(call.run, call.params.question, call.params.about),

@@ -97,7 +97,7 @@ test('WP-030 the first check that fails gives the reason', async () => {
   const f = await fixture()
   const worker = await f.worker('W')
   await f.mark()
-  const right = (await f.root.rights()).find(each => each.holder === f.id('W') && each.type === 'send')
+  const right = unwrap(await f.root.rights()).find(each => each.holder === f.id('W') && each.type === 'send')
   const row = (to: string, type: string, reason: string) => rejected({ id: 'E', from: 'W', to, type }, reason)
   const attempt = async (draft: object): Promise<string> => {
     const result = await sendAny(worker, draft)
@@ -220,7 +220,9 @@ test('W-ENV-05 an envelope may list as many rights as the limit says, and carry 
   await f.settle()
   const got = unwrap(await f.agent('W').consume())
   expect(got).toMatchObject({ id: envelope, payload: { content, attachments: [] } })
-  const held = (await f.root.rights()).filter(each => each.holder === f.id('W') && each.target === f.id('W2'))
+  const held = unwrap(await f.root.rights()).filter(
+    each => each.holder === f.id('W') && each.target === f.id('W2'),
+  )
   expect(held).toHaveLength(kernelLimits.envelopeRights)
 })
 

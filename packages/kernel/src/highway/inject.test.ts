@@ -54,7 +54,7 @@ test('WP-042 a person writes to any workspace, needs no right, and to the root a
   await f.worker('W', { owner: 'ux' })
   await f.worker('C')
   await f.bring('C', 'closed')
-  const right = (await f.root.rights()).find(
+  const right = unwrap(await f.root.rights()).find(
     ({ holder, target }) => holder === f.id('R') && target === f.id('W'),
   )
   unwrap(await f.root.revokeRight(right!.id, 'no more'))

@@ -140,6 +140,37 @@ test('W-SEC-17 a delegate acts under its own name, above the workspace that the 
   expect(report.identity.status).toBe('verified')
 })
 
+test('W-SEC-17 what a delegate does to the tasks below its own is proven to be its act', async () => {
+  const f = await signed()
+  const submitted = unwrap(await f.root.submitGraph([{ key: 'a', name: 'a', description: 'lead' }] as never))
+  const [task] = submitted.tasks
+  const delegate = await f.workspace('D', {
+    delegate: true,
+    task: task!,
+    directive: { format: 'markdown', content: 'lead' },
+  })
+  unwrap(await delegate.receive())
+  const part = { key: 'b', name: 'b', description: 'a part', parent_task: task! }
+  const [below] = unwrap(await delegate.addTasks(submitted.graph, [part])).tasks
+  const deeper = { key: 'c', name: 'c', description: 'a part of it', parent_task: below! }
+  unwrap(await delegate.addTasks(submitted.graph, [deeper]))
+  await f.workspace('W', { task: below! }, delegate)
+  const acts = (await f.run.entries()).filter(
+    ({ actor, event_type }) => actor === 'worker' && event_type.startsWith('task_'),
+  )
+  expect(acts.map(({ event_type, workspace }) => [event_type, workspace])).toEqual([
+    ['task_created', f.root.workspace],
+    ['task_created', f.root.workspace],
+    ['task_assigned', f.root.workspace],
+    ['task_status_changed', f.root.workspace],
+  ])
+  for (const { id } of acts)
+    expect(unwrap(await f.run.proof(id)).identity).toMatchObject({
+      status: 'verified',
+      name: `agent:${f.id('D')}`,
+    })
+})
+
 test('W-SEC-17 a message that was changed in the store breaks its own step and no other', async () => {
   const f = await signed()
   await finishedRun(f)

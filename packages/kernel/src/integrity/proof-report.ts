@@ -1,7 +1,7 @@
 // The proof chain of one recorded act (W-SEC-17): who it was, by the entry that binds the name; what was said, by its own proof; the entry
 // with its actor; its link in the chains; the runtime's signature. Each step is checked anew from what is stored, and nothing is written.
 import { asParleyError, type EntryId, err, ok, type Result, type RunId, type WorkspaceId } from '@parley/core'
-import type { Entry, EntryProof, RunModel, RunTrail, WorkspaceFacts } from '@parley/trail'
+import type { Entry, EntryProof, RunModel, RunTrail, TrailQuery, WorkspaceFacts } from '@parley/trail'
 import { type EventBody, type EventType, RESERVED_ACTORS } from '@parley/trail/events'
 import { notFound } from '../refusal.ts'
 import { messageOf } from './message-proof.ts'
@@ -144,7 +144,39 @@ async function identityOf(
     case 'coordinator':
       return identityOfAgent(source.trail, entry, model.root)
     case 'agent':
-      return identityOfAgent(source.trail, entry, actingWorkspace(entry, model))
+      return identityOfAgent(
+        source.trail,
+        entry,
+        isAboutTask(entry) ? await leaderOf(source.trail, entry) : actingWorkspace(entry, model),
+      )
+  }
+}
+
+type TaskEntry = Entry & { readonly body: { readonly task_id: string } }
+
+function isAboutTask(entry: Entry): entry is TaskEntry {
+  return ['task_created', 'task_assigned', 'task_status_changed'].includes(entry.event_type)
+}
+
+/** Tasks are filed under the root. An agent that acts on one executes a task above it (W-TASK-19), the nearest that has such a delegate. */
+async function leaderOf(
+  trail: RunTrail,
+  { seq, actor, body: { task_id } }: TaskEntry,
+): Promise<WorkspaceId | undefined> {
+  const found = async (query: TrailQuery) => {
+    const page = await trail.query(query)
+    if (!page.ok) throw page.error
+    return page.value.entries
+  }
+  for (let task: string | null | undefined = task_id; ; ) {
+    const [made] = await found({ event_type: 'task_created', body: { task_id: task }, limit: 1 })
+    task = (made?.body as EventBody<'task_created'> | undefined)?.parent_task
+    if (task == null) return undefined
+    const bound = { event_type: 'workspace_created', body: { task_ref: task } } as const
+    for (const { workspace, body } of await found({ ...bound, order: 'descending', after: seq })) {
+      const { role, delegate } = body as EventBody<'workspace_created'>
+      if (delegate && role === actor) return workspace ?? undefined
+    }
   }
 }
 

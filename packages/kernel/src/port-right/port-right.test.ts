@@ -47,7 +47,9 @@ test('WP-074 a send_once serves one accepted envelope: a rejected one leaves it,
     delivered(note('E2', 'W', 'W2')),
     ...receipt('sig2', note('E2', 'W', 'W2')),
   ])
-  const statuses = (await f.root.rights()).filter(each => each.type === 'send_once').map(each => each.status)
+  const statuses = unwrap(await f.root.rights())
+    .filter(each => each.type === 'send_once')
+    .map(each => each.status)
   expect(statuses).toEqual(['consumed', 'consumed'])
 })
 

@@ -82,14 +82,14 @@ test('WP-078 the table of rights follows from the trail, and what ends with a wo
   expect((await f.added()).map(each => each.event_type)).not.toContain('port_right_revoked')
   expect(unwrap(await topology.rightsHeldBy(f.id('W')))).toEqual([])
   expect(unwrap(await topology.rightsTo(f.id('W')))).toEqual([])
-  const live = await f.root.rights()
+  const live = unwrap(await f.root.rights())
   expect(live.filter(each => each.holder === f.id('W')).map(each => each.status)).not.toContain('active')
   expect(new Set(live.map(each => each.status))).toEqual(
     new Set(['active', 'consumed', 'revoked', 'expired']),
   )
   expect(rebuilt(await f.run.entries())).toEqual(live)
   await f.restart()
-  expect(await f.root.rights()).toEqual(live)
+  expect(unwrap(await f.root.rights())).toEqual(live)
   for (const query of ['rightsHeldBy', 'rightsTo'] as const)
     expect(refused(await f.root.topology[query]('ws_none' as never))).toBe('not_found')
 })

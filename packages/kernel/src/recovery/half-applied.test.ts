@@ -369,7 +369,7 @@ test('W-REC-24 a workspace gets the rights that its creation misses', async () =
   const f = await fixture()
   await f.workspace('W')
   await f.settle()
-  const rights = (await f.root.rights()).filter(
+  const rights = unwrap(await f.root.rights()).filter(
     each => each.holder === f.id('W') || each.target === f.id('W'),
   )
   const ids = new Set<string>(rights.map(each => each.id))
@@ -387,7 +387,9 @@ test('W-REC-24 a workspace gets the rights that its creation misses', async () =
       return linked
     }),
   )
-  const made = (await f.root.rights()).filter(each => each.holder === f.id('W') || each.target === f.id('W'))
+  const made = unwrap(await f.root.rights()).filter(
+    each => each.holder === f.id('W') || each.target === f.id('W'),
+  )
   const plain = (list: typeof made) => list.map(({ type, holder, target }) => ({ type, holder, target }))
   expect(plain(made)).toEqual(plain(rights))
 })

@@ -69,7 +69,7 @@ test('WP-038 a restart places what was on its way before anything newer, acknowl
     },
   ])
   // Rights are not checked again: this one is gone.
-  const rights = await f.root.rights()
+  const rights = unwrap(await f.root.rights())
   const right = rights.find(each => each.holder === f.id('R') && each.target === f.id('W'))
   await leave(f, [
     {

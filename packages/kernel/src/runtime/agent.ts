@@ -223,7 +223,7 @@ export class AgentHandle {
   async look(workspace: WorkspaceId = this.workspace): Promise<Result<WorkspaceView>> {
     const allowed = await this.#mayRead('workspace', workspace)
     if (!allowed.ok) return allowed
-    return this.run.read(run => ok(viewWorkspace(run, run.workspaces.get(workspace)!, this.run.now())))
+    return this.run.tryRead(run => viewWorkspace(run, run.workspaces.get(workspace)!, this.run.now()))
   }
 
   /** What this agent's workspace used so far, by the runtime's own measure (W-BUDGET-03). */
@@ -240,9 +240,10 @@ export class AgentHandle {
   async readMemory(key: string, workspace: WorkspaceId = this.workspace): Promise<Result<unknown>> {
     const allowed = await this.#mayRead('workspace', workspace)
     if (!allowed.ok) return allowed
-    const id = await this.run.read(run => run.workspaces.get(workspace)?.memory?.get(key))
-    if (id === undefined) return notFound('key', key)
-    const stored = await readContent<MemoryRecord>(this.run, 'memory', id, this.#keys)
+    const id = await this.run.tryRead(run => run.workspaces.get(workspace)?.memory?.get(key))
+    if (!id.ok) return id
+    if (id.value === undefined) return notFound('key', key)
+    const stored = await readContent<MemoryRecord>(this.run, 'memory', id.value, this.#keys)
     return stored.ok ? ok(stored.value.value) : stored
   }
 
@@ -259,7 +260,9 @@ export class AgentHandle {
   > {
     const allowed = await this.#mayRead('artifact', id)
     if (!allowed.ok) return allowed
-    const checkpoint = await this.run.read(run => run.artifacts.get(id)!)
+    const found = await this.run.tryRead(run => run.artifacts.get(id)!)
+    if (!found.ok) return found
+    const checkpoint = found.value
     const record = await readCheckpointContent(this.run, checkpoint, this.#keys)
     if (!record.ok) return record
     const artifact = record.value.payload.artifacts.find(each => each.artifact_id === id)
@@ -271,7 +274,9 @@ export class AgentHandle {
   ): Promise<Result<EnvelopeView & { readonly payload: EnvelopeRecord['payload'] | null }>> {
     const allowed = await this.#mayRead('envelope', id)
     if (!allowed.ok) return allowed
-    const view = await this.run.read(run => viewEnvelope(run.envelopes.get(id)!))
+    const found = await this.run.tryRead(run => viewEnvelope(run.envelopes.get(id)!))
+    if (!found.ok) return found
+    const view = found.value
     // Of a rejected envelope only the fact is kept.
     if (view.status === 'rejected') return ok({ ...view, payload: null })
     const record = await readEnvelopeContent(this.run, id, this.#keys)
@@ -282,21 +287,22 @@ export class AgentHandle {
   async readContext(workspace: WorkspaceId = this.workspace): Promise<Result<unknown>> {
     const allowed = await this.#mayRead('context', workspace)
     if (!allowed.ok) return allowed
-    const id = await this.run.read(run => run.workspaces.get(workspace)?.context ?? null)
-    return id === null ? ok({}) : readContent(this.run, 'context', id, this.#keys)
+    const id = await this.run.tryRead(run => run.workspaces.get(workspace)?.context ?? null)
+    if (!id.ok) return id
+    return id.value === null ? ok({}) : readContent(this.run, 'context', id.value, this.#keys)
   }
 
   /** W-TOPO-CHAN-08: the envelope that began a thread, and all that answer it, directly or not. */
   async thread(id: EnvelopeId): Promise<Result<readonly EnvelopeView[]>> {
     const allowed = await this.#mayRead('envelope', id)
     if (!allowed.ok) return allowed
-    return this.run.read(run => {
+    return this.run.tryRead(run => {
       let first = run.envelopes.get(id)!
       for (let up = first; up?.inReplyTo; first = up)
         up = run.envelopes.get(up.inReplyTo) ?? { ...up, inReplyTo: null }
       const found = new Set([first])
       for (const each of found) for (const reply of each.replies ?? []) found.add(run.envelopes.get(reply)!)
-      return ok([...found].map(viewEnvelope))
+      return [...found].map(viewEnvelope)
     })
   }
 
@@ -383,8 +389,8 @@ export class AgentHandle {
     return this.#ask({ type: 'revoke_right', right, reason })
   }
 
-  rights(): Promise<readonly RightView[]> {
-    return this.run.read(run => [...run.rights.values()].map(viewRight))
+  rights(): Promise<Result<readonly RightView[]>> {
+    return this.run.tryRead(run => [...run.rights.values()].map(viewRight))
   }
 
   // Tasks
@@ -425,18 +431,19 @@ export class AgentHandle {
     return this.run.read(run => unresolvable(run, graph).map(viewTask))
   }
 
-  task(id: TaskId): Promise<Result<TaskView>> {
-    return this.run.read(run => {
-      const task = run.tasks.get(id)
-      return task ? ok(viewTask(task)) : notFound('task', id)
-    })
+  async task(id: TaskId): Promise<Result<TaskView>> {
+    const found = await this.run.tryRead(run => run.tasks.get(id))
+    if (!found.ok) return found
+    return found.value ? ok(viewTask(found.value)) : notFound('task', id)
   }
 
-  graph(id: GraphId): Promise<Result<GraphView>> {
-    return this.run.read(run => {
+  async graph(id: GraphId): Promise<Result<GraphView>> {
+    const found = await this.run.tryRead(run => {
       const graph = run.graphs.get(id)
-      return graph ? ok(viewGraph(run, graph)) : notFound('graph', id)
+      return graph && viewGraph(run, graph)
     })
+    if (!found.ok) return found
+    return found.value ? ok(found.value) : notFound('graph', id)
   }
 
   // Integration
@@ -499,7 +506,7 @@ export class AgentHandle {
   async integration(source: WorkspaceId): Promise<Result<IntegrationView | null>> {
     const allowed = await this.#mayRead('workspace', source)
     if (!allowed.ok) return allowed
-    return this.run.read(run => ok(viewIntegration(run, run.workspaces.get(source)!)))
+    return this.run.tryRead(run => viewIntegration(run, run.workspaces.get(source)!))
   }
 
   /** What the integrator of an `evaluated` merge made of it: the target's merged state. */

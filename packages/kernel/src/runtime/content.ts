@@ -1,6 +1,5 @@
 // What agents are shown of the content store (W-SEC-10): a record that does not match its proof is refused, and that is on record.
 import {
-  asParleyError,
   type CheckpointId,
   type EnvelopeId,
   err,
@@ -47,7 +46,9 @@ export async function readCheckpointContent(
 ): Promise<Result<CheckpointRecord>> {
   const content = await readContent<CheckpointRecord>(run, 'checkpoint', id, keys)
   if (!content.ok || !run.proofs) return content
-  const checkpoint = await run.read(state => state.checkpoints.get(id))
+  const found = await run.tryRead(state => state.checkpoints.get(id))
+  if (!found.ok) return found
+  const checkpoint = found.value
   if (!checkpoint) return notFound('checkpoint', id)
   const actual = proveCheckpoint(run.proofs, checkpoint.workspace, content.value)
   const violation = violationOf(checkpoint.integrity, actual)
@@ -63,8 +64,9 @@ export async function readEnvelopeContent(
   keys?: AgentKeys,
 ): Promise<Result<EnvelopeRecord>> {
   // What a human changed at its gate is what was sent; the original stays under the envelope's own id (W-HWY-08).
-  const current = await run.read(state => state.envelopes.get(id)?.changed ?? id)
-  const content = await readContent<EnvelopeRecord>(run, 'envelope', current, keys)
+  const current = await run.tryRead(state => state.envelopes.get(id)?.changed ?? id)
+  if (!current.ok) return current
+  const content = await readContent<EnvelopeRecord>(run, 'envelope', current.value, keys)
   if (!content.ok || !run.proofs) return content
   const violation = recordViolation(run.proofs, id, content.value)
   return violation ? forged(run, 'envelope', id, violation) : content
@@ -77,10 +79,12 @@ async function recordWithheld(
   kind: string,
   id: string,
 ): Promise<Result<never>> {
-  const caller = await run.read(state => {
-    const found = state.workspaces.get(workspace)
-    return found && { actor: actorOf(found), over: ended(found) }
+  const found = await run.tryRead(state => {
+    const known = state.workspaces.get(workspace)
+    return known && { actor: actorOf(known), over: ended(known) }
   })
+  if (!found.ok) return found
+  const caller = found.value
   const recorded = await run.record([
     {
       event_type: 'capability_denied',
@@ -129,7 +133,7 @@ export async function evidenceOf(
   source: WorkspaceId,
   pick: (state: Run) => CheckpointId | undefined,
 ): Promise<Result<Evidence | undefined>> {
-  const found = await picked(run, pick)
+  const found = await run.tryRead(pick)
   if (!found.ok) return found
   if (found.value === undefined) return ok(undefined)
   const checkpoint = found.value
@@ -141,16 +145,4 @@ export async function evidenceOf(
   // Damage is the integrator's to see; a store that is away for now is tried again.
   const { code } = object.error
   return DAMAGE.has(code) ? ok({ checkpoint, proof: null }) : object
-}
-
-/** A finished run is read from its trail, which may be away. */
-async function picked(
-  run: RunHandle,
-  pick: (state: Run) => CheckpointId | undefined,
-): Promise<Result<CheckpointId | undefined>> {
-  try {
-    return ok(await run.read(pick))
-  } catch (cause) {
-    return err(asParleyError(cause))
-  }
 }

@@ -264,6 +264,15 @@ export class RunHandle {
     return this.#host.read(this.id, reader)
   }
 
+  /** The same for whoever answers with values: a finished run is read from its trail, which may be away. */
+  async tryRead<T>(reader: (state: Run) => T): Promise<Result<T>> {
+    try {
+      return ok(await this.read(reader))
+    } catch (cause) {
+      return err(asParleyError(cause))
+    }
+  }
+
   subscribe(listener: (notice: Notice) => void): () => void {
     return this.#host.subscribe(this.id, listener)
   }

@@ -10,7 +10,7 @@ export const rightsBetween = async (
   target: string,
   type?: string,
 ): Promise<RightId[]> =>
-  (await f.root.rights())
+  unwrap(await f.root.rights())
     .filter(each => each.holder === f.id(holder) && each.target === f.id(target) && each.status === 'active')
     .filter(each => type === undefined || each.type === type)
     .map(each => each.id)
