@@ -110,10 +110,12 @@ export class RunHandle {
   async attach(workspace: WorkspaceId, identity: string): Promise<Result<AgentHandle>> {
     const found = await this.#agent(workspace)
     if (!found.ok) return found
-    const { bound, known } = await this.read(run => ({
+    const claimed = await this.tryRead(run => ({
       bound: run.workspaces.get(workspace)?.agent,
       known: run.agents.has(identity),
     }))
+    if (!claimed.ok) return claimed
+    const { bound, known } = claimed.value
     if (bound === identity) return found
     const coordinator = workspace === this.coordinator.workspace
     const claim = coordinator ? 'second_coordinator' : known ? 'invalid_credential' : 'unknown_identity'
@@ -131,14 +133,10 @@ export class RunHandle {
   }
 
   async #agent(id: WorkspaceId): Promise<Result<AgentHandle>> {
-    try {
-      const found = await this.read(run => run.workspaces.get(id))
-      if (found) return ok(new AgentHandle(this, id, found.role, agentOf(found)))
-      return refusal('not_found', `There is no workspace ${id}.`)
-    } catch (cause) {
-      // A finished run is read from its trail, which may be away.
-      return err(asParleyError(cause))
-    }
+    const found = await this.tryRead(run => run.workspaces.get(id))
+    if (!found.ok) return found
+    if (found.value) return ok(new AgentHandle(this, id, found.value.role, agentOf(found.value)))
+    return refusal('not_found', `There is no workspace ${id}.`)
   }
 
   /** Binds an agent, lets it say `ready`, and sends its directive unless the creator wants to (W-WS-06 steps 5 and 6, W-WS-07). */
@@ -206,11 +204,12 @@ export class RunHandle {
    * timeout. A host asks this before it lets an agent take a turn.
    */
   async remaining(workspace: WorkspaceId): Promise<Result<BudgetLeft>> {
-    const left = await this.read(run => {
+    const left = await this.tryRead(run => {
       const state = run.workspaces.get(workspace)
       return state && budgetLeft(state, this.now())
     })
-    return left ? ok(left) : refusal('not_found', `There is no workspace ${workspace}.`)
+    if (!left.ok) return left
+    return left.value ? ok(left.value) : refusal('not_found', `There is no workspace ${workspace}.`)
   }
 
   /** The runtime's time, by which all durations are measured (W-CLOCK-04). */
