@@ -1,5 +1,5 @@
 // Gates as hosts read them: what waits, with its whole subject, and how one ended.
-import { err, type GateId, type ObjectId, ok, type Result } from '@parley/core'
+import { asParleyError, err, type GateId, type ObjectId, ok, type Result } from '@parley/core'
 import type { Entry } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
@@ -24,8 +24,9 @@ export async function readGate(
   users: UserDirectory | undefined,
   id: GateId,
 ): Promise<Result<GateView>> {
-  const waiting = await run.read(state => viewGates(state, users).find(each => each.id === id))
-  if (waiting) return withSubject(run, waiting)
+  const waiting = await run.tryRead(state => viewGates(state, users).find(each => each.id === id))
+  if (!waiting.ok) return waiting
+  if (waiting.value) return withSubject(run, waiting.value)
   return invalidState(
     `The gate ${id} does not wait: it has ended, or there never was one.`,
     'gate_not_pending',
@@ -57,6 +58,8 @@ export async function settled(
     if (signal?.aborted) stop()
     else if (!(await run.read(state => state.gates.has(id)))) return ended(await run.entries(), id)
     return await ending.promise
+  } catch (cause) {
+    return err(asParleyError(cause))
   } finally {
     off()
     signal?.removeEventListener('abort', stop)

@@ -141,11 +141,12 @@ export class RunHandle {
 
   /** Binds an agent, lets it say `ready`, and sends its directive unless the creator wants to (W-WS-06 steps 5 and 6, W-WS-07). */
   async bind(workspace: WorkspaceId, role: string, creator: WorkspaceId): Promise<Result<AgentHandle>> {
-    const identity = await this.read(run => {
+    const identity = await this.tryRead(run => {
       const state = run.workspaces.get(workspace)
       return state && agentOf(state)
     })
-    const agent = new AgentHandle(this, workspace, role, identity)
+    if (!identity.ok) return identity
+    const agent = new AgentHandle(this, workspace, role, identity.value)
     try {
       const binding = this.#host.bindAgent(agent)
       if (binding) await binding
@@ -155,7 +156,7 @@ export class RunHandle {
       const message = `The agent of ${workspace} could not be bound: ${asParleyError(cause).message}`
       return refusal('rejected', message, { reason: 'creation_error', workspace })
     }
-    const waiting = await this.read(run => {
+    const waiting = await this.tryRead(run => {
       const state = run.workspaces.get(workspace)
       return {
         // W-SIG-05: who was paused before it could say so says nothing now either.
@@ -164,10 +165,12 @@ export class RunHandle {
         over: !state || ended(state),
       }
     })
-    if (waiting.over) return ok(agent)
+    if (!waiting.ok) return waiting
+    const { ready: isReady, dispatch, over } = waiting.value
+    if (over) return ok(agent)
     const [ready, sent] = await Promise.all([
-      waiting.ready ? undefined : this.submit({ type: 'emit', caller: workspace, draft: { type: 'ready' } }),
-      waiting.dispatch ? this.submit({ type: 'dispatch', caller: creator, workspace }) : undefined,
+      isReady ? undefined : this.submit({ type: 'emit', caller: workspace, draft: { type: 'ready' } }),
+      dispatch ? this.submit({ type: 'dispatch', caller: creator, workspace }) : undefined,
     ])
     // The workspace exists all the same: the refusal says which.
     for (const result of [ready, sent])

@@ -1,5 +1,5 @@
 // Many runs in one runtime: each on its own, finished ones out of memory but readable, and the end of the runtime itself.
-import { type RunId, unwrap } from '@parley/core'
+import { type GateId, type Result, type RunId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'
@@ -179,6 +179,50 @@ test('any number of finished runs can be read again, whichever was read last', a
     }
   }
   expect(f.runtime.active).toEqual([f.run.id])
+})
+
+test('what is asked of a finished run while its trail cannot be read is refused and never thrown; once it can, all is answered', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W', { context: { topic: 'parsing' } })
+  const { checkpoint } = unwrap(await f.checkpoint('W'))
+  const sent = unwrap(await worker.send(f.mail('R', 'query')))
+  unwrap(await worker.writeMemory('note', [1, 2]))
+  unwrap(await f.root.abort(f.id('W')))
+  unwrap(await f.run.close())
+  const { workspace } = worker
+  const questions: Record<string, () => Promise<Result<unknown>>> = {
+    worker: () => f.run.worker(workspace),
+    attach: () => f.run.attach(workspace, 'agent'),
+    bind: () => f.run.bind(workspace, 'worker', f.root.workspace),
+    remaining: () => f.run.remaining(workspace),
+    gate: () => f.run.gate('gate_1' as GateId),
+    settled: () => f.run.settled('gate_1' as GateId),
+    proof: () => f.run.proof(1),
+    look: () => f.root.look(workspace),
+    readMemory: () => worker.readMemory('note'),
+    readContext: () => worker.readContext(),
+    readCheckpoint: () => worker.readCheckpoint(checkpoint),
+    readEnvelope: () => f.root.readEnvelope(sent.envelope),
+    thread: () => f.root.thread(sent.envelope),
+    rights: () => worker.rights(),
+    query: () => worker.query({}),
+  }
+  const answers = async () => {
+    const found: Record<string, string> = {}
+    for (const [name, ask] of Object.entries(questions)) found[name] = refused(await ask())
+    return found
+  }
+  // It has left memory when as many others were read after it.
+  for (let count = 0; count < kernelLimits.cachedRuns; count++) unwrap(await (await startRun(f)).close())
+  f.disks.trail.fail('read', { times: Number.POSITIVE_INFINITY })
+  expect(new Set(Object.values(await answers()))).toEqual(new Set(['index_failed']))
+  f.disks.trail.mend()
+  expect(await answers()).toEqual({
+    ...Object.fromEntries(Object.keys(questions).map(name => [name, 'ok'])),
+    attach: 'permission_denied(unknown_identity)',
+    gate: 'invalid_state(gate_not_pending)',
+    settled: 'not_found',
+  })
 })
 
 test('a run that does not exist is not found, and asking leaves nothing behind', async () => {

@@ -19,7 +19,7 @@ interface Content {
 
 type NameChange = { readonly path: string; readonly content: Content | undefined }
 
-type Operation = 'write' | 'sync' | 'open' | 'folder'
+type Operation = 'read' | 'write' | 'sync' | 'open' | 'folder'
 
 function systemError(code: string, operation: string): Error {
   return Object.assign(new Error(`${code}: ${operation} failed (injected)`), { code, syscall: operation })
@@ -90,6 +90,8 @@ class FaultyFile implements LogFile {
 
   read(at: number, length: number): Buffer {
     this.#check()
+    const fault = this.#files.takeFault('read')
+    if (fault) throw systemError(fault, 'read')
     const end = Math.min(at + length, this.#content.size)
     return Buffer.from(this.#content.bytes.subarray(Math.min(at, end), end))
   }
