@@ -50,14 +50,7 @@ export { REFUSAL_CODES, type RefusalCode } from './refusal.ts'
 export { DEPLOYMENT_MODEL, deploymentModel } from './run/deployment.ts'
 export { newRun, type Run } from './run/run.ts'
 export type { RunDraft } from './run/start.ts'
-export type {
-  AcceptOptions,
-  AgentHandle,
-  BeginOptions,
-  ConflictReport,
-  MailOptions,
-  SalvageOptions,
-} from './runtime/agent.ts'
+export type { AgentHandle, MailOptions } from './runtime/agent.ts'
 export type { EscalationView } from './runtime/escalation-view.ts'
 export type { GateNotice } from './runtime/gate-notice.ts'
 export type {
@@ -68,11 +61,13 @@ export type {
   StoragePolicy,
   StorageStatus,
 } from './runtime/housekeeping.ts'
+export type { AcceptOptions, BeginOptions, ConflictReport, SalvageOptions } from './runtime/integrator.ts'
 export type { MigrationRequest, Prepare } from './runtime/migrations.ts'
 export type { Notice } from './runtime/notice.ts'
 export type { AgentOf, Coordinator, Delegate, Observer, Worker } from './runtime/roles.ts'
 export type { RunHandle } from './runtime/run-handle.ts'
-export { Runtime, type RuntimeOptions } from './runtime/runtime.ts'
+export { Runtime } from './runtime/runtime.ts'
+export type { RuntimeOptions } from './runtime/runtime-options.ts'
 export type { Topology } from './runtime/topology.ts'
 export { type Delivery, directTransport, type Transport } from './runtime/transport.ts'
 export type { UserHandle } from './runtime/user-handle.ts'

@@ -1,5 +1,6 @@
 // The envelope (W-ENV-01): what a sender hands in, what the content store keeps, and what the kernel remembers of it.
 import {
+  compile,
   type EnvelopeId,
   type GateId,
   type ObjectId,
@@ -39,7 +40,7 @@ export const ListedRightSchema = Type.Object(
 export type ListedRight = Static<typeof ListedRightSchema>
 
 /** What a sender supplies. `from` may be named only as what it is anyway (W-ENV-02). */
-export const EnvelopeDraftSchema = Type.Object(
+const EnvelopeDraftSchema = Type.Object(
   {
     to: Type.String(),
     type: Type.String(),
@@ -54,6 +55,7 @@ export const EnvelopeDraftSchema = Type.Object(
   { additionalProperties: false },
 )
 export type EnvelopeDraft = Static<typeof EnvelopeDraftSchema>
+export const envelopeDrafts = compile(EnvelopeDraftSchema, { name: 'envelope' })
 
 export interface Payload {
   readonly format: string

@@ -2,13 +2,14 @@
 // the runtime has assigned the last field, and checked again before placement (W-ENV-08). A sender may bring a proof of its own over
 // what it hands in (W-ENV-05 check 3), so that nothing between it and the runtime changes a word.
 import { timingSafeEqual } from 'node:crypto'
-import type { EnvelopeId, WorkspaceId } from '@parley/core'
+import { type EnvelopeId, ok, type Result, type WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
 import type { Proof, Proofs } from '../integrity/proofs.ts'
 import { tryToProve, type Violation, violationOf } from '../integrity/verify.ts'
 import { deepFreeze } from '../plain.ts'
-import type { Envelope, EnvelopeDraft, EnvelopeRecord } from './envelope.ts'
+import { invalidArgument, refusal } from '../refusal.ts'
+import { type Envelope, type EnvelopeDraft, type EnvelopeRecord, envelopeDrafts } from './envelope.ts'
 
 /** The record with its proof, where this runtime makes any. Whatever writes or changes an envelope's record goes through here. */
 export function sealed(batch: Batch, record: EnvelopeRecord): EnvelopeRecord {
@@ -29,7 +30,7 @@ function provenFields(record: object): object {
 }
 
 /** What a sender proves: its own fields, with the defaults in place. */
-export function proveDraft(proofs: Proofs, from: WorkspaceId, draft: EnvelopeDraft): Proof {
+function proveDraft(proofs: Proofs, from: WorkspaceId, draft: EnvelopeDraft): Proof {
   const { to, type, payload, in_reply_to = null, rights = [], priority = 'normal' } = draft
   const { format, content, attachments = [] } = payload
   return proofs.prove(from, {
@@ -41,6 +42,18 @@ export function proveDraft(proofs: Proofs, from: WorkspaceId, draft: EnvelopeDra
     rights,
     priority,
   })
+}
+
+/** A draft with the proof of its sender. */
+export function sealDraft(
+  proofs: Proofs | undefined,
+  from: WorkspaceId,
+  draft: unknown,
+): Result<EnvelopeDraft> {
+  if (!proofs) return refusal('unsupported', 'This runtime has no secret, and so it makes no proofs.')
+  const checked = envelopeDrafts.check(draft)
+  if (!checked.ok) return invalidArgument(checked.error.message)
+  return ok({ ...checked.value, integrity: proveDraft(proofs, from, checked.value) })
 }
 
 /** The proof that a submission brings. What it should have been is not recorded: that would be a valid proof of what was forged. */

@@ -1,5 +1,5 @@
 // Submitting an envelope: the nine checks of W-ENV-05 in their order, then `envelope_created`.
-import { compile, type EnvelopeId, type GateId, ok, type Result, type WorkspaceId } from '@parley/core'
+import { type EnvelopeId, type GateId, ok, type Result, type WorkspaceId } from '@parley/core'
 import { bodyLimits, type EnvelopeRejectionReason } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { gate } from '../highway/gate.ts'
@@ -12,15 +12,8 @@ import { limitReached, type Refusal, refusal } from '../refusal.ts'
 import { maySend, type Relation } from '../role/matrix.ts'
 import { type Run, workspaceOf } from '../run/run.ts'
 import { isAbove, isRoot, type Workspace } from '../workspace/workspace.ts'
-import {
-  type EnvelopeDraft,
-  EnvelopeDraftSchema,
-  type EnvelopeRecord,
-  type PayloadDraft,
-} from './envelope.ts'
+import { type EnvelopeDraft, type EnvelopeRecord, envelopeDrafts, type PayloadDraft } from './envelope.ts'
 import { draftViolation, sealed } from './proof.ts'
-
-const validator = compile(EnvelopeDraftSchema, { name: 'envelope' })
 
 export interface Sent {
   readonly envelope: EnvelopeId
@@ -128,7 +121,7 @@ function check(batch: Batch, sender: Workspace, submitted: unknown): Accepted | 
 
 /** Check 2, as far as it is the same for what humans inject. */
 export function structured(batch: Batch, sender: Workspace, submitted: unknown): EnvelopeDraft | Rejection {
-  const structure = validator.check(submitted)
+  const structure = envelopeDrafts.check(submitted)
   if (!structure.ok) return invalid(structure.error.message)
   const draft = structure.value
   if (isTooLarge(draft.payload))

@@ -12,13 +12,13 @@ import {
   type RunId,
 } from '@parley/core'
 import { firstMarked } from '../budget/enforce.ts'
-import { type Command, PRECEDENCE } from '../command.ts'
+import type { Command } from '../command.ts'
 import { type Decision, decide } from '../decide.ts'
 import { dueAfter, earlier, nextDue } from '../due/due.ts'
 import { evolve } from '../evolve.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import type { Trace } from '../recovery/trace.ts'
-import { invalidState, limitReached, refusal } from '../refusal.ts'
+import { invalidState, refusal } from '../refusal.ts'
 import { type Run, runEnded } from '../run/run.ts'
 import { agentOf } from '../workspace/workspace.ts'
 import { type ActorOptions, contextAt } from './actor-options.ts'
@@ -41,10 +41,8 @@ export class RunActor {
   readonly #courier: Courier
   readonly #alarm: Alarm
   #run: Run
-  readonly #queue = new CommandQueue()
-  /** What recovery asks; nobody else is served until it is done (W-REC-11). */
-  readonly #recovery: Queued[] = []
-  /** What recovery has to know of the past; undefined once it is done. */
+  readonly #queue: CommandQueue
+  /** What recovery has to know of the past; let go of once it is done. */
   #trace: Trace | undefined
   readonly #outage: Outage
   /** What wants to see committed state; served between two groups. */
@@ -58,14 +56,13 @@ export class RunActor {
   #failed = false
   /** The state is not what the trail says. */
   #spoiled = false
-  /** Something may have run out while the trail was away (W-REC-09) or slow (W-CONC-06): it comes before the commands that wait. */
-  #overdue = false
 
   private constructor(options: ActorOptions, { run, trace }: Replayed) {
     this.id = options.id
     this.#options = options
     this.#run = run
     this.#trace = run.root && !runEnded(run) ? trace : undefined
+    this.#queue = new CommandQueue(options.stamps, this.#trace !== undefined)
     this.#courier = new Courier({
       clock: options.clock,
       transport: options.transport,
@@ -76,7 +73,7 @@ export class RunActor {
       clock: options.clock,
       next: () => {
         // Who rings while a commit is on its way is not in the queue yet when the next command is taken.
-        if (this.#working && !this.#outage.since && !this.recovering) this.#overdue = true
+        if (this.#working && !this.#outage.since) this.#queue.lookForDue()
         return this.read(nextDue)
       },
       ring: () => this.submit({ type: 'due' }),
@@ -97,7 +94,7 @@ export class RunActor {
 
   /** Whether it waits to be recovered. */
   get recovering(): boolean {
-    return this.#trace !== undefined
+    return this.#queue.recovering
   }
 
   /**
@@ -107,7 +104,7 @@ export class RunActor {
   async recover(delayed: () => void): Promise<void> {
     if (!this.#trace) return
     const host = {
-      submit: <T>(command: Command) => this.#submit<T>(command, queued => this.#recovery.push(queued)),
+      submit: <T>(command: Command) => this.#submit<T>(command, true),
       read: <T>(reader: (run: Run) => T) => this.read(reader),
       now: () => this.#options.stamps.next(),
       delayed,
@@ -120,6 +117,7 @@ export class RunActor {
       throw cause
     }
     this.#trace = undefined
+    this.#queue.recovered()
     this.resume()
     this.#schedule()
   }
@@ -140,13 +138,15 @@ export class RunActor {
       return Promise.resolve(
         err(new ParleyError('trail_degraded', 'Too many commands wait for this run.', { retryable: true })),
       )
-    return this.#submit(command, queued => this.#queue.push(queued))
+    return this.#submit(command, false)
   }
 
-  #submit<T>(command: Command, enqueue: (queued: Queued) => void): Promise<Result<T>> {
+  #submit<T>(command: Command, forRecovery: boolean): Promise<Result<T>> {
     if (this.#stopped) return Promise.resolve(refusal('trail_unavailable', 'The runtime is stopped.'))
     return new Promise(resolve => {
-      enqueue({ command, answer: resolve as (result: Result<unknown>) => void })
+      const queued = { command, answer: resolve as (result: Result<unknown>) => void }
+      if (forRecovery) this.#queue.pushForRecovery(queued)
+      else this.#queue.push(queued)
       this.#schedule()
     })
   }
@@ -179,7 +179,7 @@ export class RunActor {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#halt()
-    this.#refuseWaiting(refusal('trail_unavailable', 'The runtime is stopped.'))
+    this.#queue.refuse(refusal('trail_unavailable', 'The runtime is stopped.'))
     this.#pauses.end()
     await this.#working
     if (this.#isTrue) await this.#options.states?.stop(this.#run)
@@ -203,12 +203,7 @@ export class RunActor {
     this.#failed = true
     this.#stopped = true
     this.#halt()
-    this.#refuseWaiting(err(asParleyError(cause)))
-  }
-
-  #refuseWaiting(refused: Result<never>): void {
-    this.#queue.refuse(refused)
-    for (const { answer } of this.#recovery.splice(0)) answer(refused)
+    this.#queue.refuse(err(asParleyError(cause)))
   }
 
   /** One microtask later, so that what is submitted together is ordered and committed together. */
@@ -223,8 +218,7 @@ export class RunActor {
   }
 
   get #waiting(): boolean {
-    if (this.#stopped) return false
-    return this.recovering ? this.#recovery.length > 0 : this.#queue.size > 0 || this.#overdue
+    return !this.#stopped && this.#queue.waiting
   }
 
   async #work(): Promise<void> {
@@ -267,7 +261,7 @@ export class RunActor {
     if (!appended.ok) return true
     const notices = decision.entries.flatMap(entry => noticesOf(this.#run, entry))
     for (const entry of decision.entries) evolve(this.#run, entry)
-    this.#overdue = !this.recovering
+    this.#queue.lookForDue()
     for (const notice of notices) this.tell(notice)
     return true
   }
@@ -289,24 +283,7 @@ export class RunActor {
   }
 
   #next(): Queued | undefined {
-    if (this.#stopped) return undefined
-    if (this.recovering) return this.#recovery.shift()
-    if (!this.#overdue) return this.#queue.next()
-    return this.#queue.next(PRECEDENCE.failure) ?? this.#nextDue() ?? this.#queue.next()
-  }
-
-  /** What ran out meanwhile, one after the other until nothing is due. */
-  #nextDue(): Queued | undefined {
-    const next = nextDue(this.#run)
-    if (next === undefined || next > this.#options.stamps.next()) {
-      this.#overdue = false
-      return undefined
-    }
-    const answer = (result: Result<unknown>) => {
-      // What stays due although nothing can be done about it must not spin.
-      if (!result.ok || result.value !== true) this.#overdue = false
-    }
-    return { command: { type: 'due' }, answer }
+    return this.#stopped ? undefined : this.#queue.next(this.#run)
   }
 
   /** A defect answers the command that met it; the state, which it may have changed in part, is read back from the trail. */
@@ -332,7 +309,7 @@ export class RunActor {
     const run = this.#run
     const decision = this.#consider(queued.command)
     if (!decision.result.ok && decision.result.error.code === 'target_locked') {
-      this.#waitForTarget(queued, decision.result.error.details.target as WorkspaceId)
+      this.#queue.lock(queued, decision.result.error.details.target as WorkspaceId)
       return undefined
     }
     const notices: Notice[] = []
@@ -352,11 +329,6 @@ export class RunActor {
     // W-BUDGET-05: what crossed a mark is dealt with next, before everything of a lower class that waits.
     if (firstMarked(run)) this.#queue.pushOnce({ type: 'due' })
     return { queued, decision, notices, last: run.seq, due }
-  }
-
-  #waitForTarget(queued: Queued, target: WorkspaceId): void {
-    if (this.#queue.lockedSize < kernelLimits.queuedCommands) this.#queue.lock(queued, target)
-    else queued.answer(limitReached('commands that wait for an integration', kernelLimits.queuedCommands))
   }
 
   /** Appends a group and answers it. What cannot be made durable is undone by replay. */
@@ -397,7 +369,7 @@ export class RunActor {
 
   #end(): void {
     this.#halt()
-    this.#refuseWaiting(invalidState(`The run ${this.id} has ended.`))
+    this.#queue.refuse(invalidState(`The run ${this.id} has ended.`))
     void this.#options.states?.remove()
     this.#options.onEnd()
   }
@@ -414,15 +386,10 @@ export class RunActor {
       for (const { queued } of rest) queued.answer(err(unavailable(error)))
     } else {
       first.queued.answer(err(error))
-      this.#putBack(others.map(({ queued }) => queued))
+      this.#queue.putBack(others.map(({ queued }) => queued))
     }
     await this.#reload()
     this.#outage.undone()
-  }
-
-  #putBack(group: readonly Queued[]): void {
-    if (this.recovering) this.#recovery.unshift(...group)
-    else this.#queue.putBack(group)
   }
 
   /** While the trail is away even for reading, the run waits. */

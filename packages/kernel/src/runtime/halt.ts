@@ -1,7 +1,7 @@
 // Runs that cannot be trusted (W-REC-13): found damaged when the runtime was opened, or not to be recovered. Such a run takes nothing
 // and nothing is written to it; a human has to look, and the other runs go on.
 import { asParleyError, type ObjectId, ParleyError, type RunId } from '@parley/core'
-import type { Finding, RunTrail } from '@parley/trail'
+import type { Finding, RunTrail, Trail } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 
 /**
@@ -36,8 +36,12 @@ export function haltedBy(run: RunId, cause: unknown): ParleyError {
   return haltError(run, error.message.replace(/\.$/, ''), [], error)
 }
 
-/** Whether a run that cannot be read may be the house: without it nobody's authority is known. */
-export async function mayBeHouse(trail: RunTrail): Promise<boolean> {
+/** Throws where the house may be among them. It must not be replaced by an empty one: nobody would know any more who may do what. */
+export async function requireNoHouse(halted: ReadonlyMap<RunId, ParleyError>, trail: Trail): Promise<void> {
+  for (const [id, error] of halted) if (await mayBeHouse(trail.run(id))) throw error
+}
+
+async function mayBeHouse(trail: RunTrail): Promise<boolean> {
   try {
     const page = await trail.query({ limit: 1 })
     const [first] = page.ok ? page.value.entries : []

@@ -9,7 +9,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { AgentHandle } from './agent.ts'
 import { replay } from './replay.ts'
 import type { RunHandle } from './run-handle.ts'
-import { Runtime, type RuntimeOptions } from './runtime.ts'
+import { Runtime } from './runtime.ts'
+import type { RuntimeOptions } from './runtime-options.ts'
 
 const ENTRIES = 20_000
 const WORKERS = 64

@@ -225,6 +225,23 @@ test('what is asked of a finished run while its trail cannot be read is refused 
   })
 })
 
+test('of those who start a run under one name at once, one begins it, the others are refused, and it goes on', async () => {
+  const f = await fixture()
+  const id = 'run_twice' as RunId
+  const starts = await Promise.all([
+    f.runtime.start({}, id),
+    f.runtime.start({}, id),
+    f.runtime.start({}, id),
+  ])
+  expect(starts.map(refused).sort()).toEqual(['invalid_state', 'invalid_state', 'ok'])
+  const run = unwrap(starts.find(each => each.ok)!)
+  unwrap(await run.coordinator.started())
+  unwrap(await run.coordinator.createWorkspace({ role: 'worker' }))
+  const created = (await run.entries()).filter(each => each.event_type === 'workspace_created')
+  expect(created).toHaveLength(2)
+  expect(f.runtime.active).toContain(id)
+})
+
 test('a run that does not exist is not found, and asking leaves nothing behind', async () => {
   const f = await fixture()
   const runs = await f.trail.runs()

@@ -2,12 +2,19 @@
 // is opened by the runtime. What cannot be opened arrives as nothing, whose proof fails (W-SEC-10).
 import { canonicalize } from '@parley/core'
 import type { ContentPlace, RunTrail } from '@parley/trail'
+import type { DeploymentModel } from '@parley/trail/events'
 import type { Delivery, Transport } from './transport.ts'
 
 /** Keeps what is sealed for a transport apart from what is sealed for the disk. */
 const IN_TRANSIT = 'envelope_in_transit'
 
-export function sealedTransport(inner: Transport, trail: RunTrail): Transport {
+/** Where workspaces have keys of their own, mail leaves the process sealed. */
+export function transportIn(deployment: DeploymentModel, transport: Transport, trail: RunTrail): Transport {
+  const stays = transport.protection === 'in-process' || deployment !== 'zero-trust'
+  return stays ? transport : sealedTransport(transport, trail)
+}
+
+function sealedTransport(inner: Transport, trail: RunTrail): Transport {
   return {
     ...(inner.signals !== undefined && { signals: inner.signals }),
     carry(delivery, arrive) {

@@ -1,6 +1,6 @@
 // Conflicts for tests: work that overlaps, and the entries that strategies and conflicts leave, as rows.
 import { type GateId, type Result, unwrap } from '@parley/core'
-import type { ConflictReport } from '../runtime/agent.ts'
+import type { ConflictReport } from '../runtime/integrator.ts'
 import { type Fixture, type Row, refused } from './fixture.ts'
 import {
   aborted,

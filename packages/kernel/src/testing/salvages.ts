@@ -1,6 +1,6 @@
 // Salvage for tests: failed workspaces with work in them, and the entries that a salvage leaves, as rows.
 import { unwrap } from '@parley/core'
-import type { ConflictReport } from '../runtime/agent.ts'
+import type { ConflictReport } from '../runtime/integrator.ts'
 import { detected, resolved, type Settled } from './conflicts.ts'
 import type { Fixture, Row } from './fixture.ts'
 import { emitted, graphOf } from './tasks.ts'

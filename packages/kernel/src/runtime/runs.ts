@@ -1,0 +1,129 @@
+// The runs of a trail that are in memory: those at work, and finished ones for a while after they were read. One that is halted leaves
+// and is not let in again (W-REC-13).
+import { asParleyError, err, ok, ParleyError, type Result, type RunId } from '@parley/core'
+import type { Trail } from '@parley/trail'
+import { kernelLimits } from '../limits.ts'
+import type { Run } from '../run/run.ts'
+import type { RunActor } from './actor.ts'
+import { damageOf, haltedBy } from './halt.ts'
+
+/** Replays a run. `proven`: it had not ended when the runtime stopped, and so it is looked at more closely (W-REC-12). */
+type Open = (id: RunId, proven: boolean) => Promise<RunActor>
+
+export class Runs {
+  readonly #trail: Trail
+  readonly #open: Open
+  readonly #atWork = new Map<RunId, RunActor>()
+  readonly #opening = new Map<RunId, Promise<RunActor>>()
+  /** Finished runs that were read lately, oldest first. */
+  readonly #finished = new Map<RunId, RunActor>()
+  readonly #halted = new Map<RunId, ParleyError>()
+
+  constructor(trail: Trail, open: Open) {
+    this.#trail = trail
+    this.#open = open
+  }
+
+  /** The runs at work. */
+  get ids(): readonly RunId[] {
+    return [...this.#atWork.keys()]
+  }
+
+  /** Runs that take nothing, with what was found. */
+  get halted(): ReadonlyMap<RunId, ParleyError> {
+    return this.#halted
+  }
+
+  /** A run at work. */
+  get(id: RunId): RunActor | undefined {
+    return this.#atWork.get(id)
+  }
+
+  /** Brings in a run that had not ended. W-REC-12: damage halts this run and no other; a trail that is only away for now is no damage. */
+  async examine(id: RunId): Promise<void> {
+    try {
+      await this.#actor(id, true)
+    } catch (cause) {
+      if (asParleyError(cause).retryable) throw cause
+      this.#halted.set(id, await damageOf(id, this.#trail.run(id), cause))
+    }
+  }
+
+  /** Any run, new ones included; refused where it is halted or imported, or the trail is away even for reading (W-REC-06). */
+  async open(id: RunId): Promise<Result<RunActor>> {
+    try {
+      return ok(await this.#actor(id))
+    } catch (cause) {
+      return err(asParleyError(cause))
+    }
+  }
+
+  /** Committed state of any run; rejects where `open` refuses. */
+  async read<T>(id: RunId, reader: (state: Run) => T): Promise<T> {
+    const actor = this.#atWork.get(id) ?? (await this.#actor(id))
+    return actor.read(reader)
+  }
+
+  #actor(id: RunId, proven = false): Promise<RunActor> {
+    const known = this.#atWork.get(id) ?? this.#finished.get(id)
+    if (known) return Promise.resolve(known)
+    const halted = this.#halted.get(id)
+    if (halted) return Promise.reject(halted)
+    const opening = this.#opening.get(id) ?? this.#load(id, proven).finally(() => this.#opening.delete(id))
+    this.#opening.set(id, opening)
+    return opening
+  }
+
+  async #load(id: RunId, proven: boolean): Promise<RunActor> {
+    if (this.#trail.imported(id))
+      throw new ParleyError(
+        'invalid_state',
+        `${id} was imported: it can be read and verified, and nothing else.`,
+      )
+    const actor = await this.#open(id, proven)
+    if (!actor.ended) this.#atWork.set(id, actor)
+    else await this.#remember(id, actor)
+    return actor
+  }
+
+  async #remember(id: RunId, actor: RunActor): Promise<void> {
+    this.#finished.set(id, actor)
+    const [oldest] = this.#finished.keys()
+    if (this.#finished.size > kernelLimits.cachedRuns && oldest !== undefined) await this.forget(oldest)
+  }
+
+  /** A run that never began, or that nobody reads any more. */
+  async forget(id: RunId): Promise<void> {
+    this.#finished.delete(id)
+    this.#atWork.delete(id)
+    await this.#trail.release(id)
+  }
+
+  /** Stops a run at work: it has ended, or could not begin. */
+  async leave(actor: RunActor): Promise<void> {
+    this.#atWork.delete(actor.id)
+    await actor.stop()
+    await this.#trail.release(actor.id)
+  }
+
+  /** What a run at work met keeps it from going on. */
+  halt(id: RunId, cause: unknown): void {
+    this.#atWork.delete(id)
+    this.#halted.set(id, haltedBy(id, cause))
+  }
+
+  /** Has the trail let go of a run, unless it is in memory here. */
+  async release(id: RunId): Promise<void> {
+    const held = this.#atWork.has(id) || this.#finished.has(id) || this.#opening.has(id)
+    if (!held) await this.#trail.release(id)
+  }
+
+  /** Waits for what is on its way to disk. */
+  async stop(): Promise<void> {
+    // A run that is just being opened would come to work after the end.
+    await Promise.allSettled(this.#opening.values())
+    await Promise.all([...this.#atWork.values(), ...this.#finished.values()].map(actor => actor.stop()))
+    this.#atWork.clear()
+    this.#finished.clear()
+  }
+}
