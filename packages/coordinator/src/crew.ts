@@ -1,58 +1,41 @@
-// One integrator with its tasks: the root with the plan of the run, or a delegate with a plan inside it. Looks at what the trail says and
-// does what is next: submit tasks, give them to agents, have work judged, merge it. Nothing is remembered elsewhere.
-import {
-  type EnvelopeId,
-  type ObjectId,
-  type Result,
-  type TaskId,
-  unwrap,
-  type WorkspaceId,
-} from '@parley/core'
+// One integrator at work: the root with the plan of the run, or a delegate with a plan inside it. Looks where its tasks stand (crew-tasks.ts)
+// and does what is next: submit them, give them to agents, have work judged, merge it. Nothing is remembered elsewhere.
+import { type EnvelopeId, type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
 import type { RunHandle, WorkspaceDraft } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
+import { ask } from './asking.ts'
+import { type CrewOptions, CrewTasks, type TasksHost } from './crew-tasks.ts'
 import { evaluate } from './evaluation.ts'
-import type { RunFacts, TeamFacts, WorkFacts, WorkspaceFacts } from './facts.ts'
+import type { TeamFacts, WorkFacts, WorkspaceFacts } from './facts.ts'
 import { failureText } from './failure-text.ts'
-import { isEnding, whyFinal } from './finality.ts'
+import { isEnding } from './finality.ts'
 import type { RunFolders } from './folder/run-folders.ts'
-import { nameOf } from './identities.ts'
-import { coordinatorLimits } from './limits.ts'
-import { applyMerges, type Integrator, isLocked, type Merging, mergeWork, settleConflict } from './merging.ts'
-import type { RunProjection, SeenTask, SeenWorkspace } from './projection.ts'
-import { leftOf, salvageWork, standOf, targetOf } from './salvaging.ts'
-import { allowance, type LiveTurn, plannedTasks } from './spending.ts'
+import { applyMerges, isLocked, type Merging, mergeWork, settleConflict } from './merging.ts'
+import type { SeenTask, SeenWorkspace } from './projection.ts'
+import { salvageWork } from './salvaging.ts'
+import { allowance, plannedTasks } from './spending.ts'
 import { agentFor, leftBy } from './succession.ts'
 import { workspaceBudget } from './team/budget-fields.ts'
 import { allTasks, type PlannedTask } from './team/team.ts'
 
 /** What a crew needs of the run that it works for. */
-export interface CrewHost {
+export interface CrewHost extends TasksHost {
   readonly run: RunHandle
-  readonly facts: RunFacts
-  readonly seen: RunProjection
   readonly folders: RunFolders
-  readonly live: LiveTurn
   /** `<agent>#<slot>`, with a slot that no live workspace has. */
   readonly identity: (agent: string) => string
   readonly release: (identity: string) => void
-  /** Whether it was done. A refusal means that the state has moved on, or that it waits for a person; anything else is thrown. */
-  readonly ask: (asked: Promise<Result<unknown>>) => Promise<boolean>
   /** Something was merged. */
   readonly merged: () => Promise<void>
 }
 
-export interface CrewOptions {
-  readonly handle: Integrator
-  readonly plan: readonly PlannedTask[]
-  /** Of a delegate: its workspace and the task that it executes. */
-  readonly delegate?: { readonly workspace: SeenWorkspace; readonly task: TaskId; readonly prompt: string }
-}
-
 export class Crew {
+  readonly tasks: CrewTasks
   readonly #host: CrewHost
   readonly #options: CrewOptions
 
   constructor(host: CrewHost, options: CrewOptions) {
+    this.tasks = new CrewTasks(host, options)
     this.#host = host
     this.#options = options
   }
@@ -61,93 +44,22 @@ export class Crew {
     return this.#options.delegate?.workspace.id
   }
 
-  /** The tasks of this plan; of a delegate those that it made itself, not those of an earlier attempt. */
-  get tasks(): readonly SeenTask[] {
-    const { delegate } = this.#options
-    return [...this.#host.seen.tasks.values()].filter(
-      ({ parent, seq }) => parent === (delegate?.task ?? null) && seq > (delegate?.workspace.seq ?? 0),
-    )
-  }
-
-  planned(task: SeenTask): PlannedTask {
-    return this.#options.plan.find(({ id }) => id === task.name)!
-  }
-
-  #newest(task: SeenTask): SeenWorkspace | undefined {
-    return this.#host.seen.workspaces.get(task.attempts.at(-1)!)
-  }
-
   async step(): Promise<void> {
-    if (this.tasks.length === 0) {
+    if (this.tasks.all.length === 0) {
       await this.#submit()
       return
     }
     await this.#applyMerges()
-    for (const task of this.tasks) await this.#advance(task)
+    for (const task of this.tasks.all) await this.#advance(task)
     await this.#salvage()
     await this.#helpersDone()
     await this.#helpAsking()
     await this.#dispatch()
   }
 
-  /** Nothing is left to be done. */
-  get settled(): boolean {
-    if (this.tasks.length === 0 || !this.tasks.every(task => this.#isSettled(task))) return false
-    return this.#left.every(({ stand, work }) =>
-      stand === 'merged' ? this.#host.seen.applied.has(work.id) : stand === 'none' || stand === 'discarded',
-    )
-  }
-
-  /** Failed work that left something, and that would be merged into this line. */
-  get #left() {
-    const { seen, facts } = this.#host
-    const plan = plannedTasks(facts.plan)
-    return [...seen.tasks.values()].flatMap(task => {
-      const work = leftOf(seen, task)
-      const planned = plan.get(task.name)
-      if (
-        !work ||
-        !planned ||
-        (work.salvage?.target ?? targetOf(seen, work)) !== this.#options.handle.workspace
-      )
-        return []
-      const own = this.tasks.includes(task) && task.status === 'failed'
-      return [{ work, planned, stand: standOf(seen, work, planned, own && this.#isFinal(task)) }]
-    })
-  }
-
   async #salvage(): Promise<void> {
-    for (const { work, planned, stand } of this.#left)
+    for (const { work, planned, stand } of this.tasks.left)
       if (stand === 'wanted' || stand === 'open') await salvageWork(this.#merging, work, planned)
-  }
-
-  /** The first task that came to nothing, and why. */
-  get failure(): string | undefined {
-    const failed = this.tasks.find(task => task.status !== 'integrated')
-    if (!failed) return undefined
-    const newest = this.#newest(failed)
-    const { title } = this.planned(failed)
-    return `${title}: ${newest ? failureText(newest, this.#host.seen) : 'It was not done.'}`
-  }
-
-  /** What its tasks came to, for whoever reads the merged result. */
-  get summary(): string {
-    const texts = this.tasks.map(task => {
-      const text = this.#newest(task)?.checkpoints.findLast(each => each.final)?.text ?? ''
-      return `${this.planned(task).title}:\n${text}`
-    })
-    return texts.join('\n\n').slice(0, coordinatorLimits.textLength)
-  }
-
-  #isSettled(task: SeenTask): boolean {
-    if (task.status === 'integrated') return this.#host.seen.applied.has(task.attempts.at(-1)!)
-    if (task.status === 'cancelled') return true
-    return task.status === 'failed' && this.#isFinal(task)
-  }
-
-  #isFinal(task: SeenTask): boolean {
-    const { seen, live } = this.#host
-    return whyFinal(seen, task, this.planned(task), live) !== undefined
   }
 
   /** The mail with which a person asked for all this. */
@@ -157,7 +69,7 @@ export class Crew {
 
   async #submit(): Promise<void> {
     const { plan, delegate, handle } = this.#options
-    const { run, seen, ask } = this.#host
+    const { run, seen } = this.#host
     const drafts = plan.map(task => ({
       key: task.id,
       name: task.id,
@@ -173,11 +85,11 @@ export class Crew {
   /** What the trail has decided, the folders follow. */
   async #applyMerges(): Promise<void> {
     const { seen, folders, run, merged } = this.#host
-    const integrated = this.tasks.flatMap(task => {
-      const work = task.status === 'integrated' ? this.#newest(task) : undefined
-      return work ? [{ work, task: this.planned(task) }] : []
+    const integrated = this.tasks.all.flatMap(task => {
+      const work = task.status === 'integrated' ? this.tasks.newest(task) : undefined
+      return work ? [{ work, task: this.tasks.planned(task) }] : []
     })
-    const works = [...integrated, ...this.#left.map(({ work, planned }) => ({ work, task: planned }))]
+    const works = [...integrated, ...this.tasks.left.map(({ work, planned }) => ({ work, task: planned }))]
     const load = async (result: ObjectId) => {
       const object = unwrap(await run.object(result))
       return (object?.value as { readonly value?: unknown } | undefined)?.value
@@ -186,26 +98,25 @@ export class Crew {
   }
 
   get #merging(): Merging {
-    const { folders, seen, ask } = this.#host
+    const { folders, seen } = this.#host
     return {
       handle: this.#options.handle,
       folders,
       seen,
       line: this.#line,
-      ask,
       merge: (work, draft) => this.#createMerger(work, draft),
     }
   }
 
   /** What follows from where a task stands. */
   async #advance(task: SeenTask): Promise<void> {
-    const { seen, ask } = this.#host
+    const { seen } = this.#host
     const { handle } = this.#options
-    const planned = this.planned(task)
-    const newest = this.#newest(task)
+    const planned = this.tasks.planned(task)
+    const newest = this.tasks.newest(task)
     if (task.status === 'failed') {
       await this.#cancelParts(task)
-      if (this.#isFinal(task)) await this.#cancelDependents(task)
+      if (this.tasks.isFinal(task)) await this.#cancelDependents(task)
       else await ask(handle.retryTask(task.id))
       return
     }
@@ -271,9 +182,9 @@ export class Crew {
     facts: WorkspaceFacts,
     content: string,
   ): Promise<void> {
-    const { seen, live, ask, release } = this.#host
+    const { seen, live, release } = this.#host
     const asked = seen.highway.waitsToCreate(context => context.of === work.id && context.kind === facts.kind)
-    const task = this.tasks.find(({ name }) => name === planned.id)
+    const task = this.tasks.all.find(({ name }) => name === planned.id)
     const { limits, spent } = allowance(seen, planned, task, live)
     if (asked || spent) {
       release(facts.agent)
@@ -293,7 +204,7 @@ export class Crew {
 
   /** A judge or an integrator has said what it had to say, and has nothing of its own to be merged. */
   async #helpersDone(): Promise<void> {
-    const { seen, ask } = this.#host
+    const { seen } = this.#host
     const { handle } = this.#options
     for (const workspace of seen.workspaces.values()) {
       const { id, facts, state, parent } = workspace
@@ -308,7 +219,7 @@ export class Crew {
 
   /** Questions that nobody could answer. */
   async #helpAsking(): Promise<void> {
-    const { seen, facts, ask } = this.#host
+    const { seen, facts } = this.#host
     const { handle } = this.#options
     for (const { id, parent, state } of seen.workspaces.values()) {
       if (parent !== handle.workspace || state !== 'blocked') continue
@@ -321,9 +232,9 @@ export class Crew {
   }
 
   async #cancelDependents(task: SeenTask): Promise<void> {
-    for (const each of this.tasks)
+    for (const each of this.tasks.all)
       if (each.dependsOn.includes(task.id) && (each.status === 'pending' || each.status === 'draft')) {
-        await this.#host.ask(this.#options.handle.cancelTask(each.id))
+        await ask(this.#options.handle.cancelTask(each.id))
         await this.#cancelDependents(each)
       }
   }
@@ -335,57 +246,22 @@ export class Crew {
         each.parent === task.id &&
         (each.status === 'draft' || each.status === 'pending' || each.status === 'failed')
       )
-        await this.#host.ask(this.#options.handle.cancelTask(each.id))
+        await ask(this.#options.handle.cancelTask(each.id))
   }
 
-  /** The most urgent first; as many as the limit allows. */
   async #dispatch(): Promise<void> {
-    const { seen, facts, ask } = this.#host
-    if (isEnding(seen)) {
-      for (const { id, status } of this.tasks)
-        if (status === 'pending' || status === 'draft') await ask(this.#options.handle.cancelTask(id))
+    if (!isEnding(this.#host.seen)) {
+      for (const task of this.tasks.due) await this.#give(task)
       return
     }
-    const { concurrency } = facts.team.limits
-    const open = [...seen.workspaces.values()].filter(
-      ({ facts: about, state }) => about?.kind === 'work' && (state === 'idle' || state === 'active'),
-    )
-    let free = concurrency - open.length
-    const order = ['urgent', 'elevated', 'normal']
-    const ready = this.tasks
-      .filter(task => task.status === 'pending' && task.dependsOn.every(id => this.#isMerged(id)))
-      .toSorted((one, other) => order.indexOf(this.#priority(one)) - order.indexOf(this.#priority(other)))
-    const busy = new Map<string, number>()
-    const count = (agent: string) => busy.set(agent, (busy.get(agent) ?? 0) + 1)
-    for (const { facts: about } of open) count(nameOf(about!.agent))
-    for (const task of ready) {
-      const planned = this.planned(task)
-      if (planned.agent === undefined) {
-        await this.#give(task)
-        continue
-      }
-      const agent = agentFor(seen, task, planned)
-      // Whoever would only wait for its agent takes no place from others.
-      if ((busy.get(agent) ?? 0) >= (seen.agentConfig(agent)?.slots ?? 1)) continue
-      if (free-- <= 0) return
-      count(agent)
-      await this.#give(task)
-    }
-  }
-
-  #priority(task: SeenTask): string {
-    return task.changed.priority ?? this.planned(task).priority
-  }
-
-  #isMerged(id: TaskId): boolean {
-    const task = this.#host.seen.tasks.get(id)
-    return task?.status === 'integrated' && this.#host.seen.applied.has(task.attempts.at(-1)!)
+    for (const { id, status } of this.tasks.all)
+      if (status === 'pending' || status === 'draft') await ask(this.#options.handle.cancelTask(id))
   }
 
   async #give(task: SeenTask): Promise<void> {
-    const { seen, folders, live, ask, identity } = this.#host
+    const { seen, folders, live, identity } = this.#host
     const { handle, delegate } = this.#options
-    const planned = this.planned(task)
+    const planned = this.tasks.planned(task)
     if (seen.highway.waits('workspace_create', task.id)) return
     // Asking again would be asked again for ever.
     const refused = seen.highway.ended('workspace_create', task.id)
@@ -411,7 +287,7 @@ export class Crew {
       attempt: attempts.length + 1,
       results: [
         ...(delegate?.prompt ? [{ title: 'What this is part of', text: delegate.prompt }] : []),
-        ...task.dependsOn.map(id => this.#resultOf(seen.tasks.get(id)!)),
+        ...task.dependsOn.map(id => this.tasks.resultOf(seen.tasks.get(id)!)),
       ],
       feedback: this.#feedback(attempts),
     }
@@ -431,13 +307,8 @@ export class Crew {
     return [...last.facts.feedback, failureText(last, this.#host.seen)]
   }
 
-  #resultOf(task: SeenTask): { readonly title: string; readonly text: string } {
-    const text = this.#newest(task)?.checkpoints.findLast(each => each.final)?.text ?? ''
-    return { title: this.planned(task).title, text: text.slice(-coordinatorLimits.textLength) }
-  }
-
   async #create(facts: WorkspaceFacts, draft: WorkspaceDraft): Promise<void> {
-    const { run, ask, release } = this.#host
+    const { run, release } = this.#host
     const { handle } = this.#options
     const cause = this.#cause
     const created = await handle.createWorkspace({

@@ -1,15 +1,9 @@
-// What a workspace keeps of its work: commits of its folder, checkpoints on the trail, files that were put back, mail.
-import { type EnvelopeId, ok, type Result, unwrap, type WorkspaceId } from '@parley/core'
-import {
-  type CheckpointDraft,
-  type EnvelopeRecord,
-  kernelLimits,
-  type RunHandle,
-  type Worker,
-} from '@parley/kernel'
-import type { WorkspaceMail } from './contract.ts'
+// What a workspace keeps of its work: commits of its folder, checkpoints on the trail, files that were put back; its mail lies in the inbox.
+import { ok, type Result, unwrap, type WorkspaceId } from '@parley/core'
+import { type CheckpointDraft, kernelLimits, type RunHandle, type Worker } from '@parley/kernel'
 import type { WorkspaceFacts } from './facts.ts'
 import type { Captured, RunFolders } from './folder/run-folders.ts'
+import { Inbox } from './inbox.ts'
 import { coordinatorLimits } from './limits.ts'
 import { FOLDER_CAPABILITY, type TurnRecord } from './projection.ts'
 import type { PlannedTask } from './team/team.ts'
@@ -29,6 +23,7 @@ export class Desk {
   readonly worker: Worker
   readonly facts: WorkspaceFacts
   readonly task: PlannedTask
+  readonly inbox: Inbox
   readonly #folders: RunFolders
   #settled = 0
 
@@ -37,6 +32,7 @@ export class Desk {
     this.worker = worker
     this.facts = facts
     this.task = task
+    this.inbox = new Inbox(run, worker)
     this.#folders = folders
   }
 
@@ -118,38 +114,6 @@ export class Desk {
       if (typeof payload.commit === 'string') return payload.commit
     }
     return (this.facts.kind === 'work' ? this.facts.start : undefined) ?? this.facts.commit
-  }
-
-  /** The next mail, which is handed out once. */
-  async consume(): Promise<Result<WorkspaceMail | undefined>> {
-    const next = await this.worker.consume()
-    return next.ok ? ok(next.value && mailOf(next.value)) : next
-  }
-
-  /** Mail that has been handed out already. */
-  async read(id: EnvelopeId): Promise<WorkspaceMail> {
-    const { from, type, priority, payload } = unwrap(await this.worker.readEnvelope(id))
-    return { id, from, type, priority, text: payload ? wordsOf(payload) : '' }
-  }
-}
-
-export function mailOf({ id, from, type, priority, payload }: EnvelopeRecord): WorkspaceMail {
-  return { id, from, type, priority, text: wordsOf(payload) }
-}
-
-/** What the runtime says in JSON, in words (W-TERM-02). */
-function wordsOf({ format, content }: EnvelopeRecord['payload']): string {
-  if (format !== 'json') return content
-  const { intent, grace_period: period } = (parsed(content) ?? {}) as Readonly<Record<string, unknown>>
-  if (intent !== 'graceful_termination' || typeof period !== 'number') return content
-  return `You are asked to finish (graceful_termination): you have ${Math.ceil(period / 1000)} s in all. Bring what you have to a good end and exit; what your folder holds then is your result. If you cannot, keep what is worth it with \`parley ws checkpoint\`. After that time the work is ended.`
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

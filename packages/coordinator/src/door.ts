@@ -52,7 +52,7 @@ async function status({ run, worker, facts, task }: Desk, epoch: number): Promis
 async function inbox(desk: Desk, taken: (id: EnvelopeId) => void): Promise<Result<readonly WorkspaceMail[]>> {
   const mail: WorkspaceMail[] = []
   for (;;) {
-    const next = await desk.consume()
+    const next = await desk.inbox.consume()
     if (!next.ok) return next
     if (next.value === undefined) return ok(mail)
     taken(next.value.id as EnvelopeId)

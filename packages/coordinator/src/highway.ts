@@ -1,65 +1,49 @@
-// What people do to runs at work (highway-contract.ts). Every act goes through the kernel's user handle, which checks and records it; here
-// ids are found, tasks become workspaces, and what is for the coordinator's ears becomes mail into the root.
+// What people do to runs at work (highway-contract.ts): answer what waits, write to agents, stop work. Every act goes through the kernel's
+// user handle, which checks and records it; here ids are found, tasks become workspaces, and what is for the coordinator becomes mail.
 import {
   type Clock,
   err,
   type GateId,
   ok,
-  ParleyError,
+  type ParleyError,
   type Principal,
   type Result,
   type RunId,
   type SignalId,
-  type WorkspaceId,
 } from '@parley/core'
-import { kernelDefaults, limitOf, type Runtime, type UserHandle } from '@parley/kernel'
-import {
-  BUDGET_DIMENSIONS,
-  type BudgetDimension,
-  CAPABILITIES,
-  type Capability,
-  isTerminal,
-} from '@parley/trail/events'
+import type { Runtime, UserHandle } from '@parley/kernel'
+import { isTerminal } from '@parley/trail/events'
 import { driving, refuse, tellCoordinator, workspaceAt } from './acts.ts'
+import type { BudgetActs } from './budget-acts.ts'
 import type { ControlMessage } from './control.ts'
 import type {
-  BudgetView,
   GateDecision,
   GateView,
   HighwayConducting,
   Injection,
   QuestionAnswer,
-  UserAct,
-  UserView,
 } from './highway-contract.ts'
 import { coordinatorDefaults } from './limits.ts'
 import { pause } from './pause.ts'
 import type { SeenWorkspace } from './projection.ts'
 import type { RunDriver } from './run-driver.ts'
-import { limitsFor, plannedTasks, runLimits, taskLimits, usedBy, workspacesOf } from './spending.ts'
 import type { Succession } from './succession-acts.ts'
-import type { SuccessionConducting } from './succession-contract.ts'
-import { type Limits, workspaceBudget } from './team/budget-fields.ts'
+import type { UserActs } from './user-acts.ts'
 
 export interface HighwayOptions {
   readonly runtime: Runtime
   readonly clock: Clock
   readonly find: (text: string) => Promise<Result<RunId>>
-  readonly driver: (run: RunId) => RunDriver | undefined
-  readonly drivers: () => ReadonlyMap<RunId, RunDriver>
+  /** Of the runs at work. */
+  readonly drivers: ReadonlyMap<RunId, RunDriver>
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
-  /** A person's judgement of what failed work left. */
-  readonly salvage: SuccessionConducting['salvage']
-  /** The end of a task or a run with time to finish. */
-  readonly windDown: Succession['windDown']
+  /** What a person judges of what failed work left, and the end of work with time to finish, are done there. */
+  readonly succession: Pick<Succession, 'salvage' | 'windDown'>
 }
 
 type By = { readonly principal: Principal }
 
-/** What it takes to tell the coordinator of one's own run something (W-HWY-17). */
-const WISH = 'inject_directive'
-
-export class Highway implements HighwayConducting {
+export class Highway implements Omit<HighwayConducting, keyof BudgetActs | keyof UserActs> {
   readonly #options: HighwayOptions
 
   constructor(options: HighwayOptions) {
@@ -67,8 +51,8 @@ export class Highway implements HighwayConducting {
   }
 
   async gates(run?: RunId): Promise<readonly GateView[]> {
-    const { driver, drivers } = this.#options
-    const chosen = run === undefined ? [...drivers().values()] : [driver(run)]
+    const { drivers } = this.#options
+    const chosen = run === undefined ? [...drivers.values()] : [drivers.get(run)]
     const views = chosen.flatMap(each => each?.view.gates ?? [])
     return views.toSorted((one, other) => (one.since < other.since ? -1 : 1))
   }
@@ -78,7 +62,7 @@ export class Highway implements HighwayConducting {
     let before: string | undefined
     while (!signal?.aborted) {
       const changed = Promise.withResolvers<void>()
-      const offs = [...drivers().values()].map(driver => driver.onChange(() => changed.resolve()))
+      const offs = [...drivers.values()].map(driver => driver.onChange(() => changed.resolve()))
       const stop = () => changed.resolve()
       signal?.addEventListener('abort', stop)
       try {
@@ -115,7 +99,7 @@ export class Highway implements HighwayConducting {
       if (result.ok) answered.push(id)
       else failed ??= result.error
     }
-    await this.#options.driver(run)?.poke()
+    await this.#options.drivers.get(run)?.poke()
     if (failed && answered.length === 0) return err(failed)
     return ok({ run, gates: answered })
   }
@@ -127,7 +111,12 @@ export class Highway implements HighwayConducting {
         refuse('invalid_argument', 'What failed work left is taken over or not: approve or reject it.'),
       )
     const take = decision.decision === 'approve'
-    return this.#options.salvage(run, { principal, task, take, ...(reason !== undefined && { reason }) })
+    return this.#options.succession.salvage(run, {
+      principal,
+      task,
+      take,
+      ...(reason !== undefined && { reason }),
+    })
   }
 
   async reply(
@@ -147,7 +136,7 @@ export class Highway implements HighwayConducting {
         ? ({ type: 'envelope', payload: { format: 'text', content: answer.text } } as const)
         : ({ type: answer.answer === 'abort' ? 'abort' : 'delegation' } as const)
     const result = await user.answerEscalation(run, signal, told)
-    await this.#options.driver(run)?.poke()
+    await this.#options.drivers.get(run)?.poke()
     return result.ok ? ok({ run }) : result
   }
 
@@ -158,7 +147,7 @@ export class Highway implements HighwayConducting {
     if (text.trim() === '') return refuse('invalid_argument', 'A message needs a text.')
     const driver = this.#driving(run)
     if (!driver.ok) return driver
-    const target = to === undefined ? ok(driver.value.seen.root!) : this.#at(driver.value, to)
+    const target = to === undefined ? ok(driver.value.seen.root!) : workspaceAt(driver.value, to)
     if (!target.ok) return target
     const sent = await this.#user(principal).inject(run, {
       to: target.value.id,
@@ -196,7 +185,12 @@ export class Highway implements HighwayConducting {
   ): Promise<Result<void>> {
     const user = this.#user(principal)
     if (grace !== undefined)
-      return this.#options.windDown(run, { principal, reason, grace, ...(task !== undefined && { task }) })
+      return this.#options.succession.windDown(run, {
+        principal,
+        reason,
+        grace,
+        ...(task !== undefined && { task }),
+      })
     if (task !== undefined) {
       const states = ['idle', 'active', 'blocked', 'suspended', 'integrating', 'conflicted']
       return this.#eachAtWork(run, task, states, 'at work', async each => {
@@ -216,160 +210,16 @@ export class Highway implements HighwayConducting {
     return handle.value.stop()
   }
 
-  async budgets(run: RunId): Promise<Result<readonly BudgetView[]>> {
-    const driver = this.#driving(run)
-    if (!driver.ok) return driver
-    const { seen } = driver.value
-    const views = limitViews('run', runLimits(seen), usedBy(seen.workspaces.values()))
-    for (const planned of plannedTasks(seen.facts?.plan ?? []).values()) {
-      const task = seen.task(planned.id)
-      const used = usedBy(task ? workspacesOf(seen, task) : [])
-      views.push(...limitViews(planned.id, taskLimits(seen, planned), used, task?.attempts.at(-1)))
-    }
-    return ok(views)
-  }
-
-  async raiseBudget(
-    run: RunId,
-    raise: By & { readonly task?: string; readonly dimension: string; readonly limit: number },
-  ): Promise<Result<void>> {
-    const driver = this.#driving(run)
-    if (!driver.ok) return driver
-    const { seen } = driver.value
-    const { task, limit } = raise
-    const dimension = BUDGET_DIMENSIONS.find(each => each === raise.dimension)
-    if (!dimension)
-      return refuse(
-        'invalid_argument',
-        `'${raise.dimension}' is no dimension of a budget; use ${BUDGET_DIMENSIONS.join(', ')}.`,
-      )
-    const planned = task === undefined ? undefined : plannedTasks(seen.facts?.plan ?? []).get(task)
-    if (task !== undefined && !planned) return refuse('not_found', `There is no task ${task} in ${run}.`)
-    const limits = planned ? taskLimits(seen, planned) : limitsFor(seen, seen.facts?.team.limits.budget ?? {})
-    const old = limits[dimension]
-    if (old === undefined)
-      return refuse(
-        'invalid_argument',
-        `${task ?? 'The run'} has no ${dimension}, so there is nothing to raise.`,
-      )
-    if (!(limit > old))
-      return refuse('invalid_argument', `The ${dimension} is ${old} already; name a higher one.`)
-    const user = this.#user(raise.principal)
-    const raised = await this.#raiseAtWork(user, run, driver.value, task, dimension, limit - old)
-    if (!raised.ok) return raised
-    const told = await this.#tell(user, run, {
-      parley: 'budget',
-      dimension,
-      limit,
-      ...(task !== undefined && { task }),
-    })
-    await driver.value.poke()
-    return told.ok ? ok(undefined) : told
-  }
-
-  /** Work that goes on has its limit in the kernel; later attempts get theirs from the task. */
-  async #raiseAtWork(
-    user: UserHandle,
-    run: RunId,
-    { seen }: RunDriver,
-    task: string | undefined,
-    dimension: BudgetDimension,
-    more: number,
-  ): Promise<Result<void>> {
-    const id = task === undefined ? undefined : seen.task(task)?.attempts.at(-1)
-    const work = id && seen.workspaces.get(id)
-    if (!work || !['idle', 'active', 'blocked'].includes(work.state)) return ok(undefined)
-    const { runtime } = this.#options
-    const own = await runtime.read(run, state => limitOf(state.workspaces.get(work.id)?.budget, dimension))
-    if (own === undefined) return ok(undefined)
-    return user.raiseBudget(run, work.id, workspaceBudget({ [dimension]: own + more })!)
-  }
-
-  async users(): Promise<readonly UserView[]> {
-    const waiting = await this.gates()
-    return this.#options.runtime.users.list().map(({ user, state, capabilities }) => ({
-      user,
-      state,
-      capabilities: [...capabilities],
-      waiting: waiting.filter(({ addressee }) => addressee === user).length,
-    }))
-  }
-
-  async accept(principal: Principal, method: string): Promise<Result<void>> {
-    const { users } = this.#options.runtime
-    const before = users.get(principal.id)
-    const accepted = await users.accept({ user: principal.id, method })
-    if (!accepted.ok) return accepted
-    // Whoever owns the profile answers for all of it, from the first day on; what is taken away later stays so.
-    if (before !== undefined || !principal.scopes.includes('owner')) return ok(undefined)
-    for (const capability of CAPABILITIES) {
-      const granted = await users.grant(principal.id, capability)
-      if (!granted.ok) return granted
-    }
-    return ok(undefined)
-  }
-
-  /**
-   * Whoever hands in a principal for a run has authenticated it; from the first time on it is a known user. One who does not own the profile
-   * may say what they want in runs of their own, and nothing else. `approves`: tasks as well.
-   */
-  async admit(principal: Principal, method: string): Promise<Result<{ readonly approves: boolean }>> {
-    const { users } = this.#options.runtime
-    const { id } = principal
-    if (users.get(id) === undefined) {
-      const accepted = await this.accept(principal, method)
-      const granted = accepted.ok && !users.holds(id, WISH) ? await users.grant(id, WISH) : accepted
-      if (!granted.ok) return granted
-    }
-    const may = (own: Capability, any: Capability) => users.holds(id, own) || users.holds(id, any)
-    const state = users.stateOf(id)
-    if (state !== 'active') return refuse('permission_denied', `${id} may not start runs: ${state}.`)
-    if (!may(WISH, 'inject_directive_any'))
-      return refuse('permission_denied', `${id} may not start runs without the capability '${WISH}'.`)
-    return ok({ approves: may('create_workspace', 'create_workspace_any') })
-  }
-
-  async changeUser(user: string, { principal, ...act }: UserAct & By): Promise<Result<void>> {
-    const { users } = this.#options.runtime
-    const locked = await this.#locksOut(user, act)
-    if (locked) return err(locked)
-    const changed = await changeOf(users, user, act, principal.id)
-    return changed.ok ? ok(undefined) : changed
-  }
-
-  /** Somebody must stay who can let others in again. */
-  async #locksOut(user: string, act: UserAct): Promise<ParleyError | undefined> {
-    const takes =
-      act.act === 'suspend' ||
-      act.act === 'block' ||
-      act.act === 'deactivate' ||
-      (act.act === 'revoke' && act.capability === 'deactivate_user')
-    if (!takes) return undefined
-    const known = this.#options.runtime.users.list()
-    const others = known.filter(
-      each => each.user !== user && each.state === 'active' && each.capabilities.includes('deactivate_user'),
-    )
-    if (others.length > 0 || !known.some(each => each.user === user)) return undefined
-    return new ParleyError(
-      'invalid_state',
-      `${user} is the last who can change users. Give somebody else 'deactivate_user' first.`,
-    )
-  }
-
   #user(principal: Principal): UserHandle {
     return this.#options.runtime.user(principal.id)
   }
 
   #tell(user: UserHandle, run: RunId, message: ControlMessage): Promise<Result<unknown>> {
-    return tellCoordinator(this.#options.driver(run), user, run, message)
+    return tellCoordinator(this.#options.drivers.get(run), user, run, message)
   }
 
   #driving(run: RunId): Result<RunDriver> {
-    return driving(this.#options.driver(run), run)
-  }
-
-  #at(driver: RunDriver, text: string): Result<SeenWorkspace> {
-    return workspaceAt(driver, text)
+    return driving(this.#options.drivers.get(run), run)
   }
 
   async #eachAtWork(
@@ -382,7 +232,7 @@ export class Highway implements HighwayConducting {
     const driver = this.#driving(run)
     if (!driver.ok) return driver
     const { seen } = driver.value
-    const meant = task === undefined ? undefined : this.#at(driver.value, task)
+    const meant = task === undefined ? undefined : workspaceAt(driver.value, task)
     if (meant && !meant.ok) return meant
     const all = meant ? [meant.value] : [...seen.workspaces.values()].filter(each => each !== seen.root)
     const fitting = all.filter(({ state }) => states.includes(state) && !isTerminal(state))
@@ -470,36 +320,4 @@ function answerGate(
     case 'modify':
       return user.modify(run, gate, decision.changes, decision.reason)
   }
-}
-
-/** States are changed under the person's name; capabilities are the system's to give (W-USER-15). */
-function changeOf(users: Runtime['users'], user: string, act: UserAct, by: string): Promise<Result<unknown>> {
-  switch (act.act) {
-    case 'grant':
-      return users.grant(user, act.capability)
-    case 'revoke':
-      return users.revoke(user, act.capability, { ...(act.reason !== undefined && { reason: act.reason }) })
-    default:
-      return users[act.act](user, { by, reason: act.reason })
-  }
-}
-
-function limitViews(
-  task: string,
-  limits: Limits,
-  used: ReturnType<typeof usedBy>,
-  workspace?: WorkspaceId,
-): BudgetView[] {
-  return Object.entries(limits).map(([name, limit]) => {
-    const dimension = name as BudgetDimension
-    const amount = dimension in used ? used[dimension as keyof typeof used] : 0
-    return {
-      task,
-      ...(workspace !== undefined && { workspace }),
-      dimension,
-      limit,
-      used: amount,
-      warned: amount >= (kernelDefaults.budgetWarning / 100) * limit,
-    }
-  })
 }

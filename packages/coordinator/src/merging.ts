@@ -1,8 +1,9 @@
 // Merging finished work as its task wants it (W-INT-06, -12). The trail decides first; the folders follow what it decided, and do so again
 // after a restart, since merging twice changes nothing.
-import { type ObjectId, type Result, unwrap, type WorkspaceId } from '@parley/core'
+import { type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
 import type { Coordinator, Delegate } from '@parley/kernel'
 import type { IntegrationStrategy } from '@parley/trail/events'
+import { ask } from './asking.ts'
 import type { Draft, MergeWay, RunFolders } from './folder/run-folders.ts'
 import { coordinatorLimits } from './limits.ts'
 import type { RunProjection, SeenConflict, SeenWorkspace } from './projection.ts'
@@ -17,8 +18,6 @@ export interface Merging {
   readonly seen: RunProjection
   /** Whose line it is merged into; undefined for the run's own. */
   readonly line: WorkspaceId | undefined
-  /** A refusal means that the state has moved on, or that it waits for a person. */
-  readonly ask: (asked: Promise<Result<unknown>>) => Promise<boolean>
   /** Gives both versions to the agent that makes one of them. */
   readonly merge: (
     work: SeenWorkspace,
@@ -44,12 +43,12 @@ export async function mergeWork(merging: Merging, work: SeenWorkspace, task: Pla
   const strategy = work.integration?.open ? work.integration.strategy : task.merge.strategy
   const basis = 'the order in which work was accepted'
   if (strategy !== 'evaluated') {
-    await merging.ask(merging.handle.accept(work.id, { strategy, basis, baseAware: true }))
+    await ask(merging.handle.accept(work.id, { strategy, basis, baseAware: true }))
     return
   }
   // Opened first: nothing else is merged while the integrator works on the present state.
   if (!work.integration?.open) {
-    await merging.ask(merging.handle.beginIntegration(work.id, { strategy, basis }))
+    await ask(merging.handle.beginIntegration(work.id, { strategy, basis }))
     return
   }
   await mergeEvaluated(merging, work)
@@ -62,7 +61,7 @@ async function mergeEvaluated(merging: Merging, work: SeenWorkspace): Promise<vo
   if (!made) {
     // An integrator that fails is asked once more; without a result the work cannot be merged.
     if (mergers.length >= coordinatorLimits.mergeAttempts) {
-      await merging.ask(merging.handle.failIntegration(work.id))
+      await ask(merging.handle.failIntegration(work.id))
       return
     }
     const draft = unwrap(await merging.folders.draft(commitOf(work), merging.line))
@@ -72,10 +71,10 @@ async function mergeEvaluated(merging: Merging, work: SeenWorkspace): Promise<vo
   const result = made.checkpoints.findLast(each => each.final)
   const found = readConflicts(result?.text ?? '')
   if (found.length > 0 && work.conflicts.length === 0) {
-    await merging.ask(merging.handle.reportConflicts(work.id, found))
+    await ask(merging.handle.reportConflicts(work.id, found))
     return
   }
-  await merging.ask(
+  await ask(
     merging.handle.accept(work.id, { strategy: 'evaluated', result: { commit: result?.commit ?? null } }),
   )
 }
@@ -90,7 +89,7 @@ export async function settleConflict(
   const conflict = work.conflicts.find(({ settled }) => settled === undefined)
   if (!conflict) return
   const { strategy, resolution } = await proposal(merging, work, task, conflict)
-  await merging.ask(merging.handle.resolveConflict(work.id, conflict.id, strategy, resolution))
+  await ask(merging.handle.resolveConflict(work.id, conflict.id, strategy, resolution))
 }
 
 type Proposal = {

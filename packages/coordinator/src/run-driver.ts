@@ -1,38 +1,36 @@
 // The coordinating agent of one run. It follows the run's trail and, after everything that happened, does what is next: answer what falls
 // to it, let its crews work (crew.ts), end the run. Nothing is remembered elsewhere, so a restart simply goes on.
-import { sumUsage } from '@parley/agents'
 import {
-  type AgentAdapter,
   asParleyError,
   type CancelTimer,
   type Clock,
-  durationMs,
   type GateId,
-  parseTimestamp,
   type Result,
   unwrap,
   type WorkspaceId,
 } from '@parley/core'
 import type { RunHandle, UserHandle } from '@parley/kernel'
 import type { QueryPage } from '@parley/trail'
-import { type CutOff, NOTHING_CUT_OFF } from './accounts.ts'
+import type { CutOff } from './accounts.ts'
+import { ask, emptyInbox } from './asking.ts'
 import { controlPayload } from './control.ts'
 import { Crew, type CrewHost } from './crew.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import type { RunFolders } from './folder/run-folders.ts'
 import { Handovers } from './handover.ts'
-import { nameOf } from './identities.ts'
-import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+import { coordinatorDefaults } from './limits.ts'
 import { pause } from './pause.ts'
 import { RunProjection, type SeenWorkspace } from './projection.ts'
-import { Semaphore } from './semaphore.ts'
+import { placed, resultAt } from './run-result.ts'
+import { RunTime } from './run-time.ts'
+import type { Semaphore } from './semaphore.ts'
 import { plannedTasks } from './spending.ts'
-import type { PlannedTask, TeamAgent } from './team/team.ts'
+import type { PlannedTask } from './team/team.ts'
 import { leadTeam } from './team-lead.ts'
 import { type Live, runView } from './to-view.ts'
-import { TurnDriver, type TurnHost } from './turn-driver.ts'
+import type { TurnDriver } from './turn-driver.ts'
+import { TurnDrivers, type TurnDriversOptions } from './turn-drivers.ts'
 import type { RunView } from './view.ts'
-import { endingLeft, endingOf, windDown } from './winding-down.ts'
 
 export interface RunDriverOptions {
   readonly run: RunHandle
@@ -43,17 +41,16 @@ export interface RunDriverOptions {
   readonly facts: RunFacts
   readonly folders: RunFolders
   readonly clock: Clock
-  /** `agent`: what the run knows of the agent of this work. */
-  readonly adapter: (facts: WorkspaceFacts, task: PlannedTask, agent: TeamAgent | undefined) => AgentAdapter
-  readonly token: TurnHost['token']
+  readonly adapter: TurnDriversOptions['adapter']
+  readonly token: TurnDriversOptions['token']
   readonly environment: Readonly<Record<string, string>>
   /** Turns at once over all runs. */
   readonly turns: Semaphore
   /** `<agent>#<slot>`, with a slot that no live workspace has. */
   readonly identity: (agent: string) => string
   readonly release: (identity: string) => void
-  readonly log: TurnHost['log']
-  readonly heard: TurnHost['heard']
+  readonly log: TurnDriversOptions['log']
+  readonly heard: TurnDriversOptions['heard']
   /** The run is over. `tidy`: nothing of it is left to be cleaned up. */
   readonly onEnd: (tidy: boolean) => void
 }
@@ -63,28 +60,19 @@ export class RunDriver {
   readonly #run: RunHandle
   readonly #seen = new RunProjection()
   readonly #plan: ReadonlyMap<string, PlannedTask>
-  readonly #drivers = new Map<WorkspaceId, TurnDriver>()
-  /** Drivers of workspaces that have ended, until their turns have too. */
-  readonly #leaving = new Set<Promise<void>>()
+  readonly #drivers: TurnDrivers
   readonly #listeners = new Set<() => void>()
   readonly #stop = new AbortController()
   readonly #over = new AbortController()
-  readonly #host: TurnHost
   readonly #crewHost: CrewHost
   readonly #crew: Crew
   readonly #handovers: Handovers
-  readonly #slots: Semaphore
-  readonly #agentSlots = new Map<string, Semaphore>()
+  readonly #time: RunTime
   /** Gates that were answered already; what was refused then is not asked again. */
   readonly #answered = new Set<GateId>()
   #result: RunView['result']
-  #cutOff = NOTHING_CUT_OFF
-  #timer: CancelTimer | undefined
-  /** Until its agents are asked to finish, and then until its end. */
-  #grace: CancelTimer | undefined
   #again: CancelTimer | undefined
   #troubles = 0
-  #late = false
   #stepping: Promise<void> = Promise.resolve()
   #done: Promise<void> = Promise.resolve()
 
@@ -93,28 +81,24 @@ export class RunDriver {
     this.#run = options.run
     const { facts, run } = options
     this.#plan = plannedTasks(facts.plan)
-    this.#slots = new Semaphore(facts.team.limits.concurrency)
-    this.#host = {
+    const seen = this.#seen
+    const poke = () => void this.poke()
+    this.#handovers = new Handovers({ ...options, seen })
+    this.#time = new RunTime({ ...options, seen, poke })
+    this.#drivers = new TurnDrivers({
       ...options,
-      seen: this.#seen,
-      adapter: (work, task) => options.adapter(work, task, this.#seen.agentConfig(nameOf(work.agent))),
-      slot: (work, signal) => this.#slot(work, signal),
+      seen,
+      plan: this.#plan,
       handOver: (workspace, to, reason) => {
         this.#handovers.want(workspace, to, reason)
-        void this.poke()
-      },
-      cutOff: usage => {
-        const { turns, usage: before } = this.#cutOff
-        this.#cutOff = { turns: turns + 1, usage: sumUsage(before, usage) }
+        poke()
       },
       changed: this.#changed,
-    }
-    this.#handovers = new Handovers({ ...options, seen: this.#seen })
+    })
     this.#crewHost = {
       ...options,
-      seen: this.#seen,
+      seen,
       live: ({ id }) => this.#drivers.get(id)?.turn,
-      ask: asked => this.#do(asked),
       merged: () => this.#showResult(),
     }
     this.#crew = new Crew(this.#crewHost, { handle: run.coordinator, plan: facts.plan })
@@ -130,7 +114,7 @@ export class RunDriver {
 
   /** What turns had used that were ended before they could record it. */
   get cutOff(): CutOff {
-    return this.#cutOff
+    return this.#drivers.cutOff
   }
 
   /** Resolves when nobody follows the run any more: it is over and its turns have ended, or the node stops. */
@@ -180,7 +164,7 @@ export class RunDriver {
 
   /** Resolves when it knows what the trail says. */
   async start(): Promise<void> {
-    await this.catchUp()
+    await this.#catchUp()
     this.#done = this.#follow().catch(cause => {
       const error = asParleyError(cause)
       this.#options.log('error', `the run ${this.#run.id} is not followed any more: ${error.message}`, {
@@ -193,11 +177,10 @@ export class RunDriver {
   async stop(): Promise<void> {
     this.#stop.abort()
     this.#changed()
-    await Promise.all([...[...this.#drivers.values()].map(driver => driver.stop()), ...this.#leaving])
+    await this.#drivers.stop()
     await this.#done
     await this.#stepping
-    this.#timer?.()
-    this.#grace?.()
+    this.#time.cancel()
     this.#again?.()
   }
 
@@ -229,10 +212,10 @@ export class RunDriver {
   async #tryStep(): Promise<void> {
     if (this.#stop.signal.aborted) return
     try {
-      await this.catchUp()
+      await this.#catchUp()
       // What a step has done is a reason to look again.
       do await this.#step()
-      while (await this.catchUp())
+      while (await this.#catchUp())
       this.#troubles = 0
     } catch (cause) {
       const { message } = asParleyError(cause)
@@ -253,7 +236,7 @@ export class RunDriver {
   }
 
   /** What is decided next sees everything that was done before. True if there was something new. */
-  async catchUp(): Promise<boolean> {
+  async #catchUp(): Promise<boolean> {
     const before = this.#seen.cursor
     const load = async (id: Parameters<RunHandle['object']>[0]) => unwrap(await this.#run.object(id))?.value
     for (;;) {
@@ -275,21 +258,15 @@ export class RunDriver {
   async #step(): Promise<void> {
     const { root } = this.#seen
     if (!root || this.#seen.over) return
-    this.#limitTime(root)
-    if (this.#late) {
-      this.#options.log('warn', `the run ${this.#run.id} took longer than its limit and is ended`)
-      unwrap(await this.#run.stop())
-      return
-    }
+    if (await this.#time.endLate(root)) return
     if (!(await this.#hasIntent(root))) return
     await this.#answerGates()
-    if (await this.#endInTime()) return
+    if (await this.#time.endInTime()) return
     await this.#handovers.step()
-    await this.catchUp()
-    this.#drive()
-    this.#forgetEnded()
+    await this.#catchUp()
+    this.#drivers.update()
     for (const { id, facts, state, parent } of this.#seen.workspaces.values())
-      if (facts && state === 'idle') await this.#do(this.#run.bind(id, 'worker', parent ?? root.id))
+      if (facts && state === 'idle') await ask(this.#run.bind(id, 'worker', parent ?? root.id))
     await this.#crew.step()
     await this.#leadTeams()
     await this.#close()
@@ -299,22 +276,16 @@ export class RunDriver {
   async #hasIntent(root: SeenWorkspace): Promise<boolean> {
     const { coordinator } = this.#run
     if (root.state === 'idle') {
-      await this.#do(coordinator.started())
+      await ask(coordinator.started())
       return false
     }
     if (!this.#seen.controls.some(({ kind }) => kind === 'intent')) {
       const payload = controlPayload({ parley: 'intent', text: this.#options.facts.intent })
-      await this.#do(
-        this.#options.principal.inject(this.#run.id, { to: root.id, type: 'directive', payload }),
-      )
+      await ask(this.#options.principal.inject(this.#run.id, { to: root.id, type: 'directive', payload }))
       return false
     }
     // What people say is on the trail, and the projection knows it; the inbox is only emptied.
-    for (;;) {
-      const mail = await coordinator.consume()
-      if (!(await this.#do(Promise.resolve(mail)))) return false
-      if (mail.ok && mail.value === undefined) return true
-    }
+    return emptyInbox(coordinator)
   }
 
   /** Whoever asked for the run with their approval answers each gate by itself; what nobody answered in time falls to the coordinator. */
@@ -328,7 +299,7 @@ export class RunDriver {
     }
     for (const gate of this.#seen.highway.gates.values()) {
       if (gate.handedOver !== undefined) {
-        await this.#do(this.#run.coordinator.answerGate(gate.id, 'approve'))
+        await ask(this.#run.coordinator.answerGate(gate.id, 'approve'))
         continue
       }
       if (gate.type !== 'task_approval' || facts.approval !== 'given' || this.#answered.has(gate.id)) continue
@@ -347,106 +318,9 @@ export class RunDriver {
     }
   }
 
-  #limitTime(root: SeenWorkspace): void {
-    const { timeoutMs } = this.#options.facts.team.limits
-    if (timeoutMs === undefined || this.#timer) return
-    const { clock } = this.#options
-    const left = timeoutMs - durationMs(parseTimestamp(root.created)!, clock.now())
-    this.#timer = clock.after(
-      Math.max(0, left),
-      () => {
-        this.#late = true
-        void this.poke()
-      },
-      { background: true },
-    )
-  }
-
-  /** Whether its time to finish is over. */
-  async #endInTime(): Promise<boolean> {
-    const ending = endingOf(this.#seen)
-    if (!ending) return false
-    const { untilTold, untilEnd } = endingLeft(ending, this.#run.now())
-    if (untilEnd === 0) {
-      unwrap(await this.#run.stop())
-      return true
-    }
-    this.#grace?.()
-    this.#grace = this.#options.clock.after(untilTold || untilEnd, () => void this.poke(), {
-      background: true,
-    })
-    if (untilTold > 0) return false
-    this.#seen.timeRunsOut = true
-    await windDown(this.#seen, this.#run.coordinator, ending, untilEnd, asked => this.#do(asked))
-    return false
-  }
-
-  /** Every workspace at work has somebody who takes its turns; a team's is this code itself. */
-  #drive(): void {
-    if (this.#stop.signal.aborted) return
-    for (const seen of this.#seen.workspaces.values()) {
-      if (!seen.facts || seen.facts.kind === 'team' || seen.ended !== undefined) continue
-      // One whose agent was replaced has stopped, and stays until the new one is bound.
-      if (this.#drivers.get(seen.id)?.facts.agent === seen.facts.agent) continue
-      const task = this.#plan.get(seen.facts.task)
-      if (!task) continue
-      const driver = new TurnDriver(this.#host, seen.id, seen.facts, task)
-      this.#drivers.set(seen.id, driver)
-      driver.start()
-    }
-  }
-
-  /** One of the agent's own places, one in the run, and one on this machine, in this order for all: nobody waits in a circle. */
-  async #slot({ agent }: WorkspaceFacts, signal: AbortSignal): Promise<(() => void) | undefined> {
-    const releases: (() => void)[] = []
-    const release = () => {
-      for (const each of releases.toReversed()) each()
-    }
-    for (const slots of [this.#slotsOf(agent), this.#slots, this.#options.turns]) {
-      const one = await slots.acquire(signal)
-      if (!one) {
-        release()
-        return undefined
-      }
-      releases.push(one)
-    }
-    return release
-  }
-
-  #slotsOf(identity: string): Semaphore {
-    const name = nameOf(identity)
-    const known = this.#agentSlots.get(name)
-    if (known) return known
-    const slots = new Semaphore(this.#seen.agentConfig(name)?.slots ?? Number.POSITIVE_INFINITY)
-    this.#agentSlots.set(name, slots)
-    return slots
-  }
-
-  #forgetEnded(): void {
-    for (const [id, driver] of this.#drivers) {
-      if (this.#seen.workspaces.get(id)?.ended === undefined) continue
-      this.#drivers.delete(id)
-      this.#options.release(driver.facts.agent)
-      const leaving = this.#leave(id, driver).finally(() => this.#leaving.delete(leaving))
-      this.#leaving.add(leaving)
-    }
-  }
-
-  async #leave(id: WorkspaceId, driver: TurnDriver): Promise<void> {
-    try {
-      await driver.stop()
-      await this.#options.folders.discard(id)
-    } catch (cause) {
-      this.#options.log('warn', `the folder of ${id} was not removed: ${asParleyError(cause).message}`)
-    }
-  }
-
   async #showResult(): Promise<void> {
-    const { folders, facts } = this.#options
-    const commit = await folders.head()
-    const changes = await folders.changes(facts.project.base, commit)
-    const files = changes.map(({ path }) => path).slice(0, coordinatorLimits.shownFiles)
-    this.#result = { commit, base: facts.project.base, files }
+    const { folders } = this.#options
+    this.#result = await resultAt(folders, await folders.head())
   }
 
   /** When nothing is left to be done: the folders first, since the run cannot be asked to mend them afterwards. */
@@ -454,9 +328,9 @@ export class RunDriver {
     const open = [...this.#seen.workspaces.values()].some(
       each => each !== this.#seen.root && each.ended === undefined,
     )
-    if (!this.#crew.settled || open) return
+    if (!this.#crew.tasks.settled || open) return
     await this.#settleFolders()
-    await this.#do(this.#run.close())
+    await ask(this.#run.close())
   }
 
   async #settleFolders(): Promise<void> {
@@ -467,21 +341,13 @@ export class RunDriver {
       log('error', `the result of ${this.#run.id} could not be put in its place: ${finished.error.message}`)
       return
     }
-    const { branch, folder } = finished.value
-    this.#result = {
-      ...this.#result!,
-      ...(branch !== undefined && { branch }),
-      ...(folder !== undefined && { folder }),
-    }
+    this.#result = placed(this.#result!, finished.value)
   }
 
   /** The run has ended, by itself or because somebody ended it. */
   async #finish(): Promise<void> {
-    this.#timer?.()
-    this.#grace?.()
-    await Promise.all([...[...this.#drivers.values()].map(driver => driver.stop()), ...this.#leaving])
-    for (const { facts } of this.#drivers.values()) this.#options.release(facts.agent)
-    this.#drivers.clear()
+    this.#time.cancel()
+    await this.#drivers.end()
     let tidy = false
     try {
       if (this.#seen.root?.state === 'failed') await this.#settleFolders()
@@ -496,14 +362,4 @@ export class RunDriver {
     this.#options.onEnd(tidy)
     this.#changed()
   }
-
-  /** A refusal means that the state has moved on, or that a person is asked: the entry that says so brings the next step. */
-  async #do(asked: Promise<Result<unknown>>): Promise<boolean> {
-    const result = await asked
-    if (result.ok) return true
-    if (EXPECTED.has(result.error.code)) return false
-    throw result.error
-  }
 }
-
-const EXPECTED = new Set(['invalid_state', 'rejected', 'gated', 'containment'])

@@ -1,6 +1,7 @@
 // What failed work left (W-INT-18 to -20): who judges it, where that stands, and the steps to its merge. The trail decides, as for all
 // other work; the task stays failed whatever comes of it.
 import { unwrap, type WorkspaceId } from '@parley/core'
+import { ask } from './asking.ts'
 import { failureText } from './failure-text.ts'
 import { isEnding } from './finality.ts'
 import { coordinatorLimits } from './limits.ts'
@@ -75,7 +76,7 @@ export async function salvageWork(
   work: SeenWorkspace,
   planned: PlannedTask,
 ): Promise<void> {
-  const { seen, handle, ask } = merging
+  const { seen, handle } = merging
   const { salvage } = work
   if (!salvage?.open) {
     if (seen.highway.waits('integration', work.id) || (await isLocked(handle, work.id))) return
@@ -112,7 +113,7 @@ function judge(seen: RunProjection, work: SeenWorkspace, planned: PlannedTask): 
 }
 
 async function judgedByAgent(merging: Merging, work: SeenWorkspace): Promise<void> {
-  const { handle, ask } = merging
+  const { handle } = merging
   const judges = judgesOf(merging.seen, work)
   if (judges.some(each => each.ended === undefined && each.state !== 'integrating')) return
   const result = judges
@@ -143,7 +144,7 @@ async function settle(
   planned: PlannedTask,
   conflict: string,
 ): Promise<void> {
-  const { seen, handle, ask } = merging
+  const { seen, handle } = merging
   if (seen.highway.waits('conflict_resolution', work.id)) return
   const result = judgesOf(seen, work)
     .at(-1)

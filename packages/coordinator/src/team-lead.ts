@@ -2,6 +2,7 @@
 // own; the merged line is its work, which is judged and merged like any other.
 import { unwrap } from '@parley/core'
 import { kernelLimits } from '@parley/kernel'
+import { ask, emptyInbox } from './asking.ts'
 import { Crew, type CrewHost } from './crew.ts'
 import type { TeamFacts } from './facts.ts'
 import { coordinatorLimits } from './limits.ts'
@@ -14,16 +15,12 @@ export async function leadTeam(
   facts: TeamFacts,
   planned: PlannedTask,
 ): Promise<void> {
-  const { run, seen, folders, ask } = host
+  const { run, seen, folders } = host
   const handle = unwrap(await run.delegate(workspace.id))
   const task = [...seen.tasks.values()].find(each => each.attempts.at(-1) === workspace.id)
   if (!task || !planned.plan) return
   // Its directive says what the task says, and more mail is for its members.
-  for (;;) {
-    const mail = await handle.consume()
-    if (!(await ask(Promise.resolve(mail)))) return
-    if (mail.ok && mail.value === undefined) break
-  }
+  if (!(await emptyInbox(handle))) return
   if (task.status === 'assigned') {
     await ask(handle.started())
     return
@@ -41,15 +38,16 @@ export async function leadTeam(
     return
   }
   await crew.step()
+  const { tasks } = crew
   const open = [...seen.workspaces.values()].some(
     each => each.parent === workspace.id && each.ended === undefined,
   )
-  if (!crew.settled || open) return
+  if (!tasks.settled || open) return
   const commit = await folders.head(workspace.id)
   const changed = await folders.changes(facts.commit, commit)
   const payload = {
     // Of one that fails, why comes last, where it is not cut off.
-    content: [crew.summary, crew.failure].filter(text => text !== undefined).join('\n\n'),
+    content: [tasks.summary, tasks.failure].filter(text => text !== undefined).join('\n\n'),
     files_changed: changed.slice(0, kernelLimits.filesChanged).map(({ path }) => path),
     commit,
   }
@@ -64,10 +62,10 @@ export async function leadTeam(
         confidence: 'medium',
       }),
     )
-  if (crew.failure !== undefined) {
+  if (tasks.failure !== undefined) {
     // What its parts had merged by then can be saved with it.
     if (commit !== facts.commit && workspace.checkpoints.length === 0) await keep('provisional')
-    await ask(handle.failed(crew.failure.slice(0, coordinatorLimits.reasonLength)))
+    await ask(handle.failed(tasks.failure.slice(0, coordinatorLimits.reasonLength)))
     return
   }
   if (await keep('final')) await ask(handle.complete())

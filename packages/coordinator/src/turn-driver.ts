@@ -1,61 +1,42 @@
 // Runs the turns of one workspace, from its directive until it is done, has failed, or the node stops. A turn that died with the node
 // is run again: its folder is put back to the last checkpoint, and its mail is handed to it once more.
 import {
-  type AgentAdapter,
   asParleyError,
-  type CancelTimer,
-  type Clock,
   type EnvelopeId,
   ParleyError,
-  type Result,
-  type TurnBudget,
-  type TurnEvent,
   type TurnResult,
   type Usage,
   unwrap,
   type WorkspaceId,
 } from '@parley/core'
-import type { RunHandle, Worker, WorkspaceView } from '@parley/kernel'
+import type { Worker, WorkspaceView } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
-import type { HeardEvent, WorkspaceDoor, WorkspaceMail } from './contract.ts'
-import { Desk, mailOf } from './desk.ts'
+import type { WorkspaceDoor } from './contract.ts'
+import { Desk } from './desk.ts'
 import { openDoor } from './door.ts'
-import type { MergeFacts, RunFacts, WorkspaceFacts } from './facts.ts'
-import { failureText } from './failure-text.ts'
-import type { RunFolders } from './folder/run-folders.ts'
+import type { WorkspaceFacts } from './facts.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 import { outageOf } from './outage.ts'
 import { pause } from './pause.ts'
 import type { RunProjection, TurnRecord } from './projection.ts'
-import { mergePrompt, reviewPrompt, type Told, workPrompt } from './prompt.ts'
-import { nextFallback, predecessorText } from './succession.ts'
+import { nextFallback } from './succession.ts'
 import type { PlannedTask } from './team/team.ts'
-import { turnDeadline } from './turn-deadline.ts'
+import { Turn, type TurnHost } from './turn.ts'
+import { briefOf } from './turn-brief.ts'
 import { keepFailure, settleTurn } from './turn-end.ts'
-import { lastLine, reasonOf, tail, told } from './turn-text.ts'
+import { reasonOf } from './turn-text.ts'
 
-/** What the turns of a run need of the run and its conductor. */
-export interface TurnHost {
-  readonly run: RunHandle
-  readonly facts: RunFacts
+/** What the turns of a workspace need of the run, beside what each of them does. */
+export interface TurnDriverHost extends TurnHost {
   /** What the trail says, as far as it is read. */
   readonly seen: RunProjection
-  readonly folders: RunFolders
-  readonly clock: Clock
-  readonly adapter: (facts: WorkspaceFacts, task: PlannedTask) => AgentAdapter
   /** Waits until a turn of this agent may start; undefined if the signal fires first. */
   readonly slot: (facts: WorkspaceFacts, signal: AbortSignal) => Promise<(() => void) | undefined>
-  readonly token: (workspace: WorkspaceId, epoch: number) => string
-  readonly environment: Readonly<Record<string, string>>
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
   /** The agent cannot work: another one is to have its place. This driver takes no further turn. */
   readonly handOver: (workspace: WorkspaceId, to: string, reason: string) => void
   /** A turn was ended from outside: nothing on record says what it used. */
   readonly cutOff: (usage: Usage) => void
-  /** What an agent says or does at its turn, for those who watch. */
-  readonly heard: (heard: HeardEvent) => void
-  /** Something that a view shows has changed. */
-  readonly changed: () => void
 }
 
 /** Under the key `turn` of the workspace's memory. */
@@ -67,21 +48,6 @@ interface TurnMemory {
   readonly question?: string
   /** Turns in a row that changed nothing and that no person started. */
   readonly idle?: number
-}
-
-/** A turn while it is taken. */
-interface Running {
-  readonly epoch: number
-  readonly began: number
-  readonly abort: AbortController
-  usage: Usage
-  /** What of it the run was told, and when. */
-  metered: { readonly tokens: number; readonly cost: number }
-  meteredAt: number
-  activity: string | undefined
-  blocked: string | undefined
-  /** Mail that the agent took during the turn. */
-  readonly taken: EnvelopeId[]
 }
 
 /** What a turn began with. */
@@ -96,18 +62,17 @@ export class TurnDriver {
   readonly workspace: WorkspaceId
   readonly facts: WorkspaceFacts
   readonly #task: PlannedTask
-  readonly #host: TurnHost
+  readonly #host: TurnDriverHost
   readonly #stop = new AbortController()
-  #running: Running | undefined
+  #turn: Turn | undefined
   #desk: Desk | undefined
   #folder: string | undefined
   #memory: TurnMemory | undefined
   /** Whether this driver has asked what its agent wants to know. */
   #asked = false
-  readonly #letters = new Map<EnvelopeId, WorkspaceMail>()
   #done: Promise<void> = Promise.resolve()
 
-  constructor(host: TurnHost, workspace: WorkspaceId, facts: WorkspaceFacts, task: PlannedTask) {
+  constructor(host: TurnDriverHost, workspace: WorkspaceId, facts: WorkspaceFacts, task: PlannedTask) {
     this.#host = host
     this.workspace = workspace
     this.facts = facts
@@ -116,12 +81,12 @@ export class TurnDriver {
 
   /** What the agent said last. */
   get activity(): string | undefined {
-    return this.#running?.activity
+    return this.#turn?.activity
   }
 
   /** The turn that is taken now, as far as it has come. */
   get turn(): TurnRecord | undefined {
-    return this.#running && this.#record(this.#running)
+    return this.#turn?.record()
   }
 
   start(): void {
@@ -135,7 +100,7 @@ export class TurnDriver {
         return await this.#work()
       } catch (cause) {
         const error = asParleyError(cause)
-        this.#running = undefined
+        this.#turn = undefined
         if (this.#stop.signal.aborted) return
         this.#host.log('error', `the turns of ${this.workspace} stopped: ${error.message}`, {
           error,
@@ -156,21 +121,21 @@ export class TurnDriver {
 
   #end(why: ParleyError): void {
     this.#stop.abort(why)
-    this.#running?.abort.abort(why)
+    this.#turn?.end(why)
   }
 
   /** What a token of this epoch opens; undefined if no such turn runs. */
   door(epoch: number): WorkspaceDoor | undefined {
-    const running = this.#running
-    if (!running || running.abort.signal.aborted || epoch !== running.epoch) return undefined
+    const turn = this.#turn
+    if (!turn || turn.ended || epoch !== turn.epoch) return undefined
     return openDoor({
       desk: this.#desk!,
       // A door that somebody kept open does not outlive its turn.
-      open: () => this.#running === running && !running.abort.signal.aborted,
-      turn: () => ({ ...this.#record(running), outcome: 'kept' }),
-      taken: id => running.taken.push(id),
+      open: () => this.#turn === turn && !turn.ended,
+      turn: () => turn.record(),
+      taken: id => turn.taken.push(id),
       block: reason => {
-        running.blocked = reason
+        turn.blocked = reason
       },
     })
   }
@@ -183,8 +148,7 @@ export class TurnDriver {
     const off = worker.subscribe(notice => {
       if (notice.kind !== 'state' || notice.workspace !== this.workspace) return
       // Whoever suspends it pauses its turn, which is taken again from the last checkpoint.
-      if (notice.state === 'suspended')
-        this.#running?.abort.abort(new ParleyError('suspended', 'The work was suspended.'))
+      if (notice.state === 'suspended') this.#turn?.suspend()
       if (!isTerminal(notice.state)) return
       this.#end(new ParleyError('aborted', `The workspace was ended: ${notice.trigger}.`))
     })
@@ -207,7 +171,7 @@ export class TurnDriver {
     }
     const memory = this.#memory ?? (await this.#remember(worker))
     if (view.status === 'blocked') await this.#askAgain(desk, view, memory)
-    const mail = await this.#mail(desk, memory)
+    const mail = await desk.inbox.unhandled(memory.handled, this.#stop.signal)
     if (!mail) return false
     // Suspended or ended while it waited: the next look says which.
     if (mail === 'paused') return true
@@ -263,42 +227,12 @@ export class TurnDriver {
     unwrap(await worker.escalate(question))
   }
 
-  /** Everything that no finished turn has dealt with; waits if there is nothing. Undefined if there is nobody to wait for it. */
-  async #mail(desk: Desk, memory: TurnMemory): Promise<readonly EnvelopeId[] | 'paused' | undefined> {
-    for (;;) {
-      for (;;) {
-        const next = await desk.consume()
-        if (isPaused(next)) return 'paused'
-        const mail = unwrap(next)
-        if (!mail) break
-        this.#read(mail)
-      }
-      const consumed = await this.#host.run.read(run =>
-        [...run.envelopes.values()]
-          .filter(each => each.to === this.workspace && each.consumed)
-          .map(each => each.id),
-      )
-      const open = consumed.filter(id => !memory.handled.includes(id))
-      if (open.length > 0) return open
-      const next = await desk.worker.receive(this.#stop.signal)
-      if (!next.ok && this.#stop.signal.aborted) return undefined
-      if (isPaused(next)) return 'paused'
-      this.#read(mailOf(unwrap(next)))
-    }
-  }
-
-  /** At hand for the turn: reading it back from the record takes longer. */
-  #read(mail: WorkspaceMail): void {
-    this.#letters.set(mail.id as EnvelopeId, mail)
-  }
-
   async #take(
     desk: Desk,
     view: WorkspaceView,
     { epoch: before, handled, question, idle = 0 }: TurnMemory,
     mail: readonly EnvelopeId[],
   ): Promise<boolean> {
-    const { clock, changed } = this.#host
     const epoch = before + 1
     await this.#writeMemory(desk.worker, {
       epoch,
@@ -309,28 +243,15 @@ export class TurnDriver {
     if (view.status === 'blocked' || before === 0) unwrap(await desk.worker.started())
     const folder =
       this.#folder ?? unwrap(await this.#host.folders.prepare(this.workspace, await desk.lastCommit()))
-    const prompt = await this.#told(desk, view, mail)
+    const brief = await briefOf(this.#host, desk, { directive: view.directive, mail, question })
     if (this.#stop.signal.aborted) return false
-    const abort = new AbortController()
-    const running: Running = {
-      epoch,
-      began: clock.now(),
-      abort,
-      usage: {},
-      metered: { tokens: 0, cost: 0 },
-      meteredAt: clock.now(),
-      activity: undefined,
-      blocked: undefined,
-      taken: [],
-    }
-    this.#running = running
-    changed()
-    const cancel = this.#deadline(abort)
-    const result = await this.#result(running, prompt, folder)
-    cancel?.()
-    this.#running = undefined
+    const turn = new Turn(this.#host, desk, epoch)
+    this.#turn = turn
+    this.#host.changed()
+    const result = await turn.take(brief, folder)
+    this.#turn = undefined
     try {
-      return await this.#settle(desk, running, result, { folder, handled, mail, idle })
+      return await this.#settle(desk, turn, result, { folder, handled, mail, idle })
     } finally {
       // Its workspace may have ended before that could be recorded.
       if (desk.settled !== epoch) this.#host.cutOff(result.usage)
@@ -339,28 +260,27 @@ export class TurnDriver {
 
   async #settle(
     desk: Desk,
-    running: Running,
+    turn: Turn,
     result: TurnResult,
     { folder, handled, mail, idle }: Taken,
   ): Promise<boolean> {
-    const { epoch, abort } = running
     // What it used counts, whatever became of it.
-    await this.#meter(running, result.usage)
+    await turn.meter(result.usage)
     // Nobody waits for it, or the node stops and the next one runs it again.
     if (this.#stop.signal.aborted) return false
-    if (isSuspension(abort.signal)) {
+    if (turn.suspended) {
       this.#folder = undefined
       return true
     }
-    if (await this.#handsOver(desk, running, result)) return false
+    if (await this.#handsOver(desk, turn, result)) return false
     const from = await desk.lastCommit()
-    const blocked = await settleTurn(desk, result, this.#record(running, result), running.blocked)
+    const blocked = await settleTurn(desk, result, turn.record(result), turn.blocked)
     if (!blocked) return false
     // What this node's own turn has left, and kept, needs no cleaning for the next.
     this.#folder = folder
-    this.#letters.clear()
-    const taken = [...mail, ...running.taken]
-    const moved = (await desk.lastCommit()) !== from || (await this.#fromPerson(taken))
+    desk.inbox.clear()
+    const taken = [...mail, ...turn.taken]
+    const moved = (await desk.lastCommit()) !== from || (await desk.inbox.fromPerson(taken))
     const still = moved ? 0 : idle + 1
     const { noProgress } = this.#host.facts.team.limits.breakers
     if (noProgress > 0 && still >= noProgress) {
@@ -371,7 +291,7 @@ export class TurnDriver {
       )
       return false
     }
-    const next = { epoch, handled: [...handled, ...taken], question: blocked, idle: still }
+    const next = { epoch: turn.epoch, handled: [...handled, ...taken], question: blocked, idle: still }
     await this.#writeMemory(desk.worker, next)
     unwrap(await desk.worker.blocked(blocked))
     this.#asked = true
@@ -380,187 +300,15 @@ export class TurnDriver {
   }
 
   /** Whether the turn failed for want of its agent, and the task has another one for that. The folder goes back to what was kept last. */
-  async #handsOver(desk: Desk, running: Running, result: TurnResult): Promise<boolean> {
-    if (result.outcome !== 'failed' || running.blocked !== undefined || this.facts.kind !== 'work')
-      return false
+  async #handsOver(desk: Desk, turn: Turn, result: TurnResult): Promise<boolean> {
+    if (result.outcome !== 'failed' || turn.blocked !== undefined || this.facts.kind !== 'work') return false
     const outage = outageOf(result.error)
     const seen = this.#host.seen.workspaces.get(this.workspace)
     const next = seen && this.#task.agent !== undefined ? nextFallback(seen, this.#task) : undefined
     if (outage === undefined || next === undefined) return false
-    await keepFailure(desk, result.error, this.#record(running, result))
+    await keepFailure(desk, result.error, turn.record(result))
     const reason = `${this.facts.agent} cannot work: ${outage}. ${result.error.message}`
     this.#host.handOver(this.workspace, next, reason.slice(0, coordinatorLimits.reasonLength))
     return true
   }
-
-  #fromPerson(mail: readonly EnvelopeId[]): Promise<boolean> {
-    return this.#host.run.read(run => mail.some(id => run.envelopes.get(id)?.origin === 'human'))
-  }
-
-  /** Tells the run what was used since it was told last; a workspace that is over its limit is ended by that. */
-  async #meter(running: Running, { tokensIn = 0, tokensOut = 0, usd = 0 }: Usage): Promise<void> {
-    const { tokens, cost } = running.metered
-    const used = { tokens: tokensIn + tokensOut - tokens, cost: usd - cost }
-    if (used.tokens <= 0 && used.cost <= 0) return
-    running.metered = { tokens: Math.max(tokens, tokensIn + tokensOut), cost: Math.max(cost, usd) }
-    running.meteredAt = this.#host.clock.now()
-    const told = await this.#host.run.meter(this.workspace, {
-      ...(used.tokens > 0 && { tokens: used.tokens }),
-      ...(used.cost > 0 && { cost: used.cost }),
-    })
-    if (!told.ok && told.error.retryable) throw told.error
-  }
-
-  #deadline(abort: AbortController): CancelTimer | undefined {
-    const { timeoutMs, graceMs } = this.#task
-    return turnDeadline({
-      clock: this.#host.clock,
-      ...(timeoutMs !== undefined && { timeoutMs }),
-      // Whoever judges has nothing that a shorter time would leave.
-      ...(graceMs !== undefined && this.facts.kind === 'work' && { graceMs }),
-      askToFinish: async (period, reason) =>
-        (await this.#host.run.coordinator.terminate(this.workspace, period, reason)).ok,
-      end: why => abort.abort(why),
-    })
-  }
-
-  async #result(running: Running, { prompt, context }: Told, folder: string): Promise<TurnResult> {
-    const { run, facts, folders, environment, token, adapter } = this.#host
-    const { epoch, abort } = running
-    const budget = await this.#budget()
-    const input = {
-      run: run.id,
-      workspace: this.workspace,
-      agent: this.facts.agent,
-      epoch,
-      prompt,
-      context,
-      folder,
-      environment: {
-        ...environment,
-        // Without a `.git` of its own, a git program there must not find one further up.
-        GIT_CEILING_DIRECTORIES: folders.ceiling,
-        PARLEY_RUN: run.id,
-        PARLEY_WORKSPACE: this.workspace,
-        PARLEY_TASK: this.#task.id,
-        PARLEY_AGENT: this.facts.agent,
-        PARLEY_PROJECT: facts.project.path,
-        PARLEY_TOKEN: token(this.workspace, epoch),
-      },
-      ...(budget && { budget }),
-      signal: abort.signal,
-    }
-    try {
-      const result = await adapter(this.facts, this.#task).takeTurn(input, event =>
-        this.#heard(running, event),
-      )
-      const why: unknown = abort.signal.reason
-      // What the adapter calls aborted was a deadline, if that is why it was told to stop.
-      return result.outcome === 'failed' && why instanceof ParleyError ? { ...result, error: why } : result
-    } catch (cause) {
-      return { outcome: 'failed', error: asParleyError(cause), usage: {} }
-    }
-  }
-
-  /** What the turn may still spend; undefined where nothing limits it. */
-  async #budget(): Promise<TurnBudget | undefined> {
-    const { token_limit: tokens, cost_limit: usd } = unwrap(await this.#host.run.remaining(this.workspace))
-    if (tokens === undefined && usd === undefined) return undefined
-    return { ...(tokens !== undefined && { tokens }), ...(usd !== undefined && { usd }) }
-  }
-
-  #heard(running: Running, event: TurnEvent): void {
-    if (event.type === 'usage') {
-      running.usage = event.usage
-      const due = this.#host.clock.now() - running.meteredAt >= coordinatorDefaults.meterInterval * 1000
-      // Told at the end of the turn again, where a failure counts.
-      if (due) void this.#meter(running, event.usage).catch(() => undefined)
-    }
-    if (event.type === 'tool') running.activity = lastLine(`${event.name} ${event.summary ?? ''}`)
-    else if (event.type !== 'usage') running.activity = lastLine(event.text) ?? running.activity
-    this.#host.heard({ workspace: this.workspace, task: this.#task.id, kind: this.facts.kind, event })
-    this.#host.changed()
-  }
-
-  async #told(desk: Desk, view: WorkspaceView, ids: readonly EnvelopeId[]): Promise<Told> {
-    const { facts } = this
-    if (facts.kind === 'merge') return this.#merge(facts)
-    if ('of' in facts) return facts.kind === 'check' ? NOTHING : this.#review(facts.of as WorkspaceId)
-    if (facts.kind === 'team') throw new TypeError('a team takes no turns')
-    const mail: WorkspaceMail[] = []
-    // The directive is the task itself.
-    for (const id of ids) if (id !== view.directive) mail.push(await this.#letter(desk, id))
-    // What a person changed at a gate is in the directive, not in the plan.
-    const directive = view.directive === null ? undefined : await this.#letter(desk, view.directive)
-    const root = this.#host.run.coordinator.workspace
-    const named = mail.map(each => (each.from === root ? { ...each, from: 'the person you asked' } : each))
-    const guidance = this.#host.seen.controls.flatMap(each => (each.kind === 'guidance' ? [each] : []))
-    const task = { ...this.#task, prompt: directive?.text ?? this.#task.prompt }
-    return workPrompt(this.#host.facts, task, facts, {
-      mail: named,
-      question: this.#memory?.question,
-      guidance: guidance.slice(-coordinatorLimits.guidance),
-      predecessors: this.#predecessors(),
-    })
-  }
-
-  #predecessors(): string {
-    const seen = this.#host.seen.workspaces.get(this.workspace)
-    return seen ? predecessorText(seen).slice(-coordinatorLimits.textLength) : ''
-  }
-
-  async #letter(desk: Desk, id: EnvelopeId): Promise<WorkspaceMail> {
-    return this.#letters.get(id) ?? (await desk.read(id))
-  }
-
-  async #merge(facts: MergeFacts): Promise<Told> {
-    const { seen, folders } = this.#host
-    const work = seen.workspaces.get(facts.of as WorkspaceId)
-    const { salvage, checkpoints = [] } = work ?? {}
-    const theirs = checkpoints.findLast(each => (salvage?.open ? each.id === salvage.checkpoint : each.final))
-    const base = work?.facts?.commit
-    const diff =
-      theirs?.commit !== undefined && base !== undefined
-        ? await folders.diff(base, theirs.commit, { maxBytes: coordinatorLimits.diffBytes })
-        : ''
-    const failed = work && salvage?.open ? failureText(work, seen) : undefined
-    return mergePrompt(this.#host.facts, this.#task, facts.conflicts, diff, failed)
-  }
-
-  async #review(of: WorkspaceId): Promise<Told> {
-    const { run, folders, facts } = this.#host
-    const author = unwrap(await run.worker(of))
-    const { deliverable } = unwrap(await author.look())
-    const work = deliverable === null ? undefined : unwrap(await author.readCheckpoint(deliverable))
-    const { commit, agent: first } = unwrap(await author.readContext()) as WorkspaceFacts
-    const agent = this.#host.seen.workspaces.get(of)?.facts?.agent ?? first
-    const diff = await folders.diff(commit, this.facts.commit, { maxBytes: coordinatorLimits.diffBytes })
-    return reviewPrompt(facts, this.#task, agent, { text: tail(work?.payload.content ?? ''), diff })
-  }
-
-  #record(running: Running, result?: TurnResult): TurnRecord {
-    const { meter } = (result ?? {}) as {
-      readonly meter?: { readonly wallMs: number; readonly outputBytes: number }
-    }
-    const wall = (this.#host.clock.now() - running.began) / 1000
-    return {
-      epoch: running.epoch,
-      outcome: result?.outcome ?? 'kept',
-      wall_ms: Math.max(0, Math.round(meter?.wallMs ?? wall)),
-      output_bytes: meter?.outputBytes ?? 0,
-      ...told(result?.usage ?? running.usage),
-    }
-  }
 }
-
-/** Who is suspended reads no mail. */
-function isPaused(result: Result<unknown>): boolean {
-  return !result.ok && result.error.code === 'invalid_state'
-}
-
-function isSuspension({ aborted, reason }: AbortSignal): boolean {
-  return aborted && reason instanceof ParleyError && reason.code === 'suspended'
-}
-
-/** A check is a command that knows by itself what to do. */
-const NOTHING: Told = { prompt: '', context: [] }

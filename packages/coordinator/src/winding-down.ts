@@ -1,7 +1,8 @@
 // The end of a run with time to finish (W-TERM-01), because a person asked for it or its own time is nearly over: agents at work are told,
 // nothing new is begun, and whatever is not done in time is ended.
-import { deadline, durationMs, parseTimestamp, type Result, type Ticks, type Timestamp } from '@parley/core'
+import { deadline, durationMs, parseTimestamp, type Ticks, type Timestamp } from '@parley/core'
 import type { Coordinator } from '@parley/kernel'
+import { ask } from './asking.ts'
 import type { RunProjection } from './projection.ts'
 import { after } from './seen-highway.ts'
 
@@ -39,7 +40,6 @@ export async function windDown(
   coordinator: Coordinator,
   { reason }: RunEnding,
   left: number,
-  ask: (asked: Promise<Result<unknown>>) => Promise<boolean>,
 ): Promise<void> {
   for (const { id, facts, state, termination } of seen.workspaces.values()) {
     if (facts?.kind !== 'work') continue

@@ -1,0 +1,90 @@
+// The folder of each run below the profile. As long as there may be something to clean up, a file in it says so, with the facts that it
+// takes: a stop at any moment leaves nothing behind for good. What is kept in the end is the result.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Clock, type Result, type RunId, unwrap } from '@parley/core'
+import { type ProjectFacts, RunFolders } from './folder/run-folders.ts'
+import type { RunProjection } from './projection.ts'
+import { hasResult, placed, type RunResult, resultAt } from './run-result.ts'
+
+/** In a run's folder while there may be something to clean up. */
+const OPEN = 'open'
+
+export class RunHomes {
+  readonly #runs: string
+  readonly #clock: Clock
+
+  constructor(profile: string, clock: Clock) {
+    this.#runs = join(profile, 'runs')
+    this.#clock = clock
+  }
+
+  #home(run: RunId): string {
+    return join(this.#runs, run)
+  }
+
+  #mark(run: RunId): string {
+    return join(this.#home(run), OPEN)
+  }
+
+  /** For a new run. A refusal leaves nothing. */
+  async create(run: RunId, project: string): Promise<Result<RunFolders>> {
+    const home = this.#home(run)
+    mkdirSync(home, { recursive: true, mode: 0o700 })
+    writeFileSync(this.#mark(run), '')
+    const folders = await RunFolders.create({ project, home, run, clock: this.#clock })
+    if (folders.ok) writeFileSync(this.#mark(run), JSON.stringify(folders.value.facts))
+    else this.remove(run)
+    return folders
+  }
+
+  open(run: RunId, facts: ProjectFacts): Promise<Result<RunFolders>> {
+    return RunFolders.open({ facts, home: this.#home(run), run, clock: this.#clock })
+  }
+
+  remove(run: RunId): void {
+    rmSync(this.#home(run), { recursive: true, force: true })
+  }
+
+  /** Runs whose folders may have to be cleaned up. */
+  get unsettled(): RunId[] {
+    return (readFolder(this.#runs) as RunId[]).filter(run => existsSync(this.#mark(run)))
+  }
+
+  /** What a stop between a run's end and its cleaning up has left. */
+  async clean(run: RunId): Promise<void> {
+    const facts = readFileSync(this.#mark(run), 'utf8')
+    if (facts === '') return
+    const folders = unwrap(await this.open(run, JSON.parse(facts) as ProjectFacts))
+    unwrap(await folders.finish())
+    await folders.clean()
+  }
+
+  /** What is kept of its folders is its result: one that never came to be has none, and neither has one that could change nothing. */
+  settle(run: RunId, seen: RunProjection): void {
+    if (seen.root && hasResult(seen)) rmSync(this.#mark(run), { force: true })
+    else this.remove(run)
+  }
+
+  /** Where the result of a run is that ended before this node was started. */
+  async resultOf(run: RunId, { facts }: RunProjection): Promise<RunResult | undefined> {
+    // Asking changes nothing: what is not settled is so by the driver, or by the next start.
+    if (!facts || existsSync(this.#mark(run))) return undefined
+    try {
+      const folders = unwrap(await this.open(run, facts.project))
+      const finished = unwrap(await folders.finish())
+      return placed(await resultAt(folders, finished.head), finished)
+    } catch {
+      // The project has moved or its commits are gone: the rest of the view is still true.
+      return undefined
+    }
+  }
+}
+
+function readFolder(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
+  }
+}
