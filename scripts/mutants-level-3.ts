@@ -146,7 +146,7 @@ export const LEVEL_3: readonly Mutant[] = [
     id: 'W-TRAIL-16-opening',
     rule: 'a run is verified when it is opened',
     package: 'trail',
-    file: 'run-trail.ts',
+    file: 'run-reading.ts',
     find: '      if (verifier) await this.#examine(verifier, record)\n',
     replace: '',
     tests: '../../kernel/src/runtime/opening-proof.test.ts',

@@ -25,7 +25,10 @@ async function oneByOne(): Promise<number | undefined> {
 }
 
 function inTwoProcesses(): Promise<number | undefined> {
-  return simulateInProcesses({ first: 1, count: SEEDS, steps: STEPS, jobs: 2 }, () => undefined)
+  return simulateInProcesses({ first: 1, count: SEEDS, steps: STEPS, jobs: 2 }, ({ done }) => {
+    // The only sign of life in most of an hour.
+    if (done % 1000 === 0) console.log(`${done} of ${SEEDS} seeds`)
+  })
 }
 
 test('seeds that processes share are the same as one by one', async () => {

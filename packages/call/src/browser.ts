@@ -1,6 +1,7 @@
 // The public names of @parley/call/browser: what runs in a page, with nothing of Node.js in it. Everything else is in index.ts.
 
 export { type AccessRule, type PathRule, PathRules } from './access.ts'
+export type { CallOptions, SubscribeOptions } from './call-options.ts'
 export {
   Client,
   type ClientCallOptions,
@@ -16,14 +17,7 @@ export { type Binding, BoundEnv, EnvAssembly, type EnvOptions, type InvokeOption
 export { CALL_EVENTS, type CallEvent, type Envelope, ProtocolViolation } from './envelope.ts'
 export { CALL_CODES, type CallCode, CallError } from './error.ts'
 export { callDefaults, callLimits, WEBSOCKET_PATH } from './limits.ts'
-export {
-  type CallOptions,
-  type Dispatcher,
-  Link,
-  type LinkOptions,
-  type RequestSink,
-  type SubscribeOptions,
-} from './link.ts'
+export { type Dispatcher, Link, type LinkOptions } from './link.ts'
 export { CallNode, type NodeOptions } from './node.ts'
 export {
   type CallHandler,
@@ -40,6 +34,7 @@ export {
   type StreamOpOf,
   streaming,
 } from './operation.ts'
+export type { RequestSink } from './outgoing.ts'
 export { type OperationPath, PathPattern, parsePath } from './path.ts'
 export { PROFILES, type ProfileName } from './profile/profile.ts'
 export { OperationRegistry, type OutputValidation, type RegistryOptions } from './registry.ts'

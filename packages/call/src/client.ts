@@ -1,21 +1,16 @@
 // A client that heals: one link at a time over whatever `dial` gives, kept up by `Connection`. Calls are told honestly what happened to
 // them, subscriptions go on from where they stood, and operations are known by their types.
 import { type Clock, type OperationSpec, type OperationType, SystemClock } from '@parley/core'
+import { type CallOptions, expiryOf, type SubscribeOptions, subscriptionExpiry } from './call-options.ts'
 import { Connection, type ConnectionOptions } from './client/connection.ts'
 import { type Resume, Resumption } from './client/resume.ts'
 import { type Task, WaitingRoom } from './client/waiting.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
-import {
-  type CallOptions,
-  expiryOf,
-  type Link,
-  type RequestSink,
-  type SubscribeOptions,
-  subscriptionExpiry,
-} from './link.ts'
+import type { Link } from './link.ts'
 import { CallNode } from './node.ts'
 import type { CallOpOf, InputOf, OperationMap, OutputOf, ServiceOf, StreamOpOf } from './operation.ts'
+import type { RequestSink } from './outgoing.ts'
 import { ValueQueue } from './queue.ts'
 import { OperationRegistry } from './registry.ts'
 import { ResponseEnvelope } from './response.ts'

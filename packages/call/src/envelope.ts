@@ -70,6 +70,13 @@ export function envelopeText(type: string, id: string, payload: string): string 
   return `{"type":"${type}","id":${idText(id)},"payload":${payload}}`
 }
 
+const encoder = new TextEncoder()
+
+/** Whether the text of an envelope is at most so many bytes; short ones need not be measured. */
+export function fits(text: string, most: number): boolean {
+  return text.length * 3 <= most || (text.length <= most && encoder.encode(text).length <= most)
+}
+
 /** The last id and its text: the values of a stream all have the same. */
 let lastId = ''
 let lastText = '""'

@@ -1,10 +1,20 @@
 // A request of this side between sending it and its end, and what a call's promise makes of it. Classes: closures for each request cost
 // more than the rest of sending it.
+import type { CallOptions, SubscribeOptions } from './call-options.ts'
 import { CallError } from './error.ts'
-import type { CallOptions, RequestSink, SubscribeOptions } from './link.ts'
 import type { PendingMap, PendingRequest } from './pending.ts'
 import type { Profile } from './profile/profile.ts'
 import type { StreamId } from './transport/transport.ts'
+
+/** What comes of a request. Exactly one of `end` and `fail` is called, unless `once` and a value came first. */
+export interface RequestSink {
+  /** The first value is the answer. */
+  readonly once: boolean
+  value(value: unknown): void
+  /** `call.completed`, or `call.aborted` from either side. */
+  end(aborted: boolean): void
+  fail(error: CallError): void
+}
 
 /** What a request needs of its link. */
 export interface Sender {

@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process'
 import { type CancelTimer, ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
+import type { SubscribeOptions } from './call-options.ts'
 import { CallError } from './error.ts'
 import { callDefaults, callLimits } from './limits.ts'
-import type { SubscribeOptions } from './link.ts'
 import { peered, turn } from './testing/peer.ts'
 
 const TIMEOUT = { code: 'TIMEOUT', retryable: true }

@@ -1,12 +1,63 @@
 // Finding out in which spelling a peer answers (CALL-EVT-02): one harmless request in every spelling at the same time.
-import type { PendingRequest } from './pending.ts'
+import { callDefaults } from './limits.ts'
+import type { PendingMap, PendingRequest } from './pending.ts'
 import { type Profile, type ProfileName, profileOf } from './profile/profile.ts'
-import type { StreamId } from './transport/transport.ts'
+import type { StreamId, Transport } from './transport/transport.ts'
+import { randomUUID } from './uuid.ts'
 
 const LIST = '/services/list'
 
+/** The spelling of own requests: a given one, or the peer's as soon as that is known. */
+export class Spelling {
+  readonly #pending: PendingMap
+  readonly #transport: Transport
+  #profile: Profile
+  #known: boolean
+  /** What own requests wait for meanwhile. */
+  #probing: Promise<void> | undefined
+
+  constructor(given: ProfileName | 'auto', pending: PendingMap, transport: Transport) {
+    this.#pending = pending
+    this.#transport = transport
+    this.#profile = profileOf(given === 'auto' ? 'seed' : given)
+    this.#known = given !== 'auto'
+  }
+
+  get profile(): Profile {
+    return this.#profile
+  }
+
+  get known(): boolean {
+    return this.#known
+  }
+
+  /** What the peer shows first holds. */
+  learn(profile: Profile): void {
+    if (this.#known) return
+    this.#known = true
+    this.#profile = profile
+  }
+
+  /** Asks, once; resolves when the peer has answered or time is up. */
+  findOut(): Promise<void> {
+    this.#probing ??= new Promise(resolve => {
+      const id = randomUUID()
+      const learn = (profile: Profile | undefined) => {
+        this.#pending.delete(id)
+        this.learn(profile ?? profileOf('seed'))
+        resolve()
+      }
+      const stream = this.#transport.openStream?.()
+      const request = probeRequest(id, stream, this.#pending.now() + callDefaults.probe, learn)
+      this.#pending.add(request)
+      this.#transport.send(probeText(request), stream)
+    })
+    return this.#probing
+  }
+}
+
 /** `learn` is told the profile, or nothing where the answer shows none: an answer it is all the same. */
-export function probeRequest(
+function probeRequest(
   id: string,
   stream: StreamId | undefined,
   expires: number,
@@ -26,7 +77,7 @@ export function probeRequest(
   }
 }
 
-export function probeText({ id, path }: PendingRequest): string {
+function probeText({ id, path }: PendingRequest): string {
   const payload = { name: path, operationId: path, requestId: id, input: {} }
   return JSON.stringify({ type: 'call.requested', id, payload })
 }

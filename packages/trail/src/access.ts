@@ -22,6 +22,8 @@ interface UserReader {
 /** `runtime` is the node itself, and whatever it does on its own account. */
 export type TrailReader = { readonly kind: 'runtime' } | AgentReader | UserReader
 
+export const RUNTIME: TrailReader = { kind: 'runtime' }
+
 /** What a query names explicitly; an unscoped query names neither. */
 export interface Reach {
   readonly scope?: 'local' | 'global' | undefined

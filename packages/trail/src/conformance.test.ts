@@ -15,7 +15,7 @@ import type { RunTrail } from './run-trail.ts'
 import { ed25519Signer } from './signing.ts'
 import { edited, tamper } from './testing/tamper.ts'
 import { temporaryTrail } from './testing/temporary.ts'
-import { verifyLocal } from './verify.ts'
+import { verifyLocal } from './verify-local.ts'
 import { compareRuns, highwayActivity, messageFlow, runOverview, workspaceTimeline } from './views.ts'
 
 async function entriesOf(
@@ -607,6 +607,31 @@ describe('storage life cycle', () => {
     const drafts = script.drafts([script.entry('user_created', null, 'system')])
     expect(unwrap(await again.append({ entries: drafts })).first).toBe(head + 1)
     expect((await again.verify()).findings).toEqual([])
+  })
+
+  test('W-TRAIL-29 after a deletion a local trail has the links that it had, and holds against its anchors; a rewritten one does not', async () => {
+    const { script, worker, archivable, lifecycle, at, result } = await compacted()
+    unwrap(await script.append(...result.summaries))
+    const local = () => entriesOf(script.run, { scope: 'local', workspace: worker })
+    const held = async (entries: readonly Entry[]) =>
+      (await script.run.verifyLocal(entries)).findings.map(({ seq, damage }) => [seq, damage])
+    const before = await local()
+    unwrap(await lifecycle.deleteArchive(1, parseTimestamp(at)!, { cold: 0 }))
+    const gone = new Set(archivable.map(entry => entry.seq))
+    const left = before.filter(entry => !gone.has(entry.seq))
+    expect(await local()).toEqual(left)
+    // A copy from before the deletion holds as well.
+    expect([await held(left), await held(before)]).toEqual([[], []])
+    // The deletion is no way to link what is left anew.
+    const [genesis, next, ...rest] = left as [Entry, Entry, ...Entry[]]
+    const prev_hash = genesis.integrity.entry_hash
+    expect(next.prev_hash).not.toBe(prev_hash)
+    const entry_hash = localHashOf(next, prev_hash)
+    const relinked = { ...next, prev_hash, integrity: { ...next.integrity, entry_hash } }
+    expect((await held([genesis, relinked, ...rest]))[0]).toEqual([next.seq, 'spliced'])
+    expect((await held([genesis, ...rest]))[0]).toEqual([rest[0]!.seq, 'spliced'])
+    const rewritten = { ...genesis, actor: 'worker' } as Entry
+    expect((await held([rewritten, ...before.slice(1)]))[0]).toEqual([genesis.seq, 'edited'])
   })
 
   test('WM-027 a finished run is frozen at a place; a broken chain gives no snapshot but a finding', async () => {

@@ -1,7 +1,9 @@
 // What one entry by itself can be proven with (W-SEC-17): its hash, its link to the entries before it in both chains, its signature.
-import type { RunId, WorkspaceId } from '@parley/core'
+import type { RunId } from '@parley/core'
 import { globalEntry } from './chain.ts'
-import type { Entry, StoredEntry } from './entry.ts'
+import type { Entry } from './entry.ts'
+import { Predecessors } from './predecessors.ts'
+import { entryAt } from './store/entry-at.ts'
 import type { TrailStore } from './store/store.ts'
 import { type Finding, RunVerifier, type VerifyOptions } from './verify.ts'
 
@@ -24,8 +26,9 @@ export async function proveEntry(
   const stored = await entryAt(store, run, seq)
   if (!stored) return undefined
   const entry = globalEntry(stored)
-  const previous = seq === 1 ? null : await hashAt(store, run, seq - 1)
-  const previousLocal = entry.workspace === null ? null : await localBefore(store, run, entry.workspace, seq)
+  const before = new Predecessors(store, run)
+  const previous = await before.hash(seq)
+  const previousLocal = await before.localHash(entry.workspace, seq)
   const first = seq === 1 ? stored : await entryAt(store, run, 1)
   const verifier = new RunVerifier(run, {
     ...(first?.signature !== undefined && { signed: true }),
@@ -39,33 +42,4 @@ export async function proveEntry(
 function localsOf({ workspace, timestamp }: Entry, hash: string | null) {
   if (workspace === null || hash === null) return new Map()
   return new Map([[workspace, { hash, timestamp, terminal: false }]])
-}
-
-async function entryAt(store: TrailStore, run: RunId, seq: number): Promise<StoredEntry | undefined> {
-  const place = { run, after: seq - 1, before: seq + 1 }
-  return (await store.select({ ...place, order: 'ascending', limit: 1 })).entries[0]
-}
-
-async function hashAt(store: TrailStore, run: RunId, seq: number): Promise<string | null> {
-  const stored = await entryAt(store, run, seq)
-  return stored?.hash ?? (await deleted(store, run)).find(each => each.seq === seq)?.hash ?? null
-}
-
-async function localBefore(
-  store: TrailStore,
-  run: RunId,
-  workspace: WorkspaceId,
-  before: number,
-): Promise<string | null> {
-  const query = { run, spans: [{ workspace }], before, order: 'descending', limit: 1 } as const
-  const [stored] = (await store.select(query)).entries
-  const gone = (await deleted(store, run)).filter(each => each.workspace === workspace && each.seq < before)
-  const newest = gone.toSorted((one, other) => other.seq - one.seq)[0]
-  if (newest && newest.seq > (stored?.seq ?? 0)) return newest.local_hash
-  return stored ? (globalEntry(stored).integrity.local_hash ?? null) : null
-}
-
-/** What retention deleted and the manifests still tell of (W-TRAIL-29). */
-async function deleted(store: TrailStore, run: RunId) {
-  return (await store.manifests(run)).filter(each => each.deleted).flatMap(({ entries }) => entries)
 }

@@ -1,5 +1,6 @@
 // Errors of the file system, said in terms of the trail. Codes are stable; messages say what happened, to what, and what to do.
-import { asParleyError, ParleyError } from '@parley/core'
+import { asParleyError, ParleyError, type RunId } from '@parley/core'
+import type { Damage } from './store/store.ts'
 
 function systemCode(cause: unknown): string {
   return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'unknown'
@@ -77,4 +78,11 @@ export function readOnlyError(): ParleyError {
 
 export function damagedError(message: string, details: Record<string, unknown>): ParleyError {
   return new ParleyError('trail_damaged', message, { details })
+}
+
+/** Damage halts the runs that it concerns, not the store. */
+export function haltedError(found: readonly Damage[], run: RunId): ParleyError | undefined {
+  if (found.length === 0) return undefined
+  const damage = found.find(each => each.runs.includes(run))
+  return damage && damagedError(`${run} is halted: ${damage.message}`, { run, damage: damage.code })
 }

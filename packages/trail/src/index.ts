@@ -1,6 +1,6 @@
 // The public names of @parley/trail.
 
-export type { TrailReader } from './access.ts'
+export { RUNTIME, type TrailReader } from './access.ts'
 export type { Manifest } from './archive/manifest.ts'
 export type { ReplicaReport, TierFigures, TierReport } from './archive/tier-report.ts'
 export { CausalOrder, type Relation } from './causality.ts'
@@ -75,16 +75,10 @@ export {
   type TrailQuery,
   TrailQuerySchema,
 } from './query.ts'
+export type { Aggregated, QueryPage } from './run-query.ts'
+export type { ReplayOptions } from './run-reading.ts'
 export type { TrailState } from './run-state.ts'
-export {
-  type Aggregated,
-  type Appended,
-  type Batch,
-  type QueryPage,
-  type ReplayOptions,
-  RUNTIME,
-  RunTrail,
-} from './run-trail.ts'
+export { type Appended, type Batch, RunTrail } from './run-trail.ts'
 export { ed25519Signer, type Signer, signatureValid } from './signing.ts'
 export { fileStateCache, type StateCacheStore, type StateSealing } from './store/state-files.ts'
 export type {
@@ -114,8 +108,8 @@ export {
   RunVerifier,
   type VerifyOptions,
   type VerifyReport,
-  verifyLocal,
 } from './verify.ts'
+export { verifyLocal } from './verify-local.ts'
 export {
   compareRuns,
   type HighwayView,

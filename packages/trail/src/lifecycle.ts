@@ -21,6 +21,7 @@ import { compactionClass, type EventBody } from './events/index.ts'
 import { trailLimits } from './limits.ts'
 import { pause } from './log/pause.ts'
 import type { RunTrail } from './run-trail.ts'
+import { entryAt } from './store/entry-at.ts'
 import type { TrailStore } from './store/store.ts'
 
 export const TIERS = ['hot', 'warm', 'cold'] as const
@@ -171,8 +172,7 @@ export class RunLifecycle {
   async #endedAt(): Promise<Ticks | undefined> {
     const { end: seq } = await this.#run.model()
     if (seq === undefined) return undefined
-    const place = { run: this.#run.id, after: seq - 1, before: seq + 1 }
-    const [entry] = (await this.#store.select({ ...place, order: 'ascending', limit: 1 })).entries
+    const entry = await entryAt(this.#store, this.#run.id, seq)
     if (entry) return parseTimestamp(globalEntry(entry).timestamp)
     // Retention may have deleted it; its manifest stays.
     const listed = (await this.#store.manifests(this.#run.id)).flatMap(({ entries }) => entries)

@@ -24,6 +24,7 @@ import type { BlobReport } from './log/blobs.ts'
 import { RunTrail } from './run-trail.ts'
 import type { Signer } from './signing.ts'
 import { SigningStage } from './signing-stage.ts'
+import { entryAt } from './store/entry-at.ts'
 import type { Damage, RestoreReport, RunHead, RunSummary, TrailStore } from './store/store.ts'
 import { RunVerifier, type VerifyOptions, type VerifyReport } from './verify.ts'
 
@@ -251,8 +252,7 @@ export class Trail {
   }
 
   async #headAt(run: RunId, seq: number): Promise<RunHead | undefined> {
-    const place = { run, after: seq - 1, before: seq + 1 }
-    const [entry] = (await this.#store.select({ ...place, order: 'ascending', limit: 1 })).entries
+    const entry = await entryAt(this.#store, run, seq)
     return entry && { run, seq, hash: entry.hash }
   }
 

@@ -1,8 +1,8 @@
 // Verification (W-TRAIL-16): recompute both chains from the stored bytes, check anchors and signatures, compare with the newest
 // heads that anyone knows. Each finding names the entry and the kind of damage; nothing is repaired here.
 import type { EntryId, RunId, Timestamp, WorkspaceId } from '@parley/core'
-import { localHashOf, sha256 } from './chain.ts'
-import type { Entry, ProposedEntry, StoredEntry } from './entry.ts'
+import { sha256 } from './chain.ts'
+import type { ProposedEntry, StoredEntry } from './entry.ts'
 import type { Violation } from './events/index.ts'
 import { trailLimits } from './limits.ts'
 import { localView, type ViewTail, viewTail, viewTimestamp } from './log/view.ts'
@@ -351,43 +351,6 @@ function idOf(view: string): EntryId | null {
   } catch {
     return null
   }
-}
-
-/**
- * Checks a local trail that somebody was given: its own chain, and its anchors where the local hashes that the global record holds are
- * known by `seq`. A rewritten trail passes alone and fails against its anchors (W-TRAIL-14).
- */
-export function verifyLocal(
-  entries: readonly Entry[],
-  anchors?: ReadonlyMap<number, string>,
-): readonly Finding[] {
-  const findings: Finding[] = []
-  let last: string | null = null
-  for (const entry of entries) {
-    const own = entry.integrity.entry_hash
-    const computed = localHashOf(entry, last)
-    const anchor = anchors?.get(entry.seq)
-    if (entry.prev_hash !== last) {
-      findings.push(localFinding(entry, 'spliced', 'chain_broken', last ?? 'null', entry.prev_hash ?? 'null'))
-    } else if (own !== computed) {
-      findings.push(localFinding(entry, 'edited', 'hash_mismatch', own, computed))
-    } else if (anchors && anchor !== own) {
-      findings.push(localFinding(entry, 'edited', 'hash_mismatch', anchor ?? 'none', own))
-    }
-    last = own
-  }
-  return findings
-}
-
-function localFinding(
-  entry: Entry,
-  damage: DamageKind,
-  violation: Violation,
-  expected: string,
-  actual: string,
-): Finding {
-  const message = `entry ${entry.seq} (${entry.id}) of the local trail of ${entry.workspace} is not the one that was linked there`
-  return { seq: entry.seq, entry: entry.id, damage, violation, message, expected, actual }
 }
 
 /** What the runtime records of a finding. */

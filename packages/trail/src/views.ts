@@ -9,12 +9,12 @@ import {
   type RunId,
   type WorkspaceId,
 } from '@parley/core'
-import type { TrailReader } from './access.ts'
+import { RUNTIME, type TrailReader } from './access.ts'
 import { CausalOrder, LINKED_EVENTS } from './causality.ts'
 import type { Entry } from './entry.ts'
 import { type EventBody, type EventType, RESERVED_ACTORS, type WorkspaceState } from './events/index.ts'
 import type { TrailFilter } from './query.ts'
-import { RUNTIME, type RunTrail } from './run-trail.ts'
+import type { RunTrail } from './run-trail.ts'
 
 export const STATE_CATEGORIES = ['productive', 'suspended', 'resolution', 'terminal'] as const
 export type StateCategory = (typeof STATE_CATEGORIES)[number]

@@ -1,18 +1,17 @@
 // Archives of both kinds in both tiers (manifest.ts, layout.ts): writing them so that a crash leaves whole ones only, moving them from warm to
-// cold, reading them. The manifest is written last, and with it the archive counts; what goes to the cold tier is in the replica before that.
+// cold, deleting them, reading their records. The manifest is written last, and with it the archive counts; what goes to the cold tier is in the replica before that.
 import { ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
 import { sha256 } from '../chain.ts'
 import type { StoredRecord } from '../entry.ts'
 import { damagedError } from '../errors.ts'
-import type { ArchiveRecords, RunPoint } from '../index/contract.ts'
-import { isFiled } from '../index/moves.ts'
+import type { RunPoint } from '../index/contract.ts'
 import type { TrailKey } from '../keys/trail-key.ts'
 import { Blobs } from '../log/blobs.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
-import { pause } from '../log/pause.ts'
 import { readRecord, spanRecord } from '../log/record.ts'
 import type { RunHead } from '../store/store.ts'
 import { dropAbandoned } from './abandoned.ts'
+import { Catalogue } from './catalogue.ts'
 import { keepKeys } from './cold-keys.ts'
 import { archiveHashOf, type Contents } from './contents.ts'
 import {
@@ -26,13 +25,12 @@ import {
   manifestFile,
   RUNS,
   recordsFile,
-  runFolders,
-  runOf,
   safeName,
+  withoutTier,
 } from './layout.ts'
-import { asFound, type Manifest, parseManifest } from './manifest.ts'
+import type { Manifest } from './manifest.ts'
 import type { Replica } from './replica.ts'
-import { type Squeeze, unpackSync } from './squeeze.ts'
+import type { Squeeze } from './squeeze.ts'
 import { type PackedArchive, UnpackedArchives } from './unpacked.ts'
 import { markWhole, wholeUpTo } from './whole.ts'
 
@@ -67,14 +65,14 @@ export class Archives {
   readonly #files: Files
   /** Blobs of what is in the cold tier. */
   readonly blobs: Blobs
-  /** Folder of each archive, by number, and the greatest number that any file bears. */
-  #places: Map<number, string> | undefined
-  #greatest = 0
+  /** Which archives there are. */
+  readonly catalogue: Catalogue
   readonly #unpacked: UnpackedArchives
 
   constructor(options: ArchivesOptions) {
     this.#options = options
     this.#files = options.files
+    this.catalogue = new Catalogue(options.files, options.replica)
     this.#unpacked = new UnpackedArchives(options.squeeze, archive => this.#packed(archive))
     this.blobs = new Blobs(below(options.files, `${COLD}/${COLD_BLOBS}`))
   }
@@ -82,9 +80,8 @@ export class Archives {
   /** Writes an archive durably: a workspace's to the cold tier, a run's to the warm one. */
   async write(draft: ArchiveDraft): Promise<Manifest> {
     const { kind, run, workspace, at, contents, head, until } = draft
-    this.#find()
     // Taken at once, so that two archives written at the same time get two numbers.
-    const archive = ++this.#greatest
+    const archive = this.catalogue.reserve()
     const packed = await this.#options.squeeze.compress(contents.bytes)
     const manifest: Manifest = {
       version: 2,
@@ -135,8 +132,8 @@ export class Archives {
       if (named?.manifest) whole.add(named.archive)
     }
     for (const archive of found) {
-      if (dead.has(archive)) this.#find().delete(archive)
-      else if (whole.has(archive) && this.#find().get(archive) === folder) continue
+      if (dead.has(archive)) this.catalogue.drop(archive)
+      else if (whole.has(archive) && this.catalogue.folder(archive) === folder) continue
       await this.#remove(folder, archive)
     }
     if (this.#files.list(folder).length === 0) this.#files.removeFolder(folder)
@@ -159,7 +156,7 @@ export class Archives {
     const content = await this.#pack(manifest)
     if (manifest.tier === 'cold') await this.#keepCopies(manifest, packed, content)
     await writeWhole(this.#files, manifestFile(folder, archive), content)
-    this.#find().set(archive, folder)
+    this.catalogue.enter(archive, folder)
   }
 
   /** What cannot be copied is tried again under another number: records that nobody lists must not pile up meanwhile. */
@@ -234,97 +231,6 @@ export class Archives {
     return wholeUpTo(this.#files, run)
   }
 
-  /** Runs that have files in the warm tier, be they only copies that the cold one has, too. */
-  warmRuns(): RunId[] {
-    const folders = runFolders(this.#files, RUNS)
-    return folders.filter(name => this.#files.list(`${RUNS}/${name}`).length > 0).map(runOf)
-  }
-
-  /** The highest number of an archive that counts. */
-  get highest(): number {
-    let highest = 0
-    for (const archive of this.#find().keys()) highest = Math.max(highest, archive)
-    return highest
-  }
-
-  /** Runs that have archives. */
-  runs(): RunId[] {
-    return [...new Set([...this.#find().values()].map(withoutTier))].sort().map(runOf)
-  }
-
-  /** Every archive's manifest, of one run or of all, in order of number; the name of one that cannot be read. A turn of the event loop each. */
-  async *inspect(run?: RunId): AsyncGenerator<Manifest | string> {
-    for (const [archive, folder] of this.#listed(run)) {
-      yield this.#manifest(folder, archive) ?? `${folder}/${archive}`
-      await pause()
-    }
-  }
-
-  /** The same where a damaged one is too much. */
-  async *manifests(run?: RunId): AsyncGenerator<Manifest> {
-    for await (const manifest of this.inspect(run)) {
-      if (typeof manifest === 'string')
-        throw damagedError(`The manifest of ${manifest} cannot be read; restore it from the replica.`, {
-          manifest,
-        })
-      yield manifest
-    }
-  }
-
-  #listed(run?: RunId): (readonly [number, string])[] {
-    const name = run === undefined ? undefined : safeName(run)
-    const wanted = name === undefined ? undefined : new Set([`${COLD}/${name}`, `${RUNS}/${name}`])
-    const found = [...this.#find()].filter(([, folder]) => !wanted || wanted.has(folder))
-    return found.sort(([a], [b]) => a - b)
-  }
-
-  /** The tier that an archive is in, by its number. */
-  tierOf(archive: number): Manifest['tier'] | undefined {
-    const folder = this.#find().get(archive)
-    if (folder === undefined) return undefined
-    return folder.startsWith(`${COLD}/`) ? 'cold' : 'warm'
-  }
-
-  /** The manifest of an archive whose records were deleted; undefined for any other. */
-  deleted(archive: number): Manifest | undefined {
-    const folder = this.#find().get(archive)
-    const manifest = folder === undefined ? undefined : this.#manifest(folder, archive)
-    return manifest?.deleted ? manifest : undefined
-  }
-
-  #manifest(folder: string, archive: number): Manifest | undefined {
-    const first = firstManifestFile(folder, archive)
-    for (const read of [
-      () => unpacked(readWhole(this.#files, manifestFile(folder, archive))),
-      () => readWhole(this.#files, first),
-      () => unpacked(this.#options.replica?.read(manifestFile(withoutTier(folder), archive))),
-      () => this.#options.replica?.read(withoutTier(first)),
-    ]) {
-      const bytes = read()
-      const manifest = bytes && parseManifest(bytes)
-      if (manifest) return asFound(manifest, this.#files, folder)
-    }
-    return undefined
-  }
-
-  /** What an index needs to know of every archive when it is made anew. */
-  records(): ArchiveRecords[] {
-    return this.#listed().flatMap(([number, folder]) => {
-      const manifest = this.#manifest(folder, number)
-      if (!manifest) return [{ file: -number, length: 1 }]
-      const { archive, bytes, deleted, run, entries, objects } = manifest
-      return {
-        file: -archive,
-        run,
-        length: deleted ? 0 : bytes,
-        ordinals: new Map(objects.map(({ id, ordinal }) => [id, ordinal])),
-        ...(deleted && {
-          forgotten: { run, seqs: entries.map(({ seq }) => seq), filed: entries.find(isFiled) },
-        }),
-      }
-    })
-  }
-
   /** Bytes of an archive's records. */
   read(archive: number, at: number, length: number): Buffer {
     return this.#unpacked.read(archive, at, length)
@@ -346,7 +252,7 @@ export class Archives {
   /** Notes, in the replica and here, that an archive is to be deleted. It counts until its records are gone (`asFound`). */
   async noteDeleted(manifest: Manifest): Promise<void> {
     const { archive } = manifest
-    const folder = this.#find().get(archive)
+    const folder = this.catalogue.folder(archive)
     if (folder === undefined || folder !== folderOf({ ...manifest, tier: 'cold' }))
       throw new ParleyError('archive_not_found', `There is no archive ${archive} in the cold tier.`)
     const deleted: Manifest = { ...manifest, deleted: true }
@@ -376,37 +282,14 @@ export class Archives {
     await cleared?.catch(() => {})
   }
 
-  /** A number that no other archive gets, for one that is written elsewhere first. */
-  reserve(): number {
-    this.#find()
-    return ++this.#greatest
-  }
-
   /** Looks again what is on disk. */
   refresh(): void {
-    this.#places = undefined
+    this.catalogue.refresh()
     this.#unpacked.clear()
   }
 
-  #find(): Map<number, string> {
-    if (this.#places) return this.#places
-    this.#places = new Map()
-    // What was copied to the cold tier counts there, whether its first copy is gone yet or not.
-    for (const root of [RUNS, COLD]) {
-      for (const name of runFolders(this.#files, root)) {
-        for (const file of this.#files.list(`${root}/${name}`)) {
-          const named = archiveName(file)
-          if (!named) continue
-          this.#greatest = Math.max(this.#greatest, named.archive)
-          if (named.manifest) this.#places.set(named.archive, `${root}/${name}`)
-        }
-      }
-    }
-    return this.#places
-  }
-
   #packed(archive: number): PackedArchive {
-    const file = recordsFile(this.#find().get(archive) ?? COLD, archive)
+    const file = recordsFile(this.catalogue.folder(archive) ?? COLD, archive)
     return {
       file,
       here: readWhole(this.#files, file),
@@ -419,20 +302,6 @@ function folderOf({ tier, run }: Pick<Manifest, 'tier' | 'run'>): string {
   return `${tier === 'cold' ? COLD : RUNS}/${safeName(run)}`
 }
 
-/** The same place in the replica. */
-function withoutTier(path: string): string {
-  return path.slice(path.indexOf('/') + 1)
-}
-
 export function blobsOf({ objects }: Manifest): string[] {
   return [...new Set(objects.flatMap(({ blob }) => blob ?? []))].sort()
-}
-
-function unpacked(bytes: Buffer | undefined): Buffer | undefined {
-  if (!bytes) return undefined
-  try {
-    return unpackSync(bytes)
-  } catch {
-    return undefined
-  }
 }

@@ -40,7 +40,7 @@ export async function replicateCold({ files, archives, replica, squeeze }: ColdC
   return replica.use(async target => {
     const cold = below(files, COLD)
     let copied = keys
-    for await (const manifest of archives.manifests()) {
+    for await (const manifest of archives.catalogue.manifests()) {
       if (manifest.tier === 'cold') copied += await copyArchive(cold, target, manifest, squeeze)
     }
     for (const folder of runFolders(cold, '')) {

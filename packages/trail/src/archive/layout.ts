@@ -38,6 +38,11 @@ export function firstManifestFile(folder: string, archive: number): string {
   return `${folder}/${archive}.json`
 }
 
+/** The same place in the replica. */
+export function withoutTier(path: string): string {
+  return path.slice(path.indexOf('/') + 1)
+}
+
 /** The number that a file's name begins with, and whether it is a manifest. */
 export function archiveName(
   name: string,

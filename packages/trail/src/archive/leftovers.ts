@@ -5,7 +5,7 @@ import type { TrailIndex } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
 import { type Files, readWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
-import type { Archives } from './archives.ts'
+import type { Catalogue } from './catalogue.ts'
 import { type Contents, contentsOf } from './contents.ts'
 import { archiveName, COLD, isTorn, recordsFile, runOf, safeName } from './layout.ts'
 import type { Squeeze } from './squeeze.ts'
@@ -13,7 +13,7 @@ import type { Squeeze } from './squeeze.ts'
 export interface LeftoversOptions {
   /** The trail's folder. */
   readonly files: Files
-  readonly archives: Archives
+  readonly catalogue: Catalogue
   readonly squeeze: Squeeze
   readonly index: Pick<TrailIndex, 'select' | 'object'>
   /** The newest position that was acknowledged. */
@@ -29,7 +29,7 @@ export class Leftovers {
 
   /** Removes those of one run. Nothing is being written to the cold tier meanwhile. */
   async sweep(run: RunId): Promise<void> {
-    const { files, archives } = this.#options
+    const { files, catalogue } = this.#options
     const name = safeName(run)
     const folder = `${COLD}/${name}`
     const names = files.list(folder)
@@ -38,7 +38,7 @@ export class Leftovers {
     const dead = names.filter(isTorn).map(each => `${folder}/${each}`)
     for (const { archive } of named) {
       // The replica may have got the archive under this number: another one must not get it, and does not once a higher one counts.
-      if (whole.has(archive) || archive >= archives.highest) continue
+      if (whole.has(archive) || archive >= catalogue.highest) continue
       if (await this.isLeftover(name, archive)) dead.push(recordsFile(folder, archive))
     }
     for (const file of dead) files.remove(file)
@@ -62,10 +62,10 @@ export class Leftovers {
 
   /** What was deleted for good since is not missed either. */
   async #isElsewhere(run: RunId, { entries, objects }: Contents): Promise<boolean> {
-    const { archives, index, position } = this.#options
+    const { catalogue, index, position } = this.#options
     const known = new Set<string>()
     try {
-      for await (const manifest of archives.manifests(run)) {
+      for await (const manifest of catalogue.manifests(run)) {
         if (!manifest.deleted) continue
         for (const { hash } of manifest.entries) known.add(hash)
         for (const { id } of manifest.objects) known.add(id)

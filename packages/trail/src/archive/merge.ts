@@ -52,7 +52,7 @@ export class TierMerge {
     const held = new HeldRun()
     // A record counts where it lies in the archive with the highest number, and that comes last.
     const found = new Map<number | ObjectId, Place>()
-    for await (const manifest of this.#archives.inspect(run)) {
+    for await (const manifest of this.#archives.catalogue.inspect(run)) {
       const damage = typeof manifest === 'string' ? unreadable(manifest) : forged(manifest)
       if (damage) yield [damage]
       if (typeof manifest === 'string') continue
@@ -129,7 +129,7 @@ export class TierMerge {
   #deletedSince(archive: number): ReadonlyMap<number | ObjectId, Place> | undefined {
     const known = this.#deleted.get(archive)
     if (known) return known
-    const manifest = this.#archives.deleted(archive)
+    const manifest = this.#archives.catalogue.deleted(archive)
     if (!manifest) return undefined
     const places = new Map([...placesIn(manifest)].map(place => [place.id ?? place.seq, place]))
     this.#deleted.set(archive, places)

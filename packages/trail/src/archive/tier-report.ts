@@ -81,7 +81,7 @@ export async function reportTiers({
   let deleted = 0
   for (const run of runs) {
     const listed: Manifest[] = []
-    for await (const manifest of archives.inspect(run.run)) {
+    for await (const manifest of archives.catalogue.inspect(run.run)) {
       if (typeof manifest === 'string') unreadable.push(manifest)
       else listed.push(manifest)
     }

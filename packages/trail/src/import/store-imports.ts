@@ -46,7 +46,7 @@ export class StoreImports {
     return StoreImport.begin(
       {
         ...rest,
-        number: () => archives.reserve(),
+        number: () => archives.catalogue.reserve(),
         counts: done => this.done.set(run, done),
         adopt: async () => {
           archives.refresh()

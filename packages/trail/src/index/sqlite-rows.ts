@@ -16,11 +16,12 @@ import {
   type Rows,
   type RunRow,
   type Scan,
-  type ScanPath,
   type Tally,
 } from './rows.ts'
 import { Names } from './sqlite-names.ts'
 import type { IndexFile } from './sqlite-open.ts'
+import { indexHint, scanCondition } from './sqlite-scan.ts'
+import { Statements } from './sqlite-statements.ts'
 
 /** Columns of `runs` beside its key, named as in RunRow. */
 const RUN_FIELDS = [
@@ -53,7 +54,7 @@ type EntryTuple = [number, number, number, number, number]
 export class SqliteRows implements Rows {
   readonly #database: DatabaseSync
   readonly #names: Names
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #sql: Statements
   readonly #addEntry: StatementSync
   readonly #findRun: StatementSync
   readonly #allRuns: StatementSync
@@ -65,6 +66,7 @@ export class SqliteRows implements Rows {
   constructor({ database, applied }: IndexFile) {
     this.#database = database
     this.#names = new Names(database)
+    this.#sql = new Statements(database)
     this.#addEntry = database.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
     this.#findRun = database.prepare(`SELECT key, ${RUN_COLUMNS} FROM runs WHERE run = ?`)
     this.#allRuns = database.prepare(`SELECT key, ${RUN_COLUMNS} FROM runs ORDER BY key`)
@@ -73,11 +75,11 @@ export class SqliteRows implements Rows {
   }
 
   begin(): void {
-    if (!this.#database.isTransaction) this.#run('BEGIN IMMEDIATE')
+    if (!this.#database.isTransaction) this.#sql.run('BEGIN IMMEDIATE')
   }
 
   commit(): void {
-    if (this.#database.isTransaction) this.#run('COMMIT')
+    if (this.#database.isTransaction) this.#sql.run('COMMIT')
     this.#committed = this.#applied
     this.#kept = 0
   }
@@ -97,7 +99,7 @@ export class SqliteRows implements Rows {
     this.#names.clear()
     this.#applied = this.#committed
     this.#kept = 0
-    if (this.#database.isTransaction) this.#run('ROLLBACK')
+    if (this.#database.isTransaction) this.#sql.run('ROLLBACK')
   }
 
   get applied(): Applied {
@@ -105,7 +107,7 @@ export class SqliteRows implements Rows {
   }
 
   setApplied(applied: Applied): void {
-    this.#run(
+    this.#sql.run(
       'UPDATE meta SET segment = ?, "end" = ?, frame = ?, lastSegment = ?, lastAt = ?, lastMark = ?',
       applied.segment,
       applied.end,
@@ -124,12 +126,16 @@ export class SqliteRows implements Rows {
 
   addRun(run: RunId): RunRow {
     const row = newRun(run, 0)
-    const added = this.#run(`INSERT INTO runs (${RUN_COLUMNS}) VALUES (${RUN_MARKS})`, ...runValues(row))
+    const added = this.#sql.run(`INSERT INTO runs (${RUN_COLUMNS}) VALUES (${RUN_MARKS})`, ...runValues(row))
     return { ...row, key: Number(added.lastInsertRowid) }
   }
 
   saveRun(row: RunRow): void {
-    this.#run(`UPDATE runs SET (${RUN_COLUMNS}) = (${RUN_MARKS}) WHERE key = ?`, ...runValues(row), row.key)
+    this.#sql.run(
+      `UPDATE runs SET (${RUN_COLUMNS}) = (${RUN_MARKS}) WHERE key = ?`,
+      ...runValues(row),
+      row.key,
+    )
   }
 
   runs(): RunRow[] {
@@ -159,7 +165,7 @@ export class SqliteRows implements Rows {
   }
 
   moveEntry(run: RunRow, seq: number, { file, at, length }: Place): void {
-    this.#run(
+    this.#sql.run(
       'UPDATE entries SET file = ?, at = ?, length = ? WHERE run = ? AND seq = ?',
       file,
       at,
@@ -170,21 +176,21 @@ export class SqliteRows implements Rows {
   }
 
   removeEntry(run: RunRow, seq: number): void {
-    this.#run('DELETE FROM entries WHERE run = ? AND seq = ?', run.key, seq)
+    this.#sql.run('DELETE FROM entries WHERE run = ? AND seq = ?', run.key, seq)
   }
 
   addForgotten(run: RunRow, seq: number): boolean {
-    return this.#run('INSERT OR IGNORE INTO forgotten VALUES (?, ?)', run.key, seq).changes > 0
+    return this.#sql.run('INSERT OR IGNORE INTO forgotten VALUES (?, ?)', run.key, seq).changes > 0
   }
 
   forgotten(run: RunRow, first: number, last: number): number {
     const sql = 'SELECT count(*) FROM forgotten WHERE run = ? AND seq BETWEEN ? AND ?'
-    return this.#get<[number]>(sql, run.key, first, last)![0]
+    return this.#sql.get<[number]>(sql, run.key, first, last)![0]
   }
 
   addObject(run: RunRow, row: ObjectRow): boolean {
     const { seq, ordinal, id, file, at, length, crc } = row
-    const added = this.#run(
+    const added = this.#sql.run(
       `INSERT OR IGNORE INTO objects (run, ${OBJECT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       run.key,
       seq,
@@ -199,7 +205,7 @@ export class SqliteRows implements Rows {
   }
 
   object(run: RunRow, id: ObjectId): ObjectRow | undefined {
-    const tuple = this.#get<ObjectTuple>(
+    const tuple = this.#sql.get<ObjectTuple>(
       `SELECT ${OBJECT_COLUMNS} FROM objects WHERE run = ? AND id = ?`,
       run.key,
       id,
@@ -208,7 +214,7 @@ export class SqliteRows implements Rows {
   }
 
   moveObject(run: RunRow, id: ObjectId, { file, at, length }: Place): void {
-    this.#run(
+    this.#sql.run(
       'UPDATE objects SET file = ?, at = ?, length = ? WHERE run = ? AND id = ?',
       file,
       at,
@@ -219,30 +225,34 @@ export class SqliteRows implements Rows {
   }
 
   removeObjects(run: RunRow, file: number): void {
-    this.#run('DELETE FROM objects WHERE run = ? AND file = ?', run.key, file)
+    this.#sql.run('DELETE FROM objects WHERE run = ? AND file = ?', run.key, file)
   }
 
   usage(run: RunRow): SegmentUsage[] {
     const inLog = (table: string) => `SELECT file, length FROM ${table} WHERE run = ? AND file > 0`
-    return this.#all<[number, number, number]>(
-      `SELECT file, count(*), sum(length) FROM (${inLog('entries')} UNION ALL ${inLog('objects')}) GROUP BY file`,
-      run.key,
-      run.key,
-    ).map(([segment, records, bytes]) => ({ segment, records, bytes }))
+    return this.#sql
+      .all<[number, number, number]>(
+        `SELECT file, count(*), sum(length) FROM (${inLog('entries')} UNION ALL ${inLog('objects')}) GROUP BY file`,
+        run.key,
+        run.key,
+      )
+      .map(([segment, records, bytes]) => ({ segment, records, bytes }))
   }
 
   objects(run: RunRow, seq: number, ordinal: number, limit: number): ObjectRow[] {
-    return this.#all<ObjectTuple>(
-      `SELECT ${OBJECT_COLUMNS} FROM objects WHERE run = ? AND (seq, ordinal) > (?, ?) ORDER BY seq, ordinal LIMIT ?`,
-      run.key,
-      seq,
-      ordinal,
-      limit,
-    ).map(toObject)
+    return this.#sql
+      .all<ObjectTuple>(
+        `SELECT ${OBJECT_COLUMNS} FROM objects WHERE run = ? AND (seq, ordinal) > (?, ?) ORDER BY seq, ordinal LIMIT ?`,
+        run.key,
+        seq,
+        ordinal,
+        limit,
+      )
+      .map(toObject)
   }
 
   scan(run: RunRow, scan: Scan, descending: boolean, limit: number): EntryPlace[] {
-    const where = this.#where(run, scan)
+    const where = scanCondition(this.#names, run, scan)
     if (!where) return []
     const source = `entries ${indexHint(scan.path)} WHERE ${where.sql}`
     const order = descending ? 'DESC' : 'ASC'
@@ -254,10 +264,10 @@ export class SqliteRows implements Rows {
   }
 
   count(run: RunRow, scan: Scan, most: number): number {
-    const where = this.#where(run, scan)
+    const where = scanCondition(this.#names, run, scan)
     if (!where) return 0
     const source = `entries ${indexHint(scan.path)} WHERE ${where.sql}`
-    return this.#get<[number]>(
+    return this.#sql.get<[number]>(
       `SELECT count(*) FROM (SELECT 1 FROM ${source} LIMIT ?)`,
       ...where.values,
       most,
@@ -265,19 +275,21 @@ export class SqliteRows implements Rows {
   }
 
   tally(run: RunRow, scan: Scan, key: HeaderKey | undefined): Tally[] {
-    const where = this.#where(run, scan)
+    const where = scanCondition(this.#names, run, scan)
     if (!where) return []
     const column = key === undefined ? '0' : KEY_COLUMNS[key]
     // Along a run, SQLite finds by itself the index that holds the groups in order.
     const hint = scan.path.by === 'run' ? '' : indexHint(scan.path)
-    return this.#all<[number, number]>(
-      `SELECT ${column}, count(*) FROM entries ${hint} WHERE ${where.sql} GROUP BY 1`,
-      ...where.values,
-    ).map(([id, count]) => ({ key: this.#names.name(id), count }))
+    return this.#sql
+      .all<[number, number]>(
+        `SELECT ${column}, count(*) FROM entries ${hint} WHERE ${where.sql} GROUP BY 1`,
+        ...where.values,
+      )
+      .map(([id, count]) => ({ key: this.#names.name(id), count }))
   }
 
   next(run: RunRow, seq: number): { seq: number; ticks: number } | undefined {
-    const tuple = this.#get<[number, number]>(
+    const tuple = this.#sql.get<[number, number]>(
       'SELECT seq, ticks FROM entries WHERE run = ? AND seq >= ? ORDER BY seq LIMIT 1',
       run.key,
       seq,
@@ -286,15 +298,15 @@ export class SqliteRows implements Rows {
   }
 
   archive(file: number): ArchiveState | undefined {
-    return this.#get<[ArchiveState]>('SELECT state FROM archives WHERE file = ?', file)?.[0]
+    return this.#sql.get<[ArchiveState]>('SELECT state FROM archives WHERE file = ?', file)?.[0]
   }
 
   setArchive(file: number, state: ArchiveState): void {
-    this.#run('INSERT OR REPLACE INTO archives VALUES (?, ?)', file, state)
+    this.#sql.run('INSERT OR REPLACE INTO archives VALUES (?, ?)', file, state)
   }
 
   addDamage({ run, file, at, message, first, last }: DamageRow): void {
-    this.#run(
+    this.#sql.run(
       `INSERT OR IGNORE INTO damage (${DAMAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`,
       run,
       file,
@@ -306,61 +318,29 @@ export class SqliteRows implements Rows {
   }
 
   clearDamage(file: number): void {
-    this.#run('DELETE FROM damage WHERE file = ?', file)
+    this.#sql.run('DELETE FROM damage WHERE file = ?', file)
   }
 
   damageCount(): number {
-    return this.#get<[number]>('SELECT count(*) FROM damage')![0]
+    return this.#sql.get<[number]>('SELECT count(*) FROM damage')![0]
   }
 
   damage(run: RunId): DamageRow[] {
-    return this.#all<[RunId | '', number, number, string, number, number]>(
-      `SELECT ${DAMAGE_COLUMNS} FROM damage WHERE run IN (?, '') ORDER BY key`,
-      run,
-    ).map(([owner, file, at, message, first, last]) => ({ run: owner, file, at, message, first, last }))
+    return this.#sql
+      .all<[RunId | '', number, number, string, number, number]>(
+        `SELECT ${DAMAGE_COLUMNS} FROM damage WHERE run IN (?, '') ORDER BY key`,
+        run,
+      )
+      .map(([owner, file, at, message, first, last]) => ({ run: owner, file, at, message, first, last }))
   }
 
   close(): void {
-    this.#statements.clear()
+    this.#sql.clear()
     this.#database.close()
   }
 
-  /** The condition of a scan; undefined when it names something that no entry has, so that nothing can match. */
-  #where(run: RunRow, scan: Scan): { sql: string; values: SQLInputValue[] } | undefined {
-    const sql = ['run = ?', 'seq > ?', 'seq < ?']
-    const values: SQLInputValue[] = [run.key, scan.after, scan.before]
-    const { path } = scan
-    if (path.by !== 'run') {
-      const id = this.#names.find(path.by === 'workspace' ? path.workspace : path.type)
-      if (id === undefined) return undefined
-      sql.push(`${path.by} = ?`)
-      values.push(id)
-    }
-    if (scan.from !== undefined) {
-      sql.push('ticks >= ?')
-      values.push(scan.from)
-    }
-    if (scan.to !== undefined) {
-      sql.push('ticks <= ?')
-      values.push(scan.to)
-    }
-    for (const [column, names] of [
-      ['workspace', scan.workspaces],
-      ['actor', scan.actors],
-      ['type', scan.types],
-    ] as const) {
-      if (!names) continue
-      const ids = names.map(name => this.#names.find(name)).filter(id => id !== undefined)
-      if (ids.length === 0) return undefined
-      // One value that holds the list, so that lists of every length share a statement.
-      sql.push(`${column} IN (SELECT value FROM json_each(?))`)
-      values.push(JSON.stringify(ids))
-    }
-    return { sql: sql.join(' AND '), values }
-  }
-
   #entryPlaces(sql: string, ...values: SQLInputValue[]): EntryPlace[] {
-    return this.#all<EntryTuple>(sql, ...values).map(([seq, file, at, length, workspace]) => ({
+    return this.#sql.all<EntryTuple>(sql, ...values).map(([seq, file, at, length, workspace]) => ({
       seq,
       file,
       at,
@@ -368,38 +348,6 @@ export class SqliteRows implements Rows {
       workspace: this.#names.name(workspace),
     }))
   }
-
-  #run(
-    sql: string,
-    ...values: SQLInputValue[]
-  ): { changes: number | bigint; lastInsertRowid: number | bigint } {
-    return this.#prepare(sql).run(...values)
-  }
-
-  #get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
-    return this.#prepare(sql).get(...values) as unknown as Row | undefined
-  }
-
-  #all<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
-    return this.#prepare(sql).all(...values) as unknown as Row[]
-  }
-
-  #prepare(sql: string): StatementSync {
-    const known = this.#statements.get(sql)
-    if (known) return known
-    for (const oldest of this.#statements.keys()) {
-      if (this.#statements.size < indexLimits.statements) break
-      this.#statements.delete(oldest)
-    }
-    const statement = this.#database.prepare(sql)
-    statement.setReturnArrays(true)
-    this.#statements.set(sql, statement)
-    return statement
-  }
-}
-
-function indexHint(path: ScanPath): string {
-  return path.by === 'run' ? 'NOT INDEXED' : `INDEXED BY entries_${path.by}`
 }
 
 function toRun(row: StoredRun): RunRow {

@@ -42,7 +42,7 @@ export class SegmentReader implements LogReader {
   }
 
   archives(): readonly ArchiveRecords[] {
-    return this.#archives.records()
+    return this.#archives.catalogue.records()
   }
 
   read(segment: number, at: number, length: number): Buffer {

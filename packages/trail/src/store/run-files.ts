@@ -1,6 +1,6 @@
 // The warm files of one run: which of them are worth writing anew, and which nobody needs any more.
 import type { RunId } from '@parley/core'
-import type { Archives } from '../archive/archives.ts'
+import type { Catalogue } from '../archive/catalogue.ts'
 import { HeldRun } from '../archive/held.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import type { RunPoint } from '../index/contract.ts'
@@ -50,16 +50,16 @@ export class RunFiles {
   }
 }
 
-export async function runFiles(archives: Archives, run: RunId): Promise<RunFiles> {
+export async function runFiles(catalogue: Catalogue, run: RunId): Promise<RunFiles> {
   const files = new RunFiles()
-  for await (const manifest of archives.manifests(run)) files.add(manifest)
+  for await (const manifest of catalogue.manifests(run)) files.add(manifest)
   return files
 }
 
 /** Numbers of the warm files of a run whose every record is in archives with higher numbers. */
-export async function superseded(archives: Archives, run: RunId): Promise<number[]> {
+export async function superseded(catalogue: Catalogue, run: RunId): Promise<number[]> {
   const left = new Map<number, Set<number | string>>()
-  for await (const { archive, tier, entries, objects } of archives.manifests(run)) {
+  for await (const { archive, tier, entries, objects } of catalogue.manifests(run)) {
     const keys = [...entries.map(({ seq }) => seq), ...objects.map(({ id }) => id)]
     for (const [number, missing] of left) {
       for (const key of keys) missing.delete(key)

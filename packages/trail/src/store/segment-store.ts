@@ -31,6 +31,7 @@ import { pause } from '../log/pause.ts'
 import { SegmentReader } from '../log/reader.ts'
 import { LogWriter } from '../log/writer.ts'
 import { HeadFiles } from './heads.ts'
+import { KnownHeads } from './known-heads.ts'
 import { RecentObjects } from './recent-objects.ts'
 import type {
   AggregateRow,
@@ -80,6 +81,7 @@ export class SegmentStore implements TrailStore {
   readonly #readOnly: boolean
   readonly #blobs: Blobs
   readonly #heads: HeadFiles
+  readonly #knownHeads: KnownHeads
   readonly #reader: SegmentReader
   readonly #writer: LogWriter
   readonly #index: TrailIndex
@@ -105,17 +107,17 @@ export class SegmentStore implements TrailStore {
     this.#heads = new HeadFiles(options.files)
     this.#reader = new SegmentReader(options.files, opened.segments, this.#archives)
     this.#index = options.index({ trail, end: opened.end, reader: this.#reader })
+    this.#knownHeads = new KnownHeads(this.#heads, this.#archives, this.#index)
     this.#release = options.release
     this.#imports = imports
     this.imports = imports.done
-    const { readOnly = false } = options
     this.#importParts = {
       files,
       blobs: this.#blobs,
       squeeze,
       archives: this.#archives,
       index: this.#index,
-      readOnly,
+      readOnly: this.#readOnly,
     }
     this.#damage = [...opened.damage]
     this.#position = opened.end.frame
@@ -138,7 +140,7 @@ export class SegmentStore implements TrailStore {
     })
     this.#leftovers = new Leftovers({
       files,
-      archives: this.#archives,
+      catalogue: this.#archives.catalogue,
       squeeze,
       index: this.#index,
       position: () => this.#position,
@@ -162,31 +164,14 @@ export class SegmentStore implements TrailStore {
     const opened = await openLog(options.files)
     const store = new SegmentStore(options, opened, imports)
     try {
-      await store.#compareHeads(opened)
+      // Opening does not verify; it only asks whether anything outside the log knows of more than the log holds.
+      const lost = await store.#knownHeads.compare(opened.end)
+      if (lost) store.#damage.push(lost)
     } catch (cause) {
       await store.close()
       throw cause
     }
     return store
-  }
-
-  /** Opening does not verify; it only asks whether anything outside the log knows of more than the log holds. */
-  async #compareHeads({ end }: OpenedLog): Promise<void> {
-    const opening = await this.#index.opening()
-    const lost = new Map(opening.lostHeads.map(head => [head.run, head]))
-    const before = this.#heads.lost()
-    const noted = opening.state === 'rebuilt' ? this.#heads.all() : this.#heads.behind(end.frame)
-    for (const head of [...before, ...noted]) {
-      const now = await this.#index.head(head.run, this.#position)
-      if (!now || now.seq < head.seq) lost.set(head.run, head)
-    }
-    if (lost.size > 0 || before.length > 0) await this.#heads.noteLost([...lost.values()])
-    if (lost.size === 0) return
-    this.#damage.push({
-      code: 'trail_truncated',
-      message: `The log ends before entries that were acknowledged, in ${lost.size} ${lost.size === 1 ? 'run' : 'runs'}. Verify them, and restore the log from a backup.`,
-      runs: [...lost.keys()],
-    })
   }
 
   get position(): Position {
@@ -229,27 +214,8 @@ export class SegmentStore implements TrailStore {
     return head && { ...head, ...this.imports.get(run)?.head }
   }
 
-  async knownHeads(run?: RunId): Promise<readonly RunHead[]> {
-    const noted = [...this.#heads.all(), ...(await this.#listedHeads(run))]
-    if (run === undefined) return [...noted, ...(await this.#index.runs(this.#position))]
-    const indexed = await this.#index.head(run, this.#position)
-    return [...noted.filter(head => head.run === run), ...(indexed ? [indexed] : [])]
-  }
-
-  /** The newest head of each run that a manifest tells of. */
-  async #listedHeads(run: RunId | undefined): Promise<readonly RunHead[]> {
-    const newest = new Map<RunId, RunHead>()
-    for await (const manifest of this.#archives.inspect(run)) {
-      if (typeof manifest === 'string' || !manifest.head) continue
-      const { seq, hash } = manifest.head
-      if (seq > (newest.get(manifest.run)?.seq ?? 0))
-        newest.set(manifest.run, { run: manifest.run, seq, hash })
-    }
-    for (const each of run === undefined ? this.#archives.runs() : [run]) {
-      const whole = this.#archives.wholeUpTo(each)
-      if (whole && whole.seq > (newest.get(each)?.seq ?? 0)) newest.set(each, whole)
-    }
-    return [...newest.values()]
+  knownHeads(run?: RunId): Promise<readonly RunHead[]> {
+    return this.#knownHeads.at(this.#position, run)
   }
 
   async runs(): Promise<readonly RunSummary[]> {
@@ -285,7 +251,7 @@ export class SegmentStore implements TrailStore {
     this.#scans++
     try {
       const merged = new TierMerge(this.#archives)
-      for (const each of run === undefined ? this.#archives.runs() : [run]) {
+      for (const each of run === undefined ? this.#archives.catalogue.runs() : [run]) {
         yield* merged.begin(each, run === undefined ? 0 : after)
       }
       const first = run === undefined || after === 0 ? 0 : await this.#segmentOf(run, after)
@@ -315,14 +281,14 @@ export class SegmentStore implements TrailStore {
 
   async manifests(run: RunId): Promise<readonly Manifest[]> {
     const found: Manifest[] = []
-    for await (const manifest of this.#archives.manifests(run)) found.push(manifest)
+    for await (const manifest of this.#archives.catalogue.manifests(run)) found.push(manifest)
     return found
   }
 
   async whereIs(run: RunId, seq: number): Promise<RecordTier | undefined> {
     const place = await this.#index.place(run, seq, this.#position)
     if (!place) return undefined
-    return place.file > 0 ? 'log' : this.#archives.tierOf(-place.file)
+    return place.file > 0 ? 'log' : this.#archives.catalogue.tierOf(-place.file)
   }
 
   usage(): Promise<readonly RunUsage[]> {
@@ -334,7 +300,7 @@ export class SegmentStore implements TrailStore {
   }
 
   async warmRuns(): Promise<readonly RunId[]> {
-    return this.#archives.warmRuns()
+    return this.#archives.catalogue.warmRuns()
   }
 
   expire(run: RunId, at: Timestamp): Promise<number> {

@@ -99,8 +99,8 @@ export class Tiers {
         throw new ParleyError('invalid_state', `${run} is still in the log; compact it first.`)
       let moved = 0
       // Files that a crash kept from going: what they hold is in another one, and deleting either must not leave it in the other.
-      const dead = new Set(await superseded(this.#archives, run))
-      for await (const manifest of this.#archives.manifests(run)) {
+      const dead = new Set(await superseded(this.#archives.catalogue, run))
+      for await (const manifest of this.#archives.catalogue.manifests(run)) {
         if (manifest.tier !== 'warm' || dead.has(manifest.archive)) continue
         this.#expectOpen()
         await this.#archives.expire(manifest, at)
@@ -149,7 +149,7 @@ export class Tiers {
     tidy: boolean,
     progress?: (moved: MoveProgress) => void,
   ): Promise<MoveProgress> {
-    const files = await runFiles(this.#archives, run)
+    const files = await runFiles(this.#archives.catalogue, run)
     let moved: MoveProgress = { records: 0, bytes: 0 }
     for (let more = true; more; ) {
       this.#expectOpen()
@@ -166,7 +166,7 @@ export class Tiers {
       ;({ more } = taken)
     }
     if (!this.#options.scanned()) {
-      const dead = tidy ? await superseded(this.#archives, run) : []
+      const dead = tidy ? await superseded(this.#archives.catalogue, run) : []
       await this.#archives.sweep(run, new Set(dead))
     }
     await this.#options.leftovers.sweep(run)
@@ -264,7 +264,8 @@ export class Tiers {
     for (const records of reader.scan(segment, undefined)) {
       for (const record of records) {
         if (record.kind !== 'entry' && record.kind !== 'object') return 0
-        const held = runs.get(record.run) ?? (await HeldRun.of(this.#archives.manifests(record.run)))
+        const held =
+          runs.get(record.run) ?? (await HeldRun.of(this.#archives.catalogue.manifests(record.run)))
         runs.set(record.run, held)
         const isHeld =
           record.kind === 'entry' ? held.hasEntry(record.seq) : held.hasObject(record.id, record.seq)

@@ -1,0 +1,178 @@
+// Which archives there are, in both tiers, found by the names of files (layout.ts), and what their manifests say. A manifest that cannot be read
+// here is read from the replica.
+import type { RunId } from '@parley/core'
+import { damagedError } from '../errors.ts'
+import type { ArchiveRecords } from '../index/contract.ts'
+import { isFiled } from '../index/moves.ts'
+import { type Files, readWhole } from '../log/files.ts'
+import { pause } from '../log/pause.ts'
+import {
+  archiveName,
+  COLD,
+  firstManifestFile,
+  manifestFile,
+  RUNS,
+  runFolders,
+  runOf,
+  safeName,
+  withoutTier,
+} from './layout.ts'
+import { asFound, type Manifest, parseManifest } from './manifest.ts'
+import type { Replica } from './replica.ts'
+import { unpackSync } from './squeeze.ts'
+
+export class Catalogue {
+  readonly #files: Files
+  readonly #replica: Replica | undefined
+  /** Folder of each archive, by number, and the greatest number that any file bears. */
+  #places: Map<number, string> | undefined
+  #greatest = 0
+
+  /** `files`: the trail's folder. */
+  constructor(files: Files, replica: Replica | undefined) {
+    this.#files = files
+    this.#replica = replica
+  }
+
+  /** A number that no other archive gets. */
+  reserve(): number {
+    this.#find()
+    return ++this.#greatest
+  }
+
+  /** From now on an archive counts, and in this folder. */
+  enter(archive: number, folder: string): void {
+    this.#find().set(archive, folder)
+  }
+
+  drop(archive: number): void {
+    this.#find().delete(archive)
+  }
+
+  /** Where an archive counts. */
+  folder(archive: number): string | undefined {
+    return this.#find().get(archive)
+  }
+
+  /** Looks again what is on disk. */
+  refresh(): void {
+    this.#places = undefined
+  }
+
+  /** Runs that have files in the warm tier, be they only copies that the cold one has, too. */
+  warmRuns(): RunId[] {
+    const folders = runFolders(this.#files, RUNS)
+    return folders.filter(name => this.#files.list(`${RUNS}/${name}`).length > 0).map(runOf)
+  }
+
+  /** The highest number of an archive that counts. */
+  get highest(): number {
+    let highest = 0
+    for (const archive of this.#find().keys()) highest = Math.max(highest, archive)
+    return highest
+  }
+
+  /** Runs that have archives. */
+  runs(): RunId[] {
+    return [...new Set([...this.#find().values()].map(withoutTier))].sort().map(runOf)
+  }
+
+  /** Every archive's manifest, of one run or of all, in order of number; the name of one that cannot be read. A turn of the event loop each. */
+  async *inspect(run?: RunId): AsyncGenerator<Manifest | string> {
+    for (const [archive, folder] of this.#listed(run)) {
+      yield this.#manifest(folder, archive) ?? `${folder}/${archive}`
+      await pause()
+    }
+  }
+
+  /** The same where a damaged one is too much. */
+  async *manifests(run?: RunId): AsyncGenerator<Manifest> {
+    for await (const manifest of this.inspect(run)) {
+      if (typeof manifest === 'string')
+        throw damagedError(`The manifest of ${manifest} cannot be read; restore it from the replica.`, {
+          manifest,
+        })
+      yield manifest
+    }
+  }
+
+  #listed(run?: RunId): (readonly [number, string])[] {
+    const name = run === undefined ? undefined : safeName(run)
+    const wanted = name === undefined ? undefined : new Set([`${COLD}/${name}`, `${RUNS}/${name}`])
+    const found = [...this.#find()].filter(([, folder]) => !wanted || wanted.has(folder))
+    return found.sort(([a], [b]) => a - b)
+  }
+
+  /** The tier that an archive is in, by its number. */
+  tierOf(archive: number): Manifest['tier'] | undefined {
+    const folder = this.#find().get(archive)
+    if (folder === undefined) return undefined
+    return folder.startsWith(`${COLD}/`) ? 'cold' : 'warm'
+  }
+
+  /** The manifest of an archive whose records were deleted; undefined for any other. */
+  deleted(archive: number): Manifest | undefined {
+    const folder = this.#find().get(archive)
+    const manifest = folder === undefined ? undefined : this.#manifest(folder, archive)
+    return manifest?.deleted ? manifest : undefined
+  }
+
+  #manifest(folder: string, archive: number): Manifest | undefined {
+    const first = firstManifestFile(folder, archive)
+    for (const read of [
+      () => unpacked(readWhole(this.#files, manifestFile(folder, archive))),
+      () => readWhole(this.#files, first),
+      () => unpacked(this.#replica?.read(manifestFile(withoutTier(folder), archive))),
+      () => this.#replica?.read(withoutTier(first)),
+    ]) {
+      const bytes = read()
+      const manifest = bytes && parseManifest(bytes)
+      if (manifest) return asFound(manifest, this.#files, folder)
+    }
+    return undefined
+  }
+
+  /** What an index needs to know of every archive when it is made anew. */
+  records(): ArchiveRecords[] {
+    return this.#listed().flatMap(([number, folder]) => {
+      const manifest = this.#manifest(folder, number)
+      if (!manifest) return [{ file: -number, length: 1 }]
+      const { archive, bytes, deleted, run, entries, objects } = manifest
+      return {
+        file: -archive,
+        run,
+        length: deleted ? 0 : bytes,
+        ordinals: new Map(objects.map(({ id, ordinal }) => [id, ordinal])),
+        ...(deleted && {
+          forgotten: { run, seqs: entries.map(({ seq }) => seq), filed: entries.find(isFiled) },
+        }),
+      }
+    })
+  }
+
+  #find(): Map<number, string> {
+    if (this.#places) return this.#places
+    this.#places = new Map()
+    // What was copied to the cold tier counts there, whether its first copy is gone yet or not.
+    for (const root of [RUNS, COLD]) {
+      for (const name of runFolders(this.#files, root)) {
+        for (const file of this.#files.list(`${root}/${name}`)) {
+          const named = archiveName(file)
+          if (!named) continue
+          this.#greatest = Math.max(this.#greatest, named.archive)
+          if (named.manifest) this.#places.set(named.archive, `${root}/${name}`)
+        }
+      }
+    }
+    return this.#places
+  }
+}
+
+function unpacked(bytes: Buffer | undefined): Buffer | undefined {
+  if (!bytes) return undefined
+  try {
+    return unpackSync(bytes)
+  } catch {
+    return undefined
+  }
+}
