@@ -161,6 +161,37 @@ plan:
   expect(view.tasks[0]!.steps.filter(({ kind }) => kind === 'work')[1]?.moves).toBeUndefined()
 })
 
+test('a fallback takes over a review from an agent that cannot work, and the work is not turned down for it', async () => {
+  const fixture = await Fixture.open({
+    one: input => {
+      put(input.folder!, 'made', 'by one\n')
+      return 'done'
+    },
+    // What it judges comes along as it did for the first.
+    two: ({ context }) =>
+      context.some(({ text }) => text.includes('by one')) ? 'All there.\nACCEPT' : 'REJECT: nothing to see',
+  })
+  const reviewed = (review: string) => `version: 1
+name: reviewed
+approval: none
+agents:
+  one: { command: [scripted, one] }
+  gone: { command: [parley-no-such-program] }
+  two: { command: [scripted, two] }
+plan: [{ id: a, agent: one, prompt: Do it., attempts: 1, review: ${review} }]
+`
+  const run = await fixture.solve(reviewed('{ by: gone, fallback: [two] }'))
+  const { state, tasks } = await fixture.over(run)
+  expect([state, tasks[0]!.agent, tasks[0]!.attempt]).toEqual(['done', 'one', 1])
+  const steps = tasks[0]!.steps.map(({ kind, moves = [] }) => [kind, ...moves.map(({ to }) => to)])
+  expect(steps).toEqual([['work'], ['review', 'two#1']])
+  const [moved] = await entries(fixture, run, 'migration_started')
+  expect(moved!.body).toMatchObject({ reason: expect.stringContaining('gone#1 cannot work') })
+  // Without one the work is turned down for want of a judgement.
+  const alone = await fixture.solve(reviewed('{ by: gone }'))
+  expect(await fixture.over(alone)).toMatchObject({ state: 'failed' })
+})
+
 test('a failure of the work itself is not the agent’s: the fallback is not asked', async () => {
   const failed = (code: string, message: string, details = {}) =>
     outageOf(new ParleyError(code, message, { details }))

@@ -2,7 +2,7 @@
 // restart cut off in the middle of that leaves to the next one.
 import { nameOf } from './identities.ts'
 import type { RunProjection, SeenTask, SeenWorkspace } from './projection.ts'
-import type { AgentTask } from './team/team.ts'
+import type { AgentTask, PlannedTask } from './team/team.ts'
 
 /** The agent of the next attempt: whoever had the work last, or was to get it. */
 export function agentFor(seen: RunProjection, task: SeenTask, planned: AgentTask): string {
@@ -12,9 +12,10 @@ export function agentFor(seen: RunProjection, task: SeenTask, planned: AgentTask
 }
 
 /** Who takes over where the agent of this workspace cannot work: the first fallback that was not at it yet. */
-export function nextFallback({ facts, migrations }: SeenWorkspace, planned: AgentTask): string | undefined {
+export function nextFallback({ facts, migrations }: SeenWorkspace, planned: PlannedTask): string | undefined {
+  const chain = facts?.kind === 'review' ? planned.review?.fallback : planned.fallback
   const tried = new Set([...migrations.flatMap(({ from, to }) => [from, to]), facts?.agent ?? ''].map(nameOf))
-  return planned.fallback?.find(agent => !tried.has(agent))
+  return chain?.find(agent => !tried.has(agent))
 }
 
 /** Attempts that ended because nobody could take them over: no fault of the work, so that they are not counted. */

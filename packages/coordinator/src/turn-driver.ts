@@ -301,10 +301,11 @@ export class TurnDriver {
 
   /** Whether the turn failed for want of its agent, and the task has another one for that. The folder goes back to what was kept last. */
   async #handsOver(desk: Desk, turn: Turn, result: TurnResult): Promise<boolean> {
-    if (result.outcome !== 'failed' || turn.blocked !== undefined || this.facts.kind !== 'work') return false
+    if (result.outcome !== 'failed' || turn.blocked !== undefined) return false
+    if (this.facts.kind !== 'work' && this.facts.kind !== 'review') return false
     const outage = outageOf(result.error)
     const seen = this.#host.seen.workspaces.get(this.workspace)
-    const next = seen && this.#task.agent !== undefined ? nextFallback(seen, this.#task) : undefined
+    const next = seen && nextFallback(seen, this.#task)
     if (outage === undefined || next === undefined) return false
     await keepFailure(desk, result.error, turn.record(result))
     const reason = `${this.facts.agent} cannot work: ${outage}. ${result.error.message}`

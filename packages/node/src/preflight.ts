@@ -35,7 +35,7 @@ export function preflight(team: Team, intent: string, { path, bin, pinned }: Sur
   const isThere = (program: string, on: string) =>
     cannotTell(program, on) || findProgram(program, inFront(bin, on), team.base ?? '/') !== undefined
   const absent = new Map<string, Missing>()
-  for (const name of agentsOf(plan)) {
+  for (const name of new Set(plan.flatMap(chainsOf).flat())) {
     const agent: KeptAgent = Object.hasOwn(team.agents, name) ? team.agents[name]! : {}
     const { peer } = agent
     if (peer !== undefined) {
@@ -74,23 +74,21 @@ function unknownPeers(missing: readonly Missing[]): Result<void> {
   return refuse('unknown_peer', message, { details: { missing } })
 }
 
-function judges({ review, merge, salvage }: PlannedTask): readonly (string | undefined)[] {
-  return [review?.by, merge.by, salvage?.way === 'agent' ? salvage.by : undefined]
+/** Everybody who may get something to do, each with those who take over from them. */
+function chainsOf({ agent, fallback, review, merge, salvage }: PlannedTask): readonly (readonly string[])[] {
+  const chains = [
+    [agent, ...(fallback ?? [])],
+    [review?.by, ...(review?.fallback ?? [])],
+    [merge.by],
+    [salvage?.way === 'agent' ? salvage.by : undefined],
+  ]
+  return chains.map(chain => chain.filter(name => name !== undefined))
 }
 
-/** Everybody who may get something to do. */
-function agentsOf(plan: readonly PlannedTask[]): ReadonlySet<string> {
-  const names = plan.flatMap(task => [task.agent, ...judges(task), ...(task.fallback ?? [])])
-  return new Set(names.filter(name => name !== undefined))
-}
-
-/** Whoever only does tasks that another can take over need not be there, as long as one of them is. */
+/** Whoever only does what another can take over need not be there, as long as one of them is. */
 function isSpared(name: string, plan: readonly PlannedTask[], absent: ReadonlyMap<string, unknown>): boolean {
-  return plan.every(task => {
-    if (judges(task).includes(name)) return false
-    const chain = [task.agent, ...(task.fallback ?? [])]
-    return !chain.includes(name) || chain.some(each => each !== undefined && !absent.has(each))
-  })
+  const chains = plan.flatMap(chainsOf).filter(chain => chain.includes(name))
+  return chains.every(chain => chain.some(each => !absent.has(each)))
 }
 
 /** What is filled in later, or may lie in the folder of a turn, cannot be looked up before there is one. */

@@ -370,6 +370,8 @@ name: house
 agents:
   writer: { command: [sh, -c, 'rm -r dust'], env: { ROOM: attic }, pass: [BROOM_KEY], timeout: 5m }
   critic: { preset: claude, model: strict }
+  helper: { command: [tidy] }
+  second: { preset: codex }
 limits: { concurrency: 3, timeout: 1h }
 plan:
   - id: scan
@@ -378,7 +380,8 @@ plan:
     prompt: "Do this: {intent}"
     paths: [dust/**]
     check: [npm, test]
-    review: { by: critic, prompt: Is it clean? }
+    fallback: helper
+    review: { by: critic, prompt: Is it clean?, fallback: [second, helper] }
 `,
   )
   const { api } = node(following([waiting], [done]))
@@ -394,11 +397,17 @@ scan: Scan the house
   runs     sh -c 'rm -r dust'
   env      ROOM=attic
   gets     BROOM_KEY
+  or       helper
+  runs     tidy
   prompt   Do this: Tidy the house
   changes  dust/**
   check    npm test
   review   by critic: Is it clean?
   runs     preset claude, model strict
+  or       second
+  runs     preset codex
+  or       helper
+  runs     tidy
   limits   2 attempts at most, 5m00s a turn
 `)
   const waits = await parley(['solve', 'Tidy the house'], {

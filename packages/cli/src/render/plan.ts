@@ -71,6 +71,7 @@ function taskFacts(
   return [
     ['agent', task.agent],
     ...(agent ? runsOf(agent) : []),
+    ...insteadOf(planned?.fallback, team),
     ...(task.needs.length > 0 ? [['after', task.needs.join(', ')] as const] : []),
     ...(team ? [['prompt', planned ? fill(planned.prompt) : intent] as const] : []),
     ...(team ? [['changes', pathsOf(planned)] as const] : []),
@@ -79,6 +80,7 @@ function taskFacts(
       ? [
           ['review', `by ${review.by}: ${fill(review.prompt)}`] as const,
           ...runsOf(agentOf(team, review.by)).filter(([name]) => name === 'runs'),
+          ...insteadOf(review.fallback, team),
         ]
       : []),
     ['limits', taskLimits(task, planned, agent)],
@@ -87,6 +89,14 @@ function taskFacts(
 
 function agentOf(team: Team | undefined, name: string): TeamAgent | undefined {
   return team && Object.hasOwn(team.agents, name) ? team.agents[name] : undefined
+}
+
+/** Those who take over where the one before cannot work. */
+function insteadOf(
+  names: readonly string[] = [],
+  team: Team | undefined,
+): readonly (readonly [string, string])[] {
+  return names.flatMap(name => [['or', name] as const, ...runsOf(agentOf(team, name))])
 }
 
 /** What is started, and what it is given of the node's surroundings: names only of what is passed on. */

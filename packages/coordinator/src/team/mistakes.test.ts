@@ -54,6 +54,20 @@ const mistakes: readonly Mistake[] = [
   ['a fallback to oneself', 'bad_value', 'plan[1].fallback[1]', 'already', task('fallback: [two, ▸one]')],
   ['a fallback that is no name', 'wrong_type', 'plan[1].fallback', 'text, or a list', task('fallback: ▸3')],
   ['no fallback in a list', 'bad_value', 'plan[1].fallback', 'is empty', task('fallback: ▸[]')],
+  [
+    'a second reviewer from nowhere',
+    'unknown_agent',
+    'plan[1].review.fallback[1]',
+    "Did you mean 'one'?",
+    task('review: { by: two, fallback: [one, ▸onne] }'),
+  ],
+  [
+    'a second reviewer who is the first',
+    'bad_value',
+    'plan[1].review.fallback',
+    'is the reviewer already',
+    task('review: { by: two, fallback: ▸two }'),
+  ],
   ['a salvage from nowhere', 'bad_value', 'plan[1].salvage', 'never or ask', task('salvage: ▸always')],
   [
     'a salvage that is a list',

@@ -226,6 +226,13 @@ plan:
     ])
   })
 
+  test('whoever takes over a review is used, and may be the one whose work it is', () => {
+    const both = text.replace('by: one', 'by: idle, fallback: one')
+    expect(unwrap(readTeam(both)).warnings.map(({ code, path }) => [code, path])).toEqual([
+      ['reviews_itself', 'plan[0].review.fallback'],
+    ])
+  })
+
   test('a reviewer is used, and a team without a plan uses its agent', () => {
     expect(unwrap(readTeam(text.replace('by: one', 'by: idle'))).warnings).toEqual([])
     expect(unwrap(readTeam('version: 1\nname: s\nagents: { one: { preset: qwen } }\n')).warnings).toEqual([])

@@ -111,7 +111,7 @@ function plannedTask(file: TaskFile, limits: TeamLimits, all: MergeFile | undefi
     attempts: task.attempts ?? limits.attempts,
     ...inMs(timeout, grace),
     priority: task.priority ?? teamDefaults.priority,
-    ...(review && { review: { by: review.by, prompt: review.prompt ?? teamDefaults.reviewPrompt } }),
+    ...(review && { review: reviewOf(review)! }),
     budget: limitsOf(budget ?? {}),
     merge: mergeOf(all, merge),
     ...(saved && { salvage: saved }),
@@ -119,6 +119,11 @@ function plannedTask(file: TaskFile, limits: TeamLimits, all: MergeFile | undefi
   // The rules have seen to it that there is one of the two.
   if (plan) return { ...common, plan: planned(plan, limits, all) }
   return { ...common, agent: agent!, ...(next.length > 0 && { fallback: next }) }
+}
+
+function reviewOf({ by, prompt, fallback }: NonNullable<TaskFile['review']>): PlannedTask['review'] {
+  const next = fallbackOf(fallback)
+  return { by, prompt: prompt ?? teamDefaults.reviewPrompt, ...(next.length > 0 && { fallback: next }) }
 }
 
 function inMs(

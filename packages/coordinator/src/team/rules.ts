@@ -24,6 +24,7 @@ interface Task {
   readonly reviewer: Word | undefined
   readonly integrator: Word | undefined
   readonly fallback: readonly Word[]
+  readonly reviewers: readonly Word[]
   readonly salvager: Word | undefined
   readonly needs: readonly Word[]
   /** Tasks of a plan of its own. */
@@ -163,12 +164,11 @@ class Rules {
     }
     this.#checkIds(all)
     for (const task of all) {
-      for (const name of [task.agent, task.reviewer, task.integrator, task.salvager, ...task.fallback])
-        if (name) this.#checkAgentName(name)
+      for (const name of agentsIn(task)) this.#checkAgentName(name)
       this.#checkDoer(task)
       this.#checkFallback(task)
-      if (task.reviewer && task.reviewer.text === task.agent?.text) {
-        const { text, at, path } = task.reviewer
+      for (const { text, at, path } of [task.reviewer ?? [], task.reviewers].flat()) {
+        if (text !== task.agent?.text) continue
         const message = () => `The agent ${quote(text)} reviews its own work. Another agent would see more.`
         this.warnings.push({ code: 'reviews_itself', at, path, message })
       }
@@ -203,16 +203,21 @@ class Rules {
   }
 
   /** Whoever takes over is another than whoever could not go on. */
-  #checkFallback({ item, agent, fallback }: Task): void {
+  #checkFallback({ item, agent, fallback, reviewer, reviewers }: Task): void {
     const [first] = fallback
     if (first && member(item, 'plan')) {
       const message = () =>
         `A task with a plan has no agent that could be replaced. Give its parts a fallback.`
       this.#refuse('bad_value', first.at, first.path, message)
     }
+    this.#checkOther(fallback, agent, 'does the task')
+    this.#checkOther(reviewers, reviewer, 'is the reviewer')
+  }
+
+  #checkOther(fallback: readonly Word[], first: Word | undefined, does: string): void {
     for (const { text, at, path } of fallback) {
-      if (text !== agent?.text) continue
-      this.#refuse('bad_value', at, path, () => `${quote(text)} does the task already; name another agent.`)
+      if (text !== first?.text) continue
+      this.#refuse('bad_value', at, path, () => `${quote(text)} ${does} already; name another agent.`)
     }
   }
 
@@ -275,6 +280,7 @@ class Rules {
       id: word('id'),
       agent: word('agent'),
       reviewer: wordOf(member(review, 'by')?.value, [...path, 'review', 'by']),
+      reviewers: wordsOf(member(review, 'fallback')?.value, [...path, 'review', 'fallback']),
       needs:
         needs?.kind === 'list' && needs.items.length <= teamLimits.tasks
           ? needs.items.flatMap((need, at) => wordOf(need, [...path, 'needs', at]) ?? [])
@@ -338,11 +344,7 @@ class Rules {
 
   #checkUnused(tasks: readonly Task[]): void {
     const all = wordOf(member(member(this.#root, 'merge')?.value, 'by')?.value, [])
-    const used = new Set(
-      tasks.flatMap(each =>
-        [each.agent, each.reviewer, each.integrator, each.salvager, ...each.fallback].map(word => word?.text),
-      ),
-    )
+    const used = new Set(tasks.flatMap(agentsIn).map(({ text }) => text))
     for (const { key, at } of this.#agents.values()) {
       if (used.has(key) || all?.text === key) continue
       const message = () => `No task of the plan uses the agent ${quote(key)}.`
@@ -353,6 +355,12 @@ class Rules {
   #refuse(code: TeamProblemCode, at: number, path: Path, message: () => string): void {
     this.problems.push({ code, at, path, message })
   }
+}
+
+/** Everybody whom a task names. */
+function agentsIn({ agent, fallback, reviewer, reviewers, integrator, salvager }: Task): readonly Word[] {
+  const words = [agent, ...fallback, reviewer, ...reviewers, integrator, salvager]
+  return words.filter(word => word !== undefined)
 }
 
 function* everyTask(tasks: readonly Task[]): Generator<Task> {

@@ -89,6 +89,7 @@ const ReviewSchema = Type.Object(
         default: teamDefaults.reviewPrompt,
       }),
     ),
+    fallback: Type.Optional(FallbackSchema),
   },
   {
     ...closed,

@@ -55,7 +55,7 @@ interface Planned {
   readonly graceMs?: number
   readonly priority: TaskPriority
   readonly check?: readonly string[]
-  readonly review?: { readonly by: string; readonly prompt: string }
+  readonly review?: { readonly by: string; readonly prompt: string; readonly fallback?: readonly string[] }
   /** Of all attempts together. */
   readonly budget: Limits
   readonly merge: Merge

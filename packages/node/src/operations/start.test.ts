@@ -38,6 +38,9 @@ test('an agent whose tasks another can take over need not be there; one of them 
   const reviews = `${plan('b')}\n  - { id: two, agent: b, prompt: x, review: { by: a } }`
   const needed = client.call('solve', 'start', { ...solve, team: teamOf(place, agents, reviews) })
   expect((await refusal(needed)).code).toBe('program_missing')
+  const spared = reviews.replace('by: a', 'by: a, fallback: [c, b]')
+  await client.call('solve', 'start', { ...solve, team: teamOf(place, agents, spared) })
+  expect(conductor.solved).toHaveLength(2)
 })
 
 describe('the environment of whoever starts a run', () => {
