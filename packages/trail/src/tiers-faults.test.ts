@@ -122,19 +122,30 @@ test('W-TRAIL-26 W-TRAIL-28 an archive that could not be deleted is in both copi
   expect((await store.replica())?.lacking).toBe(0)
 })
 
-test('W-TRAIL-28 what is deleted while somebody verifies is bridged, and not damaged', async () => {
-  for (let turns = 0; turns < 12; turns++) {
-    const { trail, store, clock, script, worker, at, run } = await finished()
-    const lifecycle = trail.lifecycle(run)
-    unwrap(await script.append(...unwrap(await lifecycle.compact(worker, at())).summaries))
-    // The reader knows the archive as it was, and comes to its records when these are gone.
-    const verifying = script.run.verify()
-    for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve))
-    unwrap(await lifecycle.deleteArchive(1, clock.take(), { cold: 0 }))
-    expect((await verifying).findings, `after ${turns} turns`).toEqual([])
-    await store.close()
-  }
-})
+test.each(['verify', 'delete'] as const)(
+  'W-TRAIL-28 what is deleted while somebody verifies is bridged, and not damaged: %s begins first',
+  async first => {
+    // The other begins at every moment of it, up to one that comes when it is over: one of them is when the reader knows the archive as it
+    // was, and comes to its records when these are gone.
+    for (let turns = 0, over = false; !over; turns++) {
+      const { trail, store, clock, script, worker, at, run } = await finished()
+      const lifecycle = trail.lifecycle(run)
+      unwrap(await script.append(...unwrap(await lifecycle.compact(worker, at())).summaries))
+      const acts = {
+        verify: async () => expect((await script.run.verify()).findings, `after ${turns} turns`).toEqual([]),
+        delete: async () => void unwrap(await lifecycle.deleteArchive(1, clock.take(), { cold: 0 })),
+      }
+      let done = false
+      const begun = acts[first]().then(() => {
+        done = true
+      })
+      for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve))
+      over = done
+      await Promise.all([begun, acts[first === 'verify' ? 'delete' : 'verify']()])
+      await store.close()
+    }
+  },
+)
 
 test('W-TRAIL-07 behind a segment that was begun to free another one, the log goes on in order', async () => {
   const sizes = { firstSegmentBytes: 32 * 1024, segmentBytes: 32 * 1024 }
