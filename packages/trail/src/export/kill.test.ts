@@ -20,7 +20,6 @@ import {
 import { expect, onTestFinished, test } from 'vitest'
 import { link } from '../chain.ts'
 import type { EntryDraft, StoredRecord } from '../entry.ts'
-import { trailLimits } from '../limits.ts'
 import { seededRandom } from '../log/random.ts'
 import { ed25519Signer } from '../signing.ts'
 import { exampleBody, exampleGenesis } from '../testing/examples.ts'
@@ -143,6 +142,8 @@ async function peak(work: () => Promise<unknown>): Promise<number> {
   const collect = runInNewContext('gc') as () => void
   const held = () => {
     collect()
+    // Buffers that the first one found dead are swept beside it, and counted until then; the second one waits for that.
+    collect()
     const { heapUsed, arrayBuffers } = process.memoryUsage()
     return heapUsed + arrayBuffers
   }
@@ -176,10 +177,8 @@ test('a long run is exported, verified and imported in a bounded part of its siz
     unwrap(await withFile(file, source => t.trail.import(source, { keys, at })))
   })
   expect((await t.trail.runs())[0]).toMatchObject({ run: RUN, entries, imported: {} })
-  // Unpacked archives that are kept for the next read, and what is being worked on.
-  const most = trailLimits.openArchiveBytes + (SOAK ? 64 : 32) * MiB
   for (const [what, bytes] of Object.entries({ writing, verifying, importing }))
-    expect(bytes / MiB, what).toBeLessThan(most / MiB)
+    expect(bytes / MiB, what).toBeLessThan(SOAK ? 128 : 32)
 }, 1_800_000)
 
 test('a process that is killed while it imports leaves all of the run or nothing', async () => {
