@@ -28,7 +28,7 @@ export async function proveEntry(
   const entry = globalEntry(stored)
   const before = new Predecessors(store, run)
   const previous = await before.hash(seq)
-  const previousLocal = await before.localHash(entry.workspace, seq)
+  const previousLocal = await before.localHash(entry)
   const first = seq === 1 ? stored : await entryAt(store, run, 1)
   const verifier = new RunVerifier(run, {
     ...(first?.signature !== undefined && { signed: true }),

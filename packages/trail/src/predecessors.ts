@@ -1,10 +1,13 @@
 // What stands before an entry in the two chains of its run: read from where it lies, or from the manifests where retention took it
 // (W-TRAIL-29).
-import type { RunId, WorkspaceId } from '@parley/core'
+import type { RunId } from '@parley/core'
 import type { Manifest } from './archive/manifest.ts'
-import { globalEntry } from './chain.ts'
+import { globalEntry, localHashOf } from './chain.ts'
+import type { Entry } from './entry.ts'
 import { entryAt } from './store/entry-at.ts'
 import type { TrailStore } from './store/store.ts'
+
+const NONE = { seq: 0 }
 
 export class Predecessors {
   readonly #store: TrailStore
@@ -24,18 +27,20 @@ export class Predecessors {
     return stored?.hash ?? (await this.#gone()).find(each => each.seq === seq)?.hash ?? null
   }
 
-  /** Local hash of the newest entry of a workspace before this place. */
-  async localHash(workspace: WorkspaceId | null, before: number): Promise<string | null> {
+  /** Local hash of the entry before this one in its workspace. */
+  async localHash(entry: Entry): Promise<string | null> {
+    const { workspace, seq: before } = entry
     if (workspace === null) return null
     const query = { run: this.#run, spans: [{ workspace }], before, order: 'descending', limit: 1 } as const
     const [stored] = (await this.#store.select(query)).entries
-    const at = stored?.seq ?? 0
-    const gone = (await this.#gone()).filter(
-      each => each.workspace === workspace && each.seq < before && each.seq > at,
-    )
-    const newest = gone.toSorted((one, other) => other.seq - one.seq)[0]
-    if (newest) return newest.local_hash
-    return stored ? (globalEntry(stored).integrity.local_hash ?? null) : null
+    const kept = stored ? (globalEntry(stored).integrity.local_hash ?? null) : null
+    // Its own hash tells that nothing stood in between; manifests are read only where something may have.
+    if (localHashOf(entry, kept) === entry.integrity.local_hash) return kept
+    let newest: { readonly seq: number; readonly local_hash: string | null } | undefined
+    for (const each of await this.#gone())
+      if (each.workspace === workspace && each.seq < before && each.seq > (newest ?? stored ?? NONE).seq)
+        newest = each
+    return newest ? newest.local_hash : kept
   }
 
   /** What retention deleted and the manifests still tell of. */

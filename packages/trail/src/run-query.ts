@@ -96,8 +96,7 @@ export class RunQueries {
   async #asLocal(entries: readonly Entry[]): Promise<Entry[]> {
     const before = new Predecessors(this.#store, this.#run)
     const shown: Entry[] = []
-    for (const entry of entries)
-      shown.push(localEntry(entry, await before.localHash(entry.workspace, entry.seq)))
+    for (const entry of entries) shown.push(localEntry(entry, await before.localHash(entry)))
     return shown
   }
 }

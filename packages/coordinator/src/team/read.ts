@@ -111,7 +111,7 @@ function plannedTask(file: TaskFile, limits: TeamLimits, all: MergeFile | undefi
     attempts: task.attempts ?? limits.attempts,
     ...inMs(timeout, grace),
     priority: task.priority ?? teamDefaults.priority,
-    ...(review && { review: reviewOf(review)! }),
+    ...(review && { review: reviewOf(review) }),
     budget: limitsOf(budget ?? {}),
     merge: mergeOf(all, merge),
     ...(saved && { salvage: saved }),
@@ -121,7 +121,11 @@ function plannedTask(file: TaskFile, limits: TeamLimits, all: MergeFile | undefi
   return { ...common, agent: agent!, ...(next.length > 0 && { fallback: next }) }
 }
 
-function reviewOf({ by, prompt, fallback }: NonNullable<TaskFile['review']>): PlannedTask['review'] {
+function reviewOf({
+  by,
+  prompt,
+  fallback,
+}: NonNullable<TaskFile['review']>): NonNullable<PlannedTask['review']> {
   const next = fallbackOf(fallback)
   return { by, prompt: prompt ?? teamDefaults.reviewPrompt, ...(next.length > 0 && { fallback: next }) }
 }
