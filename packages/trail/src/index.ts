@@ -58,6 +58,7 @@ export { seededRandom } from './log/random.ts'
 export { RunModel, type WorkspaceFacts } from './model.ts'
 export { type ColdTrail, type OpenColdOptions, openCold } from './open-cold.ts'
 export {
+  forgeMemoryLog,
   type MemoryDisks,
   type MemoryStoreOptions,
   memoryDisks,

@@ -8,7 +8,7 @@ import { damagedError, haltedError } from './errors.ts'
 import { trailLimits } from './limits.ts'
 import { RunState, type TrailState } from './run-state.ts'
 import { entryAt } from './store/entry-at.ts'
-import type { TrailStore } from './store/store.ts'
+import type { RunHead, TrailStore } from './store/store.ts'
 import { lostObject, readObject } from './stored-object.ts'
 import { RunVerifier, type VerifyOptions } from './verify.ts'
 
@@ -81,6 +81,7 @@ export class RunReading {
     await this.#content.learn()
     let state = gathers ? this.#begin() : undefined
     const verifier = sound === 'proven' && gathers ? await this.#opening(behind) : undefined
+    const end = gathers ? await this.#store.logHead(this.#run) : undefined
     for await (const record of this.#behind(behind)) {
       if (record.kind === 'object') {
         state?.takeObject(record.id)
@@ -99,6 +100,8 @@ export class RunReading {
       yield entry
     }
     if (state) await this.#bridgeEnd(state)
+    const short = state && sound && this.#short(state, end)
+    if (short) throw short
     if (!this.#loading) this.#state ??= state
   }
 
@@ -127,6 +130,7 @@ export class RunReading {
     await this.#content.learn()
     const kept = this.#kept
     const state = this.#begin()
+    const end = await this.#store.logHead(this.#run)
     for await (const record of this.#behind(kept)) {
       if (record.kind === 'object') {
         state.takeObject(record.id)
@@ -137,6 +141,8 @@ export class RunReading {
       if (!state.follow(entry)) throw this.#broken(entry.seq, state.chain.seq)
     }
     await this.#bridgeEnd(state)
+    const short = this.#short(state, end)
+    if (short) throw short
     this.#state = state
     return state
   }
@@ -160,6 +166,13 @@ export class RunReading {
   async #bridgeEnd(state: RunState): Promise<void> {
     const last = this.#store.imports.get(this.#run)?.head.seq ?? 0
     if (state.chain.seq < last) await state.bridge(this.#store, last + 1)
+  }
+
+  /** A run is as long as the log says. One that is read in part must never be gone on with: what comes next would stand in a place that is taken. */
+  #short({ chain }: RunState, end: RunHead | undefined): ParleyError | undefined {
+    if (!end || chain.seq > end.seq || (chain.seq === end.seq && chain.hash === end.hash)) return undefined
+    const message = `${this.#run}: the log goes up to entry ${end.seq}, and only ${chain.seq} can be read. Verify the run.`
+    return damagedError(message, { run: this.#run, seq: chain.seq + 1 })
   }
 
   #broken(seq: number, last: number): ParleyError {

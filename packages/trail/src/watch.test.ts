@@ -26,6 +26,7 @@ test('W-TRAIL-21 an entry that is committed while a page is being read is not mi
     },
     append: { value: store.append.bind(store) },
     replay: { value: store.replay.bind(store) },
+    logHead: { value: store.logHead.bind(store) },
     damage: { get: () => store.damage },
   })
   const script = await scripted(slow)

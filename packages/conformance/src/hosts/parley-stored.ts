@@ -1,9 +1,9 @@
 // What Parley has stored, changed while nothing runs: records are taken out of one disk in memory and written to another.
 import { canonicalize, formatTimestamp, parseTimestamp, type RunId, type Ticks } from '@parley/core'
 import {
+  forgeMemoryLog,
   HASH_ALGORITHM,
   type MemoryDisks,
-  memoryDisks,
   openMemoryStore,
   type StoredRecord as TrailRecord,
 } from '@parley/trail'
@@ -42,22 +42,16 @@ async function rewrite(
   change: (records: readonly StoredRecord[]) => readonly StoredRecord[],
 ): Promise<void> {
   const before = await openMemoryStore(system.disks)
-  const disks = memoryDisks()
-  const after = await openMemoryStore(disks)
+  const written: TrailRecord[] = []
   for (const { run } of await before.runs()) {
     const kept: TrailRecord[] = []
     for await (const record of before.replay(run)) kept.push(record)
     const records =
       run === of ? change(kept.map(shown)).map((each, index, all) => stored(run, each, index, all)) : kept
-    for (const record of records)
-      await new Promise<void>((resolve, reject) => {
-        const refused = after.append([record], error => (error ? reject(error) : resolve()))
-        if (refused) reject(refused)
-      })
+    written.push(...records)
   }
   await before.close()
-  await after.close()
-  system.disks = { trail: disks.trail, blobs: system.disks.blobs }
+  system.disks = { trail: await forgeMemoryLog(written), blobs: system.disks.blobs }
 }
 
 export function shown(record: TrailRecord): StoredRecord {

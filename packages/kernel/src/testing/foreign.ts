@@ -12,8 +12,8 @@ import {
 } from '@parley/core'
 import {
   type EntryDraft,
+  forgeMemoryLog,
   HASH_ALGORITHM,
-  memoryDisks,
   openMemoryStore,
   type ProposedEntry,
   type StoredEntry,
@@ -44,21 +44,14 @@ export async function rewrite(
   of: RunId = f.run.id,
 ): Promise<void> {
   const before = await openMemoryStore(f.disks)
-  const disks = memoryDisks()
-  const after = await openMemoryStore(disks)
+  const written: StoredRecord[] = []
   for (const { run } of await before.runs()) {
     const records: StoredRecord[] = []
     for await (const record of before.replay(run)) records.push(record)
-    for (const record of run === of ? change(records) : records) {
-      await new Promise<void>((resolve, reject) => {
-        const refused = after.append([record], error => (error ? reject(error) : resolve()))
-        if (refused) reject(refused)
-      })
-    }
+    written.push(...(run === of ? change(records) : records))
   }
   await before.close()
-  await after.close()
-  f.disks = { trail: disks.trail, blobs: f.disks.blobs }
+  f.disks = { trail: await forgeMemoryLog(written), blobs: f.disks.blobs }
 }
 
 /** Puts entries behind the others, linked as they must be, whatever they say. */

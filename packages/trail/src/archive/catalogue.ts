@@ -2,8 +2,6 @@
 // here is read from the replica.
 import type { RunId } from '@parley/core'
 import { damagedError } from '../errors.ts'
-import type { ArchiveRecords } from '../index/contract.ts'
-import { isFiled } from '../index/moves.ts'
 import { type Files, readWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import {
@@ -72,6 +70,12 @@ export class Catalogue {
     return highest
   }
 
+  /** Whether a run has any archive, by a look at its folders. */
+  holds(run: RunId): boolean {
+    const name = safeName(run)
+    return [RUNS, COLD].some(root => this.#files.list(`${root}/${name}`).length > 0)
+  }
+
   /** Runs that have archives. */
   runs(): RunId[] {
     return [...new Set([...this.#find().values()].map(withoutTier))].sort().map(runOf)
@@ -130,24 +134,6 @@ export class Catalogue {
       if (manifest) return asFound(manifest, this.#files, folder)
     }
     return undefined
-  }
-
-  /** What an index needs to know of every archive when it is made anew. */
-  records(): ArchiveRecords[] {
-    return this.#listed().flatMap(([number, folder]) => {
-      const manifest = this.#manifest(folder, number)
-      if (!manifest) return [{ file: -number, length: 1 }]
-      const { archive, bytes, deleted, run, entries, objects } = manifest
-      return {
-        file: -archive,
-        run,
-        length: deleted ? 0 : bytes,
-        ordinals: new Map(objects.map(({ id, ordinal }) => [id, ordinal])),
-        ...(deleted && {
-          forgotten: { run, seqs: entries.map(({ seq }) => seq), filed: entries.find(isFiled) },
-        }),
-      }
-    })
   }
 
   #find(): Map<number, string> {

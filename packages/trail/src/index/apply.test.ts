@@ -130,7 +130,7 @@ describe.each(KINDS)('an index of %s rows over its log', kind => {
           ended: false,
         },
       ])
-      expect(await index.head(RUN, log.end.frame)).toEqual({ run: RUN, seq: 2, hash: second!.hash })
+      expect(await index.head(RUN, log.end.frame)).toEqual({ run: RUN, known: 2, seq: 2, hash: second!.hash })
       expect(await index.head(OTHER, log.end.frame)).toBeUndefined()
     })
 

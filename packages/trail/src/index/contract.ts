@@ -1,6 +1,6 @@
 // The index of a log: where each record lies, by run, workspace and type. It is disposable: everything in it can be
 // made again from the log, and nothing is ever true because the index says so. Two implementations: SQLite on a worker
-// thread (sqlite-index.ts), plain maps in the caller's thread (memory-index.ts).
+// thread (sqlite-index.ts), the same tables in memory in the caller's thread (memory-index.ts).
 import type { ObjectId, RunId, WorkspaceId } from '@parley/core'
 import type { StoredObject, StoredRecord } from '../entry.ts'
 import type {
@@ -30,6 +30,11 @@ export interface IndexOpening {
   readonly lostHeads: readonly RunHead[]
 }
 
+/** The newest entry that the index has of a run, and how many it accounts for, those that are gone for good included. */
+export interface IndexedHead extends RunHead {
+  readonly known: number
+}
+
 export interface TrailIndex {
   /** Resolves once the state of the index is known; catching up goes on behind it. */
   opening(): Promise<IndexOpening>
@@ -38,7 +43,7 @@ export interface TrailIndex {
   // Every query waits until the index has seen `atLeast`, then answers from one consistent state.
   select(query: StoreQuery, atLeast: Position): Promise<StorePage>
   aggregate(query: StoreAggregate, atLeast: Position): Promise<readonly AggregateRow[]>
-  head(run: RunId, atLeast: Position): Promise<RunHead | undefined>
+  head(run: RunId, atLeast: Position): Promise<IndexedHead | undefined>
   runs(atLeast: Position): Promise<readonly RunSummary[]>
   object(run: RunId, id: ObjectId, atLeast: Position): Promise<StoredObject | undefined>
   place(run: RunId, seq: number, atLeast: Position): Promise<RecordPlace | undefined>
@@ -64,6 +69,8 @@ export interface TrailIndex {
   adopt(): Promise<void>
   /** Entries of one run are gone for good (retention), and so are the objects that lie in `file`, where one is given. */
   forget(run: RunId, seqs: readonly number[], file?: number): Promise<void>
+  /** Makes the index anew from the log: it turned out not to hold what the log does. */
+  rebuild(): Promise<void>
   close(): Promise<void>
 }
 
@@ -127,8 +134,10 @@ export interface ReplayPage {
   readonly partial?: readonly string[]
 }
 
-/** How an index reads the log. Synchronous: it runs on the worker's thread, or over memory. */
+/** How an index reads the log (log-reader.ts). Synchronous: it runs on the worker's thread, or over memory. */
 export interface LogReader {
+  /** The log goes up to here now. */
+  follow(point: LogPoint): void
   /** Bytes of a segment (above 0) or of an archive's records (below 0); fewer only behind its end. */
   read(file: number, at: number, length: number): Buffer
   archives(): readonly ArchiveRecords[]

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { Applier } from './apply.ts'
 import { Engine, finish } from './engine.ts'
+import { IndexDisk } from './index-disk.ts'
 import { indexLimits } from './limits.ts'
-import { RUN, TestLog } from './log-fixture.test.support.ts'
-import { MemoryRows } from './memory-rows.ts'
+import { RUN, TestLog, TRAIL } from './log-fixture.test.support.ts'
+import { SqliteRows } from './sqlite-rows.ts'
 
 describe('a search that pauses', () => {
   function indexed(log: TestLog): Engine {
-    const rows = new MemoryRows()
+    const rows = new SqliteRows(new IndexDisk().renew(TRAIL))
     const applier = new Applier(rows, log)
     while (!applier.step(log.end));
     return new Engine(rows, log)

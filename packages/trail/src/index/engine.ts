@@ -1,16 +1,9 @@
 // What an index answers, from rows and the log: the same for every kind of rows. Long answers are generators that pause
 // between bounded pieces of work, so that on the worker's thread nobody waits for someone else's search.
 import type { ObjectId, RunId, Ticks, WorkspaceId } from '@parley/core'
-import type {
-  AggregateRow,
-  RunHead,
-  RunSummary,
-  StoreAggregate,
-  StoreFilter,
-  StoreQuery,
-} from '../store/store.ts'
+import type { AggregateRow, RunSummary, StoreAggregate, StoreFilter, StoreQuery } from '../store/store.ts'
 import { Aggregation } from './aggregate.ts'
-import type { LogReader, RecordPlace, RunUsage, TakenRecords, TakeRequest } from './contract.ts'
+import type { IndexedHead, LogReader, RecordPlace, RunUsage, TakenRecords, TakeRequest } from './contract.ts'
 import { fetchRecords, fetchWhole, unreadableArchives, type Wanted } from './fetch.ts'
 import { indexLimits } from './limits.ts'
 import { forgetEntries, moveRecords } from './moves.ts'
@@ -92,9 +85,10 @@ export class Engine {
     return aggregation.rows()
   }
 
-  head(run: RunId): RunHead | undefined {
+  head(run: RunId): IndexedHead | undefined {
     const row = this.#rows.run(run)
-    return row && row.head >= 0 ? { run, seq: row.head, hash: row.hash } : undefined
+    if (!row || row.head < 0) return undefined
+    return { run, seq: row.head, hash: row.hash, known: row.entries + row.forgotten }
   }
 
   runs(): readonly RunSummary[] {

@@ -16,6 +16,9 @@ export interface Wanted extends Place {
   readonly crc?: number
 }
 
+/** Where records are read from: a segment (above 0) or an archive (below 0). */
+export type RecordSource = Pick<LogReader, 'read'>
+
 export interface Fetched {
   /** The records one behind the other, in the order wanted, in a buffer of their own. */
   readonly bytes: Buffer
@@ -25,7 +28,7 @@ export interface Fetched {
 }
 
 /** Reads records of one run. Throws `trail_damaged` when one is not what it was when it was written. */
-export function fetchRecords(reader: LogReader, run: RunId, wanted: readonly Wanted[]): Fetched {
+export function fetchRecords(reader: RecordSource, run: RunId, wanted: readonly Wanted[]): Fetched {
   const { bytes, unreadable } = readAll(reader, run, wanted)
   if (unreadable.size > 0) {
     const rest = fetchRecords(
@@ -45,7 +48,7 @@ export function fetchRecords(reader: LogReader, run: RunId, wanted: readonly Wan
 }
 
 /** The same where a hole cannot be shown in the answer. */
-export function fetchWhole(reader: LogReader, run: RunId, wanted: readonly Wanted[]): Fetched {
+export function fetchWhole(reader: RecordSource, run: RunId, wanted: readonly Wanted[]): Fetched {
   const fetched = fetchRecords(reader, run, wanted)
   if (fetched.unreadable.length > 0) throw unreadableArchives(run, fetched.unreadable)
   return fetched
@@ -76,7 +79,7 @@ export function unpackRecords(packed: Uint8Array): StoredRecord[] {
 }
 
 function readAll(
-  reader: LogReader,
+  reader: RecordSource,
   run: RunId,
   wanted: readonly Wanted[],
 ): { bytes: Buffer; unreadable: Set<number> } {
@@ -122,7 +125,7 @@ function inFileOrder(wanted: readonly Wanted[]): number[] {
   return order.sort((a, b) => compare(wanted[a]!, wanted[b]!))
 }
 
-function readRange(reader: LogReader, file: number, at: number, length: number): Buffer {
+function readRange(reader: RecordSource, file: number, at: number, length: number): Buffer {
   if (file > 0) return reader.read(file, at, length)
   try {
     return reader.read(file, at, length)

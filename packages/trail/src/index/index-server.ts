@@ -1,16 +1,14 @@
 // The work of the index's thread: it takes in the log slice by slice and answers in between; nobody is answered before the
 // log has been taken in as far as the question asks.
 import type { MessagePort } from 'node:worker_threads'
-import { Applier } from './apply.ts'
 import type { LogPoint } from './contract.ts'
-import type { DiskReader } from './disk-reader.ts'
-import { Engine, type Work } from './engine.ts'
+import type { Work } from './engine.ts'
 import { faultJson } from './fault.ts'
 import { indexLimits } from './limits.ts'
-import { lostHeads } from './lost-heads.ts'
+import { LiveIndex } from './live-index.ts'
+import type { IndexLog } from './log-reader.ts'
 import type { FromWorker, IndexAnswer, IndexRequest, ToWorker, WorkerOptions } from './protocol.ts'
-import { dropOldHeads, isDamage, type OpenedIndex, recreateIndexFile } from './sqlite-open.ts'
-import { SqliteRows } from './sqlite-rows.ts'
+import { dropOldHeads, isDamage, isUnsteady, type OpenedIndex, recreateIndexFile } from './sqlite-open.ts'
 
 interface Question {
   readonly id: number
@@ -22,16 +20,16 @@ interface Question {
 export class IndexServer {
   readonly #port: MessagePort
   readonly #options: WorkerOptions
-  readonly #reader: DiskReader
-  #rows: SqliteRows
-  #applier: Applier
-  #engine: Engine
+  readonly #reader: IndexLog
+  readonly #index: LiveIndex
   #target: LogPoint
   #questions: Question[] = []
   /** Told once the index has caught up, where that is needed to know what the log lost. */
   #opened: OpenedIndex | undefined
   #scheduled = false
   #rebuilds = 0
+  /** Failures of the file one after the other, with nothing that worked in between. */
+  #failures = 0
   #closed = false
   #committing: NodeJS.Timeout | undefined
 
@@ -39,7 +37,7 @@ export class IndexServer {
   constructor(
     port: MessagePort,
     options: WorkerOptions,
-    reader: DiskReader,
+    reader: IndexLog,
     opened: OpenedIndex,
     told: boolean,
   ) {
@@ -47,15 +45,16 @@ export class IndexServer {
     this.#options = options
     this.#target = options.end
     this.#reader = reader
-    this.#rows = new SqliteRows(opened.index)
-    this.#applier = new Applier(this.#rows, reader)
-    this.#engine = new Engine(this.#rows, reader)
+    this.#index = new LiveIndex(opened.index, reader, () => {
+      reader.refresh()
+      return recreateIndexFile(options.file, options.trail)
+    })
     if (!told) this.#opened = opened
     this.#schedule()
   }
 
   hear(message: ToWorker): void {
-    if (message.kind === 'start') return
+    if (message.kind === 'start' || this.#closed) return
     if (message.kind === 'close') {
       this.#close()
       return
@@ -80,13 +79,16 @@ export class IndexServer {
     if (this.#closed) return
     let done: boolean
     try {
-      done = this.#applier.step(this.#target)
+      this.#reader.follow(this.#target)
+      done = this.#index.step(this.#target)
       if (done) this.#tellOpened()
       this.#answer()
+      this.#failures = 0
     } catch (cause) {
       this.#recover(cause)
       done = this.#questions.length === 0
     }
+    if (this.#closed) return
     if (!done || this.#questions.length > 0) this.#schedule()
     else this.#rest()
   }
@@ -94,16 +96,16 @@ export class IndexServer {
   /** Nothing to do: files are let go, and what was taken in is committed if nothing more comes soon. */
   #rest(): void {
     this.#reader.release()
-    if (!this.#rows.uncommitted) return
+    if (!this.#index.uncommitted) return
     this.#committing ??= setTimeout(() => {
       this.#committing = undefined
-      if (!this.#closed) this.#attempt(() => this.#rows.commit())
+      if (!this.#closed) this.#commit()
     }, indexLimits.commitMs)
   }
 
-  #attempt(work: () => void): void {
+  #commit(): void {
     try {
-      work()
+      this.#index.commit()
     } catch (cause) {
       this.#recover(cause)
     }
@@ -125,9 +127,10 @@ export class IndexServer {
   /** Does one piece of an answer, if its time has come; true when the question is settled. */
   #proceed(question: Question): boolean {
     const { id, atLeast, request } = question
-    if (atLeast > this.#applier.frame) return false
+    if (atLeast > this.#index.frame) return false
+    if (request.kind === 'rebuild') return this.#rebuildFor(question)
     try {
-      question.work ??= this.#start(request)
+      question.work ??= this.#index.start(request)
       const step = question.work.next()
       if (step.done) this.#say({ kind: 'answer', id, answer: step.value }, buffersOf(step.value))
       return step.done === true
@@ -138,57 +141,41 @@ export class IndexServer {
     }
   }
 
-  *#start(request: IndexRequest): Work<IndexAnswer> {
-    const engine = this.#engine
-    switch (request.kind) {
-      case 'select':
-        return yield* engine.select(request.query)
-      case 'aggregate':
-        return yield* engine.aggregate(request.query)
-      case 'head':
-        return engine.head(request.run)
-      case 'runs':
-        return engine.runs()
-      case 'object':
-        return engine.object(request.run, request.id)
-      case 'place':
-        return engine.place(request.run, request.seq)
-      case 'replay':
-        return engine.replay(request.run, request.after, request.limit, request.cursor)
-      case 'relocate':
-        engine.relocate(request.run, request.places)
-        return undefined
-      case 'forget':
-        engine.forget(request.run, request.seqs, request.file)
-        return undefined
-      case 'take':
-        return yield* engine.take(request.request)
-      case 'usage':
-        return yield* engine.usage(request.run)
-      case 'adopt':
-        this.#applier.adopt()
-        while (!this.#applier.adopted) yield
-        return undefined
-      default:
-        return request satisfies never
-    }
+  #rebuildFor({ id }: Question): boolean {
+    this.#rebuild()
+    this.#say({ kind: 'answer', id, answer: undefined })
+    return true
   }
 
-  /** An index that turns out to be damaged is made anew, and questions wait for it; whatever else fails is said to all. */
+  /**
+   * An index that turns out to be damaged, or whose file fails again and again, is made anew, and questions wait for it; whatever else
+   * fails is said to all.
+   */
   #recover(cause: unknown): void {
-    if (isDamage(cause) && this.#rebuilds < indexLimits.rebuilds) {
+    this.#failures++
+    const hopeless = isDamage(cause) || (isUnsteady(cause) && this.#failures >= indexLimits.failures)
+    if (hopeless && this.#rebuilds < indexLimits.rebuilds) {
       this.#rebuilds++
-      this.#rows.close()
-      this.#rows = new SqliteRows(recreateIndexFile(this.#options.file, this.#options.trail))
-      this.#applier = new Applier(this.#rows, this.#reader)
-      this.#engine = new Engine(this.#rows, this.#reader)
-      for (const question of this.#questions) delete question.work
+      try {
+        this.#rebuild()
+      } catch (failure) {
+        this.#fail(failure)
+      }
       return
     }
     for (const { id } of this.#questions) this.#say({ kind: 'refused', id, error: faultJson(cause) })
     this.#questions = []
-    if (!this.#opened) return
     // Nobody can say what the log lost, and the evidence stays where it is.
+    if (this.#opened) this.#fail(cause)
+  }
+
+  #rebuild(): void {
+    for (const question of this.#questions) delete question.work
+    this.#index.rebuild()
+  }
+
+  /** The caller starts another thread for its next question. */
+  #fail(cause: unknown): void {
     this.#say({ kind: 'failed', error: faultJson(cause) })
     this.#close()
   }
@@ -197,20 +184,22 @@ export class IndexServer {
     if (!this.#opened) return
     const { opening, oldHeads } = this.#opened
     this.#opened = undefined
-    this.#say({
-      kind: 'opened',
-      opening: { ...opening, lostHeads: lostHeads(this.#rows, this.#reader, oldHeads) },
-    })
+    this.#say({ kind: 'opened', opening: { ...opening, lostHeads: this.#index.lostHeads(oldHeads) } })
   }
 
   #close(): void {
+    if (this.#closed) return
     this.#closed = true
     this.#questions = []
     clearTimeout(this.#committing)
     this.#reader.release()
-    this.#attempt(() => this.#rows.commit())
-    this.#rows.close()
-    if (!this.#opened) dropOldHeads(this.#options.file)
+    try {
+      this.#index.commit()
+      this.#index.close()
+      if (!this.#opened) dropOldHeads(this.#options.file)
+    } catch {
+      // What is not committed is taken from the log when the index is opened again.
+    }
     this.#port.close()
   }
 

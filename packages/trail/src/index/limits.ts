@@ -9,6 +9,8 @@ export const indexLimits = {
   /** Slices, and milliseconds, after which what was taken in is committed. */
   keptSlices: 32,
   commitMs: 200,
+  /** Answers after which an index in memory, which has no timer, commits. */
+  answersPerCommit: 16,
   /** Bytes of one read when neighbouring records are read together, and of a gap that is read along. */
   readBytes: MiB,
   gapBytes: 4 * KiB,
@@ -50,4 +52,6 @@ export const indexLimits = {
   advanceMs: 50,
   /** Times that a worker makes a damaged index again before it gives up. */
   rebuilds: 3,
+  /** Failures of the index file one after the other after which the file is taken for hopeless. */
+  failures: 3,
 } as const

@@ -17,7 +17,7 @@ import { FRAME_HEADER, sealFrame } from '../log/frame.ts'
 import { recordBound, writeRecord } from '../log/record.ts'
 import { SEGMENT_HEADER, segmentName, writeSegmentHeader } from '../log/segment.ts'
 import type { ArchiveRecords, LogPoint, LogReader, RecordPlace, TrailIndex } from './contract.ts'
-import { memoryIndex } from './memory-index.ts'
+import { MemoryIndex } from './memory-index.ts'
 import { sqliteIndex } from './sqlite-index.ts'
 
 export const TRAIL = 'ab'.repeat(16)
@@ -188,6 +188,9 @@ export class TestLog implements LogReader {
 
   // LogReader, over memory
 
+  /** It knows where it ends. */
+  follow(): void {}
+
   read(file: number, at: number, length: number): Buffer {
     if (file > 0) return this.segments.get(file)?.subarray(at, at + length) ?? Buffer.alloc(0)
     const archive = this.cold.get(-file)
@@ -255,7 +258,7 @@ export class Bench {
     const { end } = this.log
     const index =
       this.kind === 'memory'
-        ? memoryIndex(this.log, end)
+        ? new MemoryIndex({ reader: this.log, trail: TRAIL, end })
         : sqliteIndex({ folder: this.folder, file, trail: TRAIL, end })
     this.#opened.push(index)
     return index

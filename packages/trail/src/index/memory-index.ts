@@ -1,14 +1,13 @@
-// An index in the caller's thread, made anew from the log each time: for simulation, and where there is no disk.
-import type { ObjectId, RunId } from '@parley/core'
-import type { StoredEntry, StoredObject } from '../entry.ts'
+// An index in the caller's thread, over tables in memory: for simulation, and where there is no disk. Deterministic: no threads, no timers.
 import type { Position } from '../store/store.ts'
-import { Applier } from './apply.ts'
-import type { LogPoint, LogReader, TrailIndex } from './contract.ts'
-import { Engine, finish } from './engine.ts'
+import { AskedIndex } from './asked-index.ts'
+import type { IndexOpening, LogPoint, LogReader } from './contract.ts'
 import { asIndexError, busyError, closedError } from './error.ts'
-import { unpackRecords } from './fetch.ts'
+import { IndexDisk } from './index-disk.ts'
 import { indexLimits } from './limits.ts'
-import { MemoryRows } from './memory-rows.ts'
+import { LiveIndex } from './live-index.ts'
+import type { IndexAnswers, IndexRequest } from './protocol.ts'
+import { checkTables, readHeads } from './sqlite-open.ts'
 
 interface Waiting {
   readonly atLeast: Position
@@ -16,73 +15,108 @@ interface Waiting {
   readonly refuse: () => void
 }
 
-export function memoryIndex(reader: LogReader, end: LogPoint): TrailIndex {
-  const rows = new MemoryRows()
-  const applier = new Applier(rows, reader)
-  const engine = new Engine(rows, reader)
-  let point = end
-  let closed = false
-  let waiting: Waiting[] = []
+export interface MemoryIndexOptions {
+  readonly reader: LogReader
+  readonly trail: string
+  readonly end: LogPoint
+  /** Tables that somebody has left; without it the index starts empty and is gone when it is closed. */
+  readonly disk?: IndexDisk | undefined
+}
+
+export class MemoryIndex extends AskedIndex {
+  readonly #reader: LogReader
+  readonly #index: LiveIndex
+  readonly #opening: IndexOpening
+  #point: LogPoint
+  #closed = false
+  #waiting: Waiting[] = []
+  #answers = 0
+
+  constructor({ reader, trail, end, disk = new IndexDisk() }: MemoryIndexOptions) {
+    super()
+    this.#reader = reader
+    this.#point = end
+    const found = disk.found()
+    const wrong = found ? checkTables(found, trail, end, reader) : undefined
+    const reusable = found !== undefined && wrong === undefined
+    const oldHeads = found && wrong?.file === 'evidence' ? readHeads(found) : []
+    this.#index = new LiveIndex(reusable ? { database: found } : disk.renew(trail), reader, () =>
+      disk.renew(trail),
+    )
+    if (oldHeads.length > 0) while (!this.#index.step(end));
+    this.#opening = {
+      ...(reusable
+        ? { state: 'current' }
+        : { state: 'rebuilt', reason: wrong?.reason ?? 'The index was made anew because there was none.' }),
+      lostHeads: this.#index.lostHeads(oldHeads),
+    }
+  }
+
+  async opening(): Promise<IndexOpening> {
+    return this.#opening
+  }
+
+  advance(point: LogPoint): void {
+    if (this.#closed || point.frame < this.#point.frame) return
+    this.#point = point
+    const ready = this.#waiting.filter(each => each.atLeast <= point.frame)
+    if (ready.length === 0) return
+    this.#waiting = this.#waiting.filter(each => each.atLeast > point.frame)
+    for (const each of ready) each.answer()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    for (const each of this.#waiting) each.refuse()
+    this.#waiting = []
+    this.#commit()
+  }
+
+  protected get newest(): Position {
+    return this.#point.frame
+  }
 
   /** Answers at once, or as soon as the log has come as far as the question asks. */
-  function ask<Answer>(atLeast: Position, work: () => Answer): Promise<Answer> {
-    if (closed) return Promise.reject(closedError())
+  protected ask<Kind extends IndexRequest['kind']>(
+    request: Extract<IndexRequest, { kind: Kind }>,
+    atLeast: Position,
+  ): Promise<IndexAnswers[Kind]> {
+    if (this.#closed) return Promise.reject(closedError())
     return new Promise((resolve, reject) => {
       const answer = () => {
         try {
-          while (!applier.step(point));
-          resolve(work())
+          resolve(this.#answer(request) as IndexAnswers[Kind])
         } catch (cause) {
           reject(asIndexError(cause))
         }
       }
-      if (point.frame >= atLeast) answer()
-      else if (waiting.length >= indexLimits.waitingQueries) reject(busyError())
-      else waiting.push({ atLeast, answer, refuse: () => reject(closedError()) })
+      if (this.#point.frame >= atLeast) answer()
+      else if (this.#waiting.length >= indexLimits.waitingQueries) reject(busyError())
+      else this.#waiting.push({ atLeast, answer, refuse: () => reject(closedError()) })
     })
   }
 
-  return {
-    opening: async () => ({ state: 'rebuilt', reason: 'an index in memory starts empty', lostHeads: [] }),
-    advance(next) {
-      if (closed || next.frame < point.frame) return
-      point = next
-      const ready = waiting.filter(each => each.atLeast <= point.frame)
-      if (ready.length === 0) return
-      waiting = waiting.filter(each => each.atLeast > point.frame)
-      for (const each of ready) each.answer()
-    },
-    select: (query, atLeast) =>
-      ask(atLeast, () => {
-        const { records, ...page } = finish(engine.select(query))
-        return { entries: unpackRecords(records) as StoredEntry[], ...page }
-      }),
-    aggregate: (query, atLeast) => ask(atLeast, () => finish(engine.aggregate(query))),
-    head: (run, atLeast) => ask(atLeast, () => engine.head(run)),
-    runs: atLeast => ask(atLeast, () => engine.runs()),
-    object: (run: RunId, id: ObjectId, atLeast) =>
-      ask(atLeast, () => {
-        const record = engine.object(run, id)
-        return record && (unpackRecords(record)[0] as StoredObject)
-      }),
-    place: (run, seq, atLeast) => ask(atLeast, () => engine.place(run, seq)),
-    replay: (run, after, limit, cursor, atLeast) =>
-      ask(atLeast, () => {
-        const { records, ...page } = engine.replay(run, after, limit, cursor)
-        return { records: unpackRecords(records), ...page }
-      }),
-    relocate: (run, places) => ask(point.frame, () => engine.relocate(run, places)),
-    forget: (run, seqs, file) => ask(point.frame, () => engine.forget(run, seqs, file)),
-    take: (request, atLeast) => ask(atLeast, () => finish(engine.take(request))),
-    usage: (atLeast, run) => ask(atLeast, () => finish(engine.usage(run))),
-    async adopt() {
-      applier.adopt()
-      await ask(point.frame, () => undefined)
-    },
-    async close() {
-      closed = true
-      for (const each of waiting) each.refuse()
-      waiting = []
-    },
+  #answer(request: IndexRequest): IndexAnswers[IndexRequest['kind']] {
+    this.#reader.follow(this.#point)
+    while (!this.#index.step(this.#point));
+    const work = this.#index.start(request)
+    for (let step = work.next(); ; step = work.next()) {
+      if (step.done) {
+        if (++this.#answers % indexLimits.answersPerCommit === 0) this.#commit()
+        return step.value
+      }
+      // Archives that were asked for are taken in between.
+      this.#index.step(this.#point)
+    }
+  }
+
+  /** As on a thread of its own: a commit that fails concerns nobody, and what it held is taken from the log again. */
+  #commit(): void {
+    try {
+      this.#index.commit()
+    } catch {
+      // The log has it.
+    }
   }
 }

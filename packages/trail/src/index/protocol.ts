@@ -1,15 +1,16 @@
 // What the caller's thread and the worker's thread say to each other. Records cross as the bytes of the log, in buffers that
 // are handed over, not copied; the caller's side decodes them.
 import type { ObjectId, ParleyErrorJson, RunId } from '@parley/core'
+import type { AggregateRow, Position, RunSummary, StoreAggregate, StoreQuery } from '../store/store.ts'
 import type {
-  AggregateRow,
-  Position,
-  RunHead,
-  RunSummary,
-  StoreAggregate,
-  StoreQuery,
-} from '../store/store.ts'
-import type { IndexOpening, LogPoint, RecordPlace, RunUsage, TakenRecords, TakeRequest } from './contract.ts'
+  IndexedHead,
+  IndexOpening,
+  LogPoint,
+  RecordPlace,
+  RunUsage,
+  TakenRecords,
+  TakeRequest,
+} from './contract.ts'
 import type { PackedPage } from './engine.ts'
 import type { PackedReplay } from './replay.ts'
 
@@ -51,11 +52,12 @@ export type IndexRequest =
   | { readonly kind: 'take'; readonly request: TakeRequest }
   | { readonly kind: 'usage'; readonly run: RunId | undefined }
   | { readonly kind: 'adopt' }
+  | { readonly kind: 'rebuild' }
 
 export interface IndexAnswers {
   select: PackedPage
   aggregate: readonly AggregateRow[]
-  head: RunHead | undefined
+  head: IndexedHead | undefined
   runs: readonly RunSummary[]
   object: Uint8Array | undefined
   place: RecordPlace | undefined
@@ -65,6 +67,7 @@ export interface IndexAnswers {
   take: TakenRecords
   usage: readonly RunUsage[]
   adopt: undefined
+  rebuild: undefined
 }
 
 export type IndexAnswer = IndexAnswers[keyof IndexAnswers]

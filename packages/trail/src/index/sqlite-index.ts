@@ -1,30 +1,12 @@
 // The caller's side of the SQLite index: it sends questions to a worker thread and decodes the answers. It never runs SQL.
 // A worker that dies fails what was asked of it; the next question starts another one.
 import { Worker } from 'node:worker_threads'
-import { assertNever, type ObjectId, type RunId } from '@parley/core'
-import type { StoredEntry, StoredObject } from '../entry.ts'
-import type {
-  AggregateRow,
-  Position,
-  RunHead,
-  RunSummary,
-  StoreAggregate,
-  StorePage,
-  StoreQuery,
-} from '../store/store.ts'
+import { assertNever } from '@parley/core'
+import type { Position } from '../store/store.ts'
 import { workerArguments, workerFile } from '../worker.ts'
-import type {
-  IndexOpening,
-  LogPoint,
-  RecordPlace,
-  ReplayPage,
-  RunUsage,
-  TakenRecords,
-  TakeRequest,
-  TrailIndex,
-} from './contract.ts'
+import { AskedIndex } from './asked-index.ts'
+import type { IndexOpening, LogPoint, TrailIndex } from './contract.ts'
 import { asIndexError, busyError, closedError, indexError } from './error.ts'
-import { unpackRecords } from './fetch.ts'
 import { indexLimits } from './limits.ts'
 import type {
   FromWorker,
@@ -74,7 +56,7 @@ interface Life {
   told: Position
 }
 
-class SqliteIndex implements TrailIndex {
+class SqliteIndex extends AskedIndex {
   readonly #options: SqliteIndexOptions
   #life: Life | undefined
   #point: LogPoint
@@ -85,6 +67,7 @@ class SqliteIndex implements TrailIndex {
   #closing: Promise<void> | undefined
 
   constructor(options: SqliteIndexOptions, thread: Worker | undefined) {
+    super()
     this.#options = options
     this.#point = options.end
     this.#life = this.#start(thread)
@@ -109,63 +92,6 @@ class SqliteIndex implements TrailIndex {
     }, indexLimits.advanceMs).unref()
   }
 
-  async select(query: StoreQuery, atLeast: Position): Promise<StorePage> {
-    const { records, ...page } = await this.#ask({ kind: 'select', query }, atLeast)
-    return { entries: unpackRecords(records) as StoredEntry[], ...page }
-  }
-
-  aggregate(query: StoreAggregate, atLeast: Position): Promise<readonly AggregateRow[]> {
-    return this.#ask({ kind: 'aggregate', query }, atLeast)
-  }
-
-  head(run: RunId, atLeast: Position): Promise<RunHead | undefined> {
-    return this.#ask({ kind: 'head', run }, atLeast)
-  }
-
-  runs(atLeast: Position): Promise<readonly RunSummary[]> {
-    return this.#ask({ kind: 'runs' }, atLeast)
-  }
-
-  async object(run: RunId, id: ObjectId, atLeast: Position): Promise<StoredObject | undefined> {
-    const record = await this.#ask({ kind: 'object', run, id }, atLeast)
-    return record && (unpackRecords(record)[0] as StoredObject)
-  }
-
-  place(run: RunId, seq: number, atLeast: Position): Promise<RecordPlace | undefined> {
-    return this.#ask({ kind: 'place', run, seq }, atLeast)
-  }
-
-  async replay(
-    run: RunId,
-    after: number,
-    limit: number,
-    cursor: string | undefined,
-    atLeast: Position,
-  ): Promise<ReplayPage> {
-    const { records, ...page } = await this.#ask({ kind: 'replay', run, after, limit, cursor }, atLeast)
-    return { records: unpackRecords(records), ...page }
-  }
-
-  relocate(run: RunId, places: readonly RecordPlace[]): Promise<void> {
-    return this.#ask({ kind: 'relocate', run, places }, this.#point.frame)
-  }
-
-  forget(run: RunId, seqs: readonly number[], file?: number): Promise<void> {
-    return this.#ask({ kind: 'forget', run, seqs, file }, this.#point.frame)
-  }
-
-  take(request: TakeRequest, atLeast: Position): Promise<TakenRecords> {
-    return this.#ask({ kind: 'take', request }, atLeast)
-  }
-
-  usage(atLeast: Position, run?: RunId): Promise<readonly RunUsage[]> {
-    return this.#ask({ kind: 'usage', run }, atLeast)
-  }
-
-  adopt(): Promise<void> {
-    return this.#ask({ kind: 'adopt' }, this.#point.frame)
-  }
-
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -185,7 +111,11 @@ class SqliteIndex implements TrailIndex {
     await gone
   }
 
-  #ask<Kind extends IndexRequest['kind']>(
+  protected get newest(): Position {
+    return this.#point.frame
+  }
+
+  protected ask<Kind extends IndexRequest['kind']>(
     request: Extract<IndexRequest, { kind: Kind }>,
     atLeast: Position,
   ): Promise<IndexAnswers[Kind]> {

@@ -6,13 +6,12 @@ import { FRAME_HEADER, frameLength } from '../log/frame.ts'
 import type { RunHead } from '../store/store.ts'
 import type { IndexOpening, LogPoint, LogReader } from './contract.ts'
 import { indexLimits } from './limits.ts'
-import { type Applied, frameMark, NOTHING_APPLIED } from './rows.ts'
+import { type Applied, frameMark } from './rows.ts'
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './sqlite-schema.ts'
 
-/** A file that can be used; sqlite-rows.ts makes rows of it. */
+/** Tables that can be used; sqlite-rows.ts makes rows of them. */
 export interface IndexFile {
   readonly database: DatabaseSync
-  readonly applied: Applied
 }
 
 export interface OpenedIndex {
@@ -23,7 +22,7 @@ export interface OpenedIndex {
 }
 
 /** What is wrong with an index, and what becomes of it. */
-interface Objection {
+export interface Objection {
   readonly reason: string
   /** `evidence`: the log may have lost what it knew; `foreign`: it may be somebody else's file; `ours`: it can go. */
   readonly file: 'evidence' | 'foreign' | 'ours'
@@ -68,8 +67,8 @@ function inspect(file: string, trail: string, end: LogPoint, reader: LogReader):
   let database: DatabaseSync | undefined
   try {
     database = connect(file)
-    const wrong = check(database, trail, end, reader)
-    if (!wrong) return { database, applied: readApplied(database) }
+    const wrong = checkTables(database, trail, end, reader)
+    if (!wrong) return { database }
     database.close()
     return wrong
   } catch (cause) {
@@ -79,7 +78,8 @@ function inspect(file: string, trail: string, end: LogPoint, reader: LogReader):
   }
 }
 
-function check(
+/** What keeps the tables from being the index of this log. */
+export function checkTables(
   database: DatabaseSync,
   trail: string,
   end: LogPoint,
@@ -116,12 +116,22 @@ function objection(what: string, file: Objection['file']): Objection {
 
 function createIndexFile(file: string, trail: string): IndexFile {
   const database = connect(file)
+  try {
+    return layOutTables(database, trail)
+  } catch (cause) {
+    database.close()
+    throw cause
+  }
+}
+
+/** Empty tables for the index of a trail. */
+export function layOutTables(database: DatabaseSync, trail: string): IndexFile {
   database.exec(
     `BEGIN; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`,
   )
   database.prepare('INSERT INTO meta VALUES (1, ?, ?, 0, 0, 0, 0, 0, 0)').run(SCHEMA_VERSION, trail)
   database.exec('COMMIT')
-  return { database, applied: NOTHING_APPLIED }
+  return { database }
 }
 
 function connect(file: string): DatabaseSync {
@@ -143,7 +153,8 @@ function connect(file: string): DatabaseSync {
   }
 }
 
-function readApplied(database: DatabaseSync): Applied {
+/** Up to where the log is in the tables, as they say. */
+export function readApplied(database: DatabaseSync): Applied {
   return {
     ...(database
       .prepare('SELECT segment, "end", frame, lastSegment, lastAt, lastMark FROM meta')
@@ -156,8 +167,7 @@ function headsIn(file: string): RunHead[] {
   let database: DatabaseSync | undefined
   try {
     database = new DatabaseSync(file)
-    const rows = database.prepare('SELECT run, head AS seq, hash FROM runs WHERE head >= 0').all()
-    return rows.map(row => ({ ...row }) as unknown as RunHead)
+    return readHeads(database)
   } catch (cause) {
     if (!isUnusable(cause)) throw cause
     return []
@@ -166,9 +176,20 @@ function headsIn(file: string): RunHead[] {
   }
 }
 
+/** The head of each run that the tables know. */
+export function readHeads(database: DatabaseSync): RunHead[] {
+  const rows = database.prepare('SELECT run, head AS seq, hash FROM runs WHERE head >= 0').all()
+  return rows.map(row => ({ ...row }) as unknown as RunHead)
+}
+
 /** SQLite's words for a file that is no database, and for one with a broken inside. */
 export function isDamage(cause: unknown): boolean {
   return isSqliteError(cause, SQLITE_CORRUPT, SQLITE_NOTADB)
+}
+
+/** The file cannot be read or written as it should be, for other reasons than a lack of space. */
+export function isUnsteady(cause: unknown): boolean {
+  return isSqliteError(cause, SQLITE_READONLY, SQLITE_IOERR, SQLITE_CANTOPEN)
 }
 
 /** Damage, or tables that are not as they should be. */
@@ -181,7 +202,10 @@ function isSqliteError(cause: unknown, ...codes: number[]): boolean {
 }
 
 const SQLITE_ERROR = 1
+const SQLITE_READONLY = 8
+const SQLITE_IOERR = 10
 const SQLITE_CORRUPT = 11
+const SQLITE_CANTOPEN = 14
 const SQLITE_NOTADB = 26
 
 function putAside(file: string, target: string): void {

@@ -1,4 +1,4 @@
-// Rows in a SQLite file. Runs on the worker's thread only: every call here blocks.
+// Rows in SQLite tables: in a file on the worker's thread, or in memory in the caller's. Every call here blocks.
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { ObjectId, RunId } from '@parley/core'
 import type { SegmentUsage } from './contract.ts'
@@ -19,7 +19,7 @@ import {
   type Tally,
 } from './rows.ts'
 import { Names } from './sqlite-names.ts'
-import type { IndexFile } from './sqlite-open.ts'
+import { type IndexFile, readApplied } from './sqlite-open.ts'
 import { indexHint, scanCondition } from './sqlite-scan.ts'
 import { Statements } from './sqlite-statements.ts'
 
@@ -58,29 +58,36 @@ export class SqliteRows implements Rows {
   readonly #addEntry: StatementSync
   readonly #findRun: StatementSync
   readonly #allRuns: StatementSync
-  #applied: Applied
-  #committed: Applied
+  /** What the tables say of themselves, and the open transaction with them; undefined where they must be asked again. */
+  #applied: Applied | undefined
   /** Slices since the last commit. */
   #kept = 0
 
-  constructor({ database, applied }: IndexFile) {
+  constructor({ database }: IndexFile) {
     this.#database = database
     this.#names = new Names(database)
     this.#sql = new Statements(database)
     this.#addEntry = database.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
     this.#findRun = database.prepare(`SELECT key, ${RUN_COLUMNS} FROM runs WHERE run = ?`)
     this.#allRuns = database.prepare(`SELECT key, ${RUN_COLUMNS} FROM runs ORDER BY key`)
-    this.#applied = applied
-    this.#committed = applied
   }
 
   begin(): void {
-    if (!this.#database.isTransaction) this.#sql.run('BEGIN IMMEDIATE')
+    if (this.#database.isTransaction) return
+    this.#forgetLost()
+    this.#sql.run('BEGIN IMMEDIATE')
   }
 
+  // A transaction that cannot be committed is undone here and now. Were it left open, or taken for committed, everything in it would be
+  // missing from the tables for good while `applied` says that it is there.
   commit(): void {
-    if (this.#database.isTransaction) this.#sql.run('COMMIT')
-    this.#committed = this.#applied
+    this.#forgetLost()
+    try {
+      if (this.#database.isTransaction) this.#sql.run('COMMIT')
+    } catch (cause) {
+      this.rollback()
+      throw cause
+    }
     this.#kept = 0
   }
 
@@ -97,13 +104,20 @@ export class SqliteRows implements Rows {
 
   rollback(): void {
     this.#names.clear()
-    this.#applied = this.#committed
+    this.#applied = undefined
     this.#kept = 0
     if (this.#database.isTransaction) this.#sql.run('ROLLBACK')
   }
 
   get applied(): Applied {
+    this.#forgetLost()
+    this.#applied ??= readApplied(this.#database)
     return this.#applied
+  }
+
+  /** SQLite may undo a whole transaction by itself when a statement of it fails, for instance on a full disk. */
+  #forgetLost(): void {
+    if (this.#kept > 0 && !this.#database.isTransaction) this.rollback()
   }
 
   setApplied(applied: Applied): void {

@@ -1,7 +1,8 @@
 // The tables of the index file. Whatever changes here, or in what their rows mean, gets a new SCHEMA_VERSION: an index of another version is
 // made again from the log, never migrated.
 
-export const SCHEMA_VERSION = 2
+// 3: an index of version 2 may lack what a failed commit lost.
+export const SCHEMA_VERSION = 3
 /** Marks a SQLite file as an index of a trail: "PLIX". */
 export const APPLICATION_ID = 0x504c4958
 

@@ -2,10 +2,11 @@
 // opens a trail waits for that, and not for the rest.
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
-import { join } from 'node:path'
 import { parentPort } from 'node:worker_threads'
-import { DiskReader } from './disk-reader.ts'
+import { coldFiles } from '../archive/layout.ts'
+import { DiskFiles } from '../log/disk-files.ts'
 import { faultJson } from './fault.ts'
+import { IndexLog } from './log-reader.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.ts'
 import { openIndexFile } from './sqlite-open.ts'
 
@@ -24,11 +25,15 @@ port.on('message', (message: ToWorker) => hear(message))
 
 async function start(options: WorkerOptions): Promise<void> {
   try {
-    const reader = new DiskReader(options.folder, options.trail, {
-      cold: options.cold ?? join(options.folder, 'cold'),
-      runs: options.cold === undefined ? join(options.folder, 'runs') : undefined,
-      replica: options.replica,
-    })
+    const only = (folder: string) => new DiskFiles(folder, { readOnly: true })
+    const { cold, replica } = options
+    const files = cold === undefined ? only(options.folder) : coldFiles(only(cold))
+    const reader = new IndexLog(
+      files,
+      options.trail,
+      options.end,
+      replica === undefined ? undefined : () => only(replica),
+    )
     const opened = openIndexFile(options.file, options.trail, options.end, reader)
     // Whether old heads are lost is known only once the log has been read again.
     const told = opened.oldHeads.length === 0

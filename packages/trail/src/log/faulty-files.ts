@@ -19,7 +19,7 @@ interface Content {
 
 type NameChange = { readonly path: string; readonly content: Content | undefined }
 
-type Operation = 'read' | 'write' | 'sync' | 'open' | 'folder'
+type Operation = 'read' | 'write' | 'sync' | 'open' | 'folder' | 'remove'
 
 function systemError(code: string, operation: string): Error {
   return Object.assign(new Error(`${code}: ${operation} failed (injected)`), { code, syscall: operation })
@@ -239,6 +239,8 @@ export class FaultyFiles implements Files {
 
   remove(path: string): void {
     this.#alive()
+    const fault = this.takeFault('remove')
+    if (fault) throw systemError(fault, 'unlink')
     this.#find(path)
     this.#change(path, undefined)
   }

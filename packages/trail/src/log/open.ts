@@ -1,8 +1,9 @@
 // Opening a log: which segments there are, where the last one ends, what a crash left behind. Nothing is replayed here.
-import { ParleyError, type Ticks } from '@parley/core'
+import { ParleyError, type RunId, type Ticks } from '@parley/core'
 import type { LogPoint } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
-import type { Damage } from '../store/store.ts'
+import type { Damage, RunHead } from '../store/store.ts'
+import { segmentEnds } from './ends.ts'
 import { type Files, type LogFile, readWhole, writeWhole } from './files.ts'
 import { FRAME_HEADER, startsFrame } from './frame.ts'
 import {
@@ -14,6 +15,7 @@ import {
   segmentNumber,
   segmentVersion,
 } from './segment.ts'
+import { noteHeads } from './tail-heads.ts'
 import { type WalkedGap, walkFrames } from './walk.ts'
 
 export const QUARANTINE = 'quarantine'
@@ -23,6 +25,8 @@ export interface OpenedLog {
   /** Segments that hold frames, ascending, and the bytes of each that count. */
   readonly segments: ReadonlyMap<number, number>
   readonly end: LogPoint
+  /** The newest entry of each run in the last segment. */
+  readonly tailHeads: ReadonlyMap<RunId, RunHead>
   readonly floor: Ticks
   readonly damage: readonly Damage[]
   /** The last segment is sound to its end and may be continued. */
@@ -50,19 +54,15 @@ export async function openLog(files: Files): Promise<OpenedLog> {
     })
     headers.delete(number)
   }
-  const numbers = [...headers.keys()].sort((a, b) => a - b)
-  const segments = new Map<number, number>()
-  for (const number of numbers) segments.set(number, sizeOf(files, number))
-  for (const header of headers.values()) {
-    if (header && segments.has(header.previous)) segments.set(header.previous, header.previousEnd)
-  }
-  const last = numbers.at(-1)
+  const segments = segmentEnds(headers, number => sizeOf(files, number))
+  const last = [...segments.keys()].at(-1)
   if (last === undefined) {
     const end = { segment: 0, end: 0, frame: 0 }
     return {
       trail,
       segments,
       end,
+      tailHeads: new Map(),
       floor: 0 as Ticks,
       damage,
       continues: false,
@@ -132,13 +132,14 @@ async function readTail(
   segment: number,
   header: SegmentHeader | undefined,
   damage: Damage[],
-): Promise<Pick<OpenedLog, 'end' | 'floor' | 'continues'>> {
+): Promise<Pick<OpenedLog, 'end' | 'tailHeads' | 'floor' | 'continues'>> {
   const file = files.open(segmentName(segment), 'existing')
   try {
     let floor = header?.floor ?? (0 as Ticks)
     let frame = (header?.firstFrame ?? 1) - 1
     let end = SEGMENT_HEADER
     let continues = header !== undefined
+    const tailHeads = new Map<RunId, RunHead>()
     for (const found of walkFrames((at, length) => file.read(at, length), SEGMENT_HEADER, file.size)) {
       if (found.kind === 'gap') {
         if (found.last && isOneFrame(file, found, frame)) {
@@ -155,6 +156,7 @@ async function readTail(
         }
         continue
       }
+      noteHeads(found, tailHeads)
       frame = found.frame.number
       end = found.at + (found.frame.end - found.frame.start)
       floor = Math.max(floor, found.frame.latest) as Ticks
@@ -164,7 +166,7 @@ async function readTail(
       file.truncate(end)
       await file.sync()
     }
-    return { end: { segment, end, frame }, floor, continues }
+    return { end: { segment, end, frame }, tailHeads, floor, continues }
   } finally {
     file.close()
   }

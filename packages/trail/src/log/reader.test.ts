@@ -1,8 +1,5 @@
 import type { Ticks } from '@parley/core'
 import { expect, test } from 'vitest'
-import { Archives } from '../archive/archives.ts'
-import { plainSqueeze } from '../archive/squeeze.ts'
-import { Blobs } from './blobs.ts'
 import { FaultyFiles } from './faulty-files.ts'
 import { readWhole, writeWhole } from './files.ts'
 import { openLog } from './open.ts'
@@ -37,8 +34,7 @@ test('when a segment goes, what it says of the end of the one before it lasts', 
     [2, SEGMENT_HEADER],
     [3, SEGMENT_HEADER],
   ])
-  const archives = new Archives({ files, blobs: new Blobs(new FaultyFiles()), squeeze: plainSqueeze })
-  const reader = new SegmentReader(files, segments, archives)
+  const reader = new SegmentReader(files, segments)
   await reader.drop(2)
   expect(reader.segments()).toEqual([1, 3])
   const after = files.crash(() => 0)

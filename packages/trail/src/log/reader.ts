@@ -1,32 +1,35 @@
-// The reading end of the log, beside the writer: bytes of any segment up to where they count, and the raw records for
-// verification.
+// The reading end of the log, for the main thread and the index's alike: bytes of any segment up to where they count, and the raw records
+// for verification.
 import type { RunId } from '@parley/core'
-import type { Archives } from '../archive/archives.ts'
 import type { StoredRecord } from '../entry.ts'
-import type { ArchiveRecords, LogReader } from '../index/contract.ts'
-import type { ScannedRecord } from '../store/store.ts'
+import { indexLimits } from '../index/limits.ts'
+import type { RunHead, ScannedRecord } from '../store/store.ts'
 import { type Files, type LogFile, writeWhole } from './files.ts'
 import { frameRecords, sealFrame } from './frame.ts'
 import { blankRecord, KIND_HOLE, type RecordSpan, readRecord, recordRun } from './record.ts'
 import { readSegmentHeader, SEGMENT_HEADER, segmentName } from './segment.ts'
+import { noteHeads } from './tail-heads.ts'
 import { walkFrames } from './walk.ts'
 
-export class SegmentReader implements LogReader {
+export class SegmentReader {
   readonly #files: Files
-  readonly #archives: Archives
   /** Bytes that count, by segment. */
   readonly #ends: Map<number, number>
+  /** Files by segment, the latest used last. */
   readonly #open = new Map<number, LogFile>()
 
-  constructor(files: Files, ends: ReadonlyMap<number, number>, archives: Archives) {
+  constructor(files: Files, ends: ReadonlyMap<number, number>) {
     this.#files = files
-    this.#archives = archives
     this.#ends = new Map(ends)
   }
 
   /** A segment now counts up to here. */
   extend(segment: number, end: number): void {
     this.#ends.set(segment, end)
+  }
+
+  has(segment: number): boolean {
+    return this.#ends.has(segment)
   }
 
   segments(): readonly number[] {
@@ -37,18 +40,15 @@ export class SegmentReader implements LogReader {
     return this.segments()[0] ?? 0
   }
 
+  /** Where frames of this segment end for good; undefined for the newest, and where there is no such segment. */
   sealedEnd(segment: number): number | undefined {
     return segment === this.segments().at(-1) ? undefined : this.#ends.get(segment)
   }
 
-  archives(): readonly ArchiveRecords[] {
-    return this.#archives.catalogue.records()
-  }
-
+  /** Up to `length` bytes; none where the file is gone, so that whoever reads it finds that they are missing. */
   read(segment: number, at: number, length: number): Buffer {
-    if (segment < 0) return this.#archives.read(-segment, at, length)
     const end = this.#ends.get(segment) ?? 0
-    return this.#file(segment).read(at, Math.min(length, end - at))
+    return this.#file(segment)?.read(at, Math.min(length, end - at)) ?? Buffer.alloc(0)
   }
 
   /** Raw records of one segment, a frame at a time; damaged places as findings. */
@@ -68,6 +68,16 @@ export class SegmentReader implements LogReader {
       }
       if (records.length > 0) yield records
     }
+  }
+
+  /** The newest entry of each run in a segment. */
+  heads(segment: number): Map<RunId, RunHead> {
+    const heads = new Map<RunId, RunHead>()
+    const end = this.sizeOf(segment)
+    for (const found of walkFrames((at, length) => this.read(segment, at, length), SEGMENT_HEADER, end)) {
+      if (found.kind === 'frame') noteHeads(found, heads)
+    }
+    return heads
   }
 
   /** Whether any record of a segment is one of those looked for. */
@@ -144,17 +154,30 @@ export class SegmentReader implements LogReader {
     this.#open.clear()
   }
 
-  #file(segment: number): LogFile {
+  #file(segment: number): LogFile | undefined {
     let file = this.#open.get(segment)
+    this.#open.delete(segment)
     // A handle remembers the size that it was opened with; the segment being written grows behind it.
     if (file && file.size < (this.#ends.get(segment) ?? 0)) {
       file.close()
       file = undefined
     }
-    if (!file) {
-      file = this.#files.open(segmentName(segment), 'existing')
-      this.#open.set(segment, file)
+    for (const [oldest, each] of this.#open) {
+      if (this.#open.size < indexLimits.openFiles) break
+      each.close()
+      this.#open.delete(oldest)
     }
+    file ??= this.#opened(segment)
+    if (file) this.#open.set(segment, file)
     return file
+  }
+
+  #opened(segment: number): LogFile | undefined {
+    try {
+      return this.#files.open(segmentName(segment), 'existing')
+    } catch (cause) {
+      if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
+      throw cause
+    }
   }
 }

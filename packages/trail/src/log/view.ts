@@ -17,6 +17,15 @@ export function viewTimestamp(view: string): Timestamp {
   return view.slice(key - 1 - TIMESTAMP_LENGTH, key - 1) as Timestamp
 }
 
+/** Whether a view names this hash, or with `null` no hash, as that of the entry before it; without parsing the view. */
+export function viewFollows(view: string, hash: string | null): boolean {
+  const end = view.lastIndexOf(WORKSPACE_KEY) - TIMESTAMP_KEY.length - TIMESTAMP_LENGTH - 1
+  if (hash === null)
+    return view.startsWith('null', end - 4) && view.startsWith(PREV_KEY, end - 4 - PREV_KEY.length)
+  const at = end - 1 - HASH_LENGTH
+  return view.startsWith(hash, at) && view.startsWith(PREV_KEY, at - 1 - PREV_KEY.length)
+}
+
 export interface ViewTail {
   /** What both views of the entry share: everything up to and with the algorithm. */
   readonly shared: string

@@ -10,6 +10,7 @@ import type { RunHead } from '../store/store.ts'
 import type { Files, LogFile } from './files.ts'
 import { batchBound, Group, type Settle } from './group.ts'
 import type { OpenedLog } from './open.ts'
+import type { RunHeads } from './run-heads.ts'
 import { SEGMENT_HEADER, segmentName } from './segment.ts'
 
 interface Segment {
@@ -26,8 +27,10 @@ export interface LogWriterOptions {
   readonly trail: string
   /** Called after each commit, before its callers are answered, with the objects of its frame and where that starts. */
   readonly committed: (point: LogPoint, objects: readonly FramedObject[], frameAt: number) => void
-  /** Called when a segment is finished, with the last point in it and the heads of the runs that it was given. */
-  readonly sealed: (point: LogPoint, heads: ReadonlyMap<RunId, RunHead>) => void
+  /** The newest entry of each run; what does not follow it is refused. */
+  readonly runs: RunHeads
+  /** Called when a segment is finished, with the last point in it and the heads of all runs that have entries in it. */
+  readonly sealed: (point: LogPoint, heads: readonly RunHead[]) => void
   readonly firstSegmentBytes?: number
   readonly segmentBytes?: number
 }
@@ -45,8 +48,9 @@ export class LogWriter {
   #nextCapacity: number
   #frame: number
   #floor: Ticks
-  /** Heads of the runs that the current segment was given since it was opened. */
-  #heads = new Map<RunId, RunHead>()
+  readonly #runs: RunHeads
+  /** Runs that have entries in the current segment. */
+  #touched: Set<RunId>
   #queue: Group[] = []
   #queuedBytes = 0
   #spare: Buffer[] = []
@@ -62,6 +66,8 @@ export class LogWriter {
     for (let count = opened.segments.size; count > 0; count--) this.#growCapacity()
     this.#frame = opened.end.frame
     this.#floor = opened.floor
+    this.#runs = options.runs
+    this.#touched = new Set(opened.tailHeads.keys())
     if (opened.end.segment > 0) {
       const file = options.files.open(segmentName(opened.end.segment), 'existing')
       this.#segment = { number: opened.end.segment, file, end: opened.end.end, capacity: this.#nextCapacity }
@@ -96,6 +102,8 @@ export class LogWriter {
         retryable: true,
       })
     }
+    const conflict = this.#runs.take(records)
+    if (conflict) return conflict
     let group = this.#queue.at(-1)
     if (group === undefined || !group.admits(records.length, bytes)) {
       group = new Group(this.#spare.pop() ?? Buffer.allocUnsafe(64 * 1024))
@@ -140,7 +148,7 @@ export class LogWriter {
       // Everything that counts is durable already; only zeros are left over.
     }
     segment.file.close()
-    this.#options.sealed(this.point, this.#heads)
+    this.#options.sealed(this.point, this.#newestOf(this.#touched))
   }
 
   async #run(): Promise<void> {
@@ -171,6 +179,7 @@ export class LogWriter {
   #failAll(group: Group, error: ParleyError): void {
     const failed = [group, ...this.#queue]
     this.#queue = []
+    this.#runs.failed()
     for (const each of failed) this.#settle(each, error)
   }
 
@@ -191,9 +200,8 @@ export class LogWriter {
     }
     this.#frame = frame
     this.#floor = Math.max(this.#floor, group.latest) as Ticks
-    for (const head of group.heads.values()) {
-      this.#heads.set(head.run, { run: head.run, seq: head.seq, hash: head.hash })
-    }
+    this.#runs.committed(group.heads.values())
+    for (const run of group.heads.keys()) this.#touched.add(run)
     const { point } = this
     this.#options.committed(point, group.objects, point.end - group.frameBytes)
     return undefined
@@ -268,8 +276,8 @@ export class LogWriter {
   }
 
   #retire(old: Segment): void {
-    const heads = this.#heads
-    this.#heads = new Map()
+    const heads = this.#newestOf(this.#touched)
+    this.#touched = new Set()
     try {
       old.file.truncate(old.end)
     } catch {
@@ -277,6 +285,10 @@ export class LogWriter {
     }
     old.file.close()
     this.#options.sealed({ segment: old.number, end: old.end, frame: this.#frame }, heads)
+  }
+
+  #newestOf(runs: Iterable<RunId>): RunHead[] {
+    return Array.from(runs, run => this.#runs.of(run)!)
   }
 
   #prepare(): void {

@@ -32,7 +32,10 @@ interface Shape {
   readonly body?: object
 }
 
-/** An entry as a store sees one: the text of a view and its hash. Timestamps rise with `seq`. */
+/** The hash of each entry that was made last in its place. */
+const hashes = new Map<string, string>()
+
+/** An entry as a store sees one: the text of a view and its hash. Timestamps rise with `seq`; it follows the one made before it. */
 function entry(run: RunId, seq: number, shape: Shape = {}): StoredEntry {
   const workspace = shape.workspace === undefined ? A : shape.workspace
   const view = JSON.stringify({
@@ -41,11 +44,13 @@ function entry(run: RunId, seq: number, shape: Shape = {}): StoredEntry {
     event_type: shape.type ?? 'signal_delivered',
     id: `e_${run}_${seq}`,
     integrity: { algorithm: 'sha-256', ...(workspace !== null && { local_hash: 'cd'.repeat(32) }) },
-    prev_hash: null,
+    prev_hash: hashes.get(`${run} ${seq - 1}`) ?? null,
     timestamp: timeOf(seq),
     workspace,
   })
-  return { kind: 'entry', run, seq, view, hash: hash('sha256', view, 'hex') }
+  const made = hash('sha256', view, 'hex')
+  hashes.set(`${run} ${seq}`, made)
+  return { kind: 'entry', run, seq, view, hash: made }
 }
 
 function timeOf(seq: number): Timestamp {
@@ -95,6 +100,7 @@ export function trailStoreCompliance(name: string, make: () => StoreMaker | Prom
     let store: TrailStore
 
     beforeEach(async () => {
+      hashes.clear()
       maker = await make()
       store = await maker.open()
     })
@@ -154,6 +160,68 @@ export function trailStoreCompliance(name: string, make: () => StoreMaker | Prom
       const wanted = Array.from({ length: 200 }, (_, index) => index + 1)
       expect(await seqs(store, { run: R1 })).toEqual(wanted)
       expect(await seqs(store, { run: R2 })).toEqual(wanted)
+    })
+
+    describe('what does not follow the newest entry of its run is refused', () => {
+      const conflict = { code: 'trail_conflict', retryable: false }
+
+      beforeEach(() => fill(store, R1, 3))
+
+      async function unchanged(): Promise<void> {
+        expect(await seqs(store, { run: R1 })).toEqual([1, 2, 3])
+        expect(await append(store, entry(R1, 4))).toBeUndefined()
+      }
+
+      test('a second entry in a place that is taken, at once and after reopening', async () => {
+        const other = entry(R1, 3, { body: { other: true } })
+        expect(await append(store, other)).toMatchObject(conflict)
+        await reopen()
+        expect(await append(store, other)).toMatchObject(conflict)
+        entry(R1, 3)
+        await unchanged()
+      })
+
+      test('an entry that leaves out a place', async () => {
+        entry(R1, 4)
+        expect(await append(store, entry(R1, 5))).toMatchObject(conflict)
+        await unchanged()
+      })
+
+      test('an entry in the right place that follows another one', async () => {
+        const wrong = entry(R1, 3, { body: { other: true } })
+        const next = entry(R1, 4)
+        entry(R1, 3)
+        expect(await append(store, next)).toMatchObject(conflict)
+        expect(wrong.hash).not.toBe(entry(R1, 3).hash)
+        await unchanged()
+      })
+
+      test('a first entry that is not the first, and one of a batch of which the others fit', async () => {
+        expect(await append(store, entry(R2, 2))).toMatchObject(conflict)
+        const batch = [entry(R1, 4), entry(R2, 1), entry(R1, 6)]
+        expect(await append(store, ...batch)).toMatchObject(conflict)
+        expect(await store.head(R2)).toBeUndefined()
+        await unchanged()
+      })
+
+      test('a batch behind one that is on its way may follow it, and nothing else', async () => {
+        const settled: (ParleyError | undefined)[] = []
+        const take = (each: StoredEntry) => store.append([each], error => settled.push(error))
+        expect(take(entry(R1, 4))).toBeUndefined()
+        expect(take(entry(R1, 4, { body: {} }))).toMatchObject(conflict)
+        entry(R1, 4)
+        expect(await append(store, entry(R1, 5))).toBeUndefined()
+        expect(settled).toEqual([undefined])
+      })
+
+      test('the storage itself says how far a run goes', async () => {
+        const newest = entry(R1, 3)
+        const head = { run: R1, seq: 3, hash: newest.hash }
+        expect(await store.logHead(R1)).toEqual(head)
+        await reopen()
+        expect(await store.logHead(R1)).toEqual(head)
+        expect(await store.logHead(R2)).toBeUndefined()
+      })
     })
 
     test('heads, summaries and the clock floor follow the appends', async () => {

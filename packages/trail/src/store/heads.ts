@@ -1,6 +1,7 @@
 // What is known of chain heads outside the log itself: one small file for each finished segment, and one for heads that
 // an index knew and the log no longer reaches. They make truncation and rollback visible (`heads/` in the trail's folder).
 import { compile, type RunId, type Static, Type } from '@parley/core'
+import { sha256 } from '../chain.ts'
 import type { LogPoint } from '../index/contract.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import type { RunHead } from './store.ts'
@@ -11,6 +12,8 @@ const LOST = 'lost.json'
 const HeadsFile = Type.Object({
   /** The last commit when this was written: a log that ends before it has lost something. */
   frame: Type.Integer({ minimum: 0 }),
+  /** Bytes of the segment that counted then. Files of earlier versions do not say. */
+  end: Type.Optional(Type.Integer({ minimum: 0 })),
   heads: Type.Array(
     Type.Object({
       run: Type.Unsafe<RunId>(Type.String({ minLength: 1, maxLength: 64 })),
@@ -18,6 +21,8 @@ const HeadsFile = Type.Object({
       hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
     }),
   ),
+  /** SHA-256 of everything above, as this file spells it. */
+  sum: Type.Optional(Type.String()),
 })
 type HeadsFile = Static<typeof HeadsFile>
 
@@ -32,20 +37,21 @@ export class HeadFiles {
     this.#files = files
   }
 
-  /** Notes the heads of runs that a segment was given, beside those it had before. Best effort: a failure costs evidence, not entries. */
-  note(point: LogPoint, heads: ReadonlyMap<RunId, RunHead>): void {
-    if (heads.size === 0) return
-    const name = fileOf(point.segment)
-    this.#write(name, () => {
-      const merged = new Map(this.#read(name).heads.map(head => [head.run, head]))
-      for (const head of heads.values()) merged.set(head.run, head)
-      return { frame: point.frame, heads: [...merged.values()] }
-    })
+  /** Notes the heads of all runs that have entries in a segment. Best effort: a failure costs evidence, not entries. */
+  note({ segment, end, frame }: LogPoint, heads: Iterable<RunHead>): void {
+    const listed = Array.from(heads, ({ run, seq, hash }) => ({ run, seq, hash }))
+    if (listed.length > 0) this.#write(fileOf(segment), { frame, end, heads: listed })
+  }
+
+  /** What is noted of a segment, if that is sound and of the segment as it is now. */
+  current(segment: number, end: number): readonly RunHead[] | undefined {
+    const { sum, ...file } = this.#read(fileOf(segment))
+    return file.end === end && sum === sumOf(file) ? file.heads : undefined
   }
 
   /** Keeps the heads that the log has lost, until it reaches them again. */
   async noteLost(heads: readonly RunHead[]): Promise<void> {
-    this.#write(LOST, () => ({ frame: 0, heads: [...heads] }))
+    this.#write(LOST, { frame: 0, heads: [...heads] })
     await this.#writing
   }
 
@@ -88,16 +94,21 @@ export class HeadFiles {
     }
   }
 
-  #write(name: string, content: () => HeadsFile): void {
+  #write(name: string, content: HeadsFile): void {
+    const bytes = Buffer.from(`${JSON.stringify({ ...content, sum: sumOf(content) })}\n`)
     this.#writing = this.#writing.then(async () => {
       try {
         this.#files.makeFolder(FOLDER)
-        await writeWhole(this.#files, `${FOLDER}/${name}`, Buffer.from(`${JSON.stringify(content())}\n`))
+        await writeWhole(this.#files, `${FOLDER}/${name}`, bytes)
       } catch {
         // See note().
       }
     })
   }
+}
+
+function sumOf(content: Omit<HeadsFile, 'sum'>): string {
+  return sha256(JSON.stringify(content))
 }
 
 function fileOf(segment: number): string {

@@ -41,7 +41,13 @@ export class KnownHeads {
     const noted = [...this.#files.all(), ...(await this.#listed(run))]
     if (run === undefined) return [...noted, ...(await this.#index.runs(position))]
     const indexed = await this.#index.head(run, position)
-    return [...noted.filter(head => head.run === run), ...(indexed ? [indexed] : [])]
+    const own = indexed ? [{ run, seq: indexed.seq, hash: indexed.hash }] : []
+    return [...noted.filter(head => head.run === run), ...own]
+  }
+
+  /** The newest head of a run that its archives tell of; undefined where none of it has left the segments. */
+  async archived(run: RunId): Promise<RunHead | undefined> {
+    return this.#archives.catalogue.holds(run) ? (await this.#listed(run))[0] : undefined
   }
 
   /** The newest head of each run that a manifest tells of. */

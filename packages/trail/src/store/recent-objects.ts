@@ -2,8 +2,7 @@
 // the disk holds, checked as the index checks it.
 import type { ObjectId, RunId } from '@parley/core'
 import type { StoredObject } from '../entry.ts'
-import type { LogReader } from '../index/contract.ts'
-import { fetchWhole, unpackRecords, type Wanted } from '../index/fetch.ts'
+import { fetchWhole, type RecordSource, unpackRecords, type Wanted } from '../index/fetch.ts'
 import { trailLimits } from '../limits.ts'
 
 /** An object of one frame; `at` counts from the start of the frame. */
@@ -38,7 +37,7 @@ export class RecentObjects {
   }
 
   /** The object as the log holds it now; undefined where it is not among the last or not what was written: the index says then what is wrong. */
-  read(reader: LogReader, run: RunId, id: ObjectId): StoredObject | undefined {
+  read(reader: RecordSource, run: RunId, id: ObjectId): StoredObject | undefined {
     const place = this.#young.get(id) ?? this.#old.get(id)
     if (place?.run !== run) return undefined
     try {

@@ -29,6 +29,7 @@ import type { Files } from '../log/files.ts'
 import { type OpenedLog, openLog } from '../log/open.ts'
 import { pause } from '../log/pause.ts'
 import { SegmentReader } from '../log/reader.ts'
+import { RunHeads } from '../log/run-heads.ts'
 import { LogWriter } from '../log/writer.ts'
 import { HeadFiles } from './heads.ts'
 import { KnownHeads } from './known-heads.ts'
@@ -56,7 +57,7 @@ export interface SegmentStoreOptions {
   /** The folder of blobs. */
   readonly blobs: Files
   /** Makes the index over a log that ends at a point. */
-  readonly index: (log: { trail: string; end: LogPoint; reader: SegmentReader }) => TrailIndex
+  readonly index: (log: { trail: string; end: LogPoint }) => TrailIndex
   /** A new identity for a trail that does not exist yet: 32 hexadecimal digits. */
   readonly newTrail: () => string
   readonly firstSegmentBytes?: number
@@ -82,6 +83,7 @@ export class SegmentStore implements TrailStore {
   readonly #blobs: Blobs
   readonly #heads: HeadFiles
   readonly #knownHeads: KnownHeads
+  readonly #runHeads: RunHeads
   readonly #reader: SegmentReader
   readonly #writer: LogWriter
   readonly #index: TrailIndex
@@ -92,11 +94,18 @@ export class SegmentStore implements TrailStore {
   readonly #importParts: ImportParts
   readonly #damage: Damage[]
   #position: Position
+  /** The index was made anew from the log in this life. */
+  #reindexed: Promise<void> | undefined
   /** Scans under way: no file goes while there are any. */
   #scans = 0
   #closing: Promise<void> | undefined
 
-  private constructor(options: SegmentStoreOptions, opened: OpenedLog, imports: StoreImports) {
+  private constructor(
+    options: SegmentStoreOptions,
+    opened: OpenedLog,
+    imports: StoreImports,
+    log: { reader: SegmentReader; heads: HeadFiles; runs: RunHeads },
+  ) {
     const trail = opened.trail ?? options.newTrail()
     const { files, squeeze = pooledSqueeze } = options
     const replica = options.replica && new Replica(options.replica, trail, files)
@@ -104,9 +113,10 @@ export class SegmentStore implements TrailStore {
     this.#archives = new Archives({ files, blobs: this.#blobs, squeeze, replica })
     this.#copies = { files, archives: this.#archives, replica, squeeze }
     this.#readOnly = options.readOnly ?? false
-    this.#heads = new HeadFiles(options.files)
-    this.#reader = new SegmentReader(options.files, opened.segments, this.#archives)
-    this.#index = options.index({ trail, end: opened.end, reader: this.#reader })
+    this.#heads = log.heads
+    this.#reader = log.reader
+    this.#runHeads = log.runs
+    this.#index = options.index({ trail, end: opened.end })
     this.#knownHeads = new KnownHeads(this.#heads, this.#archives, this.#index)
     this.#release = options.release
     this.#imports = imports
@@ -125,6 +135,7 @@ export class SegmentStore implements TrailStore {
       files: options.files,
       opened,
       trail,
+      runs: this.#runHeads,
       committed: (point, objects, frameAt) => {
         this.#reader.extend(point.segment, point.end)
         this.#recent.add(objects, point.segment, frameAt)
@@ -162,10 +173,14 @@ export class SegmentStore implements TrailStore {
   static async open(options: SegmentStoreOptions): Promise<SegmentStore> {
     const imports = await StoreImports.open(options.files, options.readOnly ?? false)
     const opened = await openLog(options.files)
-    const store = new SegmentStore(options, opened, imports)
+    const reader = new SegmentReader(options.files, opened.segments)
+    const heads = new HeadFiles(options.files)
+    const runs = await readRunHeads(opened, reader, heads)
+    const store = new SegmentStore(options, opened, imports, { reader, heads, runs })
     try {
       // Opening does not verify; it only asks whether anything outside the log knows of more than the log holds.
       const lost = await store.#knownHeads.compare(opened.end)
+      if ((await store.#index.opening()).state === 'rebuilt') store.#reindexed = Promise.resolve()
       if (lost) store.#damage.push(lost)
     } catch (cause) {
       await store.close()
@@ -208,10 +223,45 @@ export class SegmentStore implements TrailStore {
     return this.#writer.append(kept, settle, before)
   }
 
+  async logHead(run: RunId): Promise<RunHead | undefined> {
+    if (this.imports.has(run)) return undefined
+    const archived = await this.#knownHeads.archived(run)
+    if (archived) this.#runHeads.learn(archived)
+    return this.#runHeads.of(run)
+  }
+
+  /**
+   * The index may say where a record lies, never whether there is one: an index that knows less of a run than the log holds is made anew
+   * before anything is read through it. Once in a life: what is still missing then is missing in the log.
+   */
+  async #indexed(run: RunId): Promise<RunHead | undefined> {
+    const own = this.#runHeads.of(run)
+    const head = await this.#index.head(run, this.#position)
+    const complete = head === undefined ? own === undefined : head.known >= Math.max(head.seq, own?.seq ?? 0)
+    if (complete || !(await this.#reindex())) return head
+    return this.#index.head(run, this.#position)
+  }
+
+  /** False where the index was made from this log already. */
+  async #reindex(): Promise<boolean> {
+    if (this.#reindexed) {
+      await this.#reindexed
+      return false
+    }
+    this.#reindexed = this.#index.rebuild()
+    try {
+      await this.#reindexed
+      return true
+    } catch (cause) {
+      this.#reindexed = undefined
+      throw cause
+    }
+  }
+
   /** An imported run may end with entries that were deleted before: then only its record knows of them. */
   async head(run: RunId): Promise<RunHead | undefined> {
-    const head = await this.#index.head(run, this.#position)
-    return head && { ...head, ...this.imports.get(run)?.head }
+    const head = await this.#indexed(run)
+    return head && { run, seq: head.seq, hash: head.hash, ...this.imports.get(run)?.head }
   }
 
   knownHeads(run?: RunId): Promise<readonly RunHead[]> {
@@ -219,9 +269,18 @@ export class SegmentStore implements TrailStore {
   }
 
   async runs(): Promise<readonly RunSummary[]> {
-    const runs = await this.#index.runs(this.#position)
+    const asked = this.#position
+    let runs = await this.#index.runs(asked)
+    if (this.#position === asked && this.#lacks(runs) && (await this.#reindex()))
+      runs = await this.#index.runs(this.#position)
     if (this.imports.size === 0) return runs
     return runs.map(each => ({ ...each, ...this.imports.get(each.run)?.head }))
+  }
+
+  /** Whether the log holds more of any run than the index has said. */
+  #lacks(runs: readonly RunSummary[]): boolean {
+    const listed = new Map(runs.map(({ run, seq }) => [run, seq]))
+    return [...this.#runHeads.values()].some(({ run, seq }) => seq > (listed.get(run) ?? 0))
   }
 
   select(query: StoreQuery): Promise<StorePage> {
@@ -239,6 +298,7 @@ export class SegmentStore implements TrailStore {
   }
 
   async *replay(run: RunId, after = 0): AsyncGenerator<StoredRecord> {
+    await this.#indexed(run)
     let cursor: string | undefined
     do {
       const page = await this.#index.replay(run, after, REPLAY_PAGE, cursor, this.#position)
@@ -387,6 +447,19 @@ export class SegmentStore implements TrailStore {
   #fill(object: StoredObject): StoredObject {
     return object.blob === undefined ? object : { ...object, data: this.#archives.blob(object.blob) }
   }
+}
+
+/** Where each run stands in the segments: from the heads files as far as they are of the segments as they are, else from the segments. */
+async function readRunHeads(opened: OpenedLog, reader: SegmentReader, files: HeadFiles): Promise<RunHeads> {
+  const newest = new Map<RunId, RunHead>()
+  for (const [segment, end] of opened.segments) {
+    const tail = segment === opened.end.segment ? opened.tailHeads.values() : files.current(segment, end)
+    for (const head of tail ?? reader.heads(segment).values()) {
+      if (head.seq > (newest.get(head.run)?.seq ?? 0)) newest.set(head.run, head)
+    }
+    await pause()
+  }
+  return new RunHeads(newest)
 }
 
 function isLarge(record: StoredRecord): record is StoredObject {

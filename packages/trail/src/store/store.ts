@@ -96,7 +96,8 @@ export interface TrailStore extends TrailArchive, TrailImports {
   /**
    * Appends the records of one batch, all or none; objects stand before the entries that name them. A batch that cannot be
    * taken is refused at once by the error returned (`trail_busy`: too much is waiting, retryable; `trail_closed`;
-   * `batch_too_large`), and `settle` is never called. One that is taken becomes durable behind those taken before it, and
+   * `batch_too_large`; `trail_conflict`: an entry's `seq` or `prev_hash` does not follow the newest entry of its run that the storage itself
+   * holds or was given before), and `settle` is never called. One that is taken becomes durable behind those taken before it, and
    * `settle` is called once, after `append` has returned: without an error when the batch would survive a power loss, with
    * `trail_unavailable` or `trail_full` (both retryable) when it did not become durable. When a batch fails, every batch behind it
    * fails in the same turn of the event loop, before anything else can be appended.
@@ -113,6 +114,12 @@ export interface TrailStore extends TrailArchive, TrailImports {
   readonly damage: readonly Damage[]
 
   head(run: RunId): Promise<RunHead | undefined>
+
+  /**
+   * The newest entry of a run as the storage itself holds it, without the help of an index: what a reading of the run must reach. Undefined
+   * for a new run, and for one that came from elsewhere.
+   */
+  logHead(run: RunId): Promise<RunHead | undefined>
 
   /** Heads that anything outside the log itself knows, of one run or of all: index, heads files. */
   knownHeads(run?: RunId): Promise<readonly RunHead[]>

@@ -1,9 +1,9 @@
 // Archives as an index reads them: `cold/<run>/<number>.zst` and `runs/<run>/<number>.zst` with the manifest beside each, as archive/ writes
 // them. Manifests are read only where the index does not know an archive yet: there may be thousands.
-import { readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
-import { zstdDecompressSync } from 'node:zlib'
 import type { ObjectId, RunId, WorkspaceId } from '@parley/core'
+import { archiveName, COLD, RUNS, runFolders, withoutTier } from '../archive/layout.ts'
+import { unpackSync } from '../archive/squeeze.ts'
+import { type Files, readWhole } from '../log/files.ts'
 import type { ArchiveRecords, Forgotten } from './contract.ts'
 import { indexLimits } from './limits.ts'
 import { isFiled } from './moves.ts'
@@ -23,46 +23,38 @@ interface Found {
   readonly manifest: string
 }
 
-export interface ArchiveFolders {
-  readonly cold: string
-  /** Files of runs that have not moved to the cold tier yet. Without it, only runs that are whole in the cold tier are seen. */
-  readonly runs?: string | undefined
-  /** A second copy of the cold tier. */
-  readonly replica?: string | undefined
-}
-
-export class DiskArchives {
-  readonly #folders: ArchiveFolders
+export class ArchiveReader {
+  readonly #files: Files
+  readonly #replica: (() => Files) | undefined
   #found: Map<number, Found> | undefined
   /** Uncompressed, the latest used last. */
   readonly #unpacked = new Map<number, Buffer>()
   /** The manifest that was read last. */
   #manifest: { readonly number: number; readonly content: Manifest | undefined } | undefined
 
-  constructor(folders: ArchiveFolders) {
-    this.#folders = folders
+  /** `replica`: a second copy of the cold tier; throws where it is not there. */
+  constructor(files: Files, replica?: () => Files) {
+    this.#files = files
+    this.#replica = replica
   }
 
   list(): readonly ArchiveRecords[] {
-    const { runs, cold } = this.#folders
     const there = new Set<number>()
     this.#found = new Map()
+    this.#manifest = undefined
     // What was copied to the cold tier counts there, whether its first copy is gone yet or not.
-    for (const root of runs === undefined ? [cold] : [runs, cold]) {
-      for (const run of names(root)) {
-        // Names of runs have no dots; folders beside them do.
-        if (run.includes('.')) continue
-        const files = names(join(root, run))
-        if (runs === undefined && !files.includes('run.json')) continue
-        for (const name of files) {
-          const [, number, kind] = /^(\d+)\.(json|json\.zst|zst)$/.exec(name) ?? []
-          if (kind === 'zst') there.add(Number(number))
-          else if (kind) this.#note(Number(number), { folder: join(root, run), manifest: name })
+    for (const root of [RUNS, COLD]) {
+      for (const name of runFolders(this.#files, root)) {
+        const folder = `${root}/${name}`
+        for (const file of this.#files.list(folder)) {
+          const named = archiveName(file)
+          if (named?.manifest) this.#note(named.archive, { folder, manifest: file })
+          else if (named) there.add(named.archive)
         }
       }
     }
     return [...this.#found].map(
-      ([number, { folder }]) => new DiskArchive(this, number, runOf(folder), there.has(number)),
+      ([number, { folder }]) => new ListedArchive(this, number, runOf(folder), there.has(number)),
     )
   }
 
@@ -71,6 +63,10 @@ export class DiskArchives {
     const known = this.#found?.get(number)
     if (known?.folder === found.folder && known.manifest.endsWith('.zst')) return
     this.#found?.set(number, found)
+  }
+
+  read(number: number, at: number, length: number): Buffer {
+    return this.unpack(number).subarray(at, at + length)
   }
 
   /** The records of an archive. Throws when it is not there or cannot be read, here or in the replica. */
@@ -109,24 +105,25 @@ export class DiskArchives {
     const found = this.#found?.get(number)
     if (!found) throw new Error(`archive ${number} is not there`)
     try {
-      return readPacked(join(found.folder, name(found)))
+      return readPacked(this.#files, `${found.folder}/${name(found)}`)
     } catch (cause) {
       if (first) this.list()
       const moved = this.#found?.get(number)
-      if (moved && moved.folder !== found.folder) return readPacked(join(moved.folder, name(moved)))
-      if (this.#folders.replica === undefined) throw cause
-      return readPacked(join(this.#folders.replica, basename(found.folder), name(found)))
+      if (moved && moved.folder !== found.folder)
+        return readPacked(this.#files, `${moved.folder}/${name(moved)}`)
+      if (!this.#replica) throw cause
+      return readPacked(this.#replica(), `${withoutTier(found.folder)}/${name(found)}`)
     }
   }
 }
 
-class DiskArchive implements ArchiveRecords {
+class ListedArchive implements ArchiveRecords {
   readonly file: number
   readonly run: RunId
-  readonly #archives: DiskArchives
+  readonly #archives: ArchiveReader
   readonly #there: boolean
 
-  constructor(archives: DiskArchives, number: number, run: RunId, there: boolean) {
+  constructor(archives: ArchiveReader, number: number, run: RunId, there: boolean) {
     this.file = -number
     this.run = run
     this.#archives = archives
@@ -156,17 +153,18 @@ class DiskArchive implements ArchiveRecords {
 
 /** Folders are named by the run, with `%` before what a file name cannot hold. */
 function runOf(folder: string): RunId {
+  const name = withoutTier(folder)
   try {
-    return decodeURIComponent(basename(folder)) as RunId
+    return decodeURIComponent(name) as RunId
   } catch {
-    return basename(folder) as RunId
+    return name as RunId
   }
 }
 
-function readPacked(file: string): Buffer {
-  const bytes = readFileSync(file)
-  if (!file.endsWith('.zst')) return bytes
-  return zstdDecompressSync(bytes, { maxOutputLength: indexLimits.archiveBytes })
+function readPacked(files: Files, file: string): Buffer {
+  const bytes = readWhole(files, file)
+  if (!bytes) throw new Error(`${file} is not there`)
+  return file.endsWith('.zst') ? unpackSync(bytes) : bytes
 }
 
 function parseManifest(content: Buffer): Manifest | undefined {
@@ -183,13 +181,4 @@ function parseManifest(content: Buffer): Manifest | undefined {
   const placed = Array.isArray(objects) ? (objects as { id: ObjectId; ordinal: number }[]) : undefined
   const ordinals = placed && new Map(placed.map(({ id, ordinal }) => [id, ordinal]))
   return { run: run as RunId, bytes, deleted: deleted === true, seqs, filed, ordinals }
-}
-
-/** Names in a folder; none when there is no such folder. */
-function names(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
 }

@@ -1,0 +1,102 @@
+// The methods of an index as questions to whatever answers them: a worker thread (sqlite-index.ts) or an index in the caller's own
+// thread (memory-index.ts). Records come back as the bytes of the log and are decoded here.
+import type { ObjectId, RunId } from '@parley/core'
+import type { StoredEntry, StoredObject } from '../entry.ts'
+import type {
+  AggregateRow,
+  Position,
+  RunSummary,
+  StoreAggregate,
+  StorePage,
+  StoreQuery,
+} from '../store/store.ts'
+import type {
+  IndexedHead,
+  IndexOpening,
+  LogPoint,
+  RecordPlace,
+  ReplayPage,
+  RunUsage,
+  TakenRecords,
+  TakeRequest,
+  TrailIndex,
+} from './contract.ts'
+import { unpackRecords } from './fetch.ts'
+import type { IndexAnswers, IndexRequest } from './protocol.ts'
+
+export abstract class AskedIndex implements TrailIndex {
+  abstract opening(): Promise<IndexOpening>
+  abstract advance(point: LogPoint): void
+  abstract close(): Promise<void>
+
+  /** The newest frame that the index was told of. */
+  protected abstract readonly newest: Position
+
+  /** Answers once the index has seen `atLeast`. */
+  protected abstract ask<Kind extends IndexRequest['kind']>(
+    request: Extract<IndexRequest, { kind: Kind }>,
+    atLeast: Position,
+  ): Promise<IndexAnswers[Kind]>
+
+  async select(query: StoreQuery, atLeast: Position): Promise<StorePage> {
+    const { records, ...page } = await this.ask<'select'>({ kind: 'select', query }, atLeast)
+    return { entries: unpackRecords(records) as StoredEntry[], ...page }
+  }
+
+  aggregate(query: StoreAggregate, atLeast: Position): Promise<readonly AggregateRow[]> {
+    return this.ask<'aggregate'>({ kind: 'aggregate', query }, atLeast)
+  }
+
+  head(run: RunId, atLeast: Position): Promise<IndexedHead | undefined> {
+    return this.ask<'head'>({ kind: 'head', run }, atLeast)
+  }
+
+  runs(atLeast: Position): Promise<readonly RunSummary[]> {
+    return this.ask<'runs'>({ kind: 'runs' }, atLeast)
+  }
+
+  async object(run: RunId, id: ObjectId, atLeast: Position): Promise<StoredObject | undefined> {
+    const record = await this.ask<'object'>({ kind: 'object', run, id }, atLeast)
+    return record && (unpackRecords(record)[0] as StoredObject)
+  }
+
+  place(run: RunId, seq: number, atLeast: Position): Promise<RecordPlace | undefined> {
+    return this.ask<'place'>({ kind: 'place', run, seq }, atLeast)
+  }
+
+  async replay(
+    run: RunId,
+    after: number,
+    limit: number,
+    cursor: string | undefined,
+    atLeast: Position,
+  ): Promise<ReplayPage> {
+    const request = { kind: 'replay', run, after, limit, cursor } as const
+    const { records, ...page } = await this.ask<'replay'>(request, atLeast)
+    return { records: unpackRecords(records), ...page }
+  }
+
+  relocate(run: RunId, places: readonly RecordPlace[]): Promise<void> {
+    return this.ask<'relocate'>({ kind: 'relocate', run, places }, this.newest)
+  }
+
+  forget(run: RunId, seqs: readonly number[], file?: number): Promise<void> {
+    return this.ask<'forget'>({ kind: 'forget', run, seqs, file }, this.newest)
+  }
+
+  take(request: TakeRequest, atLeast: Position): Promise<TakenRecords> {
+    return this.ask<'take'>({ kind: 'take', request }, atLeast)
+  }
+
+  usage(atLeast: Position, run?: RunId): Promise<readonly RunUsage[]> {
+    return this.ask<'usage'>({ kind: 'usage', run }, atLeast)
+  }
+
+  adopt(): Promise<void> {
+    return this.ask<'adopt'>({ kind: 'adopt' }, this.newest)
+  }
+
+  rebuild(): Promise<void> {
+    return this.ask<'rebuild'>({ kind: 'rebuild' }, 0)
+  }
+}

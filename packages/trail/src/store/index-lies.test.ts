@@ -1,0 +1,118 @@
+// The index may say where a record lies, never whether there is one: whatever an index on disk has lost, a run is read as the log holds it,
+// and nothing is written into a place that is taken.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { ManualClock, SeededIds, type Ticks, unwrap } from '@parley/core'
+import { expect, onTestFinished, test } from 'vitest'
+import { memoryDisks, openMemoryStore } from '../open-memory.ts'
+import { openSegmentStore } from '../open-trail.ts'
+import { RunTrail } from '../run-trail.ts'
+import { ScriptedRun } from '../testing/scripted-run.ts'
+import { type TestTrail, temporaryTrail } from '../testing/temporary.ts'
+import { Trail } from '../trail.ts'
+
+const COUNT = 40
+
+async function written(): Promise<{ first: TestTrail; script: ScriptedRun }> {
+  const first = await temporaryTrail()
+  const script = await first.start()
+  const worker = await script.workspace()
+  for (let seq = 3; seq <= COUNT; seq++) await script.checkpoint(worker, { confidence: 'low' })
+  unwrap(await script.run.query({}))
+  await first.trail.close()
+  return { first, script }
+}
+
+/** As a commit that was lost left an index before: rows are missing, and the index takes them for known. */
+function lose(profile: string, condition: string, head: number): void {
+  const database = new DatabaseSync(join(profile, 'trail.index.db'))
+  database.exec(`
+    DELETE FROM entries WHERE ${condition};
+    DELETE FROM objects WHERE ${condition};
+    UPDATE runs SET head = ${head}, entries = (SELECT count(*) FROM entries);
+  `)
+  database.close()
+}
+
+async function drained(records: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of records);
+}
+
+const losses = [
+  ['its end', 'seq > 10', 10],
+  ['a part of its middle', 'seq BETWEEN 10 AND 20', COUNT],
+  ['all of it', 'seq > 0', -1],
+] as const
+
+for (const [what, condition, head] of losses) {
+  test(`a run of which the index has lost ${what} is read whole, listed, and goes on behind its end`, async () => {
+    const { first, script } = await written()
+    lose(first.profile, condition, head)
+    const { trail } = await first.reopen()
+    const run = trail.run(script.run.id)
+    expect(await run.head()).toMatchObject({ seq: COUNT })
+    expect(await trail.runs()).toMatchObject([{ run: script.run.id, seq: COUNT, entries: COUNT }])
+    const replayed: number[] = []
+    for await (const record of run.replay()) if ('seq' in record) replayed.push(record.seq)
+    expect(replayed).toEqual(Array.from({ length: COUNT }, (_, index) => index + 1))
+    const page = unwrap(await run.query({ limit: 1000 }))
+    expect(page.entries).toHaveLength(COUNT)
+    const { findings } = await run.verify()
+    expect(findings).toEqual([])
+  })
+}
+
+test('a run that cannot be read as far as the log goes is not gone on with', async () => {
+  const { first, script } = await written()
+  const store = await openSegmentStore(first.profile)
+  onTestFinished(() => store.close())
+  const honest = store.replay.bind(store)
+  store.replay = async function* (run, after) {
+    for await (const record of honest(run, after)) if (record.seq <= 10) yield record
+  }
+  const damaged = { code: 'trail_damaged', message: expect.stringContaining(`up to entry ${COUNT}`) }
+  await expect(new RunTrail(script.run.id, store).head()).rejects.toMatchObject(damaged)
+  const reading = new RunTrail(script.run.id, store).replay({ sound: true })
+  await expect(drained(reading)).rejects.toMatchObject(damaged)
+})
+
+test('heads files that are missing or damaged cost time and nothing else', async () => {
+  const first = await temporaryTrail({ firstSegmentBytes: 4096, segmentBytes: 4096 })
+  const script = await first.start()
+  const worker = await script.workspace()
+  for (let seq = 3; seq <= COUNT; seq++) await script.checkpoint(worker)
+  await first.trail.close()
+  const heads = join(first.profile, 'trail', 'heads')
+  const names = readdirSync(heads)
+  expect(names.length).toBeGreaterThan(3)
+  const wrong = readFileSync(join(heads, names[0]!), 'utf8').replace(/"seq":\d+/, '"seq":9')
+  writeFileSync(join(heads, names[0]!), wrong)
+  writeFileSync(join(heads, names[1]!), '{')
+  for (const name of names.slice(2)) rmSync(join(heads, name))
+  const store = await openSegmentStore(first.profile)
+  onTestFinished(() => store.close())
+  expect(await store.logHead(script.run.id)).toMatchObject({ seq: COUNT })
+  expect(await store.head(script.run.id)).toMatchObject({ seq: COUNT })
+})
+
+test('a segment that was given up and could not be removed is no part of the log', async () => {
+  const disks = memoryDisks()
+  const trail = new Trail({ store: await openMemoryStore(disks) })
+  const script = await ScriptedRun.start(trail, new SeededIds(1), new ManualClock(1_000_000 as Ticks))
+  const worker = await script.workspace()
+  // The sync of the segment, and that of the first frame in the next one; laying out the next one succeeds.
+  disks.trail.fail('sync')
+  disks.trail.fail('sync', { after: 1 })
+  disks.trail.fail('remove', { times: 9 })
+  await expect(script.checkpoint(worker)).rejects.toMatchObject({ code: 'trail_unavailable' })
+  disks.trail.mend()
+  const left = disks.trail.list('').length
+  await script.checkpoint(worker, { confidence: 'low' })
+  expect(disks.trail.list('').length).toBeGreaterThan(left)
+  await trail.close()
+  const again = await openMemoryStore(disks)
+  expect(again.damage).toEqual([])
+  const report = await new Trail({ store: again }).run(script.run.id).verify()
+  expect(report).toMatchObject({ findings: [], entries: 3 })
+})
