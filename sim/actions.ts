@@ -3,6 +3,7 @@
 import type { Ticks } from '@parley/core'
 import { kernelLimits } from '@parley/kernel'
 import { type CommandKind, perform as command, commands } from './commands.ts'
+import type { Disks } from './disks.ts'
 import { exportRun, prove } from './evidence.ts'
 import { inspect } from './inspect.ts'
 import { Dice } from './random.ts'
@@ -117,12 +118,37 @@ function burst(world: World, dice: Dice): void {
   for (let count = dice.between(2, 6); count > 0; count--) command(world, dice.weighted(commands), dice)
 }
 
+/** What storage can do to us, each with its chance; several may come together. */
+const faults: Readonly<Record<string, readonly [number, (disks: Disks, dice: Dice) => void]>> = {
+  sync: [0.5, ({ trail }, dice) => trail.fail('sync', some(dice))],
+  write: [0.4, ({ trail }, dice) => trail.fail('write', some(dice))],
+  open: [0.15, ({ trail }, dice) => trail.fail('open', { after: dice.int(2), times: 2 })],
+  remove: [0.1, ({ trail }, dice) => trail.fail('remove', some(dice))],
+  disk_full: [
+    0.1,
+    ({ trail }) => {
+      trail.capacity = 1000
+    },
+  ],
+  blob_sync: [0.1, ({ blobs }) => blobs.fail('sync', { times: 2 })],
+  index_commit: [
+    0.25,
+    ({ index }, dice) => {
+      for (let times = dice.between(1, 4); times > 0; times--) index.fail(dice.pick(['undone', 'refused']))
+    },
+  ],
+  index_full: [0.15, ({ index }) => index.fill()],
+}
+
+function some(dice: Dice): { after: number; times: number } {
+  return { after: dice.pick([0, 0, 1, 3]), times: dice.between(1, 6) }
+}
+
 function fault(world: World, dice: Dice): void {
   world.watch.troubled = true
-  const { trail, blobs } = world.disks
-  if (dice.chance(0.5)) trail.fail('sync', { after: dice.pick([0, 0, 1, 3]), times: dice.between(1, 6) })
-  if (dice.chance(0.4)) trail.fail('write', { after: dice.pick([0, 0, 1, 3]), times: dice.between(1, 6) })
-  if (dice.chance(0.15)) trail.fail('open', { after: dice.int(2), times: 2 })
-  if (dice.chance(0.1)) trail.capacity = 1000
-  if (dice.chance(0.1)) blobs.fail('sync', { times: 2 })
+  for (const [name, [chance, inject]] of Object.entries(faults)) {
+    if (!dice.chance(chance)) continue
+    inject(world.disks, dice)
+    world.watch.statistics.fault(name)
+  }
 }

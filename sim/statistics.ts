@@ -8,6 +8,8 @@ export class Statistics {
   crashes = 0
   restarts = 0
   readonly actions: Record<string, number> = {}
+  /** Faults of storage that were injected; each is one history. */
+  readonly faults: Record<string, number> = {}
   readonly types: Record<string, number> = {}
   /** Kind of command to outcome to count. */
   readonly commands: Record<string, Record<string, number>> = {}
@@ -22,12 +24,17 @@ export class Statistics {
     merge(this.#outcomes(command), { [outcome]: 1 })
   }
 
+  fault(kind: string): void {
+    merge(this.faults, { [kind]: 1 })
+  }
+
   add(other: Statistics): void {
     this.steps += other.steps
     this.entries += other.entries
     this.crashes += other.crashes
     this.restarts += other.restarts
     merge(this.actions, other.actions)
+    merge(this.faults, other.faults)
     merge(this.types, other.types)
     for (const [command, outcomes] of Object.entries(other.commands)) merge(this.#outcomes(command), outcomes)
   }

@@ -13,6 +13,16 @@ export class IndexDisk {
   #database: DatabaseSync | undefined
   #faults: CommitFault[] = []
   #full = false
+  #user: object | undefined
+
+  /** From now on one user has it, and whoever had it before is a process that died. */
+  take(user: object): void {
+    this.#user = user
+  }
+
+  isUsedBy(user: object): boolean {
+    return this.#user === user
+  }
 
   /** The tables as they were committed last; undefined where there were never any. */
   found(): DatabaseSync | undefined {

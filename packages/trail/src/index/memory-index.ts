@@ -25,6 +25,7 @@ export interface MemoryIndexOptions {
 
 export class MemoryIndex extends AskedIndex {
   readonly #reader: LogReader
+  readonly #disk: IndexDisk
   readonly #index: LiveIndex
   readonly #opening: IndexOpening
   #point: LogPoint
@@ -36,6 +37,8 @@ export class MemoryIndex extends AskedIndex {
     super()
     this.#reader = reader
     this.#point = end
+    this.#disk = disk
+    disk.take(this)
     const found = disk.found()
     const wrong = found ? checkTables(found, trail, end, reader) : undefined
     const reusable = found !== undefined && wrong === undefined
@@ -98,6 +101,7 @@ export class MemoryIndex extends AskedIndex {
   }
 
   #answer(request: IndexRequest): IndexAnswers[IndexRequest['kind']] {
+    if (!this.#disk.isUsedBy(this)) throw closedError()
     this.#reader.follow(this.#point)
     while (!this.#index.step(this.#point));
     const work = this.#index.start(request)
@@ -114,7 +118,7 @@ export class MemoryIndex extends AskedIndex {
   /** As on a thread of its own: a commit that fails concerns nobody, and what it held is taken from the log again. */
   #commit(): void {
     try {
-      this.#index.commit()
+      if (this.#disk.isUsedBy(this)) this.#index.commit()
     } catch {
       // The log has it.
     }
