@@ -1,0 +1,571 @@
+// The verifier that shares no code with the trail, over profiles that the real trail wrote: sound ones in all tiers, and
+// every kind of damage, each against what the trail's own verification says of it.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import {
+  formatTimestamp,
+  ManualClock,
+  type ObjectId,
+  type RunId,
+  SeededIds,
+  StrictClock,
+  type Ticks,
+  unwrap,
+} from '@parley/core'
+import {
+  ed25519Signer,
+  type OpenTrailOptions,
+  openTrail,
+  type StoredEntry,
+  type Trail,
+  withFile,
+} from '@parley/trail'
+import { edited, ScriptedRun, tamper } from '@parley/trail/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const SCRIPT = join(import.meta.dirname, 'verify-trail.mjs')
+const SIZES = { firstSegmentBytes: 16 * 1024, segmentBytes: 32 * 1024 }
+const DAY = 24 * 3600 * 1000
+const RETENTION = { warm: DAY, cold: DAY }
+const folder = mkdtempSync(join(tmpdir(), 'parley-verify-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const clock = new ManualClock(1_772_355_900_000_000 as Ticks)
+const strict = new StrictClock(clock)
+const now = () => strict.take()
+
+interface Found {
+  readonly seq?: number
+  readonly damage: string
+  readonly message: string
+  readonly file?: string
+}
+
+interface Report {
+  readonly runs: readonly {
+    readonly run: string
+    readonly entries: number
+    readonly first: number | null
+    readonly head: { readonly seq: number; readonly hash: string } | null
+    readonly signers: readonly string[]
+    readonly bridged: number
+    readonly findings: readonly Found[]
+  }[]
+  readonly findings: readonly Found[]
+  readonly notes: readonly string[]
+}
+
+function verifier(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [SCRIPT, ...args], { encoding: 'utf8' })
+  return { status, stdout, stderr }
+}
+
+function verify(profile: string, ...args: string[]): Report {
+  const { status, stdout, stderr } = verifier(profile, '--json', ...args)
+  expect(stderr).toBe('')
+  const report = JSON.parse(stdout) as Report
+  const found = report.findings.length + report.runs.reduce((sum, run) => sum + run.findings.length, 0)
+  expect(status).toBe(found > 0 ? 1 : 0)
+  return report
+}
+
+async function opened<T>(profile: string, use: (trail: Trail) => Promise<T>, more: OpenTrailOptions = {}) {
+  const trail = await openTrail(profile, { ...SIZES, ...more, now: () => clock.now() })
+  try {
+    strict.anchor(trail.floor)
+    return await use(trail)
+  } finally {
+    await trail.close()
+  }
+}
+
+/** A run that has ended, with content large and small. */
+async function finished(trail: Trail, ids: SeededIds, turns: number): Promise<ScriptedRun> {
+  const script = await ScriptedRun.start(trail, ids, strict)
+  const worker = await script.workspace()
+  for (let turn = 0; turn < turns; turn++) {
+    const value = { turn, text: 'ü"\\ '.repeat(turn === 1 ? 20_000 : 20) }
+    const entry = script.entry('checkpoint_created', worker, 'worker', {
+      workspace: worker,
+      confidence: 'low',
+    })
+    unwrap(await script.appendWith([{ id: script.id('obj') as ObjectId, kind: 'payload', value }], entry))
+    await script.envelope(script.root, worker, 'system')
+  }
+  await script.state(worker, 'integrating', 'closed', { trigger: 'integration_succeeded' } as never)
+  await script.end()
+  return script
+}
+
+/** As a runtime compacts a run. */
+async function compact(trail: Trail, script: ScriptedRun): Promise<void> {
+  for (;;) {
+    const { summaries, done } = unwrap(
+      await trail.compactor().compactRun(script.run.id, formatTimestamp(now())),
+    )
+    if (done) return
+    unwrap(await script.append(...summaries))
+  }
+}
+
+const stranger = ed25519Signer(Buffer.alloc(32, 9))
+
+/** What somebody does to the entries of one run; `others` are those of another. */
+type Change = (entries: StoredEntry[], others: readonly StoredEntry[]) => StoredEntry[]
+
+/** Each happens to a run of its own: where, and with which word it is found. */
+const DAMAGES: readonly (readonly [what: string, damage: string, seq: number, change: Change])[] = [
+  ['an edited entry', 'edited', 6, at(6, entry => edited(entry, '"low"', '"high"'))],
+  ['an edited entry whose hash fits again', 'edited', 6, at(6, entry => refitted(entry, '"low"', '"high"'))],
+  ['an entry that names another one before it', 'spliced', 6, at(6, respliced)],
+  ['a missing entry', 'missing', 7, entries => entries.toSpliced(5, 1)],
+  [
+    'two entries that changed places',
+    'reordered',
+    6,
+    entries => entries.with(5, entries[6]!).with(6, entries[5]!),
+  ],
+  ['the same entry again', 'reordered', 6, entries => [...entries, entries[5]!]],
+  ['a second entry 105', 'forked', 105, entries => [...entries, refitted(entries[104]!, '"low"', '"high"')]],
+  [
+    'an entry of another run',
+    'spliced',
+    6,
+    (entries, others) => entries.with(5, { ...others[5]!, run: entries[0]!.run }),
+  ],
+  ['an end that is gone', 'truncated', 9, entries => entries.slice(0, 8)],
+  [
+    'a signature of somebody else',
+    'signature',
+    6,
+    at(6, entry => ({ ...entry, signer: stranger.id, signature: stranger.sign(entry.hash) })),
+  ],
+  [
+    'a signature that does not fit',
+    'signature',
+    6,
+    at(6, entry => ({ ...entry, signature: '0'.repeat(128) })),
+  ],
+  ['an entry that is not signed', 'signature', 6, at(6, ({ signature: _, signer: __, ...entry }) => entry)],
+]
+
+/** Log only: a run for each damage, over several segments and two keys. */
+const plain = join(folder, 'plain')
+const victims: RunId[] = []
+/** The run of 120 entries. */
+const long = () => victims[DAMAGES.findIndex(([, damage]) => damage === 'forked')]!
+
+/** Everything that a profile can hold. */
+const tiered = join(folder, 'tiered')
+let warm: RunId
+let cold: RunId
+let gone: RunId
+let imported: RunId
+
+async function makePlain(): Promise<void> {
+  await opened(plain, async trail => {
+    const ids = new SeededIds(1)
+    const made = await Promise.all(
+      DAMAGES.map(async ([, , seq]) => {
+        const script = await ScriptedRun.start(trail, ids, strict)
+        return { script, worker: await script.workspace(), count: seq > 100 ? 120 : 12 }
+      }),
+    )
+    victims.push(...made.map(({ script }) => script.run.id))
+    for (let seq = 3; seq <= 120; seq++) {
+      if (seq === 9) unwrap(await trail.rotateKey(formatTimestamp(now())))
+      const going = made.filter(({ count }) => seq <= count)
+      await Promise.all(going.map(({ script, worker }) => script.checkpoint(worker, { confidence: 'low' })))
+    }
+  })
+}
+
+async function makeTiered(): Promise<void> {
+  const source = join(folder, 'source')
+  const file = join(folder, 'run.parley')
+  const key = await opened(source, async trail => {
+    const script = await finished(trail, new SeededIds(2), 3)
+    imported = script.run.id
+    const parts: Buffer[] = []
+    for await (const part of unwrap(await trail.export(imported, { at: formatTimestamp(now()) })))
+      parts.push(part)
+    writeFileSync(file, Buffer.concat(parts))
+    return trail.keys.at(-1)!.key
+  })
+  await opened(tiered, async trail => {
+    const ids = new SeededIds(3)
+    const house = await ScriptedRun.start(trail, ids, strict)
+    const [first, second, third] = [
+      await finished(trail, ids, 12),
+      await finished(trail, ids, 12),
+      await finished(trail, ids, 6),
+    ]
+    await compact(trail, first)
+    // What moves from here on stays in the log, too.
+    await trail.compactor().reclaim()
+    for (const script of [second, third]) await compact(trail, script)
+    await house.workspace()
+    unwrap(await trail.rotateKey(formatTimestamp(now())))
+    clock.set((clock.now() + 3 * DAY * 1000) as Ticks)
+    for (const script of [second, third])
+      unwrap(await trail.compactor().expire(script.run.id, now(), RETENTION))
+    const lifecycle = trail.lifecycle(third.run.id)
+    const { seq } = await third.run.head()
+    unwrap(await third.append(unwrap(await lifecycle.snapshot('frozen', seq))))
+    clock.set((clock.now() + 3 * DAY * 1000) as Ticks)
+    for (const name of readdirSync(join(tiered, 'trail/cold', third.run.id)).filter(each =>
+      /^\d+\.zst$/.test(each),
+    ))
+      unwrap(await lifecycle.deleteArchive(Number.parseInt(name, 10), now(), RETENTION))
+    await withFile(file, async source =>
+      unwrap(await trail.import(source, { keys: [key], at: formatTimestamp(now()) })),
+    )
+    await house.workspace()
+    warm = first.run.id
+    cold = second.run.id
+    gone = third.run.id
+  })
+}
+
+beforeAll(() => Promise.all([makePlain(), makeTiered()]))
+
+let copies = 0
+function copyOf(profile: string): string {
+  const copy = join(folder, `copy-${++copies}`)
+  cpSync(profile, copy, { recursive: true })
+  return copy
+}
+
+const first = (report: Report, run: RunId) => report.runs.find(each => each.run === run)?.findings[0]
+const placed = (found: { readonly seq?: number; readonly damage: string } | undefined) =>
+  found && { seq: found.seq, damage: found.damage }
+
+/** What the script finds first in each run, and what the trail does. The script comes first: opening tidies up. */
+async function both(profile: string) {
+  const report = verify(profile)
+  const own = await opened(profile, async trail => {
+    const found = new Map<string, ReturnType<typeof placed>>()
+    for (const { run } of report.runs)
+      found.set(run, placed((await trail.run(run as RunId).verify()).findings[0]))
+    return { found, whole: await trail.verifyAll() }
+  })
+  const script = (run: RunId) => placed(first(report, run))
+  return { report, script, trail: (run: RunId) => own.found.get(run), whole: own.whole }
+}
+
+describe('a sound profile', () => {
+  test('has no findings in any tier, with deletions, rotated keys, imports, blobs and snapshots; heads and counts are those of the trail', async () => {
+    for (const profile of [plain, tiered]) {
+      const report = verify(profile)
+      expect(report.findings).toEqual([])
+      const own = await opened(copyOf(profile), async trail => ({
+        verified: await trail.verifyAll(),
+        keys: trail.keys.map(({ key }) => key),
+      }))
+      expect(own.verified.unreadable).toEqual([])
+      expect(report.runs).toMatchObject(
+        own.verified.runs
+          .map(({ run, entries, head }) => ({
+            run,
+            entries,
+            first: 1,
+            head: { seq: head!.seq, hash: head!.hash },
+            findings: [],
+          }))
+          .sort((a, b) => (a.run < b.run ? -1 : 1)),
+      )
+      // Both keys have signed the long run, or the house run.
+      expect(report.runs.some(({ signers }) => String(signers) === String(own.keys))).toBe(true)
+      expect(own.keys).toHaveLength(2)
+    }
+    const names = readdirSync(join(tiered, 'trail')).filter(name => name.endsWith('.seg'))
+    expect(
+      names.length + readdirSync(join(plain, 'trail')).filter(name => name.endsWith('.seg')).length,
+    ).toBeGreaterThan(3)
+    const report = verify(tiered)
+    expect(report.runs.find(({ run }) => run === gone)!.bridged).toBeGreaterThan(10)
+    for (const run of [warm, cold, imported])
+      expect(report.runs.find(each => each.run === run)!.entries).toBeGreaterThan(8)
+  })
+
+  test('is told for people, with the keys that are known', () => {
+    const { keys } = JSON.parse(readFileSync(join(plain, 'trail/keys.json'), 'utf8'))
+    const told = verifier(plain, '--key', keys[0].key)
+    expect(told).toMatchObject({ status: 0, stderr: '' })
+    expect(told.stdout).toContain(`${long()}  120 entries, head 120 `)
+    expect(told.stdout).toMatch(/^Sound: 252 entries in 12 runs\.$/m)
+    expect(verifier(plain).stdout).toContain('Who signed is told by the files themselves')
+  })
+
+  test('with a torn commit, or one laid out in advance, is sound: nobody was told of it', () => {
+    const copy = copyOf(plain)
+    const last = readdirSync(join(copy, 'trail'))
+      .filter(name => name.endsWith('.seg'))
+      .sort()
+      .at(-1)!
+    const bytes = readFileSync(join(copy, 'trail', last))
+    writeFileSync(
+      join(copy, 'trail', last),
+      Buffer.concat([bytes, bytes.subarray(64, 400), Buffer.alloc(5000)]),
+    )
+    writeFileSync(join(copy, 'trail/00000099.seg'), Buffer.alloc(4096))
+    const report = verify(copy)
+    expect(report.findings).toEqual([])
+    expect(report.notes).toMatchObject([expect.stringContaining('a commit that was torn')])
+  })
+
+  test('that a node has open is read as of a moment', async () => {
+    const copy = copyOf(plain)
+    await opened(copy, async () => {
+      expect(verify(copy).notes).toMatchObject([
+        expect.stringContaining(`process ${process.pid} may be writing`),
+      ])
+    })
+    expect(verify(copy).notes).toEqual([])
+  })
+
+  test('bad usage and what is no profile end with 2', () => {
+    for (const args of [
+      [],
+      [folder],
+      [plain, '--what'],
+      [plain, '--expect-head', 'x'],
+      [plain, '--key', 'x'],
+    ]) {
+      const { status, stdout, stderr } = verifier(...args)
+      expect([status, stdout]).toEqual([2, ''])
+      expect(stderr).toMatch(/usage:|is no profile/)
+    }
+  })
+})
+
+describe('damage to the log is found, with the word that the trail has for it', () => {
+  let found: Awaited<ReturnType<typeof both>>
+  beforeAll(async () => {
+    const copy = copyOf(plain)
+    tamper(copy, records => {
+      const runs = victims.map(run => records.filter(each => each.kind === 'entry' && each.run === run))
+      return DAMAGES.flatMap(([, , , change], index) =>
+        change(runs[index] as StoredEntry[], runs.at(index - 1) as StoredEntry[]),
+      )
+    })
+    found = await both(copy)
+  })
+
+  test.each(DAMAGES)('%s: %s', (what, damage, seq) => {
+    const run = victims[DAMAGES.findIndex(each => each[0] === what)]!
+    expect(found.script(run)).toEqual({ seq, damage })
+    expect(found.trail(run)).toEqual({ seq, damage })
+  })
+
+  test('a former key that signs behind its end', async () => {
+    const copy = copyOf(plain)
+    const keys = join(copy, 'trail/keys.json')
+    const ring = JSON.parse(readFileSync(keys, 'utf8'))
+    tamper(copy, records => {
+      const fifth = records.find(each => each.run === long() && each.seq === 5) as StoredEntry
+      ring.keys[0].until = JSON.parse(fifth.view).timestamp
+      return records
+    })
+    writeFileSync(keys, JSON.stringify(ring))
+    const { script, trail } = await both(copy)
+    expect(script(long())).toEqual({ seq: 6, damage: 'signature' })
+    expect(trail(long())).toEqual({ seq: 6, damage: 'signature' })
+  })
+
+  test('a flipped bit: unreadable where it is, and its entries are missing', async () => {
+    const copy = copyOf(plain)
+    const file = join(copy, 'trail/00000002.seg')
+    const bytes = readFileSync(file)
+    const place = bytes.indexOf('"low"')
+    expect(place).toBeGreaterThan(64)
+    bytes[place + 1]! ^= 1
+    writeFileSync(file, bytes)
+    const { report, script, whole } = await both(copy)
+    expect(report.findings).toMatchObject([{ damage: 'unreadable', file: '00000002.seg' }])
+    expect(whole.unreadable).toHaveLength(1)
+    const missing = whole.runs.filter(each => each.findings.length > 0)
+    expect(missing.length).toBeGreaterThan(0)
+    for (const { run, findings } of whole.runs) expect(script(run)).toEqual(placed(findings[0]))
+    expect(missing.every(({ findings }) => findings[0]!.damage === 'missing')).toBe(true)
+  })
+
+  test('a removed segment, and a segment of another trail', () => {
+    const removed = copyOf(plain)
+    rmSync(join(removed, 'trail/00000002.seg'))
+    expect(first(verify(removed), long())!.damage).toBe('missing')
+    const foreign = copyOf(plain)
+    cpSync(
+      join(tiered, 'trail', readdirSync(join(tiered, 'trail')).find(name => name.endsWith('.seg'))!),
+      join(foreign, 'trail/00000050.seg'),
+    )
+    const file = join(foreign, 'trail/00000050.seg')
+    const bytes = readFileSync(file)
+    bytes.writeUInt32LE(50, 8)
+    writeFileSync(file, withCrc(bytes))
+    expect(verify(foreign).findings).toMatchObject([{ damage: 'spliced', file: '00000050.seg' }])
+  })
+
+  test('a head that somebody kept: an end that is gone, and another record', () => {
+    const { head } = verify(plain).runs.find(each => each.run === long())!
+    expect(verify(plain, '--expect-head', `${long()}:120:${head!.hash}`).findings).toEqual([])
+    expect(first(verify(plain, '--expect-head', `${long()}:121:${head!.hash}`), long())).toMatchObject({
+      seq: 121,
+      damage: 'truncated',
+    })
+    expect(first(verify(plain, '--expect-head', `${long()}:120:${'0'.repeat(64)}`), long())).toMatchObject({
+      seq: 120,
+      damage: 'rolled_back',
+    })
+  })
+
+  test('a time that does not grow, though all else fits', async () => {
+    const profile = join(folder, 'unsigned')
+    await opened(
+      profile,
+      async trail => {
+        const script = await ScriptedRun.start(trail, new SeededIds(5), strict)
+        for (let count = 0; count < 3; count++)
+          await script.checkpoint(script.root).catch(() => script.workspace())
+        const worker = await script.workspace()
+        for (let count = 0; count < 3; count++) await script.checkpoint(worker)
+      },
+      { signer: null },
+    )
+    tamper(
+      profile,
+      records => {
+        const entries = records.filter(each => each.kind === 'entry')
+        const [before, last] = [entries.at(-2)!, entries.at(-1)!]
+        const { timestamp, integrity } = JSON.parse(before.view)
+        const view = last.view.replaceAll(JSON.parse(last.view).timestamp, timestamp)
+        const local = view
+          .replace(/,"local_hash":"[0-9a-f]{64}"/, '')
+          .replace(/"prev_hash":"[0-9a-f]{64}"/, `"prev_hash":"${integrity.local_hash}"`)
+        const hash = (text: string) => createHash('sha256').update(text).digest('hex')
+        const fitted = view.replace(/"local_hash":"[0-9a-f]{64}"/, `"local_hash":"${hash(local)}"`)
+        return records.with(-1, { ...last, view: fitted, hash: hash(fitted) })
+      },
+      { removeHeads: true },
+    )
+    expect(verify(profile).runs[0]!.findings).toMatchObject([{ damage: 'time' }])
+  })
+})
+
+describe('damage beside the log', () => {
+  const archives = (profile: string, tier: string, run: RunId) =>
+    readdirSync(join(profile, 'trail', tier, run))
+      .filter(name => /^\d+\.zst$/.test(name))
+      .map(name => join(profile, 'trail', tier, run, name))
+
+  test('archives of both tiers that are gone', async () => {
+    const copy = copyOf(tiered)
+    rmSync(archives(copy, 'runs', warm).at(-1)!)
+    rmSync(archives(copy, 'cold', cold).at(-1)!)
+    const { script, trail } = await both(copy)
+    for (const run of [warm, cold]) {
+      expect(script(run)).toMatchObject({ damage: 'unreadable' })
+      expect(trail(run)).toEqual(script(run))
+    }
+  })
+
+  test('a whole run that is gone: heads tell of it', async () => {
+    const copy = copyOf(tiered)
+    for (const path of [`runs/${warm}`, `cold/${warm}`, `runs/${imported}`])
+      rmSync(join(copy, 'trail', path), { recursive: true })
+    const report = verify(copy)
+    // The log still has its last entries.
+    expect(first(report, warm)).toMatchObject({ damage: 'missing' })
+    expect(first(report, imported)).toMatchObject({ seq: 1, damage: 'truncated' })
+  })
+
+  test('an archive that was edited and made to fit its manifest again', async () => {
+    const copy = copyOf(tiered)
+    const file = archives(copy, 'runs', warm).at(-1)!
+    const manifest = file.replace(/\.zst$/, '.json.zst')
+    const packed = zstdCompressSync(
+      Buffer.from(
+        zstdDecompressSync(readFileSync(file)).toString('latin1').replace('"low"', '"LOW"'),
+        'latin1',
+      ),
+    )
+    const listed = JSON.parse(zstdDecompressSync(readFileSync(manifest)).toString())
+    listed.sha256 = createHash('sha256').update(packed).digest('hex')
+    writeFileSync(file, packed)
+    writeFileSync(manifest, zstdCompressSync(Buffer.from(JSON.stringify(listed))))
+    const { report, script, trail } = await both(copy)
+    expect(report.findings).toEqual([])
+    expect(script(warm)).toMatchObject({ damage: 'edited' })
+    expect(trail(warm)).toEqual(script(warm))
+  })
+
+  test('archives that are claimed to have been deleted after their retention', () => {
+    const copy = copyOf(tiered)
+    const file = archives(copy, 'runs', warm).at(-1)!
+    const manifest = file.replace(/\.zst$/, '.json.zst')
+    const listed = JSON.parse(zstdDecompressSync(readFileSync(manifest)).toString())
+    rmSync(file)
+    writeFileSync(manifest, zstdCompressSync(Buffer.from(JSON.stringify({ ...listed, deleted: true }))))
+    expect(verify(copy).findings).toMatchObject([
+      { damage: 'missing', message: expect.stringContaining('no entry that stays') },
+    ])
+  })
+
+  test('blobs: another content, and none', () => {
+    const copy = copyOf(tiered)
+    const names = (readdirSync(join(copy, 'blobs'), { recursive: true }) as string[]).filter(
+      name => name.length > 60,
+    )
+    expect(names.length).toBeGreaterThan(0)
+    rmSync(join(copy, 'trail/cold/blobs.d'), { recursive: true, force: true })
+    const [one] = names
+    writeFileSync(join(copy, 'blobs', one!), 'something else')
+    const found = verify(copy).findings
+    expect(found.map(({ damage }) => damage).sort()).toEqual(['edited', 'missing'])
+  })
+
+  test('keys: an endorsement that does not hold, a list that is gone, a stranger who was pinned, an import without its record', () => {
+    const forged = copyOf(plain)
+    const keys = join(forged, 'trail/keys.json')
+    const ring = JSON.parse(readFileSync(keys, 'utf8'))
+    ring.keys[1].endorsement.at = '2026-01-01T00:00:00.000000Z'
+    writeFileSync(keys, JSON.stringify(ring))
+    expect(verify(forged).findings).toMatchObject([{ damage: 'signature', file: 'keys.json' }])
+    // Whoever starts from the first key cannot follow to the second any more.
+    expect(first(verify(forged, '--key', ring.keys[0].key), long())).toMatchObject({ damage: 'signature' })
+    rmSync(keys)
+    expect(verify(forged).findings).toMatchObject([{ damage: 'signature', file: 'keys.json' }])
+    expect(first(verify(plain, '--key', stranger.id), long())).toMatchObject({ seq: 1, damage: 'signature' })
+    const lost = copyOf(tiered)
+    rmSync(join(lost, `trail/imports/${imported}.json`))
+    expect(first(verify(lost), imported)).toMatchObject({ seq: 1, damage: 'signature' })
+  })
+})
+
+function at(seq: number, change: (entry: StoredEntry) => StoredEntry): Change {
+  return entries => entries.map(entry => (entry.seq === seq ? change(entry) : entry))
+}
+
+function refitted(entry: StoredEntry, from: string, to: string): StoredEntry {
+  const changed = edited(entry, from, to)
+  return { ...changed, hash: createHash('sha256').update(changed.view).digest('hex') }
+}
+
+/** The same entry behind another one, with a hash that fits. */
+function respliced(entry: StoredEntry): StoredEntry {
+  return refitted(entry, JSON.parse(entry.view).prev_hash, '0'.repeat(64))
+}
+
+function withCrc(segment: Buffer): Buffer {
+  let crc = 0xffffffff
+  for (const byte of segment.subarray(0, 60)) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
+  }
+  segment.writeUInt32LE((crc ^ 0xffffffff) >>> 0, 60)
+  return segment
+}
