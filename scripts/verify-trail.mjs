@@ -543,13 +543,11 @@ function readLog(folder, report, record) {
 function readSegment({ folder, name, number, header, successor, isLast, last }, report, record) {
   const bytes = readFileSync(join(folder, name))
   const limit = Math.min(bytes.length, successor?.previousEnd ?? bytes.length)
+  if (header && last && header.firstFrame <= last.frame)
+    report('reordered', name, `it begins with frame ${header.firstFrame} behind frame ${last.frame}`)
   const follows = header && last && header.previous === last.number && !last.broken
-  if (follows && header.firstFrame !== last.frame + 1)
-    report(
-      header.firstFrame > last.frame ? 'missing' : 'reordered',
-      name,
-      `frame ${header.firstFrame} does not follow frame ${last.frame}`,
-    )
+  if (follows && header.firstFrame > last.frame + 1)
+    report('missing', name, `it begins with frame ${header.firstFrame}, and not behind frame ${last.frame}`)
   let expected = header?.firstFrame
   let frame = (header?.firstFrame ?? 1) - 1
   let end = 64

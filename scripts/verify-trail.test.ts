@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import {
   formatTimestamp,
   ManualClock,
@@ -120,6 +120,12 @@ type Change = (entries: StoredEntry[], others: readonly StoredEntry[]) => Stored
 /** Each happens to a run of its own: where, and with which word it is found. */
 const DAMAGES: readonly (readonly [what: string, damage: string, seq: number, change: Change])[] = [
   ['an edited entry', 'edited', 6, at(6, entry => edited(entry, '"low"', '"high"'))],
+  [
+    'an edited system-level entry, which no local chain covers',
+    'edited',
+    13,
+    at(13, entry => edited(entry, '"alice"', '"mallory"')),
+  ],
   ['an edited entry whose hash fits again', 'edited', 6, at(6, entry => refitted(entry, '"low"', '"high"'))],
   ['an entry that names another one before it', 'spliced', 6, at(6, respliced)],
   ['a missing entry', 'missing', 7, entries => entries.toSpliced(5, 1)],
@@ -156,7 +162,7 @@ const DAMAGES: readonly (readonly [what: string, damage: string, seq: number, ch
 /** Log only: a run for each damage, over several segments and two keys. */
 const plain = join(folder, 'plain')
 const victims: RunId[] = []
-/** The run of 120 entries. */
+/** the run of 121 entries. */
 const long = () => victims[DAMAGES.findIndex(([, damage]) => damage === 'forked')]!
 
 /** Everything that a profile can hold. */
@@ -181,6 +187,8 @@ async function makePlain(): Promise<void> {
       const going = made.filter(({ count }) => seq <= count)
       await Promise.all(going.map(({ script, worker }) => script.checkpoint(worker, { confidence: 'low' })))
     }
+    for (const { script } of made)
+      unwrap(await script.append(script.entry('user_created', null, 'system', { user_id: 'alice' })))
   })
 }
 
@@ -282,10 +290,7 @@ describe('a sound profile', () => {
       expect(report.runs.some(({ signers }) => String(signers) === String(own.keys))).toBe(true)
       expect(own.keys).toHaveLength(2)
     }
-    const names = readdirSync(join(tiered, 'trail')).filter(name => name.endsWith('.seg'))
-    expect(
-      names.length + readdirSync(join(plain, 'trail')).filter(name => name.endsWith('.seg')).length,
-    ).toBeGreaterThan(3)
+    expect(segments(plain).length).toBeGreaterThan(3)
     const report = verify(tiered)
     expect(report.runs.find(({ run }) => run === gone)!.bridged).toBeGreaterThan(10)
     for (const run of [warm, cold, imported])
@@ -296,22 +301,16 @@ describe('a sound profile', () => {
     const { keys } = JSON.parse(readFileSync(join(plain, 'trail/keys.json'), 'utf8'))
     const told = verifier(plain, '--key', keys[0].key)
     expect(told).toMatchObject({ status: 0, stderr: '' })
-    expect(told.stdout).toContain(`${long()}  120 entries, head 120 `)
-    expect(told.stdout).toMatch(/^Sound: 252 entries in 12 runs\.$/m)
+    expect(told.stdout).toContain(`${long()}  121 entries, head 121 `)
+    expect(told.stdout).toMatch(/^Sound: 277 entries in 13 runs\.$/m)
     expect(verifier(plain).stdout).toContain('Who signed is told by the files themselves')
   })
 
   test('with a torn commit, or one laid out in advance, is sound: nobody was told of it', () => {
     const copy = copyOf(plain)
-    const last = readdirSync(join(copy, 'trail'))
-      .filter(name => name.endsWith('.seg'))
-      .sort()
-      .at(-1)!
-    const bytes = readFileSync(join(copy, 'trail', last))
-    writeFileSync(
-      join(copy, 'trail', last),
-      Buffer.concat([bytes, bytes.subarray(64, 400), Buffer.alloc(5000)]),
-    )
+    const last = segments(copy).at(-1)!
+    const bytes = readFileSync(last)
+    writeFileSync(last, Buffer.concat([bytes, bytes.subarray(64, 400), Buffer.alloc(5000)]))
     writeFileSync(join(copy, 'trail/00000099.seg'), Buffer.alloc(4096))
     const report = verify(copy)
     expect(report.findings).toEqual([])
@@ -394,31 +393,36 @@ describe('damage to the log is found, with the word that the trail has for it', 
     expect(missing.every(({ findings }) => findings[0]!.damage === 'missing')).toBe(true)
   })
 
-  test('a removed segment, and a segment of another trail', () => {
+  test('a removed segment, one of another trail, one that is there twice, and a frame that was cut out', () => {
     const removed = copyOf(plain)
     rmSync(join(removed, 'trail/00000002.seg'))
     expect(first(verify(removed), long())!.damage).toBe('missing')
-    const foreign = copyOf(plain)
-    cpSync(
-      join(tiered, 'trail', readdirSync(join(tiered, 'trail')).find(name => name.endsWith('.seg'))!),
-      join(foreign, 'trail/00000050.seg'),
-    )
-    const file = join(foreign, 'trail/00000050.seg')
-    const bytes = readFileSync(file)
-    bytes.writeUInt32LE(50, 8)
-    writeFileSync(file, withCrc(bytes))
-    expect(verify(foreign).findings).toMatchObject([{ damage: 'spliced', file: '00000050.seg' }])
+    const foreign = join(removed, 'trail/00000050.seg')
+    writeFileSync(foreign, numbered(readFileSync(segments(tiered)[0]!), 50))
+    expect(verify(removed).findings).toMatchObject([{ damage: 'spliced', file: '00000050.seg' }])
+    const twice = copyOf(plain)
+    const end = segments(twice).at(-1)!
+    writeFileSync(end.replace(/\d+\.seg$/, '00000050.seg'), numbered(readFileSync(end), 50))
+    expect(verify(twice).findings).toMatchObject([{ damage: 'reordered', file: '00000050.seg' }])
+    const cut = copyOf(plain)
+    const last = segments(cut).at(-1)!
+    const whole = readFileSync(last)
+    const frame = framesOf(whole).at(-2)!
+    writeFileSync(last, Buffer.concat([whole.subarray(0, frame.start), whole.subarray(frame.end)]))
+    expect(verify(cut).findings).toMatchObject([
+      { damage: 'missing', message: expect.stringMatching(/^frame \d+ stands where/) },
+    ])
   })
 
   test('a head that somebody kept: an end that is gone, and another record', () => {
     const { head } = verify(plain).runs.find(each => each.run === long())!
-    expect(verify(plain, '--expect-head', `${long()}:120:${head!.hash}`).findings).toEqual([])
-    expect(first(verify(plain, '--expect-head', `${long()}:121:${head!.hash}`), long())).toMatchObject({
-      seq: 121,
+    expect(verify(plain, '--expect-head', `${long()}:121:${head!.hash}`).findings).toEqual([])
+    expect(first(verify(plain, '--expect-head', `${long()}:122:${head!.hash}`), long())).toMatchObject({
+      seq: 122,
       damage: 'truncated',
     })
-    expect(first(verify(plain, '--expect-head', `${long()}:120:${'0'.repeat(64)}`), long())).toMatchObject({
-      seq: 120,
+    expect(first(verify(plain, '--expect-head', `${long()}:121:${'0'.repeat(64)}`), long())).toMatchObject({
+      seq: 121,
       damage: 'rolled_back',
     })
   })
@@ -471,6 +475,17 @@ describe('damage beside the log', () => {
       expect(script(run)).toMatchObject({ damage: 'unreadable' })
       expect(trail(run)).toEqual(script(run))
     }
+  })
+
+  test('an entry in the log that is not the one of its archive', () => {
+    const copy = copyOf(tiered)
+    const { entries } = verify(copy).runs.find(each => each.run === cold)!
+    // Entries that moved are still in the log; the trail does not look at them there.
+    const file = segments(copy).find(name => readFileSync(name).includes('"confidence":"low"'))!
+    editLog(file, '"confidence":"low"', '"confidence":"LOW"')
+    const report = verify(copy)
+    expect(report.runs.find(each => each.run === cold)!.entries).toBe(entries)
+    expect(report.runs.flatMap(each => each.findings)).toMatchObject([{ damage: 'forked' }])
   })
 
   test('a whole run that is gone: heads tell of it', async () => {
@@ -560,12 +575,35 @@ function respliced(entry: StoredEntry): StoredEntry {
   return refitted(entry, JSON.parse(entry.view).prev_hash, '0'.repeat(64))
 }
 
-function withCrc(segment: Buffer): Buffer {
-  let crc = 0xffffffff
-  for (const byte of segment.subarray(0, 60)) {
-    crc ^= byte
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
+/** Where the frames of a segment begin and end. */
+function framesOf(bytes: Buffer): { readonly start: number; readonly end: number }[] {
+  const frames: { start: number; end: number }[] = []
+  for (let start = 64; start + 32 <= bytes.length && bytes.readUInt32LE(start) !== 0; ) {
+    const end = start + 32 + bytes.readUInt32LE(start + 8)
+    frames.push({ start, end })
+    start = end
   }
-  segment.writeUInt32LE((crc ^ 0xffffffff) >>> 0, 60)
+  return frames
+}
+
+/** A segment under another number. */
+function numbered(segment: Buffer, number: number): Buffer {
+  segment.writeUInt32LE(number, 8)
+  segment.writeUInt32LE(crc32(segment.subarray(0, 60)), 60)
   return segment
+}
+
+/** Changes a text in a segment, and the checksum of its frame with it. */
+function editLog(file: string, from: string, to: string): void {
+  const bytes = readFileSync(file)
+  const place = bytes.indexOf(from)
+  const { start, end } = framesOf(bytes).find(frame => frame.start < place && place < frame.end)!
+  bytes.write(to, place)
+  bytes.writeUInt32LE(crc32(bytes.subarray(start + 8, end)), start + 4)
+  writeFileSync(file, bytes)
+}
+
+function segments(profile: string): string[] {
+  const names = readdirSync(join(profile, 'trail')).filter(name => name.endsWith('.seg'))
+  return names.sort().map(name => join(profile, 'trail', name))
 }
