@@ -1,7 +1,7 @@
 // The verifier that shares no code with the trail, over profiles that the real trail wrote: sound ones in all tiers, and
 // every kind of damage, each against what the trail's own verification says of it.
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, createPrivateKey } from 'node:crypto'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,6 +20,7 @@ import {
   ed25519Signer,
   type OpenTrailOptions,
   openTrail,
+  type Signer,
   type StoredEntry,
   type Trail,
   withFile,
@@ -361,19 +362,48 @@ describe('damage to the log is found, with the word that the trail has for it', 
     expect(found.trail(run)).toEqual({ seq, damage })
   })
 
-  test('a former key that signs behind its end', async () => {
+  test('a former key that signs behind its end, or behind a later key', async () => {
     const copy = copyOf(plain)
-    const keys = join(copy, 'trail/keys.json')
-    const ring = JSON.parse(readFileSync(keys, 'utf8'))
-    tamper(copy, records => {
-      const fifth = records.find(each => each.run === long() && each.seq === 5) as StoredEntry
-      ring.keys[0].until = JSON.parse(fifth.view).timestamp
-      return records
+    const [early, former, last] = [1, 2, 3].map(seed => ed25519Signer(Buffer.alloc(32, seed))) as [
+      Signer,
+      Signer,
+      Signer,
+    ]
+    const by = (entry: StoredEntry, { id, sign }: Signer) => ({
+      ...entry,
+      signer: id,
+      signature: sign(entry.hash),
     })
-    writeFileSync(keys, JSON.stringify(ring))
+    let until = ''
+    tamper(copy, records =>
+      records.map(record => {
+        const entry = record as StoredEntry
+        if (entry.run === victims[0]) return by(entry, entry.seq === 6 ? last : former)
+        if (entry.run === victims[1] && entry.seq === 5) until = JSON.parse(entry.view).timestamp
+        return entry.run === victims[1] ? by(entry, early) : entry
+      }),
+    )
+    const keys = [
+      { key: early.id, since: null, until },
+      { key: former.id, since: null, until: '2030-01-01T00:00:00.000000Z' },
+      { key: last.id, since: null, until: null },
+    ]
+    writeFileSync(join(copy, 'trail/keys.json'), JSON.stringify({ version: 2, keys, unrecorded: [] }))
+    // The last one is the profile's own, or the trail would put another one behind it.
+    const jwk = {
+      kty: 'OKP',
+      crv: 'Ed25519',
+      d: Buffer.alloc(32, 3).toString('base64url'),
+      x: base64url(last.id),
+    }
+    const pem = createPrivateKey({ key: jwk, format: 'jwk' }).export({ type: 'pkcs8', format: 'pem' })
+    writeFileSync(join(copy, 'alp/secrets/alp_key.pem'), pem)
     const { script, trail } = await both(copy)
-    expect(script(long())).toEqual({ seq: 6, damage: 'signature' })
-    expect(trail(long())).toEqual({ seq: 6, damage: 'signature' })
+    expect([script(victims[0]!), script(victims[1]!)]).toEqual([
+      { seq: 7, damage: 'signature' },
+      { seq: 6, damage: 'signature' },
+    ])
+    expect([trail(victims[0]!), trail(victims[1]!)]).toEqual([script(victims[0]!), script(victims[1]!)])
   })
 
   test('a flipped bit: unreadable where it is, and its entries are missing', async () => {
@@ -412,6 +442,8 @@ describe('damage to the log is found, with the word that the trail has for it', 
     expect(verify(cut).findings).toMatchObject([
       { damage: 'missing', message: expect.stringMatching(/^frame \d+ stands where/) },
     ])
+    writeFileSync(last, whole.subarray(0, framesOf(whole).at(-1)!.start))
+    expect(verify(cut).findings).toMatchObject([{ damage: 'truncated', file: 'log' }])
   })
 
   test('a head that somebody kept: an end that is gone, and another record', () => {
@@ -427,36 +459,48 @@ describe('damage to the log is found, with the word that the trail has for it', 
     })
   })
 
-  test('a time that does not grow, though all else fits', async () => {
+  test('a time that does not grow, and a text that is not canonical, though all hashes fit', async () => {
     const profile = join(folder, 'unsigned')
-    await opened(
+    const runs = await opened(
       profile,
       async trail => {
-        const script = await ScriptedRun.start(trail, new SeededIds(5), strict)
-        for (let count = 0; count < 3; count++)
-          await script.checkpoint(script.root).catch(() => script.workspace())
-        const worker = await script.workspace()
-        for (let count = 0; count < 3; count++) await script.checkpoint(worker)
+        const scripts = [1, 2].map(() => ScriptedRun.start(trail, new SeededIds(++copies), strict))
+        for (const script of await Promise.all(scripts)) await script.checkpoint(await script.workspace())
+        for (const script of await Promise.all(scripts)) await script.workspace()
+        return (await Promise.all(scripts)).map(script => script.run.id)
       },
       { signer: null },
     )
+    const hash = (text: string) => createHash('sha256').update(text).digest('hex')
     tamper(
       profile,
-      records => {
-        const entries = records.filter(each => each.kind === 'entry')
-        const [before, last] = [entries.at(-2)!, entries.at(-1)!]
-        const { timestamp, integrity } = JSON.parse(before.view)
-        const view = last.view.replaceAll(JSON.parse(last.view).timestamp, timestamp)
-        const local = view
-          .replace(/,"local_hash":"[0-9a-f]{64}"/, '')
-          .replace(/"prev_hash":"[0-9a-f]{64}"/, `"prev_hash":"${integrity.local_hash}"`)
-        const hash = (text: string) => createHash('sha256').update(text).digest('hex')
-        const fitted = view.replace(/"local_hash":"[0-9a-f]{64}"/, `"local_hash":"${hash(local)}"`)
-        return records.with(-1, { ...last, view: fitted, hash: hash(fitted) })
-      },
+      records =>
+        records.map(record => {
+          const entry = record as StoredEntry
+          if (entry.run === runs[1] && entry.seq === 4) {
+            const view = entry.view.replace(',"body"', ', "body"')
+            return { ...entry, view, hash: hash(view) }
+          }
+          if (entry.run !== runs[0] || entry.seq !== 3) return entry
+          const before = JSON.parse(
+            (records.find(each => each.run === runs[0] && each.seq === 2) as StoredEntry).view,
+          )
+          const view = entry.view.replaceAll(JSON.parse(entry.view).timestamp, before.timestamp)
+          const local = view
+            .replace(/,"local_hash":"[0-9a-f]{64}"/, '')
+            .replace(/"prev_hash":"[0-9a-f]{64}"/, `"prev_hash":"${before.integrity.local_hash}"`)
+          const fitted = view.replace(/"local_hash":"[0-9a-f]{64}"/, `"local_hash":"${hash(local)}"`)
+          return { ...entry, view: fitted, hash: hash(fitted) }
+        }),
       { removeHeads: true },
     )
-    expect(verify(profile).runs[0]!.findings).toMatchObject([{ damage: 'time' }])
+    const report = verify(profile)
+    expect(first(report, runs[0]!)).toMatchObject({ seq: 3, damage: 'time' })
+    expect(first(report, runs[1]!)).toMatchObject({
+      seq: 4,
+      damage: 'edited',
+      message: expect.stringContaining('canonical'),
+    })
   })
 })
 
@@ -477,13 +521,15 @@ describe('damage beside the log', () => {
     }
   })
 
-  test('an entry in the log that is not the one of its archive', () => {
+  test('an entry and an object in the log that are not those of their archive', () => {
     const copy = copyOf(tiered)
     const { entries } = verify(copy).runs.find(each => each.run === cold)!
     // Entries that moved are still in the log; the trail does not look at them there.
     const file = segments(copy).find(name => readFileSync(name).includes('"confidence":"low"'))!
     editLog(file, '"confidence":"low"', '"confidence":"LOW"')
+    editLog(file, '"turn":5', '"turn":8')
     const report = verify(copy)
+    expect(report.findings).toMatchObject([{ damage: 'edited', file: expect.stringMatching(/^object /) }])
     expect(report.runs.find(each => each.run === cold)!.entries).toBe(entries)
     expect(report.runs.flatMap(each => each.findings)).toMatchObject([{ damage: 'forked' }])
   })
@@ -511,6 +557,9 @@ describe('damage beside the log', () => {
     const listed = JSON.parse(zstdDecompressSync(readFileSync(manifest)).toString())
     listed.sha256 = createHash('sha256').update(packed).digest('hex')
     writeFileSync(file, packed)
+    expect(verify(copy).findings).toMatchObject([
+      { damage: 'edited', file: expect.stringMatching(/^archive /) },
+    ])
     writeFileSync(manifest, zstdCompressSync(Buffer.from(JSON.stringify(listed))))
     const { report, script, trail } = await both(copy)
     expect(report.findings).toEqual([])
@@ -524,13 +573,19 @@ describe('damage beside the log', () => {
     const manifest = file.replace(/\.zst$/, '.json.zst')
     const listed = JSON.parse(zstdDecompressSync(readFileSync(manifest)).toString())
     rmSync(file)
-    writeFileSync(manifest, zstdCompressSync(Buffer.from(JSON.stringify({ ...listed, deleted: true }))))
+    writeFileSync(
+      manifest,
+      zstdCompressSync(
+        Buffer.from(JSON.stringify({ ...listed, deleted: true, archive_hash: '0'.repeat(64) })),
+      ),
+    )
     expect(verify(copy).findings).toMatchObject([
+      { damage: 'edited', message: 'the manifest does not match its own hash' },
       { damage: 'missing', message: expect.stringContaining('no entry that stays') },
     ])
   })
 
-  test('blobs: another content, and none', () => {
+  test('blobs with another content and without any, and a snapshot that was cut', () => {
     const copy = copyOf(tiered)
     const names = (readdirSync(join(copy, 'blobs'), { recursive: true }) as string[]).filter(
       name => name.length > 60,
@@ -539,8 +594,11 @@ describe('damage beside the log', () => {
     rmSync(join(copy, 'trail/cold/blobs.d'), { recursive: true, force: true })
     const [one] = names
     writeFileSync(join(copy, 'blobs', one!), 'something else')
+    const snapshot = join(copy, 'trail/snapshots/frozen.zst')
+    const lines = zstdDecompressSync(readFileSync(snapshot)).toString().trimEnd().split('\n')
+    writeFileSync(snapshot, zstdCompressSync(Buffer.from(lines.slice(0, -1).join('\n'))))
     const found = verify(copy).findings
-    expect(found.map(({ damage }) => damage).sort()).toEqual(['edited', 'missing'])
+    expect(found.map(({ damage }) => damage).sort()).toEqual(['edited', 'missing', 'truncated'])
   })
 
   test('keys: an endorsement that does not hold, a list that is gone, a stranger who was pinned, an import without its record', () => {
@@ -569,6 +627,8 @@ function refitted(entry: StoredEntry, from: string, to: string): StoredEntry {
   const changed = edited(entry, from, to)
   return { ...changed, hash: createHash('sha256').update(changed.view).digest('hex') }
 }
+
+const base64url = (key: string) => Buffer.from(key, 'base64').toString('base64url')
 
 /** The same entry behind another one, with a hash that fits. */
 function respliced(entry: StoredEntry): StoredEntry {
