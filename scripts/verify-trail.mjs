@@ -532,12 +532,21 @@ function readLog(folder, report, record) {
     segments.push({ name, number, header })
   }
   let last
+  dropGivenUp(segments)
   for (const [index, { name, number, header }] of segments.entries()) {
     const successor = segments.find(each => each.header?.previous === number)?.header
     const isLast = index === segments.length - 1
     last = readSegment({ folder, name, number, header, successor, isLast, last }, report, record)
   }
   return last?.frame ?? 0
+}
+
+/** A segment that the next one leaves out, because that goes on from an earlier one, was given up: nothing in it was acknowledged. */
+function dropGivenUp(segments) {
+  for (let index = segments.length - 2; index >= 0; index--) {
+    const next = segments[index + 1].header
+    if (next && next.previous < segments[index].number) segments.splice(index, 1)
+  }
 }
 
 function readSegment({ folder, name, number, header, successor, isLast, last }, report, record) {

@@ -432,8 +432,10 @@ describe('damage to the log is found, with the word that the trail has for it', 
     expect(verify(removed).findings).toMatchObject([{ damage: 'spliced', file: '00000050.seg' }])
     const twice = copyOf(plain)
     const end = segments(twice).at(-1)!
-    writeFileSync(end.replace(/\d+\.seg$/, '00000050.seg'), numbered(readFileSync(end), 50))
-    expect(verify(twice).findings).toMatchObject([{ damage: 'reordered', file: '00000050.seg' }])
+    const again = end.replace(/\d+\.seg$/, '00000050.seg')
+    writeFileSync(again, numbered(readFileSync(end), 50, Number(end.slice(-12, -4))))
+    const reordered = expect.objectContaining({ damage: 'reordered', file: '00000050.seg' })
+    expect(verify(twice).findings).toContainEqual(reordered)
     const cut = copyOf(plain)
     const last = segments(cut).at(-1)!
     const whole = readFileSync(last)
@@ -444,6 +446,18 @@ describe('damage to the log is found, with the word that the trail has for it', 
     ])
     writeFileSync(last, whole.subarray(0, framesOf(whole).at(-1)!.start))
     expect(verify(cut).findings).toMatchObject([{ damage: 'truncated', file: 'log' }])
+  })
+
+  test('a segment that was given up and stayed there counts for nothing', () => {
+    const copy = copyOf(plain)
+    const last = segments(copy).at(-1)!
+    // What the next segment holds was tried in this one before; what stands here is another entry in its place.
+    writeFileSync(last.replace(/\d+\.seg$/, '00000050.seg'), numbered(readFileSync(last), 50))
+    const edited = Buffer.from(readFileSync(last).toString('latin1').replaceAll('"low"', '"new"'), 'latin1')
+    for (const { start, end } of framesOf(readFileSync(last)))
+      edited.writeUInt32LE(crc32(edited.subarray(start + 8, end)), start + 4)
+    writeFileSync(last, edited)
+    expect(verify(copy)).toMatchObject({ count: 0, findings: [] })
   })
 
   test('a head that somebody kept: an end that is gone, and another record', () => {
@@ -647,8 +661,9 @@ function framesOf(bytes: Buffer): { readonly start: number; readonly end: number
 }
 
 /** A segment under another number. */
-function numbered(segment: Buffer, number: number): Buffer {
+function numbered(segment: Buffer, number: number, previous = segment.readUInt32LE(48)): Buffer {
   segment.writeUInt32LE(number, 8)
+  segment.writeUInt32LE(previous, 48)
   segment.writeUInt32LE(crc32(segment.subarray(0, 60)), 60)
   return segment
 }

@@ -55,6 +55,7 @@ export async function openLog(files: Files): Promise<OpenedLog> {
     headers.delete(number)
   }
   const segments = segmentEnds(headers, number => sizeOf(files, number))
+  for (const number of headers.keys()) if (!segments.has(number)) await putAway(files, number)
   const last = [...segments.keys()].at(-1)
   if (last === undefined) {
     const end = { segment: 0, end: 0, frame: 0 }
@@ -120,6 +121,13 @@ async function inspect(
   files.remove(name)
   await files.syncFolder('')
   return 'unused'
+}
+
+/** A segment that was given up, and could not be removed then: its frame was tried again in the next one, or its callers heard that it failed. */
+async function putAway(files: Files, segment: number): Promise<void> {
+  await quarantine(files, segment, 0, readWhole(files, segmentName(segment))!)
+  files.remove(segmentName(segment))
+  await files.syncFolder('')
 }
 
 async function quarantine(files: Files, segment: number, at: number, bytes: Buffer): Promise<void> {
