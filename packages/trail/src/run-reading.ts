@@ -27,6 +27,12 @@ export interface ReplayOptions {
   readonly entriesOnly?: boolean
 }
 
+/** A place in the chain of a run. */
+interface Place {
+  readonly seq: number
+  readonly hash: string | null
+}
+
 export class RunReading {
   readonly #run: RunId
   readonly #store: TrailStore
@@ -47,6 +53,12 @@ export class RunReading {
   /** What is held in memory of the run; undefined before it was read. */
   get state(): RunState | undefined {
     return this.#state
+  }
+
+  /** What is held in memory does not fit the log: it is read again when it is needed next. */
+  forget(): void {
+    this.#state = undefined
+    this.#kept = undefined
   }
 
   load(): Promise<RunState> {
@@ -81,7 +93,8 @@ export class RunReading {
     await this.#content.learn()
     let state = gathers ? this.#begin() : undefined
     const verifier = sound === 'proven' && gathers ? await this.#opening(behind) : undefined
-    const end = gathers ? await this.#store.logHead(this.#run) : undefined
+    const end = sound ? await this.#store.logHead(this.#run) : undefined
+    let last: Place | undefined = behind?.chain
     for await (const record of this.#behind(behind)) {
       if (record.kind === 'object') {
         state?.takeObject(record.id)
@@ -97,10 +110,11 @@ export class RunReading {
         if (sound) throw this.#broken(entry.seq, state.chain.seq)
         state = undefined
       }
+      last = record
       yield entry
     }
     if (state) await this.#bridgeEnd(state)
-    const short = state && sound && this.#short(state, end)
+    const short = this.#short(last, end)
     if (short) throw short
     if (!this.#loading) this.#state ??= state
   }
@@ -141,7 +155,7 @@ export class RunReading {
       if (!state.follow(entry)) throw this.#broken(entry.seq, state.chain.seq)
     }
     await this.#bridgeEnd(state)
-    const short = this.#short(state, end)
+    const short = this.#short(state.chain, end)
     if (short) throw short
     this.#state = state
     return state
@@ -169,10 +183,11 @@ export class RunReading {
   }
 
   /** A run is as long as the log says. One that is read in part must never be gone on with: what comes next would stand in a place that is taken. */
-  #short({ chain }: RunState, end: RunHead | undefined): ParleyError | undefined {
-    if (!end || chain.seq > end.seq || (chain.seq === end.seq && chain.hash === end.hash)) return undefined
-    const message = `${this.#run}: the log goes up to entry ${end.seq}, and only ${chain.seq} can be read. Verify the run.`
-    return damagedError(message, { run: this.#run, seq: chain.seq + 1 })
+  #short(last: Place | undefined, end: RunHead | undefined): ParleyError | undefined {
+    const seq = last?.seq ?? 0
+    if (!end || seq > end.seq || (seq === end.seq && last?.hash === end.hash)) return undefined
+    const message = `${this.#run}: the log goes up to entry ${end.seq}, and only ${seq} can be read. Verify the run.`
+    return damagedError(message, { run: this.#run, seq: seq + 1 })
   }
 
   #broken(seq: number, last: number): ParleyError {

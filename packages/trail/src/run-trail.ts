@@ -153,12 +153,13 @@ export class RunTrail {
     const appended: Appended = { first: mark.seq + 1, last: chain.seq, head: chain.hash ?? '' }
     const { promise, resolve } = Promise.withResolvers<Result<Appended>>()
     const busy = this.#stage.append(records, error => {
-      if (error) this.#takeBack(chain, pending)
+      if (error) this.#takeBack(chain, pending, error)
       else this.#committed(state, pending)
       resolve(error ? err(error) : ok(appended))
     })
     if (busy) {
       chain.reset(mark)
+      this.#noteConflict(busy)
       return busy
     }
     this.#pending.push(pending)
@@ -173,10 +174,16 @@ export class RunTrail {
   }
 
   /** A batch that fails takes all that were linked behind it along, which fail in the same turn; those before it are on their way. */
-  #takeBack(chain: RunChain, failed: Pending): void {
+  #takeBack(chain: RunChain, failed: Pending, error: ParleyError): void {
+    this.#noteConflict(error)
     const at = this.#pending.indexOf(failed)
     if (at < 0) return
     for (const pending of this.#pending.splice(at).toReversed()) chain.reset(pending.mark)
+  }
+
+  /** The log holds something else than this object believes: the next append begins with reading it. */
+  #noteConflict({ code }: ParleyError): void {
+    if (code === 'trail_conflict') this.#reading.forget()
   }
 
   /** No entry is ever changed or removed (W-TRAIL-09). */

@@ -77,6 +77,21 @@ test('a run that cannot be read as far as the log goes is not gone on with', asy
   await expect(drained(reading)).rejects.toMatchObject(damaged)
 })
 
+test('whoever believes something else than the log holds is refused once, and then reads it', async () => {
+  const { first, script } = await written()
+  const store = await openSegmentStore(first.profile)
+  onTestFinished(() => store.close())
+  const [one, other] = [new Trail({ store }), new Trail({ store })]
+  const known = { run: script.run.id, root: script.root }
+  const scripts = [one, other].map(trail => new ScriptedRun(trail, first.ids, first.strict, known))
+  for (const each of scripts) expect(await each.run.head()).toMatchObject({ seq: COUNT })
+  await scripts[0]!.workspace()
+  await expect(scripts[1]!.workspace()).rejects.toMatchObject({ code: 'trail_conflict' })
+  await scripts[1]!.workspace()
+  expect(await store.logHead(script.run.id)).toMatchObject({ seq: COUNT + 2 })
+  expect((await one.run(script.run.id).verify()).findings).toEqual([])
+})
+
 test('heads files that are missing or damaged cost time and nothing else', async () => {
   const first = await temporaryTrail({ firstSegmentBytes: 4096, segmentBytes: 4096 })
   const script = await first.start()
