@@ -392,6 +392,26 @@ describe('what is refused', () => {
     expect(existsSync(join(folder, 'x'))).toBe(false)
   })
 
+  test('names that were made to be slow to match', { timeout: 30_000 }, async () => {
+    const { folders } = await createFolders(gitProject())
+    const folder = await prepared(folders)
+    const slow = Array.from({ length: 100 }, (_, number) => `${'-'.repeat(240)}${number}`)
+    write(folder, Object.fromEntries([...slow, 'a-b-c-d.md'].map(name => [name, 'x'])))
+    const work = await captured(folders, 'one', { paths: ['*-*-*-*.md', '**/*-*-*-*-*-*.md'] })
+    expect(paths(work.changed)).toEqual(['a-b-c-d.md'])
+    expect(paths(work.refused)).toEqual(slow.toSorted())
+  })
+
+  test('patterns that no team file may have; nothing is put back then', async () => {
+    const { folders } = await createFolders(gitProject())
+    const folder = await prepared(folders)
+    write(folder, { 'src/work.ts': 'work' })
+    const options = { parent: await folders.head(), paths: ['{1..300000}'], message: '', author: '' }
+    const refused = await folders.capture(ws('one'), options)
+    expect(refused).toMatchObject({ ok: false, error: { code: 'glob_unsupported' } })
+    expect(existsSync(join(folder, 'src/work.ts'))).toBe(true)
+  })
+
   test('too much at once, with the folder that holds it; nothing is put back then', async () => {
     const { folders } = await createFolders(gitProject())
     const folder = await prepared(folders)

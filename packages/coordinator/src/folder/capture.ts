@@ -1,13 +1,14 @@
 // What a workspace's folder holds becomes a commit, whatever the agent did with git there: the files are compared with the
 // parent through an index of our own. What the turn may not change is left out, put back and reported.
 import { lstat, rename, rm } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
 import { ParleyError, type WorkspaceId } from '@parley/core'
 import { mendGitFile } from './agent-repository.ts'
 import { allowedPaths } from './allowed-paths.ts'
 import { changesBetween, type NamedChange, shownChange } from './changes.ts'
 import { copyIndex, type Tree } from './contents.ts'
 import { type FileName, foldersOf, joinNames } from './file-name.ts'
-import { folderLimits } from './limits.ts'
+import { folderLimits, globLimits } from './limits.ts'
 import type { Captured, ChangeKind, RefusalReason, RefusedChange } from './model.ts'
 import { putBack } from './put-back.ts'
 import { privateFolder } from './repository.ts'
@@ -127,7 +128,7 @@ async function startIndex(site: Site, workspace: WorkspaceId, tree: Tree, parent
 async function take(site: Site, tree: Tree, { parent, paths }: CaptureOptions): Promise<Taken> {
   const { contents } = site
   const { found, refused: barred, cut } = await surveyFolder(contents, tree)
-  const { accepted, refused } = judge(site, found, paths)
+  const { accepted, refused } = await judge(site, found, paths)
   requireSize(
     accepted.map(({ name, bytes }) => ({ name, bytes })),
     { code: 'capture_too_large', of: `What was changed in ${tree.folder}`, more: cut },
@@ -174,16 +175,30 @@ interface Judged {
   readonly refused: readonly Refused[]
 }
 
-function judge({ scope }: Site, found: readonly FoundChange[], paths: readonly string[] | undefined): Judged {
+async function judge(
+  { scope }: Site,
+  found: readonly FoundChange[],
+  paths: readonly string[] | undefined,
+): Promise<Judged> {
   const allowed = allowedPaths(paths)
-  const mayChange = (name: FileName) => scope.contains(name) && allowed(scope.matchable(name))
+  const permitted = new Set<FileName>()
+  let matched = 0
+  for (const { name } of found) {
+    if (!scope.contains(name)) continue
+    matched += name.length
+    if (matched > globLimits.charactersPerTurn) {
+      matched = 0
+      await setImmediate()
+    }
+    if (allowed(scope.matchable(name))) permitted.add(name)
+  }
   const accepted: FoundChange[] = []
   const refused: Refused[] = []
   const refuse = ({ name, kind }: FoundChange, reason: RefusalReason) => refused.push({ name, kind, reason })
   const kept = new Set<string>()
   const keptFolders = new Set<string>()
   for (const change of found) {
-    if (mayChange(change.name) || change.kind !== 'deleted') continue
+    if (permitted.has(change.name) || change.kind !== 'deleted') continue
     kept.add(change.name)
     for (const folder of foldersOf(change.name)) keptFolders.add(folder)
   }
@@ -192,7 +207,7 @@ function judge({ scope }: Site, found: readonly FoundChange[], paths: readonly s
     // A file cannot take the place of a folder that stays, nor a folder that of a file.
     const inTheWay =
       kind !== 'deleted' && (keptFolders.has(name) || foldersOf(name).some(each => kept.has(each)))
-    if (!mayChange(name) || inTheWay) refuse(change, 'outside')
+    if (!permitted.has(name) || inTheWay) refuse(change, 'outside')
     else if (bytes > folderLimits.fileBytes) refuse(change, 'too_large')
     else if (!readable) refuse(change, 'unusable')
     else accepted.push(change)

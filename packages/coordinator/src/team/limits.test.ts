@@ -1,5 +1,6 @@
 // What a file may cost its reader: every bound is reached, and passed by one.
 import { describe, expect, test } from 'vitest'
+import { globLimits } from '../folder/limits.ts'
 import { teamLimits } from './limits.ts'
 import { problemsIn } from './testing.ts'
 
@@ -39,6 +40,24 @@ test.each<[what: string, path: string, most: string, more: string]>([
     'plan[0].paths',
     tasks(1, `, paths: [${list(teamLimits.paths)}]`),
     tasks(1, `, paths: [${list(teamLimits.paths + 1)}]`),
+  ],
+  [
+    'stars of a path',
+    'plan[0].paths[0]',
+    tasks(1, `, paths: ['${'*a'.repeat(globLimits.stars)}']`),
+    tasks(1, `, paths: ['${'*a'.repeat(globLimits.stars + 1)}']`),
+  ],
+  [
+    'patterns of a path with braces',
+    'plan[0].paths[0]',
+    tasks(1, `, paths: ['${'{a,b}'.repeat(8)}']`),
+    tasks(1, `, paths: ['${'{a,b}'.repeat(9)}']`),
+  ],
+  [
+    'characters of all paths of a task',
+    'plan[0].paths',
+    tasks(1, `, paths: [${'"{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", '.repeat(8)}]`),
+    tasks(1, `, paths: [${'"{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", '.repeat(9)}]`),
   ],
   [
     'words of a command',
@@ -117,6 +136,10 @@ test.each([
   ['keys', Array.from({ length: 21_000 }, (_, index) => `key${index}: x\n`).join('')],
   ['equal keys', 'a: 1\n'.repeat(21_000)],
   ['needs', tasks(teamLimits.tasks, `, needs: [${list(80)}]`).slice(0, teamLimits.fileBytes - 1)],
+  [
+    'paths with braces',
+    tasks(20, `, paths: [${"'{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', ".repeat(250)}'{1..9}']`),
+  ],
   ['quotes', '"'.repeat(100_000)],
   ['closing brackets', '}'.repeat(100_000)],
   ['documents', '---\n'.repeat(40_000)],

@@ -435,6 +435,21 @@ const mistakes: readonly Mistake[] = [
   ],
   ['an absolute path', 'bad_value', 'plan[1].paths[0]', 'relative', task('paths: [▸/etc/**]')],
   ['a path with backslashes', 'bad_value', 'plan[1].paths[0]', "with '/'", task("paths: [▸'src\\x']")],
+  [
+    'a path with a range',
+    'bad_value',
+    'plan[1].paths[1]',
+    'List what it stands for',
+    task("paths: [src/**, ▸'{1..300000}']"),
+  ],
+  ['a path with a group', 'bad_value', 'plan[1].paths[0]', 'Use braces', task("paths: [▸'src/@(a|b)/**']")],
+  [
+    'a path with a named class',
+    'bad_value',
+    'plan[1].paths[0]',
+    'List the characters',
+    task("paths: [▸'[[:alpha:]]*']"),
+  ],
   ['a need twice', 'bad_value', 'plan[1].needs[1]', 'twice', task('needs: [a, ▸a]')],
   ['a NUL in a command', 'bad_value', 'agents.one.command[1]', 'NUL', agent('{ command: [sh, ▸"\\0"] }')],
   [

@@ -1,6 +1,7 @@
 // What a schema cannot say about a team file: names that must exist once, plans that lead somewhere, agents that can be
 // started. It looks at whatever is there, so that one reading finds as many mistakes as it can.
 import { durationPattern, parseBytes, parseDuration, planCommand } from '@parley/agents'
+import { compileGlobs } from '../folder/glob.ts'
 import { type AgentFile, AgentSchema, PEER_FIELDS } from './agent-fields.ts'
 import { teamLimits } from './limits.ts'
 import { findCycles } from './order.ts'
@@ -273,6 +274,7 @@ class Rules {
     const saving = member(member(item, 'salvage')?.value, 'prompt')?.value
     this.#checkIntents(wordOf(saving, [...path, 'salvage', 'prompt']))
     this.#checkBudget(member(item, 'budget')?.value, [...path, 'budget'])
+    this.#checkPaths(member(item, 'paths')?.value, [...path, 'paths'])
     const parts = depth < teamLimits.planDepth ? member(item, 'plan')?.value : undefined
     return {
       item,
@@ -293,6 +295,27 @@ class Rules {
           ? parts.items.map((part, index) => this.#readTask(part, [...path, 'plan', index], depth + 1))
           : [],
     }
+  }
+
+  /** What a pattern may cost, and which ones there are, is for the matcher to say. */
+  #checkPaths(paths: Located | undefined, path: Path): void {
+    if (paths?.kind !== 'list' || paths.items.length > teamLimits.paths) return
+    const words = paths.items.flatMap((item, index) => wordOf(item, [...path, index]) ?? [])
+    // What is longer has been refused for that.
+    const globs = words.filter(({ text }) => text.length <= teamLimits.pathLength)
+    const bad = globs.filter(glob => this.#refuseGlobs([glob.text], glob.at, glob.path))
+    if (bad.length === 0) {
+      const all = globs.map(({ text }) => text)
+      this.#refuseGlobs(all, paths.at, path)
+    }
+  }
+
+  #refuseGlobs(globs: readonly string[], at: number, path: Path): boolean {
+    const compiled = compileGlobs(globs)
+    if (compiled.ok) return false
+    const { code, message } = compiled.error
+    this.#refuse(code === 'glob_too_large' ? 'too_large' : 'bad_value', at, path, () => visible(message))
+    return true
   }
 
   #checkIntents(prompt: Word | undefined): void {
