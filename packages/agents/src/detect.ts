@@ -83,5 +83,5 @@ async function printedVersion(file: string, path: string): Promise<string | unde
 }
 
 function versionIn(text: string): string | undefined {
-  return /\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.+-]+)?/.exec(text)?.[0]
+  return /\d{1,9}\.\d{1,9}(?:\.\d{1,9})?(?:[-+.][0-9A-Za-z.+-]{1,64})?/.exec(text)?.[0]
 }

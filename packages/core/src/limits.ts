@@ -37,6 +37,8 @@ export const limits = {
   foreignPatternLength: 256,
   /** Characters of a text that such a regular expression is tried on; a longer one does not match. */
   foreignPatternSubjectLength: 2048,
+  /** Ways in which such a regular expression may match a text; where there could be more, the text does not match. */
+  foreignPatternWays: 10_000_000,
   /** Milliseconds of the longest timer that the platform offers; longer ones are chained. */
   platformTimerMs: 2_147_483_647,
   /** Greatest tick: 2^53 - 1 microseconds, in the year 2255. */

@@ -1,5 +1,6 @@
 // Regular expressions from outside. The platform's engine backtracks, so a pattern can be made to run for ages on a
-// short text; what has the form of such a pattern is refused, and most others are not tried on long texts.
+// short text; what has the form of such a pattern is refused, and others are tried only on texts for which the number
+// of ways to match them is bounded.
 
 import { ParleyError } from './error.ts'
 import { limits } from './limits.ts'
@@ -19,61 +20,124 @@ export function foreignPattern(source: string, flags: string): Pattern {
     )
   }
   const pattern = new RegExp(source, flags)
-  const repetitions = countRepetitions(source)
-  if (repetitions === undefined) {
+  const ways = countWays(source)
+  if (ways === undefined || ways.choices > limits.foreignPatternWays) {
     throw new ParleyError(
       'invalid_schema',
       `the pattern ${source} repeats something ambiguous and may run for ages`,
     )
   }
   // One repetition with a fixed start is linear; several, or a floating one, are polynomial in the text's length.
-  if (repetitions === 0 || (repetitions === 1 && source.startsWith('^'))) return pattern
+  const degree = ways.repetitions + (source.startsWith('^') ? 0 : 1)
+  if (ways.repetitions === 0 && ways.choices <= fewChoices) return pattern
+  if (degree <= 1 && ways.choices <= fewChoices) return pattern
+  const longest = longestSubject(ways.choices, Math.max(1, degree))
   return {
-    test: text => text.length <= limits.foreignPatternSubjectLength && pattern.test(text),
+    test: text => text.length <= longest && pattern.test(text),
     toString: () => pattern.toString(),
   }
 }
 
+/** So few cost no more than as many patterns would. */
+const fewChoices = 256
+
+/** The longest text that repetitions can share among themselves in no more ways than the limit, and no longer than it may be at all. */
+function longestSubject(choices: number, degree: number): number {
+  let least = 1
+  let most: number = limits.foreignPatternSubjectLength
+  while (least < most) {
+    const length = Math.ceil((least + most) / 2)
+    let ways = choices
+    for (let taken = 0; taken < degree; taken++) ways *= (length + taken) / (taken + 1)
+    if (ways <= limits.foreignPatternWays) least = length
+    else most = length - 1
+  }
+  return least
+}
+
 const token = /\\k<\w+>|\\.|\[(?:\\.|[^\]\\])*\]|\(\?<\w+>|\(\?<?[:=!]|\{\d+(?:,\d*)?\}|./gsu
-const fixedCount = /^\{\d+\}$/
 const backreference = /^\\(?:[1-9]|k<)/
 
-/** How many open repetitions a pattern has; undefined if a repetition or a choice is repeated, or there is a backreference. */
-function countRepetitions(source: string): number | undefined {
-  let count = 0
-  const open = [{ start: 0, ambiguous: false }]
-  let closed: { body: string; ambiguous: boolean } | undefined
+interface Ways {
+  /** Open repetitions. */
+  readonly repetitions: number
+  /** Ways to take or leave what is optional and to choose among alternatives, all together. */
+  readonly choices: number
+}
+
+interface Group extends Ways {
+  readonly start: number
+  repetitions: number
+  choices: number
+  alternatives: number
+  /** Whether it can match one text in several ways. */
+  ambiguous: boolean
+}
+
+const groupAt = (start: number): Group => ({
+  start,
+  repetitions: 0,
+  choices: 1,
+  alternatives: 1,
+  ambiguous: false,
+})
+
+/** Undefined if something ambiguous is repeated, or there is a backreference. */
+function countWays(source: string): Ways | undefined {
+  const whole = groupAt(0)
+  const open = [whole]
+  let closed: (Group & { readonly body: string }) | undefined
+  let before = ''
   for (const { 0: text, index } of source.matchAll(token)) {
     const group = open.at(-1)!
     if (backreference.test(text)) return undefined
-    if (isRepetition(text)) {
-      if (closed?.ambiguous && !isSeparated(closed.body)) return undefined
-      if (!fixedCount.test(text)) {
-        group.ambiguous = true
-        count++
+    const times = timesOf(text)
+    if (times && !(text === '?' && timesOf(before))) {
+      const few = times.most <= fewTimes
+      const separated = closed !== undefined && isSeparated(closed.body)
+      if (!few && closed?.ambiguous && !separated) return undefined
+      // A few times something is as much as to write it so often.
+      if (few && closed) {
+        group.repetitions += closed.repetitions * Math.max(0, times.most - 1)
+        group.choices *= closed.choices ** Math.max(0, times.most - 1)
       }
+      if (few) group.choices *= times.most - times.least + 1
+      else if (times.least !== times.most) {
+        group.repetitions += separated ? 1 - closed!.repetitions : 1
+      }
+      if (times.least !== times.most) group.ambiguous = true
     }
-    if (text === '|') group.ambiguous = true
+    if (text === '|') {
+      group.ambiguous = true
+      group.alternatives++
+      group.choices *= group.alternatives / (group.alternatives - 1)
+    }
     closed = undefined
-    if (text.startsWith('(')) open.push({ start: index + text.length, ambiguous: false })
-    if (text === ')') {
+    before = text
+    if (text.startsWith('(')) open.push(groupAt(index + text.length))
+    const around = open.at(-2)
+    if (text === ')' && around) {
       open.pop()
-      open.at(-1)!.ambiguous ||= group.ambiguous
-      closed = { body: source.slice(group.start, index), ambiguous: group.ambiguous }
+      around.ambiguous ||= group.ambiguous
+      around.repetitions += group.repetitions
+      around.choices *= group.choices
+      closed = { ...group, body: source.slice(group.start, index) }
     }
   }
-  return count
+  return whole
 }
 
-/** Few repetitions at most, as in `{0,3}`, cannot do harm; many are as bad as any number. */
-const harmlessRepetitions = 4
+/** Up to this, as in `{0,3}`, something counts as if it were written so often; more is as bad as any number. */
+const fewTimes = 4
 
-function isRepetition(text: string): boolean {
-  if (text === '*' || text === '+') return true
-  const bounds = /^\{(\d+)(,?)(\d*)\}$/.exec(text)
-  if (bounds === null) return false
-  const most = bounds[2] === '' ? bounds[1] : bounds[3]
-  return most === '' || Number(most) > harmlessRepetitions
+/** How often what stands before a quantifier may be there; undefined if it is none. */
+function timesOf(text: string): { readonly least: number; readonly most: number } | undefined {
+  if (text === '?') return { least: 0, most: 1 }
+  if (text === '*' || text === '+') return { least: 0, most: Infinity }
+  const [all, least, comma, most] = /^\{(\d+)(,?)(\d*)\}$/.exec(text) ?? []
+  if (all === undefined) return undefined
+  if (comma === '') return { least: Number(least), most: Number(least) }
+  return { least: Number(least), most: most === '' ? Infinity : Number(most) }
 }
 
 const separatorAndClass = /^(?:\\([^\w])|([^\\[(.*+?{|^$]))(\[(?:\\.|[^\]\\])*\]|\\[dwsDWS])[*+]$/u

@@ -18,7 +18,7 @@ export async function git(probes: Probes): Promise<Finding> {
       'Install git 2.38 or newer; workspaces are made with it.',
     )
   }
-  const [, major = '0', minor = '0'] = /(\d+)\.(\d+)/.exec(printed) ?? []
+  const [, major = '0', minor = '0'] = /(\d{1,9})\.(\d{1,9})/.exec(printed) ?? []
   const [wantedMajor, wantedMinor] = doctorLimits.git
   const enough =
     Number(major) > wantedMajor || (Number(major) === wantedMajor && Number(minor) >= wantedMinor)

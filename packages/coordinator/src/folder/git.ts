@@ -165,7 +165,7 @@ export async function whileLocked<T>(clock: Clock, attempt: () => Promise<T>): P
 /** Refuses a git that is missing or too old. */
 export async function requireGit(clock: Clock, cwd: string): Promise<void> {
   const said = (await git({ cwd, clock }, ['version'])).stdout.toString('utf8').trim()
-  const [, major, minor] = /(\d+)\.(\d+)/.exec(said)?.map(Number) ?? []
+  const [, major, minor] = /(\d{1,9})\.(\d{1,9})/.exec(said)?.map(Number) ?? []
   const enough =
     major !== undefined &&
     minor !== undefined &&
