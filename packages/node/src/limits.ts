@@ -82,6 +82,10 @@ export const nodeLimits = {
   shownLogLines: 8,
   /** Bytes read from the end of a log to find them. */
   shownLogBytes: 16 * KiB,
+  /** Frames of a stack that the log shows of a blocked event loop. */
+  shownFrames: 16,
+  /** Heap of the thread that watches the event loop, in MiB. */
+  watchMemoryMiB: 32,
 } as const
 
 /** Milliseconds. */
@@ -103,6 +107,16 @@ export const nodeTimes = {
   /** How long a turn waits for money that is set aside for others, and between two looks. */
   ledgerWait: 30 * minute,
   ledgerLook: 500,
+  /** Between two signs of life of the event loop. */
+  beat: 250,
+  /** How late such a sign may be before the loop counts as blocked, and how late before it is looked into what it does. */
+  block: 250,
+  longBlock: 1_000,
+  /** How long it is looked at, and how long that may take in all. */
+  sample: 200,
+  sampleWithin: 5 * second,
+  /** Short blocks within this time after one that the log has told of are only counted. */
+  blockAgain: 10 * second,
 } as const
 
 export const nodeDefaults = {

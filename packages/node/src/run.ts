@@ -4,6 +4,7 @@ import { constants } from 'node:os'
 import { asParleyError, type ParleyError } from '@parley/core'
 import { type Config, type LoadOptions, loadConfig } from './config/load.ts'
 import { type NodeLog, openLog } from './log.ts'
+import { watchLoop } from './loop-watch.ts'
 import { Node, type NodeOptions } from './node.ts'
 import type { StartedBy } from './node-file.ts'
 import { prepareProfile } from './paths.ts'
@@ -41,9 +42,11 @@ export async function runNode(options: RunNodeOptions): Promise<number> {
     file: config.value.paths.log,
     ...(options.terminal && { terminal: options.terminal }),
   })
+  const unwatch = watchLoop(log, config.value.values.logLevel, config.value.paths.log)
   try {
     return await live(config.value, log, options)
   } finally {
+    unwatch()
     log.close()
   }
 }

@@ -1,5 +1,5 @@
 // A background process for tests that misbehaves as its environment tells it: `hang` never stops by itself, `throw` has an error that nobody
-// catches, `sleep` never becomes a node, `crash` ends at once.
+// catches, `sleep` never becomes a node, `crash` ends at once, `block` lets nothing else happen for a while, `freeze` for ever.
 import { runNode } from '../run.ts'
 import { ScriptedConductor } from './conducting.ts'
 
@@ -18,8 +18,14 @@ else {
     },
     started: () => {
       process.stdout.write('started\n')
+      if (how === 'block') setTimeout(() => blockLoop(4_000), 200)
+      if (how === 'freeze') setTimeout(() => blockLoop(Infinity), 200)
       if (how === 'throw') setImmediate(() => Promise.reject(new Error('nobody catches this')))
     },
   })
   process.exit(code)
+}
+
+function blockLoop(milliseconds: number): void {
+  for (const until = Date.now() + milliseconds; Date.now() < until; );
 }
