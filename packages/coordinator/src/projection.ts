@@ -154,6 +154,12 @@ export class RunProjection {
     return found
   }
 
+  /** The first task of that name: a team that is tried again plans its tasks anew, and they keep the ids that agents were told before. */
+  firstTask(name: string): SeenTask | undefined {
+    for (const task of this.tasks.values()) if (task.name === name) return task
+    return undefined
+  }
+
   /** Those that are about the work of a workspace, in order: judges and mergers. */
   about(of: WorkspaceId): SeenWorkspace[] {
     return [...this.workspaces.values()].filter(

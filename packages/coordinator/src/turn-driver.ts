@@ -18,7 +18,7 @@ import type { WorkspaceFacts } from './facts.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 import { outageOf } from './outage.ts'
 import { pause } from './pause.ts'
-import type { RunProjection, TurnRecord } from './projection.ts'
+import type { TurnRecord } from './projection.ts'
 import { nextFallback } from './succession.ts'
 import type { PlannedTask } from './team/team.ts'
 import { Turn, type TurnHost } from './turn.ts'
@@ -28,8 +28,6 @@ import { reasonOf } from './turn-text.ts'
 
 /** What the turns of a workspace need of the run, beside what each of them does. */
 export interface TurnDriverHost extends TurnHost {
-  /** What the trail says, as far as it is read. */
-  readonly seen: RunProjection
   /** Waits until a turn of this agent may start; undefined if the signal fires first. */
   readonly slot: (facts: WorkspaceFacts, signal: AbortSignal) => Promise<(() => void) | undefined>
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void

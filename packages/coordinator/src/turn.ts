@@ -20,7 +20,7 @@ import type { Desk } from './desk.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import type { RunFolders } from './folder/run-folders.ts'
 import { coordinatorDefaults } from './limits.ts'
-import type { TurnRecord } from './projection.ts'
+import type { RunProjection, TurnRecord } from './projection.ts'
 import type { Told } from './prompt.ts'
 import type { PlannedTask } from './team/team.ts'
 import { turnDeadline } from './turn-deadline.ts'
@@ -30,6 +30,8 @@ import { lastLine, told } from './turn-text.ts'
 export interface TurnHost {
   readonly run: RunHandle
   readonly facts: RunFacts
+  /** What the trail says, as far as it is read. */
+  readonly seen: RunProjection
   readonly folders: RunFolders
   readonly clock: Clock
   readonly adapter: (facts: WorkspaceFacts, task: PlannedTask) => AgentAdapter
@@ -112,14 +114,16 @@ export class Turn {
   }
 
   async #result({ prompt, context }: Told, folder: string): Promise<TurnResult> {
-    const { run, facts, folders, environment, token, adapter } = this.#host
+    const { run, facts, seen, folders, environment, token, adapter } = this.#host
     const { workspace, task, facts: own } = this.#desk
     const { epoch } = this
     const { signal } = this.#abort
     const budget = await this.#budget()
+    const id = seen.firstTask(task.id)?.id
     const input = {
       run: run.id,
       workspace,
+      ...(id !== undefined && { task: id }),
       agent: own.agent,
       epoch,
       prompt,
@@ -132,6 +136,7 @@ export class Turn {
         PARLEY_RUN: run.id,
         PARLEY_WORKSPACE: workspace,
         PARLEY_TASK: task.id,
+        ...(id !== undefined && { PARLEY_TASK_ID: id }),
         PARLEY_AGENT: own.agent,
         PARLEY_PROJECT: facts.project.path,
         PARLEY_TOKEN: token(workspace, epoch),

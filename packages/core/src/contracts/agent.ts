@@ -31,6 +31,7 @@ export interface TurnContextPart {
 export interface TurnInput {
   readonly run: RunId
   readonly workspace: WorkspaceId
+  /** The same at every attempt at the task, also after a restart, and in no other run: a key for effects that must not be repeated. */
   readonly task?: TaskId
   /** `<agent>#<slot>`: one identity never sits in two live workspaces. */
   readonly agent: string
