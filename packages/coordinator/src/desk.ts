@@ -2,10 +2,10 @@
 import { ok, type Result, unwrap, type WorkspaceId } from '@parley/core'
 import { type CheckpointDraft, kernelLimits, type RunHandle, type Worker } from '@parley/kernel'
 import type { WorkspaceFacts } from './facts.ts'
-import type { Captured, RunFolders } from './folder/run-folders.ts'
+import type { Captured, ChangeKind, RefusalReason, RefusedChange, RunFolders } from './folder/run-folders.ts'
 import { Inbox } from './inbox.ts'
 import { coordinatorLimits } from './limits.ts'
-import { FOLDER_CAPABILITY, type TurnRecord } from './projection.ts'
+import { FOLDER_CAPABILITY, type FolderAction, type TurnRecord } from './projection.ts'
 import type { PlannedTask } from './team/team.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -25,6 +25,8 @@ export class Desk {
   readonly task: PlannedTask
   readonly inbox: Inbox
   readonly #folders: RunFolders
+  /** Pipes, sockets and devices that are on record. */
+  readonly #special = new Set<string>()
   #settled = 0
 
   constructor(run: RunHandle, worker: Worker, facts: WorkspaceFacts, task: PlannedTask, folders: RunFolders) {
@@ -52,29 +54,36 @@ export class Desk {
       parent: facts.commit,
       // Who makes one of two versions may have to touch whatever either of them did.
       ...(task.paths && facts.kind === 'work' && { paths: task.paths }),
+      ...(task.symlinks && { symlinks: task.symlinks }),
       message: `${task.title}\n\nParley-Task: ${task.id}\nParley-Agent: ${facts.agent}`,
       author: facts.agent,
     })
-    if (captured.ok) await this.#recordRefused(captured.value.refused.map(({ path }) => path))
+    if (captured.ok) await this.#recordRefused(captured.value.refused)
     return captured
   }
 
-  async #recordRefused(paths: readonly string[]): Promise<void> {
-    if (paths.length === 0) return
-    const entries = paths.slice(0, coordinatorLimits.recordedRefusals).map(target => ({
+  async #recordRefused(refused: readonly RefusedChange[]): Promise<void> {
+    const told = refused
+      .map(({ path, kind, reason }) => ({ target: path, action: refusedAction(kind, reason) }))
+      // What is not put back is found again by every capture.
+      .filter(({ target, action }) => action !== 'special_file' || !this.#special.has(target))
+      .slice(0, coordinatorLimits.recordedRefusals)
+    if (told.length === 0) return
+    const entries = told.map(({ target, action }) => ({
       event_type: 'capability_denied' as const,
       workspace: this.workspace,
       actor: 'worker',
       body: {
         user_id: null,
         capability: FOLDER_CAPABILITY,
-        action: 'write',
+        action,
         target,
         reason: 'containment_violation' as const,
         role: 'worker',
       },
     }))
     unwrap(await this.run.submit({ type: 'record', entries }))
+    for (const { target, action } of told) if (action === 'special_file') this.#special.add(target)
   }
 
   async checkpoint(made: Made): Promise<string> {
@@ -91,6 +100,10 @@ export class Desk {
         // The commit has all of them.
         files_changed: (captured?.changed ?? []).slice(0, kernelLimits.filesChanged).map(({ path }) => path),
         ...(captured && { commit: captured.commit }),
+        ...(captured &&
+          captured.outsideLinks.length > 0 && {
+            outside_links: captured.outsideLinks.slice(0, kernelLimits.filesChanged),
+          }),
         ...(verdict && { verdict }),
         turn,
       }),
@@ -115,6 +128,13 @@ export class Desk {
     }
     return (this.facts.kind === 'work' ? this.facts.start : undefined) ?? this.facts.commit
   }
+}
+
+/** What came back together with a link or a pipe that had taken its place is a file like any other. */
+function refusedAction(kind: ChangeKind, reason: RefusalReason): FolderAction {
+  if (kind === 'deleted') return 'write'
+  if (reason === 'symlink') return 'link_outside'
+  return reason === 'special' ? 'special_file' : 'write'
 }
 
 /** Payloads may have members that only their type knows. */

@@ -87,8 +87,9 @@ function questionOf(
       return `May this message reach the agent of ${title}?`
     case 'integration': {
       if (isSalvage({ record })) return `May what is left of ${title} be taken over?`
-      const files = about?.checkpoints.findLast(each => each.final)?.files.length ?? 0
-      return `May the work on ${title} be merged (${files === 1 ? 'one file' : `${files} files`})?`
+      const { files = [], outsideLinks = [] } = about?.checkpoints.findLast(each => each.final) ?? {}
+      const links = outsideLinks.length === 0 ? '' : ` ${linksText(outsideLinks)}`
+      return `May the work on ${title} be merged (${files.length === 1 ? 'one file' : `${files.length} files`})?${links}`
     }
     case 'conflict_resolution': {
       const conflicts = isSalvage({ record }) ? about?.salvage?.conflicts : about?.conflicts
@@ -103,6 +104,15 @@ function questionOf(
 
 function isSalvage({ record: { paused } }: Pick<SeenGate, 'record'>): boolean {
   return 'mode' in paused && paused.mode === 'salvage'
+}
+
+function linksText(links: readonly string[]): string {
+  const shown = links.slice(0, coordinatorLimits.namedLinks).join(', ')
+  const more =
+    links.length > coordinatorLimits.namedLinks
+      ? ` and ${links.length - coordinatorLimits.namedLinks} more`
+      : ''
+  return `Links in it lead out of the project: ${shown}${more}.`
 }
 
 function firstLine(text: string): string {

@@ -23,6 +23,8 @@ export const coordinatorLimits = {
   diffBytes: 131_072,
   /** Names of files in a view. */
   shownFiles: 1_000,
+  /** Links that a question names. */
+  namedLinks: 5,
   /** Characters of a proposal how to settle a conflict. */
   resolutionLength: 4_096,
   /** Bytes of each file that does not fit together, in such a proposal. */

@@ -145,3 +145,39 @@ test('a project that is no git repository is copied, and the result is a folder'
   expect(readFileSync(join(fixture.project, 'README.md'), 'utf8')).toBe('A project.\n')
   expect(existsSync(join(fixture.project, 'good.txt'))).toBe(false)
 })
+
+test('links that lead out of the project and pipes are left out, on record and shown', async () => {
+  const fixture = await Fixture.open()
+  const script = 'ln -s /etc/hosts out; ln -s README.md in; mkfifo pipe; echo done'
+  const run = await fixture.solve(team(script))
+  const view = await fixture.over(run)
+  expect(view.tasks[0]).toMatchObject({
+    state: 'done',
+    files: ['in'],
+    refused_links: ['out'],
+    dropped: ['pipe'],
+  })
+  expect(view.tasks[0]).not.toHaveProperty('outside_links')
+  expect(fixture.git('ls-tree', '--name-only', view.result!.branch!)).toBe('README.md\ngood.txt\nin\n')
+  const page = unwrap(await fixture.trail.run(run).query({ event_type: 'capability_denied', limit: 10 }))
+  const denied = page.entries.map(({ body }) => body as { action: string; target: string })
+  expect(denied.map(({ action, target }) => [action, target])).toEqual([
+    ['link_outside', 'out'],
+    ['special_file', 'pipe'],
+  ])
+})
+
+test.each([
+  ['for its task', '', ', symlinks: outside'],
+  ['for all of the file', 'symlinks: outside\n', ''],
+])(
+  'where the team file says so, %s, links out of the project are taken over and shown',
+  async (_, all, own) => {
+    const fixture = await Fixture.open()
+    const yaml = team('ln -s /etc/hosts out').replace('id: rough,', `id: rough${own},`)
+    const view = await fixture.over(await fixture.solve(`${yaml}${all}`))
+    expect(view.tasks[0]).toMatchObject({ state: 'done', symlinks: 'outside', outside_links: ['out'] })
+    expect(view.tasks[0]).not.toHaveProperty('refused_links')
+    expect(fixture.result(view, 'out')).toBe('/etc/hosts')
+  },
+)

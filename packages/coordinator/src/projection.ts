@@ -51,6 +51,8 @@ export interface SeenCheckpoint {
   readonly final: boolean
   readonly text: string
   readonly files: readonly string[]
+  /** Links of the work that lead out of the project. */
+  readonly outsideLinks: readonly string[]
   /** What the folder held. */
   readonly commit: string | undefined
   /** Of a workspace that judges another one's work. */
@@ -88,7 +90,8 @@ export interface SeenWorkspace {
   readonly checkpoints: SeenCheckpoint[]
   /** A turn was begun since the last checkpoint that says what one came to. */
   turnOpen: boolean
-  readonly refused: string[]
+  /** Files that it changed without being allowed to, and what else was not taken over. */
+  readonly refused: Record<FolderAction, string[]>
   /** Its integration: open, or how it ended. */
   integration:
     | {
@@ -226,7 +229,7 @@ const FOLDS: Folds = {
       decidedBy: undefined,
       checkpoints: [],
       turnOpen: false,
-      refused: [],
+      refused: { write: [], link_outside: [], special_file: [] },
       integration: undefined,
       merged: undefined,
       conflicts: [],
@@ -285,12 +288,19 @@ const FOLDS: Folds = {
     const workspace = seen.workspaces.get(body.workspace as WorkspaceId)
     const record = (await load(body.checkpoint_id as ObjectId)) as CheckpointRecord | undefined
     if (!workspace || !record) return
-    const { content, files_changed, commit, verdict, turn } =
-      record.payload as CheckpointRecord['payload'] & {
-        readonly commit?: string
-        readonly verdict?: Verdict
-        readonly turn?: TurnRecord
-      }
+    const {
+      content,
+      files_changed,
+      outside_links = [],
+      commit,
+      verdict,
+      turn,
+    } = record.payload as CheckpointRecord['payload'] & {
+      readonly outside_links?: readonly string[]
+      readonly commit?: string
+      readonly verdict?: Verdict
+      readonly turn?: TurnRecord
+    }
     if (turn && turn.outcome !== 'kept') workspace.turnOpen = false
     workspace.checkpoints.push({
       id: record.id,
@@ -298,6 +308,7 @@ const FOLDS: Folds = {
       // Others are told and shown its end; all of it stays on record.
       text: tail(content),
       files: files_changed,
+      outsideLinks: outside_links,
       commit,
       verdict,
       turn,
@@ -307,7 +318,8 @@ const FOLDS: Folds = {
   capability_denied(seen, body, entry) {
     if (body.capability !== FOLDER_CAPABILITY) return
     const workspace = seen.workspaces.get(entry.workspace as WorkspaceId)
-    if (workspace && body.target !== undefined) workspace.refused.push(body.target)
+    const action = FOLDER_ACTIONS.find(each => each === body.action) ?? 'write'
+    if (workspace && body.target !== undefined) workspace.refused[action].push(body.target)
   },
 
   graph_created(seen, body) {
@@ -404,3 +416,7 @@ function conflictsOf(
 
 /** Of `capability_denied` entries about files that a turn changed without being allowed to. */
 export const FOLDER_CAPABILITY = 'folder:write'
+
+/** What such a turn did: it changed a file, made a link that leads out of the project, or a pipe, socket or device. */
+export const FOLDER_ACTIONS = ['write', 'link_outside', 'special_file'] as const
+export type FolderAction = (typeof FOLDER_ACTIONS)[number]

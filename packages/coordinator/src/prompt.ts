@@ -45,14 +45,14 @@ export function workPrompt(
   return { prompt: task.prompt, context }
 }
 
-function placeText({ paths }: PlannedTask): string {
+function placeText({ paths, symlinks }: PlannedTask): string {
   const limit =
     paths === undefined
       ? 'You may change any file in it.'
       : paths.length === 0
         ? 'You may not change any file in it.'
         : `You may change only: ${paths.join(', ')}. Any other change is put back.`
-  return `Your working folder is a copy of the project of your own. ${limit} Finish by exiting; \`parley ws block "question"\` says that you need an answer first.`
+  return `Your working folder is a copy of the project of your own. ${limit}${symlinks ? '' : ' A symbolic link that leads out of it is put back.'} Finish by exiting; \`parley ws block "question"\` says that you need an answer first.`
 }
 
 export function reviewPrompt(

@@ -7,7 +7,7 @@ import { whyFinal } from './finality.ts'
 import { gateViews } from './gate-view.ts'
 import { nameOf } from './identities.ts'
 import { coordinatorLimits } from './limits.ts'
-import type { RunProjection, SeenTask, SeenWorkspace, TurnRecord } from './projection.ts'
+import type { FolderAction, RunProjection, SeenTask, SeenWorkspace, TurnRecord } from './projection.ts'
 import { salvageOfTask } from './salvage-view.ts'
 import { after } from './seen-highway.ts'
 import { allowance, spentText } from './spending.ts'
@@ -171,6 +171,9 @@ function taskView(
   const newest = attempts.at(-1)
   const work = newest?.checkpoints.findLast(each => each.final)
   const all = attempts.flatMap(each => [each, ...seen.about(each.id)])
+  const merger = newest && seen.about(newest.id).findLast(({ facts }) => facts?.kind === 'merge')
+  const made = merger?.checkpoints.findLast(each => each.final) ?? work
+  const outsideLinks = made?.outsideLinks ?? []
   const state = task ? taskState(task, planned, newest, seen) : seen.over ? 'cancelled' : 'waiting'
   const busy =
     newest && [...seen.about(newest.id).toReversed(), newest].find(each => each.ended === undefined)
@@ -195,10 +198,22 @@ function taskView(
     ...(newest?.termination && { terminating: terminatingView(newest) }),
     ...(salvage && { salvage }),
     files: (work?.files ?? []).slice(0, coordinatorLimits.shownFiles),
-    refused: [...new Set(attempts.flatMap(each => each.refused))],
+    refused: refusedBy(all, 'write'),
+    ...named('refused_links', refusedBy(all, 'link_outside')),
+    ...named('dropped', refusedBy(all, 'special_file')),
+    ...(planned.symlinks && { symlinks: planned.symlinks }),
+    ...named('outside_links', outsideLinks),
     steps: all.map(each => stepView(each, attempts, live)),
     usage: usageOf(all, live),
   }
+}
+
+function refusedBy(workspaces: readonly SeenWorkspace[], action: FolderAction): string[] {
+  return [...new Set(workspaces.flatMap(({ refused }) => refused[action]))]
+}
+
+function named<K extends string>(key: K, names: readonly string[]): { [Key in K]?: string[] } {
+  return (names.length === 0 ? {} : { [key]: [...names] }) as { [Key in K]?: string[] }
 }
 
 /** Time in which it is paused does not count; while it is, the end moves on. */

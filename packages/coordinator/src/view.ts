@@ -103,6 +103,14 @@ export const PlanTaskViewSchema = Type.Object(
     steps: Type.Array(StepViewSchema),
     /** Files that it changed without being allowed to; they were put back. */
     refused: Type.Array(Type.String()),
+    /** Links that it made and that lead out of the project; they were put back. */
+    refused_links: Type.Optional(Type.Array(Type.String())),
+    /** Pipes, sockets and devices that it made; they are not part of the work. */
+    dropped: Type.Optional(Type.Array(Type.String())),
+    /** Its symbolic links may lead out of the project. */
+    symlinks: Type.Optional(Type.Literal('outside')),
+    /** Links of its work that do. */
+    outside_links: Type.Optional(Type.Array(Type.String())),
     usage: UsageViewSchema,
   },
   closed,

@@ -224,6 +224,22 @@ test('tree and tasks', async () => {
   )
 })
 
+test('tasks tells of links that lead out of the project, and of what cannot be part of a commit', async () => {
+  const tasks = [
+    taskView('scan', { state: 'done', refused_links: ['out'], dropped: ['pipe', 'pipe'] }),
+    taskView('clean', { state: 'done', symlinks: 'outside', outside_links: ['hosts', 'evil\u001b[2J'] }),
+    taskView('later', { state: 'waiting', symlinks: 'outside' }),
+  ]
+  const { out } = await parley(['tasks'], { node: fakeNode({ tasks: async () => tasks }) })
+  const notes = out.split('\n').filter(line => line.startsWith('  '))
+  expect(notes).toEqual([
+    '  links that lead out of the project, and put back: out',
+    '  pipes, sockets or devices, and left out: pipe',
+    '  links that lead out of the project: hosts, evil',
+    '  its links may lead out of the project',
+  ])
+})
+
 test('tasks tells why, in full: on a narrow terminal it goes on in the next line', async () => {
   const note =
     'The agent writer ended with exit code 3, since the broom of the attic was nowhere to be found: buy a broom'

@@ -458,5 +458,7 @@ test('a warning is told at the start, once, and the failure of a task is told on
 
 test('a file that was put back twice is named once', async () => {
   const twice = runView({ ...done, tasks: [{ ...done.tasks[0]!, refused: ['w.txt', 'w.txt'] }] })
-  expect((await solve({ node: node(following([twice])).api }, '--yes')).out).toContain('(put back: w.txt)')
+  expect((await solve({ node: node(following([twice])).api }, '--yes')).out).toContain(
+    '(not allowed, and put back: w.txt)',
+  )
 })

@@ -5,8 +5,8 @@ import { between, duration, plural, shortHash, shortId, spendInFull } from './fo
 import { RUN_TONES } from './live.ts'
 import { warningLines } from './plan.ts'
 import { answerLines } from './steps.ts'
-import type { Drawing } from './tasks.ts'
-import { cut, each, oneLine } from './text.ts'
+import { type Drawing, fileNotes } from './tasks.ts'
+import { cut, oneLine } from './text.ts'
 import { SYMBOLS } from './tree.ts'
 
 const VERDICTS: Readonly<Record<RunState, string>> = {
@@ -38,14 +38,14 @@ export function endingLines(view: RunView, drawing: Drawing): readonly string[] 
 function troubles(view: RunView): readonly string[] {
   const known = oneLine(view.reason ?? '')
   // The reason of the run is that of a task; what it says already is not said again.
-  const isTold = ({ note, refused }: PlanTaskView) =>
-    note !== undefined && refused.length === 0 && known.includes(oneLine(note))
+  const isTold = (task: PlanTaskView) =>
+    task.note !== undefined && fileNotes(task).length === 0 && known.includes(oneLine(task.note))
   return view.tasks
-    .filter(task => (task.state === 'failed' || task.refused.length > 0) && !isTold(task))
+    .filter(task => (task.state === 'failed' || fileNotes(task).length > 0) && !isTold(task))
     .map(task => {
       const note = task.note && !known.includes(oneLine(task.note)) ? `: ${oneLine(task.note)}` : ''
-      const refused = task.refused.length > 0 ? ` (put back: ${each(task.refused)})` : ''
-      return `  ${SYMBOLS[task.state]} ${oneLine(task.title)} ${task.state}${note}${refused}`
+      const files = fileNotes(task).map(text => ` (${text})`)
+      return `  ${SYMBOLS[task.state]} ${oneLine(task.title)} ${task.state}${note}${files.join('')}`
     })
 }
 

@@ -116,8 +116,9 @@ function runsOf(agent: TeamAgent | undefined): readonly (readonly [string, strin
 }
 
 function pathsOf(planned: PlannedTask | undefined): string {
-  if (planned?.paths === undefined) return 'everything in the project'
-  return planned.paths.length === 0 ? 'nothing' : planned.paths.join(', ')
+  const links = planned?.symlinks ? '; its links may lead out of the project' : ''
+  if (planned?.paths === undefined) return `everything in the project${links}`
+  return planned.paths.length === 0 ? 'nothing' : `${planned.paths.join(', ')}${links}`
 }
 
 function taskLimits(

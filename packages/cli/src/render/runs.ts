@@ -13,8 +13,8 @@ import type {
 import { ago, between, bytes, count, duration, money, shortGate, shortId, spend } from './format.ts'
 import { grid } from './grid.ts'
 import { RUN_TONES } from './live.ts'
-import { type Drawing, successionNotes } from './tasks.ts'
-import { each, oneLine, wrap } from './text.ts'
+import { type Drawing, fileNotes, successionNotes } from './tasks.ts'
+import { oneLine, wrap } from './text.ts'
 import { SYMBOLS, TONES } from './tree.ts'
 
 export function runsTable(
@@ -102,11 +102,10 @@ export function tasksTable(
 
 /** Below its task: why it failed, waits or was sent back, in full. */
 function whyLines(task: PlanTaskView, { width, now, paint }: Drawing): readonly string[] {
-  const { note, state, refused } = task
+  const { note, state } = task
   const why = note && state !== 'done' ? [note] : []
-  const back = refused.length > 0 ? [`not allowed, and put back: ${each(refused)}`] : []
   const tone = state === 'failed' ? 'bad' : 'warning'
-  return [...why, ...successionNotes(task, now), ...back].flatMap(text =>
+  return [...why, ...successionNotes(task, now), ...fileNotes(task)].flatMap(text =>
     wrap(oneLine(text), Math.max(cliLimits.leastColumns, width - 2)).map(line => `  ${paint(tone, line)}`),
   )
 }

@@ -71,10 +71,23 @@ function remarks({ task, below }: TreeRow, { width, paint, now }: Drawing): read
   if (task.note && task.state !== 'done')
     found.push(remark(task.note, task.state === 'failed' ? 'bad' : 'warning'))
   for (const text of successionNotes(task, now)) found.push(remark(text, 'warning'))
-  if (task.refused.length > 0) {
-    found.push(remark(`not allowed, and put back: ${each(task.refused)}`, 'warning'))
-  }
+  for (const text of fileNotes(task)) found.push(remark(text, 'warning'))
   return found
+}
+
+/** What of its files was not taken over, and what a person should know of those that were. */
+export function fileNotes(task: PlanTaskView): readonly string[] {
+  const { refused, refused_links = [], dropped = [], outside_links = [], symlinks, state } = task
+  const begun = state !== 'waiting' && state !== 'gated' && state !== 'ready'
+  return [
+    ...(refused.length > 0 ? [`not allowed, and put back: ${each(refused)}`] : []),
+    ...(refused_links.length > 0
+      ? [`links that lead out of the project, and put back: ${each(refused_links)}`]
+      : []),
+    ...(dropped.length > 0 ? [`pipes, sockets or devices, and left out: ${each(dropped)}`] : []),
+    ...(outside_links.length > 0 ? [`links that lead out of the project: ${each(outside_links)}`] : []),
+    ...(symlinks && !begun ? ['its links may lead out of the project'] : []),
+  ]
 }
 
 /** That it was asked to finish, and what became of what failed work left. */

@@ -240,7 +240,7 @@ describe.each([
     symlinkSync('nowhere', join(folder, 'broken-link'))
     rmSync(join(folder, 'src'), { recursive: true })
     symlinkSync(outside, join(folder, 'src'))
-    const work = await captured(folders)
+    const work = await captured(folders, 'one', { symlinks: 'outside' })
     expect(paths(work.changed)).toEqual([
       'broken-link',
       'file-link',
@@ -249,6 +249,7 @@ describe.each([
       'src/deep/other.ts',
       'src/main.ts',
     ])
+    expect(work.outsideLinks.toSorted()).toEqual(['file-link', 'folder-link', 'src'])
     expect(await folders.show(work.commit, 'folder-link', 1000)).toBe(outside)
     expect(await folders.show(work.commit, 'file-link', 1000)).toBe(join(outside, 'secret'))
     const next = unwrap(await folders.prepare(ws('two'), work.commit))

@@ -6,20 +6,23 @@ import { ParleyError, type WorkspaceId } from '@parley/core'
 import { mendGitFile } from './agent-repository.ts'
 import { allowedPaths } from './allowed-paths.ts'
 import { changesBetween, type NamedChange, shownChange } from './changes.ts'
-import { copyIndex, type Tree } from './contents.ts'
+import { type Contents, copyIndex, type Tree } from './contents.ts'
 import { type FileName, foldersOf, joinNames } from './file-name.ts'
 import { folderLimits, globLimits } from './limits.ts'
+import { leadsOutside, targetsOf } from './links.ts'
 import type { Captured, ChangeKind, RefusalReason, RefusedChange } from './model.ts'
 import { putBack } from './put-back.ts'
 import { privateFolder } from './repository.ts'
 import { places, type Site } from './site.ts'
 import { requireSize } from './size.ts'
-import { type FoundChange, surveyFolder } from './survey.ts'
+import { type FoundChange, type Survey, surveyFolder } from './survey.ts'
 import { knownIndex, newIndex } from './worktree.ts'
 
 export interface CaptureOptions {
   readonly parent: string
   readonly paths?: readonly string[]
+  /** `outside`: symbolic links may lead out of the project. */
+  readonly symlinks?: 'outside'
   readonly message: string
   readonly author: string
 }
@@ -62,7 +65,7 @@ async function takeAll(
     await repository.update([{ ref: repository.ref(`ws/${workspace}`), to: commit }])
   }
   await putBack(contents, tree, {
-    remove: namesOf(taken.refused, each => each.kind === 'added'),
+    remove: namesOf(taken.refused, each => each.kind === 'added' && !each.stays),
     restore: namesOf(taken.refused, each => each.kind !== 'added' && each.reason !== 'submodule'),
     empty: namesOf(taken.refused, each => each.reason === 'submodule'),
   })
@@ -74,7 +77,13 @@ async function takeAll(
     refused.push({ path: scope.text('.git' as FileName), kind: 'changed', reason: 'git' })
   }
   await rename(tree.index, knownIndex(site, workspace))
-  return { commit, tree: taken.tree, changed: taken.changed.map(each => shownChange(scope, each)), refused }
+  return {
+    commit,
+    tree: taken.tree,
+    changed: taken.changed.map(each => shownChange(scope, each)),
+    refused,
+    outsideLinks: taken.outsideLinks.map(name => scope.text(name)),
+  }
 }
 
 function namesOf(refused: readonly Refused[], which: (each: Refused) => boolean): FileName[] {
@@ -85,12 +94,15 @@ interface Refused {
   readonly name: FileName
   readonly kind: ChangeKind
   readonly reason: RefusalReason
+  /** It is left where it is. */
+  readonly stays?: true
 }
 
 interface Taken {
   readonly tree: string
   readonly changed: readonly NamedChange[]
   readonly refused: readonly Refused[]
+  readonly outsideLinks: readonly FileName[]
 }
 
 /** An agent may be at work while a checkpoint is made, and git fails on a file that becomes a folder under its eyes. */
@@ -125,10 +137,11 @@ async function startIndex(site: Site, workspace: WorkspaceId, tree: Tree, parent
   }
 }
 
-async function take(site: Site, tree: Tree, { parent, paths }: CaptureOptions): Promise<Taken> {
+async function take(site: Site, tree: Tree, options: CaptureOptions): Promise<Taken> {
   const { contents } = site
-  const { found, refused: barred, cut } = await surveyFolder(contents, tree)
-  const { accepted, refused } = await judge(site, found, paths)
+  const { parent } = options
+  const { found, refused: barred, special, cut } = await surveyFolder(contents, tree)
+  const { accepted, refused, outsideLinks } = await judge(site, tree, { found, special }, options)
   requireSize(
     accepted.map(({ name, bytes }) => ({ name, bytes })),
     { code: 'capture_too_large', of: `What was changed in ${tree.folder}`, more: cut },
@@ -142,7 +155,7 @@ async function take(site: Site, tree: Tree, { parent, paths }: CaptureOptions): 
   const changed = accepted.length === 0 ? [] : await changesBetween(contents, parent, result)
   const inTree = new Set(changed.flatMap(({ name, from }) => (from === undefined ? [name] : [name, from])))
   const may = new Set(accepted.map(each => each.name))
-  if ([...inTree].some(name => !may.has(name))) {
+  if ([...inTree].some(name => !may.has(name)) || !(await sameLinks(contents, changed, accepted))) {
     throw new ParleyError(
       'folder_busy',
       `Files in ${tree.folder} changed while they were captured. Try again.`,
@@ -155,7 +168,19 @@ async function take(site: Site, tree: Tree, { parent, paths }: CaptureOptions): 
   const passedOver = accepted
     .filter(({ name, kind }) => kind === 'added' && !inTree.has(name))
     .map(({ name, kind }): Refused => ({ name, kind, reason: 'unusable' }))
-  return { tree: result, changed, refused: [...barred, ...refused, ...passedOver] }
+  return { tree: result, changed, refused: [...barred, ...refused, ...passedOver], outsideLinks }
+}
+
+/** Whether every link of the tree is one that was judged: something else may have stood there then. */
+async function sameLinks(
+  contents: Contents,
+  changed: readonly NamedChange[],
+  accepted: readonly FoundChange[],
+): Promise<boolean> {
+  const judged = new Map(accepted.map(({ name, link }) => [name, link]))
+  const links = changed.flatMap(({ name, link }) => (link === undefined ? [] : [{ name, id: link }]))
+  const targets = await targetsOf(contents, [...new Set(links.map(({ id }) => id))])
+  return links.every(({ name, id }) => judged.get(name) === targets.get(id))
 }
 
 async function updateIndex(
@@ -173,13 +198,15 @@ async function updateIndex(
 interface Judged {
   readonly accepted: readonly FoundChange[]
   readonly refused: readonly Refused[]
+  readonly outsideLinks: readonly FileName[]
 }
 
-async function judge(
-  { scope }: Site,
+/** Which of the names a task may change. Others get their turn in between: matching many names takes time. */
+async function permittedNames(
+  scope: Site['scope'],
   found: readonly FoundChange[],
   paths: readonly string[] | undefined,
-): Promise<Judged> {
+): Promise<ReadonlySet<FileName>> {
   const allowed = allowedPaths(paths)
   const permitted = new Set<FileName>()
   let matched = 0
@@ -192,9 +219,22 @@ async function judge(
     }
     if (allowed(scope.matchable(name))) permitted.add(name)
   }
+  return permitted
+}
+
+async function judge(
+  { scope }: Site,
+  { folder }: Tree,
+  { found, special }: Pick<Survey, 'found' | 'special'>,
+  { paths, symlinks }: CaptureOptions,
+): Promise<Judged> {
+  const permitted = await permittedNames(scope, found, paths)
   const accepted: FoundChange[] = []
   const refused: Refused[] = []
   const refuse = ({ name, kind }: FoundChange, reason: RefusalReason) => refused.push({ name, kind, reason })
+  const isSpecial = new Set<string>(special)
+  const outside = found.filter(({ name, link }) => link !== undefined && leadsOutside(folder, name, link))
+  const isOutside = new Set<string>(symlinks === 'outside' ? [] : outside.map(({ name }) => name))
   const kept = new Set<string>()
   const keptFolders = new Set<string>()
   for (const change of found) {
@@ -207,10 +247,24 @@ async function judge(
     // A file cannot take the place of a folder that stays, nor a folder that of a file.
     const inTheWay =
       kind !== 'deleted' && (keptFolders.has(name) || foldersOf(name).some(each => kept.has(each)))
+    // A folder whose place was taken by what is refused comes back with all that was in it.
+    const replaced = kind === 'deleted' ? foldersOf(name) : []
     if (!permitted.has(name) || inTheWay) refuse(change, 'outside')
+    else if (isOutside.has(name) || replaced.some(each => isOutside.has(each))) refuse(change, 'symlink')
+    else if (isSpecial.has(name) || replaced.some(each => isSpecial.has(each))) refuse(change, 'special')
     else if (bytes > folderLimits.fileBytes) refuse(change, 'too_large')
     else if (!readable) refuse(change, 'unusable')
     else accepted.push(change)
   }
-  return { accepted, refused }
+  const restored = new Set(refused.flatMap(({ name }) => [name, ...foldersOf(name)]))
+  for (const name of special) {
+    if (refused.some(each => each.name === name)) continue
+    refused.push({ name, kind: 'added', reason: 'special', ...(!restored.has(name) && { stays: true }) })
+  }
+  const taken = new Set(accepted.map(({ name }) => name))
+  return {
+    accepted,
+    refused,
+    outsideLinks: outside.map(({ name }) => name).filter(name => taken.has(name)),
+  }
 }

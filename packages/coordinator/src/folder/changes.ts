@@ -9,6 +9,8 @@ export interface NamedChange {
   readonly name: FileName
   readonly from?: FileName
   readonly kind: ChangeKind
+  /** Of a symbolic link: the id of its content, which is its target. */
+  readonly link?: string
   readonly lines?: { readonly added: number; readonly removed: number }
 }
 
@@ -21,23 +23,39 @@ const kinds: Readonly<Record<string, ChangeKind>> = {
   R: 'renamed',
 }
 
+/** Git's mode of a symbolic link. */
+const LINK = '120000'
+
 /** Between two commits or trees. */
 export async function changesBetween(contents: Contents, from: string, to: string): Promise<NamedChange[]> {
-  const { stdout } = await contents.run(['diff-tree', '-r', '-z', '-M', '--raw', '--numstat', from, to])
+  const { stdout } = await contents.run([
+    'diff-tree',
+    '-r',
+    '-z',
+    '-M',
+    '--no-abbrev',
+    '--raw',
+    '--numstat',
+    from,
+    to,
+  ])
   return parseChanges(splitNames(stdout))
 }
 
 /** First a record for every file, then its lines, in the same order; names follow a record, or end the line of numbers. */
 function parseChanges(fields: readonly FileName[]): NamedChange[] {
-  const changes: { name: FileName; from?: FileName; kind: ChangeKind }[] = []
+  const changes: { name: FileName; from?: FileName; kind: ChangeKind; link?: string }[] = []
   let next = 0
   while (fields[next]?.startsWith(':')) {
-    const status = fields[next]!.split(' ')[4]!
+    const [, mode, , id, status] = fields[next]!.split(' ') as [string, string, string, string, string]
     const kind = kinds[status[0]!]
     if (kind === undefined) throw new ParleyError('git_failed', `git reported a change of kind ${status}.`)
     const moved = status[0] === 'R' || status[0] === 'C'
     const name = fields[next + (moved ? 2 : 1)]!
-    changes.push(kind === 'renamed' ? { name, from: fields[next + 1]!, kind } : { name, kind })
+    const link = mode === LINK ? { link: id } : {}
+    changes.push(
+      kind === 'renamed' ? { name, from: fields[next + 1]!, kind, ...link } : { name, kind, ...link },
+    )
     next += moved ? 3 : 2
   }
   return changes.map(change => {

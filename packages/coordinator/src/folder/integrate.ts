@@ -1,9 +1,12 @@
 // Merging a commit into a line: the run's head, or that of a team inside it. A new tree, a new commit, and a compare-and-swap of the
 // ref. Killed at any point it has either happened or not, and doing it again changes nothing.
 import { ParleyError, type WorkspaceId } from '@parley/core'
+import { changesBetween, type NamedChange } from './changes.ts'
+import type { Contents } from './contents.ts'
 import { type FileName, splitNames } from './file-name.ts'
 import { lastHead } from './finish.ts'
 import { folderLimits } from './limits.ts'
+import { placeInside, targetsOf } from './links.ts'
 import type { Draft, Integrated, MergeWay } from './model.ts'
 import { replaceFiles } from './replace-files.ts'
 import type { Site } from './site.ts'
@@ -95,7 +98,26 @@ async function mergeTrees(
   const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', head, commit]
   const { code, stdout } = await contents.run(args, { codes: [0, 1] })
   const [tree, ...names] = splitNames(stdout)
-  return { tree: tree!, conflicts: code === 0 ? [] : names.filter(name => name !== '') }
+  const conflicts = code === 0 ? [] : names.filter(name => name !== '')
+  const strayed = await strayedLinks(contents, head, commit, tree!)
+  return { tree: tree!, conflicts: [...new Set([...conflicts, ...strayed])] }
+}
+
+/** Links that only the merge lets lead outside: one side moved what the other side changed. On neither side they were judged so. */
+async function strayedLinks(
+  contents: Contents,
+  head: string,
+  commit: string,
+  tree: string,
+): Promise<readonly FileName[]> {
+  const changed = (await changesBetween(contents, head, tree)).filter(({ link }) => link !== undefined)
+  if (changed.length === 0) return []
+  const own = await changesBetween(contents, commit, tree)
+  const made = new Set(own.flatMap(({ name, link }) => (link === undefined ? [] : [name])))
+  const links = changed.filter(({ name }) => made.has(name))
+  const targets = await targetsOf(contents, [...new Set(links.map(({ link }) => link!))])
+  const isOutside = ({ name, link }: NamedChange) => placeInside(name, targets.get(link!) ?? '') === undefined
+  return links.filter(isOutside).map(({ name }) => name)
 }
 
 async function baseOf({ contents }: Site, head: string, commit: string): Promise<string> {

@@ -40,6 +40,11 @@ export const folderLimits = {
   folderDepth: 4,
   /** Files looked at before other work gets a turn. */
   filesPerTurn: 1_000,
+  /** Entries of folders that are looked at for pipes, sockets and devices, and how many of these are told. */
+  lookedAt: 200_000,
+  specialFiles: 100,
+  /** Links that a link is followed through, as many as Linux does. */
+  linkHops: 40,
   authorLength: 100,
   messageLength: 65_536,
   pathLength: 4_096,

@@ -39,8 +39,19 @@ export interface FileChange {
   readonly lines?: { readonly added: number; readonly removed: number }
 }
 
-/** Why a change is refused: outside the paths of the turn; a `.git`; a submodule; over the limit; one that git cannot take. */
-export const refusalReasons = ['outside', 'git', 'submodule', 'too_large', 'unusable'] as const
+/**
+ * Why a change is refused: outside the paths of the turn; a `.git`; a submodule; a link that leads out of the project; a pipe, socket or device;
+ * over the limit; one that git cannot take.
+ */
+export const refusalReasons = [
+  'outside',
+  'git',
+  'submodule',
+  'symlink',
+  'special',
+  'too_large',
+  'unusable',
+] as const
 export type RefusalReason = (typeof refusalReasons)[number]
 
 export interface RefusedChange extends FileChange {
@@ -51,8 +62,10 @@ export interface Captured {
   readonly commit: string
   readonly tree: string
   readonly changed: readonly FileChange[]
-  /** Put back in the folder and not in the commit. */
+  /** Put back in the folder and not in the commit. A new pipe, socket or device stays: whoever made it may still need it. */
   readonly refused: readonly RefusedChange[]
+  /** Links that lead out of the project, where the turn may make such. */
+  readonly outsideLinks: readonly string[]
 }
 
 /** `merged` is false if the commit was part of the head before. With conflicts nothing was changed. */

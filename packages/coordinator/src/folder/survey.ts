@@ -1,7 +1,7 @@
 // Looking through a workspace's folder: which files differ from the index, and what can never be part of a commit:
-// repositories inside it, and submodules that are not what they were. Changes nothing in the folder.
+// repositories inside it, submodules that are not what they were, pipes and the like. Changes nothing in the folder.
 import { lstatSync } from 'node:fs'
-import { lstat, readdir } from 'node:fs/promises'
+import { lstat, readdir, readlink } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import type { Contents, Tree } from './contents.ts'
 import { canRead } from './copy.ts'
@@ -10,6 +10,7 @@ import { folderLimits } from './limits.ts'
 import { otherFiles, type TrackedFile, trackedFiles } from './list-files.ts'
 import type { ChangeKind, RefusalReason } from './model.ts'
 import { below } from './remove.ts'
+import { specialFiles } from './special-files.ts'
 
 export interface FoundChange {
   readonly name: FileName
@@ -17,6 +18,8 @@ export interface FoundChange {
   /** 0 if it was deleted. */
   readonly bytes: number
   readonly readable: boolean
+  /** Of a symbolic link: its target, one character for each byte. */
+  readonly link?: string
 }
 
 interface Barred {
@@ -29,6 +32,8 @@ export interface Survey {
   readonly found: readonly FoundChange[]
   /** Refused whatever the turn may change. */
   readonly refused: readonly Barred[]
+  /** Neither file, folder nor link: git passes over them, unless they took the place of something. */
+  readonly special: readonly FileName[]
   /** There are more files than were looked at. */
   readonly cut: boolean
 }
@@ -38,10 +43,11 @@ export async function surveyFolder(contents: Contents, tree: Tree): Promise<Surv
     codes: [0, 1],
     timeoutMs: folderLimits.checkoutMs,
   })
-  const [tracked, differing, others] = await Promise.all([
+  const [tracked, differing, others, special] = await Promise.all([
     trackedFiles(contents, tree),
     differingFiles(contents, tree),
     otherFiles(contents, tree),
+    specialFiles(contents, tree),
   ])
   const submodules = tracked.filter(each => each.submodule)
   const isSubmodule = new Set(submodules.map(each => each.name))
@@ -59,6 +65,7 @@ export async function surveyFolder(contents: Contents, tree: Tree): Promise<Surv
         return { name: name.slice(0, -1) as FileName, kind: 'added', reason: 'git' }
       }),
     ],
+    special,
     cut: others.cut,
   }
 }
@@ -83,11 +90,14 @@ async function lookAt(
     const path = below(tree.folder, name)
     const stats = kind === 'deleted' ? undefined : await lstat(path).catch(() => undefined)
     const isFile = stats?.isFile() ?? false
+    // Gone by now, it is taken for a file, and the tree that comes of it will tell.
+    const link = stats?.isSymbolicLink() ? await readlink(path, 'buffer').catch(() => undefined) : undefined
     found.push({
       name,
       kind,
       bytes: isFile ? stats!.size : 0,
       readable: !isFile || (await canRead(path)),
+      ...(link && { link: link.toString('latin1') }),
     })
   }
   return found

@@ -42,7 +42,7 @@ test('every field has a title and a description', () => {
   }
   visit(schema as Node, '')
   expect(bare).toEqual([])
-  expect(fields).toBe(163)
+  expect(fields).toBe(167)
 })
 
 describe('an editor with the schema', () => {

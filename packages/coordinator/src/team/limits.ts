@@ -46,6 +46,7 @@ export const teamDefaults = {
   priority: 'normal',
   approval: 'ask',
   reviewPrompt: 'Is the work right and complete?',
+  symlinks: 'inside',
   merge: { strategy: 'layered', conflicts: 'rework' },
   breakers: { no_progress: 3, repetition: 3 },
 } as const

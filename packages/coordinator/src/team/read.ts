@@ -6,7 +6,7 @@ import { agentConfig } from './agent-fields.ts'
 import { limitsOf } from './budget-fields.ts'
 import { gatesOf } from './highway-fields.ts'
 import { teamDefaults } from './limits.ts'
-import { type MergeFile, mergeOf } from './merge-fields.ts'
+import { mergeOf } from './merge-fields.ts'
 import { inOrder } from './order.ts'
 import { type Finding, type Settled, settle, type TeamProblem } from './problem.ts'
 import { ruleFindings } from './rules.ts'
@@ -86,21 +86,26 @@ function normalised(file: TeamFile, warnings: readonly TeamProblem[], base: stri
     limits,
     approval: file.approval ?? teamDefaults.approval,
     ...(file.gates && { gates: gatesOf(file.gates) }),
-    plan: planned(file.plan ?? [], limits, file.merge),
+    ...outside(file.symlinks),
+    plan: planned(file.plan ?? [], limits, file),
     warnings,
   }
 }
 
-function planned(
-  tasks: readonly TaskFile[],
-  limits: TeamLimits,
-  merge: MergeFile | undefined,
-): readonly PlannedTask[] {
-  return inOrder(tasks.map(task => plannedTask(task, limits, merge)))
+function planned(tasks: readonly TaskFile[], limits: TeamLimits, all: ForAll): readonly PlannedTask[] {
+  return inOrder(tasks.map(task => plannedTask(task, limits, all)))
 }
 
-function plannedTask(file: TaskFile, limits: TeamLimits, all: MergeFile | undefined): PlannedTask {
-  const { timeout, grace, review, budget, merge, plan, agent, prompt, fallback, salvage, ...task } = file
+/** What the file, or a task with a plan of its own, says for every task in it that does not say otherwise. */
+type ForAll = Pick<TeamFile, 'merge' | 'symlinks'>
+
+function outside(symlinks: ForAll['symlinks']): Pick<PlannedTask, 'symlinks'> {
+  return symlinks === 'outside' ? { symlinks } : {}
+}
+
+function plannedTask(file: TaskFile, limits: TeamLimits, all: ForAll): PlannedTask {
+  const { timeout, grace, review, budget, merge, plan, agent, prompt, fallback, salvage, symlinks, ...task } =
+    file
   const saved = salvageOf(salvage)
   const next = fallbackOf(fallback)
   const common = {
@@ -113,11 +118,12 @@ function plannedTask(file: TaskFile, limits: TeamLimits, all: MergeFile | undefi
     priority: task.priority ?? teamDefaults.priority,
     ...(review && { review: reviewOf(review) }),
     budget: limitsOf(budget ?? {}),
-    merge: mergeOf(all, merge),
+    merge: mergeOf(all.merge, merge),
+    ...outside(symlinks ?? all.symlinks),
     ...(saved && { salvage: saved }),
   }
   // The rules have seen to it that there is one of the two.
-  if (plan) return { ...common, plan: planned(plan, limits, all) }
+  if (plan) return { ...common, plan: planned(plan, limits, { ...all, ...(symlinks && { symlinks }) }) }
   return { ...common, agent: agent!, ...(next.length > 0 && { fallback: next }) }
 }
 

@@ -98,6 +98,15 @@ const ReviewSchema = Type.Object(
   },
 )
 
+export const SYMLINKS = ['inside', 'outside'] as const
+
+const SymlinksSchema = Type.Enum([...SYMLINKS], {
+  title: 'Symbolic links',
+  description:
+    'inside: a symbolic link that leads out of the project is put back. outside: it is taken over, and shown.',
+  default: teamDefaults.symlinks,
+})
+
 const taskFields = {
   id: Type.String({
     pattern: ID_PATTERN,
@@ -141,6 +150,7 @@ const taskFields = {
       examples: [['src/**', 'README.md']],
     }),
   ),
+  symlinks: Type.Optional(SymlinksSchema),
   attempts: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -228,6 +238,7 @@ export const TeamFileSchema = Type.Object(
     ),
     gates: Type.Optional(GatesSchema),
     merge: Type.Optional(MergeSchema),
+    symlinks: Type.Optional(SymlinksSchema),
     plan: plan(
       TaskSchema,
       'The tasks. Without a plan there must be exactly one agent, which gets the intent as its one task.',

@@ -48,6 +48,8 @@ interface Planned {
   readonly needs: readonly string[]
   /** Globs of what it may change; everything without them, nothing if there are none in the list. */
   readonly paths?: readonly string[]
+  /** Its symbolic links may lead out of the project; not without it. */
+  readonly symlinks?: 'outside'
   readonly attempts: number
   /** Of one turn. */
   readonly timeoutMs?: number
@@ -111,6 +113,8 @@ export interface Team {
   readonly approval: (typeof APPROVALS)[number]
   /** Undefined: the file says nothing about gates. */
   readonly gates?: Gates
+  /** What holds for a task that does not say; the tasks of the plan have it already. */
+  readonly symlinks?: 'outside'
   /** Every task behind those that it needs. Empty if the file has no plan: then there is one agent. */
   readonly plan: readonly PlannedTask[]
   readonly warnings: readonly TeamProblem[]
@@ -174,6 +178,7 @@ export function planFor(team: Team, intent: string): readonly PlannedTask[] {
       priority: teamDefaults.priority,
       budget: {},
       merge: mergeOf(undefined, undefined),
+      ...(team.symlinks && { symlinks: team.symlinks }),
     },
   ]
 }

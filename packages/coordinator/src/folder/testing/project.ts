@@ -117,13 +117,14 @@ export async function prepared(folders: RunFolders, name = 'one'): Promise<strin
 export async function captured(
   folders: RunFolders,
   name = 'one',
-  options: { paths?: string[]; parent?: string } = {},
+  options: { paths?: string[]; parent?: string; symlinks?: 'outside' } = {},
 ) {
-  const { parent = await folders.head(), paths } = options
+  const { parent = await folders.head(), paths, symlinks } = options
   return unwrap(
     await folders.capture(ws(name), {
       parent,
       ...(paths && { paths }),
+      ...(symlinks && { symlinks }),
       message: `work of ${name}\n`,
       author: 'worker',
     }),
