@@ -67,6 +67,7 @@ export class SqliteRecord implements TrailStore {
 
   head = unused
   knownHeads = unused
+  lostArchives = unused
   runs = unused
   select = unused
   aggregate = unused

@@ -259,6 +259,7 @@ export class RunTrail {
     const signed = behind && (await entryAt(this.#store, this.id, behind.seq))?.signature !== undefined
     const checks = { ...(signed && { signed }), ...given, ...options, knownHeads }
     const verifier = new RunVerifier(this.id, checks)
+    if (!behind) for await (const lost of this.#store.lostArchives(this.id)) verifier.lost(lost)
     for await (const records of this.#store.scan(this.id, behind?.seq)) {
       for (const record of records) {
         if (record.kind === 'entry') verifier.entry(record)

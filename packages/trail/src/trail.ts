@@ -281,6 +281,7 @@ export class Trail {
       return verifier
     }
     for (const run of known.keys()) verifierOf(run)
+    for await (const lost of this.#store.lostArchives()) verifierOf(lost.run).lost(lost)
     const unreadable: string[] = []
     for await (const records of this.#store.scan()) {
       for (const record of records) {

@@ -8,6 +8,7 @@ import { trailLimits } from './limits.ts'
 import { localView, type ViewTail, viewTail, viewTimestamp } from './log/view.ts'
 import type { ChainState } from './run-chain.ts'
 import { signatureValid } from './signing.ts'
+import type { LostArchive } from './store/lost-archives.ts'
 import type { BridgedEntry, RunHead } from './store/store.ts'
 
 /** What somebody must have done to the stored trail. */
@@ -114,6 +115,12 @@ export class RunVerifier {
       'a sound commit',
       'damaged bytes',
     )
+  }
+
+  /** An archive that held this entry was removed, whether its entries are somewhere else or not. */
+  lost({ seq, archive }: LostArchive): void {
+    const what = `archive ${archive} is gone, which held entry ${seq}: what it held is not shown any more`
+    this.#report(seq, null, 'missing', 'chain_broken', what, `archive ${archive}`, 'none')
   }
 
   bridge(entry: BridgedEntry): void {

@@ -33,6 +33,7 @@ import { RunHeads } from '../log/run-heads.ts'
 import { LogWriter } from '../log/writer.ts'
 import { HeadFiles } from './heads.ts'
 import { KnownHeads } from './known-heads.ts'
+import { type LostArchive, lostArchives } from './lost-archives.ts'
 import { RecentObjects } from './recent-objects.ts'
 import type {
   AggregateRow,
@@ -266,6 +267,10 @@ export class SegmentStore implements TrailStore {
 
   knownHeads(run?: RunId): Promise<readonly RunHead[]> {
     return this.#knownHeads.at(this.#position, run)
+  }
+
+  lostArchives(run?: RunId): AsyncGenerator<LostArchive> {
+    return lostArchives(this.#archives.catalogue, this.#index, this.#position, run)
   }
 
   async runs(): Promise<readonly RunSummary[]> {

@@ -1,5 +1,6 @@
 // The contract of a trail's storage. A store keeps linked records and finds them again; it knows neither the event
 // registry nor the chains. Every implementation passes `trailStoreCompliance` (compliance.ts).
+
 import type { ObjectId, ParleyError, RunId, Ticks, Timestamp, WorkspaceId } from '@parley/core'
 import type { Manifest } from '../archive/manifest.ts'
 import type { ReplicaReport, TierReport } from '../archive/tier-report.ts'
@@ -7,6 +8,7 @@ import type { StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
 import type { TrailImports } from '../import/import-run.ts'
 import type { RunUsage } from '../index/contract.ts'
 import type { BlobReport } from '../log/blobs.ts'
+import type { LostArchive } from './lost-archives.ts'
 
 /** A point of the commit order. What was acknowledged at one position is seen by every query that carries it. */
 export type Position = number
@@ -123,6 +125,8 @@ export interface TrailStore extends TrailArchive, TrailImports {
 
   /** Heads that anything outside the log itself knows, of one run or of all: index, heads files. */
   knownHeads(run?: RunId): Promise<readonly RunHead[]>
+  /** Archives of a run, or of all, that the index knows of and that somebody removed. */
+  lostArchives(run?: RunId): AsyncIterable<LostArchive>
 
   runs(): Promise<readonly RunSummary[]>
 

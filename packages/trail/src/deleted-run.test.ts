@@ -1,0 +1,72 @@
+// A run whose files somebody removed: what verification finds of it, by which memory, and what nobody can find.
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { formatTimestamp, type RunId, unwrap } from '@parley/core'
+import { expect, test } from 'vitest'
+import { type TestTrail, temporaryTrail } from './testing/temporary.ts'
+import type { Trail } from './trail.ts'
+
+/** A run that is over and in the warm tier. A segment of the log that is as good as empty is kept, and a small run with it. */
+async function warmRun(turns: number): Promise<TestTrail & { readonly run: RunId }> {
+  const made = await temporaryTrail()
+  const script = await made.start()
+  const worker = await script.workspace()
+  for (let turn = 0; turn < turns; turn++) await script.envelope(script.root, worker, 'system')
+  await script.end()
+  const { id: run } = script.run
+  const compactor = made.trail.compactor()
+  for (;;) {
+    const { summaries, done } = unwrap(await compactor.compactRun(run, formatTimestamp(made.strict.take())))
+    if (done) break
+    unwrap(await script.append(...summaries))
+  }
+  unwrap(await compactor.reclaim())
+  return { ...made, run }
+}
+
+const INDEX = ['trail.index.db', 'trail.index.db-wal', 'trail.index.db-shm']
+
+async function removeAndReopen(made: TestTrail & { readonly run: RunId }, also: readonly string[]) {
+  await made.trail.close()
+  for (const name of [`trail/runs/${made.run}`, ...also])
+    rmSync(join(made.profile, name), { recursive: true, force: true })
+  return (await made.reopen()).trail
+}
+
+async function found(trail: Trail, run: RunId): Promise<readonly (readonly [string, boolean])[]> {
+  const one = (await trail.run(run).verify()).findings.map(({ damage }) => damage)
+  const all = (await trail.verifyAll()).runs.flatMap(({ findings }) => findings)
+  expect(all.map(({ damage }) => damage)).toEqual(one)
+  return all.map(({ damage, message }) => [damage, message.includes(run)])
+}
+
+test('a run whose files are gone is found although the log still has all of it', async () => {
+  const made = await warmRun(10)
+  expect((await made.trail.verifyAll()).runs.flatMap(({ findings }) => findings)).toEqual([])
+  const trail = await removeAndReopen(made, [])
+  expect(unwrap(await trail.run(made.run).query({})).entries).toEqual([])
+  expect(await found(trail, made.run)).toEqual([['missing', true]])
+  await trail.close()
+})
+
+test('without its index it is whole again: what the log has is shown', async () => {
+  const made = await warmRun(10)
+  const trail = await removeAndReopen(made, INDEX)
+  expect(unwrap(await trail.run(made.run).query({})).entries.length).toBeGreaterThan(0)
+  expect(await found(trail, made.run)).toEqual([])
+  await trail.close()
+})
+
+test.each([
+  ['the index knows of it', [], [['missing', true]]],
+  ['the heads of the log know of it', INDEX, [['truncated', true]]],
+  ['nobody knows of it: only a head that was kept elsewhere tells', [...INDEX, 'trail/heads'], []],
+] as const)('a run that the log has dropped too: %s', async (_, also, findings) => {
+  const made = await warmRun(150)
+  const head = (await made.trail.runs()).find(({ run }) => run === made.run)!
+  const trail = await removeAndReopen(made, also)
+  expect(await found(trail, made.run)).toEqual(findings)
+  const { runs } = await trail.verifyAll({ knownHeads: [{ run: made.run, seq: head.seq, hash: head.hash }] })
+  expect(runs.flatMap(each => each.findings).length).toBeGreaterThan(0)
+  await trail.close()
+})
