@@ -64,6 +64,9 @@ export const nodeLimits = {
   pieceBytes: 192 * KiB,
   /** Public keys that one import, or a configuration, names. */
   trustedKeys: 64,
+  /** Findings that the answer of one verification has, beside the first of each run, and places that cannot be read. */
+  reportFindings: 5_000,
+  reportPlaces: 1_000,
   /** Heads that one verification is given. */
   expectedHeads: 10_000,
   /** Characters of a peer's refusal that are shown, and of what it adds as data. */

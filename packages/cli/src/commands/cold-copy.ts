@@ -36,9 +36,18 @@ export async function verifyCold(
       entries,
       ...(head && { head: { seq: head.seq, hash: head.hash } }),
       findings: [...findings],
+      findings_total: findings.length,
     }))
     const signatures = keys.length > 0 ? 'trusted' : 'any_key'
-    const report = { sound, runs: shown, unreadable: [...unreadable], problems, incomplete, signatures }
+    const report = {
+      sound,
+      runs: shown,
+      unreadable: [...unreadable],
+      unreadable_total: unreadable.length,
+      problems,
+      incomplete,
+      signatures,
+    }
     const { paint } = context.terminal
     print(context, report, () => [
       ...problems.map(problem => `${paint('bad', 'keys')} ${oneLine(problem)}`),

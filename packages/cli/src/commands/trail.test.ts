@@ -156,8 +156,9 @@ test('trail verify ends with 1 where something is damaged, and names it', async 
   const sound = fakeNode({
     verifyTrail: async () => ({
       sound: true,
-      runs: [{ run: one, entries: 78, findings: [] }],
+      runs: [{ run: one, entries: 78, findings: [], findings_total: 0 }],
       unreadable: [],
+      unreadable_total: 0,
     }),
   })
   expect(await parley(['trail', 'verify'], { node: sound })).toEqual({
@@ -177,13 +178,24 @@ test('trail verify ends with 1 where something is damaged, and names it', async 
   const bad = fakeNode({
     verifyTrail: async () => ({
       sound: false,
-      runs: [{ run: one, entries: 78, findings: [finding] }],
-      unreadable: [],
+      runs: [
+        { run: one, entries: 78, findings: [finding, { ...finding, seq: 30 }], findings_total: 34 },
+        { run: 'run_01m7bbbbbbbbbb', entries: 3, findings: [finding], findings_total: 1 },
+      ],
+      unreadable: ['segment 1 at 5', 'segment 1 at 9'],
+      unreadable_total: 2,
     }),
   })
   const damaged = await parley(['trail', 'verify', one], { node: bad })
   expect(damaged.code).toBe(1)
-  expect(damaged.out).toContain('edited run_01m7aaaaaa: entry 29 does not match its hash')
+  // The first finding of each run, and a count: where the damage begins is what a person needs.
+  expect(damaged.out.split('\n').slice(0, 3)).toEqual([
+    'unreadable segment 1 at 5 (and 1 more place)',
+    'edited run_01m7aaaaaa: entry 29 does not match its hash (and 33 more findings)',
+    'edited run_01m7bbbbbb: entry 29 does not match its hash',
+  ])
+  expect(damaged.out).toContain('Damaged: 2 runs of 2')
+  expect(damaged.out).toContain('All findings: --json.')
 })
 
 test('trail export writes one file, a new one only, for its owner only, and nothing where it fails', async () => {
@@ -254,7 +266,7 @@ test('trail verify hands on the heads that it is given, and wants keys only for 
   const node = fakeNode({
     verifyTrail: async (run, expected) => {
       asked.push([run, expected])
-      return { sound: true, runs: [], unreadable: [] }
+      return { sound: true, runs: [], unreadable: [], unreadable_total: 0 }
     },
   })
   const head = `${one}:7:${'a'.repeat(64)}`

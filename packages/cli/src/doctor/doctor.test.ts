@@ -330,8 +330,9 @@ test('a record that is damaged, on opening or on verifying', async () => {
   }
   const verifyTrail: NodeApi['verifyTrail'] = async () => ({
     sound: false,
-    runs: [{ run: 'r', entries: 1, findings: [finding] }],
+    runs: [{ run: 'r', entries: 1, findings: [finding], findings_total: 1 }],
     unreadable: [],
+    unreadable_total: 0,
   })
   const { bad, checks } = await doctor({}, { node: fakeNode({ status: async () => status, verifyTrail }) })
   expect(bad).toContain('problem: record')

@@ -50,7 +50,7 @@ export async function node(connect: () => Promise<NodeApi>, version: string): Pr
 }
 
 const KEEP =
-  "Keep the profile's folder as it is, and compare it with a backup or an export. `parley trail verify` lists every finding."
+  "Keep the profile's folder as it is, and compare it with a backup or an export. `parley trail verify` shows the first finding of each run, with --json all of them."
 
 export async function trail(
   { api, status, finding }: NodeCheck,

@@ -3,6 +3,7 @@ import type { ExportReport } from '@parley/node'
 import { bytes, moment, plural } from './format.ts'
 import type { Paint } from './paint.ts'
 import { oneLine } from './text.ts'
+import { andMore } from './trail.ts'
 
 export function fileReportLines(report: ExportReport, paint: Paint): readonly string[] {
   const { run, entries, head, findings, problems, sound } = report
@@ -10,7 +11,12 @@ export function fileReportLines(report: ExportReport, paint: Paint): readonly st
   if (!sound) {
     return [
       ...problems.map(problem => `${paint('bad', 'file')} ${oneLine(problem)}`),
-      ...findings.map(({ damage, message }) => `${paint('bad', damage)} ${oneLine(message)}`),
+      ...findings
+        .slice(0, 1)
+        .map(
+          ({ damage, message }) =>
+            `${paint('bad', damage)} ${oneLine(message)}${andMore(findings.length, 'finding')}`,
+        ),
       `${paint('bad', 'Damaged:')} ${what}. Do not rely on it; ask for the file again.`,
     ]
   }

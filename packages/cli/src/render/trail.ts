@@ -51,15 +51,29 @@ function facts({ workspace, body }: EntryView): string {
   return oneLine([...said, ...(workspace === null ? [] : [shortId(workspace)]), ...ids].join(' '))
 }
 
-export function verifyLines({ runs, unreadable, sound }: VerifyView, paint: Paint): readonly string[] {
+/** Of each damaged run the first finding, where the damage begins, and how many more there are; --json has them. */
+export function verifyLines(report: VerifyView, paint: Paint): readonly string[] {
+  const { runs, unreadable, unreadable_total, sound } = report
   const entries = runs.reduce((sum, each) => sum + each.entries, 0)
   const all = `${plural(entries, 'entry', 'entries')} in ${plural(runs.length, 'run')}`
+  const more = unreadable_total > 1 || runs.some(each => each.findings_total > 1)
   if (sound) return [`${paint('good', 'Sound:')} ${all}, every hash, anchor and signature as it was written.`]
   return [
-    ...unreadable.map(where => `${paint('bad', 'unreadable')} ${oneLine(where)}`),
-    ...runs.flatMap(({ run, findings }) =>
-      findings.map(({ damage, message }) => `${paint('bad', damage)} ${shortId(run)}: ${oneLine(message)}`),
+    ...unreadable
+      .slice(0, 1)
+      .map(where => `${paint('bad', 'unreadable')} ${oneLine(where)}${andMore(unreadable_total, 'place')}`),
+    ...runs.flatMap(({ run, findings, findings_total }) =>
+      findings
+        .slice(0, 1)
+        .map(
+          ({ damage, message }) =>
+            `${paint('bad', damage)} ${shortId(run)}: ${oneLine(message)}${andMore(findings_total, 'finding')}`,
+        ),
     ),
-    `${paint('bad', 'Damaged:')} ${plural(runs.filter(each => each.findings.length > 0).length, 'run')} of ${runs.length}, ${all}. Keep the profile's folder as it is, and compare with a backup or an export.`,
+    `${paint('bad', 'Damaged:')} ${plural(runs.filter(each => each.findings.length > 0).length, 'run')} of ${runs.length}, ${all}. Keep the profile's folder as it is, and compare with a backup or an export.${more ? ' All findings: --json.' : ''}`,
   ]
+}
+
+export function andMore(total: number, what: string): string {
+  return total > 1 ? ` (and ${plural(total - 1, `more ${what}`)})` : ''
 }

@@ -65,13 +65,16 @@ const ReportSchema = Type.Object(
           run: Type.String(),
           entries: Count,
           head: Type.Optional(HeadSchema),
+          /** The first one, and as many more as fit; a run is looked through until a thousand are found. */
           findings: Type.Array(FindingSchema),
+          findings_total: Count,
         },
         closed,
       ),
     ),
     /** Places of the storage that cannot be read at all. */
     unreadable: Type.Array(Type.String()),
+    unreadable_total: Count,
   },
   closed,
 )
@@ -190,16 +193,28 @@ function pageView({ entries, cursor, more, partial }: QueryPage) {
   return { entries: [...entries], cursor, more, ...(partial && { partial: [...partial] }) }
 }
 
-function report(runs: readonly VerifyReport[], unreadable: readonly string[]): Static<typeof ReportSchema> {
+/** Bounded, so that it fits into an answer: the first finding of each run is always there. */
+export function report(
+  runs: readonly VerifyReport[],
+  unreadable: readonly string[],
+): Static<typeof ReportSchema> {
+  let left = nodeLimits.reportFindings
+  const taken = (count: number) => {
+    const more = Math.min(Math.max(0, count - 1), left)
+    left -= more
+    return Math.min(count, 1 + more)
+  }
   return {
     sound: unreadable.length === 0 && runs.every(({ findings }) => findings.length === 0),
     runs: runs.map(({ run, entries, head, findings }) => ({
       run,
       entries,
       ...(head && { head: { seq: head.seq, hash: head.hash } }),
-      findings: findings.map(finding => ({ ...finding })),
+      findings: findings.slice(0, taken(findings.length)).map(finding => ({ ...finding })),
+      findings_total: findings.length,
     })),
-    unreadable: [...unreadable],
+    unreadable: unreadable.slice(0, nodeLimits.reportPlaces),
+    unreadable_total: unreadable.length,
   }
 }
 
