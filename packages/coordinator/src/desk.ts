@@ -1,6 +1,7 @@
 // What a workspace keeps of its work: commits of its folder, checkpoints on the trail, files that were put back; its mail lies in the inbox.
 import { ok, type Result, unwrap, type WorkspaceId } from '@parley/core'
 import { type CheckpointDraft, kernelLimits, type RunHandle, type Worker } from '@parley/kernel'
+import { commitMessage } from './commit-message.ts'
 import type { WorkspaceFacts } from './facts.ts'
 import type { Captured, ChangeKind, RefusalReason, RefusedChange, RunFolders } from './folder/run-folders.ts'
 import { Inbox } from './inbox.ts'
@@ -55,7 +56,7 @@ export class Desk {
       // Who makes one of two versions may have to touch whatever either of them did.
       ...(task.paths && facts.kind === 'work' && { paths: task.paths }),
       ...(task.symlinks && { symlinks: task.symlinks }),
-      message: `${task.title}\n\nParley-Task: ${task.id}\nParley-Agent: ${facts.agent}`,
+      message: commitMessage(task, { 'Parley-Agent': facts.agent }),
       author: facts.agent,
     })
     if (captured.ok) await this.#recordRefused(captured.value.refused)

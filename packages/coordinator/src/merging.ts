@@ -1,9 +1,11 @@
 // Merging finished work as its task wants it (W-INT-06, -12). The trail decides first; the folders follow what it decided, and do so again
 // after a restart, since merging twice changes nothing.
+
 import { type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
 import type { Coordinator, Delegate } from '@parley/kernel'
 import type { IntegrationStrategy } from '@parley/trail/events'
 import { ask } from './asking.ts'
+import { commitMessage } from './commit-message.ts'
 import type { Draft, MergeWay, RunFolders } from './folder/run-folders.ts'
 import { coordinatorLimits } from './limits.ts'
 import type { RunProjection, SeenConflict, SeenWorkspace } from './projection.ts'
@@ -161,11 +163,11 @@ function mergedOf(work: SeenWorkspace, task: PlannedTask): Merged | undefined {
       work,
       seq: salvage.merged,
       commit: checkpoints.find(({ id }) => id === salvage.checkpoint)?.commit,
-      message: `Salvaged: ${task.title}\n\nParley-Task: ${task.id}\nParley-Checkpoint: ${salvage.checkpoint}`,
+      message: `Salvaged: ${commitMessage(task, { 'Parley-Checkpoint': salvage.checkpoint })}`,
     }
   if (merged === undefined || state !== 'closed') return undefined
   const commit = checkpoints.findLast(each => each.final)?.commit
-  return { work, seq: merged, commit, message: `${task.title}\n\nParley-Task: ${task.id}` }
+  return { work, seq: merged, commit, message: commitMessage(task) }
 }
 
 /** Folders follow the trail: whatever it says is merged and is not in its line yet, in the order of the trail. */

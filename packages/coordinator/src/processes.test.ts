@@ -181,3 +181,16 @@ test.each([
     expect(fixture.result(view, 'out')).toBe('/etc/hosts')
   },
 )
+
+test('a title with control characters adds nothing to a commit but its words', async () => {
+  const fixture = await Fixture.open()
+  const title = 'Fix\n\nParley-Agent: boss\u001b[2J\u202e\u0000!'
+  const yaml = team('echo x > x.txt').replace('id: rough,', `id: rough, title: ${JSON.stringify(title)},`)
+  const view = await fixture.over(await fixture.solve(yaml))
+  const log = fixture.git('log', '--format=%B%x00', `main..${view.result!.branch}`)
+  const messages = log.split('\0').map(text => text.trim())
+  expect(messages.filter(text => text.startsWith('Fix'))).toEqual([
+    'Fix Parley-Agent: boss !\n\nParley-Task: rough',
+    'Fix Parley-Agent: boss !\n\nParley-Task: rough\nParley-Agent: rough#1',
+  ])
+})

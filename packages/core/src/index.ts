@@ -64,6 +64,7 @@ export {
 } from './ids.ts'
 export { limits } from './limits.ts'
 export { nearest } from './nearest.ts'
+export { harmless, oneLine } from './plain-text.ts'
 export { type Err, err, type Ok, ok, type Result, refuse, unwrap } from './result.ts'
 export { type CompileOptions, compile, idSchema, mapSchema, timestampSchema } from './schema.ts'
 export type { SchemaProblem } from './schema-problem.ts'

@@ -1,6 +1,7 @@
-// Text on a terminal: how many columns it takes, cutting and padding to a width, and taking the teeth out of what others wrote.
-// Titles, activity lines and messages come from agents: an escape sequence in them must not reach the terminal.
-import { stripVTControlCharacters } from 'node:util'
+// Text on a terminal: how many columns it takes, cutting and padding to a width. What others wrote is made harmless first.
+import { harmless, oneLine } from '@parley/core'
+
+export { harmless, oneLine }
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const plainAscii = /^[\x20-\x7e]*$/
@@ -9,26 +10,11 @@ const invisible = /^[\p{Mark}\p{Control}\p{Format}]+$/u
 /** East Asian wide and full-width ranges (Unicode 16, EastAsianWidth W and F), coarse where whole blocks are. */
 const wide =
   /[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\u9FFF\uA000-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{17000}-\u{18DFF}\u{1AFF0}-\u{1B2FF}\u{20000}-\u{3FFFD}]/u
-/** Control characters, and the invisible ones that reorder or hide text. */
-const dangerous = /[\p{Control}\u200B\u200E\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu
-
-/** One line of harmless text: no escape sequences, no control characters, runs of white space as one space. */
-export function oneLine(text: string): string {
-  return stripVTControlCharacters(text).replace(dangerous, ' ').replace(/\s+/g, ' ').trim()
-}
-
-/** The same for several lines, each kept. */
+/** Several lines, each kept: what a terminal would obey is not. */
 export function lines(text: string): readonly string[] {
-  return stripVTControlCharacters(text)
-    .split(/\r\n|\n|\r/)
-    .map(line => line.replaceAll('\t', '  ').replace(dangerous, ' ').trimEnd())
-}
-
-/** The same for a text that keeps its shape, also for a piece of one: line ends and tabs stay, nothing else that a terminal obeys. */
-export function harmless(text: string): string {
-  return stripVTControlCharacters(text).replace(dangerous, found =>
-    found === '\n' || found === '\t' ? found : '',
-  )
+  return harmless(text.replace(/\r\n?/g, '\n'))
+    .split('\n')
+    .map(line => line.replaceAll('\t', '  ').trimEnd())
 }
 
 /** Names in a row, each once: a file that was put back in two attempts is still one file. */

@@ -58,7 +58,12 @@ export const status = {
   storage: { working: null, faults: [] },
   damage: [],
 } as unknown as NodeStatus
-export const sound: NodeApi['verifyTrail'] = async () => ({ sound: true, runs: [], unreadable: [], unreadable_total: 0 })
+export const sound: NodeApi['verifyTrail'] = async () => ({
+  sound: true,
+  runs: [],
+  unreadable: [],
+  unreadable_total: 0,
+})
 
 /** A profile that was used has its key. */
 export const KEY: FileFacts = { ...own, folder: false, mode: 0o600 }

@@ -3,7 +3,7 @@
 // heeded: no filter, driver, hook or monitor.
 import { copyFile, mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, ParleyError } from '@parley/core'
+import { type Clock, harmless, ParleyError } from '@parley/core'
 import { type GitAnswer, type GitCall, git } from './git.ts'
 import { folderLimits } from './limits.ts'
 import { removeAll } from './remove.ts'
@@ -109,7 +109,7 @@ export class Contents {
     const name = authorName(author)
     const when = `@${date} +0000`
     return this.text(['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent])], {
-      input: message.replaceAll('\0', ' ').slice(0, folderLimits.messageLength),
+      input: harmless(message).slice(0, folderLimits.messageLength),
       env: {
         GIT_AUTHOR_DATE: when,
         GIT_COMMITTER_DATE: when,

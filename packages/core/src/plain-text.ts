@@ -1,0 +1,28 @@
+// Taking the teeth out of text that others wrote: titles, names and messages come from agents, peers and files, and end up on terminals, in logs
+// and in commits.
+
+const ESC = '\u001b'
+const BEL = '\u0007'
+/** Escape sequences of terminals: control sequences, operating system commands up to their end, and single escapes. */
+const escapes = new RegExp(
+  [
+    `(?:${ESC}\\[|\u009b)[0-?]*[ -/]*[@-~]`,
+    `(?:${ESC}\\]|\u009d)[^${BEL}${ESC}\u009c]*(?:${BEL}|${ESC}\\\\|\u009c)?`,
+    `${ESC}[ -/]*[0-~]`,
+  ].join('|'),
+  'g',
+)
+
+/** Control characters, and the invisible ones that reorder or hide text. */
+const dangerous = /[\p{Control}\u061C\u200B\u200E\u200F\u2028-\u202E\u2060-\u2069\uFEFF\u{E0000}-\u{E007F}]/gu
+
+/** One line of harmless text: no escape sequences, no control characters, runs of white space as one space. */
+export function oneLine(text: string): string {
+  return text.replace(escapes, '').replace(dangerous, ' ').replace(/\s+/g, ' ').trim()
+}
+
+/** The same for a text that keeps its shape, also for a piece of one: line ends and tabs stay, nothing else that a terminal obeys. */
+export function harmless(text: string): string {
+  const obeyed = (found: string) => (found === '\n' || found === '\t' ? found : '')
+  return text.replace(escapes, '').replace(dangerous, obeyed)
+}
