@@ -20,6 +20,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { err, ok, ParleyError, type Result, refuse } from '@parley/core'
 import { KEY_MARK } from '@parley/trail'
 import { nodeDefaults, nodeLimits } from './limits.ts'
+import { secretLength } from './look.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -126,10 +127,7 @@ function ownSecret({ secret: file, folder }: ProfilePaths): Uint8Array {
     }
   }
   const secret = readFileSync(file)
-  if (secret.length !== nodeLimits.secretBytes) {
-    const message = `The profile's secret ${file} has ${secret.length} bytes instead of ${nodeLimits.secretBytes}. Restore it from a backup.`
-    throw new ParleyError('profile_unusable', message, { details: { file } })
-  }
+  if (secret.length !== nodeLimits.secretBytes) throw secretLength(file, secret.length)
   // It may be a link to a file on another device, whose own mode counts.
   if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
   return secret

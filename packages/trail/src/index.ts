@@ -56,6 +56,7 @@ export { trailLimits } from './limits.ts'
 export type { BlobReport } from './log/blobs.ts'
 export { FaultyFiles } from './log/faulty-files.ts'
 export { seededRandom } from './log/random.ts'
+export { lookAtTrail } from './look.ts'
 export { RunModel, type WorkspaceFacts } from './model.ts'
 export { type ColdTrail, type OpenColdOptions, openCold } from './open-cold.ts'
 export {

@@ -1,7 +1,7 @@
 // `parley doctor`: every check, with the trouble that it finds.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { CallError } from '@parley/call'
 import { ManualClock, type Ticks } from '@parley/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -337,6 +337,26 @@ test('a record that is damaged, on opening or on verifying', async () => {
   const { bad, checks } = await doctor({}, { node: fakeNode({ status: async () => status, verifyTrail }) })
   expect(bad).toContain('problem: record')
   expect(checks.find(({ check }) => check === 'record')?.text).toBe('entry 1 was edited')
+})
+
+test.each([
+  ['the list of keys is no list', 'trail/keys.json', 'garbage', 'keys.json'],
+  ['the list of keys has another form', 'trail/keys.json', '{"version":9}', 'keys.json'],
+  ['the trail is a file', 'trail', '', 'not a folder'],
+  ['the private key is none', 'alp/secrets/alp_key.pem', 'garbage', 'alp_key.pem'],
+  ['the secret is cut off', 'secret', 'short', '5 bytes'],
+  ['the secret is another one', 'trail/content.key', 'another', 'secret'],
+  ['what tells of an imported run is garbage', 'trail/imports/run_1.json', '{', 'imports/run_1.json'],
+])('what keeps a node from starting is found without one: %s', async (_, file, text, named) => {
+  const profile = join(home, '.parley', 'default')
+  mkdirSync(profile, { recursive: true, mode: 0o700 })
+  writeFileSync(join(profile, 'secret'), Buffer.alloc(32, 1), { mode: 0o600 })
+  expect((await doctor()).bad).not.toContain('problem: record')
+  mkdirSync(dirname(join(profile, file)), { recursive: true })
+  writeFileSync(join(profile, file), text)
+  const { bad, checks } = await doctor()
+  expect(bad).toContain('problem: record')
+  expect(checks.find(({ check }) => check === 'record')?.text).toContain(named)
 })
 
 test('processes of turns without a node are left over, with a node they are at work', async () => {

@@ -5,6 +5,7 @@ import {
   chosenProfile,
   loadConfig,
   lookAtLink,
+  lookAtRecord,
   NODE_VERSION,
   parleyHome,
   profilePaths,
@@ -46,7 +47,7 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
   findings.push(
     ...deployment(probes, paths, config, running),
     running.finding,
-    await trail(running, probes, paths.folder),
+    await trail(running, probes, paths.folder, () => lookAtRecord(paths)),
     ...(await storage(probes, paths, config, running)),
     ...(await link(probes, paths, config, running, lookAtLink)),
     leftovers(running, probes, paths.socket),

@@ -1,8 +1,10 @@
 // Checks of the node and of the record: is one running, of this version, and is what it keeps as it was written.
 import { join } from 'node:path'
+import type { ParleyError } from '@parley/core'
 import { asFailure } from '../failure.ts'
 import type { NodeApi } from '../node-api.ts'
 import { plural } from '../render/format.ts'
+import { oneLine } from '../render/text.ts'
 import type { NodeStatus } from '../views.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 
@@ -49,14 +51,20 @@ export async function node(connect: () => Promise<NodeApi>, version: string): Pr
   }
 }
 
+const CLOSED =
+  'No node starts until this is put right. Keep everything else in the profile as it is, and make no new key.'
 const KEEP =
   "Keep the profile's folder as it is, and compare it with a backup or an export. `parley trail verify` shows the first finding of each run, with --json all of them."
 
+/** `look`: what would keep a node from opening the record. One that runs has opened it before, and would not start again. */
 export async function trail(
   { api, status, finding }: NodeCheck,
   probes: Probes,
   folder: string,
+  look: () => ParleyError | undefined,
 ): Promise<Finding> {
+  const closed = look()
+  if (closed) return problem('record', oneLine(closed.message), CLOSED)
   const [damage] = status?.damage ?? []
   if (damage) return problem('record', damage.message, KEEP)
   if (!api) {

@@ -7,7 +7,7 @@ import type { ContentCipher } from './cipher.ts'
 export const KEY_MARK = 'content.key'
 
 /** Throws `secret_mismatch`. Nothing is written. */
-export function checkKeyMark(files: Files, { keys }: ContentCipher): void {
+export function checkKeyMark(files: Files, { keys }: Pick<ContentCipher, 'keys'>): void {
   const known = readWhole(files, KEY_MARK)?.toString('latin1').trim()
   if (known === undefined || known === keys.id) return
   const message =
