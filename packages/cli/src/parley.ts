@@ -7,6 +7,8 @@ import { main } from './main.ts'
 import { endWithReader, systemTerminal } from './terminal.ts'
 import { VERSION } from './version.ts'
 
+// What takes rights from the owner would keep Parley, git and agents from their own files. What it takes from others stays.
+process.umask(process.umask(0o077) & 0o077)
 endWithReader()
 const { env } = process
 const clock = new SystemClock()

@@ -31,7 +31,7 @@ export class RunHomes {
   async create(run: RunId, project: string): Promise<Result<RunFolders>> {
     const home = this.#home(run)
     mkdirSync(home, { recursive: true, mode: 0o700 })
-    writeFileSync(this.#mark(run), '')
+    writeFileSync(this.#mark(run), '', { mode: 0o600 })
     const folders = await RunFolders.create({ project, home, run, clock: this.#clock })
     if (folders.ok) writeFileSync(this.#mark(run), JSON.stringify(folders.value.facts))
     else this.remove(run)

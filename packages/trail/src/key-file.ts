@@ -1,7 +1,7 @@
 // The files of the profile's one Ed25519 key (ALP-ID-02): PKCS#8 PEM, readable by its owner alone, never logged. A new key lies beside it
 // as `alp_key.next.pem` until the trail's list of keys names it; from then on it is the key, whatever crashes in between.
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/core'
 import { DiskFiles } from './log/disk-files.ts'
@@ -113,6 +113,8 @@ function publish(folder: string, pem: string): void {
     // It is not there yet.
   }
   const temporary = `${file}.tmp`
-  writeFileSync(temporary, pem, { mode: 0o644, flush: true })
+  writeFileSync(temporary, pem, { flush: true })
+  // A mode that is given when a file is made is cut by the umask.
+  chmodSync(temporary, 0o644)
   renameSync(temporary, file)
 }

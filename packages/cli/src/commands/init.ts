@@ -108,7 +108,7 @@ function writeNotes(folder: string, file: string): Done {
 
 function write(path: string, text: string, flag: 'w' | 'wx' = 'w'): void {
   try {
-    writeFileSync(path, text, { flag })
+    writeFileSync(path, text, { flag, mode: 0o644 })
   } catch (thrown) {
     throw new Failure('file_unwritable', `${path} cannot be written.`, {
       why: `The system says ${(thrown as NodeJS.ErrnoException).code}.`,

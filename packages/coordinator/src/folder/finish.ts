@@ -30,7 +30,7 @@ export async function finish(site: Site): Promise<Finished> {
   const head = stored ?? facts.base
   const finished = facts.kind === 'git' ? await makeBranch(site, head) : await makeFolder(site, head)
   const file = places.finished(home)
-  await writeFile(`${file}.new`, `${JSON.stringify(finished)}\n`, { flush: true })
+  await writeFile(`${file}.new`, `${JSON.stringify(finished)}\n`, { flush: true, mode: 0o600 })
   await rename(`${file}.new`, file)
   return finished
 }

@@ -21,7 +21,7 @@ export async function prepare(site: Site, workspace: WorkspaceId, commit: string
   const folder = join(fresh, 'files')
   const gitDir = join(fresh, 'git')
   const index = newIndex(site, workspace)
-  await mkdir(folder)
+  await mkdir(folder, { mode: 0o700 })
   await contents.fill({ folder, index }, commit)
   await makeAgentRepository(site, gitDir, commit)
   await copyIndex(index, join(gitDir, 'index'))

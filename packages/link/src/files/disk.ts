@@ -33,8 +33,8 @@ export interface Disk {
   stat(path: string): FileStamp | undefined
   /** With all above it. */
   makeFolder(path: string, mode: number): void
-  /** Opens a file that is not there yet. `mode` passes the mask of the process; undefined is whatever the mask leaves. */
-  create(path: string, mode: number | undefined): number
+  /** Opens a file that is not there yet. Its mode is `mode`, whatever the mask of the process. */
+  create(path: string, mode: number): number
   write(descriptor: number, bytes: Buffer): void
   sync(descriptor: number): void
   close(descriptor: number): void
@@ -91,8 +91,9 @@ export const machineDisk: Disk = {
   },
   create(path, mode) {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
-    const descriptor = openSync(path, flags, mode ?? 0o666)
-    if (mode !== undefined) fchmodSync(descriptor, mode)
+    const descriptor = openSync(path, flags, mode)
+    // The umask has no say.
+    fchmodSync(descriptor, mode)
     return descriptor
   },
   write(descriptor, bytes) {
@@ -115,7 +116,7 @@ export const machineDisk: Disk = {
 }
 
 export interface WriteOptions {
-  /** Left out, what the mask of the process leaves. */
+  /** Left out, 0600. */
   readonly mode?: number | undefined
   /** Of folders that are missing. */
   readonly folderMode?: number
@@ -128,7 +129,7 @@ export function writeWhole(disk: Disk, path: string, bytes: Buffer, options: Wri
   disk.makeFolder(folder, options.folderMode ?? 0o700)
   // What a crash has left.
   disk.remove(temporary)
-  const descriptor = disk.create(temporary, options.mode)
+  const descriptor = disk.create(temporary, options.mode ?? 0o600)
   try {
     disk.write(descriptor, bytes)
     disk.sync(descriptor)

@@ -285,7 +285,7 @@ test('ALP-PEER-06 the disk that crashes would notice a file that is not synced b
   const sizes: number[] = []
   afterEachStep(
     disk => {
-      const descriptor = disk.create(`${paths.peers}.tmp`, undefined)
+      const descriptor = disk.create(`${paths.peers}.tmp`, 0o600)
       try {
         disk.write(descriptor, Buffer.from('12345678'))
       } finally {

@@ -28,7 +28,7 @@ export class CrashingDisk implements Disk {
     this.#step(() => machineDisk.makeFolder(path, mode))
   }
 
-  create(path: string, mode: number | undefined): number {
+  create(path: string, mode: number): number {
     return this.#step(() => {
       const descriptor = machineDisk.create(path, mode)
       this.#open.set(descriptor, path)
