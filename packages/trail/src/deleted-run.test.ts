@@ -1,6 +1,7 @@
 // A run whose files somebody removed: what verification finds of it, by which memory, and what nobody can find.
-import { rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { formatTimestamp, type RunId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type TestTrail, temporaryTrail } from './testing/temporary.ts'
@@ -68,5 +69,26 @@ test.each([
   expect(await found(trail, made.run)).toEqual(findings)
   const { runs } = await trail.verifyAll({ knownHeads: [{ run: made.run, seq: head.seq, hash: head.hash }] })
   expect(runs.flatMap(each => each.findings).length).toBeGreaterThan(0)
+  await trail.close()
+})
+
+test('an archive whose manifest somebody made say that it was deleted is missed', async () => {
+  const made = await warmRun(2000)
+  await made.trail.close()
+  const folder = join(made.profile, 'trail', 'runs', made.run)
+  for (const name of readdirSync(folder).filter(each => each.endsWith('.json.zst'))) {
+    const manifest = JSON.parse(zstdDecompressSync(readFileSync(join(folder, name))).toString())
+    writeFileSync(join(folder, name), zstdCompressSync(JSON.stringify({ ...manifest, deleted: true })))
+    rmSync(join(folder, name.replace('.json', '')))
+  }
+  for (const name of INDEX) rmSync(join(made.profile, name), { force: true })
+  const { trail } = await made.reopen()
+  const [first] = (await trail.run(made.run).verify()).findings
+  expect(first).toMatchObject({
+    seq: 1,
+    damage: 'missing',
+    message: expect.stringContaining('no entry that stays'),
+  })
+  expect(await found(trail, made.run)).toContainEqual(['missing', true])
   await trail.close()
 })

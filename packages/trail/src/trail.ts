@@ -26,7 +26,7 @@ import type { Signer } from './signing.ts'
 import { SigningStage } from './signing-stage.ts'
 import { entryAt } from './store/entry-at.ts'
 import type { Damage, RestoreReport, RunHead, RunSummary, TrailStore } from './store/store.ts'
-import { RunVerifier, type VerifyOptions, type VerifyReport } from './verify.ts'
+import { isElsewhere, RunVerifier, type VerifyOptions, type VerifyReport } from './verify.ts'
 
 export interface TrailOptions {
   readonly store: TrailStore
@@ -290,6 +290,9 @@ export class Trail {
         else if (record.kind === 'damage') unreadable.push(record.where)
       }
     }
+    for (const [run, verifier] of verifiers)
+      if (verifier.bridges)
+        verifier.deletions(await this.#store.manifests(run), isElsewhere(this.#store, run))
     return { runs: [...verifiers.values()].map(verifier => verifier.finish()), unreadable }
   }
 

@@ -1,6 +1,7 @@
 // Verification (W-TRAIL-16): recompute both chains from the stored bytes, check anchors and signatures, compare with the newest
 // heads that anyone knows. Each finding names the entry and the kind of damage; nothing is repaired here.
 import type { EntryId, RunId, Timestamp, WorkspaceId } from '@parley/core'
+import type { Manifest } from './archive/manifest.ts'
 import { sha256 } from './chain.ts'
 import type { ProposedEntry, StoredEntry } from './entry.ts'
 import type { Violation } from './events/index.ts'
@@ -9,7 +10,7 @@ import { localView, type ViewTail, viewTail, viewTimestamp } from './log/view.ts
 import type { ChainState } from './run-chain.ts'
 import { signatureValid } from './signing.ts'
 import type { LostArchive } from './store/lost-archives.ts'
-import type { BridgedEntry, RunHead } from './store/store.ts'
+import type { BridgedEntry, RunHead, TrailStore } from './store/store.ts'
 
 /** What somebody must have done to the stored trail. */
 export const DAMAGE_KINDS = [
@@ -88,6 +89,10 @@ export class RunVerifier {
   #seq = 0
   #hash: string | null = null
   #entries = 0
+  #bridged = false
+  /** What the run itself says may be deleted: archives by their hash, and everything up to a `seq`. */
+  readonly #compacted = new Set<string>()
+  #frozen = 0
 
   constructor(run: RunId, options: VerifyOptions = {}) {
     this.#run = run
@@ -123,8 +128,31 @@ export class RunVerifier {
     this.#report(seq, null, 'missing', 'chain_broken', what, `archive ${archive}`, 'none')
   }
 
+  /** Entries were deleted, and what is left says whether that was allowed. */
+  get bridges(): boolean {
+    return this.#bridged
+  }
+
+  /**
+   * Whether what was deleted of a run may have been (W-TRAIL-28): an entry that stays must cover each archive. A manifest is not signed, so
+   * that anybody could say of any archive that it was deleted. What was deleted `elsewhere`, before the
+   * run was imported, was judged when it came.
+   */
+  deletions(manifests: readonly Manifest[], elsewhere: (manifest: Manifest) => boolean): void {
+    const deleted = manifests.filter(manifest => manifest.deleted && !elsewhere(manifest))
+    const runGone = deleted.some(({ kind }) => kind === 'run')
+    for (const { kind, archive, archive_hash, entries } of deleted) {
+      const [first, last] = [entries[0]?.seq ?? 0, entries.at(-1)?.seq ?? 0]
+      const covered = kind === 'run' ? this.#frozen >= last : this.#compacted.has(archive_hash) || runGone
+      if (covered || first <= this.#begin) continue
+      const what = `entries of archive ${archive} were deleted, and no entry that stays says that they might be`
+      this.#report(first, null, 'missing', 'chain_broken', what, archive_hash, 'none')
+    }
+  }
+
   bridge(entry: BridgedEntry): void {
     if (entry.seq <= this.#begin) return
+    this.#bridged = true
     this.#entries++
     this.#placed(entry.seq, entry.hash)
     if (entry.workspace !== null && entry.localHash) this.#locals.set(entry.workspace, entry.localHash)
@@ -151,6 +179,7 @@ export class RunVerifier {
         stored.hash,
       )
     }
+    if (sound) this.#noteCover(stored.view)
     if (stored.seq > this.#seq || this.#seq === 0) this.#placed(stored.seq, stored.hash)
     if (tail?.workspace != null && tail.localHash) this.#locals.set(tail.workspace, tail.localHash)
   }
@@ -184,6 +213,13 @@ export class RunVerifier {
       findings,
       violations: findings.map(violationOf),
     }
+  }
+
+  #noteCover(view: string): void {
+    if (view.includes('"event_type":"trail_compacted"'))
+      this.#compacted.add(bodyOf(view).archive_hash as string)
+    if (view.includes('"event_type":"trail_snapshot_created"'))
+      this.#frozen = Math.max(this.#frozen, Number(bodyOf(view).up_to))
   }
 
   #placed(seq: number, hash: string): void {
@@ -375,4 +411,16 @@ export function violationOf(finding: Finding): ProposedEntry<'integrity_violatio
       action_taken: 'flagged',
     },
   }
+}
+
+/** Tells which archives were deleted before their run was imported. A copy of the cold tier does not say which runs were. */
+export function isElsewhere(
+  { imports, readOnly }: Pick<TrailStore, 'imports' | 'readOnly'>,
+  run: RunId,
+): (manifest: Manifest) => boolean {
+  return ({ sha256 }) => imports.has(run) || (readOnly && sha256 === null)
+}
+
+function bodyOf(view: string): Readonly<Record<string, unknown>> {
+  return (JSON.parse(view) as { readonly body: Readonly<Record<string, unknown>> }).body
 }

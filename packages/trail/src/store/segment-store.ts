@@ -80,7 +80,7 @@ export class SegmentStore implements TrailStore {
   readonly #copies: ColdCopies
   readonly #leftovers: Leftovers
   readonly #tiers: Tiers
-  readonly #readOnly: boolean
+  readonly readOnly: boolean
   readonly #blobs: Blobs
   readonly #heads: HeadFiles
   readonly #knownHeads: KnownHeads
@@ -113,7 +113,7 @@ export class SegmentStore implements TrailStore {
     this.#blobs = new Blobs(options.blobs)
     this.#archives = new Archives({ files, blobs: this.#blobs, squeeze, replica })
     this.#copies = { files, archives: this.#archives, replica, squeeze }
-    this.#readOnly = options.readOnly ?? false
+    this.readOnly = options.readOnly ?? false
     this.#heads = log.heads
     this.#reader = log.reader
     this.#runHeads = log.runs
@@ -128,7 +128,7 @@ export class SegmentStore implements TrailStore {
       squeeze,
       archives: this.#archives,
       index: this.#index,
-      readOnly: this.#readOnly,
+      readOnly: this.readOnly,
     }
     this.#damage = [...opened.damage]
     this.#position = opened.end.frame
@@ -163,7 +163,7 @@ export class SegmentStore implements TrailStore {
       reader: this.#reader,
       index: this.#index,
       writer: this.#writer,
-      readOnly: this.#readOnly,
+      readOnly: this.readOnly,
       head: run => this.head(run),
       foreign: run => this.imports.get(run)?.keys,
       position: () => this.#position,
@@ -207,7 +207,7 @@ export class SegmentStore implements TrailStore {
   }
 
   append(records: readonly StoredRecord[], settle: (error?: ParleyError) => void): ParleyError | undefined {
-    if (this.#readOnly) return readOnlyError()
+    if (this.readOnly) return readOnlyError()
     let before: Promise<unknown> | undefined
     let kept: readonly StoredRecord[] = records
     if (records.some(isLarge)) {

@@ -112,6 +112,9 @@ export interface TrailStore extends TrailArchive, TrailImports {
   /** The greatest timestamp that the store holds, for re-anchoring the clock (W-CLOCK-07); 0 when empty. */
   readonly floor: Ticks
 
+  /** Nothing can be appended, moved or deleted: a copy of the cold tier. */
+  readonly readOnly: boolean
+
   /** What was found wrong while opening. */
   readonly damage: readonly Damage[]
 
