@@ -42,6 +42,8 @@ export interface Advice {
   readonly next?: string
 }
 
+const LOOK_AT_KEY = '`parley doctor` looks at the key of this profile.'
+
 /** What helps in general, by code. What the error itself says comes first. */
 const ADVICE: Readonly<Record<string, Advice>> = {
   not_found: { next: '`parley runs` and `parley gates` list what there is.' },
@@ -114,7 +116,10 @@ const ADVICE: Readonly<Record<string, Advice>> = {
     why: 'Another program is changing the list of peers.',
     next: 'Try again in a moment.',
   },
-  key_unusable: { next: '`parley doctor` looks at the key of this profile.' },
+  key_unusable: { next: LOOK_AT_KEY },
+  key_missing: { next: LOOK_AT_KEY },
+  key_mismatch: { next: LOOK_AT_KEY },
+  key_retired: { next: LOOK_AT_KEY },
   link_off: {
     why: '`service.alp` is false in the config.yaml of this profile.',
     next: 'Set it to true, or remove it, and start the node again.',

@@ -1,5 +1,5 @@
 // Why there is no node to talk to, as far as it can be seen from outside: a profile that was mistyped, a configuration that is not valid, a
-// process that does not answer.
+// key that is lost, a process that does not answer.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { CallError } from '@parley/call'
@@ -32,16 +32,18 @@ async function pathsOf(flag: string | undefined, env: Environment['env']) {
   return paths.ok ? paths.value : undefined
 }
 
-/** What can be seen from here of why a node is not there: a configuration that is not valid, or a process that does not answer. */
+/** What can be seen from here of why a node is not there: a configuration that is not valid, a lost key, or a process that does not answer. */
 export async function explained(
   error: ParleyError,
   flag: string | undefined,
   env: Environment['env'],
 ): Promise<ParleyError> {
-  const { loadConfig, readNodeFile } = await import('@parley/node')
+  const { keyProblem, loadConfig, readNodeFile } = await import('@parley/node')
   if (error.code === 'node_start_failed') {
     const config = loadConfig({ flags: { profile: flag }, env })
     if (!config.ok) return config.error
+    const lost = keyProblem(config.value.paths.folder)
+    if (lost) return lost
     const { code } = (error.cause ?? {}) as NodeJS.ErrnoException
     if (code !== undefined && CLOSED.has(code)) return unwritable(error, code)
   }

@@ -13,6 +13,7 @@ export {
   type ExportReport,
   fingerprint,
   KEY_MARK,
+  keyProblem,
   openCold,
   parsePublicKeys,
   verifyExport,

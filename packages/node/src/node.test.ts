@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -182,7 +183,21 @@ describe('starting', () => {
     place.write('default/alp/secrets/alp_key.pem', 'not a key')
     const failed = await Node.start({ config: place.config(), log: keptLog(), startedBy: 'up' })
     expect(failed).toMatchObject({ ok: false, error: { code: 'key_unusable' } })
-    expect(failed.ok ? '' : failed.error.message).toMatch(/alp_key\.pem.*restore it from a backup/i)
+    expect(failed.ok ? '' : failed.error.message).toMatch(/alp_key\.pem.*restore .* backup/i)
+  })
+
+  test('a key that is gone stops it, whether it signs or not, and no other one is made', async () => {
+    const place = ground()
+    const trail = await openTrail(place.path('default'))
+    await trail.close()
+    const key = place.path('default', 'alp', 'secrets', 'alp_key.pem')
+    rmSync(key)
+    for (const sign of ['true', 'false']) {
+      const config = place.config({ 'trail-sign': sign })
+      const failed = await Node.start({ config, log: keptLog(), startedBy: 'up' })
+      expect(failed).toMatchObject({ ok: false, error: { code: 'key_missing' } })
+      expect(existsSync(key)).toBe(false)
+    }
   })
 })
 

@@ -89,7 +89,7 @@ export class Node {
 
   /**
    * Resolves when the socket answers. Refusals: `profile_in_use` (details: `pid`), `profile_unusable`, `secret_missing`, `socket_in_use`,
-   * `unsupported` where the deployment model's needs are not met, and those of `openTrail`. After a refusal nothing is left open.
+   * those of a key that is lost, damaged or exchanged (`key_…`), `unsupported` where the deployment model's needs are not met, and those of `openTrail`. After a refusal nothing is left open.
    */
   static async start(options: NodeOptions): Promise<Result<Node>> {
     const { config, log, env = process.env, clock = new SystemClock() } = options

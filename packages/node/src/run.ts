@@ -111,6 +111,11 @@ function refused(error: ParleyError | undefined, complain: (text: string) => unk
     case 'profile_unusable':
     case 'secret_missing':
     case 'secret_mismatch':
+    case 'key_missing':
+    case 'key_unusable':
+    case 'key_mismatch':
+    case 'key_retired':
+    case 'keys_unreadable':
     case 'trail_read_only':
     case 'trail_not_a_folder':
       return NODE_EXIT.profileUnusable

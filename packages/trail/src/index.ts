@@ -49,6 +49,7 @@ export {
 export type { Imported, ImportOptions } from './import/import-run.ts'
 export { type CommitFault, IndexDisk } from './index/index-disk.ts'
 export { profileSigner } from './key-file.ts'
+export { keyProblem, profileSigner } from './key-file.ts'
 export { parsePublicKeys } from './keys/public-keys.ts'
 export { type Endorsement, fingerprint, isPublicKey, type TrailKey } from './keys/trail-key.ts'
 export { type Compacted, type Retention, RunLifecycle, TIERS, type Tier } from './lifecycle.ts'

@@ -1,9 +1,13 @@
 // The files of the profile's one Ed25519 key (ALP-ID-02): PKCS#8 PEM, readable by its owner alone, never logged. A new key lies beside it
-// as `alp_key.next.pem` until the trail's list of keys names it; from then on it is the key, whatever crashes in between.
+// as `alp_key.next.pem` until the trail's list of keys names it; from then on it is the key, whatever crashes in between. A key that is
+// lost or damaged is never replaced by a new one: that would be another identity.
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ParleyError } from '@parley/core'
+import { asParleyError, ParleyError } from '@parley/core'
+import { KeyRing, retired } from './keys/key-ring.ts'
+import { publicKeyOfPem } from './keys/public-keys.ts'
+import type { TrailKey } from './keys/trail-key.ts'
 import { DiskFiles } from './log/disk-files.ts'
 import { type Files, readWhole, writeWhole } from './log/files.ts'
 import { ed25519Signer, type Signer } from './signing.ts'
@@ -13,14 +17,31 @@ const KEY = 'alp_key.pem'
 const NEXT = 'alp_key.next.pem'
 const PUBLIC = 'alp_key.pub'
 
-/** The profile's one key (ALP-ID-02), made on first use. */
+const RESTORE =
+  'Restore alp/secrets and trail/keys.json of this profile from the same backup. Without a backup this identity is lost: begin another profile with --profile NAME, whose key peers have to pin anew. Nothing was changed.'
+
+/** The profile's one key (ALP-ID-02), made on first use. Fails as `KeyFile.signer`, and with `keys_unreadable`. */
 export async function profileSigner(profile: string): Promise<Signer> {
-  return profileKey(profile).signer()
+  return profileKey(profile).signer(new KeyRing(new DiskFiles(join(profile, 'trail'))).keys)
 }
 
 export function profileKey(profile: string): KeyFile {
   const folder = join(profile, 'alp', 'secrets')
   return new KeyFile(new DiskFiles(folder), folder, pem => publish(folder, pem))
+}
+
+/** Why the key of a profile would keep its node from starting; undefined where it would not. Nothing is written. */
+export function keyProblem(profile: string): ParleyError | undefined {
+  const folder = join(profile, 'alp', 'secrets')
+  try {
+    const { keys } = new KeyRing(new DiskFiles(join(profile, 'trail'), { readOnly: true }))
+    const file = new KeyFile(new DiskFiles(folder, { readOnly: true }), folder, () => undefined)
+    // A rotation that was cut off: the next start finishes it.
+    if (!file.isPrepared(keys)) file.current(keys)
+    return undefined
+  } catch (thrown) {
+    return asParleyError(thrown)
+  }
 }
 
 export class KeyFile {
@@ -35,13 +56,38 @@ export class KeyFile {
     this.#publish = publish
   }
 
-  /** Who signs with the key, which is made if there is none. Fails with `key_unusable`. */
-  async signer(): Promise<Signer> {
-    if (!this.#files.exists(KEY)) await this.#write(KEY)
-    const pem = this.#read(KEY)!
-    const signer = ed25519Signer(this.#seed(KEY, pem))
+  /**
+   * Who signs with the key. It is made only where neither `listed` nor the public file knows of one. Fails with `key_missing`, `key_unusable`,
+   * `key_retired`, `key_mismatch`, and then nothing was written.
+   */
+  async signer(listed: readonly TrailKey[]): Promise<Signer> {
+    if (!this.current(listed)) await this.#write(KEY)
+    const { signer, pem } = this.current(listed)!
     this.#publish(publicPem(pem))
     return signer
+  }
+
+  /** The key that is there, if it is the one that `listed` and the public file know; undefined where none was made yet. Fails as `signer`. */
+  current(listed: readonly TrailKey[]): { readonly signer: Signer; readonly pem: string } | undefined {
+    const newest = listed.at(-1)?.key
+    const published = this.#published()
+    const pem = this.#read(KEY)
+    if (pem === undefined) {
+      if (newest === undefined && published === undefined) return undefined
+      const knows = newest === undefined ? PUBLIC : 'trail/keys.json'
+      throw this.#refused('key_missing', `is not there, but ${knows} says that the profile has one`)
+    }
+    const signer = ed25519Signer(this.#seed(KEY, pem))
+    if (newest !== undefined && signer.id !== newest) {
+      const former = listed.find(({ key }) => key === signer.id)
+      if (former?.until) throw retired(former.key, former.until, newest)
+      throw this.#refused('key_mismatch', 'is not the newest key that trail/keys.json lists')
+    }
+    // A rotation that was cut off leaves the public file behind the list; whatever else it names was never this profile's key.
+    const behind = newest !== undefined && (published === null || listed.some(({ key }) => key === published))
+    if (published !== undefined && published !== signer.id && !behind)
+      throw this.#refused('key_mismatch', `does not fit the public key in ${PUBLIC}`)
+    return { signer, pem }
   }
 
   /** Makes the next key, durably, and says who signs with it. What was left by an earlier attempt goes. */
@@ -50,10 +96,14 @@ export class KeyFile {
     return ed25519Signer(this.#seed(NEXT, this.#read(NEXT)!))
   }
 
-  /** The public key of the one that was prepared, if there is one. */
-  prepared(): string | undefined {
+  /** Whether the newest of the list is the one that was prepared: it then takes its place. One that cannot be read is nobody's. */
+  isPrepared(listed: readonly TrailKey[]): boolean {
     const pem = this.#read(NEXT)
-    return pem === undefined ? undefined : ed25519Signer(this.#seed(NEXT, pem)).id
+    try {
+      return pem !== undefined && ed25519Signer(this.#seed(NEXT, pem)).id === listed.at(-1)?.key
+    } catch {
+      return false
+    }
   }
 
   /** The key that was prepared takes the place of the old one, which is gone then. Safe to repeat. */
@@ -81,22 +131,32 @@ export class KeyFile {
     return readWhole(this.#files, name)?.toString('utf8')
   }
 
+  /** Undefined where there is no public file, null where it names no key. */
+  #published(): string | null | undefined {
+    const pem = this.#read(PUBLIC)
+    return pem === undefined ? undefined : (publicKeyOfPem(pem) ?? null)
+  }
+
   #seed(name: string, pem: string): Buffer {
+    if (pem.trim() === '') throw this.#refused('key_unusable', 'is empty', name)
     let jwk: { crv?: string | undefined; d?: string | undefined }
     try {
       jwk = createPrivateKey(pem).export({ format: 'jwk' })
     } catch (cause) {
-      throw this.#unusable(name, 'cannot be read as a private key', cause)
+      throw this.#refused('key_unusable', 'cannot be read as a private key', name, cause)
     }
     const seed = Buffer.from(jwk.d ?? '', 'base64url')
     if (jwk.crv !== 'Ed25519' || seed.length !== SEED_BYTES)
-      throw this.#unusable(name, 'is not an Ed25519 key')
+      throw this.#refused('key_unusable', 'is not an Ed25519 key', name)
     return seed
   }
 
-  #unusable(name: string, what: string, cause?: unknown): ParleyError {
-    const message = `The profile's key ${join(this.#folder, name)} ${what}; restore it from a backup.`
-    return new ParleyError('key_unusable', message, { cause })
+  #refused(code: string, what: string, name = KEY, cause?: unknown): ParleyError {
+    const file = join(this.#folder, name)
+    return new ParleyError(code, `The profile's key ${file} ${what}. ${RESTORE}`, {
+      details: { file },
+      cause,
+    })
   }
 }
 
@@ -104,7 +164,7 @@ function publicPem(privatePem: string): string {
   return createPublicKey(privatePem).export({ type: 'spki', format: 'pem' }).toString()
 }
 
-/** The public half is derived, for others to read (mode 0644); nothing of ours reads it. */
+/** The public half is derived, for others to read (mode 0644). */
 function publish(folder: string, pem: string): void {
   const file = join(folder, PUBLIC)
   try {

@@ -46,6 +46,7 @@ test('all is well on a machine where nothing is wrong', async () => {
     'disk',
     'socket',
     'configuration',
+    'key',
     'deployment',
     'node',
     'record',

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import {
   agentDirectory,
   chosenProfile,
+  keyProblem,
   loadConfig,
   lookAtLink,
   lookAtRecord,
@@ -15,6 +16,7 @@ import { teamProblems } from '../team-file.ts'
 import { agents, team } from './agents.ts'
 import { type Finding, type Probes, problem } from './check.ts'
 import { deployment } from './deployment.ts'
+import { key } from './key.ts'
 import { link } from './link.ts'
 import { leftovers, node, trail, versions } from './node.ts'
 import { configuration, disk, folder, permissions, socket } from './profile.ts'
@@ -42,6 +44,7 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
     disk(probes, paths),
     socket(probes, paths),
     configuration(config),
+    key(keyProblem(paths.folder)),
   )
   const running = await node(() => context.connect({ start: false, anyVersion: true }), NODE_VERSION)
   findings.push(

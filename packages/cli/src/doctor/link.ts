@@ -47,7 +47,7 @@ function keyless(probes: Probes, paths: ProfilePaths, { key }: LinkLook): Findin
   return problem(
     CHECK,
     `${oneLine(key)} is not there: the profile has no key`,
-    'Restore it from a backup. Otherwise the next node makes another one, unless trail.sign is false, and everybody who pinned the old one has to pin that: parley id',
+    'Restore alp/secrets from a backup. Where nothing in the profile knows of the old key any more, the next node makes another one, which everybody who pinned the old one has to pin: parley id',
   )
 }
 

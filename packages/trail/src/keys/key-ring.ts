@@ -41,20 +41,14 @@ export class KeyRing {
   }
 
   /**
-   * A key that signs from now on. One that is new here takes the place of the last one without anybody's word for it: somebody has put
-   * it into the profile. A former key does not come back: what it signs now would count as forged.
+   * A key that signs from now on. One that is new here takes the place of the last one without anybody's word for it: the signer of a host,
+   * never the profile's own key, which must be the last one (key-file.ts). A former key does not come back: what it signs now would count as forged.
    */
   async use(key: string, at: Timestamp, until: Timestamp): Promise<void> {
     const { keys } = this.#ring
     if (keys.at(-1)?.key === key) return
     const known = keys.find(each => each.key === key)
-    if (known && known.until !== null) {
-      throw new ParleyError(
-        'key_retired',
-        `The profile's key ${key} was replaced: it signs nothing behind ${known.until}. Restore the key that is in use now, ${keys.at(-1)!.key}, from a backup.`,
-        { details: { key, until: known.until, current: keys.at(-1)!.key } },
-      )
-    }
+    if (known && known.until !== null) throw retired(key, known.until, keys.at(-1)!.key)
     const others = keys.filter(each => each !== known)
     const before = others.map((each, index) =>
       index === others.length - 1 && !known && each.until === null ? { ...each, until } : each,
@@ -119,6 +113,11 @@ function read(files: Files): Ring {
     }
   if (!shape.is(parsed)) throw unreadable(undefined)
   return parsed
+}
+
+export function retired(key: string, until: Timestamp, current: string): ParleyError {
+  const message = `The profile's key ${key} was replaced: it signs nothing behind ${until}. Restore the key that is in use now, ${current}, from a backup.`
+  return new ParleyError('key_retired', message, { details: { key, until, current } })
 }
 
 function unreadable(cause: unknown): ParleyError {

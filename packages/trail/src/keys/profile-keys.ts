@@ -26,17 +26,17 @@ export class ProfileKeys implements TrailKeys {
     this.#ring = ring
   }
 
-  /** `until`: the greatest timestamp on record, for a key that somebody has replaced by hand. */
+  /** `until`: the greatest timestamp on record. Fails as `KeyFile.signer`. */
   static async open(
     file: KeyFile,
     ring: KeyRing,
     at: Timestamp,
     until: Timestamp,
   ): Promise<{ readonly keys: ProfileKeys; readonly signer: Signer }> {
-    const prepared = file.prepared()
-    if (prepared !== undefined && prepared === ring.keys.at(-1)?.key) await file.promote()
-    else await file.discard()
-    const signer = await file.signer()
+    if (file.isPrepared(ring.keys)) await file.promote()
+    const signer = await file.signer(ring.keys)
+    // Not before the key is known to be right: what lies there may be all that is left of it.
+    await file.discard()
     await ring.use(signer.id, at, until)
     return { keys: new ProfileKeys(file, ring), signer }
   }

@@ -19,13 +19,19 @@ export function parsePublicKeys(text: string): Result<readonly string[]> {
 function fromPem(text: string): Result<readonly string[]> {
   if (text.includes('PRIVATE KEY'))
     return invalid('This is a private key, which nobody else may see. The public one is alp_key.pub.')
+  const key = publicKeyOfPem(text)
+  return key === undefined ? invalid('The file holds no Ed25519 public key.') : ok([key])
+}
+
+/** The key that the PEM of an `alp_key.pub` names; undefined where it names none. */
+export function publicKeyOfPem(text: string): string | undefined {
   try {
     const { crv, x } = createPublicKey(text).export({ format: 'jwk' }) as { crv?: string; x?: string }
-    if (crv === 'Ed25519' && x !== undefined) return ok([Buffer.from(x, 'base64url').toString('base64')])
+    return crv === 'Ed25519' && x !== undefined ? Buffer.from(x, 'base64url').toString('base64') : undefined
   } catch {
     // Whatever is wrong with it, it is no key.
+    return undefined
   }
-  return invalid('The file holds no Ed25519 public key.')
 }
 
 function invalid(what: string): Result<never> {

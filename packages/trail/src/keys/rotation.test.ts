@@ -11,7 +11,7 @@ import type { Files } from '../log/files.ts'
 import { seededRandom } from '../log/random.ts'
 import { ed25519Signer } from '../signing.ts'
 import { tamper } from '../testing/tamper.ts'
-import { type TestTrail, temporaryFolder, temporaryTrail } from '../testing/temporary.ts'
+import { type TestTrail, temporaryTrail } from '../testing/temporary.ts'
 import { KeyRing } from './key-ring.ts'
 import { ProfileKeys } from './profile-keys.ts'
 import {
@@ -233,24 +233,6 @@ describe('keys on disk', () => {
       message: expect.stringContaining('from a backup'),
     })
   })
-
-  test('a key that somebody put in place by hand is taken, and ends the one before it', async () => {
-    const t = await temporaryTrail({ signs: true })
-    await t.start()
-    const old = t.trail.keys[0]!.key
-    await t.trail.close()
-    const other = temporaryFolder()
-    const { profileSigner } = await import('../key-file.ts')
-    await profileSigner(other)
-    writeFileSync(
-      join(t.profile, 'alp', 'secrets', 'alp_key.pem'),
-      readFileSync(join(other, 'alp', 'secrets', 'alp_key.pem')),
-    )
-    const again = await t.reopen()
-    expect(again.trail.keys).toMatchObject([{ key: old, until: expect.any(String) }, { until: null }])
-    expect(again.trail.keys[1]!.endorsement).toBeUndefined()
-    expect((await again.trail.verifyAll()).runs.flatMap(run => run.findings)).toEqual([])
-  })
 })
 
 interface Disks {
@@ -308,8 +290,21 @@ function dying(disks: Disks, after: number): { secrets: Files; trail: Files; ste
   return { secrets: watched(disks.secrets), trail: watched(disks.trail), steps: () => steps }
 }
 
+/** As on a disk: written aside and renamed. Its name, or its content, may be lost with the power. */
+function publish(files: Files, pem: string): void {
+  const aside = 'alp_key.pub.tmp'
+  if (files.exists(aside)) files.remove(aside)
+  const file = files.open(aside, 'create')
+  file.write(Buffer.from(pem), 0)
+  void file.sync().then(
+    () => file.close(),
+    () => file.close(),
+  )
+  files.rename(aside, 'alp_key.pub')
+}
+
 function openKeys(files: { secrets: Files; trail: Files }, until = stampOf(0)) {
-  const file = new KeyFile(files.secrets, 'secrets', () => undefined)
+  const file = new KeyFile(files.secrets, 'secrets', pem => publish(files.secrets, pem))
   return ProfileKeys.open(file, new KeyRing(files.trail), stampOf(0), until)
 }
 
