@@ -1,8 +1,9 @@
 // Reaching the node: the one file that knows how operations are called. Whoever holds a workspace's token sends it with every call, so
 // that an agent never acts as the owner of its run, not even by accident.
 import { extname, join } from 'node:path'
-import { connectClient, connectUnix } from '@parley/call'
-import type { NodeClient, NodeOperations } from '@parley/node'
+import { assertNever, ParleyError } from '@parley/core'
+import type { NodeClient } from '@parley/node'
+import { reachNode } from '@parley/node/reach'
 import type { ConnectChoice, Environment, GlobalFlags } from './command.ts'
 import { Failure } from './failure.ts'
 import { cliLimits } from './limits.ts'
@@ -53,22 +54,33 @@ async function inside(token: string, { env, clock }: Surroundings): Promise<Node
       next: 'Leave both as they were, or unset PARLEY_TOKEN outside of a workspace.',
     })
   }
-  try {
-    let first: Awaited<ReturnType<typeof connectUnix>> | undefined = await connectUnix(socket)
-    const dial = async () => {
-      const transport = first ?? (await connectUnix(socket))
-      first = undefined
-      return transport
-    }
-    return apiOver(connectClient<NodeOperations>({ dial, clock, maxAttempts: cliLimits.reconnects }), token)
-  } catch (cause) {
-    throw new Failure('node_unreachable', `The node of this workspace does not answer at ${socket}.`, {
-      why: `The system says ${(cause as NodeJS.ErrnoException).code ?? 'nothing'}; the node has stopped, or starts again.`,
-      next: 'Try again in a moment. Your files are kept either way.',
-      details: { socket },
-      cause,
-    })
+  const { PARLEY_HOME: home, PARLEY_PROFILE: profile } = env
+  const reached = await reachNode({
+    socket: () => socket,
+    folder: home && profile ? join(home, profile) : undefined,
+    keyless: true,
+    clock,
+    maxAttempts: cliLimits.reconnects,
+  })
+  switch (reached.kind) {
+    case 'reached':
+      return apiOver(reached.client, token)
+    case 'absent':
+      throw away(socket, reached.cause)
+    case 'failed':
+      throw reached.error instanceof ParleyError ? reached.error : away(socket, reached.error)
+    default:
+      return assertNever(reached)
   }
+}
+
+function away(socket: string, cause: unknown): Failure {
+  return new Failure('node_unreachable', `The node of this workspace does not answer at ${socket}.`, {
+    why: `The system says ${(cause as NodeJS.ErrnoException).code ?? 'nothing'}; the node has stopped, or starts again.`,
+    next: 'Try again in a moment. Your files are kept either way.',
+    details: { socket },
+    cause,
+  })
 }
 
 export function apiOver(client: NodeClient, token: string | undefined): NodeApi {

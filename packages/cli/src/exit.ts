@@ -42,6 +42,8 @@ const BY_CODE: Readonly<Record<string, ExitCode>> = {
   file_not_found: EXIT.notFound,
   ambiguous: EXIT.notFound,
   node_unreachable: EXIT.unreachable,
+  socket_untrusted: EXIT.unreachable,
+  node_unproven: EXIT.unreachable,
   node_not_running: EXIT.unreachable,
   node_start_failed: EXIT.unreachable,
   version_mismatch: EXIT.unreachable,

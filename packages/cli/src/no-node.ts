@@ -28,7 +28,7 @@ export async function refuseSlip(flag: string | undefined, env: Environment['env
 
 async function pathsOf(flag: string | undefined, env: Environment['env']) {
   const { chosenProfile, parleyHome, profilePaths } = await import('@parley/node')
-  const paths = profilePaths(chosenProfile(flag, env), parleyHome(env, homedir()))
+  const paths = profilePaths(chosenProfile(flag, env), parleyHome(env, homedir()), env)
   return paths.ok ? paths.value : undefined
 }
 

@@ -7,6 +7,7 @@ import { findMarked, TURN_MARKER } from '@parley/agents'
 import { CallNode, listenUnix, OperationRegistry, operation } from '@parley/call'
 import { isOver, type RunView } from '@parley/coordinator'
 import { ManualClock, Type, unwrap } from '@parley/core'
+import { profileSigner } from '@parley/trail'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ConnectOptions, connectNode, type NodeConnection } from './client.ts'
 import { readNodeFile } from './node-file.ts'
@@ -45,7 +46,8 @@ describe('a node that runs', () => {
   test('of another version is refused, unless that does not matter', async () => {
     const place = ground()
     const { socket, folder } = place.config().paths
-    mkdirSync(folder, { recursive: true })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    await profileSigner(folder)
     const status = { pid: 1, version: '9.9.9', profile: 'default' }
     const spec = {
       name: '/node/status',

@@ -1,7 +1,7 @@
 // Reaching the node of a profile: over its socket, and by starting one in the background where nobody listens. Whoever calls at the same
 // moment ends up with the same node, since only one gets the profile.
 import { homedir } from 'node:os'
-import { CallError, type Client, connectClient, connectUnix, type Transport } from '@parley/call'
+import type { Client } from '@parley/call'
 import { type Clock, err, ok, ParleyError, type Result, SystemClock } from '@parley/core'
 import { nodeTimes } from './limits.ts'
 import { logTail } from './log-tail.ts'
@@ -16,6 +16,8 @@ import {
   prepareProfile,
   profilePaths,
 } from './paths.ts'
+import { unproven } from './proof.ts'
+import { lost, reachNode, unreachable } from './reach.ts'
 import { NODE_EXIT } from './run.ts'
 import { type SpawnedNode, spawnNode } from './spawn-node.ts'
 import { NODE_VERSION } from './version.ts'
@@ -52,11 +54,11 @@ export interface NodeConnection {
 
 /**
  * Refusals: `node_not_running` (nobody listens, and `start` was not asked for), `node_start_failed` (details: `log`), `node_unreachable`,
- * `version_mismatch`, `profile_unusable`, `invalid_profile`. Whoever gets a client closes it.
+ * `version_mismatch`, `socket_untrusted`, `node_unproven`, `profile_unusable`, `invalid_profile`. Whoever gets a client closes it.
  */
 export async function connectNode(options: ConnectOptions = {}): Promise<Result<NodeConnection>> {
   const { env = process.env, home = homedir(), clock = new SystemClock() } = options
-  const paths = profilePaths(chosenProfile(options.profile, env), parleyHome(env, home))
+  const paths = profilePaths(chosenProfile(options.profile, env), parleyHome(env, home), env)
   if (!paths.ok) return paths
   const reach = new Reach(paths.value, options, env, clock)
   return reach.connect()
@@ -94,33 +96,37 @@ class Reach {
 
   /** Undefined where nobody is there, or who was there is leaving. */
   async #hello(): Promise<Result<NodeConnection> | undefined> {
-    const socket = this.#socket()
-    let first: Transport | undefined
-    try {
-      first = await connectUnix(socket)
-    } catch (thrown) {
-      return absent(thrown) ? undefined : err(unreachable(socket, thrown))
-    }
-    const client = connectClient<NodeOperations>({
-      dial: async () => {
-        const transport = first ?? (await connectUnix(this.#socket()))
-        first = undefined
-        return transport
-      },
+    const { token, anyVersion = false } = this.#options
+    const reached = await reachNode({
+      socket: () => this.#socket(),
+      folder: this.#paths.folder,
+      keyless: token !== undefined,
       clock: this.#clock,
       maxAttempts: this.#options.maxAttempts ?? 3,
     })
-    const { token } = this.#options
+    if (reached.kind === 'absent') return undefined
+    if (reached.kind === 'failed') return err(this.#failure(reached.error))
+    const { client, proven } = reached
     if (token !== undefined) return ok(this.#connection(client, undefined))
     const { result } = await client.invoke('node', 'status', {}, { timeout: nodeTimes.hello, type: 'query' })
     if (result.ok) {
-      const wrong = this.#options.anyVersion ? undefined : mismatch(result.value)
-      if (!wrong) return ok(this.#connection(client, this.#won(result.value)))
+      // Only a node that is older than the question may leave it unanswered, and nobody sends that one more than the wish to stop.
+      const wrong =
+        mismatch(result.value) ??
+        (proven
+          ? undefined
+          : unproven({ folder: this.#paths.folder, path: this.#socket() }, "the profile's key"))
+      if (!wrong || (anyVersion && wrong.code === 'version_mismatch'))
+        return ok(this.#connection(client, this.#won(result.value)))
       client.close()
       return err(wrong)
     }
     client.close()
-    return lost(result.error) ? undefined : err(unreachable(socket, result.error))
+    return lost(result.error) ? undefined : err(this.#failure(result.error))
+  }
+
+  #failure(error: unknown): ParleyError {
+    return error instanceof ParleyError ? error : unreachable(this.#socket(), error)
   }
 
   #connection(client: NodeClient, status: NodeStatus | undefined): NodeConnection {
@@ -177,33 +183,9 @@ class Reach {
   }
 }
 
-function absent(thrown: unknown): boolean {
-  const { code } = thrown as NodeJS.ErrnoException
-  return (
-    code === 'ENOENT' ||
-    code === 'ECONNREFUSED' ||
-    code === 'ENOTDIR' ||
-    code === 'EPIPE' ||
-    code === 'ECONNRESET'
-  )
-}
-
-/** The connection went away under the question: a node that stops. */
-function lost({ code, message }: CallError): boolean {
-  return code === 'UNAVAILABLE' || (code === 'INTERNAL' && message === 'connection closed')
-}
-
 function notRunning({ profile, socket }: ProfilePaths): ParleyError {
   const message = `No node is running for profile '${profile}'. Start one with: parley up`
   return new ParleyError('node_not_running', message, { retryable: true, details: { profile, socket } })
-}
-
-function unreachable(socket: string, cause: unknown): ParleyError {
-  const message =
-    cause instanceof CallError
-      ? `The node at ${socket} does not answer as a node does (${cause.code}: ${cause.message}). Its log may say why.`
-      : `The node at ${socket} cannot be reached (${(cause as Error).message}). Check who owns the socket and its modes.`
-  return new ParleyError('node_unreachable', message, { details: { socket }, cause })
 }
 
 function mismatch({ version, pid, profile }: NodeStatus): ParleyError | undefined {

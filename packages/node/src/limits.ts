@@ -101,6 +101,8 @@ export const nodeTimes = {
   retry: 25,
   /** Between two attempts to start one, where the first found the profile in use. */
   respawn: 500,
+  /** A node that proves itself with a key that is being replaced is asked again for so long. */
+  rotation: 2 * second,
   /** One question to a node whether it is there. */
   hello: 10 * second,
   /** After this time a stranger who calls again is told to the log again. */

@@ -41,7 +41,10 @@ import type { NodeLog } from './log.ts'
 import { removeNodeFile, type StartedBy, writeNodeFile } from './node-file.ts'
 import { nodeOperations } from './operations/index.ts'
 import type { NodeStatus } from './operations/node.ts'
+import { answered } from './operations/spec.ts'
+import { socketIdentity } from './own-socket.ts'
 import { type Environment, type ProfilePaths, prepareProfile } from './paths.ts'
+import { proofMessage } from './proof.ts'
 import { writeShim } from './shim.ts'
 import { Spending } from './spending/spending.ts'
 import { startError } from './start-error.ts'
@@ -76,6 +79,8 @@ interface Parts {
   readonly link: NodeLink
   readonly calls: CallNode
   readonly listening: Listening
+  /** What tells its socket from every other one. */
+  readonly socket: string
   readonly started: Ticks
 }
 
@@ -201,6 +206,7 @@ export class Node {
       clock,
       owner,
       log,
+      prove: nonce => answered(link.sign(proofMessage(nonce, up().#parts.socket))),
       status: async () => up().status(),
       requestStop: reason => up().#stopSoon(reason),
     })
@@ -223,6 +229,7 @@ export class Node {
       clock,
     })
     open.push(() => listening.close())
+    const socket = socketIdentity(paths.socket)
     requireOwnSocket(config.values.deployment, paths.socket)
     const started = clock.now()
     writeNodeFile(paths.nodeFile, {
@@ -232,7 +239,7 @@ export class Node {
       socket: paths.socket,
       started_by: options.startedBy,
     })
-    node = new Node(options, { trail, conductor, link, calls, listening, started })
+    node = new Node(options, { trail, conductor, link, calls, listening, socket, started })
     log.info('the node is up', {
       profile: paths.profile,
       deployment: config.values.deployment,

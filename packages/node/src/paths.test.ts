@@ -49,12 +49,27 @@ describe('where things are', () => {
     const fits = `/${'x'.repeat(103 - '/call.sock'.length - 1)}`
     expect(socketPath(fits)).toBe(`${fits}/call.sock`)
     const long = `${fits}x`
-    const short = socketPath(long)
+    const short = socketPath(long, {})
     expect(Buffer.byteLength(short)).toBeLessThan(104)
-    expect(short).toBe(socketPath(long))
-    expect(short).not.toBe(socketPath(`${long}y`))
-    expect(socketPath(long, '/short')).toMatch(/^\/short\/parley-\w+\/[0-9a-f]{24}\.sock$/)
-    expect(socketPath(long, `/${'t'.repeat(90)}`)).toMatch(/^\/tmp\/parley-\w+\//)
+    expect(short).toBe(socketPath(long, {}))
+    expect(short).not.toBe(socketPath(`${long}y`, {}))
+    expect(socketPath(long, {}, '/short')).toMatch(/^\/short\/parley-\w+\/[0-9a-f]{24}\.sock$/)
+    expect(socketPath(long, {}, `/${'t'.repeat(90)}`)).toMatch(/^\/tmp\/parley-\w+\//)
+  })
+
+  test('a runtime folder goes before the temporary one, if it is this user’s alone', () => {
+    const { home } = ground()
+    const long = `/${'x'.repeat(120)}`
+    const runtime = join(home, 'runtime')
+    const at = (place: string) => socketPath(long, { XDG_RUNTIME_DIR: place }, '/short')
+    expect(at(runtime)).toMatch(/^\/short\//)
+    mkdirSync(runtime, { mode: 0o700 })
+    expect(at(runtime)).toMatch(new RegExp(`^${runtime}/parley/[0-9a-f]{24}\\.sock$`))
+    expect(socketPath('/short-one', { XDG_RUNTIME_DIR: runtime })).toBe('/short-one/call.sock')
+    symlinkSync(runtime, join(home, 'link'))
+    for (const unsound of ['', 'relative', join(home, 'link'), '/']) expect(at(unsound)).toMatch(/^\/short\//)
+    chmodSync(runtime, 0o755)
+    expect(at(runtime)).toMatch(/^\/short\//)
   })
 
   test('lengths are counted in bytes', () => {

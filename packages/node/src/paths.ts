@@ -21,6 +21,7 @@ import { err, ok, ParleyError, type Result, refuse } from '@parley/core'
 import { KEY_MARK } from '@parley/trail'
 import { nodeDefaults, nodeLimits } from './limits.ts'
 import { secretLength } from './look.ts'
+import { folderProblem } from './own-socket.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -46,7 +47,11 @@ export function parleyHome(env: Environment, home: string): string {
   return moved === undefined || moved === '' ? join(home, '.parley') : resolve(moved)
 }
 
-export function profilePaths(profile: string, home: string): Result<ProfilePaths> {
+export function profilePaths(
+  profile: string,
+  home: string,
+  env: Environment = process.env,
+): Result<ProfilePaths> {
   if (!profileName.test(profile)) {
     const shown = JSON.stringify(profile.slice(0, 64))
     const message = `${shown} cannot be the name of a profile. Use 1 to 64 letters, digits, dots, underscores and dashes, with a letter or digit first.`
@@ -58,7 +63,7 @@ export function profilePaths(profile: string, home: string): Result<ProfilePaths
     home,
     folder,
     config: join(folder, 'config.yaml'),
-    socket: socketPath(folder),
+    socket: socketPath(folder, env),
     nodeFile: join(folder, 'node.json'),
     logs: join(folder, 'logs'),
     log: join(folder, 'logs', 'node.log'),
@@ -71,14 +76,26 @@ export function chosenProfile(flag: string | undefined, env: Environment): strin
   return flag ?? (env.PARLEY_PROFILE || nodeDefaults.profile)
 }
 
-/** A path that is too long for a socket is replaced by a hash of it, in a folder of the user's own below the system's temporary one. */
-export function socketPath(folder: string, temporary: string = tmpdir()): string {
+/**
+ * A path that is too long for a socket is replaced by a hash of it: in the user's own runtime folder where there is a sound one, else in a
+ * folder of the user's own below the system's temporary one, where anybody may have made it first. Whoever connects looks (own-socket.ts).
+ */
+export function socketPath(
+  folder: string,
+  env: Environment = process.env,
+  temporary: string = tmpdir(),
+): string {
   const plain = join(folder, 'call.sock')
   if (fits(plain)) return plain
   const name = `${createHash('sha256').update(plain).digest('hex').slice(0, 24)}.sock`
   const owner = `parley-${process.getuid?.() ?? 'user'}`
-  const short = join(temporary, owner, name)
-  return fits(short) ? short : join('/tmp', owner, name)
+  const runtime = env.XDG_RUNTIME_DIR ?? ''
+  const places = [
+    ...(isAbsolute(runtime) && folderProblem(runtime) === undefined ? [join(runtime, 'parley')] : []),
+    join(temporary, owner),
+    join('/tmp', owner),
+  ].map(place => join(place, name))
+  return places.find(fits) ?? places.at(-1)!
 }
 
 function fits(path: string): boolean {

@@ -48,7 +48,6 @@ export {
 } from './export/verify-export.ts'
 export type { Imported, ImportOptions } from './import/import-run.ts'
 export { type CommitFault, IndexDisk } from './index/index-disk.ts'
-export { profileSigner } from './key-file.ts'
 export { keyProblem, profileSigner } from './key-file.ts'
 export { parsePublicKeys } from './keys/public-keys.ts'
 export { type Endorsement, fingerprint, isPublicKey, type TrailKey } from './keys/trail-key.ts'

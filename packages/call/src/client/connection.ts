@@ -17,6 +17,8 @@ export type ClientState =
 export interface ConnectionOptions {
   /** Opens a new connection. It may reject; it is asked again later. */
   readonly dial: () => Promise<Transport>
+  /** Called on every new link before anything else goes out on it. What it rejects with makes the attempt fail. */
+  readonly prepare?: (link: Link) => Promise<void>
   /** A number from 0 up to 1; `Math.random` by default. */
   readonly random?: () => number
   readonly profile?: NonNullable<LinkOptions['profile']>
@@ -100,6 +102,7 @@ export class Connection {
       const link = this.#hooks.node.attach(transport, profile === undefined ? {} : { profile })
       this.#link = link
       await link.ready()
+      await this.#options.prepare?.(link)
       await this.#register(link)
       if (link.closed) throw connectionClosed()
       this.#up(link)

@@ -154,7 +154,7 @@ test('little space on the disk, and none', async () => {
   expect((await doctor({ freeBytes: () => undefined })).bad).toContain('warning: disk')
 })
 
-test('a socket that has to be elsewhere, in a folder of another user', async () => {
+test('a socket that has to be elsewhere, in a folder that is not this user’s alone', async () => {
   const deep = join(home, 'x'.repeat(120))
   const long = await doctor({}, { env: { HOME: home, PARLEY_HOME: deep, PATH: '' } })
   expect(long.checks.find(({ check }) => check === 'socket')).toMatchObject({
@@ -162,7 +162,9 @@ test('a socket that has to be elsewhere, in a folder of another user', async () 
     text: expect.stringContaining('too long'),
   })
   const paths = { folder: '/p', socket: '/tmp/parley-1000/abc.sock' } as never
-  expect(socket({ ...well, file: () => ({ ...own, owner: 7 }) }, paths).state).toBe('problem')
+  expect(socket({ ...well, file: () => own }, paths).state).toBe('ok')
+  for (const wrong of [{ owner: 7 }, { folder: false }, { mode: 0o755 }])
+    expect(socket({ ...well, file: () => ({ ...own, ...wrong }) }, paths).state).toBe('problem')
 })
 
 test('a configuration with a mistake, with its place', async () => {

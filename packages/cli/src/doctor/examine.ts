@@ -32,7 +32,7 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
     await git(probes),
     ...limits(probes),
   ]
-  const named = profilePaths(chosenProfile(global.profile, env), parleyHome(env, home))
+  const named = profilePaths(chosenProfile(global.profile, env), parleyHome(env, home), env)
   if (!named.ok)
     return [...findings, problem('profile', named.error.message, 'Choose another name with --profile.')]
   const paths = named.value

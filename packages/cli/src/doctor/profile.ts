@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { ParleyError, type Result } from '@parley/core'
 import { type Config, configProblems, type ProfilePaths, problemText } from '@parley/node'
 import { bytes } from '../render/format.ts'
-import { type Finding, ok, type Probes, problem, warning } from './check.ts'
+import { type FileFacts, type Finding, ok, type Probes, problem, warning } from './check.ts'
 import { doctorLimits } from './limits.ts'
 
 export function folder(probes: Probes, paths: ProfilePaths): Finding {
@@ -88,14 +88,22 @@ export function socket(probes: Probes, paths: ProfilePaths): Finding {
   if (paths.socket === own) return ok('socket', own)
   const place = dirname(paths.socket)
   const found = probes.file(place)
-  if (found && probes.user !== undefined && found.owner !== probes.user) {
+  const wrong = found && notOurs(probes, found)
+  if (wrong) {
     return problem(
       'socket',
-      `the path of the profile is too long for a socket, and ${place} belongs to another user`,
-      'Choose a shorter place with PARLEY_HOME.',
+      `the path of the profile is too long for a socket, and ${place} ${wrong}: neither a node nor a command uses it`,
+      'Choose a shorter place with PARLEY_HOME, or remove that folder if it is yours.',
     )
   }
   return ok('socket', `${paths.socket}, since the path of the profile is too long for one`)
+}
+
+/** The same as the node and every command look for before they use it. */
+function notOurs({ user }: Probes, { folder, owner, mode }: FileFacts): string | undefined {
+  if (!folder) return 'is no folder'
+  if (user !== undefined && owner !== user) return 'belongs to another user'
+  return (mode & 0o077) === 0 ? undefined : `has mode ${mode.toString(8)} instead of 700`
 }
 
 export function configuration(loaded: Result<Config>): Finding {

@@ -45,7 +45,7 @@ const shape = compile(ConfigSchema)
 /** Refuses with `invalid_config`, whose details list every problem with its place, or `invalid_profile`. */
 export function loadConfig(options: LoadOptions = {}): Result<Config> {
   const { flags = {}, env = process.env, home = homedir() } = options
-  const paths = profilePaths(chosenProfile(flags.profile, env), parleyHome(env, home))
+  const paths = profilePaths(chosenProfile(flags.profile, env), parleyHome(env, home), env)
   if (!paths.ok) return paths
   const file = readFile(paths.value.config)
   if (!file.ok) return err(invalidConfig(file.error))

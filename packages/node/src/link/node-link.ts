@@ -30,6 +30,7 @@ import { linkConfig } from '../config/link-settings.ts'
 import type { Config } from '../config/load.ts'
 import type { NodeLog } from '../log.ts'
 import type { Environment } from '../paths.ts'
+import type { Proof } from '../proof.ts'
 import { addressText, invitedAddress, proposedName } from './address.ts'
 import type { CallDoor } from './call-door.ts'
 import { peerTurns } from './peer-turns.ts'
@@ -211,6 +212,15 @@ export class NodeLink {
       spoken: spokenFingerprint(pubkey)!,
       invitation,
     })
+  }
+
+  /** Signs with the profile's key, whether ALP is on or not. Refuses with what is wrong with the key. */
+  sign(message: Buffer): Result<Proof> {
+    // What failed once, for want of a file handle for instance, need not fail for ever.
+    if (!this.#identity) this.#useKey()
+    if (!this.#identity) return err(this.#noKey())
+    const { id: key, sign } = this.#identity
+    return ok({ key, signature: sign(message).toString('base64') })
   }
 
   get listening(): readonly ListeningAt[] {

@@ -99,6 +99,7 @@ describe('/workspaces, and who may call what', () => {
       '/link/identity',
       '/link/ping',
       '/link/rotate-key',
+      '/node/prove',
       '/node/status',
       '/node/stop',
       '/peers/accept',

@@ -1,11 +1,12 @@
-// /node: what runs here, and stopping it. /config: the values in force, each with where it came from.
+// /node: what runs here, that it is this profile's node, and stopping it. /config: the values in force, each with where it came from.
 import { operation } from '@parley/call'
 import { type Static, Type } from '@parley/core'
 import { DEPLOYMENT_MODELS } from '@parley/trail/events'
 import type { Config } from '../config/load.ts'
 import { STARTED_BY } from '../node-file.ts'
+import { NONCE_PATTERN, type Proof } from '../proof.ts'
 import { ListeningSchema } from './link.ts'
-import { Count, closed, forOwner, Nothing, Reason } from './spec.ts'
+import { Count, closed, forOwner, Nothing, Reason, refusals } from './spec.ts'
 
 /** What is being done about the storage of runs that are over, and what could not be done. */
 const StorageSchema = Type.Object(
@@ -80,13 +81,34 @@ const ConfigViewSchema = Type.Object(
 
 export interface NodeDeps {
   readonly config: Config
+  /** Throws a `CallError` where the key cannot be used. */
+  prove(nonce: string): Proof
   status(): Promise<NodeStatus>
   /** Starts the stop and returns. */
   requestStop(reason: string): void
 }
 
-export function nodeService({ config, status, requestStop }: NodeDeps) {
+export function nodeService({ config, prove, status, requestStop }: NodeDeps) {
   return {
+    '/node/prove': operation(
+      {
+        name: '/node/prove',
+        opType: 'query',
+        description:
+          'Proves that this node holds the key of its profile: signs the nonce with the socket that it listens at. Clients ask this before they send anything.',
+        inputSchema: Type.Object({ nonce: Type.String({ pattern: NONCE_PATTERN }) }, closed),
+        outputSchema: Type.Object(
+          {
+            key: Type.String({ description: 'The public key: base64 of its 32 bytes' }),
+            signature: Type.String({ description: 'Base64' }),
+          },
+          closed,
+        ),
+        accessControl: forOwner,
+        errorSchemas: refusals('key_unusable'),
+      },
+      ({ nonce }) => ({ ...prove(nonce) }),
+    ),
     '/node/status': operation(
       {
         name: '/node/status',

@@ -3,7 +3,7 @@
 import { compile, ParleyError, type Static, type Timestamp, Type } from '@parley/core'
 import { trailLimits } from '../limits.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
-import { type TrailKey, TrailKeySchema } from './trail-key.ts'
+import { type TrailKey, TrailKeySchema } from './key-schema.ts'
 
 const FILE = 'keys.json'
 

@@ -1,0 +1,37 @@
+// The shape of a key on a list of keys. Apart from trail-key.ts, so that whoever only reads a list needs no cryptography.
+import { type Static, type Timestamp, Type } from '@parley/core'
+
+const PublicKey = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' })
+const Signature = Type.String({ pattern: '^[0-9a-f]{128}$' })
+const Time = Type.Unsafe<Timestamp>(Type.String({ minLength: 27, maxLength: 27 }))
+const closed = { additionalProperties: false } as const
+
+export const EndorsementSchema = Type.Object(
+  {
+    from: PublicKey,
+    to: PublicKey,
+    at: Time,
+    /** The timestamp of the last entry that the old key may have signed. */
+    until: Time,
+    /** By the old key, and by the new one. */
+    signature: Signature,
+    countersignature: Signature,
+  },
+  closed,
+)
+export type Endorsement = Static<typeof EndorsementSchema>
+
+export const TrailKeySchema = Type.Object(
+  {
+    /** Base64 of the 32 raw bytes, as an ALP identity is written. */
+    key: PublicKey,
+    /** When it came into use; null where nobody noted it. */
+    since: Type.Union([Time, Type.Null()]),
+    /** The timestamp of the last entry that it may have signed; null as long as it signs. */
+    until: Type.Union([Time, Type.Null()]),
+    /** How it came after the key before it; absent for the first key, and for one that was put in place by hand. */
+    endorsement: Type.Optional(EndorsementSchema),
+  },
+  closed,
+)
+export type TrailKey = Static<typeof TrailKeySchema>
