@@ -14,6 +14,7 @@ export {
 export { passedByDefault } from './command/environment.ts'
 export { promptText } from './command/prompt.ts'
 export { durationPattern, parseBytes, parseDuration, sizePattern } from './command/quantities.ts'
+export { TOKEN_FILE } from './command/token-file.ts'
 export { type DetectedPreset, detectPresets, type VersionCall } from './detect.ts'
 export {
   type AgentFunction,
@@ -34,3 +35,4 @@ export {
   TURN_MARKER,
   turnMarker,
 } from './processes.ts'
+export { type TurnAbove, turnsAbove } from './turns-above.ts'

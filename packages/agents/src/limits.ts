@@ -32,6 +32,8 @@ export const agentLimits = {
   openTools: 256,
   /** Looks at the process table after SIGKILL before what is left is given up. */
   killRounds: 100,
+  /** Ancestors of a process that are looked at. */
+  ancestors: 256,
   /** Processes that are looked at before other work gets a turn. */
   processesPerSlice: 16,
   /** Characters of a secret value below which it is too common to be hidden in output. */

@@ -64,7 +64,7 @@ async function readProc(): Promise<readonly ProcessEntry[]> {
 }
 
 /** Processes go at any moment, and others' environments are closed to us. */
-function tryRead(path: string): string | undefined {
+export function tryRead(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1')
   } catch {
@@ -86,10 +86,14 @@ export function parseStat(text: string): ProcessEntry | undefined {
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), started }
 }
 
-/** The marker in an environment as the kernel shows it: `NAME=value` with a NUL byte behind each. */
 export function markerOf(environment: string | undefined): string | undefined {
+  return variableOf(environment, TURN_MARKER)
+}
+
+/** A variable in an environment as the kernel shows it: `NAME=value` with a NUL byte behind each. */
+export function variableOf(environment: string | undefined, variable: string): string | undefined {
   if (environment === undefined) return undefined
-  const name = `\0${TURN_MARKER}=`
+  const name = `\0${variable}=`
   const text = `\0${environment}`
   const at = text.indexOf(name)
   if (at < 0) return undefined

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,6 +54,7 @@ const registry = () =>
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'parley-connect-'))
+  writeFileSync(join(folder, 'token'), 'secret-token', { mode: 0o600 })
   tokens.length = 0
   answers.length = 0
   const node = new CallNode({ registry: registry(), identities })
@@ -68,7 +70,7 @@ afterEach(async () => {
 async function inside<T>(use: (api: NodeApi) => Promise<T>, env: Record<string, string> = {}): Promise<T> {
   const around = {
     PARLEY_SOCKET: join(folder, 'call.sock'),
-    PARLEY_TOKEN: 'secret-token',
+    PARLEY_TOKEN_FILE: join(folder, 'token'),
     PARLEY_HOME: folder,
     ...env,
   }
@@ -86,12 +88,13 @@ const failureOf = (promise: Promise<unknown>) =>
     thrown => asFailure(thrown),
   )
 
-test('whoever holds the token of a workspace sends it with every call: an agent cannot approve its own gate', async () => {
+test('whoever holds the token of a workspace is no person: an agent cannot approve its own gate', async () => {
   const failure = await failureOf(inside(api => api.respond('g', { decision: 'approve' })))
-  expect(failure).toMatchObject({ code: 'FORBIDDEN', exitCode: 5 })
-  expect(failure?.why).toContain('PARLEY_TOKEN')
+  expect(failure).toMatchObject({ code: 'inside_turn', exitCode: 5 })
+  // Nor where it calls the node itself.
+  const read = await failureOf(inside(api => api.gates()))
+  expect(read).toMatchObject({ code: 'NOT_FOUND' })
   expect(answers).toEqual([])
-  expect(tokens).toEqual(['secret-token'])
 })
 
 test('the inside of a workspace is reached with the token', async () => {
@@ -109,6 +112,38 @@ test('a workspace whose node is away ends with 4, and no node is started', async
 test('a token without a socket is refused', async () => {
   const failure = await failureOf(inside(api => api.block('x'), { PARLEY_SOCKET: '' }))
   expect(failure).toMatchObject({ code: 'no_workspace', exitCode: 5 })
+})
+
+test('a token that is gone is told as a turn that is over', async () => {
+  rmSync(join(folder, 'token'))
+  const failure = await failureOf(inside(api => api.block('x')))
+  expect(failure).toMatchObject({
+    code: 'permission_denied',
+    exitCode: 5,
+    why: expect.stringContaining('over'),
+  })
+})
+
+test('a token in a variable counts for nothing, and is sent to nobody', async () => {
+  const failure = await failureOf(
+    inside(api => api.block('x'), {
+      PARLEY_TOKEN_FILE: '',
+      PARLEY_TOKEN: 'secret-token',
+      PARLEY_PROFILE: 'none',
+    }),
+  )
+  expect(failure).toMatchObject({ code: 'not_found' })
+  expect(tokens).toEqual([])
+})
+
+test('a node that does not prove the key of the profile is not sent the token', async () => {
+  const secrets = join(folder, 'work', 'alp', 'secrets')
+  mkdirSync(secrets, { recursive: true, mode: 0o700 })
+  const { publicKey } = generateKeyPairSync('ed25519')
+  writeFileSync(join(secrets, 'alp_key.pub'), publicKey.export({ type: 'spki', format: 'pem' }))
+  const failure = await failureOf(inside(api => api.block('x'), { PARLEY_PROFILE: 'work' }))
+  expect(failure).toMatchObject({ code: 'node_unproven', exitCode: 4 })
+  expect(tokens).toEqual([])
 })
 
 test('a profile that is named and not there is taken for a slip, and not made', async () => {

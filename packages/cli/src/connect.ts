@@ -1,11 +1,13 @@
 // Reaching the node: the one file that knows how operations are called. Whoever holds a workspace's token sends it with every call, so
 // that an agent never acts as the owner of its run, not even by accident.
+import { readFileSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { assertNever, ParleyError } from '@parley/core'
 import type { NodeClient } from '@parley/node'
-import { reachNode } from '@parley/node/reach'
+import { reachNode, unanswered } from '@parley/node/reach'
 import type { ConnectChoice, Environment, GlobalFlags } from './command.ts'
 import { Failure } from './failure.ts'
+import { forPeople, turnAt } from './for-people.ts'
 import { cliLimits } from './limits.ts'
 import { explained, refuseSlip, refuseStopped } from './no-node.ts'
 import type { NodeApi } from './node-api.ts'
@@ -19,8 +21,8 @@ export function connector(
   { profile }: Pick<GlobalFlags, 'profile'>,
   { env, clock }: Surroundings,
 ): Environment['connect'] {
-  const token = env.PARLEY_TOKEN || undefined
-  if (token !== undefined) return () => inside(token, { env, clock })
+  const file = env.PARLEY_TOKEN_FILE || undefined
+  if (file !== undefined) return () => inside(file, { env, clock })
   return async ({
     start = true,
     create = false,
@@ -41,36 +43,56 @@ export function connector(
       clock,
     })
     if (!connected.ok) throw await explained(connected.error, profile, env)
-    return apiOver(connected.value.client, undefined)
+    const { client, status, paths } = connected.value
+    return forPeople(apiOver(client, undefined), () => turnAt(status?.socket ?? paths.socket, env))
   }
 }
 
 /** Inside a workspace: its node is the one that is there, at the socket that it named, and it is never started from here. */
-async function inside(token: string, { env, clock }: Surroundings): Promise<NodeApi> {
+async function inside(file: string, { env, clock }: Surroundings): Promise<NodeApi> {
   const socket = env.PARLEY_SOCKET
   if (!socket) {
-    throw new Failure('no_workspace', 'PARLEY_TOKEN is set, but PARLEY_SOCKET is not.', {
+    throw new Failure('no_workspace', 'PARLEY_TOKEN_FILE is set, but PARLEY_SOCKET is not.', {
       why: 'A turn of a workspace has both in its environment.',
-      next: 'Leave both as they were, or unset PARLEY_TOKEN outside of a workspace.',
+      next: 'Leave both as they were, or unset PARLEY_TOKEN_FILE outside of a workspace.',
     })
   }
+  const token = readToken(file)
   const { PARLEY_HOME: home, PARLEY_PROFILE: profile } = env
+  const folder = home && profile ? join(home, profile) : undefined
   const reached = await reachNode({
     socket: () => socket,
-    folder: home && profile ? join(home, profile) : undefined,
+    folder,
     keyless: true,
     clock,
     maxAttempts: cliLimits.reconnects,
   })
   switch (reached.kind) {
     case 'reached':
-      return apiOver(reached.client, token)
+      if (reached.proof !== 'unanswered')
+        return forPeople(apiOver(reached.client, token), async () => env.PARLEY_TURN || 'by its token')
+      reached.client.close()
+      throw unanswered(folder, socket)
     case 'absent':
       throw away(socket, reached.cause)
     case 'failed':
       throw reached.error instanceof ParleyError ? reached.error : away(socket, reached.error)
     default:
       return assertNever(reached)
+  }
+}
+
+function readToken(file: string): string {
+  try {
+    if (statSync(file).size > cliLimits.tokenBytes) throw new RangeError('it is too large for a token')
+    return readFileSync(file, 'utf8').trim()
+  } catch (cause) {
+    throw new Failure('permission_denied', `The token of this turn, ${file}, cannot be read.`, {
+      why: `${(cause as NodeJS.ErrnoException).code ?? (cause as Error).message}: the turn that it was made for is over, or something keeps this process from the file.`,
+      next: 'End your process: the next turn has a token of its own.',
+      details: { file },
+      cause,
+    })
   }
 }
 

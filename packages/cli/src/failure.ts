@@ -72,7 +72,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
     next: '`parley runs` shows what came of it.',
   },
   FORBIDDEN: {
-    why: 'PARLEY_TOKEN is set: this is the inside of a workspace, where only `parley ws` may be used.',
+    why: 'PARLEY_TOKEN_FILE is set: this is the inside of a workspace, where only `parley ws` may be used.',
     next: 'Leave it to the person who owns the run.',
   },
   permission_denied: { next: 'Leave it to the person who owns the run.' },

@@ -33,6 +33,8 @@ export const cliLimits = {
   /** Bytes of a team file that are read; the node refuses less. */
   teamFileBytes: 1_048_576,
   /** Bytes of a file of public keys. */
+  /** Bytes of the file with the token of a turn. */
+  tokenBytes: 4_096,
   keyFileBytes: 131_072,
   /** How often a lost node is reached again before the command gives up. */
   reconnects: 5,

@@ -218,7 +218,7 @@ test('a turn that a stop interrupts is run again from its last checkpoint, and i
   const working = Promise.withResolvers<void>()
   const fixture = await Fixture.open({
     slow: async input => {
-      tokens.push(input.environment!.PARLEY_TOKEN!)
+      tokens.push(input.token!)
       seen.push(readFileSync(join(input.folder!, 'README.md'), 'utf8'))
       if (input.epoch > 1) return line('slow.txt', 'slow')(input)
       put(input.folder!, 'README.md', 'Half done.\n')
@@ -251,7 +251,7 @@ test('an agent that waits for an answer gets it in its next turn', async () => {
       told.push(input.context.map(({ text }) => text).join('\n'))
       if (told.length === 1) {
         put(input.folder!, 'begun.txt', 'begun\n')
-        unwrap(await unwrap(fixture.conductor.door(input.environment!.PARLEY_TOKEN!)).block('Which colour?'))
+        unwrap(await unwrap(fixture.conductor.door(input.token!)).block('Which colour?'))
         return 'waiting'
       }
       put(input.folder!, 'colour.txt', 'blue\n')

@@ -144,8 +144,7 @@ test('after a question the next attempt hears the reviewer, not the question', a
   const fixture = await Fixture.open({
     writer: async input => {
       told.push(input.context.map(({ text }) => text).join('\n'))
-      if (told.length === 1)
-        unwrap(await unwrap(fixture.conductor.door(input.environment!.PARLEY_TOKEN!)).block('Which?'))
+      if (told.length === 1) unwrap(await unwrap(fixture.conductor.door(input.token!)).block('Which?'))
       put(input.folder!, 'a.txt', `${told.length}\n`)
       return 'done'
     },
@@ -177,7 +176,7 @@ test('a door that an agent has kept is shut when its turn is over', async () => 
   let door: WorkspaceDoor | undefined
   const fixture = await Fixture.open({
     one: input => {
-      door = unwrap(fixture.conductor.door(input.environment!.PARLEY_TOKEN!))
+      door = unwrap(fixture.conductor.door(input.token!))
       return 'done'
     },
   })

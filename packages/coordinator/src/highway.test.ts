@@ -201,8 +201,7 @@ test('somebody without the right cannot answer, and the gate goes on waiting', a
 
 const asking = (fixture: () => Fixture, told: string[]) => async (input: TurnInput) => {
   told.push(input.context.map(({ text }) => text).join('\n'))
-  if (told.length === 1)
-    unwrap(await unwrap(fixture().conductor.door(input.environment!.PARLEY_TOKEN!)).block('Which colour?'))
+  if (told.length === 1) unwrap(await unwrap(fixture().conductor.door(input.token!)).block('Which colour?'))
   put(input.folder!, 'colour.txt', `${told.length}\n`)
   return 'done'
 }
@@ -247,7 +246,7 @@ test('an agent that only asks is stopped by a breaker', async () => {
   const fixture: Fixture = await Fixture.open({
     one: async input => {
       turns++
-      unwrap(await unwrap(fixture.conductor.door(input.environment!.PARLEY_TOKEN!)).block('And now?'))
+      unwrap(await unwrap(fixture.conductor.door(input.token!)).block('And now?'))
       return 'asked'
     },
   })
@@ -333,7 +332,7 @@ test('a higher budget lets the work go on, under the name of whoever gave it', a
     one: async (input, emit) => {
       emit({ type: 'usage', usage: { tokensIn: 900, tokensOut: 0 } } as never)
       if (input.epoch === 1) {
-        unwrap(await unwrap(fixture.conductor.door(input.environment!.PARLEY_TOKEN!)).block('More?'))
+        unwrap(await unwrap(fixture.conductor.door(input.token!)).block('More?'))
         asked.resolve()
       }
       put(input.folder!, 'a.txt', `${input.epoch}`)
@@ -409,7 +408,7 @@ test('words of a person reach the agent at work, and words to all reach whoever 
     one: async input => {
       working.resolve()
       await spoken.promise
-      const mail = unwrap(await unwrap(fixture.conductor.door(input.environment!.PARLEY_TOKEN!)).inbox())
+      const mail = unwrap(await unwrap(fixture.conductor.door(input.token!)).inbox())
       told.push(...mail.map(({ text }) => text))
       return 'done'
     },

@@ -128,10 +128,11 @@ test('an agent knows where it is, and gets no secret of the node', async () => {
     'PARLEY_TASK',
     'PARLEY_AGENT',
     'PARLEY_PROJECT',
-    'PARLEY_TOKEN',
+    'PARLEY_TOKEN_FILE',
   ])
     expect(env).toContain(`${name}=`)
   expect(env).not.toContain('do not tell')
+  expect(env).not.toContain('pws.')
 })
 
 test('a project that is no git repository is copied, and the result is a folder', async () => {

@@ -28,7 +28,7 @@ const failing =
   ): Scripts[string] =>
   async input => {
     put(input.folder!, file, words)
-    const door = unwrap(fixture().conductor.door(input.environment!.PARLEY_TOKEN!))
+    const door = unwrap(fixture().conductor.door(input.token!))
     unwrap(await door.checkpoint('as far as it goes'))
     await after()
     throw new Error('it broke')

@@ -41,7 +41,7 @@ function keeper(
   return async input => {
     input.signal.addEventListener('abort', gone)
     put(input.folder!, 'kept', 'by one\n')
-    const token = input.environment!.PARLEY_TOKEN!
+    const token = input.token!
     unwrap(await unwrap(fixture().conductor.door(token)).checkpoint('half of it'))
     put(input.folder!, 'stray', 'not kept\n')
     kept.resolve(token)
@@ -251,7 +251,7 @@ test('W-TERM-03 an agent that is asked to finish reads it in its mail, and what 
   const mail: string[] = []
   const fixture = await Fixture.open({
     one: async input => {
-      const door = unwrap(fixture.conductor.door(input.environment!.PARLEY_TOKEN!))
+      const door = unwrap(fixture.conductor.door(input.token!))
       reading.resolve()
       await go.promise
       for (const { text: said } of unwrap(await door.inbox())) mail.push(said)
@@ -302,8 +302,8 @@ test('W-TERM-04 a run that is asked to finish keeps what is done in time and end
 })
 
 /** Reads its mail until there is some. */
-async function nextMail(fixture: Fixture, { environment, signal }: TurnInput): Promise<string> {
-  const door = unwrap(fixture.conductor.door(environment!.PARLEY_TOKEN!))
+async function nextMail(fixture: Fixture, { token, signal }: TurnInput): Promise<string> {
+  const door = unwrap(fixture.conductor.door(token!))
   for (; !signal.aborted; await new Promise(resolve => setTimeout(resolve, 10))) {
     const [mail] = unwrap(await door.inbox())
     if (mail) return mail.text
@@ -338,7 +338,7 @@ test('W-TERM-04 who does not finish by the end of its turn has used up an attemp
     one: async input => {
       if (++turns > 1) return 'done'
       put(input.folder!, 'kept', 'half\n')
-      unwrap(await unwrap(fixture.conductor.door(input.environment!.PARLEY_TOKEN!)).checkpoint('half'))
+      unwrap(await unwrap(fixture.conductor.door(input.token!)).checkpoint('half'))
       return ended(input)
     },
     other: () => 'seen',

@@ -139,8 +139,8 @@ export class Turn {
         ...(id !== undefined && { PARLEY_TASK_ID: id }),
         PARLEY_AGENT: own.agent,
         PARLEY_PROJECT: facts.project.path,
-        PARLEY_TOKEN: token(workspace, epoch),
       },
+      token: token(workspace, epoch),
       ...(budget && { budget }),
       signal,
     }

@@ -13,6 +13,8 @@ export interface AdapterOptions {
   readonly env?: Environment
   /** That of whoever started the run: what it has goes before the node's own. */
   readonly caller?: Environment | undefined
+  /** Where the tokens of turns are kept; the system's temporary folder by default. */
+  readonly tokens?: string
   /** In front of the PATH of every turn. */
   readonly bin?: string | undefined
 }
@@ -22,7 +24,7 @@ export function agentAdapter(
   name: string,
   config: KeptAgent,
   base: string | undefined,
-  { clock, env = process.env, caller, bin }: AdapterOptions = {},
+  { clock, env = process.env, caller, bin, tokens }: AdapterOptions = {},
 ): AgentAdapter {
   const environment = { ...env, ...caller }
   const own = config.env?.PATH
@@ -31,6 +33,7 @@ export function agentAdapter(
     commandAdapter(name, commandOf(found), {
       ...(base !== undefined && { base }),
       ...(clock && { clock }),
+      ...(tokens !== undefined && { tokens }),
       environment: { ...environment, PATH: inFront(bin, environment.PATH) },
     }),
   )

@@ -131,7 +131,7 @@ describe('no node', () => {
   test('and one that is started from inside a turn is not part of that turn', async () => {
     const place = ground()
     const turn = `run_${process.pid}_${Date.now()}/`
-    const env = { ...place.env, [TURN_MARKER]: `${turn}ws_1/1`, PARLEY_TOKEN: 'pws.x' }
+    const env = { ...place.env, [TURN_MARKER]: `${turn}ws_1/1`, PARLEY_TOKEN_FILE: '/t/token' }
     const started = unwrap(await connect(place, { env }))
     const { pid } = started.status!
     if (process.platform === 'linux') {

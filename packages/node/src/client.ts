@@ -16,8 +16,7 @@ import {
   prepareProfile,
   profilePaths,
 } from './paths.ts'
-import { unproven } from './proof.ts'
-import { lost, reachNode, unreachable } from './reach.ts'
+import { lost, reachNode, unanswered, unreachable } from './reach.ts'
 import { NODE_EXIT } from './run.ts'
 import { type SpawnedNode, spawnNode } from './spawn-node.ts'
 import { NODE_VERSION } from './version.ts'
@@ -106,16 +105,17 @@ class Reach {
     })
     if (reached.kind === 'absent') return undefined
     if (reached.kind === 'failed') return err(this.#failure(reached.error))
-    const { client, proven } = reached
-    if (token !== undefined) return ok(this.#connection(client, undefined))
+    const { client, proof } = reached
+    const strange = proof === 'unanswered' ? unanswered(this.#paths.folder, this.#socket()) : undefined
+    if (token !== undefined) {
+      if (!strange) return ok(this.#connection(client, undefined))
+      client.close()
+      return err(strange)
+    }
     const { result } = await client.invoke('node', 'status', {}, { timeout: nodeTimes.hello, type: 'query' })
     if (result.ok) {
       // Only a node that is older than the question may leave it unanswered, and nobody sends that one more than the wish to stop.
-      const wrong =
-        mismatch(result.value) ??
-        (proven
-          ? undefined
-          : unproven({ folder: this.#paths.folder, path: this.#socket() }, "the profile's key"))
+      const wrong = mismatch(result.value) ?? strange
       if (!wrong || (anyVersion && wrong.code === 'version_mismatch'))
         return ok(this.#connection(client, this.#won(result.value)))
       client.close()

@@ -1,6 +1,6 @@
 // The public names of @parley/node.
 
-export { findMarked, parseBytes, parseDuration, presetNames } from '@parley/agents'
+export { findMarked, parseBytes, parseDuration, presetNames, turnsAbove } from '@parley/agents'
 export {
   formatProblems,
   type HighwayPreset,

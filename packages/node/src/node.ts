@@ -115,6 +115,8 @@ export class Node {
       })
       open.push(() => trail.close())
       for (const { code, message, runs } of trail.damage) log.error(message, { code, runs })
+      // Of turns that a node which died was taking: nobody else uses this profile now.
+      rmSync(paths.tokens, { recursive: true, force: true })
       const bin = writeShim(paths, env)
       const spending = Spending.open({
         home: paths.folder,
@@ -135,7 +137,7 @@ export class Node {
           const { name, agent, base, environment: caller } = wanted
           const made =
             agent.peer === undefined
-              ? agentAdapter(name, agent, base, { clock, env, caller, bin })
+              ? agentAdapter(name, agent, base, { clock, env, caller, bin, tokens: paths.tokens })
               : link.agent(name, agent.peer, agent.timeoutMs)
           return spending.ledgered(made, wanted)
         },

@@ -37,6 +37,8 @@ export interface ProfilePaths {
   readonly logs: string
   readonly log: string
   readonly secret: string
+  /** The tokens of turns at work. */
+  readonly tokens: string
 }
 
 const profileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -68,6 +70,7 @@ export function profilePaths(
     logs: join(folder, 'logs'),
     log: join(folder, 'logs', 'node.log'),
     secret: join(folder, 'secret'),
+    tokens: join(folder, 'tokens'),
   })
 }
 

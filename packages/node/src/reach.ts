@@ -19,9 +19,11 @@ export interface Place {
   readonly maxAttempts: number
 }
 
+/** `unanswered`: it does not know the question, as a node of an older version. `unreadable`: an agent cannot see the profile's keys. */
+export type ProofState = 'proven' | 'unanswered' | 'unreadable'
+
 export type Reached =
-  /** `proven` is false where an older node does not know what a proof is, or where an agent cannot check it. */
-  | { readonly kind: 'reached'; readonly client: Client<NodeOperations>; readonly proven: boolean }
+  | { readonly kind: 'reached'; readonly client: Client<NodeOperations>; readonly proof: ProofState }
   /** Nobody is there, or who was there is leaving. */
   | { readonly kind: 'absent'; readonly cause?: unknown }
   /** Errors: `socket_untrusted`, `node_unproven`, and what the call protocol or the system says. */
@@ -37,7 +39,7 @@ export async function reachNode(place: Place): Promise<Reached> {
   }
   let at: Dialled = first
   let begun = false
-  let proven = false
+  let proof: ProofState = 'unanswered'
   let wrong: unknown
   const client = connectClient<NodeOperations>({
     dial: async () => {
@@ -48,7 +50,7 @@ export async function reachNode(place: Place): Promise<Reached> {
     },
     prepare: async link => {
       try {
-        proven = await prove(link, at, place, !begun)
+        proof = await prove(link, at, place, !begun)
         begun = true
       } catch (thrown) {
         // Another attempt would meet the same stranger; a connection that was lost may meet the next node.
@@ -64,7 +66,7 @@ export async function reachNode(place: Place): Promise<Reached> {
   })
   try {
     await client.ready()
-    return { kind: 'reached', client, proven }
+    return { kind: 'reached', client, proof }
   } catch (cause) {
     client.close()
     return wrong === undefined ? { kind: 'absent', cause } : { kind: 'failed', error: wrong }
@@ -89,23 +91,23 @@ async function dial({ socket: where, folder, keyless = false }: Place): Promise<
   return { transport: await connectUnix(socket), path: socket, identity: own.value }
 }
 
-/** False where nothing can be checked. `tolerant`: an older node, which does not know the question, is told by its version later. */
-async function prove(link: Link, at: Dialled, place: Place, tolerant: boolean): Promise<boolean> {
+/** `tolerant`: whoever does not know the question is for the caller to judge; after the first connection there is nobody to do so. */
+async function prove(link: Link, at: Dialled, place: Place, tolerant: boolean): Promise<ProofState> {
   const { folder, keyless = false, clock } = place
-  if (folder === undefined) return false
+  if (folder === undefined) return 'unreadable'
   const request = { folder, path: at.path, socket: at.identity, timeout: nodeTimes.hello }
   const deadline = clock.now() / 1000 + nodeTimes.rotation
   for (;;) {
     try {
       const how = await askForProof(link, request)
-      if (how === 'proven') return true
+      if (how === 'proven') return how
       if (how === 'unproven') {
-        if (keyless) return false
+        if (keyless) return 'unreadable'
         throw unproven(request, "the profile's key, and the profile has no public one to check it with")
       }
       if (clock.now() / 1000 >= deadline) throw unproven(request, "the profile's present key")
     } catch (thrown) {
-      if (tolerant && thrown instanceof CallError && thrown.code === 'NOT_FOUND') return false
+      if (tolerant && thrown instanceof CallError && thrown.code === 'NOT_FOUND') return 'unanswered'
       throw thrown
     }
     // The key is being replaced at this moment.
@@ -130,6 +132,11 @@ export function lost(thrown: unknown): boolean {
   return (
     thrown.code === 'UNAVAILABLE' || (thrown.code === 'INTERNAL' && thrown.message === 'connection closed')
   )
+}
+
+/** What a node that did not answer the question is refused with. */
+export function unanswered(folder: string | undefined, socket: string): ParleyError {
+  return unproven({ folder: folder ?? 'of this turn', path: socket }, "the profile's key")
 }
 
 export function unreachable(socket: string, cause: unknown): ParleyError {

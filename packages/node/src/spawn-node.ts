@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { TURN_MARKER } from '@parley/agents'
+import { TOKEN_FILE, TURN_MARKER } from '@parley/agents'
 import type { Environment, ProfilePaths } from './paths.ts'
 
 export interface SpawnedNode {
@@ -46,7 +46,7 @@ export function spawnNode(paths: ProfilePaths, env: Environment, entry: string =
 /** What a turn's process has of its turn. */
 const OF_A_TURN = [
   TURN_MARKER,
-  'PARLEY_TOKEN',
+  TOKEN_FILE,
   'PARLEY_SOCKET',
   'PARLEY_RUN',
   'PARLEY_WORKSPACE',

@@ -1,4 +1,4 @@
-import { readdirSync, realpathSync } from 'node:fs'
+import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TaskId, TurnEvent } from '@parley/core'
 import { expect, test } from 'vitest'
@@ -114,7 +114,7 @@ test('the environment is small: the usual variables, what is passed, what is set
     shop,
     [],
     config,
-    { environment: { PARLEY_TOKEN: 'short', MODE: 'turn' }, epoch: 4 },
+    { environment: { MODE: 'turn' }, token: 'short', epoch: 4 },
     { environment },
   )
   expect(env).toEqual({
@@ -124,7 +124,7 @@ test('the environment is small: the usual variables, what is passed, what is set
     https_proxy: 'http://127.0.0.1:9',
     WANTED: 'yes',
     MODE: 'turn',
-    PARLEY_TOKEN: 'short',
+    PARLEY_TOKEN_FILE: expect.stringContaining(join(shop.temporary, 'parley-token-')),
     PWD: shop.work,
     PARLEY_TURN: `${shop.run}/ws_1/4`,
   })
@@ -132,16 +132,36 @@ test('the environment is small: the usual variables, what is passed, what is set
 
 test('secrets of its environment that an agent prints are hidden everywhere', async () => {
   const shop = new Workshop()
-  const script = shop.shell('leak', 'echo "key $API_KEY"; echo "$PARLEY_TOKEN" >&2; exit 1')
+  const script = shop.shell('leak', 'echo "key $API_KEY"; cat "$PARLEY_TOKEN_FILE" >&2; exit 1')
   const { result, events } = await shop.take(
     { command: [script], pass: ['API_KEY'] },
-    { environment: { PARLEY_TOKEN: 'tok-0123456789' } },
+    { token: 'tok-0123456789' },
     { environment: { PATH: process.env.PATH, API_KEY: 'sk-abcdefgh' } },
   )
   const everything = JSON.stringify([result, result.outcome === 'failed' && result.error, events])
   expect(everything).not.toMatch(/sk-abcdefgh|tok-0123456789/)
   expect(everything).toContain('key [API_KEY]')
   expect(everything).toContain('[PARLEY_TOKEN]')
+})
+
+test('the token of a turn is in a file of its owner alone, in no environment, and gone after the turn', async () => {
+  const shop = new Workshop()
+  const tokens = join(shop.folder, 'tokens')
+  const look =
+    'stat -c %a "$PARLEY_TOKEN_FILE" "$(dirname "$PARLEY_TOKEN_FILE")"; tr -d t < "$PARLEY_TOKEN_FILE"; echo; env'
+  const script = shop.shell('look', look)
+  const { result } = await shop.take({ command: [script] }, { token: 'top-token' }, { tokens })
+  expect(result).toMatchObject({ outcome: 'complete', text: expect.stringMatching(/^600\n700\nop-oken\n/) })
+  expect(JSON.stringify(result)).not.toMatch(/PARLEY_TOKEN=|top-token/)
+  expect(readdirSync(tokens)).toEqual([])
+  expect(statSync(tokens).mode & 0o777).toBe(0o700)
+  const failed = await shop.take(
+    { command: [join(shop.folder, 'absent')] },
+    { token: 'top-token' },
+    { tokens },
+  )
+  expect(failed.result.outcome).toBe('failed')
+  expect(readdirSync(tokens)).toEqual([])
 })
 
 test('in text mode every line is an event and all of it the answer', async () => {

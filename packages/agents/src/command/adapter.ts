@@ -22,6 +22,7 @@ import { startError } from './errors.ts'
 import { AgentOutput, type OutputEnd } from './output.ts'
 import { fillIn, promptText } from './prompt.ts'
 import { type ProgramEnd, type ProgramRun, runProgram } from './spawn.ts'
+import { TOKEN_FILE, withTokenFile } from './token-file.ts'
 
 export interface CommandAdapterOptions {
   /** The folder that a relative program is relative to: that of the file which has the configuration. */
@@ -33,6 +34,8 @@ export interface CommandAdapterOptions {
   readonly grace?: number
   /** Where prompt files and the folders of turns without one are made. */
   readonly temporary?: string
+  /** Where the files with the tokens of turns are made, each in a folder of its own; as `temporary` by default. */
+  readonly tokens?: string
 }
 
 /** Exit code that means "not now": EX_TEMPFAIL of sysexits(3). */
@@ -70,19 +73,32 @@ class CommandAgentRunner {
     const { folder } = turn.input
     if (folder !== undefined && !(await isFolder(folder)))
       return { result: failed(noFolder(folder)), outputBytes: 0 }
+    const { token } = turn.input
+    if (token === undefined) return this.#prepared(turn, {})
+    return withTokenFile(token, this.#options.tokens ?? this.#temporary, file =>
+      this.#prepared(turn, { [TOKEN_FILE]: file }),
+    )
+  }
+
+  get #temporary(): string {
+    return this.#options.temporary ?? tmpdir()
+  }
+
+  async #prepared(turn: Turn, more: Variables): Promise<TurnEnd> {
+    const { folder } = turn.input
     const needsTemporary = folder === undefined || this.#plan.prompt === 'file'
-    if (!needsTemporary) return this.#run(turn, folder, '')
-    const temporary = await mkdtemp(join(this.#options.temporary ?? tmpdir(), 'parley-turn-'))
+    if (!needsTemporary) return this.#run(turn, folder, '', more)
+    const temporary = await mkdtemp(join(this.#temporary, 'parley-turn-'))
     try {
       const file = this.#plan.prompt === 'file' ? join(temporary, 'prompt.md') : ''
       if (file !== '') await writeFile(file, promptText(turn.input), { mode: 0o600, flag: 'wx' })
-      return await this.#run(turn, folder ?? temporary, file)
+      return await this.#run(turn, folder ?? temporary, file, more)
     } finally {
       await rm(temporary, { recursive: true, force: true })
     }
   }
 
-  async #run(turn: Turn, folder: string, promptFile: string): Promise<TurnEnd> {
+  async #run(turn: Turn, folder: string, promptFile: string, more: Variables): Promise<TurnEnd> {
     const { input, emit } = turn
     const { signal } = input
     if (signal.aborted) return { result: aborted(signal.reason), outputBytes: 0 }
@@ -94,7 +110,7 @@ class CommandAgentRunner {
       node: this.#options.environment ?? process.env,
       pass: this.#plan.pass,
       env: this.#plan.env,
-      turn: input.environment ?? {},
+      turn: { ...input.environment, ...more },
       marker,
       folder,
     })
@@ -102,7 +118,7 @@ class CommandAgentRunner {
       output: this.#plan.output,
       clock: this.#clock,
       emit,
-      hide: secretHider(environment),
+      hide: secretHider({ ...environment, ...(input.token !== undefined && { PARLEY_TOKEN: input.token }) }),
     })
     const run: ProgramRun = {
       command: this.#command(turn, folder, prompt, promptFile),

@@ -33,7 +33,7 @@ export interface EnvironmentParts {
   readonly pass: readonly string[]
   /** Literal values of the configuration. */
   readonly env: Variables
-  /** The turn's, with its token. */
+  /** The turn's own. */
   readonly turn: Variables
   readonly marker: string
   readonly folder: string
@@ -53,7 +53,8 @@ function fits(name: string, pattern: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 }
 
-const secretName = /KEY|TOKEN|SECRET|PASS(WORD|WD|PHRASE)|CREDENTIAL/i
+/** A file that holds a secret is none itself. */
+const secretName = /^(?!.*_FILE$).*(KEY|TOKEN|SECRET|PASS(WORD|WD|PHRASE)|CREDENTIAL)/i
 
 /** Replaces the values of variables that look like secrets, for an agent that prints its environment. */
 export function secretHider(environment: Readonly<Record<string, string>>): (text: string) => string {

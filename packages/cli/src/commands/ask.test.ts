@@ -407,6 +407,10 @@ test('ALP-MENTION-03 inside a turn nobody is mentioned: the agent may not ask fo
     },
     follow: following([runView({ state: 'done' })]),
   })
-  await parley(['solve', '@bob which?', '--yes'], { node, cwd: folder, env: { PARLEY_TOKEN: 'x' } })
+  await parley(['solve', '@bob which?', '--yes'], {
+    node,
+    cwd: folder,
+    env: { PARLEY_TOKEN_FILE: '/t/token' },
+  })
   expect(started).toEqual(['@bob which?'])
 })

@@ -12,7 +12,7 @@ export interface Mentioned {
 /** Undefined for ordinary text. A node is asked only where the text mentions somebody. */
 export async function mentionedPeer(context: Context, text: string): Promise<Mentioned | undefined> {
   // Inside a turn nobody but the owner may ask a peer.
-  if (!text.includes('@') || context.env.PARLEY_TOKEN) return undefined
+  if (!text.includes('@') || context.env.PARLEY_TOKEN_FILE) return undefined
   const { parseMention } = await import('@parley/node')
   if (!parseMention(text)) return undefined
   const api = await context.connect({ create: true })

@@ -94,7 +94,7 @@ test('an agent uses its workspace, asks, gets a reply, and cannot approve anythi
   const { result } = await world.json<RunView>('show')
   const file = (name: string) => world.git('show', `${result!.branch}:${name}`)
   expect(JSON.parse(file('status.json'))).toMatchObject({ task: 'floor', may_change: 'everything' })
-  expect(file('refused.txt')).toMatch(/PARLEY_TOKEN[\s\S]*\n5$/)
+  expect(file('refused.txt')).toMatch(/PARLEY_TOKEN_FILE[\s\S]*\n5$/)
   expect(file('mail.txt')).toContain('The upper one')
 })
 

@@ -1,7 +1,9 @@
 // Who may speak for a profile, with real processes: a key that is lost, impostors on the same machine, and agents that act as the person.
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import type { GateView, RunView } from '../views.ts'
+import { teamFile } from './team.ts'
 import { forgetCompiled, gone, World } from './world.ts'
 
 let world: World
@@ -33,4 +35,40 @@ test('a key that is gone keeps the node from starting: the command and doctor sa
   writeFileSync(key, readFileSync(`${key}.away`), { mode: 0o600 })
   rmSync(`${key}.away`)
   expect(await world.json<{ pubkey: string }>('id')).toMatchObject({ pubkey })
+})
+
+test('an agent that leaves its token away is still no person: it approves, aborts and changes nothing', async () => {
+  world.write('waits.yaml', teamFile({ idle: 'true' }, ['{ id: one, agent: idle, prompt: x }']))
+  const script = [
+    'try() { "$@" >> said.txt 2>&1; echo "exit $?" >> said.txt; }',
+    'env | grep -c "pws\\." > tokens.txt',
+    'stat -c %a "$PARLEY_TOKEN_FILE" "$(dirname "$PARLEY_TOKEN_FILE")" > modes.txt',
+    'try parley approve last',
+    'try env -u PARLEY_TOKEN_FILE parley approve "$(cat "$HOME/waiting")"',
+    'try env -u PARLEY_TOKEN_FILE -u PARLEY_TURN parley abort "$(cat "$HOME/waiting")"',
+    'try env -i PATH="$PATH" HOME="$HOME" PARLEY_HOME="$PARLEY_HOME" parley users suspend root',
+    'env -u PARLEY_TOKEN_FILE parley gates --json > gates.json',
+  ]
+  world.write(
+    'parley.yaml',
+    teamFile({ sly: script.join('\n') }, ['{ id: one, agent: sly, prompt: x, attempts: 1 }']),
+  )
+  world.commit()
+  await world.up()
+  const [waiting = ''] = (await world.parley('run', 'waits.yaml', '--detach')).out.split('\n')
+  writeFileSync(join(world.folder, 'waiting'), waiting)
+  expect(await world.parley('solve', 'Be sly', '--yes')).toMatchObject({ code: 0 })
+  const { result, run } = await world.json<RunView>('show')
+  const file = (name: string) => world.git('show', `${result!.branch}:${name}`)
+  expect(file('tokens.txt')).toBe('0')
+  expect(file('modes.txt')).toBe('600\n700')
+  // With its token the node itself refuses; without it, the command does.
+  expect(file('said.txt').match(/PARLEY_TOKEN_FILE is set/g)).toHaveLength(1)
+  expect(file('said.txt').match(/Only a person may do this/g)).toHaveLength(3)
+  expect(file('said.txt').match(/^exit 5$/gm)).toHaveLength(4)
+  expect((JSON.parse(file('gates.json')) as { gates: GateView[] }).gates).toMatchObject([{ run: waiting }])
+  expect(readdirSync(join(world.home, 'default', 'tokens'))).toEqual([])
+  expect(run).not.toBe(waiting)
+  // The person still can.
+  expect((await world.parley('approve', waiting)).code).toBe(0)
 })

@@ -2,7 +2,7 @@
 
 export const AGENT_NOTES = `## Working in a Parley workspace
 
-When the environment has \`PARLEY_TOKEN\`, you work on one task of a team, in a folder of your own.
+When the environment has \`PARLEY_TOKEN_FILE\`, you work on one task of a team, in a folder of your own.
 
 - \`parley ws status\` says which task it is and which files you may change. Changes elsewhere are put back.
 - \`parley ws checkpoint "what you did"\` keeps the folder as it is now. If your turn dies, the next one goes on from there.

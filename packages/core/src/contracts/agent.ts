@@ -41,8 +41,10 @@ export interface TurnInput {
   readonly context: readonly TurnContextPart[]
   /** Absolute path of the workspace's folder, if the turn has one. It is the only folder that the agent may change. */
   readonly folder?: string
-  /** Variables for the agent's process, its token among them: never logged. */
+  /** Variables for the agent's process: never logged. */
   readonly environment?: Readonly<Record<string, string>>
+  /** With it the agent acts inside its workspace. Never logged, and in nobody's environment: a process is given a file with it. */
+  readonly token?: string
   readonly budget?: TurnBudget
   readonly deadline?: Ticks
   /** Fires on abort, deadline and shutdown; its reason is a ParleyError. */

@@ -71,7 +71,10 @@ describe('/workspaces, and who may call what', () => {
     const stale = await refusal(client.call('workspaces', 'status', {}, { authToken: 'stale' }))
     expect(stale.code).toBe('permission_denied')
     const owner = await refusal(client.call('workspaces', 'status', {}))
-    expect(owner).toMatchObject({ code: 'no_workspace', message: expect.stringContaining('PARLEY_TOKEN') })
+    expect(owner).toMatchObject({
+      code: 'no_workspace',
+      message: expect.stringContaining('PARLEY_TOKEN_FILE'),
+    })
   })
 
   test('every operation demands a scope, says what it is for, and is discoverable by the owner', async () => {

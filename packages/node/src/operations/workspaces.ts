@@ -43,7 +43,7 @@ export function workspaceService({ identities }: WorkspaceDeps) {
     if (identity?.scopes.includes(OWNER_SCOPE))
       throw new CallError(
         'no_workspace',
-        'This works only inside a workspace, for the agent whose turn it is: the variable PARLEY_TOKEN is not set here.',
+        'This works only inside a workspace, for the agent whose turn it is: the variable PARLEY_TOKEN_FILE is not set here.',
       )
     throw new CallError(
       'permission_denied',
