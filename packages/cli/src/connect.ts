@@ -133,14 +133,17 @@ export function apiOver(client: NodeClient, token: string | undefined): NodeApi 
     tasks: async run => (await client.call('tasks', 'list', { run }, auth)).tasks,
     gates: async run => (await client.call('gates', 'list', run === undefined ? {} : { run }, auth)).gates,
     watchGates: signal => lists(client.subscribe('gates', 'watch', {}, following(signal))),
-    respond: (gate, { changes, ...decision }) =>
+    respond: (gate, { changes, ...decision }, passphrase) =>
       client.call(
         'gates',
         'respond',
-        { gate, ...decision, ...(changes && { changes: { ...changes } }) },
+        { gate, ...decision, ...(changes && { changes: { ...changes } }), ...given({ passphrase }) },
         auth,
       ),
-    reply: (question, reply) => client.call('escalations', 'respond', { question, ...reply }, auth),
+    reply: (question, reply, passphrase) =>
+      client.call('escalations', 'respond', { question, ...reply, ...given({ passphrase }) }, auth),
+    setPassphrase: (passphrase, present) =>
+      client.call('gates', 'passphrase', given({ passphrase, present }), auth),
     inject: (run, message) => client.call('highway', 'inject', { run, ...message }, auth),
     suspend: async (run, reason, task) =>
       void (await client.call(
@@ -247,6 +250,12 @@ export function apiOver(client: NodeClient, token: string | undefined): NodeApi 
     block: async reason => void (await client.call('workspaces', 'block', { reason }, auth)),
     close: () => client.close(),
   }
+}
+
+/** What is there of it. */
+function given<K extends string>(values: Readonly<Record<K, string | undefined>>): { [Name in K]?: string } {
+  const there = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(there) as { [Name in K]?: string }
 }
 
 async function* lists<T>(pages: AsyncIterable<{ readonly gates: T }>): AsyncIterable<T> {

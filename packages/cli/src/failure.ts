@@ -75,6 +75,10 @@ const ADVICE: Readonly<Record<string, Advice>> = {
     why: 'PARLEY_TOKEN_FILE is set: this is the inside of a workspace, where only `parley ws` may be used.',
     next: 'Leave it to the person who owns the run.',
   },
+  passphrase_required: {
+    next: 'On a terminal you are asked for it; a program gives it with --passphrase-stdin.',
+  },
+  passphrase_wrong: { next: '`parley passphrase` changes it, for whoever knows the one that is set.' },
   permission_denied: { next: 'Leave it to the person who owns the run.' },
   invalid_state: { next: '`parley show` says how the run stands.' },
   no_agent: { next: '`parley init` writes a team file; `parley agents` shows which agents there are.' },

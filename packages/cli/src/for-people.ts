@@ -7,6 +7,7 @@ import type { NodeApi } from './node-api.ts'
 const FOR_PEOPLE = [
   'respond',
   'reply',
+  'setPassphrase',
   'inject',
   'suspend',
   'resume',

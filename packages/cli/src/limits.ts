@@ -33,6 +33,12 @@ export const cliLimits = {
   /** Bytes of a team file that are read; the node refuses less. */
   teamFileBytes: 1_048_576,
   /** Bytes of a file of public keys. */
+  /** How often a passphrase is asked for again. */
+  passphraseTries: 3,
+  /** Characters of one that is typed. */
+  passphraseLength: 1_024,
+  /** Milliseconds in which one that was typed is good for the next answer of the same command. */
+  passphraseMs: 60_000,
   /** Bytes of the file with the token of a turn. */
   tokenBytes: 4_096,
   keyFileBytes: 131_072,

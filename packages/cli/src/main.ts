@@ -1,6 +1,7 @@
 // From a command line to an exit code: parses, runs the command, shows what went wrong. Nothing below it ends the process.
 import { parseCommandLine, type Table } from './args.ts'
 import type { Context, Environment, GlobalFlags } from './command.ts'
+import { confirming } from './confirm.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { asFailure, type Failure, failureJson, failureLines } from './failure.ts'
 import { helpText } from './help.ts'
@@ -45,7 +46,12 @@ export async function main(args: readonly string[], shell: Shell): Promise<ExitC
         connect: async choice => {
           const api = await connect(choice)
           opened.push(api)
-          return api
+          return confirming(api, {
+            terminal,
+            clock,
+            asks: terminal.interactive && !parsed.global.json,
+            fromInput: Boolean(parsed.input.flags['passphrase-stdin']),
+          })
         },
       }
       try {

@@ -180,8 +180,14 @@ export interface NodeApi {
   respond(
     gate: string,
     decision: Decision,
+    passphrase?: string,
   ): Promise<{ readonly run: string; readonly gates: readonly string[] }>
-  reply(question: string, reply: Reply): Promise<{ readonly run: string }>
+  reply(question: string, reply: Reply, passphrase?: string): Promise<{ readonly run: string }>
+  /** The passphrase that answers need from now on; undefined for none. `present`: the one that is set. */
+  setPassphrase(
+    passphrase: string | undefined,
+    present: string | undefined,
+  ): Promise<{ readonly required: boolean }>
   inject(run: string, message: Message): Promise<{ readonly run: string; readonly envelope: string }>
   suspend(run: string, reason: string, task?: string): Promise<void>
   resume(run: string, task?: string): Promise<void>

@@ -2,6 +2,7 @@
 // all use of the process's streams and signals is in this file.
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { StringDecoder } from 'node:string_decoder'
 import { EXIT } from './exit.ts'
 import { cliLimits } from './limits.ts'
 import { coloured, type Paint, plain } from './render/paint.ts'
@@ -25,6 +26,8 @@ export interface Terminal {
   drained(): Promise<void>
   /** The next line that is typed; undefined at the end of input, or when `signal` fires. */
   ask(question: string, signal?: AbortSignal): Promise<string | undefined>
+  /** As `ask`, without showing what is typed; undefined too for Ctrl-C. */
+  askSecret(question: string): Promise<string | undefined>
   /** All of standard input. */
   input(): Promise<string>
   /** Calls `run` for Ctrl-C, in place of ending the process. Returns what takes it back. */
@@ -62,6 +65,7 @@ export function systemTerminal({ env, noColor }: TerminalOptions): Terminal {
         ? new Promise(resolve => void stdout.once('drain', resolve))
         : Promise.resolve(),
     ask: (question, signal) => readLine(question, signal),
+    askSecret: question => readSecret(question, stdin, stderr),
     input: () => text(stdin),
     onInterrupt(run) {
       process.on('SIGINT', run)
@@ -88,6 +92,52 @@ function readLine(question: string, signal?: AbortSignal): Promise<string | unde
     signal?.addEventListener('abort', cancel, { once: true })
     reader.once('line', line => done(line))
     reader.once('close', () => done(undefined))
+  })
+}
+
+/** What a terminal gives while nothing is shown. */
+export interface SecretInput {
+  setRawMode(raw: boolean): unknown
+  on(event: 'data', listener: (data: Buffer) => void): unknown
+  once(event: 'end', listener: () => void): unknown
+  off(event: 'data', listener: (data: Buffer) => void): unknown
+  off(event: 'end', listener: () => void): unknown
+  resume(): unknown
+  pause(): unknown
+}
+
+/** In raw mode nothing is echoed, and nothing else is done for us: lines, deleting, Ctrl-C and Ctrl-D are told apart here. */
+export function readSecret(
+  question: string,
+  input: SecretInput,
+  output: { write(text: string): unknown },
+): Promise<string | undefined> {
+  output.write(question)
+  input.setRawMode(true)
+  const decoder = new StringDecoder('utf8')
+  let typed: string[] = []
+  return new Promise(resolve => {
+    const done = (secret: string | undefined) => {
+      input.off('data', read)
+      input.off('end', ended)
+      input.setRawMode(false)
+      input.pause()
+      output.write('\n')
+      resolve(secret)
+    }
+    const ended = () => done(undefined)
+    const read = (data: Buffer) => {
+      for (const letter of decoder.write(data)) {
+        if (letter === '\r' || letter === '\n') return done(typed.join(''))
+        if (letter === '\u0003' || (letter === '\u0004' && typed.length === 0)) return done(undefined)
+        if (letter === '\u007f' || letter === '\b') typed = typed.slice(0, -1)
+        else if (letter === '\u0015') typed = []
+        else if (letter >= ' ' && typed.length < cliLimits.passphraseLength) typed.push(letter)
+      }
+    }
+    input.on('data', read)
+    input.once('end', ended)
+    input.resume()
   })
 }
 

@@ -39,6 +39,13 @@ export const nodeLimits = {
   /** Bytes of a socket's path, its terminating zero included: what every supported system can bind. */
   socketPathBytes: 104,
   secretBytes: 32,
+  /** Characters of a passphrase that answers need. */
+  passphraseLeast: 8,
+  passphraseMost: 1_024,
+  /** Characters of its hash in config.yaml. */
+  passphraseHash: 256,
+  /** Wrong passphrases within `nodeTimes.passphraseWindow` after which no more are tried. */
+  passphraseAttempts: 5,
   /** A log file that is larger is put aside. */
   logBytes: 10 * MiB,
   /** Log files that were put aside and are kept. */
@@ -101,6 +108,8 @@ export const nodeTimes = {
   retry: 25,
   /** Between two attempts to start one, where the first found the profile in use. */
   respawn: 500,
+  /** For so long a wrong passphrase counts against the next one. */
+  passphraseWindow: 5 * minute,
   /** A node that proves itself with a key that is being replaced is asked again for so long. */
   rotation: 2 * second,
   /** One question to a node whether it is there. */

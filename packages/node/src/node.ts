@@ -28,6 +28,7 @@ import { agentAdapter } from './adapter.ts'
 import { type AgentDirectoryOptions, agentDirectory } from './agents.ts'
 import { liveDailyUsd } from './config/live-daily-usd.ts'
 import type { Config } from './config/load.ts'
+import { storePassphrase } from './config/store-passphrase.ts'
 import { admits, cipherFor, type Listener, requireListeners, requireOwnSocket } from './deployment.ts'
 import { ownerPrincipal, TurnIdentities } from './identity.ts'
 import { IdleWatch } from './idle.ts'
@@ -43,6 +44,7 @@ import { nodeOperations } from './operations/index.ts'
 import type { NodeStatus } from './operations/node.ts'
 import { answered } from './operations/spec.ts'
 import { socketIdentity } from './own-socket.ts'
+import { AnswerPassphrase } from './passphrase.ts'
 import { type Environment, type ProfilePaths, prepareProfile } from './paths.ts'
 import { proofMessage } from './proof.ts'
 import { writeShim } from './shim.ts'
@@ -208,6 +210,12 @@ export class Node {
       clock,
       owner,
       log,
+      passphrase: new AnswerPassphrase({
+        hash: config.values.passphrase,
+        clock,
+        store: hash => storePassphrase(paths.config, hash),
+        warn: message => log.warn(message),
+      }),
       prove: nonce => answered(link.sign(proofMessage(nonce, up().#parts.socket))),
       status: async () => up().status(),
       requestStop: reason => up().#stopSoon(reason),

@@ -1,5 +1,6 @@
 // `parley approve`: yes to a gate.
 import { command } from '../command.ts'
+import { PASSPHRASE_FLAG } from '../confirm.ts'
 import { GATE_OR_RUN, respond } from './respond.ts'
 import { reasonOf } from './words.ts'
 
@@ -9,7 +10,10 @@ export const approve = command({
   about:
     'A run stands for its plan: every task of it that waits is approved, each by itself and under your name.',
   args: [GATE_OR_RUN],
-  flags: { reason: { type: 'text', value: 'TEXT', summary: 'Why; it is kept on the trail' } },
+  flags: {
+    reason: { type: 'text', value: 'TEXT', summary: 'Why; it is kept on the trail' },
+    ...PASSPHRASE_FLAG,
+  },
   examples: [
     ['parley approve', 'the only thing that waits, or the whole plan of the only run that waits'],
     ['parley approve run_01m7', 'the plan of one of several'],

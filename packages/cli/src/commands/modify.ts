@@ -1,5 +1,6 @@
 // `parley modify`: yes to a gate, with changes.
 import { command } from '../command.ts'
+import { PASSPHRASE_FLAG } from '../confirm.ts'
 import { Failure } from '../failure.ts'
 import { because } from './approve.ts'
 import { GATE_OR_RUN, meant, respond } from './respond.ts'
@@ -22,6 +23,7 @@ export const modify = command({
       summary: 'A JSON file with the fields that change',
     },
     reason: { type: 'text', value: 'TEXT', summary: 'Why; it is kept on the trail' },
+    ...PASSPHRASE_FLAG,
   },
   examples: [
     ['parley modify gate_01m7fsz83wkkhydy description="Write it in English"', 'what the agent is told'],

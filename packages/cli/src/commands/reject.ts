@@ -1,5 +1,6 @@
 // `parley reject`: no to a gate.
 import { command } from '../command.ts'
+import { PASSPHRASE_FLAG } from '../confirm.ts'
 import { because } from './approve.ts'
 import { GATE_OR_RUN, respond } from './respond.ts'
 
@@ -7,7 +8,10 @@ export const reject = command({
   name: 'reject',
   summary: 'Reject what waits for an answer',
   args: [GATE_OR_RUN],
-  flags: { reason: { type: 'text', value: 'TEXT', summary: 'Why; it is kept on the trail' } },
+  flags: {
+    reason: { type: 'text', value: 'TEXT', summary: 'Why; it is kept on the trail' },
+    ...PASSPHRASE_FLAG,
+  },
   examples: [
     ['parley reject', 'the only run that waits'],
     ['parley reject run_01m7 --reason "Too many files"', 'one of several, saying why'],

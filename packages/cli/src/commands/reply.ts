@@ -1,5 +1,6 @@
 // `parley reply`: the answer to what an agent asks.
 import { command } from '../command.ts'
+import { PASSPHRASE_FLAG } from '../confirm.ts'
 import { Failure } from '../failure.ts'
 import { answer, GATE_OR_RUN } from './respond.ts'
 import { reasonOf } from './words.ts'
@@ -14,6 +15,7 @@ export const reply = command({
   flags: {
     abort: { type: 'boolean', summary: 'End the work that asks' },
     delegate: { type: 'boolean', summary: 'Leave it to the coordinator: the agent decides by itself' },
+    ...PASSPHRASE_FLAG,
   },
   examples: [
     ['parley reply last "The new database"', 'to the only question of the newest run'],

@@ -18,6 +18,7 @@ import { init } from './init.ts'
 import { inject } from './inject.ts'
 import { migrate } from './migrate.ts'
 import { modify } from './modify.ts'
+import { passphrase } from './passphrase.ts'
 import { peersAccept } from './peers-accept.ts'
 import { peersAdd } from './peers-add.ts'
 import { peersAllow } from './peers-allow.ts'
@@ -72,6 +73,7 @@ export const commandTable: Table = {
     reject,
     modify,
     reply,
+    passphrase,
     inject,
     suspend,
     resume,

@@ -1,5 +1,5 @@
 // Who may speak for a profile, with real processes: a key that is lost, impostors on the same machine, and agents that act as the person.
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import type { GateView, RunView } from '../views.ts'
@@ -71,4 +71,27 @@ test('an agent that leaves its token away is still no person: it approves, abort
   expect(run).not.toBe(waiting)
   // The person still can.
   expect((await world.parley('approve', waiting)).code).toBe(0)
+})
+
+test('a passphrase that is set is needed for every answer, is tried a few times, and lies in no file', async () => {
+  world.write('parley.yaml', teamFile({ idle: 'true' }, ['{ id: one, agent: idle, prompt: x }']))
+  world.commit()
+  await world.up()
+  const WORDS = 'correct horse battery'
+  const typed = (input: string, ...args: readonly string[]) => world.start(args, { input }).ended
+  const [run = ''] = (await world.parley('run', 'parley.yaml', '--detach')).out.split('\n')
+  expect(await typed(`${WORDS}\n`, 'passphrase', '--stdin')).toMatchObject({ code: 0 })
+  const bare = await world.parley('approve', run, '--json')
+  expect(bare.code).toBe(5)
+  expect(JSON.parse(bare.err)).toMatchObject({ error: { code: 'passphrase_required' } })
+  const wrong = await typed('not this\n', 'approve', run, '--passphrase-stdin', '--json')
+  expect(JSON.parse(wrong.err)).toMatchObject({ error: { code: 'passphrase_wrong' } })
+  expect((await world.parley('passphrase', '--off')).code).toBe(5)
+  expect(await typed(`${WORDS}\n`, 'approve', run, '--passphrase-stdin')).toMatchObject({ code: 0 })
+  expect(statSync(join(world.home, 'default', 'config.yaml')).mode & 0o777).toBe(0o600)
+  const files = readdirSync(world.home, { recursive: true, encoding: 'utf8' }).map(name =>
+    join(world.home, name),
+  )
+  for (const file of files.filter(each => statSync(each).isFile()))
+    expect(readFileSync(file).includes(WORDS), file).toBe(false)
 })

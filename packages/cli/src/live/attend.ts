@@ -167,7 +167,8 @@ async function respond(context: Context, api: NodeApi, gate: GateView, answer: G
     const { code, message } = asFailure(thrown)
     // Somebody else was faster: what they said counts, and the views that follow show it.
     if (['invalid_state', 'not_found'].includes(code)) remark(context, 'Somebody else has answered already.')
-    else if (['invalid_argument', 'permission_denied'].includes(code)) remark(context, message)
+    else if (['invalid_argument', 'permission_denied'].includes(code) || code.startsWith('passphrase_'))
+      remark(context, message)
     else throw thrown
   }
 }

@@ -18,6 +18,7 @@ const OPERATIONS = [
   'watchGates',
   'respond',
   'reply',
+  'setPassphrase',
   'inject',
   'suspend',
   'resume',

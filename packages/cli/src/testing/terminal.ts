@@ -65,6 +65,10 @@ export class FakeTerminal implements Terminal {
     return signal?.aborted ? undefined : ''
   }
 
+  async askSecret(question: string): Promise<string | undefined> {
+    return this.ask(question)
+  }
+
   async input(): Promise<string> {
     return this.#input
   }

@@ -568,9 +568,9 @@ describe('tests', () => {
 
   test("the project's tests get no token of Parley", () => {
     const folder = repository(
-      npm('node -e "process.exit(process.env.PARLEY_TOKEN || !process.env.PARLEY_TURN ? 1 : 0)"'),
+      npm('node -e "process.exit(process.env.PARLEY_TOKEN_FILE || !process.env.PARLEY_TURN ? 1 : 0)"'),
     )
-    expect(run('tests', folder, { PARLEY_TOKEN: 'x', PARLEY_TURN: 'run/ws/1' }).verdict).toBe('pass')
+    expect(run('tests', folder, { PARLEY_TOKEN_FILE: '/t', PARLEY_TURN: 'run/ws/1' }).verdict).toBe('pass')
   })
 })
 

@@ -239,6 +239,7 @@ describe('values', () => {
       { key: 'budget.daily_usd', value: null, from: 'default' },
       { key: 'public_bio', value: null, from: 'default' },
       { key: 'gates', value: null, from: 'default' },
+      { key: 'gates.confirm', value: null, from: 'default' },
     ])
   })
 
@@ -273,6 +274,7 @@ describe('values', () => {
       'budget.daily_usd default',
       'public_bio default',
       'gates default',
+      'gates.confirm default',
       `agents.writer file ${file}:8`,
       `agents.tests file ${file}:9`,
     ])

@@ -5,16 +5,19 @@ import { homedir } from 'node:os'
 import { type Gates, type GatesFile, gatesOf, HIGHWAY_PRESETS, type HighwayPreset } from '@parley/coordinator'
 import { compile, err, nearest, ok, type ParleyError, type Result } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
+import { isPassphraseHash } from '../passphrase.ts'
 import { chosenProfile, type Environment, type ProfilePaths, parleyHome, profilePaths } from '../paths.ts'
 import { type ConfiguredAgent, type ReadAgents, readAgents } from './agents.ts'
 import { AlpSchema, BudgetSchema, NetworkSchema, ServiceSchema } from './link-schema.ts'
-import { type ConfigFile, ConfigSchema, TrailSchema } from './schema.ts'
+import { type ConfigFile, ConfigSchema, ProfileGatesSchema, TrailSchema } from './schema.ts'
 import { SETTINGS, type Setting, type SettingValues } from './settings.ts'
 import { type ConfigProblem, invalidConfig, type Path, readSource, type Source } from './source.ts'
 
 export interface ConfigValues extends SettingValues {
   /** For runs whose team says nothing about gates. */
   readonly gates?: Gates
+  /** The hash of the passphrase that answers need. */
+  readonly passphrase?: string
   readonly agents: Readonly<Record<string, ConfiguredAgent>>
 }
 
@@ -80,7 +83,10 @@ export function loadConfig(options: LoadOptions = {}): Result<Config> {
   }
   if (problems.length > 0) return err(invalidConfig(problems.slice(0, nodeLimits.configProblems)))
   const { agents } = file.value
-  const said = file.value.value.gates
+  const { confirm, ...gatesSaid } = file.value.value.gates ?? {}
+  if (confirm !== undefined && !isPassphraseHash(confirm))
+    return err(invalidConfig([noHash(paths.value.config, file.value.source?.place(['gates', 'confirm']))]))
+  const said = Object.keys(gatesSaid).length > 0 ? gatesSaid : undefined
   const gates = gatesFrom(said, env.PARLEY_GATES || undefined)
   if (gates.problem) return err(invalidConfig([gates.problem]))
   const place = file.value.source?.place(['gates'], 'key')
@@ -93,10 +99,22 @@ export function loadConfig(options: LoadOptions = {}): Result<Config> {
         ? `file ${file.value.path}:${place?.line ?? 1}`
         : 'default',
   })
+  const confirmed = file.value.source?.place(['gates', 'confirm'], 'key')
+  // Not even its hash is shown.
+  entries.push({
+    key: 'gates.confirm',
+    value: confirm === undefined ? null : 'a passphrase',
+    from: confirm === undefined ? 'default' : `file ${file.value.path}:${confirmed?.line ?? 1}`,
+  })
   for (const [name, agent] of Object.entries(agents)) entries.push(agentEntry(name, agent, file.value))
   return ok({
     paths: paths.value,
-    values: { ...settings, agents, ...(gates.value && { gates: gates.value }) },
+    values: {
+      ...settings,
+      agents,
+      ...(gates.value && { gates: gates.value }),
+      ...(confirm !== undefined && { passphrase: confirm }),
+    },
     entries,
   })
 }
@@ -158,12 +176,19 @@ function shapeProblems(source: Source, file: string): readonly ConfigProblem[] {
       const message = `there is no setting ${JSON.stringify(key.slice(0, 80))}.${meant === undefined ? '' : ` Did you mean '${meant}'?`}`
       return { code: 'unknown_key', message, source: file, ...source.place(parts, 'key'), path: key }
     }
+    // Somebody may have put the passphrase itself there: it is not repeated.
+    if (key === 'gates.confirm') return noHash(file, source.place(parts))
     const words = Object.values(SETTINGS).find(each => each.key === key)?.expected ?? expected
     const message =
       key === '' ? `the file must hold settings, not ${actual}.` : `${key} must be ${words}, not ${actual}.`
     return { code: 'bad_value', message, source: file, ...source.place(parts), path: key }
   })
   return found.toSorted((one, other) => one.line! - other.line! || one.column! - other.column!)
+}
+
+function noHash(source: string, place: ReturnType<Source['place']> | undefined): ConfigProblem {
+  const message = 'gates.confirm must be a hash that `parley passphrase` wrote, never the passphrase itself.'
+  return { code: 'bad_value', message, source, ...place, path: 'gates.confirm' }
 }
 
 const TOP_KEYS = Object.keys(ConfigSchema.properties)
@@ -174,6 +199,7 @@ const NESTED_KEYS: Readonly<Record<string, readonly string[]>> = {
   network: Object.keys(NetworkSchema.properties),
   alp: Object.keys(AlpSchema.properties),
   budget: Object.keys(BudgetSchema.properties),
+  gates: Object.keys(ProfileGatesSchema.properties),
 }
 
 interface Choice<T> {

@@ -6,6 +6,7 @@ import { DEPLOYMENT_MODEL } from '@parley/kernel'
 import { DEPLOYMENT_MODELS } from '@parley/trail/events'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
 import { LOG_LEVELS } from '../log.ts'
+import { PASSPHRASE_HASH } from '../passphrase.ts'
 import { AlpSchema, BudgetSchema, NetworkSchema, PublicBio, ServiceSchema } from './link-schema.ts'
 
 const closed = { additionalProperties: false } as const
@@ -59,6 +60,27 @@ export const TrailSchema = Type.Object(
     ...closed,
     title: 'Record',
     description: 'How the record of runs is kept; docs/guide/operations.md.',
+  },
+)
+
+/** As in a team file, and what is for the profile alone. */
+export const ProfileGatesSchema = Type.Object(
+  {
+    ...GatesSchema.properties,
+    confirm: Type.Optional(
+      Type.String({
+        pattern: PASSPHRASE_HASH,
+        maxLength: nodeLimits.passphraseHash,
+        title: 'Passphrase',
+        description:
+          'The hash of a passphrase that every answer of a person needs: approve, reject, modify, reply. `parley passphrase` writes it.',
+      }),
+    ),
+  },
+  {
+    ...closed,
+    title: 'Gates',
+    description: 'Where a person is asked before work goes on, and how they answer.',
   },
 )
 
@@ -125,7 +147,7 @@ export const ConfigSchema = Type.Object(
     alp: Type.Optional(AlpSchema),
     budget: Type.Optional(BudgetSchema),
     public_bio: Type.Optional(PublicBio),
-    gates: Type.Optional(GatesSchema),
+    gates: Type.Optional(ProfileGatesSchema),
     agents: Type.Optional(mapSchema(Type.Unknown())),
   },
   {

@@ -93,6 +93,7 @@ describe('/workspaces, and who may call what', () => {
       '/escalations/list',
       '/escalations/respond',
       '/gates/list',
+      '/gates/passphrase',
       '/gates/respond',
       '/gates/watch',
       '/highway/inject',

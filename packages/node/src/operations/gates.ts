@@ -3,12 +3,21 @@ import { operation } from '@parley/call'
 import { type Conducting, GateViewSchema } from '@parley/coordinator'
 import { mapSchema, refuse, Type } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
+import type { AnswerPassphrase } from '../passphrase.ts'
 import { caller } from './caller.ts'
 import { answered, closed, forOwner, Reason, RunText, refusals, streamed, told } from './spec.ts'
 
 export interface GateDeps {
   readonly conductor: Conducting
+  readonly passphrase: Pick<AnswerPassphrase, 'check' | 'change' | 'required'>
 }
+
+/** Never on the trail: it goes no further than this file. */
+const Passphrase = Type.String({
+  maxLength: nodeLimits.passphraseMost,
+  description: 'Where `gates.confirm` is set',
+})
+const PASSPHRASE_REFUSALS = ['passphrase_required', 'passphrase_wrong', 'passphrase_locked'] as const
 
 const Waiting = Type.String({
   minLength: 1,
@@ -18,6 +27,7 @@ const Waiting = Type.String({
 const List = Type.Object({ gates: Type.Array(GateViewSchema) }, closed)
 const OfRun = Type.Object({ run: Type.Optional(RunText) }, closed)
 const ANSWER_REFUSALS = refusals(
+  ...PASSPHRASE_REFUSALS,
   'not_found',
   'ambiguous',
   'invalid_state',
@@ -27,7 +37,7 @@ const ANSWER_REFUSALS = refusals(
   'trail_damaged',
 )
 
-export function gateService({ conductor }: GateDeps) {
+export function gateService({ conductor, passphrase: confirmed }: GateDeps) {
   const list = async (run: string | undefined, kind?: 'question') => {
     const found = run === undefined ? undefined : answered(await told(conductor.find(run)))
     const gates = await told(conductor.gates(found))
@@ -78,6 +88,7 @@ export function gateService({ conductor }: GateDeps) {
               }),
             ),
             reason: Type.Optional(Reason),
+            passphrase: Type.Optional(Passphrase),
           },
           closed,
         ),
@@ -85,7 +96,8 @@ export function gateService({ conductor }: GateDeps) {
         accessControl: forOwner,
         errorSchemas: ANSWER_REFUSALS,
       },
-      async ({ gate, decision, changes, reason }, { identity }) => {
+      async ({ gate, decision, changes, reason, passphrase }, { identity }) => {
+        answered(await confirmed.check(passphrase))
         const why = reason === undefined ? {} : { reason }
         const principal = caller(identity)
         if (decision !== 'modify') {
@@ -94,6 +106,30 @@ export function gateService({ conductor }: GateDeps) {
         }
         if (!changes) return answered(refuse('invalid_argument', 'Say what is to change.'))
         return listed(await told(conductor.respond(gate, { decision, changes, ...why, principal })))
+      },
+    ),
+    '/gates/passphrase': operation(
+      {
+        name: '/gates/passphrase',
+        opType: 'mutation',
+        description:
+          'Sets the passphrase that answers need from now on, or takes it away where none is given. One that is set is needed for that.',
+        inputSchema: Type.Object(
+          { passphrase: Type.Optional(Passphrase), present: Type.Optional(Passphrase) },
+          closed,
+        ),
+        outputSchema: Type.Object({ required: Type.Boolean() }, closed),
+        accessControl: forOwner,
+        errorSchemas: refusals(
+          ...PASSPHRASE_REFUSALS,
+          'invalid_argument',
+          'invalid_config',
+          'profile_unusable',
+        ),
+      },
+      async ({ passphrase, present }) => {
+        answered(await confirmed.change(passphrase, present))
+        return { required: confirmed.required }
       },
     ),
     '/escalations/list': operation(
@@ -119,6 +155,7 @@ export function gateService({ conductor }: GateDeps) {
             question: Waiting,
             answer: Type.Enum(['envelope', 'abort', 'delegate']),
             text: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.replyLength })),
+            passphrase: Type.Optional(Passphrase),
           },
           closed,
         ),
@@ -126,7 +163,8 @@ export function gateService({ conductor }: GateDeps) {
         accessControl: forOwner,
         errorSchemas: ANSWER_REFUSALS,
       },
-      async ({ question, answer, text }, { identity }) => {
+      async ({ question, answer, text, passphrase }, { identity }) => {
+        answered(await confirmed.check(passphrase))
         const principal = caller(identity)
         if (answer !== 'envelope')
           return answered(await told(conductor.reply(question, { answer, principal })))
