@@ -186,6 +186,13 @@ describe('starting', () => {
     expect(failed.ok ? '' : failed.error.message).toMatch(/alp_key\.pem.*restore .* backup/i)
   })
 
+  test('tokens of turns that a node which died was taking are gone', async () => {
+    const place = ground()
+    const token = place.write('default/tokens/parley-token-x/token', 'pws.x')
+    await startedNode({ place })
+    expect(existsSync(token)).toBe(false)
+  })
+
   test('a key that is gone stops it, whether it signs or not, and no other one is made', async () => {
     const place = ground()
     const trail = await openTrail(place.path('default'))

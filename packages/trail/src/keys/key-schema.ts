@@ -35,3 +35,9 @@ export const TrailKeySchema = Type.Object(
   closed,
 )
 export type TrailKey = Static<typeof TrailKeySchema>
+
+/** Whether a text names a public key, in the one way of writing it. */
+export function isPublicKey(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.length === 32 && bytes.toString('base64') === text
+}

@@ -2,7 +2,7 @@
 import { createPublicKey } from 'node:crypto'
 import { err, ok, ParleyError, type Result } from '@parley/core'
 import { trailLimits } from '../limits.ts'
-import { isPublicKey } from './trail-key.ts'
+import { isPublicKey } from './key-schema.ts'
 
 /** Refuses with `invalid_key`. Empty lines and those that begin with `#` are passed over. */
 export function parsePublicKeys(text: string): Result<readonly string[]> {

@@ -6,7 +6,13 @@ import { canonicalize, type Timestamp } from '@parley/core'
 import { type Signer, signatureValid } from '../signing.ts'
 import type { Endorsement, TrailKey } from './key-schema.ts'
 
-export { type Endorsement, EndorsementSchema, type TrailKey, TrailKeySchema } from './key-schema.ts'
+export {
+  type Endorsement,
+  EndorsementSchema,
+  isPublicKey,
+  type TrailKey,
+  TrailKeySchema,
+} from './key-schema.ts'
 
 const STATEMENT = 'parley-key-rotation/1'
 
@@ -15,12 +21,6 @@ export interface Trust {
   readonly trusted: ReadonlySet<string>
   /** Keys that were replaced, in order, each with the timestamp of the last entry that it may have signed. */
   readonly retired: ReadonlyMap<string, Timestamp>
-}
-
-/** Whether a text names a public key, in the one way of writing it. */
-export function isPublicKey(text: string): boolean {
-  const bytes = Buffer.from(text, 'base64')
-  return bytes.length === 32 && bytes.toString('base64') === text
 }
 
 /** A short name for people to compare: the SHA-256 of the raw key, as ssh writes it. */
