@@ -7,6 +7,7 @@ import {
   type Clock,
   err,
   type IdSource,
+  type MachineFault,
   ok,
   ParleyError,
   type Result,
@@ -30,6 +31,8 @@ import { Highway } from './highway.ts'
 import { Identities, liveAgents } from './identities.ts'
 import { misfit } from './intake.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+import { Machine } from './machine/machine.ts'
+import { probeMachine } from './machine/probe.ts'
 import type { RunProjection } from './projection.ts'
 import { RunAdapters } from './run-adapters.ts'
 import { RunDriver } from './run-driver.ts'
@@ -43,6 +46,7 @@ import { Succession } from './succession-acts.ts'
 import { planFor } from './team/team.ts'
 import { readToken, turnToken } from './token.ts'
 import { UserActs } from './user-acts.ts'
+import type { MachineView } from './view.ts'
 
 export class Conductor implements Conducting {
   readonly #options: ConductorOptions
@@ -54,6 +58,7 @@ export class Conductor implements Conducting {
   readonly #homes: RunHomes
   readonly #identities = new Identities()
   readonly #turns: Semaphore
+  readonly #machine: Machine
   readonly #solving = new Set<Promise<unknown>>()
   readonly #breaker = new StartBreaker()
   readonly #highway: Highway
@@ -67,7 +72,14 @@ export class Conductor implements Conducting {
   readonly #list: RunList
   readonly #stopping = new AbortController()
 
-  private constructor(options: ConductorOptions, clock: Clock, ids: IdSource, runtime: Runtime) {
+  private constructor(
+    options: ConductorOptions,
+    clock: Clock,
+    ids: IdSource,
+    runtime: Runtime,
+    machine: Machine,
+  ) {
+    this.#machine = machine
     this.#options = options
     this.#clock = clock
     this.#newIds = ids
@@ -84,13 +96,14 @@ export class Conductor implements Conducting {
       clock,
       find: text => this.find(text),
       drivers: this.#drivers,
+      machine,
       log: this.#log,
       succession: this.#succession,
     })
     this.#users = new UserActs(runtime.users, () => this.#highway.gates())
     const { trail, secret } = options
     const { stopping } = this
-    this.#views = new RunViews({ trail, clock, homes: this.#homes, driver, isActive, stopping })
+    this.#views = new RunViews({ trail, clock, homes: this.#homes, driver, isActive, machine, stopping })
     const project = (run: RunId) => this.#views.readable(run)
     this.#accounts = new Accounts({ trail, secret, driver, isActive, project })
     this.#keyedStarts = new KeyedStarts(secret, ids, this.keyed)
@@ -106,6 +119,14 @@ export class Conductor implements Conducting {
   static async open(options: ConductorOptions): Promise<Conductor> {
     const { trail, secret, clock = new SystemClock(), ids = new SystemIds() } = options
     const { deployment = DEPLOYMENT_MODEL } = options
+    const machine =
+      options.machine ??
+      new Machine({
+        clock,
+        folder: options.profile,
+        probe: probeMachine,
+        log: (...said) => options.log?.(...said),
+      })
     const sealing = { keys: new ContentKeys(secret), seals: sealingOf(deployment) !== 'none' }
     const runtime = await Runtime.open({
       trail,
@@ -118,6 +139,11 @@ export class Conductor implements Conducting {
       ...(options.storage && { storage: options.storage }),
       onStorageFault: ({ run, code, message, retry }) =>
         options.log?.('error', `storage: ${message}`, { code, retry, ...(run && { run }) }),
+      onUnwritable: error => machine.report(error),
+      onFault: cause => {
+        machine.report(cause)
+        options.log?.('error', `the runtime met an error: ${asParleyError(cause).message}`, { cause })
+      },
       // `<agent>#<slot>`: what the coordinator gave the workspace to know says who works in it.
       identify: ({ context, workspace }) =>
         typeof context.agent === 'string' ? context.agent : `agent:${workspace}`,
@@ -127,12 +153,16 @@ export class Conductor implements Conducting {
         await driver.prepare(workspace)
       },
     })
-    const conductor: Conductor = new Conductor(options, clock, ids, runtime)
+    const conductor: Conductor = new Conductor(options, clock, ids, runtime, machine)
     // All names that are taken first: one run's agents must not get those of another's.
     for (const run of runtime.active) await conductor.#takeNames(run)
     for (const run of runtime.active) await conductor.#resume(run)
     await conductor.#tidy()
     return conductor
+  }
+
+  get held(): MachineView | undefined {
+    return this.#machine.held
   }
 
   get storage(): StorageKeeper {
@@ -170,9 +200,23 @@ export class Conductor implements Conducting {
       await this.#drive(run, facts, folders)
       this.#log('info', `goes on with ${id}, with the environment of this node`, { run: id })
     } catch (cause) {
+      if (this.#machine.report(cause) ?? (await this.#machine.blame(cause, this.#options.profile))) {
+        this.#resumeWhenSound(id)
+        return
+      }
       // One broken run must not keep the others from going on; it can still be looked at and aborted.
       this.#log('error', `cannot go on with ${id}: ${asParleyError(cause).message}`, { run: id })
     }
+  }
+
+  /** A run that the machine kept from going on must not be left without anybody who drives it. */
+  #resumeWhenSound(id: RunId): void {
+    void this.#machine.sound(this.stopping).then(async sound => {
+      if (!sound || this.#drivers.has(id)) return
+      const resumed = this.#resume(id)
+      this.#solving.add(resumed)
+      await resumed.finally(() => this.#solving.delete(resumed))
+    })
   }
 
   /** Whether it is ended in place of going on. Its folders are cleaned up with those of all that are over. */
@@ -222,13 +266,27 @@ export class Conductor implements Conducting {
       key === undefined
         ? start(this.#newIds.next('run') as RunId)
         : this.#keyedStarts.once(principal.id, key, start)
-    const solving = begun.catch(cause => err(unusable(this.#options.profile, cause)))
+    const solving = begun
+      .catch(cause => err(unusable(this.#options.profile, cause)))
+      .then(result => this.#startedOrHeld(result))
     this.#solving.add(solving)
     try {
       return await solving
     } finally {
       this.#solving.delete(solving)
     }
+  }
+
+  /** What the machine kept from being started can be asked for again; nothing of it is left. */
+  async #startedOrHeld<T>(result: Result<T>): Promise<Result<T>> {
+    if (result.ok || result.error.code === 'machine_fault') return result
+    const fault = this.#machine.report(result.error) ?? (await this.#startFault(result.error))
+    return fault ? err(heldUp(this.#machine.held!.message, result.error)) : result
+  }
+
+  /** What git says of a full disk is words; the disk is asked. */
+  async #startFault({ code }: ParleyError): Promise<MachineFault | undefined> {
+    return code === 'git_failed' || code === 'folder_failed' ? this.#machine.look() : undefined
   }
 
   async #solve(request: SolveRequest, run: RunId): Promise<Result<{ readonly run: RunId }>> {
@@ -294,6 +352,8 @@ export class Conductor implements Conducting {
 
   #refuse(request: SolveRequest): ParleyError | undefined {
     if (this.#closed) return new ParleyError('unavailable', 'The node is stopping.', { retryable: true })
+    const { held } = this
+    if (held) return heldUp(held.message)
     const bad = misfit(request)
     if (bad) return bad
     if (this.#drivers.size >= coordinatorLimits.activeRuns)
@@ -312,6 +372,7 @@ export class Conductor implements Conducting {
       facts,
       folders,
       clock: this.#clock,
+      machine: this.#machine,
       adapter: (work, task, agent) => this.#adapters.adapter(run.id, facts, work, task, agent),
       token: (workspace, epoch) => turnToken(secret, { run: run.id, workspace, epoch }),
       environment,
@@ -377,11 +438,20 @@ export class Conductor implements Conducting {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#stopping.abort()
+    if (!this.#options.machine) this.#machine.close()
     await Promise.all(this.#solving)
     await Promise.all([...this.#drivers.values()].map(driver => driver.stop()))
     await this.#adapters.closeAll()
     await this.#runtime.close()
   }
+}
+
+/** Nothing is lost: nothing was begun. */
+function heldUp(message: string, cause?: ParleyError): ParleyError {
+  return new ParleyError('machine_fault', `${message} Nothing was started; ask again then.`, {
+    retryable: true,
+    ...(cause && { cause }),
+  })
 }
 
 function unusable(profile: string, cause: unknown): ParleyError {

@@ -18,11 +18,12 @@ import type { Trail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { WorkspaceFacts } from './facts.ts'
 import type { HighwayConducting } from './highway-contract.ts'
+import type { Machine } from './machine/machine.ts'
 import type { RunsFilter } from './run-list.ts'
 import type { SuccessionConducting } from './succession-contract.ts'
 import type { Gates } from './team/highway-fields.ts'
 import type { Team, TeamAgent } from './team/team.ts'
-import type { RunSummaryView, RunView } from './view.ts'
+import type { MachineView, RunSummaryView, RunView } from './view.ts'
 
 export interface ConductorOptions {
   /** An open trail; whoever opened it closes it, after the conductor. */
@@ -39,6 +40,8 @@ export interface ConductorOptions {
   readonly environment?: Readonly<Record<string, string>>
   readonly clock?: Clock
   readonly ids?: IdSource
+  /** Whether the machine lets anything work; whoever made it closes it. One of the conductor's own without it. */
+  readonly machine?: Machine
   /** Turns at once over all runs. */
   readonly turns?: number
   /** For runs whose team says nothing about gates. */
@@ -125,11 +128,13 @@ export interface HeardEvent {
   readonly event: TurnEvent
 }
 
-/** Refusals are values with a stable code: `not_found`, `invalid_argument`, `invalid_project`, `invalid_state`, `overloaded`, `breaker_open`, `permission_denied`, `trail_unavailable`. */
+/** Refusals are values with a stable code: `not_found`, `invalid_argument`, `invalid_project`, `invalid_state`, `overloaded`, `breaker_open`, `permission_denied`, `machine_fault`, `trail_unavailable`. */
 export interface Conducting extends HighwayConducting, SuccessionConducting {
   /** The storage of runs that are over: what is done about it by itself, and on request. */
   readonly storage: StorageKeeper
-  /** Resolves when the run's first entries are durable. */
+  /** What holds everything up: a fault of the machine. Undefined while it is sound. */
+  readonly held: MachineView | undefined
+  /** Resolves when the run's first entries are durable. Refuses with `machine_fault` while everything is held up. */
   solve(request: SolveRequest): Promise<Result<{ readonly run: RunId }>>
   /** The newest first. One whose record is damaged is among them, as `damaged`. */
   runs(filter?: RunsFilter): Promise<readonly RunSummaryView[]>

@@ -19,6 +19,9 @@ export interface Made {
   readonly intent?: string
 }
 
+/** Repeats what the machine alone kept from succeeding, and answers with what it came to then. */
+export type Steadily = <T>(work: () => Promise<Result<T>>) => Promise<Result<T>>
+
 export class Desk {
   readonly run: RunHandle
   readonly worker: Worker
@@ -28,9 +31,18 @@ export class Desk {
   readonly #folders: RunFolders
   /** Pipes, sockets and devices that are on record. */
   readonly #special = new Set<string>()
+  readonly #steadily: Steadily
   #settled = 0
 
-  constructor(run: RunHandle, worker: Worker, facts: WorkspaceFacts, task: PlannedTask, folders: RunFolders) {
+  constructor(
+    run: RunHandle,
+    worker: Worker,
+    facts: WorkspaceFacts,
+    task: PlannedTask,
+    folders: RunFolders,
+    steadily: Steadily = work => work(),
+  ) {
+    this.#steadily = steadily
     this.run = run
     this.worker = worker
     this.facts = facts
@@ -51,14 +63,15 @@ export class Desk {
   /** The folder as it is, as a commit. What the task may not change is put back, and that is on record. */
   async capture(): Promise<Result<Captured>> {
     const { facts, task } = this
-    const captured = await this.#folders.capture(this.workspace, {
+    const options = {
       parent: facts.commit,
       // Who makes one of two versions may have to touch whatever either of them did.
       ...(task.paths && facts.kind === 'work' && { paths: task.paths }),
       ...(task.symlinks && { symlinks: task.symlinks }),
       message: commitMessage(task, { 'Parley-Agent': facts.agent }),
       author: facts.agent,
-    })
+    }
+    const captured = await this.#steadily(() => this.#folders.capture(this.workspace, options))
     if (captured.ok) await this.#recordRefused(captured.value.refused)
     return captured
   }
@@ -83,12 +96,12 @@ export class Desk {
         role: 'worker',
       },
     }))
-    unwrap(await this.run.submit({ type: 'record', entries }))
+    unwrap(await this.#steadily(() => this.run.submit({ type: 'record', entries })))
     for (const { target, action } of told) if (action === 'special_file') this.#special.add(target)
   }
 
   async checkpoint(made: Made): Promise<string> {
-    return unwrap(await this.keep(made))
+    return unwrap(await this.#steadily(() => this.keep(made)))
   }
 
   async keep({ status, content, turn, captured, verdict, intent }: Made): Promise<Result<string>> {
@@ -118,6 +131,28 @@ export class Desk {
     if (!created.ok) return created
     if (turn.outcome !== 'kept') this.#settled = turn.epoch
     return ok(created.value.checkpoint)
+  }
+
+  async started(): Promise<void> {
+    unwrap(await this.#steadily(() => this.worker.started()))
+  }
+
+  async complete(): Promise<void> {
+    unwrap(await this.#steadily(() => this.worker.complete()))
+  }
+
+  async failed(reason: string): Promise<void> {
+    unwrap(await this.#steadily(() => this.worker.failed(reason)))
+  }
+
+  /** The agent waits for an answer to this. */
+  async ask(question: string): Promise<void> {
+    unwrap(await this.#steadily(() => this.worker.blocked(question)))
+    unwrap(await this.#steadily(() => this.worker.escalate(question)))
+  }
+
+  async remember(key: string, value: object): Promise<void> {
+    unwrap(await this.#steadily(() => this.worker.writeMemory(key, value)))
   }
 
   /** Where the next turn starts from: what was kept last. */

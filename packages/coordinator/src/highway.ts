@@ -24,6 +24,7 @@ import type {
   QuestionAnswer,
 } from './highway-contract.ts'
 import { coordinatorDefaults } from './limits.ts'
+import type { Machine } from './machine/machine.ts'
 import { pause } from './pause.ts'
 import type { SeenWorkspace } from './projection.ts'
 import type { RunDriver } from './run-driver.ts'
@@ -36,6 +37,7 @@ export interface HighwayOptions {
   readonly find: (text: string) => Promise<Result<RunId>>
   /** Of the runs at work. */
   readonly drivers: ReadonlyMap<RunId, RunDriver>
+  readonly machine: Machine
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
   /** What a person judges of what failed work left, and the end of work with time to finish, are done there. */
   readonly succession: Pick<Succession, 'salvage' | 'windDown'>
@@ -58,16 +60,17 @@ export class Highway implements Omit<HighwayConducting, keyof BudgetActs | keyof
   }
 
   async *watchGates(signal?: AbortSignal): AsyncIterable<readonly GateView[]> {
-    const { clock, drivers } = this.#options
+    const { clock, drivers, machine } = this.#options
     let before: string | undefined
     while (!signal?.aborted) {
       const changed = Promise.withResolvers<void>()
-      const offs = [...drivers.values()].map(driver => driver.onChange(() => changed.resolve()))
       const stop = () => changed.resolve()
+      const offs = [...[...drivers.values()].map(driver => driver.onChange(stop)), machine.onChange(stop)]
       signal?.addEventListener('abort', stop)
       try {
         const now = await this.gates()
-        const text = JSON.stringify(now)
+        // What holds everything up is told with it.
+        const text = JSON.stringify([now, machine.held])
         if (text !== before) yield now
         before = text
         // A run that starts meanwhile has no driver yet that could tell.

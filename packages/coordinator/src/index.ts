@@ -27,6 +27,8 @@ export {
   UserViewSchema,
 } from './highway-contract.ts'
 export { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+export { Machine, type MachineOptions } from './machine/machine.ts'
+export { probeMachine } from './machine/probe.ts'
 export { conductorRunPort, type PreparedRun, type RunPortOptions } from './run-port.ts'
 export {
   type LeftView,
@@ -64,6 +66,8 @@ export {
   isOver,
   LISTED_STATES,
   type ListedState,
+  type MachineView,
+  MachineViewSchema,
   type PlanTaskView,
   PlanTaskViewSchema,
   RUN_STATES,

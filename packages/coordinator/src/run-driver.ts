@@ -4,7 +4,9 @@ import {
   asParleyError,
   type CancelTimer,
   type Clock,
+  err,
   type GateId,
+  ok,
   type Result,
   unwrap,
   type WorkspaceId,
@@ -19,6 +21,8 @@ import type { RunFacts, WorkspaceFacts } from './facts.ts'
 import type { RunFolders } from './folder/run-folders.ts'
 import { Handovers } from './handover.ts'
 import { coordinatorDefaults } from './limits.ts'
+import { machineLimits } from './machine/limits.ts'
+import { isOfTrail, type Machine } from './machine/machine.ts'
 import { pause } from './pause.ts'
 import { RunProjection, type SeenWorkspace } from './projection.ts'
 import { placed, resultAt } from './run-result.ts'
@@ -44,6 +48,7 @@ export interface RunDriverOptions {
   readonly adapter: TurnDriversOptions['adapter']
   readonly token: TurnDriversOptions['token']
   readonly environment: Readonly<Record<string, string>>
+  readonly machine: Machine
   /** Turns at once over all runs. */
   readonly turns: Semaphore
   /** `<agent>#<slot>`, with a slot that no live workspace has. */
@@ -73,6 +78,9 @@ export class RunDriver {
   #result: RunView['result']
   #again: CancelTimer | undefined
   #troubles = 0
+  /** Faults of the machine in a row, without a step in between that succeeded. */
+  #faults = 0
+  #waits = false
   #stepping: Promise<void> = Promise.resolve()
   #done: Promise<void> = Promise.resolve()
 
@@ -164,7 +172,12 @@ export class RunDriver {
 
   /** Resolves when it knows what the trail says. */
   async start(): Promise<void> {
-    await this.#catchUp()
+    try {
+      await this.#catchUp()
+    } catch (cause) {
+      // It is read when the machine lets it be.
+      if (!this.#options.machine.report(cause)) throw cause
+    }
     this.#done = this.#follow().catch(cause => {
       const error = asParleyError(cause)
       this.#options.log('error', `the run ${this.#run.id} is not followed any more: ${error.message}`, {
@@ -198,6 +211,7 @@ export class RunDriver {
         await this.poke()
         for await (const _page of this.#run.watch({ after: this.#seen.cursor }, quiet)) await this.poke()
       } catch (cause) {
+        if (this.#options.machine.report(cause) && (await this.#options.machine.sound(quiet))) continue
         this.#options.log(
           'warn',
           `the run ${this.#run.id} cannot be followed: ${asParleyError(cause).message}`,
@@ -213,21 +227,47 @@ export class RunDriver {
     if (this.#stop.signal.aborted) return
     try {
       await this.#catchUp()
-      // What a step has done is a reason to look again.
-      do await this.#step()
-      while (await this.#catchUp())
-      this.#troubles = 0
+      if (this.#options.machine.held) this.#goOnWhenSound()
+      else {
+        // What a step has done is a reason to look again.
+        do await this.#step()
+        while (await this.#catchUp())
+        this.#troubles = 0
+        this.#faults = 0
+      }
     } catch (cause) {
-      const { message } = asParleyError(cause)
-      this.#options.log('error', `the run ${this.#run.id} cannot go on: ${message}`, {
-        troubles: ++this.#troubles,
-      })
-      const wait = coordinatorDefaults.stepRetries[this.#troubles - 1]
-      if (wait !== undefined || !(await this.#run.stop()).ok)
-        this.#tryAgain(wait ?? coordinatorDefaults.stepRetries.at(-1)!)
+      await this.#troubled(cause)
     }
     if (this.#seen.over) this.#over.abort()
     this.#changed()
+  }
+
+  async #troubled(cause: unknown): Promise<void> {
+    const { machine, folders } = this.#options
+    const { code, message } = asParleyError(cause)
+    if (this.#faults < machineLimits.faultsInARow || isOfTrail(code)) {
+      if (await machine.blame(cause, folders.home)) {
+        this.#faults++
+        this.#goOnWhenSound()
+        return
+      }
+    }
+    this.#options.log('error', `the run ${this.#run.id} cannot go on: ${message}`, {
+      troubles: ++this.#troubles,
+    })
+    const wait = coordinatorDefaults.stepRetries[this.#troubles - 1]
+    if (wait !== undefined || !(await this.#run.stop()).ok)
+      this.#tryAgain(wait ?? coordinatorDefaults.stepRetries.at(-1)!)
+  }
+
+  /** A fault of the machine ends no run, however long it lasts. */
+  #goOnWhenSound(): void {
+    if (this.#waits) return
+    this.#waits = true
+    void this.#options.machine.sound(this.#stop.signal).then(sound => {
+      this.#waits = false
+      if (sound) void this.poke()
+    })
   }
 
   #tryAgain(milliseconds: number): void {
@@ -334,32 +374,36 @@ export class RunDriver {
   }
 
   async #settleFolders(): Promise<void> {
-    const { folders, log } = this.#options
+    const { folders, log, machine } = this.#options
     await this.#showResult()
     const finished = await folders.finish()
     if (!finished.ok) {
+      if (this.#faults < machineLimits.faultsInARow && (await machine.blame(finished.error, folders.home)))
+        throw finished.error
       log('error', `the result of ${this.#run.id} could not be put in its place: ${finished.error.message}`)
       return
     }
     this.#result = placed(this.#result!, finished.value)
   }
 
+  async #tidy(): Promise<Result<void>> {
+    try {
+      if (this.#seen.root?.state === 'failed') await this.#settleFolders()
+      await this.#options.folders.clean()
+      return ok(undefined)
+    } catch (cause) {
+      return err(asParleyError(cause))
+    }
+  }
+
   /** The run has ended, by itself or because somebody ended it. */
   async #finish(): Promise<void> {
     this.#time.cancel()
     await this.#drivers.end()
-    let tidy = false
-    try {
-      if (this.#seen.root?.state === 'failed') await this.#settleFolders()
-      await this.#options.folders.clean()
-      tidy = true
-    } catch (cause) {
-      this.#options.log(
-        'warn',
-        `the folders of ${this.#run.id} were not cleaned up: ${asParleyError(cause).message}`,
-      )
-    }
-    this.#options.onEnd(tidy)
+    const { folders, machine, log } = this.#options
+    const tidied = await machine.through(() => this.#tidy(), folders.home, this.#stop.signal)
+    if (!tidied.ok) log('warn', `the folders of ${this.#run.id} were not cleaned up: ${tidied.error.message}`)
+    this.#options.onEnd(tidied.ok)
     this.#changed()
   }
 }

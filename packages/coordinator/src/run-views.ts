@@ -3,6 +3,7 @@
 import { type Clock, err, ok, ParleyError, type Result, type RunId, unwrap } from '@parley/core'
 import type { Trail } from '@parley/trail'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+import type { Machine } from './machine/machine.ts'
 import { pause } from './pause.ts'
 import { RunProjection } from './projection.ts'
 import type { RunDriver } from './run-driver.ts'
@@ -18,6 +19,7 @@ export interface RunViewsOptions {
   readonly homes: RunHomes
   readonly driver: (run: RunId) => RunDriver | undefined
   readonly isActive: (run: RunId) => boolean
+  readonly machine: Machine
   /** Fires when the node stops. */
   readonly stopping: AbortSignal
 }
@@ -32,6 +34,15 @@ export class RunViews {
   }
 
   async view(run: RunId): Promise<Result<RunView>> {
+    const seen = await this.#view(run)
+    const { held } = this.#options.machine
+    // What was imported goes on elsewhere, if at all.
+    return seen.ok && held && !isOver(seen.value.state) && !seen.value.imported
+      ? ok({ ...seen.value, machine: held })
+      : seen
+  }
+
+  async #view(run: RunId): Promise<Result<RunView>> {
     const { driver, trail, homes } = this.#options
     const known = driver(run)?.view ?? this.#finished.get(run)
     if (known) return ok(known)
@@ -51,12 +62,13 @@ export class RunViews {
   }
 
   async *follow(run: RunId, signal?: AbortSignal): AsyncIterable<RunView> {
-    const { clock, stopping } = this.#options
+    const { clock, stopping, machine } = this.#options
     for (;;) {
       const driver = this.#options.driver(run)
       const changed = Promise.withResolvers<void>()
       const off = driver?.onChange(() => changed.resolve())
       const stop = () => changed.resolve()
+      const offMachine = machine.onChange(stop)
       signal?.addEventListener('abort', stop)
       try {
         const view = unwrap(await this.view(run))
@@ -69,6 +81,7 @@ export class RunViews {
         await pause(clock, coordinatorDefaults.viewInterval, signal)
       } finally {
         off?.()
+        offMachine()
         signal?.removeEventListener('abort', stop)
       }
     }

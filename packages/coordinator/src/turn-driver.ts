@@ -3,7 +3,10 @@
 import {
   asParleyError,
   type EnvelopeId,
+  err,
+  ok,
   ParleyError,
+  type Result,
   type TurnResult,
   type Usage,
   unwrap,
@@ -16,6 +19,8 @@ import { Desk } from './desk.ts'
 import { openDoor } from './door.ts'
 import type { WorkspaceFacts } from './facts.ts'
 import { coordinatorDefaults, coordinatorLimits } from './limits.ts'
+import { machineLimits } from './machine/limits.ts'
+import { isOfTrail, type Machine } from './machine/machine.ts'
 import { outageOf } from './outage.ts'
 import { pause } from './pause.ts'
 import type { TurnRecord } from './projection.ts'
@@ -30,6 +35,7 @@ import { reasonOf } from './turn-text.ts'
 export interface TurnDriverHost extends TurnHost {
   /** Waits until a turn of this agent may start; undefined if the signal fires first. */
   readonly slot: (facts: WorkspaceFacts, signal: AbortSignal) => Promise<(() => void) | undefined>
+  readonly machine: Machine
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
   /** The agent cannot work: another one is to have its place. This driver takes no further turn. */
   readonly handOver: (workspace: WorkspaceId, to: string, reason: string) => void
@@ -66,6 +72,8 @@ export class TurnDriver {
   #desk: Desk | undefined
   #folder: string | undefined
   #memory: TurnMemory | undefined
+  /** Faults of the machine in a row, without a turn in between that came to something. */
+  #faults = 0
   /** Whether this driver has asked what its agent wants to know. */
   #asked = false
   #done: Promise<void> = Promise.resolve()
@@ -100,6 +108,10 @@ export class TurnDriver {
         const error = asParleyError(cause)
         this.#turn = undefined
         if (this.#stop.signal.aborted) return
+        if (await this.#waitsForMachine(error)) {
+          troubles = -1
+          continue
+        }
         this.#host.log('error', `the turns of ${this.workspace} stopped: ${error.message}`, {
           error,
           troubles,
@@ -109,6 +121,15 @@ export class TurnDriver {
         await pause(this.#host.clock, wait ?? coordinatorDefaults.stepRetries.at(-1)!, this.#stop.signal)
       }
     }
+  }
+
+  /** Whether the machine stood in the way; when it is sound again, what was to be done is tried again. */
+  async #waitsForMachine(error: ParleyError): Promise<boolean> {
+    const { machine, folders } = this.#host
+    if (this.#faults >= machineLimits.faultsInARow && !isOfTrail(error.code)) return false
+    if (!(await machine.blame(error, folders.home))) return false
+    this.#faults++
+    return machine.sound(this.#stop.signal)
   }
 
   /** Ends the turn at work, if there is one, and takes no other. The workspace stays as it is. */
@@ -139,9 +160,11 @@ export class TurnDriver {
   }
 
   async #work(): Promise<void> {
-    const { run, folders } = this.#host
+    const { run, folders, machine } = this.#host
     const worker = unwrap(await run.worker(this.workspace))
-    this.#desk = new Desk(run, worker, this.facts, this.#task, folders)
+    this.#desk = new Desk(run, worker, this.facts, this.#task, folders, work =>
+      machine.through(work, folders.home, this.#stop.signal),
+    )
     // Whoever ends the workspace ends its turn.
     const off = worker.subscribe(notice => {
       if (notice.kind !== 'state' || notice.workspace !== this.workspace) return
@@ -164,7 +187,7 @@ export class TurnDriver {
     if (!view) return false
     // The checkpoint was made, and the node died before the agent's `complete`.
     if (view.deliverable !== null) {
-      unwrap(await worker.complete())
+      await desk.complete()
       return false
     }
     const memory = this.#memory ?? (await this.#remember(worker))
@@ -211,8 +234,8 @@ export class TurnDriver {
     return stored.ok ? (stored.value as TurnMemory) : { epoch: 0, handled: [] }
   }
 
-  async #writeMemory(worker: Worker, memory: TurnMemory): Promise<void> {
-    unwrap(await worker.writeMemory('turn', memory))
+  async #writeMemory(desk: Desk, memory: TurnMemory): Promise<void> {
+    await desk.remember('turn', memory)
     this.#memory = memory
   }
 
@@ -232,13 +255,13 @@ export class TurnDriver {
     mail: readonly EnvelopeId[],
   ): Promise<boolean> {
     const epoch = before + 1
-    await this.#writeMemory(desk.worker, {
+    await this.#writeMemory(desk, {
       epoch,
       handled,
       idle,
       ...(question !== undefined && { question }),
     })
-    if (view.status === 'blocked' || before === 0) unwrap(await desk.worker.started())
+    if (view.status === 'blocked' || before === 0) await desk.started()
     const folder =
       this.#folder ?? unwrap(await this.#host.folders.prepare(this.workspace, await desk.lastCommit()))
     const brief = await briefOf(this.#host, desk, { directive: view.directive, mail, question })
@@ -263,13 +286,15 @@ export class TurnDriver {
     { folder, handled, mail, idle }: Taken,
   ): Promise<boolean> {
     // What it used counts, whatever became of it.
-    await turn.meter(result.usage)
+    unwrap(await this.#host.machine.through(() => metered(turn, result.usage), folder, this.#stop.signal))
     // Nobody waits for it, or the node stops and the next one runs it again.
     if (this.#stop.signal.aborted) return false
     if (turn.suspended) {
       this.#folder = undefined
       return true
     }
+    if (await this.#failedByMachine(turn, result, folder)) return true
+    this.#faults = 0
     if (await this.#handsOver(desk, turn, result)) return false
     const from = await desk.lastCommit()
     const blocked = await settleTurn(desk, result, turn.record(result), turn.blocked)
@@ -282,18 +307,30 @@ export class TurnDriver {
     const still = moved ? 0 : idle + 1
     const { noProgress } = this.#host.facts.team.limits.breakers
     if (noProgress > 0 && still >= noProgress) {
-      unwrap(
-        await desk.worker.failed(
-          `Breaker: ${still} turns in a row changed nothing. Last question: ${blocked}`,
-        ),
-      )
+      await desk.failed(`Breaker: ${still} turns in a row changed nothing. Last question: ${blocked}`)
       return false
     }
     const next = { epoch: turn.epoch, handled: [...handled, ...taken], question: blocked, idle: still }
-    await this.#writeMemory(desk.worker, next)
-    unwrap(await desk.worker.blocked(blocked))
+    await this.#writeMemory(desk, next)
     this.#asked = true
-    unwrap(await desk.worker.escalate(blocked))
+    await desk.ask(blocked)
+    return true
+  }
+
+  /** Whether a turn failed because the machine did: then it never was an attempt, and is taken again from what was kept last. */
+  async #failedByMachine(turn: Turn, result: TurnResult, folder: string): Promise<boolean> {
+    const { machine, folders, log } = this.#host
+    // A turn that was ended from outside failed for that reason.
+    if (result.outcome !== 'failed' || turn.blocked !== undefined || turn.ended) return false
+    if (this.#faults >= machineLimits.faultsInARow) return false
+    const held = machine.wasHeldSince(turn.began)
+    const fault = machine.report(result.error, folder) ?? (held ? undefined : await machine.look(folder))
+    if (!fault && !held) return false
+    this.#faults++
+    this.#folder = undefined
+    log('warn', `a turn of ${this.workspace} is taken again: ${result.error.message}`, { code: fault?.code })
+    // What it has left may be what fills the disk.
+    await folders.discard(this.workspace).catch(() => undefined)
     return true
   }
 
@@ -309,5 +346,13 @@ export class TurnDriver {
     const reason = `${this.facts.agent} cannot work: ${outage}. ${result.error.message}`
     this.#host.handOver(this.workspace, next, reason.slice(0, coordinatorLimits.reasonLength))
     return true
+  }
+}
+
+async function metered(turn: Turn, usage: Usage): Promise<Result<void>> {
+  try {
+    return ok(await turn.meter(usage))
+  } catch (cause) {
+    return err(asParleyError(cause))
   }
 }

@@ -5,6 +5,7 @@ import { type AgentAdapter, asParleyError, type Usage, type WorkspaceId } from '
 import { type CutOff, NOTHING_CUT_OFF } from './accounts.ts'
 import type { WorkspaceFacts } from './facts.ts'
 import { nameOf } from './identities.ts'
+import type { Machine } from './machine/machine.ts'
 import type { Semaphore } from './semaphore.ts'
 import type { PlannedTask, TeamAgent } from './team/team.ts'
 import { TurnDriver, type TurnDriverHost } from './turn-driver.ts'
@@ -31,14 +32,14 @@ export class TurnDrivers {
   #stopped = false
 
   constructor(options: TurnDriversOptions) {
-    const { seen, turns, facts, adapter } = options
+    const { seen, turns, facts, adapter, machine } = options
     const { concurrency } = facts.team.limits
     const slots = new TurnSlots({ concurrency, turns, slotsOf: agent => seen.agentConfig(agent)?.slots })
     this.#options = options
     this.#host = {
       ...options,
       adapter: (work, task) => adapter(work, task, seen.agentConfig(nameOf(work.agent))),
-      slot: ({ agent }, signal) => slots.acquire(agent, signal),
+      slot: ({ agent }, signal) => whenSound(machine, signal, () => slots.acquire(agent, signal)),
       cutOff: usage => this.#addCutOff(usage),
     }
   }
@@ -110,5 +111,19 @@ export class TurnDrivers {
     await this.stop()
     for (const { facts } of this.#drivers.values()) this.#options.release(facts.agent)
     this.#drivers.clear()
+  }
+}
+
+/** No turn begins while the machine is at fault, not even one whose place became free meanwhile. */
+async function whenSound(
+  machine: Machine,
+  signal: AbortSignal,
+  acquire: () => Promise<(() => void) | undefined>,
+): Promise<(() => void) | undefined> {
+  for (;;) {
+    if (!(await machine.sound(signal))) return undefined
+    const release = await acquire()
+    if (!release || !machine.held) return release
+    release()
   }
 }

@@ -1,5 +1,5 @@
 // What a turn came to: kept on the trail before anything follows from it, then said as a signal.
-import { ParleyError, type TurnResult, unwrap } from '@parley/core'
+import { ParleyError, type TurnResult } from '@parley/core'
 import type { Desk } from './desk.ts'
 import { coordinatorLimits } from './limits.ts'
 import type { TurnRecord } from './projection.ts'
@@ -34,7 +34,7 @@ export async function settleTurn(
     status: 'final',
     content: result.outcome === 'complete' ? answerText(result.text) : '',
   })
-  unwrap(await desk.worker.complete())
+  await desk.complete()
   return undefined
 }
 
@@ -50,7 +50,7 @@ async function settleJudgement(desk: Desk, result: TurnResult, turn: TurnRecord)
   }
   const { verdict, text } = judgement
   await desk.checkpoint({ status: 'final', content: text, verdict, turn })
-  unwrap(await desk.worker.complete())
+  await desk.complete()
   return undefined
 }
 
@@ -81,6 +81,6 @@ export async function keepFailure(desk: Desk, error: ParleyError, turn: TurnReco
 
 async function fail(desk: Desk, error: ParleyError, turn: TurnRecord): Promise<undefined> {
   await keepFailure(desk, error, turn)
-  unwrap(await desk.worker.failed(reasonOf(error)))
+  await desk.failed(reasonOf(error))
   return undefined
 }

@@ -7,6 +7,7 @@ import {
   type Clock,
   type EnvelopeId,
   ParleyError,
+  type Ticks,
   type TurnBudget,
   type TurnEvent,
   type TurnResult,
@@ -52,7 +53,7 @@ export class Turn {
   readonly #host: TurnHost
   readonly #desk: Desk
   readonly #abort = new AbortController()
-  readonly #began: number
+  readonly began: Ticks
   #usage: Usage = {}
   /** What of it the run was told, and when. */
   #metered = { tokens: 0, cost: 0 }
@@ -63,8 +64,8 @@ export class Turn {
     this.#host = host
     this.#desk = desk
     this.epoch = epoch
-    this.#began = host.clock.now()
-    this.#meteredAt = this.#began
+    this.began = host.clock.now()
+    this.#meteredAt = this.began
   }
 
   /** What the agent said last. */
@@ -182,13 +183,20 @@ export class Turn {
     const { tokens, cost } = this.#metered
     const used = { tokens: tokensIn + tokensOut - tokens, cost: usd - cost }
     if (used.tokens <= 0 && used.cost <= 0) return
+    // At once: what is told while this is on its way is not told twice.
     this.#metered = { tokens: Math.max(tokens, tokensIn + tokensOut), cost: Math.max(cost, usd) }
     this.#meteredAt = this.#host.clock.now()
     const metered = await this.#host.run.meter(this.#desk.workspace, {
       ...(used.tokens > 0 && { tokens: used.tokens }),
       ...(used.cost > 0 && { cost: used.cost }),
     })
-    if (!metered.ok && metered.error.retryable) throw metered.error
+    if (metered.ok || !metered.error.retryable) return
+    const { tokens: toldTokens, cost: toldCost } = this.#metered
+    this.#metered = {
+      tokens: toldTokens - Math.max(0, used.tokens),
+      cost: toldCost - Math.max(0, used.cost),
+    }
+    throw metered.error
   }
 
   /** As far as it has come, or with what it came to. */
@@ -196,7 +204,7 @@ export class Turn {
     const { meter } = (result ?? {}) as {
       readonly meter?: { readonly wallMs: number; readonly outputBytes: number }
     }
-    const wall = (this.#host.clock.now() - this.#began) / 1000
+    const wall = (this.#host.clock.now() - this.began) / 1000
     return {
       epoch: this.epoch,
       outcome: result?.outcome ?? 'kept',

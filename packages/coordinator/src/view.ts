@@ -1,6 +1,6 @@
 // What people and programs are shown of a run: one shape for the CLI, the socket and whatever comes later. It is a projection of the
 // trail, with what the turns at work are doing right now laid over it.
-import { type Static, Type } from '@parley/core'
+import { machineCodes, type Static, Type } from '@parley/core'
 import { GateViewSchema } from './highway-contract.ts'
 import { MoveViewSchema, SalvageViewSchema } from './succession-contract.ts'
 
@@ -117,6 +117,19 @@ export const PlanTaskViewSchema = Type.Object(
 )
 export type PlanTaskView = Static<typeof PlanTaskViewSchema>
 
+/** What holds the node up: a fault of the machine, which is no fault of the work. */
+export const MachineViewSchema = Type.Object(
+  {
+    code: Type.Enum([...machineCodes]),
+    /** The file or folder that was used. */
+    where: Type.String(),
+    since: Time,
+    message: Type.String(),
+  },
+  closed,
+)
+export type MachineView = Static<typeof MachineViewSchema>
+
 export const RUN_STATES = ['waiting', 'working', 'done', 'failed', 'rejected', 'aborted'] as const
 export type RunState = (typeof RUN_STATES)[number]
 
@@ -169,6 +182,8 @@ export const RunViewSchema = Type.Object(
       ),
     ),
     warnings: Type.Array(Type.String()),
+    /** It is not over, and waits for the machine. */
+    machine: Type.Optional(MachineViewSchema),
     /** `seq` of the newest entry that this shows. */
     cursor: Count,
   },

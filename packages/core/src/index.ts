@@ -63,6 +63,14 @@ export {
   type WorkspaceId,
 } from './ids.ts'
 export { limits } from './limits.ts'
+export {
+  isDiskFault,
+  type MachineCode,
+  type MachineFault,
+  machineCodes,
+  machineFaultOf,
+  machineFaultText,
+} from './machine-fault.ts'
 export { nearest } from './nearest.ts'
 export { harmless, oneLine } from './plain-text.ts'
 export { type Err, err, type Ok, ok, type Result, refuse, unwrap } from './result.ts'

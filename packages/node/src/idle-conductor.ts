@@ -31,6 +31,9 @@ export class IdleConductor implements Conducting {
     status: () => ({ working: null, faults: [] }),
   }
 
+  /** There is nothing to be held up. */
+  readonly held = undefined
+
   get error(): ParleyError {
     return this.#error
   }

@@ -46,6 +46,13 @@ export const nodeLimits = {
   passphraseHash: 256,
   /** Wrong passphrases within `nodeTimes.passphraseWindow` after which no more are tried. */
   passphraseAttempts: 5,
+  /** Bytes that a profile keeps free for itself on a disk of at least so many parts of it, and the least that is of any use. */
+  reserveBytes: 4 * MiB,
+  reservePart: 16,
+  reserveLeast: 256 * KiB,
+  /** Bytes that stay free beside it when it is laid out again, and bytes of one write. */
+  reserveLeaves: MiB,
+  reservePiece: 256 * KiB,
   /** A log file that is larger is put aside. */
   logBytes: 10 * MiB,
   /** Log files that were put aside and are kept. */

@@ -14,6 +14,7 @@ export class LogFile {
   readonly #files: number
   #handle: number | undefined
   #size = 0
+  #closed = false
   /** Lines that could not be written. */
   lost = 0
 
@@ -27,9 +28,11 @@ export class LogFile {
   write(line: string): void {
     const bytes = Buffer.byteLength(line)
     try {
-      if (this.#handle === undefined) return
+      if (this.#closed) return
+      // It could not be opened when the last one was put aside.
+      if (this.#handle === undefined) this.#open()
       if (this.#size > 0 && this.#size + bytes > this.#bytes) this.#rotate()
-      writeSync(this.#handle, line)
+      writeSync(this.#handle!, line)
       this.#size += bytes
     } catch {
       this.lost++
@@ -37,6 +40,11 @@ export class LogFile {
   }
 
   close(): void {
+    this.#closed = true
+    this.#shut()
+  }
+
+  #shut(): void {
     if (this.#handle === undefined) return
     closeSync(this.#handle)
     this.#handle = undefined
@@ -52,7 +60,7 @@ export class LogFile {
     for (let number = this.#files - 1; number >= 1; number--)
       move(`${this.#path}.${number}`, `${this.#path}.${number + 1}`)
     move(this.#path, `${this.#path}.1`)
-    this.close()
+    this.#shut()
     this.#open()
   }
 }

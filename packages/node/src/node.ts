@@ -9,7 +9,14 @@ import {
   OperationRegistry,
   type Transport,
 } from '@parley/call'
-import { type Conducting, Conductor, type ConductorOptions, type RunSummaryView } from '@parley/coordinator'
+import {
+  type Conducting,
+  Conductor,
+  type ConductorOptions,
+  Machine,
+  probeMachine,
+  type RunSummaryView,
+} from '@parley/coordinator'
 import {
   asParleyError,
   type Clock,
@@ -47,6 +54,7 @@ import { socketIdentity } from './own-socket.ts'
 import { AnswerPassphrase } from './passphrase.ts'
 import { type Environment, type ProfilePaths, prepareProfile } from './paths.ts'
 import { proofMessage } from './proof.ts'
+import { Reserve } from './reserve.ts'
 import { writeShim } from './shim.ts'
 import { Spending } from './spending/spending.ts'
 import { startError } from './start-error.ts'
@@ -83,6 +91,7 @@ interface Parts {
   readonly listening: Listening
   /** What tells its socket from every other one. */
   readonly socket: string
+  readonly machine: Machine
   readonly started: Ticks
 }
 
@@ -109,6 +118,8 @@ export class Node {
       requireListeners(deployment, LISTENERS)
       const cipher = cipherFor(deployment, prepared.value.secret)
       const { sign, replica } = config.values
+      const machine = await watchMachine(paths, clock, log)
+      open.push(async () => machine.close())
       const trail = await openTrail(paths.folder, {
         cipher,
         now: () => clock.now(),
@@ -145,6 +156,7 @@ export class Node {
         },
         environment: reachable(paths),
         clock,
+        machine,
         turns: config.values.turns,
         storage: storagePolicy(config.values),
         // Whoever asked has lost the connection with the node that died: nobody would read the answer.
@@ -153,7 +165,9 @@ export class Node {
         log: (level, message, facts) => log[level](message, facts),
       })
       open.push(() => conductor.close())
-      return ok(await Node.#listen({ ...options, env, bin, clock, spending, link }, trail, conductor, open))
+      return ok(
+        await Node.#listen({ ...options, env, bin, clock, spending, link, machine }, trail, conductor, open),
+      )
     } catch (thrown) {
       for (const close of open.toReversed())
         await close().catch(cause => log.error('closing failed', { cause }))
@@ -180,6 +194,7 @@ export class Node {
       readonly clock: Clock
       readonly spending: Spending
       readonly link: NodeLink
+      readonly machine: Machine
     },
     trail: Trail,
     conductor: Conducting,
@@ -249,7 +264,16 @@ export class Node {
       socket: paths.socket,
       started_by: options.startedBy,
     })
-    node = new Node(options, { trail, conductor, link, calls, listening, socket, started })
+    node = new Node(options, {
+      trail,
+      conductor,
+      link,
+      calls,
+      listening,
+      socket,
+      machine: options.machine,
+      started,
+    })
     log.info('the node is up', {
       profile: paths.profile,
       deployment: config.values.deployment,
@@ -304,6 +328,7 @@ export class Node {
       idle_timeout_ms: startedBy === 'on-demand' ? config.values.idleTimeoutMs : 0,
       storage: { ...conductor.storage.status(), faults: [...conductor.storage.status().faults] },
       link: link.status(),
+      machine: conductor.held ?? null,
       damage: trail.damage.map(({ code, message, runs }) => ({ code, message, runs: [...runs] })),
     }
   }
@@ -331,7 +356,7 @@ export class Node {
 
   async #takeDown(reason: string): Promise<void> {
     const { config, log } = this.#options
-    const { trail, conductor, link, calls, listening } = this.#parts
+    const { trail, conductor, link, calls, listening, machine } = this.#parts
     this.#idle?.stop()
     const late = Promise.withResolvers<false>()
     // Not in the background: a part that hangs need not hold anything that keeps the process alive until this is told.
@@ -347,6 +372,7 @@ export class Node {
     await step('coordinator', () => conductor.close())
     // What hangs may still write: its trail is left to the end of the process.
     if (hanging.length === 0) await step('trail', () => trail.close())
+    machine.close()
     cancel()
     removeNodeFile(config.paths.nodeFile)
     if (hanging.length > 0)
@@ -377,6 +403,25 @@ export class Node {
     const live = await this.#parts.conductor.runs({ states: ['waiting', 'working'], limit: 1 })
     return live.length > 0
   }
+}
+
+/** A node that starts on a full disk is held up from the start, and has the room that was kept for that. */
+async function watchMachine(paths: ProfilePaths, clock: Clock, log: NodeLog): Promise<Machine> {
+  const reserve = new Reserve(paths.reserve)
+  const machine = new Machine({
+    clock,
+    folder: paths.folder,
+    probe: probeMachine,
+    reserve,
+    log: (level, message, facts) => log[level](message, facts),
+  })
+  const fault = await machine.look()
+  const missing = fault ? undefined : await reserve.layOut()
+  if (missing !== undefined)
+    log.warn(`No room is kept for a full disk: ${missing}. The node works without it.`, {
+      file: paths.reserve,
+    })
+  return machine
 }
 
 function storagePolicy({ compactMs, warmMs, coldMs }: Config['values']): StoragePolicy {

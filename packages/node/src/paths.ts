@@ -39,6 +39,8 @@ export interface ProfilePaths {
   readonly secret: string
   /** The tokens of turns at work. */
   readonly tokens: string
+  /** Room for the day when the disk is full. */
+  readonly reserve: string
 }
 
 const profileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -71,6 +73,7 @@ export function profilePaths(
     log: join(folder, 'logs', 'node.log'),
     secret: join(folder, 'secret'),
     tokens: join(folder, 'tokens'),
+    reserve: join(folder, 'reserve'),
   })
 }
 

@@ -23,12 +23,11 @@ class GitClient {
     })
     this.#rest()
     this.#server.on('message', ({ id, end }: Answer) => this.#settle(id, end))
-    const ended = (why: string) => {
+    const ended = (why: string, code?: string) => {
       gone()
-      for (const id of [...this.#waiting.keys()])
-        this.#settle(id, { end: 'not_started', code: undefined, message: why })
+      for (const id of [...this.#waiting.keys()]) this.#settle(id, { end: 'not_started', code, message: why })
     }
-    this.#server.once('error', cause => ended(cause.message))
+    this.#server.once('error', (cause: NodeJS.ErrnoException) => ended(cause.message, cause.code))
     this.#server.once('exit', () => ended('the process that starts git has ended'))
   }
 

@@ -1,6 +1,6 @@
 // One git program from its start to its end, with its output and time bounded. It knows nothing of what the output means, and needs none
 // of this project's packages: the process that loads it is to be small (git-server.ts).
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { folderLimits } from './limits.ts'
 
 export interface GitProcess {
@@ -29,7 +29,14 @@ type After = (milliseconds: number, run: () => void) => () => void
 
 export function runGit(process: GitProcess, after: After): Promise<GitEnd> {
   const { cwd, args, env, input, timeoutMs, maxBytes } = process
-  const child = spawn('git', args, { cwd, env, stdio: 'pipe', windowsHide: true })
+  let child: ChildProcessWithoutNullStreams
+  try {
+    child = spawn('git', args, { cwd, env, stdio: 'pipe', windowsHide: true })
+  } catch (cause) {
+    return Promise.resolve(notStarted(cause as NodeJS.ErrnoException))
+  }
+  // Where the machine has no more files to give, the process has no pipes: it only says why.
+  if (!child.stdout) return new Promise(resolve => child.once('error', cause => resolve(notStarted(cause))))
   const output: Buffer[] = []
   const complaint: Buffer[] = []
   let bytes = 0
@@ -62,9 +69,9 @@ export function runGit(process: GitProcess, after: After): Promise<GitEnd> {
   child.stdin.on('error', () => {})
   child.stdin.end(input)
   return new Promise(resolve => {
-    child.once('error', (cause: NodeJS.ErrnoException) => {
+    child.once('error', cause => {
       cancel()
-      resolve({ end: 'not_started', code: cause.code, message: cause.message })
+      resolve(notStarted(cause))
     })
     child.once('close', code => {
       cancel()
@@ -75,4 +82,8 @@ export function runGit(process: GitProcess, after: After): Promise<GitEnd> {
       }
     })
   })
+}
+
+function notStarted({ code, message }: NodeJS.ErrnoException): GitEnd {
+  return { end: 'not_started', code, message }
 }

@@ -140,7 +140,9 @@ function answerOf(end: GitEnd, { cwd }: GitPlace, args: readonly string[], call:
 
 function notStarted({ code, message }: Extract<GitEnd, { end: 'not_started' }>, cwd: string): ParleyError {
   if (code !== 'ENOENT' || !existsSync(cwd))
-    return new ParleyError('git_failed', `git could not be started in ${cwd}: ${message}.`)
+    return new ParleyError('git_failed', `git could not be started in ${cwd}: ${message}.`, {
+      details: { system: code, syscall: 'spawn git' },
+    })
   return new ParleyError(
     'git_missing',
     `The program git was not found. Install git ${oldestGit.major}.${oldestGit.minor} or newer, or put it on the PATH.`,

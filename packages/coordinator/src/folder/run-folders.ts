@@ -84,6 +84,11 @@ export class RunFolders {
     return this.#site.facts
   }
 
+  /** The run's own folder. */
+  get home(): string {
+    return this.#site.home
+  }
+
   /** Above the folders of all workspaces: a git program in one of them must not look for a repository here or further up. */
   get ceiling(): string {
     return places.work(this.#site.home)

@@ -64,7 +64,7 @@ export type RunPage = {
 export interface RunPort {
   /**
    * Resolves when the run's first entries are durable. Refusals: `permission_denied`, `budget_exceeded`,
-   * `unknown_team`, `invalid_argument`, `overloaded`, `unavailable` and `trail_unavailable` (these three retryable), and
+   * `unknown_team`, `invalid_argument`, `overloaded`, `machine_fault`, `unavailable` and `trail_unavailable` (these four retryable), and
    * what keeps the folder from being worked in. After a refusal nothing was started. A rejection is a defect, and with an idempotency key it is safe to ask again.
    */
   start(request: RunRequest): Promise<Result<{ readonly run: RunId }>>

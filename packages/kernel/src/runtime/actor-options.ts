@@ -1,5 +1,5 @@
 // What a run at work is given by its runtime, and what of it a decision may look at.
-import type { Clock, IdSource, RunId, StrictClock, Ticks, WorkspaceId } from '@parley/core'
+import type { Clock, IdSource, ParleyError, RunId, StrictClock, Ticks, WorkspaceId } from '@parley/core'
 import type { EntryDraft, RunTrail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { Context, UserDirectory } from '../batch.ts'
@@ -39,6 +39,8 @@ export interface ActorOptions {
   readonly onMigration: (entry: EntryDraft) => void
   /** The run's last entry is durable. */
   readonly onEnd: () => void
+  /** The trail could not be written; told at every attempt. */
+  readonly onUnwritable?: ((error: ParleyError) => void) | undefined
   /** A subscriber threw. */
   readonly onFault: (cause: unknown) => void
 }

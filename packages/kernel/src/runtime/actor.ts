@@ -255,8 +255,10 @@ export class RunActor {
     this.#serveReaders()
     const decision = this.#consider({ type: 'degraded_over', from, reason })
     const appended = await this.#options.trail.append(decision)
-    if (!appended.ok && (isStorageError(appended.error) || appended.error.code === 'trail_closed'))
+    if (!appended.ok && (isStorageError(appended.error) || appended.error.code === 'trail_closed')) {
+      if (isStorageError(appended.error)) this.#options.onUnwritable?.(appended.error)
       return false
+    }
     this.#outage.end()
     if (!appended.ok) return true
     const notices = decision.entries.flatMap(entry => noticesOf(this.#run, entry))
@@ -338,6 +340,7 @@ export class RunActor {
       waits: this.#options.commitRetries,
       pause: milliseconds => this.#pauses.wait(milliseconds),
       stopped: () => this.#stopped,
+      onUnwritable: this.#options.onUnwritable,
       committed: decided => this.#committed(decided),
     })
     if (failed) await this.#undo(failed.rest, failed.error)

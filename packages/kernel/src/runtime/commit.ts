@@ -28,6 +28,8 @@ export interface CommitOptions {
   readonly waits: readonly number[]
   readonly pause: (milliseconds: number) => Promise<void>
   readonly stopped: () => boolean
+  /** It could not be written, for the reason that the storage gives. */
+  readonly onUnwritable?: ((error: ParleyError) => void) | undefined
   readonly committed: (decided: Decided) => void
 }
 
@@ -46,7 +48,9 @@ export async function commit(group: readonly Decided[], options: CommitOptions):
     const failed = await append(rest, options)
     if (!failed) return undefined
     rest = failed.rest
-    const wait = isStorageError(failed.error) && !options.stopped() ? waits.shift() : undefined
+    const storage = isStorageError(failed.error)
+    if (storage) options.onUnwritable?.(failed.error)
+    const wait = storage && !options.stopped() ? waits.shift() : undefined
     if (wait === undefined) return failed
     await options.pause(wait)
   }

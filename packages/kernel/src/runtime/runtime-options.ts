@@ -1,5 +1,5 @@
 // What a host gives a runtime when it opens one, and what all its runs are given of that.
-import type { Clock, IdSource } from '@parley/core'
+import type { Clock, IdSource, ParleyError } from '@parley/core'
 import type { StateCacheStore, Trail } from '@parley/trail'
 import type { UserDirectory } from '../batch.ts'
 import type { Identify } from '../integrity/identity.ts'
@@ -54,6 +54,8 @@ export interface RuntimeOptions {
   readonly observersReadGlobally?: boolean
   /** Told when a subscriber of notices throws; by default the process hears of it as of any uncaught error. */
   readonly onFault?: (cause: unknown) => void
+  /** Told at every attempt that the trail could not be written, and why. It is tried again whatever comes of it (W-REC-07, -08). */
+  readonly onUnwritable?: (error: ParleyError) => void
   /** Entries of the house run after which a new one takes over. */
   readonly houseEntries?: number
   /** What happens by itself to the record of runs that have ended; nothing by default. */
@@ -75,6 +77,7 @@ export function settingsOf(options: RuntimeOptions) {
     identify,
     level,
     capacity,
+    onUnwritable: options.onUnwritable,
     onFault: options.onFault ?? rethrow,
   } satisfies Partial<ActorOptions>
 }

@@ -48,8 +48,8 @@ export interface AskEnd {
 
 export interface AskPort {
   /**
-   * Starts a turn and resolves when it is certain to have begun. After a refusal nothing was started: `overloaded` tells the caller
-   * that the target is busy, `budget_exceeded` and `permission_denied` are told as such, anything else is an internal error with the message.
+   * Starts a turn and resolves when it is certain to have begun. After a refusal nothing was started: `overloaded` and
+   * `machine_fault` tell the caller that the target is busy, `budget_exceeded` and `permission_denied` are told as such, anything else is an internal error with the message.
    *
    * The parts are read once, one at a time, and held back while nobody asks for the next. They end with `end`; when the signal fires, that
    * comes soon, with `interrupted` and what the turn had cost by then. Throwing instead is a defect: then nobody knows the cost.

@@ -13,6 +13,9 @@ import type { AskCaller, AskEnd, AskPort } from './ask-port.ts'
 import { Deltas } from './deltas.ts'
 import type { Threads } from './threads.ts'
 
+/** What a peer is told while the machine is at fault. */
+export const HELD_UP = 'the node is held up by its machine; ask again later'
+
 const SESSION_BYTES = 6
 
 export interface AskingParts {
@@ -163,6 +166,9 @@ export class Asking {
 /** What the port refuses with, as the caller is told (ALP-ASK-09). */
 function refusal(error: ParleyError, { budget }: Grant): WireError {
   switch (error.code) {
+    case 'machine_fault':
+      // Where, and what of, is none of a peer's business.
+      return dispatchErrors.targetBusy(HELD_UP)
     case 'overloaded':
       return dispatchErrors.targetBusy(error.message)
     case 'budget_exceeded':

@@ -1,5 +1,5 @@
 // link.ask and link.cancel (ALP-ASK, ALP-CANCEL): one turn at a time for the profile, nobody waits in line, and only who asked may cancel.
-import { type Clock, ParleyError } from '@parley/core'
+import { type Clock, err, machineFaultOf, ParleyError } from '@parley/core'
 import type { Ledger } from '../budget/ledger.ts'
 import { dispatchErrors } from '../errors.ts'
 import { fingerprintOf } from '../identity/fingerprint.ts'
@@ -7,7 +7,7 @@ import { integerOf, isWireObject, numberOf, type WireValue } from '../json/value
 import { linkDefaults } from '../limits.ts'
 import type { Reply } from '../server/request.ts'
 import { trim } from '../text.ts'
-import { Asking, type AskingParts } from './asking.ts'
+import { Asking, type AskingParts, HELD_UP } from './asking.ts'
 import type { Method, MethodCall } from './methods.ts'
 
 export interface AsksOptions extends AskingParts {
@@ -39,7 +39,7 @@ export class Asks {
     // ALP-ASK-05: at once, and before anything is set aside.
     if (this.#running || this.#closed)
       return { error: dispatchErrors.targetBusy('another turn is running; ask again later') }
-    const grant = this.#options.ledger.reserve(call.peer.id, budgetOf(call.params.budget))
+    const grant = this.#reserve(call)
     if (!grant.ok)
       return {
         error:
@@ -53,6 +53,17 @@ export class Asks {
     const caller = { id, identity: pubkey, fingerprint: fingerprintOf(pubkey)! }
     const asking = new Asking(this.#options, { caller, prompt, grant: grant.value, watched })
     return this.#answer(asking, call, watched)
+  }
+
+  /** A ledger that the machine keeps from being written says nothing about the ask: it may come again. */
+  #reserve({ peer, params }: Parameters<Method>[0]): ReturnType<AsksOptions['ledger']['reserve']> {
+    try {
+      return this.#options.ledger.reserve(peer.id, budgetOf(params.budget))
+    } catch (cause) {
+      if (!machineFaultOf(cause)) throw cause
+      this.#options.failed('the ledger', cause)
+      return err(new ParleyError('machine_fault', HELD_UP, { cause }))
+    }
   }
 
   readonly cancel: Method = ({ params, request }) => {

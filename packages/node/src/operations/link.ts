@@ -1,7 +1,8 @@
 // /link: who this profile is to others, and calling peers (ALP-PING, ALP-ASK, ALP-CANCEL).
 import { randomBytes } from 'node:crypto'
 import { operation } from '@parley/call'
-import { type Result, Type, ticksPerMillisecond } from '@parley/core'
+import type { Conducting } from '@parley/coordinator'
+import { type Result, refuse, Type, ticksPerMillisecond } from '@parley/core'
 import {
   cancelAsk,
   fingerprintOf,
@@ -23,6 +24,7 @@ import { answered, Count, callError, closed, forOwner, Nothing, refusals, stream
 
 export interface LinkDeps extends RotationParts {
   readonly config: Pick<Config, 'paths'>
+  readonly conductor: Pick<Conducting, 'accept' | 'held'>
   readonly link: NodeLink
   readonly log: Pick<NodeLog, 'warn'>
 }
@@ -196,9 +198,11 @@ export function linkService(deps: LinkDeps) {
           ),
         ]),
         accessControl: forOwner,
-        errorSchemas: refusals(...calling),
+        errorSchemas: refusals(...calling, 'machine_fault'),
       },
       async function* ({ peer, prompt, usd, tokens, timeout_ms }, { signal }) {
+        const { held } = deps.conductor
+        if (held) answered(refuse('machine_fault', `${held.message} Nothing was asked; ask again then.`))
         const { client, target } = reach(peer)
         const failed = (what: string, cause: unknown) => log.warn(`link: ${what}`, { cause })
         const input: AskInput = {

@@ -1,5 +1,6 @@
 // /node: what runs here, that it is this profile's node, and stopping it. /config: the values in force, each with where it came from.
 import { operation } from '@parley/call'
+import { MachineViewSchema } from '@parley/coordinator'
 import { type Static, Type } from '@parley/core'
 import { DEPLOYMENT_MODELS } from '@parley/trail/events'
 import type { Config } from '../config/load.ts'
@@ -58,6 +59,8 @@ export const NodeStatusSchema = Type.Object(
       ),
       Type.Null(),
     ]),
+    /** What holds all work up; null while the machine is sound. */
+    machine: Type.Union([MachineViewSchema, Type.Null()]),
     /** What was found wrong with the trail when it was opened. */
     damage: Type.Array(
       Type.Object({ code: Type.String(), message: Type.String(), runs: Type.Array(Type.String()) }, closed),
@@ -113,7 +116,8 @@ export function nodeService({ config, prove, status, requestStop }: NodeDeps) {
       {
         name: '/node/status',
         opType: 'query',
-        description: 'What runs here: version, process, runs and clients, and what is wrong with the trail.',
+        description:
+          'What runs here: version, process, runs and clients, what holds it up, and what is wrong with the trail.',
         inputSchema: Nothing,
         outputSchema: NodeStatusSchema,
         accessControl: forOwner,

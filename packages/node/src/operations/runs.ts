@@ -5,6 +5,7 @@ import {
   type Conducting,
   HIGHWAY_PRESETS,
   LISTED_STATES,
+  MachineViewSchema,
   PlanTaskViewSchema,
   RunSummarySchema,
   RunViewSchema,
@@ -103,6 +104,7 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
           'unknown_peer',
           'budget_exceeded',
           'overloaded',
+          'machine_fault',
           'breaker_open',
           'unavailable',
           'trail_unavailable',
@@ -166,11 +168,17 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
           },
           closed,
         ),
-        outputSchema: Type.Object({ runs: Type.Array(RunSummarySchema) }, closed),
+        outputSchema: Type.Object(
+          { runs: Type.Array(RunSummarySchema), machine: Type.Optional(MachineViewSchema) },
+          closed,
+        ),
         accessControl: forOwner,
         errorSchemas: refusals('trail_unavailable', 'trail_damaged'),
       },
-      async filter => ({ runs: [...(await told(conductor.runs(filter)))] }),
+      async filter => ({
+        runs: [...(await told(conductor.runs(filter)))],
+        ...(conductor.held && { machine: conductor.held }),
+      }),
     ),
     '/runs/show': operation(
       {

@@ -46,6 +46,8 @@ const REFUSALS = {
   rejected: 'The message cannot go there; the details say why',
   breaker_open: 'Too many runs of this kind were started; the message says what to do',
   budget_exceeded: 'The profile may spend no more today; the details say when that changes',
+  machine_fault:
+    'The machine has no room, files or memory, or its disk cannot be written; nothing was started',
   overloaded: 'Too much is going on; ask again later',
   unavailable: 'The node is stopping',
   trail_unavailable: 'The trail cannot be written or read',

@@ -5,6 +5,7 @@ import type {
   ConductorOptions,
   GateView,
   LeftView,
+  MachineView,
   RunSummaryView,
   RunView,
   SalvageView,
@@ -70,6 +71,7 @@ export class ScriptedConductor implements Conducting {
     status: () => ({ working: null, faults: this.faults }),
   }
   faults: StorageFault[] = []
+  held: MachineView | undefined
 
   async solve(request: SolveRequest): Promise<Result<{ run: RunId }>> {
     if (request.intent === 'too much')

@@ -1,0 +1,199 @@
+// Whether the machine lets the node work. A fault of it holds everything up: no turn is taken, nothing that failed counts against the work,
+// and after growing waits it is looked whether the fault is over. Then everything goes on by itself.
+import {
+  type CancelTimer,
+  type Clock,
+  formatTimestamp,
+  type MachineFault,
+  machineFaultOf,
+  machineFaultText,
+  type Result,
+  type Ticks,
+  ticksPerMillisecond,
+} from '@parley/core'
+import type { MachineView } from '../view.ts'
+import { machineLimits, machineTimes } from './limits.ts'
+
+export interface MachineOptions {
+  readonly clock: Clock
+  /** The profile's folder: always looked at, and named where an error names no place. */
+  readonly folder: string
+  /** Looks whether these folders can be written and, for faults that are not of a disk, whether files and processes can be had. Never rejects. */
+  readonly probe: (
+    fault: MachineFault | undefined,
+    folders: readonly string[],
+  ) => Promise<MachineFault | undefined>
+  /** Room that is kept for such times. `restore` answers with what keeps it from being laid out again. Neither throws. */
+  readonly reserve?: {
+    release(): void
+    restore(): Promise<MachineFault | undefined>
+  }
+  readonly log?: (level: 'info' | 'error', message: string, facts?: object) => void
+}
+
+interface Held {
+  readonly fault: MachineFault
+  readonly since: Ticks
+}
+
+export class Machine {
+  readonly #options: MachineOptions
+  readonly #listeners = new Set<() => void>()
+  #held: Held | undefined
+  /** Where something failed during this fault. */
+  readonly #places = new Set<string>()
+  #reported = 0
+  #ended = Number.NEGATIVE_INFINITY
+  /** How many probes of faults in short succession have passed. */
+  #probes = 0
+  #cancel: CancelTimer | undefined
+  #closed = false
+
+  constructor(options: MachineOptions) {
+    this.#options = options
+  }
+
+  /** What holds the node up; undefined while the machine is sound. */
+  get held(): MachineView | undefined {
+    if (!this.#held) return undefined
+    const { fault, since } = this.#held
+    return {
+      code: fault.code,
+      where: fault.where ?? this.#options.folder,
+      since: formatTimestamp(since),
+      message: heldText(fault),
+    }
+  }
+
+  /** Whether the machine was at fault at any time since then: what failed meanwhile says nothing about the work. */
+  wasHeldSince(ticks: Ticks): boolean {
+    return this.#held !== undefined || this.#ended >= ticks
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Takes an error to be the machine's if it is one, and holds everything up. `folder`: where it happened, if the error does not say. */
+  report(thrown: unknown, folder?: string): MachineFault | undefined {
+    const found = machineFaultOf(thrown)
+    if (!found) return undefined
+    const fault = found.where === undefined && folder !== undefined ? { ...found, where: folder } : found
+    this.#begin(fault)
+    return fault
+  }
+
+  /** The same for an error that need not name its reason, as that of another program: whether this folder can be written decides. */
+  async blame(thrown: unknown, folder: string): Promise<MachineFault | undefined> {
+    return this.report(thrown, folder) ?? this.#held?.fault ?? this.look(folder)
+  }
+
+  /** Looks at a folder now. */
+  async look(folder: string = this.#options.folder): Promise<MachineFault | undefined> {
+    const fault = await this.#options.probe(undefined, [folder])
+    if (fault) this.#begin(fault)
+    return fault
+  }
+
+  /** Resolves when the machine is sound, to false if the signal fires first. */
+  sound(signal?: AbortSignal): Promise<boolean> {
+    if (signal?.aborted) return Promise.resolve(false)
+    if (!this.#held) return Promise.resolve(true)
+    return new Promise(resolve => {
+      const done = (sound: boolean) => {
+        off()
+        signal?.removeEventListener('abort', stop)
+        resolve(sound)
+      }
+      const stop = () => done(false)
+      const off = this.onChange(() => {
+        if (!this.#held) done(true)
+      })
+      signal?.addEventListener('abort', stop, { once: true })
+    })
+  }
+
+  /**
+   * Does something that can be repeated until the machine lets it succeed or fail by itself. A fault that comes back although every look finds
+   * the machine sound is the work's own, such as a file larger than what is left of the disk; what the trail cannot record never is.
+   */
+  async through<T>(work: () => Promise<Result<T>>, folder: string, signal?: AbortSignal): Promise<Result<T>> {
+    for (let tries = 1; ; tries++) {
+      const done = await work()
+      if (done.ok || !(await this.blame(done.error, folder))) return done
+      if (tries >= machineLimits.faultsInARow && !isOfTrail(done.error.code)) return done
+      if (!(await this.sound(signal))) return done
+    }
+  }
+
+  /** Nothing is looked at any more; whoever waits is not told. */
+  close(): void {
+    this.#closed = true
+    this.#cancel?.()
+  }
+
+  #begin(fault: MachineFault): void {
+    const { clock, folder, reserve, log } = this.#options
+    const now = clock.now()
+    this.#reported = now
+    if (this.#places.size < machineLimits.places) this.#places.add(fault.where ?? folder)
+    if (this.#held || this.#closed) return
+    // One that comes back at once is looked at ever more seldom.
+    if (now - this.#ended > machineTimes.forgotten * ticksPerMillisecond) this.#probes = 0
+    this.#held = { fault, since: now }
+    // Before anything is said: saying so takes room as well.
+    if (needsRoom(fault)) reserve?.release()
+    log?.('error', heldText(fault), { code: fault.code, where: fault.where ?? folder })
+    this.#changed()
+    this.#probeLater()
+  }
+
+  #probeLater(): void {
+    const wait = Math.min(machineTimes.firstProbe * 2 ** this.#probes, machineTimes.probe)
+    this.#probes = Math.min(this.#probes + 1, machineLimits.growth)
+    this.#cancel = this.#options.clock.after(wait, () => void this.#probe(), { background: true })
+  }
+
+  async #probe(): Promise<void> {
+    const { clock, folder, probe, reserve, log } = this.#options
+    const { fault, since } = this.#held!
+    // Whoever has failed a moment ago fails again: the trail tries every second whether it can be written.
+    const quiet = clock.now() - this.#reported >= machineTimes.quiet * ticksPerMillisecond
+    const still = quiet
+      ? ((needsRoom(fault) ? await reserve?.restore() : undefined) ??
+        (await probe(fault, [...new Set([folder, ...this.#places])])))
+      : fault
+    if (this.#closed) return
+    if (still) {
+      if (needsRoom(still)) reserve?.release()
+      this.#probeLater()
+      return
+    }
+    this.#held = undefined
+    this.#places.clear()
+    this.#ended = clock.now()
+    const seconds = (this.#ended - since) / ticksPerMillisecond / 1000
+    log?.('info', `The machine is sound again after ${seconds.toFixed(1)} s: the work goes on.`, {
+      code: fault.code,
+    })
+    this.#changed()
+  }
+
+  #changed(): void {
+    for (const listener of [...this.#listeners]) listener()
+  }
+}
+
+function needsRoom({ code }: MachineFault): boolean {
+  return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
+/** Refusals of the trail say nothing about what was to be recorded. */
+export function isOfTrail(code: string): boolean {
+  return code.startsWith('trail_')
+}
+
+function heldText(fault: MachineFault): string {
+  return `Held up by the machine: ${machineFaultText(fault)}. No turn is taken and nothing counts as failed until that is over; then the work goes on by itself.`
+}

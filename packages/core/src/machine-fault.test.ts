@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { ParleyError } from './error.ts'
+import { isDiskFault, machineCodes, machineFaultOf, machineFaultText } from './machine-fault.ts'
+
+const system = (code: string, more: object = {}) =>
+  Object.assign(new Error(`${code}: something, write`), { code, syscall: 'write', ...more })
+
+test.each(machineCodes)('%s is the machine’s, however deep it lies', code => {
+  const cause = system(code, { path: '/p/file', syscall: 'spawn git' })
+  const fault = { code, where: '/p/file' }
+  expect(machineFaultOf(cause)).toEqual(fault)
+  const full = new ParleyError('trail_full', 'no room', { cause })
+  expect(machineFaultOf(new ParleyError('trail_unavailable', 'nothing was done', { cause: full }))).toEqual(
+    fault,
+  )
+  expect(machineFaultText(fault)).toContain(`(${code} at /p/file)`)
+})
+
+test('what crossed a thread or a process as details counts as well', () => {
+  const error = new ParleyError('git_failed', 'git could not be started', { details: { system: 'EMFILE' } })
+  expect(machineFaultOf(error)).toEqual({ code: 'EMFILE' })
+  expect(
+    machineFaultOf(Object.assign(new Error('full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 }))?.code,
+  ).toBe('ENOSPC')
+  expect(
+    machineFaultOf(Object.assign(new Error('io'), { code: 'ERR_SQLITE_ERROR', errcode: 778 }))?.code,
+  ).toBe('EIO')
+})
+
+test('anything else is not, whatever its message quotes', () => {
+  const quoted = new ParleyError('exit_nonzero', 'ENOSPC: No space left on device', {
+    details: { stderr: 'ENOSPC' },
+  })
+  const around = new Error('a circle')
+  around.cause = around
+  const busy = Object.assign(new Error('locked'), { code: 'ERR_SQLITE_ERROR', errcode: 5 })
+  const later = system('EAGAIN', { syscall: 'read' })
+  for (const each of [
+    quoted,
+    around,
+    busy,
+    later,
+    system('ENOENT'),
+    system('EACCES'),
+    'ENOSPC',
+    null,
+    undefined,
+  ])
+    expect(machineFaultOf(each)).toBeUndefined()
+})
+
+test('only faults of a disk can be looked at by writing to it', () => {
+  expect(machineCodes.filter(code => isDiskFault({ code }))).toEqual(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
+})

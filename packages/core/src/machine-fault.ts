@@ -1,0 +1,100 @@
+// Faults of the machine: no room, no files, no memory, a disk that cannot be written. They say nothing about the work that met them, so
+// nothing that failed because of one counts against it. This file only reads errors; who looks at the disk is at the edge.
+
+/** A closed set. `EAGAIN` counts only where a process could not be started: everywhere else it means "not yet". */
+export const machineCodes = [
+  'ENOSPC',
+  'EDQUOT',
+  'EROFS',
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'EAGAIN',
+  'EIO',
+] as const
+export type MachineCode = (typeof machineCodes)[number]
+
+export interface MachineFault {
+  readonly code: MachineCode
+  /** The file or folder that was used, where the error names one. */
+  readonly where?: string
+}
+
+/** Codes that a probe write in the right folder confirms or refutes. */
+const DISK: ReadonlySet<MachineCode> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
+
+export function isDiskFault({ code }: MachineFault): boolean {
+  return DISK.has(code)
+}
+
+/** What people call it. */
+const WORDS: Readonly<Record<MachineCode, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the disk is read-only',
+  EMFILE: 'the node has too many files open',
+  ENFILE: 'the machine has too many files open',
+  ENOMEM: 'the machine has no memory left',
+  EAGAIN: 'the machine starts no further process',
+  EIO: 'the disk fails',
+}
+
+export function machineFaultText({ code, where }: MachineFault): string {
+  return `${WORDS[code]} (${code}${where === undefined ? '' : ` at ${where}`})`
+}
+
+/** An error and its causes are read this far down; whoever nests deeper, or in a circle, is not followed. */
+const CAUSES = 16
+
+/**
+ * The machine's fault behind an error: its own code, that of one of its causes, or the one that its details name as `system`. Undefined where
+ * it is none. Messages are never read: they may quote anybody.
+ */
+export function machineFaultOf(thrown: unknown): MachineFault | undefined {
+  let each = thrown
+  for (let depth = 0; depth < CAUSES && isRecord(each); depth++) {
+    const code = codeOf(each)
+    if (code !== undefined) {
+      const where = [each.path, each.dest, detailOf(each, 'path')].find(path => typeof path === 'string')
+      return { code, ...(typeof where === 'string' && { where }) }
+    }
+    each = each.cause
+  }
+  return undefined
+}
+
+function codeOf(error: Readonly<Record<string, unknown>>): MachineCode | undefined {
+  const { code, errcode, syscall } = error
+  if (code === 'ERR_SQLITE_ERROR') return sqliteCode(errcode)
+  for (const each of [code, detailOf(error, 'system')]) {
+    const found = machineCodes.find(known => known === each)
+    // Reading a socket answers `EAGAIN` on a good day.
+    if (found === 'EAGAIN' && !String(syscall ?? detailOf(error, 'syscall') ?? '').startsWith('spawn'))
+      continue
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Primary result codes of SQLite; the extended ones have them in their low byte. */
+function sqliteCode(errcode: unknown): MachineCode | undefined {
+  if (typeof errcode !== 'number') return undefined
+  switch (errcode & 0xff) {
+    case 7:
+      return 'ENOMEM'
+    case 10:
+      return 'EIO'
+    case 13:
+      return 'ENOSPC'
+    default:
+      return undefined
+  }
+}
+
+function detailOf({ details }: Readonly<Record<string, unknown>>, name: string): unknown {
+  return isRecord(details) ? details[name] : undefined
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
