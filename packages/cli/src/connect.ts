@@ -110,6 +110,8 @@ export function apiOver(client: NodeClient, token: string | undefined): NodeApi 
   const following = (signal: AbortSignal | undefined) => ({ ...auth, ...(signal && { signal }) })
   return {
     status: () => client.call('node', 'status', {}, auth),
+    // A node of another version may say nothing of it.
+    held: async () => (await client.call('node', 'status', {}, auth)).machine ?? undefined,
     stop: async reason => void (await client.call('node', 'stop', { reason }, auth)),
     solve: input => client.call('solve', 'start', { ...input, environment: { ...input.environment } }, auth),
     runs: async ({ limit, states }) =>

@@ -8,6 +8,7 @@ export const EXIT = {
   unreachable: 4,
   refused: 5,
   invalidFile: 6,
+  heldUp: 7,
   defect: 70,
   interrupted: 130,
 } as const
@@ -25,6 +26,7 @@ export const EXIT_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.unreachable, 'the node, or the peer that was asked, cannot be reached'],
   [EXIT.refused, 'refused: permission, invalid state, or nobody there to ask'],
   [EXIT.invalidFile, 'the team file or the configuration is not valid'],
+  [EXIT.heldUp, 'the node is held up by its machine: no room, a read-only disk; it goes on by itself'],
   [EXIT.defect, 'a defect in Parley'],
   [EXIT.interrupted, 'interrupted; a run that was followed goes on, and what a peer was asked is cancelled'],
 ]
@@ -70,6 +72,7 @@ const BY_CODE: Readonly<Record<string, ExitCode>> = {
   export_damaged: EXIT.failed,
   interrupted: EXIT.interrupted,
   ABORTED: EXIT.interrupted,
+  machine_fault: EXIT.heldUp,
   internal: EXIT.defect,
   INTERNAL: EXIT.defect,
   INVALID_OPERATION_TYPE: EXIT.defect,

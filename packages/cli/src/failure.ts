@@ -128,6 +128,9 @@ const ADVICE: Readonly<Record<string, Advice>> = {
     why: '`service.alp` is false in the config.yaml of this profile.',
     next: 'Set it to true, or remove it, and start the node again.',
   },
+  machine_fault: {
+    next: 'Free some space, or mend what the message names; `parley doctor` looks at it. The node goes on by itself.',
+  },
   overloaded: { next: 'Try again when a run has ended: `parley runs --state working`.' },
   trail_unavailable: { next: '`parley doctor` looks at the disk and the trail.' },
   internal: {

@@ -14,6 +14,7 @@ import type {
   KeyView,
   LeftView,
   ListedState,
+  MachineView,
   MigrationView,
   NodeStatus,
   PeersView,
@@ -143,6 +144,8 @@ export interface PeerCallInput {
 /** Every method rejects with the error of the operation; `asFailure` knows them. Runs are named by id, by its beginning or as `last`. */
 export interface NodeApi {
   status(): Promise<NodeStatus>
+  /** The fault of the machine that holds all work up, if there is one. */
+  held(): Promise<MachineView | undefined>
   stop(reason: string): Promise<void>
   solve(input: SolveInput): Promise<{ readonly run: string; readonly warnings: readonly string[] }>
   runs(filter: {

@@ -5,6 +5,8 @@ import type { NodeOperations } from '@parley/node'
 type Answer<Path extends keyof NodeOperations & string> = OutputOf<NodeOperations, Path>
 
 export type NodeStatus = Answer<'/node/status'>
+/** What holds a node up. */
+export type MachineView = NonNullable<NodeStatus['machine']>
 export type RunSummaryView = Answer<'/runs/list'>['runs'][number]
 export type RunView = Answer<'/runs/show'>
 export type RunState = RunView['state']

@@ -2,9 +2,10 @@
 import { type Context, command } from '../command.ts'
 import { EXIT } from '../exit.ts'
 import { attendInbox } from '../live/inbox.ts'
-import { drawing, print, printJson } from '../output.ts'
+import { drawing, print, printJson, remark } from '../output.ts'
+import { heldLine } from '../render/machine.ts'
 import { gatesTable } from '../render/runs.ts'
-import type { GateView } from '../views.ts'
+import type { GateView, MachineView } from '../views.ts'
 
 export const inbox = command({
   name: 'inbox',
@@ -26,21 +27,24 @@ export const inbox = command({
     const own = (list: readonly GateView[]) => list.filter(gate => run === undefined || gate.run === run)
     if (flags.follow) {
       for await (const list of interruptible(context, signal => api.watchGates(signal)))
-        show(context, own(list))
+        show(context, own(list), await api.held())
       return EXIT.done
     }
     if (context.terminal.interactive && !context.global.json) return attendInbox(context, api, own)
-    show(context, own(await api.gates()))
+    show(context, own(await api.gates()), await api.held())
     return EXIT.done
   },
 })
 
-function show(context: Context, list: readonly GateView[]): void {
-  if (context.global.json) printJson(context, { waiting: list })
-  else
-    print(context, list, () =>
-      list.length > 0 ? gatesTable(list, drawing(context)) : ['Nothing waits for you.'],
-    )
+function show(context: Context, list: readonly GateView[], machine: MachineView | undefined): void {
+  if (context.global.json) {
+    printJson(context, { waiting: list, ...(machine && { machine }) })
+    return
+  }
+  print(context, list, () =>
+    list.length > 0 ? gatesTable(list, drawing(context)) : ['Nothing waits for you.'],
+  )
+  if (machine) remark(context, heldLine(machine, drawing(context)))
 }
 
 /** Until Ctrl-C. */

@@ -3,6 +3,7 @@ import { command } from '../command.ts'
 import { EXIT } from '../exit.ts'
 import { cliLimits } from '../limits.ts'
 import { drawing, print, remark } from '../output.ts'
+import { heldLine } from '../render/machine.ts'
 import { damageRemark, runsTable } from '../render/runs.ts'
 import { LISTED_STATES, type ListedState } from '../views.ts'
 import { limitOf } from './words.ts'
@@ -38,9 +39,11 @@ export const runs = command({
     const found = await api.runs({ limit: asked, ...(states.length > 0 && { states }) })
     const list = found.slice(0, limit)
     const more = found.length > limit
-    print(context, { runs: list, more }, () =>
+    const machine = await api.held()
+    print(context, { runs: list, more, ...(machine && { machine }) }, () =>
       list.length > 0 ? runsTable(list, drawing(context)) : [states.length > 0 ? NO_SUCH : NONE],
     )
+    if (machine) remark(context, heldLine(machine, drawing(context)))
     const damage = damageRemark(list)
     if (damage !== undefined) remark(context, damage)
     if (more) remark(context, `There are more: --limit ${Math.min(limit * 5, cliLimits.mostRuns)}`)

@@ -18,7 +18,7 @@ import { type Finding, type Probes, problem } from './check.ts'
 import { deployment } from './deployment.ts'
 import { key } from './key.ts'
 import { link } from './link.ts'
-import { leftovers, node, trail, versions } from './node.ts'
+import { leftovers, machine, node, trail, versions } from './node.ts'
 import { configuration, disk, folder, permissions, socket } from './profile.ts'
 import { storage } from './storage.ts'
 import { clock, git, limits, nodeVersion } from './system.ts'
@@ -50,6 +50,7 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
   findings.push(
     ...deployment(probes, paths, config, running),
     running.finding,
+    ...machine(running, context.clock.now()),
     await trail(running, probes, paths.folder, () => lookAtRecord(paths)),
     ...(await storage(probes, paths, config, running)),
     ...(await link(probes, paths, config, running, lookAtLink)),

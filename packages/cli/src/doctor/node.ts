@@ -1,9 +1,9 @@
 // Checks of the node and of the record: is one running, of this version, and is what it keeps as it was written.
 import { join } from 'node:path'
-import type { ParleyError } from '@parley/core'
+import type { ParleyError, Ticks } from '@parley/core'
 import { asFailure } from '../failure.ts'
 import type { NodeApi } from '../node-api.ts'
-import { plural } from '../render/format.ts'
+import { between, duration, plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
 import type { NodeStatus } from '../views.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
@@ -98,6 +98,21 @@ export function leftovers({ api }: NodeCheck, probes: Probes, socket: string): F
     `${text}, and no node that watches over them`,
     'The next node ends them and runs their turns again: parley up',
   )
+}
+
+/** Nothing where no node runs. A node of another version may say nothing of it. */
+export function machine({ status }: NodeCheck, now: Ticks): readonly Finding[] {
+  if (!status) return []
+  const held = status.machine
+  if (!held) return [ok('machine', 'lets the node work')]
+  const lasted = duration(between(held.since, undefined, now) ?? 0)
+  return [
+    problem(
+      'machine',
+      `holds the node up since ${lasted}: ${held.code} at ${oneLine(held.where)}`,
+      'Make room there, or mend the disk. No turn is taken and nothing counts as failed until then; the node looks by itself and goes on.',
+    ),
+  ]
 }
 
 export function versions(probes: Probes, version: string): Finding {

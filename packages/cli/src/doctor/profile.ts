@@ -78,7 +78,7 @@ export function disk(probes: Probes, paths: ProfilePaths): Finding {
     return warning('disk', `the space below ${place} is not known`, 'Look at it yourself: df -h')
   const text = `${bytes(free)} free`
   const remedy =
-    'Free some space, or move the profile with PARLEY_HOME. The node stops taking work when the disk is full.'
+    'Free some space, or move the profile with PARLEY_HOME. While the disk is full the node takes no turns and counts nothing as failed; it goes on by itself when there is room.'
   if (free < doctorLimits.diskLeast) return problem('disk', text, remedy)
   return free < doctorLimits.diskEnough ? warning('disk', text, remedy) : ok('disk', text)
 }

@@ -34,6 +34,7 @@ export class World {
   readonly home = join(this.folder, 'home')
   readonly env: Record<string, string>
   readonly #running = new Set<Running>()
+  #mounted = false
 
   constructor() {
     const bin = join(this.folder, 'bin')
@@ -58,6 +59,12 @@ export class World {
     this.git('config', 'user.email', 'mira@example.org')
     this.write('README.md', '# House\n')
     this.commit()
+  }
+
+  /** A disk of its own for the home. */
+  mount(options: string): void {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', this.home])
+    this.#mounted = true
   }
 
   git(...args: readonly string[]): string {
@@ -159,6 +166,7 @@ export class World {
         child.kill('SIGKILL')
         await ended
       }
+      if (this.#mounted) execFileSync('umount', ['--lazy', this.home])
       rmSync(this.folder, { recursive: true, force: true })
     }
   }

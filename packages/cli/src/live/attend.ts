@@ -8,6 +8,7 @@ import type { NodeApi } from '../node-api.ts'
 import { drawing, printLines, remark } from '../output.ts'
 import { endingLines } from '../render/ending.ts'
 import { shortGate, shortId } from '../render/format.ts'
+import { heldLine } from '../render/machine.ts'
 import { planDetails, planLines, warningLines } from '../render/plan.ts'
 import { gateLines } from '../render/show.ts'
 import { type GateView, isOver, type RunView } from '../views.ts'
@@ -53,7 +54,7 @@ export async function attend(
         break
       }
       case 'interrupted': {
-        const next = await askInterrupt(context, run)
+        const next = await askInterrupt(context, run, leftWith(followed.view))
         if (next === 'leave') return leave(context, followed.view, run)
         await api.abort(run, 'aborted at the terminal')
       }
@@ -77,7 +78,13 @@ function leave(context: Context, view: RunView | undefined, run: string): ExitCo
       ? `It waits for this answer, and nothing has been started. End it: parley abort ${id}.`
       : `It goes on without this terminal. Back to it: parley show ${id} --follow. End it: parley abort ${id}.`,
   )
-  return EXIT.interrupted
+  if (view?.machine) remark(context, heldLine(view.machine, drawing(context)))
+  return leftWith(view)
+}
+
+/** Whoever leaves a run that cannot go on is told so. */
+function leftWith(view: RunView | undefined): ExitCode {
+  return view?.machine && !isOver(view.state) ? EXIT.heldUp : EXIT.interrupted
 }
 
 function tell(context: Context, gate: GateView): void {
@@ -173,13 +180,13 @@ async function respond(context: Context, api: NodeApi, gate: GateView, answer: G
   }
 }
 
-async function askInterrupt(context: Context, run: string): Promise<'leave' | 'abort'> {
+async function askInterrupt(context: Context, run: string, code: ExitCode): Promise<'leave' | 'abort'> {
   const { terminal, global } = context
   if (!terminal.interactive || global.json) return 'leave'
   // The second Ctrl-C leaves at once; the run stays as it is.
   const takeBack = terminal.onInterrupt(() => {
     terminal.err('\n')
-    terminal.leave(EXIT.interrupted)
+    terminal.leave(code)
   })
   try {
     const typed = await terminal.ask(`\n[Enter] leaves ${shortId(run)} running, [a] aborts it: `)

@@ -1,14 +1,15 @@
 // Follows a run until it is over, somebody leaves, or a question has to be answered. The run does not depend on this: when the node dies
 // it is reached again, and when the person goes, the run goes on.
 import type { Context } from '../command.ts'
-import { asFailure } from '../failure.ts'
+import { asFailure, Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
 import type { NodeApi } from '../node-api.ts'
 import { drawing, printJson, printLines, remark } from '../output.ts'
 import { changeLines } from '../render/changes.ts'
 import { liveFrame } from '../render/live.ts'
+import { heldLine, SOUND_AGAIN } from '../render/machine.ts'
 import { oneLine } from '../render/text.ts'
-import { type GateView, isOver, type RunView } from '../views.ts'
+import { type GateView, isOver, type MachineView, type RunView } from '../views.ts'
 import { Screen } from './screen.ts'
 
 export type Followed =
@@ -50,6 +51,7 @@ export async function follow(
   let seen: RunView | undefined
   let found: Followed | undefined
   let drawn = false
+  let held = false
   const takeBack = context.terminal.onInterrupt(() => controller.abort())
   try {
     for await (const view of steadyViews(context, api, run, controller.signal)) {
@@ -59,6 +61,7 @@ export async function follow(
       else if (gate) found = { kind: 'gate', gate, view }
       // What is wrong from the start is said at the start. Where something is drawn in place, the end tells of what comes later.
       if (found?.kind !== 'over' && (!drawn || !context.terminal.live)) tellWarnings(context, view, told)
+      if (!context.terminal.live) held = tellMachine(context, held, view)
       if (found?.kind !== 'gate') {
         display.show(view)
         drawn = true
@@ -67,11 +70,31 @@ export async function follow(
     }
     found ??= seen && isOver(seen.state) ? { kind: 'over', view: seen } : { kind: 'interrupted', view: seen }
     return found
+  } catch (thrown) {
+    throw seen?.machine ? leftHeld(seen.machine, thrown) : thrown
   } finally {
     takeBack()
     controller.abort()
     display.end(found?.kind === 'gate')
   }
+}
+
+/** Said when it begins and when it is over; whether it is on. */
+function tellMachine(context: Context, held: boolean, { machine }: RunView): boolean {
+  if (machine && !held) remark(context, heldLine(machine, drawing(context)))
+  if (!machine && held) remark(context, SOUND_AGAIN)
+  return machine !== undefined
+}
+
+/** The node went while it was held up: that is what whoever waited has to know. */
+function leftHeld(machine: MachineView, thrown: unknown): Failure {
+  const { message } = asFailure(thrown)
+  return new Failure('machine_fault', machine.message, {
+    why: message,
+    next: '`parley doctor` says what is wrong. The run goes on when a node can work again.',
+    details: { machine },
+    cause: thrown,
+  })
 }
 
 function tellWarnings(context: Context, { warnings }: RunView, told: Set<string>): void {

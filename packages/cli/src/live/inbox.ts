@@ -4,8 +4,9 @@ import { EXIT, type ExitCode } from '../exit.ts'
 import { asFailure } from '../failure.ts'
 import type { NodeApi } from '../node-api.ts'
 import { drawing, printLines, remark } from '../output.ts'
+import { heldLine } from '../render/machine.ts'
 import { gatesTable } from '../render/runs.ts'
-import type { GateView } from '../views.ts'
+import type { GateView, MachineView } from '../views.ts'
 import { decideGate, type GateChoice } from './gate.ts'
 import { Screen } from './screen.ts'
 
@@ -32,8 +33,10 @@ async function choose(
   const { terminal, clock } = context
   const controller = new AbortController()
   let list: readonly GateView[] = []
+  let machine: MachineView | undefined
   let told = false
   const frame = () => [
+    ...(machine ? [heldLine(machine, drawing(context), terminal.columns)] : []),
     ...(list.length > 0 ? numbered(list, context) : ['Nothing waits for you.']),
     terminal.paint(
       'quiet',
@@ -45,6 +48,7 @@ async function choose(
   const watching = (async () => {
     for await (const now of api.watchGates(controller.signal)) {
       list = own(now)
+      machine = await api.held()
       screen?.changed()
       if (!screen && !told) printLines(context, frame())
       told = true

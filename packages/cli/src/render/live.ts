@@ -2,6 +2,7 @@
 // the screen cannot be drawn again: then tasks that nothing happens to are left out and counted.
 import { isOver, type ListedState, type PlanTaskView, type RunView } from '../views.ts'
 import { between, duration, shortId, spendParts } from './format.ts'
+import { heldLine } from './machine.ts'
 import type { Tone } from './paint.ts'
 import { type Drawing, type TaskLine, taskLines } from './tasks.ts'
 import { cut, oneLine } from './text.ts'
@@ -22,21 +23,27 @@ export function liveFrame(view: RunView, drawing: Drawing & { readonly height: n
   const room = width - id.length - 2
   const title = cut(oneLine(view.intent), room)
   const head = `${paint('strong', title)}${room >= 10 ? `  ${paint('quiet', id)}` : ''}`
-  const tasks = inHeight(taskLines(view.tasks, drawing), Math.max(1, height - 2), drawing)
+  const held = view.machine ? [heldLine(view.machine, drawing, width)] : []
+  const tasks = inHeight(taskLines(view.tasks, drawing), Math.max(1, height - 2 - held.length), drawing)
   // Of a run that is over, the ending tells the total.
-  return [head, ...tasks, ...(isOver(view.state) ? [] : [totalLine(view, drawing)])]
+  return [head, ...tasks, ...held, ...(isOver(view.state) ? [] : [totalLine(view, drawing)])]
 }
 
 /** `working · 3/10 done · 1m05s · $0.02 · 1.2k tokens in, 300 out`, as much of it as fits. */
 export function totalLine(view: RunView, { width, now, paint }: Drawing): string {
   const elapsed = between(view.started, view.ended, now) ?? 0
-  const waits = view.gates.length > 0 && !isOver(view.state) ? `${view.state}, waits for you` : view.state
+  const waits = isOver(view.state) ? view.state : waitsText(view)
   const parts = [`${view.tasks_done}/${view.tasks_total} done`, duration(elapsed), ...spendParts(view.usage)]
   let rest = ''
   for (const part of parts) {
     if (`${waits}${rest} · ${part}`.length <= width) rest += ` · ${part}`
   }
   return `${paint(RUN_TONES[view.state], cut(waits, width))}${rest}`
+}
+
+function waitsText({ state, machine, gates }: RunView): string {
+  if (machine) return `held up by the machine (${machine.code})`
+  return gates.length > 0 ? `${state}, waits for you` : state
 }
 
 /** What somebody who watches wants to see last of all when there is no room. */

@@ -45,6 +45,7 @@ function facts(view: RunView, drawing: Drawing): readonly string[] {
       ? [['imported', `from ${view.imported.from} on ${moment(view.imported.at)}`] as const]
       : []),
     ['started', `${moment(view.started)}, ${view.ended ? `took ${took}` : `${took} ago`}`],
+    ...(view.machine ? [['held up', oneLine(view.machine.message)] as const] : []),
     ...(view.reason ? [['reason', oneLine(view.reason)] as const] : []),
     ['usage', measured],
     ...(told ? [['spent', told] as const] : []),

@@ -77,6 +77,7 @@ export function fakeNode(brought: Partial<NodeApi> = {}): FakeNode {
   ) as unknown as NodeApi
   return {
     ...missing,
+    held: async () => undefined,
     ...brought,
     close: () => {
       closed = true

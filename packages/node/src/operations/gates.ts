@@ -1,6 +1,6 @@
 // /gates, /escalations: everything that waits for a person, and their answers.
 import { operation } from '@parley/call'
-import { type Conducting, type GateView, GateViewSchema, MachineViewSchema } from '@parley/coordinator'
+import { type Conducting, GateViewSchema } from '@parley/coordinator'
 import { mapSchema, refuse, Type } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 import type { AnswerPassphrase } from '../passphrase.ts'
@@ -24,10 +24,7 @@ const Waiting = Type.String({
   maxLength: 160,
   description: 'The id of what waits, the beginning of it if that is unique, or a run',
 })
-const List = Type.Object(
-  { gates: Type.Array(GateViewSchema), machine: Type.Optional(MachineViewSchema) },
-  closed,
-)
+const List = Type.Object({ gates: Type.Array(GateViewSchema) }, closed)
 const OfRun = Type.Object({ run: Type.Optional(RunText) }, closed)
 const ANSWER_REFUSALS = refusals(
   ...PASSPHRASE_REFUSALS,
@@ -41,14 +38,10 @@ const ANSWER_REFUSALS = refusals(
 )
 
 export function gateService({ conductor, passphrase: confirmed }: GateDeps) {
-  const withMachine = (gates: readonly GateView[]) => ({
-    gates: [...gates],
-    ...(conductor.held && { machine: conductor.held }),
-  })
   const list = async (run: string | undefined, kind?: 'question') => {
     const found = run === undefined ? undefined : answered(await told(conductor.find(run)))
     const gates = await told(conductor.gates(found))
-    return withMachine(gates.filter(gate => kind === undefined || gate.kind === kind))
+    return { gates: gates.filter(gate => kind === undefined || gate.kind === kind) }
   }
   return {
     '/gates/list': operation(
@@ -67,15 +60,14 @@ export function gateService({ conductor, passphrase: confirmed }: GateDeps) {
       {
         name: '/gates/watch',
         opType: 'subscription',
-        description:
-          'Everything that waits for a person and what holds the node up, as it is and again after each change.',
+        description: 'Everything that waits for a person, as it is and again after each change.',
         inputSchema: Type.Object({}, closed),
         outputSchema: List,
         accessControl: forOwner,
         errorSchemas: refusals('unavailable', 'trail_unavailable', 'trail_damaged'),
       },
       async function* (_input, { signal }) {
-        for await (const gates of streamed(conductor.watchGates(signal))) yield withMachine(gates)
+        for await (const gates of streamed(conductor.watchGates(signal))) yield { gates: [...gates] }
       },
     ),
     '/gates/respond': operation(

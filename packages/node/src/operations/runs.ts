@@ -5,7 +5,6 @@ import {
   type Conducting,
   HIGHWAY_PRESETS,
   LISTED_STATES,
-  MachineViewSchema,
   PlanTaskViewSchema,
   RunSummarySchema,
   RunViewSchema,
@@ -168,17 +167,11 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
           },
           closed,
         ),
-        outputSchema: Type.Object(
-          { runs: Type.Array(RunSummarySchema), machine: Type.Optional(MachineViewSchema) },
-          closed,
-        ),
+        outputSchema: Type.Object({ runs: Type.Array(RunSummarySchema) }, closed),
         accessControl: forOwner,
         errorSchemas: refusals('trail_unavailable', 'trail_damaged'),
       },
-      async filter => ({
-        runs: [...(await told(conductor.runs(filter)))],
-        ...(conductor.held && { machine: conductor.held }),
-      }),
+      async filter => ({ runs: [...(await told(conductor.runs(filter)))] }),
     ),
     '/runs/show': operation(
       {

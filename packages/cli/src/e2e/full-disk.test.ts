@@ -1,0 +1,136 @@
+// A disk that is full for a while, in the middle of a run, with real processes: nothing is lost, nothing is done twice, nothing counts as
+// failed, and everybody who looks is told.
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import type { NodeStatus, RunSummaryView, RunView, TrailPage, VerifyView } from '../views.ts'
+import { teamFile } from './team.ts'
+import { forgetCompiled, World } from './world.ts'
+
+let world: World
+beforeEach(() => {
+  world = new World()
+})
+afterEach(async () => {
+  await world.close()
+})
+afterAll(forgetCompiled)
+
+/** Mounting a disk of one's own takes root; elsewhere the test is skipped, and vitest counts it. */
+const mayMount = (() => {
+  if (process.getuid?.() !== 0) return false
+  const probe = new World()
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', probe.home], { stdio: 'ignore' })
+    execFileSync('umount', [probe.home], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(probe.folder, { recursive: true, force: true })
+  }
+})()
+
+const TASKS = Array.from({ length: 10 }, (_, number) => `t${number}`)
+
+/** Every byte that is left. */
+function fill(file: string): void {
+  const handle = openSync(file, 'w')
+  try {
+    for (let size = 1 << 20; size >= 1; size >>= 1) {
+      const piece = Buffer.alloc(size, 1)
+      try {
+        for (;;) if (writeSync(handle, piece) < size) break
+      } catch {
+        // Full for pieces of this size.
+      }
+    }
+  } finally {
+    closeSync(handle)
+  }
+}
+
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (let looks = 0; looks < 600; looks++) {
+    const found = await look()
+    if (found !== undefined) return found
+    await new Promise(resolve => setTimeout(resolve, 25))
+  }
+  throw new Error('it never came to that')
+}
+
+test.skipIf(!mayMount)(
+  'a run whose disk is full for some seconds burns no attempt, says so, and is done by itself',
+  async () => {
+    world.mount('size=24m')
+    const agents = { writer: 'sleep 0.1; printf "%s\\n" "$PARLEY_TASK" >> "$PARLEY_TASK.txt"' }
+    world.write(
+      'parley.yaml',
+      teamFile(
+        agents,
+        TASKS.map(id => `{ id: ${id}, title: Write ${id}, agent: writer, prompt: x }`),
+      ),
+    )
+    world.commit()
+    const node = await world.up()
+    const solving = world.start(['solve', 'Write them all', '--yes'])
+    await solving.printed('done')
+    const filler = join(world.home, 'filler')
+    fill(filler)
+
+    const held = await until(async () => {
+      fill(filler)
+      return (
+        (await world.json<{ runs: RunSummaryView[]; machine?: NodeStatus['machine'] }>('runs')).machine ??
+        undefined
+      )
+    })
+    expect(held).toMatchObject({ code: 'ENOSPC', where: expect.stringContaining(world.home) })
+    await solving.printed('Held up by the machine: the disk is full')
+    const view = await world.json<RunView>('show')
+    expect(view).toMatchObject({ state: 'working', machine: { code: 'ENOSPC' } })
+    expect((await world.parley('runs')).err).toContain('Held up by the machine')
+    expect((await world.parley('inbox')).err).toContain('Held up by the machine')
+    expect((await world.parley('doctor')).out).toMatch(/problem +machine +holds the node up since/)
+    expect(await world.parley('solve', 'More', '--yes', '--json')).toMatchObject({
+      code: 7,
+      err: expect.stringContaining('"code":"machine_fault"'),
+    })
+    const leaving = world.start(['show', '--follow'])
+    await leaving.printed('Held up by the machine')
+    leaving.child.kill('SIGINT')
+    expect((await leaving.ended).code).toBe(7)
+    const turns = (await world.json<RunView>('show')).usage.turns
+    expect(turns).toBe(view.usage.turns)
+
+    rmSync(filler)
+    const solved = await solving.ended
+    expect(solved).toMatchObject({ code: 0, err: expect.stringContaining('The machine is sound again') })
+    const done = await world.json<RunView>('show')
+    expect(done).toMatchObject({ state: 'done', tasks_done: TASKS.length })
+    expect(done.machine).toBeUndefined()
+    expect(done.tasks.map(({ attempt }) => attempt)).toEqual(TASKS.map(() => 1))
+    for (const task of TASKS) expect(world.git('show', `${done.result!.branch}:${task}.txt`)).toBe(task)
+    expect(await world.json<VerifyView>('trail', 'verify')).toMatchObject({ sound: true })
+    const failed = await world.json<TrailPage>(
+      'trail',
+      'query',
+      done.run,
+      '--type',
+      'workspace_state_changed',
+      '--limit',
+      '256',
+    )
+    expect(failed.entries.filter(({ body }) => (body as { to_state: string }).to_state === 'failed')).toEqual(
+      [],
+    )
+    // Once when it began, once when it ended; and the room for the next time is back.
+    node.child.kill('SIGINT')
+    const { out, err } = await node.ended
+    expect((out + err).match(/Held up by the machine/g)).toHaveLength(1)
+    expect((out + err).match(/The machine is sound again/g)).toHaveLength(1)
+    expect(readdirSync(join(world.home, 'default'))).toContain('reserve')
+  },
+  60_000,
+)
