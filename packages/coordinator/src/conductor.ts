@@ -200,7 +200,7 @@ export class Conductor implements Conducting {
       await this.#drive(run, facts, folders)
       this.#log('info', `goes on with ${id}, with the environment of this node`, { run: id })
     } catch (cause) {
-      if (this.#machine.report(cause) ?? (await this.#machine.blame(cause, this.#options.profile))) {
+      if (await this.#machine.blame(cause, [this.#options.profile])) {
         this.#resumeWhenSound(id)
         return
       }

@@ -246,7 +246,7 @@ export class RunDriver {
     const { machine, folders } = this.#options
     const { code, message } = asParleyError(cause)
     if (this.#faults < machineLimits.faultsInARow || isOfTrail(code)) {
-      if (await machine.blame(cause, folders.home)) {
+      if (await machine.blame(cause, folders.disks)) {
         this.#faults++
         this.#goOnWhenSound()
         return
@@ -378,7 +378,7 @@ export class RunDriver {
     await this.#showResult()
     const finished = await folders.finish()
     if (!finished.ok) {
-      if (this.#faults < machineLimits.faultsInARow && (await machine.blame(finished.error, folders.home)))
+      if (this.#faults < machineLimits.faultsInARow && (await machine.blame(finished.error, folders.disks)))
         throw finished.error
       log('error', `the result of ${this.#run.id} could not be put in its place: ${finished.error.message}`)
       return
@@ -401,7 +401,7 @@ export class RunDriver {
     this.#time.cancel()
     await this.#drivers.end()
     const { folders, machine, log } = this.#options
-    const tidied = await machine.through(() => this.#tidy(), folders.home, this.#stop.signal)
+    const tidied = await machine.through(() => this.#tidy(), folders.disks, this.#stop.signal)
     if (!tidied.ok) log('warn', `the folders of ${this.#run.id} were not cleaned up: ${tidied.error.message}`)
     this.#options.onEnd(tidied.ok)
     this.#changed()

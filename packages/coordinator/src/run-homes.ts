@@ -1,6 +1,6 @@
 // The folder of each run below the profile. As long as there may be something to clean up, a file in it says so, with the facts that it
 // takes: a stop at any moment leaves nothing behind for good. What is kept in the end is the result.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, type Result, type RunId, unwrap } from '@parley/core'
 import { type ProjectFacts, RunFolders } from './folder/run-folders.ts'
@@ -30,12 +30,24 @@ export class RunHomes {
   /** For a new run. A refusal leaves nothing. */
   async create(run: RunId, project: string): Promise<Result<RunFolders>> {
     const home = this.#home(run)
-    mkdirSync(home, { recursive: true, mode: 0o700 })
-    writeFileSync(this.#mark(run), '', { mode: 0o600 })
-    const folders = await RunFolders.create({ project, home, run, clock: this.#clock })
-    if (folders.ok) writeFileSync(this.#mark(run), JSON.stringify(folders.value.facts))
-    else this.remove(run)
-    return folders
+    try {
+      mkdirSync(home, { recursive: true, mode: 0o700 })
+      writeFileSync(this.#mark(run), '', { mode: 0o600 })
+      const folders = await RunFolders.create({ project, home, run, clock: this.#clock })
+      if (folders.ok) this.#writeMark(run, JSON.stringify(folders.value.facts))
+      else this.remove(run)
+      return folders
+    } catch (cause) {
+      this.remove(run)
+      throw cause
+    }
+  }
+
+  /** Whole, or as it was: half of it could never be cleaned up. */
+  #writeMark(run: RunId, facts: string): void {
+    const mark = this.#mark(run)
+    writeFileSync(`${mark}.new`, facts, { mode: 0o600 })
+    renameSync(`${mark}.new`, mark)
   }
 
   open(run: RunId, facts: ProjectFacts): Promise<Result<RunFolders>> {

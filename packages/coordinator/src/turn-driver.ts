@@ -127,7 +127,7 @@ export class TurnDriver {
   async #waitsForMachine(error: ParleyError): Promise<boolean> {
     const { machine, folders } = this.#host
     if (this.#faults >= machineLimits.faultsInARow && !isOfTrail(error.code)) return false
-    if (!(await machine.blame(error, folders.home))) return false
+    if (!(await machine.blame(error, folders.disks))) return false
     this.#faults++
     return machine.sound(this.#stop.signal)
   }
@@ -163,7 +163,7 @@ export class TurnDriver {
     const { run, folders, machine } = this.#host
     const worker = unwrap(await run.worker(this.workspace))
     this.#desk = new Desk(run, worker, this.facts, this.#task, folders, work =>
-      machine.through(work, folders.home, this.#stop.signal),
+      machine.through(work, folders.disks, this.#stop.signal),
     )
     // Whoever ends the workspace ends its turn.
     const off = worker.subscribe(notice => {
@@ -286,7 +286,7 @@ export class TurnDriver {
     { folder, handled, mail, idle }: Taken,
   ): Promise<boolean> {
     // What it used counts, whatever became of it.
-    unwrap(await this.#host.machine.through(() => metered(turn, result.usage), folder, this.#stop.signal))
+    unwrap(await this.#host.machine.through(() => metered(turn, result.usage), [folder], this.#stop.signal))
     // Nobody waits for it, or the node stops and the next one runs it again.
     if (this.#stop.signal.aborted) return false
     if (turn.suspended) {
@@ -324,7 +324,9 @@ export class TurnDriver {
     if (result.outcome !== 'failed' || turn.blocked !== undefined || turn.ended) return false
     if (this.#faults >= machineLimits.faultsInARow) return false
     const held = machine.wasHeldSince(turn.began)
-    const fault = machine.report(result.error, folder) ?? (held ? undefined : await machine.look(folder))
+    const fault =
+      machine.report(result.error, folder) ??
+      (held ? undefined : await machine.look([folder, ...folders.disks]))
     if (!fault && !held) return false
     this.#faults++
     this.#folder = undefined

@@ -55,7 +55,11 @@ test.skipIf(!mayMount)(
   'a run whose disk is full for some seconds burns no attempt, says so, and is done by itself',
   async () => {
     world.mount('size=24m')
-    const agents = { writer: 'sleep 0.1; printf "%s\\n" "$PARLEY_TASK" >> "$PARLEY_TASK.txt"' }
+    // What they say is long enough for a file of its own beside the log: the record meets the full disk as well.
+    const agents = {
+      writer:
+        'sleep 0.1; printf "%s\\n" "$PARLEY_TASK" >> "$PARLEY_TASK.txt" && head -c 100000 /dev/zero | tr "\\0" x',
+    }
     world.write(
       'parley.yaml',
       teamFile(

@@ -84,9 +84,10 @@ export class RunFolders {
     return this.#site.facts
   }
 
-  /** The run's own folder. */
-  get home(): string {
-    return this.#site.home
+  /** The run's own folder, and the repository that its commits go to: they may be on different disks. */
+  get disks(): readonly string[] {
+    const { home, repository } = this.#site
+    return [home, repository.gitDir]
   }
 
   /** Above the folders of all workspaces: a git program in one of them must not look for a repository here or further up. */

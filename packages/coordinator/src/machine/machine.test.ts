@@ -162,10 +162,12 @@ test('an error of another program is the machine’s where its folder cannot be 
   const { machine, state } = world()
   const said = new ParleyError('git_failed', 'fatal: No space left on device')
   state.fault = undefined
-  expect(await machine.blame(said, '/run')).toBeUndefined()
+  expect(await machine.blame(said, ['/run'])).toBeUndefined()
   expect(machine.held).toBeUndefined()
   state.fault = { code: 'EROFS', where: '/run' }
-  expect(await machine.blame(new ParleyError('git_failed', 'fatal: bad object'), '/run')).toEqual(state.fault)
+  expect(await machine.blame(new ParleyError('git_failed', 'fatal: bad object'), ['/run'])).toEqual(
+    state.fault,
+  )
   expect(machine.held).toMatchObject({ code: 'EROFS', where: '/run' })
 })
 
@@ -186,14 +188,14 @@ test('work is repeated until the machine lets it be done, and its own refusal is
   let tries = 0
   const work = async (): Promise<Result<string>> =>
     ++tries < 3 ? err(new ParleyError('trail_unavailable', 'x', { cause: FULL })) : ok('done')
-  const done = watched(machine.through(work, '/run'))
+  const done = watched(machine.through(work, ['/run']))
   await pass(1_000)
   expect([tries, done.value]).toEqual([1, 'waits'])
   state.fault = undefined
   await pass(60_000)
   expect([tries, done.value]).toEqual([3, ok('done')])
   const refused = err(new ParleyError('invalid_state', 'too late'))
-  expect(await machine.through(async () => refused, '/run')).toBe(refused)
+  expect(await machine.through(async () => refused, ['/run'])).toBe(refused)
 })
 
 test('what does not fit on a sound disk is the work’s own after a few times; what the trail cannot record never is', async () => {
@@ -204,7 +206,7 @@ test('what does not fit on a sound disk is the work’s own after a few times; w
     machine.through(async () => {
       tries++
       return err(new ParleyError('folder_failed', 'x', { cause: FULL }))
-    }, '/run'),
+    }, ['/run']),
   )
   await pass(600_000)
   expect([tries, (large.value as Result<never>).ok]).toEqual([machineLimits.faultsInARow, false])
@@ -213,7 +215,7 @@ test('what does not fit on a sound disk is the work’s own after a few times; w
     machine.through(async () => {
       appends++
       return err(new ParleyError('trail_full', 'x', { cause: FULL }))
-    }, '/run'),
+    }, ['/run']),
   )
   await pass(600_000)
   expect(appends).toBeGreaterThan(machineLimits.faultsInARow)

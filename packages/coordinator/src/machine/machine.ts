@@ -84,14 +84,14 @@ export class Machine {
     return fault
   }
 
-  /** The same for an error that need not name its reason, as that of another program: whether this folder can be written decides. */
-  async blame(thrown: unknown, folder: string): Promise<MachineFault | undefined> {
-    return this.report(thrown, folder) ?? this.#held?.fault ?? this.look(folder)
+  /** The same for an error that need not name its reason, as that of another program: whether its folders can be written decides. */
+  async blame(thrown: unknown, folders: readonly string[]): Promise<MachineFault | undefined> {
+    return this.report(thrown, folders[0]) ?? this.#held?.fault ?? this.look(folders)
   }
 
-  /** Looks at a folder now. */
-  async look(folder: string = this.#options.folder): Promise<MachineFault | undefined> {
-    const fault = await this.#options.probe(undefined, [folder])
+  /** Looks at folders now. */
+  async look(folders: readonly string[] = [this.#options.folder]): Promise<MachineFault | undefined> {
+    const fault = await this.#options.probe(undefined, folders)
     if (fault) this.#begin(fault)
     return fault
   }
@@ -118,10 +118,14 @@ export class Machine {
    * Does something that can be repeated until the machine lets it succeed or fail by itself. A fault that comes back although every look finds
    * the machine sound is the work's own, such as a file larger than what is left of the disk; what the trail cannot record never is.
    */
-  async through<T>(work: () => Promise<Result<T>>, folder: string, signal?: AbortSignal): Promise<Result<T>> {
+  async through<T>(
+    work: () => Promise<Result<T>>,
+    folders: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<Result<T>> {
     for (let tries = 1; ; tries++) {
       const done = await work()
-      if (done.ok || !(await this.blame(done.error, folder))) return done
+      if (done.ok || !(await this.blame(done.error, folders))) return done
       if (tries >= machineLimits.faultsInARow && !isOfTrail(done.error.code)) return done
       if (!(await this.sound(signal))) return done
     }

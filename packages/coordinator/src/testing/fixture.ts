@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type AgentFunction, type CommandAgent, commandAdapter, functionAdapter } from '@parley/agents'
 import { type Principal, type Result, type RunId, unwrap } from '@parley/core'
-import { openTrail, type Trail } from '@parley/trail'
+import { type memoryDisks, openMemoryStore, openTrail, Trail } from '@parley/trail'
 import { onTestFinished } from 'vitest'
 import { Conductor } from '../conductor.ts'
 import type { ConductorOptions, SolveRequest, WantedAdapter } from '../contract.ts'
+import type { Machine } from '../machine/machine.ts'
 import { readTeam } from '../team/read.ts'
 import type { TeamAgent } from '../team/team.ts'
 import { isOver, type RunView } from '../view.ts'
@@ -30,6 +31,9 @@ export class Fixture {
   /** What adapters were made for. */
   readonly wanted: WantedAdapter[] = []
   abandon: ConductorOptions['abandon']
+  machine: Machine | undefined
+  /** The trail's, where a test wants to see them fail. */
+  disks: ReturnType<typeof memoryDisks> | undefined
 
   private constructor(scripts: Scripts) {
     this.folder = mkdtempSync(join(tmpdir(), 'parley-coordinator-'))
@@ -38,8 +42,13 @@ export class Fixture {
     this.scripts = scripts
   }
 
-  static async open(scripts: Scripts = {}): Promise<Fixture> {
+  static async open(
+    scripts: Scripts = {},
+    parts: Partial<Pick<Fixture, 'machine' | 'disks'>> = {},
+  ): Promise<Fixture> {
     const fixture = new Fixture(scripts)
+    fixture.machine = parts.machine
+    fixture.disks = parts.disks
     mkdirSync(fixture.project)
     fixture.git('init', '--quiet', '--initial-branch=main')
     fixture.write('README.md', 'A project.\n')
@@ -50,7 +59,9 @@ export class Fixture {
   }
 
   async start(): Promise<void> {
-    this.trail = await openTrail(this.profile)
+    this.trail = this.disks
+      ? new Trail({ store: await openMemoryStore(this.disks) })
+      : await openTrail(this.profile)
     this.conductor = await Conductor.open({
       trail: this.trail,
       profile: this.profile,
@@ -63,6 +74,7 @@ export class Fixture {
           : program(name, agent, base)
       },
       ...(this.abandon && { abandon: this.abandon }),
+      ...(this.machine && { machine: this.machine }),
       log: (level, message) => this.logged.push(`${level} ${message}`),
     })
   }

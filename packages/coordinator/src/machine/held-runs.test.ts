@@ -1,0 +1,164 @@
+// Runs whose machine fails in the middle of them: real git, a real trail, and a machine that fails when the test says so.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AgentFunction } from '@parley/agents'
+import { type MachineFault, ParleyError, SystemClock } from '@parley/core'
+import { memoryDisks } from '@parley/trail'
+import { expect, test } from 'vitest'
+import { Fixture, put } from '../testing/fixture.ts'
+import { Machine } from './machine.ts'
+
+const FULL: MachineFault = { code: 'ENOSPC', where: '/full' }
+
+/** Counts what it is told. */
+class Told extends Machine {
+  reports = 0
+
+  override report(...told: Parameters<Machine['report']>): MachineFault | undefined {
+    this.reports++
+    return super.report(...told)
+  }
+}
+
+function failing() {
+  const state: { fault: MachineFault | undefined; looks: number } = { fault: undefined, looks: 0 }
+  const logged: string[] = []
+  const machine = new Told({
+    clock: new SystemClock(),
+    folder: '/full',
+    probe: async () => {
+      state.looks++
+      return state.fault
+    },
+    log: (_level, message) => logged.push(message),
+  })
+  return { state, machine, logged }
+}
+
+/** Waits for something that the machine does by itself. */
+async function until(so: () => boolean): Promise<void> {
+  for (let looks = 0; looks < 2_000 && !so(); looks++) await new Promise(resolve => setTimeout(resolve, 10))
+  expect(so()).toBe(true)
+}
+
+const TEAM = `version: 1
+name: t
+description: d
+agents:
+  writer: { command: [scripted, writer] }
+  other: { command: [scripted, other] }
+plan:
+  - { id: a, title: A, agent: writer, prompt: x, check: [sh, -c, "test -e \\"$SOUND\\""] }
+  - { id: b, title: B, agent: other, prompt: x, needs: [a] }
+`
+
+test('turns and checks that fail while the machine does are taken again, and are no attempts', async () => {
+  const { state, machine, logged } = failing()
+  const turns: string[] = []
+  const fixture = await Fixture.open(
+    {
+      writer: async ({ folder }) => {
+        turns.push('writer')
+        if (turns.length === 1) {
+          state.fault = FULL
+          const cause = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+          throw new ParleyError('exit_nonzero', 'It ended with 1.', { cause })
+        }
+        put(folder!, 'a.txt', 'a\n')
+        // The check finds the disk full again, and only its folder says so.
+        state.fault = FULL
+        return { outcome: 'complete', text: 'done', usage: {} }
+      },
+      other: async ({ folder }) => {
+        turns.push('other')
+        put(folder!, 'b.txt', 'b\n')
+        return { outcome: 'complete', text: 'done', usage: {} }
+      },
+    },
+    { machine },
+  )
+  const sound = join(fixture.folder, 'sound')
+  const run = await fixture.solve(TEAM.replace('$SOUND', sound))
+  await until(() => machine.held !== undefined)
+  const view = await fixture.until(run, ({ machine: held }) => held !== undefined)
+  expect(view).toMatchObject({
+    state: 'working',
+    machine: { code: 'ENOSPC', where: expect.stringContaining(`runs/${run}`) },
+  })
+  expect(await fixture.trySolve(TEAM, { intent: 'More.' })).toMatchObject({
+    error: { code: 'machine_fault', retryable: true },
+  })
+  // Nothing is taken while it lasts.
+  await until(() => state.looks > 0)
+  expect(turns).toEqual(['writer'])
+  state.fault = undefined
+  await until(() => turns.length === 2 && machine.held !== undefined)
+  mkdirSync(sound)
+  state.fault = undefined
+  const over = await fixture.over(run)
+  expect(over).toMatchObject({ state: 'done', tasks_done: 2 })
+  expect(over.machine).toBeUndefined()
+  expect(turns).toEqual(['writer', 'writer', 'other'])
+  expect(over.tasks.map(({ attempt }) => attempt)).toEqual([1, 1])
+  expect(over.tasks[0]!.steps.map(({ kind, outcome }) => [kind, outcome])).toEqual([
+    ['work', 'complete'],
+    ['check', 'accepted'],
+  ])
+  expect(fixture.result(over, 'b.txt')).toBe('b\n')
+  // One line when it began and one when it ended, twice.
+  expect(logged).toHaveLength(4)
+  machine.close()
+})
+
+test('a turn that fails by itself on a sound machine is an attempt, whatever it prints', async () => {
+  const { machine } = failing()
+  const fixture = await Fixture.open(
+    {
+      writer: async () => ({
+        outcome: 'failed',
+        error: new ParleyError('exit_nonzero', 'It ended with 1.', {
+          details: { stderr: 'No space left on device', exitCode: 1, output: 'x' },
+        }),
+        usage: {},
+      }),
+    },
+    { machine },
+  )
+  const run = await fixture.solve(TEAM.replace(/ {2}- \{ id: b.*\n/, ''))
+  const over = await fixture.over(run)
+  expect(over.state).toBe('failed')
+  expect(over.tasks[0]!.attempt).toBeGreaterThan(1)
+  machine.close()
+})
+
+test('a trail that cannot be written for a while holds a run up and costs it nothing: no turn is lost or repeated', async () => {
+  const { machine } = failing()
+  const disks = memoryDisks()
+  const turns: string[] = []
+  const script =
+    (name: string): AgentFunction =>
+    async ({ folder }) => {
+      turns.push(name)
+      writeFileSync(join(folder!, `${name}.txt`), `${name}\n`)
+      // What it came to is the first thing that cannot be recorded.
+      if (name === 'writer') disks.trail.fail('write', { times: Number.POSITIVE_INFINITY, code: 'ENOSPC' })
+      return { outcome: 'complete', text: 'done', usage: { tokensIn: 5, tokensOut: 5 } }
+    }
+  const fixture = await Fixture.open({ writer: script('writer'), other: script('other') }, { machine, disks })
+  const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, ''))
+  await until(() => machine.held !== undefined)
+  const before = machine.reports
+  await until(() => machine.reports > before + 1)
+  expect(machine.held).toMatchObject({ code: 'ENOSPC' })
+  expect(turns).toEqual(['writer'])
+  disks.trail.mend()
+  const over = await fixture.over(run)
+  expect(over).toMatchObject({ state: 'done', tasks_done: 2, usage: { tokens_in: 10, tokens_out: 10 } })
+  expect(turns).toEqual(['writer', 'other'])
+  expect(over.tasks.map(({ attempt, steps }) => [attempt, steps.length])).toEqual([
+    [1, 1],
+    [1, 1],
+  ])
+  expect(await fixture.trail.run(run).verify()).toMatchObject({ findings: [] })
+  machine.close()
+})
