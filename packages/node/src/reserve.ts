@@ -22,8 +22,11 @@ export class Reserve {
     try {
       this.#bytes = await this.#size()
       if (this.#bytes === 0) return 'the disk is too small for one'
+      if (!this.#isThere(this.#bytes)) {
+        if (!(await this.#fits(this.#bytes))) return 'the disk has no room for one'
+        await this.#write(this.#bytes)
+      }
       this.#wanted = true
-      if (!this.#isThere(this.#bytes)) await this.#write(this.#bytes)
       return undefined
     } catch (cause) {
       return cause instanceof Error ? cause.message : String(cause)
@@ -43,17 +46,25 @@ export class Reserve {
 
   /** Lays it out again, if there was to be one. Answers with the fault of the machine that keeps it from that. Never rejects. */
   async restore(): Promise<MachineFault | undefined> {
-    if (!this.#wanted || this.#bytes === undefined || this.#isThere(this.#bytes)) return undefined
+    // One that there never was is no reason to wait for it.
+    if (!this.#wanted || this.#bytes === undefined) {
+      await this.layOut()
+      return undefined
+    }
+    if (this.#isThere(this.#bytes)) return undefined
     try {
-      const { bavail, bsize } = await statfs(dirname(this.#file))
-      // Looking must not take what others need meanwhile.
-      if (bavail * bsize < this.#bytes + nodeLimits.reserveLeaves)
-        return { code: 'ENOSPC', where: dirname(this.#file) }
+      if (!(await this.#fits(this.#bytes))) return { code: 'ENOSPC', where: dirname(this.#file) }
       await this.#write(this.#bytes)
       return undefined
     } catch (cause) {
       return machineFaultOf(cause)
     }
+  }
+
+  /** Looking must not take what others need meanwhile. */
+  async #fits(bytes: number): Promise<boolean> {
+    const { bavail, bsize } = await statfs(dirname(this.#file))
+    return bavail * bsize >= bytes + nodeLimits.reserveLeaves
   }
 
   /** A small part of a small disk. */

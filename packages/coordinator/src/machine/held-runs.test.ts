@@ -6,7 +6,7 @@ import { type MachineFault, ParleyError, SystemClock } from '@parley/core'
 import { memoryDisks } from '@parley/trail'
 import { expect, test } from 'vitest'
 import { Fixture, put } from '../testing/fixture.ts'
-import { Machine } from './machine.ts'
+import { Machine, type MachineOptions } from './machine.ts'
 
 const FULL: MachineFault = { code: 'ENOSPC', where: '/full' }
 
@@ -20,12 +20,13 @@ class Told extends Machine {
   }
 }
 
-function failing() {
+function failing(times?: MachineOptions['times']) {
   const state: { fault: MachineFault | undefined; looks: number } = { fault: undefined, looks: 0 }
   const logged: string[] = []
   const machine = new Told({
     clock: new SystemClock(),
     folder: '/full',
+    ...(times && { times }),
     probe: async () => {
       state.looks++
       return state.fault
@@ -53,7 +54,7 @@ plan:
 `
 
 test('turns and checks that fail while the machine does are taken again, and are no attempts', async () => {
-  const { state, machine, logged } = failing()
+  const { state, machine, logged } = failing({ firstProbe: 50, probe: 100, quiet: 50 })
   const turns: string[] = []
   const fixture = await Fixture.open(
     {

@@ -28,6 +28,8 @@ export interface MachineOptions {
     release(): void
     restore(): Promise<MachineFault | undefined>
   }
+  /** Milliseconds, where the usual waits do not fit. */
+  readonly times?: Partial<Readonly<Record<keyof typeof machineTimes, number>>>
   readonly log?: (level: 'info' | 'error', message: string, facts?: object) => void
 }
 
@@ -38,6 +40,7 @@ interface Held {
 
 export class Machine {
   readonly #options: MachineOptions
+  readonly #times: Readonly<Record<keyof typeof machineTimes, number>>
   readonly #listeners = new Set<() => void>()
   #held: Held | undefined
   /** Where something failed during this fault. */
@@ -51,6 +54,7 @@ export class Machine {
 
   constructor(options: MachineOptions) {
     this.#options = options
+    this.#times = { ...machineTimes, ...options.times }
   }
 
   /** What holds the node up; undefined while the machine is sound. */
@@ -144,7 +148,7 @@ export class Machine {
     if (this.#places.size < machineLimits.places) this.#places.add(fault.where ?? folder)
     if (this.#held || this.#closed) return
     // One that comes back at once is looked at ever more seldom.
-    if (now - this.#ended > machineTimes.forgotten * ticksPerMillisecond) this.#probes = 0
+    if (now - this.#ended > this.#times.forgotten * ticksPerMillisecond) this.#probes = 0
     this.#held = { fault, since: now }
     // Before anything is said: saying so takes room as well.
     if (needsRoom(fault)) reserve?.release()
@@ -154,7 +158,7 @@ export class Machine {
   }
 
   #probeLater(): void {
-    const wait = Math.min(machineTimes.firstProbe * 2 ** this.#probes, machineTimes.probe)
+    const wait = Math.min(this.#times.firstProbe * 2 ** this.#probes, this.#times.probe)
     this.#probes = Math.min(this.#probes + 1, machineLimits.growth)
     this.#cancel = this.#options.clock.after(wait, () => void this.#probe(), { background: true })
   }
@@ -163,7 +167,7 @@ export class Machine {
     const { clock, folder, probe, reserve, log } = this.#options
     const { fault, since } = this.#held!
     // Whoever has failed a moment ago fails again: the trail tries every second whether it can be written.
-    const quiet = clock.now() - this.#reported >= machineTimes.quiet * ticksPerMillisecond
+    const quiet = clock.now() - this.#reported >= this.#times.quiet * ticksPerMillisecond
     const still = quiet
       ? ((needsRoom(fault) ? await reserve?.restore() : undefined) ??
         (await probe(fault, [...new Set([folder, ...this.#places])])))

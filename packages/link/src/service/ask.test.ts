@@ -315,6 +315,15 @@ test('ALP-ASK-09 what the port refuses is told as what it is, and nothing is boo
   profile.dailyUsd = 10
   for (const [code, wire] of [
     ['overloaded', { code: -32007, message: 'target-busy' }],
+    // Which disk of whose is none of the caller's business.
+    [
+      'machine_fault',
+      {
+        code: -32007,
+        message: 'target-busy',
+        data: { detail: 'the node is held up by its machine; ask again later' },
+      },
+    ],
     ['budget_exceeded', { code: -32005, message: 'budget-exceeded', data: { cap_kind: 'usd' } }],
     ['permission_denied', { code: -32001, message: 'capability-denied', data: { method: 'link.ask' } }],
     ['unknown_team', { code: -32603, message: 'internal-error', data: { detail: 'because' } }],
@@ -324,6 +333,21 @@ test('ALP-ASK-09 what the port refuses is told as what it is, and nothing is boo
     expect(profile.service.ledger.today()).toMatchObject({ profile: { usd: 0 }, reserved: new Map() })
     expect(profile.service.running).toBeUndefined()
   }
+})
+
+test('ALP-ASK-09 a ledger that a full disk keeps from being written makes the target busy, and starts nothing', async () => {
+  const profile = await Profile.start()
+  const { ledger } = profile.service
+  const reserve = ledger.reserve.bind(ledger)
+  ledger.reserve = () => {
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  }
+  expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({
+    error: { code: -32007, message: 'target-busy' },
+  })
+  expect(profile.port.requests).toHaveLength(0)
+  ledger.reserve = reserve
+  expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ text: 'You said: x' })
 })
 
 test('ALP-ASK-09 a busy peer is asked again a few times, with pauses; without being told to, not once', async () => {
