@@ -1,6 +1,7 @@
 // A log file that does not grow without end: at its limit it is put aside as `.1`, the older ones move up, and the oldest goes. Writing
 // is synchronous, so that the last words of a process that dies are there; what cannot be written is dropped and never stops the node.
 import { closeSync, fstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { machineFaultOf } from '@parley/core'
 import { nodeLimits } from './limits.ts'
 
 export interface LogFileOptions {
@@ -22,7 +23,12 @@ export class LogFile {
     this.#path = path
     this.#bytes = options.bytes ?? nodeLimits.logBytes
     this.#files = options.files ?? nodeLimits.logFiles
-    this.#open()
+    try {
+      this.#open()
+    } catch (cause) {
+      // It is opened when the machine lets it be.
+      if (!machineFaultOf(cause)) throw cause
+    }
   }
 
   write(line: string): void {

@@ -42,6 +42,16 @@ describe('exit codes', () => {
     expect(existsSync(place.path('default', 'node.json'))).toBe(false)
   })
 
+  test('an error of the machine that nobody caught is in the log, and the node goes on', async () => {
+    const place = ground()
+    const node = nodeProcess(place, { entry: ODD_MAIN, env: { PARLEY_ODD: 'full' } })
+    await node.up()
+    const log = place.path('default', 'logs', 'node.log')
+    await expect.poll(() => readFileSync(log, 'utf8'), { timeout: 10_000 }).toContain('the node goes on')
+    node.child.kill('SIGTERM')
+    expect(await node.ended()).toEqual({ code: 0, signal: null })
+  })
+
   test('75 where the profile is in use, and the first goes on', async () => {
     const place = ground()
     const first = nodeProcess(place)

@@ -1,7 +1,7 @@
 // A node as the whole life of a process: `parley up` in the foreground, main.ts in the background. Signals and uncaught errors end it
 // cleanly where that is still possible, and the exit code says how it went.
 import { constants } from 'node:os'
-import { asParleyError, type ParleyError } from '@parley/core'
+import { asParleyError, machineFaultOf, type ParleyError } from '@parley/core'
 import { type Config, type LoadOptions, loadConfig } from './config/load.ts'
 import { type NodeLog, openLog } from './log.ts'
 import { watchLoop } from './loop-watch.ts'
@@ -59,6 +59,11 @@ async function live(config: Config, log: NodeLog, options: RunNodeOptions): Prom
   const fatal = Promise.withResolvers<'defect'>()
   const asked = Promise.withResolvers<string>()
   const uncaught = (cause: unknown) => {
+    // No room, files or memory: that is no defect, and no reason to end what goes on.
+    if (machineFaultOf(cause)) {
+      log.error('an error of the machine was not caught; the node goes on', { cause })
+      return
+    }
     log.error('an error was not caught; the node stops', { cause })
     fatal.resolve('defect')
   }

@@ -93,6 +93,26 @@ test('W-REC-07 a failed append is tried again after the configured waits; a succ
   expect(waits()).toBe(0)
 })
 
+test('W-REC-07 the host is told at every attempt why the trail could not be written, and no more once it can', async () => {
+  const told: string[] = []
+  const f = await fixture({ commitRetries: [50], onUnwritable: ({ code }) => told.push(code) })
+  const worker = await f.worker('W')
+  expect(told).toEqual([])
+  await f.mark()
+  f.disks.trail.fail('write', { ...FOREVER, code: 'ENOSPC' })
+  const answer = watch(worker.blocked('waiting'))
+  await until(() => told.length === 1)
+  await f.advance(50)
+  await until(() => answer.state === 'trail_unavailable')
+  await f.advance(1000)
+  await until(() => told.length === 3)
+  expect(told).toEqual(['trail_full', 'trail_full', 'trail_full'])
+  f.disks.trail.mend()
+  await f.advance(1000)
+  unwrap(await worker.blocked('second'))
+  expect(told).toHaveLength(3)
+})
+
 test('W-REC-07 once the last wait is over the command is refused, and not before', async () => {
   const f = await fixture({ commitRetries: [50, 100, 200] })
   const worker = await f.worker('W')

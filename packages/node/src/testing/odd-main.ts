@@ -1,5 +1,6 @@
 // A background process for tests that misbehaves as its environment tells it: `hang` never stops by itself, `throw` has an error that nobody
-// catches, `sleep` never becomes a node, `crash` ends at once, `block` lets nothing else happen for a while, `freeze` for ever.
+// catches, `full` one of the machine, `sleep` never becomes a node, `crash` ends at once, `block` lets nothing else happen for a while,
+// `freeze` for ever.
 import { runNode } from '../run.ts'
 import { ScriptedConductor } from './conducting.ts'
 
@@ -20,6 +21,8 @@ else {
       process.stdout.write('started\n')
       if (how === 'block') setTimeout(() => blockLoop(4_000), 200)
       if (how === 'freeze') setTimeout(() => blockLoop(Infinity), 200)
+      if (how === 'full')
+        setImmediate(() => Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' })))
       if (how === 'throw') setImmediate(() => Promise.reject(new Error('nobody catches this')))
     },
   })
