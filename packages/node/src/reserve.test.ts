@@ -52,6 +52,13 @@ test('it is smaller on a small disk, comes back only when there is room, and is 
   writeFileSync(join(place, 'filler'), Buffer.alloc(15 * 2 ** 20))
   expect(await reserve.restore()).toEqual({ code: 'ENOSPC', where: place })
   expect([existsSync(file), existsSync(`${file}.new`)]).toEqual([false, false])
+  // A node that starts on a full disk finds what the last one has laid out.
+  rmSync(join(place, 'filler'))
+  expect(await reserve.restore()).toBeUndefined()
+  const next = new Reserve(file)
+  next.release()
+  writeFileSync(join(place, 'filler'), Buffer.alloc(15 * 2 ** 20))
+  expect(await next.restore()).toEqual({ code: 'ENOSPC', where: place })
   rmSync(join(place, 'filler'))
   expect(await reserve.restore()).toBeUndefined()
   expect(statSync(file).size).toBe(2 ** 20)

@@ -35,6 +35,12 @@ export class Reserve {
 
   /** What it holds is room for others from now on. Never throws. */
   release(): void {
+    const found = lstatSync(this.#file, { throwIfNoEntry: false })
+    // One that an earlier node has laid out is to come back as well.
+    if (found?.isFile() && !this.#wanted) {
+      this.#bytes = found.size
+      this.#wanted = true
+    }
     for (const each of [this.#file, `${this.#file}.new`]) {
       try {
         rmSync(each, { force: true })

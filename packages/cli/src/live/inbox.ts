@@ -48,10 +48,12 @@ async function choose(
   const watching = (async () => {
     for await (const now of api.watchGates(controller.signal)) {
       list = own(now)
-      machine = await api.held()
       screen?.changed()
       if (!screen && !told) printLines(context, frame())
       told = true
+      // Nobody who looks at the list waits for this.
+      machine = await api.held()
+      screen?.changed()
     }
   })().catch(thrown => {
     if (!controller.signal.aborted) throw thrown

@@ -1,10 +1,11 @@
 // Runs whose machine fails in the middle of them: real git, a real trail, and a machine that fails when the test says so.
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentFunction } from '@parley/agents'
 import { type MachineFault, ParleyError, SystemClock } from '@parley/core'
 import { memoryDisks } from '@parley/trail'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Fixture, put } from '../testing/fixture.ts'
 import { Machine, type MachineOptions } from './machine.ts'
 
@@ -133,6 +134,7 @@ test('a turn that fails by itself on a sound machine is an attempt, whatever it 
 })
 
 test('a trail that cannot be written for a while holds a run up and costs it nothing: no turn is lost or repeated', async () => {
+  const usage = { tokensIn: 5, tokensOut: 5 }
   const { machine } = failing()
   const disks = memoryDisks()
   const turns: string[] = []
@@ -143,7 +145,7 @@ test('a trail that cannot be written for a while holds a run up and costs it not
       writeFileSync(join(folder!, `${name}.txt`), `${name}\n`)
       // What it came to is the first thing that cannot be recorded.
       if (name === 'writer') disks.trail.fail('write', { times: Number.POSITIVE_INFINITY, code: 'ENOSPC' })
-      return { outcome: 'complete', text: 'done', usage: { tokensIn: 5, tokensOut: 5 } }
+      return { outcome: 'complete', text: 'done', usage }
     }
   const fixture = await Fixture.open({ writer: script('writer'), other: script('other') }, { machine, disks })
   const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, ''))
@@ -154,12 +156,53 @@ test('a trail that cannot be written for a while holds a run up and costs it not
   expect(turns).toEqual(['writer'])
   disks.trail.mend()
   const over = await fixture.over(run)
-  expect(over).toMatchObject({ state: 'done', tasks_done: 2, usage: { tokens_in: 10, tokens_out: 10 } })
+  expect(over).toMatchObject({ state: 'done', tasks_done: 2 })
+  expect(over.usage.tokens_in).toBe(10)
   expect(turns).toEqual(['writer', 'other'])
   expect(over.tasks.map(({ attempt, steps }) => [attempt, steps.length])).toEqual([
     [1, 1],
     [1, 1],
   ])
   expect(await fixture.trail.run(run).verify()).toMatchObject({ findings: [] })
+  machine.close()
+})
+
+test('work that an agent has finished is kept until it can be captured, and is not done again', async context => {
+  const { state, machine } = failing({ firstProbe: 50, probe: 100, quiet: 50 })
+  let turns = 0
+  let full: string | undefined
+  const fixture = await Fixture.open(
+    {
+      writer: async ({ folder }) => {
+        turns++
+        put(folder!, 'a.txt', 'a\n')
+        // Where captures keep what git knows of the files, there is no room for it.
+        const place = join(folder!, '..', '..', 'index')
+        try {
+          execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', place], { stdio: 'ignore' })
+          full = place
+          writeFileSync(join(place, 'filler'), Buffer.alloc(4096))
+          state.fault = FULL
+        } catch {
+          // Nobody may mount anything here.
+        }
+        return { outcome: 'complete', text: 'done', usage: {} }
+      },
+    },
+    { machine },
+  )
+  onTestFinished(() => {
+    if (full !== undefined) execFileSync('umount', ['--lazy', full])
+  })
+  const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, '').replace(/ {2}- \{ id: b.*\n/, ''))
+  await until(() => turns === 1)
+  if (full === undefined) return context.skip()
+  await until(() => machine.held !== undefined && state.looks > 2)
+  execFileSync('umount', [full])
+  full = undefined
+  state.fault = undefined
+  const over = await fixture.over(run)
+  expect(over).toMatchObject({ state: 'done', tasks: [{ attempt: 1 }] })
+  expect([turns, fixture.result(over, 'a.txt')]).toEqual([1, 'a\n'])
   machine.close()
 })
