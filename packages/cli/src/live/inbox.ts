@@ -43,6 +43,15 @@ async function choose(
       list.length > 0 ? 'A number to look at one, q to leave.' : 'It is watched; q to leave.',
     ),
   ]
+  // Whoever looks at the list does not wait for it.
+  const lookAtMachine = () =>
+    void api.held().then(
+      found => {
+        machine = found
+        screen?.changed()
+      },
+      () => undefined,
+    )
   const screen = terminal.live ? new Screen(terminal, clock, frame) : undefined
   const takeBack = terminal.onInterrupt(() => controller.abort())
   const watching = (async () => {
@@ -51,9 +60,7 @@ async function choose(
       screen?.changed()
       if (!screen && !told) printLines(context, frame())
       told = true
-      // Nobody who looks at the list waits for this.
-      machine = await api.held()
-      screen?.changed()
+      lookAtMachine()
     }
   })().catch(thrown => {
     if (!controller.signal.aborted) throw thrown
