@@ -346,7 +346,6 @@ test.each([
   ['the list of keys is no list', 'trail/keys.json', 'garbage', 'keys.json'],
   ['the list of keys has another form', 'trail/keys.json', '{"version":9}', 'keys.json'],
   ['the trail is a file', 'trail', '', 'not a folder'],
-  ['the private key is none', 'alp/secrets/alp_key.pem', 'garbage', 'alp_key.pem'],
   ['the secret is cut off', 'secret', 'short', '5 bytes'],
   ['the secret is another one', 'trail/content.key', 'another', 'secret'],
   ['what tells of an imported run is garbage', 'trail/imports/run_1.json', '{', 'imports/run_1.json'],
