@@ -152,6 +152,8 @@ export const RunSummarySchema = Type.Object(
     usage: UsageViewSchema,
     /** It comes from elsewhere: whose key has sealed the file, and since when it is here. */
     imported: Type.Optional(Type.Object({ from: Type.String(), at: Time }, closed)),
+    /** It is not over, and waits for the machine. */
+    machine: Type.Optional(MachineViewSchema),
   },
   closed,
 )
@@ -182,8 +184,6 @@ export const RunViewSchema = Type.Object(
       ),
     ),
     warnings: Type.Array(Type.String()),
-    /** It is not over, and waits for the machine. */
-    machine: Type.Optional(MachineViewSchema),
     /** `seq` of the newest entry that this shows. */
     cursor: Count,
   },

@@ -80,6 +80,7 @@ test.skipIf(!mayMount)(
       state: 'working',
       machine: { code: 'ENOSPC', where: expect.stringContaining(world.home) },
     })
+    expect(await world.json('runs')).toMatchObject({ runs: [{ machine: { code: 'ENOSPC' } }] })
     expect(await world.json('inbox')).toMatchObject({ waiting: [], machine: { code: 'ENOSPC' } })
     expect(await world.parley('solve', 'More', '--yes', '--json')).toMatchObject({
       code: 7,
@@ -99,11 +100,14 @@ test.skipIf(!mayMount)(
     expect(done.tasks.map(({ attempt, steps }) => [attempt, steps.length])).toEqual(TASKS.map(() => [1, 1]))
     for (const task of TASKS) expect(world.git('show', `${done.result!.branch}:${task}.txt`)).toBe(task)
     expect(await world.json<VerifyView>('trail', 'verify')).toMatchObject({ sound: true })
+    const verifier = join(import.meta.dirname, '../../../../scripts/verify-trail.mjs')
+    execFileSync(process.execPath, [verifier, join(world.home, 'default')])
     // Once when it began, once when it ended; and the room for the next time is back.
     node.child.kill('SIGINT')
     const { out, err } = await node.ended
     expect((out + err).match(/Held up by the machine/g)).toHaveLength(1)
     expect((out + err).match(/The machine is sound again/g)).toHaveLength(1)
+    expect(out + err).not.toContain('does not fit its schema')
     expect(readdirSync(join(world.home, 'default'))).toContain('reserve')
   },
   120_000,
