@@ -398,6 +398,7 @@ describe('damage to the log is found, with the word that the trail has for it', 
     }
     const pem = createPrivateKey({ key: jwk, format: 'jwk' }).export({ type: 'pkcs8', format: 'pem' })
     writeFileSync(join(copy, 'alp/secrets/alp_key.pem'), pem)
+    rmSync(join(copy, 'alp/secrets/alp_key.pub'), { force: true })
     const { script, trail } = await both(copy)
     expect([script(victims[0]!), script(victims[1]!)]).toEqual([
       { seq: 7, damage: 'signature' },
