@@ -1,7 +1,7 @@
 // Room that the profile keeps for the day when its disk is full: a file with real bytes, removed when there is no room left, so that the
 // node can still record what happens and say what is wrong. It is laid out again when there is room.
 import { randomFillSync } from 'node:crypto'
-import { lstatSync, rmSync } from 'node:fs'
+import { lstatSync, rmSync, type Stats } from 'node:fs'
 import { type FileHandle, open, rename, rm, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type MachineFault, machineFaultOf } from '@parley/core'
@@ -35,7 +35,7 @@ export class Reserve {
 
   /** What it holds is room for others from now on. Never throws. */
   release(): void {
-    const found = lstatSync(this.#file, { throwIfNoEntry: false })
+    const found = this.#found()
     // One that an earlier node has laid out is to come back as well.
     if (found?.isFile() && !this.#wanted) {
       this.#bytes = found.size
@@ -80,9 +80,18 @@ export class Reserve {
     return part < nodeLimits.reserveLeast ? 0 : Math.min(part, nodeLimits.reserveBytes)
   }
 
+  /** A disk that cannot tell has none. */
+  #found(): Stats | undefined {
+    try {
+      return lstatSync(this.#file, { throwIfNoEntry: false })
+    } catch {
+      return undefined
+    }
+  }
+
   /** A sparse file has its size and no room. */
   #isThere(bytes: number): boolean {
-    const found = lstatSync(this.#file, { throwIfNoEntry: false })
+    const found = this.#found()
     return found?.isFile() === true && found.size === bytes && found.blocks * 512 >= bytes
   }
 
