@@ -18,6 +18,7 @@ export class SqliteRecord implements TrailStore {
   #scheduled = false
   readonly position = 0
   readonly floor = 0 as Ticks
+  readonly readOnly = false
   readonly damage = []
   readonly imports = new Map()
 
@@ -59,6 +60,9 @@ export class SqliteRecord implements TrailStore {
     for (const { settle } of waiting) settle()
   }
 
+  async logHead() {
+    return undefined
+  }
   async *replay() {}
   async *scan() {}
   async close(): Promise<void> {

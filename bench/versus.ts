@@ -1,0 +1,102 @@
+// bench/versus: this version beside an older one, in rounds that alternate, so that what the machine does meanwhile hits both. Ratios above 1
+// mean that this version is faster.
+//   npm run bench -- versus --base REVISION [--rounds N] [--columns REGEXP] -- NAME [arguments of that benchmark]
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { machine, median, rate, ratio, table } from './trail/measure.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    base: { type: 'string' },
+    rounds: { type: 'string', default: '15' },
+    // Rates of Parley itself in the tables of `trail` and `kernel`; latencies and peers are left out.
+    columns: { type: 'string', default: '^(trail|trail, signed|[0-9,]+ at once)$' },
+  },
+})
+const [name, ...args] = positionals
+if (values.base === undefined || name === undefined) {
+  console.error(
+    'usage: npm run bench -- versus --base REVISION [--rounds N] [--columns REGEXP] -- NAME [arguments]',
+  )
+  process.exit(2)
+}
+const columns = new RegExp(values.columns)
+const root = join(import.meta.dirname, '..')
+const folder = mkdtempSync(join(tmpdir(), 'parley-versus-'))
+const base = join(folder, 'base')
+const git = (...words: readonly string[]) =>
+  execFileSync('git', words, { cwd: root, encoding: 'utf8' }).trim()
+
+/** The rates that a benchmark prints, by row and column of its tables. */
+function ratesIn(output: string): Map<string, number> {
+  const rates = new Map<string, number>()
+  let head: readonly string[] | undefined
+  for (const line of output.split('\n')) {
+    if (!line.startsWith('|')) head = undefined
+    const cells = line
+      .split('|')
+      .slice(1, -1)
+      .map(cell => cell.trim())
+    if (cells.length === 0 || /^-+:?$/.test(cells[0]!)) continue
+    if (!head) {
+      head = cells
+      continue
+    }
+    for (const [index, cell] of cells.entries()) {
+      const value = Number(cell.replaceAll(',', ''))
+      if (index > 0 && columns.test(head[index]!) && value > 0)
+        rates.set(`${cells[0]}, ${head[index]}`, value)
+    }
+  }
+  return rates
+}
+
+function run(tree: string): Map<string, number> {
+  const command = [...process.execArgv, join(tree, 'bench', `${name}.ts`), ...args]
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, { cwd: tree, encoding: 'utf8' })
+  if (status === 0) return ratesIn(stdout)
+  console.error(stderr)
+  throw new Error(`${name} of ${tree} ended with ${status}`)
+}
+
+try {
+  git('worktree', 'add', '--detach', base, values.base)
+  execFileSync('npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit'], { cwd: base, stdio: 'ignore' })
+  const seen = new Map<string, { old: number[]; now: number[]; ratios: number[] }>()
+  for (let round = 0; round < Number(values.rounds); round++) {
+    // Whoever comes second may find a warmer machine: they take turns.
+    const first = round % 2 === 0 ? run(base) : undefined
+    const now = run(root)
+    const old = first ?? run(base)
+    for (const [what, value] of now) {
+      const before = old.get(what)
+      if (before === undefined) continue
+      const each = seen.get(what) ?? { old: [], now: [], ratios: [] }
+      each.old.push(before)
+      each.now.push(value)
+      each.ratios.push(value / before)
+      seen.set(what, each)
+    }
+    console.error(`round ${round + 1} of ${values.rounds}`)
+  }
+  console.log(`${new Date().toISOString().slice(0, 10)} · ${machine()}`)
+  console.log(
+    `\n${name} ${args.join(' ')}: ${git('rev-parse', '--short', 'HEAD')} beside ${git('rev-parse', '--short', values.base)}, median of ${values.rounds} alternating rounds\n`,
+  )
+  const rows = [...seen].map(([what, { old, now, ratios }]) => [
+    what,
+    rate(median(old)),
+    rate(median(now)),
+    ratio(median(ratios)),
+  ])
+  console.log(table(['per second', 'before', 'now', 'median ratio'], rows))
+  const all = [...seen.values()].flatMap(({ ratios }) => ratios)
+  console.log(`\nmedian of all ${all.length} ratios: ${ratio(median(all))}`)
+} finally {
+  spawnSync('git', ['worktree', 'remove', '--force', base], { cwd: root })
+  rmSync(folder, { recursive: true, force: true })
+}
