@@ -28,7 +28,7 @@ import type { RunState, TrailState } from './run-state.ts'
 import { entryAt } from './store/entry-at.ts'
 import type { TrailStore } from './store/store.ts'
 import { readObject, readObjectWith, storeObject } from './stored-object.ts'
-import { isElsewhere, RunVerifier, type VerifyOptions, type VerifyReport, violationOf } from './verify.ts'
+import { judgeDeletions, RunVerifier, type VerifyOptions, type VerifyReport, violationOf } from './verify.ts'
 import { localAnchors, verifyLocal } from './verify-local.ts'
 import { RunWatch } from './watch.ts'
 
@@ -267,8 +267,7 @@ export class RunTrail {
         else if (record.kind === 'damage') verifier.unreadable(record.where)
       }
     }
-    if (verifier.bridges)
-      verifier.deletions(await this.#store.manifests(this.id), isElsewhere(this.#store, this.id))
+    await judgeDeletions(this.#store, this.id, verifier)
     return verifier.finish()
   }
 

@@ -26,7 +26,7 @@ import type { Signer } from './signing.ts'
 import { SigningStage } from './signing-stage.ts'
 import { entryAt } from './store/entry-at.ts'
 import type { Damage, RestoreReport, RunHead, RunSummary, TrailStore } from './store/store.ts'
-import { isElsewhere, RunVerifier, type VerifyOptions, type VerifyReport } from './verify.ts'
+import { judgeDeletions, RunVerifier, type VerifyOptions, type VerifyReport } from './verify.ts'
 
 export interface TrailOptions {
   readonly store: TrailStore
@@ -290,9 +290,7 @@ export class Trail {
         else if (record.kind === 'damage') unreadable.push(record.where)
       }
     }
-    for (const [run, verifier] of verifiers)
-      if (verifier.bridges)
-        verifier.deletions(await this.#store.manifests(run), isElsewhere(this.#store, run))
+    for (const [run, verifier] of verifiers) await judgeDeletions(this.#store, run, verifier)
     return { runs: [...verifiers.values()].map(verifier => verifier.finish()), unreadable }
   }
 

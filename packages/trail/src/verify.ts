@@ -128,6 +128,11 @@ export class RunVerifier {
     this.#report(seq, null, 'missing', 'chain_broken', what, `archive ${archive}`, 'none')
   }
 
+  /** The newest entry so far. */
+  get seq(): number {
+    return this.#seq
+  }
+
   /** Entries were deleted, and what is left says whether that was allowed. */
   get bridges(): boolean {
     return this.#bridged
@@ -135,11 +140,10 @@ export class RunVerifier {
 
   /**
    * Whether what was deleted of a run may have been (W-TRAIL-28): an entry that stays must cover each archive. A manifest is not signed, so
-   * that anybody could say of any archive that it was deleted. What was deleted `elsewhere`, before the
-   * run was imported, was judged when it came.
+   * that anybody could say of any archive that it was deleted.
    */
-  deletions(manifests: readonly Manifest[], elsewhere: (manifest: Manifest) => boolean): void {
-    const deleted = manifests.filter(manifest => manifest.deleted && !elsewhere(manifest))
+  deletions(manifests: readonly Manifest[]): void {
+    const deleted = manifests.filter(manifest => manifest.deleted)
     const runGone = deleted.some(({ kind }) => kind === 'run')
     for (const { kind, archive, archive_hash, entries } of deleted) {
       const [first, last] = [entries[0]?.seq ?? 0, entries.at(-1)?.seq ?? 0]
@@ -413,14 +417,21 @@ export function violationOf(finding: Finding): ProposedEntry<'integrity_violatio
   }
 }
 
-/** Tells which archives were deleted before their run was imported. A copy of the cold tier does not say which runs were. */
-export function isElsewhere(
-  { imports, readOnly }: Pick<TrailStore, 'imports' | 'readOnly'>,
-  run: RunId,
-): (manifest: Manifest) => boolean {
-  return ({ sha256 }) => imports.has(run) || (readOnly && sha256 === null)
-}
-
 function bodyOf(view: string): Readonly<Record<string, unknown>> {
   return (JSON.parse(view) as { readonly body: Readonly<Record<string, unknown>> }).body
+}
+
+/**
+ * Judges what was deleted of a run once all of it was read. What covers a deletion was durable before it, though perhaps not when the reading
+ * came there: the end is read again. What an imported run lacks was judged when it came, and of a copy of the cold tier what covers a deletion
+ * may still be in the log.
+ */
+export async function judgeDeletions(store: TrailStore, run: RunId, verifier: RunVerifier): Promise<void> {
+  if (!verifier.bridges || store.readOnly || store.imports.has(run)) return
+  const manifests = await store.manifests(run)
+  const { seq: last } = verifier
+  for await (const records of store.scan(run, last)) {
+    for (const record of records) if (record.kind === 'entry' && record.seq > last) verifier.entry(record)
+  }
+  verifier.deletions(manifests)
 }
