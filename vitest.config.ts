@@ -7,7 +7,12 @@ const timeout = process.env.PARLEY_SOAK ? 6 * 60 * 60_000 : 60_000
 export default defineConfig({
   ssr: { resolve: { conditions: ['parley-source', 'node', 'import', 'default'] } },
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'sim/**/*.test.ts'],
+    include: [
+      'packages/*/src/**/*.test.ts',
+      'scripts/**/*.test.ts',
+      'sim/**/*.test.ts',
+      'faults/**/*.test.ts',
+    ],
     pool: 'forks',
     // All cores: left to itself it keeps one free, which on a machine of two doubles the time.
     maxWorkers: '100%',

@@ -1,0 +1,150 @@
+// One life of a node: from its first start through up to 50 faults, one after the other, at moments of the work that a seed chooses, to a
+// clean stop. The seed chooses kinds, moments and work; what the machine makes of it is not the same every time.
+import { Dice } from '../sim/random.ts'
+import { ACTS, type Stage } from './acts.ts'
+import { checkIndependently, checkLeftovers, checkVerified, checkWhole, settled } from './check.ts'
+import { Clients } from './client.ts'
+import { Journal } from './journal.ts'
+import { KINDS, kindsFor } from './kinds.ts'
+import { faultLimits, faultTimes } from './limits.ts'
+import { Finding, pause, until } from './waiting.ts'
+import type { ForeignRun } from './work.ts'
+import { World } from './world.ts'
+
+export interface LifeOptions {
+  readonly seed: number
+  readonly faults: number
+  /** All that can be had, by default. */
+  readonly kinds?: readonly string[]
+  readonly shim?: string
+  readonly compiled: string
+  readonly foreign: readonly ForeignRun[]
+  /** The folders of a life that failed stay. */
+  readonly keep?: boolean
+}
+
+export interface LifeOutcome {
+  readonly seed: number
+  /** How often each kind was injected. */
+  readonly histories: Readonly<Record<string, number>>
+  readonly runs: number
+  readonly entries: number
+  readonly seconds: number
+  readonly failure?: LifeFailure
+}
+
+export interface LifeFailure {
+  /** The kind after which it was noticed. */
+  readonly kind: string
+  readonly findings: readonly string[]
+  readonly faults: readonly string[]
+  readonly journal: readonly string[]
+  readonly log: readonly string[]
+  /** Where the profile is, if it was kept. */
+  readonly folder?: string
+}
+
+export async function live(options: LifeOptions): Promise<LifeOutcome> {
+  const began = performance.now()
+  const dice = new Dice(options.seed)
+  const world = new World({
+    ...(options.shim !== undefined && { shim: options.shim }),
+    compiled: options.compiled,
+    children: dice.chance(0.5),
+    replica: dice.chance(0.5),
+  })
+  const journal = new Journal()
+  const histories: Record<string, number> = {}
+  const clients = new Clients(world, journal, dice)
+  const stage: Stage = { world, journal, clients, dice, foreign: [...options.foreign] }
+  let kind = 'none'
+  try {
+    const refused = await world.start()
+    if (refused) throw new Finding(`the node does not start: ${refused.message}`)
+    const kinds = kindsFor(world, options.kinds)
+    if (kinds.length === 0) throw new Error('none of these faults can be had here')
+    for (let number = 1; number <= options.faults && journal.findings.length === 0; number++) {
+      kind = dice.pick(kinds)
+      await oneFault(stage, kind)
+      histories[kind] = (histories[kind] ?? 0) + 1
+      if (number % faultLimits.between === 0 || number === options.faults) await check(stage)
+    }
+    if (journal.findings.length === 0) await end(stage)
+  } catch (thrown) {
+    journal.found(thrown instanceof Finding ? thrown.message : String((thrown as Error).stack ?? thrown))
+  }
+  const failed = journal.findings.length > 0
+  const keep = failed && options.keep === true
+  const log = world.log()
+  clients.close()
+  await world.close(keep)
+  return {
+    seed: options.seed,
+    histories,
+    runs: journal.runs.size,
+    entries: [...journal.runs.values()].reduce((sum, { entries }) => sum + entries.size, 0),
+    seconds: (performance.now() - began) / 1000,
+    ...(failed && {
+      failure: {
+        kind,
+        findings: journal.findings,
+        faults: journal.faults,
+        journal: journal.lines(),
+        log,
+        ...(keep && { folder: world.folder }),
+      },
+    }),
+  }
+}
+
+/** Work goes on, something is asked for, something fails, it is over: the node answers again. */
+async function oneFault(stage: Stage, name: string): Promise<void> {
+  const { world, journal, clients, dice } = stage
+  const kind = KINDS[name]!
+  while (journal.atWork.length < dice.between(1, faultLimits.runs)) {
+    const before = journal.runs.size
+    await clients.startRun()
+    if (journal.runs.size === before) break
+  }
+  const act = dice.pick(Object.keys(ACTS) as (keyof typeof ACTS)[])
+  // The work goes on for a moment before somebody asks for something, and for another before something fails.
+  await pause(dice.int(faultTimes.before))
+  const acting = ACTS[act](stage)
+  acting.catch(() => undefined)
+  await pause(dice.int(faultTimes.before / 3))
+  const injected = await kind.inject(world, dice)
+  if (kind.spoils) for (const told of journal.atWork) told.excuses.push(injected.what)
+  journal.note(`${name} during ${act}: ${injected.what}`)
+  await pause(dice.between(faultTimes.shortest, faultTimes.longest))
+  await injected.heal()
+  journal.fault(`${name} during ${act}: ${injected.what}`)
+  await answers(stage)
+  await acting
+}
+
+/** The node answers, whatever it has been through. */
+async function answers({ world, clients }: Stage): Promise<void> {
+  await until(
+    faultTimes.answer,
+    () => `an answer of the node${world.alive ? '' : ', which is gone although nothing ended it'}`,
+    async () => {
+      if (!world.alive) throw new Finding(`the node is gone, although nothing ended it`)
+      return clients.ask('status', client =>
+        client.invoke('node', 'status', {}, { type: 'query', timeout: faultTimes.answer }),
+      )
+    },
+  )
+}
+
+async function check(stage: Stage): Promise<void> {
+  await settled(stage)
+  await checkWhole(stage)
+}
+
+async function end(stage: Stage): Promise<void> {
+  const { world, journal } = stage
+  await checkVerified(stage)
+  await world.stop()
+  checkIndependently(world, journal)
+  await checkLeftovers(world, journal)
+}
