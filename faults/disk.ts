@@ -1,69 +1,49 @@
 // The disk that a profile is on: a small file system of its own in memory, which really runs full and really becomes read-only. Without the
 // right to mount one it is a folder, and kinds of fault that need the real thing are left out.
 import { spawnSync } from 'node:child_process'
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statfsSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, rmSync, statfsSync } from 'node:fs'
 import { faultLimits } from './limits.ts'
 
-const CHUNK = Buffer.alloc(1024 * 1024)
+const { diskBytes, diskInodes } = faultLimits
 
 export class Disk {
   readonly folder: string
   readonly mounted: boolean
-  readonly #ballast: string
 
   constructor(folder: string) {
     this.folder = folder
-    this.#ballast = join(folder, 'ballast')
     mkdirSync(folder, { recursive: true })
-    const { diskBytes, diskInodes } = faultLimits
     const options = `size=${diskBytes},nr_inodes=${diskInodes},mode=0700`
     this.mounted =
       process.platform === 'linux' &&
       process.getuid?.() === 0 &&
       spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'parley-faults', folder]).status === 0
-    mkdirSync(this.#ballast)
   }
 
-  /** No more than `left` bytes are free. */
+  /** About `left` bytes are free and no more. The disk shrinks to what is on it: no ballast of its size has to be written. */
   fill(left: number): void {
-    const handle = openSync(join(this.#ballast, 'bytes'), 'w')
-    try {
-      for (let free = this.#free() - left; free > 0; free = this.#free() - left) {
-        if (writeSync(handle, CHUNK, 0, Math.min(free, CHUNK.length)) === 0) break
-      }
-    } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code !== 'ENOSPC') throw thrown
-    } finally {
-      closeSync(handle)
-    }
+    this.#shrink(() => {
+      const { blocks, bfree, bsize } = statfsSync(this.folder)
+      return `size=${(blocks - bfree) * bsize + left}`
+    })
   }
 
   /** No file can be made any more. */
   exhaustInodes(): void {
-    try {
-      for (let number = 0; ; number++) closeSync(openSync(join(this.#ballast, `inode-${number}`), 'w'))
-    } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code !== 'ENOSPC') throw thrown
-    }
+    this.#shrink(() => {
+      const { files, ffree } = statfsSync(this.folder)
+      return `nr_inodes=${files - ffree}`
+    })
   }
 
   free(): void {
-    for (const name of readdirSync(this.#ballast)) unlinkSync(join(this.#ballast, name))
+    const { status, stderr } = this.#remount(`size=${diskBytes},nr_inodes=${diskInodes}`)
+    if (status !== 0) throw new Error(`${this.folder} cannot be made large again: ${stderr}`)
   }
 
   /** Only while nobody has a file open for writing: Linux refuses it otherwise. */
   remount(as: 'ro' | 'rw'): void {
-    const { status, stderr } = spawnSync('mount', ['-o', `remount,${as}`, this.folder], { encoding: 'utf8' })
+    const { status, stderr } = this.#remount(as)
     if (status !== 0) throw new Error(`${this.folder} cannot be made ${as}: ${stderr}`)
   }
 
@@ -75,8 +55,14 @@ export class Disk {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  #free(): number {
-    const { bavail, bsize } = statfsSync(this.folder)
-    return bavail * bsize
+  /** Somebody may write between the look and the remount, which is then refused. */
+  #shrink(to: () => string): void {
+    for (let attempt = 0; attempt < faultLimits.shrinks; attempt++)
+      if (this.#remount(to()).status === 0) return
+    throw new Error(`${this.folder} does not get smaller`)
+  }
+
+  #remount(options: string) {
+    return spawnSync('mount', ['-o', `remount,${options}`, this.folder], { encoding: 'utf8' })
   }
 }

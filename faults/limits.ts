@@ -34,8 +34,10 @@ export const faultLimits = {
   /** Faults between two full checks. */
   between: 10,
   /** The profile's disk: room for two of the largest segments that a life comes to, and for what runs keep. */
-  diskBytes: 96 * MiB,
+  diskBytes: 384 * MiB,
   diskInodes: 8_000,
+  /** Attempts to make the disk as small as what is on it, while somebody writes to it. */
+  shrinks: 50,
   /** Bytes that a full disk has left, at most. */
   leftBytes: 64 * KiB,
   /** Lines of the journal that a failure prints. */

@@ -16,9 +16,9 @@ export interface Team {
 }
 
 /** Appends a line: work that is done twice on the same folder shows. */
-const WRITER = `writer: { command: [sh, -c, 'mkdir -p lines; echo "line of $PARLEY_TASK" >> lines/$PARLEY_TASK.txt; echo written'] }`
+const WRITER = `writer: { command: [sh, -c, 'mkdir -p lines && echo "line of $PARLEY_TASK" >> lines/$PARLEY_TASK.txt && echo written'] }`
 /** Says more than fits into the log itself. */
-const TALKER = `writer: { command: [sh, -c, 'mkdir -p lines; echo "line of $PARLEY_TASK" >> lines/$PARLEY_TASK.txt; head -c 90000 /dev/zero | tr "\\\\0" x'] }`
+const TALKER = `writer: { command: [sh, -c, 'mkdir -p lines && echo "line of $PARLEY_TASK" >> lines/$PARLEY_TASK.txt && head -c 90000 /dev/zero | tr "\\\\0" x'] }`
 const REVIEWER = `reviewer: { command: [sh, -c, 'echo ACCEPT'] }`
 
 function team(

@@ -30,7 +30,7 @@ import type { TrailStore } from './store/store.ts'
 import { readObject, readObjectWith, storeObject } from './stored-object.ts'
 import { judgeDeletions, RunVerifier, type VerifyOptions, type VerifyReport, violationOf } from './verify.ts'
 import { localAnchors, verifyLocal } from './verify-local.ts'
-import { RunWatch } from './watch.ts'
+import { RunWatch, RunWatchers } from './watch.ts'
 
 export interface Batch {
   readonly entries: readonly EntryDraft[]
@@ -61,6 +61,7 @@ export class RunTrail {
   readonly #reading: RunReading
   readonly #queries: RunQueries
   readonly #watch: RunWatch
+  readonly #watchers: RunWatchers
   readonly #pending: Pending[] = []
   #released = false
   /** The newest append; batches settle in order, so when it is settled all are. */
@@ -74,6 +75,8 @@ export class RunTrail {
     /** Who may have signed, as of now: keys change. */
     checks: () => VerifyOptions = () => ({}),
     cipher?: ContentCipher,
+    /** Shared by all objects of a trail. */
+    watchers = new RunWatchers(),
   ) {
     this.id = id
     this.#store = store
@@ -82,7 +85,8 @@ export class RunTrail {
     this.content = new RunContent(id, cipher, () => this.#genesis())
     this.#reading = new RunReading(id, store, this.content, checks)
     this.#queries = new RunQueries(id, store, () => this.model())
-    this.#watch = new RunWatch(this.#queries)
+    this.#watchers = watchers
+    this.#watch = new RunWatch(id, this.#queries, watchers)
   }
 
   /** Ends the use of this object. Resolves once what it was given is settled: then another one may go on with the run. */
@@ -170,7 +174,7 @@ export class RunTrail {
   #committed(state: RunState, { mark, batch }: Pending): void {
     this.#pending.shift()
     state.committed(batch.objects ?? [], batch.entries, mark.seq + 1)
-    this.#watch.committed(mark.seq + batch.entries.length)
+    this.#watchers.committed(this.id, mark.seq + batch.entries.length)
   }
 
   /** A batch that fails takes all that were linked behind it along, which fail in the same turn; those before it are on their way. */

@@ -27,6 +27,7 @@ import { SigningStage } from './signing-stage.ts'
 import { entryAt } from './store/entry-at.ts'
 import type { Damage, RestoreReport, RunHead, RunSummary, TrailStore } from './store/store.ts'
 import { judgeDeletions, RunVerifier, type VerifyOptions, type VerifyReport } from './verify.ts'
+import { RunWatchers } from './watch.ts'
 
 export interface TrailOptions {
   readonly store: TrailStore
@@ -77,6 +78,7 @@ export class Trail {
   readonly #cipher: ContentCipher | undefined
   readonly #runs = new Map<RunId, RunTrail>()
   readonly #lifecycles = new Map<RunId, RunLifecycle>()
+  readonly #watchers = new RunWatchers()
 
   constructor(options: TrailOptions) {
     this.#store = options.store
@@ -98,7 +100,7 @@ export class Trail {
   }
 
   #open(id: RunId): RunTrail {
-    return new RunTrail(id, this.#store, this.#stage, () => this.#checks(id), this.#cipher)
+    return new RunTrail(id, this.#store, this.#stage, () => this.#checks(id), this.#cipher, this.#watchers)
   }
 
   /** Forgets what is held in memory of a run, for instance once it has ended; `run` opens it again. */

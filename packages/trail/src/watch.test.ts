@@ -64,3 +64,22 @@ test('W-TRAIL-21 a watch ends when it is told to, also while it waits, and sees 
   expect(seen).toEqual([mine, mine])
   await store.close()
 })
+
+test('W-TRAIL-21 a watch of a run that was released since delivers what is appended to it afterwards', async () => {
+  const store = await openMemoryStore()
+  const trail = new Trail({ store })
+  const [ids, clock] = [new SeededIds(1), new ManualClock(START)]
+  const script = await ScriptedRun.start(trail, ids, clock)
+  const watching = script.run.watch({})
+  const seen = async () => (await watching.next()).value.entries.map((entry: { seq: number }) => entry.seq)
+  expect(await seen()).toEqual([1])
+  const next = seen()
+  await trail.release(script.run.id)
+  const again = new ScriptedRun(trail, ids, clock, { run: script.run.id, root: script.root })
+  unwrap(await again.append(again.entry('user_created', null, 'system')))
+  expect(await Promise.race([next, new Promise(resolve => setTimeout(resolve, 5000, 'nothing'))])).toEqual([
+    2,
+  ])
+  await watching.return(undefined)
+  await store.close()
+})
