@@ -67,6 +67,12 @@ export const ACTS = {
     )
     if (sent) journal.envelopes.set(sent.envelope, told.run)
   },
+  /** A clean stop, and another start: while something fails, either may be refused. */
+  restart: async ({ world, journal }) => {
+    if (!world.client || !(await world.stop())) return
+    const refused = await world.start()
+    if (refused) journal.note(world.refusal(refused))
+  },
   tiers: async ({ clients }) => {
     await clients.ask('tiers', client => client.invoke('trail', 'tiers', {}, query))
   },
@@ -79,6 +85,7 @@ export const ACTS = {
     )
   },
 } satisfies Readonly<Record<string, Act>>
+export type ActName = keyof typeof ACTS
 
 /** A file that came over completely verifies, with the keys that the node has told. */
 async function exported({ world, journal }: Stage, { run, entries }: ToldRun): Promise<void> {

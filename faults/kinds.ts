@@ -3,9 +3,10 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import type { Dice } from '../sim/random.ts'
+import { ACTS, type ActName } from './acts.ts'
 import type { Operation, Rule, SystemError } from './control.ts'
 import { faultLimits, faultTimes } from './limits.ts'
-import { Finding, pause } from './waiting.ts'
+import { pause } from './waiting.ts'
 import type { World } from './world.ts'
 
 export type Need = 'shim' | 'mount' | 'prlimit'
@@ -13,6 +14,8 @@ export type Need = 'shim' | 'mount' | 'prlimit'
 export interface Injected {
   /** What was done, with its parameters. */
   readonly what: string
+  /** Whether anything has met it yet; a fault that nothing meets is none. Without it: by its nature. */
+  readonly met?: () => boolean
   heal(): Promise<void>
 }
 
@@ -20,23 +23,44 @@ export interface Kind {
   readonly needs: readonly Need[]
   /** Work may fail by it for good, with a reason on record: the machine has lied to the agent or to git, not only to the node. */
   readonly spoils?: boolean
+  /** Acts that meet it, one of which is done; any by default. */
+  readonly during?: readonly ActName[]
   inject(world: World, dice: Dice): Promise<Injected>
 }
 
-/** Files of a profile that single faults are about, as patterns of the shim. */
+interface Target {
+  /** Patterns of the shim. */
+  readonly files: readonly string[]
+  /** Acts that touch these files, where ordinary work does so too rarely. */
+  readonly during?: readonly ActName[]
+}
+
+/** Files of a profile that single faults are about. */
 const TARGETS = {
-  index: ['/default/trail.index.db'],
-  log: ['/default/trail/*.seg$'],
-  heads: ['/default/trail/heads/'],
-  keys: ['/default/trail/keys.json', '/default/alp/secrets/'],
-  states: ['/default/states/'],
-  archives: ['/default/trail/runs/', '/default/trail/cold/'],
-  storage: ['/default/trail/imports/', '/default/trail/snapshots/', '/default/blobs/'],
-  ledger: ['/default/logs/ledger.json'],
-  'node-log': ['/default/logs/node.log'],
-  'run-folders': ['/default/runs/'],
-} as const
-export type Target = keyof typeof TARGETS
+  index: { files: ['/default/trail.index.db'] },
+  log: { files: ['/default/trail/*.seg$'] },
+  heads: { files: ['/default/trail/heads/'], during: ['restart', 'compact'] },
+  keys: {
+    files: ['/default/trail/keys.json', '/default/alp/secrets/'],
+    during: ['rotate', 'rotate', 'restart'],
+  },
+  states: { files: ['/default/states/'], during: ['restart'] },
+  archives: {
+    files: ['/default/trail/runs/', '/default/trail/cold/'],
+    during: ['compact', 'export', 'restore'],
+  },
+  storage: {
+    files: ['/default/trail/imports/', '/default/trail/snapshots/', '/default/blobs/'],
+    during: ['import', 'snapshot', 'export'],
+  },
+  ledger: { files: ['/default/logs/ledger.json'] },
+  'node-log': { files: ['/default/logs/node.log'], during: ['restart', 'rotate'] },
+  'run-folders': { files: ['/default/runs/'] },
+} as const satisfies Readonly<Record<string, Target>>
+type TargetName = keyof typeof TARGETS
+
+/** What can be done to a node while its process stays the same. */
+const WITHOUT_RESTART = (Object.keys(ACTS) as ActName[]).filter(name => name !== 'restart')
 
 const CHANGES: readonly Operation[] = ['create', 'write', 'sync', 'truncate', 'rename', 'unlink', 'mkdir']
 /** Which calls fail together. */
@@ -51,23 +75,19 @@ const SHAPES: readonly (readonly Operation[])[] = [
 /** A disk that fails reads as well; a full one does not. */
 const READING: readonly (readonly Operation[])[] = [['read'], ['open'], ['open', 'read', ...CHANGES]]
 
-async function started(world: World): Promise<void> {
-  if (world.client) return
-  const refused = await world.start()
-  if (refused) throw new Finding(`the node does not start again: ${refused.code}: ${refused.message}`)
-}
-
 const kill: Kind = {
   needs: [],
+  during: WITHOUT_RESTART,
   async inject(world) {
     await world.kill()
-    return { what: 'kill -9', heal: () => started(world) }
+    return { what: 'kill -9', heal: () => world.started() }
   },
 }
 
 /** Killed, and again in the middle of the next start. */
 const killStart: Kind = {
   needs: [],
+  during: WITHOUT_RESTART,
   async inject(world, dice) {
     await world.kill()
     const after = dice.between(50, 900)
@@ -83,7 +103,7 @@ const killStart: Kind = {
       async heal() {
         const refused = await starting
         if (!refused) world.forget()
-        await started(world)
+        await world.started()
       },
     }
   },
@@ -91,6 +111,7 @@ const killStart: Kind = {
 
 const stop: Kind = {
   needs: [],
+  during: WITHOUT_RESTART,
   async inject(world) {
     const { pid } = world
     process.kill(pid, 'SIGSTOP')
@@ -101,6 +122,7 @@ const stop: Kind = {
 function clock(sign: 1 | -1): Kind {
   return {
     needs: ['shim'],
+    during: WITHOUT_RESTART,
     async inject(world, dice) {
       // From a second to days, each magnitude as likely as the other.
       const milliseconds = Math.round(1000 * (faultTimes.step / 1000) ** dice.next())
@@ -140,28 +162,20 @@ function whileStarting(
 ): Kind {
   return {
     needs,
+    during: WITHOUT_RESTART,
     async inject(world, dice) {
       await world.kill()
       const off = on(world, dice)
       const refused = await world.start()
       return {
-        what: `${what} at the start: ${refused ? refusalOf(world, refused.message) : 'it starts'}`,
+        what: `${what} at the start: ${refused ? world.refusal(refused) : 'it starts'}`,
         async heal() {
           off()
-          await started(world)
+          await world.started()
         },
       }
     },
   }
-}
-
-/** The exit code and reason of a node that refused to start; one that died without either is a finding. */
-function refusalOf(world: World, message: string): string {
-  const code = /It ended with (?:code (\d+)|a signal)/.exec(message)?.[1]
-  const last = world.log(3).join(' | ')
-  if (code === undefined) throw new Finding(`a start neither succeeded nor was refused: ${message}`)
-  if (code === '70') throw new Finding(`a start ended as a defect: ${last}`)
-  return `refused with ${code}`
 }
 
 /** Linux does not remount a file system read-only while files on it are open for writing: so calls fail as they would then. */
@@ -176,6 +190,7 @@ const readOnly: Kind = {
 /** A real limit of the process: no more files than it has open. */
 const openFiles: Kind = {
   needs: ['prlimit'],
+  during: WITHOUT_RESTART,
   async inject({ pid }) {
     const limit = (soft: number | string) =>
       spawnSync('prlimit', ['--pid', String(pid), `--nofile=${soft}:`], { encoding: 'utf8' })
@@ -194,8 +209,9 @@ const openFiles: Kind = {
 }
 
 function healed({ control }: World, what: string): Injected {
-  const injected: { what: string; heal(): Promise<void> } = {
+  const injected: { what: string; met(): boolean; heal(): Promise<void> } = {
     what,
+    met: () => control.hits > 0,
     async heal() {
       control.clear()
       injected.what = `${what} (${control.hits} calls)`
@@ -204,10 +220,10 @@ function healed({ control }: World, what: string): Injected {
   return injected
 }
 
-function rulesFor(target: Target, error: SystemError, dice: Dice): { rules: Rule[]; what: string } {
+function rulesFor(target: TargetName, error: SystemError, dice: Dice): { rules: Rule[]; what: string } {
   const operations = dice.pick(error === 'EIO' ? [...SHAPES, ...READING] : SHAPES)
   const times = dice.chance(0.5) ? dice.between(1, 4) : undefined
-  const rules = TARGETS[target].map(path => ({
+  const rules = TARGETS[target].files.map(path => ({
     operations,
     path,
     error,
@@ -217,10 +233,13 @@ function rulesFor(target: Target, error: SystemError, dice: Dice): { rules: Rule
   return { rules, what: `${error} of ${target}: ${often} ${operations.join(', ')}` }
 }
 
-function single(error: SystemError, target: Target): Kind {
+function single(error: SystemError, target: TargetName): Kind {
+  const { during }: Target = TARGETS[target]
   return {
     needs: ['shim'],
-    ...(target === 'run-folders' && { spoils: true }),
+    // A full disk is over sooner or later, and the work waits for that; who says what a failing one has done?
+    ...(error === 'EIO' && (target === 'run-folders' || target === 'ledger') && { spoils: true }),
+    ...(during && { during }),
     async inject(world, dice) {
       const { rules, what } = rulesFor(target, error, dice)
       world.control.set(rules)
@@ -229,7 +248,7 @@ function single(error: SystemError, target: Target): Kind {
   }
 }
 
-const targets = Object.keys(TARGETS) as Target[]
+const targets = Object.keys(TARGETS) as TargetName[]
 
 export const KINDS: Readonly<Record<string, Kind>> = {
   kill,

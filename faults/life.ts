@@ -1,11 +1,11 @@
 // One life of a node: from its first start through up to 50 faults, one after the other, at moments of the work that a seed chooses, to a
 // clean stop. The seed chooses kinds, moments and work; what the machine makes of it is not the same every time.
 import { Dice } from '../sim/random.ts'
-import { ACTS, type Stage } from './acts.ts'
+import { ACTS, type ActName, type Stage } from './acts.ts'
 import { checkIndependently, checkLeftovers, checkVerified, checkWhole, settled } from './check.ts'
 import { Clients } from './client.ts'
 import { Journal } from './journal.ts'
-import { KINDS, kindsFor } from './kinds.ts'
+import { type Injected, KINDS, kindsFor } from './kinds.ts'
 import { faultLimits, faultTimes } from './limits.ts'
 import { Finding, pause, until } from './waiting.ts'
 import type { ForeignRun } from './work.ts'
@@ -27,6 +27,8 @@ export interface LifeOutcome {
   readonly seed: number
   /** How often each kind was injected. */
   readonly histories: Readonly<Record<string, number>>
+  /** Moments at which nothing met a fault; not among the histories. */
+  readonly missed: number
   readonly runs: number
   readonly entries: number
   readonly seconds: number
@@ -58,16 +60,24 @@ export async function live(options: LifeOptions): Promise<LifeOutcome> {
   const clients = new Clients(world, journal, dice)
   const stage: Stage = { world, journal, clients, dice, foreign: [...options.foreign] }
   let kind = 'none'
+  let missed = 0
   try {
     const refused = await world.start()
     if (refused) throw new Finding(`the node does not start: ${refused.message}`)
     const kinds = kindsFor(world, options.kinds)
     if (kinds.length === 0) throw new Error('none of these faults can be had here')
-    for (let number = 1; number <= options.faults && journal.findings.length === 0; number++) {
+    let unchecked = 0
+    // Moments at which nothing meets a fault are not counted, and not tried for ever.
+    let attempts = options.faults * faultLimits.attempts
+    for (let number = 0; number < options.faults && attempts-- > 0 && journal.findings.length === 0; ) {
       kind = dice.pick(kinds)
-      await oneFault(stage, kind)
-      histories[kind] = (histories[kind] ?? 0) + 1
-      if (number % faultLimits.between === 0 || number === options.faults) await check(stage)
+      if (await oneFault(stage, kind)) {
+        histories[kind] = (histories[kind] ?? 0) + 1
+        number++
+      } else missed++
+      if (++unchecked < faultLimits.between && number < options.faults && attempts > 0) continue
+      await check(stage)
+      unchecked = 0
     }
     if (journal.findings.length === 0) await end(stage)
   } catch (thrown) {
@@ -81,6 +91,7 @@ export async function live(options: LifeOptions): Promise<LifeOutcome> {
   return {
     seed: options.seed,
     histories,
+    missed,
     runs: journal.runs.size,
     entries: [...journal.runs.values()].reduce((sum, { entries }) => sum + entries.size, 0),
     seconds: (performance.now() - began) / 1000,
@@ -97,8 +108,8 @@ export async function live(options: LifeOptions): Promise<LifeOutcome> {
   }
 }
 
-/** Work goes on, something is asked for, something fails, it is over: the node answers again. */
-async function oneFault(stage: Stage, name: string): Promise<void> {
+/** Work goes on, something is asked for, something fails, it is over: the node answers again. Whether anything met the fault. */
+async function oneFault(stage: Stage, name: string): Promise<boolean> {
   const { world, journal, clients, dice } = stage
   const kind = KINDS[name]!
   while (journal.atWork.length < dice.between(1, faultLimits.runs)) {
@@ -106,20 +117,34 @@ async function oneFault(stage: Stage, name: string): Promise<void> {
     await clients.startRun()
     if (journal.runs.size === before) break
   }
-  const act = dice.pick(Object.keys(ACTS) as (keyof typeof ACTS)[])
+  const act = dice.pick(kind.during ?? (Object.keys(ACTS) as ActName[]))
   // The work goes on for a moment before somebody asks for something, and for another before something fails.
   await pause(dice.int(faultTimes.before))
-  const acting = ACTS[act](stage)
-  acting.catch(() => undefined)
+  const before = dice.chance(0.5)
+  const acting = { done: before ? ACTS[act](stage) : Promise.resolve() }
+  acting.done.catch(() => undefined)
   await pause(dice.int(faultTimes.before / 3))
   const injected = await kind.inject(world, dice)
+  if (!before) acting.done = ACTS[act](stage)
+  acting.done.catch(() => undefined)
   if (kind.spoils) for (const told of journal.atWork) told.excuses.push(injected.what)
   journal.note(`${name} during ${act}: ${injected.what}`)
   await pause(dice.between(faultTimes.shortest, faultTimes.longest))
+  const met = await metBy(injected)
   await injected.heal()
   journal.fault(`${name} during ${act}: ${injected.what}`)
+  await acting.done
+  await world.started()
   await answers(stage)
-  await acting
+  return met
+}
+
+/** Waits a little longer for something to meet the fault. */
+async function metBy({ met }: Injected): Promise<boolean> {
+  if (!met) return true
+  for (const end = performance.now() + faultTimes.longest; performance.now() < end && !met(); )
+    await pause(faultTimes.look)
+  return met()
 }
 
 /** The node answers, whatever it has been through. */

@@ -46,6 +46,6 @@ export const faultLimits = {
   keptLines: 2_000,
   /** Lines of the node's log that a failure prints. */
   shownLog: 15,
-  /** Attempts to start a node that failed while a fault was on. */
-  starts: 3,
+  /** Moments that are tried for one fault that something meets. */
+  attempts: 4,
 } as const

@@ -18,7 +18,7 @@ import { connectNode, type NodeClient, type NodeConnection } from '@parley/node'
 import { Control } from './control.ts'
 import { Disk } from './disk.ts'
 import { faultLimits, faultTimes } from './limits.ts'
-import { until } from './waiting.ts'
+import { Finding, until } from './waiting.ts'
 
 export interface WorldOptions {
   /** The preload library, where it can be had. */
@@ -120,6 +120,21 @@ export class World {
     return starting
   }
 
+  /** The same, where nothing fails any more: it must start. */
+  async started(): Promise<void> {
+    if (this.#connection) return
+    const refused = await this.start()
+    if (refused) throw new Finding(`the node does not start again: ${refused.code}: ${refused.message}`)
+  }
+
+  /** How a node refused to start, which it may while something fails; one that crashed or hangs is a finding. */
+  refusal({ message }: ParleyError): string {
+    const code = /It ended with (?:code (\d+)|a signal)/.exec(message)?.[1]
+    if (code === undefined) throw new Finding(`a start neither succeeded nor was refused: ${message}`)
+    if (code === '70') throw new Finding(`a start ended as a defect: ${this.log(3).join(' | ')}`)
+    return `the start was refused with ${code}`
+  }
+
   /** SIGKILL, and nothing is left of the process. */
   async kill(): Promise<void> {
     const { pid } = this
@@ -128,12 +143,20 @@ export class World {
     this.forget()
   }
 
-  /** A clean stop. */
-  async stop(): Promise<void> {
+  /** A clean stop; false where the node did not take the request. */
+  async stop(): Promise<boolean> {
     const { pid } = this
-    await this.client!.call('node', 'stop', { reason: 'the life is over' }, { type: 'mutation' })
+    const options = { type: 'mutation', timeout: faultTimes.answer } as const
+    const { result } = await this.client!.invoke(
+      'node',
+      'stop',
+      { reason: 'the driver asks for it' },
+      options,
+    )
+    if (!result.ok) return false
     await this.#gone(pid)
     this.forget()
+    return true
   }
 
   /** The node has gone by itself or by somebody else's hand. */
