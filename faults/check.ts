@@ -97,6 +97,8 @@ async function readRun({ clients, journal }: Stage, run: string) {
 /** Every place once, in order; what was told of it is so. */
 async function checkEntries(stage: Stage, told: ToldRun): Promise<readonly Entry[]> {
   const { journal } = stage
+  // What is told while it is read may be newer.
+  const newest = Math.max(0, ...told.entries.keys(), journal.heads.get(told.run)?.seq ?? 0)
   const entries = await readRun(stage, told.run)
   const ids = new Set<string>()
   for (const [index, entry] of entries.entries()) {
@@ -108,7 +110,6 @@ async function checkEntries(stage: Stage, told: ToldRun): Promise<readonly Entry
     ids.add(entry.id)
     journal.seen(told, entry)
   }
-  const newest = Math.max(0, ...told.entries.keys(), journal.heads.get(told.run)?.seq ?? 0)
   if (newest > entries.length)
     journal.found(`${told.run} was told up to entry ${newest} and is read up to ${entries.length}`)
   await until(

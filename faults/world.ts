@@ -128,11 +128,15 @@ export class World {
   }
 
   /** How a node refused to start, which it may while something fails; one that crashed or hangs is a finding. */
-  refusal({ message }: ParleyError): string {
-    const code = /It ended with (?:code (\d+)|a signal)/.exec(message)?.[1]
-    if (code === undefined) throw new Finding(`a start neither succeeded nor was refused: ${message}`)
-    if (code === '70') throw new Finding(`a start ended as a defect: ${this.log(3).join(' | ')}`)
-    return `the start was refused with ${code}`
+  refusal({ code, message }: ParleyError): string {
+    // Before there is a process: the folder or the log cannot be written.
+    const system =
+      code === 'profile_unusable' ? code : /could not be started: Error: (E[A-Z]+)/.exec(message)?.[1]
+    if (system !== undefined) return `the start was refused: ${system}`
+    const exit = /It ended with code (\d+)/.exec(message)?.[1]
+    if (exit === undefined) throw new Finding(`a start neither succeeded nor was refused: ${message}`)
+    if (exit === '70') throw new Finding(`a start ended as a defect: ${this.log(3).join(' | ')}`)
+    return `the start was refused with exit code ${exit}`
   }
 
   /** SIGKILL, and nothing is left of the process. */

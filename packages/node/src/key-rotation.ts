@@ -40,7 +40,9 @@ export async function recordRotations(
     const former = endorsement ? ` ${fingerprint(endorsement.from)}` : ''
     const recorded = await conductor.accept(owner, `key_rotation${former} ${fingerprint(key)}`)
     if (!recorded.ok) return recorded
-    await trail.recordedKey(key)
+    // Where the note cannot be written, the next start records it again: the key itself is in place.
+    const noted = await trail.recordedKey(key)
+    if (!noted.ok) return noted
   }
   return ok(undefined)
 }

@@ -206,14 +206,18 @@ export class Trail {
     return this.#keys?.keys ?? []
   }
 
-  /** Keys whose rotation is not on record yet; `recordedKey` ends that. */
+  /** Keys whose rotation is not on record yet; `recordedKey` ends that, and is refused as an append is where the disk fails. */
   get unrecordedKeys(): readonly TrailKey[] {
     const { keys = [], unrecorded = [] } = this.#keys ?? {}
     return keys.filter(({ key }) => unrecorded.includes(key))
   }
 
-  async recordedKey(key: string): Promise<void> {
-    await this.#keys?.recorded(key)
+  async recordedKey(key: string): Promise<Result<void>> {
+    try {
+      return ok(await this.#keys?.recorded(key))
+    } catch (cause) {
+      return err(commitError(cause))
+    }
   }
 
   /**
