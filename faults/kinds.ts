@@ -154,21 +154,30 @@ const inodes: Kind = {
   },
 }
 
-/** The node is down when `on` happens and is started while it lasts: it may refuse, with a reason; not hang or crash. */
+/** Something that fails from now on, and how it ends. */
+interface Failing {
+  readonly what: string
+  readonly met?: () => boolean
+  readonly off: () => void
+}
+
+/** The node is down when it begins to fail and is started while it lasts: it may refuse, with a reason; not hang or crash. */
 function whileStarting(
-  what: string,
   needs: readonly Need[],
-  on: (world: World, dice: Dice) => () => void,
+  fail: (world: World, dice: Dice) => Failing,
+  spoils = false,
 ): Kind {
   return {
     needs,
     during: WITHOUT_RESTART,
+    ...(spoils && { spoils }),
     async inject(world, dice) {
       await world.kill()
-      const off = on(world, dice)
+      const { what, met, off } = fail(world, dice)
       const refused = await world.start()
       return {
         what: `${what} at the start: ${refused ? world.refusal(refused) : 'it starts'}`,
+        ...(met && { met }),
         async heal() {
           off()
           await world.started()
@@ -260,18 +269,23 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   inodes,
   'read-only': readOnly,
   'open-files': openFiles,
-  'start-disk-full': whileStarting('a full disk', ['mount'], ({ disk }, dice) => {
+  'start-disk-full': whileStarting(['mount'], ({ disk }, dice) => {
     disk.fill(dice.int(faultLimits.leftBytes))
-    return () => disk.free()
+    return { what: 'a full disk', off: () => disk.free() }
   }),
-  'start-read-only': whileStarting('a read-only disk', ['mount'], ({ disk }) => {
+  'start-read-only': whileStarting(['mount'], ({ disk }) => {
     disk.remount('ro')
-    return () => disk.remount('rw')
+    return { what: 'a read-only disk', off: () => disk.remount('rw') }
   }),
-  'start-eio': whileStarting('failing files', ['shim'], (world, dice) => {
-    world.control.set(rulesFor(dice.pick(targets), 'EIO', dice).rules)
-    return () => world.control.clear()
-  }),
+  'start-eio': whileStarting(
+    ['shim'],
+    ({ control }, dice) => {
+      const { rules, what } = rulesFor(dice.pick(targets), 'EIO', dice)
+      control.set(rules)
+      return { what, met: () => control.hits > 0, off: () => control.clear() }
+    },
+    true,
+  ),
   ...Object.fromEntries(targets.map(target => [`eio-${target}`, single('EIO', target)])),
   ...Object.fromEntries(targets.map(target => [`enospc-${target}`, single('ENOSPC', target)])),
 }
