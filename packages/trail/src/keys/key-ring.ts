@@ -70,8 +70,17 @@ export class KeyRing {
     try {
       await this.#keep({ version: 2, keys: [...before, next], unrecorded: [...unrecorded, next.key] })
     } catch (cause) {
-      await this.#restore(old)
+      if (!this.#inPlace(old)) await this.#restore(old)
       throw cause
+    }
+  }
+
+  /** The new list never took the place of this one: a full disk, for instance, fails before that, and would fail again now. */
+  #inPlace(ring: Ring): boolean {
+    try {
+      return JSON.stringify(read(this.#files)) === JSON.stringify(ring)
+    } catch {
+      return false
     }
   }
 

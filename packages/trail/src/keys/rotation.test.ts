@@ -352,3 +352,17 @@ test('a list that may or may not have been written ends all signing until it was
   const again = await openKeys(disks)
   expect(again.keys.keys.at(-1)!.key).toBe(again.signer.id)
 })
+
+test('a full disk leaves the old key in use, and signing goes on: a list that was never put in place is certain', async () => {
+  const disks: Disks = { secrets: new FaultyFiles(), trail: new FaultyFiles() }
+  const { keys, signer } = await openKeys(disks)
+  // The list is written anew after a failure that may have reached the disk; this one cannot be.
+  disks.trail.fail('open', { times: 2 })
+  await expect(keys.rotate(signer, stampOf(1), stampOf(1))).rejects.not.toMatchObject({
+    code: 'keys_uncertain',
+  })
+  disks.trail.mend()
+  expect(keys.keys.at(-1)!.key).toBe(signer.id)
+  const next = await keys.rotate(signer, stampOf(2), stampOf(2))
+  expect((await openKeys(disks)).signer.id).toBe(next.id)
+})
