@@ -114,6 +114,10 @@ export function answered<T>(result: Result<T>): T {
 
 /** A refusal with its code, message and details; a defect stays what it is, and callers see `INTERNAL`. */
 export function callError(thrown: unknown): unknown {
+  if (thrown instanceof Error && 'syscall' in thrown && 'code' in thrown) {
+    const message = `The files of the profile cannot be used: ${thrown.message}. The node's log may say more.`
+    return new CallError('trail_unavailable', message, { retryable: true, details: { system: thrown.code } })
+  }
   if (!(thrown instanceof ParleyError) || thrown.code === 'internal') return thrown
   const { code, message, retryable, details } = thrown
   return new CallError(code, message, { retryable, details })
