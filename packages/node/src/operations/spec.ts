@@ -114,13 +114,20 @@ export function answered<T>(result: Result<T>): T {
 
 /** A refusal with its code, message and details; a defect stays what it is, and callers see `INTERNAL`. */
 export function callError(thrown: unknown): unknown {
-  if (thrown instanceof Error && 'syscall' in thrown && 'code' in thrown) {
-    const message = `The files of the profile cannot be used: ${thrown.message}. The node's log may say more.`
-    return new CallError('trail_unavailable', message, { retryable: true, details: { system: thrown.code } })
+  const system = systemErrorOf(thrown)
+  if (system) {
+    const message = `The files of the profile cannot be used: ${system.message}. The node's log may say more.`
+    return new CallError('trail_unavailable', message, { retryable: true, details: { system: system.code } })
   }
   if (!(thrown instanceof ParleyError) || thrown.code === 'internal') return thrown
   const { code, message, retryable, details } = thrown
   return new CallError(code, message, { retryable, details })
+}
+
+/** What the system refused, as it was thrown or as the cause of what nobody has a code for. */
+function systemErrorOf(thrown: unknown): NodeJS.ErrnoException | undefined {
+  const cause = thrown instanceof ParleyError && thrown.code === 'internal' ? thrown.cause : thrown
+  return cause instanceof Error && 'syscall' in cause ? (cause as NodeJS.ErrnoException) : undefined
 }
 
 /** What was asked of the inside, with errors that callers understand: what is thrown there need not be a defect. */
