@@ -2,7 +2,8 @@
 // right to mount one it is a folder, and kinds of fault that need the real thing are left out.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, statfsSync } from 'node:fs'
-import { faultLimits } from './limits.ts'
+import { faultLimits, faultTimes } from './limits.ts'
+import { until } from './waiting.ts'
 
 const { diskBytes, diskInodes } = faultLimits
 
@@ -47,11 +48,10 @@ export class Disk {
     if (status !== 0) throw new Error(`${this.folder} cannot be made ${as}: ${stderr}`)
   }
 
-  close(): void {
-    if (this.mounted) {
-      const { status, stderr } = spawnSync('umount', [this.folder], { encoding: 'utf8' })
-      if (status !== 0) throw new Error(`${this.folder} cannot be unmounted: ${stderr}`)
-    }
+  /** A process that was killed may hold it for a moment longer. */
+  async close(): Promise<void> {
+    const unmounted = () => spawnSync('umount', [this.folder]).status === 0
+    if (this.mounted) await until(faultTimes.end, () => `${this.folder} to be unmounted`, unmounted)
     rmSync(this.folder, { recursive: true, force: true })
   }
 

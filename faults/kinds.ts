@@ -9,7 +9,8 @@ import { faultLimits, faultTimes } from './limits.ts'
 import { pause } from './waiting.ts'
 import type { World } from './world.ts'
 
-export type Need = 'shim' | 'mount' | 'prlimit'
+/** `disk`: a real one that can be made full, or the shim, which lets calls fail as they would then. */
+export type Need = 'shim' | 'disk' | 'prlimit'
 
 export interface Injected {
   /** What was done, with its parameters. */
@@ -51,7 +52,7 @@ const TARGETS = {
   },
   storage: {
     files: ['/default/trail/imports/', '/default/trail/snapshots/', '/default/blobs/'],
-    during: ['import', 'snapshot', 'export'],
+    during: ['import', 'snapshot'],
   },
   ledger: { files: ['/default/logs/ledger.json'] },
   'node-log': { files: ['/default/logs/node.log'], during: ['restart', 'rotate'] },
@@ -137,28 +138,58 @@ function clock(sign: 1 | -1): Kind {
   }
 }
 
-const diskFull: Kind = {
-  needs: ['mount'],
-  async inject({ disk }, dice) {
-    const left = dice.chance(0.5) ? 0 : dice.int(faultLimits.leftBytes)
-    disk.fill(left)
-    return { what: `the disk has ${left} bytes left`, heal: async () => disk.free() }
-  },
-}
-
-const inodes: Kind = {
-  needs: ['mount'],
-  async inject({ disk }) {
-    disk.exhaustInodes()
-    return { what: 'the disk has no inodes left', heal: async () => disk.free() }
-  },
-}
-
 /** Something that fails from now on, and how it ends. */
 interface Failing {
   readonly what: string
   readonly met?: () => boolean
   readonly off: () => void
+}
+
+/** A whole disk that refuses something: the real one, or where none could be mounted, every call that it would refuse. */
+function failingDisk(
+  { disk, control, home }: World,
+  what: string,
+  real: readonly [on: () => void, off: () => void],
+  operations: readonly Operation[],
+  error: SystemError,
+): Failing {
+  const [on, off] = real
+  if (disk.mounted) {
+    on()
+    return { what, off }
+  }
+  control.set([{ operations, path: `${home}/`, error }])
+  return { what, met: () => control.hits > 0, off: () => control.clear() }
+}
+
+function full(world: World, dice: Dice): Failing {
+  const { disk } = world
+  const left = dice.chance(0.5) ? 0 : dice.int(faultLimits.leftBytes)
+  const real = [() => disk.fill(left), () => disk.free()] as const
+  return failingDisk(world, `the disk has ${left} bytes left`, real, ['write', 'create', 'mkdir'], 'ENOSPC')
+}
+
+function withoutInodes(world: World): Failing {
+  const { disk } = world
+  const real = [() => disk.exhaustInodes(), () => disk.free()] as const
+  return failingDisk(world, 'the disk has no inodes left', real, ['create', 'mkdir'], 'ENOSPC')
+}
+
+/** Only while no node runs: Linux does not remount a file system read-only while files on it are open for writing. */
+function readOnlyDisk(world: World): Failing {
+  const { disk } = world
+  const real = [() => disk.remount('ro'), () => disk.remount('rw')] as const
+  return failingDisk(world, 'the disk is read-only', real, CHANGES, 'EROFS')
+}
+
+function ofDisk(fail: (world: World, dice: Dice) => Failing): Kind {
+  return {
+    needs: ['disk'],
+    async inject(world, dice) {
+      const { off, ...failing } = fail(world, dice)
+      return { ...failing, heal: async () => off() }
+    },
+  }
 }
 
 /** The node is down when it begins to fail and is started while it lasts: it may refuse, with a reason; not hang or crash. */
@@ -187,7 +218,7 @@ function whileStarting(
   }
 }
 
-/** Linux does not remount a file system read-only while files on it are open for writing: so calls fail as they would then. */
+/** Under a node that runs: so calls fail as they would then. */
 const readOnly: Kind = {
   needs: ['shim'],
   async inject(world) {
@@ -265,18 +296,12 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   stop,
   'clock-forward': clock(1),
   'clock-back': clock(-1),
-  'disk-full': diskFull,
-  inodes,
+  'disk-full': ofDisk(full),
+  inodes: ofDisk(withoutInodes),
   'read-only': readOnly,
   'open-files': openFiles,
-  'start-disk-full': whileStarting(['mount'], ({ disk }, dice) => {
-    disk.fill(dice.int(faultLimits.leftBytes))
-    return { what: 'a full disk', off: () => disk.free() }
-  }),
-  'start-read-only': whileStarting(['mount'], ({ disk }) => {
-    disk.remount('ro')
-    return { what: 'a read-only disk', off: () => disk.remount('rw') }
-  }),
+  'start-disk-full': whileStarting(['disk'], full),
+  'start-read-only': whileStarting(['disk'], readOnlyDisk),
   'start-eio': whileStarting(
     ['shim'],
     ({ control }, dice) => {
@@ -294,7 +319,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
 export function kindsFor(world: World, wanted: readonly string[] = Object.keys(KINDS)): readonly string[] {
   const has: Readonly<Record<Need, boolean>> = {
     shim: world.shim,
-    mount: world.disk.mounted,
+    disk: world.disk.mounted || world.shim,
     prlimit: spawnSync('prlimit', ['--version']).status === 0,
   }
   const unknown = wanted.find(name => KINDS[name] === undefined)

@@ -32,6 +32,8 @@ export interface LifeOutcome {
   readonly runs: number
   readonly entries: number
   readonly seconds: number
+  /** Somebody stopped it before its end: it says nothing. */
+  readonly stopped?: true
   readonly failure?: LifeFailure
 }
 
@@ -46,7 +48,8 @@ export interface LifeFailure {
   readonly folder?: string
 }
 
-export async function live(options: LifeOptions): Promise<LifeOutcome> {
+/** `signal`: the life ends after the present fault, and what it has made is removed. */
+export async function live(options: LifeOptions, signal?: AbortSignal): Promise<LifeOutcome> {
   const began = performance.now()
   const dice = new Dice(options.seed)
   const world = new World({
@@ -70,6 +73,7 @@ export async function live(options: LifeOptions): Promise<LifeOutcome> {
     // Moments at which nothing meets a fault are not counted, and not tried for ever.
     let attempts = options.faults * faultLimits.attempts
     for (let number = 0; number < options.faults && attempts-- > 0 && journal.findings.length === 0; ) {
+      if (signal?.aborted) break
       kind = dice.pick(kinds)
       if (await oneFault(stage, kind)) {
         histories[kind] = (histories[kind] ?? 0) + 1
@@ -79,11 +83,12 @@ export async function live(options: LifeOptions): Promise<LifeOutcome> {
       await check(stage)
       unchecked = 0
     }
-    if (journal.findings.length === 0) await end(stage)
+    if (journal.findings.length === 0 && !signal?.aborted) await end(stage)
   } catch (thrown) {
     journal.found(thrown instanceof Finding ? thrown.message : String((thrown as Error).stack ?? thrown))
   }
-  const failed = journal.findings.length > 0
+  const stopped = signal?.aborted === true
+  const failed = journal.findings.length > 0 && !stopped
   const keep = failed && options.keep === true
   const log = world.log()
   clients.close()
@@ -95,6 +100,7 @@ export async function live(options: LifeOptions): Promise<LifeOutcome> {
     runs: journal.runs.size,
     entries: [...journal.runs.values()].reduce((sum, { entries }) => sum + entries.size, 0),
     seconds: (performance.now() - began) / 1000,
+    ...(stopped && { stopped }),
     ...(failed && {
       failure: {
         kind,

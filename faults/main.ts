@@ -30,6 +30,9 @@ if (kinds.length === 0) wrong('no kind of fault is left')
 for (const pattern of [...(values.kind ?? []), ...(values['not-kind'] ?? [])])
   if (!Object.keys(KINDS).some(kind => fits(kind, pattern))) wrong(`there is no kind '${pattern}'`)
 
+const stopped = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort())
+
 const began = performance.now()
 const outcomes = await withGround(ground =>
   liveRange(
@@ -40,6 +43,7 @@ const outcomes = await withGround(ground =>
       kinds,
       jobs,
       keep: true,
+      signal: stopped.signal,
       ...(values.progress !== undefined && { progress: values.progress }),
     },
     ground,
@@ -55,6 +59,7 @@ const outcomes = await withGround(ground =>
 )
 console.log(tableOf(outcomes).join('\n'))
 console.log(`${((performance.now() - began) / 1000).toFixed(1)} s`)
+if (stopped.signal.aborted) console.log('stopped: lives that were at work are not counted')
 process.exitCode = outcomes.some(({ failure }) => failure) ? 1 : 0
 
 function fits(kind: string, pattern: string): boolean {

@@ -39,6 +39,8 @@ export interface RangeOptions {
   /** One line of JSON for each life that is over. */
   readonly progress?: string
   readonly keep?: boolean
+  /** Lives at work end after their present fault and are not told. */
+  readonly signal?: AbortSignal
 }
 
 /** Every life of the range, those of the progress file included, in the order in which they ended. */
@@ -47,7 +49,7 @@ export async function liveRange(
   ground: Ground,
   told: (outcome: LifeOutcome) => void = () => undefined,
 ): Promise<readonly LifeOutcome[]> {
-  const { first, last, faults, kinds, jobs, progress, keep } = options
+  const { first, last, faults, kinds, jobs, progress, keep, signal } = options
   const before = progress === undefined ? [] : readProgress(progress)
   const outcomes = before.filter(({ seed }) => seed >= first && seed <= last)
   const done = new Set(outcomes.map(({ seed }) => seed))
@@ -55,8 +57,8 @@ export async function liveRange(
     seed => !done.has(seed),
   )
   const worker = async () => {
-    for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
-      const outcome = await inProcess({
+    for (let seed = waiting.shift(); seed !== undefined && !signal?.aborted; seed = waiting.shift()) {
+      const outcome = await inProcess(signal, {
         seed,
         faults,
         compiled: ground.compiled,
@@ -65,6 +67,7 @@ export async function liveRange(
         ...(kinds && { kinds }),
         ...(keep !== undefined && { keep }),
       })
+      if (outcome.stopped) return
       outcomes.push(outcome)
       if (progress !== undefined) appendFileSync(progress, `${JSON.stringify(outcome)}\n`)
       told(outcome)
@@ -89,26 +92,32 @@ export function readProgress(file: string): LifeOutcome[] {
 }
 
 /** A life blocks its process now and then (mounts, git); two in one would disturb each other's moments. */
-function inProcess(options: LifeOptions): Promise<LifeOutcome> {
+function inProcess(signal: AbortSignal | undefined, options: LifeOptions): Promise<LifeOutcome> {
   const child = fork(import.meta.filename, [], { execArgv: process.execArgv, stdio: 'inherit' })
+  const stop = () => void child.kill('SIGTERM')
+  signal?.addEventListener('abort', stop)
   return new Promise((resolve, reject) => {
     let outcome: LifeOutcome | undefined
     child.on('message', message => {
       outcome = message as LifeOutcome
     })
-    child.on('exit', code =>
-      outcome
-        ? resolve(outcome)
-        : reject(new Error(`the process of seed ${options.seed} ended with ${code}`)),
-    )
+    child.on('exit', code => {
+      signal?.removeEventListener('abort', stop)
+      if (outcome) resolve(outcome)
+      else reject(new Error(`the process of seed ${options.seed} ended with ${code}`))
+    })
     child.send(options)
   })
 }
 
+/** Whoever stops the driver, or ends it without a word, leaves no node and no mount behind. */
 if (process.argv[1] === import.meta.filename) {
+  const stopped = new AbortController()
+  for (const event of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect']) process.on(event, () => stopped.abort())
   process.once('message', async message => {
-    const outcome = await live(message as LifeOptions)
-    process.send!(outcome, () => process.exit(0))
+    const outcome = await live(message as LifeOptions, stopped.signal)
+    if (process.connected) process.send!(outcome, () => process.exit(0))
+    else process.exit(0)
   })
 }
 

@@ -211,7 +211,7 @@ export class World {
     )
     this.control.close()
     if (keep) return
-    this.disk.close()
+    await this.disk.close()
     rmSync(this.folder, { recursive: true, force: true })
   }
 
