@@ -118,7 +118,7 @@ async function exported({ world, journal }: Stage, { run, entries }: ToldRun): P
 }
 
 /** An archive is gone, and comes back from the replica. */
-async function restore({ world, clients, dice }: Stage): Promise<void> {
+async function restore({ world, journal, clients, dice }: Stage): Promise<void> {
   const { replica, profile } = world
   if (replica === undefined) return
   const copied = globSync('run_*/*.zst', { cwd: join(profile, 'trail', 'cold') }).filter(name =>
@@ -126,8 +126,13 @@ async function restore({ world, clients, dice }: Stage): Promise<void> {
   )
   const gone = dice.maybe(copied.toSorted())
   if (gone !== undefined && !gone.endsWith('.json.zst')) {
-    rmSync(join(profile, 'trail', 'cold', gone), { force: true })
-    world.lacking = true
+    try {
+      rmSync(join(profile, 'trail', 'cold', gone), { force: true })
+      world.lacking = true
+    } catch (thrown) {
+      // The disk may be read-only just now.
+      journal.note(`taking ${gone} away: ${said(thrown)}`)
+    }
   }
   await restored({ world, clients })
 }

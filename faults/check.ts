@@ -48,13 +48,12 @@ async function adoptUnacknowledged({ journal, clients }: Stage): Promise<void> {
   }
 }
 
-/** After faults, with the node at work. */
-export async function checkWhole(stage: Stage): Promise<void> {
+/** After faults, with the node at work: of runs that were not looked at since their end, or of all of them. */
+export async function checkWhole(stage: Stage, which: 'new' | 'all'): Promise<void> {
   const { journal, clients } = stage
-  const { note } = journal
   await heads(stage)
   for (const told of journal.runs.values()) {
-    if (told.retired) continue
+    if (told.retired && which === 'new') continue
     const entries = await checkEntries(stage, told)
     checkActs(journal, told, entries)
     await checkEnd(stage, told)
@@ -75,7 +74,7 @@ export async function checkWhole(stage: Stage): Promise<void> {
   for (const key of journal.keys)
     if (keys?.keys.filter(each => each.key === key).length !== 1)
       journal.found(`the key ${key} was told to be in place and is not listed once`)
-  note.call(journal, `whole: ${journal.runs.size} runs`)
+  journal.note(`whole: ${journal.runs.size} runs`)
 }
 
 type Entry = Awaited<ReturnType<typeof readRun>>[number]
@@ -112,6 +111,7 @@ async function checkEntries(stage: Stage, told: ToldRun): Promise<readonly Entry
   }
   if (newest > entries.length)
     journal.found(`${told.run} was told up to entry ${newest} and is read up to ${entries.length}`)
+  if (told.retired) return entries
   await until(
     faultTimes.answer,
     () => `a watch of ${told.run} to deliver entry ${entries.length}; it stands at ${told.cursor}`,
@@ -135,9 +135,7 @@ function checkActs(journal: Journal, { run, tasks, state }: ToldRun, entries: re
   }
   once(journal.gates, 'gate_resolved', 'gate_id')
   once(journal.envelopes, 'human_injection', 'envelope_id')
-  const snapshots = [...journal.snapshots].filter(([, its]) => its === run)
-  for (const [id] of snapshots)
-    if (count('trail_snapshot_created', 'snapshot_id', id) > 1) journal.found(`${run} tells of ${id} twice`)
+  once(journal.snapshots, 'trail_snapshot_created', 'snapshot_id')
   if (state !== 'done') return
   const integrated = entries.filter(
     ({ event_type, body }) =>

@@ -118,11 +118,9 @@ export async function live(options: LifeOptions, signal?: AbortSignal): Promise<
 async function oneFault(stage: Stage, name: string): Promise<boolean> {
   const { world, journal, clients, dice } = stage
   const kind = KINDS[name]!
-  while (journal.atWork.length < dice.between(1, faultLimits.runs)) {
-    const before = journal.runs.size
-    await clients.startRun()
-    if (journal.runs.size === before) break
-  }
+  // Not waited for: a start is hit by a fault like everything else.
+  const wanted = dice.between(1, faultLimits.runs) - journal.atWork.length
+  const starting = Array.from({ length: Math.max(0, wanted) }, () => clients.startRun())
   const act = dice.pick(kind.during ?? (Object.keys(ACTS) as ActName[]))
   // The work goes on for a moment before somebody asks for something, and for another before something fails.
   await pause(dice.int(faultTimes.before))
@@ -140,6 +138,7 @@ async function oneFault(stage: Stage, name: string): Promise<boolean> {
   await injected.heal()
   journal.fault(`${name} during ${act}: ${injected.what}`)
   await acting.done
+  await Promise.all(starting)
   await world.started()
   await answers(stage)
   return met
@@ -169,11 +168,12 @@ async function answers({ world, clients }: Stage): Promise<void> {
 
 async function check(stage: Stage): Promise<void> {
   await settled(stage)
-  await checkWhole(stage)
+  await checkWhole(stage, 'new')
 }
 
 async function end(stage: Stage): Promise<void> {
   const { world, journal } = stage
+  await checkWhole(stage, 'all')
   await checkVerified(stage)
   await world.stop()
   checkIndependently(world, journal)
