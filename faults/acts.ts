@@ -33,11 +33,15 @@ export const ACTS = {
     const told = stage.dice.maybe([...stage.journal.runs.values()])
     if (told) await exported(stage, told)
   },
-  import: async ({ clients, journal, foreign }) => {
+  import: async ({ world, clients, journal, foreign }) => {
     const next = foreign[0]
     if (!next) return
-    const taken = await clients.ask(`import of ${next.run}`, client =>
-      client.invoke('trail', 'import', { file: next.file, keys: [next.key] }, mutation),
+    const taken = await clients.ask(
+      `import of ${next.run}`,
+      client => client.invoke('trail', 'import', { file: next.file, keys: [next.key] }, mutation),
+      code => {
+        world.unfinished ||= code === 'import_unfinished'
+      },
     )
     if (!taken) return
     foreign.shift()

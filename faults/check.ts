@@ -26,6 +26,7 @@ export async function settled(stage: Stage): Promise<void> {
     () => journal.atWork.length === 0 || !world.alive,
   )
   if (!world.alive) throw new Finding('the node is gone, although nothing ended it')
+  if (world.unfinished) await again(world)
   if (world.lacking)
     await until(
       faultTimes.settle,
@@ -35,6 +36,13 @@ export async function settled(stage: Stage): Promise<void> {
         return !world.lacking
       },
     )
+}
+
+/** What the node has told to be there after another start. */
+async function again(world: World): Promise<void> {
+  if (!(await world.stop())) throw new Finding('the node does not stop, although nothing fails any more')
+  await world.started()
+  world.unfinished = false
 }
 
 /** A start whose answer was lost has started a run or has not; if it has, that is watched from now on. */
@@ -157,8 +165,17 @@ async function checkEnd({ world, journal, clients }: Stage, told: ToldRun): Prom
     else journal.note(`${run} ended as ${why}, after ${excuses.join('; ')}`)
     return
   }
-  const branch = view.result?.branch
-  if (!branch) return journal.found(`${run} is done and has no branch`)
+  // Putting the result in its place may have been held up, too.
+  const branch = await until(
+    faultTimes.answer,
+    () => `the branch of ${run}, which is done`,
+    async () => {
+      const shown = await clients.ask(`result of ${run}`, client =>
+        client.invoke('runs', 'show', { run }, query),
+      )
+      return shown?.result?.branch
+    },
+  )
   const expected = [
     ...tasks.map(task => `lines/${task}.txt ${blob(lineOf(task))}`),
     `README.md ${blob('A project.\n')}`,

@@ -43,7 +43,11 @@ export class Clients {
   }
 
   /** What the node answers; undefined where it refuses, is away, or the answer is lost. */
-  async ask<T>(what: string, send: (client: NodeClient) => Promise<Answer<T>>): Promise<T | undefined> {
+  async ask<T>(
+    what: string,
+    send: (client: NodeClient) => Promise<Answer<T>>,
+    refused: (code: string) => void = () => undefined,
+  ): Promise<T | undefined> {
     const { client } = this.#world
     if (!client) return undefined
     const began = performance.now()
@@ -54,6 +58,7 @@ export class Clients {
       return result.value
     }
     const { code, message } = result.error
+    refused(code)
     this.#journal.note(`${what}: ${code} after ${took} ms: ${message}`)
     if (took >= faultTimes.call) this.#journal.found(`${what} had no answer in ${took} ms`)
     else if (code === 'INTERNAL' && message !== 'connection closed')

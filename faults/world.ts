@@ -43,6 +43,8 @@ export class World {
   readonly clock: Clock
   /** An archive was taken out of the cold tier and is not back yet. */
   lacking = false
+  /** An import counts, and can be read after the next start. */
+  unfinished = false
   readonly #env: Readonly<Record<string, string | undefined>>
   #connection: NodeConnection | undefined
   #waiting = Promise.withResolvers<void>()
