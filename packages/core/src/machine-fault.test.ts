@@ -27,6 +27,11 @@ test('what crossed a thread or a process as details counts as well', () => {
   ).toBe('EIO')
 })
 
+test('what only a restart ends is not waited for, whatever brought it about', () => {
+  const error = new ParleyError('keys_uncertain', 'start again', { cause: system('ENOSPC') })
+  expect(machineFaultOf(error)).toBeUndefined()
+})
+
 test('anything else is not, whatever its message quotes', () => {
   const quoted = new ParleyError('exit_nonzero', 'ENOSPC: No space left on device', {
     details: { stderr: 'ENOSPC' },

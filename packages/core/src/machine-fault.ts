@@ -43,6 +43,9 @@ export function machineFaultText({ code, where }: MachineFault): string {
   return `${WORDS[code]} (${code}${where === undefined ? '' : ` at ${where}`})`
 }
 
+/** What only a restart ends, whatever its cause was: waiting for the machine would be waiting for ever. */
+const LASTING: ReadonlySet<unknown> = new Set(['keys_uncertain'])
+
 /** An error and its causes are read this far down; whoever nests deeper, or in a circle, is not followed. */
 const CAUSES = 16
 
@@ -53,6 +56,7 @@ const CAUSES = 16
 export function machineFaultOf(thrown: unknown): MachineFault | undefined {
   let each = thrown
   for (let depth = 0; depth < CAUSES && isRecord(each); depth++) {
+    if (LASTING.has(each.code)) return undefined
     const code = codeOf(each)
     if (code !== undefined) {
       const where = [each.path, each.dest, detailOf(each, 'path')].find(path => typeof path === 'string')

@@ -17,6 +17,8 @@ export const trailLimits = {
   /** The first segment is small; each next one is twice as large, up to the most. */
   firstSegmentBytes: 4 * MiB,
   segmentBytes: 64 * MiB,
+  /** A segment is laid out with at most this part of what the disk has left. */
+  layoutPart: 8,
   /** Bytes written at once when a segment is laid out in advance. */
   allocationBytes: MiB,
   /** Bytes read at once when the log is walked. */

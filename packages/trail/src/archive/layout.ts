@@ -80,6 +80,7 @@ export function coldFiles(cold: Files): Files {
     remove: readOnly,
     removeFolder: readOnly,
     syncFolder: async () => readOnly(),
+    free: () => 0,
   }
 }
 
@@ -105,5 +106,6 @@ export function below(files: Files, folder: string): Files {
     remove: path => files.remove(inside(path)),
     removeFolder: path => files.removeFolder(inside(path)),
     syncFolder: path => files.syncFolder(inside(path)),
+    free: () => files.free(),
   }
 }

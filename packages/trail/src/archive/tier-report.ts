@@ -124,7 +124,7 @@ function bytesIn(files: Files, folder: string): number {
 /** 0 where it is gone meanwhile. */
 function sizeOf(files: Files, path: string): number {
   try {
-    const file = files.open(path, 'existing')
+    const file = files.open(path, 'reading')
     try {
       return file.size
     } finally {

@@ -247,6 +247,7 @@ function dying(disks: Disks, after: number): { secrets: Files; trail: Files; ste
     if (steps++ >= after) throw Object.assign(new Error('the power is gone'), { code: 'EIO', syscall: 'any' })
   }
   const watched = (files: Files): Files => ({
+    free: () => files.free(),
     open: (path, how) => {
       if (how === 'create') step()
       const file = files.open(path, how)

@@ -15,10 +15,11 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
+  statfsSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { Files, LogFile } from './files.ts'
+import type { Files, LogFile, OpenMode } from './files.ts'
 
 class DiskFile implements LogFile {
   #descriptor: number
@@ -81,8 +82,9 @@ export class DiskFiles implements Files {
     if (!readOnly) mkdirSync(root, { recursive: true, mode: 0o700 })
   }
 
-  open(path: string, how: 'existing' | 'create'): LogFile {
-    if (this.#readOnly) return new DiskFile(openSync(join(this.root, path), constants.O_RDONLY))
+  open(path: string, how: OpenMode): LogFile {
+    if (this.#readOnly || how === 'reading')
+      return new DiskFile(openSync(join(this.root, path), constants.O_RDONLY))
     const flags = constants.O_RDWR | (how === 'create' ? constants.O_CREAT | constants.O_EXCL : 0)
     return new DiskFile(openSync(join(this.root, path), flags, 0o600))
   }
@@ -110,6 +112,15 @@ export class DiskFiles implements Files {
 
   remove(path: string): void {
     rmSync(join(this.root, path))
+  }
+
+  free(): number {
+    try {
+      const { bavail, bsize } = statfsSync(this.root)
+      return bavail * bsize
+    } catch {
+      return Number.POSITIVE_INFINITY
+    }
   }
 
   syncFolder(folder: string): Promise<void> {

@@ -43,7 +43,7 @@ export function readEnds(files: Files, trail: string, last: number): Map<number,
 }
 
 function opened<Read>(files: Files, segment: number, read: (file: LogFile) => Read): Read {
-  const file = files.open(segmentName(segment), 'existing')
+  const file = files.open(segmentName(segment), 'reading')
   try {
     return read(file)
   } finally {

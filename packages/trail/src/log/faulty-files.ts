@@ -1,6 +1,6 @@
 // The file layer in memory, with the faults of a real disk: the nth write or sync fails, space runs out, a power loss
 // keeps, loses or tears each sector that was not synced, names made since the last folder sync vanish, bits flip.
-import type { Files, LogFile } from './files.ts'
+import type { Files, LogFile, OpenMode } from './files.ts'
 
 const SECTOR = 512
 
@@ -184,12 +184,12 @@ export class FaultyFiles implements Files {
     return next
   }
 
-  open(path: string, how: 'existing' | 'create'): LogFile {
+  open(path: string, how: OpenMode): LogFile {
     this.#alive()
     const fault = this.takeFault('open')
     if (fault) throw systemError(fault, 'open')
     const known = this.#names.get(path)
-    if (how === 'existing') {
+    if (how !== 'create') {
       if (!known) throw systemError('ENOENT', 'open')
       return new FaultyFile(this, known)
     }
@@ -257,6 +257,10 @@ export class FaultyFiles implements Files {
     this.#changes = this.#changes.filter(change => !inside(change.path))
   }
 
+  free(): number {
+    return Math.max(0, this.room(1))
+  }
+
   /** For the files of this layer: the error code that this operation must fail with, if any. */
   takeFault(operation: Operation): string | undefined {
     for (const fault of this.#faults) {
@@ -274,7 +278,8 @@ export class FaultyFiles implements Files {
 
   /** For the files of this layer: bytes left once a file has grown by `more`. */
   room(more: number): number {
-    if (this.capacity === Number.POSITIVE_INFINITY || more === 0) return 0
+    if (more === 0 || this.capacity === Number.POSITIVE_INFINITY)
+      return more === 0 ? 0 : Number.POSITIVE_INFINITY
     let used = 0
     for (const content of this.#names.values()) used += content.size
     return this.capacity - used - more

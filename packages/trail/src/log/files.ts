@@ -15,10 +15,13 @@ export interface LogFile {
   close(): void
 }
 
+/** What is only read can be read where nothing can be written. */
+export type OpenMode = 'reading' | 'existing' | 'create'
+
 /** A folder and what is below it. Paths are relative, with `/`. Names made, renamed or removed last only after `syncFolder`. */
 export interface Files {
-  /** Opens for reading and writing; `create` makes the file and fails if it is there. */
-  open(path: string, how: 'existing' | 'create'): LogFile
+  /** Opens for reading and writing, or for `reading` alone; `create` makes the file and fails if it is there. */
+  open(path: string, how: OpenMode): LogFile
   /** Names in a folder in order of their code units; none when the folder is missing. */
   list(folder: string): string[]
   exists(path: string): boolean
@@ -28,12 +31,14 @@ export interface Files {
   /** Removes a folder that is there and empty; nothing hangs on whether that lasts. */
   removeFolder(folder: string): void
   syncFolder(folder: string): Promise<void>
+  /** Bytes that can still be written, as far as anybody can tell. */
+  free(): number
 }
 
 /** Reads a whole file, or undefined when there is none. */
 export function readWhole(files: Files, path: string): Buffer | undefined {
   if (!files.exists(path)) return undefined
-  const file = files.open(path, 'existing')
+  const file = files.open(path, 'reading')
   try {
     return file.read(0, file.size)
   } finally {

@@ -76,7 +76,7 @@ export async function openLog(files: Files): Promise<OpenedLog> {
 }
 
 function sizeOf(files: Files, segment: number): number {
-  const file = files.open(segmentName(segment), 'existing')
+  const file = files.open(segmentName(segment), 'reading')
   const { size } = file
   file.close()
   return size
@@ -89,7 +89,7 @@ async function inspect(
   damage: Damage[],
 ): Promise<SegmentHeader | undefined | 'unused'> {
   const name = segmentName(number)
-  const file = files.open(name, 'existing')
+  const file = files.open(name, 'reading')
   const start = file.read(0, SEGMENT_HEADER)
   file.close()
   const version = segmentVersion(start)

@@ -174,7 +174,7 @@ export class SegmentReader {
 
   #opened(segment: number): LogFile | undefined {
     try {
-      return this.#files.open(segmentName(segment), 'existing')
+      return this.#files.open(segmentName(segment), 'reading')
     } catch (cause) {
       if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
       throw cause

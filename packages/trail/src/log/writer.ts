@@ -44,6 +44,8 @@ export class LogWriter {
   /** After a failed write or sync nothing more goes into the current segment. */
   #suspect = false
   #prepared: Promise<Segment> | undefined
+  /** Segments that were given up and are still there. */
+  readonly #left = new Set<number>()
   #nextNumber: number
   #nextCapacity: number
   #frame: number
@@ -262,6 +264,7 @@ export class LogWriter {
     }
     this.#segment = next
     this.#suspect = false
+    if (!fresh) this.#growCapacity()
     if (old) this.#retire(old)
   }
 
@@ -293,13 +296,18 @@ export class LogWriter {
 
   #prepare(): void {
     if (this.#prepared) return
-    this.#prepared = this.#create(this.#nextCapacity)
-    this.#growCapacity()
+    this.#prepared = this.#create(this.#affordable(this.#nextCapacity))
     // Whoever needs the segment sees the failure; until then it is nobody's.
     this.#prepared.catch(() => {})
   }
 
+  /** Laying out a segment must not be what fills a disk: it takes a small part of what is free. */
+  #affordable(capacity: number): number {
+    return Math.min(capacity, Math.floor(this.#files.free() / trailLimits.layoutPart))
+  }
+
   async #create(capacity: number): Promise<Segment> {
+    this.#removeLeft()
     const number = this.#nextNumber++
     const file = this.#files.open(segmentName(number), 'create')
     const segment = { number, file, end: 0, capacity }
@@ -318,11 +326,20 @@ export class LogWriter {
   }
 
   #discard(segment: Segment): void {
-    try {
-      segment.file.close()
-      this.#files.remove(segmentName(segment.number))
-    } catch {
-      // Opening recognises it as never committed and removes it then.
+    segment.file.close()
+    this.#left.add(segment.number)
+    this.#removeLeft()
+  }
+
+  /** What cannot be removed now is tried again with the next segment, and by the next opening. */
+  #removeLeft(): void {
+    for (const number of this.#left) {
+      try {
+        this.#files.remove(segmentName(number))
+        this.#left.delete(number)
+      } catch {
+        // A later segment's header leaves it out.
+      }
     }
   }
 

@@ -1,10 +1,12 @@
 // The index may say where a record lies, never whether there is one: whatever an index on disk has lost, a run is read as the log holds it,
 // and nothing is written into a place that is taken.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ManualClock, SeededIds, type Ticks, unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
+import { DiskFiles } from '../log/disk-files.ts'
+import type { LogFile } from '../log/files.ts'
 import { memoryDisks, openMemoryStore } from '../open-memory.ts'
 import { openSegmentStore } from '../open-trail.ts'
 import { RunTrail } from '../run-trail.ts'
@@ -33,6 +35,19 @@ function lose(profile: string, condition: string, head: number): void {
     UPDATE runs SET head = ${head}, entries = (SELECT count(*) FROM entries);
   `)
   database.close()
+}
+
+/** As a reader of the log opens a file: for reading alone, which a read-only disk allows. */
+function readOnly<Read>(path: string, read: (file: LogFile) => Read): Read {
+  chmodSync(path, 0o400)
+  const file = new DiskFiles(dirname(path)).open(basename(path), 'reading')
+  try {
+    expect(() => file.write(Buffer.from('x'), 0)).toThrow(/EBADF/)
+    return read(file)
+  } finally {
+    file.close()
+    chmodSync(path, 0o600)
+  }
 }
 
 async function drained(records: AsyncIterable<unknown>): Promise<void> {
@@ -109,6 +124,49 @@ test('heads files that are missing or damaged cost time and nothing else', async
   onTestFinished(() => store.close())
   expect(await store.logHead(script.run.id)).toMatchObject({ seq: COUNT })
   expect(await store.head(script.run.id)).toMatchObject({ seq: COUNT })
+})
+
+test('segments grow with what they were used for, not with what failed, and leave nothing behind', async () => {
+  const disks = memoryDisks()
+  const trail = new Trail({ store: await openMemoryStore(disks) })
+  const script = await ScriptedRun.start(trail, new SeededIds(1), new ManualClock(1_000_000 as Ticks))
+  const worker = await script.workspace()
+  for (let fault = 0; fault < 20; fault++) {
+    disks.trail.fail('sync', { times: 9 })
+    disks.trail.fail('remove', { times: 9 })
+    await expect(script.checkpoint(worker)).rejects.toMatchObject({ code: 'trail_unavailable' })
+    disks.trail.mend()
+  }
+  await script.checkpoint(worker)
+  await script.checkpoint(worker)
+  const sizes = disks.trail
+    .list('')
+    .filter(name => name.endsWith('.seg'))
+    .map(name => {
+      const file = disks.trail.open(name, 'reading')
+      return file.size
+    })
+  expect(sizes.length).toBeLessThanOrEqual(3)
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(16 * 1024 * 1024)
+  await trail.close()
+})
+
+test('a segment is laid out with a small part of what the disk has left', async () => {
+  const disks = memoryDisks()
+  disks.trail.capacity = 4 * 1024 * 1024
+  const trail = new Trail({ store: await openMemoryStore(disks) })
+  await ScriptedRun.start(trail, new SeededIds(1), new ManualClock(1_000_000 as Ticks))
+  expect(disks.trail.free()).toBeGreaterThan(3 * 1024 * 1024)
+  await trail.close()
+})
+
+test('what is on a disk that cannot be written any more can still be read', async () => {
+  const { first, script } = await written()
+  const store = await openSegmentStore(first.profile)
+  onTestFinished(() => store.close())
+  for (const name of readdirSync(join(first.profile, 'trail')).filter(each => each.endsWith('.seg')))
+    expect(readOnly(join(first.profile, 'trail', name), file => file.read(0, 4).toString())).toBe('PLS1')
+  expect((await new RunTrail(script.run.id, store).verify()).findings).toEqual([])
 })
 
 test('a segment that was given up and could not be removed is no part of the log', async () => {

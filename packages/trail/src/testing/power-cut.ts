@@ -34,6 +34,7 @@ export class PowerCut {
       remove: change((path: string) => files.remove(path)),
       removeFolder: path => files.removeFolder(path),
       syncFolder: change((path: string) => files.syncFolder(path)),
+      free: () => files.free(),
     }
   }
 
