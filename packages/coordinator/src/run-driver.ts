@@ -77,6 +77,7 @@ export class RunDriver {
   readonly #answered = new Set<GateId>()
   #result: RunView['result']
   #again: CancelTimer | undefined
+  #knows = false
   #troubles = 0
   /** Faults of the machine in a row, without a step in between that succeeded. */
   #faults = 0
@@ -118,6 +119,11 @@ export class RunDriver {
 
   get seen(): RunProjection {
     return this.#seen
+  }
+
+  /** All of the trail was read once. Before that, what was seen is the past. */
+  get knows(): boolean {
+    return this.#knows
   }
 
   /** What turns had used that were ended before they could record it. */
@@ -284,6 +290,7 @@ export class RunDriver {
       for (const entry of page.entries) await this.#seen.apply(entry, load)
       if (!page.more) break
     }
+    this.#knows = true
     // A run that is over has left memory: reading its state would replay it.
     if (this.#seen.over) return this.#seen.cursor > before
     await this.#run.read(({ workspaces }) => {

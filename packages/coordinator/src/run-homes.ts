@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, type Result, type RunId, unwrap } from '@parley/core'
-import { type ProjectFacts, RunFolders } from './folder/run-folders.ts'
+import { type CreateFoldersOptions, type ProjectFacts, RunFolders } from './folder/run-folders.ts'
 import type { RunProjection } from './projection.ts'
 import { hasResult, placed, type RunResult, resultAt } from './run-result.ts'
 
@@ -27,26 +27,34 @@ export class RunHomes {
     return join(this.#home(run), OPEN)
   }
 
-  /** For a new run. A refusal leaves nothing. */
+  /** For a new run. A refusal leaves nothing, or what the next start cleans up. */
   async create(run: RunId, project: string): Promise<Result<RunFolders>> {
     const home = this.#home(run)
+    const options = { project, home, run, clock: this.#clock }
+    let failed: unknown
     try {
       mkdirSync(home, { recursive: true, mode: 0o700 })
-      writeFileSync(this.#mark(run), '', { mode: 0o600 })
-      const folders = await RunFolders.create({ project, home, run, clock: this.#clock })
-      if (folders.ok) this.#writeMark(run, JSON.stringify(folders.value.facts))
-      else this.remove(run)
+      // Where to look for what a stop leaves in the project before its facts are known.
+      this.#writeMark(run, { project })
+      const folders = await RunFolders.create(options)
+      if (folders.ok) this.#writeMark(run, folders.value.facts)
+      else if (folders.error.code !== 'run_exists') await this.#abandon(options)
       return folders
     } catch (cause) {
-      this.remove(run)
-      throw cause
+      failed = cause
     }
+    await this.#abandon(options)
+    throw failed
+  }
+
+  async #abandon(options: CreateFoldersOptions): Promise<void> {
+    if ((await RunFolders.abandon(options)).ok) this.remove(options.run)
   }
 
   /** Whole, or as it was: half of it could never be cleaned up. */
-  #writeMark(run: RunId, facts: string): void {
+  #writeMark(run: RunId, known: ProjectFacts | { readonly project: string }): void {
     const mark = this.#mark(run)
-    writeFileSync(`${mark}.new`, facts, { mode: 0o600 })
+    writeFileSync(`${mark}.new`, JSON.stringify(known), { mode: 0o600 })
     renameSync(`${mark}.new`, mark)
   }
 
@@ -67,7 +75,13 @@ export class RunHomes {
   async clean(run: RunId): Promise<void> {
     const facts = readFileSync(this.#mark(run), 'utf8')
     if (facts === '') return
-    const folders = unwrap(await this.open(run, JSON.parse(facts) as ProjectFacts))
+    const known = JSON.parse(facts) as ProjectFacts | { readonly project: string }
+    if ('project' in known) {
+      const { project } = known
+      unwrap(await RunFolders.abandon({ project, home: this.#home(run), run, clock: this.#clock }))
+      return
+    }
+    const folders = unwrap(await this.open(run, known))
     unwrap(await folders.finish())
     await folders.clean()
   }

@@ -44,7 +44,8 @@ export class RunViews {
 
   async #view(run: RunId): Promise<Result<RunView>> {
     const { driver, trail, homes } = this.#options
-    const known = driver(run)?.view ?? this.#finished.get(run)
+    const at = driver(run)
+    const known = at?.knows ? at.view : this.#finished.get(run)
     if (known) return ok(known)
     const read = await this.readable(run)
     if (!read.ok) return read

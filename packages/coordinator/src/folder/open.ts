@@ -48,6 +48,15 @@ export async function createSite(options: Start & { readonly project: string }):
   return { ...start, facts, scope: new Scope(facts.folder), repository, contents }
 }
 
+/** Takes back what `createSite` may have written to a project before it was cut off. */
+export async function abandonSite({
+  project,
+  ...start
+}: Start & { readonly project: string }): Promise<void> {
+  const location = existsSync(project) ? await locate(project, start.clock) : undefined
+  if (location) await new Repository(location.gitDir, start).clean()
+}
+
 export async function openSite(options: Start & { readonly facts: ProjectFacts }): Promise<Site> {
   const start = await begin(options)
   const parsed = projectFacts.check(options.facts, 'invalid_facts')

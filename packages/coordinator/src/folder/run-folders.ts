@@ -17,7 +17,7 @@ import { finish } from './finish.ts'
 import { draftMerge, headOf, type IntegrateOptions, integrate, startLine } from './integrate.ts'
 import { folderLimits } from './limits.ts'
 import type { Captured, Draft, Excerpt, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
-import { createSite, openSite } from './open.ts'
+import { abandonSite, createSite, openSite } from './open.ts'
 import { places, requireCommit, requireName, type Site } from './site.ts'
 import { inTurn } from './turns.ts'
 import { drop, dropAll, prepare } from './worktree.ts'
@@ -69,6 +69,11 @@ export class RunFolders {
    */
   static create(options: CreateFoldersOptions): Promise<Result<RunFolders>> {
     return asResult(async () => new RunFolders(await createSite({ clock: new SystemClock(), ...options })))
+  }
+
+  /** Takes back what a `create` that was cut off may have left in the project. Harmless to repeat. */
+  static abandon(options: CreateFoldersOptions): Promise<Result<void>> {
+    return asResult(() => abandonSite({ clock: new SystemClock(), ...options }))
   }
 
   /**
