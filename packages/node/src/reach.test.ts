@@ -14,6 +14,7 @@ import { folderProblem, socketIdentity } from './own-socket.ts'
 import { type Proof, proofMessage } from './proof.ts'
 import { type Ground, ground } from './testing/ground.ts'
 import { startedNode } from './testing/started.ts'
+import { NODE_VERSION } from './version.ts'
 
 const OTHER = 65_534
 const isRoot = process.getuid?.() === 0
@@ -140,8 +141,11 @@ describe('a socket in a shared folder', () => {
   })
 })
 
-/** Somebody who speaks the protocol at the socket of a real profile, and proves itself in its own way. */
-async function impostor(prove: (nonce: string, socket: string) => Proof | Promise<Proof>) {
+/** Somebody who speaks the protocol at the socket of a real profile, and proves itself in its own way, or knows no such question. */
+async function impostor(
+  prove: ((nonce: string, socket: string) => Proof | Promise<Proof>) | undefined,
+  version = '0.0.0',
+) {
   const place = ground()
   const { folder, socket } = place.config().paths
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -163,8 +167,8 @@ async function impostor(prove: (nonce: string, socket: string) => Proof | Promis
     ),
   })
   const registry = new OperationRegistry({
-    ...answering('/node/prove', ({ nonce }) => prove(nonce, socketIdentity(socket))),
-    ...answering('/node/status', () => ({ version: '0.0.0', pid: 1, profile: 'default' })),
+    ...(prove && answering('/node/prove', ({ nonce }) => prove(nonce, socketIdentity(socket)))),
+    ...answering('/node/status', () => ({ version, pid: 1, profile: 'default' })),
     ...answering('/solve/start', () => ({})),
   })
   const node = new CallNode({ registry })
@@ -228,6 +232,19 @@ describe('whoever listens at the socket of a profile', () => {
       expect(String(data)).not.toMatch(/token|environment|status/i)
     }
   })
+
+  test.each([
+    ['of another version', '0.0.0', 'version_mismatch'],
+    ['of this version', NODE_VERSION, 'node_unproven'],
+  ])(
+    'and does not know the question, as a node %s, is asked for its version and refused',
+    async (...given) => {
+      const [, version, code] = given
+      const { place, asked } = await impostor(undefined, version)
+      expect(await connect(place)).toMatchObject({ ok: false, error: { code } })
+      expect(asked).toEqual([{ path: '/node/status', input: {} }])
+    },
+  )
 
   test('of a profile that has no key yet is nobody’s node', async () => {
     const { place, folder, asked } = await impostor((nonce, socket) =>

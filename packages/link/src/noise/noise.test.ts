@@ -222,6 +222,39 @@ test('ephemeral keys are new for every handshake', () => {
   expect(new Set(keys).size).toBe(20)
 })
 
+test('a stolen key does not let its thief pose as somebody else towards its owner', () => {
+  const [alice, bob] = [identityOf('alice').noise, identityOf('bob').noise]
+  // As a caller: the thief of bob's key knows alice's public key, and has any private one.
+  for (const secret of [bob, newKeyPair()]) {
+    const initiator = new Initiator({ ...secret, publicKey: alice.publicKey }, bob.publicKey)
+    const responder = new Responder(bob)
+    expect(responder.first(initiator.first()!)).toEqual(Buffer.alloc(0))
+    expect(initiator.second(responder.second()!)).toEqual(Buffer.alloc(0))
+    expect(responder.third(initiator.third()!.message)).toBeUndefined()
+  }
+  // As whoever is called: alice's own key does not answer a call of hers to bob.
+  const calling = new Initiator(alice, bob.publicKey)
+  expect(new Responder({ ...alice, publicKey: bob.publicKey }).first(calling.first()!)).toBeUndefined()
+})
+
+test('what was recorded of one connection opens in no other, though both ends have the same keys', () => {
+  const connected = () =>
+    shake(
+      new Initiator(identityOf('alice').noise, identityOf('bob').noise.publicKey),
+      new Responder(identityOf('bob').noise),
+    )
+  const [recorded, later] = [connected(), connected()]
+  const frame = seal(recorded.dialler.sending, 'said once')
+  expect(later.dialled.receiving.decrypt(frame)).toBeUndefined()
+  expect(recorded.dialled.receiving.decrypt(frame)?.toString()).toBe('said once')
+  // Nor do recorded messages of a handshake fit another one, whose other side has new ephemeral keys.
+  const [first, , third] = recorded.messages
+  const replayed = new Responder(identityOf('bob').noise)
+  expect(replayed.first(first)).toEqual(Buffer.alloc(0))
+  replayed.second()
+  expect(replayed.third(third)).toBeUndefined()
+})
+
 function talk(ours: Session, [sending, receiving]: [ForeignCipher, ForeignCipher]): void {
   const nothing = new Uint8Array(0)
   for (let turn = 0; turn < 5; turn++) {
