@@ -145,8 +145,8 @@ describe('a socket in a shared folder', () => {
 async function impostor(
   prove: ((nonce: string, socket: string) => Proof | Promise<Proof>) | undefined,
   version = '0.0.0',
+  place = ground(),
 ) {
-  const place = ground()
   const { folder, socket } = place.config().paths
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   ;(await profileSigner(folder)).close?.()
@@ -284,6 +284,20 @@ test('a key that was replaced proves the node from then on, also to those who co
     expect(unwrap(await connect(place)).status?.pid).toBe(process.pid)
     expect(rotated.old.key).not.toBe(rotated.new.key)
   }
+})
+
+test('a key that was replaced proves nothing any more', async () => {
+  const { place, client, node } = await startedNode()
+  const old = loadIdentity(place.config().paths.folder)
+  await client.call('trail', 'rotate-key', {})
+  await node.stop('for the test')
+  const { asked } = await impostor(
+    (nonce, socket) => signedBy(old, proofMessage(nonce, socket)),
+    NODE_VERSION,
+    place,
+  )
+  expect(await connect(place)).toMatchObject({ ok: false, error: { code: 'node_unproven' } })
+  expect(new Set(asked.map(({ path }) => path))).toEqual(new Set(['/node/prove']))
 })
 
 test('a node does not start where its own folder is a symbolic link', async () => {

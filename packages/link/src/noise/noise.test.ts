@@ -222,6 +222,16 @@ test('ephemeral keys are new for every handshake', () => {
   expect(new Set(keys).size).toBe(20)
 })
 
+test('the ephemeral keys of a handshake are erased when it is done', () => {
+  const [ours, theirs] = [newKeyPair(), newKeyPair()]
+  const bob = identityOf('bob').noise
+  shake(
+    new Initiator(identityOf('alice').noise, bob.publicKey, { ephemeral: ours }),
+    new Responder(bob, { ephemeral: theirs }),
+  )
+  for (const { secretKey } of [ours, theirs]) expect(secretKey).toEqual(Buffer.alloc(32))
+})
+
 test('a stolen key does not let its thief pose as somebody else towards its owner', () => {
   const [alice, bob] = [identityOf('alice').noise, identityOf('bob').noise]
   // As a caller: the thief of bob's key knows alice's public key, and has any private one.

@@ -58,7 +58,10 @@ describe('/workspaces, and who may call what', () => {
         client.call('trail', 'query', { run: 'last' }, options),
         client.call('gates', 'respond', { gate: 'g', decision: 'approve' }, options),
         client.call('config', 'show', {}, options),
+        client.call('peers', 'list', {}, options),
+        client.call('peers', 'unpin', { id: 'bob' }, options),
         collected(client.subscribe('runs', 'follow', { run: 'last' }, options)),
+        collected(client.subscribe('link', 'ask', { peer: 'bob', prompt: 'x' }, options)),
       ]
       for (const call of calls) expect((await refusal(call)).code).toBe('FORBIDDEN')
     }

@@ -1,4 +1,5 @@
 // Content at rest (W-SEC-16): sealed with the right key, bound to its place, told apart from what was written before.
+import { hkdfSync } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -10,6 +11,7 @@ import {
   unwrap,
   type WorkspaceId,
 } from '@parley/core'
+import sodium from 'sodium-native'
 import { describe, expect, test } from 'vitest'
 import type { StoredObject } from '../entry.ts'
 import { bytesInMemory } from '../export/read.ts'
@@ -95,6 +97,23 @@ describe('objects', () => {
     expect(openObject(sealed, cipher)).toEqual(plain)
     // The same content never looks the same.
     expect(cipher.sealObject(plain, scope).data).not.toBe(sealed.data)
+  })
+
+  test('content is XChaCha20-Poly1305 under a key that HKDF-SHA-256 derives from the secret, bound to run, id and kind', () => {
+    const { data } = cipherOf('trail').sealObject(stored('o1', MARKER))
+    const bytes = Buffer.from(data.slice(data.lastIndexOf(':') + 1), 'base64')
+    const key = Buffer.from(hkdfSync('sha256', SECRET, '', 'parley content key trail', 32))
+    const plain = Buffer.alloc(bytes.length - 24 - 16)
+    const place = Buffer.from('run_1\no1\nmemory')
+    sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(
+      plain,
+      null,
+      bytes.subarray(24),
+      place,
+      bytes.subarray(0, 24),
+      key,
+    )
+    expect(plain.toString()).toBe(MARKER)
   })
 
   test('with one key for the trail, scopes make no difference', () => {
@@ -189,6 +208,21 @@ describe('a trail', () => {
       expect(bytesBelow(profile)).toContain('workspace_created')
     },
   )
+
+  test('neither the secret nor a key that follows from it is in any file', async () => {
+    const { profile, trail, run } = await written('workspace')
+    await trail.close()
+    const bytes = bytesBelow(profile)
+    const keys = new ContentKeys(SECRET)
+    for (const key of [
+      Buffer.from(SECRET),
+      keys.ofState(run.id),
+      ...scopes.map(each => keys.of(run.id, each)),
+    ])
+      for (const form of ['latin1', 'hex', 'base64', 'base64url'] as const)
+        expect(bytes.includes(key.toString(form))).toBe(false)
+    expect(bytes).toContain(keys.id)
+  })
 
   test('without sealing the same content is on the disk', async () => {
     const { profile, trail } = await written('none')
