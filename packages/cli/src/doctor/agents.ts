@@ -25,8 +25,8 @@ export function agents(list: readonly AgentView[], probes: Probes, around: Surro
     ...missing.map(agent =>
       problem(
         `agent ${oneLine(agent.name)}`,
-        `is configured, but ${oneLine(agent.program)} is not there`,
-        'Install the program, or mend the agent in config.yaml.',
+        `is configured, but ${oneLine(agent.program)} was not found`,
+        'Install the program, or fix the agent in config.yaml.',
       ),
     ),
   ]
@@ -59,6 +59,6 @@ export function team(probes: Probes, project: string, problemsOf: TeamProblems):
   return problem(
     'team file',
     `${oneLine(first)}${rest.length > 0 ? ` (and ${plural(rest.length, 'more problem')})` : ''}`,
-    `Mend it at this place.${everyField()}`,
+    `Fix it there.${everyField()}`,
   )
 }

@@ -51,7 +51,7 @@ function secret(probes: Probes, paths: ProfilePaths, seals: boolean): readonly F
   return [
     warning(
       'secret',
-      'lies on the same disk as the content that it seals: whoever takes the disk has both',
+      'is on the same disk as the content that it seals: anybody who takes the disk has both',
       `Move it to another device, make ${paths.secret} a link to it, and keep it out of backups of the profile.`,
     ),
   ]

@@ -233,7 +233,7 @@ describe('W-TRAIL-26 the replica', () => {
     named()
     expect(await look(on({ trail: 1 }))).toMatchObject({
       state: 'problem',
-      text: expect.stringContaining('not there'),
+      text: expect.stringContaining('is missing'),
     })
     expect(await look({ ...kept(2), writable: path => path !== FOLDER })).toMatchObject({
       state: 'problem',

@@ -6,7 +6,7 @@ import { type Finding, ok, problem } from './check.ts'
 const CHECK = 'key'
 
 export function key(wrong: ParleyError | undefined): Finding {
-  if (!wrong) return ok(CHECK, 'is the one that the profile knows, or there is none yet')
+  if (!wrong) return ok(CHECK, 'matches what the profile knows, or there is none yet')
   // The message says what is wrong, and from there on what to do about it.
   const [what, ...next] = oneLine(wrong.message).split(/(?<=\.) (?=Restore )/)
   return problem(

@@ -50,7 +50,7 @@ test('ALP-ID-02 has its key from the first node on, and one that is gone later i
   const gone = { file: (path: string) => (path.endsWith('/trail') ? own : undefined) }
   expect(await look(gone)).toMatchObject({
     state: 'problem',
-    text: expect.stringContaining('alp_key.pem is not there'),
+    text: expect.stringContaining('alp_key.pem is missing'),
     remedy: expect.stringContaining('backup'),
   })
 })

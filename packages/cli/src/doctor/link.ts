@@ -46,8 +46,8 @@ function keyless(probes: Probes, paths: ProfilePaths, { key }: LinkLook): Findin
   if (!probes.file(join(paths.folder, 'trail'))) return ok(CHECK, 'no key yet: the first node makes it')
   return problem(
     CHECK,
-    `${oneLine(key)} is not there: the profile has no key`,
-    'Restore alp/secrets from a backup. Where nothing in the profile knows of the old key any more, the next node makes another one, which everybody who pinned the old one has to pin: parley id',
+    `${oneLine(key)} is missing: the profile has no key`,
+    'Restore alp/secrets from a backup. If nothing in the profile knows the old key any more, the next node makes a new one, and every peer has to pin it: parley id',
   )
 }
 
@@ -105,7 +105,7 @@ function unusable([first = '', ...rest]: readonly string[]): Finding {
   return problem(
     CHECK,
     `${oneLine(first)}${more}`,
-    'Mend alp/peers.yaml of the profile in an editor; it applies at once. `parley peers` shows who is pinned, and what is wrong.',
+    'Fix alp/peers.yaml of the profile in an editor; changes apply at once. `parley peers` shows who is pinned, and what is wrong.',
   )
 }
 

@@ -36,7 +36,7 @@ export async function node(connect: () => Promise<NodeApi>, version: string): Pr
     const busy = runs.working + runs.waiting
     const text = `process ${pid}, Parley ${status.version}, ${plural(busy, 'run')} under way`
     if (status.version === version) return { finding: ok('node', text), api, status }
-    const remedy = `This command is ${version}. When its runs may pause: parley down, then parley up. They go on.`
+    const remedy = `This command is ${version}. When its runs may pause: parley down, then parley up. The runs continue.`
     return { finding: problem('node', text, remedy), api, status }
   } catch (thrown) {
     const { message } = asFailure(thrown)
@@ -52,7 +52,7 @@ export async function node(connect: () => Promise<NodeApi>, version: string): Pr
 }
 
 const CLOSED =
-  'No node starts until this is put right. Keep everything else in the profile as it is, and make no new key.'
+  'No node starts until this is fixed. Keep everything else in the profile as it is, and make no new key.'
 const KEEP =
   "Keep the profile's folder as it is, and compare it with a backup or an export. `parley trail verify` shows the first finding of each run, with --json all of them."
 
@@ -95,7 +95,7 @@ export function leftovers({ api }: NodeCheck, probes: Probes, socket: string): F
   if (api) return ok('processes', `${text}, watched by a node`)
   return warning(
     'processes',
-    `${text}, and no node that watches over them`,
+    `${text}, and no node watches over them`,
     'The next node ends them and runs their turns again: parley up',
   )
 }
@@ -104,13 +104,13 @@ export function leftovers({ api }: NodeCheck, probes: Probes, socket: string): F
 export function machine({ status }: NodeCheck, now: Ticks): readonly Finding[] {
   if (!status) return []
   const held = status.machine
-  if (!held) return [ok('machine', 'lets the node work')]
+  if (!held) return [ok('machine', 'no fault holds up the node')]
   const lasted = duration(between(held.since, undefined, now) ?? 0)
   return [
     problem(
       'machine',
-      `holds the node up since ${lasted}: ${held.code} at ${oneLine(held.where)}`,
-      'Make room there, or mend the disk. No turn is taken and nothing counts as failed until then; the node looks by itself and goes on.',
+      `has held up the node for ${lasted}: ${held.code} at ${oneLine(held.where)}`,
+      'Make room there, or fix the disk. Until then no turn starts and nothing counts as failed; the node checks by itself and continues.',
     ),
   ]
 }

@@ -10,7 +10,7 @@ export function folder(probes: Probes, paths: ProfilePaths): Finding {
   const found = probes.file(paths.folder)
   if (!found) return unmade(probes, paths)
   const elsewhere = 'Choose another place with PARLEY_HOME, or another profile with --profile.'
-  if (!found.folder) return problem('profile', `${paths.folder} is no folder`, elsewhere)
+  if (!found.folder) return problem('profile', `${paths.folder} is not a folder`, elsewhere)
   if (probes.user !== undefined && found.owner !== probes.user) {
     return problem('profile', `${paths.folder} belongs to another user`, elsewhere)
   }
@@ -78,7 +78,7 @@ export function disk(probes: Probes, paths: ProfilePaths): Finding {
     return warning('disk', `the space below ${place} is not known`, 'Look at it yourself: df -h')
   const text = `${bytes(free)} free`
   const remedy =
-    'Free some space, or move the profile with PARLEY_HOME. While the disk is full the node takes no turns and counts nothing as failed; it goes on by itself when there is room.'
+    'Free some space, or move the profile with PARLEY_HOME. While the disk is full the node starts no turns and counts nothing as failed; it continues by itself when there is room.'
   if (free < doctorLimits.diskLeast) return problem('disk', text, remedy)
   return free < doctorLimits.diskEnough ? warning('disk', text, remedy) : ok('disk', text)
 }
@@ -101,7 +101,7 @@ export function socket(probes: Probes, paths: ProfilePaths): Finding {
 
 /** The same as the node and every command look for before they use it. */
 function notOurs({ user }: Probes, { folder, owner, mode }: FileFacts): string | undefined {
-  if (!folder) return 'is no folder'
+  if (!folder) return 'is not a folder'
   if (user !== undefined && owner !== user) return 'belongs to another user'
   return (mode & 0o077) === 0 ? undefined : `has mode ${mode.toString(8)} instead of 700`
 }
@@ -114,5 +114,5 @@ export function configuration(loaded: Result<Config>): Finding {
   const problems = loaded.error instanceof ParleyError ? configProblems(loaded.error) : []
   const where = problems[0] ? problemText(problems[0]) : loaded.error.message
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
-  return problem('configuration', `${where}${more}`, 'Mend it at this place. Until then no node starts.')
+  return problem('configuration', `${where}${more}`, 'Fix it there. Until then no node starts.')
 }

@@ -41,13 +41,13 @@ async function replica(
   if (!found?.folder)
     return problem(
       'replica',
-      `${oneLine(folder)} is not there, so runs that are over stay in the log`,
+      `${oneLine(folder)} is missing, so finished runs stay in the log`,
       'Mount the device, or make the folder; or name another one as `replica` under `trail` in config.yaml.',
     )
   if (!probes.writable(folder))
     return problem(
       'replica',
-      `${oneLine(folder)} cannot be written, so runs that are over stay in the log`,
+      `${oneLine(folder)} cannot be written, so finished runs stay in the log`,
       'Give it to the user that the node runs as.',
     )
   const used = await inUse(folder, running)

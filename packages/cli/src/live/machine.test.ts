@@ -108,7 +108,7 @@ test('doctor tells what really happens while the disk is full', async () => {
   })
   const disk = checks.find(({ check }) => check === 'disk')
   expect(disk?.remedy).toContain(
-    'takes no turns and counts nothing as failed; it goes on by itself when there is room',
+    'starts no turns and counts nothing as failed; it continues by itself when there is room',
   )
   const well = await asked({ ...status, machine: null })
   expect(well.find(({ check }) => check === 'machine')).toMatchObject({ state: 'ok' })
