@@ -1,4 +1,4 @@
-// Reads test files without running them: which scenario ids a title names, and whether the body looks at the trail.
+// Reads test files without running them: their titles, which scenario ids these name, and whether the body looks at the trail.
 // A title is the first argument of test, it, describe or scenario, in any form (.only, .each(…), .runIf(…)).
 import { parseAst } from 'vitest/node'
 
@@ -48,19 +48,41 @@ export function scenariosOf(source: string, file: string): NamedScenario[] {
   const code = withoutTextAndComments(source, program)
   const readsTrail = trailReader(code, program)
   const found: NamedScenario[] = []
+  visitTests(program, /^(?:skip|todo|fails)/, (call, title) => {
+    for (const id of new Set(title.match(scenarioId))) {
+      found.push({ id, title, file, readsTrail: readsTrail(call) })
+    }
+  })
+  return found
+}
+
+/**
+ * The titles of all tests and groups of a file, each behind those of the groups around it: `group › test`. A test that only some
+ * machines run (`skipIf`, `runIf`) counts; one that is skipped everywhere, still to do or expected to fail does not.
+ */
+export function titlesOf(source: string, file: string): string[] {
+  const found: string[] = []
+  const groups: { readonly title: string; readonly end: number }[] = []
+  visitTests(parse(source, file), /^(?:skip|todo|fails)$/, (call, title) => {
+    while (groups.length > 0 && groups.at(-1)!.end <= call.start) groups.pop()
+    groups.push({ title, end: call.end })
+    found.push(groups.map(group => group.title).join(' › '))
+  })
+  return found
+}
+
+/** Each call of test, it, describe or scenario, outermost first; none that has one of the `excluded` words in its name, nor what is below. */
+function visitTests(program: Node, excluded: RegExp, enter: (call: Call, title: string) => void): void {
   visit(program, node => {
     if (node.type !== 'CallExpression') return true
     const call = node as Call
     const chain = calleeChain(call.callee)
     if (!chain || !/^(?:test|it|describe|scenario)$/.test(chain[0] ?? '')) return true
-    if (chain.some(name => /^(?:skip|todo|fails)/.test(name))) return false
+    if (chain.some(name => excluded.test(name))) return false
     const title = titleOf(call.arguments[0])
-    for (const id of new Set(title?.match(scenarioId))) {
-      found.push({ id, title: title ?? '', file, readsTrail: readsTrail(call) })
-    }
+    if (title !== undefined) enter(call, title)
     return true
   })
-  return found
 }
 
 function parse(source: string, file: string): Node {
