@@ -162,9 +162,13 @@ export class TurnDriver {
   async #work(): Promise<void> {
     const { run, folders, machine } = this.#host
     const worker = unwrap(await run.worker(this.workspace))
-    this.#desk = new Desk(run, worker, this.facts, this.#task, folders, work =>
-      machine.through(work, folders.disks, this.#stop.signal),
-    )
+    const { signal } = this.#stop
+    this.#desk = new Desk(run, worker, this.facts, this.#task, folders, async work => {
+      const done = await machine.through(work, folders.disks, signal)
+      // The node stops while the machine does not let it: the next one does it, and nothing of it has failed.
+      if (!done.ok && signal.aborted && machine.held) throw signal.reason
+      return done
+    })
     // Whoever ends the workspace ends its turn.
     const off = worker.subscribe(notice => {
       if (notice.kind !== 'state' || notice.workspace !== this.workspace) return

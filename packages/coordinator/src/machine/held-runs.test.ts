@@ -206,3 +206,46 @@ test('work that an agent has finished is kept until it can be captured, and is n
   expect([turns, fixture.result(over, 'a.txt')]).toEqual([1, 'a\n'])
   machine.close()
 })
+
+test('a node that stops while finished work cannot be captured leaves it to the next one, and nothing has failed', async context => {
+  const { state, machine } = failing({ firstProbe: 50, probe: 100, quiet: 50 })
+  let turns = 0
+  let full: string | undefined
+  const fixture = await Fixture.open(
+    {
+      writer: async ({ folder }) => {
+        turns++
+        put(folder!, 'a.txt', 'a\n')
+        if (turns > 1) return { outcome: 'complete', text: 'done', usage: {} }
+        const place = join(folder!, '..', '..', 'index')
+        try {
+          execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', place], { stdio: 'ignore' })
+          full = place
+          writeFileSync(join(place, 'filler'), Buffer.alloc(4096))
+          state.fault = FULL
+        } catch {
+          // Nobody may mount anything here.
+        }
+        return { outcome: 'complete', text: 'done', usage: {} }
+      },
+    },
+    { machine },
+  )
+  onTestFinished(() => {
+    if (full !== undefined) execFileSync('umount', ['--lazy', full])
+  })
+  const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, '').replace(/ {2}- \{ id: b.*\n/, ''))
+  await until(() => turns === 1)
+  if (full === undefined) return context.skip()
+  await until(() => machine.held !== undefined && state.looks > 2)
+  await fixture.stop()
+  execFileSync('umount', [full])
+  full = undefined
+  state.fault = undefined
+  await until(() => machine.held === undefined)
+  await fixture.start()
+  const over = await fixture.over(run)
+  expect(over).toMatchObject({ state: 'done', tasks: [{ attempt: 1 }] })
+  expect(fixture.result(over, 'a.txt')).toBe('a\n')
+  machine.close()
+})
