@@ -18,6 +18,8 @@ export interface MachineFault {
   readonly code: MachineCode
   /** The file or folder that was used, where the error names one. */
   readonly where?: string
+  /** The disk has room, and cannot hold another file. */
+  readonly inodes?: true
 }
 
 /** Codes that a probe write in the right folder confirms or refutes. */
@@ -39,8 +41,8 @@ const WORDS: Readonly<Record<MachineCode, string>> = {
   EIO: 'the disk fails',
 }
 
-export function machineFaultText({ code, where }: MachineFault): string {
-  return `${WORDS[code]} (${code}${where === undefined ? '' : ` at ${where}`})`
+export function machineFaultText({ code, where, inodes }: MachineFault): string {
+  return `${inodes ? 'the disk has no inodes left, so that no file can be made' : WORDS[code]} (${code}${where === undefined ? '' : ` at ${where}`})`
 }
 
 /** What only a restart ends, whatever its cause was: waiting for the machine would be waiting for ever. */

@@ -2,7 +2,17 @@
 // moment ends up with the same node, since only one gets the profile.
 import { homedir } from 'node:os'
 import type { Client } from '@parley/call'
-import { type Clock, err, ok, ParleyError, type Result, SystemClock } from '@parley/core'
+import { probeMachine } from '@parley/coordinator'
+import {
+  type Clock,
+  err,
+  machineFaultOf,
+  machineFaultText,
+  ok,
+  ParleyError,
+  type Result,
+  SystemClock,
+} from '@parley/core'
 import { nodeTimes } from './limits.ts'
 import { logTail } from './log-tail.ts'
 import { readNodeFile } from './node-file.ts'
@@ -52,7 +62,7 @@ export interface NodeConnection {
 }
 
 /**
- * Refusals: `node_not_running` (nobody listens, and `start` was not asked for), `node_start_failed` (details: `log`), `node_unreachable`,
+ * Refusals: `node_not_running` (nobody listens, and `start` was not asked for), `node_start_failed` (details: `log`), `machine_fault`, `node_unreachable`,
  * `version_mismatch`, `socket_untrusted`, `node_unproven`, `profile_unusable`, `invalid_profile`. Whoever gets a client closes it.
  */
 export async function connectNode(options: ConnectOptions = {}): Promise<Result<NodeConnection>> {
@@ -87,7 +97,7 @@ class Reach {
       if (reached) return reached
       if (!this.#options.start) return err(notRunning(this.#paths))
       const failed = this.#startIfNeeded()
-      if (failed) return err(failed)
+      if (failed) return err(await this.#ofMachine(failed))
       if (this.#now() >= this.#deadline) return err(this.#notStarted('It did not answer in time.'))
       await this.#pause(nodeTimes.retry)
     }
@@ -171,6 +181,21 @@ class Reach {
     return new ParleyError('node_start_failed', message, {
       retryable: true,
       details: { log, lines, pid: this.#child?.pid },
+    })
+  }
+
+  /** A node that the machine kept from starting: the disk says why, since the process that ended cannot. */
+  async #ofMachine(failed: ParleyError): Promise<ParleyError> {
+    const known = machineFaultOf(failed)
+    if (!known && this.#child?.ended()?.code !== NODE_EXIT.machineFault) return failed
+    const { folder, profile } = this.#paths
+    const fault = (await probeMachine(undefined, [folder])) ?? known
+    if (!fault) return failed
+    const message = `No node of profile '${profile}' can start: ${machineFaultText(fault)}. Nothing was started, and nothing has failed; ask again when that is over.`
+    return new ParleyError('machine_fault', message, {
+      retryable: true,
+      details: { ...failed.details, system: fault.code, path: fault.where ?? folder },
+      cause: failed,
     })
   }
 

@@ -105,7 +105,7 @@ export class Node {
 
   /**
    * Resolves when the socket answers. Refusals: `profile_in_use` (details: `pid`), `profile_unusable`, `secret_missing`, `socket_in_use`,
-   * those of a key that is lost, damaged or exchanged (`key_…`), `unsupported` where the deployment model's needs are not met, and those of `openTrail`. After a refusal nothing is left open.
+   * those of a key that is lost, damaged or exchanged (`key_…`), `machine_fault`, `unsupported` where the deployment model's needs are not met, and those of `openTrail`. After a refusal nothing is left open.
    */
   static async start(options: NodeOptions): Promise<Result<Node>> {
     const { config, log, env = process.env, clock = new SystemClock() } = options
@@ -113,13 +113,15 @@ export class Node {
     const prepared = prepareProfile(paths)
     if (!prepared.ok) return prepared
     const open: (() => Promise<void>)[] = []
+    let machine: Machine | undefined
     try {
       const { deployment } = config.values
       requireListeners(deployment, LISTENERS)
       const cipher = cipherFor(deployment, prepared.value.secret)
       const { sign, replica } = config.values
-      const machine = await watchMachine(paths, clock, log)
-      open.push(async () => machine.close())
+      const watched = await watchMachine(paths, clock, log)
+      machine = watched
+      open.push(async () => watched.close())
       const trail = await openTrail(paths.folder, {
         cipher,
         now: () => clock.now(),
@@ -171,7 +173,7 @@ export class Node {
     } catch (thrown) {
       for (const close of open.toReversed())
         await close().catch(cause => log.error('closing failed', { cause }))
-      return err(startError(paths, thrown))
+      return err(startError(paths, thrown, machine?.held))
     }
   }
 

@@ -16,6 +16,8 @@ export const NODE_EXIT = {
   /** A defect: an uncaught error, or a stop that hung. */
   defect: 70,
   profileUnusable: 73,
+  /** The machine does not let it: no room, no inodes. */
+  machineFault: 74,
   /** Somebody else has the profile; ask that one. */
   profileInUse: 75,
   invalidConfig: 78,
@@ -111,6 +113,8 @@ function refused(error: ParleyError | undefined, complain: (text: string) => unk
     case 'invalid_config':
     case 'invalid_profile':
       return NODE_EXIT.invalidConfig
+    case 'machine_fault':
+      return NODE_EXIT.machineFault
     case 'profile_in_use':
       return NODE_EXIT.profileInUse
     case 'profile_unusable':

@@ -1,11 +1,31 @@
 // Why a node did not start, as whoever wanted it is told: who has the profile or its socket already.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { MachineView } from '@parley/coordinator'
 import { asParleyError, ParleyError } from '@parley/core'
 import type { ProfilePaths } from './paths.ts'
 
-export function startError(paths: ProfilePaths, thrown: unknown): ParleyError {
+/** What a machine without room answers with, where nothing says that it is the machine. */
+const UNSPECIFIC: ReadonlySet<string> = new Set([
+  'internal',
+  'index_failed',
+  'trail_full',
+  'trail_unavailable',
+])
+
+/** `held`: what the machine lacked when the node started. */
+export function startError(paths: ProfilePaths, thrown: unknown, held?: MachineView): ParleyError {
   const error = asParleyError(thrown)
+  if (held && UNSPECIFIC.has(error.code))
+    return new ParleyError(
+      'machine_fault',
+      `${held.message} No node can start until then: ${error.message}`,
+      {
+        retryable: true,
+        details: { system: held.code, path: held.where },
+        cause: thrown,
+      },
+    )
   const { code } = thrown as { readonly code?: unknown }
   if (code === 'EADDRINUSE') {
     const message = `Something else is at ${paths.socket}, where the node of profile '${paths.profile}' listens. Find out what it is, or choose another profile.`

@@ -91,13 +91,15 @@ function codeOfExit(code: number, NODE_EXIT: NodeExit): string {
       return 'profile_in_use'
     case NODE_EXIT.profileUnusable:
       return 'profile_unusable'
+    case NODE_EXIT.machineFault:
+      return 'machine_fault'
     default:
       return 'node_start_failed'
   }
 }
 
 type NodeExit = Readonly<
-  Record<'clean' | 'defect' | 'profileUnusable' | 'profileInUse' | 'invalidConfig', number>
+  Record<'clean' | 'defect' | 'profileUnusable' | 'machineFault' | 'profileInUse' | 'invalidConfig', number>
 >
 
 export function exitCodeOfNode(code: number, NODE_EXIT: NodeExit): ExitCode {
@@ -109,6 +111,8 @@ export function exitCodeOfNode(code: number, NODE_EXIT: NodeExit): ExitCode {
     case NODE_EXIT.profileInUse:
     case NODE_EXIT.profileUnusable:
       return EXIT.refused
+    case NODE_EXIT.machineFault:
+      return EXIT.heldUp
     case NODE_EXIT.defect:
       return EXIT.defect
     default:

@@ -38,6 +38,8 @@ export interface Probes {
   folders(path: string): readonly string[]
   /** Bytes that are free on the disk of a folder that exists. */
   freeBytes(folder: string): number | undefined
+  /** Inodes that are free there, and all of them; undefined where the disk does not count them. */
+  inodes(folder: string): { readonly free: number; readonly all: number } | undefined
   /** Processes that carry the marker of a turn of the node at this socket. */
   turns(socket: string): readonly number[]
 }

@@ -154,6 +154,18 @@ test('little space on the disk, and none', async () => {
   expect((await doctor({ freeBytes: () => undefined })).bad).toContain('warning: disk')
 })
 
+test('a disk with room and no inodes is told as that', async () => {
+  const { bad, checks } = await doctor({ inodes: () => ({ free: 3, all: 900 }) })
+  expect(bad).toContain('problem: disk')
+  expect(checks.find(({ check }) => check === 'disk')).toMatchObject({
+    text: expect.stringContaining('3 of 900 inodes free'),
+    remedy: expect.stringContaining('df -i'),
+  })
+  // Few of few is no trouble, and neither is a disk that does not count them.
+  expect((await doctor({ inodes: () => ({ free: 100, all: 400 }) })).bad).not.toContain('problem: disk')
+  expect((await doctor({ inodes: () => undefined })).bad).not.toContain('problem: disk')
+})
+
 test('a socket that has to be elsewhere, in a folder that is not this user’s alone', async () => {
   const deep = join(home, 'x'.repeat(120))
   const long = await doctor({}, { env: { HOME: home, PARLEY_HOME: deep, PATH: '' } })
@@ -420,6 +432,7 @@ test('the real machine can be asked', async () => {
   expect(systemProbes.file(home)).toMatchObject({ folder: true, owner: process.getuid?.() })
   expect(systemProbes.file(join(home, 'none'))).toBeUndefined()
   expect(systemProbes.freeBytes(home)).toBeGreaterThan(0)
+  expect(systemProbes.inodes(home)?.free ?? 1).toBeGreaterThan(0)
   expect(systemProbes.writable(home)).toBe(true)
   expect(systemProbes.turns('/no/such/socket')).toEqual([])
 })

@@ -42,6 +42,11 @@ export const systemProbes: Probes = {
       const { bavail, bsize } = statfsSync(folder)
       return bavail * bsize
     }),
+  inodes: folder =>
+    quietly(() => {
+      const { files, ffree } = statfsSync(folder)
+      return files > 0 ? { free: ffree, all: files } : undefined
+    }),
   turns,
 }
 

@@ -71,14 +71,23 @@ export function permissions(probes: Probes, paths: ProfilePaths): Finding {
   return problem('permissions', `others can reach ${names}`, mend)
 }
 
+const HELD_MEANWHILE =
+  'While the disk is full the node starts no turns and counts nothing as failed; it continues by itself when there is room.'
+
 export function disk(probes: Probes, paths: ProfilePaths): Finding {
   const place = nearest(probes, paths.folder)
   const free = probes.freeBytes(place)
   if (free === undefined)
     return warning('disk', `the space below ${place} is not known`, 'Look at it yourself: df -h')
+  const inodes = probes.inodes(place)
+  if (inodes && inodes.free < Math.min(doctorLimits.inodesLeast, inodes.all * doctorLimits.inodesPart))
+    return problem(
+      'disk',
+      `${inodes.free} of ${inodes.all} inodes free, with ${bytes(free)} of space: hardly any file can be made`,
+      `Remove files that nobody needs, many small ones first (df -i ${place} counts them), or move the profile with PARLEY_HOME. ${HELD_MEANWHILE}`,
+    )
   const text = `${bytes(free)} free`
-  const remedy =
-    'Free some space, or move the profile with PARLEY_HOME. While the disk is full the node starts no turns and counts nothing as failed; it continues by itself when there is room.'
+  const remedy = `Free some space, or move the profile with PARLEY_HOME. ${HELD_MEANWHILE}`
   if (free < doctorLimits.diskLeast) return problem('disk', text, remedy)
   return free < doctorLimits.diskEnough ? warning('disk', text, remedy) : ok('disk', text)
 }

@@ -1,7 +1,16 @@
 // A disk that is full for a while, in the middle of a run, with real processes: nothing is lost, nothing is done twice, nothing counts as
 // failed, and everybody who looks is told.
 import { execFileSync } from 'node:child_process'
-import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import type { RunView, VerifyView } from '../views.ts'
@@ -111,4 +120,37 @@ test.skipIf(!mayMount)(
     expect(readdirSync(join(world.home, 'default'))).toContain('reserve')
   },
   120_000,
+)
+
+test.skipIf(!mayMount)(
+  'no inodes left: an agent that meets that burns no attempt, and no node starts meanwhile; all say what is missing',
+  async () => {
+    world.mount('size=64m,nr_inodes=900')
+    // Takes every inode, once: what it leaves in its folder goes with the folder.
+    const agents = {
+      writer: `if [ ! -e ${world.folder}/met ]; then touch ${world.folder}/met; i=0; while : > "f$i"; do i=$((i+1)); done; exit 1; fi; echo a > a.txt`,
+    }
+    world.write(
+      'parley.yaml',
+      teamFile(agents, ['{ id: a, title: A, agent: writer, prompt: x, attempts: 1 }']),
+    )
+    world.commit()
+    const solved = await world.parley('solve', 'Write it', '--yes')
+    expect(solved).toMatchObject({ code: 0, err: expect.stringContaining('has no inodes left') })
+    expect(await world.json<RunView>('show')).toMatchObject({ state: 'done', tasks: [{ attempt: 1 }] })
+
+    await world.parley('down')
+    const many = join(world.home, 'many')
+    mkdirSync(many)
+    for (let number = 0; statfsSync(world.home).ffree > 0; number++)
+      writeFileSync(join(many, String(number)), '')
+    for (const command of ['runs', 'up']) {
+      const { code, out, err } = await world.parley(command)
+      expect([command, code, out + err]).toEqual([command, 7, expect.stringContaining('no inodes left')])
+    }
+    expect((await world.parley('doctor')).out).toMatch(/\d of 900 inodes free/)
+    rmSync(many, { recursive: true })
+    expect(await world.parley('runs')).toMatchObject({ code: 0 })
+  },
+  60_000,
 )

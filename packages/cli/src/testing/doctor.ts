@@ -25,6 +25,7 @@ export const well: Probes = {
   writable: () => true,
   folders: () => [],
   freeBytes: () => 50 * 1024 ** 3,
+  inodes: () => ({ free: 1_000_000, all: 2_000_000 }),
   turns: () => [],
 }
 

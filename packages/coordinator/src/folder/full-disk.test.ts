@@ -48,14 +48,14 @@ function fill(folder: string): () => void {
 }
 
 test('a full, a read-only and a disk without files left are told by looking; one with room is sound', async context => {
-  const folder = disk('size=4m,nr_inodes=20')
+  const folder = disk('size=4m,nr_inodes=40')
   if (!folder) return context.skip()
   expect(await probeMachine(undefined, [folder, join(folder, 'gone', 'since')])).toBeUndefined()
   const free = fill(folder)
   expect(await probeMachine(undefined, ['/', folder])).toEqual({ code: 'ENOSPC', where: folder })
   free()
   expect(await probeMachine(undefined, [folder])).toBeUndefined()
-  const names = Array.from({ length: 20 }, (_, number) => join(folder, String(number)))
+  const names = Array.from({ length: 40 }, (_, number) => join(folder, String(number)))
   const made = names.filter(name => {
     try {
       writeFileSync(name, '')
@@ -64,7 +64,11 @@ test('a full, a read-only and a disk without files left are told by looking; one
       return false
     }
   })
-  expect(await probeMachine(undefined, [folder])).toEqual({ code: 'ENOSPC', where: folder })
+  const out = { code: 'ENOSPC', where: folder, inodes: true }
+  expect(await probeMachine(undefined, [folder])).toEqual(out)
+  // What the end of a turn gives back is no room for the next one.
+  rmSync(made.pop()!)
+  expect(await probeMachine(undefined, [folder])).toEqual(out)
   for (const name of made) rmSync(name)
   execFileSync('mount', ['-o', 'remount,ro', folder])
   expect(await probeMachine(undefined, [folder])).toEqual({ code: 'EROFS', where: folder })

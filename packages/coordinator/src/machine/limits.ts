@@ -7,6 +7,9 @@ export const machineLimits = {
   /** Bytes that are free on a disk that is not full, and bytes of a probe write. */
   roomBytes: MiB,
   probeBytes: 64 * KiB,
+  /** Inodes that are free on a disk that is not full; on a small one this part of all. A disk that does not count them has any number. */
+  roomInodes: 128,
+  roomInodesPart: 1 / 16,
   /** Files that a probe opens at once. */
   probeFiles: 32,
   /** Folders that are looked at during one fault. */

@@ -24,8 +24,10 @@ async function probeFolder(path: string): Promise<MachineFault | undefined> {
   const folder = await nearestFolder(path)
   try {
     const { bavail, bsize, files, ffree } = await statfs(folder)
-    if (bavail * bsize < machineLimits.roomBytes || (files > 0 && ffree === 0))
-      return { code: 'ENOSPC', where: folder }
+    if (bavail * bsize < machineLimits.roomBytes) return { code: 'ENOSPC', where: folder }
+    // The end of a turn gives some back before it is looked: files of its own, which the next turn needs again.
+    if (ffree < Math.min(machineLimits.roomInodes, files * machineLimits.roomInodesPart))
+      return { code: 'ENOSPC', where: folder, inodes: true }
     await writeProbe(folder)
     return undefined
   } catch (cause) {
