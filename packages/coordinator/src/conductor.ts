@@ -7,7 +7,7 @@ import {
   type Clock,
   err,
   type IdSource,
-  type MachineFault,
+  machineFaultText,
   ok,
   ParleyError,
   type Result,
@@ -25,7 +25,7 @@ import { StartBreaker } from './breakers.ts'
 import { BudgetActs } from './budget-acts.ts'
 import type { Conducting, ConductorOptions, SolveRequest, WorkspaceDoor } from './contract.ts'
 import type { RunFacts } from './facts.ts'
-import type { RunFolders } from './folder/run-folders.ts'
+import { RunFolders } from './folder/run-folders.ts'
 import { Hearers } from './hearers.ts'
 import { Highway } from './highway.ts'
 import { Identities, liveAgents } from './identities.ts'
@@ -268,7 +268,7 @@ export class Conductor implements Conducting {
         : this.#keyedStarts.once(principal.id, key, start)
     const solving = begun
       .catch(cause => err(unusable(this.#options.profile, cause)))
-      .then(result => this.#startedOrHeld(result))
+      .then(result => this.#startedOrHeld(result, request.project))
     this.#solving.add(solving)
     try {
       return await solving
@@ -278,15 +278,16 @@ export class Conductor implements Conducting {
   }
 
   /** What the machine kept from being started can be asked for again; nothing of it is left. */
-  async #startedOrHeld<T>(result: Result<T>): Promise<Result<T>> {
+  async #startedOrHeld<T>(result: Result<T>, project: string): Promise<Result<T>> {
     if (result.ok || result.error.code === 'machine_fault') return result
-    const fault = this.#machine.report(result.error) ?? (await this.#startFault(result.error))
-    return fault ? err(heldUp(this.#machine.held!.message, result.error)) : result
-  }
-
-  /** What git says of a full disk is words; the disk is asked. */
-  async #startFault({ code }: ParleyError): Promise<MachineFault | undefined> {
-    return code === 'git_failed' || code === 'folder_failed' ? this.#machine.look() : undefined
+    const { error } = result
+    // What git says of a full disk is words; the disk is asked.
+    const wordless = FOLDER_CODES.has(error.code)
+    const fault = this.#machine.report(error) ?? (wordless ? await this.#machine.look() : undefined)
+    if (fault) return err(heldUp(this.#machine.held!.message, error))
+    const place = wordless ? await RunFolders.writtenTo(project, this.#clock) : undefined
+    const found = place === undefined ? undefined : await this.#machine.inspect([place])
+    return found ? err(heldUp(`The project cannot be worked on until its disk can be written: ${machineFaultText(found)}.`, error)) : result
   }
 
   async #solve(request: SolveRequest, run: RunId): Promise<Result<{ readonly run: RunId }>> {
@@ -445,6 +446,8 @@ export class Conductor implements Conducting {
     await this.#runtime.close()
   }
 }
+
+const FOLDER_CODES: ReadonlySet<string> = new Set(['git_failed', 'folder_failed', 'repository_locked'])
 
 /** Nothing is lost: nothing was begun. */
 function heldUp(message: string, cause?: ParleyError): ParleyError {

@@ -1,11 +1,12 @@
 // Real disks that are full, read-only or out of files: what is found by looking at them, and that nothing which a git program left half done
 // stands in the way of the next try.
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { probeMachine } from '../machine/probe.ts'
+import { Fixture } from '../testing/fixture.ts'
 import { RunFolders } from './run-folders.ts'
 import {
   captured,
@@ -111,6 +112,42 @@ test('a capture and a merge that met a full disk succeed when there is room, and
   expect(userGit(project, 'show', `${branch}:src/main.ts`)).toBe('export const one = 1')
   userGit(project, 'fsck', '--strict')
 })
+
+test('a run on a project whose disk is full or read-only is refused as the machine’s fault, leaves nothing, and holds up nobody else', async context => {
+  const folder = disk('size=8m')
+  if (!folder) return context.skip()
+  const project = join(folder, 'project')
+  mkdirSync(project)
+  userGit(project, 'init', '--quiet', '--initial-branch=main')
+  write(project, someFiles)
+  commitAll(project, 'start')
+  const fixture = await Fixture.open({ writer: async () => ({ outcome: 'complete', text: 'done', usage: {} }) })
+  const refused = (words: string) => ({
+    ok: false,
+    error: { code: 'machine_fault', retryable: true, message: expect.stringContaining(words) },
+  })
+  const free = fill(folder)
+  for (const _ of [1, 2]) expect(await fixture.trySolve(TEAM, { project })).toMatchObject(refused('the disk is full'))
+  expect(existsSync(join(project, '.git', 'refs', 'parley'))).toBe(false)
+  free()
+  execFileSync('mount', ['-o', 'remount,ro', folder])
+  expect(await fixture.trySolve(TEAM, { project })).toMatchObject(refused('the disk is read-only'))
+  // One project that cannot be written is no reason to stop the work on others.
+  expect(fixture.conductor.held).toBeUndefined()
+  execFileSync('mount', ['-o', 'remount,rw', folder])
+  expect(existsSync(join(project, '.git', 'refs', 'parley'))).toBe(false)
+  const { run } = unwrap(await fixture.trySolve(TEAM, { project }))
+  expect(await fixture.over(run)).toMatchObject({ state: 'done' })
+})
+
+const TEAM = `version: 1
+name: t
+description: d
+agents:
+  writer: { command: [scripted, writer] }
+plan:
+  - { id: a, title: A, agent: writer, prompt: x }
+`
 
 test('a process that has no files left says so, for what it opens and for the git programs that it starts', () => {
   const probe = new URL('../machine/probe.ts', import.meta.url).pathname

@@ -18,6 +18,7 @@ import { draftMerge, headOf, type IntegrateOptions, integrate, startLine } from 
 import { folderLimits } from './limits.ts'
 import type { Captured, Draft, Excerpt, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
 import { abandonSite, createSite, openSite } from './open.ts'
+import { locate } from './project.ts'
 import { places, requireCommit, requireName, type Site } from './site.ts'
 import { inTurn } from './turns.ts'
 import { drop, dropAll, prepare } from './worktree.ts'
@@ -74,6 +75,12 @@ export class RunFolders {
   /** Takes back what a `create` that was cut off may have left in the project. Harmless to repeat. */
   static abandon(options: CreateFoldersOptions): Promise<Result<void>> {
     return asResult(() => abandonSite({ clock: new SystemClock(), ...options }))
+  }
+
+  /** The one folder of a project that its runs write to: the repository; undefined where it is in none, or cannot be read. */
+  static async writtenTo(project: string, clock: Clock): Promise<string | undefined> {
+    const location = await locate(project, clock).catch(() => undefined)
+    return location?.gitDir
   }
 
   /**

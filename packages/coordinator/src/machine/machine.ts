@@ -100,6 +100,11 @@ export class Machine {
     return fault
   }
 
+  /** Looks without holding anything up: for a folder that nothing at work needs. */
+  inspect(folders: readonly string[]): Promise<MachineFault | undefined> {
+    return this.#options.probe(undefined, folders)
+  }
+
   /** Resolves when the machine is sound, to false if the signal fires first. */
   sound(signal?: AbortSignal): Promise<boolean> {
     if (signal?.aborted) return Promise.resolve(false)
