@@ -287,7 +287,14 @@ export class Conductor implements Conducting {
     if (fault) return err(heldUp(this.#machine.held!.message, error))
     const place = wordless ? await RunFolders.writtenTo(project, this.#clock) : undefined
     const found = place === undefined ? undefined : await this.#machine.inspect([place])
-    return found ? err(heldUp(`The project cannot be worked on until its disk can be written: ${machineFaultText(found)}.`, error)) : result
+    return found
+      ? err(
+          heldUp(
+            `The project cannot be worked on until its disk can be written: ${machineFaultText(found)}.`,
+            error,
+          ),
+        )
+      : result
   }
 
   async #solve(request: SolveRequest, run: RunId): Promise<Result<{ readonly run: RunId }>> {

@@ -5,6 +5,7 @@ import {
   durationMs,
   type GateId,
   type GraphId,
+  type MachineCode,
   type ObjectId,
   parseTimestamp,
   type TaskId,
@@ -40,6 +41,8 @@ export interface TurnRecord {
   readonly outcome: 'complete' | 'failed' | 'blocked' | 'kept'
   readonly wall_ms: number
   readonly output_bytes: number
+  /** The fault of its disk that it did not fail of: what it wrote may be incomplete. */
+  readonly machine?: MachineCode
   readonly tokens_in?: number
   readonly tokens_out?: number
   readonly tokens_cached?: number

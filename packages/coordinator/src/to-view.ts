@@ -1,5 +1,12 @@
 // A run's projection as its view.
-import { durationMs, parseTimestamp, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
+import {
+  durationMs,
+  machineFaultText,
+  parseTimestamp,
+  type RunId,
+  type Timestamp,
+  type WorkspaceId,
+} from '@parley/core'
 import { wasAbandoned } from './abandoning.ts'
 import { judgedBy } from './evaluation.ts'
 import { failureText, sentence } from './failure-text.ts'
@@ -147,7 +154,8 @@ function rejectedBy(seen: RunProjection): string {
   return ''
 }
 
-function warningsOf({ facts }: RunProjection): string[] {
+function warningsOf(seen: RunProjection): string[] {
+  const { facts } = seen
   if (!facts) return []
   const { dirty } = facts.project
   const changes =
@@ -155,7 +163,17 @@ function warningsOf({ facts }: RunProjection): string[] {
       ? 'One uncommitted change of the project is'
       : `${dirty} uncommitted changes of the project are`
   const uncommitted = dirty > 0 ? [`${changes} not part of this run.`] : []
-  return [...facts.team.warnings.map(({ message }) => message), ...uncommitted]
+  const team = facts.team.warnings.map(({ message }) => message)
+  return [...team, ...uncommitted, ...[...seen.workspaces.values()].flatMap(diskWarning)]
+}
+
+function diskWarning({ facts, checkpoints }: SeenWorkspace): string[] {
+  const code = checkpoints.findLast(({ turn }) => turn?.machine !== undefined)?.turn?.machine
+  if (!facts || code === undefined) return []
+  const fault = machineFaultText({ code })
+  return [
+    `${facts.task}: ${nameOf(facts.agent)} ended a turn without an error, but not on a sound disk: ${fault}. Look at what it wrote; something may be missing.`,
+  ]
 }
 
 function taskView(

@@ -4,6 +4,8 @@ import {
   asParleyError,
   type EnvelopeId,
   err,
+  isDiskFault,
+  type MachineCode,
   ok,
   ParleyError,
   type Result,
@@ -276,6 +278,7 @@ export class TurnDriver {
     const result = await turn.take(brief, folder)
     this.#turn = undefined
     try {
+      if (result.outcome !== 'failed') turn.met = await this.#diskFault(turn)
       return await this.#settle(desk, turn, result, { folder, handled, mail, idle })
     } finally {
       // Its workspace may have ended before that could be recorded.
@@ -319,6 +322,14 @@ export class TurnDriver {
     this.#asked = true
     await desk.ask(blocked)
     return true
+  }
+
+  /** An agent may not have looked at what became of its writes: that is told, and its work kept. */
+  async #diskFault({ began }: Turn): Promise<MachineCode | undefined> {
+    const { machine, folders } = this.#host
+    // Beside the agent's folder, where nothing that is looked with becomes a part of the work.
+    const fault = machine.faultSince(began) ?? (await machine.inspect(folders.disks.slice(0, 1)))
+    return fault && isDiskFault(fault) ? fault.code : undefined
   }
 
   /** Whether a turn failed because the machine did: then it never was an attempt, and is taken again from what was kept last. */

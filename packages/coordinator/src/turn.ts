@@ -6,6 +6,7 @@ import {
   type CancelTimer,
   type Clock,
   type EnvelopeId,
+  type MachineCode,
   ParleyError,
   type Ticks,
   type TurnBudget,
@@ -50,6 +51,8 @@ export class Turn {
   readonly taken: EnvelopeId[] = []
   /** What the agent says that it waits for. */
   blocked: string | undefined
+  /** What was wrong with its disk while it was taken, although it did not fail. */
+  met: MachineCode | undefined
   readonly #host: TurnHost
   readonly #desk: Desk
   readonly #abort = new AbortController()
@@ -210,6 +213,7 @@ export class Turn {
       outcome: result?.outcome ?? 'kept',
       wall_ms: Math.max(0, Math.round(meter?.wallMs ?? wall)),
       output_bytes: meter?.outputBytes ?? 0,
+      ...(this.met !== undefined && { machine: this.met }),
       ...told(result?.usage ?? this.#usage),
     }
   }

@@ -121,13 +121,16 @@ test('a run on a project whose disk is full or read-only is refused as the machi
   userGit(project, 'init', '--quiet', '--initial-branch=main')
   write(project, someFiles)
   commitAll(project, 'start')
-  const fixture = await Fixture.open({ writer: async () => ({ outcome: 'complete', text: 'done', usage: {} }) })
+  const fixture = await Fixture.open({
+    writer: async () => ({ outcome: 'complete', text: 'done', usage: {} }),
+  })
   const refused = (words: string) => ({
     ok: false,
     error: { code: 'machine_fault', retryable: true, message: expect.stringContaining(words) },
   })
   const free = fill(folder)
-  for (const _ of [1, 2]) expect(await fixture.trySolve(TEAM, { project })).toMatchObject(refused('the disk is full'))
+  for (const _ of [1, 2])
+    expect(await fixture.trySolve(TEAM, { project })).toMatchObject(refused('the disk is full'))
   expect(existsSync(join(project, '.git', 'refs', 'parley'))).toBe(false)
   free()
   execFileSync('mount', ['-o', 'remount,ro', folder])

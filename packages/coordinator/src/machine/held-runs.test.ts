@@ -249,3 +249,23 @@ test('a node that stops while finished work cannot be captured leaves it to the 
   expect(fixture.result(over, 'a.txt')).toBe('a\n')
   machine.close()
 })
+
+test('a turn that ends well on a full disk is kept with a notice, on record and in the view; one on a sound disk has none', async () => {
+  const { state, machine } = failing({ firstProbe: 50, probe: 100, quiet: 50 })
+  const script =
+    (name: string): AgentFunction =>
+    async ({ folder }) => {
+      // It did not look at what its write came to.
+      put(folder!, `${name}.txt`, '')
+      state.fault = name === 'writer' ? FULL : undefined
+      return { outcome: 'complete', text: 'done', usage: {} }
+    }
+  const fixture = await Fixture.open({ writer: script('writer'), other: script('other') }, { machine })
+  const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, ''))
+  const over = await fixture.over(run)
+  expect(over.state).toBe('done')
+  expect(over.warnings).toEqual([
+    'a: writer ended a turn without an error, but not on a sound disk: the disk is full (ENOSPC). Look at what it wrote; something may be missing.',
+  ])
+  machine.close()
+})

@@ -43,6 +43,7 @@ export class Machine {
   readonly #times: Readonly<Record<keyof typeof machineTimes, number>>
   readonly #listeners = new Set<() => void>()
   #held: Held | undefined
+  #newest: MachineFault | undefined
   /** Where something failed during this fault. */
   readonly #places = new Set<string>()
   #reported = 0
@@ -72,6 +73,11 @@ export class Machine {
   /** Whether the machine was at fault at any time since then: what failed meanwhile says nothing about the work. */
   wasHeldSince(ticks: Ticks): boolean {
     return this.#held !== undefined || this.#ended >= ticks
+  }
+
+  /** The newest fault of then or later. */
+  faultSince(ticks: Ticks): MachineFault | undefined {
+    return this.wasHeldSince(ticks) ? this.#newest : undefined
   }
 
   onChange(listener: () => void): () => void {
@@ -155,6 +161,7 @@ export class Machine {
     // One that comes back at once is looked at ever more seldom.
     if (now - this.#ended > this.#times.forgotten * ticksPerMillisecond) this.#probes = 0
     this.#held = { fault, since: now }
+    this.#newest = fault
     // Before anything is said: saying so takes room as well.
     if (needsRoom(fault)) reserve?.release()
     log?.('error', heldText(fault), { code: fault.code, where: fault.where ?? folder })
