@@ -374,7 +374,7 @@ class RunCheck {
         'edited',
         `entry ${seq} does not match its hash: ${short(hash)} is stored, ${short(computed)} computed`,
       ]
-    if (!view) return ['edited', `entry ${seq} has not the form of an entry`]
+    if (!view) return ['edited', `entry ${seq} does not have the form of an entry`]
     const body = canonical(view.body)
     if (!bytes.equals(Buffer.from(viewText(view, body, view.integrity, view.prev_hash))))
       return ['edited', `entry ${seq} is not in canonical form`]
@@ -391,7 +391,7 @@ class RunCheck {
       return this.#signed ? ['signature', `entry ${seq} is not signed, though its run is`] : undefined
     const key = this.trust?.get(signer)
     if (this.trust && !key?.believed)
-      return ['signature', `entry ${seq} is signed by ${signer}, which is no key of this trail`]
+      return ['signature', `entry ${seq} is signed by ${signer}, which is not a key of this trail`]
     if (!signed(signer, hash, signature)) return ['signature', `the signature of entry ${seq} does not fit`]
     if (!key) return undefined
     if (key.end !== undefined && timestamp > key.end)
@@ -661,7 +661,7 @@ function readArchive({ number, run: name, path }, runOf, report) {
   const gone = manifest.deleted && !packed
   const bytes = packed && unpack(packed)
   if (packed && manifest.sha256 !== null && sha256(packed) !== manifest.sha256)
-    report('edited', file, 'the compressed records have not the SHA-256 that the manifest names')
+    report('edited', file, 'the compressed records do not have the SHA-256 that the manifest names')
   if (!gone && (!bytes || bytes.length !== manifest.bytes))
     run.report(
       entries[0]?.seq ?? 1,
@@ -817,7 +817,7 @@ function writerOf(trail) {
 function verifyProfile(profile, { pinned, heads }) {
   const trail = join(profile, 'trail')
   if (!existsSync(trail) || !statSync(trail).isDirectory())
-    throw new Unusable(`${profile} is no profile: it has no folder 'trail'.`)
+    throw new Unusable(`${profile} is not a profile: it has no folder 'trail'.`)
   const files = new Findings()
   const notes = []
   const report = (damage, file, message) =>
@@ -919,7 +919,7 @@ function parseArguments(args) {
     else if (argument === '--key') {
       const key = args[++index] ?? ''
       if (!keyObject(key))
-        throw new Unusable(`${JSON.stringify(key)} is no public key: 44 characters of base64.\n${USAGE}`)
+        throw new Unusable(`${JSON.stringify(key)} is not a public key: 44 characters of base64.\n${USAGE}`)
       options.pinned.push(key)
     } else if (argument === '--expect-head') {
       const [, run, seq, hash] = /^(.+):(\d+):([0-9a-f]{64})$/.exec(args[++index] ?? '') ?? []

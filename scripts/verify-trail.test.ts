@@ -338,7 +338,7 @@ describe('a sound profile', () => {
     ]) {
       const { status, stdout, stderr } = verifier(...args)
       expect([status, stdout]).toEqual([2, ''])
-      expect(stderr).toMatch(/usage:|is no profile/)
+      expect(stderr).toMatch(/usage:|is not a profile/)
     }
   })
 })

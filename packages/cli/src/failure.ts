@@ -83,9 +83,9 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   invalid_state: { next: '`parley show` says how the run stands.' },
   no_agent: { next: '`parley init` writes a team file; `parley agents` shows which agents there are.' },
   invalid_project: { next: 'Name the folder of a project with --project.' },
-  invalid_team: { next: `Mend the places above.${everyField()}` },
+  invalid_team: { next: `Fix the places above.${everyField()}` },
   invalid_config: {
-    next: 'Mend the places above. Until then no node starts; `parley config` works again when they are mended.',
+    next: 'Fix the places above. Until then no node starts; `parley config` works again when they are fixed.',
   },
   invalid_profile: { next: 'Give another name with --profile, or none for the profile `default`.' },
   profile_unusable: { next: '`parley doctor` says what is wrong with it.' },

@@ -13,7 +13,7 @@ export function readTeamFile(text: string, file: string, cwd?: string): Team {
   throw new Failure('invalid_team', team.error.message, {
     details: { ...team.error.details, file },
     excerpt: formatProblems(problems, text, name),
-    next: `Mend ${problems.length === 1 ? 'this place' : 'these places'}.${everyField()}`,
+    next: `Fix ${problems.length === 1 ? 'this' : 'these'}.${everyField()}`,
   })
 }
 

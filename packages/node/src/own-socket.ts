@@ -9,7 +9,7 @@ export function folderProblem(folder: string): string | undefined | null {
   const found = lstatSync(folder, { bigint: true, throwIfNoEntry: false })
   if (!found) return null
   if (found.isSymbolicLink()) return 'is a symbolic link'
-  if (!found.isDirectory()) return 'is no folder'
+  if (!found.isDirectory()) return 'is not a folder'
   const stranger = strangerOf(found)
   if (stranger !== undefined) return stranger
   const mode = Number(found.mode & 0o777n)
@@ -27,7 +27,7 @@ export function ownSocket(socket: string): Result<string | undefined> {
     if (!found) return ok(undefined)
     const wrong = folderProblem(folder)
     if (wrong) return untrusted(socket, folder, wrong)
-    if (!found.isSocket()) return untrusted(socket, socket, 'is no socket')
+    if (!found.isSocket()) return untrusted(socket, socket, 'is not a socket')
     const stranger = strangerOf(found)
     if (stranger !== undefined) return untrusted(socket, socket, stranger)
     return ok(`${found.dev}:${found.ino}`)

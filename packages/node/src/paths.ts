@@ -127,7 +127,7 @@ function ownFolder(folder: string): void {
   const found = lstatSync(folder)
   const user = process.getuid?.()
   if (!found.isDirectory() || (user !== undefined && found.uid !== user)) {
-    const what = found.isDirectory() ? 'belongs to another user' : 'is no folder'
+    const what = found.isDirectory() ? 'belongs to another user' : 'is not a folder'
     throw new ParleyError('profile_unusable', `${folder} ${what}. Choose another place with PARLEY_HOME.`, {
       details: { folder },
     })
@@ -179,7 +179,7 @@ function unusable(folder: string, cause: unknown): ParleyError {
     code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
       ? 'it cannot be written. Check who owns it and its modes'
       : code === 'ENOTDIR' || code === 'EEXIST'
-        ? 'something on its path is no folder'
+        ? 'something on its path is not a folder'
         : code === 'ENOSPC' || code === 'EDQUOT'
           ? 'the disk is full. Free some space'
           : 'see the system error'

@@ -251,8 +251,8 @@ export class RunVerifier {
     if (seq > this.#seq) {
       const what =
         seq === this.#seq + 2
-          ? `stands behind a gap: entry ${seq - 1} is missing`
-          : `stands behind a gap: entries ${this.#seq + 1} to ${seq - 1} are missing`
+          ? `follows a gap: entry ${seq - 1} is missing`
+          : `follows a gap: entries ${this.#seq + 1} to ${seq - 1} are missing`
       this.#gaps.set(this.#seq + 1, seq)
       return this.#bad(stored, 'missing', 'chain_broken', what, this.#hash ?? 'null', prev ?? 'null')
     }

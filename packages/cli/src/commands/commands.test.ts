@@ -369,7 +369,7 @@ test('a team file with a mistake: its place, its line and a mark, each once, bef
   const ran = await parley(['solve', 'x', '--team', 'bad.yaml'], { cwd: folder })
   expect(ran.code).toBe(6)
   expect(ran.err).toMatch(
-    /^parley: bad\.yaml cannot be used\.\n {2}bad\.yaml:4:18: .*\n {4}4 \| {3}one: \{ preset: cluade \}\n {6}\| {18}\^\n {2}next: Mend this place\./,
+    /^parley: bad\.yaml cannot be used\.\n {2}bad\.yaml:4:18: .*\n {4}4 \| {3}one: \{ preset: cluade \}\n {6}\| {18}\^\n {2}next: Fix this\./,
   )
   expect(ran.err.match(/cluade'/g)?.length).toBe(1)
   const json = await parley(['run', 'bad.yaml', '--json'], { cwd: folder })

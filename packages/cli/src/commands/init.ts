@@ -36,7 +36,7 @@ export const init = command({
   async run(context, { words }) {
     const folder = resolve(context.cwd, words[0] ?? '.')
     if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new Failure('file_not_found', `${folder} is no folder.`, {
+      throw new Failure('file_not_found', `${folder} is not a folder.`, {
         why: 'A project is a folder that is there.',
         next: 'Name one, or change into it.',
       })

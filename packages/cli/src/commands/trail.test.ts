@@ -58,7 +58,7 @@ test('trail query passes filters on and shows what fits', async () => {
 test('several types are several flags; one that there is not is refused by the node', async () => {
   const asked: TrailQueryInput[] = []
   const message =
-    "'task_creatd' is no type of entries, and run_1 has none of it. Did you mean 'task_created'?"
+    "'task_creatd' is not a type of entry, and run_1 has none of it. Did you mean 'task_created'?"
   const refuse = (): never => {
     throw new ParleyError('invalid_query', message)
   }

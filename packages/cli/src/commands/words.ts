@@ -71,7 +71,7 @@ export function readTextFile(
     const { size } = found
     if (!found.isFile()) {
       throw new Failure('file_unreadable', `${file} is no team file.`, {
-        why: found.isDirectory() ? 'It is a folder.' : 'It is no file.',
+        why: found.isDirectory() ? 'It is a folder.' : 'It is not a file.',
         next: found.isDirectory() ? `Name the file in it, such as ${join(file, TEAM_FILE)}` : 'Name a file.',
         details: { file },
       })

@@ -30,7 +30,7 @@ test('whoever follows a run is told at once that it is held up, once, and that i
   const ran = await follow({ follow: following([working, held, held, working, done]) })
   expect(ran.code).toBe(0)
   expect(ran.err.trim().split('\n')).toEqual([
-    expect.stringMatching(/^Held up by the machine: the disk is full \(ENOSPC at \/home\/mira\)\. \(since /),
+    expect.stringMatching(/^Held up by the machine: the disk is full \(ENOSPC at \/home\/mira\)\. \(for /),
     'The machine is sound again: the work goes on.',
   ])
   const lines = (await follow({ follow: following([held, done]) }, new FakeTerminal({}), '--json')).out

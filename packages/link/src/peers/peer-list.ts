@@ -212,7 +212,8 @@ function problemOf(
   if (ids.has(id)) return `(${id}) has the id of another one`
   if (byIdentity.has(pubkey)) return `(${id}) has the key of ${byIdentity.get(pubkey)!.id}, which counts`
   // ALP-ID-04: compared as it stands, so that no message can ever come from another spelling.
-  if (publicKeyOf(pubkey)?.toString('base64') !== pubkey) return `(${id}) has a pubkey that is no public key`
+  if (publicKeyOf(pubkey)?.toString('base64') !== pubkey)
+    return `(${id}) has a pubkey that is not a public key`
   return undefined
 }
 

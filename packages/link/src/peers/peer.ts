@@ -94,7 +94,7 @@ export function checkPeer(peer: NewPeer): Result<NewPeer, ParleyError> {
     )
   if (publicKeyOf(pubkey)?.toString('base64') !== pubkey)
     return invalid(
-      `"${pubkey}" is no public key: it has 44 characters and ends in "="; ask the peer's owner for it.`,
+      `"${pubkey}" is not a public key: it has 44 characters and ends in "="; ask the peer's owner for it.`,
     )
   if (alias !== undefined && !isLabel(alias)) return invalid(`The alias of ${id} is not one line of text.`)
   if (address !== undefined) {

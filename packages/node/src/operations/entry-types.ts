@@ -23,7 +23,7 @@ function unknown({ id }: RunTrail, name: string): Result<never> {
     EVENT_TYPES.find(each => name.length > 1 && each.startsWith(name)) ?? nearest(name, EVENT_TYPES)
   const hint = meant === undefined ? '' : ` Did you mean '${meant}'?`
   const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name
-  return refuse('invalid_query', `'${shown}' is no type of entries, and ${id} has none of it.${hint}`, {
+  return refuse('invalid_query', `'${shown}' is not a type of entry, and ${id} has none of it.${hint}`, {
     details: { event_type: name, ...(meant !== undefined && { did_you_mean: meant }) },
   })
 }

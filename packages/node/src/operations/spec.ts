@@ -79,7 +79,7 @@ const REFUSALS = {
   key_unusable: 'The profile’s key is missing or cannot be used',
   link_off: 'ALP is switched off in this profile',
   link_bad_address: 'This is no address of a peer',
-  link_bad_identity: 'What is pinned is no public key',
+  link_bad_identity: 'What is pinned is not a public key',
   'target-offline': 'The peer cannot be reached',
   link_handshake_failed: 'Who answers has not the key that is pinned',
   link_empty_response: 'The peer was silent: this profile is not pinned there, or the clocks differ',

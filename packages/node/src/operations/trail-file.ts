@@ -137,7 +137,7 @@ export function trailFileService({ conductor, trail, clock, config }: TrailFileD
       async ({ file, keys = [] }) => {
         if (!isAbsolute(file)) answered(refuse('invalid_argument', `${file} is no absolute path.`))
         const wrong = keys.find(key => !isPublicKey(key))
-        if (wrong !== undefined) answered(refuse('invalid_argument', `${wrong} is no public key.`))
+        if (wrong !== undefined) answered(refuse('invalid_argument', `${wrong} is not a public key.`))
         const trusted = [...keys, ...trustedKeys, ...trail.keys.map(({ key }) => key)]
         const at = formatTimestamp(clock.now())
         const read = withFile(file, source => trail.import(source, { keys: trusted, at }))

@@ -30,7 +30,7 @@ export function ledgerUnavailable(cause: unknown): ParleyError {
   const message = cause instanceof Error ? cause.message : String(cause)
   return new ParleyError(
     'ledger_unavailable',
-    `The daily ledger (logs/ledger.json of the profile) cannot be written, so no turn is taken: ${message}. Mend that, and start the run again.`,
+    `The daily ledger (logs/ledger.json of the profile) cannot be written, so no turn is taken: ${message}. Fix that, and start the run again.`,
     { cause },
   )
 }

@@ -45,7 +45,7 @@ export async function withFile<T>(path: string, use: (source: ByteSource) => Pro
   try {
     file = await open(path, 'r')
     const found = await file.stat()
-    if (!found.isFile()) throw unreadable(path, 'It is no file.')
+    if (!found.isFile()) throw unreadable(path, 'It is not a file.')
     return await use(fileSource(file, found.size, path))
   } catch (cause) {
     if (cause instanceof ParleyError || !isSystemError(cause)) throw cause

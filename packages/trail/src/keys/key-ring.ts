@@ -125,7 +125,7 @@ function read(files: Files): Ring {
 }
 
 export function retired(key: string, until: Timestamp, current: string): ParleyError {
-  const message = `The profile's key ${key} was replaced: it signs nothing behind ${until}. Restore the key that is in use now, ${current}, from a backup.`
+  const message = `The profile's key ${key} was replaced: it signs nothing after ${until}. Restore the key that is in use now, ${current}, from a backup.`
   return new ParleyError('key_retired', message, { details: { key, until, current } })
 }
 

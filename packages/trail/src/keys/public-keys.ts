@@ -12,7 +12,7 @@ export function parsePublicKeys(text: string): Result<readonly string[]> {
   if (keys.length === 0) return invalid('There is no key.')
   if (keys.length > trailLimits.keys) return invalid(`There are more than ${trailLimits.keys} keys.`)
   const wrong = keys.find(key => !isPublicKey(key))
-  if (wrong !== undefined) return invalid(`${JSON.stringify(wrong.slice(0, 64))} is no public key.`)
+  if (wrong !== undefined) return invalid(`${JSON.stringify(wrong.slice(0, 64))} is not a public key.`)
   return ok(keys)
 }
 
