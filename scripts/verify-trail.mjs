@@ -259,7 +259,9 @@ class RunCheck {
   hash = null
   signers = new Set()
   unsigned = 0
+  /** Entries of which only the hash is left: deleted after their retention, or in an archive that cannot be read. */
   bridged = 0
+  unreadable = 0
   /** From `trail_compacted` and `trail_snapshot_created`: what may have been deleted. */
   compacted = new Set()
   snapshots = new Map()
@@ -316,8 +318,9 @@ class RunCheck {
     }
   }
 
-  #bridge({ seq, hash, workspace, local_hash, timestamp }) {
-    this.bridged++
+  #bridge({ seq, hash, workspace, local_hash, timestamp, deleted }) {
+    if (deleted) this.bridged++
+    else this.unreadable++
     const wrong = this.#position(seq, null, hash) ?? this.#headAt(seq, hash)
     if (wrong) this.report(seq, ...wrong)
     this.#advance(seq, hash, workspace, local_hash, timestamp)
@@ -446,11 +449,12 @@ class RunCheck {
   }
 
   summary() {
-    const { run, entries, first = null, seq, hash, bridged, unsigned } = this
+    const { run, entries, first = null, seq, hash, bridged, unreadable, unsigned } = this
     const head = hash === null ? null : { seq, hash }
     const signers = [...this.signers]
     const findings = this.findings.list()
-    return { run, entries, first, head, signers, unsigned, bridged, count: this.findings.count, findings }
+    const { count } = this.findings
+    return { run, entries, first, head, signers, unsigned, bridged, unreadable, count, findings }
   }
 }
 
@@ -677,7 +681,7 @@ function readArchive({ number, run: name, path }, runOf, report) {
         'unreadable',
         `archive ${number} does not hold entry ${listed.seq} as its manifest lists it`,
       )
-    keep(run, fits ? held : listed, number)
+    keep(run, fits ? held : { ...listed, deleted: gone }, number)
   }
   for (const listed of objects) {
     const held = bytes && recordAt(bytes, listed.at, bytes.length)
@@ -883,11 +887,15 @@ function verifyProfile(profile, { pinned, heads }) {
 }
 
 function print({ runs, findings, count, notes, pinned }) {
-  for (const { run, entries, head, signers, unsigned, bridged, findings, count } of runs) {
+  for (const { run, entries, head, signers, unsigned, bridged, unreadable, findings, count } of runs) {
     const by = signers.map(key => `${key.slice(0, 12)}…`).join(', ')
     const who =
       signers.length === 0 ? 'not signed' : `signed by ${by}${unsigned > 0 ? `, ${unsigned} not signed` : ''}`
-    const gone = bridged > 0 ? ` (${bridged} deleted after their retention)` : ''
+    const lacks = [
+      ...(bridged > 0 ? [`${bridged} deleted after their retention`] : []),
+      ...(unreadable > 0 ? [`${unreadable} unreadable`] : []),
+    ]
+    const gone = lacks.length > 0 ? ` (${lacks.join(', ')})` : ''
     console.log(
       `${run}  ${entries} entries${gone}, head ${head ? `${head.seq} ${head.hash}` : 'none'}, ${who}`,
     )

@@ -54,6 +54,7 @@ interface Report {
     readonly head: { readonly seq: number; readonly hash: string } | null
     readonly signers: readonly string[]
     readonly bridged: number
+    readonly unreadable: number
     readonly findings: readonly Found[]
   }[]
   readonly findings: readonly Found[]
@@ -534,6 +535,13 @@ describe('damage beside the log', () => {
       expect(script(run)).toMatchObject({ damage: 'unreadable' })
       expect(trail(run)).toEqual(script(run))
     }
+    // Retention deleted none of them.
+    for (const { run, bridged, unreadable } of verify(copy).runs)
+      if (run === warm || run === cold) {
+        expect(bridged).toBe(0)
+        expect(unreadable).toBeGreaterThan(0)
+      }
+    expect(verifier(copy).stdout).toMatch(/\d entries \(\d+ unreadable\)/)
   })
 
   test('an entry and an object in the log that are not those of their archive', () => {
