@@ -2,7 +2,7 @@
 // as `alp_key.next.pem` until the trail's list of keys names it; from then on it is the key, whatever crashes in between. A key that is
 // lost or damaged is never replaced by a new one: that would be another identity.
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { asParleyError, ParleyError } from '@parley/core'
 import { KeyRing, retired } from './keys/key-ring.ts'
@@ -128,6 +128,9 @@ export class KeyFile {
   }
 
   #read(name: string): string | undefined {
+    // Opening a pipe would wait for a writer for good.
+    if (statSync(join(this.#folder, name), { throwIfNoEntry: false })?.isFile() === false)
+      throw this.#refused('key_unusable', 'is not a regular file', name)
     return readWhole(this.#files, name)?.toString('utf8')
   }
 

@@ -148,6 +148,12 @@ test('a secret or a socket that others can reach', async () => {
   }
 })
 
+test('a folder in the place of the key is not closed like a file', async () => {
+  const file = (path: string) => (path.endsWith('alp_key.pem') ? { ...own, mode: 0o755 } : undefined)
+  const { checks } = await doctor({ file })
+  expect(checks.find(({ check }) => check === 'permissions')).toMatchObject({ state: 'ok' })
+})
+
 test('little space on the disk, and none', async () => {
   expect((await doctor({ freeBytes: () => 500 * 1024 ** 2 })).bad).toContain('warning: disk')
   expect((await doctor({ freeBytes: () => 5 * 1024 ** 2 })).bad).toContain('problem: disk')

@@ -63,7 +63,9 @@ export function permissions(probes: Probes, paths: ProfilePaths): Finding {
     { path: join(alp, 'alp.sock'), right: '600' },
   ].filter(({ path }) => {
     const found = probes.file(path)
-    return found !== undefined && (found.mode & 0o077) !== 0
+    // A folder in the place of a file is told elsewhere: closing it helps nobody.
+    const isMeant = found?.folder === (path === paths.folder)
+    return found !== undefined && isMeant && (found.mode & 0o077) !== 0
   })
   if (open.length === 0) return ok('permissions', 'for you only')
   const names = open.map(({ path }) => path).join(', ')

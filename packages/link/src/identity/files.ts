@@ -55,8 +55,15 @@ export function localIdentity(home: string): string | undefined {
   return pem === undefined ? undefined : identityOfPublicPem(pem)
 }
 
-/** The text of a file of bounded size; undefined where it is missing. */
+/** The text of a file of bounded size; undefined where it is missing. Throws `key_unusable` for a folder, a pipe or a device. */
 function readSmall(file: string): string | undefined {
+  // Opening a pipe would wait for a writer for good.
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false)
+    throw new ParleyError(
+      'key_unusable',
+      `${file} is not a regular file. Restore alp/secrets from a backup.`,
+      { details: { file } },
+    )
   let descriptor: number
   try {
     descriptor = openSync(file, 'r')

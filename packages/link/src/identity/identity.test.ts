@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -117,6 +118,18 @@ describe('key files', () => {
       writeFileSync(privateKey, pem)
       expect(() => loadIdentity(home)).toThrow(message)
       expect(readFileSync(privateKey, 'utf8')).toBe(pem)
+    }
+  })
+
+  test('ALP-ID-03 a key that is a folder or a pipe is refused, and nobody waits for it', () => {
+    const home = writeKeys(temporaryFolder(), 'alice')
+    const { privateKey } = linkPaths(home)
+    for (const made of ['mkdir', 'mkfifo']) {
+      rmSync(privateKey, { recursive: true })
+      execFileSync(made, [privateKey])
+      expect(() => loadIdentity(home)).toThrow(
+        expect.objectContaining({ code: 'key_unusable' }) as ParleyError,
+      )
     }
   })
 

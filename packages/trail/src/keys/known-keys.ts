@@ -1,6 +1,6 @@
 // Which key a profile has, as its public files say: for whoever wants to know that a node is the one of this profile. Nothing secret is
 // read, and no cryptography is needed for it.
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DiskFiles } from '../log/disk-files.ts'
 import { KeyRing } from './key-ring.ts'
@@ -34,7 +34,8 @@ function listedKeys(folder: string): readonly string[] {
 
 function publishedKey(file: string): string | undefined {
   try {
-    return publicKeyOfPem(readFileSync(file, 'utf8'))
+    // Opening a pipe would wait for a writer for good.
+    return statSync(file).isFile() ? publicKeyOfPem(readFileSync(file, 'utf8')) : undefined
   } catch {
     return undefined
   }

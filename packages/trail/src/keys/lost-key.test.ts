@@ -1,4 +1,5 @@
 // A key that is lost, damaged or exchanged is refused and never replaced: a new one would be another identity.
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -52,12 +53,40 @@ async function otherKey(name: 'alp_key.pem' | 'alp_key.pub'): Promise<Buffer> {
 function identityFiles({ profile, list }: Used): unknown {
   const folder = join(profile, 'alp', 'secrets')
   const files = [...readdirSync(folder).map(name => join(folder, name)), list].filter(existsSync)
-  return files.map(file => [file, readFileSync(file, 'utf8'), statSync(file).mtimeMs])
+  return files.map(file => [
+    file,
+    statSync(file).isFile() && readFileSync(file, 'utf8'),
+    statSync(file).mtimeMs,
+  ])
 }
 
 const DAMAGE: readonly (readonly [string, string, (used: Used) => void | Promise<void>])[] = [
   ['is empty', 'key_unusable', ({ key }) => writeFileSync(key, '')],
   ['is no key', 'key_unusable', ({ key }) => writeFileSync(key, 'garbage')],
+  [
+    'is a folder',
+    'key_unusable',
+    ({ key }) => {
+      rmSync(key)
+      mkdirSync(key)
+    },
+  ],
+  [
+    'is a pipe',
+    'key_unusable',
+    ({ key }) => {
+      rmSync(key)
+      execFileSync('mkfifo', [key])
+    },
+  ],
+  [
+    'has a pipe as its public file',
+    'key_unusable',
+    ({ pub }) => {
+      rmSync(pub)
+      execFileSync('mkfifo', [pub])
+    },
+  ],
   ['is cut off', 'key_unusable', ({ key }) => writeFileSync(key, readFileSync(key).subarray(0, 60))],
   ['is gone', 'key_missing', ({ key }) => rmSync(key)],
   [
