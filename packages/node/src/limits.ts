@@ -39,6 +39,8 @@ export const nodeLimits = {
   /** Bytes of a socket's path, its terminating zero included: what every supported system can bind. */
   socketPathBytes: 104,
   secretBytes: 32,
+  /** Files and folders of a profile whose modes are looked at when its node starts. */
+  modes: 20_000,
   /** Characters of a passphrase that answers need. */
   passphraseLeast: 8,
   passphraseMost: 1_024,

@@ -46,6 +46,7 @@ import { linkSurroundings } from './link/answers.ts'
 import { NodeLink } from './link/node-link.ts'
 import { ALP_ORIGIN } from './link/pinned-identities.ts'
 import type { NodeLog } from './log.ts'
+import { narrowModes } from './modes.ts'
 import { removeNodeFile, type StartedBy, writeNodeFile } from './node-file.ts'
 import { nodeOperations } from './operations/index.ts'
 import type { NodeStatus } from './operations/node.ts'
@@ -112,6 +113,7 @@ export class Node {
     const { paths } = config
     const prepared = prepareProfile(paths)
     if (!prepared.ok) return prepared
+    narrowModes(paths.folder)
     const open: (() => Promise<void>)[] = []
     let machine: Machine | undefined
     try {
