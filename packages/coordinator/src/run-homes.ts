@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { type Clock, type Result, type RunId, unwrap } from '@parley/core'
 import { type CreateFoldersOptions, type ProjectFacts, RunFolders } from './folder/run-folders.ts'
 import type { RunProjection } from './projection.ts'
-import { hasResult, placed, type RunResult, resultAt } from './run-result.ts'
+import { hasResult, placed, resultAt } from './run-result.ts'
+import type { RunView } from './view.ts'
 
 /** In a run's folder while there may be something to clean up. */
 const OPEN = 'open'
+const GONE = "the run's folder is gone from the profile"
 
 export class RunHomes {
   readonly #runs: string
@@ -92,17 +94,26 @@ export class RunHomes {
     else this.remove(run)
   }
 
-  /** Where the result of a run is that ended before this node was started. */
-  async resultOf(run: RunId, { facts }: RunProjection): Promise<RunResult | undefined> {
+  /** Where the result of a run is that ended before this node was started, or why nobody can tell. */
+  async resultOf(run: RunId, seen: RunProjection): Promise<Pick<RunView, 'result' | 'result_unknown'>> {
+    const { facts } = seen
     // Asking changes nothing: what is not settled is so by the driver, or by the next start.
-    if (!facts || existsSync(this.#mark(run))) return undefined
+    if (!facts || existsSync(this.#mark(run))) return {}
+    const isGone = hasResult(seen) && !existsSync(this.#home(run))
     try {
       const folders = unwrap(await this.open(run, facts.project))
+      if (isGone) {
+        const branch = await folders.branch()
+        this.remove(run)
+        return { result_unknown: `${GONE}${branch === undefined ? '' : `; its branch is ${branch}`}` }
+      }
       const finished = unwrap(await folders.finish())
-      return placed(await resultAt(folders, finished.head), finished)
+      return { result: placed(await resultAt(folders, finished.head), finished) }
     } catch {
       // The project has moved or its commits are gone: the rest of the view is still true.
-      return undefined
+      if (!isGone) return {}
+      this.remove(run)
+      return { result_unknown: GONE }
     }
   }
 }

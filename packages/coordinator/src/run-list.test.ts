@@ -6,7 +6,7 @@ import type { ImportedFrom, TrailRun } from '@parley/trail'
 import { edited, ScriptedRun, tamper } from '@parley/trail/testing'
 import { expect, test } from 'vitest'
 import { RunList } from './run-list.ts'
-import { Fixture } from './testing/fixture.ts'
+import { Fixture, put } from './testing/fixture.ts'
 
 const YAML = 'version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\n'
 
@@ -159,4 +159,27 @@ test('what is no run for people stays out, and is not the last one', async () =>
   const empty = await Fixture.open()
   expect(await empty.conductor.runs()).toEqual([])
   expect(await empty.conductor.find('last')).toMatchObject({ ok: false, error: { code: 'not_found' } })
+})
+
+test('of a run whose folder is gone nobody can tell what it changed, but its branch is named', async () => {
+  const fixture = await Fixture.open({
+    one: ({ folder }) => {
+      put(folder!, 'one.txt', 'one')
+      return 'written'
+    },
+  })
+  const run = await fixture.solve(YAML)
+  const { result } = await fixture.over(run)
+  await fixture.stop()
+  rmSync(join(fixture.profile, 'runs', run), { recursive: true })
+  for (let times = 0; times < 2; times++) {
+    await fixture.start()
+    const view = unwrap(await fixture.conductor.view(run))
+    expect(view).toMatchObject({
+      state: 'done',
+      result_unknown: `the run's folder is gone from the profile; its branch is ${result!.branch}`,
+    })
+    expect(view.result).toBeUndefined()
+    await fixture.stop()
+  }
 })

@@ -53,11 +53,11 @@ export class RunViews {
     if (!seen.root) return err(new ParleyError('not_found', `There is no run ${run}.`))
     const view = runView(run, seen)
     const origin = trail.imported(run)
-    const result = origin ? undefined : await homes.resultOf(run, seen)
+    const result = origin ? {} : await homes.resultOf(run, seen)
     const whole = origin
       ? // Nobody here can answer what it waits for.
         { ...view, gates: [], imported: { from: origin.fingerprint, at: origin.at } }
-      : { ...view, ...(result && { result }) }
+      : { ...view, ...result }
     if (isOver(view.state)) this.#remember(run, whole)
     return ok(whole)
   }

@@ -183,6 +183,8 @@ export const RunViewSchema = Type.Object(
         closed,
       ),
     ),
+    /** Why nobody can tell what the run changed; there is no `result` then. */
+    result_unknown: Type.Optional(Type.String()),
     warnings: Type.Array(Type.String()),
     /** `seq` of the newest entry that this shows. */
     cursor: Count,

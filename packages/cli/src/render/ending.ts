@@ -49,8 +49,12 @@ function troubles(view: RunView): readonly string[] {
     })
 }
 
-export function resultLines(view: Pick<RunView, 'result'>, width: number): readonly string[] {
+export function resultLines(
+  view: Pick<RunView, 'result' | 'result_unknown'>,
+  width: number,
+): readonly string[] {
   const { result } = view
+  if (view.result_unknown) return [`result  not known: ${oneLine(view.result_unknown)}`]
   const nothing = !result || (result.files.length === 0 && !result.branch && !result.folder)
   if (nothing) return ['result  nothing was changed']
   const shown = result.files.slice(0, cliLimits.files)

@@ -19,7 +19,7 @@ export function showLines(view: RunView, drawing: Drawing, full = false): readon
     ...taskLines(view.tasks, drawing).flatMap(({ lines }) => lines),
     totalLine(view, drawing),
     ...section('Steps', stepLines(view, drawing, full), drawing),
-    ...section('Result', view.result ? resultLines(view, width) : [], drawing),
+    ...section('Result', view.result || view.result_unknown ? resultLines(view, width) : [], drawing),
     ...section('Warnings', warningLines(view, paint), drawing),
     ...section(
       'Waits for you',

@@ -213,6 +213,13 @@ export class RunFolders {
     return asResult(() => inTurn(`${this.#site.home}/finish`, () => finish(this.#site)))
   }
 
+  /** The branch of the result, if it is there. Somebody may have worked on it since. */
+  async branch(): Promise<string | undefined> {
+    const { facts, repository } = this.#site
+    const found = facts.kind === 'git' ? await repository.read(`refs/heads/${facts.branchName}`) : undefined
+    return found && facts.branchName
+  }
+
   /** Removes everything of this run from the repository, except the branch. */
   async clean(): Promise<void> {
     await dropAll(this.#site)
