@@ -486,7 +486,7 @@ test('config shows each value and where it came from, and needs no node', async 
 
 test('down stops a node of any version, and does nothing where none runs', async () => {
   const stopped: string[] = []
-  const status = { pid: 7, profile: 'default', runs: { working: 1, waiting: 0 } } as never
+  const status = { pid: 7, profile: 'default', clients: 1, runs: { working: 1, waiting: 0 } } as never
   const choices: unknown[] = []
   const node = fakeNode({ status: async () => status, stop: async reason => void stopped.push(reason) })
   const ran = await parley(['down'], {
@@ -498,6 +498,12 @@ test('down stops a node of any version, and does nothing where none runs', async
   expect(ran.out).toContain('1 run will go on with the next node.')
   expect(choices).toEqual([{ start: false, anyVersion: true }])
   expect(stopped.length).toBe(1)
+  expect(ran.out).not.toContain('connected')
+  const watched = { ...(status as object), clients: 2 } as never
+  const warned = await parley(['down'], {
+    node: () => fakeNode({ status: async () => watched, stop: async () => undefined }),
+  })
+  expect(warned.out).toContain('1 other command is connected: one that watches a run starts another node.')
   const none = await parley(['down'], {
     node: () => {
       throw new CallError('node_not_running', 'none')

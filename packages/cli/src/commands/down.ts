@@ -17,12 +17,18 @@ export const down = command({
   async run(context) {
     try {
       const api = await context.connect({ start: false, anyVersion: true })
-      const { pid, profile, runs } = await api.status()
+      const { pid, profile, runs, clients } = await api.status()
       await api.stop('parley down')
       const left = runs.working + runs.waiting
+      const others = clients - 1
       print(context, { profile, pid, stopped: true }, () => [
         `The node of profile '${profile}' (process ${pid}) stops.`,
         ...(left > 0 ? [`${plural(left, 'run')} will go on with the next node.`] : []),
+        ...(others > 0
+          ? [
+              `${plural(others, 'other command is', 'other commands are')} connected: one that watches a run starts another node. End it first to keep the node down.`,
+            ]
+          : []),
       ])
     } catch (thrown) {
       if (asFailure(thrown).code !== 'node_not_running') throw thrown

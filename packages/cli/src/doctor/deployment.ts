@@ -45,6 +45,14 @@ function secret(probes: Probes, paths: ProfilePaths, seals: boolean): readonly F
         'Restore it from a backup. Nothing else opens that content, and no node starts without it.',
       ),
     ]
+  if (!found && probes.file(trail))
+    return [
+      problem(
+        'secret',
+        `${paths.secret} is gone`,
+        'Restore it from a backup before a node starts, which makes another one: proofs that the old one made cannot be checked with it.',
+      ),
+    ]
   if (!seals || !found) return []
   const beside = found.device !== undefined && found.device === probes.file(trail)?.device
   if (!beside) return [ok('secret', 'not on the disk of the trail')]

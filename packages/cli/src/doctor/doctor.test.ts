@@ -182,7 +182,13 @@ test('a socket that has to be elsewhere, in a folder that is not this user’s a
   const paths = { folder: '/p', socket: '/tmp/parley-1000/abc.sock' } as never
   expect(socket({ ...well, file: () => own }, paths).state).toBe('ok')
   for (const wrong of [{ owner: 7 }, { folder: false }, { mode: 0o755 }])
-    expect(socket({ ...well, file: () => ({ ...own, ...wrong }) }, paths).state).toBe('problem')
+    expect(socket({ ...well, file: () => ({ ...own, ...wrong }) }, paths)).toMatchObject({
+      state: 'problem',
+      // Removing the folder would cut off a node that runs.
+      remedy: expect.stringMatching(
+        wrong.mode ? /: chmod 700 \/tmp\/parley-1000$/ : /^Choose a shorter place/,
+      ),
+    })
 })
 
 test('a configuration with a mistake, with its place', async () => {
@@ -191,6 +197,15 @@ test('a configuration with a mistake, with its place', async () => {
   const { bad, checks } = await doctor()
   expect(bad).toContain('problem: configuration')
   expect(checks.find(({ check }) => check === 'configuration')?.text).toMatch(/config\.yaml:2:1: .*turns/)
+})
+
+test('a secret that is gone from a profile that was used', async () => {
+  const { checks } = await doctor(on({ trail: 1 }))
+  expect(checks.find(({ check }) => check === 'secret')).toMatchObject({
+    state: 'problem',
+    text: expect.stringMatching(/secret is gone/),
+    remedy: expect.stringContaining('backup'),
+  })
 })
 
 const withModel = (model: string) => {

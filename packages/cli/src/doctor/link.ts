@@ -47,7 +47,7 @@ function keyless(probes: Probes, paths: ProfilePaths, { key }: LinkLook): Findin
   return problem(
     CHECK,
     `${oneLine(key)} is missing: the profile has no key`,
-    'Restore alp/secrets from a backup. If nothing in the profile knows the old key any more, the next node makes a new one, and every peer has to pin it: parley id',
+    'Restore alp/secrets from a backup. The line `key` says whether a node starts without it.',
   )
 }
 

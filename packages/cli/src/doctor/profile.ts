@@ -104,7 +104,9 @@ export function socket(probes: Probes, paths: ProfilePaths): Finding {
     return problem(
       'socket',
       `the path of the profile is too long for a socket, and ${place} ${wrong}: neither a node nor a command uses it`,
-      'Choose a shorter place with PARLEY_HOME, or remove that folder if it is yours.',
+      wrong.startsWith('has mode')
+        ? `If nobody else has put anything there, close it: chmod 700 ${place}`
+        : 'Choose a shorter place with PARLEY_HOME.',
     )
   }
   return ok('socket', `${paths.socket}, since the path of the profile is too long for one`)
