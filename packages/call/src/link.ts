@@ -51,6 +51,7 @@ export class Link {
   #closed: string | undefined
   #running = 0
   #complaints = 0
+  #violated = false
   #crowded = false
 
   constructor(options: LinkOptions) {
@@ -62,7 +63,10 @@ export class Link {
     this.transport.start({
       envelope: (envelope, stream) => this.#receive(envelope, stream),
       crowded: () => this.#crowded && this.#release(),
-      violation: violation => this.#complain(`the peer sent what cannot be understood: ${violation.message}`),
+      violation: violation => {
+        this.#violated = true
+        this.#complain(`the peer sent what cannot be understood: ${violation.message}`)
+      },
       streamClosed: stream => this.#streamLost(stream),
       drain: () => this.#drain(),
       closed: reason => this.#lost(reason),
@@ -79,6 +83,11 @@ export class Link {
 
   get inboundCount(): number {
     return this.#inbound.size
+  }
+
+  /** Whether the peer sent what is not of the protocol. */
+  get violated(): boolean {
+    return this.#violated
   }
 
   get closed(): boolean {

@@ -40,7 +40,7 @@ function crowded() {
 }
 
 /** Takes every connection at a socket, keeps what it is sent, and hangs up. */
-async function listener(socket: string): Promise<{ connections: number; heard: Buffer[] }> {
+async function listener(socket: string, answer?: string): Promise<{ connections: number; heard: Buffer[] }> {
   const kept = { connections: 0, heard: [] as Buffer[] }
   const server = createServer(client => {
     kept.connections++
@@ -48,7 +48,8 @@ async function listener(socket: string): Promise<{ connections: number; heard: B
       .on('error', () => undefined)
       .on('data', data => {
         kept.heard.push(data)
-        client.destroy()
+        if (answer === undefined) client.destroy()
+        else client.end(answer)
       })
   })
   await new Promise<void>(resolve => server.listen(socket, resolve))
@@ -231,6 +232,16 @@ describe('whoever listens at the socket of a profile', () => {
       expect(String(data)).toContain('/node/prove')
       expect(String(data)).not.toMatch(/token|environment|status/i)
     }
+  })
+
+  test('and answers nonsense is refused after one try', async () => {
+    const place = ground()
+    const { folder, socket } = place.config().paths
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    ;(await profileSigner(folder)).close?.()
+    const kept = await listener(socket, 'HTTP/1.1 400 Bad Request\r\n\r\n')
+    expect(await connect(place)).toMatchObject({ ok: false, error: { code: 'node_unproven' } })
+    expect(kept.connections).toBe(1)
   })
 
   test.each([

@@ -54,10 +54,9 @@ export async function reachNode(place: Place): Promise<Reached> {
         begun = true
       } catch (thrown) {
         // Another attempt would meet the same stranger; a connection that was lost may meet the next node.
-        if (!lost(thrown)) {
-          wrong = thrown
-          client.close(thrown instanceof Error ? thrown.message : String(thrown))
-        }
+        if (link.violated) wrong = unanswered(place.folder, at.path)
+        else if (!lost(thrown)) wrong = thrown
+        if (wrong !== undefined) client.close(wrong instanceof Error ? wrong.message : String(wrong))
         throw thrown
       }
     },
