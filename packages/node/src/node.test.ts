@@ -1,5 +1,5 @@
 // The life of a node in one process: starting, being the only one, stopping in order and in time, stopping by itself.
-import {
+import fs, {
   existsSync,
   mkdirSync,
   readdirSync,
@@ -9,6 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { connectUnix } from '@parley/call'
@@ -21,6 +22,21 @@ import { Node } from './node.ts'
 import { readNodeFile } from './node-file.ts'
 import { ground, keptLog } from './testing/ground.ts'
 import { startedNode } from './testing/started.ts'
+
+/** Removing this file fails as on a read-only disk, until the test is over. */
+function readOnly(file: string): void {
+  const { rmSync } = fs
+  fs.rmSync = (path, options) => {
+    if (path === file)
+      throw Object.assign(new Error(`EROFS: read-only file system, unlink '${file}'`), { code: 'EROFS' })
+    rmSync(path, options)
+  }
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    fs.rmSync = rmSync
+    syncBuiltinESMExports()
+  })
+}
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
@@ -251,6 +267,16 @@ describe('stopping', () => {
     expect(log.lines.at(-1)?.message).toContain('coordinator did not end')
     released.resolve()
     await conductor.options.trail.close()
+  })
+
+  test('ends on a read-only disk, where not even node.json can be removed', async () => {
+    const { node, place, log } = await startedNode()
+    const file = place.path('default', 'node.json')
+    readOnly(file)
+    expect(await node.stop('enough')).toEqual({ reason: 'enough', hanging: [] })
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ level: 'error', message: `${file} was not removed` }),
+    )
   })
 
   test('goes on when a part fails to close', async () => {

@@ -353,7 +353,10 @@ export class Node {
     if (this.#stopping === undefined) {
       this.#stopping = reason
       this.#options.log.info('the node is stopping', { reason })
-      void this.#takeDown(reason)
+      this.#takeDown(reason).catch(cause => {
+        this.#options.log.error('the node did not stop well', { cause })
+        this.#ended.resolve({ reason, hanging: ['node'] })
+      })
     }
     return this.#ended.promise
   }
@@ -378,7 +381,12 @@ export class Node {
     if (hanging.length === 0) await step('trail', () => trail.close())
     machine.close()
     cancel()
-    removeNodeFile(config.paths.nodeFile)
+    try {
+      removeNodeFile(config.paths.nodeFile)
+    } catch (cause) {
+      // A disk that is read-only by now: the stop ends all the same, and the next node writes the file anew.
+      log.error(`${config.paths.nodeFile} was not removed`, { cause })
+    }
     if (hanging.length > 0)
       log.error(`the stop took too long: ${hanging.join(', ')} did not end`, { hanging })
     else log.info('the node has stopped', { reason })
