@@ -24,7 +24,7 @@ import type {
   QuestionAnswer,
 } from './highway-contract.ts'
 import { coordinatorDefaults } from './limits.ts'
-import type { Machine } from './machine/machine.ts'
+import { isOfTrail, type Machine } from './machine/machine.ts'
 import { pause } from './pause.ts'
 import type { SeenWorkspace } from './projection.ts'
 import type { RunDriver } from './run-driver.ts'
@@ -90,6 +90,8 @@ export class Highway implements Omit<HighwayConducting, keyof BudgetActs | keyof
     const found = await this.#meant(text, 'gate')
     if (!found.ok) return found
     const { run, views } = found.value
+    const unwritable = await this.#unwritable(run)
+    if (unwritable) return unwritable
     const user = this.#user(principal)
     let failed: ParleyError | undefined
     const answered: string[] = []
@@ -134,6 +136,8 @@ export class Highway implements Omit<HighwayConducting, keyof BudgetActs | keyof
     const user = this.#user(principal)
     if (answer.answer === 'envelope' && answer.text.trim() === '')
       return refuse('invalid_argument', 'A reply needs a text.')
+    const unwritable = await this.#unwritable(run)
+    if (unwritable) return unwritable
     const told =
       answer.answer === 'envelope'
         ? ({ type: 'envelope', payload: { format: 'text', content: answer.text } } as const)
@@ -152,6 +156,8 @@ export class Highway implements Omit<HighwayConducting, keyof BudgetActs | keyof
     if (!driver.ok) return driver
     const target = to === undefined ? ok(driver.value.seen.root!) : workspaceAt(driver.value, to)
     if (!target.ok) return target
+    const unwritable = await this.#unwritable(run)
+    if (unwritable) return unwritable
     const sent = await this.#user(principal).inject(run, {
       to: target.value.id,
       type: type ?? (to === undefined ? 'directive' : 'feedback'),
@@ -186,6 +192,8 @@ export class Highway implements Omit<HighwayConducting, keyof BudgetActs | keyof
       grace,
     }: By & { readonly reason: string; readonly task?: string; readonly grace?: number },
   ): Promise<Result<void>> {
+    const unwritable = await this.#unwritable(run)
+    if (unwritable) return unwritable
     const user = this.#user(principal)
     if (grace !== undefined)
       return this.#options.succession.windDown(run, {
@@ -198,7 +206,8 @@ export class Highway implements Omit<HighwayConducting, keyof BudgetActs | keyof
       const states = ['idle', 'active', 'blocked', 'suspended', 'integrating', 'conflicted']
       return this.#eachAtWork(run, task, states, 'at work', async each => {
         // The protocol has no place for the reason beside the act itself: the coordinator is told, first, since the run may end with it.
-        await this.#tell(user, run, { parley: 'abort', task, reason })
+        const told = await this.#tell(user, run, { parley: 'abort', task, reason })
+        if (!told.ok && isOfTrail(told.error.code)) return told
         return user.abort(run, each.id)
       })
     }
@@ -207,10 +216,25 @@ export class Highway implements Omit<HighwayConducting, keyof BudgetActs | keyof
     if (!handle.ok) return handle
     if (!runtime.active.includes(run)) return refuse('invalid_state', `The run ${run} is over already.`)
     const told = await this.#tell(user, run, { parley: 'abort', reason })
-    // Whoever may not say so may not end it; a root that takes no mail any more is ended all the same.
-    if (!told.ok && told.error.code === 'permission_denied') return told
+    // Whoever may not say so may not end it, and what cannot be recorded cannot be done; a root that takes no mail any more is ended all the same.
+    if (!told.ok && (told.error.code === 'permission_denied' || isOfTrail(told.error.code))) return told
     log('info', `${principal.id} ends ${run}: ${reason}`, { run })
     return handle.value.stop()
+  }
+
+  /** The kernel would hold it until the trail is back (W-REC-08): a person is told within seconds that nothing was done. */
+  async #unwritable(run: RunId): Promise<Result<never> | undefined> {
+    const { runtime, clock, machine } = this.#options
+    const looks = coordinatorDefaults.degradedWait / coordinatorDefaults.degradedLook
+    for (let look = 0; runtime.isDegraded(run); look++) {
+      if (look >= looks)
+        return refuse(
+          'trail_unavailable',
+          `Nothing was done: the record of ${run} cannot be written. ${machine.held?.message ?? 'Try again.'}`,
+        )
+      await pause(clock, coordinatorDefaults.degradedLook)
+    }
+    return undefined
   }
 
   #user(principal: Principal): UserHandle {
@@ -244,6 +268,8 @@ export class Highway implements Omit<HighwayConducting, keyof BudgetActs | keyof
         'invalid_state',
         task === undefined ? `Nothing of ${run} is ${word}.` : `${task} is not ${word}.`,
       )
+    const unwritable = await this.#unwritable(run)
+    if (unwritable) return unwritable
     for (const each of fitting) {
       const done = await act(each)
       // Others of the run may have moved on meanwhile; of one that was named it is the answer.

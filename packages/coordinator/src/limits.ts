@@ -56,6 +56,9 @@ export const coordinatorDefaults = {
   turns: 8,
   /** Milliseconds after which a step that failed is tried again; a run that fails once more is ended. */
   stepRetries: [250, 1_000, 4_000, 15_000, 60_000],
+  /** Milliseconds that what a person asks for waits for a trail that cannot be written, and between two looks at it. */
+  degradedWait: 1_500,
+  degradedLook: 50,
   /** Milliseconds between two views that a follower gets. */
   viewInterval: 100,
   /** Milliseconds between two reports of what a turn has used. */

@@ -6,7 +6,7 @@ import type { AgentFunction } from '@parley/agents'
 import { type MachineFault, ParleyError, SystemClock } from '@parley/core'
 import { memoryDisks } from '@parley/trail'
 import { expect, onTestFinished, test } from 'vitest'
-import { Fixture, put } from '../testing/fixture.ts'
+import { alice, Fixture, put } from '../testing/fixture.ts'
 import { Machine, type MachineOptions } from './machine.ts'
 
 const FULL: MachineFault = { code: 'ENOSPC', where: '/full' }
@@ -166,6 +166,39 @@ test('a trail that cannot be written for a while holds a run up and costs it not
   expect(await fixture.trail.run(run).verify()).toMatchObject({ findings: [] })
   machine.close()
 })
+
+test('on a read-only disk what people ask for is refused within seconds, nothing of it happens later, and a stop ends', async () => {
+  const { machine } = failing()
+  const disks = memoryDisks()
+  const turn = Promise.withResolvers<void>()
+  const fixture = await Fixture.open(
+    {
+      writer: async ({ signal }) => {
+        turn.resolve()
+        await new Promise(resolve => signal.addEventListener('abort', resolve))
+        return 'ended'
+      },
+    },
+    { machine, disks },
+  )
+  const run = await fixture.solve(TEAM.replace(/ {2}- \{ id: b.*\n/, ''))
+  await turn.promise
+  disks.trail.fail('write', { times: Number.POSITIVE_INFINITY, code: 'EROFS' })
+  const { conductor } = fixture
+  const by = { principal: alice, reason: 'enough' }
+  // The first meets the fault, the others a run that waits for its trail.
+  for (const act of [
+    () => conductor.abort(run, by),
+    () => conductor.abort(run, by),
+    () => conductor.abort(run, { ...by, task: 'a' }),
+  ])
+    expect(await act()).toMatchObject({ ok: false, error: { code: 'trail_unavailable' } })
+  await conductor.close()
+  disks.trail.mend()
+  const entries = await fixture.trail.run(run).query({})
+  expect(JSON.stringify(entries)).not.toContain('aborted')
+  machine.close()
+}, 30_000)
 
 test('work that an agent has finished is kept until it can be captured, and is not done again', async context => {
   const { state, machine } = failing({ firstProbe: 50, probe: 100, quiet: 50 })

@@ -92,6 +92,11 @@ export class RunActor {
     return runEnded(this.#run)
   }
 
+  /** Whether nothing of it can be written for now: what is asked of it waits (W-REC-08). */
+  get degraded(): boolean {
+    return this.#outage.since !== undefined
+  }
+
   /** Whether it waits to be recovered. */
   get recovering(): boolean {
     return this.#queue.recovering

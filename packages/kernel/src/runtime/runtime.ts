@@ -244,6 +244,11 @@ export class Runtime implements RunHost, UsersHost {
     return this.#runs.ids.filter(id => !this.#houses.has(id))
   }
 
+  /** Whether nothing of a run can be written for now: commands are held until that is over (W-REC-08). */
+  isDegraded(run: RunId): boolean {
+    return this.#runs.get(run)?.degraded ?? false
+  }
+
   /** Waits for what is on its way to disk and refuses everything after it. Safe to repeat. */
   async close(): Promise<void> {
     this.#closed = true
