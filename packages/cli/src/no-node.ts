@@ -3,9 +3,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { CallError } from '@parley/call'
-import type { ParleyError } from '@parley/core'
+import { type Clock, ParleyError } from '@parley/core'
 import type { Environment } from './command.ts'
 import { Failure } from './failure.ts'
+import { cliLimits } from './limits.ts'
 import { suggest } from './suggest.ts'
 
 /** A profile that somebody names and that is not there is more likely mistyped than wanted: reading commands do not make it. */
@@ -49,6 +50,13 @@ export async function explained(
   }
   const paths = await pathsOf(flag, env)
   const pid = paths && readNodeFile(paths.nodeFile)?.pid
+  // It does not listen any more and has not ended: whoever asked for its stop wants to know.
+  if (error.code === 'node_not_running' && pid !== undefined && isLeftNode(pid))
+    return new ParleyError(error.code, error.message, {
+      retryable: true,
+      details: { ...error.details, pid },
+      cause: error,
+    })
   return paths && pid !== undefined && isThere(pid) && silent(error) ? unanswered(paths, pid, error) : error
 }
 
@@ -108,6 +116,35 @@ function isStopped(pid: number): boolean {
 function silent({ code, cause }: ParleyError): boolean {
   if (code === 'node_start_failed') return true
   return code === 'node_unreachable' && cause instanceof CallError && cause.code === 'TIMEOUT'
+}
+
+/** A number from a file may belong to any process by now: only where the system shows that it is a node does it count. */
+function isLeftNode(pid: number): boolean {
+  try {
+    return !hasEnded(pid) && /node|parley/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** Resolves to whether the process has ended by the time that a stop may take. */
+export async function endedInTime(pid: number, clock: Clock): Promise<boolean> {
+  for (let waited = 0; !hasEnded(pid); waited += cliLimits.downLookMs) {
+    if (waited >= cliLimits.downMs) return false
+    await new Promise<void>(resolve => clock.after(cliLimits.downLookMs, resolve))
+  }
+  return true
+}
+
+/** One that nobody has collected yet has ended as well. */
+function hasEnded(pid: number): boolean {
+  if (!isThere(pid)) return true
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z')
+  } catch {
+    return !isThere(pid)
+  }
 }
 
 function isThere(pid: number): boolean {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
-import { ParleyError, parseTimestamp } from '@parley/core'
+import { ManualClock, ParleyError, parseTimestamp } from '@parley/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { SolveInput } from '../node-api.ts'
 import type { Paint } from '../render/paint.ts'
@@ -484,9 +484,36 @@ test('config shows each value and where it came from, and needs no node', async 
   expect((await parley(['config', '--profile', '../x'], { env })).code).toBe(2)
 })
 
+/** More than any system gives to a process. */
+const NOBODY = 2 ** 30
+
+test('down says so where the process of the node does not end, asked now or before', async () => {
+  const clock = new ManualClock()
+  const status = { pid: process.pid, profile: 'default', runs: { working: 0, waiting: 0 } } as never
+  const asked = [
+    () => fakeNode({ status: async () => status, stop: async () => undefined }),
+    () => {
+      throw new ParleyError('node_not_running', 'none', { details: { pid: process.pid } })
+    },
+  ]
+  for (const node of asked) {
+    let over = false
+    const down = parley(['down'], { node, clock }).finally(() => {
+      over = true
+    })
+    while (!over) {
+      clock.advance(1_000)
+      await new Promise(setImmediate)
+    }
+    const ran = await down
+    expect(ran).toMatchObject({ code: 4, out: '' })
+    expect(ran.err).toContain(`process ${process.pid} has not ended`)
+  }
+})
+
 test('down stops a node of any version, and does nothing where none runs', async () => {
   const stopped: string[] = []
-  const status = { pid: 7, profile: 'default', clients: 1, runs: { working: 1, waiting: 0 } } as never
+  const status = { pid: NOBODY, profile: 'default', clients: 1, runs: { working: 1, waiting: 0 } } as never
   const choices: unknown[] = []
   const node = fakeNode({ status: async () => status, stop: async reason => void stopped.push(reason) })
   const ran = await parley(['down'], {

@@ -1,7 +1,8 @@
 // `parley down`: stops the node of a profile, cleanly. Runs are not ended by it: the next node goes on with them.
 import { command } from '../command.ts'
 import { EXIT } from '../exit.ts'
-import { asFailure } from '../failure.ts'
+import { asFailure, Failure } from '../failure.ts'
+import { endedInTime } from '../no-node.ts'
 import { print } from '../output.ts'
 import { plural } from '../render/format.ts'
 
@@ -21,8 +22,9 @@ export const down = command({
       await api.stop('parley down')
       const left = runs.working + runs.waiting
       const others = clients - 1
+      if (!(await endedInTime(pid, context.clock))) throw notEnded(pid)
       print(context, { profile, pid, stopped: true }, () => [
-        `The node of profile '${profile}' (process ${pid}) stops.`,
+        `The node of profile '${profile}' (process ${pid}) has stopped.`,
         ...(left > 0 ? [`${plural(left, 'run')} will go on with the next node.`] : []),
         ...(others > 0
           ? [
@@ -31,9 +33,20 @@ export const down = command({
           : []),
       ])
     } catch (thrown) {
-      if (asFailure(thrown).code !== 'node_not_running') throw thrown
+      const { code, details } = asFailure(thrown)
+      if (code !== 'node_not_running') throw thrown
+      const { pid } = details
+      if (typeof pid === 'number' && !(await endedInTime(pid, context.clock))) throw notEnded(pid)
       print(context, { stopped: false }, () => ['No node is running.'])
     }
     return EXIT.done
   },
 })
+
+function notEnded(pid: number): Failure {
+  return new Failure('node_unreachable', `The node was told to stop, but process ${pid} has not ended.`, {
+    why: 'Something in it hangs. No other node can use the profile until it has ended.',
+    next: `\`kill -KILL ${pid}\` ends it. Its runs go on with the next node.`,
+    details: { pid },
+  })
+}

@@ -20,6 +20,14 @@ export async function node(connect: () => Promise<NodeApi>, version: string): Pr
     api = await connect()
   } catch (thrown) {
     const { code, message, next, details } = asFailure(thrown)
+    if (code === 'node_not_running' && details.pid !== undefined)
+      return {
+        finding: problem(
+          'node',
+          `process ${details.pid} does not listen any more, but has not ended`,
+          `A node takes up to ten seconds to stop. If it takes longer, \`kill -KILL ${details.pid}\` ends it; its runs go on with the next node.`,
+        ),
+      }
     if (code === 'node_not_running')
       return { finding: ok('node', 'none is running; commands start one when they need it') }
     // One that is there holds the profile: another cannot be run beside it.
