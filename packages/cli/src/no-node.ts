@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { CallError } from '@parley/call'
-import { type Clock, ParleyError } from '@parley/core'
+import { type Clock, machineFaultOf, machineFaultText, ParleyError } from '@parley/core'
 import type { Environment } from './command.ts'
 import { Failure } from './failure.ts'
 import { cliLimits } from './limits.ts'
@@ -40,6 +40,13 @@ export async function explained(
   env: Environment['env'],
 ): Promise<ParleyError> {
   const { keyProblem, loadConfig, readNodeFile } = await import('@parley/node')
+  const fault = machineFaultOf(error)
+  if (fault && (error.code === 'node_start_failed' || error.code === 'profile_unusable'))
+    return new Failure('machine_fault', `No node starts: ${machineFaultText(fault)}.`, {
+      next: '`parley doctor` says more; PARLEY_HOME names another place. Nothing is lost, and the next command tries again.',
+      details: { ...error.details, system: fault.code },
+      cause: error,
+    })
   if (error.code === 'node_start_failed') {
     const config = loadConfig({ flags: { profile: flag }, env })
     if (!config.ok) return config.error
@@ -60,7 +67,7 @@ export async function explained(
   return paths && pid !== undefined && isThere(pid) && silent(error) ? unanswered(paths, pid, error) : error
 }
 
-const CLOSED: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS'])
+const CLOSED: ReadonlySet<string> = new Set(['EACCES', 'EPERM'])
 
 function unwritable(error: ParleyError, code: string): Failure {
   const { path } = error.cause as NodeJS.ErrnoException

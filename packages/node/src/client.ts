@@ -159,6 +159,8 @@ class Reach {
   #startIfNeeded(): ParleyError | undefined {
     const ended = this.#child?.ended()
     if (this.#child && !ended) return undefined
+    if (ended?.code === NODE_EXIT.machineFault)
+      return this.#notStarted('Its machine is at fault.', 'machine_fault')
     if (ended && ended.code !== NODE_EXIT.profileInUse && ended.code !== NODE_EXIT.clean)
       return this.#notStarted(`It ended with ${ended.code === null ? 'a signal' : `code ${ended.code}`}.`)
     if (this.#now() - this.#spawned < nodeTimes.respawn) return undefined
@@ -173,12 +175,12 @@ class Reach {
     return undefined
   }
 
-  #notStarted(why: string): ParleyError {
+  #notStarted(why: string, code = 'node_start_failed'): ParleyError {
     const { log } = this.#paths
     const lines = logTail(log)
     const shown = lines.length === 0 ? '' : ` Its last lines:\n${lines.map(line => `  ${line}`).join('\n')}`
     const message = `The node of profile '${this.#paths.profile}' did not start. ${why} Its log is ${log}.${shown}`
-    return new ParleyError('node_start_failed', message, {
+    return new ParleyError(code, message, {
       retryable: true,
       details: { log, lines, pid: this.#child?.pid },
     })

@@ -176,13 +176,15 @@ function writeDurably(file: string, bytes: Uint8Array): void {
 function unusable(folder: string, cause: unknown): ParleyError {
   const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
   const why =
-    code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
+    code === 'EACCES' || code === 'EPERM'
       ? 'it cannot be written. Check who owns it and its modes'
-      : code === 'ENOTDIR' || code === 'EEXIST'
-        ? 'something on its path is not a folder'
-        : code === 'ENOSPC' || code === 'EDQUOT'
-          ? 'the disk is full. Free some space'
-          : 'see the system error'
+      : code === 'EROFS'
+        ? 'the disk is read-only. Mount it writable again'
+        : code === 'ENOTDIR' || code === 'EEXIST'
+          ? 'something on its path is not a folder'
+          : code === 'ENOSPC' || code === 'EDQUOT'
+            ? 'the disk is full. Free some space'
+            : 'see the system error'
   const message = `The profile's folder ${folder} cannot be used: ${why} (${code}). PARLEY_HOME names another place.`
   return new ParleyError('profile_unusable', message, { details: { folder, system: code }, cause })
 }

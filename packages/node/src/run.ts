@@ -16,7 +16,7 @@ export const NODE_EXIT = {
   /** A defect: an uncaught error, or a stop that hung. */
   defect: 70,
   profileUnusable: 73,
-  /** The machine does not let it: no room, no inodes. */
+  /** No room, no inodes, a read-only disk: the same start succeeds when that is over. */
   machineFault: 74,
   /** Somebody else has the profile; ask that one. */
   profileInUse: 75,
@@ -109,6 +109,7 @@ async function live(config: Config, log: NodeLog, options: RunNodeOptions): Prom
 function refused(error: ParleyError | undefined, complain: (text: string) => unknown): number {
   if (!error) return NODE_EXIT.failed
   complain(`${error.message}\n`)
+  if (machineFaultOf(error)) return NODE_EXIT.machineFault
   switch (error.code) {
     case 'invalid_config':
     case 'invalid_profile':

@@ -52,7 +52,8 @@ export function openError(folder: string, cause: unknown): unknown {
   const code = systemCode(cause)
   const details = { folder, system: code }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    const message = `The trail in ${folder} cannot be written (${code}); check who owns the folder and its modes.`
+    const why = code === 'EROFS' ? 'the disk is read-only' : 'check who owns the folder and its modes'
+    const message = `The trail in ${folder} cannot be written (${code}); ${why}.`
     return new ParleyError('trail_read_only', message, { details, cause })
   }
   if (code === 'ENOTDIR' || code === 'EEXIST') {

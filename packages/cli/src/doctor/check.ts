@@ -1,5 +1,6 @@
 // What a check of `parley doctor` says, and what it may ask of the machine. Every question goes through `Probes`, so that each trouble
 // can be shown in a test.
+import type { MachineFault } from '@parley/core'
 
 export const CHECK_STATES = ['ok', 'warning', 'problem'] as const
 export type CheckState = (typeof CHECK_STATES)[number]
@@ -34,6 +35,8 @@ export interface Probes {
   file(path: string): FileFacts | undefined
   text(path: string): string | undefined
   writable(path: string): boolean
+  /** What a real write to a folder says of the machine; rights may look well on a disk that takes nothing. */
+  writeFault(folder: string): MachineFault | undefined
   /** Folders right below one. */
   folders(path: string): readonly string[]
   /** Bytes that are free on the disk of a folder that exists. */

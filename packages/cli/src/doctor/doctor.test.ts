@@ -1,5 +1,5 @@
 // `parley doctor`: every check, with the trouble that it finds.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { CallError } from '@parley/call'
@@ -101,6 +101,18 @@ test('a profile that is no folder, of another user, or cannot be written', async
   expect((await doctor({}, { env: { HOME: home, PARLEY_PROFILE: '../bad' } })).bad).toContain(
     'problem: profile',
   )
+})
+
+test('a read-only disk is told by a write, and nobody is sent to modes and owners', async () => {
+  const { checks, code } = await doctor({
+    file: path => (path.endsWith('default') ? own : undefined),
+    writeFault: where => ({ code: 'EROFS', where }),
+  })
+  const { text, remedy } = checks.find(({ check }) => check === 'profile')!
+  expect(text).toContain('the disk is read-only')
+  expect(remedy).toContain('Mount it writable again')
+  expect(remedy).not.toContain('chmod')
+  expect(code).toBe(1)
 })
 
 test('a profile in which something cannot be written, or that cannot be made', async () => {
@@ -455,6 +467,9 @@ test('the real machine can be asked', async () => {
   expect(systemProbes.freeBytes(home)).toBeGreaterThan(0)
   expect(systemProbes.inodes(home)?.free ?? 1).toBeGreaterThan(0)
   expect(systemProbes.writable(home)).toBe(true)
+  const before = readdirSync(home)
+  expect(systemProbes.writeFault(home)).toBeUndefined()
+  expect(readdirSync(home)).toEqual(before)
   expect(systemProbes.turns('/no/such/socket')).toEqual([])
 })
 

@@ -1,7 +1,19 @@
 // The machine, asked: programs, files, disks and processes.
 import { execFile } from 'node:child_process'
-import { accessSync, constants, lstatSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { machineFaultOf } from '@parley/core'
 import { cliLimits } from '../limits.ts'
 import type { Probes } from './check.ts'
 
@@ -33,6 +45,17 @@ export const systemProbes: Probes = {
       accessSync(path, constants.R_OK | constants.W_OK)
       return true
     }) ?? false,
+  writeFault(folder) {
+    const file = join(folder, `.parley-doctor-${randomUUID()}`)
+    try {
+      writeFileSync(file, 'parley doctor\n', { flag: 'wx', mode: 0o600, flush: true })
+      return undefined
+    } catch (cause) {
+      return machineFaultOf(cause)
+    } finally {
+      quietly(() => rmSync(file, { force: true }))
+    }
+  },
   folders: path =>
     (quietly(() => readdirSync(path, { withFileTypes: true })) ?? [])
       .filter(each => each.isDirectory())

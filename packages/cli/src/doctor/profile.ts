@@ -1,6 +1,6 @@
 // Checks of the profile: its folder and who may read it, space on the disk, the socket's path, the configuration.
 import { dirname, join } from 'node:path'
-import { ParleyError, type Result } from '@parley/core'
+import { type MachineFault, machineFaultText, ParleyError, type Result } from '@parley/core'
 import { type Config, configProblems, type ProfilePaths, problemText } from '@parley/node'
 import { bytes } from '../render/format.ts'
 import { type FileFacts, type Finding, ok, type Probes, problem, warning } from './check.ts'
@@ -14,6 +14,8 @@ export function folder(probes: Probes, paths: ProfilePaths): Finding {
   if (probes.user !== undefined && found.owner !== probes.user) {
     return problem('profile', `${paths.folder} belongs to another user`, elsewhere)
   }
+  const fault = probes.writeFault(paths.folder)
+  if (fault) return faulty(paths.folder, fault)
   const closed = unwritable(probes, paths)
   if (closed === undefined) return ok('profile', paths.folder)
   return problem(
@@ -21,6 +23,15 @@ export function folder(probes: Probes, paths: ProfilePaths): Finding {
     `${closed} cannot be written`,
     `Give yourself the right to write again: chmod -R u+w ${paths.folder}`,
   )
+}
+
+/** Modes and owners have nothing to do with it. */
+function faulty(place: string, fault: MachineFault): Finding {
+  const remedy =
+    fault.code === 'EROFS'
+      ? 'Mount it writable again. Linux makes a disk read-only when it meets an error on it: look at the kernel’s messages (dmesg) and check the file system first.'
+      : 'Make room there, or fix the disk. PARLEY_HOME names another place.'
+  return problem('profile', `${place} cannot be written: ${machineFaultText(fault)}`, remedy)
 }
 
 /** The node mends the rights of the profile's own folder by itself, so those of the folders in it are looked at too. */
@@ -35,6 +46,8 @@ function unwritable(probes: Probes, paths: ProfilePaths): string | undefined {
 /** It is made where its nearest folder allows it. */
 function unmade(probes: Probes, { folder }: ProfilePaths): Finding {
   const place = nearest(probes, folder)
+  const fault = probes.writeFault(place)
+  if (fault) return faulty(place, fault)
   if (probes.writable(place)) return ok('profile', `${folder} is made with the first run`)
   return problem(
     'profile',

@@ -23,6 +23,7 @@ export const well: Probes = {
         ? '128\n'
         : undefined,
   writable: () => true,
+  writeFault: () => undefined,
   folders: () => [],
   freeBytes: () => 50 * 1024 ** 3,
   inodes: () => ({ free: 1_000_000, all: 2_000_000 }),
