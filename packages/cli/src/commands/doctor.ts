@@ -1,4 +1,5 @@
-// `parley doctor`: everything that can be wrong, and how to mend it. It starts nothing and changes nothing.
+// `parley doctor`: everything that can be wrong, and how to mend it. It starts nothing and changes nothing, but for a file in the profile's
+// folder that it writes and removes at once.
 import { command } from '../command.ts'
 import type { Probes } from '../doctor/check.ts'
 import { systemProbes } from '../doctor/probes.ts'

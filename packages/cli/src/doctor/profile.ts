@@ -31,7 +31,7 @@ function faulty(place: string, fault: MachineFault): Finding {
     fault.code === 'EROFS'
       ? 'Mount it writable again. Linux makes a disk read-only when it meets an error on it: look at the kernel’s messages (dmesg) and check the file system first.'
       : 'Make room there, or fix the disk. PARLEY_HOME names another place.'
-  return problem('profile', `${place} cannot be written: ${machineFaultText(fault)}`, remedy)
+  return problem('profile', `${place} cannot be written: ${machineFaultText({ code: fault.code })}`, remedy)
 }
 
 /** The node mends the rights of the profile's own folder by itself, so those of the folders in it are looked at too. */
