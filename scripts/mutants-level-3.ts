@@ -183,7 +183,7 @@ export const LEVEL_3: readonly Mutant[] = [
     rule: 'after a rotation that failed the old key is in use',
     package: 'trail',
     file: 'keys/key-ring.ts',
-    find: '      await this.#restore(old)\n',
+    find: '      if (!this.#inPlace(old)) await this.#restore(old)\n',
     replace: '',
   },
   {
