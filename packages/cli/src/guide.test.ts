@@ -91,7 +91,7 @@ test('every setting that the page on ALP names is one', () => {
 test('operations.md shows only flags that its commands have', () => {
   const text = readFileSync(join(FOLDER, 'operations.md'), 'utf8')
   const flags = commandTable.commands
-    .filter(({ name }) => name === 'runs' || name.startsWith('trail '))
+    .filter(({ name }) => name === 'runs' || name === 'show' || name.startsWith('trail '))
     .flatMap(command => Object.keys(command.flags))
   for (const [, flag = ''] of text.matchAll(/--([a-z][a-z-]*)/g))
     expect([...flags, 'profile', 'json'], flag).toContain(flag)
