@@ -65,7 +65,10 @@ function run(tree: string): Map<string, number> {
 
 try {
   git('worktree', 'add', '--detach', base, values.base)
-  execFileSync('npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit'], { cwd: base, stdio: 'ignore' })
+  execFileSync('npm', ['install', '--ignore-scripts', '--no-fund', '--no-audit', '--no-package-lock'], {
+    cwd: base,
+    stdio: 'ignore',
+  })
   const seen = new Map<string, { old: number[]; now: number[]; ratios: number[] }>()
   for (let round = 0; round < Number(values.rounds); round++) {
     // Whoever comes second may find a warmer machine: they take turns.

@@ -1,11 +1,5 @@
 // The registry of operations (CALL-REG): specs and handlers by path, checked when they are registered, executed in a fixed order.
-import {
-  compileForeign,
-  type OperationSpec,
-  type Principal,
-  type TSchema,
-  type Validator,
-} from '@parley/core'
+import { compileOwn, type OperationSpec, type Principal, type TSchema, type Validator } from '@parley/core'
 import { type AccessRule, accessRule, refusal } from './access.ts'
 import type { CallContext } from './context.ts'
 import { CallError } from './error.ts'
@@ -225,13 +219,13 @@ function checkedHandler(spec: OperationSpec, handler: Handler): Handler {
   )
 }
 
-/** `{}` and `true` take everything. Foreign schemas go through the bounds of core. */
+/** CALL-REG-06. `{}` and `true` take everything. */
 function validatorOf(name: string, schema: TSchema | undefined): Validator<unknown> | undefined {
   const given: unknown = schema
   if (given === undefined || given === true || isEmpty(given)) return undefined
-  const foreign = compileForeign(given)
-  if (foreign.ok) return foreign.value
-  throw new TypeError(`${name}: ${foreign.error.message}`)
+  const own = compileOwn(given)
+  if (own.ok) return own.value
+  throw new TypeError(`${name}: ${own.error.message}`)
 }
 
 function isEmpty(schema: unknown): boolean {

@@ -2,13 +2,13 @@
 // are bounded first. The bounds do not stop every schema that is slow on purpose (recursion through many branches of
 // anyOf): who may bring schemas is a matter of access control.
 
-import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { AnySchema, ValidateFunction } from 'ajv/dist/2020.js'
 import type { TSchema } from 'typebox'
 import { asParleyError } from './error.ts'
 import { limits } from './limits.ts'
-import { shorten } from './path.ts'
+import { invalidSchema, metaProblem } from './own-schema.ts'
 import { foreignPattern } from './pattern.ts'
-import { type Err, ok, type Result, refuse } from './result.ts'
+import { ok, type Result } from './result.ts'
 import { type Check, type CompileMode, makeAjv, makeValidator, type Validator } from './validator.ts'
 
 /**
@@ -20,38 +20,21 @@ export function compileForeign(schema: unknown): Result<Validator<unknown>> {
   try {
     const json = JSON.stringify(schema) ?? 'null'
     if (encoder.encode(json).length > limits.foreignSchemaBytes)
-      return invalid(`is larger than ${limits.foreignSchemaBytes} bytes`)
+      return invalidSchema(`is larger than ${limits.foreignSchemaBytes} bytes`)
     // A copy: later changes by the sender's side, or accessors, have no effect.
     const own = JSON.parse(json) as AnySchema
     if (!isFlat(own, limits.foreignSchemaDepth))
-      return invalid(`is deeper than ${limits.foreignSchemaDepth} levels`)
-    if (!metaSchema().validate(draft, own))
-      return invalid(metaSchema().errorsText(metaSchema().errors, { dataVar: '' }))
-    // Ajv's own extension: the check would answer with a promise, which counts as true.
-    if (typeof own === 'object' && '$async' in own) return invalid('has $async')
+      return invalidSchema(`is deeper than ${limits.foreignSchemaDepth} levels`)
+    const problem = metaProblem(own)
+    if (problem !== undefined) return invalidSchema(problem)
     const first = compileBounded(own, 'first')
     return ok(makeValidator(own as TSchema, mode => (mode === 'first' ? first : compileBounded(own, mode))))
   } catch (thrown) {
-    return invalid(asParleyError(thrown).message)
+    return invalidSchema(asParleyError(thrown).message)
   }
 }
 
 const encoder = new TextEncoder()
-const draft = 'https://json-schema.org/draft/2020-12/schema'
-let metaSchemaOnce: Ajv2020 | undefined
-
-function metaSchema(): Ajv2020 {
-  metaSchemaOnce ??= new Ajv2020({ logger: false })
-  return metaSchemaOnce
-}
-
-function invalid(reason: string): Err {
-  return refuse(
-    'invalid_schema',
-    `the schema cannot be used: ${shorten(reason, limits.messageExpectedLength)}`,
-  )
-}
-
 function isFlat(node: unknown, levels: number): boolean {
   if (typeof node !== 'object' || node === null) return true
   return levels > 0 && Object.values(node).every(child => isFlat(child, levels - 1))

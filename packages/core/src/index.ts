@@ -72,6 +72,7 @@ export {
   machineFaultText,
 } from './machine-fault.ts'
 export { nearest } from './nearest.ts'
+export { compileOwn } from './own-schema.ts'
 export { harmless, oneLine } from './plain-text.ts'
 export { type Err, err, type Ok, ok, type Result, refuse, unwrap } from './result.ts'
 export { type CompileOptions, compile, idSchema, mapSchema, timestampSchema } from './schema.ts'

@@ -8,12 +8,16 @@ import { type Err, ok, ParleyError, type Result, refuse } from '@parley/core'
 export function folderProblem(folder: string): string | undefined | null {
   const found = lstatSync(folder, { bigint: true, throwIfNoEntry: false })
   if (!found) return null
-  if (found.isSymbolicLink()) return 'is a symbolic link'
-  if (!found.isDirectory()) return 'is not a folder'
-  const stranger = strangerOf(found)
-  if (stranger !== undefined) return stranger
+  const strange = strangeFolder(found)
+  if (strange !== undefined) return strange
   const mode = Number(found.mode & 0o777n)
   return (mode & 0o077) === 0 ? undefined : `has mode ${mode.toString(8).padStart(4, '0')} instead of 0700`
+}
+
+/** Why something is no folder of this user's, whatever its mode. */
+export function strangeFolder(found: BigIntStats): string | undefined {
+  if (found.isSymbolicLink()) return 'is a symbolic link'
+  return found.isDirectory() ? strangerOf(found) : 'is not a folder'
 }
 
 /**

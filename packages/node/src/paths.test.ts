@@ -101,6 +101,21 @@ describe('making a profile', () => {
     expect(mode(paths.secret)).toBe(0o600)
   })
 
+  test('a socket’s folder that somebody else made is refused by its own code, and one with a wide mode is closed', () => {
+    const { paths } = prepared()
+    const strange = join(paths.home, 'strange')
+    symlinkSync(paths.logs, strange)
+    expect(prepareProfile({ ...paths, socket: join(strange, 'x.sock') })).toMatchObject({
+      ok: false,
+      error: { code: 'socket_untrusted', details: { path: strange } },
+    })
+    const wide = join(paths.home, 'wide')
+    mkdirSync(wide)
+    chmodSync(wide, 0o755)
+    unwrap(prepareProfile({ ...paths, socket: join(wide, 'x.sock') }))
+    expect(mode(wide)).toBe(0o700)
+  })
+
   test('processes that make it at the same moment get the same secret', async () => {
     const place = ground()
     const script = `

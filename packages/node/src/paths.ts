@@ -21,7 +21,7 @@ import { err, ok, ParleyError, type Result, refuse } from '@parley/core'
 import { KEY_MARK } from '@parley/trail'
 import { nodeDefaults, nodeLimits } from './limits.ts'
 import { secretLength } from './look.ts'
-import { folderProblem } from './own-socket.ts'
+import { folderProblem, strangeFolder, untrusted } from './own-socket.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -115,7 +115,7 @@ export function prepareProfile(paths: ProfilePaths): Result<{ readonly secret: U
       return refuse('profile_unusable', `${paths.folder} must be an absolute path.`)
     ownFolder(paths.folder)
     ownFolder(paths.logs)
-    if (dirname(paths.socket) !== paths.folder) ownFolder(dirname(paths.socket))
+    if (dirname(paths.socket) !== paths.folder) ownSocketFolder(paths.socket)
     return ok({ secret: ownSecret(paths) })
   } catch (thrown) {
     return err(thrown instanceof ParleyError ? thrown : unusable(paths.folder, thrown))
@@ -133,6 +133,15 @@ function ownFolder(folder: string): void {
     })
   }
   if ((found.mode & 0o777) !== 0o700) chmodSync(folder, 0o700)
+}
+
+/** It lies in a folder that others may write, too: what somebody else made there is left alone. */
+function ownSocketFolder(socket: string): void {
+  const folder = dirname(socket)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const strange = strangeFolder(lstatSync(folder, { bigint: true }))
+  if (strange !== undefined) throw untrusted(socket, folder, strange).error
+  if (folderProblem(folder) !== undefined) chmodSync(folder, 0o700)
 }
 
 /** Written aside and linked into place: of two nodes that start at the same moment, both get the same secret. */

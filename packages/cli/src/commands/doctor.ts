@@ -12,7 +12,7 @@ export const doctorWith = (probes: Probes) =>
     name: 'doctor',
     summary: 'Check everything that can be wrong, and say how to mend it',
     about:
-      'Each check is ok, a warning or a problem. Exit code 1 where there is a problem. It starts nothing and changes nothing.',
+      'Each check is ok, a warning or a problem. Exit code 1 where there is a problem. It starts nothing and changes nothing; to see whether the disk takes writes, it makes and removes one small file in the profile.',
     args: [],
     flags: {},
     examples: [

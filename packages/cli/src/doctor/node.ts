@@ -7,6 +7,7 @@ import { between, duration, plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
 import type { NodeStatus } from '../views.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
+import { faultRemedy } from './profile.ts'
 
 export interface NodeCheck {
   readonly finding: Finding
@@ -118,7 +119,7 @@ export function machine({ status }: NodeCheck, now: Ticks): readonly Finding[] {
     problem(
       'machine',
       `has held up the node for ${lasted}: ${held.code} at ${oneLine(held.where)}`,
-      'Make room there, or fix the disk. Until then no turn starts and nothing counts as failed; the node checks by itself and continues.',
+      `${faultRemedy(held.code)} Until then no turn starts and nothing counts as failed; the node checks by itself and continues.`,
     ),
   ]
 }

@@ -1,6 +1,6 @@
 // Checks of the profile: its folder and who may read it, space on the disk, the socket's path, the configuration.
 import { dirname, join } from 'node:path'
-import { type MachineFault, machineFaultText, ParleyError, type Result } from '@parley/core'
+import { type MachineCode, type MachineFault, machineFaultText, ParleyError, type Result } from '@parley/core'
 import { type Config, configProblems, type ProfilePaths, problemText } from '@parley/node'
 import { bytes } from '../render/format.ts'
 import { type FileFacts, type Finding, ok, type Probes, problem, warning } from './check.ts'
@@ -26,12 +26,25 @@ export function folder(probes: Probes, paths: ProfilePaths): Finding {
 }
 
 /** Modes and owners have nothing to do with it. */
-function faulty(place: string, fault: MachineFault): Finding {
-  const remedy =
-    fault.code === 'EROFS'
-      ? 'Mount it writable again. Linux makes a disk read-only when it meets an error on it: look at the kernel’s messages (dmesg) and check the file system first.'
-      : 'Make room there, or fix the disk. PARLEY_HOME names another place.'
-  return problem('profile', `${place} cannot be written: ${machineFaultText({ code: fault.code })}`, remedy)
+function faulty(place: string, { code }: MachineFault): Finding {
+  const remedy = `${faultRemedy(code)}${code === 'EROFS' ? '' : ' PARLEY_HOME names another place.'}`
+  return problem('profile', `${place} cannot be written: ${machineFaultText({ code })}`, remedy)
+}
+
+/** What a person can do about a fault of the machine. */
+export function faultRemedy(code: MachineCode): string {
+  switch (code) {
+    case 'EROFS':
+      return 'Mount it writable again. Linux makes a disk read-only when it meets an error on it: look at the kernel’s messages (dmesg) and check the file system first.'
+    case 'EMFILE':
+    case 'ENFILE':
+      return 'Raise the limit of open files where the node is started (ulimit -n), or end programs that hold many open.'
+    case 'ENOMEM':
+    case 'EAGAIN':
+      return 'End programs that take much memory or many processes.'
+    default:
+      return 'Make room there, or fix the disk.'
+  }
 }
 
 /** The node mends the rights of the profile's own folder by itself, so those of the folders in it are looked at too. */

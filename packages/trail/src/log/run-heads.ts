@@ -30,16 +30,23 @@ export class RunHeads {
 
   /** Takes a batch if each of its entries follows the one before it in its run; says otherwise which one does not. */
   take(records: readonly StoredRecord[]): ParleyError | undefined {
-    const newest = new Map<RunId, RunHead>()
+    let last: RunHead | undefined
+    // Made only for a batch of several runs; almost every batch is of one.
+    let others: Map<RunId, RunHead> | undefined
     for (const record of records) {
       if (record.kind === 'object') continue
       const { run } = record
-      const last = newest.get(run) ?? this.#taken.get(run) ?? this.#durable.get(run)
+      if (last?.run !== run) {
+        others ??= last && new Map()
+        if (last) others?.set(last.run, last)
+        last = others?.get(run) ?? this.#taken.get(run) ?? this.#durable.get(run)
+      }
       if (record.seq !== (last?.seq ?? 0) + 1 || !viewFollows(record.view, last?.hash ?? null))
         return conflict(record, last)
-      newest.set(run, record)
+      last = record
     }
-    for (const [run, head] of newest) this.#taken.set(run, head)
+    if (others) for (const [run, head] of others) this.#taken.set(run, head)
+    if (last) this.#taken.set(last.run, last)
     return undefined
   }
 
