@@ -1,5 +1,6 @@
 // One life of a node: from its first start through up to 50 faults, one after the other, at moments of the work that a seed chooses, to a
 // clean stop. The seed chooses kinds, moments and work; what the machine makes of it is not the same every time.
+import type { Bundled } from '../packages/cli/src/e2e/bundle.ts'
 import { Dice } from '../sim/random.ts'
 import { ACTS, type ActName, type Stage } from './acts.ts'
 import { checkIndependently, checkLeftovers, checkVerified, checkWhole, settled } from './check.ts'
@@ -17,7 +18,7 @@ export interface LifeOptions {
   /** All that can be had, by default. */
   readonly kinds?: readonly string[]
   readonly shim?: string
-  readonly compiled: string
+  readonly bundle: Bundled
   readonly foreign: readonly ForeignRun[]
   /** The folders of a life that failed stay. */
   readonly keep?: boolean
@@ -54,7 +55,7 @@ export async function live(options: LifeOptions, signal?: AbortSignal): Promise<
   const dice = new Dice(options.seed)
   const world = new World({
     ...(options.shim !== undefined && { shim: options.shim }),
-    compiled: options.compiled,
+    bundle: options.bundle,
     children: dice.chance(0.5),
     replica: dice.chance(0.5),
   })

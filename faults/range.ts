@@ -4,6 +4,7 @@ import { fork } from 'node:child_process'
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Bundled, bundled } from '../packages/cli/src/e2e/bundle.ts'
 import { type LifeOptions, type LifeOutcome, live } from './life.ts'
 import { compiledShim } from './shim.ts'
 import { type ForeignRun, foreignRuns } from './work.ts'
@@ -15,7 +16,7 @@ const FOREIGN = 4
 export interface Ground {
   readonly folder: string
   readonly shim?: string
-  readonly compiled: string
+  readonly bundle: Bundled
   readonly foreign: readonly ForeignRun[]
 }
 
@@ -24,7 +25,7 @@ export async function withGround<T>(work: (ground: Ground) => Promise<T>): Promi
   try {
     const shim = compiledShim(folder)
     const foreign = await foreignRuns(folder, FOREIGN)
-    return await work({ folder, compiled: join(folder, 'compiled'), foreign, ...(shim && { shim }) })
+    return await work({ folder, bundle: await bundled(), foreign, ...(shim && { shim }) })
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -61,7 +62,7 @@ export async function liveRange(
       const outcome = await inProcess(signal, {
         seed,
         faults,
-        compiled: ground.compiled,
+        bundle: ground.bundle,
         foreign: ground.foreign,
         ...(ground.shim !== undefined && { shim: ground.shim }),
         ...(kinds && { kinds }),

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, type ParleyError, SystemClock, type Ticks, ticksPerMillisecond } from '@parley/core'
 import { connectNode, type NodeClient, type NodeConnection } from '@parley/node'
+import type { Bundled } from '../packages/cli/src/e2e/bundle.ts'
 import { Control } from './control.ts'
 import { Disk } from './disk.ts'
 import { faultLimits, faultTimes } from './limits.ts'
@@ -23,8 +24,8 @@ import { Finding, until } from './waiting.ts'
 export interface WorldOptions {
   /** The preload library, where it can be had. */
   readonly shim?: string
-  /** Code that was compiled before; reading it takes most of a node's start. */
-  readonly compiled: string
+  /** What is started: it takes most of a life's time, so it is made to start fast. */
+  readonly bundle: Bundled
   /** The programs that the node starts have its faults too. */
   readonly children: boolean
   readonly replica: boolean
@@ -46,10 +47,12 @@ export class World {
   /** An import counts, and can be read after the next start. */
   unfinished = false
   readonly #env: Readonly<Record<string, string | undefined>>
+  readonly #entry: string
   #connection: NodeConnection | undefined
   #waiting = Promise.withResolvers<void>()
 
-  constructor({ shim, compiled, children, replica }: WorldOptions) {
+  constructor({ shim, bundle, children, replica }: WorldOptions) {
+    this.#entry = bundle.main
     this.disk = new Disk(join(this.folder, 'disk'))
     this.control = new Control(join(this.folder, 'control'))
     this.home = join(this.disk.folder, 'home')
@@ -75,7 +78,7 @@ export class World {
       ...process.env,
       PARLEY_HOME: this.home,
       PARLEY_IDLE_TIMEOUT: '0',
-      NODE_COMPILE_CACHE: compiled,
+      NODE_COMPILE_CACHE: bundle.compiled,
       ALPI_NETWORK_HOST: '127.0.0.1',
       ALPI_ALP_TCP_PORT: '0',
       ...(shim && { LD_PRELOAD: shim, PARLEY_FAULTS: this.control.file }),
@@ -108,7 +111,13 @@ export class World {
   /** The refusal of a node that did not start, if any. */
   async start(): Promise<ParleyError | undefined> {
     if (this.#connection) throw new Error('a node runs already')
-    const connected = await connectNode({ env: this.#env, start: true, clock: this.clock, maxAttempts: 2 })
+    const connected = await connectNode({
+      env: this.#env,
+      start: true,
+      clock: this.clock,
+      maxAttempts: 2,
+      entry: this.#entry,
+    })
     if (!connected.ok) return connected.error
     this.#connection = connected.value
     this.#waiting.resolve()
@@ -133,7 +142,9 @@ export class World {
   refusal({ code, message }: ParleyError): string {
     // Before there is a process: the folder or the log cannot be written.
     const system =
-      code === 'profile_unusable' ? code : /could not be started: Error: (E[A-Z]+)/.exec(message)?.[1]
+      code === 'profile_unusable' || code === 'machine_fault'
+        ? code
+        : /could not be started: Error: (E[A-Z]+)/.exec(message)?.[1]
     if (system !== undefined) return `the start was refused: ${system}`
     const exit = /It ended with code (\d+)/.exec(message)?.[1]
     if (exit === undefined) throw new Finding(`a start neither succeeded nor was refused: ${message}`)

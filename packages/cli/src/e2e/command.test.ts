@@ -2,16 +2,15 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { HOUSEWORK, teamFile } from './team.ts'
-import { forgetCompiled, gone, World } from './world.ts'
+import { gone, World } from './world.ts'
 
 let world: World
 beforeEach(() => {
   world = new World()
 })
 afterEach(() => world.close())
-afterAll(forgetCompiled)
 
 test('a command that needs a node starts one, and down stops it', async () => {
   expect((await world.parley('runs')).out).toContain('No runs.')

@@ -1,10 +1,10 @@
 // A byte of the newest run changed on the disk, with real processes: whoever lists runs, or asks for the last one, is told.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RunSummaryView, TrailPage, VerifyView } from '../views.ts'
 import { HOUSEWORK, teamFile } from './team.ts'
-import { forgetCompiled, gone, World } from './world.ts'
+import { gone, World } from './world.ts'
 
 let world: World
 beforeEach(() => {
@@ -13,7 +13,6 @@ beforeEach(() => {
   world.commit()
 })
 afterEach(() => world.close())
-afterAll(forgetCompiled)
 
 const listed = async () => (await world.json<{ runs: RunSummaryView[] }>('runs')).runs
 

@@ -12,10 +12,10 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RunView, VerifyView } from '../views.ts'
 import { teamFile } from './team.ts'
-import { forgetCompiled, World } from './world.ts'
+import { World } from './world.ts'
 
 let world: World
 beforeEach(() => {
@@ -24,7 +24,6 @@ beforeEach(() => {
 afterEach(async () => {
   await world.close()
 })
-afterAll(forgetCompiled)
 
 /** Mounting a disk of one's own takes root; elsewhere the test is skipped, and vitest counts it. */
 const mayMount = (() => {

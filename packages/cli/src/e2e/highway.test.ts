@@ -1,15 +1,14 @@
 // People and limits with real processes: gates answered and left alone, conflicts, a team inside the team, questions, budgets, and a node
 // that is killed while all of that waits.
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { GateView, RunView } from '../views.ts'
-import { forgetCompiled, World } from './world.ts'
+import { World } from './world.ts'
 
 let world: World
 beforeEach(() => {
   world = new World()
 })
 afterEach(() => world.close())
-afterAll(forgetCompiled)
 
 function team(text: string): void {
   world.write('parley.yaml', `version: 1\nname: house\ndescription: Tidy the house\n${text}`)

@@ -2,17 +2,16 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { GateView, RunSummaryView, RunView, VerifyView } from '../views.ts'
 import { HOUSEWORK, teamFile } from './team.ts'
-import { forgetCompiled, World } from './world.ts'
+import { World } from './world.ts'
 
 let world: World
 beforeEach(() => {
   world = new World()
 })
 afterEach(() => world.close())
-afterAll(forgetCompiled)
 
 function team(agents: Readonly<Record<string, string>>, plan: readonly string[]): void {
   world.write('parley.yaml', teamFile(agents, plan))

@@ -6,13 +6,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { AnswerView, PeerView, PendingView, RunSummaryView, RunView } from '../views.ts'
 import { type Answering, Person, repeats, written } from './pair.ts'
 import { teamFile } from './team.ts'
-import { forgetCompiled, gone } from './world.ts'
+import { gone } from './world.ts'
 
 const people: Person[] = []
 afterEach(async () => {
   await Promise.all(people.splice(0).map(person => person.close()))
 })
-afterAll(forgetCompiled)
 
 /** Two whose nodes are up; mira knows bob. */
 async function two(answering: { readonly bob?: Answering } = {}, more: readonly string[] = []) {

@@ -2,16 +2,15 @@
 // killed in the middle.
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { GateView, ProofView, RunView } from '../views.ts'
-import { forgetCompiled, World } from './world.ts'
+import { World } from './world.ts'
 
 let world: World
 beforeEach(() => {
   world = new World()
 })
 afterEach(() => world.close())
-afterAll(forgetCompiled)
 
 function team(text: string): void {
   world.write('parley.yaml', `version: 1\nname: house\ndescription: Tidy the house\napproval: none\n${text}`)

@@ -2,7 +2,7 @@
 // against heads that were kept elsewhere.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type {
   HeadView,
   KeyView,
@@ -13,7 +13,7 @@ import type {
   VerifyView,
 } from '../views.ts'
 import { HOUSEWORK, teamFile } from './team.ts'
-import { forgetCompiled, gone, World } from './world.ts'
+import { gone, World } from './world.ts'
 
 let mira: World
 let jon: World
@@ -25,7 +25,6 @@ afterEach(async () => {
   await mira.close()
   await jon.close()
 })
-afterAll(forgetCompiled)
 
 interface FileReport {
   readonly sound: boolean

@@ -11,17 +11,16 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { KeyView, RunSummaryView, RunView, TiersView, TrailPage, VerifyView } from '../views.ts'
 import { HOUSEWORK, teamFile } from './team.ts'
-import { forgetCompiled, gone, World } from './world.ts'
+import { gone, World } from './world.ts'
 
 let world: World
 beforeEach(() => {
   world = new World()
 })
 afterEach(() => world.close())
-afterAll(forgetCompiled)
 
 const profile = () => join(world.home, 'default')
 const replica = () => join(world.folder, 'replica')

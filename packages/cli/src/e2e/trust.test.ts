@@ -1,17 +1,16 @@
 // Who may speak for a profile, with real processes: a key that is lost, impostors on the same machine, and agents that act as the person.
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { GateView, RunView } from '../views.ts'
 import { teamFile } from './team.ts'
-import { forgetCompiled, gone, World } from './world.ts'
+import { gone, World } from './world.ts'
 
 let world: World
 beforeEach(() => {
   world = new World()
 })
 afterEach(() => world.close())
-afterAll(forgetCompiled)
 
 async function down(): Promise<void> {
   const pid = world.nodePid

@@ -3,17 +3,10 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { bundled } from './bundle.ts'
 
-const ENTRY = join(import.meta.dirname, '..', 'parley.ts')
-const RUNTIME = ['--conditions=parley-source', '--disable-warning=ExperimentalWarning']
-
-/** Shared by the processes of one test file. */
-const compiled = mkdtempSync(join(tmpdir(), 'parley-e2e-compiled-'))
-
-/** For the end of a test file. */
-export function forgetCompiled(): void {
-  rmSync(compiled, { recursive: true, force: true })
-}
+const { parley: ENTRY, compiled } = await bundled()
+const RUNTIME = ['--disable-warning=ExperimentalWarning']
 
 export interface Ran {
   readonly code: number | null
@@ -51,7 +44,6 @@ export class World {
       // No node of a test is reached from another machine, and no two of them want the same port.
       ALPI_NETWORK_HOST: '127.0.0.1',
       ALPI_ALP_TCP_PORT: '0',
-      // Reading the sources takes most of the time of a short command.
       NODE_COMPILE_CACHE: compiled,
     }
     this.git('init', '--quiet', '--initial-branch=main')
