@@ -1,6 +1,6 @@
 // One life of a node: from its first start through up to 50 faults, one after the other, at moments of the work that a seed chooses, to a
 // clean stop. The seed chooses kinds, moments and work; what the machine makes of it is not the same every time.
-import type { Bundled } from '../packages/cli/src/e2e/bundle.ts'
+import type { Bundled } from '@parley/node/testing'
 import { Dice } from '../sim/random.ts'
 import { ACTS, type ActName, type Stage } from './acts.ts'
 import { checkIndependently, checkLeftovers, checkVerified, checkWhole, settled } from './check.ts'

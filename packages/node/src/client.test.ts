@@ -11,12 +11,15 @@ import { profileSigner } from '@parley/trail'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ConnectOptions, connectNode, type NodeConnection } from './client.ts'
 import { readNodeFile } from './node-file.ts'
+import { bundled } from './testing/bundle.ts'
 import { type Ground, gone, ground, isAlive } from './testing/ground.ts'
 import { ODD_MAIN } from './testing/process.ts'
 import { startedNode } from './testing/started.ts'
 
 async function connect(place: Ground, options: Partial<ConnectOptions> = {}) {
-  const connected = await connectNode({ home: place.home, env: place.env, start: true, ...options })
+  const { main: entry, compiled } = await bundled()
+  const env = { NODE_COMPILE_CACHE: compiled, ...(options.env ?? place.env) }
+  const connected = await connectNode({ home: place.home, start: true, entry, ...options, env })
   if (connected.ok) onTestFinished(() => connected.value.client.close())
   return connected
 }

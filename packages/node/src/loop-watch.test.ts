@@ -27,7 +27,7 @@ function start(how: string) {
 const soon = { timeout: 30_000, interval: 50 }
 /** Not of the start, which may take long on a busy machine. */
 const ours = ({ stack = [] }: Line) =>
-  stack.some(frame => /odd-main\.ts:\d+$/.test(frame)) && stack.some(frame => frame.includes('listOnTimeout'))
+  stack.some(frame => /odd-main\.js:\d+$/.test(frame)) && stack.some(frame => frame.includes('listOnTimeout'))
 
 test('a block that is over is in the log, with its length and what was at work', async () => {
   const { node, lines } = start('block')

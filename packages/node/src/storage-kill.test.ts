@@ -8,6 +8,7 @@ import { openCold, seededRandom } from '@parley/trail'
 import { expect, onTestFinished, test } from 'vitest'
 import { connectNode, type NodeConnection } from './client.ts'
 import { readNodeFile } from './node-file.ts'
+import { bundled } from './testing/bundle.ts'
 import { ON_LOOPBACK } from './testing/ground.ts'
 
 const KILLS = process.env.PARLEY_SOAK ? 60 : 10
@@ -40,9 +41,15 @@ test(
       join(profile, 'config.yaml'),
       `trail: { compact: off, warm: 0, replica: ${JSON.stringify(replica)} }\n`,
     )
-    const env = { ...process.env, ...ON_LOOPBACK, PARLEY_HOME: join(folder, 'home') }
+    const { main, compiled } = await bundled()
+    const env = {
+      ...process.env,
+      ...ON_LOOPBACK,
+      NODE_COMPILE_CACHE: compiled,
+      PARLEY_HOME: join(folder, 'home'),
+    }
     const connect = async (): Promise<NodeConnection> =>
-      unwrap(await connectNode({ env, start: true, maxAttempts: 1 }))
+      unwrap(await connectNode({ env, start: true, maxAttempts: 1, entry: main }))
     const random = seededRandom(SEED)
     let connection = await connect()
     onTestFinished(async () => {

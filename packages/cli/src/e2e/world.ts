@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { bundled } from './bundle.ts'
+import { bundled } from '@parley/node/testing'
 
 const { parley: ENTRY, compiled } = await bundled()
 const RUNTIME = ['--disable-warning=ExperimentalWarning']

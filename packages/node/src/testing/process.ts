@@ -1,13 +1,14 @@
 // A node as a process of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import { readNodeFile } from '../node-file.ts'
+import { bundled } from './bundle.ts'
 import type { Ground } from './ground.ts'
 
-export const ODD_MAIN = fileURLToPath(new URL('./odd-main.ts', import.meta.url))
-const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
+const { main: MAIN, oddMain: ODD_MAIN, compiled } = await bundled()
+
+export { ODD_MAIN }
 
 export interface NodeProcess {
   readonly child: ChildProcess
@@ -27,7 +28,7 @@ export function nodeProcess(
     [...process.execArgv, options.entry ?? MAIN, '--profile', 'default'],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...place.env, ...options.env },
+      env: { NODE_COMPILE_CACHE: compiled, ...place.env, ...options.env },
       cwd: '/',
       ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
     },

@@ -2,6 +2,7 @@
 // start hundreds of them. Made again when a source has changed.
 import { createHash } from 'node:crypto'
 import {
+  chmodSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -26,6 +27,7 @@ const FORGOTTEN = 6 * 3_600_000
 const ENTRIES: Readonly<Record<string, string>> = {
   parley: 'packages/cli/src/parley.ts',
   main: 'packages/node/src/main.ts',
+  'odd-main': 'packages/node/src/testing/odd-main.ts',
   'loop-watch-thread': 'packages/node/src/loop-watch-thread.ts',
   'git-server': 'packages/coordinator/src/folder/git-server.ts',
   'signing-thread': 'packages/trail/src/signing-thread.ts',
@@ -37,6 +39,8 @@ export interface Bundled {
   readonly parley: string
   /** The node. */
   readonly main: string
+  /** A node that behaves oddly. */
+  readonly oddMain: string
   /** For `NODE_COMPILE_CACHE`. */
   readonly compiled: string
 }
@@ -51,6 +55,7 @@ export async function bundled(): Promise<Bundled> {
   return {
     parley: join(made, 'dist', 'parley.js'),
     main: join(made, 'dist', 'main.js'),
+    oddMain: join(made, 'dist', 'odd-main.js'),
     compiled: join(made, 'compiled'),
   }
 }
@@ -82,6 +87,8 @@ async function make(place: string): Promise<void> {
   await bundle.close()
   const { version } = JSON.parse(readFileSync(join(root, 'packages/cli/package.json'), 'utf8'))
   writeFileSync(join(aside, 'package.json'), JSON.stringify({ type: 'module', version }))
+  // Tests start nodes as other users, too.
+  chmodSync(aside, 0o755)
   try {
     renameSync(aside, place)
   } catch (thrown) {
