@@ -1,6 +1,7 @@
 // Both kinds of back-pressure (CALL-SUB-03, -04): a consumer that is too slow for what comes, and a link that is too slow for what a
 // producer has.
 import { duplexPair } from 'node:stream'
+import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { callLimits } from './limits.ts'
 import { CallNode } from './node.ts'
@@ -174,4 +175,32 @@ test('CALL-T29 over TCP a peer that does not read holds the producer, and other 
   await other.close()
   await until(() => node.links.length === 0)
   await listening.close()
+})
+
+test('CALL-CTX-03 a producer that waits for room is not silent, and has its whole time afterwards', async () => {
+  const clock = new ManualClock()
+  const silent = Promise.withResolvers<void>()
+  const registry = registryOf({
+    '/test/big': async function* () {
+      yield 'x'.repeat(callLimits.highWater)
+      yield 'second'
+      await silent.promise
+    },
+  })
+  const transport = new HeldTransport()
+  const link = new CallNode({ registry, clock }).attach(transport)
+  transport.deliver('call.requested', 'r', { name: '/test/big', idleTimeout: 100 })
+  await until(() => transport.held.length === 1)
+  clock.advance(1000)
+  await turn()
+  expect([transport.held.length, link.inboundCount]).toEqual([1, 1])
+  transport.drain()
+  await until(() => transport.held.length === 2)
+  clock.advance(99)
+  await turn()
+  expect(link.inboundCount).toBe(1)
+  clock.advance(1)
+  await until(() => transport.held.length === 3)
+  expect(transport.held[2]).toMatchObject({ type: 'call.error', id: 'r', payload: { code: 'TIMEOUT' } })
+  expect(link.inboundCount).toBe(0)
 })

@@ -17,6 +17,17 @@ export interface Envelope {
   readonly payload: unknown
 }
 
+/** A payload that is no JSON, from a carrier of objects (CALL-TRANS-06). No text of JSON can make one. */
+export class UnfitPayload {
+  readonly given: unknown
+  readonly problem: string
+
+  constructor(given: unknown, problem: string) {
+    this.given = given
+    this.problem = problem
+  }
+}
+
 /** Why a peer's bytes cannot be understood (CALL-WIRE-05): ends the stream that they came on, without an answer. */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation'

@@ -7,7 +7,7 @@ import { jsonProblem } from './json.ts'
 import { callDefaults } from './limits.ts'
 import type { Dispatcher, Link } from './link.ts'
 import type { Profile, ResponseMeta } from './profile/profile.ts'
-import { type InboundRequest, readRequest } from './request.ts'
+import type { InboundRequest } from './request.ts'
 import type { ResponseEnvelope } from './response.ts'
 import type { StreamId } from './transport/transport.ts'
 
@@ -30,9 +30,13 @@ export class Inbound {
   #context: CallContext | undefined
   #onAbort: ((reason: CallError) => void) | undefined
   #stopWaiting: (() => void) | undefined
+  #waiting = false
   #ended = false
   /** Milliseconds since the Unix epoch at which the handler has run too long; infinite without a deadline. */
-  expires = Number.POSITIVE_INFINITY
+  #expires = Number.POSITIVE_INFINITY
+  /** Milliseconds allowed without a value, and since when there has been none. */
+  #idleTimeout = Number.POSITIVE_INFINITY
+  #lastValue = 0
 
   constructor(options: InboundOptions) {
     this.#options = options
@@ -59,17 +63,27 @@ export class Inbound {
     return this.#ended
   }
 
-  begin(payload: unknown, dispatcher: Dispatcher): void {
-    const now = this.#options.clock.now() / 1000
-    const request = readRequest(this.id, payload, now)
-    if (request instanceof CallError) {
-      this.fail(request)
-      return
-    }
+  /** `now` is in milliseconds since the Unix epoch. */
+  begin(request: InboundRequest, now: number, dispatcher: Dispatcher): void {
     this.#path = request.target.path
-    if (request.deadline !== undefined) this.expires = expiryOf(request.deadline, now)
+    const { deadline, idleTimeout } = request
+    if (deadline !== undefined) this.#expires = expiryOf(deadline, now)
+    if (idleTimeout !== undefined) {
+      this.#idleTimeout = idleTimeout
+      this.#lastValue = now
+    }
     if (request.authToken === undefined || !dispatcher.identify) dispatcher.dispatch(request, this)
     else void this.#identified(request, request.authToken, dispatcher)
+  }
+
+  #now(): number {
+    return this.#options.clock.now() / 1000
+  }
+
+  /** When this request times out as things stand (CALL-CTX-03). A producer that waits for room is not silent. */
+  due(now: number): number {
+    if (this.#waiting) this.#lastValue = now
+    return Math.min(this.#expires, this.#lastValue + this.#idleTimeout)
   }
 
   /** CALL-ACL-06: a token that means nothing changes nothing. */
@@ -109,7 +123,8 @@ export class Inbound {
 
   /** Resolves when the next value may go out (CALL-SUB-04) or nobody wants it any more; undefined if that is now. */
   room(): Promise<void> | undefined {
-    if (this.#ended || !this.link.full) return undefined
+    this.#waiting = !this.#ended && this.link.full
+    if (!this.#waiting) return undefined
     const drained = new Promise<void>(resolve => {
       const forget = this.link.onceDrained(resolve)
       this.#stopWaiting = () => {
@@ -137,6 +152,7 @@ export class Inbound {
   /** One value of a stream; false if the request has ended. */
   value(value: unknown): boolean {
     if (this.#ended) return false
+    if (this.#idleTimeout !== Number.POSITIVE_INFINITY) this.#lastValue = this.#now()
     if (this.#send(value)) return true
     this.#end()
     return false
@@ -171,8 +187,14 @@ export class Inbound {
   }
 
   /** CALL-CTX-03. */
-  timeOut(): void {
-    const error = new CallError('TIMEOUT', `${this.#path} took longer than its deadline allows`)
+  timeOut(now: number): void {
+    const late = this.#expires <= now
+    const error = new CallError(
+      'TIMEOUT',
+      late
+        ? `${this.#path} took longer than its deadline allows`
+        : `${this.#path} gave no value for ${this.#idleTimeout} ms`,
+    )
     this.fail(error)
     this.#stop(error)
   }

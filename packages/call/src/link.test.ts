@@ -136,6 +136,26 @@ test('CALL-WIRE-06 an event that is no JSON, or looks like a call, is refused he
   )
 })
 
+test('CALL-WIRE-06 an event without a topic is for all listeners of that link, and a head relays none', async () => {
+  const { link, peer, node } = peered({}, { head: true })
+  const other = new EnvelopePeer()
+  const others = node.attach(other.transport)
+  const heard: unknown[] = []
+  for (const name of ['one', 'two']) link.on('news', (topic, payload) => heard.push([name, topic, payload]))
+  others.on('news', () => heard.push('relayed'))
+  peer.send('news', '', { n: 1 })
+  peer.send('call.requested', 'mark', { name: '/test/echo' })
+  await peer.next()
+  expect(heard).toEqual([
+    ['one', '', { n: 1 }],
+    ['two', '', { n: 1 }],
+  ])
+  link.emit('news', '', 2)
+  await turn()
+  expect(peer.received.at(-1)).toEqual({ type: 'news', id: '', payload: 2 })
+  expect(other.received).toEqual([])
+})
+
 test('CALL-T16 answers for an id that nobody knows are discarded', async () => {
   const { link, peer } = peered()
   peer.send('call.aborted', 'nope')

@@ -4,7 +4,7 @@
 import { type Clock, type Principal, SystemClock } from '@parley/core'
 import { BusyMap } from './busy-map.ts'
 import type { CallOptions, SubscribeOptions } from './call-options.ts'
-import { type Envelope, fits } from './envelope.ts'
+import { type Envelope, fits, UnfitPayload } from './envelope.ts'
 import { CallError } from './error.ts'
 import { ExpiryTimer } from './expiry.ts'
 import { Inbound } from './inbound.ts'
@@ -14,7 +14,7 @@ import { Answer, type RequestSink } from './outgoing.ts'
 import { OutgoingRequests } from './outgoing-requests.ts'
 import { detectProfile, type ProfileName, requestIdOf } from './profile/profile.ts'
 import { ValueQueue } from './queue.ts'
-import type { InboundRequest } from './request.ts'
+import { type InboundRequest, readRequest } from './request.ts'
 import { ResponseEnvelope, thrownError } from './response.ts'
 import type { Receiver, StreamId, Transport } from './transport/transport.ts'
 import { randomUUID } from './uuid.ts'
@@ -192,6 +192,7 @@ export class Link {
     return () => listeners.delete(listener)
   }
 
+  /** Sends one to the other end, which does not relay it; the topic `""` is for all of its listeners. */
   emit(type: string, topic: string, payload: unknown): void {
     if (type.startsWith('call.')) throw new TypeError('events of calls are sent by calling')
     const problem = jsonProblem(payload)
@@ -216,6 +217,10 @@ export class Link {
 
   #receive(envelope: Envelope, stream: StreamId | undefined): void {
     const { type, payload } = envelope
+    if (payload instanceof UnfitPayload) {
+      this.#unfit(envelope, payload, stream)
+      return
+    }
     if (!type.startsWith('call.')) {
       for (const listener of this.#listeners.get(type) ?? []) this.#tell(listener, envelope)
       return
@@ -239,6 +244,28 @@ export class Link {
         return
       default:
         this.#complain(`dropped an event of unknown type ${type.slice(0, 80)}`)
+    }
+  }
+
+  /** CALL-TRANS-06: a value that is no JSON fails the request that it belongs to, and nothing else. */
+  #unfit({ type, id: envelopeId }: Envelope, { given, problem }: UnfitPayload, stream?: StreamId): void {
+    const id = requestIdOf(envelopeId, given)
+    switch (type) {
+      case 'call.requested':
+        this.#requested(id, { type, id: envelopeId, payload: given }, stream, problem)
+        return
+      case 'call.responded':
+        this.#requests.unfit(id, problem)
+        return
+      case 'call.error':
+        this.#requests.failed(id, { ...(given as object), details: undefined })
+        return
+      case 'call.completed':
+      case 'call.aborted':
+        this.#receive({ type, id, payload: null }, stream)
+        return
+      default:
+        this.#complain(`dropped an event of type ${type.slice(0, 80)} that is no JSON: ${problem}`)
     }
   }
 
@@ -266,13 +293,18 @@ export class Link {
     this.#requests.ended(id, true)
   }
 
-  #requested(id: string, envelope: Envelope, stream: StreamId | undefined): void {
+  /** `problem`: why the payload is no JSON, if it is none. */
+  #requested(id: string, envelope: Envelope, stream: StreamId | undefined, problem?: string): void {
     if (id === '' || id.length > callLimits.idLength || this.#inbound.has(id)) {
       this.#complain('dropped a request without a usable id')
       return
     }
+    const now = this.#clock.now() / 1000
     const profile = detectProfile(envelope.payload)
-    this.#requests.spelling.learn(profile)
+    const request =
+      problem === undefined
+        ? readRequest(id, envelope.payload, now)
+        : new CallError('INVALID_INPUT', `the request is no JSON: ${problem}`)
     const inbound = new Inbound({
       id,
       envelopeId: envelope.id,
@@ -284,16 +316,20 @@ export class Link {
     })
     const full = this.#inbound.size >= callLimits.inbound || this.#running >= callLimits.running
     this.#inbound.set(id, inbound)
-    inbound.begin(envelope.payload, full ? exhausted : this.#options.dispatcher)
-    if (!inbound.ended) this.#deadlines.add(inbound.expires)
+    // CALL-EVT-02: what is malformed does not show how the peer spells.
+    if (!(request instanceof CallError) || request.code === 'TIMEOUT') this.#requests.spelling.learn(profile)
+    if (request instanceof CallError) inbound.fail(request)
+    else inbound.begin(request, now, full ? exhausted : this.#options.dispatcher)
+    if (!inbound.ended) this.#deadlines.add(inbound.due(now))
   }
 
-  /** CALL-CTX-03: handlers that run longer than their caller waits. Returns when the next is due. */
+  /** CALL-CTX-03: handlers that run, or are silent, longer than their caller waits. Returns when the next is due. */
   #expireInbound(now: number): number {
     let next = Number.POSITIVE_INFINITY
     for (const inbound of this.#inbound.values()) {
-      if (inbound.expires <= now) inbound.timeOut()
-      else if (inbound.expires < next) next = inbound.expires
+      const due = inbound.due(now)
+      if (due <= now) inbound.timeOut(now)
+      else if (due < next) next = due
     }
     return next
   }

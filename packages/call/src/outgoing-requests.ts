@@ -115,6 +115,14 @@ export class OutgoingRequests implements Sender {
     request.value(request.profile.value(payload))
   }
 
+  /** `call.responded` with a value that is no JSON: it is no answer, and nobody waits for another. */
+  unfit(id: string, problem: string): void {
+    const request = this.pending.delete(id)
+    if (!request) return
+    if (!request.once) this.abortPeer(request)
+    request.fail(new CallError('INTERNAL', `the answer of ${request.path} is no JSON: ${problem}`))
+  }
+
   /** `call.error`. */
   failed(id: string, payload: unknown): void {
     const request = this.pending.delete(id)

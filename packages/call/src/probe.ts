@@ -1,4 +1,4 @@
-// Finding out in which spelling a peer answers (CALL-EVT-02): one harmless request in every spelling at the same time.
+// Finding out in which spelling a peer answers (CALL-EVT-02): a harmless request in every spelling at the same time, sent twice.
 import { callDefaults } from './limits.ts'
 import type { PendingMap, PendingRequest } from './pending.ts'
 import { type Profile, type ProfileName, profileOf } from './profile/profile.ts'
@@ -41,32 +41,36 @@ export class Spelling {
   /** Asks, once; resolves when the peer has answered or time is up. */
   findOut(): Promise<void> {
     this.#probing ??= new Promise(resolve => {
-      const id = randomUUID()
       const learn = (profile: Profile | undefined) => {
-        this.#pending.delete(id)
+        for (const { id } of probes) this.#pending.delete(id)
         this.learn(profile ?? profileOf('seed'))
         resolve()
       }
-      const stream = this.#transport.openStream?.()
-      const request = probeRequest(id, stream, this.#pending.now() + callDefaults.probe, learn)
-      this.#pending.add(request)
-      this.#transport.send(probeText(request), stream)
+      const expires = this.#pending.now() + callDefaults.probe
+      const probes = ASKED.map(name => probeRequest(name, this.#transport.openStream?.(), expires, learn))
+      for (const probe of probes) {
+        this.#pending.add(probe)
+        this.#transport.send(probeText(probe), probe.stream)
+      }
     })
     return this.#probing
   }
 }
 
+/** Who speaks SEED or CORE is asked by a request id in the envelope; OPS listens to those that have none there. The first reply decides. */
+const ASKED = ['seed', 'ops'] as const
+
 /** `learn` is told the profile, or nothing where the answer shows none: an answer it is all the same. */
 function probeRequest(
-  id: string,
+  name: ProfileName,
   stream: StreamId | undefined,
   expires: number,
   learn: (profile: Profile | undefined) => void,
 ): PendingRequest {
   return {
-    id,
+    id: randomUUID(),
     path: LIST,
-    profile: probeProfile(learn),
+    profile: probeProfile(name, learn),
     parentRequestId: undefined,
     stream,
     once: true,
@@ -77,15 +81,15 @@ function probeRequest(
   }
 }
 
-function probeText({ id, path }: PendingRequest): string {
+function probeText({ id, path, profile }: PendingRequest): string {
   const payload = { name: path, operationId: path, requestId: id, input: {} }
-  return JSON.stringify({ type: 'call.requested', id, payload })
+  return JSON.stringify({ type: 'call.requested', id: profile.envelopeId(id), payload })
 }
 
 /** Not a spelling of its own: looks at the answer to the probe and tells which spelling it is in. */
-function probeProfile(learn: (profile: Profile) => void): Profile {
+function probeProfile(name: ProfileName, learn: (profile: Profile) => void): Profile {
   return {
-    ...profileOf('seed'),
+    ...profileOf(name),
     value(payload) {
       const profile = spelling(payload)
       if (profile) learn(profileOf(profile))

@@ -2,7 +2,9 @@
 // what handlers give back.
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
-import { peered, turn } from '../testing/peer.ts'
+import { CallNode } from '../node.ts'
+import { echo, peered, registryOf, turn } from '../testing/peer.ts'
+import { memoryPair } from '../transport/memory.ts'
 import type { ProfileName } from './profile.ts'
 
 test('CALL-T07 a request in the SEED spelling is answered once with the value itself', async () => {
@@ -54,8 +56,9 @@ test('CALL-T11 a link in auto mode finds out that its peer speaks CORE before th
     id: expect.any(String),
     payload: { name: '/services/list', operationId: '/services/list', requestId: probe.id, input: {} },
   })
+  await peer.next()
   await turn()
-  expect(peer.received).toHaveLength(1)
+  expect(peer.received).toHaveLength(2)
   peer.send('call.responded', probe.id, { output: { operations: [] } })
   const request = await peer.next()
   expect(request.payload).toMatchObject({ operationId: '/fs/x', input: 1 })
@@ -101,6 +104,7 @@ test.each<{ reply: string; event: string; payload: (id: string) => unknown; prof
   const { link, peer } = peered({}, { profile: 'auto' })
   const called = link.call('/fs/x').catch(() => undefined)
   const probe = await peer.next()
+  await peer.next()
   peer.send(event, event === 'call.error' && profile === 'ops' ? '' : probe.id, payload(probe.id))
   expect(await peer.next()).toMatchObject(SPELLED[profile])
   link.close()
@@ -111,12 +115,14 @@ test('CALL-EVT-02 a peer that does not answer the probe within two seconds is sp
   const clock = new ManualClock()
   const { link, peer } = peered({}, { profile: 'auto', clock })
   const called = link.call('/fs/x').catch(() => undefined)
-  const probe = await peer.next()
+  const probes = [await peer.next(), await peer.next()]
   clock.advance(1999)
   await turn()
-  expect(peer.received).toHaveLength(1)
+  expect(peer.received).toHaveLength(2)
   clock.advance(1)
-  expect(await peer.next()).toEqual({ type: 'call.aborted', id: probe.id, payload: {} })
+  expect(await peer.next()).toEqual({ type: 'call.aborted', id: probes[0]!.id, payload: {} })
+  const { requestId } = probes[1]!.payload as { requestId: string }
+  expect(await peer.next()).toEqual({ type: 'call.aborted', id: '', payload: { requestId } })
   expect(await peer.next()).toMatchObject(SPELLED.seed)
   link.close()
   await called
@@ -138,6 +144,65 @@ test.each([
     await called
   },
 )
+
+test('CALL-EVT-02 a peer that listens where OPS does hears the probe too, and the first reply decides', async () => {
+  const { link, peer } = peered({}, { profile: 'auto' })
+  const called = link.call('/fs/x', 1)
+  const [first, second] = [await peer.next(), await peer.next()]
+  const { requestId } = second.payload as { requestId: string }
+  expect(second).toEqual({
+    type: 'call.requested',
+    id: '',
+    payload: { name: '/services/list', operationId: '/services/list', requestId, input: {} },
+  })
+  expect([first.id, requestId].includes('')).toBe(false)
+  expect(requestId).not.toBe(first.id)
+  peer.send('call.error', '', { requestId, code: 'OPERATION_NOT_FOUND', message: '' })
+  // Too late: nobody waits for it any more.
+  peer.send('call.responded', first.id, { operations: [] })
+  const request = await peer.next()
+  expect(request).toMatchObject(SPELLED.ops)
+  const asked = request.payload as { requestId: string }
+  peer.send('call.responded', '', { requestId: asked.requestId, output: { data: 7 } })
+  expect(await called).toBe(7)
+  expect([peer.received.length, link.pendingCount]).toEqual([3, 0])
+})
+
+test('CALL-EVT-02 two links in auto mode find out about each other', async () => {
+  const registry = registryOf({ '/test/echo': echo })
+  const [one, other] = memoryPair()
+  const links = [one, other].map(end => new CallNode({ registry }).attach(end, { profile: 'auto' }))
+  expect(await Promise.all(links.map((link, n) => link.call('/test/echo', n)))).toEqual([0, 1])
+  expect(links.map(({ pendingCount, inboundCount }) => pendingCount + inboundCount)).toEqual([0, 0])
+})
+
+test.each([
+  ['names no operation', 'r1', {}],
+  ['names two operations', 'r1', { operationId: 'a.b', name: 5 }],
+  ['has no path', '', { requestId: 'r1', operationId: 'no path/at all/here/or/there' }],
+  ['has an impossible deadline', '', { requestId: 'r1', operationId: 'test.echo', deadline: 'soon' }],
+  ['is a list', 'r1', []],
+])('CALL-EVT-02 a first request that %s does not show how a peer spells', async (_what, id, payload) => {
+  const { link, peer } = peered({}, { profile: 'auto' })
+  peer.send('call.requested', id, payload)
+  expect(await peer.next()).toMatchObject({ type: 'call.error' })
+  peer.send('call.requested', 'r2', { operationId: '/test/echo' })
+  expect(await peer.next()).toMatchObject({ type: 'call.responded', id: 'r2' })
+  const called = link.call('/fs/x').catch(() => undefined)
+  expect(await peer.next()).toMatchObject(SPELLED.core)
+  link.close()
+  await called
+})
+
+test('CALL-EVT-02 a first request that comes too late shows how its peer spells', async () => {
+  const { link, peer } = peered({}, { profile: 'auto' })
+  peer.send('call.requested', '', { requestId: 'r1', operationId: 'test.echo', deadline: 1 })
+  expect(await peer.next()).toMatchObject({ type: 'call.error', payload: { code: 'TIMEOUT' } })
+  const called = link.call('/fs/x').catch(() => undefined)
+  expect(await peer.next()).toMatchObject(SPELLED.ops)
+  link.close()
+  await called
+})
 
 test('CALL-EVT-02 on a link that is closed nothing is probed, and the call fails at once', async () => {
   const { link } = peered({}, { profile: 'auto', clock: new ManualClock() })
