@@ -39,10 +39,10 @@ export { type OperationPath, PathPattern, parsePath } from './path.ts'
 export { PROFILES, type ProfileName } from './profile/profile.ts'
 export { OperationRegistry, type OutputValidation, type RegistryOptions } from './registry.ts'
 export { type CallResult, ResponseEnvelope } from './response.ts'
-export { remote } from './routing/remote.ts'
+export { type RemoteOptions, remote } from './routing/remote.ts'
 export { local } from './serve.ts'
 export { memoryPair } from './transport/memory.ts'
-export { WS_FRAMINGS, type WsFraming } from './transport/message.ts'
+export { WS_FRAMINGS, WS_TEXTS, type WsFraming, type WsText } from './transport/message.ts'
 export {
   type MessagePortOptions,
   MessagePortTransport,

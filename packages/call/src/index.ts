@@ -39,13 +39,13 @@ export { type OperationPath, PathPattern, parsePath } from './path.ts'
 export { PROFILES, type ProfileName } from './profile/profile.ts'
 export { OperationRegistry, type OutputValidation, type RegistryOptions } from './registry.ts'
 export { type CallResult, ResponseEnvelope } from './response.ts'
-export { remote } from './routing/remote.ts'
+export { type RemoteOptions, remote } from './routing/remote.ts'
 export { local } from './serve.ts'
 export { KeyDirectory, keyIdOf, makeToken, sshFingerprintOf, verifyToken } from './token.ts'
 export { type DuplexOptions, DuplexTransport } from './transport/duplex.ts'
 export { encodeFrame, FrameDecoder } from './transport/frame.ts'
 export { memoryPair } from './transport/memory.ts'
-export { WS_FRAMINGS, type WsFraming } from './transport/message.ts'
+export { WS_FRAMINGS, WS_TEXTS, type WsFraming, type WsText } from './transport/message.ts'
 export {
   type MessagePortOptions,
   MessagePortTransport,

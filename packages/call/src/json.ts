@@ -1,10 +1,13 @@
 // What can travel as JSON (CALL-WIRE-04, -07): found out before anything is written, and never converted silently.
 import { callLimits } from './limits.ts'
 
-/** Where a value is no JSON, in words; undefined if all of it is. A member that is undefined is left out, as JSON does. */
-export function jsonProblem(value: unknown): string | undefined {
+/**
+ * Where a value is no JSON, in words; undefined if all of it is. A member that is undefined is left out, as JSON does. `plain`: what
+ * would become JSON only when it is written, such as a Date, is none either.
+ */
+export function jsonProblem(value: unknown, plain = false): string | undefined {
   try {
-    const problem = find(value, 0)
+    const problem = find(value, 0, plain)
     if (!problem) return undefined
     const place = problem.path === '' ? 'the value' : problem.path.slice(0, SHOWN_PATH)
     return `${place} ${problem.what}`
@@ -21,7 +24,7 @@ interface Problem {
   readonly what: string
 }
 
-function find(value: unknown, depth: number): Problem | undefined {
+function find(value: unknown, depth: number, plain: boolean): Problem | undefined {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -32,31 +35,31 @@ function find(value: unknown, depth: number): Problem | undefined {
     case 'object':
       if (value === null) return undefined
       if (depth >= callLimits.nesting - 4) return here('is nested too deeply, or refers to itself')
-      return Array.isArray(value) ? findInArray(value, depth) : findInObject(value, depth)
+      return Array.isArray(value) ? findInArray(value, depth, plain) : findInObject(value, depth, plain)
     default:
       return here(`is a ${typeof value}, which JSON does not have`)
   }
 }
 
-function findInArray(array: readonly unknown[], depth: number): Problem | undefined {
+function findInArray(array: readonly unknown[], depth: number, plain: boolean): Problem | undefined {
   for (let index = 0; index < array.length; index++) {
-    const problem = find(array[index], depth + 1)
+    const problem = find(array[index], depth + 1, plain)
     if (problem) return inside(index, problem)
   }
   return undefined
 }
 
-function findInObject(object: object, depth: number): Problem | undefined {
+function findInObject(object: object, depth: number, plain: boolean): Problem | undefined {
   const prototype: unknown = Object.getPrototypeOf(object)
   if (prototype !== Object.prototype && prototype !== null) {
     const { toJSON } = object as { toJSON?: unknown }
     // A Buffer has `toJSON`, and would travel as a list of numbers that nobody asked for.
-    if (typeof toJSON === 'function' && !ArrayBuffer.isView(object))
-      return find(toJSON.call(object, ''), depth + 1)
+    if (!plain && typeof toJSON === 'function' && !ArrayBuffer.isView(object))
+      return find(toJSON.call(object, ''), depth + 1, plain)
     return here(`is a ${object.constructor?.name ?? 'special object'}; turn it into plain JSON first`)
   }
   for (const key in object) {
-    const problem = find((object as Record<string, unknown>)[key], depth + 1)
+    const problem = find((object as Record<string, unknown>)[key], depth + 1, plain)
     if (problem) return inside(key, problem)
   }
   return undefined

@@ -4,19 +4,20 @@ import { expect, onTestFinished, test } from 'vitest'
 import { CallNode } from '../node.ts'
 import { OperationRegistry } from '../registry.ts'
 import { echoRegistry } from '../testing/echo.ts'
+import { spec } from '../testing/head.ts'
 import { Recorder } from './compliance.ts'
 import { encodeMessage } from './message.ts'
-import { MessagePortTransport } from './message-port.ts'
+import { type MessagePortOptions, MessagePortTransport } from './message-port.ts'
 
 function request(id: string, input: unknown) {
   return { type: 'call.requested', id, payload: { name: '/test/echo', input } }
 }
 
 /** A node at one end of a channel; the other end is bare. */
-function served(): MessagePort {
+function served(options: MessagePortOptions = {}, registry = echoRegistry()): MessagePort {
   const { port1, port2 } = new MessageChannel()
-  const node = new CallNode({ registry: echoRegistry() })
-  node.attach(new MessagePortTransport(port2))
+  const node = new CallNode({ registry })
+  node.attach(new MessagePortTransport(port2, options))
   onTestFinished(() => port1.close())
   return port1
 }
@@ -69,13 +70,109 @@ test('the bytes of a frame are transferred, not copied', () => {
   expect(bytes.buffer.byteLength).toBe(bytes.length)
 })
 
-test('an object whose values JSON does not have ends the link', async () => {
+test('CALL-TRANS-06 a port in auto mode answers in the form of the first envelope that it received', async () => {
+  const text = JSON.stringify(request('r1', 1))
+  const answered = '{"type":"call.responded","id":"r1","payload":1}'
+  for (const [sent, expected] of [
+    [request('r1', 1), JSON.parse(answered)],
+    [encodeMessage(text, true), encodeMessage(answered, true)],
+    [encodeMessage(text, false), encodeMessage(answered, false)],
+  ]) {
+    const port = served({ workerMessages: 'auto' })
+    // Other traffic decides nothing.
+    port.postMessage('hi')
+    port.postMessage(sent)
+    expect(await once(port, 'message')).toEqual([expected])
+    // What comes later changes nothing.
+    for (const other of [request('r1', 1), encodeMessage(text, true)]) {
+      port.postMessage(other)
+      expect(await once(port, 'message')).toEqual([expected])
+    }
+  }
   const { port1, port2 } = new MessageChannel()
-  const heard = new Recorder()
-  new MessagePortTransport(port2).start(heard)
-  port1.postMessage({ type: 't', id: '', payload: { when: new Map() } })
-  await heard.untilClosed()
-  expect(heard.order).toEqual(['violation', 'closed'])
+  onTestFinished(() => port1.close())
+  const transport = new MessagePortTransport(port2, { workerMessages: 'auto' })
+  transport.start(new Recorder())
+  transport.send(answered)
+  expect(await once(port1, 'message')).toEqual([encodeMessage(answered, true)])
+})
+
+const UNFIT: readonly [string, unknown][] = [
+  ['an Error', new Error('boom')],
+  ['a Map', new Map()],
+  ['a bigint', 5n],
+  ['a Date', new Date(0)],
+  ['bytes', new Uint8Array(2)],
+]
+
+test.each(UNFIT)(
+  'CALL-T66 a request that holds %s fails, and the link and other calls go on',
+  async (_what, value) => {
+    const begun = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<string>()
+    const registry = echoRegistry()
+    registry.register(spec('/test/wait'), () => {
+      begun.resolve()
+      return held.promise
+    })
+    const port = served({}, registry)
+    port.postMessage({ type: 'call.requested', id: 'other', payload: { name: '/test/wait' } })
+    await begun.promise
+    port.postMessage(request('r1', { cause: value }))
+    const failure = {
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining('/input/cause'),
+      retryable: false,
+    }
+    expect(await answer(port)).toEqual({ type: 'call.error', id: 'r1', payload: failure })
+    const payload = { requestId: 'r2', operationId: 'test.echo', input: value }
+    port.postMessage({ type: 'call.requested', id: '', payload })
+    expect(await answer(port)).toMatchObject({
+      id: '',
+      payload: { requestId: 'r2', code: 'VALIDATION_ERROR' },
+    })
+    // What belongs to no request is dropped.
+    port.postMessage({ type: 'topic', id: '', payload: value })
+    held.resolve('done')
+    expect(await answer(port)).toEqual({ type: 'call.responded', id: 'other', payload: 'done' })
+  },
+)
+
+test('CALL-T66 an answer that is no JSON fails its call or its subscription, and the others go on', async () => {
+  const { port1, port2 } = new MessageChannel()
+  onTestFinished(() => port1.close())
+  const link = new CallNode({ registry: new OperationRegistry() }).attach(
+    new MessagePortTransport(port2, { workerMessages: 'object' }),
+  )
+  const sent: { type: string; id: string }[] = []
+  port1.on('message', message => sent.push(message))
+  const bad = link.callEnvelope('/a/bad', null, { requestId: 'bad' })
+  const failed = link.callEnvelope('/a/failed', null, { requestId: 'failed' })
+  const aborted = link.callEnvelope('/a/aborted', null, { requestId: 'aborted' })
+  const good = link.callEnvelope('/a/good', null, { requestId: 'good' })
+  const values = link.subscribe('/a/many', null, { requestId: 'many' })[Symbol.asyncIterator]()
+  const value = values.next()
+  const error = new Error('boom')
+  for (const [type, id, payload] of [
+    ['call.responded', 'bad', { error }],
+    ['call.responded', 'many', error],
+    ['call.error', 'failed', { code: 'SLOW', message: 'wait', retryable: true, details: { error } }],
+    ['call.aborted', 'aborted', { error }],
+    ['call.responded', 'nobody', error],
+    ['call.responded', 'good', 'well'],
+  ])
+    port1.postMessage({ type, id, payload })
+  const internal = { code: 'INTERNAL', message: expect.stringContaining('is no JSON') }
+  expect((await bad).result).toMatchObject({ ok: false, error: internal })
+  await expect(value).rejects.toMatchObject(internal)
+  expect((await failed).result).toMatchObject({
+    error: { code: 'SLOW', message: 'wait', retryable: true, details: undefined },
+  })
+  expect((await aborted).result).toMatchObject({ error: { code: 'ABORTED' } })
+  expect((await good).unwrap()).toBe('well')
+  await expect.poll(() => sent.map(({ type, id }) => `${type} ${id}`)).toContain('call.aborted many')
+  expect(sent.filter(({ type }) => type === 'call.aborted')).toHaveLength(1)
+  expect(link.closed).toBe(false)
 })
 
 test('a message that cannot be read ends the link', async () => {

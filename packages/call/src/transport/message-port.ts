@@ -1,11 +1,11 @@
 // MessagePort and Worker as a transport (CALL-TRANS-06), those of browsers and those of node:worker_threads: told apart by what they can
 // do, so nothing of Node.js is imported. A port may be shared with other traffic: what is no envelope is left alone.
 import type { Principal } from '@parley/core'
-import { checkEnvelope, type Envelope, ProtocolViolation } from '../envelope.ts'
+import { type Envelope, ProtocolViolation, UnfitPayload } from '../envelope.ts'
 import { jsonProblem } from '../json.ts'
 import { callLimits } from '../limits.ts'
 import { Delivery } from './delivery.ts'
-import { decodeMessage, encodeMessage } from './message.ts'
+import { decodeMessage, encodeMessage, isPrefixed } from './message.ts'
 import type { Receiver, Transport } from './transport.ts'
 
 type Listen = (event: string, listener: (value: unknown) => void) => unknown
@@ -22,13 +22,14 @@ export interface PortLike {
   terminate?(): unknown
 }
 
-export const WORKER_MESSAGES = ['frame', 'object'] as const
+export const WORKER_MESSAGES = ['frame', 'object', 'auto'] as const
+/** How messages are sent; `auto` copies the form of the first envelope received, and is a frame until then. */
 export type WorkerMessages = (typeof WORKER_MESSAGES)[number]
 
 export interface MessagePortOptions {
   /** Who is at the other end: only the code that made the port knows. */
   readonly identity?: Principal | undefined
-  /** What is sent: a frame as bytes, transferred (the default), or the envelope as a plain object. All forms are received. */
+  /** What is sent: a frame as bytes, transferred (the default), the envelope as a plain object, or what the other side uses. All forms are received. */
   readonly workerMessages?: WorkerMessages
   /** Bytes of the largest body, both ways. Plain objects have no bytes: what is received as one is not measured. */
   readonly maxBody?: number
@@ -44,12 +45,14 @@ export class MessagePortTransport implements Transport {
   readonly maxBody: number
   readonly queued = 0
   readonly #port: PortLike
-  readonly #objects: boolean
+  #form: 'frame' | 'bare' | 'object'
+  #learns: boolean
   readonly #delivery = new Delivery()
 
   constructor(port: PortLike, options: MessagePortOptions = {}) {
     this.#port = port
-    this.#objects = options.workerMessages === 'object'
+    this.#form = options.workerMessages === 'object' ? 'object' : 'frame'
+    this.#learns = options.workerMessages === 'auto'
     this.identity = options.identity
     this.maxBody = options.maxBody ?? callLimits.frameBytes
     this.#listen('close', () => this.#delivery.end('closed'))
@@ -71,11 +74,11 @@ export class MessagePortTransport implements Transport {
 
   send(text: string): void {
     if (this.#delivery.ended) return
-    if (this.#objects) {
+    if (this.#form === 'object') {
       this.#port.postMessage(JSON.parse(text), [])
       return
     }
-    const frame = encodeMessage(text, true)
+    const frame = encodeMessage(text, this.#form === 'frame')
     this.#port.postMessage(frame, [frame.buffer])
   }
 
@@ -115,11 +118,22 @@ export class MessagePortTransport implements Transport {
   }
 
   #read(value: unknown): Envelope | undefined {
-    if (value instanceof Uint8Array) return decodeMessage(value, this.maxBody)
+    if (value instanceof Uint8Array) {
+      const envelope = decodeMessage(value, this.maxBody)
+      this.#learn(isPrefixed(value) ? 'frame' : 'bare')
+      return envelope
+    }
     if (!looksLikeEnvelope(value)) return undefined
-    const problem = jsonProblem(value.payload)
-    if (problem !== undefined) throw new ProtocolViolation('malformed', `an envelope is no JSON: ${problem}`)
-    return checkEnvelope(value)
+    this.#learn('object')
+    const { type, id, payload } = value
+    const problem = jsonProblem(payload, true)
+    return problem === undefined ? value : { type, id, payload: new UnfitPayload(payload, problem) }
+  }
+
+  #learn(form: 'frame' | 'bare' | 'object'): void {
+    if (!this.#learns) return
+    this.#learns = false
+    this.#form = form
   }
 
   #violated(violation: ProtocolViolation): void {

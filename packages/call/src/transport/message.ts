@@ -7,6 +7,10 @@ export const WS_FRAMINGS = ['prefixed', 'bare', 'auto'] as const
 /** How messages are sent; `auto` copies the form of the first message received, and is prefixed until then. */
 export type WsFraming = (typeof WS_FRAMINGS)[number]
 
+export const WS_TEXTS = ['refuse', 'accept'] as const
+/** What becomes of text messages: they end the link with 1003, or are read as bare JSON. */
+export type WsText = (typeof WS_TEXTS)[number]
+
 const PREFIX = 4
 const LARGEST_FIRST_BYTE = callLimits.frameBytes >>> 24
 

@@ -8,7 +8,10 @@ export type StreamId = number
 
 /** What a link does with what its transport brings. A transport calls these one at a time, in the order of arrival. */
 export interface Receiver {
-  /** `stream`: the one that it came on, where there are several. */
+  /**
+   * `stream`: the one that it came on, where there are several. A carrier of objects brings an `UnfitPayload` in place of a payload that
+   * is no JSON.
+   */
   envelope(envelope: Envelope, stream?: StreamId): void
   /** Whether a consumer has no room left since this was asked last: it must have its turn before more is delivered. */
   crowded?(): boolean

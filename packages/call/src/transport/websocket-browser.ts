@@ -4,7 +4,7 @@ import { ProtocolViolation } from '../envelope.ts'
 import { CallError } from '../error.ts'
 import { callDefaults, callLimits } from '../limits.ts'
 import { Delivery } from './delivery.ts'
-import type { WsFraming } from './message.ts'
+import { encodeMessage, type WsFraming, type WsText } from './message.ts'
 import type { Receiver, Transport } from './transport.ts'
 import { CLOSE_NORMAL, closeCodeOf, closedBecause, closeReason, Framing } from './websocket-frames.ts'
 
@@ -16,11 +16,15 @@ export interface BrowserWebSocketOptions {
   /** Bytes of the largest body, both ways. */
   readonly maxBody?: number
   readonly wsFraming?: WsFraming
+  /** Text messages end the link by default. */
+  readonly wsText?: WsText
   readonly clock?: Clock
 }
 
 /** A page may close with 1000 and with codes of its own, and with no others: the last digits stay (CALL-WIRE-05). */
 const OWN_CODES = 3000
+
+const encoder = new TextEncoder()
 
 class BrowserWebSocketTransport implements Transport {
   readonly kind = 'websocket'
@@ -35,7 +39,7 @@ class BrowserWebSocketTransport implements Transport {
   constructor(socket: WebSocket, options: BrowserWebSocketOptions) {
     this.#socket = socket
     this.#clock = options.clock ?? new SystemClock()
-    this.#framing = new Framing(options.wsFraming)
+    this.#framing = new Framing(options.wsFraming, options.wsText)
     this.identity = options.identity
     this.maxBody = options.maxBody ?? callLimits.frameBytes
     socket.addEventListener('message', event => this.#take(event.data))
@@ -52,7 +56,8 @@ class BrowserWebSocketTransport implements Transport {
 
   send(text: string): void {
     if (this.#delivery.ended || this.#socket.readyState !== this.#socket.OPEN) return
-    this.#socket.send(this.#framing.encode(text))
+    const { form } = this.#framing
+    this.#socket.send(form === 'text' ? text : encodeMessage(text, form === 'prefixed'))
     const { queued } = this
     if (queued > callLimits.queuedBytes) this.#give('the peer does not read')
     else if (queued > callLimits.highWater) this.#watch()
@@ -68,9 +73,10 @@ class BrowserWebSocketTransport implements Transport {
   #take(data: unknown): void {
     if (this.#delivery.ended) return
     try {
-      if (!(data instanceof ArrayBuffer))
-        throw new ProtocolViolation('text_message', 'a message is text, not bytes')
-      const envelope = this.#framing.decode(new Uint8Array(data), this.maxBody)
+      const envelope =
+        data instanceof ArrayBuffer
+          ? this.#framing.decode(new Uint8Array(data), this.maxBody)
+          : this.#framing.decodeText(encoder.encode(String(data)), this.maxBody)
       if (!this.#delivery.envelope(envelope)) this.#give('nobody took what came')
     } catch (cause) {
       if (!(cause instanceof ProtocolViolation)) throw cause

@@ -1,7 +1,7 @@
 // What both WebSocket transports share (CALL-TRANS-05, CALL-WIRE-05): the form of messages, close codes and reasons. Needs nothing of Node.js.
-import type { Envelope, ProtocolViolation } from '../envelope.ts'
+import { type Envelope, ProtocolViolation, parseEnvelope } from '../envelope.ts'
 import { callLimits } from '../limits.ts'
-import { decodeMessage, encodeMessage, isPrefixed, type WsFraming } from './message.ts'
+import { decodeMessage, isPrefixed, type WsFraming, type WsText } from './message.ts'
 
 export const CLOSE_NORMAL = 1000
 
@@ -16,35 +16,44 @@ export function closeCodeOf(violation: ProtocolViolation): number {
   return CLOSE_CODES[violation.kind]
 }
 
+type Parse = (bytes: Uint8Array, start: number, end: number) => Envelope
+
 /** Which form this side sends: decided by an option or by what the other side sends first. */
 export class Framing {
-  #prefixed: boolean
+  #form: 'prefixed' | 'bare' | 'text'
   #learns: boolean
+  readonly #texts: boolean
 
-  constructor(framing: WsFraming = 'prefixed') {
-    this.#prefixed = framing !== 'bare'
+  constructor(framing: WsFraming = 'prefixed', texts: WsText = 'refuse') {
+    this.#form = framing === 'bare' ? 'bare' : 'prefixed'
     this.#learns = framing === 'auto'
+    this.#texts = texts === 'accept'
   }
 
-  get prefixed(): boolean {
-    return this.#prefixed
+  get form(): 'prefixed' | 'bare' | 'text' {
+    return this.#form
   }
 
   /** Throws `ProtocolViolation`. */
-  decode(
-    message: Uint8Array,
-    maxBody: number,
-    parse?: (bytes: Uint8Array, start: number, end: number) => Envelope,
-  ): Envelope {
-    if (this.#learns) {
-      this.#learns = false
-      this.#prefixed = isPrefixed(message)
-    }
+  decode(message: Uint8Array, maxBody: number, parse?: Parse): Envelope {
+    this.#learn(isPrefixed(message) ? 'prefixed' : 'bare')
     return decodeMessage(message, maxBody, parse)
   }
 
-  encode(text: string): Uint8Array<ArrayBuffer> {
-    return encodeMessage(text, this.#prefixed)
+  /** The bytes of a text message. Throws `ProtocolViolation`. */
+  decodeText(message: Uint8Array, maxBody: number, parse: Parse = parseEnvelope): Envelope {
+    if (!this.#texts) throw new ProtocolViolation('text_message', 'a message is text, not bytes')
+    const { length } = message
+    if (length > maxBody)
+      throw new ProtocolViolation('too_large', `a message of ${length} bytes passes the limit of ${maxBody}`)
+    this.#learn('text')
+    return parse(message, 0, length)
+  }
+
+  #learn(form: 'prefixed' | 'bare' | 'text'): void {
+    if (!this.#learns) return
+    this.#learns = false
+    this.#form = form
   }
 }
 

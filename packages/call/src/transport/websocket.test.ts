@@ -3,7 +3,7 @@ import { createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { type IdentityProvider, ManualClock, type Principal } from '@parley/core'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { WebSocket } from 'ws'
+import { WebSocket, WebSocketServer } from 'ws'
 import { callDefaults, callLimits, WEBSOCKET_PATH } from '../limits.ts'
 import type { Link } from '../link.ts'
 import { CallNode } from '../node.ts'
@@ -121,6 +121,63 @@ test.each([
     expect(Uint8Array.from(await nextMessage(socket))).toEqual(encodeMessage(ANSWER, prefixed))
   },
 )
+
+test('CALL-TRANS-05 a server that accepts text reads it as JSON, and answers in binary or as it is asked', async () => {
+  for (const wsFraming of ['prefixed', 'bare', 'auto'] as const) {
+    const { url } = await serve({ wsText: 'accept', wsFraming })
+    const socket = await raw(url)
+    socket.send(REQUEST)
+    const [data, binary] = (await once(socket, 'message')) as [Buffer, boolean]
+    expect([binary, data.toString('utf8', wsFraming === 'prefixed' ? 4 : 0)]).toEqual([
+      wsFraming !== 'auto',
+      ANSWER,
+    ])
+    socket.send(encodeFrame(REQUEST))
+    expect((await once(socket, 'message'))[1]).toBe(wsFraming !== 'auto')
+  }
+})
+
+test('CALL-TRANS-05 a text that is no envelope ends the link as bytes would', async () => {
+  const { url } = await serve({ wsText: 'accept', maxBody: 100 })
+  for (const [text, code] of [
+    ['hello', 1007],
+    ['', 1007],
+    // A text is never taken for a frame with a length in front.
+    [encodeFrame('{"type":"t","id":"","payload":1}').toString(), 1007],
+    ['{"type":"t"}', 1002],
+    [`"${'x'.repeat(100)}"`, 1009],
+  ] as const) {
+    const socket = await raw(url)
+    socket.send(text)
+    expect(await closeCode(socket), text).toBe(code)
+  }
+})
+
+test('CALL-TRANS-05 the client for pages takes text where it is told to', async () => {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  onTestFinished(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.on('connection', socket => {
+    socket.on('message', (data, binary) => socket.send(String(binary ? 'binary' : data)))
+    socket.send('{"type":"t","id":"text","payload":1}')
+  })
+  const heard = new Recorder()
+  const page = await connectBrowserWebSocket(`ws://127.0.0.1:${port}`, {
+    wsText: 'accept',
+    wsFraming: 'auto',
+  })
+  page.start(heard)
+  await expect.poll(() => heard.envelopes).toEqual([{ type: 't', id: 'text', payload: 1 }])
+  page.send('{"type":"t","id":"back","payload":2}')
+  await expect.poll(() => heard.envelopes[1]).toEqual({ type: 't', id: 'back', payload: 2 })
+  page.close()
+  const strict = await connectBrowserWebSocket(`ws://127.0.0.1:${port}`)
+  const shut = new Recorder()
+  strict.start(shut)
+  await shut.untilClosed()
+  expect(shut.order).toEqual(['violation', 'closed'])
+})
 
 test('bare JSON may begin with white space', async () => {
   const { url } = await serve()

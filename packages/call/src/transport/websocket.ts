@@ -16,7 +16,7 @@ import { callDefaults, callLimits, WEBSOCKET_PATH } from '../limits.ts'
 import { afterConsumers } from './after-consumers.ts'
 import { Delivery } from './delivery.ts'
 import { encodeFrame, PREFIX, parseBody } from './frame.ts'
-import type { WsFraming } from './message.ts'
+import type { WsFraming, WsText } from './message.ts'
 import type { Receiver, Transport } from './transport.ts'
 import { CLOSE_NORMAL, closeCodeOf, closedBecause, closeReason, Framing } from './websocket-frames.ts'
 
@@ -24,6 +24,8 @@ export interface WebSocketOptions {
   /** Bytes of the largest body, both ways. */
   readonly maxBody?: number
   readonly wsFraming?: WsFraming
+  /** Text messages end the link with 1003 by default. */
+  readonly wsText?: WsText
   readonly clock?: Clock
 }
 
@@ -46,7 +48,7 @@ class WebSocketTransport implements Transport {
     this.#ws = ws
     this.#socket = socket
     this.#clock = options.clock ?? new SystemClock()
-    this.#framing = new Framing(options.wsFraming)
+    this.#framing = new Framing(options.wsFraming, options.wsText)
     this.identity = identity
     this.maxBody = options.maxBody ?? callLimits.frameBytes
     this.#delivery = new Delivery({
@@ -80,7 +82,9 @@ class WebSocketTransport implements Transport {
       if (++this.#corks % CORKS_PER_TURN === 0) setImmediate(() => this.#uncork())
       else process.nextTick(() => this.#uncork())
     }
-    this.#ws.send(this.#framing.prefixed ? encodeFrame(text) : Buffer.from(text), BINARY)
+    const { form } = this.#framing
+    if (form === 'text') this.#ws.send(text)
+    else this.#ws.send(form === 'prefixed' ? encodeFrame(text) : Buffer.from(text), BINARY)
     const { queued } = this
     if (queued > callLimits.queuedBytes) this.#destroy('the peer does not read')
     // What is gathered must not grow without the operating system seeing any of it.
@@ -103,8 +107,10 @@ class WebSocketTransport implements Transport {
     if (this.#delivery.ended) return
     this.#missed = 0
     try {
-      if (!binary) throw new ProtocolViolation('text_message', 'a message is text, not bytes')
-      this.#delivery.envelope(this.#framing.decode(data as Buffer, this.maxBody, parseNode))
+      const envelope = binary
+        ? this.#framing.decode(data as Buffer, this.maxBody, parseNode)
+        : this.#framing.decodeText(data as Buffer, this.maxBody, parseNode)
+      this.#delivery.envelope(envelope)
     } catch (cause) {
       if (!(cause instanceof ProtocolViolation)) throw cause
       this.#shut(closeCodeOf(cause), cause.message)
