@@ -22,6 +22,8 @@ export interface SubscribeOptions extends Omit<CallOptions, 'streams' | 'timeout
   readonly timeout?: number
   /** Milliseconds allowed between two values. */
   readonly idleTimeout?: number
+  /** The same, but only from the first value on, and not told to the other side. */
+  readonly idleAfterValue?: number
   /** Values that may wait for the consumer; 32 by default. */
   readonly buffer?: number
   /** The operation is known to answer once: the subscription ends with its first value. */

@@ -15,6 +15,10 @@ export const callLimits = {
   inbound: 1000,
   /** Handlers of one link that have not finished, those included whose request has ended: a handler need not heed its signal. */
   running: 4000,
+  /**
+   * Requests that a head has in flight to one worker, in fair shares. Fewer than `inbound`, so that its own questions still fit.
+   */
+  workerRequests: 900,
   /** Settled ids that a link remembers, to recognise a stream that was asked for as a call. */
   settled: 1024,
   /** Values of a subscription that wait for their consumer. */
@@ -68,6 +72,8 @@ export const callDefaults = {
   timeout: 30_000,
   sweep: 10_000,
   probe: 2000,
+  /** Milliseconds between two values of an operation whose type nobody could tell (CALL-SUB-07). */
+  idleUnknown: 30_000,
   /** How far a caller's clock may be behind the handler's. */
   clockSkew: 5000,
   keepalive: 30_000,

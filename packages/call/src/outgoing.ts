@@ -84,12 +84,12 @@ export class Outgoing implements PendingRequest {
   }
 
   value(value: unknown): void {
-    const { streams, idleTimeout } = this.#options
+    const { streams, idleAfterValue, idleTimeout = idleAfterValue } = this.#options
     if (this.once) {
       this.#quiet()
       if (streams) this.#sender.abortPeer(this)
       else this.#sender.pending.settle(this)
-    } else if (idleTimeout !== undefined) this.#sender.pending.postpone(this, this.#idle(idleTimeout))
+    } else if (idleTimeout !== undefined) this.#sender.pending.expireAt(this, this.#idle(idleTimeout))
     this.#sink.value(value)
   }
 

@@ -73,8 +73,9 @@ export class PendingMap {
     })
   }
 
-  /** A later time; the timer finds out by itself. */
-  postpone(request: PendingRequest, expires: number): void {
+  /** Another time than before; of a later one the timer finds out by itself. */
+  expireAt(request: PendingRequest, expires: number): void {
+    if (expires < request.expires) this.#timer.add(expires)
     request.expires = expires
   }
 

@@ -1,3 +1,4 @@
+import { ManualClock, type Ticks } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { OperationContext } from '../context.ts'
 import type { Envelope } from '../envelope.ts'
@@ -276,4 +277,129 @@ test('CALL-ROUTE-07 a handler of the head calls a worker by its name, as part of
   expect(await ask('dev1', 'test/ticks')).toBe('INVALID_OPERATION_TYPE')
   expect(await ask('dev1', 'test/hidden')).toBe('NOT_FOUND')
   expect(await collect(head.node.env.subscribe('dev1', 'test/ticks'))).toEqual([1])
+})
+
+/** A worker that answers no question about its operation. */
+async function unspecified(head: TestHead) {
+  const worker = await head.peer(workerPrincipal('w'))
+  const input = { node: 'dev1', operations: ['/test/any'] }
+  worker.send('call.requested', 'reg', { name: '/head/services/register', input })
+  const refuse = (id: string) => worker.send('call.error', id, { code: 'NOT_FOUND', message: '' })
+  refuse((await worker.next()).id)
+  expect(await worker.next()).toMatchObject({ id: 'reg', type: 'call.responded' })
+  const client = await head.peer()
+  /** The request that the head passes on, and its second question for the spec. */
+  const called = async (id: string) => {
+    client.send('call.requested', id, { name: '/dev1/test/any' })
+    return worker.next()
+  }
+  return { worker, client, called, refuse }
+}
+
+test('CALL-T63 of an operation without a spec everything is passed on until it ends', async () => {
+  const head = new TestHead({ allowUnspecified: true })
+  const { worker, client, called, refuse } = await unspecified(head)
+  const { id, payload } = await called('c1')
+  expect(payload).toMatchObject({ name: '/test/any', parentRequestId: 'c1' })
+  const asked = await worker.next()
+  expect(asked.payload).toMatchObject({ name: '/services/schema', input: { name: '/test/any' } })
+  refuse(asked.id)
+  for (const value of [1, 2, 3]) worker.send('call.responded', id, value)
+  worker.send('call.completed', id)
+  for (const value of [1, 2, 3])
+    expect(await client.next()).toEqual({ type: 'call.responded', id: 'c1', payload: value })
+  expect(await client.next()).toEqual({ type: 'call.completed', id: 'c1', payload: {} })
+  for (const [type, given] of [
+    ['call.error', { code: 'SLOW', message: 'wait', retryable: true }],
+    ['call.aborted', {}],
+  ] as const) {
+    // It is not asked for a third time.
+    const request = await called(type)
+    expect(request.payload).toMatchObject({ name: '/test/any' })
+    worker.send('call.responded', request.id, 1)
+    worker.send(type, request.id, given)
+    expect(await client.next()).toMatchObject({ type: 'call.responded', id: type })
+    expect(await client.next()).toEqual({ type, id: type, payload: given })
+  }
+})
+
+test('CALL-ROUTE-04 a call of an operation without a spec is over 30 s after its answer, if nothing else ends it', async () => {
+  const clock = new ManualClock()
+  const head = new TestHead({ allowUnspecified: true, clock })
+  const { worker, client, called, refuse } = await unspecified(head)
+  const { id } = await called('c1')
+  refuse((await worker.next()).id)
+  worker.send('call.requested', 'mark', { name: '/services/list' })
+  expect(await worker.next()).toMatchObject({ id: 'mark' })
+  // Before the first value nothing hurries it.
+  clock.advance(60_000)
+  worker.send('call.responded', id, 'answer')
+  expect(await client.next()).toMatchObject({ type: 'call.responded', payload: 'answer' })
+  clock.advance(29_999)
+  worker.send('call.responded', id, 'late')
+  expect(await client.next()).toMatchObject({ type: 'call.responded', payload: 'late' })
+  clock.advance(30_000)
+  expect(await client.next()).toMatchObject({ type: 'call.error', id: 'c1', payload: { code: 'TIMEOUT' } })
+  expect(await worker.next()).toMatchObject({ type: 'call.aborted', id })
+})
+
+test('CALL-ROUTE-04 a worker that a handler of the head calls is told whom for, unless that is disabled', async () => {
+  for (const hideCallers of [false, true]) {
+    const atHead = new OperationRegistry()
+    atHead.register(spec('/agent/ask'), async (_input, { env }) => {
+      const [stream] = await collect(env.subscribe('dev1', 'test/whose'))
+      return [(await env.invoke('dev1', 'test/who')).unwrap(), stream]
+    })
+    const head = new TestHead({ registry: atHead, hideCallers })
+    const registry = new OperationRegistry()
+    registry.register(spec('/test/who'), (_input, { forwardedFor }) => forwardedFor ?? 'nobody')
+    registry.register(spec('/test/whose', {}, 'subscription'), async function* (_input, { forwardedFor }) {
+      yield forwardedFor ?? 'nobody'
+    })
+    await head.worker('dev1', { registry })
+    const client = await head.peer(principal('client', ['a'], { project: ['read'] }))
+    // What the client itself claims is not handed on.
+    const payload = { name: '/agent/ask', forwarded_for: { id: 'somebody else', scopes: [] } }
+    client.send('call.requested', 'c1', payload)
+    const told = hideCallers ? 'nobody' : { id: 'client', scopes: ['a'], resources: { project: ['read'] } }
+    expect((await client.next()).payload).toEqual([told, told])
+    expect((await head.node.env.invoke('dev1', 'test/who')).unwrap()).toBe('nobody')
+  }
+})
+
+test('CALL-T69 a subscription through a head that is silent for too long ends at the worker too', async () => {
+  // The clock of the head stands still: only the worker can end it.
+  const start = (Date.now() * 1000) as Ticks
+  const head = new TestHead({ clock: new ManualClock(start) })
+  const clock = new ManualClock(start)
+  const registry = new OperationRegistry()
+  const ended = gate<unknown>()
+  const next = gate()
+  registry.register(spec('/test/quiet', {}, 'subscription'), async function* (_input, { signal }) {
+    signal.addEventListener('abort', () => ended.open(signal.reason))
+    yield 1
+    await next.opened
+    yield 2
+    await new Promise(() => undefined)
+  })
+  const received: Envelope[] = []
+  const worker = await head.worker('dev1', { registry, received, clock })
+  const client = await head.peer()
+  client.send('call.requested', 'c1', { name: '/dev1/test/quiet', idleTimeout: 100 })
+  expect(await client.next()).toMatchObject({ type: 'call.responded', payload: 1 })
+  expect(received.at(-1)?.payload).toMatchObject({ name: '/test/quiet', idleTimeout: 100 })
+  // A value lets the time begin anew.
+  clock.advance(99)
+  next.open()
+  expect(await client.next()).toMatchObject({ type: 'call.responded', payload: 2 })
+  clock.advance(99)
+  expect(worker.inboundCount).toBe(1)
+  clock.advance(1)
+  expect(await ended.opened).toMatchObject({ code: 'TIMEOUT' })
+  expect(await client.next()).toMatchObject({
+    type: 'call.error',
+    id: 'c1',
+    payload: { code: 'TIMEOUT', message: '/test/quiet gave no value for 100 ms', retryable: true },
+  })
+  expect(worker.inboundCount).toBe(0)
 })

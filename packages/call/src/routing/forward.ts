@@ -1,11 +1,13 @@
 // Passing a call on to a worker (CALL-ROUTE-04): the node segment is stripped, the input goes through unchanged, every answer comes back
 // as it is. Each leg has its own request id, profile and limits.
+import type { Principal } from '@parley/core'
+import type { SubscribeOptions } from '../call-options.ts'
 import { CallError } from '../error.ts'
 import type { Inbound } from '../inbound.ts'
-import type { Link } from '../link.ts'
+import { callDefaults } from '../limits.ts'
 import type { InboundRequest } from '../request.ts'
 import { randomUUID } from '../uuid.ts'
-import type { Route } from './routes.ts'
+import type { Route, Worker } from './routes.ts'
 
 export interface ForwardOptions {
   /** Whether the worker is told whom the call is made for. */
@@ -13,14 +15,20 @@ export interface ForwardOptions {
 }
 
 export function forward(
-  worker: Link,
+  worker: Worker,
   route: Route,
   request: InboundRequest,
   inbound: Inbound,
   options: ForwardOptions,
 ): void {
-  const requestId = randomUUID()
   const { identity } = inbound
+  const release = worker.share.take(identity?.id ?? inbound.link)
+  if (!release) {
+    inbound.fail(noShare(worker))
+    return
+  }
+  const requestId = randomUUID()
+  const { link } = worker
   const passed = {
     requestId,
     parentRequestId: inbound.id,
@@ -29,30 +37,49 @@ export function forward(
     ...(request.metadata && { metadata: request.metadata }),
     ...(options.tellCaller && identity && { forwardedFor: claim(identity) }),
   }
-  inbound.onAbort(() => worker.abort(requestId))
-  const streams = route.spec?.opType === 'subscription'
-  if (streams) {
-    void forwardStream(worker, route.local, request, inbound, passed)
+  inbound.onAbort(() => link.abort(requestId))
+  const type = route.spec?.opType
+  if (type === undefined || type === 'subscription') {
+    // What has given a value and may be over cannot be told from a stream that is silent.
+    const idle = type === undefined ? { idleAfterValue: callDefaults.idleUnknown } : {}
+    void forwardStream(worker, route.local, request, inbound, { ...passed, ...idle }).then(release)
     return
   }
-  worker.request(route.local, request.input, passed, {
+  link.request(route.local, request.input, passed, {
     once: true,
-    value: value => inbound.respond(value),
-    end: aborted => (aborted ? inbound.abandon() : inbound.complete()),
-    fail: error => inbound.fail(error),
+    value: value => {
+      release()
+      inbound.respond(value)
+    },
+    end: aborted => {
+      release()
+      if (aborted) inbound.abandon()
+      else inbound.complete()
+    },
+    fail: error => {
+      release()
+      inbound.fail(error)
+    },
   })
 }
 
-/** Values wait here only as the limits of a subscription allow; the caller's leg decides when the next one goes out. */
+/** CALL-ROUTE-10. */
+export function noShare({ alias }: Worker): CallError {
+  return new CallError('RESOURCE_EXHAUSTED', `this caller has its share of requests at ${alias} already`)
+}
+
+/**
+ * Values wait here only as the limits of a subscription allow; the caller's leg decides when the next one goes out. Never rejects.
+ */
 async function forwardStream(
-  worker: Link,
+  { link }: Worker,
   path: string,
   request: InboundRequest,
   inbound: Inbound,
-  passed: { readonly requestId: string },
+  passed: SubscribeOptions & { readonly requestId: string },
 ): Promise<void> {
   let aborted = false
-  const values = worker.subscribe(path, request.input, { ...passed, onEnd: by => (aborted = by) })
+  const values = link.subscribe(path, request.input, { ...passed, onEnd: by => (aborted = by) })
   try {
     for await (const value of values) {
       if (!inbound.value(value)) return
@@ -68,14 +95,7 @@ async function forwardStream(
   }
 }
 
-function claim({
-  id,
-  scopes,
-  resources,
-}: {
-  readonly id: string
-  readonly scopes: readonly string[]
-  readonly resources?: unknown
-}) {
+/** Whom a worker is told that a call is made for. */
+export function claim({ id, scopes, resources }: Principal) {
   return { id, scopes, ...(resources !== undefined && { resources }) }
 }

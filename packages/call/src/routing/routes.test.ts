@@ -251,3 +251,17 @@ test('CALL-ROUTE-06 a registration that its worker aborts changes nothing', asyn
   expect(await worker.next()).toMatchObject({ id: 'mark' })
   expect(head.node.workers).toEqual([])
 })
+
+test.each([
+  ['node:register:dev', 'dev1'],
+  ['node:register:dev1', 'dev'],
+  ['node:register:', 'dev1'],
+  ['node:register:*', 'dev1'],
+  ['node:register:DEV1', 'dev1'],
+  ['node', 'dev1'],
+])('CALL-T68 the scope %s does not register the alias %s', async (scope, alias) => {
+  const head = new TestHead()
+  const worker = await head.join({ as: principal('w', [scope]), registry: offering('/fs/a') })
+  await expect(register(worker, alias, ['/fs/a'])).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  expect(head.node.workers).toEqual([])
+})

@@ -7,6 +7,7 @@ import { callLimits } from '../limits.ts'
 import type { Link } from '../link.ts'
 import { notFound, RESERVED_SERVICE } from '../registry.ts'
 import { readSpec } from '../spec.ts'
+import { FairShare } from './share.ts'
 
 export interface Route {
   /** `/{service}/{op}` as the worker knows it. */
@@ -16,6 +17,8 @@ export interface Route {
   access: AccessRule | undefined
   /** While the worker is being asked. */
   asking?: Promise<void> | undefined
+  /** Whether a call made the head ask once more, without waiting for the answer. */
+  askedAgain?: boolean
 }
 
 export interface Worker {
@@ -23,6 +26,8 @@ export interface Worker {
   readonly link: Link
   readonly owner: string
   readonly routes: ReadonlyMap<string, Route>
+  /** Who has how many requests in flight to it. */
+  readonly share: FairShare
 }
 
 export interface RoutesOptions {
@@ -30,9 +35,6 @@ export interface RoutesOptions {
   readonly rejoinGraceMs: number
   readonly now: () => number
 }
-
-/** What a worker may be asked besides what it registered. */
-const ALWAYS = [`/${RESERVED_SERVICE}/list`, `/${RESERVED_SERVICE}/schema`]
 
 export class Routes {
   readonly #options: RoutesOptions
@@ -57,19 +59,22 @@ export class Routes {
     return this.#byLink.get(link)
   }
 
-  /** The route of a worker's operation; discovery is always there. */
-  find(worker: Worker, local: string): Route | undefined {
-    return worker.routes.get(local) ?? (ALWAYS.includes(local) ? OPEN_ROUTES.get(local) : undefined)
-  }
-
   /** What a routed path leads to just now, or why to nothing (CALL-ROUTE-03, -08). */
   resolve(alias: string, local: string): { readonly worker: Worker; readonly route: Route } | CallError {
+    const path = `/${alias}${local}`
+    const worker = this.reach(alias, path)
+    if (worker instanceof CallError) return worker
+    const route = worker.routes.get(local)
+    return route ? { worker, route } : notFound(path)
+  }
+
+  /** The worker of an alias, or why a path leads to none. */
+  reach(alias: string, path: string): Worker | CallError {
     const worker = this.#workers.get(alias)
-    const route = worker && this.find(worker, local)
-    if (route) return { worker, route }
-    return !worker && this.mayReturn(alias)
+    if (worker) return worker
+    return this.mayReturn(alias)
       ? new CallError('UNAVAILABLE', `${alias} is not connected just now`)
-      : notFound(`/${alias}${local}`)
+      : notFound(path)
   }
 
   knows(alias: string): boolean {
@@ -97,11 +102,13 @@ export class Routes {
   }
 
   /** The whole set, atomically. Returns the link that lost the alias to this one, if any. */
-  replace(worker: Worker): Link | undefined {
-    const before = this.#workers.get(worker.alias)?.link
-    const replaced = before === worker.link ? undefined : before
+  replace(worker: Omit<Worker, 'share'>): Link | undefined {
+    const before = this.#workers.get(worker.alias)
+    const same = before?.link === worker.link
+    const replaced = same ? undefined : before?.link
     if (replaced) this.#byLink.delete(replaced)
-    this.#workers.set(worker.alias, worker)
+    const share = same ? before.share : new FairShare(callLimits.workerRequests)
+    this.#workers.set(worker.alias, { ...worker, share })
     this.#byLink.set(worker.link, worker.alias)
     this.#lost.delete(worker.alias)
     return replaced
@@ -125,18 +132,6 @@ export class Routes {
     }
   }
 }
-
-const OPEN: AccessRule = accessRule()
-const OPEN_ROUTES = new Map<string, Route>(
-  ALWAYS.map(local => [
-    local,
-    {
-      local,
-      access: OPEN,
-      spec: { name: local, opType: 'query', inputSchema: {}, outputSchema: {}, accessControl: {} },
-    },
-  ]),
-)
 
 /** Takes what a worker told of an operation; a spec that is not understood leaves the route closed. */
 export function specify(route: Route, given: unknown): void {

@@ -1,0 +1,175 @@
+// What a node tells of its operations (CALL-DISC): its own and, on a head, those of its workers. Read-only, open to everybody, and
+// filtered by what the caller may call.
+import { type OperationType, type Principal, Type } from '@parley/core'
+import { type AccessRule, type PathRules, refusal } from './access.ts'
+import { CallError } from './error.ts'
+import { callLimits } from './limits.ts'
+import { type OperationPath, parsePath } from './path.ts'
+import {
+  notFound,
+  type OperationRegistry,
+  RESERVED_SERVICE,
+  type Registered,
+  OperationRegistry as Registry,
+} from './registry.ts'
+import { mayRegister, REGISTER, REGISTER_SPEC } from './routing/registration.ts'
+import { fetchSpec, type Routes, type Worker } from './routing/routes.ts'
+import { type WireSpec, wireSpec } from './spec.ts'
+
+export interface DiscoveryOptions {
+  readonly registry: OperationRegistry
+  readonly routes: Routes
+  readonly rules: PathRules
+  /** The node's own alias, if it has one. */
+  readonly alias: string | undefined
+  /** Workers may register here. */
+  readonly head: boolean
+  readonly listAll: boolean
+  readonly allowUnspecified: boolean
+  readonly explainDenials: boolean
+}
+
+interface Asker {
+  readonly identity: Principal | undefined
+  readonly trusted: boolean
+}
+
+interface Listed {
+  readonly name: string
+  readonly namespace: string
+  readonly op_type: OperationType
+}
+
+export class Discovery {
+  /** The operations below `/services/`. */
+  readonly services: OperationRegistry
+  readonly #options: DiscoveryOptions
+  readonly #ofWorkers = new WeakMap<Worker, OperationRegistry>()
+
+  constructor(options: DiscoveryOptions) {
+    this.#options = options
+    this.services = this.#operations()
+    if (options.head) this.services.registerSpec(REGISTER_SPEC)
+  }
+
+  /** CALL-ROUTE-03: the same operations about one worker. The head answers them, since it alone knows who asks. */
+  ofWorker(worker: Worker): OperationRegistry {
+    const known = this.#ofWorkers.get(worker)
+    if (known) return known
+    const services = this.#operations(worker)
+    this.#ofWorkers.set(worker, services)
+    return services
+  }
+
+  /** CALL-ACL-08: `/agent/chat` and `/head/agent/chat` are one operation; a rule for either of its names holds for both. */
+  ownRefusal(path: string, identity: Principal | undefined): CallError | undefined {
+    const { rules, alias, explainDenials } = this.#options
+    return (
+      rules.refusal(path, identity, explainDenials) ??
+      (alias === undefined ? undefined : rules.refusal(`/${alias}${path}`, identity, explainDenials))
+    )
+  }
+
+  #operations(worker?: Worker): OperationRegistry {
+    const registry = new Registry({}, { reserved: true })
+    const open = { opType: 'query', accessControl: {}, outputSchema: {} } as const
+    const listInput = Type.Union([Type.Object({}), Type.Null()])
+    registry.register(
+      { ...open, name: `/${RESERVED_SERVICE}/list`, inputSchema: listInput },
+      (_input, asker) => {
+        const operations = worker
+          ? this.#routed(worker, asker)
+          : [
+              ...this.#own(asker),
+              ...this.#options.routes.workers().flatMap(each => this.#routed(each, asker)),
+            ]
+        return { operations: operations.toSorted((one, other) => (one.name < other.name ? -1 : 1)) }
+      },
+    )
+    registry.register({ ...open, name: `/${RESERVED_SERVICE}/schema`, inputSchema: {} }, (input, asker) => {
+      const name = (input as { readonly name?: unknown } | null)?.name
+      if (typeof name !== 'string') throw new CallError('INVALID_INPUT', 'missing required field: name')
+      return this.#describe(worker ? pathAt(worker, name) : name, asker)
+    })
+    return registry
+  }
+
+  #own({ identity, trusted }: Asker): readonly Listed[] {
+    const may = (operation: Registered) =>
+      (trusted && operation.path !== REGISTER) ||
+      this.#options.listAll ||
+      !(ownAccess(operation, identity) ?? this.ownRefusal(operation.path, identity))
+    return [...this.services.list(), ...this.#options.registry.list()]
+      .filter(operation => operation.external && isServed(operation) && may(operation))
+      .map(({ path, namespace, spec }) => ({ name: path, namespace, op_type: spec.opType }))
+  }
+
+  #routed({ alias, routes }: Worker, { identity, trusted }: Asker): readonly Listed[] {
+    const { rules, listAll, allowUnspecified } = this.#options
+    const may = (access: AccessRule | undefined, name: string) =>
+      trusted ||
+      listAll ||
+      ((access ? !refusal(access, identity) : allowUnspecified) && !rules.refusal(name, identity))
+    return [...routes.values()].flatMap(({ local, spec, access }) => {
+      const name = `/${alias}${local}`
+      if (spec?.visibility === 'internal' || !may(access, name)) return []
+      return [{ name, namespace: parsePath(local)!.service, op_type: spec?.opType ?? 'query' }]
+    })
+  }
+
+  /** The spec behind a path, if there is one that may be shown. Throws `CallError`. */
+  #describe(name: string, asker: Asker): WireSpec | Promise<WireSpec> {
+    const target = parsePath(name)
+    if (!target) throw notFound(name)
+    if (target.node !== undefined && target.node !== this.#options.alias)
+      return this.#describeRoute(target, asker)
+    const registry = target.service === RESERVED_SERVICE ? this.services : this.#options.registry
+    const operation = registry.find(target.local)
+    if (!operation?.external) throw notFound(target.path)
+    const { identity, trusted } = asker
+    if (!trusted) allow(ownAccess(operation, identity) ?? this.ownRefusal(target.local, identity))
+    return wireSpec(operation, target.path)
+  }
+
+  #describeRoute(target: OperationPath, { identity, trusted }: Asker): WireSpec | Promise<WireSpec> {
+    const { routes, rules } = this.#options
+    const ruled = () => rules.refusal(target.path, identity)
+    const worker = routes.worker(target.node!)
+    const discovery = worker && target.service === RESERVED_SERVICE && this.services.find(target.local)
+    if (discovery && discovery.path !== REGISTER) {
+      if (!trusted) allow(ruled())
+      return wireSpec(discovery, target.path)
+    }
+    const route = worker?.routes.get(target.local)
+    if (!worker || !route || route.spec?.visibility === 'internal') throw notFound(target.path)
+    const told = () => {
+      const { spec, access } = route
+      if (!spec || !access)
+        throw new CallError('FORBIDDEN', `what ${target.path} demands of its callers is not known`)
+      if (!trusted) allow(refusal(access, identity) ?? ruled())
+      return wireSpec({ spec, access, namespace: target.service } as Registered, target.path)
+    }
+    return route.spec ? told() : fetchSpec(worker.link, route, callLimits.schemaFetchMs).then(told)
+  }
+}
+
+/** The full path of what a caller names when it asks about one worker: it may use the worker's own name for it. */
+function pathAt({ alias }: Worker, name: string): string {
+  const target = parsePath(name)
+  if (!target || (target.node !== undefined && target.node !== alias)) throw notFound(name)
+  return `/${alias}${target.local}`
+}
+
+/** Registration is the node's own affair, and has no handler in any registry. */
+function isServed({ handler, path }: Registered): boolean {
+  return handler !== undefined || path === REGISTER
+}
+
+/** A worker that may register a single alias may call it too. */
+function ownAccess({ access, path }: Registered, identity: Principal | undefined): CallError | undefined {
+  return path === REGISTER && mayRegister(identity) ? undefined : refusal(access, identity)
+}
+
+function allow(refused: CallError | undefined): void {
+  if (refused) throw refused
+}
