@@ -1,5 +1,6 @@
 // Rules of the kernel and the trail and how to break each: one place in one file, and what stands there instead. Those of level 3 are in
-// mutants-level-3.ts.
+// mutants-level-3.ts, those of the call protocol in mutants-call.ts.
+import { CALL } from './mutants-call.ts'
 import { LEVEL_3 } from './mutants-level-3.ts'
 
 export interface Mutant {
@@ -7,7 +8,7 @@ export interface Mutant {
   /** The rule that no longer holds. */
   readonly rule: string
   /** The kernel where nothing is said. */
-  readonly package?: 'kernel' | 'trail'
+  readonly package?: 'kernel' | 'trail' | 'call' | 'link'
   readonly file: string
   readonly find: string
   readonly replace: string
@@ -17,6 +18,7 @@ export interface Mutant {
 
 export const MUTANTS: readonly Mutant[] = [
   ...LEVEL_3,
+  ...CALL,
   {
     id: 'W-LIFE-04',
     rule: 'a blocked agent creates no checkpoints',

@@ -1,6 +1,7 @@
-// Breaks rules of the kernel and the trail one at a time and sees whether anything notices: `npm run mutate [-- ID …]`. The tests of its folder are
-// asked first, then the simulator, then all tests of its package. Each mutant is made in a copy of the sources, so that nothing here
-// changes. Ends with a failure when fewer are caught than docs/reliability.md promises.
+// Breaks rules of the kernel, the trail, the call protocol and links one at a time and sees whether anything notices:
+// `npm run mutate [-- ID …]`. The tests of its folder are asked first, then the simulator where it drives that package, then all tests of
+// its package. Each mutant is made in a copy of the sources, so that nothing here changes. Ends with a failure when fewer are caught than
+// docs/reliability.md promises.
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,
@@ -24,6 +25,8 @@ const root = join(import.meta.dirname, '..')
 const wanted = process.argv.slice(2)
 const simulator = ['sim/no-human.test.ts', 'sim/simulation.test.ts']
 const mutants = wanted.length === 0 ? MUTANTS : MUTANTS.filter(({ id }) => wanted.includes(id))
+const strange = wanted.filter(id => !mutants.some(mutant => mutant.id === id))
+if (strange.length > 0) throw new Error(`There are no mutants ${strange.join(', ')}`)
 
 /** The sources without what is built or installed; packages of ours are linked inside the copy, all others to what is installed. */
 function copySources(): string {
@@ -61,11 +64,19 @@ function mutate(source: string, { id, find, replace }: Mutant): string {
 function watchers(mutant: Mutant): readonly (readonly string[])[] {
   const { file, tests = dirname(file) } = mutant
   const named = join(sourcesOf(mutant), tests)
-  return [[named.endsWith('.ts') ? named : `${named}/`], simulator, [`${sourcesOf(mutant)}/`]]
+  const simulated = SIMULATED.has(packageOf(mutant)) ? [simulator] : []
+  return [[named.endsWith('.ts') ? named : `${named}/`], ...simulated, [`${sourcesOf(mutant)}/`]]
 }
 
-function sourcesOf({ package: name = 'kernel' }: Mutant): string {
-  return join('packages', name, 'src')
+/** What the simulator drives. */
+const SIMULATED: ReadonlySet<string> = new Set(['kernel', 'trail'])
+
+function packageOf({ package: name = 'kernel' }: Mutant): string {
+  return name
+}
+
+function sourcesOf(mutant: Mutant): string {
+  return join('packages', packageOf(mutant), 'src')
 }
 
 const sound = new Set<string>()
