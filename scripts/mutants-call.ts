@@ -85,7 +85,7 @@ export const CALL: readonly Mutant[] = [
   },
   {
     id: 'CALL-T68',
-    rule: 'the scope for one alias is for no longer one',
+    rule: 'the scope for one alias does not register another that begins with it',
     package: 'call',
     file: 'routing/registration.ts',
     find: 'scopes.includes(own)',

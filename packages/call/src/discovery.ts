@@ -120,7 +120,7 @@ export class Discovery {
   /** The spec behind a path, if there is one that may be shown. Throws `CallError`. */
   #describe(name: string, asker: Asker): WireSpec | Promise<WireSpec> {
     const target = parsePath(name)
-    if (!target) throw notFound(name)
+    if (!target) throw notFound(shown(name))
     if (target.node !== undefined && target.node !== this.#options.alias)
       return this.#describeRoute(target, asker)
     const registry = target.service === RESERVED_SERVICE ? this.services : this.#options.registry
@@ -156,8 +156,13 @@ export class Discovery {
 /** The full path of what a caller names when it asks about one worker: it may use the worker's own name for it. */
 function pathAt({ alias }: Worker, name: string): string {
   const target = parsePath(name)
-  if (!target || (target.node !== undefined && target.node !== alias)) throw notFound(name)
+  if (!target || (target.node !== undefined && target.node !== alias)) throw notFound(shown(name))
   return `/${alias}${target.local}`
+}
+
+/** No longer than a path can be. */
+function shown(name: string): string {
+  return name.slice(0, callLimits.pathLength)
 }
 
 /** Registration is the node's own affair, and has no handler in any registry. */

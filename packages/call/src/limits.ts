@@ -73,7 +73,7 @@ export const callDefaults = {
   sweep: 10_000,
   probe: 2000,
   /** Milliseconds between two values of an operation whose type nobody could tell (CALL-SUB-07). */
-  idleUnknown: 30_000,
+  unknownIdle: 30_000,
   /** How far a caller's clock may be behind the handler's. */
   clockSkew: 5000,
   keepalive: 30_000,

@@ -239,8 +239,11 @@ test('CALL-EVT-06 an abort is for the peer’s own request first, and for one of
 
 test('CALL-EVT-10 many calls are under way at once, and their answers come in any order', async () => {
   const { link, peer } = peered()
-  const calls = [0, 1, 2].map(n => link.call('/fs/x', n))
+  const batch = { parentRequestId: 'batch', metadata: { of: 3 } }
+  const calls = [0, 1, 2].map(n => link.call('/fs/x', n, batch))
   await turn()
+  expect(new Set(peer.received.map(({ id }) => id)).size).toBe(3)
+  for (const { payload } of peer.received) expect(payload).toMatchObject(batch)
   for (const { id, payload } of peer.received.toReversed())
     peer.send('call.responded', id, (payload as { input: number }).input * 10)
   expect(await Promise.all(calls)).toEqual([0, 10, 20])

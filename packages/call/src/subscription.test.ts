@@ -224,7 +224,11 @@ test('CALL-PEND-04 a subscription lasts as long as nobody limits it, and no long
   const endlessly = link.subscribe('/fs/x')[Symbol.asyncIterator]()
   const limited = link.subscribe('/fs/y', null, { timeout: 500, idleTimeout: 400 })[Symbol.asyncIterator]()
   const pulls = [endlessly.next(), limited.next()] as const
-  const ids = [(await peer.next()).id, (await peer.next()).id] as const
+  const requests = [await peer.next(), await peer.next()] as const
+  const ids = [requests[0].id, requests[1].id] as const
+  // CALL-EVT-03: the other side is told where there is a limit.
+  expect(requests[0].payload).not.toHaveProperty('deadline')
+  expect(requests[1].payload).toMatchObject({ deadline: clock.now() / 1000 + 500 })
   clock.advance(399)
   peer.send('call.responded', ids[1], 1)
   expect(await pulls[1]).toEqual({ done: false, value: 1 })

@@ -41,7 +41,7 @@ export function forward(
   const type = route.spec?.opType
   if (type === undefined || type === 'subscription') {
     // What has given a value and may be over cannot be told from a stream that is silent.
-    const idle = type === undefined ? { idleAfterValue: callDefaults.idleUnknown } : {}
+    const idle = type === undefined ? { idleAfterValue: callDefaults.unknownIdle } : {}
     void forwardStream(worker, route.local, request, inbound, { ...passed, ...idle }).then(release)
     return
   }

@@ -1,8 +1,9 @@
 // The fair share of a worker (CALL-ROUTE-10).
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { callLimits } from '../limits.ts'
 import { OperationRegistry } from '../registry.ts'
 import { principal, spec, TestHead } from '../testing/head.ts'
+import { turn } from '../testing/peer.ts'
 import { FairShare } from './share.ts'
 
 /** Takes as many places as the caller gets. */
@@ -10,6 +11,11 @@ function park(share: FairShare, caller: string): (() => void)[] {
   const taken: (() => void)[] = []
   for (let release = share.take(caller); release; release = share.take(caller)) taken.push(release)
   return taken
+}
+
+/** Waits until something is so, one turn of the event loop after another. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await turn()
 }
 
 test('CALL-ROUTE-10 a caller gets at most half of what is free when it asks, and at least one', () => {
@@ -56,7 +62,7 @@ test.each([
   const codes: (string | undefined)[] = []
   for (let n = 0; n < callLimits.inbound; n++)
     void greedy.callEnvelope(wait).then(({ result }) => codes.push(result.ok ? undefined : result.error.code))
-  await vi.waitFor(() => expect(codes.length + worker.inboundCount).toBe(callLimits.inbound))
+  await until(() => codes.length + worker.inboundCount === callLimits.inbound)
   const parked = worker.inboundCount
   expect(parked).toBe(Math.ceil(callLimits.workerRequests / 3))
   expect(new Set(codes)).toEqual(new Set(['RESOURCE_EXHAUSTED']))
@@ -68,7 +74,7 @@ test.each([
   await expect((await head.join()).call(echo, 3)).resolves.toBe(3)
   // What is over counts no more.
   greedy.close()
-  await vi.waitFor(() => expect(worker.inboundCount).toBe(0))
+  await until(() => worker.inboundCount === 0)
   await expect(again.call(echo, 4)).resolves.toBe(4)
 })
 
