@@ -48,6 +48,15 @@ export const CALL: readonly Mutant[] = [
     tests: 'routing/forward.test.ts',
   },
   {
+    id: 'CALL-ROUTE-05-left',
+    rule: 'a call whose caller has left is not passed on',
+    package: 'call',
+    file: 'node.ts',
+    find: '    // The caller may have left meanwhile.\n    if (inbound.ended) return\n',
+    replace: '',
+    tests: 'routing/forward.test.ts',
+  },
+  {
     id: 'CALL-T64',
     rule: 'a node that is no head has no alias of its own',
     package: 'call',

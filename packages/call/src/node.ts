@@ -203,6 +203,8 @@ export class CallNode implements Dispatcher {
   /** CALL-ROUTE-05: a spec that did not come at registration is asked for once more; until then nobody is let in. */
   async #askFirst(worker: Worker, route: Route, request: InboundRequest, inbound: Inbound): Promise<void> {
     await fetchSpec(worker.link, route, callLimits.schemaFetchMs)
+    // The caller may have left meanwhile.
+    if (inbound.ended) return
     if (route.access) this.#forward(worker, route, request, inbound)
     else inbound.fail(new CallError('FORBIDDEN', `what ${route.local} demands of its callers is not known`))
   }

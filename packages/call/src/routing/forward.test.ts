@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { OperationContext } from '../context.ts'
 import type { Envelope } from '../envelope.ts'
 import { CallError } from '../error.ts'
+import { callLimits } from '../limits.ts'
 import { OperationRegistry } from '../registry.ts'
 import { collect, gate, principal, register, spec, TestHead, workerPrincipal } from '../testing/head.ts'
 
@@ -341,6 +342,30 @@ test('CALL-ROUTE-04 a call of an operation without a spec is over 30 s after its
   clock.advance(30_000)
   expect(await client.next()).toMatchObject({ type: 'call.error', id: 'c1', payload: { code: 'TIMEOUT' } })
   expect(await worker.next()).toMatchObject({ type: 'call.aborted', id })
+})
+
+test('CALL-ROUTE-10 calls of an operation without a spec that were answered do not use up the share of their caller', async () => {
+  const head = new TestHead({ allowUnspecified: true })
+  const { worker, client, called, refuse } = await unspecified(head)
+  for (let n = 0; n <= callLimits.workerRequests / 2; n++) {
+    const { id } = await called(`c${n}`)
+    if (n === 0) refuse((await worker.next()).id)
+    worker.send('call.responded', id, n)
+    expect(await client.next()).toEqual({ type: 'call.responded', id: `c${n}`, payload: n })
+  }
+})
+
+test('CALL-ROUTE-05 a call whose caller leaves while the head asks for the spec is not passed on', async () => {
+  const head = new TestHead()
+  const { worker, client, called } = await unspecified(head)
+  const asked = await called('c1')
+  expect(asked.payload).toMatchObject({ name: '/services/schema' })
+  client.send('call.aborted', 'c1')
+  client.send('call.requested', 'mark', { name: '/services/list' })
+  expect(await client.next()).toMatchObject({ id: 'mark' })
+  worker.send('call.responded', asked.id, { name: '/test/any', op_type: 'query' })
+  const request = await called('c2')
+  expect(request.payload).toMatchObject({ name: '/test/any', parentRequestId: 'c2' })
 })
 
 test('CALL-ROUTE-04 a worker that a handler of the head calls is told whom for, unless that is disabled', async () => {

@@ -5,6 +5,7 @@ import type { SubscribeOptions } from '../call-options.ts'
 import { CallError } from '../error.ts'
 import type { Inbound } from '../inbound.ts'
 import { callDefaults } from '../limits.ts'
+import type { Link } from '../link.ts'
 import type { InboundRequest } from '../request.ts'
 import { randomUUID } from '../uuid.ts'
 import type { Route, Worker } from './routes.ts'
@@ -40,9 +41,9 @@ export function forward(
   inbound.onAbort(() => link.abort(requestId))
   const type = route.spec?.opType
   if (type === undefined || type === 'subscription') {
-    // What has given a value and may be over cannot be told from a stream that is silent.
-    const idle = type === undefined ? { idleAfterValue: callDefaults.unknownIdle } : {}
-    void forwardStream(worker, route.local, request, inbound, { ...passed, ...idle }).then(release)
+    // What has given a value may be over, or a stream that is silent: nobody can tell, and it holds no place any more.
+    const unsure = type === undefined && { idleAfterValue: callDefaults.unknownIdle, onValue: release }
+    void forwardStream(link, route.local, request, inbound, { ...passed, ...unsure }).then(release)
     return
   }
   link.request(route.local, request.input, passed, {
@@ -72,16 +73,17 @@ export function noShare({ alias }: Worker): CallError {
  * Values wait here only as the limits of a subscription allow; the caller's leg decides when the next one goes out. Never rejects.
  */
 async function forwardStream(
-  { link }: Worker,
+  worker: Link,
   path: string,
   request: InboundRequest,
   inbound: Inbound,
-  passed: SubscribeOptions & { readonly requestId: string },
+  { onValue, ...passed }: SubscribeOptions & { readonly onValue?: () => void },
 ): Promise<void> {
   let aborted = false
-  const values = link.subscribe(path, request.input, { ...passed, onEnd: by => (aborted = by) })
+  const values = worker.subscribe(path, request.input, { ...passed, onEnd: by => (aborted = by) })
   try {
     for await (const value of values) {
+      onValue?.()
       if (!inbound.value(value)) return
       const room = inbound.room()
       if (room) await room
