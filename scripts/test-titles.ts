@@ -3,7 +3,7 @@
 import { parseAst } from 'vitest/node'
 
 /** What names a scenario of a sheet: WACP, Call Protocol, Crosstalk and ALX scenarios, ALP requirements. */
-const scenarioId = /\b(?:W[PM]-\d{3}|CALL-T\d\d|CT-T\d\d|ALX-T\d\d|ALP-[A-Z]+-\d\d[a-z]?)\b/g
+const scenarioId = /\b(?:W[PMX]-\d{3}|CALL-T\d\d|CT-T\d\d|ALX-T\d\d|ALP-[A-Z]+-\d\d[a-z]?)\b/g
 
 /**
  * What a test that asserts on the trail is expected to call or read, in its own body or in a function of the same file

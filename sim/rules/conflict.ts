@@ -1,23 +1,20 @@
 // Conflicts: where they are found, how they are settled, and that nothing with an open one is merged.
-import { type Invariant, touched } from './rule.ts'
+import type { RunModel } from '../model.ts'
+import { type Invariant, type Problem, touched } from './rule.ts'
 
 export const conflictRules: readonly Invariant[] = [
   {
-    name: 'W-INT-11 conflicts are found while their integration is open, overlap by the runtime alone',
+    name: 'W-INT-11 conflicts are found while their integration is open, and the runtime finds overlap only',
     on: {
       conflict_detected: (run, body, { actor }) => {
         if (body.mode === 'salvage') return undefined
         const source = run.workspace(body.workspace_id)
         const { integration } = source
         if (!integration || source.status !== 'integrating') return `${source.id} is ${source.status}`
-        if (integration.strategy === 'evaluated')
-          return actor === 'protocol' ? 'the runtime judges' : undefined
-        if (integration.strategy !== 'layered' || actor !== 'protocol')
-          return `${actor} found it under ${integration.strategy}`
-        const { files } = run.workspace(integration.target)
-        const own = run.checkpoints.get(integration.checkpoint ?? '')?.files ?? []
-        const strange = body.resources.find(file => !files.has(file) || !own.includes(file))
-        return strange && `${strange} overlaps with nothing`
+        const { strategy, target, checkpoint } = integration
+        if (actor === 'protocol' && strategy !== 'direct')
+          return strangeOverlap(run, body.resources, target, checkpoint)
+        return strategy === 'evaluated' ? undefined : `${actor} found it under ${strategy}`
       },
     },
   },
@@ -46,9 +43,10 @@ export const conflictRules: readonly Invariant[] = [
     name: 'W-INT-07 AMB-30 overlap with what was merged since the source began is never merged silently',
     on: {
       integration_completed: (run, body) => {
-        if (body.strategy !== 'layered' || body.result !== 'success') return undefined
+        if (body.strategy === 'direct' || body.result !== 'success') return undefined
         const source = run.workspace(body.source)
-        const own = run.checkpoints.get(source.integration?.checkpoint ?? '')?.files ?? []
+        const merged = body.mode === 'salvage' ? run.salvages.get(body.source) : source.integration
+        const own = run.checkpoints.get(merged?.checkpoint ?? '')?.files ?? []
         const { files } = run.workspace(body.target)
         const shared = own.find(file => (files.get(file) ?? 0) > source.created)
         return shared && `${shared} was changed meanwhile`
@@ -56,3 +54,16 @@ export const conflictRules: readonly Invariant[] = [
     },
   },
 ]
+
+/** What the runtime says overlaps, and does not. */
+export function strangeOverlap(
+  run: RunModel,
+  resources: readonly string[],
+  target: string,
+  checkpoint: string | null,
+): Problem {
+  const { files } = run.workspace(target)
+  const own = run.checkpoints.get(checkpoint ?? '')?.files ?? []
+  const strange = resources.find(file => !files.has(file) || !own.includes(file))
+  return strange && `${strange} overlaps with nothing`
+}

@@ -2,6 +2,7 @@
 import type { EventBody } from '@parley/trail/events'
 import type { RunModel } from '../model.ts'
 import { isOpen, salvageTarget } from '../salvage-model.ts'
+import { strangeOverlap } from './conflict.ts'
 import type { Invariant, Problem } from './rule.ts'
 
 /** States in which nothing can be merged into a workspace any more. */
@@ -84,14 +85,15 @@ export const salvageRules: readonly Invariant[] = [
     },
   },
   {
-    name: 'W-INT-20 conflicts of a salvage are found and settled while it is open, by whoever judges it',
+    name: 'W-INT-20 conflicts of a salvage are found and settled while it is open, and the runtime finds overlap only',
     on: {
       conflict_detected: (run, body, { actor }) => {
         if (body.mode !== 'salvage') return undefined
-        if (actor === 'protocol') return 'the runtime judges'
-        return isOpen(run.salvages.get(body.workspace_id))
-          ? undefined
-          : `no salvage of ${body.workspace_id} is open`
+        const salvage = run.salvages.get(body.workspace_id)
+        if (!isOpen(salvage)) return `no salvage of ${body.workspace_id} is open`
+        return actor === 'protocol'
+          ? strangeOverlap(run, body.resources, salvage.target, salvage.checkpoint)
+          : undefined
       },
       conflict_resolved: (run, body) => {
         if (body.mode !== 'salvage') return undefined

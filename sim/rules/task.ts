@@ -2,7 +2,7 @@
 import type { EventBody, TaskStatus } from '@parley/trail/events'
 import type { RunModel } from '../model.ts'
 import { isOver, type TaskModel } from '../records.ts'
-import { type Invariant, touched } from './rule.ts'
+import { has, type Invariant, touched } from './rule.ts'
 
 /** W-TASK-04, written down a second time. */
 const STEPS: { readonly [From in TaskStatus]: readonly TaskStatus[] } = {
@@ -154,6 +154,27 @@ export const taskRules: readonly Invariant[] = [
     },
   },
   {
+    name: 'W-INT-01 what waits below a completed delegate is sent back by the nearest ancestor that acts, and never merged',
+    on: {
+      integration_started: (run, body, _entry, batch) => {
+        if (body.mode === 'salvage' || !hasCompleted(run, body.target)) return undefined
+        const signal = batch.entries[batch.at - 1]
+        const by = (signal?.body as { readonly from?: string } | undefined)?.from
+        let judge = run.workspace(body.target).parent ?? ''
+        while (hasCompleted(run, judge)) judge = run.workspace(judge).parent ?? ''
+        if (by !== judge) return `${by} judges ${body.source}, not ${judge}`
+        return has(batch, 'integration_aborted', each => each.source === body.source)
+          ? undefined
+          : `${body.source} goes into ${body.target}, which has completed`
+      },
+      // A conflict that was put to a person before the delegate completed is theirs to settle.
+      integration_completed: (run, body) =>
+        body.result === 'success' && hasCompleted(run, body.target)
+          ? `${body.source} was merged into ${body.target}, which has completed`
+          : undefined,
+    },
+  },
+  {
     name: 'W-INT-02 an integration that was started ends once',
     on: {
       integration_completed: (run, body) => notOpen(run, body),
@@ -179,6 +200,11 @@ export const taskRules: readonly Invariant[] = [
     },
   },
 ]
+
+/** Its own work is handed in, and frozen. */
+function hasCompleted(run: RunModel, id: string): boolean {
+  return ['integrating', 'conflicted'].includes(run.workspaces.get(id)?.status ?? '')
+}
 
 function notOpen(
   run: RunModel,

@@ -4,11 +4,17 @@ import type { ScenarioResult, Status } from './runner.ts'
 
 export const PROTOCOL = 'WACP v0.1'
 
-/** The rows of both sheets. */
+/** The rows of the three sheets. */
 export const SHEET_ROWS: readonly string[] = [
-  ...Array.from({ length: 99 }, (_, index) => `WP-${String(index + 1).padStart(3, '0')}`),
-  ...Array.from({ length: 103 }, (_, index) => `WM-${String(index + 1).padStart(3, '0')}`),
+  ...rows('WP', 1, 99),
+  ...rows('WM', 1, 103),
+  ...rows('WX', 31, 40),
 ]
+
+function rows(sheet: string, first: number, last: number): readonly string[] {
+  const numbers = Array.from({ length: last - first + 1 }, (_, index) => first + index)
+  return numbers.map(number => `${sheet}-${String(number).padStart(3, '0')}`)
+}
 
 export interface Claim {
   readonly host: string

@@ -177,7 +177,12 @@ export interface Operations {
   /** [A] `from` is for those who pretend to be another workspace. */
   emit_signal: [
     { readonly type: string; readonly reason?: string; readonly ref?: Id; readonly from?: Id },
-    { readonly signal?: Id; readonly outcome: 'applied' | 'recorded' | 'absorbed' },
+    {
+      readonly signal?: Id
+      readonly outcome: 'applied' | 'recorded' | 'absorbed'
+      /** Of a `complete` that was applied: the checkpoint that will be integrated, null where there is none. */
+      readonly integrates?: Id | null
+    },
   ]
   /** [A] `gate`: it is accepted and waits there. */
   send_envelope: [EnvelopeDraft, { readonly envelope: Id; readonly gate?: Id }]
@@ -199,8 +204,8 @@ export interface Operations {
   create_workspace: [WorkspaceDraft, { readonly workspace: Id }]
   /** [A] Sends a directive that `dispatch: false` kept back. */
   dispatch_directive: [About, unknown]
-  /** [A, U] */
-  abort: [About, unknown]
+  /** [A, U] `rejected`: a gate's fallback said no to it before, and nothing was done (W-HWY-11). */
+  abort: [About, { readonly outcome?: 'applied' | 'rejected' }]
   suspend: [About & { readonly reason: string }, unknown]
   resume: [About, unknown]
   /** [A] Hands the workspace to another agent (W-MIG-04); answered when that has ended, unless the binder is held. */
@@ -249,7 +254,8 @@ export interface Operations {
     { readonly graph: Id; readonly tasks: readonly Id[] },
   ]
   retry_task: [{ readonly task: Id; readonly override?: boolean }, unknown]
-  cancel_task: [{ readonly task: Id }, unknown]
+  /** `rejected`: the same, of the abort that it needs. */
+  cancel_task: [{ readonly task: Id }, { readonly outcome?: 'applied' | 'rejected' }]
   /** Always refused (W-TASK-03). */
   change_task: [{ readonly task: Id; readonly changes: Json }, never]
   remove_task: [{ readonly task: Id }, never]

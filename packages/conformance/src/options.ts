@@ -55,7 +55,7 @@ export function parseOptions(args: readonly string[]): Options | string {
       : String(values.only)
           .split(',')
           .map(id => id.trim())
-  const wrong = only?.find(id => !/^W[PM]-\d{3}$/.test(id))
+  const wrong = only?.find(id => !/^W[PMX]-\d{3}$/.test(id))
   if (wrong !== undefined) return `'${wrong}' is not the id of a row, such as WP-017.`
   return {
     host: values.host === undefined ? undefined : String(values.host),

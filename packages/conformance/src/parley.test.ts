@@ -20,7 +20,12 @@ test.each(scenarios().map(each => ({ title: each.title, scenario: each })))(
   },
 )
 
-test('every row of both sheets has a scenario', () => {
+test('every row of the sheets has a scenario', () => {
+  const text = ['wacp-primitives', 'wacp-mechanisms', 'wacp-audit'].map(name =>
+    readFileSync(join(import.meta.dirname, `../../../docs/specs/${name}.md`), 'utf8'),
+  )
+  const defined = text.flatMap(sheet => sheet.match(/(?<=^\| ?)W[PMX]-\d{3}\b/gm) ?? [])
+  expect(SHEET_ROWS.toSorted()).toEqual(defined.toSorted())
   const rows = new Set(scenarios().map(({ id }) => id))
   expect(SHEET_ROWS.filter(id => !rows.has(id))).toEqual([])
 })

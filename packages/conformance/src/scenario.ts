@@ -33,7 +33,7 @@ const registered: Scenario[] = []
 
 /** The title begins with the row's id. A row may have several scenarios, and holds where all of them do. */
 export function scenario(title: string, options: ScenarioOptions, run: (kit: Kit) => Promise<void>): void {
-  const id = /^(W[PM]-\d{3}) \S/.exec(title)?.[1]
+  const id = /^(W[PMX]-\d{3}) \S/.exec(title)?.[1]
   if (id === undefined) throw new Error(`A scenario's title begins with the id of its row: ${title}`)
   if (registered.some(each => each.title === title)) throw new Error(`There are two scenarios ${title}`)
   registered.push({ ...options, id, title, play: run })

@@ -57,7 +57,7 @@ export async function mergeWork(merging: Merging, work: SeenWorkspace, task: Pla
 }
 
 async function mergeEvaluated(merging: Merging, work: SeenWorkspace): Promise<void> {
-  const mergers = merging.seen.about(work.id).filter(({ facts }) => facts?.kind === 'merge')
+  const mergers = mergersOf(merging, work)
   if (mergers.some(each => each.ended === undefined && each.state !== 'integrating')) return
   const made = mergers.findLast(each => each.state === 'integrating')
   if (!made) {
@@ -73,12 +73,15 @@ async function mergeEvaluated(merging: Merging, work: SeenWorkspace): Promise<vo
   const result = made.checkpoints.findLast(each => each.final)
   const found = readConflicts(result?.text ?? '')
   if (found.length > 0 && work.conflicts.length === 0) {
-    await ask(merging.handle.reportConflicts(work.id, found))
+    await ask(merging.handle.reportConflicts(work.id, found, { baseAware: true }))
     return
   }
-  await ask(
-    merging.handle.accept(work.id, { strategy: 'evaluated', result: { commit: result?.commit ?? null } }),
-  )
+  const how = { strategy: 'evaluated', result: { commit: result?.commit ?? null }, baseAware: true } as const
+  await ask(merging.handle.accept(work.id, how))
+}
+
+function mergersOf({ seen }: Merging, { id }: SeenWorkspace): SeenWorkspace[] {
+  return seen.about(id).filter(({ facts }) => facts?.kind === 'merge')
 }
 
 /** Work that conflicts with what was merged before it: one conflict at a time. */
@@ -91,7 +94,12 @@ export async function settleConflict(
   const conflict = work.conflicts.find(({ settled }) => settled === undefined)
   if (!conflict) return
   const { strategy, resolution } = await proposal(merging, work, task, conflict)
-  await ask(merging.handle.resolveConflict(work.id, conflict.id, strategy, resolution))
+  const made = mergersOf(merging, work)
+    .findLast(each => each.state === 'integrating')
+    ?.checkpoints.findLast(each => each.final)
+  const evaluated = work.integration?.strategy === 'evaluated'
+  const result = evaluated && made ? { commit: made.commit ?? null } : undefined
+  await ask(merging.handle.resolveConflict(work.id, conflict.id, strategy, resolution, result))
 }
 
 type Proposal = {
@@ -121,6 +129,11 @@ async function proposal(
     if (before === 'coordinator_resolve') return { strategy: 'agent_rework', resolution: rework }
     if (before === 'agent_rework') return { strategy: 'escalate', resolution: clip(`incoming\n${shown}`) }
   }
+  if (evaluated && conflict.foundBy === 'runtime')
+    return {
+      strategy: 'coordinator_resolve',
+      resolution: clip(`The integrator read both versions of ${conflict.resources.join(', ')} and made one.`),
+    }
   if (!evaluated && draft.conflicts.length === 0)
     return {
       strategy: 'coordinator_resolve',

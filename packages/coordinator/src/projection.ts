@@ -68,6 +68,8 @@ export interface SeenConflict {
   readonly type: string
   readonly resources: readonly string[]
   readonly description: string
+  /** Who found it: the runtime, by the paths alone (W-INT-07), or the integrator. */
+  readonly foundBy: 'runtime' | 'integrator'
   /** How it was settled, once it is. */
   settled: { readonly strategy: string; readonly resolution: string; readonly outcome: string } | undefined
 }
@@ -390,9 +392,10 @@ const FOLDS: Folds = {
     } else if (source?.integration) source.integration = { ...source.integration, open: false }
   },
 
-  conflict_detected(seen, body) {
+  conflict_detected(seen, body, { actor }) {
     const { conflict_id: id, conflict_type: type, resources, description } = body
-    conflictsOf(seen, body)?.push({ id, type, resources, description, settled: undefined })
+    const foundBy = actor === 'protocol' ? 'runtime' : 'integrator'
+    conflictsOf(seen, body)?.push({ id, type, resources, description, foundBy, settled: undefined })
   },
 
   conflict_resolved(seen, body) {

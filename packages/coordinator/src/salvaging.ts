@@ -6,7 +6,7 @@ import { failureText } from './failure-text.ts'
 import { isEnding } from './finality.ts'
 import { coordinatorLimits } from './limits.ts'
 import { clip, conflictText, isLocked, type Merging } from './merging.ts'
-import type { RunProjection, SeenCheckpoint, SeenTask, SeenWorkspace } from './projection.ts'
+import type { RunProjection, SeenCheckpoint, SeenConflict, SeenTask, SeenWorkspace } from './projection.ts'
 import type { Salvage } from './team/succession-fields.ts'
 import type { PlannedTask } from './team/team.ts'
 import { readConflicts, readUnusable } from './verdict.ts'
@@ -88,13 +88,13 @@ export async function salvageWork(
     return
   }
   const conflict = salvage.conflicts.find(({ settled }) => settled === undefined)
-  if (conflict) return settle(merging, work, planned, conflict.id)
+  if (conflict) return settle(merging, work, planned, conflict)
   // The last one settles all of it.
   if (salvage.conflicts.length > 0) return
   if (judge(seen, work, planned)) return judgedByAgent(merging, work)
   const draft = unwrap(await merging.folders.draft(commitOf(work), merging.line))
   if (draft.conflicts.length === 0) {
-    await ask(handle.mergeSalvage(work.id, { commit: null }))
+    await ask(handle.mergeSalvage(work.id, { commit: null }, { baseAware: true }))
     return
   }
   const description = `What failed work left does not fit what was merged meanwhile, in: ${draft.conflicts.join(', ')}.`
@@ -103,7 +103,7 @@ export async function salvageWork(
     resources: draft.conflicts,
     description: clip(description),
   } as const
-  await ask(handle.reportConflicts(work.id, [found]))
+  await ask(handle.reportConflicts(work.id, [found], { baseAware: true }))
 }
 
 /** The agent that judges it; undefined where a person has. */
@@ -129,8 +129,8 @@ async function judgedByAgent(merging: Merging, work: SeenWorkspace): Promise<voi
     return
   }
   const found = readConflicts(result.text)
-  if (found.length > 0) await ask(handle.reportConflicts(work.id, found))
-  else await ask(handle.mergeSalvage(work.id, { commit: result.commit ?? null }))
+  if (found.length > 0) await ask(handle.reportConflicts(work.id, found, { baseAware: true }))
+  else await ask(handle.mergeSalvage(work.id, { commit: result.commit ?? null }, { baseAware: true }))
 }
 
 /** Those of this salvage: the work may have been merged by an agent before it failed. */
@@ -142,7 +142,7 @@ async function settle(
   merging: Merging,
   work: SeenWorkspace,
   planned: PlannedTask,
-  conflict: string,
+  conflict: SeenConflict,
 ): Promise<void> {
   const { seen, handle } = merging
   if (seen.highway.waits('conflict_resolution', work.id)) return
@@ -151,17 +151,24 @@ async function settle(
     ?.checkpoints.findLast(each => each.final)
   const agent = judge(seen, work, planned) !== undefined
   const turnedDown = seen.highway.ended('conflict_resolution', work.id)?.action === 'reject'
-  if (agent && planned.merge.conflicts === 'rework' && !turnedDown) {
-    // Nothing is done again for work that has failed for good: what was left is let go.
-    await ask(handle.resolveConflict(work.id, conflict, 'agent_rework', clip(failureText(work, seen))))
+  const made = agent && result ? { commit: result.commit ?? null } : undefined
+  const { draft, files, shown } = await conflictText(merging, commitOf(work))
+  // The runtime goes by the paths alone: whoever judged it has read both versions, or they fit together as they are.
+  const joined = made !== undefined || !conflict.resources.some(path => draft.conflicts.includes(path))
+  if (conflict.foundBy === 'runtime' && joined && !turnedDown) {
+    const both = `Both versions of ${conflict.resources.join(', ')} were joined.`
+    await ask(handle.resolveConflict(work.id, conflict.id, 'coordinator_resolve', clip(both), made))
     return
   }
-  const made = agent && result ? { commit: result.commit ?? null } : undefined
-  const { files, shown } = await conflictText(merging, commitOf(work))
+  if (agent && planned.merge.conflicts === 'rework' && !turnedDown) {
+    // Nothing is done again for work that has failed for good: what was left is let go.
+    await ask(handle.resolveConflict(work.id, conflict.id, 'agent_rework', clip(failureText(work, seen))))
+    return
+  }
   const resolution = made
     ? 'Take the result of the agent that judged it in spite of this.'
     : `incoming\nThe first word says whose version of ${files} is taken: incoming is what was left, existing is what was merged before.\n${shown}`
-  await ask(handle.resolveConflict(work.id, conflict, 'escalate', clip(resolution), made))
+  await ask(handle.resolveConflict(work.id, conflict.id, 'escalate', clip(resolution), made))
 }
 
 /** Of the checkpoint that is being saved. */

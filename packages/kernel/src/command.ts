@@ -11,6 +11,7 @@ import type {
   MergeSalvageRequest,
   SalvageRequest,
 } from './integration/integration.ts'
+import type { ReportRequest } from './integration/report.ts'
 import type { RecoveryStep } from './recovery/steps.ts'
 import type { SignalDraft } from './signal/decide.ts'
 import type { FailedClaim, UserChange } from './user/user.ts'
@@ -102,7 +103,7 @@ export type AgentCommand = { readonly caller: WorkspaceId; readonly agent?: stri
   | ({ readonly type: 'salvage' } & SalvageRequest)
   | ({ readonly type: 'merge_salvage' } & MergeSalvageRequest)
   | { readonly type: 'discard_salvage'; readonly source: unknown }
-  | { readonly type: 'report_conflicts'; readonly source: unknown; readonly conflicts: unknown }
+  | ({ readonly type: 'report_conflicts' } & ReportRequest)
   | ({ readonly type: 'resolve_conflict' } & ResolveRequest)
   | { readonly type: 'answer_gate'; readonly gate: unknown; readonly action: unknown }
   | {

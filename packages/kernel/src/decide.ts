@@ -213,7 +213,7 @@ function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Re
     case 'decide_integration':
       return decideIntegration(batch, caller, command)
     case 'report_conflicts':
-      return decideReportConflicts(batch, caller, command.source, command.conflicts)
+      return decideReportConflicts(batch, caller, command)
     case 'resolve_conflict':
       return decideResolveConflict(batch, caller, command)
     case 'answer_gate':

@@ -26,7 +26,7 @@ export {
   type HighwayDraft,
   type HighwayPreset,
 } from './highway/config.ts'
-export type { GateModifications, GateOutcome, GateRecord } from './highway/gate.ts'
+export type { GateModifications, GateOutcome, GateRecord, GuardedOutcome } from './highway/gate.ts'
 export { MODIFIABLE } from './highway/modify.ts'
 export type { TaskSubject } from './highway/subject.ts'
 export type { GateView } from './highway/view.ts'
@@ -61,7 +61,13 @@ export type {
   StoragePolicy,
   StorageStatus,
 } from './runtime/housekeeping.ts'
-export type { AcceptOptions, BeginOptions, ConflictReport, SalvageOptions } from './runtime/integrator.ts'
+export type {
+  AcceptOptions,
+  BeginOptions,
+  ConflictReport,
+  OverlapOptions,
+  SalvageOptions,
+} from './runtime/integrator.ts'
 export type { MigrationRequest, Prepare } from './runtime/migrations.ts'
 export type { Notice } from './runtime/notice.ts'
 export type { AgentOf, Coordinator, Delegate, Observer, Worker } from './runtime/roles.ts'

@@ -34,7 +34,10 @@ export const kernelLimits = {
   artifacts: 256,
   intentLength: 16_384,
   graphs: 65_536,
-  /** Conflicts of one integration, and characters of the resources that one names: all are recorded in one batch. */
+  /**
+   * Conflicts of one integration that its integrator reports, and as many that the runtime finds; characters of the resources that one
+   * names. All are recorded in one batch.
+   */
   conflicts: 64,
   conflictResourceLength: 32_768,
   /** Tasks of one graph. */

@@ -96,6 +96,7 @@ export function evolveObject(run: Run, object: TrailObject): void {
       const { workspace } = object.value as ResultRecord
       const integration = openSalvage(run, workspace) ?? run.workspaces.get(workspace)?.integration
       if (integration) integration.resultRef = object.id
+      else run.staged.set(resultKey(workspace), object)
       return
     }
     case 'approved_integration': {
@@ -140,6 +141,17 @@ export function claimInitial(run: Run, workspace: Workspace): void {
     run.staged.delete(id)
     remember(workspace, object.value as MemoryRecord, object.id)
   }
+}
+
+/** The result of a merge that is begun and decided by one command: the object comes before the entry that begins it. */
+export function claimResult(run: Run, workspace: WorkspaceId): ObjectId | undefined {
+  const object = run.staged.get(resultKey(workspace))
+  run.staged.delete(resultKey(workspace))
+  return object?.id
+}
+
+function resultKey(workspace: WorkspaceId): string {
+  return `result ${workspace}`
 }
 
 function directiveKey(workspace: WorkspaceId): string {

@@ -144,7 +144,7 @@ export const OPERATIONS: Table = {
   attach: async ({ run, params }) => outcomeOf(await run.attach(params.workspace, params.identity), nothing),
   emit_signal: byAgent(
     (agent, params) => agent.emit(params as never),
-    ({ signal, outcome }) => ({ ...(signal !== undefined && { signal }), outcome }),
+    ({ signal, ...said }) => ({ ...(signal !== undefined && { signal }), ...said }),
   ),
   send_envelope: byAgent((agent, params) => agent.send(params as never), same),
   seal_envelope: byAgent(
@@ -168,10 +168,12 @@ export const OPERATIONS: Table = {
     created => ({ workspace: (created as AgentHandle).workspace }),
   ),
   dispatch_directive: byAgent((agent, { workspace }) => agent.dispatch(workspace), nothing),
-  abort: byBoth(
-    (agent, { workspace }) => agent.abort(workspace),
-    (user, run, { workspace }) => user.abort(run, workspace),
-  ),
+  async abort(call) {
+    const { workspace } = call.params
+    const user = userOf(call)
+    if (user) return outcomeOf(await user.abort(call.run.id, workspace), () => ({}))
+    return byAgent(agent => agent.abort(workspace), same)(call)
+  },
   suspend: byBoth(
     (agent, { workspace, reason }) => agent.suspend(workspace, reason),
     (user, run, { workspace, reason }) => user.suspend(run, workspace, reason),
@@ -223,7 +225,7 @@ export const OPERATIONS: Table = {
   submit_graph: byAgent((agent, { tasks, caused_by }) => agent.submitGraph(tasks, caused_by), same),
   add_tasks: byAgent((agent, { graph, tasks }) => agent.addTasks(graph, tasks), same),
   retry_task: byAgent((agent, { task, override }) => agent.retryTask(task, override), nothing),
-  cancel_task: byAgent((agent, { task }) => agent.cancelTask(task), nothing),
+  cancel_task: byAgent((agent, { task }) => agent.cancelTask(task), same),
   change_task: byAgent((agent, { task }) => agent.changeTask(task), never),
   remove_task: byAgent((agent, { task }) => agent.removeTask(task), never),
 

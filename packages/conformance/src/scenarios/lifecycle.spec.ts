@@ -1,6 +1,17 @@
 // Runs and workspaces: start, creation, states, suspension, ends (wacp-primitives 1, 2, 14).
 import { deepStrictEqual, notDeepStrictEqual } from 'node:assert'
-import { deliver, delivered, denied, emit, failure, notCreated, receipt, right, SC } from '../entry-rows.ts'
+import {
+  created,
+  deliver,
+  delivered,
+  denied,
+  emit,
+  failure,
+  notCreated,
+  receipt,
+  right,
+  SC,
+} from '../entry-rows.ts'
 import type { Entry } from '../host.ts'
 import type { State } from '../kit.ts'
 import type { OperationName } from '../operations.ts'
@@ -85,6 +96,18 @@ scenario(
     ])
     deepStrictEqual((await kit.envelope('E')).status, 'acknowledged')
     deepStrictEqual((await kit.look('W')).directive, kit.id('E'))
+
+    // Whatever comes first does it: the first envelope of another workspace is no directive.
+    await kit.workspace('W2')
+    await kit.mark()
+    await kit.send('E2', 'R', 'W2', 'feedback')
+    await kit.expectAdded([
+      created('E2', 'R', 'W2', 'feedback'),
+      delivered('E2', 'R', 'W2'),
+      SC('W2', 'idle', 'active', 'first_envelope'),
+      ...receipt('E2', 'R', 'W2'),
+    ])
+    deepStrictEqual((await kit.look('W2')).directive, null)
   },
 )
 

@@ -182,7 +182,7 @@ test('WM-068 what a fallback decided opens no second gate; what a human decided 
   await f.advance(PASSED)
   gateOf(f, await f.root.abort(f.id('C')), 'GC')
   await f.mark()
-  unwrap(await f.root.abort(f.id('A')))
+  expect(unwrap(await f.root.abort(f.id('A')))).toEqual({ outcome: 'applied' })
   const rows = (await f.added()).map(entry => subjects(f.row(entry), f.id('A'), 'A'))
   expect(rows).toMatchObject([
     blocked('A', 'approve'),
@@ -201,12 +201,51 @@ test('WM-068 what a fallback decided opens no second gate; what a human decided 
   await g.advance(PASSED)
   await g.restart()
   await g.mark()
-  // The caller sees no error, and the workspace goes on.
-  expect(refused(await g.root.abort(g.id('W')))).toBe('ok')
+  // The caller sees no error, and is told that the workspace goes on.
+  expect(unwrap(await g.root.abort(g.id('W')))).toEqual({ outcome: 'rejected' })
   expect((await g.added()).map(entry => subjects(g.row(entry), g.id('W'), 'W'))).toEqual([
     blocked('W', 'reject'),
   ])
   expect(await g.state('W')).toBe('active')
+})
+
+test('WX-036 an abort says what came of it: applied, or rejected where a fallback had said no', async () => {
+  const f = await fixture({
+    run: { owner: 'ux', highway: only('workspace_abort', { timeout: PERIOD, fallback: 'reject' }) },
+  })
+  await f.worker('W')
+  gateOf(f, await f.root.abort(f.id('W')))
+  await f.advance(PASSED)
+  const before = await f.picture()
+  await f.mark()
+  expect(unwrap(await f.root.abort(f.id('W')))).toEqual({ outcome: 'rejected' })
+  const added = await f.expectAmong([
+    ['gate_reentry_blocked', 'W', 'protocol', { gate_id: 'G1', converted_to: 'reject' }],
+  ])
+  expect(added).toHaveLength(1)
+  expect(await f.picture()).toEqual(before)
+
+  const ungated = await fixture()
+  await ungated.worker('W')
+  await ungated.mark()
+  expect(unwrap(await ungated.root.abort(ungated.id('W')))).toEqual({ outcome: 'applied' })
+  await ungated.expectAmong([['workspace_state_changed', 'W', 'system', { to_state: 'failed' }]])
+})
+
+test('WX-037 cancelling a task says the same of the abort that it needs', async () => {
+  const f = await fixture({
+    run: { owner: 'ux', highway: only('workspace_abort', { timeout: PERIOD, fallback: 'reject' }) },
+  })
+  const graph = await graphOf(f, { T1: {}, T2: {} })
+  await f.worker('W', { task: graph.id('T1'), directive: null })
+  gateOf(f, await f.root.cancelTask(graph.id('T1')))
+  await f.advance(PASSED)
+  await f.mark()
+  expect(unwrap(await f.root.cancelTask(graph.id('T1')))).toEqual({ outcome: 'rejected' })
+  await f.expectAdded([['gate_reentry_blocked', 'W', 'protocol']])
+  expect(await statusOf(f, graph.id('T1'))).toBe('assigned')
+  expect(unwrap(await f.root.cancelTask(graph.id('T2')))).toEqual({ outcome: 'applied' })
+  await f.expectAdded([status('T2', 'pending', 'cancelled', null, 'system')])
 })
 
 test('W-HWY-11 a creation for the same attempt of a task that a fallback rejected stays rejected', async () => {

@@ -111,6 +111,12 @@ export interface GateOutcome {
 /** Whether a transition may go on now. `rejected`: the guard turned it into a rejection (W-HWY-11). */
 export type GateVerdict = 'proceed' | 'rejected' | { readonly waits: GateId }
 
+/** The answer of an operation that the guard may turn into nothing: what came of it (W-HWY-11). */
+export interface GuardedOutcome {
+  /** `rejected`: a fallback rejected the same request before, and nothing was done. */
+  readonly outcome: 'applied' | 'rejected'
+}
+
 export interface GateOptions {
   readonly always?: boolean
   readonly task?: TaskSubject

@@ -20,10 +20,10 @@ import { storeResult, writeMerged } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
 import { deliverableViolation, writeFlagged } from './proof.ts'
 import { writeConflicts } from './report.ts'
-import { basisProblem } from './request.ts'
+import { baseAwareProblem, basisProblem } from './request.ts'
 import { salvageOf } from './salvage.ts'
 import { openSalvage, writeAborted } from './salvage-record.ts'
-import { closingProblem, parentOf, sourceIn, targetOf } from './source.ts'
+import { closingProblem, integrable, judgeable, parentOf, sourceIn, targetOf } from './source.ts'
 
 /** Opens the integration of a source (W-INT-02 steps 2 to 5). `passed`: its gate was approved, or none stands in the way. */
 export function decideBegin(
@@ -45,9 +45,10 @@ export function decideIntegration(
   request: AcceptRequest & { readonly decision: IntegrationDecision },
   passed = false,
 ): Result<IntegrationOutcome> {
-  const source = sourceIn(batch, caller, request.source, 'integrating')
-  if (!source.ok) return source
   const { decision } = request
+  const allowed = decision === 'revise' || decision === 'reject' ? judgeable : integrable
+  const source = sourceIn(batch, caller, request.source, 'integrating', allowed)
+  if (!source.ok) return source
   if (!DECISIONS.includes(decision))
     return invalidArgument(`A decision is one of ${DECISIONS.join(', ')}.`, 'invalid_decision')
   const { strategy = 'direct' } = request
@@ -145,15 +146,15 @@ function accept(
   const begun = open ? ok(open) : begin(batch, caller, source, request, { passed, accept: true })
   if (!begun.ok) return begun
   const { strategy, checkpoint } = begun.value
-  if (strategy === 'layered') {
-    const files = filesOf(batch.run, checkpoint)
-    const found = overlapsOf(files, source, parentOf(batch, source), request.baseAware === true)
-    // AMB-30: what is detected is not settled silently.
-    if (found.length > 0)
-      return ok({ state: 'conflicted', conflicts: writeConflicts(batch, caller, source, found, 'protocol') })
-  }
   let resultRef: ObjectId | undefined
   if (request.result !== undefined) resultRef = storeResult(batch, source, request.result)
+  if (strategy !== 'direct') {
+    const files = filesOf(batch.run, checkpoint)
+    const found = overlapsOf(files, source, parentOf(batch, source), request.baseAware === true)
+    // AMB-30: what is detected is not settled silently. A result of the integrator is kept for the resolution.
+    if (found.length > 0)
+      return ok({ state: 'conflicted', conflicts: writeConflicts(batch, caller, source, { found }) })
+  }
   writeMerged(batch, caller, source, 'success', strategy, resultRef)
   return ok({ state: 'closed', conflicts: [] })
 }
@@ -164,9 +165,7 @@ function requestProblem(request: AcceptRequest, strategy: IntegrationStrategy): 
   if (unfit) return unfit
   if (result !== undefined && strategy !== 'evaluated')
     return invalidArgument(`A result of one's own belongs to the strategy 'evaluated', not to '${strategy}'.`)
-  if (baseAware !== undefined && typeof baseAware !== 'boolean')
-    return invalidArgument('Whether overlap with older integrations is ignored is true or false.')
-  return undefined
+  return baseAwareProblem(baseAware)
 }
 
 interface Start {

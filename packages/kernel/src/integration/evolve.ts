@@ -2,6 +2,7 @@
 import { type CheckpointId, invariant, type ObjectId, parseTimestamp } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import type { Folds } from '../fold.ts'
+import { claimResult } from '../objects.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
 import type { Conflict } from './conflict-record.ts'
 import type { Integration } from './integration.ts'
@@ -18,7 +19,7 @@ export const integrationFolds: Folds = {
       checkpoint: body.checkpoint_ref as CheckpointId | null,
       orderIndex: body.order_index,
       orderBasis: body.order_basis,
-      resultRef: undefined,
+      resultRef: body.mode === 'salvage' ? undefined : claimResult(run, source.id),
       result: undefined,
       aborted: undefined,
     }

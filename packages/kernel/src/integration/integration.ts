@@ -25,7 +25,7 @@ export interface AcceptRequest extends Omit<BeginRequest, 'strategy'> {
   readonly strategy?: unknown
   /** The synthesised result of an `evaluated` merge: the target's new merged state (W-INT-06). */
   readonly result?: unknown
-  /** Under `layered`: ignore overlap with what was integrated before the source was created (AMB-55). */
+  /** Under `layered` and `evaluated`: ignore overlap with what was integrated before the source was created (AMB-55). */
   readonly baseAware?: unknown
 }
 
@@ -68,6 +68,7 @@ export interface SalvageRequest {
 export interface MergeSalvageRequest {
   readonly source: unknown
   readonly result?: unknown
+  readonly baseAware?: unknown
   readonly evidence?: Evidence | undefined
 }
 

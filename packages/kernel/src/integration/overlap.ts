@@ -1,5 +1,5 @@
-// Overlap, found mechanically (W-INT-07, AMB-55): the files of a source's checkpoint that an earlier integration into the same
-// target changed as well. What counts is the path, not what became of the file.
+// Overlap, found mechanically under `layered` and `evaluated` (W-INT-07, AMB-55): the files of a source's checkpoint that an earlier
+// integration into the same target changed as well. What counts is the path, not what became of the file.
 import type { CheckpointId, WorkspaceId } from '@parley/core'
 import { kernelLimits } from '../limits.ts'
 import type { Run } from '../run/run.ts'
@@ -28,6 +28,14 @@ export function overlapsOf(
     shared.set(change.source, paths)
   }
   return bounded([...shared]).map(([earlier, paths]) => findingOf(earlier, paths))
+}
+
+/** The files that no reported overlap names: what the runtime finds there, the integrator has not told of yet. */
+export function unnamedIn(files: readonly string[], reported: readonly Finding[]): readonly string[] {
+  const named = new Set(
+    reported.flatMap(({ type, resources }) => (type === 'content_overlap' ? resources : [])),
+  )
+  return files.filter(path => !named.has(path))
 }
 
 type Shared = readonly (readonly [WorkspaceId, readonly string[]])[]

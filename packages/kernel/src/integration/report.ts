@@ -7,10 +7,12 @@ import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, limitReached } from '../refusal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { type Finding, writeDetected } from './conflict-record.ts'
+import { filesOf, overlapsOf, unnamedIn } from './overlap.ts'
+import { baseAwareProblem } from './request.ts'
 import { salvageOf } from './salvage.ts'
 import { writeSalvageConflicts } from './salvage-conflict.ts'
 import { openSalvage } from './salvage-record.ts'
-import { sourceIn } from './source.ts'
+import { parentOf, sourceIn } from './source.ts'
 
 const Report = Type.Object(
   {
@@ -24,18 +26,29 @@ const Report = Type.Object(
 )
 const reports = compile(Type.Array(Report, { minItems: 1 }), { name: 'conflicts' })
 
-/** The integrator of an `evaluated` merge found these; the other strategies leave it nothing to find. Answers their ids. */
+export interface ReportRequest {
+  readonly source: unknown
+  readonly conflicts: unknown
+  /** Ignore overlap with what was integrated before the source was created (AMB-55). */
+  readonly baseAware?: unknown
+}
+
+/**
+ * The integrator of an `evaluated` merge found these; the other strategies leave it nothing to find. What overlaps besides, the runtime
+ * finds (W-INT-07). Answers the ids, those of the integrator first.
+ */
 export function decideReportConflicts(
   batch: Batch,
   caller: Workspace,
-  id: unknown,
-  submitted: unknown,
+  { source: id, conflicts: submitted, baseAware = false }: ReportRequest,
 ): Result<readonly string[]> {
   if (openSalvage(batch.run, id)) {
     const salvage = salvageOf(batch, caller, id)
     if (!salvage.ok) return salvage
-    const findings = findingsOf(submitted)
-    return findings.ok ? writeSalvageConflicts(batch, caller, salvage.value, findings.value) : findings
+    const findings = findingsOf(submitted, baseAware)
+    return findings.ok
+      ? writeSalvageConflicts(batch, caller, salvage.value, findings.value, baseAware === true)
+      : findings
   }
   const source = sourceIn(batch, caller, id, 'integrating')
   if (!source.ok) return source
@@ -43,12 +56,17 @@ export function decideReportConflicts(
     return invalidState(
       `Conflicts are reported while an 'evaluated' integration of ${source.value.id} is open.`,
     )
-  const findings = findingsOf(submitted)
+  const findings = findingsOf(submitted, baseAware)
   if (!findings.ok) return findings
-  return ok(writeConflicts(batch, caller, source.value, findings.value, actorOf(caller)))
+  const reported = findings.value
+  const files = unnamedIn(filesOf(batch.run, source.value.integration.checkpoint), reported)
+  const found = overlapsOf(files, source.value, parentOf(batch, source.value), baseAware === true)
+  return ok(writeConflicts(batch, caller, source.value, { reported, found }))
 }
 
-function findingsOf(submitted: unknown): Result<readonly Finding[]> {
+function findingsOf(submitted: unknown, baseAware: unknown): Result<readonly Finding[]> {
+  const unfit = baseAwareProblem(baseAware)
+  if (unfit) return unfit
   const parsed = reports.check(submitted)
   if (!parsed.ok) return invalidArgument(parsed.error.message)
   const findings: Finding[] = []
@@ -69,15 +87,17 @@ function findingsOf(submitted: unknown): Result<readonly Finding[]> {
   return ok(findings)
 }
 
-/** W-INT-11: one entry for each, then the one state change. `finder` is the header actor: `protocol` where nobody had to judge. */
+/** W-INT-11: one entry for each, then the one state change. `found`: by the runtime, where nobody had to judge. */
 export function writeConflicts(
   batch: Batch,
   integrator: Workspace,
   source: Workspace,
-  findings: readonly Finding[],
-  finder: string,
+  { reported = [], found }: { readonly reported?: readonly Finding[]; readonly found: readonly Finding[] },
 ): readonly string[] {
-  const ids = writeDetected(batch, source, findings, finder)
+  const ids = [
+    ...writeDetected(batch, source, reported, actorOf(integrator)),
+    ...writeDetected(batch, source, found, 'protocol'),
+  ]
   writeTransition(batch, source, {
     to: 'conflicted',
     trigger: 'conflict_detected',

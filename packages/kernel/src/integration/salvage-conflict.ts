@@ -20,19 +20,26 @@ import {
 } from './conflict-record.ts'
 import type { Salvage, SalvageOutcome } from './integration.ts'
 import { storeResult } from './merge.ts'
+import { filesOf, overlapsOf, unnamedIn } from './overlap.ts'
 import { salvageOf, writeSalvaged } from './salvage.ts'
 import { openSalvage, writeAborted } from './salvage-record.ts'
 
-/** What the integrator found against what it wants to save. Answers the ids. */
+/** What the integrator found against what it wants to save, and what overlaps besides (W-INT-07). Answers the ids. */
 export function writeSalvageConflicts(
   batch: Batch,
   caller: Workspace,
   salvage: Salvage,
   findings: readonly Finding[],
+  baseAware: boolean,
 ): Result<readonly string[]> {
   if (openConflicts(salvage).length > 0)
     return invalidState(`The salvage of ${salvage.source.id} has conflicts already; resolve them first.`)
-  return ok(writeDetected(batch, salvage, findings, actorOf(caller)))
+  const files = unnamedIn(filesOf(batch.run, salvage.checkpoint), findings)
+  const found = overlapsOf(files, salvage.source, salvage.target, baseAware)
+  return ok([
+    ...writeDetected(batch, salvage, findings, actorOf(caller)),
+    ...writeDetected(batch, salvage, found, 'protocol'),
+  ])
 }
 
 /** One conflict with everything around it that its resolution touches. */

@@ -232,7 +232,7 @@ test('W-INT-20 a gate that nobody answers rejects, and its guard rejects what is
   await f.mark()
   await f.advance(1001)
   await f.expectAdded([['gate_timeout', 'R', 'fallback'], answered('G', 'reject', 'fallback')])
-  expect(refused(await f.root.salvage(f.id('W')))).toBe('invalid_state(gate_rejected_by_human)')
+  expect(refused(await f.root.salvage(f.id('W')))).toBe('rejected(gate_rejected_by_human)')
   await f.expectAdded([['gate_reentry_blocked', 'R', 'protocol']])
 })
 

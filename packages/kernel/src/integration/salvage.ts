@@ -10,7 +10,7 @@ import type { Run } from '../run/run.ts'
 import { writeDelivered, writeEmitted } from '../signal/emit.ts'
 import { operand } from '../workspace/operation.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
-import { openConflicts } from './conflict-record.ts'
+import { openConflicts, writeDetected } from './conflict-record.ts'
 import type {
   MergeSalvageRequest,
   PausedIntegration,
@@ -22,7 +22,7 @@ import type {
 import { storeResult } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
 import { deliverableViolation } from './proof.ts'
-import { basisProblem } from './request.ts'
+import { baseAwareProblem, basisProblem } from './request.ts'
 import {
   openSalvage,
   SALVAGED_CONFIDENCE,
@@ -101,7 +101,7 @@ function salvaged(run: Run, target: Workspace, source: Workspace, checkpoint: Ch
   }
 }
 
-/** It turned out to be usable: merged as its integrator made it. */
+/** It turned out to be usable: merged as its integrator made it, unless it overlaps with earlier work. */
 export function decideMergeSalvage(
   batch: Batch,
   caller: Workspace,
@@ -115,8 +115,17 @@ export function decideMergeSalvage(
   const violation = deliverableViolation(batch, salvage.checkpoint, request.evidence)
   if (!violation.ok) return violation
   if (violation.value) return writeFlagged(batch, caller, salvage.source, salvage.checkpoint, violation.value)
+  const unfit = baseAwareProblem(request.baseAware)
+  if (unfit) return unfit
   const { result } = request
   const ref = result === undefined ? undefined : storeResult(batch, salvage.source, result)
+  const files = filesOf(batch.run, salvage.checkpoint)
+  const overlaps = overlapsOf(files, salvage.source, salvage.target, request.baseAware === true)
+  // W-INT-07, W-INT-20: what is detected is recorded and settled first; what the integrator made of both sides is kept for that.
+  if (overlaps.length > 0) {
+    writeDetected(batch, salvage, overlaps, 'protocol')
+    return ok({ salvage: 'open' })
+  }
   return writeSalvaged(batch, caller, salvage, 'success', ref)
 }
 
@@ -193,8 +202,11 @@ function gateProblem(
     ...(basis !== undefined && { basis }),
   })
   if (verdict === 'proceed') return undefined
+  // W-HWY-11: nothing was done, and the answer says so.
   if (verdict === 'rejected')
-    return invalidState(`The salvage of ${source.id} was rejected.`, 'gate_rejected_by_human')
+    return refusal('rejected', `The salvage of ${source.id} was rejected.`, {
+      reason: 'gate_rejected_by_human',
+    })
   return gated(verdict.waits)
 }
 

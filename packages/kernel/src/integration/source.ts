@@ -1,10 +1,10 @@
 // Whose integration it is (W-INT-01): the integrator, the source and its state, the target and its lock.
-import type { Result } from '@parley/core'
+import { ok, type Result } from '@parley/core'
 import type { WorkspaceState } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import { invalidState, refusal } from '../refusal.ts'
-import { rootOf } from '../run/run.ts'
-import { operand } from '../workspace/operation.ts'
+import { rootOf, workspaceOf } from '../run/run.ts'
+import { authorize, operand } from '../workspace/operation.ts'
 import { isRoot, openChildren, type Workspace } from '../workspace/workspace.ts'
 
 /** The workspace that its integrator names, whatever state it is in. */
@@ -23,14 +23,32 @@ export function integrable(batch: Batch, caller: Workspace, id: unknown): Result
   return source
 }
 
+/**
+ * The same for whoever may send work back: below delegates that have completed, whose own work is frozen, the nearest ancestor that still
+ * acts judges in their place, so that no child is left that nobody can judge (W-INT-01).
+ */
+export function judgeable(batch: Batch, caller: Workspace, id: unknown): Result<Workspace> {
+  const source = typeof id === 'string' ? workspaceOf(batch.run, id) : undefined
+  if (source?.status !== 'integrating' || source.parent === caller || judgeOf(source) !== caller)
+    return integrable(batch, caller, id)
+  return authorize(batch, caller, 'integrate') ?? ok(source)
+}
+
+function judgeOf(source: Workspace): Workspace | null {
+  let judge = source.parent
+  while (judge && (judge.status === 'integrating' || judge.status === 'conflicted')) judge = judge.parent
+  return judge
+}
+
 /** The same, in the one state that the operation is for; another integration into the target makes it wait. */
 export function sourceIn(
   batch: Batch,
   caller: Workspace,
   id: unknown,
   state: Extract<WorkspaceState, 'integrating' | 'conflicted'>,
+  allowed: typeof integrable = integrable,
 ): Result<Workspace> {
-  const source = integrable(batch, caller, id)
+  const source = allowed(batch, caller, id)
   if (!source.ok) return source
   const { status } = source.value
   if (isRoot(source.value) || status !== state) {

@@ -1,6 +1,8 @@
-import { unwrap } from '@parley/core'
+import { type EnvelopeId, type Result, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { fixture, type Row } from '../testing/fixture.ts'
+import { type Fixture, fixture, type Row } from '../testing/fixture.ts'
+import { withNotes } from '../testing/mail.ts'
+import { person, withUsers } from '../testing/people.ts'
 
 const changed = (
   name: string,
@@ -67,15 +69,46 @@ test('WP-006 the first envelope brings a workspace to life and is receipted to i
   await f.expectAdded([])
 })
 
-test('WP-006 any first envelope does it, and the second changes no state', async () => {
-  const f = await fixture()
-  await f.workspace('W')
-  await f.mark()
-  for (const type of ['feedback', 'directive']) unwrap(await f.root.send(f.mail('W', type)))
-  const added = await f.added()
-  expect(added.filter(entry => entry.event_type === 'workspace_state_changed')).toHaveLength(1)
-  expect(unwrap(await f.agent('W').look())).toMatchObject({ status: 'active', directive: null })
-})
+/** Everybody who can be the first to write to W, and what they write. */
+const FIRST: Readonly<Record<string, (f: Fixture) => Promise<Result<{ readonly envelope: EnvelopeId }>>>> = {
+  'a directive': f => f.root.send(f.mail('W', 'directive')),
+  feedback: f => f.root.send(f.mail('W', 'feedback')),
+  'an urgent feedback': f => f.root.send(f.mail('W', 'feedback', { priority: 'urgent' })),
+  'a blocking feedback': f => f.root.send(f.mail('W', 'feedback', { priority: 'blocking' })),
+  'a type of the vocabulary, from a peer': async f => {
+    await f.worker('V')
+    unwrap(await f.root.grantRight('send', f.id('V'), f.id('W')))
+    await f.mark()
+    return f.agent('V').send(f.mail('W', 'note'))
+  },
+  'mail of a person': async f => {
+    const user = await person(f, 'ux', 'inject_directive_any')
+    await f.mark()
+    return user.inject(f.run.id, f.mail('W', 'feedback'))
+  },
+}
+
+test.each(Object.keys(FIRST))(
+  'WP-006 WX-040 %s wakes as a first envelope, and the second changes no state',
+  async what => {
+    const f = await withUsers({ run: { owner: 'ux', ...withNotes } })
+    await f.workspace('W')
+    await f.mark()
+    f.name(unwrap(await FIRST[what]!(f)).envelope, 'E')
+    await f.expectAmong([
+      ['envelope_delivered', 'W', 'protocol', { envelope_id: 'E' }],
+      changed('W', 'idle', 'active', 'first_envelope', 'protocol'),
+      ['signal_emitted', 'W', 'protocol', { type: 'acknowledged', ref: 'E' }],
+    ])
+    unwrap(await f.agent('W').consume())
+    await f.mark()
+    unwrap(await f.root.send(f.mail('W', 'directive')))
+    const added = await f.added()
+    expect(added.map(entry => entry.event_type)).toContain('envelope_delivered')
+    expect(added.filter(entry => entry.event_type === 'workspace_state_changed')).toEqual([])
+    expect(unwrap(await f.agent('W').look())).toMatchObject({ status: 'active', directive: null })
+  },
+)
 
 test('WP-007 an observer starts by itself, and its observation is announced for it', async () => {
   const f = await fixture()

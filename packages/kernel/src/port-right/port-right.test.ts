@@ -1,5 +1,5 @@
 // Port rights: who may send, once or always, and how a right changes hands (W-PORT, W-TOPO-CHAN).
-import { type RightId, unwrap } from '@parley/core'
+import { type Result, type RightId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'
 import { arrived, created, delivered, receipt, rejected, send, withNotes } from '../testing/mail.ts'
@@ -116,7 +116,8 @@ test.for([
   await grant(f, 'way', 'send', 'W', 'W3')
   transport.begin(f.clock, () => 'delay')
   await send(f, f.agent('W'), 'E', 'W3', 'note', { rights: [{ type: 'send', target: f.id('W2') }] })
-  unwrap(await lose(f, right))
+  const lost: Result<unknown> = await lose(f, right)
+  unwrap(lost)
   await f.mark()
   transport.release()
   const mail = note('E', 'W', 'W3')

@@ -25,7 +25,7 @@ import type { CheckpointCreated } from '../checkpoint/decide.ts'
 import type { EnvelopeDraft, EnvelopeRecord, ListedRight, PayloadDraft } from '../envelope/envelope.ts'
 import { sealDraft } from '../envelope/proof.ts'
 import type { Sent } from '../envelope/send.ts'
-import type { GateOutcome } from '../highway/gate.ts'
+import type { GateOutcome, GuardedOutcome } from '../highway/gate.ts'
 import type { ResolutionOutcome } from '../integration/conflict.ts'
 import type {
   IntegrationDecision,
@@ -48,6 +48,7 @@ import {
   type BeginOptions,
   type ConflictReport,
   Integrator,
+  type OverlapOptions,
   type SalvageOptions,
 } from './integrator.ts'
 import type { Notice } from './notice.ts'
@@ -105,7 +106,7 @@ export class AgentHandle {
     return this.emit({ type: 'blocked', reason })
   }
 
-  /** The work is done; the newest final checkpoint is what the parent integrates. */
+  /** The work is done. The answer names what will be integrated, the newest final checkpoint, or null where there is none. */
   complete(): Promise<Result<SignalOutcome>> {
     return this.emit({ type: 'complete' })
   }
@@ -245,7 +246,8 @@ export class AgentHandle {
     return this.send({ ...options, to, type: 'feedback', payload })
   }
 
-  abort(workspace: WorkspaceId): Done {
+  /** `rejected`: a gate's fallback said no before; the workspace goes on. */
+  abort(workspace: WorkspaceId): Promise<Result<GuardedOutcome>> {
     return this.#caller.ask({ type: 'abort', workspace })
   }
 
@@ -310,7 +312,8 @@ export class AgentHandle {
     return this.#caller.ask({ type: 'retry_task', task, override })
   }
 
-  cancelTask(task: TaskId): Done {
+  /** Aborts whoever works on it. `rejected`: a gate's fallback said no to that before; nothing was cancelled. */
+  cancelTask(task: TaskId): Promise<Result<GuardedOutcome>> {
     return this.#caller.ask({ type: 'cancel_task', task })
   }
 
@@ -379,9 +382,13 @@ export class AgentHandle {
     return this.#integrator.salvage(source, options)
   }
 
-  /** It is usable: merged, with what the integrator made of it. */
-  mergeSalvage(source: WorkspaceId, result?: unknown): Promise<Result<SalvageOutcome>> {
-    return this.#integrator.mergeSalvage(source, result)
+  /** It is usable: merged, with what the integrator made of it; what overlaps with earlier work is to be resolved first. */
+  mergeSalvage(
+    source: WorkspaceId,
+    result?: unknown,
+    options: OverlapOptions = {},
+  ): Promise<Result<SalvageOutcome>> {
+    return this.#integrator.mergeSalvage(source, result, options)
   }
 
   /** It is not usable: nothing is merged. */
@@ -399,12 +406,16 @@ export class AgentHandle {
     return this.#reader.result(source)
   }
 
-  /** What the integrator of an `evaluated` merge found against it; the source becomes `conflicted`. */
+  /**
+   * What the integrator of an `evaluated` merge found against it; the source becomes `conflicted`. Answers the ids of the conflicts: these,
+   * then overlaps that the runtime finds and that none of these names.
+   */
   reportConflicts(
     source: WorkspaceId,
     conflicts: readonly ConflictReport[],
+    options: OverlapOptions = {},
   ): Promise<Result<readonly string[]>> {
-    return this.#caller.ask({ type: 'report_conflicts', source, conflicts: plain(conflicts) })
+    return this.#caller.ask({ type: 'report_conflicts', source, conflicts: plain(conflicts), ...options })
   }
 
   /**

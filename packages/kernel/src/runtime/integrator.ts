@@ -26,11 +26,15 @@ export interface BeginOptions {
   readonly basis?: string
 }
 
-export interface AcceptOptions extends BeginOptions {
+/** Which overlap counts under `layered` and `evaluated`. */
+export interface OverlapOptions {
+  /** Ignore overlap with what was integrated before the source was created (AMB-55). */
+  readonly baseAware?: boolean
+}
+
+export interface AcceptOptions extends BeginOptions, OverlapOptions {
   /** The synthesised result of an `evaluated` merge, as JSON. */
   readonly result?: unknown
-  /** Under `layered`: ignore overlap with what was integrated before the source was created. */
-  readonly baseAware?: boolean
 }
 
 /** What of a failed workspace is salvaged. */
@@ -92,11 +96,15 @@ export class Integrator {
     return this.#withEvidence(source, { type: 'salvage', source, ...options }, pick)
   }
 
-  mergeSalvage(source: WorkspaceId, result: unknown): Promise<Result<SalvageOutcome>> {
+  mergeSalvage(
+    source: WorkspaceId,
+    result: unknown,
+    options: OverlapOptions,
+  ): Promise<Result<SalvageOutcome>> {
     const copy = plain(result)
     if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
     const pick = (run: Run) => openSalvage(run, source)?.checkpoint
-    return this.#withEvidence(source, { type: 'merge_salvage', source, result: copy }, pick)
+    return this.#withEvidence(source, { type: 'merge_salvage', source, result: copy, ...options }, pick)
   }
 
   /** The checkpoint that counts, the deliverable where nothing else is said; again where it became another one meanwhile. */

@@ -85,7 +85,8 @@ export type Coordinator = Pick<
 
 export type Worker = Pick<AgentHandle, Everyone | Mail | Work | 'blocked' | 'writeMemory' | 'deleteMemory'>
 
-export type Observer = Pick<AgentHandle, Everyone | Work>
+/** Nobody's role lets them write to an observer, but people may: injected mail can be read (W-HWY-17). */
+export type Observer = Pick<AgentHandle, Everyone | Work | 'consume' | 'receive'>
 
 /** A worker that was created with `delegate: true`. */
 export type Delegate = Worker & Pick<AgentHandle, Team>

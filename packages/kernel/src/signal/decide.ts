@@ -1,5 +1,5 @@
 // A signal that an agent emits (W-SIG-05): the checks in their order, then the effect.
-import { ok, type Result, type SignalId } from '@parley/core'
+import { type CheckpointId, ok, type Result, type SignalId } from '@parley/core'
 import { SIGNAL_TYPES, type SignalType, type Trigger, type WorkspaceState } from '@parley/trail/events'
 import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
 import type { Evidence } from '../checkpoint/proof.ts'
@@ -34,6 +34,11 @@ export interface SignalDraft {
 export interface SignalOutcome {
   readonly signal: SignalId | undefined
   readonly outcome: 'applied' | 'recorded' | 'absorbed'
+  /**
+   * Of a `complete` that was applied: the checkpoint that will be integrated. Null: there is no final one, so the work cannot be accepted,
+   * only revised, rejected or aborted (W-INT-04).
+   */
+  readonly integrates?: CheckpointId | null
 }
 
 const FIELDS: ReadonlySet<string> = new Set(['type', 'reason', 'ref'])
@@ -111,6 +116,8 @@ function writeAgentSignal(batch: Batch, from: Workspace, draft: SignalDraft): Si
   writeDelivered(batch, signal)
   writeAftermath(batch, from, to)
   if (type === 'escalation') writeEscalated(batch, from, signal.id, reason ?? type)
+  if (to === 'integrating')
+    return { signal: signal.id, outcome: 'applied', integrates: from.deliverable ?? null }
   if (applied) return { signal: signal.id, outcome: 'applied' }
   return { signal: signal.id, outcome: SIGNAL_RULES[type].trigger ? 'absorbed' : 'recorded' }
 }

@@ -1,7 +1,7 @@
 // Commands on tasks: submitting a graph, adding to one, retry, cancel; and the refusal of what never changes (W-TASK-03).
 import { compile, type EnvelopeId, type GraphId, ok, type Result, type TaskId } from '@parley/core'
 import { actorOf, type Batch } from '../batch.ts'
-import { gate, gated } from '../highway/gate.ts'
+import { type GuardedOutcome, gate, gated } from '../highway/gate.ts'
 import type { TaskSubject } from '../highway/subject.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, limitReached, notFound, type Refusal, refusal } from '../refusal.ts'
@@ -240,7 +240,12 @@ export function decideRetryTask(
 }
 
 /** W-TASK-13: the task first, then the abort of a workspace that still works on it. `passed`: its gate was approved. */
-export function decideCancelTask(batch: Batch, caller: Workspace, id: unknown, passed = false): Result<void> {
+export function decideCancelTask(
+  batch: Batch,
+  caller: Workspace,
+  id: unknown,
+  passed = false,
+): Result<GuardedOutcome> {
   const found = taskOf(batch, caller, 'cancel_task', id)
   if (!found.ok) return found
   const task = found.value
@@ -257,13 +262,13 @@ export function decideCancelTask(batch: Batch, caller: Workspace, id: unknown, p
       reason: 'aborted_by_coordinator',
       task: task.id,
     })
-    if (verdict === 'rejected') return ok(undefined)
+    if (verdict === 'rejected') return ok({ outcome: 'rejected' })
     if (verdict !== 'proceed') return gated(verdict.waits)
   }
   writeTaskStatus(batch, task, 'cancelled', actorOf(caller))
   if (aborts)
     writeFailure(batch, workspace, { ...byOperation('aborted_by_coordinator', caller), sparesTask: true })
-  return ok(undefined)
+  return ok({ outcome: 'applied' })
 }
 
 /** W-TASK-03: edges, graph and parent never change, and no task is ever removed. */

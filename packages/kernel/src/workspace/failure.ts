@@ -3,7 +3,7 @@
 import { ok, type Result } from '@parley/core'
 import type { BudgetDimension, Trigger } from '@parley/trail/events'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
-import { gate, gated } from '../highway/gate.ts'
+import { type GuardedOutcome, gate, gated } from '../highway/gate.ts'
 import { writeGatesEnded } from '../highway/invalidate.ts'
 import { writeSalvageEnded } from '../integration/salvage-record.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
@@ -178,7 +178,7 @@ export function decideAbort(
   caller: Workspace,
   id: unknown,
   passed?: 'aborted_by_coordinator' | 'batch_abort',
-): Result<void> {
+): Result<GuardedOutcome> {
   const target = operand(batch, caller, 'abort', id)
   if (!target.ok) return target
   if (isRoot(target.value)) return invalidState('The root cannot be aborted; stop the run instead.')
@@ -192,10 +192,10 @@ export function decideAbort(
       workspace: target.value.id,
       reason,
     })
-    // W-HWY-11: the caller sees no error; the workspace simply goes on.
-    if (verdict === 'rejected') return ok(undefined)
+    // W-HWY-11: no error, but the workspace goes on, and the answer says so.
+    if (verdict === 'rejected') return ok({ outcome: 'rejected' })
     if (verdict !== 'proceed') return gated(verdict.waits)
   }
   writeFailure(batch, target.value, byOperation(reason, caller))
-  return ok(undefined)
+  return ok({ outcome: 'applied' })
 }
