@@ -1,6 +1,8 @@
 // The conformance page on small sheets and small test files. Ids above 900 exist in no sheet.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { page, scenariosOfSheet, sheets, unknownScenarios } from './conformance.ts'
+import { page, readingsOf, scenariosOfSheet, sheets, unknownScenarios } from './conformance.ts'
 import { scenariosOf } from './test-titles.ts'
 
 const ids = (source: string) => scenariosOf(source, 'a.test.ts').map(({ id }) => id)
@@ -164,6 +166,45 @@ describe('the page', () => {
     ])
     expect(text.split('- WP-901 and WP-902 \\[x\\] ([a.test.ts](../a.test.ts))')).toHaveLength(2)
     expect(text).not.toContain('None.')
+  })
+
+  test('lists every reading under which conformance is claimed, one line each', () => {
+    const sheet = [
+      '| # | Problem | Reading |',
+      '| A-91 | one \\| other | both |',
+      '| AMB-92 | open | closed |',
+      '| D-93 | topic | seed |',
+      '| W-INT-94 | no | reading |',
+    ].join('\n')
+    const text = page(scenarios, [], readingsOf(sheet))
+    expect(text).toContain('\n| A-91 | one \\| other | both |\n| AMB-92 | open | closed |\n\n')
+    expect(text).not.toContain('D-93')
+  })
+
+  test('misses no reading that a WACP sheet or the code speaks of', () => {
+    const docs = join(import.meta.dirname, '..', 'docs')
+    const real = readFileSync(join(docs, 'conformance.md'), 'utf8')
+    const listed = new Set(readingsOf(real).map(({ id }) => id))
+    const spoken = globSync(['docs/specs/wacp-*.md', 'packages/kernel/src/**/*.ts'], {
+      cwd: join(docs, '..'),
+    }).flatMap(file => readFileSync(join(docs, '..', file), 'utf8').match(/\b(?:A|AMB|AX)-\d\d\b/g) ?? [])
+    expect(listed.size).toBeGreaterThan(140)
+    expect([...new Set(spoken)].filter(id => !listed.has(id))).toEqual([])
+    for (const topic of [
+      '`gated`', // its gates have no timeout
+      'no timeout', // the root
+      'receipts', // travel downwards
+      'actor `fallback`',
+      '`ready` has the actor `worker`',
+      'Authority', // not adjustable in idle
+      'orphan', // reassigned once
+      'sealed', // no injection
+    ])
+      expect(
+        readingsOf(real)
+          .map(({ problem, reading }) => `${problem} ${reading}`)
+          .join('\n'),
+      ).toContain(topic)
   })
 
   test('is refused when a title names an id that no sheet defines', () => {

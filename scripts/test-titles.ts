@@ -2,7 +2,7 @@
 // A title is the first argument of test, it, describe or scenario, in any form (.only, .each(…), .runIf(…)).
 import { parseAst } from 'vitest/node'
 
-/** What names a scenario of a sheet: WACP, Call Protocol, Crosstalk and ALX scenarios, ALP requirements. */
+/** What names a scenario of a sheet: WACP with its audit, Call Protocol, Crosstalk and ALX scenarios, ALP requirements. */
 const scenarioId = /\b(?:W[PMX]-\d{3}|CALL-T\d\d|CT-T\d\d|ALX-T\d\d|ALP-[A-Z]+-\d\d[a-z]?)\b/g
 
 /**

@@ -180,6 +180,13 @@ test('evaluated: an agent makes one of both, and that is the result', async () =
   expect(view.state).toBe('done')
   expect(fixture.result(view, 'text')).toBe('first and second\n')
   expect(seen.filter(text => text.includes('<<<<<<<'))).toHaveLength(1)
+  // W-INT-07: the record says that both changed the file, and that the integrator's result settled it.
+  expect((await trail(fixture, run)).filter(each => each.event_type === 'conflict_detected')).toMatchObject([
+    { actor: 'protocol', body: { conflict_type: 'content_overlap', resources: ['text'] } },
+  ])
+  expect(await resolutions(fixture, run)).toMatchObject([
+    { actor: 'system', body: { resolution_strategy: 'coordinator_resolve', outcome: 'closed' } },
+  ])
   expect(view.tasks[1]?.steps.map(({ kind, outcome }) => [kind, outcome])).toEqual([
     ['work', 'complete'],
     ['merge', 'complete'],
