@@ -13,6 +13,8 @@ scenario(
     await kit.delegate('D')
     await kit.delegate('C', { parent: 'D' })
     await kit.worker('G', {}, 'C')
+    await kit.worker('G2', {}, 'C')
+    await kit.worker('C2', {}, 'D')
     await kit.mark()
     await kit.do('R', 'abort', { workspace: 'D' })
     await kit.expectAdded([
@@ -20,6 +22,8 @@ scenario(
       SC('D', 'active', 'failed', ABORTED, { actor: 'system' }),
       SC('C', 'active', 'failed', 'parent_failed'),
       SC('G', 'active', 'failed', 'parent_failed'),
+      SC('G2', 'active', 'failed', 'parent_failed'),
+      SC('C2', 'active', 'failed', 'parent_failed'),
       deliver('D', 'R', { signal_id: '?s' }),
     ])
   },

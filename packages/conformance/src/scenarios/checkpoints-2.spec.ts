@@ -219,11 +219,30 @@ scenario(
     const kept = await kit.do('W', 'get_checkpoint', { checkpoint: 'K' })
     deepStrictEqual(kept.resource_usage, reported)
     deepStrictEqual((await kit.look('W')).meter.tokens, 900)
+
+    // Each field that differs, not only the first.
+    await kit.faults.meter(kit.run, kit.id('W'), { tokens: 50, cost: 2 })
+    await kit.advance(10_000)
+    await kit.mark()
+    const wrongly = { tokens_consumed: 40, wall_time: 5000, cost: 1 }
+    await kit.checkpoint('K2', 'W', { resource_usage: wrongly })
+    const differing = (await kit.added()).filter(({ event_type }) => event_type === 'resource_discrepancy')
+    deepStrictEqual(
+      // The entries themselves take a few microseconds.
+      differing
+        .map(({ body }) => [body.field, body.agent_value, Math.ceil(Number(body.runtime_value) / 10) * 10])
+        .toSorted(),
+      [
+        ['cost', 1, 10],
+        ['tokens_consumed', 40, 50],
+        ['wall_time', 5000, 10_000],
+      ],
+    )
     for (const wrong of [{ tokens_consumed: -1 }, { wall_time: -1 }, { cost: 'much' }]) {
       const draft = await kit.checkpointDraft('W', { resource_usage: { ...reported, ...wrong } })
       await kit.refuses('REJECTED', 'W', 'create_checkpoint', { ...draft }, 'invalid_structure')
       await kit.expectAdded([noCheckpoint('W', 'invalid_structure')])
     }
-    deepStrictEqual(await chain(kit, 'W'), ['K0', 'K'])
+    deepStrictEqual(await chain(kit, 'W'), ['K0', 'K', 'K2'])
   },
 )

@@ -13,7 +13,7 @@ import {
   SC,
 } from '../entry-rows.ts'
 import type { Entry } from '../host.ts'
-import type { State } from '../kit.ts'
+import { STATES, type State } from '../kit.ts'
 import type { OperationName } from '../operations.ts'
 import { ANY } from '../rows.ts'
 import { scenario } from '../scenario.ts'
@@ -124,27 +124,38 @@ const TRANSITIONS: { readonly [From in State]: readonly State[] } = {
   failed: [],
 }
 
-/** Everything that moves a workspace, or tries to. */
-const ATTEMPTS: readonly (readonly [caller: 'agent' | 'parent', operation: OperationName, params: object])[] =
+type Moves = { readonly [From in State]?: State }
+const ABORTED: Moves = Object.fromEntries(
+  STATES.filter(state => state !== 'closed' && state !== 'failed').map(state => [state, 'failed' as const]),
+)
+const GO = { format: 'markdown', content: 'go' }
+
+/** Everything that moves a workspace, or tries to, and where to from which state; everywhere else it stays as it is. */
+const ATTEMPTS: readonly (readonly [
+  caller: 'agent' | 'parent',
+  operation: OperationName,
+  params: object,
+  moves: Moves,
+])[] = [
+  ['agent', 'emit_signal', { type: 'ready' }, {}],
+  ['agent', 'emit_signal', { type: 'started' }, { blocked: 'active' }],
+  ['agent', 'emit_signal', { type: 'blocked', reason: 'waiting' }, { active: 'blocked' }],
+  ['agent', 'emit_signal', { type: 'complete' }, { active: 'integrating' }],
   [
-    ['agent', 'emit_signal', { type: 'ready' }],
-    ['agent', 'emit_signal', { type: 'started' }],
-    ['agent', 'emit_signal', { type: 'blocked', reason: 'waiting' }],
-    ['agent', 'emit_signal', { type: 'complete' }],
-    ['agent', 'emit_signal', { type: 'failed', reason: 'broken' }],
-    [
-      'parent',
-      'send_envelope',
-      { to: 'W', type: 'directive', payload: { format: 'markdown', content: 'go' } },
-    ],
-    ['parent', 'suspend', { workspace: 'W', reason: 'pause' }],
-    ['parent', 'resume', { workspace: 'W' }],
-    ['parent', 'abort', { workspace: 'W' }],
-    ['parent', 'begin_integration', { source: 'W' }],
-    ['parent', 'decide_integration', { source: 'W', decision: 'accept' }],
-    ['parent', 'decide_integration', { source: 'W', decision: 'revise' }],
-    ['parent', 'decide_integration', { source: 'W', decision: 'reject' }],
-  ]
+    'agent',
+    'emit_signal',
+    { type: 'failed', reason: 'broken' },
+    { idle: 'failed', active: 'failed', blocked: 'failed' },
+  ],
+  ['parent', 'send_envelope', { to: 'W', type: 'directive', payload: GO }, { idle: 'active' }],
+  ['parent', 'suspend', { workspace: 'W', reason: 'pause' }, { active: 'suspended', blocked: 'suspended' }],
+  ['parent', 'resume', { workspace: 'W' }, { suspended: 'active' }],
+  ['parent', 'abort', { workspace: 'W' }, ABORTED],
+  ['parent', 'begin_integration', { source: 'W' }, {}],
+  ['parent', 'decide_integration', { source: 'W', decision: 'accept' }, { integrating: 'closed' }],
+  ['parent', 'decide_integration', { source: 'W', decision: 'revise' }, { integrating: 'failed' }],
+  ['parent', 'decide_integration', { source: 'W', decision: 'reject' }, { integrating: 'failed' }],
+]
 
 /** Every transition of a workspace below the root that is on the trail. */
 function transitions(entries: readonly Entry[], root: string): readonly string[] {
@@ -159,7 +170,7 @@ scenario(
   { level: 1, rules: ['W-LIFE-02', 'W-LIFE-03', 'W-LIFE-01', 'W-LIFE-05'] },
   async kit => {
     for (const state of kit.states)
-      for (const [caller, operation, params] of ATTEMPTS) {
+      for (const [caller, operation, params, moves] of ATTEMPTS) {
         await kit.inState('W', state)
         const outcome = await kit.call(caller === 'agent' ? 'W' : 'R', operation, { ...params })
         const what = `${state}: ${operation} ${JSON.stringify(params)}`
@@ -167,6 +178,7 @@ scenario(
         const moved = added.some(({ event_type }) => event_type === 'workspace_state_changed')
         const applied = outcome.ok && operation === 'emit_signal' && outcome.value
         if (applied && !moved) notDeepStrictEqual(applied, { ...applied, outcome: 'applied' }, what)
+        deepStrictEqual(await kit.state('W'), moves[state] ?? state, what)
         // Whoever waits for a binder would keep the next workspace waiting too.
         if (state === 'migrating') kit.faults.binder('work')
         await kit.settle()

@@ -217,21 +217,24 @@ scenario(
   { level: 1, rules: ['W-ENV-18', 'W-LIFE-08'] },
   async kit => {
     await kit.inState('W', 'suspended')
-    await kit.send('E', 'R', 'W', 'directive')
-    await kit.expectAdded([created('E', 'R', 'W', 'directive')])
+    const names = ['E', 'E2', 'E3']
+    for (const name of names) await kit.send(name, 'R', 'W', name === 'E' ? 'directive' : 'feedback')
+    await kit.mark()
     await kit.do('R', 'abort', { workspace: 'W' })
     const added = await kit.expectAmong([
       SC('W', 'suspended', 'failed', 'aborted_by_coordinator', { actor: 'system' }),
-      undeliverable('E', 'R', 'W', 'failed'),
+      ...names.map(name => undeliverable(name, 'R', 'W', 'failed')),
     ])
-    deepStrictEqual(mentioned(kit, added, 'envelope_undeliverable'), ['E'])
+    deepStrictEqual(mentioned(kit, added, 'envelope_undeliverable'), names)
     deepStrictEqual(mentioned(kit, added, 'envelope_delivered'), [])
-    const { status, undeliverable: reason } = await kit.envelope('E')
-    deepStrictEqual([status, reason], ['validated', 'failed'])
+    for (const name of names) {
+      const { status, undeliverable: reason } = await kit.envelope(name)
+      deepStrictEqual([status, reason], ['validated', 'failed'], name)
+    }
     const told = await kit.notices('undeliverable')
     deepStrictEqual(
       told.map(({ to, subject }) => [to, subject]),
-      [['R', 'E']],
+      names.map(name => ['R', name]),
     )
     await kit.advance(100_000)
     await kit.expectAdded([])

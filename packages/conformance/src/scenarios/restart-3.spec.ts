@@ -216,9 +216,11 @@ scenario(
     await kit.final('W')
     const directive = { format: 'markdown', content: 'work' }
     await kit.workspace('I', { directive, dispatch: false })
+    await kit.workspace('I2')
     await kit.mark()
     await kit.emit('W', 'complete')
     await kit.do('R', 'dispatch_directive', { workspace: 'I' })
+    await kit.send('F', 'R', 'I2', 'feedback')
     const done = await kit.added()
     const first = done[0]!.seq
     const kept = new Set(['complete', 'envelope_created', 'envelope_delivered'])
@@ -230,7 +232,7 @@ scenario(
       outage: 20_000,
       meanwhile: () => kit.faults.stored.forge(kit.run, without(lost)),
     })
-    const added = (await kit.entries()).slice(first - 1 + 3)
+    const added = (await kit.entries()).slice(first - 1 + 5)
     const moves = added.filter(({ event_type }) => event_type === 'workspace_state_changed')
     deepStrictEqual(
       moves
@@ -239,7 +241,11 @@ scenario(
             `${kit.names.of(String(workspace))} ${body.from_state} ${body.to_state} ${body.trigger}`,
         )
         .toSorted(),
-      ['I idle active first_envelope', 'W active integrating agent_complete'],
+      [
+        'I idle active first_envelope',
+        'I2 idle active first_envelope',
+        'W active integrating agent_complete',
+      ],
     )
     deepStrictEqual([await kit.state('W'), await kit.state('I')], ['integrating', 'active'])
     const marker = added.at(-1)!

@@ -37,7 +37,7 @@ scenario(
     for (const [name, actor, types] of [
       ['R', 'system', ['complete', 'blocked', 'checkpoint', 'escalation']],
       ['W', 'worker', ['integrate', 'suspend', 'migrate', 'acknowledged']],
-      ['O', 'observer', ['blocked', 'checkpoint']],
+      ['O', 'observer', ['blocked', 'checkpoint', 'integrate', 'suspend', 'migrate', 'acknowledged']],
     ] as const)
       for (const type of types) {
         const signal = { type, reason: 'why', ref: 'W' }

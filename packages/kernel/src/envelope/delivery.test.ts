@@ -196,6 +196,10 @@ test('WP-039 mail that waits for a worker is given up when the worker is aborted
   await f.worker('W')
   await f.bring('W', 'suspended')
   const id = await send(f, f.root, 'E', 'W', 'directive')
+  const more = [
+    await send(f, f.root, 'E2', 'W', 'feedback'),
+    await send(f, f.root, 'E3', 'W', 'directive', { priority: 'urgent' }),
+  ]
   await f.mark()
   f.notices.length = 0
   unwrap(await f.root.abort(f.id('W')))
@@ -220,15 +224,23 @@ test('WP-039 mail that waits for a worker is given up when the worker is aborted
       },
     ],
     ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
-    ['envelope_undeliverable', 'R', 'protocol', { envelope_id: 'E', from: 'R', to: 'W', reason: 'failed' }],
+    ...['E', 'E2', 'E3'].map(
+      (envelope_id): Row => [
+        'envelope_undeliverable',
+        'R',
+        'protocol',
+        { envelope_id, from: 'R', to: 'W', reason: 'failed' },
+      ],
+    ),
   ])
-  expect(unwrap(await f.root.readEnvelope(id))).toMatchObject({
-    status: 'validated',
-    undeliverable: 'failed',
-  })
-  expect(f.notices.filter(each => each.kind === 'undeliverable')).toMatchObject([
-    { to: f.id('R'), envelope: id, reason: 'failed' },
-  ])
+  for (const each of [id, ...more])
+    expect(unwrap(await f.root.readEnvelope(each))).toMatchObject({
+      status: 'validated',
+      undeliverable: 'failed',
+    })
+  expect(f.notices.filter(each => each.kind === 'undeliverable')).toMatchObject(
+    [id, ...more].map(envelope => ({ to: f.id('R'), envelope, reason: 'failed' })),
+  )
   await f.restart()
   await f.advance(100_000)
   await f.expectAdded([])

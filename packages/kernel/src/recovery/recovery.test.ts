@@ -187,75 +187,78 @@ test('W-CLOCK-07 a wall clock that comes back early does not bring an entry befo
   for (const entry of [marker!, ...rest]) expect(ticks(entry)).toBeGreaterThan(last)
 })
 
-test('WM-043 a recorded complete beats a timeout that ran out meanwhile, and recorded mail wakes the idle', async () => {
-  const f = await fixture()
-  await f.worker('W', { timeout: 10_000 })
-  unwrap(await f.final('W'))
-  await f.workspace('I')
-  await f.bring('I', 'active')
-  const mail = {
-    id: f.ids.next('env'),
-    from: f.id('R'),
-    to: f.id('I'),
-    type: 'directive',
-    payload: { format: 'markdown', content: 'go', attachments: [] },
-    in_reply_to: null,
-    rights: [],
-    priority: 'normal',
-    timestamp: '2026-03-01T09:05:00.000042Z',
-    origin: 'agent',
-    originator: 'system',
-  }
-  const { id, from, to, type, priority, in_reply_to, originator, origin } = mail
-  await leave(
-    f,
-    [
-      emitted(f, 'W', 'complete'),
+test.each(['directive', 'feedback'])(
+  'WM-043 a recorded complete beats a timeout that ran out meanwhile, and a recorded %s wakes the idle',
+  async kind => {
+    const f = await fixture()
+    await f.worker('W', { timeout: 10_000 })
+    unwrap(await f.final('W'))
+    await f.workspace('I')
+    await f.bring('I', 'active')
+    const mail = {
+      id: f.ids.next('env'),
+      from: f.id('R'),
+      to: f.id('I'),
+      type: kind,
+      payload: { format: 'markdown', content: 'go', attachments: [] },
+      in_reply_to: null,
+      rights: [],
+      priority: 'normal',
+      timestamp: '2026-03-01T09:05:00.000042Z',
+      origin: 'agent',
+      originator: 'system',
+    }
+    const { id, from, to, type, priority, in_reply_to, originator, origin } = mail
+    await leave(
+      f,
+      [
+        emitted(f, 'W', 'complete'),
+        {
+          event_type: 'envelope_created',
+          workspace: f.id('R'),
+          actor: 'system',
+          body: { envelope_id: id, from, to, type, priority, in_reply_to, originator, origin },
+        } as ProposedEntry,
+      ],
+      [{ id: id as never, kind: 'envelope', value: mail }],
+    )
+    await leave(f, [
       {
-        event_type: 'envelope_created',
-        workspace: f.id('R'),
-        actor: 'system',
-        body: { envelope_id: id, from, to, type, priority, in_reply_to, originator, origin },
+        event_type: 'envelope_delivered',
+        workspace: f.id('I'),
+        actor: 'protocol',
+        body: { envelope_id: id, from, to, delivered_at: formatTimestamp(f.runtime.clock.next()) },
       } as ProposedEntry,
-    ],
-    [{ id: id as never, kind: 'envelope', value: mail }],
-  )
-  await leave(f, [
-    {
-      event_type: 'envelope_delivered',
-      workspace: f.id('I'),
-      actor: 'protocol',
-      body: { envelope_id: id, from, to, delivered_at: formatTimestamp(f.runtime.clock.next()) },
-    } as ProposedEntry,
-  ])
-  f.name(id, 'E')
-  const { rows, counts } = await restarted(f, () => f.clock.advance(20_000))
-  expect([await f.state('W'), await f.state('I')]).toEqual(['integrating', 'active'])
-  expect(rows.filter(([type]) => type === 'workspace_state_changed').map(row => [row[1], row[3]])).toEqual([
-    [
-      'I',
-      {
-        workspace_id: 'I',
-        from_state: 'idle',
-        to_state: 'active',
-        trigger: 'first_envelope',
-        initiator: 'protocol',
-      },
-    ],
-    [
-      'W',
-      {
-        workspace_id: 'W',
-        from_state: 'active',
-        to_state: 'integrating',
-        trigger: 'agent_complete',
-        initiator: 'worker',
-      },
-    ],
-  ])
-  expect(counts).toMatchObject({ workspaces_failed: 0, signals_requeued: 1, envelopes_redelivered: 1 })
-  expect(rows.at(-2)?.slice(0, 3)).toEqual(['signal_delivered', 'R', 'protocol'])
-})
+    ])
+    f.name(id, 'E')
+    const { rows, counts } = await restarted(f, () => f.clock.advance(20_000))
+    expect([await f.state('W'), await f.state('I')]).toEqual(['integrating', 'active'])
+    expect(rows.filter(([type]) => type === 'workspace_state_changed').map(row => [row[1], row[3]])).toEqual([
+      [
+        'I',
+        {
+          workspace_id: 'I',
+          from_state: 'idle',
+          to_state: 'active',
+          trigger: 'first_envelope',
+          initiator: 'protocol',
+        },
+      ],
+      [
+        'W',
+        {
+          workspace_id: 'W',
+          from_state: 'active',
+          to_state: 'integrating',
+          trigger: 'agent_complete',
+          initiator: 'worker',
+        },
+      ],
+    ])
+    expect(counts).toMatchObject({ workspaces_failed: 0, signals_requeued: 1, envelopes_redelivered: 1 })
+    expect(rows.at(-2)?.slice(0, 3)).toEqual(['signal_delivered', 'R', 'protocol'])
+  },
+)
 
 test.for([
   { signals: [['blocked', 'waiting']], state: 'blocked' },

@@ -72,7 +72,7 @@ test('WP-045 a role emits only its own signals; each other attempt is denied on 
   const attempts = [
     [f.root, 'R', 'system', ['complete', 'blocked', 'checkpoint', 'escalation']],
     [worker, 'W', 'worker', ['integrate', 'suspend', 'migrate', 'acknowledged']],
-    [observer, 'O', 'observer', ['blocked', 'checkpoint']],
+    [observer, 'O', 'observer', ['blocked', 'checkpoint', 'integrate', 'suspend', 'migrate', 'acknowledged']],
   ] as const
   for (const [agent, name, actor, types] of attempts) {
     for (const type of types) {

@@ -40,6 +40,8 @@ test('WP-014 a failure takes everything below along in one batch, without a sign
   const d = await delegate(f, 'D', 'ux')
   const c = await delegate(f, 'C', 'ux', d)
   await f.worker('G', {}, c)
+  await f.worker('G2', {}, c)
+  await f.worker('C2', {}, d)
   await f.mark()
   unwrap(await f.root.abort(f.id('D')))
   await f.expectAdded([
@@ -47,6 +49,8 @@ test('WP-014 a failure takes everything below along in one batch, without a sign
     decided('D', 'active', 'failed', ABORTED),
     cascaded('C'),
     cascaded('G'),
+    cascaded('G2'),
+    cascaded('C2'),
     delivered('sig1', 'D', 'R'),
   ])
 })
