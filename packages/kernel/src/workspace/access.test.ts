@@ -134,6 +134,21 @@ test('WM-057 every operation of the coordinator is denied to a worker and to an 
       ['create_right', () => caller.grantRight('send', caller.workspace, x)],
       ['revoke_right', () => caller.revokeRight('right_none' as never, 'r')],
       ['task', () => caller.submitGraph([{ name: 'T', description: 'd' }] as never)],
+      ['task', () => caller.addTasks('graph_none' as never, [])],
+      ['task', () => caller.retryTask('task_none' as never)],
+      ['task', () => caller.cancelTask('task_none' as never)],
+      ['create_workspace', () => caller.createWorkspace({ role: 'worker' })],
+      ['create_workspace', () => caller.dispatch(x)],
+      ['raise_budget', () => caller.raiseBudget(x, { cost_limit: 5 })],
+      ['change_priority', () => caller.changePriority(x, 'critical')],
+      ['batch_priority', () => caller.batchPriority('g', 'critical')],
+      ['batch_abort', () => caller.batchAbort('g')],
+      ['grant_visibility', () => caller.grantVisibility(caller.workspace, x, 'r')],
+      ['transfer_ownership', () => caller.transferOwnership(x, 'uy')],
+      ['reparent', () => caller.reparent(x, caller.workspace)],
+      ['integrate', () => caller.reportConflicts(x, [])],
+      ['integrate', () => caller.resolveConflict(x, 'conflict_none', 'coordinator_resolve', 'r')],
+      ['integrate', () => caller.salvage(x)],
     ] as const) {
       expect(refused(await call()), operation).toBe('permission_denied')
       const [entry, ...others] = await f.added()
