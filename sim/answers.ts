@@ -55,11 +55,13 @@ export function authorityProblem(
     case 'merge_salvage':
     case 'discard_salvage':
     case 'begin_integration':
-    case 'decide_integration':
     case 'fail_integration':
     case 'report_conflicts':
     case 'resolve_conflict':
       return denied(child(command.source))
+    // W-INT-01: work below a delegate that has completed is sent back by those above; by whom is a rule of its own (rules/task.ts).
+    case 'decide_integration':
+      return denied(child(command.source) || (command.decision !== 'accept' && above(command.source)))
     case 'revoke_right':
     case 'submit_graph':
     case 'batch_abort':
@@ -131,9 +133,11 @@ export function answerProblem(
         'the envelope was not accepted',
       )
     case 'emit':
-      return expect(
-        value.signal === undefined || run.signals.has(String(value.signal)),
-        'the signal is not there',
+      return (
+        expect(
+          value.signal === undefined || run.signals.has(String(value.signal)),
+          'the signal is not there',
+        ) ?? promiseProblem(run, command.caller, value.integrates)
       )
     case 'checkpoint':
       return expect(
@@ -157,15 +161,18 @@ export function answerProblem(
       )
     case 'cancel_task':
       return expect(
-        run.tasks.get(String(named.task))?.status === 'cancelled' || abortWasRejected(run),
-        'the task is not cancelled',
+        value.outcome === 'rejected'
+          ? abortWasRejected(run)
+          : run.tasks.get(String(named.task))?.status === 'cancelled',
+        `it is not as it was answered: ${String(value.outcome)}`,
       )
     case 'abort':
     case 'user_abort':
     case 'fail_integration':
       return expect(
-        isOver(run.workspaces.get(String(named.workspace ?? named.source))?.status ?? '') ||
-          (command.type === 'abort' && abortWasRejected(run)),
+        command.type === 'abort' && value.outcome === 'rejected'
+          ? abortWasRejected(run)
+          : isOver(run.workspaces.get(String(named.workspace ?? named.source))?.status ?? ''),
         'it is not over',
       )
     case 'salvage':
@@ -231,7 +238,15 @@ function salvageProblem(run: RunModel, source: unknown, said: unknown): Problem 
   )
 }
 
-/** W-HWY-11: the caller of an abort that a fallback had rejected before sees no error. */
+/** W-INT-04: `complete` is answered by what will be integrated; nothing is added to the register after that. */
+function promiseProblem(run: RunModel, caller: string, promised: unknown): Problem {
+  if (promised === undefined) return undefined
+  const { register = [] } = run.workspaces.get(caller) ?? {}
+  const newest = register.findLast(id => run.checkpoints.get(id)?.status === 'final') ?? null
+  return expect(promised === newest, `${String(promised)} was promised, ${newest} will be integrated`)
+}
+
+/** W-HWY-11: an abort that a fallback had rejected before is answered without an error, by `rejected`. */
 function abortWasRejected(run: RunModel): boolean {
   return [...run.guards].some(
     ([about, decided]) => about.startsWith('workspace_abort') && decided === 'reject',
