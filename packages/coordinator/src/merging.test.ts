@@ -197,8 +197,10 @@ test('evaluated: what the integrator finds against it goes to a person', async (
   const { fixture, run } = await rivals(evaluated, {
     ...apart,
     more: integrator(input => {
-      put(input.folder!, 'text', readFileSync(join(input.folder!, 'text'), 'utf8'))
-      return input.prompt.includes('"b"') ? 'CONFLICT semantic_contradiction: both cannot be true' : 'fine'
+      const about = input.prompt.includes('"b"')
+      const text = readFileSync(join(input.folder!, 'text'), 'utf8')
+      put(input.folder!, 'text', about ? `${text}joined\n` : text)
+      return about ? 'CONFLICT semantic_contradiction: both cannot be true' : 'fine'
     }),
   })
   const view = await fixture.until(run, ({ gates }) => gates.length > 0)
@@ -207,7 +209,8 @@ test('evaluated: what the integrator finds against it goes to a person', async (
   unwrap(await fixture.conductor.respond(view.gates[0]!.id, { decision: 'approve', principal: alice }))
   const done = await fixture.over(run)
   expect(done.state).toBe('done')
-  expect(fixture.result(done, 'text')).toBe(START.replace('1', 'first').replace('9', 'second'))
+  // What she was asked to take in spite of it: the integrator's result.
+  expect(fixture.result(done, 'text')).toBe(`${START.replace('1', 'first').replace('9', 'second')}joined\n`)
 })
 
 test('a restart right after a merge was decided finishes it in the folders', async () => {
