@@ -21,7 +21,7 @@ async function inject(kit: Kit, user: string, to: string): Promise<string> {
 }
 
 scenario(
-  'WM-097 who asked for work is written down once; boundaries run from the system to a person only',
+  'WM-097 who asked for work is written down once; a boundary runs wherever a person injects',
   {
     level: 2,
     rules: ['W-TOPO-CAUS-01', 'W-TOPO-CAUS-02', 'W-TOPO-CAUS-03', 'W-TOPO-CAUS-04', 'W-TOPO-CAUS-05'],
@@ -44,7 +44,7 @@ scenario(
     await kit.refuses('PERMISSION_DENIED', 'R', 'create_workspace', { role: 'worker', originator: 'alice' })
     await kit.expectAdded([denied('R', 'system', 'set:originator')])
 
-    const expected = { R: 'system', S: 'system', A: 'alice', A1: 'alice', B: 'alice', C: 'alice' }
+    const expected = { R: 'system', S: 'system', A: 'alice', A1: 'alice', B: 'bob', C: 'alice' }
     const originators = async () => {
       const found: Record<string, string> = {}
       for (const name of Object.keys(expected)) found[name] = (await kit.look(name)).originator
@@ -57,9 +57,9 @@ scenario(
     await kit.do('R', 'abort', { workspace: 'A' })
     deepStrictEqual((await kit.look('A1')).parent, kit.id('R'))
     deepStrictEqual(await originators(), expected)
-    deepStrictEqual(await asked(kit, 'boundaries'), ['A', 'C'])
-    deepStrictEqual(await asked(kit, 'originated_by', 'alice'), ['A', 'A1', 'B', 'C'])
-    deepStrictEqual(await asked(kit, 'originated_by', 'bob'), [])
+    deepStrictEqual(await asked(kit, 'boundaries'), ['A', 'B', 'C'])
+    deepStrictEqual(await asked(kit, 'originated_by', 'alice'), ['A', 'A1', 'C'])
+    deepStrictEqual(await asked(kit, 'originated_by', 'bob'), ['B'])
     deepStrictEqual(await asked(kit, 'originated_by', 'system'), ['R', 'S'])
   },
 )

@@ -198,7 +198,7 @@ scenario(
     await inject('EU', 'uy', 'S')
     await kit.workspace('U', { caused_by: 'EU' }, 'S')
     await kit.workspace('Z')
-    const expected = { S: 'system', X: 'ux', Y: 'ux', V: 'ux', U: 'uy', Z: 'system' }
+    const expected = { S: 'system', X: 'ux', Y: 'ux', V: 'uy', U: 'uy', Z: 'system' }
     const originators = async () => {
       const found: Record<string, string> = {}
       for (const name of Object.keys(expected)) found[name] = (await kit.look(name)).originator

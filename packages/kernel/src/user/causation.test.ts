@@ -1,5 +1,5 @@
-// Where work comes from (W-USER-10, -11, W-TOPO-CAUS): originators follow injections below what the system began, and nothing changes
-// them afterwards.
+// Where work comes from (W-USER-10, -11, W-TOPO-CAUS): originators follow injections below every parent, and nothing changes them
+// afterwards.
 import { type EnvelopeId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type Fixture, refused } from '../testing/fixture.ts'
@@ -27,7 +27,7 @@ test('WP-085 originators follow injections, never a caller, and outlast transfer
   await f.workspace('V', { caused_by: await injectInto(f, 'uy', 'X') }, x)
   await f.workspace('U', { caused_by: await injectInto(f, 'uy', 'S') }, s)
   await f.workspace('Z')
-  const expected = { S: 'system', X: 'ux', Y: 'ux', V: 'ux', U: 'uy', Z: 'system' }
+  const expected = { S: 'system', X: 'ux', Y: 'ux', V: 'uy', U: 'uy', Z: 'system' }
   const names = Object.keys(expected)
   expect(await originators(f, ...names)).toEqual(expected)
 
@@ -53,7 +53,7 @@ test('WP-085 originators follow injections, never a caller, and outlast transfer
   expect(await originators(f, ...names)).toEqual(expected)
 })
 
-test('WM-097 boundaries run from the system to a user only, as the edges were made', async () => {
+test('WM-097 boundaries run from the system or from one user to another, as the edges were made', async () => {
   const f = await withUsers()
   for (const user of ['alice', 'bob']) await person(f, user, 'inject_directive_any')
   const s = await f.worker('S', { delegate: true })
@@ -81,7 +81,7 @@ test('WM-097 boundaries run from the system to a user only, as the edges were ma
       },
     ],
   ])
-  const expected = { R: 'system', S: 'system', A: 'alice', A1: 'alice', B: 'alice', C: 'alice' }
+  const expected = { R: 'system', S: 'system', A: 'alice', A1: 'alice', B: 'bob', C: 'alice' }
   expect(await originators(f, ...Object.keys(expected))).toEqual(expected)
   // Writing to a workspace changes nothing about where it came from.
   await injectInto(f, 'bob', 'C')
@@ -92,8 +92,34 @@ test('WM-097 boundaries run from the system to a user only, as the edges were ma
 
   const { topology } = f.run
   const named = async (ids: Promise<readonly string[]>) => (await ids).map(id => f.nameOf(id)).toSorted()
-  expect(await named(topology.originatedBy('alice'))).toEqual(['A', 'A1', 'B', 'C'])
+  expect(await named(topology.originatedBy('alice'))).toEqual(['A', 'A1', 'C'])
+  expect(await named(topology.originatedBy('bob'))).toEqual(['B'])
   expect(await named(topology.originatedBy('system'))).toEqual(['R', 'S'])
   expect(await named(topology.ownedBy('bob'))).toEqual(['A1', 'C'])
-  expect(await named(topology.boundaries())).toEqual(['A', 'C'])
+  expect(await named(topology.boundaries())).toEqual(['A', 'B', 'C'])
+})
+
+test("WX-021 an injection overrides inheritance below every parent, another user's included, and its own subtree follows", async () => {
+  const f = await withUsers()
+  for (const user of ['alice', 'bob']) await person(f, user, 'inject_directive_any')
+  const a = await f.worker('A', { delegate: true, caused_by: await injectInto(f, 'alice', 'R') })
+  // Directly beneath the delegate, for bob and again for alice, and by the root's hand far below.
+  const forBob = await injectInto(f, 'bob', 'A')
+  await f.mark()
+  await f.worker('B', { delegate: true, parent: f.id('A'), caused_by: forBob })
+  await f.expectAmong([
+    ['workspace_created', 'B', 'system', { parent: 'A', originator: 'bob', caused_by: f.nameOf(forBob) }],
+  ])
+  await f.worker('B1', {}, f.agent('B'))
+  await f.worker('A2', { caused_by: await injectInto(f, 'alice', 'A') }, a)
+  await f.worker('B2', { caused_by: await injectInto(f, 'alice', 'B') }, f.agent('B'))
+  const expected = { R: 'system', A: 'alice', A2: 'alice', B: 'bob', B1: 'bob', B2: 'alice' }
+  expect(await originators(f, ...Object.keys(expected))).toEqual(expected)
+  const named = (ids: readonly string[]) => ids.map(id => f.nameOf(id)).toSorted()
+  // A2 serves the same user as what it stands under: no boundary.
+  expect(named(await f.run.topology.boundaries())).toEqual(['A', 'B', 'B2'])
+  expect(named(unwrap(await f.run.topology.causedAlike(f.id('B'))))).toEqual(['B1'])
+  await f.restart()
+  expect(await originators(f, ...Object.keys(expected))).toEqual(expected)
+  expect(named(await f.run.topology.boundaries())).toEqual(['A', 'B', 'B2'])
 })

@@ -235,8 +235,8 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
     budget: fitting.budget,
     visibility: targets.flatMap(target => target?.id ?? []),
     owner: draft.owner ?? parent.owner,
-    // W-USER-10: boundaries run only from `system` to a user.
-    originator: cause && parent.originator === 'system' ? cause.originator : parent.originator,
+    // W-USER-10: an injection overrides inheritance, below another user's workspace too (A-50).
+    originator: cause?.originator ?? parent.originator,
     task,
   })
 }

@@ -42,7 +42,7 @@ export const workspaceFolds: Folds = {
       agent: body.agent,
       parent,
       orphan: false,
-      boundary: parent?.originator === 'system' && body.originator !== 'system',
+      boundary: parent !== null && body.originator !== parent.originator,
       owner: body.owner,
       priority: body.priority,
       budget: body.budget,

@@ -51,7 +51,7 @@ export interface Workspace {
   parent: Workspace | null
   /** Reparented by a failure and not reassigned since. */
   orphan: boolean
-  /** It was created for a human below what the system itself had begun; reparenting never makes one (W-TOPO-CAUS-04). */
+  /** It was created for a human below what another originator began; reparenting never makes one (W-TOPO-CAUS-04). */
   readonly boundary: boolean
   owner: string
   priority: WorkspacePriority
