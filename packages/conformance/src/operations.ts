@@ -33,7 +33,11 @@ export interface PayloadDraft {
 
 /** The limit fields of W-BUDGET-02. */
 export interface BudgetDraft {
-  readonly compute_budget?: { readonly token_limit?: number; readonly compute_timeout?: number }
+  readonly compute_budget?: {
+    readonly token_limit?: number
+    readonly compute_timeout?: number
+    readonly wall_time_limit?: number
+  }
   readonly memory_budget?: { readonly context_limit?: number }
   readonly storage_budget?: { readonly checkpoint_limit?: number; readonly trail_limit?: number }
   readonly network_budget?: { readonly bandwidth_limit?: number }
@@ -348,6 +352,11 @@ export interface Operations {
   read_result: [{ readonly source: Id }, Json]
   /** [R] Ids of workspaces, or of tasks for the last five questions (wacp-mechanisms section 7). */
   topology: [{ readonly question: TopologyQuestion; readonly about?: string }, readonly Id[]]
+  /**
+   * Workspaces in whose name something can be asked for by what the caller was handed: the objects, ports or credentials that its handle
+   * leads to (§3.2). A host that hands its agents nothing but their own connection answers with the caller's own.
+   */
+  handle_reaches: [Nothing, readonly Id[]]
 
   // The trail
 

@@ -115,6 +115,7 @@ const WORDS: { readonly [Name in BudgetDimension]: string } = {
   token_limit: 'tokens',
   cost_limit: 'cost',
   compute_timeout: 'working time',
+  wall_time_limit: 'wall time',
   context_limit: 'context',
   checkpoint_limit: 'checkpoints',
   trail_limit: 'trail',

@@ -81,6 +81,7 @@ function amountOf(
 ): number | undefined {
   switch (dimension) {
     case 'compute_timeout':
+    case 'wall_time_limit':
       return parseDuration(text)
     case 'checkpoint_limit':
     case 'trail_limit':

@@ -166,6 +166,7 @@ export const LIMIT_NAMES = {
   token_limit: 'tokens',
   cost_limit: 'cost',
   compute_timeout: 'working_time',
+  wall_time_limit: 'wall_time',
   context_limit: 'context',
   checkpoint_limit: 'checkpoints',
   trail_limit: 'trail',
@@ -181,6 +182,7 @@ function amountText(dimension: BudgetView['dimension'], amount: number): string 
     case 'cost_limit':
       return money(amount)
     case 'compute_timeout':
+    case 'wall_time_limit':
       return duration(amount)
     case 'token_limit':
     case 'context_limit':

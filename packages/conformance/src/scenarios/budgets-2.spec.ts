@@ -153,10 +153,11 @@ scenario(
 )
 
 scenario(
-  'WP-090 compute time runs at work only, wall time also while blocked, and neither while suspended',
-  { level: 2, rules: ['W-BUDGET-03', 'W-MIG-02'] },
+  'WP-090 compute time runs at work only, wall time up to its limit also while blocked, and neither while suspended',
+  { level: 2, rules: ['W-BUDGET-02', 'W-BUDGET-03', 'W-MIG-02'] },
   async kit => {
-    await kit.worker('W', { budget: { compute_budget: { compute_timeout: 100 * S } } })
+    const limits = { compute_timeout: 100 * S, wall_time_limit: 320 * S }
+    await kit.worker('W', { budget: { compute_budget: limits } })
     await kit.mark()
     await kit.advance(50 * S)
     await kit.emit('W', 'blocked', { reason: 'waiting' })
@@ -172,8 +173,14 @@ scenario(
       [status, Math.round(meter.compute_time / S), Math.round(meter.wall_time / S)],
       ['active', 99, 299],
     )
+    await kit.emit('W', 'blocked', { reason: 'waiting' })
+    await kit.advance(20 * S)
+    await kit.expectNone('budget_exceeded')
     await kit.advance(S + 1)
-    await kit.expectAmong([['budget_exceeded', 'W', 'protocol', { budget_dimension: 'compute_timeout' }]])
+    await kit.expectAmong([
+      ['budget_exceeded', 'W', 'protocol', { budget_dimension: 'wall_time_limit', limit: 320 * S }],
+      ['workspace_state_changed', 'W', 'protocol', { from_state: 'blocked', to_state: 'failed' }],
+    ])
   },
 )
 

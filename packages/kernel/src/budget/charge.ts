@@ -9,7 +9,7 @@ import type { Run } from '../run/run.ts'
 import { workspaceOf } from '../run/run.ts'
 import type { WaitingSignal } from '../signal/signal.ts'
 import { ended, isRoot, subtree, type Workspace } from '../workspace/workspace.ts'
-import { AMOUNT_OF, type Amounts, charged, limitOf, limitsOf, meterOf } from './meter.ts'
+import { AMOUNT_OF, type Amounts, charged, limitOf, limitsOf, limitsTime, meterOf } from './meter.ts'
 
 /** What a workspace used, as it is stored: sums since the last report, but for `context`. */
 export interface UsageRecord {
@@ -100,7 +100,7 @@ export interface BudgetMark {
 /** The mark that a workspace crossed and that is not on record yet, by what was measured; the warning first (W-BUDGET-04). */
 export function crossedMark(run: Run, workspace: Workspace): BudgetMark | undefined {
   for (const [dimension, limit] of limitsOf(workspace.budget)) {
-    if (dimension === 'compute_timeout') continue
+    if (limitsTime(dimension)) continue
     const mark = markAt(run, workspace, dimension, limit, charged(workspace, dimension, 0 as Ticks))
     if (mark) return mark
   }

@@ -14,13 +14,17 @@ function timeoutTicks({ status, since, spent }: Workspace, now: Ticks): number {
   return STATE_RULES[status].clocks.timeout ? before + (now - since) : before
 }
 
-export function computeTicks({ status, since, spent }: Workspace, now: Ticks): number {
-  return STATE_RULES[status].clocks.computeTime ? spent.compute + (now - since) : spent.compute
+/** The clocks that a budget can limit (W-BUDGET-02): compute time runs in `active`, wall time in `active` and `blocked`. */
+export type BudgetClock = 'computeTime' | 'wallTime'
+
+/** What a clock showed when the current state began. */
+function before(clock: BudgetClock, { spent }: Workspace): number {
+  return clock === 'computeTime' ? spent.compute : spent.active + spent.blocked
 }
 
-export function wallTicks({ status, since, spent }: Workspace, now: Ticks): number {
-  const before = spent.active + spent.blocked
-  return STATE_RULES[status].clocks.wallTime ? before + (now - since) : before
+export function clockTicks(clock: BudgetClock, workspace: Workspace, now: Ticks): number {
+  const { status, since } = workspace
+  return before(clock, workspace) + (STATE_RULES[status].clocks[clock] ? now - since : 0)
 }
 
 /** When its timeout acts; while it is idle that is the watchdog's time (A-59). */
@@ -47,16 +51,16 @@ export function livenessAt({ livenessInterval, status, lastEntry }: Workspace): 
 }
 
 /**
- * When a workspace and everything below it have been at work for so many milliseconds in all; several that are active bring it nearer.
- * Undefined while none is and it has not come to that yet.
+ * When the clock of a workspace and of everything below it shows so many milliseconds in all; several that run bring it nearer.
+ * Undefined while none runs and it has not come to that yet.
  */
-export function computeAt(workspace: Workspace, milliseconds: number): Ticks | undefined {
+export function clockAt(clock: BudgetClock, workspace: Workspace, milliseconds: number): Ticks | undefined {
   const from = workspace.created
   let left = milliseconds * ticksPerMillisecond
   let running = 0
   for (const each of subtree(workspace)) {
-    left -= each.spent.compute
-    if (!STATE_RULES[each.status].clocks.computeTime) continue
+    left -= before(clock, each)
+    if (!STATE_RULES[each.status].clocks[clock]) continue
     running++
     // Counted from one moment for all, so that the numbers stay small enough to be exact.
     left += each.since - from

@@ -6,8 +6,8 @@ import type { Run } from '../run/run.ts'
 import { byProtocol, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { type BudgetMark, crossedMark, markAt } from './charge.ts'
-import { computeAt } from './clock.ts'
-import { charged, limitOf } from './meter.ts'
+import { clockAt } from './clock.ts'
+import { CLOCK_OF, charged, limitOf, type TimeDimension } from './meter.ts'
 import { resourceReason } from './reason.ts'
 
 /** Budgets act in `active` and `blocked` only; elsewhere a crossed mark waits. */
@@ -21,12 +21,13 @@ export function firstMarked(run: Run): Workspace | undefined {
   return undefined
 }
 
-/** When its compute time, or that of everything below it, reaches its next mark. */
-export function computeMarkAt(run: Run, workspace: Workspace): Ticks | undefined {
-  const limit = limitOf(workspace.budget, 'compute_timeout')
+/** When its own time and that of everything below it reach the next mark of a limit. */
+export function timeMarkAt(run: Run, workspace: Workspace, dimension: TimeDimension): Ticks | undefined {
+  const limit = limitOf(workspace.budget, dimension)
   if (limit === undefined || !acts(workspace)) return undefined
-  const warned = workspace.meter?.warned.get('compute_timeout') === limit
-  return computeAt(workspace, warned ? limit : Math.ceil((run.budgetWarning * limit) / 100))
+  const warned = workspace.meter?.warned.get(dimension) === limit
+  const mark = warned ? limit : Math.ceil((run.budgetWarning * limit) / 100)
+  return clockAt(CLOCK_OF[dimension], workspace, mark)
 }
 
 export function writeMark(batch: Batch, workspace: Workspace): void {
@@ -34,8 +35,7 @@ export function writeMark(batch: Batch, workspace: Workspace): void {
   if (mark) write(batch, workspace, mark)
 }
 
-export function writeComputeMark(batch: Batch, workspace: Workspace): void {
-  const dimension = 'compute_timeout'
+export function writeTimeMark(batch: Batch, workspace: Workspace, dimension: TimeDimension): void {
   const limit = limitOf(workspace.budget, dimension)!
   const consumed = charged(workspace, dimension, batch.context.now)
   const mark = markAt(batch.run, workspace, dimension, limit, consumed)

@@ -5,7 +5,7 @@ import type { Folds } from '../fold.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
 import { charge, refreshMark } from './charge.ts'
 import { excludeOutage } from './clock.ts'
-import { AMOUNT_OF, charged, meterOf, withLimit } from './meter.ts'
+import { AMOUNT_OF, charged, limitsTime, meterOf, withLimit } from './meter.ts'
 
 export const budgetFolds: Folds = {
   budget_warning(run, body) {
@@ -35,7 +35,7 @@ export const budgetFolds: Folds = {
 /** W-REC-15, -25: what an entry says was consumed is the least that it can have been, whatever else is on record. */
 function atLeast(run: Run, body: EventBody<'budget_warning' | 'budget_exceeded'>): void {
   const { budget_dimension: dimension, consumed } = body
-  if (dimension === 'compute_timeout') return
+  if (limitsTime(dimension)) return
   const workspace = knownWorkspace(run, body.workspace_id)
   const missing = consumed - charged(workspace, dimension, 0 as Ticks)
   if (missing > 0) charge(run, workspace, AMOUNT_OF[dimension], missing)

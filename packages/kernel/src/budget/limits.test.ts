@@ -53,6 +53,17 @@ function bytes(
   }
 }
 
+const timed = (dimension: BudgetDimension, read: 'compute_time' | 'wall_time'): Dimension => ({
+  dimension,
+  unit: 1000,
+  async consumeTo(f, units) {
+    const used = unwrap(await f.agent('W').meter())[read]
+    // The clock of a workspace began some ticks after the test's.
+    await pass(f, units * S - used - (units < 80 ? 0 : 1))
+    await pass(f, 1)
+  },
+})
+
 const DIMENSIONS: readonly Dimension[] = [
   metered('token_limit', 'tokens'),
   metered('cost_limit', 'cost'),
@@ -61,16 +72,8 @@ const DIMENSIONS: readonly Dimension[] = [
     unit: 1,
     consumeTo: async (f, units) => void unwrap(await f.run.meter(f.id('W'), { context: units })),
   },
-  {
-    dimension: 'compute_timeout',
-    unit: 1000,
-    async consumeTo(f, units) {
-      const used = unwrap(await f.agent('W').meter()).compute_time
-      // The clock of a workspace began some ticks after the test's.
-      await pass(f, units * S - used - (units < 80 ? 0 : 1))
-      await pass(f, 1)
-    },
-  },
+  timed('compute_timeout', 'compute_time'),
+  timed('wall_time_limit', 'wall_time'),
   bytes('checkpoint_limit', 'checkpoint_bytes', async (f, name, content) =>
     unwrap(await f.checkpoint(name, { payload: { content } })),
   ),
@@ -199,7 +202,7 @@ test('WM-005 one entry for each event: the checkpoint, its signal, and one warni
 
 test('WP-090 compute time runs in active only, wall time in active and blocked', async () => {
   const f = await fixture()
-  await f.worker('W', { budget: budget('compute_timeout', 100 * S) })
+  await f.worker('W', { budget: { compute_budget: { compute_timeout: 100 * S, wall_time_limit: 320 * S } } })
   const agent = f.agent('W')
   await f.advance(50 * S)
   unwrap(await agent.blocked('waiting'))
@@ -213,8 +216,12 @@ test('WP-090 compute time runs in active only, wall time in active and blocked',
   const meter = unwrap(await agent.meter())
   expect(Math.round(meter.compute_time / S)).toBe(99)
   expect(Math.round(meter.wall_time / S)).toBe(299)
-  await f.advance(1.1 * S)
-  expect(await f.state('W')).toBe('failed')
+  unwrap(await agent.blocked('waiting'))
+  await f.mark()
+  await pass(f, 20 * S)
+  expect(await marks(f)).toEqual([])
+  await pass(f, 1.1 * S)
+  expect(await marks(f)).toEqual(exceededRows('W', 'wall_time_limit', 320 * S, 320 * S, 'blocked'))
 })
 
 test('W-BUDGET-05 a limit that is reached while the workspace is suspended acts when it goes on', async () => {

@@ -3,7 +3,7 @@
 import type { Ticks } from '@parley/core'
 import { BUDGET_DIMENSIONS, type Budget, type BudgetDimension } from '@parley/trail/events'
 import { ended, subtree, type Workspace } from '../workspace/workspace.ts'
-import { computeTicks, wholeMilliseconds } from './clock.ts'
+import { type BudgetClock, clockTicks, wholeMilliseconds } from './clock.ts'
 
 /** Ticks that it spent in states before the current one. */
 export interface Spent {
@@ -52,8 +52,18 @@ export function meterOf(workspace: Workspace): Meter {
   return workspace.meter
 }
 
-/** What a dimension counts; `compute_timeout` counts time and is the clock's. */
-export const AMOUNT_OF: { readonly [D in Exclude<BudgetDimension, 'compute_timeout'>]: keyof Amounts } = {
+/** The clock that a dimension limits. */
+export const CLOCK_OF = { compute_timeout: 'computeTime', wall_time_limit: 'wallTime' } as const satisfies {
+  readonly [D in BudgetDimension]?: BudgetClock
+}
+export type TimeDimension = keyof typeof CLOCK_OF
+
+export function limitsTime(dimension: BudgetDimension): dimension is TimeDimension {
+  return dimension in CLOCK_OF
+}
+
+/** What any other dimension counts. */
+export const AMOUNT_OF: { readonly [D in Exclude<BudgetDimension, TimeDimension>]: keyof Amounts } = {
   token_limit: 'tokens',
   context_limit: 'context',
   checkpoint_limit: 'checkpointBytes',
@@ -66,6 +76,7 @@ export function limitOf(budget: Budget | undefined, dimension: BudgetDimension):
   switch (dimension) {
     case 'token_limit':
     case 'compute_timeout':
+    case 'wall_time_limit':
       return budget?.compute_budget?.[dimension]
     case 'context_limit':
       return budget?.memory_budget?.[dimension]
@@ -83,6 +94,7 @@ export function withLimit(budget: Budget | undefined, dimension: BudgetDimension
   switch (dimension) {
     case 'token_limit':
     case 'compute_timeout':
+    case 'wall_time_limit':
       return { ...budget, compute_budget: { ...budget?.compute_budget, [dimension]: limit } }
     case 'context_limit':
       return { ...budget, memory_budget: { ...budget?.memory_budget, [dimension]: limit } }
@@ -109,19 +121,19 @@ const NONE: readonly (readonly [BudgetDimension, number])[] = []
 
 /** What a workspace used itself. The live context of one that has ended is gone. */
 export function ownConsumed(workspace: Workspace, dimension: BudgetDimension, now: Ticks): number {
-  if (dimension === 'compute_timeout') return wholeMilliseconds(computeTicks(workspace, now))
+  if (limitsTime(dimension)) return wholeMilliseconds(clockTicks(CLOCK_OF[dimension], workspace, now))
   if (dimension === 'context_limit' && ended(workspace)) return 0
   return workspace.meter?.[AMOUNT_OF[dimension]] ?? 0
 }
 
 /** What counts against its limit: its own use and that of everything below it (W-BUDGET-07). */
 export function charged(workspace: Workspace, dimension: BudgetDimension, now: Ticks): number {
-  if (dimension === 'compute_timeout') return wholeMilliseconds(chargedTicks(workspace, now))
+  if (limitsTime(dimension)) return wholeMilliseconds(chargedTicks(CLOCK_OF[dimension], workspace, now))
   return ownConsumed(workspace, dimension, now) + (workspace.meter?.below[AMOUNT_OF[dimension]] ?? 0)
 }
 
-function chargedTicks(workspace: Workspace, now: Ticks): number {
+function chargedTicks(clock: BudgetClock, workspace: Workspace, now: Ticks): number {
   let ticks = 0
-  for (const each of subtree(workspace)) ticks += computeTicks(each, now)
+  for (const each of subtree(workspace)) ticks += clockTicks(clock, each, now)
   return ticks
 }

@@ -3,7 +3,7 @@ import type { Ticks } from '@parley/core'
 import type { Budget, BudgetDimension } from '@parley/trail/events'
 import { childrenOf, ended, isRoot, type Workspace } from '../workspace/workspace.ts'
 import { timeoutLeft } from './clock.ts'
-import { charged, limitOf, limitsOf, ownConsumed, withLimit } from './meter.ts'
+import { charged, limitOf, limitsOf, limitsTime, ownConsumed, withLimit } from './meter.ts'
 
 /** What a delegate with a limit may still give to children; unspent budget of children that ended has come back to it. */
 export function remaining(
@@ -37,7 +37,7 @@ export function childBudget(
       if (wanted > left) return tooMuch(parent, dimension, wanted, left)
       continue
     }
-    const given = dimension === 'compute_timeout' ? Math.floor(left) : left
+    const given = limitsTime(dimension) ? Math.floor(left) : left
     if (given <= 0) return tooMuch(parent, dimension, 'anything', left)
     budget = withLimit(budget, dimension, given)
   }

@@ -2,7 +2,7 @@
 import type { Ticks } from '@parley/core'
 import type { BudgetDimension } from '@parley/trail/events'
 import type { Workspace } from '../workspace/workspace.ts'
-import { computeTicks, wallTicks, wholeMilliseconds } from './clock.ts'
+import { clockTicks, wholeMilliseconds } from './clock.ts'
 import { charged, limitsOf } from './meter.ts'
 
 /** What it used itself; times in milliseconds. Bytes are counted only where a limit asks for them. */
@@ -21,8 +21,8 @@ export function viewMeter(workspace: Workspace, now: Ticks): MeterView {
   const { meter } = workspace
   return Object.freeze({
     tokens: meter?.tokens ?? 0,
-    compute_time: wholeMilliseconds(computeTicks(workspace, now)),
-    wall_time: wholeMilliseconds(wallTicks(workspace, now)),
+    compute_time: wholeMilliseconds(clockTicks('computeTime', workspace, now)),
+    wall_time: wholeMilliseconds(clockTicks('wallTime', workspace, now)),
     context: meter?.context ?? 0,
     checkpoint_bytes: meter?.checkpointBytes ?? 0,
     trail_bytes: meter?.trailBytes ?? 0,

@@ -3,7 +3,7 @@
 import type { CheckpointId, Ticks } from '@parley/core'
 import { type ResourceUsage, USAGE_FIELDS, type UsageField } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
-import { wallTicks, wholeMilliseconds } from '../budget/clock.ts'
+import { clockTicks, wholeMilliseconds } from '../budget/clock.ts'
 import { kernelDefaults } from '../limits.ts'
 import type { Run } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
@@ -18,7 +18,7 @@ export interface Reported {
 /** To be called when a checkpoint is folded in. */
 export function markReported(workspace: Workspace, now: Ticks): void {
   const { tokens = 0, cost = 0 } = workspace.meter ?? {}
-  workspace.reported = { tokens, cost, wallTicks: wallTicks(workspace, now) }
+  workspace.reported = { tokens, cost, wallTicks: clockTicks('wallTime', workspace, now) }
 }
 
 /** What the meter counted since then: what an honest report says. */
@@ -26,7 +26,7 @@ export function unreported(workspace: Workspace, now: Ticks): ResourceUsage {
   const { meter, reported } = workspace
   return {
     tokens_consumed: (meter?.tokens ?? 0) - (reported?.tokens ?? 0),
-    wall_time: wholeMilliseconds(wallTicks(workspace, now) - (reported?.wallTicks ?? 0)),
+    wall_time: wholeMilliseconds(clockTicks('wallTime', workspace, now) - (reported?.wallTicks ?? 0)),
     cost: exact((meter?.cost ?? 0) - (reported?.cost ?? 0)),
   }
 }

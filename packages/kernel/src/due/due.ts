@@ -14,8 +14,8 @@ import type { EntryDraft } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import { livenessAt, timeoutAt } from '../budget/clock.ts'
-import { computeMarkAt, firstMarked, writeComputeMark, writeMark } from '../budget/enforce.ts'
-import { limitOf } from '../budget/meter.ts'
+import { firstMarked, timeMarkAt, writeMark, writeTimeMark } from '../budget/enforce.ts'
+import type { TimeDimension } from '../budget/meter.ts'
 import {
   type Escalation,
   escalationDeadline,
@@ -32,12 +32,20 @@ import { writeGraceOver } from '../workspace/terminate.ts'
 import { graceAt } from '../workspace/termination.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 
+const TIME_DIMENSIONS = ['compute_timeout', 'wall_time_limit'] as const satisfies readonly TimeDimension[]
+
 /** Something that waits for its time. In this order at the same instant: a timeout leaves no silence to warn of (W-BUDGET-09). */
 type Waiting =
   | {
-      readonly kind: 'mark' | 'timeout' | 'compute' | 'grace'
+      readonly kind: 'mark' | 'timeout' | 'grace'
       readonly at: Ticks
       readonly workspace: Workspace
+    }
+  | {
+      readonly kind: 'time'
+      readonly at: Ticks
+      readonly workspace: Workspace
+      readonly dimension: TimeDimension
     }
   | { readonly kind: 'gate'; readonly at: Ticks; readonly gate: Gate }
   | { readonly kind: 'escalation'; readonly at: Ticks; readonly escalation: Escalation }
@@ -75,8 +83,8 @@ export function decideDue(batch: Batch, options: DueOptions = {}): Result<boolea
       if (next.workspace.status === 'conflicted') writeConflictTimeout(batch, next.workspace)
       else writeFailure(batch, next.workspace, byProtocol('timeout'))
       break
-    case 'compute':
-      writeComputeMark(batch, next.workspace)
+    case 'time':
+      writeTimeMark(batch, next.workspace, next.dimension)
       break
     case 'grace':
       writeGraceOver(batch, next.workspace)
@@ -110,7 +118,7 @@ function writeLivenessWarning(batch: Batch, workspace: Workspace): void {
 const RANK = {
   mark: 0,
   timeout: 1,
-  compute: 2,
+  time: 2,
   grace: 3,
   gate: 4,
   escalation: 5,
@@ -135,8 +143,10 @@ function* waiting(run: Run, { recovering = false }: DueOptions): Generator<Waiti
     if (ended(workspace)) continue
     const timeout = timeoutAt(workspace)
     if (timeout !== undefined) yield { kind: 'timeout', at: timeout, workspace }
-    const compute = recovering ? undefined : computeMarkAt(run, workspace)
-    if (compute !== undefined) yield { kind: 'compute', at: compute, workspace }
+    for (const dimension of recovering ? (['wall_time_limit'] as const) : TIME_DIMENSIONS) {
+      const at = timeMarkAt(run, workspace, dimension)
+      if (at !== undefined) yield { kind: 'time', at, workspace, dimension }
+    }
     const grace = graceAt(workspace)
     if (grace !== undefined) yield { kind: 'grace', at: grace, workspace }
     const liveness = livenessAt(workspace)
@@ -196,9 +206,10 @@ export function dueAfter(run: Run, entry: EntryDraft): Ticks | undefined {
 
 function dueFor(run: Run, workspace: Workspace): Ticks | undefined {
   let at = earlier(earlier(timeoutAt(workspace), graceAt(workspace)), livenessAt(workspace))
-  // A delegate's compute time runs with everybody below it.
+  // A delegate's time runs with everybody below it.
   for (let each: Workspace | null = workspace; each !== null; each = each.parent)
-    if (limitOf(each.budget, 'compute_timeout') !== undefined) at = earlier(at, computeMarkAt(run, each))
+    if (each.budget !== undefined)
+      for (const dimension of TIME_DIMENSIONS) at = earlier(at, timeMarkAt(run, each, dimension))
   return at
 }
 

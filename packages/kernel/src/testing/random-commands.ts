@@ -144,6 +144,7 @@ const budgetOf = (choice: Choice) => ({
   compute_budget: choice.of<object>(
     { token_limit: choice.of(100, 1000) },
     { compute_timeout: choice.of(5, 50) },
+    { wall_time_limit: choice.of(5, 50) },
   ),
   ...(choice.sometimes() && {
     storage_budget: { checkpoint_limit: choice.of(500, 5000), trail_limit: 5000 },

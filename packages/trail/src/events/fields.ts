@@ -55,7 +55,11 @@ export type Reference = Static<typeof Reference>
 /** W-BUDGET-02. Every dimension is optional. */
 export const Budget = closed({
   compute_budget: optional(
-    closed({ token_limit: optional(Limit), compute_timeout: optional(PositiveInteger) }),
+    closed({
+      token_limit: optional(Limit),
+      compute_timeout: optional(PositiveInteger),
+      wall_time_limit: optional(PositiveInteger),
+    }),
   ),
   memory_budget: optional(closed({ context_limit: optional(Limit) })),
   storage_budget: optional(closed({ checkpoint_limit: optional(Limit), trail_limit: optional(Limit) })),

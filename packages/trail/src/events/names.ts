@@ -84,6 +84,7 @@ export type WorkspaceRejectionReason = (typeof WORKSPACE_REJECTION_REASONS)[numb
 export const BUDGET_DIMENSIONS = [
   'token_limit',
   'compute_timeout',
+  'wall_time_limit',
   'context_limit',
   'checkpoint_limit',
   'trail_limit',
