@@ -148,8 +148,8 @@ export class Conductor implements Conducting {
       identify: ({ context, workspace }) =>
         typeof context.agent === 'string' ? context.agent : `agent:${workspace}`,
       prepare: async ({ agent, workspace }) => {
-        const driver = conductor.#drivers.get(agent.run.id)
-        if (!driver) throw new ParleyError('unavailable', `Nobody drives ${agent.run.id}.`)
+        const driver = conductor.#drivers.get(agent.run)
+        if (!driver) throw new ParleyError('unavailable', `Nobody drives ${agent.run}.`)
         await driver.prepare(workspace)
       },
     })

@@ -31,11 +31,12 @@ export interface Merging {
  * Whether something else is being merged into the same line (W-INT-08): what is asked for then waits, and with it everything that the other
  * one needs to come to its end. Asked of the kernel itself, since what was begun a moment ago counts.
  */
-export function isLocked({ run, workspace }: Integrator, source?: WorkspaceId): Promise<boolean> {
-  return run.read(({ workspaces }) => {
-    const merging = workspaces.get(workspace)?.merging
-    return merging !== undefined && merging.id !== source
-  })
+export async function isLocked(handle: Integrator, source?: WorkspaceId): Promise<boolean> {
+  const target = await handle.look()
+  // Whoever was replaced meanwhile merges nothing either.
+  if (!target.ok) return true
+  const { merging } = target.value
+  return merging !== null && merging !== source
 }
 
 /** Work that was judged and is to be merged. */

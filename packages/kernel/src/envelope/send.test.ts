@@ -285,8 +285,10 @@ test('WP-040 a reply may answer mail of any channel, and an envelope may have se
     ['signal_emitted', 'W', 'W'],
     ['signal_delivered', 'R', 'W'],
   ])
-  const thread = unwrap(await worker.thread(query))
+  const thread = unwrap(await f.root.thread(query))
   expect(thread.map(each => each.id)).toEqual([e1, query, ...replies])
+  // What was said to somebody else is not the worker's to see.
+  expect(unwrap(await worker.thread(query)).map(each => each.id)).toEqual([query, ...replies])
   const views = thread.map(each => ({ id: each.id, replies: each.replies }))
   expect(views[1]).toEqual({ id: query, replies })
 })

@@ -96,7 +96,7 @@ test('W-REC-22 the coordinator that subscribes later hears of the recovery too; 
 
 test('W-REC-11 every run that was not finished is recovered, the house among them; a finished one is not', async () => {
   const f = await fixture()
-  const other = unwrap(await f.runtime.start({ highway: 'off' }))
+  const other = unwrap(await f.runtime.start({ owner: 'ux', highway: 'off' }))
   unwrap(await other.stop())
   const house = f.runtime.house.run
   const markers = async (run: typeof house) => {
@@ -128,9 +128,14 @@ test('WM-009 a late signal is left as it was recorded: nothing is quarantined an
 
 test('WM-039 the plan is carried out in its order behind the anchored clock, and nobody is let in before the marker', async () => {
   const newest: (string | undefined)[] = []
+  let opened: Fixture | undefined
   const { f, transport } = await carriedFixture({
-    bind: async agent => void newest.push((await agent.run.entries()).at(-1)?.event_type),
+    bind: async agent => {
+      const page = await opened?.trail.run(agent.run).query({ order: 'descending', limit: 1 })
+      newest.push(page && unwrap(page).entries[0]?.event_type)
+    },
   })
+  opened = f
   await f.worker('W')
   await f.worker('T', { timeout: 10_000 })
   transport.begin(f.clock, () => 'drop')

@@ -16,19 +16,26 @@ import type { EnvelopeRecord } from '../envelope/envelope.ts'
 import type { ResultRecord } from '../integration/integration.ts'
 import type { MemoryRecord } from '../objects.ts'
 import { notFound } from '../refusal.ts'
-import type { Readable } from '../workspace/access.ts'
+import { knownWorkspace, type Run } from '../run/run.ts'
+import { seesTask } from '../task/permission.ts'
+import type { Task } from '../task/task.ts'
+import { type Readable, readsEnvelope } from '../workspace/access.ts'
+import { sees, type Workspace } from '../workspace/workspace.ts'
 import type { AgentCaller } from './agent-caller.ts'
 import type { AgentKeys } from './agent-keys.ts'
 import { readCheckpointContent, readContent, readEnvelopeContent } from './content.ts'
 import type { RunHandle } from './run-handle.ts'
+import { Topology } from './topology.ts'
 import {
   type EnvelopeView,
   type GraphView,
   type IntegrationView,
+  type RightView,
   type TaskView,
   viewEnvelope,
   viewGraph,
   viewIntegration,
+  viewRight,
   viewTask,
   viewWorkspace,
   type WorkspaceView,
@@ -103,7 +110,7 @@ export class AgentReader {
     return record.ok ? ok({ ...view, payload: record.value.payload }) : record
   }
 
-  /** W-TOPO-CHAN-08. */
+  /** W-TOPO-CHAN-08; without what others said to each other in it. */
   async thread(id: EnvelopeId): Promise<Result<readonly EnvelopeView[]>> {
     const allowed = await this.#mayRead('envelope', id)
     if (!allowed.ok) return allowed
@@ -113,7 +120,8 @@ export class AgentReader {
         up = run.envelopes.get(up.inReplyTo) ?? { ...up, inReplyTo: null }
       const found = new Set([first])
       for (const each of found) for (const reply of each.replies ?? []) found.add(run.envelopes.get(reply)!)
-      return [...found].map(viewEnvelope)
+      const self = this.#self(run)
+      return [...found].filter(each => readsEnvelope(self, each)).map(viewEnvelope)
     })
   }
 
@@ -141,18 +149,47 @@ export class AgentReader {
   }
 
   async task(id: TaskId): Promise<Result<TaskView>> {
-    const found = await this.#run.tryRead(run => run.tasks.get(id))
-    if (!found.ok) return found
-    return found.value ? ok(viewTask(found.value)) : notFound('task', id)
+    const allowed = await this.#mayRead('task', id)
+    return allowed.ok ? this.#run.tryRead(run => viewTask(run.tasks.get(id)!)) : allowed
   }
 
   async graph(id: GraphId): Promise<Result<GraphView>> {
-    const found = await this.#run.tryRead(run => {
-      const graph = run.graphs.get(id)
-      return graph && viewGraph(run, graph)
+    const allowed = await this.#mayRead('graph', id)
+    if (!allowed.ok) return allowed
+    return this.#run.tryRead(run => viewGraph(run, run.graphs.get(id)!, this.#self(run)))
+  }
+
+  /** Those tasks of a graph that `wanted` finds, as far as the agent sees them. */
+  async tasks(
+    id: GraphId,
+    wanted: (run: Run, graph: GraphId) => readonly Task[],
+  ): Promise<Result<readonly TaskView[]>> {
+    const allowed = await this.#mayRead('graph', id)
+    if (!allowed.ok) return allowed
+    return this.#run.tryRead(run => {
+      const seen = wanted(run, id).filter(task => seesTask(run, this.#self(run), task))
+      return seen.map(viewTask)
     })
-    if (!found.ok) return found
-    return found.value ? ok(found.value) : notFound('graph', id)
+  }
+
+  /** The rights of the workspaces that it sees, its own among them. */
+  async rights(): Promise<Result<readonly RightView[]>> {
+    const allowed = await this.#mayRead('workspace', this.#caller.workspace)
+    if (!allowed.ok) return allowed
+    return this.#run.tryRead(run => {
+      const self = this.#self(run)
+      const seen = [...run.rights.values()].filter(({ holder }) => sees(self, holder))
+      return seen.map(viewRight)
+    })
+  }
+
+  get topology(): Topology {
+    const { workspace } = this.#caller
+    return new Topology({
+      read: reader => this.#run.read(reader),
+      now: () => this.#run.now(),
+      sight: { workspace, mayRead: (kind, id) => this.#mayRead(kind, id) },
+    })
   }
 
   async query(query: TrailQuery): Promise<Result<QueryPage>> {
@@ -165,6 +202,10 @@ export class AgentReader {
     const { workspace } = this.#caller
     const allowed = await this.#mayRead('workspace', workspace)
     return allowed.ok ? this.#run.aggregate(query, workspace) : allowed
+  }
+
+  #self(run: Run): Workspace {
+    return knownWorkspace(run, this.#caller.workspace)
   }
 
   #mayRead(kind: Readable, id: string): Promise<Result<void>> {

@@ -7,6 +7,7 @@ import type {
   GraphId,
   Result,
   RightId,
+  RunId,
   TaskId,
   WorkspaceId,
 } from '@parley/core'
@@ -55,37 +56,35 @@ import type { Notice } from './notice.ts'
 import type { AgentOf, RoleName, Worker } from './roles.ts'
 import type { RunHandle } from './run-handle.ts'
 import type { Topology } from './topology.ts'
-import {
-  type EnvelopeView,
-  type GraphView,
-  type IntegrationView,
-  type RightView,
-  type TaskView,
-  viewRight,
-  viewTask,
-  type WorkspaceView,
-} from './view.ts'
+import type { EnvelopeView, GraphView, IntegrationView, RightView, TaskView, WorkspaceView } from './view.ts'
 
 type Done = Promise<Result<void>>
 
+/**
+ * Nothing that it leads to acts in another's name (§3.2): the run itself stays private, and no field can be replaced, since proofs are
+ * made in the name of `workspace`.
+ */
 export class AgentHandle {
-  readonly run: RunHandle
+  readonly run: RunId
   readonly workspace: WorkspaceId
   readonly role: string
   /** Who holds it: once another agent is bound to the workspace, it is refused (W-SEC-03). Undefined for the root, which keeps its own. */
   readonly agent: string | undefined
+  readonly #run: RunHandle
   readonly #caller: AgentCaller
   readonly #reader: AgentReader
   readonly #integrator: Integrator
 
   constructor(run: RunHandle, workspace: WorkspaceId, role: string, agent?: string) {
-    this.run = run
+    this.run = run.id
+    this.#run = run
     this.workspace = workspace
     this.role = role
     this.agent = agent
     this.#caller = new AgentCaller(run, workspace, agent)
     this.#reader = new AgentReader(this.#caller)
     this.#integrator = new Integrator(this.#caller)
+    Object.freeze(this)
   }
 
   // Signals
@@ -127,7 +126,7 @@ export class AgentHandle {
 
   /** The draft with a proof of this workspace over it: nothing on the way to the runtime can change it unnoticed (W-ENV-05). */
   seal(draft: EnvelopeDraft): Result<EnvelopeDraft> {
-    return sealDraft(this.run.proofs, this.workspace, plain(draft))
+    return sealDraft(this.#run.proofs, this.workspace, plain(draft))
   }
 
   /** The next envelope by priority, or undefined. It is never handed out again. */
@@ -181,7 +180,7 @@ export class AgentHandle {
 
   /** What its workspace may still use, and how long. */
   remaining(): Promise<Result<BudgetLeft>> {
-    return this.run.remaining(this.workspace)
+    return this.#run.remaining(this.workspace)
   }
 
   readMemory(key: string, workspace: WorkspaceId = this.workspace): Promise<Result<unknown>> {
@@ -229,7 +228,7 @@ export class AgentHandle {
   ): Promise<Result<AgentOf<R, D>>> {
     const created = await this.#caller.ask<Created>({ type: 'create_workspace', draft: plain(draft) })
     if (!created.ok) return created
-    const bound = await this.run.bind(created.value.workspace, created.value.role, this.workspace)
+    const bound = await this.#run.bind(created.value.workspace, created.value.role, this.workspace)
     return bound as Result<AgentOf<R, D>>
   }
 
@@ -262,7 +261,7 @@ export class AgentHandle {
   /** Puts another agent in the place of a workspace's own; answers when it is bound, with its handle, or why it could not be. */
   async migrate(workspace: WorkspaceId, newAgent: string, reason: string): Promise<Result<Worker>> {
     const begun = await this.#caller.ask({ type: 'migrate', workspace, newAgent, reason })
-    return begun.ok ? this.run.migrated(workspace) : (begun as Result<never>)
+    return begun.ok ? this.#run.migrated(workspace) : (begun as Result<never>)
   }
 
   /** Asks a worker to finish within so many milliseconds; after that it fails with `graceful_termination_expired`. */
@@ -293,8 +292,9 @@ export class AgentHandle {
     return this.#caller.ask({ type: 'revoke_right', right, reason })
   }
 
+  /** The rights of every workspace that it sees. */
   rights(): Promise<Result<readonly RightView[]>> {
-    return this.run.tryRead(run => [...run.rights.values()].map(viewRight))
+    return this.#reader.rights()
   }
 
   // Tasks
@@ -327,13 +327,13 @@ export class AgentHandle {
   }
 
   /** Tasks that can be bound now, the most urgent first. */
-  dispatchable(graph: GraphId): Promise<readonly TaskView[]> {
-    return this.run.read(run => dispatchable(run, graph).map(viewTask))
+  dispatchable(graph: GraphId): Promise<Result<readonly TaskView[]>> {
+    return this.#reader.tasks(graph, dispatchable)
   }
 
   /** Tasks that hang on a cancelled one. */
-  unresolvable(graph: GraphId): Promise<readonly TaskView[]> {
-    return this.run.read(run => unresolvable(run, graph).map(viewTask))
+  unresolvable(graph: GraphId): Promise<Result<readonly TaskView[]>> {
+    return this.#reader.tasks(graph, unresolvable)
   }
 
   task(id: TaskId): Promise<Result<TaskView>> {
@@ -434,9 +434,9 @@ export class AgentHandle {
 
   // Topology
 
-  /** Questions about owners, causes, sight, rights and dependencies. */
+  /** Questions about owners, causes, sight, rights and dependencies, as far as this agent sees. */
   get topology(): Topology {
-    return this.run.topology
+    return this.#reader.topology
   }
 
   /** Permanent: what was once visible stays visible. */

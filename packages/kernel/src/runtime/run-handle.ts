@@ -84,10 +84,7 @@ export class RunHandle {
     this.#host = host
     this.id = id
     this.coordinator = new AgentHandle(this, root, 'coordinator')
-    this.topology = new Topology(
-      reader => this.read(reader),
-      () => this.now(),
-    )
+    this.topology = new Topology(this)
   }
 
   /** The handle of a workspace's agent, for the host that runs it. */

@@ -1,10 +1,11 @@
-// Questions about a run's six structures (mechanisms sheet, section 7), for its coordinator and its host. Answers are ids and views of
-// committed state; nothing is written, and nobody who is asked about is told.
+// Questions about a run's six structures (mechanisms sheet, section 7), for its host and for agents. Answers are ids and views of
+// committed state, and nobody who is asked about is told. An agent gets what it sees (§3.4): a question about anything else is answered
+// as if that did not exist and is on record, and lists leave it out.
 import { type GraphId, ok, type Result, type TaskId, type Ticks, type WorkspaceId } from '@parley/core'
 import { type GroupUsage, usageOf } from '../budget/view.ts'
 import { rightsHeldBy, rightsTo } from '../port-right/queries.ts'
 import { notFound } from '../refusal.ts'
-import type { Run } from '../run/run.ts'
+import { knownWorkspace, type Run } from '../run/run.ts'
 import {
   dependencyOrder,
   sinks,
@@ -13,7 +14,9 @@ import {
   transitiveDependencies,
   transitiveDependents,
 } from '../task/graph.ts'
+import { seesTask } from '../task/permission.ts'
 import type { Task } from '../task/task.ts'
+import type { Readable } from '../workspace/access.ts'
 import {
   ancestorsOf,
   boundaries,
@@ -26,49 +29,54 @@ import {
   viewersOf,
   visibleTo,
 } from '../workspace/queries.ts'
-import type { Workspace } from '../workspace/workspace.ts'
+import { sees, type Workspace } from '../workspace/workspace.ts'
 import { type RightView, type TaskView, viewRight, viewTask } from './view.ts'
 
 type Ids = readonly WorkspaceId[]
-type Reader = <T>(reader: (run: Run) => T) => Promise<T>
+
+/** Who asks. */
+export interface Asker {
+  read<T>(reader: (run: Run) => T): Promise<T>
+  now(): Ticks
+  /** The agent's eyes; the host sees everything. */
+  readonly sight?: {
+    readonly workspace: WorkspaceId
+    mayRead(kind: Readable, id: string): Promise<Result<void>>
+  }
+}
 
 export class Topology {
-  readonly #read: Reader
-  readonly #now: () => Ticks
+  readonly #asker: Asker
 
-  constructor(read: Reader, now: () => Ticks) {
-    this.#read = read
-    this.#now = now
+  constructor(asker: Asker) {
+    this.#asker = asker
   }
 
   // Ownership and causation
 
   /** Every workspace whose owner is this user now. */
   ownedBy(user: string): Promise<Ids> {
-    return this.#read(run => idsOf(ownedBy(run, user)))
+    return this.#list(run => ownedBy(run, user))
   }
 
   /** Every workspace that stems from this user, or from `system`. */
   originatedBy(originator: string): Promise<Ids> {
-    return this.#read(run => idsOf(originatedBy(run, originator)))
+    return this.#list(run => originatedBy(run, originator))
   }
 
-  /** Where work for a user begins below what the system itself had begun. */
+  /** Where work for a user begins below what the system or another user began. */
   boundaries(): Promise<Ids> {
-    return this.#read(run => idsOf(boundaries(run)))
+    return this.#list(boundaries)
   }
 
   /** Those that outlived their parent and were not given another yet. */
   orphans(): Promise<Ids> {
-    return this.#read(run => idsOf(orphans(run)))
+    return this.#list(orphans)
   }
 
   /** The members of a group, terminal ones included. */
   group(name: string): Promise<Result<Ids>> {
-    return this.#read(run => {
-      const members = run.groups.get(name)
-      return members ? ok(idsOf(members)) : notFound('group', name)
-    })
+    return this.#members(name, idsOf)
   }
 
   /**
@@ -76,40 +84,37 @@ export class Topology {
    * `aggregate` with `group: 'group'`.
    */
   groupUsage(name: string): Promise<Result<GroupUsage>> {
-    return this.#read(run => {
-      const members = run.groups.get(name)
-      return members ? ok(usageOf(members, this.#now())) : notFound('group', name)
-    })
+    return this.#members(name, members => usageOf(members, this.#asker.now()))
   }
 
   // Tree
 
   /** From the parent to the root. */
   upward(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (_run, each) => idsOf(ancestorsOf(each)))
+    return this.#about(workspace, (run, each) => this.#ids(run, ancestorsOf(each)))
   }
 
   downward(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (_run, each) => idsOf(descendantsOf(each)))
+    return this.#about(workspace, (run, each) => this.#ids(run, descendantsOf(each)))
   }
 
   siblings(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (_run, each) => idsOf(siblingsOf(each)))
+    return this.#about(workspace, (run, each) => this.#ids(run, siblingsOf(each)))
   }
 
   /** What lies below and serves the same originator. */
   causedAlike(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (_run, each) => idsOf(causedAlike(each)))
+    return this.#about(workspace, (run, each) => this.#ids(run, causedAlike(each)))
   }
 
   // Visibility and channels
 
   visibleTo(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => idsOf(visibleTo(run, each)))
+    return this.#about(workspace, (run, each) => this.#ids(run, visibleTo(run, each)))
   }
 
   viewersOf(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => idsOf(viewersOf(run, each)))
+    return this.#about(workspace, (run, each) => this.#ids(run, viewersOf(run, each)))
   }
 
   /** Active rights only. */
@@ -118,7 +123,10 @@ export class Topology {
   }
 
   rightsTo(workspace: WorkspaceId): Promise<Result<readonly RightView[]>> {
-    return this.#about(workspace, (run, each) => rightsTo(run, each).map(viewRight))
+    return this.#about(workspace, (run, each) => {
+      const held = rightsTo(run, each).filter(({ holder }) => this.#sees(run, holder))
+      return held.map(viewRight)
+    })
   }
 
   // Task graph
@@ -148,30 +156,66 @@ export class Topology {
     return this.#inGraph(graph, tasks => dependencyOrder(tasks) ?? [])
   }
 
-  #about<T>(id: WorkspaceId, answer: (run: Run, workspace: Workspace) => T): Promise<Result<T>> {
-    return this.#read(run => {
+  async #about<T>(id: WorkspaceId, answer: (run: Run, workspace: Workspace) => T): Promise<Result<T>> {
+    return this.#ask('workspace', id, run => {
       const workspace = run.workspaces.get(id)
       return workspace ? ok(answer(run, workspace)) : notFound('workspace', id)
     })
   }
 
-  #aboutTask(
+  async #aboutTask(
     id: TaskId,
     answer: (run: Run, task: Task) => readonly Task[],
   ): Promise<Result<readonly TaskView[]>> {
-    return this.#read(run => {
+    return this.#ask('task', id, run => {
       const task = run.tasks.get(id)
-      return task ? ok(answer(run, task).map(viewTask)) : notFound('task', id)
+      return task ? ok(this.#tasks(run, answer(run, task))) : notFound('task', id)
     })
   }
 
-  #inGraph(
+  async #inGraph(
     id: GraphId,
     answer: (tasks: readonly Task[]) => readonly Task[],
   ): Promise<Result<readonly TaskView[]>> {
-    return this.#read(run =>
-      run.graphs.has(id) ? ok(answer(tasksOf(run, id)).map(viewTask)) : notFound('graph', id),
+    return this.#ask('graph', id, run =>
+      run.graphs.has(id) ? ok(this.#tasks(run, answer(tasksOf(run, id)))) : notFound('graph', id),
     )
+  }
+
+  #members<T>(name: string, answer: (members: readonly Workspace[]) => T): Promise<Result<T>> {
+    return this.#asker.read(run => {
+      const members = this.#seen(run, run.groups.get(name) ?? [])
+      return members.length > 0 ? ok(answer(members)) : notFound('group', name)
+    })
+  }
+
+  #list(answer: (run: Run) => readonly Workspace[]): Promise<Ids> {
+    return this.#asker.read(run => this.#ids(run, answer(run)))
+  }
+
+  async #ask<T>(kind: Readable, id: string, answer: (run: Run) => Result<T>): Promise<Result<T>> {
+    const allowed = await this.#asker.sight?.mayRead(kind, id)
+    return allowed && !allowed.ok ? allowed : this.#asker.read(answer)
+  }
+
+  #ids(run: Run, workspaces: readonly Workspace[]): Ids {
+    return idsOf(this.#seen(run, workspaces))
+  }
+
+  #seen(run: Run, workspaces: readonly Workspace[]): readonly Workspace[] {
+    return workspaces.filter(each => this.#sees(run, each))
+  }
+
+  #sees(run: Run, workspace: Workspace): boolean {
+    const { sight } = this.#asker
+    return sight === undefined || sees(knownWorkspace(run, sight.workspace), workspace)
+  }
+
+  #tasks(run: Run, tasks: readonly Task[]): readonly TaskView[] {
+    const { sight } = this.#asker
+    const viewer = sight && knownWorkspace(run, sight.workspace)
+    const seen = viewer ? tasks.filter(each => seesTask(run, viewer, each)) : tasks
+    return seen.map(viewTask)
   }
 }
 

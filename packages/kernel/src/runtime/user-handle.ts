@@ -34,6 +34,8 @@ export class UserHandle {
   constructor(host: UserHost, id: string) {
     this.id = id
     this.#host = host
+    // What it asks is asked in this name.
+    Object.freeze(this)
   }
 
   /** Mail to any workspace; to the root it asks the coordinator for work. */

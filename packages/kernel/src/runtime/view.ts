@@ -37,6 +37,7 @@ import { SALVAGED_CONFIDENCE } from '../integration/salvage-record.ts'
 import { type PortRight, type RightStatus, rightStatus } from '../port-right/port-right.ts'
 import type { Run } from '../run/run.ts'
 import { tasksOf } from '../task/graph.ts'
+import { seesTask } from '../task/permission.ts'
 import type { Graph, ResourceEstimate, Task } from '../task/task.ts'
 import { graceLeft } from '../workspace/termination.ts'
 import { type Authority, childrenOf, type Workspace } from '../workspace/workspace.ts'
@@ -86,6 +87,8 @@ export interface WorkspaceView {
   readonly authority: Authority
   /** While it is open. */
   readonly integration: IntegrationView | null
+  /** The workspace whose work is being merged into it: until that is over nothing else is (W-INT-08). */
+  readonly merging: WorkspaceId | null
   /** What was merged into it, in order. */
   readonly merges: readonly Merge[]
 }
@@ -125,6 +128,7 @@ export function viewWorkspace(run: Run, workspace: Workspace, now: Ticks = works
       actions: frozen(workspace.authority.actions),
     }),
     integration: workspace.integration ? viewIntegration(run, workspace) : null,
+    merging: workspace.merging?.id ?? null,
     merges: frozen((workspace.merges ?? []).map(merge => Object.freeze({ ...merge }))),
   })
 }
@@ -284,9 +288,11 @@ export interface GraphView {
   readonly timestamp: Timestamp
 }
 
-export function viewGraph(run: Run, graph: Graph): GraphView {
+/** `viewer`: only what that workspace sees of it. */
+export function viewGraph(run: Run, graph: Graph, viewer: Workspace): GraphView {
   const { id, rootTask, timestamp } = graph
-  return Object.freeze({ id, root_task: rootTask, tasks: frozen(tasksOf(run, id).map(viewTask)), timestamp })
+  const tasks = tasksOf(run, id).filter(task => seesTask(run, viewer, task))
+  return Object.freeze({ id, root_task: rootTask, tasks: frozen(tasks.map(viewTask)), timestamp })
 }
 
 function frozen<T>(items: readonly T[]): readonly T[] {

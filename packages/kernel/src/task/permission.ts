@@ -3,6 +3,7 @@ import type { TaskId } from '@parley/core'
 import { type Batch, clip } from '../batch.ts'
 import { invalidState, type Refusal } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
+import { seesId } from '../workspace/queries.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import type { Task } from './task.ts'
 
@@ -33,6 +34,14 @@ export function authorizeTask(
 function executes(run: Run, caller: Workspace, task: Task): boolean {
   for (let each: Task | undefined = task; each; each = run.tasks.get(each.parentTask as TaskId))
     if (each.id === caller.task) return true
+  return false
+}
+
+/** §3.4: an agent sees the tasks that workspaces in its sight work on or worked on, and what was made of those. */
+export function seesTask(run: Run, viewer: Workspace, task: Task): boolean {
+  if (isRoot(viewer)) return true
+  for (let each: Task | undefined = task; each; each = run.tasks.get(each.parentTask as TaskId))
+    if (each.history.some(id => seesId(run, viewer, id))) return true
   return false
 }
 

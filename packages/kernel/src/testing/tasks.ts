@@ -56,7 +56,7 @@ export async function statusOf(f: Fixture, id: TaskId): Promise<TaskStatus> {
 }
 
 export async function dispatchableIn(f: Fixture, graph: GraphId): Promise<readonly string[]> {
-  return (await f.root.dispatchable(graph)).map(task => task.name)
+  return unwrap(await f.root.dispatchable(graph)).map(task => task.name)
 }
 
 /** The run as it stands while a gate holds these tasks as drafts: gates come with level 2, so their approval is left out here. */

@@ -1,16 +1,36 @@
 // Reading and writing inside workspaces: what an agent may read (W-WS-15), its working memory (W-WS-22), and the attempts to change
 // what is frozen (W-WS-17, W-TOPO-VIS-02).
-import { type CheckpointId, type EnvelopeId, type ObjectId, ok, type Result } from '@parley/core'
+import {
+  type CheckpointId,
+  type EnvelopeId,
+  type GraphId,
+  type ObjectId,
+  ok,
+  type Result,
+  type TaskId,
+} from '@parley/core'
 import { type Batch, clip } from '../batch.ts'
+import type { Envelope } from '../envelope/envelope.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
 import type { MemoryRecord } from '../objects.ts'
 import { invalidArgument, limitReached, notFound, type Refusal, refusal } from '../refusal.ts'
 import { workspaceOf } from '../run/run.ts'
+import { tasksOf } from '../task/graph.ts'
+import { seesTask } from '../task/permission.ts'
 import { isRoot, sees, type Workspace } from './workspace.ts'
 
 /** What can be read by id. A workspace stands for its register and its working memory too. */
-export const READABLE = ['workspace', 'checkpoint', 'artifact', 'envelope', 'directive', 'context'] as const
+export const READABLE = [
+  'workspace',
+  'checkpoint',
+  'artifact',
+  'envelope',
+  'directive',
+  'context',
+  'task',
+  'graph',
+] as const
 export type Readable = (typeof READABLE)[number]
 
 /** A read outside scope is answered as if the object did not exist, and is on record. */
@@ -52,11 +72,25 @@ export function decideRead(batch: Batch, caller: Workspace, kind: Readable, id: 
     case 'envelope': {
       const envelope = run.envelopes.get(id as EnvelopeId)
       if (!envelope) return notFound(kind, id)
-      return isRoot(caller) || envelope.from === caller.id || envelope.to === caller.id
+      return readsEnvelope(caller, envelope) ? ok(undefined) : denied()
+    }
+    case 'task': {
+      const task = run.tasks.get(id as TaskId)
+      if (!task) return notFound(kind, id)
+      return seesTask(run, caller, task) ? ok(undefined) : denied()
+    }
+    // Whoever sees one of its tasks sees that part of it.
+    case 'graph': {
+      if (!run.graphs.has(id as GraphId)) return notFound(kind, id)
+      return isRoot(caller) || tasksOf(run, id as GraphId).some(task => seesTask(run, caller, task))
         ? ok(undefined)
         : denied()
     }
   }
+}
+
+export function readsEnvelope(reader: Workspace, { from, to }: Pick<Envelope, 'from' | 'to'>): boolean {
+  return isRoot(reader) || from === reader.id || to === reader.id
 }
 
 /** W-WS-22: only one's own, only in `active` or `blocked`, only for roles that write. */

@@ -1,5 +1,6 @@
 // What can be read off the tree and the structures that lie over it (mechanisms sheet, section 7): whose a workspace is, whose cause it
 // serves, who sees whom, which group it belongs to. Everything comes in order of creation unless said otherwise.
+import type { WorkspaceId } from '@parley/core'
 import type { Run } from '../run/run.ts'
 import { childrenOf, isRoot, sees, subtree, type Workspace } from './workspace.ts'
 
@@ -13,7 +14,7 @@ export function originatedBy(run: Run, originator: string): readonly Workspace[]
   return where(run, each => each.originator === originator)
 }
 
-/** W-TOPO-CAUS-04: the workspaces with which the work for a user begins, each below something that the system had begun. */
+/** W-TOPO-CAUS-04: the workspaces with which the work for a user begins, each below something that another originator began. */
 export function boundaries(run: Run): readonly Workspace[] {
   return where(run, each => each.boundary)
 }
@@ -50,6 +51,12 @@ export function visibleTo(run: Run, workspace: Workspace): readonly Workspace[] 
   if (isRoot(workspace)) return [...run.workspaces.values()]
   const below = new Set(subtree(workspace))
   return where(run, each => below.has(each) || (workspace.visibility?.has(each.id) ?? false))
+}
+
+/** The same for one workspace that something else names; replay may have left that one out. */
+export function seesId(run: Run, viewer: Workspace, id: WorkspaceId): boolean {
+  const workspace = run.workspaces.get(id)
+  return workspace !== undefined && sees(viewer, workspace)
 }
 
 /** W-TOPO-VIS-06: who sees a workspace; itself and the root are among them. The workspace is not told. */
