@@ -38,7 +38,7 @@ interface Opening {
 async function fill(name: string, work: (runtime: Runtime) => Promise<unknown>): Promise<string> {
   const profile = join(scratch, name)
   const trail = await openTrail(profile)
-  const runtime = await Runtime.open({ trail, stateCache: fileStateCache(join(profile, 'states')) })
+  const runtime = await Runtime.open({ trail, level: 1, stateCache: fileStateCache(join(profile, 'states')) })
   await work(runtime)
   if (existsSync(join(profile, 'states')))
     cpSync(join(profile, 'states'), join(profile, 'crashed'), { recursive: true })

@@ -9,7 +9,7 @@ const MAIL = 5
 
 /** Works in a new run until it has at least so many entries. */
 export async function longRun(runtime: Runtime, entries: number): Promise<RunHandle> {
-  const run = unwrap(await runtime.start({ highway: 'off' }))
+  const run = unwrap(await runtime.start({ owner: 'bench', highway: 'off' }))
   unwrap(await run.coordinator.started())
   const written = () => run.read(({ seq }) => seq)
   await Promise.all(
@@ -22,7 +22,7 @@ export async function longRun(runtime: Runtime, entries: number): Promise<RunHan
 
 /** A run that has just begun: one worker with its first task. */
 export async function shortRun(runtime: Runtime): Promise<RunHandle> {
-  const run = unwrap(await runtime.start({ highway: 'off' }))
+  const run = unwrap(await runtime.start({ owner: 'bench', highway: 'off' }))
   unwrap(await run.coordinator.started())
   await openTask(run)
   return run

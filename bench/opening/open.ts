@@ -14,6 +14,7 @@ const opened = performance.now()
 const faults: string[] = []
 const runtime = await Runtime.open({
   trail,
+  level: 1,
   ...(states && { stateCache: fileStateCache(states) }),
   onStateCacheFault: cause => faults.push(String(cause)),
 })

@@ -44,7 +44,11 @@ function begun(): Bare {
   const bare = new Bare()
   const { run } = bare
   bare.take(
-    decide(run, { type: 'start', draft: { taxonomy: randomTaxonomy, highway: 'off' } }, bare.context(false)),
+    decide(
+      run,
+      { type: 'start', draft: { owner: 'ux', taxonomy: randomTaxonomy, highway: 'off' } },
+      bare.context(false),
+    ),
   )
   for (const command of prologue(run)) {
     const decision = decide(run, command, bare.context(false))

@@ -115,6 +115,8 @@ export const kernelDefaults = {
   wallTimeSlack: 50,
   /** Escalations with a timeout that wait for one user who is away; beyond that the oldest runs its fallback (W-HWY-21). */
   escalationQueue: 64,
+  /** Who owns the house run where the host names nobody. */
+  operator: 'operator',
   /** A workspace without a timeout of its own gets this one (W-BUDGET-01), in milliseconds. */
   timeout: 24 * 60 * 60_000,
   /** The base of redelivery (W-ENV-14), in milliseconds. */

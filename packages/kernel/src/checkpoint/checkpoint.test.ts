@@ -20,6 +20,8 @@ async function registerOf(f: Fixture, name: string): Promise<readonly string[]> 
   return unwrap(await f.agent(name).look()).register.map(({ id }) => f.nameOf(id))
 }
 
+const PROOF = { proof: expect.stringMatching(/^[0-9a-f]{64}$/), algorithm: 'hmac-sha256' }
+
 test('WP-051 a checkpoint starts the chain, tells the parent, and makes its artifacts addressable', async () => {
   const f = await fixture()
   const worker = await f.worker('W')
@@ -32,7 +34,13 @@ test('WP-051 a checkpoint starts the chain, tells the parent, and makes its arti
   expect(new Set(created.artifacts).size).toBe(2)
   for (const [index, id] of created.artifacts.entries()) f.name(id, `A${index + 1}`)
   const body = { checkpoint_id: 'K1', workspace: 'W', type: 'artifact', status: 'provisional' }
-  const more = { confidence: 'medium', parent: null, resource_usage: usage, artifact_ids: ['A1', 'A2'] }
+  const more = {
+    confidence: 'medium',
+    parent: null,
+    resource_usage: usage,
+    artifact_ids: ['A1', 'A2'],
+    integrity: PROOF,
+  }
   await f.expectAdded([
     ['checkpoint_created', 'W', 'worker', { ...body, ...more }],
     ['signal_emitted', 'W', 'protocol', { signal_id: 'sig1', from: 'W', type: 'checkpoint', ref: 'K1' }],
@@ -92,7 +100,7 @@ test('WP-051 the chain is linear: each checkpoint names the head before it, and 
           'checkpoint_created',
           name,
           name === 'W' ? 'worker' : 'observer',
-          { ...body, parent: parent && f.nameOf(parent) },
+          { ...body, parent: parent && f.nameOf(parent), integrity: PROOF },
         ],
         ['signal_emitted', name, 'protocol', expect.objectContaining({ type: 'checkpoint', ref: id })],
         ['signal_delivered', 'R', 'protocol', expect.objectContaining({ from: name, delivered_to: 'R' })],
@@ -264,6 +272,7 @@ test('WM-001 ids, timestamps and actors are the runtime’s: an agent that bring
   expect(integrity).toMatchObject({ algorithm: 'sha-256', entry_hash: expect.any(String) })
   expect(body).toEqual({
     checkpoint_id: checkpoint,
+    integrity: PROOF,
     workspace: worker.workspace,
     type: 'artifact',
     status: 'provisional',

@@ -59,7 +59,9 @@ test('WM-061 presets and the empty configuration expand to the table; an overrid
     7,
   ]) {
     const f = await fixture()
-    expect(refused(await f.runtime.start({ highway: unknown as never }))).toBe('invalid_argument')
+    expect(refused(await f.runtime.start({ owner: 'ux', highway: unknown as never }))).toBe(
+      'invalid_argument',
+    )
     expect(f.runtime.active).toEqual([f.run.id])
   }
 })

@@ -39,7 +39,7 @@ test('the house is founded with the first runtime, and the next one finds it', a
   const f = await fixture()
   const house = f.runtime.house.run
   expect(shapeOf(await entriesOf(f, house))).toEqual(FOUNDED)
-  expect((await entriesOf(f, house))[0]?.body).toMatchObject({ owner: 'system', originator: 'system' })
+  expect((await entriesOf(f, house))[0]?.body).toMatchObject({ owner: 'operator', originator: 'system' })
   expect(await contextOf(f, house)).toEqual({ house: true, previous: null })
   expect(f.runtime.active).toEqual([f.run.id])
   for (let count = 0; count < 3; count++) await f.restart()
@@ -48,11 +48,11 @@ test('the house is founded with the first runtime, and the next one finds it', a
   expect(await f.trail.runs()).toHaveLength(2)
 })
 
-test('runs without an owner, or that somebody owns, are not taken for the house', async () => {
+test('runs that somebody owns are not taken for the house, whatever their context says', async () => {
   const f = await fixture()
   const house = f.runtime.house.run
   for (const context of [undefined, {}, { home: true }])
-    unwrap(await f.runtime.start(context ? { context } : {}))
+    unwrap(await f.runtime.start({ owner: 'ux', ...(context && { context }) }))
   await f.restart()
   expect(f.runtime.house.run).toBe(house)
   expect(f.runtime.active).toHaveLength(4)
@@ -151,16 +151,24 @@ test('denials that come together while the house is succeeded are each recorded 
 })
 
 /** The records of a run that no handle could start, as a runtime that crashed right behind them left them. */
-async function foundByHand(f: Fixture, context: Record<string, unknown>, active: boolean): Promise<RunId> {
+async function foundByHand(
+  f: Fixture,
+  context: Record<string, unknown>,
+  active: boolean,
+  owner = 'operator',
+): Promise<RunId> {
   const id = f.ids.next('run') as RunId
   const run = newRun(id)
   const record = async (command: Command) => {
-    const { entries, objects } = decide(run, command, { now: f.runtime.clock.next(), ids: f.ids })
+    const { entries: decided, objects } = decide(run, command, { now: f.runtime.clock.next(), ids: f.ids })
+    const entries = decided.map(entry =>
+      'owner' in entry.body ? { ...entry, body: { ...entry.body, owner } } : entry,
+    ) as typeof decided
     f.runtime.clock.take(entries.length)
     unwrap(await f.trail.run(id).append({ entries, objects }))
     for (const each of [...objects, ...entries]) evolve(run, each)
   }
-  await record({ type: 'start', draft: { context } })
+  await record({ type: 'start', draft: { owner: 'operator', context } })
   const caller = run.root!.id
   await record({ type: 'emit', caller, draft: { type: 'ready' } })
   if (active) await record({ type: 'emit', caller, draft: { type: 'started' } })
@@ -188,11 +196,25 @@ test.each([
   },
 )
 
+test('WX-014 a house from before it had an owner is still the house, and its successor belongs to the operator', async () => {
+  const f = await fixture({ houseEntries: 8 })
+  const first = f.runtime.house.run
+  const head = await f.trail.run(first).head()
+  const old = await foundByHand(f, { house: true, previous: { run: first, ...head } }, true, 'system')
+  await f.restart()
+  expect(f.runtime.house.run).toBe(old)
+  expect(await f.runtime.house.read(state => state.root?.owner)).toBe('system')
+  for (let count = 0; count < 8; count++)
+    unwrap(await f.runtime.users.accept({ user: `u${count}`, method: 'token' }))
+  expect(f.runtime.house.run).not.toBe(old)
+  expect(await f.runtime.house.read(state => state.root?.owner)).toBe('operator')
+})
+
 test('nobody else starts a run that would pass for the house, and the host binds no agent in the house', async () => {
   const bound: string[] = []
-  const f = await fixture({ bind: agent => void bound.push(agent.run.id) })
+  const f = await fixture({ bind: agent => void bound.push(agent.run) })
   const forged = { house: true, previous: { run: f.runtime.house.run, seq: 5, hash: null } }
-  expect(refused(await f.runtime.start({ context: forged }))).toBe('invalid_argument')
+  expect(refused(await f.runtime.start({ owner: 'ux', context: forged }))).toBe('invalid_argument')
   const house = f.runtime.house.run
   await f.restart()
   expect(f.runtime.house.run).toBe(house)

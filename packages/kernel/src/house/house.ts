@@ -22,6 +22,8 @@ interface HouseContext {
 
 /** What the house needs of the runtime. */
 interface HouseHost {
+  /** Who answers for it: the node's operator. */
+  readonly owner: string
   newId(): RunId
   start(draft: RunDraft, id: RunId): Promise<Result<RunHandle>>
   /** Refused where there is no such run. */
@@ -135,7 +137,7 @@ export class House {
 
 async function establish(host: HouseHost, context: HouseContext): Promise<Result<RunId>> {
   const id = host.newId()
-  const started = await host.start({ context: { ...context }, highway: 'off' }, id)
+  const started = await host.start({ owner: host.owner, context: { ...context }, highway: 'off' }, id)
   if (started.ok) return ok(id)
   // The first words of its coordinator may have failed, and the run be there all the same.
   const opened = await host.open(id)
@@ -157,8 +159,8 @@ async function settle(host: HouseHost, run: RunId): Promise<Result<void>> {
 }
 
 async function houseContext(host: HouseHost, run: RunId): Promise<HouseContext | undefined> {
-  const context = await host.read(run, state => (state.root?.owner === 'system' ? state.root.context : null))
-  if (context === null) return undefined
+  const context = await host.read(run, state => (state.house ? state.root?.context : undefined))
+  if (context == null) return undefined
   const object = await host.trail(run).object(context as ObjectId)
   const value = object?.value as Partial<HouseContext> | undefined
   return value?.house === true ? (value as HouseContext) : undefined

@@ -25,6 +25,7 @@ test('users, their states and capabilities survive a restart', async () => {
   await crowd(f)
   const before = f.runtime.users.list()
   expect(before.map(({ user, state }) => `${user} ${state}`)).toEqual([
+    'ux active',
     'a active',
     'b blocked',
     'c deactivated',
@@ -66,13 +67,13 @@ test('changes that come while the house is being succeeded are all in the house 
   }
   expect(houses.size).toBeGreaterThan(3)
   const before = f.runtime.users.list()
-  expect(before).toHaveLength(30)
+  expect(before).toHaveLength(31)
   await f.restart()
   expect(f.runtime.users.list().toSorted(byName)).toEqual(before.toSorted(byName))
 })
 
 test('a house that is succeeded while changes still wait for their turn hands on all of them', async () => {
-  const f = await withUsers({ houseEntries: 6 })
+  const f = await withUsers({ houseEntries: 8 })
   const first = f.runtime.house.run
   const accept = (user: string) => f.runtime.users.accept({ user, method: 'token' })
   // Three commits' worth, so that some still wait when the answers of the first bring the house over its limit.
@@ -87,11 +88,11 @@ test('a house that is succeeded while changes still wait for their turn hands on
   expect(f.runtime.house.run).not.toBe(first)
   await f.restart()
   const known = f.runtime.users.list().map(({ user }) => user)
-  expect(known.toSorted()).toEqual(names.toSorted())
+  expect(known.toSorted()).toEqual([...names, 'ux'].toSorted())
 })
 
 test('a successor that could not say its first words is the house all the same', async () => {
-  const f = await withUsers({ houseEntries: 6 })
+  const f = await withUsers({ houseEntries: 8 })
   await person(f, 'ux')
   const first = f.runtime.house.run
   const accept = (user: string) => f.runtime.users.accept({ user, method: 'token' })

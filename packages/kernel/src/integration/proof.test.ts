@@ -12,7 +12,7 @@ import { type Fixture, type FixtureOptions, fixture, refused } from '../testing/
 const secret = new Uint8Array(32).fill(42)
 
 /** Integrations wait for a human, and nothing else does. */
-const gated: RunDraft = {
+const gated: Partial<RunDraft> = {
   highway: {
     preset: 'autonomous',
     gates: { task_approval: false, integration: true },

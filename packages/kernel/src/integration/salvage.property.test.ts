@@ -71,7 +71,7 @@ test('W-INT-08 each integration holds its target alone, and a failed source gets
       const run = newRun('run_1' as RunId)
       const seen: Seen = { open: new Map(), salvages: 0 }
       let count = 0
-      const start = { taxonomy: randomTaxonomy, highway: 'off' }
+      const start = { owner: 'ux', taxonomy: randomTaxonomy, highway: 'off' }
       expect(ask(run, { type: 'start', draft: start }, count++, seen)).toBe(true)
       for (const command of prologue(run)) ask(run, command, count++, seen)
       for (const command of failures(run)) ask(run, command, count++, seen)

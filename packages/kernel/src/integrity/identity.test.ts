@@ -193,7 +193,7 @@ test('a host that assigns no usable agent is refused, and nothing is created', a
     throw new Error('no agent is free')
   }
   expect(refused(await f.root.createWorkspace({ role: 'worker' }))).toBe('rejected(identity_invalid)')
-  expect(refused(await f.runtime.start({}))).toBe('rejected(identity_invalid)')
+  expect(refused(await f.runtime.start({ owner: 'ux' }))).toBe('rejected(identity_invalid)')
   await f.expectAdded([])
   answer = () => 'worker'
   expect(refused(await f.root.createWorkspace({ role: 'worker' }))).toBe('ok')

@@ -230,7 +230,7 @@ test('W-SEC-17 a signature that does not fit breaks the act that it is under, an
 })
 
 test('W-SEC-17 without a secret, signatures and users the report says what is missing', async () => {
-  const f = await fixture()
+  const f = await fixture({ level: 1 })
   await f.worker('W')
   unwrap(await f.final('W'))
   const report = await proofOf(f, 'checkpoint_created')

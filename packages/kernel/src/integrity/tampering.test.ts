@@ -240,7 +240,7 @@ test('W-ENV-10 what stands behind a forged envelope in its channel is delivered 
 })
 
 test('W-HWY-08 once a human has changed a payload, its earlier version is forged, though its proof was valid', async () => {
-  const run: RunDraft = { highway: { gates: { task_approval: false, envelope_delivery: true } } }
+  const run: Partial<RunDraft> = { highway: { gates: { task_approval: false, envelope_delivery: true } } }
   const { f, transport } = await carriedFixture({ secret, run })
   await f.workspace('W')
   await f.mark()
@@ -379,7 +379,7 @@ test('0.5 what is no envelope is not sealed, and the refusal is a value', async 
 })
 
 test('a runtime without a secret makes no proofs, and takes none that it could not check', async () => {
-  const f = await fixture()
+  const f = await fixture({ level: 1 })
   await f.worker('W')
   expect(refused(f.root.seal(f.mail('W', 'directive')))).toBe('unsupported')
   const integrity = { proof: 'ab', algorithm: 'hmac-sha256' }
@@ -391,11 +391,11 @@ test('a runtime without a secret makes no proofs, and takes none that it could n
 })
 
 test('W-SEC-10 there is no lenient mode: what was made without proofs is refused once there are some', async () => {
-  const options: { secret?: Uint8Array } = {}
+  const options: { level: 1 | 3 } = { level: 1 }
   const f = await fixture(options)
   await f.worker('W')
   await f.bring('W', 'integrating')
-  options.secret = secret
+  options.level = 3
   await f.restart()
   expect(refused(await f.root.accept(f.id('W')))).toBe('rejected(integrity_violation)')
   const [violation] = (await f.added()).filter(entry => entry.event_type === 'integrity_violation')

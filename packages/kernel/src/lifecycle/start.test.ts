@@ -135,6 +135,7 @@ test('WP-007 an observer starts by itself, and its observation is announced for 
         status: 'provisional',
         confidence: 'medium',
         parent: null,
+        integrity: expect.anything(),
       },
     ],
     emitted('sig2', 'O', 'checkpoint', 'protocol', { ref: 'CP' }),

@@ -287,9 +287,9 @@ test('WP-009 another agent can neither move a workspace nor speak for it', async
     for (const operation of ['abort', 'suspend', 'resume', 'migrate', 'begin', 'accept', 'revise', 'reject'])
       expect(await outcome(f, caller, operation), operation).toBe('x')
     const forged = { type: 'complete', from: f.id('W') } as never
-    expect(refused(await caller.emit(forged))).toBe('permission_denied')
+    expect(refused(await caller.emit(forged))).toBe('permission_denied(invalid_credential)')
     const [entry] = await f.added()
-    expect(entry).toMatchObject({ event_type: 'capability_denied', workspace: caller.workspace })
+    expect(entry).toMatchObject({ event_type: 'authentication_failed', body: { source: caller.workspace } })
   }
   expect(await f.picture()).toEqual(before)
 })

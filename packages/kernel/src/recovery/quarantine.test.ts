@@ -95,7 +95,7 @@ test('WM-040 entries out of time and behind the end of their workspace are left 
 test('WM-041 an altered entry with sound ones behind it halts its run: nothing is written, nothing taken, others go on', async () => {
   const f = await fixture()
   await f.worker('W')
-  const other = unwrap(await f.runtime.start({ highway: 'off' }))
+  const other = unwrap(await f.runtime.start({ owner: 'ux', highway: 'off' }))
   await f.settle()
   const count = (await f.run.entries()).length
   const altered = (record: StoredRecord) =>
@@ -185,7 +185,7 @@ test('W-REC-13 what no entry can be left out for halts the run that needs it, wi
   }))
   const taxonomy = { ...referenceTaxonomy, envelope_types: [...referenceTaxonomy.envelope_types, ...types] }
   const f = await fixture({ run: { taxonomy } })
-  const other = unwrap(await f.runtime.start({ highway: 'off' }))
+  const other = unwrap(await f.runtime.start({ owner: 'ux', highway: 'off' }))
   await f.reopen(() => loseBlobs(f))
   expect(f.runtime.halted.get(f.run.id)?.message).toMatch(/blob [0-9a-f]{64} is not there/)
   expect(f.runtime.active).toEqual([other.id])

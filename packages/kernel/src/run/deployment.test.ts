@@ -22,6 +22,7 @@ import { Runtime } from '../runtime/runtime.ts'
 import type { RuntimeOptions } from '../runtime/runtime-options.ts'
 import type { Transport } from '../runtime/transport.ts'
 import { type Fixture, fixture } from '../testing/fixture.ts'
+import { EVERYBODY } from '../testing/guards.ts'
 import { MemoryStates } from '../testing/states.ts'
 import { deploymentModel } from './deployment.ts'
 
@@ -50,7 +51,7 @@ test.each([
   'WM-058 a runtime that cannot keep the model %j does not start, and leaves no trail',
   async (deployment, code, message) => {
     const trail = await memoryTrail()
-    const opened = Runtime.open({ trail, deployment, secret: SECRET })
+    const opened = Runtime.open({ trail, deployment, users: EVERYBODY, secret: SECRET })
     await expect(opened).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
     expect(await trail.runs()).toEqual([])
   },
@@ -68,7 +69,9 @@ test.each<[DeploymentModel, Sealing, Partial<RuntimeOptions>, readonly RegExp[]]
 ])('WM-058 W-SEC-16 %s over a trail sealed by %j, with %o, is told all that is missing', async (...given) => {
   const [deployment, sealing, options, expected] = given
   const trail = await memoryTrail(sealing)
-  const error = await Runtime.open({ trail, deployment, ...options }).catch((cause: unknown) => cause)
+  const error = await Runtime.open({ trail, deployment, level: 1, ...options }).catch(
+    (cause: unknown) => cause,
+  )
   expect(error).toMatchObject({ code: 'unsupported', details: { reason: 'unmet_deployment_model' } })
   const { missing } = (error as { details: { missing: string[] } }).details
   expect(missing).toHaveLength(expected.length)
@@ -85,10 +88,15 @@ test.each([
   ['zero-trust', 'zero-trust'],
 ] as const)('WM-058 with the model %j it starts, and the first entry says %s', async (deployment, model) => {
   const trail = await memoryTrail(sealingOf(model))
-  const runtime = await Runtime.open({ trail, secret: SECRET, ...(deployment && { deployment }) })
+  const runtime = await Runtime.open({
+    trail,
+    users: EVERYBODY,
+    secret: SECRET,
+    ...(deployment && { deployment }),
+  })
   onTestFinished(() => runtime.close())
   expect(runtime.deployment).toBe(model)
-  const run = unwrap(await runtime.start())
+  const run = unwrap(await runtime.start({ owner: 'ux' }))
   const [genesis] = await run.entries()
   expect(genesis?.body).toMatchObject({ deployment_model: model })
 })
@@ -215,7 +223,7 @@ describe('on a disk', () => {
       unwrap(await f.agent('W').writeMemory('k', `${MARKER} memory`))
       const [genesis] = await f.run.entries()
       expect(genesis?.body).toMatchObject({ deployment_model: 'single-runtime' })
-      expect(unwrap(await f.runtime.start()).id).not.toBe(f.run.id)
+      expect(unwrap(await f.runtime.start({ owner: 'ux' })).id).not.toBe(f.run.id)
     }
   })
 
@@ -274,7 +282,9 @@ describe('on a disk', () => {
     expect(entries.entries).toHaveLength(1)
     const before = (await trail.runs()).map(({ run, seq }) => [run, seq])
     // The house run is among those that cannot be read: without it nobody's authority is known.
-    await expect(Runtime.open({ trail, secret, deployment: 'zero-trust' })).rejects.toMatchObject({
+    await expect(
+      Runtime.open({ trail, users: EVERYBODY, secret, deployment: 'zero-trust' }),
+    ).rejects.toMatchObject({
       code: 'run_halted',
       message: expect.stringContaining('sealed with another secret'),
     })

@@ -78,13 +78,13 @@ async function runFlows(f: Fixture): Promise<void> {
     depends_on: name === 'G' ? ['A'] : [],
   }))
   const { graph, tasks } = unwrap(await f.root.submitGraph(drafts))
-  const listed = (await f.root.dispatchable(graph)).map(task => task.name)
+  const listed = unwrap(await f.root.dispatchable(graph)).map(task => task.name)
   expect(listed).toEqual(names.slice(0, -1))
   const bound = await f.worker('T', { task: tasks[0]! })
   unwrap(await bound.started())
   unwrap(await f.final('T'))
   unwrap(await bound.complete())
-  expect((await f.root.dispatchable(graph)).map(task => task.name)).toEqual(names.slice(1))
+  expect(unwrap(await f.root.dispatchable(graph)).map(task => task.name)).toEqual(names.slice(1))
   const variant = await f.worker('T2', { task: tasks[1]! })
   unwrap(await f.final('T2'))
   unwrap(await variant.complete())
@@ -136,7 +136,13 @@ test('WP-079 with ids that are random unordered strings every flow leaves the ve
     const entries = await f.run.entries()
     expect(new Set(createdIds(entries)).size).toBe(createdIds(entries).length)
     for (const id of createdIds(entries)) expect(ids.issued.has(id), id).toBe(true)
-    trails.push(entries.map(({ prev_hash: _prev, integrity: _proof, ...entry }) => ids.named(entry)))
+    trails.push(
+      entries.map(({ prev_hash: _prev, integrity: _chain, body, ...entry }) => {
+        // A proof covers the ids, and so differs with them.
+        const { integrity: _proof, ...said } = body as Record<string, unknown>
+        return ids.named({ ...entry, body: said })
+      }),
+    )
   }
   const [expected, ...others] = trails
   for (const trail of others) expect(trail).toEqual(expected)

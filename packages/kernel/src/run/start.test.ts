@@ -90,7 +90,7 @@ test('WM-014 the trail of a run, and that of each workspace, begins with its cre
 test('WM-014 a start that is refused leaves no trail, and before genesis nothing is appended', async () => {
   const f = await fixture()
   const runs = await f.trail.runs()
-  const wrong = await f.runtime.start({ taxonomy: { id: 'x' } })
+  const wrong = await f.runtime.start({ owner: 'ux', taxonomy: { id: 'x' } })
   expect(refused(wrong)).toBe('invalid_taxonomy')
   expect(await f.trail.runs()).toEqual(runs)
   const run = newRun('run_other' as RunId)

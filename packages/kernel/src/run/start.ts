@@ -10,21 +10,22 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { HASH_ALGORITHM } from '@parley/trail'
-import { bodyLimits } from '@parley/trail/events'
-import type { Batch } from '../batch.ts'
+import { bodyLimits, isReservedActor } from '@parley/trail/events'
+import { type Batch, clip } from '../batch.ts'
 import { expandHighway, type HighwayDraft } from '../highway/config.ts'
+import { HOUSE_KEY } from '../house/house.ts'
 import { identityFor } from '../integrity/identity.ts'
 import { kernelDefaults } from '../limits.ts'
 import type { RunSettings } from '../objects.ts'
-import { invalidArgument, invalidState, limitReached } from '../refusal.ts'
+import { invalidArgument, invalidState, limitReached, type Refusal } from '../refusal.ts'
 import { actionsOf } from '../role/matrix.ts'
-import { loadTaxonomy, PROTOCOL_VERSION } from '../taxonomy/taxonomy.ts'
+import { loadTaxonomy, PROTOCOL_VERSION, type Vocabulary } from '../taxonomy/taxonomy.ts'
 import { DEPLOYMENT_MODEL } from './deployment.ts'
 
-/** How a run is started. The root's owner is whoever answers for the run (A-06); without one it is the system. */
+/** How a run is started. `owner` is the person who answers for it: what nobody else owns is theirs, and so are its escalations. */
 export const RunDraftSchema = Type.Object(
   {
-    owner: Type.Optional(Type.String({ minLength: 1, maxLength: bodyLimits.userIdLength })),
+    owner: Type.String({ minLength: 1, maxLength: bodyLimits.userIdLength }),
     taxonomy: Type.Optional(Type.Unknown()),
     context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     /** A preset's name, a configuration, or `off` for a run without a highway (highway/config.ts). */
@@ -46,6 +47,8 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
   // W-TAX-05: a taxonomy with any fault refuses the start; there is no trail yet that could say so.
   const vocabulary = loadTaxonomy(taxonomy)
   if (!vocabulary.ok) return vocabulary
+  const unfit = unfitOwner(batch, owner, vocabulary.value, context?.[HOUSE_KEY] === true)
+  if (unfit) return unfit
   const actions = actionsOf(vocabulary.value.roles.get('coordinator')!, false)
   if (actions.length > bodyLimits.listItems) return limitReached('actions of a role', bodyLimits.listItems)
   // W-HWY-01: so does a highway that is not fully understood.
@@ -69,7 +72,7 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
     parent: null,
     delegate: false,
     originator: 'system',
-    owner: owner ?? 'system',
+    owner,
     visibility_set: [id],
     authority_set: { resources: ['*'], actions: [...actions] },
     timeout: null,
@@ -90,4 +93,18 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
     created_by: id,
   })
   return ok(id)
+}
+
+/** W-USER-07: a run belongs to a person, whom the directory knows where there is one. The house exists before anybody is known. */
+function unfitOwner(batch: Batch, owner: string, { roles }: Vocabulary, house: boolean): Refusal | undefined {
+  const { users } = batch.context
+  const name = clip(owner, 80)
+  if (isReservedActor(owner, new Set(roles.keys())))
+    return invalidArgument(`A run belongs to a person; '${name}' stands for something else.`, 'owner_invalid')
+  if (!users || house) return undefined
+  const state = users.stateOf(owner)
+  if (state === undefined)
+    return invalidArgument(`There is no user ${name} to own the run: authenticate first.`, 'owner_invalid')
+  if (state === 'active') return undefined
+  return invalidArgument(`The user ${name} is ${state} and cannot be given a run.`, 'user_not_active')
 }

@@ -82,7 +82,7 @@ test('W-WS-06 a coordinator that cannot be bound ends its run, and the start say
   const f = await fixture({ bind: binder.bind })
   binder.fails = () => true
   const before = await f.trail.runs()
-  const started = await f.runtime.start({})
+  const started = await f.runtime.start({ owner: 'ux' })
   expect(refused(started)).toBe('rejected(creation_error)')
   await f.settle()
   const known = new Set(before.map(({ run }) => run))
@@ -99,10 +99,10 @@ test('W-WS-06 a coordinator that cannot be bound ends its run, and the start say
 })
 
 test('a workspace that is aborted while its agent is being bound stays aborted', async () => {
-  const f = await fixture({
+  const f: Fixture = await fixture({
     bind: async agent => {
       if (agent.role !== 'worker') return
-      unwrap(await (agent.run.coordinator as AgentHandle).abort(agent.workspace))
+      unwrap(await f.root.abort(agent.workspace))
     },
   })
   await f.mark()

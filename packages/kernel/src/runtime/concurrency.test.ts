@@ -94,7 +94,7 @@ function stampsOf(entries: readonly Entry[]): readonly string[] {
 test('WP-094 a hundred concurrent commands on two workspaces do not interleave, and time never stands still', async () => {
   const f = await fixture()
   const workers = [await f.worker('W'), await f.worker('W2')]
-  const other = unwrap(await f.runtime.start({}))
+  const other = unwrap(await f.runtime.start({ owner: 'ux' }))
   unwrap(await other.coordinator.started())
   await f.mark()
   const answers: Promise<unknown>[] = []

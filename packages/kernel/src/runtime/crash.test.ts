@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { type RunId, unwrap } from '@parley/core'
 import { type Entry, openTrail, type Trail } from '@parley/trail'
 import { expect, onTestFinished, test } from 'vitest'
+import { GUARDS } from '../testing/guards.ts'
 import type { AgentHandle } from './agent.ts'
 import type { RunHandle } from './run-handle.ts'
 import { Runtime } from './runtime.ts'
@@ -36,7 +37,7 @@ async function reopen(profile: string): Promise<{ readonly trail: Trail; readonl
   const trail = await openTrail(profile)
   onTestFinished(() => trail.close())
   expect(trail.damage).toEqual([])
-  const runtime = await Runtime.open({ trail })
+  const runtime = await Runtime.open({ trail, ...GUARDS })
   onTestFinished(() => runtime.close())
   return { trail, runtime }
 }

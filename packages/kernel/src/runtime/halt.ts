@@ -46,8 +46,8 @@ async function mayBeHouse(trail: RunTrail): Promise<boolean> {
     const page = await trail.query({ limit: 1 })
     const [first] = page.ok ? page.value.entries : []
     if (!first) return true
-    const { owner, context } = first.body as EventBody<'workspace_created'>
-    if (owner !== 'system' || context === undefined) return false
+    const { context } = first.body as EventBody<'workspace_created'>
+    if (context === undefined) return false
     const object = await trail.object(context as ObjectId)
     return (object?.value as { readonly house?: unknown } | undefined)?.house === true
   } catch {

@@ -71,7 +71,7 @@ test('W-TRAIL-27 a run that has ended is compacted after its delay, with the sum
 
 test('W-TRAIL-25 a run at work is left alone, and goes on while another is compacted', async () => {
   const f = await ended(POLICY)
-  const other = unwrap(await f.runtime.start({}))
+  const other = unwrap(await f.runtime.start({ owner: 'ux' }))
   unwrap(await other.coordinator.started())
   f.clock.advance(LATER)
   for (let count = 0; count < 5; count++)
@@ -228,7 +228,7 @@ test('W-TRAIL-10 a run that is damaged stays where it is, is on record once, and
       ),
     ),
   )
-  const other = unwrap(await f.runtime.start({}))
+  const other = unwrap(await f.runtime.start({ owner: 'ux' }))
   unwrap(await other.coordinator.started())
   unwrap(await other.close())
   for (let round = 0; round < 3; round++) {
@@ -237,7 +237,7 @@ test('W-TRAIL-10 a run that is damaged stays where it is, is on record once, and
   }
   expect(told).toMatchObject([{ run: damaged, code: 'trail_damaged' }])
   // It is left alone until it is its turn again, whatever else is done meanwhile.
-  const third = unwrap(await f.runtime.start({}))
+  const third = unwrap(await f.runtime.start({ owner: 'ux' }))
   unwrap(await third.coordinator.started())
   unwrap(await third.close())
   await f.advance(LATER)

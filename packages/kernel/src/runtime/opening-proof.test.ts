@@ -37,7 +37,7 @@ const withOtherSignature = (entry: StoredEntry): StoredEntry => ({
 
 test('W-REC-12 a signature that does not fit halts its run, and no other', async () => {
   const f = await signed()
-  const other = unwrap(await f.runtime.start({ highway: 'off' }))
+  const other = unwrap(await f.runtime.start({ owner: 'ux', highway: 'off' }))
   await f.reopen(() => tamper(f.options.profile!, changed(f, 7, withOtherSignature)))
   expect(f.runtime.halted.get(f.run.id)?.message).toMatch(/entry 7 .* has a signature that does not fit/)
   expect(f.runtime.active).toEqual([other.id])

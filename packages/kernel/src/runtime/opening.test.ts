@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type RunId, unwrap } from '@parley/core'
 import { fileStateCache, openSegmentStore, type StateCacheStore, Trail, type TrailStore } from '@parley/trail'
 import { expect, onTestFinished, test } from 'vitest'
+import { GUARDS } from '../testing/guards.ts'
 import type { AgentHandle } from './agent.ts'
 import { replay } from './replay.ts'
 import type { RunHandle } from './run-handle.ts'
@@ -40,7 +41,7 @@ async function start(profile: string, options: Partial<RuntimeOptions> = {}): Pr
     },
   })
   const trail = new Trail({ store })
-  const runtime = await Runtime.open({ trail, ...options })
+  const runtime = await Runtime.open({ trail, ...GUARDS, ...options })
   const stop = async () => {
     await runtime.close()
     await trail.close()
@@ -69,7 +70,7 @@ async function work(run: RunHandle, workers: readonly AgentHandle[], entries: nu
 }
 
 async function begin(runtime: Runtime): Promise<RunHandle> {
-  const run = unwrap(await runtime.start({ highway: 'off' }))
+  const run = unwrap(await runtime.start({ owner: 'ux', highway: 'off' }))
   unwrap(await run.coordinator.started())
   const create = async () => {
     const worker = unwrap(await run.coordinator.createWorkspace({ role: 'worker' }))

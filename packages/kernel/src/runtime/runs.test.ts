@@ -7,7 +7,7 @@ import type { AgentHandle } from './agent.ts'
 import type { RunHandle } from './run-handle.ts'
 
 async function startRun(f: Fixture): Promise<RunHandle> {
-  const run = unwrap(await f.runtime.start({}))
+  const run = unwrap(await f.runtime.start({ owner: 'ux' }))
   unwrap(await run.coordinator.started())
   return run
 }
@@ -229,9 +229,9 @@ test('of those who start a run under one name at once, one begins it, the others
   const f = await fixture()
   const id = 'run_twice' as RunId
   const starts = await Promise.all([
-    f.runtime.start({}, id),
-    f.runtime.start({}, id),
-    f.runtime.start({}, id),
+    f.runtime.start({ owner: 'ux' }, id),
+    f.runtime.start({ owner: 'ux' }, id),
+    f.runtime.start({ owner: 'ux' }, id),
   ])
   expect(starts.map(refused).sort()).toEqual(['invalid_state', 'invalid_state', 'ok'])
   const run = unwrap(starts.find(each => each.ok)!)
@@ -264,7 +264,7 @@ test('close waits for what is on its way to disk, refuses everything after it, a
   expect(refused(await waiting)).toBe('trail_unavailable')
   expect(refused(await after)).toBe('trail_unavailable')
   expect(refused(await worker.complete())).toBe('trail_unavailable')
-  expect(refused(await f.runtime.start({}))).toBe('trail_unavailable')
+  expect(refused(await f.runtime.start({ owner: 'ux' }))).toBe('trail_unavailable')
   const change = { workspace_id: 'W', from_state: 'active', to_state: 'blocked' }
   await f.expectAdded([
     ['signal_emitted', 'W', 'worker', { signal_id: 'sig1', from: 'W', type: 'blocked', reason: 'waiting' }],
@@ -281,7 +281,7 @@ test('close waits for what is on its way to disk, refuses everything after it, a
 
 test('a run that is being started while the runtime closes is there as a whole or not at all, and never later', async () => {
   const f = await fixture()
-  const starting = f.runtime.start({})
+  const starting = f.runtime.start({ owner: 'ux' })
   await f.runtime.close()
   const runs = await f.trail.runs()
   const started = await starting

@@ -4,6 +4,7 @@ import type { StateCacheStore, Trail } from '@parley/trail'
 import type { UserDirectory } from '../batch.ts'
 import type { Identify } from '../integrity/identity.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
+import type { Level } from '../run/level.ts'
 import type { CapacityProbe } from '../workspace/admission.ts'
 import type { ActorOptions } from './actor-options.ts'
 import type { AgentHandle } from './agent.ts'
@@ -21,22 +22,26 @@ export interface RuntimeOptions {
   readonly bind?: (agent: AgentHandle) => void | Promise<void>
   /** Prepares the agent that takes over a workspace (W-MIG-05); without it that one is handed to `bind`, as after a creation. */
   readonly prepare?: Prepare
-  /** The conformance level that the host declares; below 3 there is no migration and no graceful termination (W-MIG-04). */
-  readonly level?: 1 | 2 | 3
+  /**
+   * The conformance level that the host declares, 3 by default. From 2 on the runtime opens only with `secret` and `users` (§11.3,
+   * §11.4); below 3 there is no migration and no graceful termination (W-MIG-04).
+   */
+  readonly level?: Level
   /** Base of redelivery in milliseconds (W-ENV-14). */
   readonly redeliveryBase?: number
   /** Waits before a commit is tried again, in milliseconds (W-REC-07). */
   readonly commitRetries?: readonly number[]
   /** How many commands of one run are held while its trail cannot be written (W-REC-08). */
   readonly heldCommands?: number
-  /** Who is known and may do what: a directory of the host's own, or the registry of the house run (`runtime.users`). Without it
-   *  everybody who is let in may do everything. */
+  /** Who is known and may do what: a directory of the host's own, or the registry of the house run (`runtime.users`). Without it, at
+   *  level 1 only, everybody who is let in may do everything. */
   readonly users?: UserDirectory | 'house'
   /** Escalations that may wait for one user of one run who is away (W-HWY-21). */
   readonly escalationQueue?: number
   /** Percent by which an agent's report of what it used may differ from the meter before that is on record (W-CP-10); 1 by default. */
   readonly resourceTolerance?: number
-  /** The profile's secret, at least 32 bytes: envelopes and checkpoints carry proofs (W-SEC-07, -09). Without it there are none. */
+  /** The profile's secret, at least 32 bytes: envelopes and checkpoints carry proofs (W-SEC-07, -09). Without it, at level 1 only,
+   *  there are none. */
   readonly secret?: Uint8Array
   /** Assigns agents to workspaces (W-SEC-03); without it each workspace has an agent of its own. */
   readonly identify?: Identify
@@ -56,6 +61,8 @@ export interface RuntimeOptions {
   readonly onFault?: (cause: unknown) => void
   /** Told at every attempt that the trail could not be written, and why. It is tried again whatever comes of it (W-REC-07, -08). */
   readonly onUnwritable?: (error: ParleyError) => void
+  /** The `user_id` of whoever operates this node: they own the house run, which belongs to no other user (W-USER-07). */
+  readonly operator?: string
   /** Entries of the house run after which a new one takes over. */
   readonly houseEntries?: number
   /** What happens by itself to the record of runs that have ended; nothing by default. */

@@ -30,10 +30,11 @@ import type { Command } from '../command.ts'
 import { HOUSE_KEY, House } from '../house/house.ts'
 import { keyedProofs } from '../integrity/keyed.ts'
 import type { Proofs } from '../integrity/proofs.ts'
-import { kernelLimits } from '../limits.ts'
+import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { plain } from '../plain.ts'
 import { invalidArgument, invalidState, refusal } from '../refusal.ts'
 import { requireDeployment } from '../run/deployment.ts'
+import { requireLevel } from '../run/level.ts'
 import type { Run } from '../run/run.ts'
 import type { RunDraft } from '../run/start.ts'
 import { ended } from '../workspace/workspace.ts'
@@ -122,7 +123,11 @@ export class Runtime implements RunHost, UsersHost {
       stateCache: options.stateCache,
       transport: options.transport ?? directTransport,
     })
-    const runtime = new Runtime(options, deployment)
+    const level = requireLevel(options.level, {
+      secret: options.secret !== undefined,
+      users: options.users !== undefined,
+    })
+    const runtime = new Runtime({ ...options, level }, deployment)
     const unfinished = (await options.trail.runs())
       // A run from elsewhere is there to be read: it goes on where it came from.
       .filter(({ ended, imported }) => !ended && !imported)
@@ -145,6 +150,7 @@ export class Runtime implements RunHost, UsersHost {
 
   async #openHouse(unfinished: readonly RunId[]): Promise<void> {
     const host = {
+      owner: this.#options.operator ?? kernelDefaults.operator,
       newId: () => this.#ids.next('run') as RunId,
       start: (draft: RunDraft, id: RunId) => this.#start(draft, true, id),
       open: (run: RunId) => this.open(run),
@@ -176,9 +182,9 @@ export class Runtime implements RunHost, UsersHost {
    * Starts a run: its root exists, its coordinator is bound and has said `ready`. `id` is for hosts that prepare something under the
    * run's name first: one that no run has or had.
    */
-  start(draft: RunDraft = {}, id?: RunId): Promise<Result<RunHandle>> {
+  start(draft: RunDraft, id?: RunId): Promise<Result<RunHandle>> {
     // What marks a run as the house is the runtime's own.
-    if (draft.context && HOUSE_KEY in draft.context)
+    if (draft?.context && HOUSE_KEY in draft.context)
       return Promise.resolve(invalidArgument(`The context of a run has no '${HOUSE_KEY}'; that is reserved.`))
     return this.#start(draft, false, id)
   }
@@ -303,7 +309,7 @@ export class Runtime implements RunHost, UsersHost {
   }
 
   bindAgent(agent: AgentHandle): void | Promise<void> {
-    if (!this.#houses.has(agent.run.id)) return this.#options.bind?.(agent)
+    if (!this.#houses.has(agent.run)) return this.#options.bind?.(agent)
   }
 
   /** W-TRAIL-19: what a reader reached for and may not see is on record, in the house run once the run itself has ended. */

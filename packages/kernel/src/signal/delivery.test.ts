@@ -39,7 +39,12 @@ test('WP-047 a delayed signal holds back the later ones of its workspace: the pa
   const created = { checkpoint_id: 'K', workspace: 'W', type: 'artifact', status: 'final' }
   const change = { workspace_id: 'W', from_state: 'active', to_state: 'integrating' }
   await f.expectAdded([
-    ['checkpoint_created', 'W', 'worker', { ...created, confidence: 'medium', parent: null }],
+    [
+      'checkpoint_created',
+      'W',
+      'worker',
+      { ...created, confidence: 'medium', parent: null, integrity: expect.anything() },
+    ],
     ['signal_emitted', 'W', 'protocol', { signal_id: 'sig1', from: 'W', type: 'checkpoint', ref: 'K' }],
     ['signal_emitted', 'W', 'worker', { signal_id: 'sig2', from: 'W', type: 'complete' }],
     [

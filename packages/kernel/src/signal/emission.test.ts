@@ -51,7 +51,7 @@ test.each([
 })
 
 test('WP-044 an agent speaks for its own workspace only, and does not name it (W-SIG-02, W-SIG-05)', async () => {
-  const f = await fixture()
+  const f = await fixture({ level: 1 })
   const worker = await f.worker('W')
   await f.worker('W2')
   await f.mark()

@@ -39,7 +39,7 @@ test('WP-070 nothing is registered while a run goes on, and names that are no lo
   unwrap(await f.run.close())
   await f.restart()
   // The next run knows nothing of these words.
-  const next = unwrap(await f.runtime.start({}))
+  const next = unwrap(await f.runtime.start({ owner: 'ux' }))
   unwrap(await next.coordinator.started())
   expect((await next.entries())[0]).toMatchObject({ body: { taxonomy_id: null, taxonomy_version: null } })
   expect(refused(await next.coordinator.createWorkspace({ role: 'scout' }))).toBe(

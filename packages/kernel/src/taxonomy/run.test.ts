@@ -43,7 +43,12 @@ test('WP-067 a reviewer sends reports instead of queries and creates reviews ins
   expect(await checkpointBy(f, 'V', 'review')).toBe('ok')
   const review = { workspace: 'V', type: 'review', status: 'provisional', confidence: 'medium', parent: null }
   await f.expectAdded([
-    ['checkpoint_created', 'V', 'reviewer', { checkpoint_id: 'cp1', ...review }],
+    [
+      'checkpoint_created',
+      'V',
+      'reviewer',
+      { checkpoint_id: 'cp1', ...review, integrity: expect.anything() },
+    ],
     ['signal_emitted', 'V', 'protocol', expect.objectContaining({ type: 'checkpoint', ref: 'cp1' })],
     ['signal_delivered', 'R', 'protocol', expect.objectContaining({ from: 'V', delivered_to: 'R' })],
   ])
@@ -134,7 +139,7 @@ test.each(FAULTY)(
     const active = f.runtime.active
     const known = bound.length
 
-    const started = await f.runtime.start({ taxonomy })
+    const started = await f.runtime.start({ owner: 'ux', taxonomy })
     expect(refused(started)).toBe('invalid_taxonomy')
     const faults = started.ok ? [] : (started.error.details.faults as readonly Fault[])
     expect(faults.map(({ check }) => check)).toEqual(checks)
@@ -144,7 +149,7 @@ test.each(FAULTY)(
     await f.expectAdded([])
 
     // Nothing of the document is known to the runs that follow, and they do start.
-    const next = unwrap(await f.runtime.start({}))
+    const next = unwrap(await f.runtime.start({ owner: 'ux' }))
     unwrap(await next.coordinator.started())
     expect(refused(await next.coordinator.createWorkspace({ role: 'helper' }))).toBe(
       'rejected(unregistered_role)',

@@ -6,6 +6,7 @@ import { unwrap } from '@parley/core'
 import { openTrail } from '@parley/trail'
 import type { AgentHandle } from '../runtime/agent.ts'
 import { Runtime } from '../runtime/runtime.ts'
+import { GUARDS } from './guards.ts'
 
 const [profile, count] = process.argv.slice(2)
 let left = Number(count)
@@ -17,7 +18,7 @@ async function acknowledged<T>(answer: Promise<T>): Promise<T> {
   return result
 }
 
-const runtime = await Runtime.open({ trail: await openTrail(profile!) })
+const runtime = await Runtime.open({ trail: await openTrail(profile!), ...GUARDS })
 const run = unwrap(await runtime.start({ owner: 'ux', highway: 'off' }))
 // Straight to the pipe, before anything can strike.
 writeSync(1, `${run.id}\n`)

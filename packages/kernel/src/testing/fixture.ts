@@ -32,11 +32,12 @@ import { Runtime } from '../runtime/runtime.ts'
 import type { RuntimeOptions } from '../runtime/runtime-options.ts'
 import { viewEnvelope, viewRight, viewTask, viewWorkspace } from '../runtime/view.ts'
 import type { WorkspaceDraft } from '../workspace/create.ts'
+import { GUARDS } from './guards.ts'
 
 const START = 1_772_355_900_000_000 as Ticks
 
 export interface FixtureOptions extends Partial<Omit<RuntimeOptions, 'trail' | 'clock'>> {
-  readonly run?: RunDraft
+  readonly run?: Partial<RunDraft>
   readonly ids?: IdSource
   /** False: the root stays idle. */
   readonly active?: boolean
@@ -88,6 +89,7 @@ export class Fixture {
       : new Trail({ store: await openMemoryStore(this.disks), ...sealed })
     this.runtime = await Runtime.open({
       commitRetries: [],
+      ...(options.level !== 1 && GUARDS),
       ...options,
       prepare: request => this.#prepare(request),
       trail: this.trail,
@@ -419,7 +421,11 @@ function contains(body: unknown, wanted: Readonly<Record<string, unknown>> | und
 export async function fixture(options: FixtureOptions = {}): Promise<Fixture> {
   const made = new Fixture(options)
   await made.open()
-  made.run = unwrap(await made.runtime.start({ owner: 'ux', highway: 'off', ...options.run }))
+  const draft = { owner: 'ux', highway: 'off', ...options.run } as const
+  // A run belongs to somebody who is known.
+  if (options.users === 'house')
+    unwrap(await made.runtime.users.accept({ user: draft.owner, method: 'password' }))
+  made.run = unwrap(await made.runtime.start(draft))
   made.root = made.run.coordinator as AgentHandle
   made.name(made.root.workspace, 'R')
   made.run.subscribe(notice => made.notices.push(notice))

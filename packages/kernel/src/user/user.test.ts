@@ -10,7 +10,7 @@ import { USER_TRANSITIONS } from './decide.ts'
 const why = { reason: 'because' }
 
 test('WP-082 the first acceptance makes a user known, later ones are logins; failures are on record', async () => {
-  const f = await withUsers()
+  const f = await withUsers({ run: { owner: 'boss' } })
   const house = houseWatch(f)
   await house()
   const { users } = f.runtime
@@ -33,7 +33,7 @@ test('WP-082 the first acceptance makes a user known, later ones are logins; fai
     const failed = { entity: user, context: 'highway_access', reason: 'unknown_identity', source: 'password' }
     expect(await house()).toEqual([['authentication_failed', null, 'protocol', failed]])
   }
-  expect(users.list().map(({ user }) => user)).toEqual(['ux'])
+  expect(users.list().map(({ user }) => user)).toEqual(['boss', 'ux'])
 })
 
 const NOBODY = [
@@ -57,7 +57,7 @@ test.each(NOBODY)('WM-003 %s is nobody: refused and on record', async (_name, us
   expect(rest).toEqual([])
   expect(row?.[0]).toBe('authentication_failed')
   expect(row?.[3]).toMatchObject({ reason: 'unknown_identity' })
-  expect(f.runtime.users.list()).toEqual([])
+  expect(f.runtime.users.list().map(each => each.user)).toEqual(['ux'])
 })
 
 type Act = keyof typeof USER_TRANSITIONS
@@ -304,10 +304,10 @@ test('no run but the house takes users', async () => {
 test('who is known in other runs is committed: an acceptance that could not be recorded makes nobody known', async () => {
   const f = await withUsers()
   f.disks.trail.fail('sync', { times: Number.POSITIVE_INFINITY })
-  expect(refused(await f.runtime.users.accept({ user: 'ux', method: 'token' }))).toBe('trail_unavailable')
+  expect(refused(await f.runtime.users.accept({ user: 'uz', method: 'token' }))).toBe('trail_unavailable')
   f.disks.trail.mend()
-  expect(f.runtime.users.stateOf('ux')).toBeUndefined()
-  expect(f.runtime.users.list()).toEqual([])
+  expect(f.runtime.users.stateOf('uz')).toBeUndefined()
+  expect(f.runtime.users.list().map(each => each.user)).toEqual(['ux'])
 })
 
 test('deciding about users is pure: the same change of the same state says the same', async () => {
