@@ -273,11 +273,24 @@ export function isReadable(
         (reader.parent === null || envelope.from === caller || envelope.to === caller)
       )
     }
-    default: {
+    case 'task':
+      return seesTask(run, reader, id)
+    case 'graph':
+      return [...run.tasks.values()].some(each => each.graph === id && seesTask(run, reader, each.id))
+    case 'checkpoint':
+    case 'artifact': {
       const checkpoint = run.checkpoints.get(kind === 'artifact' ? (run.artifacts.get(id) ?? '') : id)
       return checkpoint !== undefined && run.sees(reader, checkpoint.workspace)
     }
   }
+}
+
+/** §3.4: the tasks that a workspace in sight works on or worked on, and what was made of those. */
+function seesTask(run: RunModel, reader: WorkspaceModel, id: string): boolean {
+  const task = run.tasks.get(id)
+  if (!task) return false
+  if (reader.parent === null || task.history.some(each => run.sees(reader, each))) return true
+  return task.parent !== null && seesTask(run, reader, task.parent)
 }
 
 function refusalProblem(run: RunModel | undefined, details: Values): Problem {

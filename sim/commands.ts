@@ -76,8 +76,11 @@ export function perform(world: World, kind: CommandKind, dice: Dice): void {
 function start(world: World, dice: Dice): void {
   const draft = runDraft(dice)
   world.launch(async () => {
-    const started = await world.runtime.start(draft)
-    if (started.ok) await started.value.coordinator.started()
+    const { runtime } = world
+    const started = await runtime.start(draft as never)
+    if (!started.ok) return
+    if (world.runtime === runtime) world.runs.set(started.value.id, started.value)
+    await started.value.coordinator.started()
   })
 }
 
@@ -354,6 +357,8 @@ function read({ dice, run }: Scene, agent: AgentHandle): Promise<unknown> {
   const envelope = (dice.maybe([...run.envelopes.keys()]) ?? 'env_none') as EnvelopeId
   const checkpoint = (dice.maybe([...run.checkpoints.keys()]) ?? 'cp_none') as CheckpointId
   const artifact = dice.maybe([...run.artifacts.keys()]) ?? 'art_none'
+  const task = (dice.maybe([...run.tasks.keys()]) ?? 'task_none') as TaskId
+  const graph = (run.tasks.get(task)?.graph ?? 'graph_none') as GraphId
   return dice.pick([
     () => agent.look(workspace),
     () => agent.readMemory('plan', workspace),
@@ -363,6 +368,9 @@ function read({ dice, run }: Scene, agent: AgentHandle): Promise<unknown> {
     () => agent.readArtifact(artifact),
     () => agent.readContext(workspace),
     () => agent.rights(),
+    () => agent.task(task),
+    () => agent.graph(graph),
+    () => agent.topology.siblings(workspace),
     () => agent.look(),
   ])()
 }

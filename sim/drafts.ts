@@ -65,6 +65,7 @@ export function budgetDraft(dice: Dice): Draft {
   const budget: Draft = {}
   if (dice.chance(0.5)) budget.compute_budget = { token_limit: dice.pick([100, 1000, 5000]) }
   if (dice.chance(0.15)) budget.compute_budget = { compute_timeout: dice.pick([2000, 20_000]) }
+  if (dice.chance(0.15)) budget.compute_budget = { wall_time_limit: dice.pick([2000, 20_000]) }
   if (dice.chance(0.3)) budget.cost_limit = dice.pick([1, 10.5])
   if (dice.chance(0.2)) budget.memory_budget = { context_limit: dice.pick([500, 4000]) }
   if (dice.chance(0.1)) budget.storage_budget = { trail_limit: 8000, checkpoint_limit: 4000 }

@@ -12,8 +12,8 @@ type Draft = Record<string, unknown>
 const TIMES = { short: 2000, medium: 5000 }
 
 export function runDraft(dice: Dice): Draft {
-  const draft: Draft = { highway: highwayDraft(dice) }
-  if (dice.chance(0.7)) draft.owner = dice.pick(['ux', 'ux', 'uy', 'uz'])
+  const draft: Draft = { highway: highwayDraft(dice), owner: dice.pick(['ux', 'ux', 'ux', 'uy']) }
+  if (dice.chance(0.05)) draft.owner = dice.pick(['uz', 'nobody', 'system', 'worker', undefined])
   if (dice.chance(0.6)) draft.taxonomy = PEERS
   if (dice.chance(0.2)) draft.budget_warning = dice.pick([50, 90, 100])
   if (dice.chance(0.03)) draft.taxonomy = { id: 'broken' }

@@ -43,7 +43,7 @@ export function overdue(run: RunModel, now: number): Problem {
     const { livenessInterval, lastEntry } = workspace
     if (livenessInterval !== null && works(workspace) && lastEntry + livenessInterval * TICKS <= now)
       return `nobody was warned of the silence of ${workspace.id}`
-    const spent = works(workspace) ? overspent(run, workspace) : undefined
+    const spent = works(workspace) ? overspent(run, workspace, now) : undefined
     if (spent !== undefined) return spent
   }
   return undefined
@@ -59,6 +59,7 @@ export function limitOf({ budget }: Pick<WorkspaceModel, 'budget'>, dimension: s
   switch (dimension) {
     case 'token_limit':
     case 'compute_timeout':
+    case 'wall_time_limit':
       return budget?.compute_budget?.[dimension]
     case 'context_limit':
       return budget?.memory_budget?.context_limit
@@ -84,8 +85,18 @@ export function consumed(run: RunModel, workspace: WorkspaceModel, dimension: st
   return sum
 }
 
-function overspent(run: RunModel, workspace: WorkspaceModel): Problem {
+/** Ticks in `active` and `blocked`, of a workspace and everything below it (W-BUDGET-02, -07). */
+export function wallTime(run: RunModel, workspace: WorkspaceModel, now: number): number {
+  let sum = 0
+  for (const each of run.subtree(workspace)) sum += each.wall + (works(each) ? now - each.since : 0)
+  return sum
+}
+
+function overspent(run: RunModel, workspace: WorkspaceModel, now: number): Problem {
   if (!workspace.budget) return undefined
+  const wallLimit = limitOf(workspace, 'wall_time_limit') ?? Infinity
+  if (wallTime(run, workspace, now) >= wallLimit * TICKS)
+    return `${workspace.id} works on after its wall time of ${wallLimit}`
   for (const [dimension] of MEASURED) {
     const limit = limitOf(workspace, dimension)
     const used = consumed(run, workspace, dimension) ?? 0

@@ -46,6 +46,8 @@ export interface WorkspaceModel {
   /** Since when it is in its state, and the ticks of states before that count towards its timeout. */
   since: number
   spent: number
+  /** Ticks that it was `active` or `blocked` before its state. */
+  wall: number
   /** The newest entry filed under it, and the newest that is no warning of silence. */
   lastEntry: number
   lastActivity: string

@@ -2,6 +2,7 @@
 // round everybody does what is to be done next; what needs a human waits, and only that.
 import type { GateId, SignalId, TaskId } from '@parley/core'
 import type { AgentHandle, RunHandle } from '@parley/kernel'
+import { EVERYONE, SECRET } from './config.ts'
 import type { RunModel } from './model.ts'
 import { Dice } from './random.ts'
 import { isOver, type TaskModel, type WorkspaceModel } from './records.ts'
@@ -40,7 +41,7 @@ export class Unattended {
     this.#dice = new Dice(seed ^ 0xa10ad)
     this.#options = options
     this.#silent = this.#dice.chance(0.5)
-    const runtime = { redeliveryBase: 1000, commitRetries: [] }
+    const runtime = { redeliveryBase: 1000, commitRetries: [], users: EVERYONE, secret: SECRET }
     this.world = new World(seed, { config: { people: 'anyone', trouble: 0, signals: false, runtime } })
   }
 

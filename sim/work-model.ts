@@ -1,7 +1,7 @@
 // What entries about workspaces, signals, mail, rights, checkpoints, tasks and integrations mean to the simulator's own model.
 import type { ModelFolds } from './highway-model.ts'
 import type { RunModel } from './model.ts'
-import { countsTowardsTimeout } from './overdue.ts'
+import { countsTowardsTimeout, works } from './overdue.ts'
 import { type EnvelopeModel, isOver, ticksOf, type WorkspaceModel } from './records.ts'
 import { abortSalvage, completeSalvage, startSalvage } from './salvage-model.ts'
 import { moveSuccession, noteFeedback, noteRejection } from './succession-model.ts'
@@ -30,6 +30,7 @@ export const workFolds: ModelFolds = {
       orphan: false,
       since: ticksOf(entry),
       spent: 0,
+      wall: 0,
       lastEntry: ticksOf(entry),
       lastActivity: entry.timestamp,
       usage: { tokens: 0, cost: 0, context: 0 },
@@ -68,7 +69,9 @@ export const workFolds: ModelFolds = {
   },
   workspace_state_changed: (run, body, entry) => {
     const workspace = run.workspace(body.workspace_id)
-    if (countsTowardsTimeout(workspace.status)) workspace.spent += ticksOf(entry) - workspace.since
+    const passed = ticksOf(entry) - workspace.since
+    if (countsTowardsTimeout(workspace.status)) workspace.spent += passed
+    if (works(workspace)) workspace.wall += passed
     moveSuccession(workspace, body.to_state, ticksOf(entry))
     workspace.since = ticksOf(entry)
     workspace.status = body.to_state

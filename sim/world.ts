@@ -152,6 +152,9 @@ export class World {
     await this.#meet(nascent)
     if (nascent.over) return
     for (const run of this.openRuns) {
+      const opened = await runtime.open(run.id as never)
+      if (nascent.over) return
+      if (opened.ok) this.runs.set(run.id, opened.value)
       violated(
         'W-WS-06 W-WS-07 a restart takes up what creation left',
         watch.troubled ? undefined : notTakenUp(run),
@@ -217,7 +220,6 @@ export class World {
       this.bindingFails = false
       throw new Error('nobody is there to be bound')
     }
-    this.runs.set(agent.run.id, agent.run)
     this.agents.set(agent.workspace, agent)
   }
 

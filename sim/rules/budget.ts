@@ -1,5 +1,6 @@
 // Time and budgets: nothing runs out before its time, warnings come once, a limit that is reached ends the work.
-import { consumed, limitOf, timeoutAt, works } from '../overdue.ts'
+import type { RunModel } from '../model.ts'
+import { consumed, limitOf, timeoutAt, wallTime, works } from '../overdue.ts'
 import { ticksOf } from '../records.ts'
 import { has, type Invariant } from './rule.ts'
 
@@ -65,6 +66,13 @@ export const budgetRules: readonly Invariant[] = [
     },
   },
   {
+    name: 'W-BUDGET-02 wall time runs in active and blocked, and in no other state',
+    on: {
+      budget_warning: (run, body, entry) => wrongTime(run, body, ticksOf(entry)),
+      budget_exceeded: (run, body, entry) => wrongTime(run, body, ticksOf(entry)),
+    },
+  },
+  {
     name: 'W-BUDGET-06 a limit is only raised, and only while there is work',
     on: {
       budget_modified: (run, body) => {
@@ -94,10 +102,22 @@ export const budgetRules: readonly Invariant[] = [
   },
 ]
 
-function misreported(
-  run: Parameters<typeof consumed>[0],
-  body: { readonly workspace_id: string; readonly budget_dimension: string; readonly consumed: number },
-): string | undefined {
+type Mark = {
+  readonly workspace_id: string
+  readonly budget_dimension: string
+  readonly consumed: number
+}
+
+/** The entry's own tick comes a little after the decision. */
+function wrongTime(run: RunModel, body: Mark, now: number): string | undefined {
+  if (body.budget_dimension !== 'wall_time_limit') return undefined
+  const used = wallTime(run, run.workspace(body.workspace_id), now) / 1000
+  return Math.abs(used - body.consumed) < 2
+    ? undefined
+    : `${body.workspace_id} was at work or blocked for ${used} ms, the entry says ${body.consumed}`
+}
+
+function misreported(run: RunModel, body: Mark): string | undefined {
   const used = consumed(run, run.workspace(body.workspace_id), body.budget_dimension)
   return used === undefined || Math.abs(used - body.consumed) < 1e-6
     ? undefined

@@ -48,15 +48,23 @@ export const topologyRules: readonly Invariant[] = [
     },
   },
   {
-    name: 'W-USER-10 W-TOPO-CAUS-04 the originator comes from above, and changes only from the system to a person',
+    name: 'W-USER-07 every workspace belongs to a person',
+    on: {
+      workspace_created: (_run, body) =>
+        ['system', 'protocol', 'fallback', 'coordinator', 'worker', 'observer'].includes(body.owner)
+          ? `${body.workspace_id} belongs to '${body.owner}'`
+          : undefined,
+    },
+  },
+  {
+    name: 'W-USER-10 W-TOPO-CAUS-04 the originator comes from above, or from the injection that caused the creation',
     on: {
       workspace_created: (run, body) => {
         const parent = body.parent === null ? undefined : run.workspace(body.parent)
         const cause = run.envelopes.get(body.caused_by ?? '')
         if (body.caused_by !== undefined && cause?.origin !== 'human')
           return `${body.caused_by} is no person's`
-        const above = parent?.originator ?? 'system'
-        const expected = above === 'system' ? (cause?.originator ?? 'system') : above
+        const expected = cause?.originator ?? parent?.originator ?? 'system'
         return body.originator === expected ? undefined : `${body.originator} instead of ${expected}`
       },
     },
