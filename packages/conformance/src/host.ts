@@ -48,6 +48,8 @@ export interface Setup {
   readonly retention?: number
   /** Observers may read the global trail (W-TRAIL-19). */
   readonly observersReadGlobally?: boolean
+  /** What the deployment does not bring along: the secret of which proofs are made, or the directory of people (WX-015). */
+  readonly without?: 'secret' | 'users'
 }
 
 /** Who asks. The host has authenticated agents and users; an outsider is whoever claims something without that. */

@@ -101,7 +101,7 @@ function userChange(change: Change): (call: Call) => Promise<Outcome<unknown>> {
 
 export const OPERATIONS: Table = {
   async start_run({ runtime, params, onRun }) {
-    const started = await runtime.start(params)
+    const started = await runtime.start(params as never)
     if (started.ok) onRun(started.value)
     return outcomeOf(started, run => ({ run: run.id, root: run.coordinator.workspace }))
   },

@@ -9,6 +9,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import type {
+  AgentHandle,
   EnvelopeView as ParleyEnvelope,
   WorkspaceView as ParleyWorkspace,
   RunHandle,
@@ -28,7 +29,7 @@ import { type Outcome, Unsupported } from '../host.ts'
 import type { TopologyQuestion, TrailView, TrailWatch } from '../operations.ts'
 import type { EnvelopeView, TrailPage, WorkspaceView } from '../views.ts'
 import { done, entryOf, outcomeOf, refusalOf } from './parley-answers.ts'
-import { byAgent, type Call, type Parameters, type Table, userOf } from './parley-operations.ts'
+import { agentOf, byAgent, type Call, type Parameters, type Table, userOf } from './parley-operations.ts'
 
 const same = <T>(value: T): T => value
 const list = <T>(values: readonly T[]): readonly T[] => values
@@ -60,11 +61,11 @@ export const READING: Table = {
     graph => ({ ...graph, tasks: graph.tasks.map(task => ({ ...task, resource_estimate: estimate(task) })) }),
   ),
   list_dispatchable: byAgent(
-    async (agent, { graph }) => okay(await agent.dispatchable(graph)),
+    (agent, { graph }) => agent.dispatchable(graph),
     tasks => tasks.map(task => ({ ...task, resource_estimate: estimate(task) })),
   ),
   list_unresolvable: byAgent(
-    async (agent, { graph }) => okay(await agent.unresolvable(graph)),
+    (agent, { graph }) => agent.unresolvable(graph),
     tasks => tasks.map(task => ({ ...task, resource_estimate: estimate(task) })),
   ),
   async get_thread(call) {
@@ -82,7 +83,13 @@ export const READING: Table = {
   }, list),
   get_integration: byAgent((agent, { source }) => agent.integration(source), same),
   read_result: byAgent((agent, { source }) => agent.readResult(source), same),
-  topology: async call => topology(call.run, call.params.question, call.params.about),
+  async topology(call) {
+    const { question, about } = call.params
+    if (call.caller.kind === 'runtime') return topology(call.run.topology, question, about)
+    const agent = await agentOf(call)
+    return agent.ok ? topology(agent.value.topology, question, about) : refusalOf(agent.error)
+  },
+  handle_reaches: byAgent(agent => okay(reached(agent)), list),
 
   async query_trail(call) {
     const user = userOf(call)
@@ -229,12 +236,30 @@ function watching(pages: AsyncGenerator<QueryPage>, stop: AbortController): Trai
   }
 }
 
+/** The workspaces of every agent that an object leads to, by its fields and by what its class makes of them. */
+function reached(from: object): readonly string[] {
+  const seen = new Set<object>()
+  const visit = (value: unknown) => {
+    if (typeof value !== 'object' || value === null || seen.has(value)) return
+    seen.add(value)
+    for (
+      let each: object | null = value;
+      each && each !== Object.prototype;
+      each = Object.getPrototypeOf(each)
+    )
+      for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(each)))
+        if (each === value || get) visit(Reflect.get(value, name))
+  }
+  visit(from)
+  const agents = [...seen].filter((each): each is AgentHandle => 'workspace' in each && 'emit' in each)
+  return [...new Set(agents.map(({ workspace }) => workspace))]
+}
+
 async function topology(
-  run: RunHandle,
+  asked: RunHandle['topology'],
   question: TopologyQuestion,
   about = '',
 ): Promise<Outcome<readonly string[]>> {
-  const { topology: asked } = run
   const [workspace, task, graph] = [about as WorkspaceId, about as TaskId, about as GraphId]
   const ids = (found: Result<readonly { readonly id: string }[]>) =>
     outcomeOf(found, each => each.map(({ id }) => id))

@@ -88,6 +88,7 @@ class ParleySystem implements System {
       deployment,
       observersReadGlobally,
       usageTolerance,
+      without,
     } = this.#setup
     const level = this.#setup.level ?? host.level
     this.#store = this.#failing.over(await openMemoryStore(this.disks))
@@ -104,7 +105,8 @@ class ParleySystem implements System {
       level,
       commitRetries: Array.from({ length: appendRetries }, () => 50),
       capacity: { shortage: (open: number) => this.#shortage(open) },
-      ...(level >= 2 && { users: 'house' as const, secret: SECRET }),
+      ...(level >= 2 && without !== 'users' && { users: 'house' as const }),
+      ...(level >= 2 && without !== 'secret' && { secret: SECRET }),
       ...(redeliveryBase !== undefined && { redeliveryBase }),
       ...(holdLimit !== undefined && { heldCommands: holdLimit }),
       ...(escalationQueue !== undefined && { escalationQueue }),

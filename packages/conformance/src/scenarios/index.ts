@@ -1,6 +1,7 @@
 // Every file of scenarios, one line each: importing it registers what it holds.
 import './archive-3.spec.ts'
 import './audit-judgement.spec.ts'
+import './audit-owners.spec.ts'
 import './budgets-2.spec.ts'
 import './cascade-1.spec.ts'
 import './channels-4.spec.ts'

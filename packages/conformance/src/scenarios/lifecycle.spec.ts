@@ -28,6 +28,8 @@ scenario(
   },
   async kit => {
     must(await kit.open())
+    if (kit.level >= 2) await kit.user('ux')
+    await kit.mark()
     must(await kit.start({ owner: 'ux' }))
     await kit.expectAdded([
       [

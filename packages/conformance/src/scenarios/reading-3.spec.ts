@@ -14,7 +14,7 @@ scenario(
   {
     level: 2,
     rules: ['W-TRAIL-02', 'W-TRAIL-31', 'W-HWY-24'],
-    users: [],
+    users: ['alice'],
     run: {
       owner: 'alice',
       highway: { gates: { task_approval: true }, gate_defaults: { timeout: 500, fallback: 'approve' } },

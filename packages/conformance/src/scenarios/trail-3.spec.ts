@@ -222,6 +222,7 @@ scenario(
   { level: 2, rules: ['W-TRAIL-13'], opened: false },
   async kit => {
     must(await kit.open())
+    if (kit.level >= 2) await kit.user('ux')
     const lists = { roles: [], envelope_types: [], checkpoint_types: [] }
     const taxonomy = { id: 'own', version: '1.2.0', protocol_version: '0.1', ...lists }
     must(await kit.start({ taxonomy }))
