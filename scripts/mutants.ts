@@ -1,8 +1,10 @@
 // Rules of the kernel and the trail and how to break each: one place in one file, and what stands there instead. Those of level 3 are in
-// mutants-level-3.ts, those that readers of the text alone found missing in mutants-judgement.ts, those of the call protocol in mutants-call.ts.
+// mutants-level-3.ts, those that readers of the text alone found missing in mutants-judgement.ts and mutants-owners.ts, those of the call
+// protocol in mutants-call.ts.
 import { CALL } from './mutants-call.ts'
 import { JUDGEMENT } from './mutants-judgement.ts'
 import { LEVEL_3 } from './mutants-level-3.ts'
+import { OWNERS } from './mutants-owners.ts'
 
 export interface Mutant {
   readonly id: string
@@ -21,6 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LEVEL_3,
   ...CALL,
   ...JUDGEMENT,
+  ...OWNERS,
   {
     id: 'W-LIFE-04',
     rule: 'a blocked agent creates no checkpoints',
