@@ -83,14 +83,6 @@ export const OWNERS: readonly Mutant[] = [
     tests: 'runtime/handles.test.ts',
   },
   {
-    id: 'WX-021',
-    rule: "an injection overrides inheritance below another user's workspace too",
-    file: 'workspace/create.ts',
-    find: 'originator: cause?.originator ?? parent.originator,',
-    replace: "originator: (parent.originator === 'system' && cause?.originator) || parent.originator,",
-    tests: 'user/causation.test.ts',
-  },
-  {
     id: 'WX-021-boundary',
     rule: 'a boundary also runs from one user to another',
     file: 'workspace/evolve.ts',

@@ -435,10 +435,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'W-USER-10',
-    rule: 'causes run from the system to a person, never on to another',
+    rule: "an injection overrides inheritance below every parent, another user's workspace included",
     file: 'workspace/create.ts',
-    find: "originator: cause && parent.originator === 'system' ? cause.originator : parent.originator",
-    replace: 'originator: cause ? cause.originator : parent.originator',
+    find: 'originator: cause?.originator ?? parent.originator,',
+    replace: "originator: (parent.originator === 'system' && cause?.originator) || parent.originator,",
     tests: 'user',
   },
   {
