@@ -44,6 +44,7 @@ export {
 } from './contracts/run-port.ts'
 export { asParleyError, ParleyError, type ParleyErrorJson, type ParleyErrorOptions } from './error.ts'
 export { compileForeign } from './foreign-schema.ts'
+export { compileGlobs } from './glob.ts'
 export {
   type CheckpointId,
   type EntryId,
@@ -62,7 +63,7 @@ export {
   type UserId,
   type WorkspaceId,
 } from './ids.ts'
-export { limits } from './limits.ts'
+export { globLimits, limits } from './limits.ts'
 export {
   isDiskFault,
   type MachineCode,

@@ -44,3 +44,18 @@ export const limits = {
   /** Greatest tick: 2^53 - 1 microseconds, in the year 2255. */
   maxTicks: Number.MAX_SAFE_INTEGER,
 } as const
+
+export const globLimits = {
+  /** Characters of one pattern, in UTF-16 code units: what a team file allows in characters is never more than this. */
+  length: 2048,
+  /** Stars of one pattern; two that stand for any number of folders are counted as two. */
+  stars: 32,
+  /** Patterns that one with braces stands for. */
+  alternatives: 256,
+  /** Characters of all patterns of a list that have a wildcard or braces, with the braces written out. */
+  size: 16_384,
+  /** Characters of a pattern that a message shows. */
+  shown: 80,
+  /** Characters of names that are matched before other work gets a turn. */
+  charactersPerTurn: 4096,
+} as const

@@ -1,6 +1,5 @@
 // Which paths of a project a turn may change.
-import { unwrap } from '@parley/core'
-import { compileGlobs } from './glob.ts'
+import { compileGlobs, unwrap } from '@parley/core'
 
 /**
  * undefined allows everything, an empty list nothing. Paths and patterns are relative to the project. Throws for patterns that no team

@@ -50,20 +50,5 @@ export const folderLimits = {
   pathLength: 4_096,
 } as const
 
-export const globLimits = {
-  /** Characters of one pattern, in UTF-16 code units: what a team file allows in characters is never more than this. */
-  length: 2 * KiB,
-  /** Stars of one pattern; two that stand for any number of folders are counted as two. */
-  stars: 32,
-  /** Patterns that one with braces stands for. */
-  alternatives: 256,
-  /** Characters of all patterns of a list that have a wildcard or braces, with the braces written out. */
-  size: 16 * KiB,
-  /** Characters of a pattern that a message shows. */
-  shown: 80,
-  /** Characters of names that are matched before other work gets a turn. */
-  charactersPerTurn: 4 * KiB,
-} as const
-
 /** The first git whose `merge-tree` merges without a working folder. */
 export const oldestGit = { major: 2, minor: 38 } as const

@@ -1,6 +1,7 @@
 // What a file may cost its reader: every bound is reached, and passed by one.
+
+import { globLimits } from '@parley/core'
 import { describe, expect, test } from 'vitest'
-import { globLimits } from '../folder/limits.ts'
 import { teamLimits } from './limits.ts'
 import { problemsIn } from './testing.ts'
 

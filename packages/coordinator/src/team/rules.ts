@@ -1,7 +1,7 @@
 // What a schema cannot say about a team file: names that must exist once, plans that lead somewhere, agents that can be
 // started. It looks at whatever is there, so that one reading finds as many mistakes as it can.
 import { durationPattern, parseBytes, parseDuration, planCommand } from '@parley/agents'
-import { compileGlobs } from '../folder/glob.ts'
+import { compileGlobs } from '@parley/core'
 import { type AgentFile, AgentSchema, PEER_FIELDS } from './agent-fields.ts'
 import { teamLimits } from './limits.ts'
 import { findCycles } from './order.ts'

@@ -1,7 +1,7 @@
-// Globs of a team file. Neither a pattern nor a name can make matching slow: the time is at most proportional to the length of the
+// Globs of files: what a task of a team file, and the authority of a workspace, may change. Neither a pattern nor a name can make matching slow: the time is at most proportional to the length of the
 // one times the length of the other, and braces are written out only up to a bound.
-import { ok, type Result, refuse } from '@parley/core'
 import { globLimits } from './limits.ts'
+import { ok, type Result, refuse } from './result.ts'
 
 /**
  * What a list of globs matches: paths with `/`, relative to the same folder as the globs.

@@ -1,10 +1,10 @@
 // Globs mean what `matchesGlob` of node:path took them for, and no pattern or name makes them slow.
 import { posix } from 'node:path'
-import { unwrap } from '@parley/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compileGlobs } from './glob.ts'
 import { globLimits } from './limits.ts'
+import { unwrap } from './result.ts'
 
 const matches = (pattern: string, path: string) => unwrap(compileGlobs([pattern]))(path)
 
