@@ -23,7 +23,7 @@ import { notBound } from './integrity/identity.ts'
 import { decideGrantRight, decideRevokeRight } from './port-right/decide.ts'
 import { decideDegradedOver, decideRecover } from './recovery/decide.ts'
 import { decideReportDegraded } from './recovery/report.ts'
-import { invalidState, notFound, refusal } from './refusal.ts'
+import { invalidState, notFound } from './refusal.ts'
 import { type Run, runEnded } from './run/run.ts'
 import { decideStart } from './run/start.ts'
 import { decideClose, decideStop } from './run/stop.ts'
@@ -166,7 +166,7 @@ function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Re
     case 'checkpoint':
       return decideCheckpoint(batch, caller, command.draft)
     case 'change_checkpoint':
-      return decideChangeCheckpoint(batch, command.checkpoint)
+      return decideChangeCheckpoint(batch, caller, command.checkpoint)
     case 'consume':
       return decideConsume(batch, caller)
     case 'write_memory':
@@ -235,8 +235,12 @@ function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Re
     case 'report_degraded':
       return decideReportDegraded(batch, caller, command)
     case 'register_type':
-      return refusal('immutable', 'The vocabulary of a run is fixed when it starts (W-TAX-06).', {
-        reason: 'immutable',
+      return batch.deny(caller, {
+        capability: 'set:taxonomy',
+        action: 'register_type',
+        reason: 'frozen',
+        code: 'immutable',
+        message: 'The vocabulary of a run is fixed when it starts (W-TAX-06).',
       })
     case 'salvage':
       return decideSalvage(batch, caller, command)
@@ -264,6 +268,7 @@ function decideDispatch(
     return invalidState(`${target.value.id} has no directive that still waits to be sent.`)
   const { format, content, attachments } = directiveDraft
   const draft = { to: target.value.id, type: 'directive', payload: { format, content, attachments } }
-  // The rights of a workspace are with its parent, whoever of those above created it (W-PORT-03).
-  return decideSend(batch, target.value.parent ?? caller, draft, directive)
+  // W-PORT-03: the parent holds the right. Whoever stands further above speaks for itself all the same, by a right made for this.
+  const further = target.value.parent !== caller
+  return decideSend(batch, caller, draft, { reserved: directive, ...(further && { right: 'minted' }) })
 }

@@ -31,7 +31,7 @@ export function startError(paths: ProfilePaths, thrown: unknown, held?: MachineV
     const message = `Something else is at ${paths.socket}, where the node of profile '${paths.profile}' listens. Find out what it is, or choose another profile.`
     return new ParleyError('socket_in_use', message, { details: { socket: paths.socket }, cause: thrown })
   }
-  if (error.code === 'trail_locked') {
+  if (error.code === 'trail_in_use') {
     const pid = ownerPid(paths.folder)
     const who = pid === undefined ? 'another process' : `process ${pid}`
     const message = `The profile '${paths.profile}' is in use by ${who}. One node at a time may use a profile; use that one, or choose another profile.`

@@ -216,7 +216,7 @@ describe('surroundings', () => {
   test('a second opener of the same folder is told who has it, and does no harm', async () => {
     const { first, script } = await filled(3)
     const inProcess = await failure(openTrail(first.profile))
-    expect(inProcess).toMatchObject({ code: 'trail_locked', retryable: false })
+    expect(inProcess).toMatchObject({ code: 'trail_in_use', retryable: false })
     expect(inProcess.message).toContain(String(process.pid))
     const appender = fileURLToPath(new URL('./testing/appender.ts', import.meta.url))
     const child = spawn(process.execPath, [...process.execArgv, appender, first.profile, '1'], {
@@ -225,7 +225,7 @@ describe('surroundings', () => {
     const output = (await Promise.all([child.stdout, child.stderr].map(stream => stream.toArray())))
       .flat()
       .join('')
-    expect(output).toContain('trail_locked')
+    expect(output).toContain('trail_in_use')
     expect(output).not.toContain('ready')
     await script.checkpoint(await script.workspace())
     expect((await script.run.verify()).findings).toEqual([])

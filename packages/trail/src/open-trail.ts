@@ -33,7 +33,7 @@ export interface OpenTrailOptions {
 }
 
 /**
- * Opens the trail below a profile's folder, or makes it. Fails with `trail_locked`, `trail_read_only`, `trail_not_a_folder`,
+ * Opens the trail below a profile's folder, or makes it. Fails with `trail_in_use`, `trail_read_only`, `trail_not_a_folder`,
  * `trail_full`, `key_missing`, `key_unusable`, `key_mismatch`, `key_retired`, `keys_unreadable`, `secret_mismatch`. Damage does not stop it: see `Trail.damage`.
  */
 export async function openTrail(profile: string, options: OpenTrailOptions = {}): Promise<Trail> {

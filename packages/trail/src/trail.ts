@@ -69,6 +69,9 @@ export interface TrailReport {
   readonly unreadable: readonly string[]
 }
 
+/** Stores that a runtime writes to. Several trails may stand before one store, and it still has one writer. */
+const held = new WeakMap<TrailStore, symbol>()
+
 export class Trail {
   readonly #store: TrailStore
   #signer: Signer | undefined
@@ -87,6 +90,21 @@ export class Trail {
     this.#keys = options.keys
     this.#trust = options.trust
     this.#cipher = options.cipher
+  }
+
+  /**
+   * Takes the trail for one runtime (W-CONC-08): refused with `trail_in_use` while another one of this process has it. What comes back
+   * gives it up again; so does closing the trail. Other processes are kept out by the lock of the folder.
+   */
+  hold(): Result<() => void> {
+    if (held.has(this.#store))
+      return refuse('trail_in_use', 'Another runtime writes this trail. Use that one, or close it first.')
+    const hold = Symbol('hold')
+    held.set(this.#store, hold)
+    // Whoever gives it up twice takes it from nobody.
+    return ok(() => {
+      if (held.get(this.#store) === hold) held.delete(this.#store)
+    })
   }
 
   /** One run, whether it has entries already or not. It stays in memory until it is released. */
@@ -304,5 +322,6 @@ export class Trail {
     await this.#stage?.drain()
     this.#signer?.close?.()
     await this.#store.close()
+    held.delete(this.#store)
   }
 }

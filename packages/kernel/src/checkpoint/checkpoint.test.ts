@@ -2,6 +2,7 @@
 import { type CheckpointId, isTimestamp, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+import { denial } from '../testing/topology.ts'
 
 const draft = {
   type: 'artifact',
@@ -229,9 +230,13 @@ test('WP-053 a checkpoint never changes: not by its copies, not by request, not 
   }).toThrow(TypeError)
   expect(await read()).toEqual(before)
 
-  for (const agent of [worker, f.root]) expect(refused(await agent.changeCheckpoint(first))).toBe('immutable')
+  for (const agent of [worker, f.root])
+    expect(refused(await agent.changeCheckpoint(first))).toBe('immutable(frozen)')
   expect(refused(await worker.changeCheckpoint('cp_unknown' as CheckpointId))).toBe('not_found')
-  await f.expectAdded([])
+  await f.expectAdded([
+    denial('W', 'worker', 'set:checkpoint', 'frozen', 'K1', 'change_checkpoint'),
+    denial('R', 'system', 'set:checkpoint', 'frozen', 'K1', 'change_checkpoint'),
+  ])
 
   expect(refused(await worker.checkpoint({ ...draft, parent: first }))).toBe('rejected(invalid_parent)')
   await f.expectAdded([rejection('W', 'artifact', 'invalid_parent')])

@@ -183,8 +183,16 @@ export function decideExhausted(batch: Batch, id: EnvelopeId): Result<void> {
 
 /** Hands the next envelope to the agent; the marker is durable before that (A-20). Undefined: the inbox is empty. */
 export function decideConsume(batch: Batch, caller: Workspace): Result<EnvelopeRecord | undefined> {
-  if (!STATE_RULES[caller.status].consumes)
-    return invalidState(`${caller.id} is ${caller.status} and reads no mail.`)
+  const { status } = caller
+  if (!STATE_RULES[status].consumes)
+    return batch.deny(caller, {
+      capability: 'access:read',
+      action: 'consume',
+      target: caller.id,
+      reason: status === 'suspended' || status === 'migrating' ? 'frozen' : 'permission_denied',
+      code: 'invalid_state',
+      message: `${caller.id} is ${status} and reads no mail.`,
+    })
   const next = inboxNext(caller.inbox)
   if (next === undefined) return ok(undefined)
   batch.store('consumed', batch.newId('obj'), { workspace: caller.id, envelope: next })

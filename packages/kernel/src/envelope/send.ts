@@ -7,6 +7,7 @@ import { type Violation, writeViolation } from '../integrity/verify.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
 import { mayMint } from '../port-right/decide.ts'
+import { writeRight } from '../port-right/defaults.ts'
 import { heldRight, type PortRight, sendRight } from '../port-right/port-right.ts'
 import { limitReached, type Refusal, refusal } from '../refusal.ts'
 import { maySend, type Relation } from '../role/matrix.ts'
@@ -24,7 +25,8 @@ export interface Sent {
 interface Accepted {
   readonly draft: EnvelopeDraft
   readonly receiver: Workspace
-  readonly right: PortRight
+  /** Undefined for what needs none. */
+  readonly right: PortRight | undefined
 }
 
 export interface Rejection {
@@ -34,21 +36,31 @@ export interface Rejection {
   readonly violation?: Violation
 }
 
-/** `reserved` is the id of a directive that was promised at creation (W-WS-07); `accepted` writes what precedes the record of the envelope. */
+/** What the runtime composes for a workspace: it goes out in the name of whoever asked for it (§9.1). */
+export interface Composed {
+  /** The id of a directive that was promised at creation (W-WS-07). */
+  readonly reserved?: EnvelopeId
+  /** Writes what precedes the record of the envelope. */
+  readonly accepted?: () => void
+  /** `none`: it needs no right and uses none up (W-TERM-02). `minted`: a sender without one makes itself one for this envelope. */
+  readonly right?: 'none' | 'minted'
+  /** Header actor, where it is not the sender's agent that acts. */
+  readonly actor?: string
+}
+
 export function decideSend(
   batch: Batch,
   sender: Workspace,
   submitted: unknown,
-  reserved?: EnvelopeId,
-  accepted?: () => void,
+  composed: Composed = {},
 ): Result<Sent> {
   const full = mailLimit(batch.run)
   if (full) return full
-  const id = reserved ?? batch.newId<EnvelopeId>('env')
-  const checked = check(batch, sender, submitted)
+  const id = composed.reserved ?? batch.newId<EnvelopeId>('env')
+  const checked = check(batch, sender, submitted, composed.right)
   if ('reason' in checked) return writeRejected(batch, sender, id, submitted, checked)
-  accepted?.()
-  write(batch, sender, id, checked)
+  composed.accepted?.()
+  write(batch, sender, id, checked, composed)
   // W-HWY-03: it is accepted all the same; only its delivery waits.
   const verdict = gate(batch, { type: 'envelope_delivery', envelope: id })
   return ok({ envelope: id, ...(typeof verdict === 'object' && { gate: verdict.waits }) })
@@ -64,7 +76,12 @@ export function mailLimit(run: Run): Refusal | undefined {
 }
 
 /** W-ENV-05. The first failure decides. */
-function check(batch: Batch, sender: Workspace, submitted: unknown): Accepted | Rejection {
+function check(
+  batch: Batch,
+  sender: Workspace,
+  submitted: unknown,
+  without?: Composed['right'],
+): Accepted | Rejection {
   const { run } = batch
   // 1
   if (!STATE_RULES[sender.status].sends || (isRoot(sender) && sender.status !== 'active'))
@@ -100,8 +117,8 @@ function check(batch: Batch, sender: Workspace, submitted: unknown): Accepted | 
     return { reason: 'permission_denied', message }
   }
   // 8. W-PORT-04
-  const right = sendRight(sender, receiver)
-  if (!right)
+  const right = without === 'none' ? undefined : sendRight(sender, receiver)
+  if (!right && without === undefined)
     return { reason: 'no_send_right', message: `${sender.id} holds no right to send to ${receiver.id}.` }
   // 9. W-PORT-06
   const handedOn = new Set<PortRight>()
@@ -144,11 +161,21 @@ function isTooLarge(payload: PayloadDraft): boolean {
 }
 
 /** The record, and with it the use of a `send_once` (W-PORT-07). */
-function write(batch: Batch, sender: Workspace, id: EnvelopeId, { draft, receiver, right }: Accepted): void {
-  writeCreated(batch, sender, { id, draft, origin: 'agent', originator: sender.originator }, actorOf(sender))
-  if (right.type !== 'send_once') return
+function write(
+  batch: Batch,
+  sender: Workspace,
+  id: EnvelopeId,
+  { draft, receiver, right }: Accepted,
+  { actor = actorOf(sender), right: without }: Composed,
+): void {
+  const by = { actor, id: sender.id }
+  const minted =
+    !right && without === 'minted' ? writeRight(batch, by, 'send_once', sender.id, receiver.id) : undefined
+  writeCreated(batch, sender, { id, draft, origin: 'agent', originator: sender.originator }, actor)
+  const once = minted ?? (right?.type === 'send_once' ? right.id : undefined)
+  if (once === undefined) return
   batch.add('port_right_consumed', sender, 'protocol', {
-    right_id: right.id,
+    right_id: once,
     holder: sender.id,
     target: receiver.id,
     via_envelope: id,

@@ -151,10 +151,10 @@ test.each([
     ])
   } else {
     const mail = { id: 'env1', from: 'R', to: 'W', type: 'feedback' }
-    const [created, ...placed] = arrived('sig1', mail)
+    const [[type, under, , body], ...placed] = arrived('sig1', mail) as [Row, ...Row[]]
     await f.expectAdded([
       timeout,
-      created!,
+      [type, under, 'fallback', body!],
       resolved('W', 'S', 'fallback', { response_type: 'envelope', response_ref: 'env1' }),
       ...placed,
     ])

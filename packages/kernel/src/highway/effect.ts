@@ -4,7 +4,8 @@ import type { Batch } from '../batch.ts'
 import { onItsWay } from '../envelope/envelope.ts'
 import { writeConflictDecided } from '../integration/conflict.ts'
 import { writeIntegrationDecided } from '../integration/gated.ts'
-import { invalidState } from '../refusal.ts'
+import { integratorOf } from '../integration/salvage-record.ts'
+import { invalidState, type Refusal } from '../refusal.ts'
 import { knownWorkspace } from '../run/run.ts'
 import { decideCancelTask, writeApproved } from '../task/decide.ts'
 import { writeTaskStatus } from '../task/follow.ts'
@@ -32,9 +33,9 @@ export function carryOut(batch: Batch, waiting: Paused, { actor, modifications }
       // From here on its channel offers it.
       return ok(undefined)
     case 'integration':
-      return writeIntegrationDecided(batch, paused, 'approve', actor)
+      return askerGone(batch, paused) ?? writeIntegrationDecided(batch, paused, 'approve', actor)
     case 'conflict_resolution':
-      return writeConflictDecided(batch, paused, 'approve', actor)
+      return askerGone(batch, paused) ?? writeConflictDecided(batch, paused, 'approve', actor)
     case 'workspace_abort': {
       const caller = knownWorkspace(batch.run, paused.caller)
       if (paused.task !== undefined) return decideCancelTask(batch, caller, paused.task, true)
@@ -47,6 +48,17 @@ export function carryOut(batch: Batch, waiting: Paused, { actor, modifications }
     default:
       return assertNever(paused)
   }
+}
+
+/** Nobody integrates in the name of another (§9.1): a source that has a new parent by now is for that one to judge. */
+function askerGone(
+  batch: Batch,
+  paused: Extract<Paused, { type: 'integration' | 'conflict_resolution' }>,
+): Refusal | undefined {
+  const source = knownWorkspace(batch.run, paused.source)
+  const integrator = integratorOf(batch.run, source, paused.mode)
+  if (integrator.id === paused.caller) return undefined
+  return invalidState(`${paused.caller} asked for it; ${integrator.id} integrates ${source.id} now.`)
 }
 
 /** Rejected. The reason strings are the same whoever decided; `gate_resolved` says who did (AMB-65). */

@@ -14,7 +14,7 @@ import { decideSend } from '../envelope/send.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { limitReached, type Refusal } from '../refusal.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
+import { knownWorkspace, type Run, rootOf } from '../run/run.ts'
 import { byProtocol, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 
@@ -146,8 +146,12 @@ function writeFallback(batch: Batch, escalation: Escalation): void {
   const { fallback } = batch.run.highway.escalation
   const workspace = knownWorkspace(batch.run, escalation.workspace)
   if (fallback === 'approve') {
-    // AMB-26: where the ordinary checks refuse the envelope, the coordinator handles it.
-    const sent = workspace.parent ? decideSend(batch, workspace.parent, goAhead(workspace)) : undefined
+    // AMB-26: where the ordinary checks refuse the envelope, the coordinator handles it. No agent said this: the root lends its name, as
+    // it does to people, and the record names the fallback (§9.1). It holds no right to what lies below its delegates.
+    const root = rootOf(batch.run)
+    const further = workspace.parent !== root
+    const composed = { actor: 'fallback', ...(further && { right: 'none' as const }) }
+    const sent = workspace.parent ? decideSend(batch, root, goAhead(workspace), composed) : undefined
     if (sent?.ok) writeResolved(batch, escalation, 'fallback', 'envelope', sent.value.envelope)
     else writeResolved(batch, escalation, 'fallback', 'delegation')
     return

@@ -108,7 +108,7 @@ test('WM-067 a gate that falls to the coordinator is answered by it, or its sile
   const f = await fixture({ run: { owner: 'ux', highway } })
   const graph = await graphOf(f, { T1: {}, T2: {}, T3: {} })
   const [first, second, third] = await waiting(f)
-  expect(refused(await f.root.answerGate(first!, 'approve'))).toBe('invalid_state')
+  expect(refused(await f.root.answerGate(first!, 'approve'))).toBe('invalid_state(not_permitted)')
   await f.mark()
   await f.advance(PASSED)
   await f.expectAdded([

@@ -109,7 +109,14 @@ export function decideAnswerGate(
   const gate = batch.run.gates.get(id as GateId)
   if (!gate) return notPending(id)
   if (gate.handedOver === undefined)
-    return invalidState(`The gate ${gate.id} waits for ${gate.addressee}, not for the coordinator.`)
+    return batch.deny(caller, {
+      capability: 'operation:answer_gate',
+      action: 'answer_gate',
+      target: gate.id,
+      reason: 'not_permitted',
+      code: 'invalid_state',
+      message: `The gate ${gate.id} waits for ${gate.addressee}, not for the coordinator.`,
+    })
   if (action !== 'approve' && action !== 'reject')
     return invalidArgument('The coordinator approves or rejects; it changes nothing.')
   return ok(writeEnd(batch, gate, { action, actor: 'fallback', reason: 'coordinator_decision' }))

@@ -10,7 +10,7 @@ import { rejectedBy } from './conflict.ts'
 import { decideBegin, decideIntegration } from './decide.ts'
 import type { PausedIntegration } from './integration.ts'
 import { initiateSalvage } from './salvage.ts'
-import { salvageAt, salvageTarget } from './salvage-record.ts'
+import { integratorOf, salvageAt, salvageTarget } from './salvage-record.ts'
 import { isFree, parentOf } from './source.ts'
 
 /** The gate has ended. `actor` is a user or `fallback`; `paused` is what it stopped, changed where a human changed it. */
@@ -65,9 +65,10 @@ function firstReady(run: Run): PausedIntegration | undefined {
   for (const approved of run.approved.values()) {
     const salvage = approved.mode === 'salvage'
     const source = salvage ? salvageAt(run, approved) : workspaceOf(run, approved.source)
-    const target = source && (salvage ? salvageTarget(run, source) : source.parent)
+    const target = source && integratorOf(run, source, approved.mode)
+    const asked = target?.id === approved.caller
     const waits = salvage || source?.status === 'integrating'
-    if (source && target && waits && acts(target) && isFree(target, source)) return approved
+    if (source && asked && waits && acts(target) && isFree(target, source)) return approved
   }
   return undefined
 }
@@ -79,7 +80,6 @@ function acts(integrator: Workspace): boolean {
 
 function initiate(batch: Batch, source: Workspace, paused: PausedIntegration): Result<void> {
   if (paused.mode === 'salvage') return initiateSalvage(batch, source, paused)
-  // The parent integrates, also where it is not the one who asked any more (W-WS-13).
   const integrator = parentOf(batch, source)
   // A human may have chosen a strategy that takes no result.
   const { result: synthesised, ...rest } = paused

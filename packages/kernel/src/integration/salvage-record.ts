@@ -16,6 +16,11 @@ export function salvageTarget(run: Run, source: Workspace): Workspace {
   return parent === null || ended(parent) ? rootOf(run) : parent
 }
 
+/** Whose integration it is now. */
+export function integratorOf(run: Run, source: Workspace, mode: 'salvage' | undefined): Workspace {
+  return mode === 'salvage' ? salvageTarget(run, source) : (source.parent ?? rootOf(run))
+}
+
 /** W-INT-18: the newest final one; a provisional one only where there is none. */
 export function salvageCandidate(run: Run, id: string): CheckpointId | undefined {
   const source = workspaceOf(run, id)

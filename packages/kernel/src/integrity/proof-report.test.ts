@@ -137,7 +137,7 @@ test('W-SEC-17 a delegate acts under its own name, above the workspace that the 
   expect([aborted.workspace, aborted.actor]).toEqual([f.id('W'), 'worker'])
   const report = unwrap(await f.run.proof(aborted.id))
   expect(report.party).toBe('agent')
-  expect(report.identity.status).toBe('verified')
+  expect(report.identity).toMatchObject({ status: 'verified', name: `agent:${f.id('D')}` })
 })
 
 test('W-SEC-17 what a delegate does to the tasks below its own is proven to be its act', async () => {

@@ -1,9 +1,10 @@
 // The proof chain of one recorded act (W-SEC-17): who it was, by the entry that binds the name; what was said, by its own proof; the entry
 // with its actor; its link in the chains; the runtime's signature. Each step is checked anew from what is stored, and nothing is written.
 import { asParleyError, type EntryId, err, ok, type Result, type RunId, type WorkspaceId } from '@parley/core'
-import type { Entry, EntryProof, RunModel, RunTrail, TrailQuery, WorkspaceFacts } from '@parley/trail'
+import type { Entry, EntryProof, RunModel, RunTrail, TrailQuery } from '@parley/trail'
 import { type EventBody, type EventType, RESERVED_ACTORS } from '@parley/trail/events'
 import { notFound } from '../refusal.ts'
+import { actingWorkspace } from './acting.ts'
 import { messageOf } from './message-proof.ts'
 import type { Proofs } from './proofs.ts'
 
@@ -147,7 +148,9 @@ async function identityOf(
       return identityOfAgent(
         source.trail,
         entry,
-        isAboutTask(entry) ? await leaderOf(source.trail, entry) : actingWorkspace(entry, model),
+        isAboutTask(entry)
+          ? await leaderOf(source.trail, entry)
+          : await actingWorkspace(source.trail, entry, model),
       )
   }
 }
@@ -178,29 +181,6 @@ async function leaderOf(
       if (delegate && role === actor) return workspace ?? undefined
     }
   }
-}
-
-/** Whose agent acted: the sender, the workspace itself, or the nearest delegate above it that has the role. */
-function actingWorkspace(entry: Entry, model: RunModel): WorkspaceId | undefined {
-  const named = namedIn(entry)
-  const acted = (each: WorkspaceFacts | undefined) => each?.role === entry.actor
-  let facts = typeof named === 'string' ? model.workspaces.get(named as WorkspaceId) : undefined
-  if (acted(facts) && facts) return facts.id
-  while (facts?.parent != null) {
-    facts = model.workspaces.get(facts.parent)
-    if (facts?.delegate && acted(facts)) return facts.id
-  }
-  return undefined
-}
-
-/** A workspace that has ended takes no entries: what its agent is denied then is system-level, and names it in its body. */
-function namedIn({ event_type, workspace, body }: Entry): unknown {
-  const { from } = body as { readonly from?: unknown }
-  if (typeof from === 'string') return from
-  if (event_type === 'capability_denied')
-    return workspace ?? (body as EventBody<'capability_denied'>).workspace
-  if (event_type === 'trail_access_denied') return (body as EventBody<'trail_access_denied'>).requester
-  return workspace
 }
 
 /** W-SEC-03: bound at creation, and changed by migration alone. */

@@ -18,14 +18,16 @@ export function writeRight(
   type: RightType,
   holder: WorkspaceId,
   target: WorkspaceId,
-): void {
+): RightId {
+  const id = batch.newId<RightId>('right')
   batch.add('port_right_created', holder, by.actor, {
-    right_id: batch.newId<RightId>('right'),
+    right_id: id,
     right_type: type,
     holder,
     target,
     created_by: by.id,
   })
+  return id
 }
 
 /** In the order of W-TOPO-CHAN-01: the right towards the child, then the one that it holds. */

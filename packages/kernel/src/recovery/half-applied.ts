@@ -1,7 +1,7 @@
 // Decisions of which a trail holds only the first part (W-REC-24): what is missing is produced once. Our own batches are atomic;
 // the trails of other runtimes need not be.
 import type { CheckpointId, WorkspaceId } from '@parley/core'
-import { type Batch, initiatorOf } from '../batch.ts'
+import { actorOf, type Batch, initiatorOf } from '../batch.ts'
 import { writeGateEffect } from '../highway/resolve.ts'
 import { isTransition } from '../lifecycle/states.ts'
 import { writeTransition } from '../lifecycle/transition.ts'
@@ -122,9 +122,8 @@ function writeCheckpointSignal(batch: Batch, id: CheckpointId): void {
 function writeInitialRights(batch: Batch, workspace: Workspace): void {
   if (holdsReceive(workspace)) return
   const { parent } = workspace
-  const by = parent
-    ? { actor: parent.parent === null ? 'system' : parent.role, id: parent.id }
-    : { actor: 'protocol', id: workspace.id }
+  const creator = workspace.creator && batch.run.workspaces.get(workspace.creator)
+  const by = creator ? { actor: actorOf(creator), id: creator.id } : { actor: 'protocol', id: workspace.id }
   writeRight(batch, by, 'receive', workspace.id, workspace.id)
   if (parent) writeDefaultRights(batch, by, workspace, parent)
 }

@@ -1,6 +1,7 @@
 // Isolated violations (W-REC-12, -13): entries whose hash and place are sound and which cannot be true all the same. Replay leaves
 // them out, they stay in storage, and each is on record once as quarantined.
 import {
+  type CheckpointId,
   type EnvelopeId,
   formatTimestamp,
   type GateId,
@@ -112,6 +113,8 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
     if (body.parent !== null) return workspace(run, body.parent)
     return run.root && { expected: run.root.id, actual: body.workspace_id }
   },
+  workspace_state_changed: (run, body) =>
+    standing(workspaceOf(run, body.workspace_id)?.status, body.from_state),
   visibility_granted: (run, body) => workspace(run, body.target),
   workspace_reparented: (run, body) => workspace(run, body.new_parent),
   signal_emitted: (run, body) => workspace(run, body.from),
@@ -125,12 +128,18 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
   port_right_transferred: (run, body) => right(run, body.right_id) ?? workspace(run, body.to_holder),
   port_right_revoked: (run, body) => right(run, body.right_id),
   port_right_consumed: (run, body) => right(run, body.right_id),
-  checkpoint_created: (run, body) => object(run, body.checkpoint_id),
+  checkpoint_created: (run, body) => {
+    const gone = object(run, body.checkpoint_id)
+    // What builds on one that was left out is no second branch of the chain.
+    if (gone || (body.parent !== null && !run.checkpoints.has(body.parent as CheckpointId))) return gone
+    return standing(workspaceOf(run, body.workspace)?.register?.at(-1) ?? null, body.parent)
+  },
   task_created: (run, body) =>
     run.graphs.has(body.graph_id as GraphId) ? object(run, body.task_id) : missing(body.graph_id),
   task_approved: (run, body) => task(run, body.task_id),
   task_assigned: (run, body) => task(run, body.task_id),
-  task_status_changed: (run, body) => task(run, body.task_id),
+  task_status_changed: (run, body) =>
+    task(run, body.task_id) ?? standing(run.tasks.get(body.task_id as TaskId)?.status, body.from_status),
   task_completed: (run, body) => task(run, body.task_id),
   task_failed: (run, body) => task(run, body.task_id),
   gate_triggered: (run, body) => object(run, body.gate_id),
@@ -151,6 +160,11 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
     const bearer = mode === 'salvage' ? openSalvage(run, id) : workspaceOf(run, id)
     return bearer?.conflicts?.some(each => each.id === conflict) ? undefined : missing(conflict)
   },
+}
+
+/** W-CONC-08: whoever wrote the entry saw another state, as a second runtime does that knows nothing of the first. */
+function standing(found: string | null | undefined, said: string | null): Violation | undefined {
+  return found === undefined || found === said ? undefined : { expected: found, actual: said }
 }
 
 /** What ends was begun, and has not ended before. */

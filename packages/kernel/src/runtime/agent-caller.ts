@@ -3,7 +3,8 @@
 import type { Result, WorkspaceId } from '@parley/core'
 import type { AgentCommand } from '../command.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
-import { invalidArgument } from '../refusal.ts'
+import { STATE_RULES } from '../lifecycle/states.ts'
+import { invalidArgument, invalidState } from '../refusal.ts'
 import type { Notice } from './notice.ts'
 import type { RunHandle } from './run-handle.ts'
 
@@ -49,7 +50,17 @@ export class AgentCaller {
         return next as Result<EnvelopeRecord>
       }
       if (!(await arrived.seen)) return invalidArgument('Waiting for mail was given up.', 'aborted')
+      // Who is paused while it waits did not reach for anything: nothing is denied, and nothing is on record.
+      const shut = await this.#shut()
+      if (shut) return shut
     }
+  }
+
+  async #shut(): Promise<Result<never> | undefined> {
+    const status = await this.run.tryRead(run => run.workspaces.get(this.workspace)?.status)
+    if (!status.ok) return status
+    if (status.value === undefined || STATE_RULES[status.value].consumes) return undefined
+    return invalidState(`${this.workspace} is ${status.value} and reads no mail.`)
   }
 
   #nextNotice(wanted: (notice: Notice) => boolean, signal: AbortSignal | undefined) {

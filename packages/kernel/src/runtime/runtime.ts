@@ -13,6 +13,7 @@ import {
   SystemClock,
   SystemIds,
   type Ticks,
+  unwrap,
   type WorkspaceId,
 } from '@parley/core'
 import type {
@@ -75,8 +76,11 @@ export class Runtime implements RunHost, UsersHost {
   /** Runs whose coordinator is the node itself. */
   readonly #houses = new Set<RunId>()
   #closed = false
+  /** Gives the trail up (W-CONC-08). */
+  readonly #release: () => void
 
-  private constructor(options: RuntimeOptions, deployment: DeploymentModel) {
+  private constructor(options: RuntimeOptions, deployment: DeploymentModel, release: () => void) {
+    this.#release = release
     this.#options = options
     this.#settings = settingsOf(options)
     this.deployment = deployment
@@ -115,7 +119,10 @@ export class Runtime implements RunHost, UsersHost {
     this.#stamps.anchor(options.trail.floor)
   }
 
-  /** Opens a runtime on a trail: unfinished runs are checked, replayed and recovered, and go on (W-REC-11). */
+  /**
+   * Opens a runtime on a trail: unfinished runs are checked, replayed and recovered, and go on (W-REC-11). Throws `trail_in_use`, with
+   * nothing changed, where another one holds it.
+   */
   static async open(options: RuntimeOptions): Promise<Runtime> {
     const deployment = requireDeployment(options.deployment, {
       sealing: options.trail.sealing,
@@ -127,25 +134,36 @@ export class Runtime implements RunHost, UsersHost {
       secret: options.secret !== undefined,
       users: options.users !== undefined,
     })
-    const runtime = new Runtime({ ...options, level }, deployment)
-    const unfinished = (await options.trail.runs())
+    const held = unwrap(options.trail.hold())
+    const runtime = new Runtime({ ...options, level }, deployment, held)
+    try {
+      await runtime.#open()
+    } catch (cause) {
+      held()
+      throw cause
+    }
+    return runtime
+  }
+
+  async #open(): Promise<void> {
+    const { trail } = this.#options
+    const unfinished = (await trail.runs())
       // A run from elsewhere is there to be read: it goes on where it came from.
       .filter(({ ended, imported }) => !ended && !imported)
       .map(({ run }) => run)
-    await inParts(unfinished, run => runtime.#runs.examine(run))
-    const runs = unfinished.filter(run => runtime.#runs.get(run))
+    await inParts(unfinished, run => this.#runs.examine(run))
+    const runs = unfinished.filter(run => this.#runs.get(run))
     // Other runs ask the house who their users are, so it comes first.
-    for (const run of runs) if (await runtime.read(run, state => state.house)) runtime.#houses.add(run)
-    const houses = [...runtime.#houses]
-    if (houses.length === 0) await requireNoHouse(runtime.halted, options.trail)
-    for (const run of houses) await runtime.#recover(run)
-    await runtime.#openHouse(houses)
+    for (const run of runs) if (await this.read(run, state => state.house)) this.#houses.add(run)
+    const houses = [...this.#houses]
+    if (houses.length === 0) await requireNoHouse(this.halted, trail)
+    for (const run of houses) await this.#recover(run)
+    await this.#openHouse(houses)
     await inParts(
       runs.filter(run => !houses.includes(run)),
-      run => runtime.#recover(run),
+      run => this.#recover(run),
     )
-    runtime.#housekeeping.begin()
-    return runtime
+    this.#housekeeping.begin()
   }
 
   async #openHouse(unfinished: readonly RunId[]): Promise<void> {
@@ -261,6 +279,7 @@ export class Runtime implements RunHost, UsersHost {
     this.#migrations.stop()
     this.#housekeeping.stop()
     await this.#runs.stop()
+    this.#release()
   }
 
   // For the handles
@@ -419,7 +438,7 @@ export class Runtime implements RunHost, UsersHost {
     if (this.#closed || state?.root === undefined) return
     const run = new RunHandle(this, id, state.root)
     for (const workspace of state.open)
-      await run.bind(workspace.id, workspace.role, workspace.parent?.id ?? workspace.id)
+      await run.bind(workspace.id, workspace.role, workspace.creator ?? workspace.id)
   }
 }
 

@@ -10,7 +10,7 @@ import { loadTaxonomy, type Taxonomy } from '../taxonomy/taxonomy.ts'
 import { decodeGraph, encodeGraph, type Pieces } from './state-graph.ts'
 
 /** Changes with everything that makes a fold come to another state, or gives a state another shape. */
-const VERSION = 'kernel 0.1.0, state 2'
+const VERSION = 'kernel 0.1.0, state 3'
 
 export interface StateCacheOptions {
   readonly id: RunId

@@ -275,13 +275,14 @@ export function decideCancelTask(
 export function decideChangeTask(batch: Batch, caller: Workspace, id: unknown): Result<never> {
   const task = taskOf(batch, caller, 'change_task', id)
   if (!task.ok) return task
-  return refusal(
-    'immutable',
-    `The task ${task.value.id} cannot be changed or removed; cancel it and add another.`,
-    {
-      reason: 'immutable',
-    },
-  )
+  return batch.deny(caller, {
+    capability: 'set:task',
+    action: 'change_task',
+    target: task.value.id,
+    reason: 'frozen',
+    code: 'immutable',
+    message: `The task ${task.value.id} cannot be changed or removed; cancel it and add another.`,
+  })
 }
 
 function taskOf(batch: Batch, caller: Workspace, action: string, id: unknown): Result<Task> {

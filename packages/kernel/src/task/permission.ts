@@ -1,7 +1,7 @@
 // Who may act on which task (W-TASK-19, A-46): the root on all, a delegate on the subtasks of the task that it executes.
 import type { TaskId } from '@parley/core'
 import { type Batch, clip } from '../batch.ts'
-import { invalidState, type Refusal } from '../refusal.ts'
+import type { Refusal, RefusalCode } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
 import { seesId } from '../workspace/queries.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
@@ -17,17 +17,20 @@ export function authorizeTask(
 ): Refusal | undefined {
   if (isRoot(caller)) return undefined
   const own = task?.id === caller.task && !below
-  if (!caller.delegate || !task || own || !executes(batch.run, caller, task)) {
-    return batch.deny(caller, {
+  const denied = (message: string, code?: RefusalCode) =>
+    batch.deny(caller, {
       capability: 'operation:task',
       action: clip(action, 64),
       ...(task && { target: task.id }),
       reason: 'permission_denied',
-      message: `The ${caller.role} in ${caller.id} may not do this to tasks: ${action}.`,
+      message,
+      ...(code && { code }),
     })
-  }
+  if (!caller.delegate || !task || own || !executes(batch.run, caller, task))
+    return denied(`The ${caller.role} in ${caller.id} may not do this to tasks: ${action}.`)
   if (caller.status === 'active') return undefined
-  return invalidState(`The delegate ${caller.id} is ${caller.status}; it acts only while it is active.`)
+  const message = `The delegate ${caller.id} is ${caller.status}; it acts only while it is active.`
+  return denied(message, 'invalid_state')
 }
 
 /** Whether a task is, or lies below, the task that the delegate executes. */

@@ -17,6 +17,7 @@ import {
   taskOf,
   withDrafts,
 } from '../testing/tasks.ts'
+import { denial } from '../testing/topology.ts'
 
 const created = (task: string, depends_on: string[], extra: object = {}): Row => [
   'task_created',
@@ -120,10 +121,12 @@ test('WP-057 edges never change and no task is ever removed', async () => {
   const { graph, id } = await graphOf(f, { A: {}, B: { depends_on: ['A'] } })
   const before = unwrap(await f.root.graph(graph))
   await f.mark()
-  expect(refused(await f.root.changeTask(id('B')))).toBe('immutable')
-  expect(refused(await f.root.removeTask(id('B')))).toBe('immutable')
+  expect(refused(await f.root.changeTask(id('B')))).toBe('immutable(frozen)')
+  expect(refused(await f.root.removeTask(id('B')))).toBe('immutable(frozen)')
   expect(refused(await f.root.removeTask('task_unknown' as TaskId))).toBe('not_found')
-  await f.expectAdded([])
+  f.name(id('B'), 'B')
+  const denied = denial('R', 'system', 'set:task', 'frozen', 'B', 'change_task')
+  await f.expectAdded([denied, denied])
   expect(unwrap(await f.root.graph(graph))).toEqual(before)
 })
 

@@ -2,6 +2,7 @@
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { fixture, refused } from '../testing/fixture.ts'
+import { denial } from '../testing/topology.ts'
 
 const taxonomy = {
   id: 't',
@@ -29,8 +30,11 @@ test('WP-070 nothing is registered while a run goes on, and names that are no lo
   await f.mark()
   const registration = { kind: 'envelope_type', name: 'report', permissions: [] }
   for (const agent of [f.root, scout])
-    expect(refused(await agent.registerType(registration))).toBe('immutable')
-  await f.expectAdded([])
+    expect(refused(await agent.registerType(registration))).toBe('immutable(frozen)')
+  await f.expectAdded([
+    denial('R', 'system', 'set:taxonomy', 'frozen', undefined, 'register_type'),
+    denial('S', 'scout', 'set:taxonomy', 'frozen', undefined, 'register_type'),
+  ])
   expect(refused(await f.root.createWorkspace({ role: 'report' }))).toBe('rejected(unregistered_role)')
 
   unwrap(await scout.send(f.mail('R', 'sighting')))

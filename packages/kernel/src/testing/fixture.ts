@@ -153,7 +153,8 @@ export class Fixture {
     draft: Partial<WorkspaceDraft> = {},
     by: AgentHandle = this.root,
   ): Promise<AgentHandle> {
-    const created = unwrap(await by.createWorkspace({ role: 'worker', ...draft }))
+    // With authority over everything, so that its checkpoints may name any file.
+    const created = unwrap(await by.createWorkspace({ role: 'worker', resources: ['**'], ...draft }))
     const agent = created as AgentHandle
     this.#agents.set(name, agent)
     this.name(agent.workspace, name)

@@ -53,9 +53,8 @@ export function denial(
   capability: string,
   reason = 'permission_denied',
   target?: string,
+  action = capability === 'access:write' ? 'write_memory' : capability.slice(capability.indexOf(':') + 1),
 ): Row {
-  const action =
-    capability === 'access:write' ? 'write_memory' : capability.slice(capability.indexOf(':') + 1)
   const about = target === undefined ? {} : { target }
   return ['capability_denied', workspace, actor, { user_id: null, capability, action, ...about, reason }]
 }

@@ -14,7 +14,7 @@ import type { Envelope } from '../envelope/envelope.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
 import type { MemoryRecord } from '../objects.ts'
-import { invalidArgument, limitReached, notFound, type Refusal, refusal } from '../refusal.ts'
+import { invalidArgument, limitReached, notFound, type Refusal } from '../refusal.ts'
 import { workspaceOf } from '../run/run.ts'
 import { tasksOf } from '../task/graph.ts'
 import { seesTask } from '../task/permission.ts'
@@ -159,10 +159,18 @@ export function decideRevokeVisibility(batch: Batch, caller: Workspace, id: unkn
   })
 }
 
-/** W-CP-06. */
-export function decideChangeCheckpoint(batch: Batch, id: unknown): Result<never> {
-  if (!batch.run.checkpoints.has(id as CheckpointId)) return notFound('checkpoint', id)
-  return refusal('immutable', `The checkpoint ${String(id)} cannot be changed; create another.`, {
-    reason: 'immutable',
+/** W-CP-06. To whoever does not see it the checkpoint is not there; the attempt is on record all the same. */
+export function decideChangeCheckpoint(batch: Batch, caller: Workspace, id: unknown): Result<never> {
+  const checkpoint = batch.run.checkpoints.get(id as CheckpointId)
+  const producer = checkpoint && workspaceOf(batch.run, checkpoint.workspace)
+  if (!producer) return notFound('checkpoint', id)
+  const denied = batch.deny(caller, {
+    capability: 'set:checkpoint',
+    action: 'change_checkpoint',
+    target: checkpoint.id,
+    reason: 'frozen',
+    code: 'immutable',
+    message: `The checkpoint ${checkpoint.id} cannot be changed; create another.`,
   })
+  return sees(caller, producer) ? denied : notFound('checkpoint', id)
 }

@@ -39,6 +39,8 @@ export const workspaceFolds: Folds = {
       group: body.group ?? null,
       livenessInterval: body.liveness_interval ?? null,
       created: ticksOf(entry.timestamp),
+      // A delegate creates directly beneath itself only (W-WS-05).
+      creator: (entry.actor === 'system' ? run.root?.id : parent?.id) ?? null,
       agent: body.agent,
       parent,
       orphan: false,

@@ -166,10 +166,11 @@ test('WP-012 a failed workspace is frozen: what its agent still tries is on reco
     await f.root.abort(f.id('W')),
     await f.root.accept(f.id('W')),
     await f.root.grantRight('send', f.id('W'), f.id('R')),
-    await worker.consume(),
   ])
     expect(refused(result)).toBe('invalid_state')
   await f.expectAdded([])
+  expect(refused(await worker.consume())).toBe('invalid_state(permission_denied)')
+  await f.expectAmong([['capability_denied', null, 'worker', { action: 'consume', workspace: 'W' }]])
 
   expect(refused(await worker.writeMemory('k', 'w'))).toBe('permission_denied')
   expect(refused(await worker.send(f.mail('R', 'query')))).toBe('rejected(permission_denied)')

@@ -1,7 +1,7 @@
 // Who may do what to whom: the table of W-ROLE-04 applied to a caller and a target.
 import { ok, type Result } from '@parley/core'
-import type { Batch } from '../batch.ts'
-import { invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
+import type { Batch, Denial } from '../batch.ts'
+import { notFound, type Refusal, refusal } from '../refusal.ts'
 import { OPERATIONS, type OperationName } from '../role/operations.ts'
 import { workspaceOf } from '../run/run.ts'
 import { isAbove, isRoot, type Workspace } from './workspace.ts'
@@ -18,7 +18,10 @@ export function authorize(
   if (!caller.delegate || rule.delegate === 'no' || (target && !reaches(rule.delegate, caller, target)))
     return denied(batch, caller, operation, target)
   if (caller.status === 'active') return undefined
-  return invalidState(`The delegate ${caller.id} is ${caller.status}; it acts only while it is active.`)
+  return denied(batch, caller, operation, target, {
+    code: 'invalid_state',
+    message: `The delegate ${caller.id} is ${caller.status}; it acts only while it is active.`,
+  })
 }
 
 /** The workspace that an operation names, if the caller may act on it. */
@@ -41,13 +44,21 @@ export function offered(batch: Batch, operation: OperationName): Refusal | undef
   })
 }
 
-function denied(batch: Batch, caller: Workspace, operation: OperationName, target?: Workspace): Refusal {
+/** `instead`: what to say where the caller has the operation and may not use it now. That is a denial like others (§5.1). */
+function denied(
+  batch: Batch,
+  caller: Workspace,
+  operation: OperationName,
+  target?: Workspace,
+  instead?: Pick<Denial, 'code' | 'message'>,
+): Refusal {
   return batch.deny(caller, {
     capability: `operation:${operation}`,
     action: operation,
     ...(target && { target: target.id }),
     reason: 'permission_denied',
     message: `The ${caller.role} in ${caller.id} may not do this: ${operation}${target ? ` on ${target.id}` : ''}.`,
+    ...instead,
   })
 }
 

@@ -121,7 +121,6 @@ test('WP-028 a suspended agent does nothing, and nobody suspends or resumes out 
 
   expect(refused(await f.root.suspend(f.id('W'), 'again'))).toBe('invalid_state')
   expect(refused(await f.root.resume(f.id('W2')))).toBe('invalid_state')
-  expect(refused(await worker.consume())).toBe('invalid_state')
   await f.expectAdded([])
   expect(refused(await worker.writeMemory('k', 1))).toBe('permission_denied')
   await f.expectAmong([['capability_denied', 'W', 'worker', { capability: 'access:write' }]])

@@ -5,7 +5,6 @@ import { actorOf, type Batch, clip } from '../batch.ts'
 import { decideSend, type Sent } from '../envelope/send.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
-import { sendRight } from '../port-right/port-right.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { byProtocol, writeFailure } from './failure.ts'
 import { offered, operand } from './operation.ts'
@@ -33,16 +32,16 @@ export function decideTerminate(batch: Batch, caller: Workspace, request: Termin
     return invalidArgument('A graceful termination needs a reason.')
   const content = JSON.stringify({ intent: 'graceful_termination', grace_period: gracePeriod })
   const draft = { to: workspace.id, type: 'feedback', payload: { format: 'json', content } }
-  // W-PORT-03: whoever stands further above may hold no right of its own; the parent does.
-  const sender = sendRight(caller, workspace) ? caller : (workspace.parent ?? caller)
-  // W-TERM-02: a request whose mail is rejected fails with it, and never began.
-  return decideSend(batch, sender, draft, undefined, () =>
-    batch.add('graceful_termination_initiated', workspace, actorOf(caller), {
-      workspace_id: workspace.id,
-      grace_period: gracePeriod as number,
-      reason: clip(reason, kernelLimits.reasonLength),
-    }),
-  )
+  // W-TERM-02: the mail is the asker's own, however far above it stands. A request whose mail is rejected fails with it, and never began.
+  return decideSend(batch, caller, draft, {
+    right: 'none',
+    accepted: () =>
+      batch.add('graceful_termination_initiated', workspace, actorOf(caller), {
+        workspace_id: workspace.id,
+        grace_period: gracePeriod as number,
+        reason: clip(reason, kernelLimits.reasonLength),
+      }),
+  })
 }
 
 /** W-TERM-01: why this workspace cannot be asked; undefined if it can. */

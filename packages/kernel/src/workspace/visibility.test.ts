@@ -139,8 +139,8 @@ test('W-WS-16 only the coordinator and a delegate above grant, with a reason, wh
   await f.expectAdded([])
   unwrap(await f.root.suspend(f.id('D'), 'pause'))
   await f.mark()
-  expect(refused(await d.grantVisibility(f.id('C'), f.id('D'), 'x'))).toBe('invalid_state')
-  await f.expectAdded([])
+  expect(refused(await d.grantVisibility(f.id('C'), f.id('D'), 'x'))).toBe('invalid_state(permission_denied)')
+  await f.expectAdded([denial('D', 'worker', 'operation:grant_visibility', 'permission_denied', 'C')])
 })
 
 test('WM-059 knowing an id opens nothing; a grant opens the checkpoint and never a payload', async () => {

@@ -44,6 +44,8 @@ export interface Workspace {
   readonly group: string | null
   readonly livenessInterval: number | null
   readonly created: Ticks
+  /** The workspace whose agent asked for it: its parent, or the root further above. Null for the root. */
+  readonly creator: WorkspaceId | null
 
   /** The identity that is bound to it (W-SEC-03); it changes by migration only. Undefined in runs that began without identities. */
   agent: string | undefined

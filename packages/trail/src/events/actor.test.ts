@@ -69,7 +69,9 @@ const TABLE: Readonly<Record<string, readonly EventType[]>> = {
   ],
   sp: ['workspace_reparented', 'system_degraded', 'trail_snapshot_created'],
   srp: ['signal_emitted'],
-  sru: ['capability_denied', 'envelope_created'],
+  sru: ['capability_denied'],
+  // The word to go on that an escalation's fallback sends is no agent's (W-HWY-22, §9.1).
+  sruf: ['envelope_created'],
   sr: ['task_created', 'trail_access_denied'],
   s: ['graph_created'],
   r: ['checkpoint_created'],

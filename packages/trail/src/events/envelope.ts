@@ -12,7 +12,7 @@ import {
 const RightType = oneOf(RIGHT_TYPES)
 
 export const envelopeEvents = [
-  event('envelope_created', under('from'), ['system', 'role', 'user'], 'E', 1, {
+  event('envelope_created', under('from'), ['system', 'role', 'user', 'fallback'], 'E', 1, {
     envelope_id: Id,
     from: Id,
     to: Id,

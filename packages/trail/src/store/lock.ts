@@ -25,7 +25,7 @@ export function lockFolder(folder: string): FolderLock {
     if (!isBusy(cause)) throw cause
     const who = readOwner(owner)
     throw new ParleyError(
-      'trail_locked',
+      'trail_in_use',
       `The trail in ${folder} is in use by another process${who}. Only one process may write a trail; use that one, or stop it first.`,
       { details: { folder }, cause },
     )

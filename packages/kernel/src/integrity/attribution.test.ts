@@ -1,0 +1,186 @@
+// An act is recorded under the name of whoever did it (§9.1, §11.7): what the runtime composes for somebody, and what is proven afterwards.
+import { type EntryId, type GateId, unwrap } from '@parley/core'
+import { expect, test } from 'vitest'
+import { escalate, highway, MINUTE } from '../testing/escalations.ts'
+import { type Fixture, type FixtureOptions, fixture } from '../testing/fixture.ts'
+import { only } from '../testing/gates.ts'
+import { person } from '../testing/people.ts'
+
+const secret = new Uint8Array(32).fill(9)
+const directive = { format: 'markdown', content: 'work' }
+const GRACE = 50_000
+
+/** With proofs: a delegate D below the root, and a worker W below that. */
+async function deep(options: FixtureOptions = {}): Promise<Fixture> {
+  const f = await fixture({ secret, ...options })
+  await f.worker('D', { delegate: true })
+  await f.worker('W', {}, f.agent('D'))
+  await f.mark()
+  return f
+}
+
+/** What the newest entry of a type proves: who did it, and whether what was said is theirs. */
+async function proven(f: Fixture, type: string, actor?: string) {
+  const entries = await f.run.entries()
+  const entry = entries.findLast(
+    each => each.event_type === type && (actor === undefined || each.actor === actor),
+  )
+  expect(entry, type).toBeDefined()
+  const { party, identity, message } = unwrap(await f.run.proof(entry!.id as EntryId))
+  return { party, name: identity.name, identity: identity.status, message: message.status }
+}
+
+const byAgent = (f: Fixture, name: string, message = 'none') => ({
+  party: 'agent',
+  name: `agent:${f.id(name)}`,
+  identity: 'verified',
+  message,
+})
+
+test('WX-001 whoever asks a grandchild to wind down is the sender of the mail, and is proven to be', async () => {
+  const f = await deep()
+  const { envelope } = unwrap(await f.root.terminate(f.id('W'), GRACE, 'enough'))
+  await f.settle()
+  expect(unwrap(await f.agent('W').consume())).toMatchObject({
+    id: envelope,
+    from: f.id('R'),
+    type: 'feedback',
+  })
+  const rows = (await f.added()).map(entry => f.row(entry).slice(0, 3))
+  expect(rows).toEqual([
+    ['graceful_termination_initiated', 'W', 'system'],
+    ['envelope_created', 'R', 'system'],
+    ['envelope_delivered', 'W', 'protocol'],
+    ['signal_emitted', 'W', 'protocol'],
+    ['signal_delivered', 'R', 'protocol'],
+  ])
+  const root = `agent:${f.id('R')}`
+  for (const [type, message] of [
+    ['graceful_termination_initiated', 'none'],
+    ['envelope_created', 'verified'],
+  ] as const)
+    expect(await proven(f, type, 'system')).toEqual({
+      party: 'coordinator',
+      name: root,
+      identity: 'verified',
+      message,
+    })
+})
+
+test('WX-001 the delegate in between may be paused, and no right is needed or used up', async () => {
+  const f = await deep()
+  unwrap(await f.root.grantRight('send_once', f.id('R'), f.id('W')))
+  unwrap(await f.root.suspend(f.id('D'), 'pause'))
+  await f.mark()
+  unwrap(await f.root.terminate(f.id('W'), GRACE, 'enough'))
+  await f.advance(GRACE + 1)
+  expect(await f.state('W')).toBe('failed')
+  expect((await f.added()).map(({ event_type }) => event_type)).not.toContain('port_right_consumed')
+})
+
+test('WX-002 the directive of a grandchild is its creator’s, by a right that is made for it', async () => {
+  const f = await deep()
+  await f.worker('G', { parent: f.id('D') })
+  await f.expectAmong([
+    ['port_right_created', 'R', 'system', { right_type: 'send_once', target: 'G' }],
+    ['envelope_created', 'R', 'system', { from: 'R', to: 'G', type: 'directive' }],
+    ['port_right_consumed', 'R', 'protocol', { target: 'G' }],
+  ])
+  // Nothing is left of it: the coordinator still has no right to what lies below its delegate.
+  expect((await f.root.send(f.mail('G', 'feedback'))).ok).toBe(false)
+})
+
+test('WX-002 so it is where a restart came before the directive', async () => {
+  let binds = true
+  const f = await deep({ bind: () => (binds ? undefined : new Promise<void>(() => undefined)) })
+  binds = false
+  void f.root.createWorkspace({ role: 'worker', parent: f.id('D'), directive })
+  await f.settle()
+  const created = (await f.run.entries()).findLast(each => each.event_type === 'workspace_created')!
+  f.name(created.workspace!, 'G')
+  binds = true
+  await f.mark()
+  await f.restart()
+  await f.settle()
+  await f.expectAmong([['envelope_created', 'R', 'system', { from: 'R', to: 'G', type: 'directive' }]])
+})
+
+test('WX-003 the word to go on after nobody answered is the fallback’s, and no delegate’s', async () => {
+  const f = await highway({ fallback: 'approve', secret })
+  await person(f, 'alice')
+  await f.worker('D', { delegate: true })
+  await f.worker('W', { owner: 'alice', parent: f.id('D') })
+  await escalate(f, 'W', 'S')
+  await f.mark()
+  await f.advance(MINUTE + 1)
+  await f.expectAmong([
+    ['escalation_timeout', 'W', 'fallback'],
+    ['envelope_created', 'R', 'fallback', { from: 'R', to: 'W', type: 'feedback' }],
+    ['escalation_resolved', 'W', 'fallback', { response_type: 'envelope' }],
+  ])
+  expect((await proven(f, 'envelope_created', 'fallback')).party).toBe('runtime')
+})
+
+test('WX-004 what a delegate does to a worker of its own role is proven to be the delegate’s act', async () => {
+  const f = await deep()
+  const d = f.agent('D')
+  expect(await proven(f, 'workspace_created', 'worker')).toEqual(byAgent(f, 'D'))
+  unwrap(await d.changePriority(f.id('W'), 'critical'))
+  unwrap(await d.suspend(f.id('W'), 'pause'))
+  unwrap(await d.resume(f.id('W')))
+  unwrap(await d.terminate(f.id('W'), GRACE, 'enough'))
+  for (const type of [
+    'priority_changed',
+    'suspension_started',
+    'suspension_resumed',
+    'graceful_termination_initiated',
+  ])
+    expect(await proven(f, type, 'worker'), type).toEqual(byAgent(f, 'D'))
+  expect(await proven(f, 'envelope_created', 'worker')).toEqual(byAgent(f, 'D', 'verified'))
+  // What the worker itself says is its own, its failure too where nobody ordered it.
+  unwrap(await f.checkpoint('W'))
+  expect(await proven(f, 'checkpoint_created', 'worker')).toEqual(byAgent(f, 'W', 'verified'))
+  await f.worker('X', {}, d)
+  unwrap(await d.abort(f.id('W')))
+  expect(await proven(f, 'signal_emitted', 'worker')).toEqual(byAgent(f, 'D'))
+  expect(await proven(f, 'workspace_state_changed', 'worker')).toEqual(byAgent(f, 'D'))
+  unwrap(await f.agent('X').failed('stuck'))
+  expect(await proven(f, 'signal_emitted', 'worker')).toEqual(byAgent(f, 'X'))
+})
+
+test('WX-004 where two delegates could have done it, nobody is named', async () => {
+  const f = await deep()
+  await f.worker('E', { delegate: true, parent: f.id('D') })
+  await f.worker('X', {}, f.agent('E'))
+  unwrap(await f.agent('D').abort(f.id('X')))
+  expect(await proven(f, 'workspace_state_changed', 'worker')).toMatchObject({
+    party: 'agent',
+    name: null,
+    identity: 'missing',
+  })
+  // The signal that goes with a suspension says which.
+  await f.worker('Y', {}, f.agent('E'))
+  unwrap(await f.agent('D').suspend(f.id('Y'), 'pause'))
+  expect(await proven(f, 'suspension_started', 'worker')).toEqual(byAgent(f, 'D'))
+})
+
+test('WX-005 an integration that was approved is not begun in the name of another than who asked', async () => {
+  const f = await fixture({ secret, run: { owner: 'ux', highway: only('integration') } })
+  await f.worker('D', { delegate: true })
+  await f.worker('W', { owner: 'uy', parent: f.id('D') })
+  unwrap(await f.final('W'))
+  unwrap(await f.agent('W').complete())
+  const asked = await f.agent('D').accept(f.id('W'))
+  const gate = (asked.ok ? undefined : asked.error.details.gate) as GateId
+  unwrap(await f.root.abort(f.id('D')))
+  await f.mark()
+  unwrap(await f.runtime.user('uy').approve(f.run.id, gate))
+  await f.settle()
+  // The orphan is the coordinator’s now, and it has said nothing yet.
+  expect((await f.added()).map(({ event_type, actor }) => [event_type, actor])).toEqual([
+    ['gate_resolved', 'uy'],
+  ])
+  expect(await f.state('W')).toBe('integrating')
+  const again = await f.root.decideIntegration(f.id('W'), 'reject')
+  expect(again.ok).toBe(true)
+})

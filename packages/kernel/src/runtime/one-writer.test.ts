@@ -1,0 +1,92 @@
+// One runtime per trail (§6.7, W-CONC-08): a second one is refused, and a trail that two have written is found.
+import { asParleyError, type EntryId, formatTimestamp, unwrap } from '@parley/core'
+import { openMemoryStore, stamp, Trail } from '@parley/trail'
+import { expect, test } from 'vitest'
+import { type Fixture, fixture } from '../testing/fixture.ts'
+import { Runtime } from './runtime.ts'
+
+const codeOf = (opened: Promise<unknown>) =>
+  opened.then(
+    () => 'opened',
+    cause => asParleyError(cause).code,
+  )
+
+test('WX-007 a second runtime over a trail that a live one holds is refused and changes nothing', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  await f.mark()
+  const house = await f.trail.run(f.runtime.house.run).head()
+  expect(await codeOf(Runtime.open({ trail: f.trail, clock: f.clock }))).toBe('trail_in_use')
+  await f.expectAdded([])
+  expect(await f.trail.run(f.runtime.house.run).head()).toEqual(house)
+  // The first one goes on, and whoever comes after it may have the trail.
+  unwrap(await f.agent('W').blocked('waiting'))
+  await f.runtime.close()
+  const next = await Runtime.open({ trail: f.trail, clock: f.clock })
+  // Closing is safe to repeat: it takes nothing from the next one.
+  await f.runtime.close()
+  expect(await codeOf(Runtime.open({ trail: f.trail, clock: f.clock }))).toBe('trail_in_use')
+  await next.close()
+})
+
+test('WX-007 two trails before one store have one writer as well; what could not be opened holds nothing', async () => {
+  const store = await openMemoryStore()
+  const [one, other] = [new Trail({ store }), new Trail({ store })]
+  expect(await codeOf(Runtime.open({ trail: one, deployment: 'zero-trust' }))).not.toBe('trail_in_use')
+  const runtime = await Runtime.open({ trail: one })
+  expect(await codeOf(Runtime.open({ trail: other }))).toBe('trail_in_use')
+  await runtime.close()
+  await one.close()
+})
+
+/** Appends what a runtime would that saw the run as it was before. */
+async function write(f: Fixture, event_type: string, actor: string, body: object) {
+  const draft = { event_type, workspace: f.id('W'), actor, body } as never
+  const entry = stamp(draft, f.ids.next('e') as EntryId, formatTimestamp(f.runtime.clock.take()))
+  unwrap(await f.trail.run(f.run.id).append({ entries: [entry] }))
+  return entry
+}
+
+const violated = (f: Fixture) =>
+  f.expectAmong([['integrity_violation', null, 'protocol', { subject_id: 'E', action_taken: 'quarantined' }]])
+
+test('WX-008 opening finds the state change of a second runtime that knew nothing of the first', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  unwrap(await f.agent('W').blocked('waiting'))
+  const change = { from_state: 'active', to_state: 'suspended', trigger: 'suspended_by_coordinator' }
+  await f.mark()
+  const body = { workspace_id: f.id('W'), ...change, initiator: 'coordinator' }
+  const { id } = await write(f, 'workspace_state_changed', 'system', body)
+  f.name(id, 'E')
+  await f.restart()
+  await violated(f)
+  expect(await f.state('W')).toBe('blocked')
+})
+
+test('WX-008 opening finds a second checkpoint on the same place of the chain', async () => {
+  const f = await fixture()
+  await f.worker('W')
+  const first = unwrap(await f.checkpoint('W')).checkpoint
+  const [object] = await objectsOf(f, first)
+  await f.mark()
+  const id = f.ids.next('cp')
+  const again = { ...(object as { value: object }), id, value: { ...object!.value, id } }
+  const entries = await f.run.entries()
+  const made = entries.find(each => each.event_type === 'checkpoint_created')!
+  const timestamp = formatTimestamp(f.runtime.clock.take())
+  const body = { ...made.body, checkpoint_id: id, timestamp }
+  const entry = { ...stamp({ ...made, body } as never, f.ids.next('e') as EntryId, timestamp) }
+  unwrap(await f.trail.run(f.run.id).append({ entries: [entry], objects: [again as never] }))
+  f.name(entry.id, 'E')
+  await f.restart()
+  await violated(f)
+  expect(unwrap(await f.agent('W').look()).register.map(each => each.id)).toEqual([first])
+})
+
+async function objectsOf(f: Fixture, id: string) {
+  const found: { id: string; value: object }[] = []
+  for await (const record of f.trail.run(f.run.id).replay())
+    if (!('event_type' in record) && record.id === id) found.push(record as never)
+  return found
+}
