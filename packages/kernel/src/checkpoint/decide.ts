@@ -1,5 +1,5 @@
 // Creating a checkpoint: the checks of W-CP-04 in their order, then the record and the automatic signal (W-CP-05, -12).
-import { type CheckpointId, compile, ok, type Result } from '@parley/core'
+import { type CheckpointId, compile, limits, ok, type Result } from '@parley/core'
 import { bodyLimits, type CheckpointRejectionReason } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
@@ -7,6 +7,7 @@ import { kernelLimits } from '../limits.ts'
 import { limitReached, refusal } from '../refusal.ts'
 import { mayCreate } from '../role/matrix.ts'
 import { writeDelivered, writeEmitted } from '../signal/emit.ts'
+import { outsideAuthority } from '../workspace/authority.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import {
   type Artifact,
@@ -59,6 +60,13 @@ export function decideCheckpoint(
   // 4. W-CP-03
   if (!mayCreate(batch.run.vocabulary, caller.role, draft.type))
     return rejected('permission_denied', `The role ${caller.role} creates no '${draft.type}' checkpoints.`)
+  // W-WS-17: nor does it change what its workspace has no authority over.
+  const outside = outsideAuthority(caller, draft.payload.files_changed ?? [])
+  if (outside !== undefined)
+    return rejected(
+      'permission_denied',
+      `${caller.id} has no authority over ${clip(outside, limits.messageValueLength)}: it is not among its resources.`,
+    )
   // 5. W-CP-07
   const head = caller.register?.at(-1) ?? null
   if ((draft.parent ?? null) !== head)
