@@ -3,6 +3,14 @@ import type { Mutant } from './mutants.ts'
 
 export const LEVEL_3: readonly Mutant[] = [
   {
+    id: 'W-TERM-02-name',
+    rule: 'the mail that asks a workspace to wind down is sent by whoever asked',
+    file: 'workspace/terminate.ts',
+    find: 'return decideSend(batch, caller, draft, {',
+    replace: 'return decideSend(batch, workspace.parent ?? caller, draft, {',
+    tests: 'workspace/terminate.test.ts',
+  },
+  {
     id: 'W-MIG-07',
     rule: 'an agent that was replaced does nothing any more',
     file: 'integrity/identity.ts',

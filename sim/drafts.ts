@@ -8,7 +8,7 @@ import type { WorkspaceModel } from './records.ts'
 type Draft = Record<string, unknown>
 
 const ROLES = ['worker', 'worker', 'worker', 'observer', 'reviewer', 'senior_worker', 'auditor']
-const RESOURCES = ['src/', 'docs/', 'test/']
+const RESOURCES = ['**', 'a.txt', 'src/']
 const NOWHERE = 'ws_00000000000000000000000000'
 
 export function workspaceDraft(dice: Dice, run: RunModel): Draft {
@@ -16,7 +16,7 @@ export function workspaceDraft(dice: Dice, run: RunModel): Draft {
   if (dice.chance(0.6)) draft.directive = payload(dice)
   if (dice.chance(0.15)) draft.dispatch = false
   if (dice.chance(0.3) && draft.role === 'worker') draft.delegate = true
-  if (dice.chance(0.3)) draft.resources = RESOURCES.filter(() => dice.chance(0.5))
+  draft.resources = dice.chance(0.3) ? RESOURCES.filter(() => dice.chance(0.5)) : ['**']
   if (dice.chance(0.15)) draft.visibility = some(dice, [...run.workspaces.keys()])
   if (dice.chance(0.2)) draft.memory = { plan: dice.int(100), notes: ['a', 'b'] }
   if (dice.chance(0.2)) draft.context = { goal: 'sim', size: dice.int(9) }

@@ -281,6 +281,8 @@ export function notTakenUp(run: RunModel): string | undefined {
     if (isOver(workspace.status)) continue
     if (!workspace.ready && !['suspended', 'migrating'].includes(workspace.status))
       return `${workspace.id} has not said ready`
+    // The directive is its creator's to send: of one that was moved since, that is somebody else.
+    if (workspace.parents.length > 1) continue
     const parent = workspace.parent === null ? undefined : run.workspace(workspace.parent)
     if (!workspace.dispatches || workspace.directive === null || parent?.status !== 'active') continue
     if (!run.envelopes.has(workspace.directive)) return `the directive of ${workspace.id} was not sent`

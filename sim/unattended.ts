@@ -171,7 +171,7 @@ export class Unattended {
       world.launch(() => agent.blocked('waits for an answer'))
     } else if (plan.delegates > 0 && workspace.delegate) {
       plan.delegates--
-      const draft = { role: 'worker', directive: PART, ...this.#timeout }
+      const draft = { role: 'worker', resources: ['**'], directive: PART, ...this.#timeout }
       world.launch(() => agent.createWorkspace(draft as never))
     } else if (plan.work-- > 0) world.launch(() => agent.started())
     else if (plan.fails) world.launch(() => agent.failed('it cannot be done'))
@@ -220,6 +220,7 @@ export class Unattended {
     if (task.status !== 'pending' || hopeless || !ready || this.#waitsFor(task.id)) return
     const draft = {
       role: 'worker',
+      resources: ['**'],
       task: id,
       directive: PART,
       delegate: this.#dice.chance(0.5),

@@ -1,4 +1,6 @@
 // Envelopes and port rights: acceptance, order, delivery once, receipts, what can no longer arrive, consumption.
+import type { EntryDraft } from '@parley/trail'
+import type { EventBody } from '@parley/trail/events'
 import type { RunModel } from '../model.ts'
 import { isOver } from '../records.ts'
 import { has, type Invariant, touched } from './rule.ts'
@@ -7,6 +9,16 @@ import { OBSERVERS } from './workspace.ts'
 /** W-LIFE-04, first row. */
 const TAKES_MAIL = ['idle', 'active', 'blocked', 'suspended', 'migrating']
 const PLACES_MAIL = ['idle', 'active', 'blocked']
+
+/** W-TERM-02, W-HWY-22: what the runtime composes to end a work in grace, or because nobody answered. */
+function needsNone(
+  run: RunModel,
+  { to, type }: EventBody<'envelope_created'>,
+  { actor }: EntryDraft,
+): boolean {
+  if (actor === 'fallback') return true
+  return type === 'feedback' && run.workspaces.get(to)?.grace?.envelope === null
+}
 
 export const mailRules: readonly Invariant[] = [
   {
@@ -32,8 +44,9 @@ export const mailRules: readonly Invariant[] = [
   {
     name: 'W-PORT-04 accepted mail has a right behind it',
     on: {
-      envelope_created: (run, body) =>
+      envelope_created: (run, body, entry) =>
         body.origin === 'human' ||
+        needsNone(run, body, entry) ||
         run.activeRights(body.from, body.to).some(right => right.type !== 'receive')
           ? undefined
           : `${body.from} holds none to ${body.to}`,
@@ -42,8 +55,8 @@ export const mailRules: readonly Invariant[] = [
   {
     name: 'W-PORT-07 a send_once is used up by the one envelope that needed it',
     on: {
-      envelope_created: (run, body, _entry, batch) => {
-        if (body.origin === 'human') return undefined
+      envelope_created: (run, body, entry, batch) => {
+        if (body.origin === 'human' || needsNone(run, body, entry)) return undefined
         const reusable = run.activeRights(body.from, body.to).some(right => right.type === 'send')
         const used = has(batch, 'port_right_consumed', each => each.via_envelope === body.envelope_id)
         return used === !reusable

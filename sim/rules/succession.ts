@@ -1,4 +1,5 @@
 // Migration and graceful termination: who takes over what, and when a grace is over.
+import type { EventBody } from '@parley/trail/events'
 import { ticksOf } from '../records.ts'
 import { graceEnd } from '../succession-model.ts'
 import { has, type Invariant } from './rule.ts'
@@ -71,6 +72,20 @@ export const successionRules: readonly Invariant[] = [
         if (parent === null || OBSERVERS.has(role) || !AT_WORK.includes(status))
           return `${role} ${id} is ${status}`
         return grace?.envelope == null ? undefined : `${id} was asked already`
+      },
+    },
+  },
+  {
+    name: 'W-TERM-02 the mail that asks for it is sent by whoever asked, and by nobody in between',
+    on: {
+      graceful_termination_initiated: (run, body, { actor }, batch) => {
+        const mail = batch.entries[batch.at + 1]
+        const { from, to, type } = (mail?.body ?? {}) as Partial<EventBody<'envelope_created'>>
+        if (mail?.event_type !== 'envelope_created' || to !== body.workspace_id || type !== 'feedback')
+          return `${mail?.event_type} follows`
+        const sender = run.workspace(from ?? '')
+        const name = sender.parent === null ? 'system' : sender.role
+        return name === actor && mail.actor === actor ? undefined : `${actor} asked, and ${sender.id} wrote`
       },
     },
   },

@@ -16,6 +16,13 @@ const STEPS: { readonly [From in TaskStatus]: readonly TaskStatus[] } = {
   cancelled: [],
 }
 
+/** As far as the simulator's own drafts go: everything, a file, a folder. */
+function contains(resources: readonly string[], file: string): boolean {
+  return resources.some(
+    each => each === '**' || each === file || (each.endsWith('/') && file.startsWith(each)),
+  )
+}
+
 export const taskRules: readonly Invariant[] = [
   {
     name: 'W-CP-04 W-CP-07 checkpoints form one chain, made while the workspace is active',
@@ -27,6 +34,21 @@ export const taskRules: readonly Invariant[] = [
         return body.parent === head
           ? undefined
           : `${body.checkpoint_id} follows ${body.parent}, the head is ${head}`
+      },
+    },
+  },
+  {
+    name: 'W-WS-17 a checkpoint changes what the authority of its workspace contains',
+    on: {
+      checkpoint_created: (run, body) => {
+        const { resources } = run.workspace(body.workspace)
+        const made = run.staged.get(body.checkpoint_id)?.value as
+          | { payload: { files_changed: string[] } }
+          | undefined
+        const outside = made?.payload.files_changed.find(file => !contains(resources, file))
+        return outside === undefined
+          ? undefined
+          : `${body.workspace} has ${resources}, and changed ${outside}`
       },
     },
   },

@@ -1,6 +1,6 @@
 // What scenarios make go wrong. Every fault is optional: a scenario that needs one which a host cannot inject is reported as not
 // tested. The list is closed.
-import type { Entry } from './host.ts'
+import type { Entry, Outcome } from './host.ts'
 
 export interface Delivery {
   readonly kind: 'envelope' | 'signal'
@@ -90,6 +90,8 @@ export interface Faults {
   ) => Promise<void>
   /** The next restart dies once recovery has made so many appends, and starts once more, undisturbed. */
   readonly recovery?: (appends: number) => void
+  /** Somebody starts a second runtime over the store of the one that runs (W-CONC-08). One that starts all the same is closed again. */
+  readonly rival?: () => Promise<Outcome<undefined>>
 }
 
 export const FAULT_NAMES = [
@@ -102,6 +104,7 @@ export const FAULT_NAMES = [
   'capacity',
   'meter',
   'recovery',
+  'rival',
 ] as const satisfies readonly (keyof Faults)[]
 export type FaultName = (typeof FAULT_NAMES)[number]
 

@@ -80,6 +80,8 @@ export const REFUSAL_CODES = [
   'TARGET_LOCKED',
   /** The run was found damaged and takes nothing (W-REC-13). */
   'HALTED',
+  /** Another runtime writes the trail (W-CONC-08). */
+  'TRAIL_IN_USE',
 ] as const
 export type RefusalCode = (typeof REFUSAL_CODES)[number]
 

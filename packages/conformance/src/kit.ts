@@ -72,7 +72,12 @@ export class Kit extends Stage {
 
   /** A workspace below `by`, `idle` unless its draft brings it further. */
   async workspace(name: string, draft: Partial<WorkspaceDraft> = {}, by = 'R'): Promise<string> {
-    const { workspace } = await this.do(by, 'create_workspace', { role: 'worker', ...draft })
+    // With authority over everything, so that its checkpoints may name any file (W-WS-17).
+    const { workspace } = await this.do(by, 'create_workspace', {
+      role: 'worker',
+      resources: ['**'],
+      ...draft,
+    })
     this.#parents.set(name, draft.parent ?? by)
     return this.name(workspace, name)
   }

@@ -230,6 +230,8 @@ export interface Verification {
 
 /** Each link of the proof: whether it is there and verifies. */
 export interface ProofReport {
+  /** The agent or person that the proof names; null where it names none. */
+  readonly who: string | null
   readonly identity: boolean
   readonly message: boolean
   readonly actor: boolean

@@ -196,10 +196,17 @@ export class Crew {
     }
     await this.#create(facts, {
       role: 'worker',
-      resources: [],
+      resources: facts.kind === 'merge' ? await this.#mergeable() : [],
       directive: { format: 'text', content },
       ...budgetOf(limits),
     })
+  }
+
+  /** Who makes one of two versions may have to touch whatever either of them did: all that the integrator itself may. */
+  async #mergeable(): Promise<string[]> {
+    const { handle } = this.#options
+    if (handle === this.#host.run.coordinator) return ['**']
+    return [...unwrap(await handle.look()).authority.resources]
   }
 
   /** A judge or an integrator has said what it had to say, and has nothing of its own to be merged. */

@@ -26,6 +26,8 @@ export class Inbox {
     signal: AbortSignal,
   ): Promise<readonly EnvelopeId[] | 'paused' | undefined> {
     for (;;) {
+      // Reaching for mail while the workspace is paused would be on record as a denial.
+      if (await this.#isPaused()) return 'paused'
       for (;;) {
         const next = await this.consume()
         if (isPaused(next)) return 'paused'
@@ -45,6 +47,13 @@ export class Inbox {
       if (isPaused(next)) return 'paused'
       this.#hold(mailOf(unwrap(next)))
     }
+  }
+
+  #isPaused(): Promise<boolean> {
+    return this.#run.read(run => {
+      const status = run.workspaces.get(this.#worker.workspace)?.status
+      return status === 'suspended' || status === 'migrating'
+    })
   }
 
   #hold(mail: WorkspaceMail): void {

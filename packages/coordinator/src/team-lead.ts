@@ -20,6 +20,8 @@ export async function leadTeam(
   const task = [...seen.tasks.values()].find(each => each.attempts.at(-1) === workspace.id)
   if (!task || !planned.plan) return
   // Its directive says what the task says, and more mail is for its members.
+  // A paused lead reaches for nothing: that would be on record as a denial.
+  if (workspace.state === 'suspended' || workspace.state === 'migrating') return
   if (!(await emptyInbox(handle))) return
   if (task.status === 'assigned') {
     await ask(handle.started())

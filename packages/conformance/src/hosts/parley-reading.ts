@@ -159,6 +159,7 @@ export const READING: Table = {
   async proof_report({ run, params }) {
     return outcomeOf(await run.proof(params.entry), ({ identity, message, actor, link, signature }) => ({
       identity: identity.status === 'verified',
+      who: identity.name,
       message: message.status === 'verified',
       actor: actor !== '',
       chain: link.status === 'verified',

@@ -11,7 +11,7 @@ import {
   type Ticks,
   type WorkspaceId,
 } from '@parley/core'
-import { type AgentHandle, type RunHandle, Runtime } from '@parley/kernel'
+import { type AgentHandle, type RunHandle, Runtime, type RuntimeOptions } from '@parley/kernel'
 import {
   ed25519Signer,
   type MemoryDisks,
@@ -62,6 +62,7 @@ class ParleySystem implements System {
   #store!: TrailStore
   #trail!: Trail
   #runtime!: Runtime
+  #options!: RuntimeOptions
   readonly #runs = new Map<string, RunHandle>()
   readonly #agents = new Map<string, AgentHandle>()
   #notices: Notice[] = []
@@ -114,6 +115,7 @@ class ParleySystem implements System {
       ...(observersReadGlobally !== undefined && { observersReadGlobally }),
       ...(usageTolerance !== undefined && { resourceTolerance: usageTolerance }),
     }
+    this.#options = options
     this.#runtime = await Runtime.open(options)
   }
 
@@ -302,6 +304,15 @@ class ParleySystem implements System {
       },
       recovery: appends => {
         this.#recoveryAppends = appends
+      },
+      rival: async () => {
+        try {
+          const second = await Runtime.open(this.#options)
+          await second.close()
+          return done(undefined)
+        } catch (cause) {
+          return refusalOf(asParleyError(cause))
+        }
       },
     }
   }

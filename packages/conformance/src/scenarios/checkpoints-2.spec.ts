@@ -1,6 +1,6 @@
 // Checkpoints: what creating one leaves behind, what is rejected, that nothing of it changes, and what is delivered (wacp-primitives 5).
 import { deepStrictEqual, notDeepStrictEqual } from 'node:assert'
-import { deliver, emit, noCheckpoint, SC, taskStatus } from '../entry-rows.ts'
+import { deliver, denied, emit, noCheckpoint, SC, taskStatus } from '../entry-rows.ts'
 import type { Kit } from '../kit.ts'
 import { scenario } from '../scenario.ts'
 
@@ -132,7 +132,10 @@ scenario(
         checkpoint: 'K1',
         changes: { status: 'final' },
       })
-    await kit.expectAdded([])
+    await kit.expectAdded([
+      denied('W', 'worker', 'set:checkpoint', 'frozen', { target: 'K1' }),
+      denied('R', 'system', 'set:checkpoint', 'frozen', { target: 'K1' }),
+    ])
     const fork = await kit.checkpointDraft('W', { parent: 'K1' })
     await kit.refuses('REJECTED', 'W', 'create_checkpoint', { ...fork }, 'invalid_parent')
     await kit.expectAdded([noCheckpoint('W', 'invalid_parent')])

@@ -115,7 +115,8 @@ scenario(
     await approveAll(kit)
     await kit.mark()
 
-    const creation = { role: 'worker', task: 'T', directive: { format: 'markdown', content: 'work' } }
+    const directive = { format: 'markdown', content: 'work' }
+    const creation = { role: 'worker', task: 'T', resources: ['**'], directive }
     kit.gate(await kit.call('R', 'create_workspace', creation), 'G2')
     await kit.expectAdded([
       triggered('G2', 'workspace_create', 'R', {

@@ -2,6 +2,7 @@
 import './archive-3.spec.ts'
 import './audit-judgement.spec.ts'
 import './audit-owners.spec.ts'
+import './audit-1.spec.ts'
 import './budgets-2.spec.ts'
 import './cascade-1.spec.ts'
 import './channels-4.spec.ts'

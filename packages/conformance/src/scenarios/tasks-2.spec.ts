@@ -58,10 +58,12 @@ scenario(
     await kit.refuses('CYCLE', 'R', 'submit_graph', {
       tasks: drafts({ fine: {}, C: { depends_on: ['D'] }, D: { depends_on: ['C'] } }),
     })
+    await kit.expectAdded([])
     for (const changes of [{ depends_on: [] }, { parent_task: 'A' }])
       await kit.refuses('IMMUTABLE', 'R', 'change_task', { task: 'B', changes })
     await kit.refuses('IMMUTABLE', 'R', 'remove_task', { task: 'B' })
-    await kit.expectAdded([])
+    const frozen = denied('R', 'system', 'set:task', 'frozen', { target: 'B' })
+    await kit.expectAdded([frozen, frozen, frozen])
     deepStrictEqual(await kit.picture(), before)
     for (const [graph, names] of [
       ['G1', ['A', 'B']],

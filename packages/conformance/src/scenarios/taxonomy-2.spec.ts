@@ -1,6 +1,6 @@
 // Vocabularies of applications: a derived role at work, documents that are refused, and that a run's words are fixed (wacp-primitives 9, 11).
 import { deepStrictEqual } from 'node:assert'
-import { arrived, deliver, emit, noCheckpoint, notCreated, rejected } from '../entry-rows.ts'
+import { arrived, deliver, denied, emit, noCheckpoint, notCreated, rejected } from '../entry-rows.ts'
 import { scenario } from '../scenario.ts'
 import { must, refused } from '../stage.ts'
 
@@ -180,7 +180,7 @@ scenario(
     await kit.mark()
     const registration = { kind: 'envelope_type', ...memo('worker') }
     await kit.refuses('IMMUTABLE', 'R', 'register_type', { registration })
-    await kit.expectAdded([])
+    await kit.expectAdded([denied('R', 'system', 'set:taxonomy', 'frozen')])
     await kit.refuses('REJECTED', 'R', 'send_envelope', { ...kit.mail('S', 'memo') }, 'invalid_type')
 
     await kit.send('E', 'S', 'R', 'sighting')

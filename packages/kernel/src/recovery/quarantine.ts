@@ -79,8 +79,12 @@ export const quarantineFolds: Folds = {
 }
 
 /** Why an entry cannot be part of the state that the entries before it left behind; undefined where it can. */
-export function violationOf(run: Run, entry: EntryDraft, trace: Trace): Violation | undefined {
-  return filingViolation(run, entry, trace) ?? orphan(run, entry)
+export function violationOf(
+  run: Run,
+  entry: EntryDraft & { readonly seq: number },
+  trace: Trace,
+): Violation | undefined {
+  return filingViolation(run, entry, trace) ?? orphan(run, entry) ?? stale(run, entry)
 }
 
 function filingViolation(run: Run, entry: EntryDraft, trace: Trace): Violation | undefined {
@@ -113,8 +117,6 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
     if (body.parent !== null) return workspace(run, body.parent)
     return run.root && { expected: run.root.id, actual: body.workspace_id }
   },
-  workspace_state_changed: (run, body) =>
-    standing(workspaceOf(run, body.workspace_id)?.status, body.from_state),
   visibility_granted: (run, body) => workspace(run, body.target),
   workspace_reparented: (run, body) => workspace(run, body.new_parent),
   signal_emitted: (run, body) => workspace(run, body.from),
@@ -128,18 +130,12 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
   port_right_transferred: (run, body) => right(run, body.right_id) ?? workspace(run, body.to_holder),
   port_right_revoked: (run, body) => right(run, body.right_id),
   port_right_consumed: (run, body) => right(run, body.right_id),
-  checkpoint_created: (run, body) => {
-    const gone = object(run, body.checkpoint_id)
-    // What builds on one that was left out is no second branch of the chain.
-    if (gone || (body.parent !== null && !run.checkpoints.has(body.parent as CheckpointId))) return gone
-    return standing(workspaceOf(run, body.workspace)?.register?.at(-1) ?? null, body.parent)
-  },
+  checkpoint_created: (run, body) => object(run, body.checkpoint_id),
   task_created: (run, body) =>
     run.graphs.has(body.graph_id as GraphId) ? object(run, body.task_id) : missing(body.graph_id),
   task_approved: (run, body) => task(run, body.task_id),
   task_assigned: (run, body) => task(run, body.task_id),
-  task_status_changed: (run, body) =>
-    task(run, body.task_id) ?? standing(run.tasks.get(body.task_id as TaskId)?.status, body.from_status),
+  task_status_changed: (run, body) => task(run, body.task_id),
   task_completed: (run, body) => task(run, body.task_id),
   task_failed: (run, body) => task(run, body.task_id),
   gate_triggered: (run, body) => object(run, body.gate_id),
@@ -162,9 +158,31 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
   },
 }
 
-/** W-CONC-08: whoever wrote the entry saw another state, as a second runtime does that knows nothing of the first. */
-function standing(found: string | null | undefined, said: string | null): Violation | undefined {
-  return found === undefined || found === said ? undefined : { expected: found, actual: said }
+/**
+ * W-CONC-08: the entry follows from another state than the entries before it left, as a second runtime writes it that knows nothing of
+ * the first. Where retention has deleted entries, nobody can tell.
+ */
+function stale(run: Run, entry: EntryDraft & { readonly seq: number }): Violation | undefined {
+  if (entry.seq !== run.seq + 1) return undefined
+  const state = STANDING[entry.event_type] as Standing<EventType> | undefined
+  const [found, said] = state?.(run, entry.body) ?? []
+  return found === said ? undefined : { expected: found ?? null, actual: said ?? null }
+}
+
+/** What an entry says of the state before it: as it is, and as the entry has it. */
+type Standing<T extends EventType> = (
+  run: Run,
+  body: EventBody<T>,
+) => readonly [found: string | null | undefined, said: string | null] | undefined
+
+const STANDING: { readonly [T in EventType]?: Standing<T> } = {
+  workspace_state_changed: (run, body) => [workspaceOf(run, body.workspace_id)?.status, body.from_state],
+  task_status_changed: (run, body) => [run.tasks.get(body.task_id as TaskId)?.status, body.from_status],
+  checkpoint_created: (run, { workspace: id, parent }) => {
+    // What builds on one that was left out is no second branch of the chain.
+    if (parent !== null && !run.checkpoints.has(parent as CheckpointId)) return undefined
+    return [workspaceOf(run, id)?.register?.at(-1) ?? null, parent]
+  },
 }
 
 /** What ends was begun, and has not ended before. */

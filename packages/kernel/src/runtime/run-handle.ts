@@ -34,7 +34,7 @@ import type { GateView } from '../highway/view.ts'
 import { type ProofReport, proofReport } from '../integrity/proof-report.ts'
 import type { Proofs } from '../integrity/proofs.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
-import { refusal } from '../refusal.ts'
+import { invalidState, refusal } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
 import { agentOf, ended } from '../workspace/workspace.ts'
 import { AgentHandle } from './agent.ts'
@@ -155,7 +155,10 @@ export class RunHandle {
     }
     const waiting = await this.tryRead(run => {
       const state = run.workspaces.get(workspace)
+      const by = run.workspaces.get(creator)
       return {
+        // A creator that may not act now asked for nothing now: there is nothing to deny (W-ROLE-04).
+        acts: by !== undefined && (by.parent === null || by.status === 'active'),
         // W-SIG-05: who was paused before it could say so says nothing now either.
         ready: !state || state.ready || STATE_RULES[state.status].signals === 'refused',
         dispatch: state?.directiveDraft?.dispatch ?? false,
@@ -163,14 +166,15 @@ export class RunHandle {
       }
     })
     if (!waiting.ok) return waiting
-    const { ready: isReady, dispatch, over } = waiting.value
+    const { ready: isReady, dispatch, over, acts } = waiting.value
     if (over) return ok(agent)
     const [ready, sent] = await Promise.all([
       isReady ? undefined : this.submit({ type: 'emit', caller: workspace, draft: { type: 'ready' } }),
-      dispatch ? this.submit({ type: 'dispatch', caller: creator, workspace }) : undefined,
+      dispatch && acts ? this.submit({ type: 'dispatch', caller: creator, workspace }) : undefined,
     ])
+    const unsent = dispatch && !acts ? invalidState(`${creator} is not active: it sends no directive.`) : sent
     // The workspace exists all the same: the refusal says which.
-    for (const result of [ready, sent])
+    for (const result of [ready, unsent])
       if (result && !result.ok) return err(withDetails(result.error, { workspace }))
     return ok(agent)
   }
