@@ -31,7 +31,9 @@ export async function shortRun(runtime: Runtime): Promise<RunHandle> {
 async function openTask(run: RunHandle): Promise<Worker> {
   const { coordinator } = run
   const graph = unwrap(await coordinator.submitGraph([{ name: 'step', description: 'Ten steps.' }]))
-  const worker = unwrap(await coordinator.createWorkspace({ role: 'worker', resources: ['**'], task: graph.tasks[0]! }))
+  const worker = unwrap(
+    await coordinator.createWorkspace({ role: 'worker', resources: ['**'], task: graph.tasks[0]! }),
+  )
   unwrap(await worker.receive())
   unwrap(await worker.started())
   return worker

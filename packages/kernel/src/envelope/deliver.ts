@@ -184,6 +184,8 @@ export function decideExhausted(batch: Batch, id: EnvelopeId): Result<void> {
 /** Hands the next envelope to the agent; the marker is durable before that (A-20). Undefined: the inbox is empty. */
 export function decideConsume(batch: Batch, caller: Workspace): Result<EnvelopeRecord | undefined> {
   const { status } = caller
+  // Before its first mail there is nothing that could be kept from it.
+  if (status === 'idle') return invalidState(`${caller.id} is idle and has no mail yet.`)
   if (!STATE_RULES[status].consumes)
     return batch.deny(caller, {
       capability: 'access:read',

@@ -12,7 +12,11 @@ import { graphOf } from '../testing/tasks.ts'
 /** A worker of a gated run: its creation and its directive are approved. */
 async function worker(f: Fixture, name: string): Promise<AgentHandle> {
   const directive = { format: 'markdown', content: 'work' }
-  const gate = gateOf(f, await f.root.createWorkspace({ role: 'worker', directive }), `G${name}`)
+  const gate = gateOf(
+    f,
+    await f.root.createWorkspace({ role: 'worker', resources: ['**'], directive }),
+    `G${name}`,
+  )
   const outcome = f.run.settled(gate)
   await approveAll(f)
   const { result } = unwrap(await outcome)
@@ -54,7 +58,9 @@ test('WM-062 each of the six transitions waits at its gate, with everything abou
   await approveAll(f)
   await f.mark()
 
-  expect(refused(await f.root.createWorkspace({ role: 'worker', task: made.tasks[0]! }))).toBe('gated')
+  expect(
+    refused(await f.root.createWorkspace({ role: 'worker', resources: ['**'], task: made.tasks[0]! })),
+  ).toBe('gated')
   const creation = await opened(f)
   const root = { workspace: f.root.workspace, graph_ref: made.graph, task_ref: made.tasks[0] }
   expect(creation).toMatchObject({ ...all, ...root, gate_type: 'workspace_create' })
@@ -232,7 +238,7 @@ test('WM-070 by default every task of a graph waits for a human, one that is add
     status: 'draft',
   })
   await f.mark()
-  const creation = await f.root.createWorkspace({ role: 'worker', task: graph.id('A') })
+  const creation = await f.root.createWorkspace({ role: 'worker', resources: ['**'], task: graph.id('A') })
   expect(refused(creation)).toBe('rejected(not_dispatchable)')
   await f.expectAdded([['workspace_rejected', 'R', 'protocol']])
 })

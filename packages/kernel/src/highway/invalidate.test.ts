@@ -57,7 +57,7 @@ test('W-HWY-12 each type ends when its subject cannot proceed, and not before', 
   await invalidated('G1', null, async () => unwrap(await f.root.cancelTask(graph.id('T'))))
 
   // A creation whose task is cancelled, and one whose parent fails.
-  gateOf(f, await f.root.createWorkspace({ role: 'worker', task: graph.id('S') }), 'G2')
+  gateOf(f, await f.root.createWorkspace({ role: 'worker', resources: ['**'], task: graph.id('S') }), 'G2')
   await invalidated('G2', 'R', async () => unwrap(await f.root.cancelTask(graph.id('S'))))
   const D = await made(f, 'D', { delegate: true })
   gateOf(f, await f.root.createWorkspace({ role: 'worker', parent: D.workspace }), 'G3')
@@ -185,7 +185,11 @@ test('W-TASK-13 cancelling a draft takes its gate with it', async () => {
 /** A worker or delegate of a run in which everything is gated. */
 async function made(f: Fixture, name: string, draft: object = {}) {
   const directive = { format: 'markdown', content: 'work' }
-  gateOf(f, await f.root.createWorkspace({ role: 'worker', directive, ...draft }), `made ${name}`)
+  gateOf(
+    f,
+    await f.root.createWorkspace({ role: 'worker', resources: ['**'], directive, ...draft }),
+    `made ${name}`,
+  )
   await approveAll(f)
   const agent = await f.adopt(name, await f.run.read(run => [...run.workspaces.keys()].at(-1)!))
   unwrap(await agent.consume())

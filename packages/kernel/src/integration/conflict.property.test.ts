@@ -52,7 +52,11 @@ class Team {
 
   #work(root: WorkspaceId, files_changed: readonly string[]): void {
     const directive = { format: 'markdown', content: 'work' }
-    const made = this.ask({ type: 'create_workspace', caller: root, draft: { role: 'worker', directive } })
+    const made = this.ask({
+      type: 'create_workspace',
+      caller: root,
+      draft: { role: 'worker', resources: ['**'], directive },
+    })
     const { workspace: caller } = unwrap(made) as { readonly workspace: WorkspaceId }
     this.sources.push(caller)
     const sent = this.ask({ type: 'dispatch', caller: root, workspace: caller })

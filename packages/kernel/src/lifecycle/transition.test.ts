@@ -57,7 +57,7 @@ const AGENT = `
   reject            x       x            x        x          x        x          x            x           x       x
   merge_error       x       x            x        x          x        x          x            x           x       x
   query             r       -            -        r          r        r          r            r           r       r
-  consume           !       -            -        !          !        !          !            !           !       !
+  consume           !       -            -        f          f        f          x            x           x       x
   checkpoint        r       -            r        r          r        r          r            r           r       r
   write_memory      x       -            -        x          x        x          x            x           x       x
   child             x       x            x        x          x        x          x            x           x       x
@@ -161,7 +161,9 @@ async function spent(f: Fixture, state: string): Promise<boolean> {
 const CODES: Readonly<Record<string, string>> = {
   invalid_state: '!',
   permission_denied: 'x',
+  'invalid_state(permission_denied)': 'x',
   'permission_denied(frozen)': 'f',
+  'invalid_state(frozen)': 'f',
   'immutable(frozen)': 'f',
   'immutable(irrevocable)': 'f',
   unsupported: 'u',

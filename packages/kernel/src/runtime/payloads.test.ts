@@ -33,7 +33,13 @@ test('WP-041 what is written for agents and people is in no entry of a whole tas
   await approveAll(f, { description: marked('changed description') })
   const directive = { format: 'markdown', content: marked('directive') }
   const context = { note: marked('context') }
-  const asked = await f.root.createWorkspace({ role: 'worker', task: tasks[0]!, directive: null, context })
+  const asked = await f.root.createWorkspace({
+    role: 'worker',
+    resources: ['**'],
+    task: tasks[0]!,
+    directive: null,
+    context,
+  })
   gateOf(asked)
   await approveAll(f)
   const workspace = await f.run.read(run => [...run.workspaces.keys()].at(-1)!)

@@ -160,6 +160,7 @@ const raise: Build = choice => ({
 const create: Build = (choice, _caller, run) => {
   const draft = {
     role: choice.mostly(choice.of('worker', 'worker', 'worker', 'observer'), 'unknown', 'coordinator'),
+    resources: ['**'],
     ...(choice.sometimes() && { parent: choice.workspace(each => each.delegate) }),
     ...(choice.of(0, 1) && { directive: payload }),
     ...(choice.sometimes() && { delegate: true }),
@@ -380,7 +381,11 @@ export function* prologue(run: Run): Generator<Command> {
   yield { type: 'submit_graph', caller, tasks: [{ name: 'a', description: 'a' }] }
   const [task] = run.tasks.keys()
   for (const extra of [{ task }, {}, { delegate: true }, { role: 'observer' }]) {
-    yield { type: 'create_workspace', caller, draft: { role: 'worker', directive: payload, ...extra } }
+    yield {
+      type: 'create_workspace',
+      caller,
+      draft: { role: 'worker', resources: ['**'], directive: payload, ...extra },
+    }
     const created = [...run.workspaces.values()].at(-1)!
     yield { type: 'emit', caller: created.id, draft: { type: 'ready' } }
     if (created.directive === null) yield { type: 'emit', caller: created.id, draft: { type: 'started' } }

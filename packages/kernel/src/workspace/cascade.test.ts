@@ -174,7 +174,7 @@ test('W-WS-13 an orphan that sees or may use more than its new parent stays with
   await f.worker('W')
   unwrap(await f.root.grantVisibility(f.id('D'), f.id('W'), 'context'))
   const visibility = [f.id('W')]
-  await f.worker('Sees', { owner: 'uy', visibility }, d)
+  await f.worker('Sees', { owner: 'uy', visibility, resources: [] }, d)
   await f.worker('Uses', { owner: 'uy', resources: ['src'] }, d)
   await f.worker('P', { delegate: true, owner: 'uy', resources: ['docs'] })
   unwrap(await f.root.abort(f.id('D')))

@@ -12,7 +12,7 @@ test('WP-002 a worker is created idle, with its rights, and says ready', async (
     originator: 'system',
     owner: 'ux',
     visibility_set: ['W'],
-    authority_set: { resources: [], actions: expect.arrayContaining(['send:query', 'create:artifact']) },
+    authority_set: { resources: ['**'], actions: expect.arrayContaining(['send:query', 'create:artifact']) },
     timeout: 86_400_000,
     priority: 'normal',
     group: null,
