@@ -26,6 +26,8 @@ export const nodeLimits = {
   dailyUsd: 1_000_000,
   /** Agents of which it is remembered whether they tell what their turns cost. */
   knownAgents: 1_024,
+  /** Runs for peers of which it is remembered that nobody knows what they cost. */
+  unknownCosts: 1_024,
   /** Names that a list of today's spending shows, the dearest first. */
   spenders: 1_000,
   /** Milliseconds of the longest idle timeout: 30 days. */

@@ -250,7 +250,18 @@ export class Node {
         code: rotations.error.code,
       })
     await link.start(
-      linkSurroundings({ config, trail, conductor, link, agents, programs, operations, clock, log }),
+      linkSurroundings({
+        config,
+        trail,
+        conductor,
+        link,
+        spending: options.spending,
+        agents,
+        programs,
+        operations,
+        clock,
+        log,
+      }),
     )
     const listening = await listenUnix(paths.socket, transport => node!.#accept(transport), {
       authenticate: () => owner,

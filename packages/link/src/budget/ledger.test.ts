@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ManualClock, SystemClock } from '@parley/core'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Disk } from '../files/disk.ts'
 import { linkPaths } from '../identity/files.ts'
 import { linkLimits } from '../limits.ts'
@@ -165,15 +165,56 @@ test('ALP-BUD-02 a turn that runs over midnight is booked on the day on which it
   })
 })
 
+test('ALP-ASK-03 what a turn cost is booked, once, although another program wrote the ledger meanwhile and left out what was set aside', () => {
+  const { ledger, write, text } = ledgerOf(2)
+  const [one, other] = [granted(ledger), granted(ledger, 'bob')]
+  write(
+    '{"by_peer":{"carol":{"tokens":7,"usd":0.5}},"day":"2026-04-23","history":{},"profile":{"tokens":7,"usd":0.5}}',
+  )
+  expect(ledger.reserve('dave')).toEqual({ ok: false, error: { cap: 2, used: 2.5 } })
+  expect(one.settle({ usd: 0.25, tokensIn: 3 })).toEqual({ usd: 0.25, tokens: 3 })
+  expect(one.settle({ usd: 0.25 })).toEqual({ usd: 0, tokens: 0 })
+  expect(JSON.parse(text())).toMatchObject({
+    by_peer: { carol: { tokens: 7, usd: 0.5 }, alice: { tokens: 3, usd: 0.25 } },
+    profile: { tokens: 10, usd: 0.75 },
+    reserved: { [other.id]: { peer: 'bob', usd: 1 } },
+  })
+  expect(other.settle()).toEqual({ usd: 1, tokens: 0 })
+  expect(JSON.parse(text()).profile).toEqual({ tokens: 10, usd: 1.75 })
+})
+
+test.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])(
+  'ALP-BUD-02 the day is that of UTC, also where the machine keeps the time of %s',
+  zone => {
+    const before = process.env.TZ
+    process.env.TZ = zone
+    onTestFinished(() => {
+      if (before === undefined) delete process.env.TZ
+      else process.env.TZ = before
+    })
+    expect(Math.abs(new Date(0).getTimezoneOffset())).toBeGreaterThan(600)
+    // On either side of midnight in UTC, and far from the midnight of the zone.
+    const { ledger, clock, text } = ledgerOf(1, '2026-04-23T23:59:59Z')
+    granted(ledger).settle({ usd: 1 })
+    expect(JSON.parse(text()).day).toBe('2026-04-23')
+    expect(ledger.exhausted()).toEqual({ cap: 1, used: 1 })
+    clock.advance(1000)
+    expect(ledger.exhausted()).toBeUndefined()
+    granted(ledger).settle({ usd: 0.5 })
+    expect(JSON.parse(text()).day).toBe('2026-04-24')
+  },
+)
+
 test('ALP-BUD-02 the ledger is bounded: turns under way, names in a day', () => {
-  const { ledger, write } = ledgerOf(undefined)
-  for (let turn = 0; turn < linkLimits.reservations; turn++) granted(ledger)
-  expect(ledger.reserve('alice')).toMatchObject({
+  const { ledger: crowded, write, open } = ledgerOf(undefined)
+  for (let turn = 0; turn < linkLimits.reservations; turn++) granted(crowded)
+  expect(crowded.reserve('alice')).toMatchObject({
     ok: false,
     error: { code: 'ledger_full', retryable: true },
   })
   const names = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`p${n}`, { tokens: 0, usd: 0 }]))
   write(JSON.stringify({ day: '2026-04-23', by_peer: names }))
+  const ledger = open()
   granted(ledger, 'new').settle({ usd: 1 })
   granted(ledger, 'newer').settle({ usd: 1 })
   const { byPeer } = ledger.today()

@@ -73,6 +73,8 @@ export class Ledger {
   readonly #file: WatchedFile<Buffer | undefined>
   /** What was read last, and what it means. */
   #known: { readonly bytes: Buffer | undefined; readonly state: LedgerState } | undefined
+  /** What turns of this process have set aside: other programs write the file too, and need not keep what they do not know. */
+  readonly #live = new Map<string, Reservation>()
 
   constructor(path: string, options: LedgerOptions) {
     this.#path = path
@@ -88,6 +90,12 @@ export class Ledger {
 
   /** What today has cost, turns under way not among it. */
   today(): LedgerState {
+    const state = this.#onDisk()
+    const lost = [...this.#live].filter(([id]) => !state.reserved.has(id))
+    return lost.length === 0 ? state : { ...state, reserved: new Map([...state.reserved, ...lost]) }
+  }
+
+  #onDisk(): LedgerState {
     const bytes = this.#file.now()
     const now = this.#options.clock.now()
     const known = this.#known
@@ -123,6 +131,7 @@ export class Ledger {
     const id = randomBytes(6).toString('hex')
     const reservation: Reservation = { id, name, usd: usd ?? 0, at: now / MICROS }
     this.#write({ ...state, reserved: new Map(state.reserved).set(id, reservation) })
+    this.#live.set(id, reservation)
     return ok(this.#grant(reservation, { ...wanted, ...(usd !== undefined && { usd }) }))
   }
 
@@ -152,6 +161,8 @@ export class Ledger {
     if (!state.reserved.has(id)) return NOTHING
     const reserved = new Map(state.reserved)
     reserved.delete(id)
+    // Where the write fails, the file alone says whether it was booked: it must not be booked twice.
+    this.#live.delete(id)
     const spent = usage ? spentIn(usage) : { usd, tokens: 0 }
     this.#write(booked({ ...state, reserved }, name, spent))
     return spent

@@ -1,5 +1,4 @@
 // The answer to an ask (ALP-ASK-03, -04): how its text is put together, and its members in the order of the reference.
-import { spentIn } from '../budget/ledger.ts'
 import { float, type WireObject } from '../json/value.ts'
 import { linkLimits } from '../limits.ts'
 import { trim } from '../text.ts'
@@ -19,13 +18,13 @@ export function spokenText({ segments }: AskEnd): string {
   return trim(segments.join('\n\n')).toWellFormed()
 }
 
-/** `cost` is what the ledger has booked. */
-export function answerOf(end: AskEnd, session: string): WireObject {
+/** `usd` is what the ledger has booked. */
+export function answerOf(end: AskEnd, session: string, usd: number): WireObject {
   return {
     text: answerText(end),
     tokens_in: count(end.usage.tokensIn),
     tokens_out: count(end.usage.tokensOut),
-    cost: float(spentIn(end.usage).usd),
+    cost: float(usd),
     session_id: session,
     interrupted: end.interrupted,
   }

@@ -44,6 +44,8 @@ export interface AskEnd {
   /** The turn was interrupted before it was done. */
   readonly interrupted: boolean
   readonly usage: Usage
+  /** A turn was cut off before it said what it cost (ALP-BUD-08): all that was set aside counts as spent. */
+  readonly unknownCost?: boolean
 }
 
 export interface AskPort {

@@ -2,7 +2,8 @@
 // remembered, and only then is there an answer.
 import { randomBytes } from 'node:crypto'
 import { type Clock, ParleyError } from '@parley/core'
-import type { Grant } from '../budget/ledger.ts'
+import { type Grant, spentIn } from '../budget/ledger.ts'
+import type { Spent } from '../budget/ledger-file.ts'
 import type { WireError } from '../envelope/envelope.ts'
 import { dispatchErrors } from '../errors.ts'
 import type { WireObject } from '../json/value.ts'
@@ -101,9 +102,9 @@ export class Asking {
         grant.settle({})
         return { error: end }
       }
-      this.#book(end)
+      const spent = this.#book(end)
       this.#remember(prompt, end)
-      return { result: answerOf(end, this.session) }
+      return { result: answerOf(end, this.session, spent.usd) }
     } catch (cause) {
       this.#parts.failed('a turn', cause)
       this.#writeOff()
@@ -133,12 +134,16 @@ export class Asking {
     throw new ParleyError('turn_without_end', 'The turn ended without saying how.')
   }
 
-  /** The answer is there and paid for: a ledger that cannot be written costs nobody the answer, and what was set aside stays so. */
-  #book({ usage }: AskEnd): void {
+  /**
+   * ALP-ASK-03: the answer tells what was booked. It is there and paid for: a ledger that cannot be written costs nobody the answer, and what
+   * was set aside stays so.
+   */
+  #book({ usage, unknownCost }: AskEnd): Spent {
     try {
-      this.#options.grant.settle(usage)
+      return this.#options.grant.settle(unknownCost ? undefined : usage)
     } catch (cause) {
       this.#parts.failed('the ledger', cause)
+      return spentIn(usage)
     }
   }
 

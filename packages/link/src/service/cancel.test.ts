@@ -1,14 +1,15 @@
 // link.cancel (ALP-CANCEL), callers that leave, and what a turn costs (ALP-BUD), over real sockets and real files.
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { Ledger } from '../budget/ledger.ts'
 import { ask, cancelAsk } from '../client/calls.ts'
 import { Scribe } from '../envelope/envelope.ts'
+import { float } from '../json/value.ts'
 import { RawPeer, until } from '../testing/ground.ts'
 import { Profile, type ProfileOptions } from '../testing/profile.ts'
-import { endless, type Script, ScriptedPort } from '../testing/scripted-port.ts'
+import { aborted, end, endless, type Script, ScriptedPort } from '../testing/scripted-port.ts'
 import { identityOf } from '../testing/vectors.ts'
 
 function scripted(script: Script, options: ProfileOptions = {}): Promise<Profile> {
@@ -44,6 +45,36 @@ test('ALP-BUD-03 a turn that breaks is booked with all that was set aside, and a
   expect(next.orphans().map(({ id }) => id)).toEqual([profile.port.requests[1]?.reservation])
   await profile.call('link.cancel')
   await asking
+})
+
+test('ALP-BUD-08 a turn that was cut off before it said what it cost is booked with all that was set aside, and the answer says so', async () => {
+  const profile = await scripted(async function* ({ signal }) {
+    yield { type: 'text', text: 'thinking' }
+    await aborted(signal)
+    yield end('', { interrupted: true, usage: { tokensIn: 3 }, unknownCost: true })
+  })
+  profile.dailyUsd = 2
+  for (const used of [1, 2]) {
+    const asking = profile.call('link.ask', { prompt: 'x' })
+    await until(() => profile.service.running !== undefined)
+    await profile.call('link.cancel')
+    expect(await asking).toMatchObject({ interrupted: true, cost: float(1) })
+    expect(profile.service.ledger.today().byPeer.get('alice')?.usd).toBe(used)
+  }
+  expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({
+    error: { code: -32005, message: 'budget-exceeded' },
+  })
+})
+
+test('ALP-ASK-03 the cost is that of the ledger entry, also where another program changed the ledger meanwhile', async () => {
+  const profile = await scripted(endless)
+  const asking = profile.call('link.ask', { prompt: 'x' })
+  await until(() => profile.service.running !== undefined)
+  writeFileSync(profile.paths.ledger, '{"by_peer":{},"day":"2026-04-23","profile":{"tokens":0,"usd":4.0}}')
+  await profile.call('link.cancel')
+  expect(await asking).toMatchObject({ cost: 0.125 })
+  expect(profile.service.ledger.today()).toMatchObject({ profile: { usd: 4.125 } })
+  expect(profile.service.ledger.today().byPeer.get('alice')?.usd).toBe(0.125)
 })
 
 test('ALP-BUD-02 a ledger that cannot be written refuses the turn: nothing runs that nobody counted', async () => {

@@ -14,6 +14,7 @@ import {
 } from '@parley/core'
 import { expect, test } from 'vitest'
 import { fingerprintOf } from '../identity/fingerprint.ts'
+import { float } from '../json/value.ts'
 import { until } from '../testing/ground.ts'
 import { Profile } from '../testing/profile.ts'
 import { identityOf } from '../testing/vectors.ts'
@@ -63,8 +64,11 @@ const identities: IdentityProvider = {
 
 async function running(known: IdentityProvider = identities) {
   const runs = new Runs()
-  const profile = await Profile.start({ ask: runAskPort({ runs, identities: known, team: 'house' }) })
-  return { runs, profile }
+  const unknown = new Set<RunId>()
+  const unknownCost = (run: RunId) => unknown.has(run)
+  const ask = runAskPort({ runs, identities: known, team: 'house', unknownCost })
+  const profile = await Profile.start({ ask })
+  return { runs, profile, unknown }
 }
 
 test("ALP-ASK-02 an ask is a run that the peer's principal starts, once, with its session and what was said before", async () => {
@@ -124,6 +128,15 @@ test("ALP-CANCEL-01 a cancel is the run's cancel, and the answer says that it wa
   expect(await profile.call('link.cancel')).toMatchObject({ cancelled: true })
   expect(await asking).toMatchObject({ interrupted: true, text: 'done' })
   expect(runs.cancelled).toEqual(['The turn was interrupted: its caller cancelled it.'])
+})
+
+test('ALP-BUD-08 a run with a turn whose cost nobody knows is booked with all that was set aside', async () => {
+  const { runs, profile, unknown } = await running()
+  profile.dailyUsd = 5
+  runs.end = { outcome: 'cancelled', usage: {} }
+  expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ cost: float(0) })
+  unknown.add('run-1' as RunId)
+  expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ cost: float(1) })
 })
 
 test('ALP-ASK-04 a run that failed says why in the answer', async () => {

@@ -19,6 +19,8 @@ export interface RunAskOptions {
   readonly identities: IdentityProvider
   /** The agent or team that answers; the node's default if absent. */
   readonly team?: string
+  /** Whether a turn of the run was cut off before its agent said what it cost. Asked when the run is over. */
+  readonly unknownCost: (run: RunId) => boolean
 }
 
 export function runAskPort(options: RunAskOptions): AskPort {
@@ -68,7 +70,7 @@ const TITLES: { readonly [Role in AskMessage['role']]: (peer: string) => string 
 }
 
 async function* watched(
-  { runs }: RunAskOptions,
+  { runs, unknownCost }: RunAskOptions,
   run: RunId,
   principal: Principal,
   signal: AbortSignal,
@@ -84,7 +86,7 @@ async function* watched(
   try {
     for await (const { text, end } of pages(runs, run, principal)) {
       if (text) yield { type: 'text', text }
-      if (end) yield { type: 'end', end: endOf(end) }
+      if (end) yield { type: 'end', end: endOf(end, unknownCost(run)) }
     }
   } finally {
     signal.removeEventListener('abort', cancel)
@@ -110,11 +112,12 @@ async function* pages(runs: RunPort, run: RunId, principal: Principal) {
   }
 }
 
-function endOf({ outcome, text, error, usage }: RunEnd): AskEnd {
+function endOf({ outcome, text, error, usage }: RunEnd, unknownCost: boolean): AskEnd {
   return {
     segments: text === undefined ? [] : [text],
     ...(outcome === 'failed' && { error: error?.message ?? 'the turn failed' }),
     interrupted: outcome === 'cancelled',
     usage,
+    ...(unknownCost && { unknownCost }),
   }
 }

@@ -10,6 +10,7 @@ import { linkConfig } from '../config/link-settings.ts'
 import type { Config } from '../config/load.ts'
 import type { NodeLog } from '../log.ts'
 import { preflight, type Surroundings } from '../preflight.ts'
+import type { Spending } from '../spending/spending.ts'
 import { answeringTeam } from './answering.ts'
 import { type CallDoor, openCallDoor } from './call-door.ts'
 import type { LinkSurroundings, NodeLink } from './node-link.ts'
@@ -22,6 +23,7 @@ export interface AnswerParts {
   readonly trail: Trail
   readonly conductor: Conducting
   readonly link: NodeLink
+  readonly spending: Pick<Spending, 'costUnknown'>
   readonly agents: AgentDirectory
   readonly programs: Surroundings
   readonly operations: OperationMap
@@ -30,7 +32,7 @@ export interface AnswerParts {
 }
 
 export function linkSurroundings(parts: AnswerParts): LinkSurroundings {
-  const { config, trail, conductor, link, agents, programs, clock, log } = parts
+  const { config, trail, conductor, link, spending, agents, programs, clock, log } = parts
   const { peers } = link.service
   const answering = {
     config,
@@ -42,7 +44,11 @@ export function linkSurroundings(parts: AnswerParts): LinkSurroundings {
   const runs = conductorRunPort({ conductor, trail, teamFor })
   const door = doorOf(parts)
   return {
-    ask: runAskPort({ runs, identities: pinnedIdentities(peers) }),
+    ask: runAskPort({
+      runs,
+      identities: pinnedIdentities(peers),
+      unknownCost: run => spending.costUnknown(run),
+    }),
     settle: orphans => settleAsks(orphans, conductor, clock, log),
     ...(door && { door }),
   }

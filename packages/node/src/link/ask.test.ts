@@ -169,6 +169,39 @@ test('ALP-BUD-03 the daily budget refuses with its cap and what is used; raised,
   expect(await alice.answer('bob', 'Three.')).toMatchObject({ text: 'a word' })
 })
 
+test('ALP-BUD-08 a cancelled turn whose agent tells its cost at the end is booked with all that was set aside', async () => {
+  const alice = await linkedNode('alice')
+  const { place, stage } = linkedGround('bob')
+  // The cost comes with the result, as most agents tell it.
+  const script = [
+    'cat > "$STAGE/prompt.part"; mv "$STAGE/prompt.part" "$STAGE/prompt"',
+    'while [ -e "$STAGE/hold" ]; do sleep 0.02; done',
+    `echo '{"type":"usage","tokens_in":100,"tokens_out":20,"usd":0.25}'`,
+    `echo '{"type":"result","text":"a word"}'`,
+  ]
+  writeFileSync(join(place.home, 'late.sh'), script.join('\n'))
+  const command = JSON.stringify(['sh', join(place.home, 'late.sh')])
+  const late = `  late: { command: ${command}, output: json-lines, env: { STAGE: ${JSON.stringify(stage.folder)} } }\n`
+  configure(place, `${late}alp: { agent: late }\nbudget: { daily_usd: 2 }\n`)
+  const bob = await startLinked('bob', place, stage)
+  await pinBoth(alice, bob)
+  const cancelled = async () => {
+    stage.forgetPrompt()
+    stage.hold()
+    const answer = alice.answer('bob', 'Take long.')
+    await stage.atWork()
+    expect(await alice.client.call('link', 'cancel', { peer: 'bob' })).toEqual({ cancelled: true })
+    return answer
+  }
+  // Nobody knows yet whether the agent tells its costs: it counts all the same.
+  expect(await cancelled()).toMatchObject({ interrupted: true, usd: 1 })
+  stage.release()
+  expect(await alice.answer('bob', 'Be quick.')).toMatchObject({ usd: 0.25 })
+  expect(await cancelled()).toMatchObject({ interrupted: true, usd: 0.75 })
+  expect(ledgerOf(place).by_peer.alice).toMatchObject({ usd: 2 })
+  expect(remote(await refusal(alice.answer('bob', 'More?')))).toMatchObject({ message: 'budget-exceeded' })
+})
+
 test('ALP-ASK-08 what was said before is told first, also after a restart, and to nobody else', async () => {
   const [alice, bob, carol] = [await linkedNode('alice'), await linkedNode('bob'), await linkedNode('carol')]
   await pinBoth(alice, bob)

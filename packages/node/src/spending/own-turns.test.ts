@@ -19,6 +19,7 @@ import { describe, expect, test } from 'vitest'
 import { nodeTimes } from '../limits.ts'
 import { ground, keptLog } from '../testing/ground.ts'
 import { OwnTurns } from './own-turns.ts'
+import { ToldCosts } from './told-costs.ts'
 
 const NOON = (Date.UTC(2026, 10, 15, 12) * 1000) as Ticks
 const ids = new SystemIds()
@@ -29,7 +30,7 @@ function purse(cap: number | undefined) {
   const state = { cap }
   const ledger = new Ledger(path, { clock, cap: () => state.cap })
   const log = keptLog()
-  const own = new OwnTurns({ ledger, clock, log })
+  const own = new OwnTurns({ ledger, told: new ToldCosts(), clock, log })
   const agent = (run: AgentFunction, name = 'coder') => own.ledgered(functionAdapter(name, run, { clock }))
   const reserved = () => [...ledger.today().reserved.values()].map(({ usd }) => usd)
   return { path, clock, state, ledger, log, own, agent, reserved }

@@ -13,12 +13,14 @@ import {
   type Usage,
 } from '@parley/core'
 import { type Grant, INTERACTIVE, type Ledger } from '@parley/link'
-import { nodeLimits, nodeTimes } from '../limits.ts'
+import { nodeTimes } from '../limits.ts'
 import type { NodeLog } from '../log.ts'
 import { budgetExceeded, budgetSetAside, ledgerUnavailable } from './exceeded.ts'
+import type { ToldCosts } from './told-costs.ts'
 
 export interface OwnTurnsOptions {
   readonly ledger: Pick<Ledger, 'reserve' | 'exhausted'>
+  readonly told: ToldCosts
   readonly clock: Clock
   readonly log: Pick<NodeLog, 'error'>
 }
@@ -27,8 +29,6 @@ type Emit = (event: TurnEvent) => void
 
 export class OwnTurns {
   readonly #options: OwnTurnsOptions
-  /** Agents by name: whether they tell what their turns cost. */
-  readonly #tells = new Map<string, boolean>()
 
   constructor(options: OwnTurnsOptions) {
     this.#options = options
@@ -72,12 +72,12 @@ export class OwnTurns {
     if (!reserved.ok) return failed(reserved.error)
     const grant = reserved.value
     // Of an agent that tells nothing, nothing was set aside: that is no limit for it.
-    const budget = this.#tells.get(name) === false ? input.budget : grant.budget
+    const budget = this.#options.told.tells(name) === false ? input.budget : grant.budget
     let result: TurnResult
     try {
       result = await agent.takeTurn({ ...input, ...(budget && { budget }) }, emit)
     } catch (defect) {
-      this.#settle(grant, this.#tells.get(name) ? undefined : {})
+      this.#settle(grant, this.#options.told.tells(name) ? undefined : {})
       throw defect
     }
     this.#settle(grant, this.#spent(name, result))
@@ -99,7 +99,7 @@ export class OwnTurns {
 
   #tryReserve(name: string, { budget }: TurnInput): Result<Grant> {
     const { ledger, clock } = this.#options
-    const wanted = this.#tells.get(name) === false ? { ...budget, usd: 0 } : budget
+    const wanted = this.#options.told.tells(name) === false ? { ...budget, usd: 0 } : budget
     try {
       const reserved = ledger.reserve(INTERACTIVE, wanted)
       if (reserved.ok) return reserved
@@ -112,20 +112,10 @@ export class OwnTurns {
 
   /** What is booked; undefined where nobody knows, which books all that was set aside. */
   #spent(name: string, result: TurnResult): Usage | undefined {
-    const { usage, outcome } = result
-    if (usage.usd !== undefined) {
-      this.#remember(name, true)
-      return usage
-    }
-    if (outcome === 'failed') return isCutOff(result.error) && this.#tells.get(name) ? undefined : usage
-    if (!this.#tells.has(name)) this.#remember(name, false)
-    return usage
-  }
-
-  #remember(name: string, tells: boolean): void {
-    this.#tells.set(name, tells)
-    const [oldest] = this.#tells.keys()
-    if (this.#tells.size > nodeLimits.knownAgents && oldest !== undefined) this.#tells.delete(oldest)
+    const { told } = this.#options
+    const spent = told.read(name, result)
+    if (spent !== 'cut off') return spent
+    return told.tells(name) ? undefined : result.usage
   }
 
   /** The turn is over, whatever becomes of the ledger: what was set aside for it counts until the next start. */
@@ -144,13 +134,6 @@ export class OwnTurns {
 }
 
 const WAITS = "Waits: what is left of today's budget is set aside for other turns."
-
-/** Agents tell what a turn cost at its end: one that was ended before could not. */
-const CUT_OFF = new Set(['aborted', 'timeout', 'output_limit'])
-
-function isCutOff({ code, details }: ParleyError): boolean {
-  return CUT_OFF.has(code) || typeof details.signal === 'string'
-}
 
 function failed(error: ParleyError): TurnResult {
   return { outcome: 'failed', error, usage: {} }

@@ -1,6 +1,14 @@
 // What the profile spends in a day: what is shown of it, which agents are on the ledger, and what a crash leaves.
 import { functionAdapter } from '@parley/agents'
-import { ManualClock, type Ticks } from '@parley/core'
+import {
+  ManualClock,
+  ParleyError,
+  SystemIds,
+  type Ticks,
+  type TurnInput,
+  type TurnResult,
+  type Usage,
+} from '@parley/core'
 import { INTERACTIVE, Ledger, linkPaths } from '@parley/link'
 import { describe, expect, test } from 'vitest'
 import { ground, keptLog } from '../testing/ground.ts'
@@ -62,8 +70,23 @@ describe('ALP-BUD-01 today', () => {
   })
 })
 
+const agent = functionAdapter('coder', () => '')
+const ids = new SystemIds()
+
+function input(more: Partial<TurnInput> = {}): TurnInput {
+  return {
+    run: ids.next('run') as TurnInput['run'],
+    workspace: ids.next('ws') as TurnInput['workspace'],
+    agent: 'coder#1',
+    epoch: 1,
+    prompt: 'Go.',
+    context: [],
+    signal: new AbortController().signal,
+    ...more,
+  }
+}
+
 describe('ALP-BUD-01 on the ledger', () => {
-  const agent = functionAdapter('coder', () => '')
   const spending = () => profile(1).open()
 
   test('is every agent of a run that no peer has asked for', () => {
@@ -71,9 +94,59 @@ describe('ALP-BUD-01 on the ledger', () => {
     expect(spending().ledgered(agent, { origin: 'alx', check: false })).not.toBe(agent)
   })
 
-  test('is not what a peer has asked for, which is there already, nor a check', () => {
-    expect(spending().ledgered(agent, { origin: 'alp', check: false })).toBe(agent)
-    expect(spending().ledgered(agent, { origin: 'cli', check: true })).toBe(agent)
+  test('is not what a peer has asked for, which is there already, nor a check', async () => {
+    const spent = spending()
+    const noted = spent.ledgered(
+      functionAdapter('coder', () => ({ outcome: 'complete', text: '', usage: { usd: 0.5 } })),
+      { origin: 'alp', check: false },
+    )
+    await noted.takeTurn(input(), () => undefined)
+    expect(spent.today()).toMatchObject({ used_usd: 0, reserved_usd: 0 })
+    expect(spent.ledgered(agent, { origin: 'cli', check: true })).toBe(agent)
+  })
+})
+
+describe('ALP-BUD-08 what a run for a peer cost is unknown', () => {
+  const cutOff = new ParleyError('aborted', 'The turn was ended.')
+  const failing = (error: ParleyError): TurnResult => ({ outcome: 'failed', error, usage: {} })
+  const told = (usage: Usage): TurnResult => ({ outcome: 'complete', text: '', usage })
+
+  /** Whether it is unknown after each of these turns of one agent, each in a run of its own. */
+  async function unknownAfter(...results: (TurnResult | 'defect')[]): Promise<boolean[]> {
+    const spent = profile(1).open()
+    const found: boolean[] = []
+    for (const result of results) {
+      const turn = { ...functionAdapter('coder', () => ''), name: 'coder', kind: 'function' }
+      const asked = spent.ledgered(
+        { ...turn, takeTurn: async () => (result === 'defect' ? Promise.reject(cutOff) : result) },
+        { origin: 'alp', check: false },
+      )
+      const given = input()
+      await asked.takeTurn(given, () => undefined).catch(() => undefined)
+      found.push(spent.costUnknown(given.run))
+    }
+    return found
+  }
+
+  test('where a turn was cut off before it was told', async () => {
+    expect(await unknownAfter(failing(cutOff))).toEqual([true])
+    const timeout = failing(new ParleyError('timeout', 'x'))
+    const killed = failing(new ParleyError('agent_failed', 'x', { details: { signal: 'SIGKILL' } }))
+    expect(await unknownAfter(told({ usd: 1 }), timeout, killed, 'defect')).toEqual([false, true, true, true])
+  })
+
+  test('and known where the agent told it, failed by itself, or never tells it', async () => {
+    const tells = { ...failing(cutOff), usage: { usd: 0.1 } }
+    expect(await unknownAfter(tells, failing(new ParleyError('agent_failed', 'x')))).toEqual([false, false])
+    expect(await unknownAfter(told({}), failing(cutOff), 'defect')).toEqual([false, false, false])
+  })
+
+  test('and nothing where the turn was ended before it began', async () => {
+    const spent = profile(1).open()
+    const asked = spent.ledgered(agent, { origin: 'alp', check: false })
+    const given = input({ signal: AbortSignal.abort(cutOff) })
+    await asked.takeTurn(given, () => undefined)
+    expect(spent.costUnknown(given.run)).toBe(false)
   })
 })
 

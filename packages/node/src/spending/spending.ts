@@ -1,12 +1,14 @@
 // What the profile spends in a day, in one place: the ledger, the cap as the configuration has it now, the profile's own turns, and what a turn
 // that a crash ended had set aside.
 import type { WantedAdapter } from '@parley/coordinator'
-import { type AgentAdapter, type Clock, err, ok, type Result } from '@parley/core'
+import { type AgentAdapter, type Clock, err, ok, type Result, type RunId } from '@parley/core'
 import { capOf, INTERACTIVE, Ledger, linkPaths } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
 import { ALP_ORIGIN } from '../link/pinned-identities.ts'
 import type { NodeLog } from '../log.ts'
+import { AskedTurns } from './asked-turns.ts'
 import { OwnTurns } from './own-turns.ts'
+import { ToldCosts } from './told-costs.ts'
 
 export interface SpendingOptions {
   /** The profile's folder. */
@@ -40,6 +42,7 @@ export class Spending {
   readonly ledger: Ledger
   readonly dailyUsd: () => number | undefined
   readonly #own: OwnTurns
+  readonly #asked: AskedTurns
 
   /** Before any turn is at work: what is set aside then, nobody is working for. */
   static open(options: SpendingOptions): Spending {
@@ -55,7 +58,9 @@ export class Spending {
       cap: dailyUsd,
       failed: (what, cause) => log.error(what, { cause }),
     })
-    this.#own = new OwnTurns({ ledger: this.ledger, clock, log })
+    const told = new ToldCosts()
+    this.#own = new OwnTurns({ ledger: this.ledger, told, clock, log })
+    this.#asked = new AskedTurns(told)
   }
 
   /**
@@ -63,7 +68,13 @@ export class Spending {
    * it finds must not depend on money.
    */
   ledgered(agent: AgentAdapter, { origin, check }: Pick<WantedAdapter, 'origin' | 'check'>): AgentAdapter {
-    return origin === ALP_ORIGIN || check ? agent : this.#own.ledgered(agent)
+    if (check) return agent
+    return origin === ALP_ORIGIN ? this.#asked.noted(agent) : this.#own.ledgered(agent)
+  }
+
+  /** Whether a turn of a run for a peer was cut off before its agent said what it cost. */
+  costUnknown(run: RunId): boolean {
+    return this.#asked.costUnknown(run)
   }
 
   /** Refuses with `budget_exceeded` where the cap is reached: then nothing is started. */
