@@ -1,5 +1,5 @@
 // The peer list as people write it, and how it is read (ALP-PEER-01 to -03, -06), on real files.
-import { utimesSync, writeFileSync } from 'node:fs'
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Disk } from '../files/disk.ts'
 import { machineDisk } from '../files/disk.ts'
@@ -78,6 +78,21 @@ test('ALP-PEER-02 what the reference writes is read', () => {
       perMinute: 30,
     },
   ])
+})
+
+test('ALP-PEER-02 of an id that stands there twice only the first entry counts, whatever key the other one has', async () => {
+  const { list, path } = listed(
+    `- {id: a, pubkey: "${alice}", allow: [link.ping]}\n- {id: a, pubkey: "${bob}", allow: [link.ask]}\n- {id: c, pubkey: "${carol}"}\n`,
+  )
+  expect([...list.identities()]).toEqual([alice, carol])
+  expect(list.admitted(bob)).toBeUndefined()
+  expect(list.all().map(({ pubkey }) => pubkey)).toEqual([alice, carol])
+  expect(list.problems()).toEqual(['Entry 2 (a) has the id of another one and counts for nothing.'])
+  expect(await list.allow('a', ['link.cancel'])).toMatchObject({ ok: true, value: { pubkey: alice } })
+  // Whoever is removed by its id is not followed by another with the same id.
+  expect(await list.remove('a')).toMatchObject({ ok: true, value: { pubkey: alice } })
+  expect([...list.identities()]).toEqual([carol])
+  expect(readFileSync(path, 'utf8')).not.toContain(bob)
 })
 
 test('ALP-PEER-02 handles and keys that stand there twice are told, and of a key the first entry counts', () => {

@@ -24,6 +24,8 @@ interface Snapshot {
   readonly byIdentity: ReadonlyMap<string, Peer>
   /** The place of each peer's entry in the file. */
   readonly places: ReadonlyMap<Peer, number>
+  /** Places of further entries with an id that stands there already: they count for nothing, and go with the first. */
+  readonly namesakes: ReadonlyMap<string, readonly number[]>
   readonly problems: readonly string[]
 }
 
@@ -95,10 +97,11 @@ export class PeerList {
 
   /** Unpins a peer: from now on it gets silence. Refusals: `unknown_peer`, `peers_unreadable`, `locked`. The peer as it was. */
   async remove(id: string): Promise<Result<Peer>> {
-    return this.#change(({ peers, places }, text) => {
+    return this.#change(({ peers, places, namesakes }, text) => {
       const gone = peers.find(peer => peer.id === id)
       if (!gone) return unknown(id)
-      text.remove(places.get(gone)!)
+      // From the last to the first, so that places stay what they are.
+      for (const place of [places.get(gone)!, ...(namesakes.get(id) ?? [])].toReversed()) text.remove(place)
       return ok(after => (after.peers.length === peers.length - 1 ? gone : undefined))
     })
   }
@@ -177,19 +180,27 @@ function snapshotOf(bytes: Buffer | undefined): Snapshot {
       identities: new Set(),
       byIdentity: new Map(),
       places: new Map(),
+      namesakes: new Map(),
       problems: ['The file is not a YAML list: nobody is pinned.'],
     }
   const byIdentity = new Map<string, Peer>()
   const places = new Map<Peer, number>()
+  const namesakes = new Map<string, number[]>()
   const problems: string[] = []
-  const ids = new Set<string>()
   for (const [place, entry] of entries.entries()) {
     const peer = readPeer(entry)
-    const problem = 'problem' in peer ? peer.problem : problemOf(peer, ids, byIdentity, places.size)
+    const problem = 'problem' in peer ? peer.problem : problemOf(peer, namesakes, byIdentity, places.size)
     if (problem !== undefined) problems.push(`Entry ${place + 1} ${problem}.`)
-    if ('problem' in peer || places.size >= linkLimits.peers) continue
+    if ('problem' in peer) continue
+    // ALP-PEER-02: an id stands for one key. Fail closed: two keys would share what was said and spent under it.
+    const others = namesakes.get(peer.id)
+    if (others) {
+      others.push(place)
+      continue
+    }
+    if (places.size >= linkLimits.peers) continue
+    namesakes.set(peer.id, [])
     places.set(peer, place)
-    ids.add(peer.id)
     // The first one that names a key is the one that counts.
     if (!byIdentity.has(peer.pubkey)) byIdentity.set(peer.pubkey, peer)
   }
@@ -198,18 +209,19 @@ function snapshotOf(bytes: Buffer | undefined): Snapshot {
     identities: new Set(byIdentity.keys()),
     byIdentity,
     places,
+    namesakes,
     problems,
   }
 }
 
 function problemOf(
   { id, pubkey }: Peer,
-  ids: ReadonlySet<string>,
+  ids: ReadonlyMap<string, unknown>,
   byIdentity: ReadonlyMap<string, Peer>,
   count: number,
 ): string | undefined {
   if (count >= linkLimits.peers) return `(${id}) is behind the ${linkLimits.peers} that count`
-  if (ids.has(id)) return `(${id}) has the id of another one`
+  if (ids.has(id)) return `(${id}) has the id of another one and counts for nothing`
   if (byIdentity.has(pubkey)) return `(${id}) has the key of ${byIdentity.get(pubkey)!.id}, which counts`
   // ALP-ID-04: compared as it stands, so that no message can ever come from another spelling.
   if (publicKeyOf(pubkey)?.toString('base64') !== pubkey)

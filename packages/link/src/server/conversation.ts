@@ -148,6 +148,8 @@ export class Conversation {
   }
 
   async #send(says: ResponseBody, request: LinkRequest, channel: Channel): Promise<boolean> {
+    // Whoever was unpinned meanwhile gets silence, like everybody who is not pinned.
+    if (!this.#pinned().has(request.from)) return false
     let bytes = this.#sealed(says, request)
     if (bytes.length > channel.most)
       bytes = this.#sealed({ error: dispatchErrors.internal('the answer is too large') }, request)

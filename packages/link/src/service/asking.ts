@@ -12,7 +12,7 @@ import type { StreamPart } from '../server/request.ts'
 import { answerOf, spokenText } from './answer.ts'
 import type { AskCaller, AskEnd, AskPort } from './ask-port.ts'
 import { Deltas } from './deltas.ts'
-import type { Threads } from './threads.ts'
+import type { ThreadOwner, Threads } from './threads.ts'
 
 /** What a peer is told while the machine is at fault. */
 export const HELD_UP = 'the node is held up by its machine; ask again later'
@@ -22,6 +22,8 @@ const SESSION_BYTES = 6
 export interface AskingParts {
   readonly port: AskPort
   readonly threads: Threads
+  /** Whether this key is pinned now, under this id. */
+  readonly isPinned: (peer: ThreadOwner) => boolean
   readonly clock: Clock
   readonly failed: (what: string, cause: unknown) => void
 }
@@ -121,7 +123,7 @@ export class Asking {
       session: this.session,
       caller,
       prompt,
-      history: threads.history(caller.id),
+      history: threads.history(caller),
       budget: grant.budget,
       reservation: grant.id,
       signal: this.#interrupt.signal,
@@ -147,12 +149,12 @@ export class Asking {
     }
   }
 
-  /** Only a turn that produced text and was not interrupted. */
+  /** Only a turn that produced text and was not interrupted, of a peer that is still the one of that id. */
   #remember(prompt: string, end: AskEnd): void {
     const text = spokenText(end)
     if (text === '' || end.interrupted) return
     try {
-      this.#parts.threads.add(this.caller.id, prompt, text)
+      if (this.#parts.isPinned(this.caller)) this.#parts.threads.add(this.caller, prompt, text)
     } catch (cause) {
       this.#parts.failed(`the thread of ${this.caller.id}`, cause)
     }

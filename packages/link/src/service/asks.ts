@@ -77,6 +77,12 @@ export class Asks {
     return { result: { cancelled: true, session_id: running.session } }
   }
 
+  /** The caller is not pinned any more: what it asked for is ended. */
+  unpinned(identity: string): void {
+    if (this.#running?.caller.identity === identity)
+      this.#running.interrupt('unpinned', 'its caller is not pinned any more')
+  }
+
   /** Interrupts what runs, starts nothing more, and waits a while for the end. */
   async close(): Promise<void> {
     this.#closed = true

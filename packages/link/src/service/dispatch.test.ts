@@ -1,5 +1,5 @@
 // What happens to requests of a pinned peer (ALP-SRV, ALP-PING), over real sockets and real files.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { ParleyError, SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'
@@ -8,9 +8,11 @@ import { parseWire } from '../json/parse.ts'
 import { float, type WireObject, type WireValue } from '../json/value.ts'
 import { wireText } from '../json/write.ts'
 import { forgedBytes } from '../testing/forge.ts'
-import { RawPeer } from '../testing/ground.ts'
+import { RawPeer, until } from '../testing/ground.ts'
 import { Profile } from '../testing/profile.ts'
+import { end, endless, ScriptedPort } from '../testing/scripted-port.ts'
 import { identityOf, vectors } from '../testing/vectors.ts'
+import { CARRIERS } from '../transport/channel.ts'
 import { MethodTable } from './methods.ts'
 
 const [alice, bob, carol] = [identityOf('alice'), identityOf('bob'), identityOf('carol')]
@@ -215,6 +217,48 @@ test('ALP-ASK-08 a peer that is unpinned leaves no thread to whoever gets its na
   expect((await profile.service.unpin('alice')).ok).toBe(true)
   expect(await profile.call('link.ping')).toBe('link_empty_response')
   await profile.pin('carol', { id: 'alice' })
+  await profile.call('link.ask', { prompt: 'hi' }, { as: 'carol' })
+  expect(profile.port.requests.at(-1)?.history).toEqual([])
+})
+
+test('ALP-ASK-08 a peer that is unpinned while its turn runs is interrupted, hears nothing, and leaves no thread', async () => {
+  const profile = await Profile.start({ ask: new ScriptedPort(endless), clock: new SystemClock() })
+  for (const carrier of CARRIERS) {
+    const asking = profile.call('link.ask', { prompt: 'old secret', stream: true }, { carrier })
+    await until(() => profile.port.requests.length > 0)
+    expect((await profile.service.unpin('alice')).ok).toBe(true)
+    expect(await asking).toBe('link_empty_response')
+    expect(profile.port.requests.shift()?.signal.reason).toMatchObject({ code: 'unpinned' })
+    await until(() => profile.service.running === undefined)
+    await profile.pin('alice')
+  }
+  expect(existsSync(profile.paths.mentions)).toBe(false)
+})
+
+test('ALP-ASK-08 a turn that ends after its peer was unpinned is not remembered, nor told to the next one of that name', async () => {
+  const go = Promise.withResolvers<void>()
+  const profile = await Profile.start({
+    ask: new ScriptedPort(async function* () {
+      await go.promise
+      // A turn that does not heed the interruption.
+      yield end('noted')
+    }),
+  })
+  const asking = profile.call('link.ask', { prompt: 'old secret' })
+  await until(() => profile.port.requests.length === 1)
+  expect((await profile.service.unpin('alice')).ok).toBe(true)
+  await profile.pin('carol', { id: 'alice' })
+  go.resolve()
+  expect(await asking).toBe('link_empty_response')
+  await until(() => profile.service.running === undefined)
+  expect(await profile.call('link.ask', { prompt: 'hi' }, { as: 'carol' })).toMatchObject({ text: 'noted' })
+  expect(profile.port.requests.at(-1)?.history).toEqual([])
+})
+
+test('ALP-ASK-08 a key that a person changed in the file reads nothing of what the old one said', async () => {
+  const profile = await Profile.start()
+  await profile.call('link.ask', { prompt: 'my secret' })
+  profile.editPeers(`- {id: alice, pubkey: "${carol.id}", allow: [link.ask]}\n`)
   await profile.call('link.ask', { prompt: 'hi' }, { as: 'carol' })
   expect(profile.port.requests.at(-1)?.history).toEqual([])
 })

@@ -69,6 +69,7 @@ export class LinkService {
       ...shared,
       port: options.ask,
       threads: this.#threads,
+      isPinned: ({ id, identity }) => this.peers.named(id)?.pubkey === identity,
       ledger: this.ledger,
       ...(events !== undefined && { events }),
     })
@@ -96,10 +97,12 @@ export class LinkService {
     return this.pin({ ...peer, allow: peer.allow ?? ACCEPTED_METHODS })
   }
 
-  /** Unpins a peer and forgets what was said with it. */
+  /** Unpins a peer: its turn is interrupted, and what was said with it is forgotten. */
   async unpin(id: string): Promise<Result<Peer>> {
     const gone = await this.peers.remove(id)
-    if (gone.ok) this.#threads.forget(id)
+    if (!gone.ok) return gone
+    this.#asks.unpinned(gone.value.pubkey)
+    this.#threads.forget(id)
     return gone
   }
 

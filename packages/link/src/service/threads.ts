@@ -1,5 +1,5 @@
 // What a peer and the profile have said to each other (ALP-ASK-08): one file for each peer, of the last turns, read before the next one. Separate
-// from each other and from everything that the profile says elsewhere.
+// from each other and from everything that the profile says elsewhere. A thread belongs to a key; the id only names its file.
 import { isUtf8 } from 'node:buffer'
 import { join } from 'node:path'
 import type { Clock } from '@parley/core'
@@ -10,6 +10,12 @@ import { asciiText } from '../json/write.ts'
 import { linkLimits } from '../limits.ts'
 import { whole } from './answer.ts'
 import type { AskMessage } from './ask-port.ts'
+
+/** Whose thread it is. */
+export interface ThreadOwner {
+  readonly id: string
+  readonly identity: string
+}
 
 interface Turn {
   /** Unix seconds. */
@@ -43,8 +49,8 @@ export class Threads {
   }
 
   /** What was said before, as the agent reads it; nothing where nothing was. */
-  history(peerId: string): readonly AskMessage[] {
-    const turns = this.#turns(peerId)
+  history(peer: ThreadOwner): readonly AskMessage[] {
+    const turns = this.#turns(peer)
     if (turns.length === 0) return []
     const said = turns.flatMap(({ user, assistant }): AskMessage[] => [
       { role: 'user', text: user },
@@ -54,15 +60,15 @@ export class Threads {
   }
 
   /** Adds a turn behind the others; the oldest go. Throws the system's error. */
-  add(peerId: string, user: string, assistant: string): void {
-    const path = this.#path(peerId)
+  add(peer: ThreadOwner, user: string, assistant: string): void {
+    const path = this.#path(peer.id)
     if (path === undefined) return
     const turn = { at: this.#clock.now() / MICROS, user: bounded(user), assistant: bounded(assistant) }
-    const turns = [...this.#turns(peerId), turn].slice(-linkLimits.threadTurns)
-    writeWhole(this.#disk, path, Buffer.from(textOf(peerId, turns)), { folderMode: FOLDER_MODE })
+    const turns = [...this.#turns(peer), turn].slice(-linkLimits.threadTurns)
+    writeWhole(this.#disk, path, Buffer.from(textOf(peer, turns)), { folderMode: FOLDER_MODE })
   }
 
-  /** A peer that is unpinned leaves nothing for whoever is pinned under its name next. */
+  /** A peer that is unpinned leaves nothing behind. */
   forget(peerId: string): void {
     const path = this.#path(peerId)
     if (path !== undefined) this.#disk.remove(path)
@@ -73,12 +79,16 @@ export class Threads {
     return usable ? join(this.#folder, `${peerId}.json`) : undefined
   }
 
-  #turns(peerId: string): readonly Turn[] {
-    const path = this.#path(peerId)
+  #turns({ id, identity }: ThreadOwner): readonly Turn[] {
+    const path = this.#path(id)
     if (path === undefined) return []
     try {
       const bytes = this.#disk.read(path, linkLimits.threadFileBytes)
-      return bytes && isUtf8(bytes) ? turnsOf(parseText(bytes.toString('utf8'))) : []
+      const thread = bytes && isUtf8(bytes) ? parseText(bytes.toString('utf8')) : undefined
+      if (!isWireObject(thread)) return []
+      // Another key had this id before. Other implementations name no key.
+      const foreign = thread.identity !== undefined && thread.identity !== identity
+      return foreign ? [] : turnsOf(thread.turns)
     } catch {
       // ALP-ERR-05.
       return []
@@ -91,7 +101,7 @@ function bounded(text: string): string {
 }
 
 function turnsOf(value: WireValue | undefined): readonly Turn[] {
-  const turns = isWireObject(value) && Array.isArray(value.turns) ? (value.turns as WireValue[]) : []
+  const turns = Array.isArray(value) ? (value as WireValue[]) : []
   return turns
     .flatMap(turn => {
       if (!isWireObject(turn)) return []
@@ -105,8 +115,8 @@ function turnsOf(value: WireValue | undefined): readonly Turn[] {
     .slice(-linkLimits.threadTurns)
 }
 
-/** As Python writes it with an indent of two. */
-function textOf(sender: string, turns: readonly Turn[]): string {
+/** As Python writes it with an indent of two; the key is a member of ours, which others ignore. */
+function textOf({ id, identity }: ThreadOwner, turns: readonly Turn[]): string {
   const items = turns.map(({ at, user, assistant }) => {
     const members = [
       `"at": ${asciiText(float(at))}`,
@@ -115,5 +125,6 @@ function textOf(sender: string, turns: readonly Turn[]): string {
     ]
     return `    {\n${members.map(member => `      ${member}`).join(',\n')}\n    }`
   })
-  return `{\n  "sender": ${asciiText(sender)},\n  "turns": [\n${items.join(',\n')}\n  ]\n}`
+  const owner = `  "sender": ${asciiText(id)},\n  "identity": ${asciiText(identity)},\n`
+  return `{\n${owner}  "turns": [\n${items.join(',\n')}\n  ]\n}`
 }
