@@ -22,6 +22,7 @@ test('ALP-ERR-01 every error of the wire has its code', () => {
     'workgroup-not-found': -32009,
     'workgroup-paused': -32010,
     'workgroup-full': -32010,
+    'invalid-request': -32600,
     'method-not-found': -32601,
     'invalid-params': -32602,
     'internal-error': -32603,
@@ -31,7 +32,7 @@ test('ALP-ERR-01 every error of the wire has its code', () => {
 test('ALP-ERR-01 those of dispatch carry their data, sums as floats', () => {
   const text = Object.values({
     denied: dispatchErrors.capabilityDenied('link.nope'),
-    unnamed: dispatchErrors.capabilityDenied(null),
+    malformed: dispatchErrors.invalidRequest('method'),
     rate: dispatchErrors.rateLimited(),
     budget: dispatchErrors.budgetExceeded(1, 1),
     unknown: dispatchErrors.methodNotFound(),
@@ -42,7 +43,7 @@ test('ALP-ERR-01 those of dispatch carry their data, sums as floats', () => {
   }).map(({ code, message, data }) => wireText({ code, message, data }))
   expect(text).toEqual([
     '{"code":-32001,"message":"capability-denied","data":{"method":"link.nope"}}',
-    '{"code":-32001,"message":"capability-denied","data":{"method":null}}',
+    '{"code":-32600,"message":"invalid-request","data":{"detail":"method"}}',
     '{"code":-32005,"message":"rate-limited","data":{"window_seconds":60}}',
     '{"code":-32005,"message":"budget-exceeded","data":{"cap_kind":"usd","cap":1.0,"used":1.0}}',
     '{"code":-32601,"message":"method-not-found","data":null}',
@@ -55,7 +56,7 @@ test('ALP-ERR-01 those of dispatch carry their data, sums as floats', () => {
 
 test('ALP-ERR-02 no code stands for what is dropped, and the historical ones are unused', () => {
   const codes = new Set<number>(Object.values(WIRE_CODES))
-  for (const code of [-32600, -32700, -32002, -32003, -32004, -32006]) expect(codes.has(code)).toBe(false)
+  for (const code of [-32700, -32002, -32003, -32004, -32006]) expect(codes.has(code)).toBe(false)
 })
 
 test('ALP-ERR-03 a local error begins with its symbol, and its symbol is found again', () => {

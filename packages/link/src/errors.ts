@@ -16,6 +16,7 @@ export const WIRE_CODES = {
   'workgroup-not-found': -32009,
   'workgroup-paused': -32010,
   'workgroup-full': -32010,
+  'invalid-request': -32600,
   'method-not-found': -32601,
   'invalid-params': -32602,
   'internal-error': -32603,
@@ -30,8 +31,9 @@ export const RATE_WINDOW_SECONDS = 60
 
 /** The errors of dispatch (ALP-SRV-01), with the data that ALP-ERR-01 gives them. */
 export const dispatchErrors = {
-  /** `method` as the request has it; null where it has none (ALP-SRV-02). */
-  capabilityDenied: (method: WireValue) => wireError('capability-denied', { method }),
+  /** ALP-SRV-04: of an authentic request only. What is wrong with an envelope is never told. */
+  invalidRequest: (detail: string) => wireError('invalid-request', { detail }),
+  capabilityDenied: (method: string) => wireError('capability-denied', { method }),
   rateLimited: () => wireError('rate-limited', { window_seconds: RATE_WINDOW_SECONDS }),
   methodNotFound: () => wireError('method-not-found'),
   budgetExceeded: (cap: number, used: number) =>

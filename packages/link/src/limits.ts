@@ -59,7 +59,7 @@ export const linkLimits = {
   pendingFileBytes: 65_536,
   /** Characters of an invitation that is read. */
   invitationLength: 512,
-  /** ALP-RATE-02: calls of one bucket that are remembered. The memory of replays lets through no more of one sender. */
+  /** ALP-RATE-02: calls of one peer that are remembered. The memory of replays lets through no more of one sender. */
   rateTimes: 65_536,
   /** Bytes of the ledger that is read, days of its history, names in a day, turns under way. */
   ledgerFileBytes: 4_194_304,
@@ -110,9 +110,8 @@ export const linkDefaults = {
   callMs: 30_000,
   askMs: 300_000,
   pingMs: 5000,
-  /** ALP-RATE-01, ALP-RATE-04: calls in a minute. */
+  /** ALP-RATE-01: calls in a minute. */
   perMinute: 60,
-  bulkPerMinute: 600,
   /** Milliseconds between two writes of the pending list: a flood of strangers is not passed on to the disk. */
   pendingWriteMs: 5000,
   /** Milliseconds that a change of the peer list waits for another program's, how often it looks, and after which a lock is a dead one's. */

@@ -36,10 +36,12 @@ test('ALP-BUD-05 a post is refused at the cap and above it; reaching it exactly 
   expect(overWorkgroupCap(5, 5, 0)).toMatchObject({ data: { declared: float(0) } })
 })
 
-test('ALP-BUD-06 what an author declares counts within bounds, and what is no number counts nothing', () => {
+test('ALP-BUD-06 what an author declares counts at face value, and what is no finite sum counts nothing', () => {
   expect(declaredCost({ usd: 0.0125, tokens: 1500 })).toEqual({ usd: 0.0125, tokens: 1500 })
-  expect(declaredCost({ usd: 5000, tokens: 10n ** 30n })).toEqual({ usd: 1000, tokens: 100_000_000 })
-  expect(declaredCost({ usd: float(Number.POSITIVE_INFINITY), tokens: 1 })).toEqual({ usd: 1000, tokens: 1 })
+  expect(declaredCost({ usd: 5000.5, tokens: 200_000_000 })).toEqual({ usd: 5000.5, tokens: 200_000_000 })
+  expect(declaredCost({ usd: 1, tokens: 10n ** 30n }).tokens).toBe(Number.MAX_SAFE_INTEGER)
+  for (const usd of [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN])
+    expect(declaredCost({ usd: float(usd), tokens: 1 })).toEqual({ usd: 0, tokens: 1 })
   const nothing: (WireValue | undefined)[] = [
     undefined,
     null,

@@ -6,10 +6,6 @@ import { wireError } from '../errors.ts'
 import { float, integerOf, isWireObject, numberOf, type WireValue } from '../json/value.ts'
 import type { Spent } from './ledger-file.ts'
 
-/** ALP-BUD-06. */
-const MOST_USD = 1000
-const MOST_TOKENS = 100_000_000
-
 /** ALP-BUD-04: `budget` as somebody creates a workgroup with it: left out, or a mapping with a `max_usd` above zero. */
 export function workgroupCap(budget: unknown): Result<number | undefined> {
   if (budget === undefined || budget === null) return ok(undefined)
@@ -19,18 +15,15 @@ export function workgroupCap(budget: unknown): Result<number | undefined> {
   return ok(cap)
 }
 
-/** ALP-BUD-06: what the author says, within bounds; what is no number counts nothing. */
+/** ALP-BUD-06: what the author says, at face value, since the envelope is signed; what is no sum counts nothing. */
 export function declaredCost(cost: WireValue | undefined): Spent {
   const said = isWireObject(cost) ? cost : {}
-  const tokens = integerOf(said.tokens)
-  return {
-    usd: clamp(numberOf(said.usd), MOST_USD),
-    tokens: Math.trunc(clamp(tokens === undefined ? undefined : Number(tokens), MOST_TOKENS)),
-  }
+  const tokens = Number(integerOf(said.tokens) ?? 0)
+  return { usd: sum(numberOf(said.usd)), tokens: Math.min(sum(tokens), Number.MAX_SAFE_INTEGER) }
 }
 
-function clamp(value: number | undefined, most: number): number {
-  return value !== undefined && value > 0 ? Math.min(value, most) : 0
+function sum(value: number | undefined): number {
+  return value !== undefined && Number.isFinite(value) && value > 0 ? value : 0
 }
 
 /** ALP-BUD-05: the refusal of a post; undefined where it is admitted. Reaching the cap exactly is admitted, once. */

@@ -262,9 +262,10 @@ describe('messages that are made here', () => {
     expect(Buffer.from(alp.sig as string, 'base64')).toHaveLength(64)
   })
 
-  test('ALP-ENV-06 ids are 32 hexadecimal characters, never the same twice; nor are nonces', () => {
+  test('ALP-ENV-06 ids are random UUIDs, never the same twice; nor are nonces', () => {
     const ids = Array.from({ length: 100 }, () => scribe.newId())
-    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/)
+    for (const id of ids)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(new Set(ids).size).toBe(100)
     const nonces = Array.from(
       { length: 100 },
@@ -334,6 +335,9 @@ describe('answers that a caller takes', () => {
     expect(read(forgedBytes(bob, { to: alice.id, ts: NOW, body: { id: 'x' } }))).toBe(
       'neither result nor error',
     )
+    expect(
+      read(forgedBytes(bob, { to: alice.id, ts: NOW, body: { jsonrpc: '1.0', id: 'x', result: {} } })),
+    ).toBe('jsonrpc')
     // The same answer twice: callers keep no memory of them.
     const bytes = answering.response(alice.id, 'x', says)
     expect([read(bytes), read(bytes)]).toEqual(['taken', 'taken'])

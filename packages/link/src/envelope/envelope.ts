@@ -1,5 +1,6 @@
 // Messages as they are made (ALP-ENV-01 to -06, -13, -14): one JSON object with its `alp` block, signed over the canonical form of everything
 // but the signature itself.
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '@parley/core'
 import type { LinkIdentity } from '../identity/identity.ts'
 import type { WireObject, WireValue } from '../json/value.ts'
@@ -8,8 +9,9 @@ import { randomHex } from '../random.ts'
 import { writeTs } from './timestamp.ts'
 
 export const ALP_VERSION = 1
+/** ALP-ENV-01: `jsonrpc` of every message. */
+export const JSONRPC = '2.0'
 const NONCE_BYTES = 16
-const ID_BYTES = 16
 /** Members of a message stand one level inside it. */
 const INSIDE = 1
 
@@ -42,7 +44,7 @@ export class Scribe {
 
   /** ALP-ENV-06: an id that is unique to the request. */
   newId(): string {
-    return randomHex(ID_BYTES)
+    return randomUUID()
   }
 
   /** The bytes of a request. Throws `not_canonical` where params hold what cannot be sent. */
@@ -50,10 +52,10 @@ export class Scribe {
     const [own, name] = [wireText(id), wireText(method)]
     const alp = this.#alp(to)
     const sig = this.#sign(
-      `{"alp":${alp.canonical},"id":${own},"jsonrpc":"2.0","method":${name},"params":${canonicalText(params, INSIDE)}}`,
+      `{"alp":${alp.canonical},"id":${own},"jsonrpc":"${JSONRPC}","method":${name},"params":${canonicalText(params, INSIDE)}}`,
     )
     return Buffer.from(
-      `{"jsonrpc":"2.0","id":${own},"method":${name},"params":${wireText(params, INSIDE)},"alp":${alp.wire(sig)}}`,
+      `{"jsonrpc":"${JSONRPC}","id":${own},"method":${name},"params":${wireText(params, INSIDE)},"alp":${alp.wire(sig)}}`,
     )
   }
 
@@ -66,10 +68,10 @@ export class Scribe {
     const member = `"${name}":${canonicalText(value, INSIDE)}`
     const [before, behind] = name === 'error' ? [`${member},`, ''] : ['', `,${member}`]
     const sig = this.#sign(
-      `{"alp":${alp.canonical},${before}"id":${canonicalText(id, INSIDE)},"jsonrpc":"2.0"${behind}${stream}}`,
+      `{"alp":${alp.canonical},${before}"id":${canonicalText(id, INSIDE)},"jsonrpc":"${JSONRPC}"${behind}${stream}}`,
     )
     return Buffer.from(
-      `{"jsonrpc":"2.0","id":${wireText(id, INSIDE)},"alp":${alp.wire(sig)},"${name}":${wireText(value, INSIDE)}${stream}}`,
+      `{"jsonrpc":"${JSONRPC}","id":${wireText(id, INSIDE)},"alp":${alp.wire(sig)},"${name}":${wireText(value, INSIDE)}${stream}}`,
     )
   }
 

@@ -2,7 +2,7 @@
 import type { Ticks } from '@parley/core'
 import { readWireError } from '../errors.ts'
 import type { WireValue } from '../json/value.ts'
-import type { ResponseBody } from './envelope.ts'
+import { JSONRPC, type ResponseBody } from './envelope.ts'
 import { type DropReason, verifyMessage } from './verify.ts'
 
 export interface ExpectedResponse {
@@ -14,7 +14,10 @@ export interface ExpectedResponse {
 
 export type ResponseVerdict =
   | { readonly ok: true; readonly body: ResponseBody }
-  | { readonly ok: false; readonly reason: DropReason | 'sender' | 'id' | 'neither result nor error' }
+  | {
+      readonly ok: false
+      readonly reason: DropReason | 'sender' | 'jsonrpc' | 'id' | 'neither result nor error'
+    }
 
 export function readResponse(
   bytes: Uint8Array,
@@ -24,6 +27,7 @@ export function readResponse(
   if (!verdict.ok) return verdict
   const { body, from } = verdict.message
   if (from !== dialled) return { ok: false, reason: 'sender' }
+  if (body.jsonrpc !== JSONRPC) return { ok: false, reason: 'jsonrpc' }
   if (body.id !== id) return { ok: false, reason: 'id' }
   // A plain answer has either; `error: null` beside a result is none.
   if (body.error !== undefined && body.error !== null)

@@ -84,8 +84,8 @@ test('ALP-ERR-05 whatever lies in the files of peers, invites, spending and thre
       if (grant.ok) grant.value.settle({ usd: 1 })
       expect(ledger.today().profile.usd).toBe(Math.min(spent + 1, 1e12))
       const threads = new Threads(paths.mentions, { clock })
-      threads.add('a', 'u', 'said')
-      expect(threads.history('a').at(-1)?.text).toBe('said')
+      threads.add({ id: 'a', identity: 'k' }, 'u', 'said')
+      expect(threads.history({ id: 'a', identity: 'k' }).at(-1)?.text).toBe('said')
     }),
     { numRuns },
   )

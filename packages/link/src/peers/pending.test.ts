@@ -25,10 +25,12 @@ function kept(disk?: Disk) {
   return { path, clock, failed, open, pending: open(), text: () => readFileSync(path, 'utf8') }
 }
 
-test('ALP-PEND-02 an entry has the key, both times as Unix seconds, and the address where there is one', () => {
+test('ALP-PEND-02 an entry has the key, both times as Unix seconds, and the address: null where there is none', () => {
   const { pending, clock, text, path } = kept()
   pending.knock(carol, undefined)
-  expect(text()).toBe(`- pubkey: "${carol}"\n  first_seen: 1776945600.5\n  last_seen: 1776945600.5\n`)
+  expect(text()).toBe(
+    `- pubkey: "${carol}"\n  first_seen: 1776945600.5\n  last_seen: 1776945600.5\n  address: null\n`,
+  )
   clock.advance(linkDefaults.pendingWriteMs)
   pending.knock(key(1), '10.0.0.7:41002')
   expect(text()).toContain('  address: "10.0.0.7:41002"\n')

@@ -173,8 +173,8 @@ function textOf(peers: readonly PendingPeer[]): string {
   return peers
     .map(({ pubkey, firstSeen, lastSeen, address }) => {
       const times = `  first_seen: ${pythonFloat(firstSeen)}\n  last_seen: ${pythonFloat(lastSeen)}\n`
-      const where = address === undefined ? '' : `  address: ${JSON.stringify(address)}\n`
-      return `- pubkey: ${JSON.stringify(pubkey)}\n${times}${where}`
+      const where = address === undefined ? 'null' : JSON.stringify(address)
+      return `- pubkey: ${JSON.stringify(pubkey)}\n${times}  address: ${where}\n`
     })
     .join('')
 }

@@ -1,16 +1,18 @@
 // What a handler gets and what it gives back. Only envelopes that passed every silent check come so far: verified, addressed to us, sent by a
 // pinned identity, over a connection that this identity holds (ALP-SRV-01, steps 1 to 3).
-import type { WireError } from '../envelope/envelope.ts'
+import { JSONRPC, type WireError } from '../envelope/envelope.ts'
 import type { Message } from '../envelope/verify.ts'
-import { Float, isWireObject, type WireObject, type WireValue } from '../json/value.ts'
+import { isWireObject, type WireObject, type WireValue } from '../json/value.ts'
 import type { Carrier } from '../transport/channel.ts'
 
 export interface LinkRequest {
-  /** Opaque, and repeated in every response (ALP-ENV-06); null where the sender wrote none. */
-  readonly id: WireValue
-  /** A string in every genuine request; null where there is none (ALP-SRV-02). */
-  readonly method: WireValue
-  /** Undefined where the sender wrote something that is no object: an internal error once the handler would run (ALP-SRV-03). */
+  /** Opaque, and repeated in every response (ALP-ENV-06); null where the sender wrote none that is a string. */
+  readonly id: string | null
+  /** Empty where the request is malformed and has none. */
+  readonly method: string
+  /** Why it is no request of the protocol, although it is authentic: invalid, once its place in the minute is taken (ALP-SRV-04). */
+  readonly malformed?: string
+  /** Undefined where the sender wrote something that is no object: invalid, once the handler would run (ALP-SRV-03). */
   readonly params: WireObject | undefined
   /** The identity that signed it, and is pinned. */
   readonly from: string
@@ -43,18 +45,27 @@ export type Reply =
 export type LinkHandler = (request: LinkRequest, connection: LinkConnection) => Reply | Promise<Reply>
 
 export function requestOf(message: Message): LinkRequest {
-  const { id = null, method = null, params = null } = message.body
-  return { id, method, params: paramsOf(params), from: message.from, message }
+  const { id, method, params = null } = message.body
+  const malformed = malformedIn(message.body)
+  return {
+    id: typeof id === 'string' ? id : null,
+    method: typeof method === 'string' ? method : '',
+    ...(malformed !== undefined && { malformed }),
+    params: paramsOf(params),
+    from: message.from,
+    message,
+  }
 }
 
-/** ALP-ENV-06: what Python takes for nothing is an empty object. */
+/** ALP-ENV-01: what every request has. */
+function malformedIn({ jsonrpc, id, method }: WireObject): string | undefined {
+  if (jsonrpc !== JSONRPC) return `jsonrpc is not "${JSONRPC}"`
+  if (typeof id !== 'string') return 'id is not a string'
+  return typeof method === 'string' ? undefined : 'method is not a string'
+}
+
+/** ALP-ENV-06: absent or null is an empty object. */
 function paramsOf(params: WireValue): WireObject | undefined {
-  if (isWireObject(params)) return params
-  return isNothing(params) ? {} : undefined
-}
-
-function isNothing(value: WireValue): boolean {
-  if (Array.isArray(value)) return value.length === 0
-  if (value instanceof Float) return value.value === 0
-  return !value
+  if (params === null) return {}
+  return isWireObject(params) ? params : undefined
 }

@@ -5,7 +5,7 @@ import { ParleyError, SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { ask, ping } from '../client/calls.ts'
 import { fingerprintOf } from '../identity/fingerprint.ts'
-import type { WireObject, WireValue } from '../json/value.ts'
+import { float, type WireObject, type WireValue } from '../json/value.ts'
 import { wireText } from '../json/write.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import { Ground, until } from '../testing/ground.ts'
@@ -47,14 +47,47 @@ test('ALP-ASK-01 a prompt is needed, and trimmed; stream and budget are not', as
     })
   expect(profile.port.requests).toEqual([])
   await profile.call('link.ask', { prompt: ' \u0085hi\ufeff ' })
-  await profile.call('link.ask', { prompt: 'x', stream: 'no', budget: 'much' })
+  await profile.call('link.ask', { prompt: 'x', stream: null, budget: null })
   expect(profile.port.requests.map(({ prompt }) => prompt)).toEqual(['hi\ufeff', 'x'])
+})
+
+test('ALP-ASK-01 a stream that is neither true nor false, and a budget that is none, are invalid; nothing runs', async () => {
+  const profile = await Profile.start()
+  const wrong: WireObject[] = [
+    { stream: 'yes' },
+    { stream: 1 },
+    { budget: 'x' },
+    { budget: [] },
+    { budget: 5 },
+    { budget: { usd: -1 } },
+    { budget: { usd: '0.5' } },
+    { budget: { usd: true } },
+    { budget: { tokens: -1 } },
+    { budget: { tokens: 1.5 } },
+    { budget: { tokens: float(100) } },
+    { budget: { usd: 1, tokens: 'x' } },
+  ]
+  for (const params of wrong)
+    expect(await profile.call('link.ask', { prompt: 'x', ...params }), wireText(params)).toMatchObject({
+      error: { code: -32602, message: 'invalid-params', data: { detail: expect.any(String) } },
+    })
+  expect(profile.port.requests).toEqual([])
+  expect(existsSync(profile.paths.ledger)).toBe(false)
+})
+
+test('ALP-ASK-01 a budget of nothing is a limit that every turn would pass', async () => {
+  const profile = await Profile.start()
+  for (const budget of [{ usd: 0 }, { usd: float(0) }, { tokens: 0 }, { usd: 5, tokens: 0 }] as WireObject[])
+    expect(await profile.call('link.ask', { prompt: 'x', budget }), wireText(budget)).toMatchObject({
+      error: { code: -32005, message: 'budget-exceeded', data: { cap_kind: 'usd' } },
+    })
+  expect(profile.port.requests).toEqual([])
 })
 
 test('ALP-ASK-01 the budget of a call only lowers what the turn may spend', async () => {
   const profile = await Profile.start()
   const budgets = async () => {
-    for (const budget of [{ usd: 0.5, tokens: 100 }, { usd: 50 }, { usd: -1, tokens: 1.5 }, {}])
+    for (const budget of [{ usd: 0.5, tokens: 100 }, { usd: 50 }, { usd: null }, {}])
       await profile.call('link.ask', { prompt: 'x', budget })
     return profile.port.requests.splice(0).map(({ budget }) => budget)
   }

@@ -46,6 +46,7 @@ export class Asking {
   readonly #parts: AskingParts
   readonly #options: AskingOptions
   readonly #interrupt = new AbortController()
+  #cancelled = false
   readonly #deltas = new Deltas()
 
   constructor(parts: AskingParts, options: AskingOptions) {
@@ -62,6 +63,12 @@ export class Asking {
       cancel()
       this.#deltas.close()
     })
+  }
+
+  /** ALP-CANCEL-01: its caller wants no more of it. */
+  cancel(): void {
+    this.#cancelled = true
+    this.interrupt('cancelled', 'its caller cancelled it')
   }
 
   /** Interrupts the turn, as somebody at the keyboard would. Safe to repeat. */
@@ -99,11 +106,13 @@ export class Asking {
   async #run(): Promise<AskReply> {
     const { grant, prompt } = this.#options
     try {
-      const end = await this.#turn()
-      if (!('interrupted' in end)) {
+      const told = await this.#turn()
+      if (!('interrupted' in told)) {
         grant.settle({})
-        return { error: end }
+        return { error: told }
       }
+      // ALP-ASK-03: whoever was told `cancelled` is told so here too, although the turn may just have been done.
+      const end = { ...told, interrupted: told.interrupted || this.#cancelled }
       const spent = this.#book(end)
       this.#remember(prompt, end)
       return { result: answerOf(end, this.session, spent.usd) }

@@ -1,5 +1,5 @@
 // link.ask and link.cancel (ALP-ASK, ALP-CANCEL): one turn at a time for the profile, nobody waits in line, and only who asked may cancel.
-import { type Clock, err, machineFaultOf, ParleyError } from '@parley/core'
+import { type Clock, err, machineFaultOf, ParleyError, type TurnBudget } from '@parley/core'
 import type { Ledger } from '../budget/ledger.ts'
 import { dispatchErrors } from '../errors.ts'
 import { fingerprintOf } from '../identity/fingerprint.ts'
@@ -36,10 +36,18 @@ export class Asks {
     const prompt = typeof call.params.prompt === 'string' ? trim(call.params.prompt) : ''
     if (prompt === '')
       return { error: dispatchErrors.invalidParams('prompt must be a text that is not empty') }
+    const watched = call.params.stream ?? false
+    if (typeof watched !== 'boolean')
+      return { error: dispatchErrors.invalidParams('stream must be true or false') }
+    const budget = budgetOf(call.params.budget)
+    if (!budget)
+      return { error: dispatchErrors.invalidParams('budget must have usd or tokens, not below zero') }
     // ALP-ASK-05: at once, and before anything is set aside.
     if (this.#running || this.#closed)
       return { error: dispatchErrors.targetBusy('another turn is running; ask again later') }
-    const grant = this.#reserve(call)
+    // Whoever wants to spend nothing wants no turn.
+    if (budget.usd === 0 || budget.tokens === 0) return { error: dispatchErrors.budgetExceeded(0, 0) }
+    const grant = this.#reserve(call.peer.id, budget)
     if (!grant.ok)
       return {
         error:
@@ -47,7 +55,6 @@ export class Asks {
             ? dispatchErrors.targetBusy(grant.error.message)
             : dispatchErrors.budgetExceeded(grant.error.cap, grant.error.used),
       }
-    const watched = call.params.stream === true
     const { id, pubkey } = call.peer
     // A key whose signature was verified has a fingerprint.
     const caller = { id, identity: pubkey, fingerprint: fingerprintOf(pubkey)! }
@@ -56,9 +63,9 @@ export class Asks {
   }
 
   /** A ledger that the machine keeps from being written says nothing about the ask: it may come again. */
-  #reserve({ peer, params }: Parameters<Method>[0]): ReturnType<AsksOptions['ledger']['reserve']> {
+  #reserve(peer: string, budget: TurnBudget): ReturnType<Ledger['reserve']> {
     try {
-      return this.#options.ledger.reserve(peer.id, budgetOf(params.budget))
+      return this.#options.ledger.reserve(peer, budget)
     } catch (cause) {
       if (!machineFaultOf(cause)) throw cause
       this.#options.failed('the ledger', cause)
@@ -69,11 +76,13 @@ export class Asks {
   readonly cancel: Method = ({ params, request }) => {
     const running = this.#running
     const { session_id = '' } = params
-    const named = typeof session_id === 'string' ? trim(session_id) : undefined
-    // ALP-CANCEL-02: no name is whatever runs; the turn of another caller is nobody's business.
+    if (typeof session_id !== 'string')
+      return { error: dispatchErrors.invalidParams('session_id must be a text') }
+    const named = trim(session_id)
+    // ALP-CANCEL-02: without a name it is the caller's own turn; that of another caller is nobody's business.
     const matches = running?.caller.identity === request.from && (named === '' || named === running.session)
     if (!matches) return { result: { cancelled: false } }
-    running.interrupt('cancelled', 'its caller cancelled it')
+    running.cancel()
     return { result: { cancelled: true, session_id: running.session } }
   }
 
@@ -112,13 +121,13 @@ export class Asks {
   }
 }
 
-/** ALP-ASK-01: accepted, and only ever lowers what a turn may spend. */
-function budgetOf(value: WireValue | undefined): { usd?: number; tokens?: number } {
-  if (!isWireObject(value)) return {}
-  const usd = numberOf(value.usd)
-  const tokens = integerOf(value.tokens)
-  return {
-    ...(usd !== undefined && Number.isFinite(usd) && usd > 0 && { usd }),
-    ...(typeof tokens === 'number' && tokens > 0 && { tokens }),
-  }
+/** ALP-ASK-01: only ever lowers what a turn may spend. Undefined where it is none; what is left out or null is no limit. */
+function budgetOf(value: WireValue | undefined): TurnBudget | undefined {
+  if (value === undefined || value === null) return {}
+  if (!isWireObject(value)) return undefined
+  const usd = value.usd == null ? undefined : (numberOf(value.usd) ?? Number.NaN)
+  const tokens = value.tokens == null ? undefined : Number(integerOf(value.tokens) ?? Number.NaN)
+  if ([usd, tokens].some(limit => limit !== undefined && !(Number.isFinite(limit) && limit >= 0)))
+    return undefined
+  return { ...(usd !== undefined && { usd }), ...(tokens !== undefined && { tokens }) }
 }

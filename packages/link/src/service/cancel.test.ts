@@ -107,9 +107,18 @@ test('ALP-CANCEL-01 a cancel interrupts the turn with that session; any other ch
     },
   })
   await until(() => session !== '')
-  for (const other of ['0123456789ab', session.toUpperCase().replace(/[0-9]/g, '0'), 5, null])
-    expect(await profile.call('link.cancel', { session_id: other }), String(other)).toEqual({
-      cancelled: false,
+  for (const other of [
+    '0123456789ab',
+    session.toUpperCase().replace(/[0-9]/g, '0'),
+    session.slice(0, -1),
+    session.slice(0, 1),
+    session.slice(1),
+    `${session}0`,
+  ])
+    expect(await profile.call('link.cancel', { session_id: other }), other).toEqual({ cancelled: false })
+  for (const session_id of [5, null, [session]])
+    expect(await profile.call('link.cancel', { session_id }), String(session_id)).toMatchObject({
+      error: { code: -32602, message: 'invalid-params' },
     })
   expect(profile.service.running).toBe(session)
   expect(await cancelAsk(profile.client(), profile.target(), session)).toEqual({ ok: true, value: true })
@@ -118,15 +127,27 @@ test('ALP-CANCEL-01 a cancel interrupts the turn with that session; any other ch
   expect(profile.port.requests[0]?.signal.reason).toMatchObject({ code: 'cancelled' })
 })
 
-test('ALP-CANCEL-02 no session is whatever runs, the answer says which; another caller cancels nothing', async () => {
+test('ALP-CANCEL-02 no session is the turn of the caller, the answer says which; another caller cancels nothing', async () => {
   const profile = await scripted(endless, { pinned: { alice: {}, carol: {} } })
   const asking = profile.call('link.ask', { prompt: 'x' })
   await until(() => profile.service.running !== undefined)
   const session_id = profile.service.running!
   for (const params of [{}, { session_id: '' }, { session_id }])
     expect(await profile.call('link.cancel', params, { as: 'carol' })).toEqual({ cancelled: false })
+  expect(profile.port.requests[0]?.signal.aborted).toBe(false)
   expect(await profile.call('link.cancel', { session_id: ' ' })).toEqual({ cancelled: true, session_id })
   expect(await asking).toMatchObject({ session_id, interrupted: true })
+})
+
+test('ALP-ASK-03 whoever was told that its turn is cancelled reads interrupted, also where the turn was just done', async () => {
+  const profile = await scripted(async function* ({ signal }) {
+    await aborted(signal)
+    yield end('all of it', { usage: { usd: 0.5 } })
+  })
+  const asking = profile.call('link.ask', { prompt: 'x' })
+  await until(() => profile.port.requests.length === 1)
+  expect(await profile.call('link.cancel')).toMatchObject({ cancelled: true })
+  expect(await asking).toMatchObject({ text: 'all of it', interrupted: true, cost: 0.5 })
 })
 
 test.each([

@@ -88,16 +88,54 @@ test('ALP-RATE-03 the refusal says how long the window is, and a restart begins 
   expect(await profile.call('link.ping')).toMatchObject({ version: 1 })
 })
 
-test('ALP-SRV-03 params that are no object are an internal error once the handler would run', async () => {
+test('ALP-SRV-03 params that are no object are invalid once the handler would run', async () => {
   const profile = await Profile.start({ pinned: { alice: { allow: ['link.ping'] } } })
-  for (const params of ['x', 5, [1], true] as WireValue[])
+  for (const params of ['x', 5, [1], true, [], false, 0, ''] as WireValue[])
     expect(await say(profile, { id: 'x', method: 'link.ping', params })).toMatchObject([
-      { error: { code: -32603, message: 'internal-error' } },
+      { id: 'x', error: { code: -32602, message: 'invalid-params', data: { detail: expect.any(String) } } },
+    ])
+  for (const body of [{}, { params: null }])
+    expect(await say(profile, { id: 'x', method: 'link.ping', ...body })).toMatchObject([
+      { result: { version: 1 } },
     ])
   // Not before: what may not be called says so first.
   expect(await say(profile, { id: 'x', method: 'link.ask', params: 'x' })).toMatchObject([
     { error: { code: -32001 } },
   ])
+})
+
+test('ALP-SRV-04 an authentic message that is no request is told so, and takes its place in the minute', async () => {
+  const profile = await Profile.start({ pinned: { alice: { perMinute: 6 } } })
+  for (const [body, id] of [
+    [{ jsonrpc: '1.0', id: 'x', method: 'link.ping' }, 'x'],
+    [{ jsonrpc: null, id: 'x', method: 'link.ping' }, 'x'],
+    [{ method: 'link.ping' }, null],
+    [{ id: { a: 1 }, method: 'link.ping' }, null],
+    [{ id: 'x' }, 'x'],
+    [{ id: 'x', method: 5 }, 'x'],
+  ] as [WireObject, string | null][])
+    expect(await say(profile, body), JSON.stringify(body)).toMatchObject([
+      { id, error: { code: -32600, message: 'invalid-request', data: { detail: expect.any(String) } } },
+    ])
+  expect(await say(profile, { id: 'x' })).toMatchObject([{ error: { message: 'rate-limited' } }])
+  // Of a stranger it is as silent as everything else.
+  expect((await profile.service.unpin('alice')).ok).toBe(true)
+  expect(await say(profile, { id: 'x' })).toEqual([])
+})
+
+test('ALP-RATE-04 per_minute covers every method, those of workgroups and of the parts of files too', async () => {
+  const profile = await Profile.start({ pinned: { alice: { perMinute: 2 } } })
+  const methods = ['workgroup.pull', 'workgroup.file_put', 'workgroup.file_get'] as const
+  for (const method of methods) profile.service.methods.register(method, () => ({ result: {} }))
+  const [pull, put, get] = methods
+  expect(await profile.call(pull)).toEqual({})
+  expect(await profile.call(put, { offset: 1 })).toEqual({})
+  for (const [method, params] of [
+    [pull, {}],
+    [get, { offset: 262_144 }],
+    ['link.ping', {}],
+  ] as const)
+    expect(await profile.call(method, params), method).toMatchObject({ error: { message: 'rate-limited' } })
 })
 
 test('ALP-SRV-03 a method that fails is an internal error with a text, and the next call works', async () => {
@@ -125,7 +163,7 @@ test('ALP-SRV-01 a method is registered once', () => {
   expect(table.get('link.y')).toBeUndefined()
 })
 
-test('ALP-PING-01 the nonce comes back as text, with the version and the name of the profile, and nothing changes', async () => {
+test('ALP-PING-01 the nonce comes back, with the version and the name of the profile, and nothing changes; one that is no text is invalid', async () => {
   const profile = await Profile.start()
   expect(await profile.call('link.ping', { nonce: 'n-1' })).toEqual({
     nonce: 'n-1',
@@ -133,17 +171,12 @@ test('ALP-PING-01 the nonce comes back as text, with the version and the name of
     agent_name: 'bob',
   })
   const before = profile.service.peers.all()
-  const cases: [WireObject, string][] = [
-    [{}, ''],
-    [{ nonce: 5 }, '5'],
-    [{ nonce: float(1) }, '1.0'],
-    [{ nonce: 1e-7 }, '1e-07'],
-    [{ nonce: true }, 'True'],
-    [{ nonce: null }, 'None'],
-    [{ nonce: 'é😀' }, 'é😀'],
-  ]
-  for (const [params, nonce] of cases)
-    expect(await profile.call('link.ping', params)).toMatchObject({ nonce })
+  expect(await profile.call('link.ping')).toMatchObject({ nonce: '' })
+  expect(await profile.call('link.ping', { nonce: 'é😀' })).toMatchObject({ nonce: 'é😀' })
+  for (const nonce of [5, float(1), true, null, ['n'], { n: 1 }] as WireValue[])
+    expect(await profile.call('link.ping', { nonce })).toMatchObject({
+      error: { code: -32602, message: 'invalid-params' },
+    })
   expect(profile.service.peers.all()).toEqual(before)
   expect(profile.port.requests).toEqual([])
   expect(() => readFileSync(profile.paths.ledger)).toThrow('ENOENT')

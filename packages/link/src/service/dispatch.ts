@@ -1,5 +1,5 @@
-// What happens to a request that passed the silent checks (ALP-SRV-01, steps 4 to 8), in this order and no other: rate, capability, method,
-// budget, handler. Each refusal is a signed error.
+// What happens to a request that passed the silent checks (ALP-SRV-01, steps 4 to 8), in this order and no other: rate, form,
+// capability, method, budget, handler. Each refusal is a signed error.
 import { ParleyError } from '@parley/core'
 import type { Ledger } from '../budget/ledger.ts'
 import { dispatchErrors } from '../errors.ts'
@@ -18,20 +18,21 @@ export interface DispatchOptions {
 
 export function dispatcher({ peers, rate, ledger, methods }: DispatchOptions): LinkHandler {
   return (request, connection) => {
-    const { from, method, params } = request
+    const { from, method, malformed, params } = request
     const peer = peers.admitted(from)
     // Nobody else comes so far: the list that admitted the request is the one that is looked at.
     if (!peer) throw new ParleyError('unpinned', 'The sender is not pinned.')
-    if (!rate.admits(from, peer.perMinute, method, params)) return { error: dispatchErrors.rateLimited() }
-    if (typeof method !== 'string' || !isAllowed(peer, method))
-      return { error: dispatchErrors.capabilityDenied(method) }
+    if (!rate.admits(from, peer.perMinute)) return { error: dispatchErrors.rateLimited() }
+    // ALP-SRV-04.
+    if (malformed !== undefined) return { error: dispatchErrors.invalidRequest(malformed) }
+    if (!isAllowed(peer, method)) return { error: dispatchErrors.capabilityDenied(method) }
     const handle = methods.get(method)
     if (!handle) return { error: dispatchErrors.methodNotFound() }
     // ALP-SRV-02: for every method, whether it costs anything or not.
     const exhausted = ledger.exhausted()
     if (exhausted) return { error: dispatchErrors.budgetExceeded(exhausted.cap, exhausted.used) }
     // ALP-SRV-03.
-    if (!params) return { error: dispatchErrors.internal('params is not an object') }
+    if (!params) return { error: dispatchErrors.invalidParams('params is not an object') }
     return handle({ params, peer, request, connection })
   }
 }

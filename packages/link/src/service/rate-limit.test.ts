@@ -6,19 +6,13 @@ import { RateLimit } from './rate-limit.ts'
 function limited() {
   const clock = { ms: 0 }
   const rate = new RateLimit(() => clock.ms)
-  const admits = (cap: number, method = 'link.ping', from = 'alice', params = {}) =>
-    rate.admits(from, cap, method, params)
+  const admits = (cap: number, from = 'alice') => rate.admits(from, cap)
   return { clock, admits }
 }
 
 test('ALP-RATE-01 each identity has a window of its own', () => {
   const { admits } = limited()
-  expect([admits(1), admits(1), admits(1, 'link.ask'), admits(1, 'link.ping', 'bob')]).toEqual([
-    true,
-    false,
-    false,
-    true,
-  ])
+  expect([admits(1), admits(1), admits(1, 'bob')]).toEqual([true, false, true])
 })
 
 test('ALP-RATE-02 the timelines of the vectors, to the microsecond', () => {
@@ -50,22 +44,6 @@ test('ALP-RATE-02 a cap that is lowered applies to what was admitted before', ()
   expect(admits(6)).toBe(true)
 })
 
-test('ALP-RATE-04 polling and the parts of files have buckets of 600, whatever per_minute says', () => {
-  const { admits } = limited()
-  expect(admits(1)).toBe(true)
-  const count = (method: string, params: object) => {
-    let times = 0
-    while (times < 1000 && admits(1, method, 'alice', params)) times++
-    return times
-  }
-  expect(count('workgroup.pull', {})).toBe(600)
-  expect(count('workgroup.file_put', { offset: 1 })).toBe(600)
-  // The bucket of the parts is one for both directions; a first part is a call like others.
-  expect(count('workgroup.file_get', { offset: 262_144 })).toBe(0)
-  expect(count('workgroup.file_put', { offset: 0 })).toBe(0)
-  expect(count('workgroup.post', {})).toBe(0)
-})
-
 test('ALP-RATE-02 what is remembered is bounded, also where per_minute is not', () => {
   const { clock, admits } = limited()
   let times = 0
@@ -74,6 +52,6 @@ test('ALP-RATE-02 what is remembered is bounded, also where per_minute is not', 
   clock.ms = 120_000
   for (let peer = 0; peer < 5000; peer++) {
     clock.ms += 60_001
-    expect(admits(1, 'link.ping', `peer ${peer}`)).toBe(true)
+    expect(admits(1, `peer ${peer}`)).toBe(true)
   }
 })

@@ -1,14 +1,8 @@
 // How often a peer may call (ALP-RATE): a sliding window of a minute for each identity, in memory, on a clock that never goes back.
 import { RATE_WINDOW_SECONDS } from '../errors.ts'
-import type { WireObject, WireValue } from '../json/value.ts'
-import { numberOf } from '../json/value.ts'
-import { linkDefaults, linkLimits } from '../limits.ts'
+import { linkLimits } from '../limits.ts'
 
 const WINDOW_MS = RATE_WINDOW_SECONDS * 1000
-
-/** ALP-RATE-04: polling and the parts of files have buckets of their own, which `per_minute` does not touch. */
-const BUCKETS = ['calls', 'pulls', 'files'] as const
-type Bucket = (typeof BUCKETS)[number]
 
 export class RateLimit {
   /** Milliseconds on a clock that never goes back. */
@@ -19,30 +13,22 @@ export class RateLimit {
     this.#elapsed = elapsed
   }
 
-  /** ALP-RATE-02: whether one more call is admitted; if so, it counts. */
-  admits(identity: string, perMinute: number, method: WireValue, params: WireObject | undefined): boolean {
-    const bucket = bucketOf(method, params)
+  /** ALP-RATE-02: whether one more call is admitted, whatever it calls; if so, it counts. */
+  admits(identity: string, perMinute: number): boolean {
     const now = this.#elapsed()
-    const window = this.#windowOf(`${bucket} ${identity}`, now)
-    return window.admits(now, bucket === 'calls' ? perMinute : linkDefaults.bulkPerMinute)
+    return this.#windowOf(identity, now).admits(now, perMinute)
   }
 
-  #windowOf(key: string, now: number): Window {
-    const known = this.#windows.get(key)
+  #windowOf(identity: string, now: number): Window {
+    const known = this.#windows.get(identity)
     if (known) return known
     // Those of peers that are no longer pinned, too.
     if (this.#windows.size >= linkLimits.peers)
       for (const [other, window] of this.#windows) if (window.isIdle(now)) this.#windows.delete(other)
     const window = new Window()
-    this.#windows.set(key, window)
+    this.#windows.set(identity, window)
     return window
   }
-}
-
-function bucketOf(method: WireValue, params: WireObject | undefined): Bucket {
-  if (method === 'workgroup.pull') return 'pulls'
-  const isPart = method === 'workgroup.file_put' || method === 'workgroup.file_get'
-  return isPart && (numberOf(params?.offset) ?? 0) > 0 ? 'files' : 'calls'
 }
 
 class Window {
