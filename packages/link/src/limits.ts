@@ -18,8 +18,14 @@ export const linkLimits = {
   pooledBuffers: 32,
   /** ALP-TCP-03. */
   handshakeFrameBytes: 65_535,
-  /** Bytes of the first frame of a caller whose Noise key nobody pinned: it can do no more than be remembered. */
+  /**
+   * Callers at once whose Noise key nobody pinned and who may send a frame as large as a peer's: their envelope is recorded, whatever it holds
+   * (ALP-PEND-01). A crowd of strangers has less room each, so that it cannot fill the memory.
+   */
+  roomyStrangers: 32,
   strangerFrameBytes: 65_536,
+  /** Requests of one connection that are answered at once; who sends more is read when one is done. */
+  requestsAtOnce: 16,
   /** ALP-UNIX-04: bytes of one line without its line feed. */
   lineBytes: 1_048_576,
   /** ALP-UNIX-04: bytes of a line, its line feed included, that every revision of a peer takes. */
@@ -72,8 +78,8 @@ export const linkLimits = {
   threadFileBytes: 16 * 1024 * 1024,
   /** Characters of a thread that one turn is told, the newest. */
   toldText: 65_536,
-  /** Bytes of an answer's text as JSON has it: it must fit a frame. */
-  answerBytes: 524_288,
+  /** Bytes of an answer beside its text and its id: what is left of a frame or a line is for the text (ALP-TCP-04, ALP-UNIX-04). */
+  answerEnvelopeBytes: 1024,
   /** Characters of one chunk, which fits a line of every revision (ALP-UNIX-04); and of those that wait for a slow reader. */
   chunkText: 8192,
   waitingText: 65_536,

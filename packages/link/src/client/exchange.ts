@@ -3,7 +3,7 @@ import { type Clock, err, ok, ParleyError, type Result } from '@parley/core'
 import type { Scribe, WireError } from '../envelope/envelope.ts'
 import { readResponse } from '../envelope/response.ts'
 import type { WireObject, WireValue } from '../json/value.ts'
-import { linkDefaults } from '../limits.ts'
+import { linkDefaults, linkLimits } from '../limits.ts'
 import type { Channel } from '../transport/channel.ts'
 import { cancelled } from './dial.ts'
 
@@ -50,7 +50,7 @@ export async function exchange(options: Exchange): Promise<Result<WireValue, Lin
 async function converse(options: Exchange): Promise<Result<WireValue, LinkFailure>> {
   const { channel, scribe, clock, to, method, params, onChunk, timeoutMs = linkDefaults.callMs } = options
   const id = scribe.newId()
-  const sent = await channel.send(scribe.request(to, id, method, params), timeoutMs)
+  const sent = await channel.send(scribe.request(to, id, method, announced(params, channel)), timeoutMs)
   if (!sent) return local(closed('before the request was sent'))
   for (;;) {
     const incoming = await channel.receive(timeoutMs)
@@ -62,6 +62,11 @@ async function converse(options: Exchange): Promise<Result<WireValue, LinkFailur
     if (stream !== 'chunk') return ok(result)
     await onChunk?.(result)
   }
+}
+
+/** ALP-UNIX-04: servers keep their lines short towards a client that does not say how long a line it reads. */
+function announced(params: WireObject, { carrier }: Channel): WireObject {
+  return carrier === 'unix' ? { ...params, max_line: linkLimits.lineBytes } : params
 }
 
 function local(error: ParleyError): Result<never, LinkFailure> {

@@ -94,7 +94,7 @@ export class Conversation {
     }
     // ALP-TCP-09, as recommended: always, not only where the static key is known.
     if (noiseStatic && !this.#images.of(from)?.equals(noiseStatic)) return drop('binding')
-    return requestOf(verdict.message)
+    return requestOf(verdict.message, channel)
   }
 
   /** Where the list cannot be had nobody is pinned (ALP-ERR-05). */
@@ -151,7 +151,7 @@ export class Conversation {
     // Whoever was unpinned meanwhile gets silence, like everybody who is not pinned.
     if (!this.#pinned().has(request.from)) return false
     let bytes = this.#sealed(says, request)
-    if (bytes.length > channel.most)
+    if (bytes.length > request.most)
       bytes = this.#sealed({ error: dispatchErrors.internal('the answer is too large') }, request)
     return channel.send(bytes, linkDefaults.writeMs)
   }

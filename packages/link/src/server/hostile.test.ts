@@ -49,8 +49,8 @@ test('ALP-TCP-08 strangers past the handshake, each with half of a large frame, 
   for (let index = 0; index < COUNT; index++) {
     const stranger = await Caller.of(ground, 'carol')
     const length = Buffer.alloc(4)
-    length.writeUInt32BE(linkLimits.strangerFrameBytes)
-    stranger.peer.write(Buffer.concat([length, Buffer.alloc(linkLimits.strangerFrameBytes / 2)]))
+    length.writeUInt32BE(linkLimits.frameBytes)
+    stranger.peer.write(Buffer.concat([length, Buffer.alloc(linkLimits.frameBytes / 2)]))
     strangers.push(stranger)
   }
   await expectServed(ground)
@@ -60,14 +60,29 @@ test('ALP-TCP-08 strangers past the handshake, each with half of a large frame, 
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(96 * 2 ** 20)
 })
 
-test('ALP-TCP-08 a stranger that announces a frame as large as a peer may send is closed', async () => {
+test('ALP-TCP-08 in a crowd of strangers one that announces a large frame is closed, until others are gone', async () => {
   const ground = await Ground.start()
-  const stranger = await Caller.of(ground, 'carol')
   const length = Buffer.alloc(4)
   length.writeUInt32BE(linkLimits.strangerFrameBytes + 1)
-  stranger.peer.write(length)
-  await stranger.peer.closed
-  expect(stranger.peer.received).toHaveLength(0)
+  const crowd: Caller[] = []
+  for (let index = 0; index < linkLimits.roomyStrangers; index++) {
+    const stranger = await Caller.of(ground, 'carol')
+    stranger.peer.write(length)
+    crowd.push(stranger)
+  }
+  // Its handshake is served after theirs.
+  const late = await Caller.of(ground, 'carol')
+  late.peer.write(length)
+  await late.peer.closed
+  expect(late.peer.received).toHaveLength(0)
+  crowd[0]!.peer.socket.destroy()
+  await crowd[0]!.peer.closed
+  await until(() => crowd.slice(1).every(({ peer }) => !peer.socket.destroyed))
+  for (let turns = 0; turns < 50; turns++) await new Promise(resolve => setImmediate(resolve))
+  const next = await Caller.of(ground, 'carol')
+  next.say(next.request({ text: 'x'.repeat(linkLimits.strangerFrameBytes) }))
+  await next.peer.closed
+  expect(ground.strangers).toHaveLength(1)
 })
 
 test('ALP-TCP-06 handshakes that stop halfway are taken out after their time, and then others come', async () => {

@@ -2,8 +2,9 @@
 // pinned identity, over a connection that this identity holds (ALP-SRV-01, steps 1 to 3).
 import { JSONRPC, type WireError } from '../envelope/envelope.ts'
 import type { Message } from '../envelope/verify.ts'
-import { isWireObject, type WireObject, type WireValue } from '../json/value.ts'
-import type { Carrier } from '../transport/channel.ts'
+import { integerOf, isWireObject, type WireObject, type WireValue } from '../json/value.ts'
+import { linkLimits } from '../limits.ts'
+import type { Carrier, Channel } from '../transport/channel.ts'
 
 export interface LinkRequest {
   /** Opaque, and repeated in every response (ALP-ENV-06); null where the sender wrote none that is a string. */
@@ -16,6 +17,8 @@ export interface LinkRequest {
   readonly params: WireObject | undefined
   /** The identity that signed it, and is pinned. */
   readonly from: string
+  /** The most bytes of one envelope of the answer (ALP-UNIX-04, ALP-TCP-04). */
+  readonly most: number
   readonly message: Message
 }
 
@@ -44,15 +47,17 @@ export type Reply =
  */
 export type LinkHandler = (request: LinkRequest, connection: LinkConnection) => Reply | Promise<Reply>
 
-export function requestOf(message: Message): LinkRequest {
-  const { id, method, params = null } = message.body
+export function requestOf(message: Message, channel: Pick<Channel, 'carrier' | 'most'>): LinkRequest {
+  const { id, method, params: said = null } = message.body
   const malformed = malformedIn(message.body)
+  const params = paramsOf(said)
   return {
     id: typeof id === 'string' ? id : null,
     method: typeof method === 'string' ? method : '',
     ...(malformed !== undefined && { malformed }),
-    params: paramsOf(params),
+    params,
     from: message.from,
+    most: channel.carrier === 'unix' ? lineRoom(params) : channel.most,
     message,
   }
 }
@@ -68,4 +73,11 @@ function malformedIn({ jsonrpc, id, method }: WireObject): string | undefined {
 function paramsOf(params: WireValue): WireObject | undefined {
   if (params === null) return {}
   return isWireObject(params) ? params : undefined
+}
+
+/** ALP-UNIX-04: early revisions read short lines; a client that reads longer ones says so. */
+function lineRoom(params: WireObject | undefined): number {
+  const said = integerOf(params?.max_line)
+  // The line feed counts where an early revision counts it.
+  return Math.min(Math.max(Number(said ?? 0), linkLimits.cautiousLineBytes - 1), linkLimits.lineBytes)
 }

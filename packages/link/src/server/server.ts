@@ -1,6 +1,6 @@
 // A profile's ALP server: both transports with one conversation behind them (ALP-UNIX-03 to -05, ALP-TCP-05 to -09, -12). It starts on what it
 // can have, and stops without cutting an answer that is on its way.
-import type { Clock } from '@parley/core'
+import { type Clock, ticksPerMillisecond } from '@parley/core'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import { type Carrier, type Channel, lineChannel, noiseChannel } from '../transport/channel.ts'
 import type { Arrival, Listening } from '../transport/listen.ts'
@@ -24,6 +24,7 @@ export class LinkServer {
   readonly #options: LinkServerOptions
   readonly #listening = new Map<Carrier, Listening>()
   #closing: Promise<void> | undefined
+  #roomyStrangers = 0
 
   /** Starts what can be started. A transport that cannot is told to the log, and the other goes on alone (ALP-TCP-01). */
   static async start(options: LinkServerOptions): Promise<LinkServer> {
@@ -97,20 +98,54 @@ export class LinkServer {
     })
   }
 
-  /** ALP-TCP-07: one request after the other, until a caller is idle for too long or was not answered. */
+  /** ALP-TCP-07: requests until a caller is idle for too long or was not answered. None waits for the one before it: ALP queues nothing. */
   async #greetNoise({ arrival, noise, session }: NoiseArrival): Promise<void> {
     const known = this.#conversation.pinnedBy(session.remoteStatic)
-    noise.bulk(known === undefined ? linkLimits.strangerFrameBytes : linkLimits.frameBytes)
-    if (known !== undefined) arrival.recognise(known)
     const channel = noiseChannel(noise.messages, session)
+    noise.bulk(known === undefined ? this.#strangerRoom(channel) : linkLimits.frameBytes)
+    if (known !== undefined) arrival.recognise(known)
     const patience = known === undefined ? linkDefaults.strangerMs : linkDefaults.serverIdleMs
     await this.#attend(channel, arrival, session.remoteStatic, async serve => {
+      const serving = new Set<Promise<void>>()
+      let active = this.#clock.now()
       for (;;) {
-        const frame = await channel.receive(patience)
-        if (typeof frame === 'string' || !(await serve(frame))) return false
-        if (this.#closing) return true
+        const idleMs = () => (this.#clock.now() - active) / ticksPerMillisecond
+        const frame = await channel.receive(Math.max(1, patience - idleMs()))
+        if (frame === 'late') {
+          if (serving.size > 0) active = this.#clock.now()
+          if (idleMs() < patience) continue
+        }
+        if (typeof frame === 'string') {
+          await Promise.all(serving)
+          return false
+        }
+        const one = this.#served(serve(frame), channel).then(() => {
+          serving.delete(one)
+          active = this.#clock.now()
+          if (this.#closing && serving.size === 0) channel.end(linkDefaults.closeMs)
+        })
+        serving.add(one)
+        if (serving.size >= linkLimits.requestsAtOnce) await Promise.race(serving)
       }
     })
+  }
+
+  /** Never rejects: whoever is not answered is left without a word. */
+  async #served(serving: Promise<boolean>, channel: Channel): Promise<void> {
+    try {
+      if (!(await serving)) channel.destroy()
+    } catch (cause) {
+      this.#options.log?.failed?.('a connection', cause)
+      channel.destroy()
+    }
+  }
+
+  /** The most bytes of a stranger's frame. */
+  #strangerRoom(channel: Channel): number {
+    if (this.#roomyStrangers >= linkLimits.roomyStrangers) return linkLimits.strangerFrameBytes
+    this.#roomyStrangers++
+    void channel.closed.then(() => this.#roomyStrangers--)
+    return linkLimits.frameBytes
   }
 
   /** Attends to one connection until `talk` says whether it ends with a goodbye or at once. */
@@ -124,7 +159,9 @@ export class LinkServer {
     // Who says no more over TCP is gone; on a Unix socket it may still listen.
     void (noiseStatic ? channel.ended : channel.closed).then(() => abort.abort())
     const connection = { carrier: channel.carrier, remote: arrival.remote, signal: abort.signal }
+    let serving = 0
     const serve = async (bytes: Buffer): Promise<boolean> => {
+      serving++
       arrival.busy = true
       try {
         return await this.#conversation.serve(bytes, {
@@ -134,7 +171,8 @@ export class LinkServer {
           recognise: arrival.recognise,
         })
       } finally {
-        arrival.busy = false
+        serving--
+        arrival.busy = serving > 0
       }
     }
     try {

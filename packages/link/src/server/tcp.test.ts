@@ -162,11 +162,55 @@ test('ALP-TCP-07 a connection serves one request after the other, until it is id
   expect(caller.peer.received).toHaveLength(0)
 })
 
-test('ALP-TCP-07 requests that come together are answered in their order', async () => {
-  const ground = await Ground.start()
+test('ALP-TCP-07 no request waits for the one before it: each is answered when its answer is there', async () => {
+  const go = Promise.withResolvers<void>()
+  const ground = await Ground.start({
+    handler: async ({ params }) => {
+      if (params!.turn === 0) await go.promise
+      return { result: params!.turn! }
+    },
+  })
   const caller = await Caller.of(ground)
   caller.peer.write(Buffer.concat([0, 1, 2].map(turn => caller.sealed(caller.request({ turn })))))
-  for (const turn of [0, 1, 2]) expect(await caller.hear()).toMatchObject({ result: { params: { turn } } })
+  expect((await caller.hear()).result).toBe(1)
+  expect((await caller.hear()).result).toBe(2)
+  // However long it takes: the connection is not idle.
+  ground.pass(linkDefaults.serverIdleMs)
+  await new Promise(resolve => setImmediate(resolve))
+  ground.pass(linkDefaults.serverIdleMs)
+  go.resolve()
+  expect((await caller.hear()).result).toBe(0)
+  // The ninety seconds begin with the last answer.
+  await new Promise(resolve => setImmediate(resolve))
+  ground.pass(linkDefaults.serverIdleMs - 1)
+  caller.say(caller.request({ turn: 3 }))
+  expect((await caller.hear()).result).toBe(3)
+  ground.pass(linkDefaults.serverIdleMs)
+  await caller.peer.closed
+})
+
+test(`ALP-TCP-07 of one connection ${linkLimits.requestsAtOnce} requests are answered at once; more are read when one is done`, async () => {
+  const done: (() => void)[] = []
+  const ground = await Ground.start({
+    handler: async () => {
+      await new Promise<void>(resolve => done.push(resolve))
+      return { result: {} }
+    },
+  })
+  const caller = await Caller.of(ground)
+  const all = linkLimits.requestsAtOnce + 3
+  caller.peer.write(Buffer.concat(Array.from({ length: all }, () => caller.sealed(caller.request()))))
+  await until(() => done.length === linkLimits.requestsAtOnce)
+  for (let turns = 0; turns < 200; turns++) await new Promise(resolve => setImmediate(resolve))
+  expect(done).toHaveLength(linkLimits.requestsAtOnce)
+  done[3]!()
+  await until(() => done.length === linkLimits.requestsAtOnce + 1)
+  while (done.length < all) {
+    for (const each of done) each()
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  for (const each of done) each()
+  for (let heard = 0; heard < all; heard++) expect(await caller.hear()).toMatchObject({ result: {} })
 })
 
 test('ALP-TCP-07 a request that is not answered ends the connection at once', async () => {
@@ -205,6 +249,16 @@ test('ALP-TCP-08 a stranger is known by its first envelope, and then dropped', a
   expect(ground.dropped).toEqual([['unpinned', 'tcp']])
 })
 
+test('ALP-PEND-01 a stranger is known by its first envelope however large that is, up to what a peer may send', async () => {
+  const ground = await Ground.start()
+  const caller = await Caller.of(ground, 'carol')
+  const room = linkLimits.frameBytes - TAG_BYTES - caller.request({ text: '' }).length
+  caller.say(caller.request({ text: 'x'.repeat(room) }))
+  await caller.peer.closed
+  expect(caller.peer.received).toHaveLength(0)
+  expect(ground.strangers.map(([identity]) => identity)).toEqual([identityOf('carol').id])
+})
+
 test('ALP-TCP-08 a stranger has ten seconds for its envelope, a peer has more', async () => {
   const ground = await Ground.start()
   const [stranger, peer] = [await Caller.of(ground, 'carol'), await Caller.of(ground)]
@@ -233,7 +287,7 @@ test('ALP-TCP-08 who is pinned meanwhile is served the next time', async () => {
 test('ALP-TCP-09 an envelope of one peer over the connection of another is dropped', async () => {
   const ground = await Ground.start({ pinned: ['alice', 'carol'] })
   const caller = await Caller.of(ground, 'carol')
-  caller.say(caller.request({}, new Scribe(identityOf('alice'), ground.clock)))
+  caller.say(caller.request({}, 'link.ping', new Scribe(identityOf('alice'), ground.clock)))
   await caller.peer.closed
   expect(caller.peer.received).toHaveLength(0)
   expect(ground.dropped).toEqual([['binding', 'tcp']])
@@ -242,7 +296,7 @@ test('ALP-TCP-09 an envelope of one peer over the connection of another is dropp
 test('ALP-TCP-09 an envelope of a peer over the connection of a stranger is dropped too', async () => {
   const ground = await Ground.start({ pinned: ['alice'] })
   const caller = await Caller.of(ground, 'carol')
-  caller.say(caller.request({}, new Scribe(identityOf('alice'), ground.clock)))
+  caller.say(caller.request({}, 'link.ping', new Scribe(identityOf('alice'), ground.clock)))
   await caller.peer.closed
   expect(ground.dropped).toEqual([['binding', 'tcp']])
   expect(ground.strangers).toEqual([])

@@ -1,6 +1,5 @@
 // The answer to an ask (ALP-ASK-03, -04): how its text is put together, and its members in the order of the reference.
 import { float, type WireObject } from '../json/value.ts'
-import { linkLimits } from '../limits.ts'
 import { trim } from '../text.ts'
 import type { AskEnd } from './ask-port.ts'
 
@@ -10,7 +9,7 @@ const CANCELLED = '[cancelled]'
 export function answerText({ segments, error, interrupted }: AskEnd): string {
   const all = error === undefined ? segments : [...segments, `[error] ${error}`]
   const text = trim(all.join('\n\n')).toWellFormed()
-  return text === '' && interrupted ? CANCELLED : fitting(text)
+  return text === '' && interrupted ? CANCELLED : text
 }
 
 /** What the agent itself said: what a thread remembers. */
@@ -18,10 +17,10 @@ export function spokenText({ segments }: AskEnd): string {
   return trim(segments.join('\n\n')).toWellFormed()
 }
 
-/** `usd` is what the ledger has booked. */
-export function answerOf(end: AskEnd, session: string, usd: number): WireObject {
+/** `text` as it fits the answer, `usd` as the ledger has booked it. */
+export function answerOf(end: AskEnd, text: string, session: string, usd: number): WireObject {
   return {
-    text: answerText(end),
+    text,
     tokens_in: count(end.usage.tokensIn),
     tokens_out: count(end.usage.tokensOut),
     cost: float(usd),
@@ -34,19 +33,20 @@ function count(tokens: number | undefined): number {
   return tokens !== undefined && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0
 }
 
-/** An answer that does not fit a frame would be lost whole: its beginning is worth more. */
-function fitting(text: string): string {
-  if (jsonBytes(text) <= linkLimits.answerBytes) return text
-  let [fits, most] = [0, text.length]
-  while (fits < most) {
-    const middle = Math.ceil((fits + most) / 2)
-    if (jsonBytes(text.slice(0, middle)) <= linkLimits.answerBytes) fits = middle
-    else most = middle - 1
+/** The text in so many bytes of JSON: an answer that does not fit would be lost whole, and its beginning is worth more. */
+export function fitting(text: string, most: number): string {
+  if (jsonBytes(text) <= most) return text
+  let [fits, longest] = [0, text.length]
+  while (fits < longest) {
+    const middle = Math.ceil((fits + longest) / 2)
+    if (jsonBytes(text.slice(0, middle)) <= most) fits = middle
+    else longest = middle - 1
   }
-  return `${whole(text, fits)}\n\n[the answer was cut here: it has ${text.length} characters]`
+  const kept = whole(text, fits)
+  return `${kept}\n\n[the answer was cut here: ${text.length - kept.length} of ${text.length} characters are missing]`
 }
 
-function jsonBytes(text: string): number {
+export function jsonBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text))
 }
 

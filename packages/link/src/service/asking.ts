@@ -9,9 +9,9 @@ import { dispatchErrors } from '../errors.ts'
 import type { WireObject } from '../json/value.ts'
 import { linkDefaults } from '../limits.ts'
 import type { StreamPart } from '../server/request.ts'
-import { answerOf, spokenText } from './answer.ts'
+import { answerOf, answerText, fitting, spokenText } from './answer.ts'
 import type { AskCaller, AskEnd, AskPort } from './ask-port.ts'
-import { Deltas } from './deltas.ts'
+import { Deltas, pieces } from './deltas.ts'
 import type { ThreadOwner, Threads } from './threads.ts'
 
 /** What a peer is told while the machine is at fault. */
@@ -34,6 +34,8 @@ export interface AskingOptions {
   readonly grant: Grant
   /** Somebody reads the text as it comes. */
   readonly watched: boolean
+  /** Bytes of JSON that the answer's text may have. */
+  readonly textBytes: number
 }
 
 export type AskReply = { readonly result: WireObject } | { readonly error: WireError }
@@ -47,6 +49,8 @@ export class Asking {
   readonly #options: AskingOptions
   readonly #interrupt = new AbortController()
   #cancelled = false
+  /** The text of the answer, where it does not fit whole. */
+  #cut: string | undefined
   readonly #deltas = new Deltas()
 
   constructor(parts: AskingParts, options: AskingOptions) {
@@ -81,13 +85,21 @@ export class Asking {
   /** ALP-ASK-06: chunks, then the one last frame; with `events`, also that it began and that it goes on. */
   async *stream(events: boolean): AsyncGenerator<StreamPart> {
     if (events) yield { chunk: { event: 'started', session_id: this.session } }
+    let streamed = 0
     for (;;) {
       const next = await (events ? this.#readyOrQuiet() : this.#deltas.ready())
       if (next === false) break
       if (next === 'quiet') yield { chunk: { event: 'progress', session_id: this.session } }
-      else yield { chunk: { text: this.#deltas.take()! } }
+      else {
+        const text = this.#deltas.take()!
+        streamed += text.length
+        yield { chunk: { text } }
+      }
     }
     const reply = await this.reply
+    // ALP-UNIX-04: what the last frame cannot hold has been seen whole before it.
+    if (this.#cut !== undefined && streamed < this.#cut.length)
+      for (const text of pieces(this.#cut)) yield { chunk: { text } }
     yield 'error' in reply ? reply : { final: reply.result }
   }
 
@@ -115,7 +127,10 @@ export class Asking {
       const end = { ...told, interrupted: told.interrupted || this.#cancelled }
       const spent = this.#book(end)
       this.#remember(prompt, end)
-      return { result: answerOf(end, this.session, spent.usd) }
+      const whole = answerText(end)
+      const text = fitting(whole, this.#options.textBytes)
+      if (text !== whole) this.#cut = whole
+      return { result: answerOf(end, text, this.session, spent.usd) }
     } catch (cause) {
       this.#parts.failed('a turn', cause)
       this.#writeOff()

@@ -4,9 +4,10 @@ import type { Ledger } from '../budget/ledger.ts'
 import { dispatchErrors } from '../errors.ts'
 import { fingerprintOf } from '../identity/fingerprint.ts'
 import { integerOf, isWireObject, numberOf, type WireValue } from '../json/value.ts'
-import { linkDefaults } from '../limits.ts'
+import { linkDefaults, linkLimits } from '../limits.ts'
 import type { Reply } from '../server/request.ts'
 import { trim } from '../text.ts'
+import { jsonBytes } from './answer.ts'
 import { Asking, type AskingParts, HELD_UP } from './asking.ts'
 import type { Method, MethodCall } from './methods.ts'
 
@@ -58,7 +59,8 @@ export class Asks {
     const { id, pubkey } = call.peer
     // A key whose signature was verified has a fingerprint.
     const caller = { id, identity: pubkey, fingerprint: fingerprintOf(pubkey)! }
-    const asking = new Asking(this.#options, { caller, prompt, grant: grant.value, watched })
+    const textBytes = call.request.most - linkLimits.answerEnvelopeBytes - jsonBytes(call.request.id ?? '')
+    const asking = new Asking(this.#options, { caller, prompt, grant: grant.value, watched, textBytes })
     return this.#answer(asking, call, watched)
   }
 

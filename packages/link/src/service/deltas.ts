@@ -53,3 +53,12 @@ export class Deltas {
     return half ? length - 1 : length
   }
 }
+
+/** A text that is there already, in chunks. */
+export function* pieces(text: string): Generator<string> {
+  for (let rest = text; rest !== ''; ) {
+    const piece = whole(rest, linkLimits.chunkText)
+    rest = rest.slice(piece.length)
+    yield piece
+  }
+}

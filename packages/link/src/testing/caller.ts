@@ -1,37 +1,48 @@
 // A caller over TCP that speaks for itself, for tests: handshake and frames by hand, so that it can say what no client says.
+
+import { connect } from 'node:net'
+import type { Clock } from '@parley/core'
 import { Scribe } from '../envelope/envelope.ts'
+import type { LinkIdentity } from '../identity/identity.ts'
 import { parseWire } from '../json/parse.ts'
 import type { WireObject } from '../json/value.ts'
 import { TAG_BYTES } from '../noise/cipher.ts'
 import { Initiator, type Session } from '../noise/handshake.ts'
-import { framed, type Ground, type RawPeer } from './ground.ts'
+import { framed, RawPeer } from './ground.ts'
 import { identityOf } from './vectors.ts'
+
+/** What is called: a ground, or a whole profile. */
+export interface Called {
+  readonly identity: LinkIdentity
+  readonly clock: Clock
+  readonly server: { readonly port: number | undefined }
+}
 
 export class Caller {
   readonly peer: RawPeer
   readonly session: Session
   readonly scribe: Scribe
-  readonly #ground: Ground
+  readonly #called: Called
 
-  static async of(ground: Ground, name = 'alice'): Promise<Caller> {
-    const peer = await ground.raw('tcp')
-    const initiator = new Initiator(identityOf(name).noise, ground.identity.noise.publicKey)
+  static async of(called: Called, name = 'alice'): Promise<Caller> {
+    const peer = await RawPeer.connected(connect(called.server.port!, '127.0.0.1'))
+    const initiator = new Initiator(identityOf(name).noise, called.identity.noise.publicKey)
     peer.write(framed(2, initiator.first()!))
     if (!initiator.second(await peer.frame(2))) throw new Error('the handshake failed')
     const { message, session } = initiator.third()!
     peer.write(framed(2, message))
-    return new Caller(peer, session, ground, name)
+    return new Caller(peer, session, called, name)
   }
 
-  private constructor(peer: RawPeer, session: Session, ground: Ground, name: string) {
+  private constructor(peer: RawPeer, session: Session, called: Called, name: string) {
     this.peer = peer
     this.session = session
-    this.#ground = ground
-    this.scribe = new Scribe(identityOf(name), ground.clock)
+    this.#called = called
+    this.scribe = new Scribe(identityOf(name), called.clock)
   }
 
-  request(params: WireObject = {}, scribe = this.scribe): Buffer {
-    return scribe.request(this.#ground.identity.id, scribe.newId(), 'link.ping', params)
+  request(params: WireObject = {}, method = 'link.ping', scribe = this.scribe): Buffer {
+    return scribe.request(this.#called.identity.id, scribe.newId(), method, params)
   }
 
   sealed(plaintext: Buffer): Buffer {
