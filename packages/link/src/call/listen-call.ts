@@ -19,6 +19,8 @@ export interface ListenCallOptions {
   readonly host: string
   /** 0 is any that is free. */
   readonly port: number
+  /** Listened on where `host` is not the machine's own (ALP-TCP-01). */
+  readonly fallback?: string
   readonly identity: LinkIdentity
   readonly clock: Clock
   /** Asked for every connection and every envelope. */
@@ -41,7 +43,7 @@ export interface CallListening {
 
 /** Rejects with the system's error where nobody can listen there. */
 export async function listenCall(options: ListenCallOptions): Promise<CallListening> {
-  const { host, port, identity, clock } = options
+  const { host, port, fallback, identity, clock } = options
   const open = new Map<Arrival, Transport>()
   const images = new ImageCache(publicKeyOf)
   const pinned = () => identitiesNow(options)
@@ -68,6 +70,7 @@ export async function listenCall(options: ListenCallOptions): Promise<CallListen
   const listening = await listenNoise({
     host,
     port,
+    ...(fallback !== undefined && { fallback }),
     own: identity.noise,
     clock,
     prologue: CALL_PROLOGUE,

@@ -9,6 +9,7 @@ import { linkDefaults, linkLimits } from '../limits.ts'
 import type { Session } from '../noise/handshake.ts'
 import { type Channel, lineChannel, noiseChannel } from '../transport/channel.ts'
 import { initiate, NoiseSocket } from '../transport/handshake-io.ts'
+import { unbracketed } from '../transport/listen-noise.ts'
 import { MessageSocket } from '../transport/message-socket.ts'
 import { Lines } from '../transport/split.ts'
 import type { Target } from './target.ts'
@@ -81,10 +82,6 @@ export async function dialNoise(
     'link_handshake_failed',
     `${name} did not prove to be the pinned peer; compare its fingerprint with its owner's.`,
   )
-}
-
-function unbracketed(host: string): string {
-  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host
 }
 
 /** ALP-UNIX-06, ALP-TCP-11: any failure to connect is `target-offline`. */

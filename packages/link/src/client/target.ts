@@ -1,5 +1,6 @@
 // Where a peer is reached (ALP-UNIX-07, ALP-TCP-10): an address for TCP, or the socket of the profile on this machine that holds its key.
-import { ok, type ParleyError, type Result, refuse } from '@parley/core'
+import { err, ok, type ParleyError, type Result, refuse } from '@parley/core'
+import { localError } from '../errors.ts'
 import { localSocket, type ProfileLayout } from '../identity/local.ts'
 
 export interface Target {
@@ -38,11 +39,12 @@ export function targetOf(peer: Reachable, layouts: readonly ProfileLayout[]): Re
     const at = parseAddress(peer.address)
     return at.ok ? ok({ identity: peer.pubkey, at: at.value }) : at
   }
-  const path = localSocket(peer.pubkey, peer.id, layouts)
-  if (path === undefined)
-    return refuse(
-      'link_bad_address',
-      `The peer ${peer.id} has no address, and no profile of this machine holds its key.`,
-    )
-  return ok({ identity: peer.pubkey, at: { path } })
+  const path = localSocket(peer.pubkey, layouts)
+  if (path !== undefined) return ok({ identity: peer.pubkey, at: { path } })
+  return err(
+    localError(
+      'target-offline',
+      `${peer.id} has no address, and no profile of this machine holds its key. If it moved, remove it and add it with its address; if its key changed, ask its owner for the new line.`,
+    ),
+  )
 }

@@ -1,5 +1,5 @@
 // An exclusive lock between programs (ALP-PEER-06: `peers.lock`): a file that names its holder and comes into being whole, by a link. A holder
-// that is gone, and a file that no holder of ours wrote, hold nothing.
+// that is gone holds nothing. An empty file is another implementation's, which holds it by flock: nobody here can see whether it still does.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Clock, ok, type Result, refuse } from '@parley/core'
@@ -10,12 +10,7 @@ export async function withLock<T>(path: string, clock: Clock, work: () => T): Pr
   const own = `${path}.${process.pid}`
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   for (let waited = 0; !taken(path, own); waited += linkDefaults.lockPollMs) {
-    if (waited >= linkDefaults.lockMs)
-      return refuse(
-        'locked',
-        `Another program is changing the list of peers (${path} says which). Wait until it is done, then try again.`,
-        { retryable: true },
-      )
+    if (waited >= linkDefaults.lockMs) return refuse('locked', heldBy(path), { retryable: true })
     await new Promise<void>(resolve => clock.after(linkDefaults.lockPollMs, resolve))
   }
   try {
@@ -23,6 +18,16 @@ export async function withLock<T>(path: string, clock: Clock, work: () => T): Pr
   } finally {
     rmSync(path, { force: true })
   }
+}
+
+function heldBy(path: string): string {
+  return isEmpty(path)
+    ? `${path} is empty: another ALP program, alpi for example, keeps it while it changes the list of peers, and may leave it there. Wait until that is done, then try again; where no such program uses this profile, the empty file can be moved away.`
+    : `Another program is changing the list of peers (${path} says which). Wait until it is done, then try again.`
+}
+
+function isEmpty(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.size === 0
 }
 
 function taken(path: string, own: string): boolean {
@@ -65,7 +70,9 @@ function freed(path: string, own: string): boolean {
 
 function isDead(path: string): boolean {
   try {
-    const pid = Number(readFileSync(path, 'utf8').trim())
+    const text = readFileSync(path, 'utf8')
+    if (text === '') return false
+    const pid = Number(text.trim())
     if (!Number.isSafeInteger(pid) || pid <= 0) return true
     // A number of a process may come again: nobody holds this lock for long.
     return Date.now() - statSync(path).mtimeMs > linkDefaults.lockStaleMs || !isAlive(pid)

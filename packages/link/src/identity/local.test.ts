@@ -12,11 +12,11 @@ test('ALP-UNIX-07 the profile that holds the key is found, the root first, then 
   const root = temporaryFolder()
   const layouts = [alpiLayout(root)]
   const work = writeKeys(join(root, 'profiles', 'work'), 'alice')
-  expect(localSocket(keyOf('alice'), 'whatever', layouts)).toBe(socketOf(work))
+  expect(localSocket(keyOf('alice'), layouts)).toBe(socketOf(work))
   const archive = writeKeys(join(root, 'profiles', 'archive'), 'alice')
-  expect(localSocket(keyOf('alice'), 'work', layouts)).toBe(socketOf(archive))
+  expect(localSocket(keyOf('alice'), layouts)).toBe(socketOf(archive))
   writeKeys(root, 'alice')
-  expect(localSocket(keyOf('alice'), 'work', layouts)).toBe(socketOf(root))
+  expect(localSocket(keyOf('alice'), layouts)).toBe(socketOf(root))
 })
 
 test('ALP-UNIX-07 a profile without both of its files is passed over', () => {
@@ -24,35 +24,26 @@ test('ALP-UNIX-07 a profile without both of its files is passed over', () => {
   writeKeys(root, 'alice', ['public'])
   writeKeys(join(root, 'profiles', 'a'), 'alice', ['private'])
   const whole = writeKeys(join(root, 'profiles', 'b'), 'alice')
-  expect(localSocket(keyOf('alice'), 'x', [alpiLayout(root)])).toBe(socketOf(whole))
+  expect(localSocket(keyOf('alice'), [alpiLayout(root)])).toBe(socketOf(whole))
 })
 
-test('ALP-UNIX-07 where no key matches, the id names the profile: the root for default', () => {
+test('ALP-UNIX-07 where no profile holds the key there is no socket, whatever the profiles are called', () => {
   const root = temporaryFolder()
   writeKeys(root, 'alice')
-  const layouts = [alpiLayout(root)]
-  expect(localSocket(keyOf('bob'), 'default', layouts)).toBe(socketOf(root))
-  expect(localSocket(keyOf('bob'), 'home-server', layouts)).toBe(
-    socketOf(join(root, 'profiles', 'home-server')),
-  )
-})
-
-test('ALP-UNIX-07 an id that is no profile name leads nowhere', () => {
-  const root = temporaryFolder()
-  for (const id of ['..', '../x', 'a/b', '', '.hidden', 'a..b', '-x', 'ä'])
-    expect(localSocket(keyOf('bob'), id, [alpiLayout(root)]), id).toBeUndefined()
+  writeKeys(join(root, 'profiles', 'bob'), 'carol')
+  expect(localSocket(keyOf('bob'), [alpiLayout(root), parleyLayout(join(root, 'profiles'))])).toBeUndefined()
 })
 
 test('ALP-UNIX-07 profiles of Parley and of an installed alpi are searched alike', () => {
   const [parley, alpi] = [temporaryFolder(), temporaryFolder()]
   const layouts = [parleyLayout(parley), alpiLayout(alpi)]
   writeKeys(alpi, 'alice')
-  expect(localSocket(keyOf('alice'), 'x', layouts)).toBe(socketOf(alpi))
+  expect(localSocket(keyOf('alice'), layouts)).toBe(socketOf(alpi))
   const own = writeKeys(join(parley, 'zoo'), 'alice')
-  expect(localSocket(keyOf('alice'), 'x', layouts)).toBe(socketOf(own))
+  expect(localSocket(keyOf('alice'), layouts)).toBe(socketOf(own))
   const first = writeKeys(join(parley, 'default'), 'alice')
-  expect(localSocket(keyOf('alice'), 'x', layouts)).toBe(socketOf(first))
-  expect(localSocket(keyOf('bob'), 'zoo', layouts)).toBe(socketOf(join(parley, 'zoo')))
+  expect(localSocket(keyOf('alice'), layouts)).toBe(socketOf(first))
+  expect(localSocket(keyOf('bob'), layouts)).toBeUndefined()
   mkdirSync(join(parley, '.hidden'))
   expect(parleyLayout(parley).homes()).toEqual([first, own])
   expect(parleyLayout(join(parley, 'missing')).homes()).toHaveLength(1)

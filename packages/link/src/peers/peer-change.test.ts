@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -211,32 +212,53 @@ test('ALP-PEER-06 changes at the same time all arrive, and no lock and no half f
   expect(readdirSync(dirname(path))).toEqual(['peers.yaml'])
 })
 
-test('ALP-PEER-06 another program that holds the lock is waited for, and refused after a while; a dead one is not', async () => {
-  const paths = linkPaths(temporaryFolder())
-  mkdirSync(dirname(paths.peers), { recursive: true })
+/** A list on a clock that passes while somebody waits. */
+function locking() {
+  const { peers: path, peersLock: lock } = linkPaths(temporaryFolder())
+  mkdirSync(dirname(path), { recursive: true })
   const clock = new ManualClock()
-  const list = new PeerList(paths.peers, { clock, lock: paths.peersLock })
-  const spend = async (adding: Promise<unknown>) => {
+  const list = new PeerList(path, { clock, lock })
+  const spend = async <T>(adding: Promise<T>): Promise<T> => {
     for (let turns = 0; turns < 400; turns++) {
       clock.advance(25)
       await new Promise(resolve => setImmediate(resolve))
     }
     return adding
   }
-  writeFileSync(paths.peersLock, `${process.ppid}\n`)
+  return { list, lock, path, spend }
+}
+
+test('ALP-PEER-06 an empty lock file is held by another implementation: it is never taken for dead, however old', async () => {
+  const { list, lock, path, spend } = locking()
+  for (const old of [false, true]) {
+    writeFileSync(lock, '')
+    if (old) utimesSync(lock, 1_000_000, 1_000_000)
+    expect(await spend(list.add({ id: 'a', pubkey: alice, allow: [] }))).toMatchObject({
+      error: { code: 'locked', retryable: true, message: expect.stringContaining('is empty') },
+    })
+  }
+  expect(existsSync(lock)).toBe(true)
+  expect(existsSync(path)).toBe(false)
+  rmSync(lock)
+  expect((await spend(list.add({ id: 'a', pubkey: alice, allow: [] }))).ok).toBe(true)
+})
+
+test('ALP-PEER-06 another program that holds the lock is waited for, and refused after a while; a dead one is not', async () => {
+  const { list, lock, path, spend } = locking()
+  writeFileSync(lock, `${process.ppid}\n`)
   expect(await spend(list.add({ id: 'a', pubkey: alice, allow: [] }))).toMatchObject({
     error: { code: 'locked', retryable: true },
   })
-  expect(existsSync(paths.peers)).toBe(false)
-  // A process that is gone; a file of another program that locks in its own way; a process number that came again.
+  expect(existsSync(path)).toBe(false)
+  // A process that is gone; a file that names nobody; a process number that came again.
   const { pid } = spawnSync('true')
   for (const [id, holder, old] of [
     ['a', `${pid}\n`, false],
-    ['b', '', false],
+    ['b', 'somebody', false],
     ['c', `${process.ppid}\n`, true],
   ] as const) {
-    writeFileSync(paths.peersLock, holder)
-    if (old) utimesSync(paths.peersLock, 1_000_000, 1_000_000)
+    writeFileSync(lock, holder)
+    if (old) utimesSync(lock, 1_000_000, 1_000_000)
     expect(
       await spend(
         list.add({ id, pubkey: identityOf({ a: 'alice', b: 'bob', c: 'carol' }[id]).id, allow: [] }),
@@ -246,7 +268,7 @@ test('ALP-PEER-06 another program that holds the lock is waited for, and refused
       ok: true,
     })
   }
-  expect(existsSync(paths.peersLock)).toBe(false)
+  expect(existsSync(lock)).toBe(false)
 })
 
 test('ALP-PEER-06 a crash at any step leaves the old list or the new one, and the next change works', async () => {

@@ -123,6 +123,28 @@ test('ALP-RATE-01 per_minute counts when it is an integer above zero, as the vec
     })
 })
 
+test('ALP-RATE-01 a rate limit that cannot be read, and an id that nothing can name, are told; the entry counts', () => {
+  const of = (more: string) => {
+    const { list } = listed(`- {id: a, pubkey: "${alice}", ${more}}\n`)
+    return { list, problems: list.problems() }
+  }
+  for (const limit of ['0', '-5', '"5"', '5.0', 'true']) {
+    const { list, problems } = of(`rate_limit: {per_minute: ${limit}}`)
+    expect(problems, limit).toEqual([
+      'Entry 1 (a) has a rate limit that is not a whole number above zero, so 60 calls a minute hold.',
+    ])
+    expect(list.all()).toMatchObject([{ perMinute: 60 }])
+  }
+  expect(of('rate_limit: 5').problems).toHaveLength(1)
+  for (const fine of ['rate_limit: {per_minute: 5}', 'rate_limit: {}', 'rate_limit: null', 'alias: x'])
+    expect(of(fine).problems, fine).toEqual([])
+  const { list } = listed(`- {id: home.server, pubkey: "${alice}"}\n`)
+  expect(list.problems()).toMatchObject([
+    expect.stringMatching(/^Entry 1 \(home\.server\) has an id that no mention/),
+  ])
+  expect(list.identities().has(alice)).toBe(true)
+})
+
 test('ALP-PEER-03 a peer may call just what its list names, and everything of workgroups', () => {
   const peer = { id: 'a', pubkey: alice, allow: ['link.ping'], perMinute: 60 }
   expect(isAllowed(peer, 'link.ping')).toBe(true)

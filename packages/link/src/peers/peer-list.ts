@@ -7,7 +7,7 @@ import { withLock } from '../files/lock.ts'
 import { WatchedFile } from '../files/watched.ts'
 import { publicKeyOf } from '../identity/identity.ts'
 import { linkLimits } from '../limits.ts'
-import { checkMethods, checkPeer, type NewPeer, type Peer, readPeer } from './peer.ts'
+import { checkMethods, checkPeer, type NewPeer, oddityOf, type Peer, readPeer } from './peer.ts'
 import { PeersText, readEntries } from './peers-yaml.ts'
 
 export interface PeerListOptions {
@@ -70,7 +70,7 @@ export class PeerList {
     return this.all().find(peer => peer.id === id)
   }
 
-  /** What a person should look at: entries that count for nothing, and handles and keys that stand there twice. */
+  /** What a person should look at: entries that count for nothing or not as they say, and handles and keys that stand there twice. */
   problems(): readonly string[] {
     return this.#file.now().problems
   }
@@ -189,7 +189,10 @@ function snapshotOf(bytes: Buffer | undefined): Snapshot {
   const problems: string[] = []
   for (const [place, entry] of entries.entries()) {
     const peer = readPeer(entry)
-    const problem = 'problem' in peer ? peer.problem : problemOf(peer, namesakes, byIdentity, places.size)
+    const problem =
+      'problem' in peer
+        ? peer.problem
+        : (problemOf(peer, namesakes, byIdentity, places.size) ?? oddityOf(entry, peer))
     if (problem !== undefined) problems.push(`Entry ${place + 1} ${problem}.`)
     if ('problem' in peer) continue
     // ALP-PEER-02: an id stands for one key. Fail closed: two keys would share what was said and spent under it.

@@ -66,6 +66,18 @@ export function perMinuteOf(rateLimit: unknown): number {
   return typeof value === 'bigint' && value > 0n ? Number(value) : linkDefaults.perMinute
 }
 
+/** What its owner meant otherwise: the entry counts, but not as it says. */
+export function oddityOf(entry: unknown, { id }: Peer): string | undefined {
+  const limit = isMapping(entry) ? entry.rate_limit : undefined
+  const unread = isMapping(limit) ? limit.per_minute : limit
+  const isRead = typeof unread === 'bigint' && unread > 0n && isMapping(limit)
+  if (unread !== undefined && unread !== null && !isRead)
+    return `(${id}) has a rate limit that is not a whole number above zero, so ${linkDefaults.perMinute} calls a minute hold`
+  if (!isPeerId(id))
+    return `(${id}) has an id that no mention can name and that keeps no memory; use letters, digits, "_" and "-"`
+  return undefined
+}
+
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
 }

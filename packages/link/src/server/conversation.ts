@@ -30,6 +30,8 @@ export interface LinkLog {
   dropped?(reason: DropReason, carrier: Carrier): void
   /** Something of ours failed: a handler, the peer list, a listener. */
   failed?(what: string, cause: unknown): void
+  /** ALP-TCP-01: `host` is not the machine's own, so that it listens on `bound`. */
+  elsewhere?(host: string, bound: string, cause: unknown): void
 }
 
 export interface ConversationOptions {

@@ -12,6 +12,16 @@ const v4 = (address: string, internal = false): NetworkInterfaceInfo => ({
   cidr: null,
 })
 
+const v6 = (address: string): NetworkInterfaceInfo => ({
+  address,
+  internal: false,
+  family: 'IPv6',
+  netmask: 'ffff:ffff:ffff:ffff::',
+  mac: '00:00:00:00:00:00',
+  cidr: null,
+  scopeid: 0,
+})
+
 const alone: Surroundings = { environment: {}, interfaces: { lo: [v4('127.0.0.1', true)] }, inDocker: false }
 const inNetwork = (interfaces: Surroundings['interfaces']): Surroundings => ({ ...alone, interfaces })
 
@@ -23,7 +33,7 @@ test('ALP-TCP-01 the default profile listens on 7423 where it has an address to 
     unix: true,
     tcp: { host: 'nas.internal', port: 7423 },
   })
-  expect(planListening('default', { host: '10.0.0.1', tcpPort: 9000 }, lan).tcp).toEqual({
+  expect(planListening('default', { host: '10.0.0.1', tcpPort: 9000 }, lan).tcp).toMatchObject({
     host: '10.0.0.1',
     port: 9000,
   })
@@ -31,6 +41,27 @@ test('ALP-TCP-01 the default profile listens on 7423 where it has an address to 
     host: '0.0.0.0',
     port: 7423,
   })
+})
+
+test('ALP-TCP-01 beside what was written down stands the address that the machine has, in a container all of them', () => {
+  const lan = inNetwork({ eth0: [v4('192.168.1.5')] })
+  const host = 'nas.example'
+  expect(planListening('default', { host }, lan).tcp).toEqual({ host, port: 7423, fallback: '192.168.1.5' })
+  expect(planListening('default', { host }, { ...lan, inDocker: true }).tcp?.fallback).toBe('0.0.0.0')
+  expect(planListening('default', { host: '192.168.1.5' }, lan).tcp).toEqual({
+    host: '192.168.1.5',
+    port: 7423,
+  })
+})
+
+test('ALP-TCP-01 an overlay or a local network of IPv6 is found too; an address of one link is none', () => {
+  const found = (interfaces: Surroundings['interfaces']) =>
+    planListening('default', {}, inNetwork(interfaces)).tcp?.host
+  expect(found({ eth0: [v6('fe80::1'), v6('fd12:3456::7')] })).toBe('fd12:3456::7')
+  expect(found({ eth0: [v6('fd12:3456::7'), v4('192.168.1.5')] })).toBe('192.168.1.5')
+  expect(found({ eth0: [v4('192.168.1.5')], wg0: [v6('fe80::2'), v6('fd00::9')] })).toBe('fd00::9')
+  // The whole world, a bridge of containers, one link alone.
+  expect(found({ eth0: [v6('2001:db8::1'), v6('fe80::1')], docker0: [v6('fd00::1')] })).toBeUndefined()
 })
 
 test('ALP-TCP-01 without such an address it stays on the Unix socket', () => {

@@ -21,17 +21,26 @@ export interface Surroundings {
 
 export interface ListenPlan {
   readonly unix: boolean
-  readonly tcp?: { readonly host: string; readonly port: number }
+  readonly tcp?: TcpPlan
+}
+
+export interface TcpPlan {
+  /** What peers are told; listened on where the machine has it. */
+  readonly host: string
+  readonly port: number
+  /** Listened on where `host` is a name or an address that the machine does not have: behind a NAT, in a container. */
+  readonly fallback?: string
 }
 
 export function planListening(profile: string, config: LinkConfig, around: Surroundings): ListenPlan {
   if (config.service === false) return { unix: false }
   const port = portOf(around.environment.ALPI_ALP_TCP_PORT) ?? config.tcpPort
   if (profile !== 'default' && port === undefined) return { unix: true }
-  const host = around.environment.ALPI_NETWORK_HOST || config.host || detectedHost(around)
-  return host === undefined
-    ? { unix: true }
-    : { unix: true, tcp: { host, port: port ?? linkDefaults.tcpPort } }
+  const detected = detectedHost(around)
+  const host = around.environment.ALPI_NETWORK_HOST || config.host || detected
+  if (host === undefined) return { unix: true }
+  const fallback = detected !== undefined && detected !== host && { fallback: detected }
+  return { unix: true, tcp: { host, port: port ?? linkDefaults.tcpPort, ...fallback } }
 }
 
 function portOf(text: string | undefined): number | undefined {
@@ -44,16 +53,29 @@ function detectedHost({ interfaces, inDocker }: Surroundings): string | undefine
   const addresses = Object.entries(interfaces)
     .filter(([name]) => !BRIDGES.test(name))
     .flatMap(([name, infos]) => (infos ?? []).map(info => ({ name, info })))
-    .filter(({ info }) => info.family === 'IPv4' && !info.internal)
-  const overlay = addresses.find(({ name, info }) => OVERLAYS.test(name) || isShared(info.address))
-  const reachable = overlay ?? addresses.find(({ info }) => isPrivate(info.address))
+    .filter(({ info }) => !info.internal && !isLinkLocal(info.address))
+  const overlay =
+    addresses.find(({ name }) => OVERLAYS.test(name)) ?? addresses.find(({ info }) => isShared(info.address))
+  const local =
+    addresses.find(({ info }) => isPrivate(info.address)) ??
+    addresses.find(({ info }) => isUniqueLocal(info.address))
   // An address that the whole world can reach is listened on only where somebody wrote it down.
-  return inDocker ? '0.0.0.0' : reachable?.info.address
+  return inDocker ? '0.0.0.0' : (overlay ?? local)?.info.address
 }
 
 /** Networks between containers of this machine reach no other. */
 const BRIDGES = /^(?:docker|br-|veth|virbr|cni|flannel)/
 const OVERLAYS = /^(?:tailscale|wg|utun|tun|zt|nebula)/
+
+/** fe80::/10 and 169.254.0.0/16: of no use without naming an interface, and often there beside another address. */
+function isLinkLocal(address: string): boolean {
+  return /^fe[89ab]/i.test(address) || address.startsWith('169.254.')
+}
+
+/** fc00::/7 (RFC 4193). */
+function isUniqueLocal(address: string): boolean {
+  return /^f[cd][0-9a-f]{2}:/i.test(address)
+}
 
 /** 100.64.0.0/10 (RFC 6598), which overlays give out. */
 function isShared(address: string): boolean {

@@ -8,12 +8,13 @@ import { listenNoise, type NoiseArrival } from '../transport/listen-noise.ts'
 import { MessageSocket } from '../transport/message-socket.ts'
 import { Lines } from '../transport/split.ts'
 import { Conversation, type ConversationOptions } from './conversation.ts'
+import type { TcpPlan } from './plan.ts'
 import { listenUnix } from './unix-socket.ts'
 
 export interface LinkServerOptions extends ConversationOptions {
   /** The path of the Unix socket; left out, there is none. */
   readonly socket?: string
-  readonly tcp?: { readonly host: string; readonly port: number }
+  readonly tcp?: TcpPlan
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -64,7 +65,7 @@ export class LinkServer {
   }
 
   async #listen(): Promise<void> {
-    const { socket, tcp, identity } = this.#options
+    const { socket, tcp, identity, log } = this.#options
     if (socket !== undefined)
       await this.#try(
         'unix',
@@ -72,7 +73,11 @@ export class LinkServer {
       )
     if (tcp) {
       const serve = (arrived: NoiseArrival) => void this.#greetNoise(arrived)
-      await this.#try('tcp', listenNoise({ ...tcp, own: identity.noise, clock: this.#clock, serve }))
+      const elsewhere = (bound: string, cause: unknown) => log?.elsewhere?.(tcp.host, bound, cause)
+      await this.#try(
+        'tcp',
+        listenNoise({ ...tcp, own: identity.noise, clock: this.#clock, serve, elsewhere }),
+      )
     }
   }
 

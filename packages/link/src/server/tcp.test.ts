@@ -404,3 +404,31 @@ test('a caller that does not read its answer is cut, and the handler stops', asy
   caller.peer.socket.resume()
   await caller.peer.closed
 })
+
+test('ALP-TCP-01 an address that the machine does not have is told to peers; it listens on one that it has, and says so', async () => {
+  const ground = new Ground()
+  const told: unknown[] = []
+  const { identity, clock, journal } = ground
+  const start = (fallback?: string) =>
+    LinkServer.start({
+      identity,
+      clock,
+      journal,
+      // For documentation (RFC 5737): nobody has it.
+      tcp: { host: '203.0.113.7', port: 0, ...(fallback !== undefined && { fallback }) },
+      pins: { identities: () => ground.pinned, stranger: () => undefined },
+      handler: () => ({ result: 'here' }),
+      log: {
+        failed: what => void told.push(what),
+        elsewhere: (host, bound) => void told.push([host, bound]),
+      },
+    })
+  const server = await start('127.0.0.1')
+  onTestFinished(() => server.close())
+  expect(told).toEqual([['203.0.113.7', '127.0.0.1']])
+  const at = { host: '127.0.0.1', port: server.port! }
+  expect(await ground.client().call({ identity: identity.id, at }, 'x')).toEqual({ ok: true, value: 'here' })
+  const none = await start()
+  expect(none.carriers).toEqual([])
+  expect(told).toHaveLength(2)
+})

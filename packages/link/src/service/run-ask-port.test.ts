@@ -118,6 +118,9 @@ test('ALP-ASK-08 what was said before is told first, in its order; of a long thr
     ['alice said', 'longer'],
     ['You answered', 'done'],
   ])
+  // Its agent knows that there was more.
+  expect(told[0]!.text).toMatch(/ 3 earlier turns are left out here: together they are too long\.$/)
+  expect(runs.requests[1]!.told![0]!.text).not.toContain('left out')
 })
 
 test("ALP-CANCEL-01 a cancel is the run's cancel, and the answer says that it was interrupted", async () => {

@@ -45,7 +45,7 @@ export function runAskPort(options: RunAskOptions): AskPort {
   }
 }
 
-/** ALP-ASK-08: what was said before, as pieces of context in its order. Of more than a turn is told the oldest are left out. */
+/** ALP-ASK-08: what was said before, as pieces of context in its order. Of more than a turn is told the oldest are left out, which the notice says. */
 function toldFirst(history: readonly AskMessage[], peer: string): readonly TurnContextPart[] {
   const notices = history.filter(({ role }) => role === 'system')
   const said = history.filter(({ role }) => role !== 'system')
@@ -56,12 +56,19 @@ function toldFirst(history: readonly AskMessage[], peer: string): readonly TurnC
     // An answer is told with what it answers.
     if (role === 'user') from = at
   }
-  return [...notices, ...said.slice(from)].map(({ role, text }) => ({
+  const missing = said.slice(0, from).filter(({ role }) => role === 'user').length
+  const told = notices.map(notice =>
+    missing > 0 ? { ...notice, text: `${notice.text} ${LEFT_OUT(missing)}` } : notice,
+  )
+  return [...told, ...said.slice(from)].map(({ role, text }) => ({
     kind: 'memory',
     title: TITLES[role](peer),
     text,
   }))
 }
+
+const LEFT_OUT = (turns: number) =>
+  `${turns} earlier ${turns === 1 ? 'turn is' : 'turns are'} left out here: together they are too long.`
 
 const TITLES: { readonly [Role in AskMessage['role']]: (peer: string) => string } = {
   system: () => 'What was said before',

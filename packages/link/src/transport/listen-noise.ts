@@ -17,6 +17,9 @@ export interface NoiseArrival {
 export interface ListenNoiseOptions {
   readonly host: string
   readonly port: number
+  /** Listened on where `host` is not the machine's own (ALP-TCP-01); `elsewhere` hears of it. */
+  readonly fallback?: string
+  readonly elsewhere?: (bound: string, cause: unknown) => void
   readonly own: KeyPair
   readonly clock: Clock
   /** Empty in ALP (ALP-NOISE-02). */
@@ -25,13 +28,35 @@ export interface ListenNoiseOptions {
   readonly serve: (arrived: NoiseArrival) => void
 }
 
-export function listenNoise(options: ListenNoiseOptions): Promise<Listening> {
+/** Rejects with the system's error where nobody can listen there. */
+export async function listenNoise(options: ListenNoiseOptions): Promise<Listening> {
+  const { port, fallback } = options
   const slots = new Slots(linkLimits.handshakes)
-  return listen(
-    { host: options.host, port: options.port },
-    linkLimits.tcpConnections,
-    arrival => void greet(arrival, slots, options).catch(() => arrival.destroy()),
-  )
+  const bind = (host: string) =>
+    listen(
+      { host, port },
+      linkLimits.tcpConnections,
+      arrival => void greet(arrival, slots, options).catch(() => arrival.destroy()),
+    )
+  try {
+    return await bind(unbracketed(options.host))
+  } catch (cause) {
+    if (fallback === undefined || !isElsewhere(cause)) throw cause
+    const listening = await bind(fallback)
+    options.elsewhere?.(fallback, cause)
+    return listening
+  }
+}
+
+/** What the system says of a name or an address that this machine does not have. */
+const ELSEWHERE: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL', 'ENOTFOUND', 'EAI_AGAIN']
+
+function isElsewhere(cause: unknown): boolean {
+  return ELSEWHERE.includes((cause as NodeJS.ErrnoException).code)
+}
+
+export function unbracketed(host: string): string {
+  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host
 }
 
 async function greet(arrival: Arrival, slots: Slots, options: ListenNoiseOptions): Promise<void> {

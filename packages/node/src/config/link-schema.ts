@@ -18,6 +18,19 @@ export const ServiceSchema = Type.Object(
           'Whether other agents can reach this profile at all, over its Unix socket or the network.',
       }),
     ),
+    // ALP-UNIX-01: a configuration as the protocol's text has it is taken.
+    gateway: Type.Optional(
+      Type.Boolean({
+        title: 'Gateway',
+        description: 'A service of alpi that Parley does not have; accepted, without effect.',
+      }),
+    ),
+    schedule: Type.Optional(
+      Type.Boolean({
+        title: 'Scheduler',
+        description: 'A service of alpi that Parley does not have; accepted, without effect.',
+      }),
+    ),
   },
   { ...closed, title: 'Services', description: 'What the node offers to others.' },
 )
@@ -30,7 +43,7 @@ export const NetworkSchema = Type.Object(
         maxLength: nodeLimits.hostLength,
         title: 'Address',
         description:
-          'The address or name on which the node listens for peers. Without it: an address of an overlay network or of the local network, if there is one.',
+          'The address or name that peers are told, and on which the node listens where the machine has it. Without it, and where the machine does not have it: an address of an overlay network or of the local network, if there is one.',
       }),
     ),
   },

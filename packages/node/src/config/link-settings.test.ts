@@ -204,6 +204,17 @@ describe('ALP-TCP-01 where to listen', () => {
     expect(planned('work', FULL)).toMatchObject({ tcp: { port: 7500 } })
   })
 
+  test('ALP-UNIX-01 the services of an ALP-only relay, as the text has them, are accepted without effect', () => {
+    const relay = 'service: { alp: true, gateway: false, schedule: false }\nnetwork: { host: 10.0.0.1 }\n'
+    expect(planned('default', relay)).toEqual(planned('default', 'network: { host: 10.0.0.1 }\n'))
+    expect(refused('service: { gateway: maybe }\n').details.problems).toMatchObject([
+      { path: 'service.gateway' },
+    ])
+    expect(refused('service: { gatway: false }\n').details.problems).toMatchObject([
+      { path: 'service.gatway' },
+    ])
+  })
+
   test('nowhere with service.alp: false', () => {
     expect(planned('default', 'service: { alp: false }\nnetwork: { host: 10.0.0.1 }\n')).toEqual({
       unix: false,

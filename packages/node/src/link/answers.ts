@@ -61,10 +61,11 @@ function doorOf({ config, link, operations, clock, log }: AnswerParts): LinkSurr
   let port = alpCallPort
   return async (identity: LinkIdentity): Promise<CallDoor> => {
     const plan = planHere(config.paths.profile, { ...linkConfig(config.values), tcpPort: port })
-    const host = plan.tcp?.host ?? '127.0.0.1'
+    const { host = '127.0.0.1', fallback } = plan.tcp ?? {}
     const door = await openCallDoor({
       host,
       port,
+      ...(fallback !== undefined && { fallback }),
       identity,
       peers: link.service.peers,
       operations,

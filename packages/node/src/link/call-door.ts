@@ -9,6 +9,8 @@ export interface CallDoorOptions {
   readonly host: string
   /** 0 is any that is free. */
   readonly port: number
+  /** Listened on where `host` is not the machine's own. */
+  readonly fallback?: string
   readonly identity: LinkIdentity
   readonly peers: Pick<PeerList, 'identities' | 'admitted'>
   /** What the node offers its owner. */
@@ -35,6 +37,7 @@ export async function openCallDoor(options: CallDoorOptions): Promise<CallDoor> 
   const listening = await listenCall({
     host: options.host,
     port: options.port,
+    ...(options.fallback !== undefined && { fallback: options.fallback }),
     identity: options.identity,
     clock,
     pins: peers,

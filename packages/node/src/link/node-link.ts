@@ -110,6 +110,10 @@ export class NodeLink {
     this.#log = {
       dropped: (reason, carrier) => log.debug('a message was dropped', { reason, carrier }),
       failed: (what, cause) => this.#failed(what, cause),
+      elsewhere: (host, bound, cause) =>
+        log.warn(`${host} is not an address of this machine: the node listens on ${bound} instead`, {
+          cause,
+        }),
     }
     this.service = new LinkService({
       home: config.paths.folder,
@@ -138,7 +142,7 @@ export class NodeLink {
     return err(this.#noKey())
   }
 
-  /** Where a peer is reached. Refuses with `unknown_peer`, `link_bad_address`. */
+  /** Where a peer is reached. Refuses with `unknown_peer`, `link_bad_address`, `target-offline`. */
   target(id: string): Result<Target> {
     const peer = this.service.peers.named(id)
     if (!peer) {
