@@ -1,9 +1,10 @@
 // Rules of the kernel and the trail and how to break each: one place in one file, and what stands there instead. Those of level 3 are in
 // mutants-level-3.ts, those that readers of the text alone found missing in mutants-judgement.ts and mutants-owners.ts, those of the call
-// protocol in mutants-call.ts.
+// protocol in mutants-call.ts, those of ALP in mutants-link.ts.
 import { CALL } from './mutants-call.ts'
 import { JUDGEMENT } from './mutants-judgement.ts'
 import { LEVEL_3 } from './mutants-level-3.ts'
+import { LINK } from './mutants-link.ts'
 import { OWNERS } from './mutants-owners.ts'
 
 export interface Mutant {
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LEVEL_3,
   ...CALL,
   ...JUDGEMENT,
+  ...LINK,
   ...OWNERS,
   {
     id: 'WX-002',

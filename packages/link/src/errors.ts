@@ -58,6 +58,7 @@ export function readWireError(value: WireValue | undefined): WireError {
 export const LOCAL_SYMBOLS = [
   'target-offline',
   'task-missing-slug',
+  'budget-exceeded',
   'turn-rotation',
   'closure-quorum',
   'stale-round',

@@ -12,7 +12,7 @@ test('the limits and times of the threat model are those of the code', () => {
     `(${first}, ${second} and ${third} bytes)`,
     `${linkDefaults.perMinute} calls a minute`,
     `for up to ${linkDefaults.turnMs / 60_000} minutes each`,
-    `${linkDefaults.strangerMs / 1000} s and ${linkLimits.strangerFrameBytes / 1024} KiB to deliver one message`,
+    `${linkDefaults.strangerMs / 1000} s to deliver one message, of ${linkLimits.strangerFrameBytes / 1024} KiB where more than ${linkLimits.roomyStrangers} strangers`,
   ])
     expect(text).toContain(words)
   const inWords = {

@@ -163,6 +163,14 @@ test('ALP-SRV-01 a method is registered once', () => {
   expect(table.get('link.y')).toBeUndefined()
 })
 
+test('ALP-SRV-05 there are three methods and none that tells of others, whatever a peer is allowed', async () => {
+  const others = ['rpc.discover', 'link.hello', 'link.capabilities', 'link.memory', 'link.search']
+  const profile = await Profile.start({ pinned: { alice: { allow: ['link.ping', ...others] } } })
+  expect(profile.service.methods.names).toEqual(['link.ping', 'link.ask', 'link.cancel'])
+  for (const method of [...others, 'workgroup.list'])
+    expect(await profile.call(method), method).toMatchObject({ error: { code: -32601 } })
+})
+
 test('ALP-PING-01 the nonce comes back, with the version and the name of the profile, and nothing changes; one that is no text is invalid', async () => {
   const profile = await Profile.start()
   expect(await profile.call('link.ping', { nonce: 'n-1' })).toEqual({
