@@ -292,6 +292,7 @@ test('ALP-ASK-08 a turn that ends after its peer was unpinned is not remembered,
   go.resolve()
   expect(await asking).toBe('link_empty_response')
   await until(() => profile.service.running === undefined)
+  expect(existsSync(profile.paths.mentions)).toBe(false)
   expect(await profile.call('link.ask', { prompt: 'hi' }, { as: 'carol' })).toMatchObject({ text: 'noted' })
   expect(profile.port.requests.at(-1)?.history).toEqual([])
 })
