@@ -19,8 +19,9 @@ export const linkLimits = {
   /** ALP-TCP-03. */
   handshakeFrameBytes: 65_535,
   /**
-   * Callers at once whose Noise key nobody pinned and who may send a frame as large as a peer's: their envelope is recorded, whatever it holds
-   * (ALP-PEND-01). A crowd of strangers has less room each, so that it cannot fill the memory.
+   * Callers at once whose Noise key nobody pinned and who may send a frame as large as a peer's: their envelope is
+   * recorded, whatever it holds (ALP-PEND-01). A crowd of strangers has less room each, so that it cannot fill the
+   * memory.
    */
   roomyStrangers: 32,
   strangerFrameBytes: 65_536,
@@ -78,7 +79,10 @@ export const linkLimits = {
   threadFileBytes: 16 * 1024 * 1024,
   /** Characters of a thread that one turn is told, the newest. */
   toldText: 65_536,
-  /** Bytes of an answer beside its text and its id: what is left of a frame or a line is for the text (ALP-TCP-04, ALP-UNIX-04). */
+  /**
+   * Bytes of an answer beside its text and its id: what is left of a frame or a line is for the text (ALP-TCP-04,
+   * ALP-UNIX-04).
+   */
   answerEnvelopeBytes: 1024,
   /** Characters of one chunk, which fits a line of every revision (ALP-UNIX-04); and of those that wait for a slow reader. */
   chunkText: 8192,

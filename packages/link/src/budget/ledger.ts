@@ -73,7 +73,10 @@ export class Ledger {
   readonly #file: WatchedFile<Buffer | undefined>
   /** What was read last, and what it means. */
   #known: { readonly bytes: Buffer | undefined; readonly state: LedgerState } | undefined
-  /** What turns of this process have set aside: other programs write the file too, and need not keep what they do not know. */
+  /**
+   * What turns of this process have set aside: other programs write the file too, and need not keep what they do not
+   * know.
+   */
   readonly #live = new Map<string, Reservation>()
 
   constructor(path: string, options: LedgerOptions) {

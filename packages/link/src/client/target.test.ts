@@ -47,7 +47,8 @@ describe('addresses', () => {
       value: { identity: bob.id, at: { host: 'h', port: 1 } },
     })
     expect(targetOf({ id: 'x', pubkey: bob.id, address: 'h' }, layouts).ok).toBe(false)
-    // Not the profile that is called like the peer: it would read what was meant for another (nothing is encrypted here).
+    // Not the profile that is called like the peer: it would read what was meant for another (nothing is encrypted
+    // here).
     for (const id of ['b', '../x'])
       expect(targetOf({ id, pubkey: identityOf('carol').id }, layouts)).toMatchObject({
         ok: false,

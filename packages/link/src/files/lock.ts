@@ -1,5 +1,6 @@
-// An exclusive lock between programs (ALP-PEER-06: `peers.lock`): a file that names its holder and comes into being whole, by a link. A holder
-// that is gone holds nothing. An empty file is another implementation's, which holds it by flock: nobody here can see whether it still does.
+// An exclusive lock between programs (ALP-PEER-06: `peers.lock`): a file that names its holder and comes into being
+// whole, by a link. A holder that is gone holds nothing. An empty file is another implementation's, which holds it by
+// flock: nobody here can see whether it still does.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Clock, ok, type Result, refuse } from '@parley/core'

@@ -1,5 +1,5 @@
-// Which profile of this machine holds a pinned key, and so which socket to call (ALP-UNIX-07): by key alone. What is said on that socket is not
-// encrypted, so that a name must not lead to a profile that holds another key.
+// Which profile of this machine holds a pinned key, and so which socket to call (ALP-UNIX-07): by key alone. What is
+// said on that socket is not encrypted, so that a name must not lead to a profile that holds another key.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { linkLimits } from '../limits.ts'

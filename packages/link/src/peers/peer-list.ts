@@ -70,7 +70,10 @@ export class PeerList {
     return this.all().find(peer => peer.id === id)
   }
 
-  /** What a person should look at: entries that count for nothing or not as they say, and handles and keys that stand there twice. */
+  /**
+   * What a person should look at: entries that count for nothing or not as they say, and handles and keys that stand
+   * there twice.
+   */
   problems(): readonly string[] {
     return this.#file.now().problems
   }

@@ -11,7 +11,10 @@ export interface LinkRequest {
   readonly id: string | null
   /** Empty where the request is malformed and has none. */
   readonly method: string
-  /** Why it is no request of the protocol, although it is authentic: invalid, once its place in the minute is taken (ALP-SRV-04). */
+  /**
+   * Why it is no request of the protocol, although it is authentic: invalid, once its place in the minute is taken
+   * (ALP-SRV-04).
+   */
   readonly malformed?: string
   /** Undefined where the sender wrote something that is no object: invalid, once the handler would run (ALP-SRV-03). */
   readonly params: WireObject | undefined

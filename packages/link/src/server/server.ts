@@ -103,7 +103,10 @@ export class LinkServer {
     })
   }
 
-  /** ALP-TCP-07: requests until a caller is idle for too long or was not answered. None waits for the one before it: ALP queues nothing. */
+  /**
+   * ALP-TCP-07: requests until a caller is idle for too long or was not answered. None waits for the one before it: ALP
+   * queues nothing.
+   */
   async #greetNoise({ arrival, noise, session }: NoiseArrival): Promise<void> {
     const known = this.#conversation.pinnedBy(session.remoteStatic)
     const channel = noiseChannel(noise.messages, session)

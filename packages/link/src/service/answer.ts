@@ -33,7 +33,9 @@ function count(tokens: number | undefined): number {
   return tokens !== undefined && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0
 }
 
-/** The text in so many bytes of JSON: an answer that does not fit would be lost whole, and its beginning is worth more. */
+/**
+ * The text in so many bytes of JSON: an answer that does not fit would be lost whole, and its beginning is worth more.
+ */
 export function fitting(text: string, most: number): string {
   if (jsonBytes(text) <= most) return text
   let [fits, longest] = [0, text.length]

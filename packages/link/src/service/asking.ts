@@ -161,8 +161,8 @@ export class Asking {
   }
 
   /**
-   * ALP-ASK-03: the answer tells what was booked. It is there and paid for: a ledger that cannot be written costs nobody the answer, and what
-   * was set aside stays so.
+   * ALP-ASK-03: the answer tells what was booked. It is there and paid for: a ledger that cannot be written costs
+   * nobody the answer, and what was set aside stays so.
    */
   #book({ usage, unknownCost }: AskEnd): Spent {
     try {

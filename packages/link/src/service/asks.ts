@@ -123,7 +123,9 @@ export class Asks {
   }
 }
 
-/** ALP-ASK-01: only ever lowers what a turn may spend. Undefined where it is none; what is left out or null is no limit. */
+/**
+ * ALP-ASK-01: only ever lowers what a turn may spend. Undefined where it is none; what is left out or null is no limit.
+ */
 function budgetOf(value: WireValue | undefined): TurnBudget | undefined {
   if (value === undefined || value === null) return {}
   if (!isWireObject(value)) return undefined

@@ -1,5 +1,5 @@
-// What happens to a request that passed the silent checks (ALP-SRV-01, steps 4 to 8), in this order and no other: rate, form,
-// capability, method, budget, handler. Each refusal is a signed error.
+// What happens to a request that passed the silent checks (ALP-SRV-01, steps 4 to 8), in this order and no other: rate,
+// form, capability, method, budget, handler. Each refusal is a signed error.
 import { ParleyError } from '@parley/core'
 import type { Ledger } from '../budget/ledger.ts'
 import { dispatchErrors } from '../errors.ts'

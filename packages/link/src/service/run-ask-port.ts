@@ -45,7 +45,10 @@ export function runAskPort(options: RunAskOptions): AskPort {
   }
 }
 
-/** ALP-ASK-08: what was said before, as pieces of context in its order. Of more than a turn is told the oldest are left out, which the notice says. */
+/**
+ * ALP-ASK-08: what was said before, as pieces of context in its order. Of more than a turn is told the oldest are left
+ * out, which the notice says.
+ */
 function toldFirst(history: readonly AskMessage[], peer: string): readonly TurnContextPart[] {
   const notices = history.filter(({ role }) => role === 'system')
   const said = history.filter(({ role }) => role !== 'system')

@@ -1,5 +1,6 @@
-// What a peer and the profile have said to each other (ALP-ASK-08): one file for each peer, of the last turns, read before the next one. Separate
-// from each other and from everything that the profile says elsewhere. A thread belongs to a key; the id only names its file.
+// What a peer and the profile have said to each other (ALP-ASK-08): one file for each peer, of the last turns, read
+// before the next one. Separate from each other and from everything that the profile says elsewhere. A thread belongs
+// to a key; the id only names its file.
 import { isUtf8 } from 'node:buffer'
 import { join } from 'node:path'
 import type { Clock } from '@parley/core'

@@ -1,5 +1,6 @@
-// Turns for peers. ALP has set aside what the whole ask may cost; here it is only noted in which runs a turn was cut off before its agent said
-// what it cost (ALP-BUD-08). Otherwise a peer that cancels every ask would spend the owner's money for nothing.
+// Turns for peers. ALP has set aside what the whole ask may cost; here it is only noted in which runs a turn was cut
+// off before its agent said what it cost (ALP-BUD-08). Otherwise a peer that cancels every ask would spend the owner's
+// money for nothing.
 import type { AgentAdapter, RunId, TurnResult } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 import type { ToldCosts } from './told-costs.ts'

@@ -1,5 +1,5 @@
-// Which agents tell what their turns cost, and so what a turn that was cut off counts: agents tell it at the end of a turn, which such a turn did
-// not come to.
+// Which agents tell what their turns cost, and so what a turn that was cut off counts: agents tell it at the end of a
+// turn, which such a turn did not come to.
 import type { ParleyError, TurnResult, Usage } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 
