@@ -38,7 +38,8 @@ function count(tokens: number | undefined): number {
  */
 export function fitting(text: string, most: number): string {
   if (jsonBytes(text) <= most) return text
-  let [fits, longest] = [0, text.length]
+  // A character has at least one byte.
+  let [fits, longest] = [0, Math.min(text.length, Math.max(most, 0))]
   while (fits < longest) {
     const middle = Math.ceil((fits + longest) / 2)
     if (jsonBytes(text.slice(0, middle)) <= most) fits = middle
