@@ -3,6 +3,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { heads, restored, type Stage } from './acts.ts'
 import type { Journal, ToldRun } from './journal.ts'
@@ -166,13 +167,16 @@ async function checkEnd({ world, journal, clients }: Stage, told: ToldRun): Prom
     return
   }
   // Putting the result in its place may have been held up, too.
+  let last: unknown
   const branch = await until(
     faultTimes.answer,
-    () => `the branch of ${run}, which is done`,
+    () =>
+      `the branch of ${run}, which is done: the last answer was ${JSON.stringify(last)}, its mark is ${existsSync(join(world.profile, 'runs', run, 'open')) ? 'there' : 'gone'}, the project has ${world.git('branch', '--list', '--all')}`,
     async () => {
       const shown = await clients.ask(`result of ${run}`, client =>
         client.invoke('runs', 'show', { run }, query),
       )
+      last = shown && { result: shown.result, unknown: shown.result_unknown }
       return shown?.result?.branch
     },
   )
