@@ -201,7 +201,10 @@ export class Conductor implements Conducting {
       this.#log('info', `goes on with ${id}, with the environment of this node`, { run: id })
     } catch (cause) {
       if (await this.#machine.blame(cause, [this.#options.profile])) {
-        this.#resumeWhenSound(id)
+        // It must not be left without anybody who drives it.
+        this.#whenSound(async () => {
+          if (!this.#drivers.has(id)) await this.#resume(id)
+        })
         return
       }
       // One broken run must not keep the others from going on; it can still be looked at and aborted.
@@ -209,13 +212,13 @@ export class Conductor implements Conducting {
     }
   }
 
-  /** A run that the machine kept from going on must not be left without anybody who drives it. */
-  #resumeWhenSound(id: RunId): void {
+  /** What the machine kept from being done is done when it is sound again, unless the node stops. */
+  #whenSound(work: () => Promise<void>): void {
     void this.#machine.sound(this.stopping).then(async sound => {
-      if (!sound || this.#drivers.has(id)) return
-      const resumed = this.#resume(id)
-      this.#solving.add(resumed)
-      await resumed.finally(() => this.#solving.delete(resumed))
+      if (!sound) return
+      const done = work()
+      this.#solving.add(done)
+      await done.finally(() => this.#solving.delete(done))
     })
   }
 
@@ -242,18 +245,20 @@ export class Conductor implements Conducting {
 
   /** What a stop between a run's end and its cleaning up has left. */
   async #tidy(): Promise<void> {
-    for (const run of this.#homes.unsettled) {
-      // What is not over can be looked at and aborted, and keeps what it has until then.
-      if (this.#drivers.has(run) || this.#runtime.active.includes(run)) continue
-      try {
-        await endMarked(`${run}/`, { clock: this.#clock })
-        await this.#homes.clean(run)
-        this.#homes.settle(run, await this.#views.project(run))
-      } catch (cause) {
-        this.#log('warn', `the folders of ${run} were not cleaned up: ${asParleyError(cause).message}`, {
-          run,
-        })
-      }
+    for (const run of this.#homes.unsettled) await this.#tidyRun(run)
+  }
+
+  async #tidyRun(run: RunId): Promise<void> {
+    // What is not over can be looked at and aborted, and keeps what it has until then.
+    if (this.#drivers.has(run) || this.#runtime.active.includes(run)) return
+    try {
+      await endMarked(`${run}/`, { clock: this.#clock })
+      await this.#homes.clean(run)
+      this.#homes.settle(run, await this.#views.project(run))
+    } catch (cause) {
+      const { message } = asParleyError(cause)
+      this.#log('warn', `the folders of ${run} were not cleaned up: ${message}`, { run })
+      if (await this.#machine.blame(cause, [this.#options.profile])) this.#whenSound(() => this.#tidyRun(run))
     }
   }
 

@@ -2,7 +2,7 @@
 // takes: a stop at any moment leaves nothing behind for good. What is kept in the end is the result.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Clock, type Result, type RunId, unwrap } from '@parley/core'
+import { asParleyError, type Clock, type Result, type RunId, unwrap } from '@parley/core'
 import { type CreateFoldersOptions, type ProjectFacts, RunFolders } from './folder/run-folders.ts'
 import type { RunProjection } from './projection.ts'
 import { hasResult, placed, resultAt } from './run-result.ts'
@@ -11,6 +11,7 @@ import type { RunView } from './view.ts'
 /** In a run's folder while there may be something to clean up. */
 const OPEN = 'open'
 const GONE = "the run's folder is gone from the profile"
+const MOVED = 'the project, or the commit that the run started from, is not where it was'
 
 export class RunHomes {
   readonly #runs: string
@@ -94,7 +95,7 @@ export class RunHomes {
     else this.remove(run)
   }
 
-  /** Where the result of a run is that ended before this node was started, or why nobody can tell. */
+  /** Where the result of a run is that ended before this node was started, or why nobody can tell; neither where it cannot be told just now. */
   async resultOf(run: RunId, seen: RunProjection): Promise<Pick<RunView, 'result' | 'result_unknown'>> {
     const { facts } = seen
     // Asking changes nothing: what is not settled is so by the driver, or by the next start.
@@ -109,11 +110,12 @@ export class RunHomes {
       }
       const finished = unwrap(await folders.finish())
       return { result: placed(await resultAt(folders, finished.head), finished) }
-    } catch {
-      // The project has moved or its commits are gone: the rest of the view is still true.
-      if (!isGone) return {}
-      this.remove(run)
-      return { result_unknown: GONE }
+    } catch (cause) {
+      if (isGone) {
+        this.remove(run)
+        return { result_unknown: GONE }
+      }
+      return asParleyError(cause).code === 'project_gone' ? { result_unknown: MOVED } : {}
     }
   }
 }

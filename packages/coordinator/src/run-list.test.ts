@@ -1,5 +1,5 @@
 // Lists of runs on a trail that somebody has changed at rest.
-import { readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunId, refuse, SystemClock, SystemIds, type Ticks, type Timestamp, unwrap } from '@parley/core'
 import type { ImportedFrom, TrailRun } from '@parley/trail'
@@ -182,4 +182,28 @@ test('of a run whose folder is gone nobody can tell what it changed, but its bra
     expect(view.result).toBeUndefined()
     await fixture.stop()
   }
+})
+
+test('a result that could not be read is looked for again; of a project that has moved nobody can tell', async () => {
+  const fixture = await Fixture.open({
+    one: ({ folder }) => {
+      put(folder!, 'one.txt', 'one')
+      return 'written'
+    },
+  })
+  const run = await fixture.solve(YAML)
+  const { result } = await fixture.over(run)
+  await fixture.stop()
+  const finished = join(fixture.profile, 'runs', run, 'finished.json')
+  renameSync(finished, `${finished}.aside`)
+  mkdirSync(finished)
+  await fixture.start()
+  expect(unwrap(await fixture.conductor.view(run))).not.toHaveProperty('result')
+  rmdirSync(finished)
+  renameSync(`${finished}.aside`, finished)
+  expect(unwrap(await fixture.conductor.view(run)).result).toEqual(result)
+  await fixture.stop()
+  renameSync(fixture.project, `${fixture.project}.moved`)
+  await fixture.start()
+  expect(unwrap(await fixture.conductor.view(run)).result_unknown).toContain('is not where it was')
 })

@@ -58,7 +58,9 @@ export class RunViews {
       ? // Nobody here can answer what it waits for.
         { ...view, gates: [], imported: { from: origin.fingerprint, at: origin.at } }
       : { ...view, ...result }
-    if (isOver(view.state)) this.#remember(run, whole)
+    // A disk that fails while the result is looked for must not be what everybody is told from then on.
+    const complete = origin || !hasResult(seen) || whole.result || whole.result_unknown
+    if (isOver(view.state) && complete) this.#remember(run, whole)
     return ok(whole)
   }
 
