@@ -45,6 +45,8 @@ export class Journal {
   readonly snapshots = new Map<string, string>()
   /** Of runs that somebody wanted to start: whether that was acknowledged. */
   readonly intents = new Map<string, boolean>()
+  /** Faults by which work may fail that was being started then, by its intent. */
+  readonly #doubts = new Map<string, string>()
   readonly findings: string[] = []
   readonly faults: string[] = []
   readonly #lines: string[] = []
@@ -70,6 +72,12 @@ export class Journal {
     return this.#lines.slice(-count)
   }
 
+  /** Work that is done or being started now may fail for good by this. */
+  excuse(what: string): void {
+    for (const told of this.runs.values()) if (!told.retired) told.excuses.push(what)
+    for (const [intent, acknowledged] of this.intents) if (!acknowledged) this.#doubts.set(intent, what)
+  }
+
   began(run: string, about: Pick<ToldRun, 'intent' | 'tasks' | 'gated'>): ToldRun {
     const told: ToldRun = {
       run,
@@ -79,7 +87,7 @@ export class Journal {
       tasksDone: new Set(),
       state: 'working',
       over: false,
-      excuses: [],
+      excuses: this.#doubts.has(about.intent) ? [this.#doubts.get(about.intent)!] : [],
       retired: false,
     }
     if (this.runs.has(run)) this.found(`${run} was told as the answer to two requests`)

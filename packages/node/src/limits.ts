@@ -115,6 +115,8 @@ export const nodeTimes = {
   stop: 10 * second,
   /** A node that was started on demand answers within this time. */
   start: 15 * second,
+  /** A start that is held up by the machine while it records itself is refused after this. */
+  recorded: 5 * second,
   /** Between two attempts to reach a node that is starting. */
   retry: 25,
   /** Between two attempts to start one, where the first found the profile in use. */

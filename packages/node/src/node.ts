@@ -55,6 +55,7 @@ import { socketIdentity } from './own-socket.ts'
 import { AnswerPassphrase } from './passphrase.ts'
 import { type Environment, type ProfilePaths, prepareProfile } from './paths.ts'
 import { proofMessage } from './proof.ts'
+import { recorded } from './recorded.ts'
 import { Reserve } from './reserve.ts'
 import { writeShim } from './shim.ts'
 import { Spending } from './spending/spending.ts'
@@ -242,9 +243,10 @@ export class Node {
     const registry = new OperationRegistry(operations, { warn: message => log.warn(message) })
     const calls = new CallNode({ registry, identities, clock, log: message => log.debug(message) })
     // Whoever reaches the socket is the owner: known from the first start on, and on record at each (W-SEC-06).
-    const accepted = await conductor.accept(owner, 'unix-socket')
+    const { machine } = options
+    const accepted = await recorded(conductor.accept(owner, 'unix-socket'), machine, clock)
     if (!accepted.ok) throw accepted.error
-    const rotations = await recordRotations(trail, conductor, owner)
+    const rotations = await recorded(recordRotations(trail, conductor, owner), machine, clock)
     if (!rotations.ok)
       log.error(`a rotation of the key is not on record: ${rotations.error.message}`, {
         code: rotations.error.code,
