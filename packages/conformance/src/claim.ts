@@ -8,6 +8,7 @@ export const PROTOCOL = 'WACP v0.1'
 export const SHEET_ROWS: readonly string[] = [
   ...rows('WP', 1, 99),
   ...rows('WM', 1, 103),
+  ...rows('WX', 1, 23),
   ...rows('WX', 31, 40),
 ]
 
