@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunId, type TurnInput, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
@@ -242,6 +242,29 @@ test('a turn that a stop interrupts is run again from its last checkpoint, and i
     error: { code: 'permission_denied' },
   })
   expect(fixture.result(view, 'README.md')).toBe('Half done.\n')
+})
+
+test('a run whose project was away when the node started goes on when it is back', async () => {
+  const working = Promise.withResolvers<void>()
+  let turns = 0
+  const fixture = await Fixture.open({
+    slow: async input => {
+      if (++turns > 1) return line('one.txt', 'one')(input)
+      working.resolve()
+      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      return 'never'
+    },
+  })
+  const run = await fixture.solve('version: 1\nname: solo\nagents:\n  slow: { command: [scripted, slow] }\n')
+  await working.promise
+  await fixture.stop()
+  renameSync(fixture.project, `${fixture.project}.away`)
+  await fixture.start()
+  expect(unwrap(await fixture.conductor.view(run)).state).toBe('working')
+  renameSync(`${fixture.project}.away`, fixture.project)
+  const view = async () => unwrap(await fixture.conductor.view(run))
+  await expect.poll(async () => (await view()).result?.branch, { timeout: 30_000 }).toBeDefined()
+  expect(fixture.result(await view(), 'one.txt')).toBe('one\n')
 })
 
 test('an agent that waits for an answer gets it in its next turn', async () => {

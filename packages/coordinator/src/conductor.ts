@@ -186,7 +186,7 @@ export class Conductor implements Conducting {
     return run === this.#runtime.house.run || this.#runtime.active.includes(run)
   }
 
-  async #resume(id: RunId): Promise<void> {
+  async #resume(id: RunId, troubles = 0): Promise<void> {
     try {
       const run = unwrap(await this.#runtime.open(id))
       const facts = unwrap(await run.coordinator.readContext()) as RunFacts
@@ -200,26 +200,38 @@ export class Conductor implements Conducting {
       await this.#drive(run, facts, folders)
       this.#log('info', `goes on with ${id}, with the environment of this node`, { run: id })
     } catch (cause) {
-      if (await this.#machine.blame(cause, [this.#options.profile])) {
+      const again = async (count: number) => {
+        if (!this.#closed && !this.#drivers.has(id) && this.#runtime.active.includes(id))
+          await this.#resume(id, count)
+      }
+      if (await this.#machine.blame(cause, [this.#options.profile, this.#homes.home(id)])) {
         // It must not be left without anybody who drives it.
-        this.#whenSound(async () => {
-          if (!this.#drivers.has(id)) await this.#resume(id)
-        })
+        this.#whenSound(() => again(troubles))
         return
       }
       // One broken run must not keep the others from going on; it can still be looked at and aborted.
-      this.#log('error', `cannot go on with ${id}: ${asParleyError(cause).message}`, { run: id })
+      this.#log('error', `cannot go on with ${id}: ${asParleyError(cause).message}`, { run: id, troubles })
+      const wait = coordinatorDefaults.stepRetries[troubles]
+      if (wait !== undefined)
+        this.#clock.after(wait, () => void this.#solved(again(troubles + 1)), { background: true })
     }
   }
 
   /** What the machine kept from being done is done when it is sound again, unless the node stops. */
   #whenSound(work: () => Promise<void>): void {
     void this.#machine.sound(this.stopping).then(async sound => {
-      if (!sound) return
-      const done = work()
-      this.#solving.add(done)
-      await done.finally(() => this.#solving.delete(done))
+      if (sound) await this.#solved(work())
     })
+  }
+
+  /** A stop waits for it. */
+  async #solved<T>(work: Promise<T>): Promise<T> {
+    this.#solving.add(work)
+    try {
+      return await work
+    } finally {
+      this.#solving.delete(work)
+    }
   }
 
   /** Whether it is ended in place of going on. Its folders are cleaned up with those of all that are over. */
@@ -274,12 +286,7 @@ export class Conductor implements Conducting {
     const solving = begun
       .catch(cause => err(unusable(this.#options.profile, cause)))
       .then(result => this.#startedOrHeld(result, request.project))
-    this.#solving.add(solving)
-    try {
-      return await solving
-    } finally {
-      this.#solving.delete(solving)
-    }
+    return this.#solved(solving)
   }
 
   /** What the machine kept from being started can be asked for again; nothing of it is left. */

@@ -22,17 +22,18 @@ export class RunHomes {
     this.#clock = clock
   }
 
-  #home(run: RunId): string {
+  /** Where the folders of a run are. */
+  home(run: RunId): string {
     return join(this.#runs, run)
   }
 
   #mark(run: RunId): string {
-    return join(this.#home(run), OPEN)
+    return join(this.home(run), OPEN)
   }
 
   /** For a new run. A refusal leaves nothing, or what the next start cleans up. */
   async create(run: RunId, project: string): Promise<Result<RunFolders>> {
-    const home = this.#home(run)
+    const home = this.home(run)
     const options = { project, home, run, clock: this.#clock }
     let failed: unknown
     try {
@@ -62,11 +63,11 @@ export class RunHomes {
   }
 
   open(run: RunId, facts: ProjectFacts): Promise<Result<RunFolders>> {
-    return RunFolders.open({ facts, home: this.#home(run), run, clock: this.#clock })
+    return RunFolders.open({ facts, home: this.home(run), run, clock: this.#clock })
   }
 
   remove(run: RunId): void {
-    rmSync(this.#home(run), { recursive: true, force: true })
+    rmSync(this.home(run), { recursive: true, force: true })
   }
 
   /** Runs whose folders may have to be cleaned up. */
@@ -81,7 +82,7 @@ export class RunHomes {
     const known = JSON.parse(facts) as ProjectFacts | { readonly project: string }
     if ('project' in known) {
       const { project } = known
-      unwrap(await RunFolders.abandon({ project, home: this.#home(run), run, clock: this.#clock }))
+      unwrap(await RunFolders.abandon({ project, home: this.home(run), run, clock: this.#clock }))
       return
     }
     const folders = unwrap(await this.open(run, known))
@@ -100,7 +101,7 @@ export class RunHomes {
     const { facts } = seen
     // Asking changes nothing: what is not settled is so by the driver, or by the next start.
     if (!facts || existsSync(this.#mark(run))) return {}
-    const isGone = hasResult(seen) && !existsSync(this.#home(run))
+    const isGone = hasResult(seen) && !existsSync(this.home(run))
     try {
       const folders = unwrap(await this.open(run, facts.project))
       if (isGone) {
