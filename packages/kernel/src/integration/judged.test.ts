@@ -77,7 +77,9 @@ test('WX-034 nothing is merged into work that is handed in, and nobody else judg
     expect(refused(await f.agent(name).reject(f.id('C'))), name).toBe('permission_denied')
     await f.expectAdded([denied(name, 'worker', 'C')])
   }
-  expect(refused(await f.agent('D').reject(f.id('C')))).toBe('invalid_state')
+  // One that has completed does nothing more, and that it tried is on record.
+  expect(refused(await f.agent('D').reject(f.id('C')))).toBe('invalid_state(permission_denied)')
+  await f.expectAdded([denied('D', 'worker', 'C')])
   expect(await f.state('C')).toBe('integrating')
 })
 
@@ -119,7 +121,7 @@ test('WX-035 the nearest ancestor that still acts judges, and those above it do 
   expect(refused(await f.root.reject(f.id('C')))).toBe('permission_denied')
   await f.expectAdded([denied('R', 'system', 'C')])
   unwrap(await outer.blocked('waiting'))
-  expect(refused(await outer.reject(f.id('C')))).toBe('invalid_state')
+  expect(refused(await outer.reject(f.id('C')))).toBe('invalid_state(permission_denied)')
   unwrap(await outer.started())
   await f.mark()
   unwrap(await outer.reject(f.id('C')))

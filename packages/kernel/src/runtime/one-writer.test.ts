@@ -16,16 +16,16 @@ test('WX-007 a second runtime over a trail that a live one holds is refused and 
   await f.worker('W')
   await f.mark()
   const house = await f.trail.run(f.runtime.house.run).head()
-  expect(await codeOf(Runtime.open({ trail: f.trail, clock: f.clock }))).toBe('trail_in_use')
+  expect(await codeOf(Runtime.open({ trail: f.trail, clock: f.clock, level: 1 }))).toBe('trail_in_use')
   await f.expectAdded([])
   expect(await f.trail.run(f.runtime.house.run).head()).toEqual(house)
   // The first one goes on, and whoever comes after it may have the trail.
   unwrap(await f.agent('W').blocked('waiting'))
   await f.runtime.close()
-  const next = await Runtime.open({ trail: f.trail, clock: f.clock })
+  const next = await Runtime.open({ trail: f.trail, clock: f.clock, level: 1 })
   // Closing is safe to repeat: it takes nothing from the next one.
   await f.runtime.close()
-  expect(await codeOf(Runtime.open({ trail: f.trail, clock: f.clock }))).toBe('trail_in_use')
+  expect(await codeOf(Runtime.open({ trail: f.trail, clock: f.clock, level: 1 }))).toBe('trail_in_use')
   await next.close()
 })
 
@@ -33,8 +33,8 @@ test('WX-007 two trails before one store have one writer as well; what could not
   const store = await openMemoryStore()
   const [one, other] = [new Trail({ store }), new Trail({ store })]
   expect(await codeOf(Runtime.open({ trail: one, deployment: 'zero-trust' }))).not.toBe('trail_in_use')
-  const runtime = await Runtime.open({ trail: one })
-  expect(await codeOf(Runtime.open({ trail: other }))).toBe('trail_in_use')
+  const runtime = await Runtime.open({ trail: one, level: 1 })
+  expect(await codeOf(Runtime.open({ trail: other, level: 1 }))).toBe('trail_in_use')
   await runtime.close()
   await one.close()
 })
