@@ -2,11 +2,11 @@
 // are bounded first. The bounds do not stop every schema that is slow on purpose (recursion through many branches of
 // anyOf): who may bring schemas is a matter of access control.
 
-import type { AnySchema, ValidateFunction } from 'ajv/dist/2020.js'
+import type { AnySchema } from 'ajv/dist/2020.js'
 import type { TSchema } from 'typebox'
+import { draftProblem, invalidSchema, withinStack } from './draft.ts'
 import { asParleyError } from './error.ts'
 import { limits } from './limits.ts'
-import { invalidSchema, metaProblem } from './own-schema.ts'
 import { foreignPattern } from './pattern.ts'
 import { ok, type Result } from './result.ts'
 import { type Check, type CompileMode, makeAjv, makeValidator, type Validator } from './validator.ts'
@@ -25,7 +25,7 @@ export function compileForeign(schema: unknown): Result<Validator<unknown>> {
     const own = JSON.parse(json) as AnySchema
     if (!isFlat(own, limits.foreignSchemaDepth))
       return invalidSchema(`is deeper than ${limits.foreignSchemaDepth} levels`)
-    const problem = metaProblem(own)
+    const problem = draftProblem(own)
     if (problem !== undefined) return invalidSchema(problem)
     const first = compileBounded(own, 'first')
     return ok(makeValidator(own as TSchema, mode => (mode === 'first' ? first : compileBounded(own, mode))))
@@ -35,6 +35,7 @@ export function compileForeign(schema: unknown): Result<Validator<unknown>> {
 }
 
 const encoder = new TextEncoder()
+
 function isFlat(node: unknown, levels: number): boolean {
   if (typeof node !== 'object' || node === null) return true
   return levels > 0 && Object.values(node).every(child => isFlat(child, levels - 1))
@@ -46,19 +47,4 @@ function compileBounded(schema: AnySchema, mode: CompileMode): Check {
     code: { regExp: Object.assign(foreignPattern, { code: 'foreignPattern' }) },
   })
   return withinStack(ajv.compile(schema))
-}
-
-function withinStack(validate: ValidateFunction): Check {
-  const check: Check = value => {
-    try {
-      const fits = validate(value)
-      check.errors = validate.errors ?? null
-      return fits
-    } catch (thrown) {
-      if (!(thrown instanceof RangeError)) throw thrown
-      check.errors = null
-      return false
-    }
-  }
-  return check
 }

@@ -1,86 +1,117 @@
-// Schemas of a program's own code, as an operation's author writes them: any JSON Schema of Draft 2020-12. They are checked when they are
-// given and compiled at first use: a node has many operations, and compiling all of them would block its start for a second.
+// JSON Schemas that our own code brings along, such as those of a node's operations (CALL-REG-06). They are trusted, so
+// no bound narrows them, and there are many: they are checked where they are given and compiled when they are first used.
 
-import { Ajv2020, type AnySchema } from 'ajv/dist/2020.js'
+import type { AnySchema } from 'ajv/dist/2020.js'
 import type { TSchema } from 'typebox'
+import { draftProblem, invalidSchema, withinStack } from './draft.ts'
 import { asParleyError } from './error.ts'
 import { limits } from './limits.ts'
-import { shorten } from './path.ts'
-import { type Err, ok, type Result, refuse } from './result.ts'
+import { ok, type Result } from './result.ts'
 import { type Check, type CompileMode, makeAjv, makeValidator, type Validator } from './validator.ts'
 
 /**
- * Refuses with `invalid_schema` what is no such schema, refers outside itself, or has a pattern that is none. Unlike `compileForeign` it
- * bounds nothing: whoever writes the code answers for it. Formats are annotations.
+ * A validator for a JSON Schema of Draft 2020-12. Refuses with `invalid_schema`, at once, what is no such schema, refers
+ * outside itself or has a pattern that is none. Formats are annotations. A value that drives a recursive schema out of
+ * the stack does not fit.
  */
 export function compileOwn(schema: unknown): Result<Validator<unknown>> {
   try {
-    const json = JSON.stringify(schema) ?? 'null'
-    // A copy: later changes of the object have no effect.
-    const own = JSON.parse(json) as AnySchema
-    const problem = schemaProblem(own)
+    // A copy: later changes, or accessors, have no effect.
+    const own = JSON.parse(JSON.stringify(schema) ?? 'null') as AnySchema
+    const problem = draftProblem(own) ?? patternProblem(own)
     if (problem !== undefined) return invalidSchema(problem)
-    return ok(makeValidator(own as TSchema, mode => compileLoose(own, mode)))
+    const first = isPlain(own) ? undefined : compileFreely(own, 'first')
+    const compileAs = (mode: CompileMode) => (mode === 'first' && first) || compileFreely(own, mode)
+    return ok(makeValidator(own as TSchema, compileAs))
   } catch (thrown) {
     return invalidSchema(asParleyError(thrown).message)
   }
 }
 
-const draft = 'https://json-schema.org/draft/2020-12/schema'
-let metaSchemaOnce: Ajv2020 | undefined
-
-/** What keeps a schema from being one of the draft; undefined where nothing does. */
-export function metaProblem(schema: AnySchema): string | undefined {
-  metaSchemaOnce ??= new Ajv2020({ logger: false })
-  if (!metaSchemaOnce.validate(draft, schema))
-    return metaSchemaOnce.errorsText(metaSchemaOnce.errors, { dataVar: '' })
-  // Ajv's own extension: the check would answer with a promise, which counts as true.
-  return typeof schema === 'object' && '$async' in schema ? 'has $async' : undefined
+function compileFreely(schema: AnySchema, mode: CompileMode): Check {
+  return withinStack(makeAjv(mode, { strict: false }).compile(schema))
 }
 
-export function invalidSchema(reason: string): Err {
-  return refuse(
-    'invalid_schema',
-    `the schema cannot be used: ${shorten(reason, limits.messageExpectedLength)}`,
-  )
+type Schema = Readonly<Record<string, unknown>>
+
+/** Where schemas stand inside a schema: one, a list of them, or a map of them. */
+const WITH_ONE = [
+  'additionalProperties',
+  'contains',
+  'else',
+  'if',
+  'items',
+  'not',
+  'propertyNames',
+  'then',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+]
+const WITH_LIST = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
+const WITH_MAP = [
+  '$defs',
+  'definitions',
+  'dependencies',
+  'dependentSchemas',
+  'patternProperties',
+  'properties',
+]
+
+function inside(schema: Schema): readonly unknown[] {
+  return [
+    ...WITH_ONE.map(keyword => schema[keyword]),
+    ...WITH_LIST.flatMap(keyword => schema[keyword] ?? []),
+    ...WITH_MAP.flatMap(keyword => Object.values(schema[keyword] ?? {})),
+  ]
 }
 
-/** What compiling would find: it is looked for without compiling, as far as that can be done. */
-function schemaProblem(schema: AnySchema): string | undefined {
-  const problem = metaProblem(schema)
-  if (problem === undefined && !isPlain(schema)) compileLoose(schema, 'first')
-  return problem
+/** Whether something holds of a schema and of every schema inside it; what is no object has nothing to say. */
+function every(schema: unknown, holds: (schema: Schema, depth: number) => boolean, depth = 0): boolean {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return true
+  const given = schema as Schema
+  return holds(given, depth) && inside(given).every(child => every(child, holds, depth + 1))
 }
 
-function compileLoose(schema: AnySchema, mode: CompileMode): Check {
-  return makeAjv(mode, { strict: false }).compile(schema)
-}
-
-/** Keywords whose values are data, not schemas. */
-const DATA = new Set(['const', 'enum', 'default', 'examples'])
-/** Keywords whose values are schemas by names. */
-const MAPS = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas'])
-
-/** Keywords that give names, or refer to them. */
-const NAMING = new Set(['$ref', '$dynamicRef', '$id', '$anchor', '$dynamicAnchor'])
-
-/** Whether it names nothing that might be missing, and no expression that might be none. Only compiling tells of others. */
-function isPlain(node: unknown): boolean {
-  if (typeof node !== 'object' || node === null) return true
-  return Object.entries(node).every(([key, value]) => {
-    if (DATA.has(key)) return true
-    if (key === 'patternProperties' && !Object.keys(value).every(isExpression)) return false
-    if (MAPS.has(key)) return Object.values(value).every(isPlain)
-    if (typeof value !== 'string') return isPlain(value)
-    return key === 'pattern' ? isExpression(value) : !NAMING.has(key)
+function patternProblem(schema: AnySchema): string | undefined {
+  let wrong: string | undefined
+  every(schema, ({ pattern, patternProperties }) => {
+    const patterns = [...(pattern === undefined ? [] : [pattern]), ...Object.keys(patternProperties ?? {})]
+    wrong = patterns.map(String).find(each => !isPattern(each))
+    return wrong === undefined
   })
+  return wrong === undefined ? undefined : `the pattern ${wrong} is none`
 }
 
-function isExpression(source: string): boolean {
+function isPattern(source: string): boolean {
   try {
     new RegExp(source, 'u')
     return true
   } catch {
     return false
   }
+}
+
+/** Of what has one of these, or is deep, only compiling shows whether it can be compiled. */
+const TELLING = [
+  '$anchor',
+  '$async',
+  '$dynamicAnchor',
+  '$dynamicRef',
+  '$id',
+  '$recursiveAnchor',
+  '$recursiveRef',
+  '$ref',
+  'discriminator',
+  'id',
+  'nullable',
+]
+
+function isPlain(schema: AnySchema): boolean {
+  return every(
+    schema,
+    (given, depth) =>
+      depth < limits.foreignSchemaDepth &&
+      !(Array.isArray(given.enum) && given.enum.length === 0) &&
+      !TELLING.some(keyword => Object.hasOwn(given, keyword)),
+  )
 }
