@@ -29,7 +29,7 @@ test('CALL-T65 a schema of our own may be larger and deeper than a foreign one',
   for (let level = 0; level < limits.foreignSchemaDepth; level++) deep = { properties: { next: deep } }
   for (const [schema, fitting, other] of [
     [large, 'value 19999', 'value 20000'],
-    [deep, {}, JSON.parse('{"next":'.repeat(32) + '5' + '}'.repeat(32))],
+    [deep, {}, JSON.parse(`${'{"next":'.repeat(32)}5${'}'.repeat(32)}`)],
   ] as const) {
     expect(compileForeign(schema).ok).toBe(false)
     const own = unwrap(compileOwn(schema))
