@@ -27,7 +27,7 @@ async function until(condition: () => boolean): Promise<void> {
 test('CALL-T28 a consumer that does not pull loses its subscription at the 33rd value, and nobody else waits', async () => {
   const { link, peer } = peered()
   const stop = new AbortController()
-  const values = link.subscribe('/fs/x', null, { signal: stop.signal })[Symbol.asyncIterator]()
+  const values = link.subscribe('/fs/x', null, { signal: stop.signal, single: false })[Symbol.asyncIterator]()
   const first = values.next()
   const { id } = await peer.next()
   peer.send('call.responded', id, 0)

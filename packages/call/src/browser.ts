@@ -8,6 +8,7 @@ export {
   type ClientOptions,
   type ClientState,
   type ClientSubscribeOptions,
+  type ConnectedClient,
   type Cursor,
   connectClient,
   type Resume,
@@ -29,6 +30,7 @@ export {
   type OpOf,
   type OutputOf,
   operation,
+  type RoutedOperations,
   type ServiceOf,
   type StreamHandler,
   type StreamOpOf,
@@ -37,7 +39,12 @@ export {
 export type { RequestSink } from './outgoing.ts'
 export { type OperationPath, PathPattern, parsePath } from './path.ts'
 export { PROFILES, type ProfileName } from './profile/profile.ts'
-export { OperationRegistry, type OutputValidation, type RegistryOptions } from './registry.ts'
+export {
+  OperationRegistry,
+  type OutputValidation,
+  type RegistryOptions,
+  type SpecSource,
+} from './registry.ts'
 export { type CallResult, ResponseEnvelope } from './response.ts'
 export { type RemoteOptions, remote } from './routing/remote.ts'
 export { local } from './serve.ts'

@@ -276,7 +276,7 @@ test('what a stream may take in all and between two values holds across a reconn
   const server = await Outage.start('tcp', { operations: map }, clock)
   const backoff = { base: 1000, most: 1000 }
   const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half, backoff })
-  const options = { resume, idleTimeout: 1000, timeout: 3000 }
+  const options = { resume, idleTimeout: 1000, timeout: 3000, type: 'subscription' } as const
   const iterator = client.subscribe('count', 'hold', { after: 0 }, options)[Symbol.asyncIterator]()
   const values = [(await iterator.next()).value]
   const reconnect = async () => {

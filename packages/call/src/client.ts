@@ -3,13 +3,22 @@
 import { type Clock, type OperationSpec, type OperationType, SystemClock } from '@parley/core'
 import { type CallOptions, expiryOf, type SubscribeOptions, subscriptionExpiry } from './call-options.ts'
 import { Connection, type ConnectionOptions } from './client/connection.ts'
+import { type CallMembers, pathProxy, type StreamMembers } from './client/path-proxy.ts'
 import { type Resume, Resumption } from './client/resume.ts'
 import { type Task, WaitingRoom } from './client/waiting.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
 import type { Link } from './link.ts'
 import { CallNode } from './node.ts'
-import type { CallOpOf, InputOf, OperationMap, OutputOf, ServiceOf, StreamOpOf } from './operation.ts'
+import type {
+  CallArguments,
+  CallOpOf,
+  InputOf,
+  OperationMap,
+  OutputOf,
+  ServiceOf,
+  StreamOpOf,
+} from './operation.ts'
 import type { RequestSink } from './outgoing.ts'
 import { ValueQueue } from './queue.ts'
 import { OperationRegistry } from './registry.ts'
@@ -46,9 +55,18 @@ export interface ClientSubscribeOptions<Input = unknown, Output = unknown>
   readonly resume?: Resume<Input, Output>
 }
 
+/**
+ * A client whose members are the services of its peer, beside its own: `client.notes.add(input)` is `client.call('notes', 'add', input)`. A
+ * service that is called like one of its own members, such as `link`, is reached by `call` alone.
+ */
+export type ConnectedClient<M extends OperationMap = OperationMap> = Client<M> &
+  (string extends keyof M ? unknown : CallMembers<M, '', keyof Client>)
+
 /** Dials at once, in the background. Calls may be made right away: they wait for the connection. */
-export function connectClient<M extends OperationMap = OperationMap>(options: ClientOptions): Client<M> {
-  return new Client<M>(options)
+export function connectClient<M extends OperationMap = OperationMap>(
+  options: ClientOptions,
+): ConnectedClient<M> {
+  return new Client<M>(options) as ConnectedClient<M>
 }
 
 export class Client<M extends OperationMap = OperationMap> {
@@ -56,8 +74,6 @@ export class Client<M extends OperationMap = OperationMap> {
   readonly #clock: Clock
   readonly #connection: Connection
   readonly #waiting: WaitingRoom
-  /** What the peer said of its operations; it may be another one after a reconnect. */
-  readonly #types = new Map<string, OperationType | undefined>()
 
   constructor(options: ClientOptions) {
     this.#options = options
@@ -73,7 +89,6 @@ export class Client<M extends OperationMap = OperationMap> {
           .filter(({ external, handler }) => external && handler)
           .map(({ path }) => path),
       up: link => this.#waiting.release(link),
-      down: () => this.#types.clear(),
       closed: reason => this.#waiting.refuse(closedClient(reason)),
     })
   }
@@ -112,40 +127,64 @@ export class Client<M extends OperationMap = OperationMap> {
   }
 
   /** Resolves to a value or an error; never rejects for what the protocol knows. */
-  async invoke<S extends ServiceOf<M>, O extends CallOpOf<M, S>>(
+  invoke<S extends ServiceOf<M>, O extends CallOpOf<M, S>>(
     service: S,
     op: O,
-    input: InputOf<M, `/${S}/${O}`>,
-    options: ClientCallOptions = NO_OPTIONS,
+    ...given: CallArguments<InputOf<M, `/${S}/${O}`>, ClientCallOptions>
   ): Promise<ResponseEnvelope<OutputOf<M, `/${S}/${O}`>>> {
-    const path = `/${service}/${op}`
+    const answer = this.#invoke(`/${service}/${op}`, given)
+    return answer as Promise<ResponseEnvelope<OutputOf<M, `/${S}/${O}`>>>
+  }
+
+  async #invoke(path: string, given: readonly unknown[]): Promise<ResponseEnvelope> {
+    const [input = null, options = {}] = given as readonly [unknown?, ClientCallOptions?]
     const requestId = options.requestId ?? randomUUID()
     const expires = expiryOf(options, this.#now())
     if (expires instanceof CallError) return ResponseEnvelope.failure(requestId, expires)
     const retry = options.retryQueries ?? this.#options.retryQueries ?? false
-    const type = options.type ?? (retry ? await this.#learn(path, expires) : this.#types.get(path))
-    const answer = this.#send(path, input, options, { requestId, expires, type, retry })
-    return answer as Promise<ResponseEnvelope<OutputOf<M, `/${S}/${O}`>>>
+    const type = options.type ?? (retry ? await this.#learn(path, expires) : this.link?.types.get(path))
+    return this.#send(path, input, options, { requestId, expires, type, retry })
   }
 
   /** Resolves to the value; rejects with `CallError`. */
   async call<S extends ServiceOf<M>, O extends CallOpOf<M, S>>(
     service: S,
     op: O,
-    input: InputOf<M, `/${S}/${O}`>,
-    options: ClientCallOptions = NO_OPTIONS,
+    ...given: CallArguments<InputOf<M, `/${S}/${O}`>, ClientCallOptions>
   ): Promise<OutputOf<M, `/${S}/${O}`>> {
-    return (await this.invoke(service, op, input, options)).unwrap()
+    return (await this.invoke(service, op, ...given)).unwrap()
   }
 
   /** The values in their order. The request goes out when iteration starts. */
   subscribe<S extends ServiceOf<M>, O extends StreamOpOf<M, S>>(
     service: S,
     op: O,
-    input: InputOf<M, `/${S}/${O}`>,
-    options: ClientSubscribeOptions<InputOf<M, `/${S}/${O}`>, OutputOf<M, `/${S}/${O}`>> = NO_OPTIONS,
+    ...given: CallArguments<
+      InputOf<M, `/${S}/${O}`>,
+      ClientSubscribeOptions<InputOf<M, `/${S}/${O}`>, OutputOf<M, `/${S}/${O}`>>
+    >
   ): AsyncIterable<OutputOf<M, `/${S}/${O}`>> {
-    return this.#stream(`/${service}/${op}`, input, options)
+    return this.#subscribe(`/${service}/${op}`, given) as AsyncIterable<OutputOf<M, `/${S}/${O}`>>
+  }
+
+  #subscribe(path: string, given: readonly unknown[]): AsyncIterable<unknown> {
+    const [input = null, options = {}] = given as readonly [unknown?, ClientSubscribeOptions?]
+    return this.#stream(path, input, options)
+  }
+
+  /** Subscriptions as members: `client.streams.notes.watch(input)` is `client.subscribe('notes', 'watch', input)`. */
+  get streams(): StreamMembers<M> {
+    return pathProxy((path, given) => this.#subscribe(path, given)) as StreamMembers<M>
+  }
+
+  // Behind the members that every client has, every other name is a service. Here and not around each client, so that its own members cost
+  // nothing more. A client is awaited and printed like anything else.
+  static {
+    const get = (target: object, name: string | symbol, client: Client) =>
+      typeof name === 'symbol' || name in target || name === 'then' || name === 'toJSON'
+        ? Reflect.get(target, name, client)
+        : pathProxy(async (path, given) => (await client.#invoke(path, given)).unwrap(), `/${name}`)
+    Object.setPrototypeOf(Client.prototype, new Proxy(Object.prototype, { get }))
   }
 
   /** The spec of an operation, as its node tells it. Rejects with `CallError`. */
@@ -154,7 +193,7 @@ export class Client<M extends OperationMap = OperationMap> {
     const expires = expiryOf(NO_OPTIONS, this.#now()) as number
     const spec = readSpec((await this.#schema(path, expires)).unwrap())
     if (!spec) throw new CallError('INTERNAL', `the spec of ${path} cannot be understood`)
-    this.#remember(path, spec.opType)
+    this.link?.types.remember(path, spec.opType)
     return spec
   }
 
@@ -220,14 +259,14 @@ export class Client<M extends OperationMap = OperationMap> {
   ): () => void {
     const { requestId, idleTimeout = Number.POSITIVE_INFINITY } = options
     const resumption = options.resume && new Resumption(options.resume, input)
-    const type = options.type ?? this.#types.get(path)
+    const type = options.type ?? this.link?.types.get(path)
     const single = type !== undefined && type !== 'subscription'
     const passed = { ...options, ...(Number.isFinite(limit) && { deadline: limit }) }
     const giveUp = (link: Link, error: CallError) => {
       queue.end(error)
       link.abort(requestId)
     }
-    const sink = (link: Link): RequestSink => ({
+    const sink = (link: Link, unsure = type === undefined): RequestSink => ({
       once: single,
       value: value => {
         const problem = attempt(() => {
@@ -238,6 +277,8 @@ export class Client<M extends OperationMap = OperationMap> {
         })
         if (problem) giveUp(link, problem)
         else if (single) queue.end()
+        else if (unsure) void link.findOutKind(requestId, path, options)
+        unsure = false
       },
       end: aborted => {
         options.onEnd?.(aborted)
@@ -284,22 +325,17 @@ export class Client<M extends OperationMap = OperationMap> {
 
   /** The type of an operation, asked for once on each connection. */
   async #learn(path: string, expires: number): Promise<OperationType | undefined> {
-    if (this.#types.has(path)) return this.#types.get(path)
+    const known = this.link?.types.get(path)
+    if (known !== undefined) return known
     const { result } = await this.#schema(path, expires)
     const type = result.ok ? readSpec(result.value)?.opType : undefined
-    const final = result.ok || (!result.error.retryable && result.error.code !== 'INTERNAL')
-    if (final) this.#remember(path, type)
+    if (type !== undefined) this.link?.types.remember(path, type)
     return type
   }
 
   #schema(path: string, expires: number): Promise<ResponseEnvelope> {
     const how: Sending = { requestId: randomUUID(), expires, type: 'query', retry: true }
     return this.#send('/services/schema', { name: path }, NO_OPTIONS, how)
-  }
-
-  #remember(path: string, type: OperationType | undefined): void {
-    if (this.#types.size >= callLimits.clientSpecs) this.#types.clear()
-    this.#types.set(path, type)
   }
 
   #now(): number {

@@ -6,6 +6,7 @@ import type { ResponseEnvelope } from './index.ts'
 import { operation } from './operation.ts'
 import { OperationRegistry } from './registry.ts'
 import { clientOf, Outage } from './testing/outage.ts'
+import type { Transport } from './transport/transport.ts'
 
 const half = () => 0.5
 const worker: Principal = { id: 'worker', kind: 'agent', scopes: ['node:register'] }
@@ -97,18 +98,44 @@ test.each(['unix', 'tcp'] as const)(
   },
 )
 
-test('a worker that the head refuses is not connected, says why, and tries again', async () => {
+test('a worker that is refused for good is not connected, says why, and does not dial again', async () => {
   const clock = new ManualClock()
   const head = await Outage.start('unix', { head: true, alias: 'main', identity: stranger }, clock)
-  const register = { node: 'dev1', head: 'main' }
-  const { client, states } = clientOf({ dial: head.dial, clock, random: half, register, maxAttempts: 2 })
-  const { attempt, delay, reason } = await states.next('waiting')
-  expect({ attempt, delay, reason }).toEqual({ attempt: 2, delay: 50, reason: 'access denied' })
-  await expect.poll(() => head.node.links).toEqual([])
+  for (const [register, why] of [
+    [{ node: 'dev1', head: 'main' }, 'access denied'],
+    [{ node: 'dev1', head: 'other' }, 'operation not found: /other/services/register'],
+  ] as const) {
+    const { client, states } = clientOf({ dial: head.dial, clock, random: half, register })
+    const call = client.invoke('test', 'echo', 1)
+    expect((await states.next('closed')).reason).toBe(`the head does not accept dev1: ${why}`)
+    expect(states.all.map(({ kind }) => kind)).toEqual(['connecting', 'closed'])
+    expect((await call).result).toMatchObject({ error: { code: 'UNAVAILABLE' } })
+    await expect.poll(() => head.node.links).toEqual([])
+    const dialled = head.accepted
+    clock.advance(3_600_000)
+    await Promise.resolve()
+    expect([head.accepted, client.state.kind]).toEqual([dialled, 'closed'])
+  }
+})
+
+test('a worker whose alias is taken, and one whose link is lost while it registers, dial again', async () => {
+  const clock = new ManualClock()
+  const head = await Outage.start('unix', { head: true, identity: worker }, clock)
+  const taken = await Outage.start('unix', { head: true, identity: { ...worker, id: 'other' } }, clock)
+  const registry = new OperationRegistry(fs)
+  const holder = clientOf({ dial: head.dial, clock, registry, register: { node: 'dev1' } })
+  await holder.states.next('connected')
+  // Another identity at the same head.
+  const attach = (transport: Transport) => void head.node.attach(transport)
+  taken.accept = attach
+  const second = clientOf({ dial: taken.dial, clock, random: half, registry, register: { node: 'dev1' } })
+  const { delay, reason } = await second.states.next('waiting')
+  expect(reason).toBe('the alias dev1 is taken')
+  holder.client.close()
+  await expect.poll(() => head.node.workers).toEqual([])
   clock.advance(delay)
-  expect((await states.next('closed')).reason).toBe('no connection after 2 attempts: access denied')
-  expect(states.all.map(({ kind }) => kind)).not.toContain('connected')
-  expect(client.link).toBeUndefined()
+  await second.states.next('connected')
+  expect(head.node.workers).toEqual(['dev1'])
 })
 
 test('CALL-EVT-02: a client that does not know how its peer spells finds out before its first call', async () => {

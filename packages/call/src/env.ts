@@ -1,11 +1,12 @@
 // Calling operations from code (CALL-ENV): one `invoke` for every path, one response envelope. Where an operation runs is a matter of
 // assembly: which namespace is bound to what.
 
-import { type Clock, SystemClock } from '@parley/core'
+import { type Clock, type OperationType, SystemClock } from '@parley/core'
+import { expiryOf, subscriptionExpiry } from './call-options.ts'
 import type { AbortPolicy, CallContext } from './context.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
-import { parsePath } from './path.ts'
+import { type OperationPath, parsePath } from './path.ts'
 import { ResponseEnvelope } from './response.ts'
 import { randomUUID } from './uuid.ts'
 
@@ -15,7 +16,10 @@ export interface InvokeOptions {
   readonly abortPolicy?: AbortPolicy
 }
 
-/** Where calls of a namespace go. */
+/**
+ * Where calls of a namespace go. The same call has the same results wherever it goes (CALL-ENV-06). `invoke` never rejects; `subscribe` throws
+ * nothing, what is wrong comes with the first pull. Deadlines have been looked at; that they end a call is the binding's part.
+ */
 export interface Binding {
   invoke(call: BoundCall): ResponseEnvelope | Promise<ResponseEnvelope>
   subscribe(call: BoundCall): AsyncIterable<unknown>
@@ -33,12 +37,14 @@ export interface BoundCall {
 }
 
 export interface EnvOptions {
-  /** By namespace, or by node for remote ones. */
+  /** By namespace, or by node: then operations are `service/op`. */
   readonly bindings?: Readonly<Record<string, Binding>>
   /** For namespaces without a binding of their own. */
   readonly fallback?: Binding
   /** Others do not exist. */
   readonly allowedNamespaces?: readonly string[]
+  /** The node's own alias, which is a key as well, and where its operations are: `invoke('head', 'agent/chat')` stays here. */
+  readonly own?: { readonly alias: string; readonly binding: Binding }
   readonly clock?: Clock
 }
 
@@ -47,11 +53,13 @@ export class EnvAssembly {
   readonly clock: Clock
   readonly #bindings: ReadonlyMap<string, Binding>
   readonly #fallback: Binding | undefined
+  readonly #own: EnvOptions['own']
   readonly #allowed: ReadonlySet<string> | undefined
 
   constructor(options: EnvOptions) {
     this.#bindings = new Map(Object.entries(options.bindings ?? {}))
     this.#fallback = options.fallback
+    this.#own = options.own
     this.clock = options.clock ?? systemClock
     this.#allowed = options.allowedNamespaces && new Set(options.allowedNamespaces)
   }
@@ -66,9 +74,16 @@ export class EnvAssembly {
     return new BoundEnv(this, undefined)
   }
 
-  find(namespace: string): Binding | undefined {
+  /** The path of an operation of this node's own, where the key is its alias. */
+  ownPath(namespace: string, op: string): OperationPath | undefined {
+    if (this.#own?.alias !== namespace) return undefined
+    const path = parsePath(`/${namespace}/${op}`)
+    return path?.node === undefined ? undefined : path
+  }
+
+  find(namespace: string, own: boolean): Binding | undefined {
     if (this.#allowed && !this.#allowed.has(namespace)) return undefined
-    return this.#bindings.get(namespace) ?? this.#fallback
+    return own ? this.#own?.binding : (this.#bindings.get(namespace) ?? this.#fallback)
   }
 }
 
@@ -89,24 +104,37 @@ export class BoundEnv {
     options: InvokeOptions = NO_OPTIONS,
   ): Promise<ResponseEnvelope<T>> {
     const requestId = randomUUID()
-    const call = this.#call(namespace, op, input, requestId, options)
+    const call = this.#call(namespace, op, input, requestId, options, expiryOf)
     if (call instanceof CallError) return ResponseEnvelope.failure(requestId, call)
     return (await call.binding.invoke(call)) as ResponseEnvelope<T>
   }
 
-  /** The values of a subscription; rejects with `CallError`. */
+  /** The values of a subscription; rejects with `CallError`. It begins with the first pull. */
   subscribe<T = unknown>(
     namespace: string,
     op: string,
     input: unknown = null,
     options: InvokeOptions = NO_OPTIONS,
   ): AsyncIterable<T> {
-    const call = this.#call(namespace, op, input, randomUUID(), options)
-    if (call instanceof CallError) throw call
-    return call.binding.subscribe(call) as AsyncIterable<T>
+    let taken = false
+    const values = () => {
+      if (taken) throw new TypeError('a subscription has one consumer')
+      taken = true
+      const call = this.#call(namespace, op, input, randomUUID(), options, subscriptionExpiry)
+      const opened = call instanceof CallError ? failed(call) : call.binding.subscribe(call)
+      return (opened as AsyncIterable<T>)[Symbol.asyncIterator]()
+    }
+    return { [Symbol.asyncIterator]: values }
   }
 
-  #call(namespace: string, op: string, input: unknown, requestId: string, options: InvokeOptions) {
+  #call(
+    namespace: string,
+    op: string,
+    input: unknown,
+    requestId: string,
+    options: InvokeOptions,
+    expiry: (options: InvokeOptions, now: number) => number | CallError,
+  ) {
     if (namespace === '' || op === '')
       return new CallError('INVALID_INPUT', 'a call needs a namespace and an operation')
     // CALL-SUB-05: what an aborted request has not started yet does not start.
@@ -116,11 +144,15 @@ export class BoundEnv {
       return new CallError('RESOURCE_EXHAUSTED', `calls nest deeper than ${callLimits.depth}`, {
         retryable: false,
       })
-    const binding = this.#assembly.find(namespace)
+    const due =
+      options.deadline === undefined ? undefined : expiry(options, this.#assembly.clock.now() / 1000)
+    if (due instanceof CallError) return due
+    const own = this.#assembly.ownPath(namespace, op)
+    const binding = this.#assembly.find(own?.service ?? namespace, own !== undefined)
     if (!binding) return unknownOperation(`/${namespace}/${op}`)
     return {
-      namespace,
-      op,
+      namespace: own?.service ?? namespace,
+      op: own?.op ?? op,
       input,
       requestId,
       parent: this.#parent,
@@ -129,6 +161,16 @@ export class BoundEnv {
       binding,
     }
   }
+}
+
+/** A stream of which nothing comes but an error. */
+export function failed(error: CallError): AsyncIterable<never> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) }
+}
+
+/** CALL-ENV-05: streams are not truncated to their first value, and what answers once is not subscribed to. */
+export function wrongType(path: string, type: OperationType): CallError {
+  return new CallError('INVALID_OPERATION_TYPE', `${path} is a ${type}`)
 }
 
 /** CALL-ENV-03: nothing is bound to a sound path, or there can be no such path. */

@@ -118,7 +118,11 @@ const RETURNED: Readonly<Record<string, readonly [returned: () => unknown, code:
   'an object of a class': [() => new Special(), 'INTERNAL'],
   'an Error': [() => new Error('returned'), 'INTERNAL'],
   'a proxy that is no more': [revoked, 'INTERNAL'],
-  'something that is no promise but has then': [() => Object.fromEntries([['then', () => 1]]), 'INTERNAL'],
+  'something with a then that throws': [() => Object.fromEntries([['then', throwing(() => 1)]]), 'INTERNAL'],
+  'something with a then that cannot be read': [
+    () => Object.defineProperty({}, 'then', { get: throwing(() => 1) }),
+    'INTERNAL',
+  ],
   'toJSON that throws': [() => ({ toJSON: throwing(() => 1) }), 'INTERNAL'],
   'toJSON that gives a BigInt': [() => Object.create({ toJSON: () => 5n }), 'INTERNAL'],
   'a member that is another one the second time': [

@@ -61,8 +61,8 @@ export const callLimits = {
   waiting: 10_000,
   /** How often a query is sent again whose link was lost, where its caller wants that. */
   queryRetries: 3,
-  /** Operations whose type a client remembers. */
-  clientSpecs: 10_000,
+  /** Operations of a peer whose type a link remembers. */
+  operationTypes: 10_000,
   /** Cursors that a subscription knows again after a reconnect, if they have no order. */
   resumeWindow: 1024,
 } as const
@@ -70,10 +70,10 @@ export const callLimits = {
 export const callDefaults = {
   /** Milliseconds. */
   timeout: 30_000,
+  /** How long a subscription goes on without a further value if nobody knows whether its operation streams (CALL-SUB-07). */
+  unknownIdle: 30_000,
   sweep: 10_000,
   probe: 2000,
-  /** Milliseconds between two values of an operation whose type nobody could tell (CALL-SUB-07). */
-  unknownIdle: 30_000,
   /** How far a caller's clock may be behind the handler's. */
   clockSkew: 5000,
   keepalive: 30_000,

@@ -9,7 +9,8 @@ import { CallError } from './error.ts'
 import { ExpiryTimer } from './expiry.ts'
 import { Inbound } from './inbound.ts'
 import { jsonProblem } from './json.ts'
-import { callLimits } from './limits.ts'
+import { callDefaults, callLimits } from './limits.ts'
+import { OperationTypes } from './operation-types.ts'
 import { Answer, type RequestSink } from './outgoing.ts'
 import { OutgoingRequests } from './outgoing-requests.ts'
 import { detectProfile, type ProfileName, requestIdOf } from './profile/profile.ts'
@@ -40,6 +41,8 @@ export type EventListener = (topic: string, payload: unknown) => void
 
 export class Link {
   readonly transport: Transport
+  /** What the peer's operations are. */
+  readonly types = new OperationTypes((path, input, options) => this.callEnvelope(path, input, options))
   readonly #options: LinkOptions
   readonly #clock: Clock
   readonly #requests: OutgoingRequests
@@ -152,12 +155,16 @@ export class Link {
   ): Promise<void> {
     if (!this.#requests.spelling.known) await this.#requests.spelling.findOut()
     if (queue.ended) return
+    const { requestId, single } = options
+    let unsure = single === undefined && this.types.get(path) !== 'subscription'
     const sink: RequestSink = {
       once: false,
       value: value => {
-        if (!queue.push(value)) this.#requests.overrun(options.requestId, path)
+        if (!queue.push(value)) this.#requests.overrun(requestId, path)
         else if (queue.full) this.hold()
-        else if (options.single) this.#requests.ended(options.requestId, false)
+        if (single) this.#requests.ended(requestId, false)
+        else if (unsure) void this.findOutKind(requestId, path, options)
+        unsure = false
       },
       end: aborted => {
         options.onEnd?.(aborted)
@@ -171,6 +178,17 @@ export class Link {
   /** Sends a request; what comes of it goes to the sink, a refusal at once. */
   request(path: string, input: unknown, options: CallOptions & SubscribeOptions, sink: RequestSink): void {
     this.#requests.request(path, input, options, sink)
+  }
+
+  /**
+   * CALL-SUB-07: the first value has come of a subscription whose operation may answer only once, and then it would wait for ever. It ends
+   * if the peer says so; while the type is not known, silence ends it.
+   */
+  async findOutKind(id: string, path: string, { authToken }: Pick<CallOptions, 'authToken'>): Promise<void> {
+    this.#requests.setIdle(id, callDefaults.unknownIdle)
+    const type = await this.types.ask(path, authToken === undefined ? {} : { authToken })
+    if (type === 'subscription') this.#requests.setIdle(id, undefined)
+    else if (type !== undefined) this.#requests.ended(id, false)
   }
 
   /** Cancels a request of this side; unknown ids are nobody's. */

@@ -3,7 +3,7 @@
 import { type Clock, type IdentityProvider, type Principal, SystemClock } from '@parley/core'
 import { type PathRule, PathRules, refusal } from './access.ts'
 import { Discovery } from './discovery.ts'
-import { EnvAssembly, type EnvOptions } from './env.ts'
+import { type Binding, type BoundCall, EnvAssembly, type EnvOptions } from './env.ts'
 import { CallError } from './error.ts'
 import type { Inbound } from './inbound.ts'
 import { callLimits } from './limits.ts'
@@ -73,15 +73,18 @@ export class CallNode implements Dispatcher {
     // CALL-ENV-03, CALL-DISC-03: a key is bound once, and this one is taken.
     if (options.env?.bindings && RESERVED_SERVICE in options.env.bindings)
       throw new TypeError(`the namespace '${RESERVED_SERVICE}' is bound to the node's own operations`)
+    const fallback = options.env?.fallback ?? local(this.#registry)
+    const services = local(this.#discovery.services)
     this.#assembly = new EnvAssembly({
       clock: this.#clock,
       ...options.env,
-      bindings: { [RESERVED_SERVICE]: local(this.#discovery.services), ...options.env?.bindings },
+      bindings: { [RESERVED_SERVICE]: services, ...options.env?.bindings },
       fallback: routed(this.#routes, {
-        fallback: options.env?.fallback ?? local(this.#registry),
+        fallback,
         services: worker => this.#discovery.ofWorker(worker),
         tellCaller: !options.hideCallers,
       }),
+      ...(this.alias !== undefined && { own: { alias: this.alias, binding: oneOf(services, fallback) } }),
     })
   }
 
@@ -256,4 +259,13 @@ function askAgain(worker: Worker, route: Route): void {
   if (route.askedAgain) return
   route.askedAgain = true
   void fetchSpec(worker.link, route, callLimits.schemaFetchMs)
+}
+
+/** The node's own operations: those of the protocol, and all others. */
+function oneOf(services: Binding, others: Binding): Binding {
+  const bindingOf = ({ namespace }: BoundCall) => (namespace === RESERVED_SERVICE ? services : others)
+  return {
+    invoke: call => bindingOf(call).invoke(call),
+    subscribe: call => bindingOf(call).subscribe(call),
+  }
 }

@@ -4,13 +4,15 @@ import type { OperationSpec, OperationType, Static, TSchema } from '@parley/core
 import type { OperationContext } from './context.ts'
 import type { ResponseEnvelope } from './response.ts'
 
-type Awaitable<T> = T | Promise<T>
+type Awaitable<T> = T | PromiseLike<T>
+/** Who has nothing to say returns nothing: it travels as `null`. */
+type Given<Output> = null extends Output ? Output | undefined : Output
 
 /** Returns a value, or an envelope where it wants to add how the value came about. */
 export type CallHandler<Input = unknown, Output = unknown> = (
   input: Input,
   context: OperationContext,
-) => Awaitable<Output | ResponseEnvelope<Output>>
+) => Awaitable<Given<Output> | ResponseEnvelope<Output>>
 
 export type StreamHandler<Input = unknown, Output = unknown> = (
   input: Input,
@@ -32,18 +34,24 @@ export function isStreaming(handler: Handler): boolean {
   return streams.has(handler) || Object.prototype.toString.call(handler) === '[object AsyncGeneratorFunction]'
 }
 
+/** A spec whose path may be left to the map that it stands in. */
+type SpecInMap<Type extends OperationType, Input extends TSchema, Output extends TSchema> = Omit<
+  OperationSpec<Input, Output>,
+  'name' | 'opType'
+> & { readonly name?: string; readonly opType: Type }
+
 /** A spec with its handler. The type keeps what the schemas say. */
 export interface Operation<
   Type extends OperationType = OperationType,
   Input extends TSchema = TSchema,
   Output extends TSchema = TSchema,
 > {
-  readonly spec: OperationSpec<Input, Output> & { readonly opType: Type }
+  readonly spec: SpecInMap<Type, Input, Output>
   readonly handler: Handler
 }
 
 export function operation<const Type extends OperationType, Input extends TSchema, Output extends TSchema>(
-  spec: OperationSpec<Input, Output> & { readonly opType: Type },
+  spec: SpecInMap<Type, Input, Output>,
   handler: Type extends 'subscription'
     ? StreamHandler<Static<Input>, Static<Output>>
     : CallHandler<Static<Input>, Static<Output>>,
@@ -53,6 +61,11 @@ export function operation<const Type extends OperationType, Input extends TSchem
 
 /** Operations by path, for example `'/fs/readFile'`. */
 export type OperationMap = Readonly<Record<string, Operation>>
+
+/** A worker's operations as a head's callers know them: `/text/count` of the node `dev1` is `/dev1/text/count`. */
+export type RoutedOperations<Node extends string, M extends OperationMap> = {
+  readonly [Path in PathOf<M> as `/${Node}${Path}`]: M[Path]
+}
 
 export type PathOf<M extends OperationMap> = keyof M & string
 /** Of a map that nothing is known about, any. */
@@ -81,3 +94,8 @@ export type CallOpOf<M extends OperationMap, Service extends string> = {
 export type StreamOpOf<M extends OperationMap, Service extends string> = {
   [Op in OpOf<M, Service>]: 'subscription' extends TypeOf<M, `/${Service}/${Op}`> ? Op : never
 }[OpOf<M, Service>]
+
+/** Input and options behind an operation's name. Where `null` is an input, none has to be given. */
+export type CallArguments<Input, Options> = null extends Input
+  ? [input?: Input, options?: Options]
+  : [input: Input, options?: Options]

@@ -104,6 +104,12 @@ export class OutgoingRequests implements Sender {
     request.fail(new CallError('RESOURCE_EXHAUSTED', `the consumer of ${path} is too slow for its values`))
   }
 
+  /** How long a subscription may be without values from now on; undefined for ever. */
+  setIdle(id: string, timeout: number | undefined): void {
+    const request = this.pending.get(id)
+    if (request instanceof Outgoing) request.setIdle(timeout)
+  }
+
   /** `call.responded`. */
   responded(id: string, payload: unknown): void {
     const request = this.pending.get(id)

@@ -36,6 +36,7 @@ export class Outgoing implements PendingRequest {
   readonly #options: CallOptions & SubscribeOptions
   readonly #limit: number
   readonly #sink: RequestSink
+  #idleTimeout: number | undefined
   #stop: (() => void) | undefined
 
   /** `limit`: when it ends whatever comes, in milliseconds since the Unix epoch. */
@@ -60,15 +61,24 @@ export class Outgoing implements PendingRequest {
     this.#options = options
     this.#limit = limit
     this.#sink = sink
-    this.expires = options.idleTimeout === undefined ? limit : this.#idle(options.idleTimeout)
+    this.#idleTimeout = options.idleTimeout
+    this.expires = this.#expiry()
   }
 
   get parentRequestId(): string | undefined {
     return this.#options.parentRequestId
   }
 
-  #idle(timeout: number): number {
-    return Math.min(this.#limit, this.#sender.pending.now() + timeout)
+  #expiry(): number {
+    const timeout = this.#idleTimeout
+    return timeout === undefined ? this.#limit : Math.min(this.#limit, this.#sender.pending.now() + timeout)
+  }
+
+  /** Milliseconds that may pass from now on without a value, and between two; undefined for ever. What the caller has set stays. */
+  setIdle(timeout: number | undefined): void {
+    if (this.#options.idleTimeout !== undefined) return
+    this.#idleTimeout = timeout
+    this.#sender.pending.expireAt(this, this.#expiry())
   }
 
   /** From now on the caller's signal aborts it. */
@@ -84,12 +94,14 @@ export class Outgoing implements PendingRequest {
   }
 
   value(value: unknown): void {
-    const { streams, idleAfterValue, idleTimeout = idleAfterValue } = this.#options
     if (this.once) {
       this.#quiet()
-      if (streams) this.#sender.abortPeer(this)
+      if (this.#options.streams) this.#sender.abortPeer(this)
       else this.#sender.pending.settle(this)
-    } else if (idleTimeout !== undefined) this.#sender.pending.expireAt(this, this.#idle(idleTimeout))
+    } else {
+      this.#idleTimeout ??= this.#options.idleAfterValue
+      if (this.#idleTimeout !== undefined) this.#sender.pending.expireAt(this, this.#expiry())
+    }
     this.#sink.value(value)
   }
 

@@ -73,10 +73,10 @@ export class PendingMap {
     })
   }
 
-  /** Another time than before; of a later one the timer finds out by itself. */
+  /** Another time, earlier or later. */
   expireAt(request: PendingRequest, expires: number): void {
-    if (expires < request.expires) this.#timer.add(expires)
     request.expires = expires
+    this.#timer.add(expires)
   }
 
   delete(id: string): PendingRequest | undefined {

@@ -70,6 +70,66 @@ test('CALL-REG-06 a refusal names at most 20 places', async () => {
   expect(errors.length).toBeLessThanOrEqual(20)
 })
 
+const words = Type.String({ pattern: '^[a-z]+( [a-z]+)*$' })
+const sentence = Array(600).fill('word').join(' ')
+
+test("CALL-T65 a node's own schemas are not bounded: patterns hold on long texts, references may go round, depth is free", async () => {
+  const registry = new OperationRegistry()
+  const tree = {
+    $ref: '#/$defs/tree',
+    $defs: { tree: { properties: { next: { $ref: '#/$defs/tree' }, word: words }, required: ['word'] } },
+  }
+  registry.register({ ...spec('/test/words'), inputSchema: words }, input => (input as string).length)
+  registry.register({ ...spec('/test/tree'), inputSchema: tree }, () => 'fits')
+  const link = await caller(registry)
+  expect(await link.call('/test/words', sentence)).toBe(sentence.length)
+  await expect(link.call('/test/words', `${sentence}!`)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  expect(await link.call('/test/tree', { word: sentence, next: { word: 'a' } })).toBe('fits')
+  await expect(link.call('/test/tree', { word: 'a', next: {} })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    details: { errors: [{ path: '/next/word' }] },
+  })
+})
+
+test('CALL-T65 schemas that came from outside are bounded, also in a registry', async () => {
+  const registry = new OperationRegistry()
+  const foreign = operation({ ...spec('/test/words'), inputSchema: words }, () => 1)
+  registry.registerAll({ '/test/words': foreign }, { foreign: true })
+  const link = await caller(registry)
+  expect(await link.call('/test/words', 'two words')).toBe(1)
+  await expect(link.call('/test/words', sentence)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  const slow = { ...spec('/test/slow'), inputSchema: { pattern: '^(a+)+$' } }
+  expect(() => registry.register(slow, () => 1, { foreign: true })).toThrow(TypeError)
+  expect(() => registry.registerSpec(slow, { foreign: true })).toThrow(TypeError)
+  expect(() => registry.register(slow, () => 1)).not.toThrow()
+})
+
+test('CALL-REG-06 registering compiles nothing: a node with many operations starts at once', () => {
+  const real = globalThis.Function
+  let compiled = 0
+  const inputSchema = Type.Object({ a: words, b: Type.Array(Type.Integer()) })
+  // What the draft says of schemas is compiled with the first one.
+  new OperationRegistry().registerSpec({ ...spec('/test/first'), inputSchema })
+  globalThis.Function = new Proxy(real, {
+    construct(target, given) {
+      compiled++
+      return Reflect.construct(target, given) as object
+    },
+  })
+  try {
+    const registry = new OperationRegistry()
+    for (let n = 0; n < 80; n++)
+      registry.register({ ...spec(`/test/op${n}`), inputSchema, outputSchema: inputSchema }, () => 1)
+    expect(compiled).toBe(0)
+    const one = registry.find('/test/op7')!
+    expect(registry.refuse(one, { a: 'a', b: [1] }, undefined, true)).toBeUndefined()
+    expect(registry.refuse(one, { a: 'a', b: [2] }, undefined, true)).toBeUndefined()
+    expect(compiled).toBe(1)
+  } finally {
+    globalThis.Function = real
+  }
+})
+
 test('CALL-T33 output that does not fit is delivered with one warning, or refused where that is asked for', async () => {
   const bad = { ...spec('/test/bad'), outputSchema: Type.String() }
   const warn = vi.fn()
@@ -156,6 +216,9 @@ test.each<[string, object]>([
   ['an unknown type', { opType: 'stream' }],
   ['an input schema that is none', { inputSchema: { type: 'text' } }],
   ['an output schema that is none', { outputSchema: { type: 5 } }],
+  ['a pattern that is none', { inputSchema: { properties: { a: { pattern: '(' } } } }],
+  ['a pattern for keys that is none', { outputSchema: { patternProperties: { '[': {} } } }],
+  ['a reference to nothing', { inputSchema: { items: { $ref: '#/$defs/none' } } }],
   ['a schema that refers to elsewhere (CALL-REG-06)', { inputSchema: { $ref: 'https://x.test/s.json' } }],
   ['an error code that is empty', { errorSchemas: [declared('')] }],
   ['an error code twice', { errorSchemas: [declared('A'), declared('A')] }],

@@ -1,11 +1,19 @@
 // The registry of operations (CALL-REG): specs and handlers by path, checked when they are registered, executed in a fixed order.
-import { compileOwn, type OperationSpec, type Principal, type TSchema, type Validator } from '@parley/core'
+import {
+  compileForeign,
+  compileOwn,
+  type OperationSpec,
+  type Principal,
+  type TSchema,
+  type Validator,
+} from '@parley/core'
 import { type AccessRule, accessRule, refusal } from './access.ts'
 import type { CallContext } from './context.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
-import { type Handler, isStreaming, type Operation, type OperationMap } from './operation.ts'
+import { type Handler, isStreaming, type OperationMap } from './operation.ts'
 import { parsePath } from './path.ts'
+import type { ResponseMeta } from './profile/profile.ts'
 import { ResponseEnvelope, thrownError } from './response.ts'
 
 export const OUTPUT_VALIDATION = ['warn', 'error', 'off'] as const
@@ -22,6 +30,13 @@ export interface RegistryOptions {
   /** The node's own operations below `/services/`. */
   readonly reserved?: boolean
 }
+
+export interface SpecSource {
+  /** The spec came from outside (a peer, an MCP server, an OpenAPI document): its schemas are bounded, and compiled at once. */
+  readonly foreign?: boolean
+}
+
+const OWN: SpecSource = Object.freeze({})
 
 /** One registered operation, ready to run. Calls in flight keep the one that they started with. */
 export interface Registered {
@@ -47,20 +62,17 @@ export class OperationRegistry {
     this.#options = options
     this.#reserved = options.reserved ?? false
     this.#outputValidation = options.outputValidation ?? 'warn'
-    for (const [path, { spec, handler }] of Object.entries(operations)) {
-      if (path !== spec.name) throw new TypeError(`the operation ${spec.name} is filed as ${path}`)
-      this.register(spec, handler)
-    }
+    this.registerAll(operations)
   }
 
   /** Spec and handler at once. Throws for anything wrong, and then nothing is stored; a path again replaces both. */
-  register(spec: OperationSpec, handler: Handler): void {
-    this.#store({ ...describe(spec, this.#reserved), handler: checkedHandler(spec, handler) })
+  register(spec: OperationSpec, handler: Handler, from: SpecSource = OWN): void {
+    this.#store({ ...this.#describe(spec, from), handler: checkedHandler(spec, handler) })
   }
 
-  registerSpec(spec: OperationSpec): void {
+  registerSpec(spec: OperationSpec, from: SpecSource = OWN): void {
     const handler = this.#operations.get(spec.name)?.handler
-    this.#store({ ...describe(spec, this.#reserved), handler: handler && checkedHandler(spec, handler) })
+    this.#store({ ...this.#describe(spec, from), handler: handler && checkedHandler(spec, handler) })
   }
 
   registerHandler(path: string, handler: Handler): void {
@@ -69,8 +81,13 @@ export class OperationRegistry {
     this.#store({ ...known, handler: checkedHandler(known.spec, handler) })
   }
 
-  registerAll(operations: readonly Operation[]): void {
-    for (const { spec, handler } of operations) this.register(spec, handler)
+  /** Each under the path that is its key; one that has a name too must have that one. */
+  registerAll(operations: OperationMap, from: SpecSource = OWN): void {
+    for (const [path, { spec, handler }] of Object.entries(operations)) {
+      const { name = path } = spec
+      if (path !== name) throw new TypeError(`the operation ${name} is filed as ${path}`)
+      this.register({ ...spec, name }, handler, from)
+    }
   }
 
   find(path: string): Registered | undefined {
@@ -80,6 +97,10 @@ export class OperationRegistry {
   /** In order of their paths. */
   list(): readonly Registered[] {
     return [...this.#operations.values()].toSorted((one, other) => (one.path < other.path ? -1 : 1))
+  }
+
+  #describe(spec: OperationSpec, from: SpecSource): Omit<Registered, 'handler'> {
+    return describe(spec, this.#reserved, from)
   }
 
   #store(registered: Registered): void {
@@ -112,7 +133,7 @@ export class OperationRegistry {
   ): ResponseEnvelope | Promise<ResponseEnvelope> {
     try {
       const result = operation.handler!(input, context)
-      if (result instanceof Promise) return this.#later(operation, result, context.requestId)
+      if (isThenable(result)) return this.#later(operation, result, context.requestId)
       return this.#respond(operation, result, context.requestId)
     } catch (thrown) {
       return this.#failure(operation, thrown, context.requestId)
@@ -121,7 +142,7 @@ export class OperationRegistry {
 
   async #later(
     operation: Registered,
-    result: Promise<unknown>,
+    result: PromiseLike<unknown>,
     requestId: string,
   ): Promise<ResponseEnvelope> {
     try {
@@ -132,14 +153,16 @@ export class OperationRegistry {
   }
 
   #respond(operation: Registered, result: unknown, requestId: string): ResponseEnvelope {
-    if (result instanceof ResponseEnvelope) {
-      if (!result.result.ok) return ResponseEnvelope.failure(requestId, result.result.error)
-      const { value, meta } = result.result
-      const bad = this.checkOutput(operation, value)
-      return bad ? ResponseEnvelope.failure(requestId, bad) : ResponseEnvelope.success(requestId, value, meta)
-    }
-    const bad = this.checkOutput(operation, result)
-    return bad ? ResponseEnvelope.failure(requestId, bad) : ResponseEnvelope.success(requestId, result)
+    if (!(result instanceof ResponseEnvelope)) return this.#succeed(operation, result, requestId)
+    if (!result.result.ok) return ResponseEnvelope.failure(requestId, result.result.error)
+    return this.#succeed(operation, result.result.value, requestId, result.result.meta)
+  }
+
+  #succeed(operation: Registered, given: unknown, requestId: string, meta?: ResponseMeta): ResponseEnvelope {
+    // CALL-ENV-06: as on the wire, where there is no undefined.
+    const value = given === undefined ? null : given
+    const bad = this.checkOutput(operation, value)
+    return bad ? ResponseEnvelope.failure(requestId, bad) : ResponseEnvelope.success(requestId, value, meta)
   }
 
   #failure(operation: Registered, thrown: unknown, requestId: string): ResponseEnvelope {
@@ -174,6 +197,14 @@ export class OperationRegistry {
   }
 }
 
+/** Whoever awaits it gets what it resolves to. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if (value instanceof Promise) return true
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  )
+}
+
 export function notFound(path: string): CallError {
   return new CallError('NOT_FOUND', `operation not found: ${path}`)
 }
@@ -181,7 +212,7 @@ export function notFound(path: string): CallError {
 /** Discovery and registration (CALL-DISC-03). */
 export const RESERVED_SERVICE = 'services'
 
-function describe(spec: OperationSpec, reserved: boolean): Omit<Registered, 'handler'> {
+function describe(spec: OperationSpec, reserved: boolean, from: SpecSource): Omit<Registered, 'handler'> {
   const path = parsePath(spec.name)
   if (!path || path.path !== spec.name || path.node !== undefined)
     throw new TypeError(`'${spec.name}' is no local operation path: /{service}/{op}`)
@@ -202,8 +233,8 @@ function describe(spec: OperationSpec, reserved: boolean): Omit<Registered, 'han
     access: accessRule(spec.accessControl),
     external: spec.visibility !== 'internal',
     stream: spec.opType === 'subscription',
-    input: validatorOf(spec.name, spec.inputSchema),
-    output: validatorOf(spec.name, spec.outputSchema),
+    input: validatorOf(spec.name, spec.inputSchema, from),
+    output: validatorOf(spec.name, spec.outputSchema, from),
     codes,
   }
 }
@@ -220,12 +251,16 @@ function checkedHandler(spec: OperationSpec, handler: Handler): Handler {
 }
 
 /** CALL-REG-06. `{}` and `true` take everything. */
-function validatorOf(name: string, schema: TSchema | undefined): Validator<unknown> | undefined {
+function validatorOf(
+  name: string,
+  schema: TSchema | undefined,
+  { foreign }: SpecSource,
+): Validator<unknown> | undefined {
   const given: unknown = schema
   if (given === undefined || given === true || isEmpty(given)) return undefined
-  const own = compileOwn(given)
-  if (own.ok) return own.value
-  throw new TypeError(`${name}: ${own.error.message}`)
+  const validator = foreign ? compileForeign(given) : compileOwn(given)
+  if (validator.ok) return validator.value
+  throw new TypeError(`${name}: ${validator.error.message}`)
 }
 
 function isEmpty(schema: unknown): boolean {

@@ -1,10 +1,11 @@
 // Running a local operation for a request, from a link or from an env: the same checks in the same order (CALL-REG-04).
 
 import { CallContext } from './context.ts'
-import { type Binding, type BoundCall, type EnvAssembly, unknownOperation } from './env.ts'
+import { type Binding, type BoundCall, type EnvAssembly, failed, unknownOperation, wrongType } from './env.ts'
 import { CallError } from './error.ts'
 import type { Inbound } from './inbound.ts'
 import { jsonProblem } from './json.ts'
+import { callDefaults } from './limits.ts'
 import type { OperationRegistry, Registered } from './registry.ts'
 import type { InboundRequest } from './request.ts'
 import { ResponseEnvelope } from './response.ts'
@@ -102,16 +103,15 @@ async function closeQuietly(iterator: AsyncIterator<unknown>): Promise<void> {
 
 /** The local path of an env: a function call, values by reference (CALL-ENV-03). */
 export function local(registry: OperationRegistry, options: { readonly strict?: boolean } = {}): Binding {
+  const { strict = false } = options
   const prepared = (call: BoundCall, stream: boolean): Prepared | CallError => {
     const path = `/${call.namespace}/${call.op}`
     const operation = registry.find(path)
     if (!operation) return unknownOperation(path)
-    if (operation.stream !== stream)
-      return new CallError('INVALID_OPERATION_TYPE', `${path} is a ${operation.spec.opType}`)
-    const problem =
-      overdue(call) ?? (options.strict ? unfit('INVALID_INPUT', 'the input', call.input) : undefined)
+    if (operation.stream !== stream) return wrongType(path, operation.spec.opType)
+    const problem = strict ? unfit('INVALID_INPUT', 'the input', call.input) : undefined
     if (problem) return problem
-    const input = options.strict ? throughJson(call.input) : call.input
+    const input = strict ? throughJson(call.input) : call.input
     const refused = registry.refuse(operation, input, call.parent?.identity, true)
     if (refused) return refused
     const { deadline } = call.options
@@ -126,14 +126,13 @@ export function local(registry: OperationRegistry, options: { readonly strict?: 
       if (ready instanceof CallError) return ResponseEnvelope.failure(call.requestId, ready)
       const answer = registry.run(ready.operation, ready.input, ready.context)
       const path = ready.operation.path
-      if (!(answer instanceof Promise)) return options.strict ? strictly(answer, path) : answer
-      const watched = withParent(call, ready.context, within(call, ready.context, answer))
-      return options.strict ? watched.then(response => strictly(response, path)) : watched
+      if (!(answer instanceof Promise)) return strict ? strictly(answer, path) : answer
+      const watched = answered(call, ready.context, answer)
+      return strict ? watched.then(response => strictly(response, path)) : watched
     },
     subscribe(call) {
       const ready = prepared(call, true)
-      if (ready instanceof CallError) throw ready
-      return values(registry, call, ready)
+      return ready instanceof CallError ? failed(ready) : values(registry, call, ready, strict)
     },
   }
 }
@@ -144,74 +143,107 @@ interface Prepared {
   readonly context: CallContext
 }
 
-/** CALL-SUB-05: a child is aborted with its parent, unless it was started to go on. */
-async function withParent(
+/** The handler's answer, unless the call ends before: the later result is discarded. */
+function answered(
   call: BoundCall,
   context: CallContext,
   answer: Promise<ResponseEnvelope>,
 ): Promise<ResponseEnvelope> {
-  if (!call.parent || call.options.abortPolicy === 'continue-running') return answer
-  const off = call.parent.onAbort(reason => context.abort(reason))
-  try {
-    return await answer
-  } finally {
-    off()
-  }
-}
-
-/** A deadline of a local call is checked as a link checks that of a remote one (CALL-ENV-06, CALL-PEND-04). */
-function overdue({ options: { deadline }, assembly: { clock } }: BoundCall): CallError | undefined {
-  if (deadline === undefined) return undefined
-  if (!Number.isFinite(deadline)) return new CallError('INVALID_INPUT', 'a deadline must be a finite number')
-  return deadline <= clock.now() / 1000
-    ? new CallError('TIMEOUT', 'the deadline has passed already')
-    : undefined
-}
-
-/** CALL-CTX-03: when the deadline passes, the caller is told, the signal fires, and the later result is discarded. */
-function within(
-  call: BoundCall,
-  context: CallContext,
-  answer: Promise<ResponseEnvelope>,
-): Promise<ResponseEnvelope> {
-  const { deadline } = call.options
-  if (deadline === undefined) return answer
-  const { clock } = call.assembly
   return new Promise(resolve => {
-    const late = () => {
-      const error = new CallError('TIMEOUT', `/${call.namespace}/${call.op} was not answered in time`)
-      context.abort(error)
-      resolve(ResponseEnvelope.failure(call.requestId, error))
-    }
-    const cancel = clock.after(deadline - clock.now() / 1000, late, { background: true })
+    // CALL-PEND-04: also where nobody has set a deadline, a call ends.
+    const bounded = (call.parent?.deadline ?? call.options.deadline) !== undefined
+    const timeout = bounded ? undefined : callDefaults.timeout
+    const done = endEarly(call, context, timeout, error =>
+      resolve(ResponseEnvelope.failure(call.requestId, error)),
+    )
     void answer.then(response => {
-      cancel()
+      done()
       resolve(response)
     })
   })
 }
 
+/**
+ * Ends a local call as a remote one ends (CALL-ENV-06): when its deadline passes (CALL-CTX-03), or with its parent (CALL-SUB-05), unless it was
+ * started to go on. Its handler is told. Returns what stops that.
+ */
+function endEarly(
+  call: BoundCall,
+  context: CallContext,
+  timeout: number | undefined,
+  end: (error: CallError) => void,
+): () => void {
+  const { clock } = call.assembly
+  const path = `/${call.namespace}/${call.op}`
+  const keeps = call.options.abortPolicy === 'continue-running'
+  // A parent that ends at its own deadline takes the call along, unless this goes on without it.
+  const deadline = keeps ? context.deadline : call.options.deadline
+  const left = deadline === undefined ? timeout : Math.max(0, deadline - clock.now() / 1000)
+  const late = () => {
+    const error = new CallError('TIMEOUT', `${path} was not answered in time`)
+    context.abort(error)
+    end(error)
+  }
+  const cancel =
+    left === undefined || left === Number.POSITIVE_INFINITY
+      ? undefined
+      : clock.after(left, late, { background: true })
+  const leave = keeps
+    ? undefined
+    : call.parent?.onAbort(reason => {
+        cancel?.()
+        context.abort(reason)
+        end(reason.code === 'TIMEOUT' ? reason : new CallError('ABORTED', `${path} was aborted`))
+      })
+  return () => {
+    cancel?.()
+    leave?.()
+  }
+}
+
+/** As over a link: `TIMEOUT` at the deadline, an end without an error where the parent is aborted, and a handler that is told when nobody listens. */
 async function* values(
   registry: OperationRegistry,
   call: BoundCall,
   { operation, input, context }: Prepared,
-) {
-  const keeps = call.options.abortPolicy === 'continue-running'
-  const off = keeps ? undefined : call.parent?.onAbort(reason => context.abort(reason))
-  const iterator = registry.stream(operation, input, context)
+  strict: boolean,
+): AsyncGenerator<unknown> {
+  let ended: CallError | undefined
+  let wake: (() => void) | undefined
+  const done = endEarly(call, context, undefined, error => {
+    ended = error
+    wake?.()
+  })
+  let iterator: AsyncIterator<unknown> | undefined
   try {
-    for (;;) {
-      const { done, value } = await iterator.next()
-      if (done) return
-      const bad = registry.checkOutput(operation, value)
+    iterator = registry.stream(operation, input, context)
+    while (!ended) {
+      const pulled = iterator.next()
+      const next = await new Promise<IteratorResult<unknown> | undefined>((resolve, reject) => {
+        wake = () => resolve(undefined)
+        Promise.resolve(pulled).then(resolve, reject)
+      })
+      if (!next) break
+      if (next.done) {
+        iterator = undefined
+        return
+      }
+      const value = next.value === undefined ? null : next.value
+      const bad =
+        registry.checkOutput(operation, value) ??
+        (strict ? unfit('INTERNAL', `the result of ${operation.path}`, value) : undefined)
       if (bad) throw bad
-      yield value
+      yield strict ? throughJson(value) : value
     }
+    if (ended?.code === 'TIMEOUT') throw ended
   } catch (thrown) {
     throw registry.failureOf(operation, thrown)
   } finally {
-    off?.()
-    await iterator.return?.()
+    done()
+    if (iterator) {
+      context.abort(new CallError('ABORTED', 'the caller aborted'))
+      void closeQuietly(iterator)
+    }
   }
 }
 

@@ -9,6 +9,8 @@ import { echo, peered, turn } from './testing/peer.ts'
 import { joined, WIRES } from './testing/wire.ts'
 
 const DONE = { done: true, value: undefined }
+/** The caller knows that the operation streams, and asks nobody (CALL-SUB-07). */
+const STREAMS = { single: false }
 
 async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
   const seen: T[] = []
@@ -46,16 +48,18 @@ test.each(WIRES)('CALL-T23 a subscription gives its values in order and ends (%s
     },
   })
   expect(await all(pair.caller.subscribe('/test/count'))).toEqual([1, 2, 3])
-  const sent = pair.wire.filter(({ by }) => by === 'handler').map(({ envelope }) => envelope)
   const { id } = pair.wire[0]!.envelope
-  expect(sent).toEqual([
+  const of = (side: string) =>
+    pair.wire.filter(({ by, envelope }) => by === side && envelope.id === id).map(({ envelope }) => envelope)
+  expect(of('handler')).toEqual([
     { type: 'call.responded', id, payload: 1 },
     { type: 'call.responded', id, payload: 2 },
     { type: 'call.responded', id, payload: 3 },
     { type: 'call.completed', id, payload: {} },
   ])
-  expect(pair.types('caller')).toEqual(['call.requested'])
-  expect([pair.caller.pendingCount, pair.handler.inboundCount]).toEqual([0, 0])
+  expect(of('caller').map(({ type }) => type)).toEqual(['call.requested'])
+  await until(() => pair.caller.pendingCount === 0)
+  expect(pair.handler.inboundCount).toBe(0)
 })
 
 test.each(WIRES)(
@@ -67,7 +71,7 @@ test.each(WIRES)(
         throw new CallError('RATE_LIMITED', 'slow', { retryable: true })
       },
     })
-    const values = pair.caller.subscribe('/test/limited')[Symbol.asyncIterator]()
+    const values = pair.caller.subscribe('/test/limited', null, STREAMS)[Symbol.asyncIterator]()
     expect(await values.next()).toEqual({ done: false, value: 'one' })
     await expect(values.next()).rejects.toMatchObject({
       code: 'RATE_LIMITED',
@@ -85,7 +89,7 @@ test.each(WIRES)(
   async kind => {
     const { ended, handler } = endless()
     await using pair = await joined(kind, { '/test/endless': handler, '/test/echo': echo })
-    for await (const value of pair.caller.subscribe('/test/endless')) if (value === 2) break
+    for await (const value of pair.caller.subscribe('/test/endless', null, STREAMS)) if (value === 2) break
     await until(() => ended.length > 0)
     const said = pair.types('handler').length
     // An answer that comes after the abort shows that the abort was dealt with.
@@ -131,7 +135,7 @@ test('CALL-SUB-05 an iterator is closed once, and not pulled again', async () =>
 
 test('CALL-SUB-06 a stream that had ended is not aborted by leaving it', async () => {
   const { link, peer } = peered()
-  const values = link.subscribe('/fs/x')[Symbol.asyncIterator]()
+  const values = link.subscribe('/fs/x', null, STREAMS)[Symbol.asyncIterator]()
   const first = values.next()
   const { id } = await peer.next()
   peer.send('call.responded', id, 1)
@@ -183,7 +187,7 @@ test('CALL-SUB-01 the request goes out with the first pull, and there is one con
 
 test('CALL-T26 a handler that gives up ends the subscription without an error, after the values before', async () => {
   const { link, peer } = peered()
-  const values = all(link.subscribe('/fs/x'))
+  const values = all(link.subscribe('/fs/x', null, STREAMS))
   const { id } = await peer.next()
   peer.send('call.responded', id, 1)
   peer.send('call.aborted', id)
@@ -196,9 +200,11 @@ test('CALL-T27 the idle time begins anew with every value, and ends the subscrip
   const clock = new ManualClock()
   const { link, peer } = peered({}, { clock })
   const seen: unknown[] = []
-  const consumed = all(link.subscribe('/fs/x', null, { idleTimeout: 100 })).catch((error: unknown) => {
-    seen.push(error)
-  })
+  const consumed = all(link.subscribe('/fs/x', null, { ...STREAMS, idleTimeout: 100 })).catch(
+    (error: unknown) => {
+      seen.push(error)
+    },
+  )
   const { id, payload } = await peer.next()
   expect(payload).toMatchObject({ idleTimeout: 100 })
   expect(payload).not.toHaveProperty('deadline')
@@ -222,7 +228,9 @@ test('CALL-PEND-04 a subscription lasts as long as nobody limits it, and no long
   const clock = new ManualClock()
   const { link, peer } = peered({}, { clock })
   const endlessly = link.subscribe('/fs/x')[Symbol.asyncIterator]()
-  const limited = link.subscribe('/fs/y', null, { timeout: 500, idleTimeout: 400 })[Symbol.asyncIterator]()
+  const limited = link
+    .subscribe('/fs/y', null, { ...STREAMS, timeout: 500, idleTimeout: 400 })
+    [Symbol.asyncIterator]()
   const pulls = [endlessly.next(), limited.next()] as const
   const requests = [await peer.next(), await peer.next()] as const
   const ids = [requests[0].id, requests[1].id] as const

@@ -1,7 +1,7 @@
 // Keeps one link up: dials, registers where that is wanted, and dials again when the link is lost, with exponential backoff and full
 // jitter. What travels over the link is the client's business.
 import type { CancelTimer, Clock } from '@parley/core'
-import { CallError, connectionClosed } from '../error.ts'
+import { type CallCode, CallError, connectionClosed } from '../error.ts'
 import { callDefaults } from '../limits.ts'
 import type { Link, LinkOptions } from '../link.ts'
 import type { CallNode } from '../node.ts'
@@ -22,7 +22,10 @@ export interface ConnectionOptions {
   /** A number from 0 up to 1; `Math.random` by default. */
   readonly random?: () => number
   readonly profile?: NonNullable<LinkOptions['profile']>
-  /** Makes this side a worker: its operations are registered at the head before it counts as connected. */
+  /**
+   * Makes this side a worker: its operations are registered at the head before it counts as connected. A head that refuses them for good closes
+   * the client.
+   */
   readonly register?: {
     readonly node: string
     /** The head's own alias; `head` by default. */
@@ -44,7 +47,6 @@ export interface ConnectionHooks {
   /** Paths that are registered. */
   readonly operations: () => readonly string[]
   up(link: Link): void
-  down(): void
   closed(reason: string): void
 }
 
@@ -143,7 +145,13 @@ export class Connection {
     const { register } = this.#options
     if (!register) return
     const { node, head = 'head' } = register
-    await link.call(`/${head}/services/register`, { node, operations: this.#hooks.operations() })
+    try {
+      await link.call(`/${head}/services/register`, { node, operations: this.#hooks.operations() })
+    } catch (thrown) {
+      if (thrown instanceof CallError && FOR_GOOD.has(thrown.code))
+        this.close(`the head does not accept ${node}: ${thrown.message}`)
+      throw thrown
+    }
   }
 
   #up(link: Link): void {
@@ -161,8 +169,7 @@ export class Connection {
 
   #lost(reason: string): void {
     this.#steady?.()
-    if (this.#ended()) return
-    this.#wait(reason, () => this.#hooks.down())
+    if (!this.#ended()) this.#wait(reason)
   }
 
   #failed(reason: string): void {
@@ -172,7 +179,7 @@ export class Connection {
   }
 
   /** Full jitter: clients that lost the same head do not come back at the same moment. */
-  #wait(reason: string, first?: () => void): void {
+  #wait(reason: string): void {
     const { random = Math.random, backoff = {} } = this.#options
     const { base = callDefaults.reconnectBase, most = callDefaults.reconnectMost } = backoff
     const delay = Math.floor(random() * Math.min(most, base * 2 ** this.#doubled))
@@ -180,7 +187,7 @@ export class Connection {
     // A worker is there to be called: its process stays. Others stay for what waits.
     const background = this.#options.register === undefined
     this.#timer = this.#hooks.clock.after(delay, () => void this.#connect(), { background })
-    this.#enter({ kind: 'waiting', attempt: this.#attempt + 1, delay, reason }, first)
+    this.#enter({ kind: 'waiting', attempt: this.#attempt + 1, delay, reason })
   }
 
   #ended(): boolean {
@@ -198,6 +205,13 @@ export class Connection {
     }
   }
 }
+
+/** Dialling again would get the same answer. Whoever holds an alias (`CONFLICT`) may leave, and what failed may work again. */
+const FOR_GOOD: ReadonlySet<string> = new Set([
+  'FORBIDDEN',
+  'INVALID_INPUT',
+  'NOT_FOUND',
+] satisfies CallCode[])
 
 const NOBODY: Receiver = {
   envelope: () => undefined,

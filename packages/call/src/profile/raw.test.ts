@@ -147,7 +147,7 @@ test.each(SPELLINGS)(
     answer(spelling.ended('call.aborted', await asked()))
     await expect(abandoned).rejects.toMatchObject({ code: 'ABORTED' })
 
-    const values = link.subscribe('/fs/x')[Symbol.asyncIterator]()
+    const values = link.subscribe('/fs/x', null, { single: false })[Symbol.asyncIterator]()
     const first = values.next()
     const id = await asked()
     answer(spelling.responded(id, '1'))

@@ -80,7 +80,11 @@ async function forwardStream(
   { onValue, ...passed }: SubscribeOptions & { readonly onValue?: () => void },
 ): Promise<void> {
   let aborted = false
-  const values = worker.subscribe(path, request.input, { ...passed, onEnd: by => (aborted = by) })
+  const values = worker.subscribe(path, request.input, {
+    ...passed,
+    single: false,
+    onEnd: by => (aborted = by),
+  })
   try {
     for await (const value of values) {
       onValue?.()

@@ -1,6 +1,7 @@
-// The remote path of an env (CALL-ENV-03): the key is a node, the operation is `service/op`. A link of its own for each node, or on a
-// head whatever worker is registered under that name just now.
-import type { Binding, BoundCall } from '../env.ts'
+// The remote path of an env (CALL-ENV-03): over a link, or on a head to whatever worker is registered under a name just now. A key is a
+// namespace, so that it moves by assembly alone; where operations are `service/op` it is a node.
+import type { OperationType } from '@parley/core'
+import { type Binding, type BoundCall, failed, wrongType } from '../env.ts'
 import { CallError } from '../error.ts'
 import type { Link } from '../link.ts'
 import { type OperationPath, parsePath } from '../path.ts'
@@ -11,28 +12,76 @@ import { claim, noShare } from './forward.ts'
 import type { Routes, Worker } from './routes.ts'
 
 export interface RemoteOptions {
-  /** The link leads to a head: the node stays in the path. */
+  /** The link leads to a head and not to the node itself: the path keeps the node. */
   readonly viaHead?: boolean
   /** Whether the other node is told whom a call is made for (CALL-ROUTE-04); true by default. */
   readonly tellCaller?: boolean
 }
 
 export function remote(link: Link, options: RemoteOptions = {}): Binding {
-  const pathOf = (namespace: string, op: string) => (options.viaHead ? `/${namespace}/${op}` : `/${op}`)
-  const passed = (call: BoundCall) => {
-    const { identity } = call.parent ?? {}
-    const deadlines = [call.parent?.deadline, call.options.deadline].filter(each => each !== undefined)
-    return {
-      requestId: call.requestId,
-      ...(call.parent && { parentRequestId: call.parent.requestId, metadata: call.parent.metadata }),
-      ...(identity && options.tellCaller !== false && { forwardedFor: claim(identity) }),
-      ...(deadlines.length > 0 && { deadline: Math.min(...deadlines) }),
-      ...(call.parent && call.options.abortPolicy !== 'continue-running' && { signal: call.parent.signal }),
-    }
-  }
+  const { viaHead = false, tellCaller = true } = options
+  const pathOf = ({ namespace, op }: BoundCall) =>
+    op.includes('/') && !viaHead ? `/${op}` : `/${namespace}/${op}`
   return {
-    invoke: call => link.callEnvelope(pathOf(call.namespace, call.op), call.input, passed(call)),
-    subscribe: call => link.subscribe(pathOf(call.namespace, call.op), call.input, passed(call)),
+    async invoke(call) {
+      const path = pathOf(call)
+      const passed = passedOn(call, tellCaller)
+      const type = link.types.get(path) ?? (await ask(link, path, passed))
+      if (type === 'subscription') return ResponseEnvelope.failure(call.requestId, wrongType(path, type))
+      const response = await link.callEnvelope(path, call.input, passed)
+      // It answers without having told its type; it is not asked again.
+      if (type === undefined && response.result.ok) link.types.remember(path, undefined)
+      return response
+    },
+    subscribe(call) {
+      const path = pathOf(call)
+      const passed = passedOn(call, tellCaller)
+      const open = (type: OperationType | undefined): AsyncIterable<unknown> =>
+        type === undefined
+          ? link.subscribe(path, call.input, passed)
+          : type === 'subscription'
+            ? link.subscribe(path, call.input, { ...passed, single: false })
+            : failed(wrongType(path, type))
+      const type = link.types.get(path)
+      return type === undefined ? later(() => ask(link, path, passed).then(open)) : open(type)
+    },
+  }
+}
+
+/** What the other node is told besides path and input. */
+function passedOn({ parent, options, requestId }: BoundCall, tellCaller: boolean) {
+  const deadlines = [parent?.deadline, options.deadline].filter(each => each !== undefined)
+  return {
+    requestId,
+    ...(parent && { parentRequestId: parent.requestId, metadata: parent.metadata }),
+    ...(parent?.identity && tellCaller && { forwardedFor: claim(parent.identity) }),
+    ...(deadlines.length > 0 && { deadline: Math.min(...deadlines) }),
+    ...(parent && options.abortPolicy !== 'continue-running' && { signal: parent.signal }),
+  }
+}
+
+/** CALL-ENV-05: a type that is not known is asked for first. That of discovery itself is no question. */
+async function ask(
+  link: Link,
+  path: string,
+  { deadline, signal }: { readonly deadline?: number; readonly signal?: AbortSignal },
+): Promise<OperationType | undefined> {
+  const target = parsePath(path)
+  if (!target || target.service === RESERVED_SERVICE) return undefined
+  return link.types.ask(path, { ...(deadline !== undefined && { deadline }), ...(signal && { signal }) })
+}
+
+/** A stream that can be opened only after something else; it is opened with the first pull. */
+function later(open: () => Promise<AsyncIterable<unknown>>): AsyncIterable<unknown> {
+  let opened: Promise<AsyncIterator<unknown>> | undefined
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        opened ??= open().then(values => values[Symbol.asyncIterator]())
+        return (await opened).next()
+      },
+      return: async () => (await (await opened)?.return?.()) ?? { done: true, value: undefined },
+    }),
   }
 }
 
@@ -46,7 +95,7 @@ export interface RoutedOptions {
 
 /** CALL-ROUTE-07: `invoke('dev1', 'fs/readFile')` by a handler of the head; other names are the fallback's. */
 export function routed(routes: Routes, { fallback, services, tellCaller }: RoutedOptions): Binding {
-  const bindingOf = (call: BoundCall, stream: boolean): Binding | CallError => {
+  const bindingOf = (call: BoundCall): Binding | CallError => {
     if (!call.op.includes('/') || !routes.knows(call.namespace)) return fallback
     const path = `/${call.namespace}/${call.op}`
     const worker = routes.reach(call.namespace, path)
@@ -55,22 +104,20 @@ export function routed(routes: Routes, { fallback, services, tellCaller }: Route
     if (target?.service === RESERVED_SERVICE) return named(target, local(services(worker)))
     const found = routes.resolve(call.namespace, `/${call.op}`)
     if (found instanceof CallError) return found
-    const opType = found.route.spec?.opType
-    if (opType !== undefined && (opType === 'subscription') !== stream)
-      return new CallError('INVALID_OPERATION_TYPE', `${path} is a ${opType}`)
+    // What the worker said when it registered needs no asking.
+    if (found.route.spec) worker.link.types.remember(found.route.local, found.route.spec.opType)
     return shared(worker, remote(worker.link, { tellCaller }))
   }
   return {
     invoke(call) {
-      const binding = bindingOf(call, false)
+      const binding = bindingOf(call)
       return binding instanceof CallError
         ? ResponseEnvelope.failure(call.requestId, binding)
         : binding.invoke(call)
     },
     subscribe(call) {
-      const binding = bindingOf(call, true)
-      if (binding instanceof CallError) throw binding
-      return binding.subscribe(call)
+      const binding = bindingOf(call)
+      return binding instanceof CallError ? failed(binding) : binding.subscribe(call)
     },
   }
 }

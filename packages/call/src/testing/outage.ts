@@ -30,6 +30,8 @@ export class Outage {
   #listening: Listening | undefined
   /** Connections that were accepted so far. */
   accepted = 0
+  /** Where they go. */
+  accept = (transport: Transport) => void this.node.attach(transport)
 
   constructor(kind: Address, options: OutageOptions = {}, clock: Clock = new ManualClock()) {
     const { operations = {}, identity, ...rest } = options
@@ -51,7 +53,7 @@ export class Outage {
   }
 
   async start(): Promise<void> {
-    const accept = (transport: Transport) => void this.node.attach(transport)
+    const accept = (transport: Transport) => this.accept(transport)
     const authenticate = (socket: Socket) => {
       this.accepted++
       this.#sockets.add(socket)

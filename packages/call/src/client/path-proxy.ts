@@ -1,0 +1,61 @@
+// Operations as members: `client.notes.add(input)` is `/notes/add`, `client.dev1.text.count(input)` is `/dev1/text/count`. At run time any
+// name is one; which there are is known to the compiler, from the map of operations.
+import type { Static, TSchema } from '@parley/core'
+import type { ClientCallOptions, ClientSubscribeOptions } from '../client.ts'
+import type { CallArguments, Operation, OperationMap, PathOf } from '../operation.ts'
+
+/** Paths of queries and mutations. */
+type CallPath<M extends OperationMap> = {
+  [Path in PathOf<M>]: M[Path] extends Operation<'subscription'> ? never : Path
+}[PathOf<M>]
+/** Paths of subscriptions. */
+type StreamPath<M extends OperationMap> = Exclude<PathOf<M>, CallPath<M>>
+
+/** The next segment of a path behind a prefix. */
+type NextOf<Path extends string, Prefix extends string> = Path extends `${Prefix}/${infer Next}/${string}`
+  ? Next
+  : Path extends `${Prefix}/${infer Last}`
+    ? Last
+    : never
+
+type CallMember<O> =
+  O extends Operation<infer _Type, infer Input extends TSchema, infer Output extends TSchema>
+    ? (...given: CallArguments<Static<Input>, ClientCallOptions>) => Promise<Static<Output>>
+    : unknown
+type StreamMember<O> =
+  O extends Operation<infer _Type, infer Input extends TSchema, infer Output extends TSchema>
+    ? (
+        ...given: CallArguments<
+          Static<Input>,
+          ClientSubscribeOptions<NoInfer<Static<Input>>, NoInfer<Static<Output>>>
+        >
+      ) => AsyncIterable<Static<Output>>
+    : unknown
+
+/** A function where a path ends, and members where paths go on. */
+export type CallMembers<
+  M extends OperationMap,
+  Prefix extends string = '',
+  Taken extends PropertyKey = never,
+> = {
+  readonly [Name in Exclude<NextOf<CallPath<M>, Prefix>, Taken>]: CallMember<M[`${Prefix}/${Name}`]> &
+    CallMembers<M, `${Prefix}/${Name}`>
+}
+export type StreamMembers<M extends OperationMap, Prefix extends string = ''> = {
+  readonly [Name in NextOf<StreamPath<M>, Prefix>]: StreamMember<M[`${Prefix}/${Name}`]> &
+    StreamMembers<M, `${Prefix}/${Name}`>
+}
+
+type Use = (path: string, given: readonly unknown[]) => unknown
+
+/** What every name leads on from, and what calls `use` with the path of names that led to it. */
+export function pathProxy(use: Use, path = ''): object {
+  return new Proxy(NOTHING, {
+    // Whoever awaits it must not be taken for a caller of an operation `then`.
+    get: (_target, name) =>
+      typeof name === 'string' && name !== 'then' ? pathProxy(use, `${path}/${name}`) : undefined,
+    apply: (_target, _this, given: readonly unknown[]) => use(path, given),
+  })
+}
+
+const NOTHING = () => undefined
