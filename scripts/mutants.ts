@@ -1,7 +1,8 @@
 // Rules of the kernel and the trail and how to break each: one place in one file, and what stands there instead. Those of level 3 are in
 // mutants-level-3.ts, those that readers of the text alone found missing in mutants-judgement.ts and mutants-owners.ts, those of the call
-// protocol in mutants-call.ts, those of ALP in mutants-link.ts.
+// protocol in mutants-call.ts and mutants-call-env.ts, those of ALP in mutants-link.ts.
 import { CALL } from './mutants-call.ts'
+import { CALL_ENV } from './mutants-call-env.ts'
 import { JUDGEMENT } from './mutants-judgement.ts'
 import { LEVEL_3 } from './mutants-level-3.ts'
 import { LINK } from './mutants-link.ts'
@@ -12,7 +13,7 @@ export interface Mutant {
   /** The rule that no longer holds. */
   readonly rule: string
   /** The kernel where nothing is said. */
-  readonly package?: 'kernel' | 'trail' | 'call' | 'link'
+  readonly package?: 'kernel' | 'trail' | 'core' | 'call' | 'link'
   readonly file: string
   readonly find: string
   readonly replace: string
@@ -23,6 +24,7 @@ export interface Mutant {
 export const MUTANTS: readonly Mutant[] = [
   ...LEVEL_3,
   ...CALL,
+  ...CALL_ENV,
   ...JUDGEMENT,
   ...LINK,
   ...OWNERS,
