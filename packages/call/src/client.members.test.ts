@@ -103,6 +103,7 @@ test('what a client has itself is not hidden by a service, and a client is await
   expect(inspect(client)).toContain('Client')
   expect(JSON.stringify({ client })).toBe('{"client":{}}')
   expect(String(client)).toBe('[object Object]')
+  expect(client).toBeInstanceOf(Object)
 })
 
 test('no input is given where null is one: by name, by member, and with options behind it', async () => {

@@ -184,7 +184,7 @@ export class Client<M extends OperationMap = OperationMap> {
       typeof name === 'symbol' || name in target || name === 'then' || name === 'toJSON'
         ? Reflect.get(target, name, client)
         : pathProxy(async (path, given) => (await client.#invoke(path, given)).unwrap(), `/${name}`)
-    Object.setPrototypeOf(Client.prototype, new Proxy(Object.prototype, { get }))
+    Object.setPrototypeOf(Client.prototype, new Proxy({}, { get }))
   }
 
   /** The spec of an operation, as its node tells it. Rejects with `CallError`. */
