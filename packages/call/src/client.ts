@@ -23,7 +23,7 @@ import type { RequestSink } from './outgoing.ts'
 import { ValueQueue } from './queue.ts'
 import { OperationRegistry } from './registry.ts'
 import { ResponseEnvelope } from './response.ts'
-import { readSpec } from './spec.ts'
+import { readSpec, readType } from './spec.ts'
 import { randomUUID } from './uuid.ts'
 
 export type { ClientState } from './client/connection.ts'
@@ -328,7 +328,7 @@ export class Client<M extends OperationMap = OperationMap> {
     const known = this.link?.types.get(path)
     if (known !== undefined) return known
     const { result } = await this.#schema(path, expires)
-    const type = result.ok ? readSpec(result.value)?.opType : undefined
+    const type = result.ok ? readType(result.value) : undefined
     if (type !== undefined) this.link?.types.remember(path, type)
     return type
   }

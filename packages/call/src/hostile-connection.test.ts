@@ -234,6 +234,15 @@ const SPECS: readonly unknown[] = [
   { name: '/a/b' },
   { name: '/a/b', op_type: 'strange' },
   { name: '/a/b', op_type: hostile },
+  { name: '/a/b', op_type: 'query' },
+  { name: '/a/b', op_type: 'query', access_control: null },
+  { name: '/a/b', op_type: 'query', access_control: [] },
+  { name: '/a/b', op_type: 'query', access_control: { required_scopes: null } },
+  { name: '/a/b', op_type: 'query', access_control: { required_scopes: [], customAuth: 'mine' } },
+  { name: '/a/b', op_type: 'query', access_control: { custom_auth: 'mine' } },
+  { name: '/a/b', op_type: 'query', access_control: { requiredScope: ['admin'] } },
+  { name: '/a/b', op_type: 'query', access_control: { required_scopes: [], requiredScopes: ['admin'] } },
+  { name: '/a/b', op_type: 'query', access_control: {}, accessControl: { requiredScopes: ['admin'] } },
   { name: '/a/b', op_type: 'query', access_control: 5 },
   { name: '/a/b', op_type: 'query', access_control: { required_scopes: 'x' } },
   { name: '/a/b', op_type: 'query', access_control: { required_scopes: [hostile] } },
@@ -241,7 +250,7 @@ const SPECS: readonly unknown[] = [
   { name: '/a/b', op_type: 'query', access_control: { resource_type: hostile } },
 ]
 
-test('CALL-ROUTE-05 an operation whose access cannot be understood is closed to everybody', async () => {
+test('CALL-T70 an operation whose access is missing or cannot be understood is closed to everybody', async () => {
   const head = new TestHead()
   const client = await head.join({ as: principal('client', ['x']) })
   const peer = await head.peer(workerPrincipal('w'))

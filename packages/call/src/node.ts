@@ -140,12 +140,12 @@ export class CallNode implements Dispatcher {
 
   dispatch(request: InboundRequest, inbound: Inbound): void {
     const { target } = request
-    const own = target.node === undefined || target.node === this.alias
-    const denied = own
-      ? this.#discovery.ownRefusal(target.local, inbound.identity)
-      : this.#rules.refusal(target.path, inbound.identity, this.#options.explainDenials)
-    if (!own) this.#route(target, request, inbound, denied)
-    else if (this.#options.head && target.local === REGISTER) void this.#register(request, inbound, denied)
+    if (target.node !== undefined && target.node !== this.alias) {
+      this.#route(request, inbound)
+      return
+    }
+    const denied = this.#discovery.ownRefusal(target.local, inbound.identity)
+    if (this.#options.head && target.local === REGISTER) void this.#register(request, inbound, denied)
     else this.#serve(target, request, inbound, denied)
   }
 
@@ -162,12 +162,10 @@ export class CallNode implements Dispatcher {
     else serve(registry, operation, request, inbound, this.#assembly)
   }
 
-  #route(
-    target: OperationPath,
-    request: InboundRequest,
-    inbound: Inbound,
-    denied: CallError | undefined,
-  ): void {
+  /** `asked`: its worker has been asked for the spec on behalf of this request. */
+  #route(request: InboundRequest, inbound: Inbound, asked = false): void {
+    const { target } = request
+    const denied = this.#rules.refusal(target.path, inbound.identity, this.#options.explainDenials)
     if (target.service === RESERVED_SERVICE) {
       this.#tell(target, request, inbound, denied)
       return
@@ -179,9 +177,10 @@ export class CallNode implements Dispatcher {
     }
     const { worker, route } = found
     if (denied) inbound.fail(denied)
-    else if (!route.access && !this.#options.allowUnspecified)
-      void this.#askFirst(worker, route, request, inbound)
-    else this.#forward(worker, route, request, inbound)
+    else if (route.access || this.#options.allowUnspecified) this.#forward(worker, route, request, inbound)
+    else if (asked)
+      inbound.fail(new CallError('FORBIDDEN', `what ${route.local} demands of its callers is not known`))
+    else void this.#askFirst(worker, route, request, inbound)
   }
 
   /** CALL-ROUTE-03: discovery of a worker, which hears nothing of it. */
@@ -206,10 +205,8 @@ export class CallNode implements Dispatcher {
   /** CALL-ROUTE-05: a spec that did not come at registration is asked for once more; until then nobody is let in. */
   async #askFirst(worker: Worker, route: Route, request: InboundRequest, inbound: Inbound): Promise<void> {
     await fetchSpec(worker.link, route, callLimits.schemaFetchMs)
-    // The caller may have left meanwhile.
-    if (inbound.ended) return
-    if (route.access) this.#forward(worker, route, request, inbound)
-    else inbound.fail(new CallError('FORBIDDEN', `what ${route.local} demands of its callers is not known`))
+    // Meanwhile the caller may have left, the worker have withdrawn the operation, or the rules have changed.
+    if (!inbound.ended) this.#route(request, inbound, true)
   }
 
   /** The head checks the original caller; the worker checks the head. */

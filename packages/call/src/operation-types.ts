@@ -3,7 +3,7 @@ import type { OperationType } from '@parley/core'
 import type { CallOptions } from './call-options.ts'
 import { callLimits } from './limits.ts'
 import type { ResponseEnvelope } from './response.ts'
-import { readSpec } from './spec.ts'
+import { readType } from './spec.ts'
 
 type Asking = Pick<CallOptions, 'deadline' | 'signal' | 'authToken'>
 
@@ -31,7 +31,7 @@ export class OperationTypes {
     const { deadline = Number.POSITIVE_INFINITY, ...rest } = options
     const limit = Number.isFinite(deadline) ? { deadline } : { timeout: callLimits.schemaFetchMs }
     const { result } = await this.#call('/services/schema', { name: path }, { ...rest, ...limit })
-    const type = result.ok ? readSpec(result.value)?.opType : undefined
+    const type = result.ok ? readType(result.value) : undefined
     // What is refused now may be there, or be allowed, later.
     if (type !== undefined) this.remember(path, type)
     return type

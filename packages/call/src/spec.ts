@@ -56,9 +56,13 @@ export function readSpec(value: unknown): OperationSpec | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const given = value as Given
   const { name } = given
-  const opType = given.op_type ?? given.opType ?? given.type
-  if (typeof name !== 'string' || !isType(opType)) return undefined
-  const access = readAccess(given.access_control ?? given.accessControl)
+  const opType = readType(given)
+  if (typeof name !== 'string' || opType === undefined) return undefined
+  // Given twice, it might say two things.
+  const access =
+    'access_control' in given && 'accessControl' in given
+      ? undefined
+      : readAccess(given.access_control ?? given.accessControl)
   const errors: unknown = given.error_schemas ?? given.errorSchemas
   if (!access) return undefined
   return {
@@ -90,19 +94,35 @@ function readOwnError(given: Given): OperationError {
   }
 }
 
-function isType(value: unknown): value is OperationType {
-  return value === 'query' || value === 'mutation' || value === 'subscription'
+/** The type that a spec tells, whatever else it tells. */
+export function readType(value: unknown): OperationType | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const given = value as Given
+  const type = given.op_type ?? given.opType ?? given.type
+  return type === 'query' || type === 'mutation' || type === 'subscription' ? type : undefined
 }
 
-/** Undefined for a block that cannot be understood: then nobody is let in. */
+const ACCESS_MEMBERS: ReadonlyMap<string, keyof AccessControl> = new Map([
+  ['required_scopes', 'requiredScopes'],
+  ['required_scopes_any', 'requiredScopesAny'],
+  ['resource_type', 'resourceType'],
+  ['resource_action', 'resourceAction'],
+])
+const ACCESS_NAMES = new Set<string>(ACCESS_MEMBERS.values())
+
+/** CALL-ROUTE-05. Undefined for a block that is missing or cannot be understood as a whole: then nobody is let in. */
 function readAccess(value: unknown): AccessControl | undefined {
-  if (value === undefined || value === null) return {}
-  if (typeof value !== 'object') return undefined
-  const given = value as Given
-  const scopes = given.required_scopes ?? given.requiredScopes ?? []
-  const any = given.required_scopes_any ?? given.requiredScopesAny ?? undefined
-  const type = given.resource_type ?? given.resourceType ?? undefined
-  const action = given.resource_action ?? given.resourceAction ?? undefined
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const given = new Map<string, unknown>()
+  for (const [name, member] of Object.entries(value)) {
+    const known = ACCESS_MEMBERS.get(name) ?? name
+    if (!ACCESS_NAMES.has(known) || given.has(known)) return undefined
+    given.set(known, member)
+  }
+  const { requiredScopes: scopes = [], ...rest } = Object.fromEntries(given) as Given
+  const any = rest.requiredScopesAny ?? undefined
+  const type = rest.resourceType ?? undefined
+  const action = rest.resourceAction ?? undefined
   if (!isTexts(scopes) || !(any === undefined || isTexts(any))) return undefined
   if (
     !(type === undefined || typeof type === 'string') ||

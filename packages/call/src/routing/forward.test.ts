@@ -363,7 +363,7 @@ test('CALL-ROUTE-05 a call whose caller leaves while the head asks for the spec 
   client.send('call.aborted', 'c1')
   client.send('call.requested', 'mark', { name: '/services/list' })
   expect(await client.next()).toMatchObject({ id: 'mark' })
-  worker.send('call.responded', asked.id, { name: '/test/any', op_type: 'query' })
+  worker.send('call.responded', asked.id, { name: '/test/any', op_type: 'query', access_control: {} })
   const request = await called('c2')
   expect(request.payload).toMatchObject({ name: '/test/any', parentRequestId: 'c2' })
 })

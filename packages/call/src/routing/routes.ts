@@ -65,7 +65,8 @@ export class Routes {
     const worker = this.reach(alias, path)
     if (worker instanceof CallError) return worker
     const route = worker.routes.get(local)
-    return route ? { worker, route } : notFound(path)
+    // CALL-REG-02: what is internal does not exist for others, whatever it demands.
+    return route && route.spec?.visibility !== 'internal' ? { worker, route } : notFound(path)
   }
 
   /** The worker of an alias, or why a path leads to none. */
