@@ -46,7 +46,8 @@ export class CallError extends Error {
 
   constructor(code: string, message: string, options: CallErrorOptions = {}) {
     super(message)
-    this.code = code
+    // CALL-EVT-07: on the wire it is text, whatever untyped code gives.
+    this.code = typeof code === 'string' ? code : 'INTERNAL'
     this.retryable = options.retryable ?? CODES[code]?.retryable ?? false
     this.details = options.details
   }

@@ -140,7 +140,7 @@ test(`CALL-EVT-03 ${INPUTS} payloads are read without an exception`, async () =>
     expect(requestIdOf(id, payload)).toBeTypeOf('string')
     const profile = detectProfile(payload)
     for (const name of PROFILES) profileOf(name).value(payload)
-    const error = readError(payload)
+    const error = readError(payload, profile)
     expect([typeof error.code, typeof error.message, typeof error.retryable]).toEqual([
       'string',
       'string',
@@ -179,7 +179,7 @@ test(`CALL-EVT-02 ${INPUTS} events in every spelling are read as they were writt
     const error = new CallError(pick(random, ['NOT_FOUND', 'CONFLICT', 'OWN_CODE']), 'm"\ud800', {
       details: value,
     })
-    const failed = readError(read(profile.error(id, id, error)).payload)
+    const failed = readError(read(profile.error(id, id, error)).payload, profile)
     expect([failed.code, failed.message, failed.details]).toEqual([error.code, error.message, same])
     for (const text of [profile.completed(id, id), profile.aborted(id, id)]) {
       const { id: envelopeId, payload } = read(text)

@@ -21,6 +21,8 @@ export interface InboundOptions {
   readonly stream?: StreamId | undefined
   readonly clock: Clock
   readonly ended: () => void
+  /** A request that took time to begin is due then. */
+  readonly due: (at: number) => void
 }
 
 export class Inbound {
@@ -80,6 +82,16 @@ export class Inbound {
     return this.#options.clock.now() / 1000
   }
 
+  /** When the handler must be done; undefined for a stream that may go on for ever. */
+  get deadline(): number | undefined {
+    return this.#expires === Number.POSITIVE_INFINITY ? undefined : this.#expires
+  }
+
+  /** CALL-CTX-01: what answers once has a deadline, whether or not its caller set one. */
+  limit(): void {
+    if (this.deadline === undefined) this.#expires = Math.ceil(this.#now() + callDefaults.timeout)
+  }
+
   /** When this request times out as things stand (CALL-CTX-03). A producer that waits for room is not silent. */
   due(now: number): number {
     if (this.#waiting) this.#lastValue = now
@@ -97,7 +109,9 @@ export class Inbound {
     } finally {
       this.link.finished()
     }
-    if (!this.#ended) dispatcher.dispatch(request, this)
+    if (this.#ended) return
+    dispatcher.dispatch(request, this)
+    if (!this.#ended) this.#options.due(this.due(this.#now()))
   }
 
   /** The context of the handler that runs here. */
@@ -109,7 +123,7 @@ export class Inbound {
         identity: this.#identity,
         metadata: request.metadata,
         forwardedFor: request.forwardedFor,
-        deadline: request.deadline,
+        deadline: this.deadline,
       },
       assembly,
     )

@@ -331,6 +331,7 @@ export class Link {
       stream,
       clock: this.#clock,
       ended: () => this.#inbound.delete(id),
+      due: at => this.#deadlines.add(at),
     })
     const full = this.#inbound.size >= callLimits.inbound || this.#running >= callLimits.running
     this.#inbound.set(id, inbound)

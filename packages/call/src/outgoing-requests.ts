@@ -134,7 +134,7 @@ export class OutgoingRequests implements Sender {
     const request = this.pending.delete(id)
     if (!request) return
     settleProbe(request, payload)
-    request.fail(readError(payload))
+    request.fail(readError(payload, request.profile))
   }
 
   /** `call.completed` or `call.aborted`; and where no more than the first value is wanted. */

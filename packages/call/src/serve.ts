@@ -23,6 +23,7 @@ export function serve(
     inbound.fail(refused)
     return
   }
+  if (!operation.stream) inbound.limit()
   const context = inbound.context(request, assembly)
   if (operation.stream) {
     const { link } = inbound

@@ -76,7 +76,7 @@ test.each(PROFILES)('CALL-EVT-02 any answer in %s is read as it was meant', name
         expect(requestIdOf(envelope.id, envelope.payload)).toBe(requestId)
       }
       expect(profile.value(answers[0]!.payload)).toEqual(value)
-      const read = readError(answers[3]!.payload)
+      const read = readError(answers[3]!.payload, profile)
       expect([read.code, read.message, read.details]).toEqual([
         failure.code,
         failure.message,
@@ -90,15 +90,19 @@ test.each(PROFILES)('CALL-EVT-02 any answer in %s is read as it was meant', name
 })
 
 test('CALL-EVT-07 an error that lacks something is read all the same', () => {
-  const bare = readError(null)
+  const seed = profileOf('seed')
+  const bare = readError(null, seed)
   expect([bare.code, bare.message, bare.retryable, bare.details]).toEqual(['INTERNAL', '', false, undefined])
-  expect(readError({ code: 5, message: 6, retryable: 'yes' })).toMatchObject({
+  expect(readError({ code: 5, message: 6, retryable: 'yes' }, seed)).toMatchObject({
     code: 'INTERNAL',
     message: '',
   })
-  expect(readError({ code: 'TIMEOUT' }).retryable).toBe(true)
-  expect(readError({ code: 'TIMEOUT', retryable: false }).retryable).toBe(false)
-  expect(readError({ code: 'SOMETHING_ELSE' })).toMatchObject({ code: 'SOMETHING_ELSE', retryable: false })
+  expect(readError({ code: 'TIMEOUT' }, seed).retryable).toBe(true)
+  expect(readError({ code: 'TIMEOUT', retryable: false }, seed).retryable).toBe(false)
+  expect(readError({ code: 'SOMETHING_ELSE' }, seed)).toMatchObject({
+    code: 'SOMETHING_ELSE',
+    retryable: false,
+  })
 })
 
 test('CALL-ERR-01 every name of a code is read as that code', () => {
@@ -106,4 +110,10 @@ test('CALL-ERR-01 every name of a code is read as that code', () => {
     expect([codeOf(code), codeOf(ops), opsName(code)]).toEqual([code, code, ops])
   }
   expect(codeOf('UNKNOWN_ERROR')).toBe('INTERNAL')
+})
+
+test('CALL-T76 a code that OPS knows by that name is read as that code in OPS, and as itself elsewhere', () => {
+  const code = 'VALIDATION_ERROR'
+  const read = (name: (typeof PROFILES)[number]) => readError({ code }, profileOf(name)).code
+  expect([read('seed'), read('core'), read('ops')]).toEqual([code, code, 'INVALID_INPUT'])
 })

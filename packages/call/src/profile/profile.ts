@@ -143,12 +143,16 @@ export function requestIdOf(id: string, payload: unknown): string {
   return typeof inner === 'string' ? inner : ''
 }
 
-/** CALL-EVT-07: a payload that lacks something is read all the same. */
-export function readError(payload: unknown): CallError {
+/**
+ * CALL-EVT-07: a payload that lacks something is read all the same. `profile` is that of the request: only in OPS do the codes have other
+ * names (CALL-ERR-01), elsewhere such a name is an operation's own code.
+ */
+export function readError(payload: unknown, profile: Profile): CallError {
   const given = (typeof payload === 'object' && payload !== null ? payload : {}) as Readonly<
     Record<string, unknown>
   >
-  const code = typeof given.code === 'string' ? codeOf(given.code) : 'INTERNAL'
+  const read = profile.name === 'ops' ? codeOf : String
+  const code = typeof given.code === 'string' ? read(given.code) : 'INTERNAL'
   const message = typeof given.message === 'string' ? given.message : ''
   return new CallError(code, message, {
     ...(typeof given.retryable === 'boolean' && { retryable: given.retryable }),

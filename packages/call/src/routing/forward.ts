@@ -33,7 +33,8 @@ export function forward(
   const passed = {
     requestId,
     parentRequestId: inbound.id,
-    ...(request.deadline !== undefined && { deadline: request.deadline }),
+    // With the allowance for the caller's clock, if it needed one: it holds for the whole way.
+    ...(inbound.deadline !== undefined && { deadline: inbound.deadline }),
     ...(request.idleTimeout !== undefined && { idleTimeout: request.idleTimeout }),
     ...(request.metadata && { metadata: request.metadata }),
     ...(options.tellCaller && identity && { forwardedFor: claim(identity) }),
