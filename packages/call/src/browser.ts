@@ -46,7 +46,7 @@ export {
   type SpecSource,
 } from './registry.ts'
 export { type CallResult, ResponseEnvelope } from './response.ts'
-export { type RemoteOptions, remote } from './routing/remote.ts'
+export { type LinkSource, type RemoteOptions, remote } from './routing/remote.ts'
 export { local } from './serve.ts'
 export { memoryPair } from './transport/memory.ts'
 export { WS_FRAMINGS, WS_TEXTS, type WsFraming, type WsText } from './transport/message.ts'

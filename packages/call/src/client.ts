@@ -6,9 +6,10 @@ import { Connection, type ConnectionOptions } from './client/connection.ts'
 import { type CallMembers, pathProxy, type StreamMembers } from './client/path-proxy.ts'
 import { type Resume, Resumption } from './client/resume.ts'
 import { type Task, WaitingRoom } from './client/waiting.ts'
+import type { Binding, BoundCall, EnvOptions } from './env.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
-import type { Link } from './link.ts'
+import type { EventListener, Link } from './link.ts'
 import { CallNode } from './node.ts'
 import type {
   CallArguments,
@@ -23,6 +24,8 @@ import type { RequestSink } from './outgoing.ts'
 import { ValueQueue } from './queue.ts'
 import { OperationRegistry } from './registry.ts'
 import { ResponseEnvelope } from './response.ts'
+import { type LinkSource, remote } from './routing/remote.ts'
+import { local } from './serve.ts'
 import { readSpec, readType } from './spec.ts'
 import { randomUUID } from './uuid.ts'
 
@@ -32,6 +35,11 @@ export type { Cursor, Resume } from './client/resume.ts'
 export interface ClientOptions extends ConnectionOptions {
   /** Operations that this side offers to the other. */
   readonly registry?: OperationRegistry
+  /**
+   * Further bindings of the env that its handlers get: `remote(peer)` is the other side. Without any, namespaces are the registry's, and
+   * `service/op` of another node is asked of the other side: `env.invoke('head', 'agent/chat')`.
+   */
+  readonly env?: (peer: LinkSource) => EnvOptions
   readonly clock?: Clock
   /** Queries whose link is lost are sent again. Mutations never are. */
   readonly retryQueries?: boolean
@@ -74,22 +82,35 @@ export class Client<M extends OperationMap = OperationMap> {
   readonly #clock: Clock
   readonly #connection: Connection
   readonly #waiting: WaitingRoom
+  readonly #listeners = new Set<Heard>()
 
   constructor(options: ClientOptions) {
     this.#options = options
     const { registry = new OperationRegistry(), log } = options
     this.#clock = options.clock ?? new SystemClock()
     this.#waiting = new WaitingRoom(this.#clock)
+    const peer = () => this.#connection.current
+    const env = {
+      fallback: ownOrPeer(local(registry), remote(peer, { viaHead: true })),
+      ...options.env?.(peer),
+    }
+    const forget = registry.onChange(() => this.#connection.offersChanged())
     this.#connection = new Connection(options, {
       clock: this.#clock,
-      node: new CallNode({ registry, clock: this.#clock, ...(log && { log }) }),
+      node: new CallNode({ registry, clock: this.#clock, env, ...(log && { log }) }),
       operations: () =>
         registry
           .list()
           .filter(({ external, handler }) => external && handler)
           .map(({ path }) => path),
+      attached: link => {
+        for (const heard of this.#listeners) heard.off = link.on(heard.type, heard.listener)
+      },
       up: link => this.#waiting.release(link),
-      closed: reason => this.#waiting.refuse(closedClient(reason)),
+      closed: reason => {
+        forget()
+        this.#waiting.refuse(closedClient(reason))
+      },
     })
   }
 
@@ -124,6 +145,22 @@ export class Client<M extends OperationMap = OperationMap> {
   /** For ever: what waits fails with `UNAVAILABLE`, what was sent with `INTERNAL`. */
   close(reason = 'closed'): void {
     this.#connection.close(reason)
+  }
+
+  /** One-way events of the other side (CALL-WIRE-06), on this connection and those that follow; what comes between two is lost. */
+  on(type: string, listener: EventListener): () => void {
+    const heard: Heard = { type, listener, off: this.#connection.current?.on(type, listener) }
+    this.#listeners.add(heard)
+    return () => {
+      this.#listeners.delete(heard)
+      heard.off?.()
+    }
+  }
+
+  /** Sends an event to the other side. Throws `UNAVAILABLE` while there is no connection: nobody would hear of it. */
+  emit(type: string, topic: string, payload: unknown): void {
+    if (!this.link) throw new CallError('UNAVAILABLE', 'there is no connection just now')
+    this.link.emit(type, topic, payload)
   }
 
   /** Resolves to a value or an error; never rejects for what the protocol knows. */
@@ -375,5 +412,21 @@ function attempt(run: () => void): CallError | undefined {
     return undefined
   } catch (thrown) {
     return thrown instanceof CallError ? thrown : new CallError('INTERNAL', String(thrown))
+  }
+}
+
+interface Heard {
+  readonly type: string
+  readonly listener: EventListener
+  /** Ends it on the link of this moment. */
+  off: (() => void) | undefined
+}
+
+/** CALL-ENV-03: where operations are `service/op` the key is a node, and the peer knows it. */
+function ownOrPeer(own: Binding, peer: Binding): Binding {
+  const bindingOf = ({ op }: BoundCall) => (op.includes('/') ? peer : own)
+  return {
+    invoke: call => bindingOf(call).invoke(call),
+    subscribe: call => bindingOf(call).subscribe(call),
   }
 }

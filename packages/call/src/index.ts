@@ -46,7 +46,7 @@ export {
   type SpecSource,
 } from './registry.ts'
 export { type CallResult, ResponseEnvelope } from './response.ts'
-export { type RemoteOptions, remote } from './routing/remote.ts'
+export { type LinkSource, type RemoteOptions, remote } from './routing/remote.ts'
 export { local } from './serve.ts'
 export { KeyDirectory, keyIdOf, makeToken, sshFingerprintOf, verifyToken } from './token.ts'
 export { type DuplexOptions, DuplexTransport } from './transport/duplex.ts'

@@ -57,6 +57,7 @@ export class OperationRegistry {
   readonly #options: RegistryOptions
   readonly #outputValidation: OutputValidation
   readonly #reserved: boolean
+  readonly #listeners = new Set<() => void>()
 
   constructor(operations: OperationMap = {}, options: RegistryOptions = {}) {
     this.#options = options
@@ -94,6 +95,12 @@ export class OperationRegistry {
     return this.#operations.get(path)
   }
 
+  /** Calls back whenever an operation was registered or replaced; the answer ends that. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
   /** In order of their paths. */
   list(): readonly Registered[] {
     return [...this.#operations.values()].toSorted((one, other) => (one.path < other.path ? -1 : 1))
@@ -107,6 +114,7 @@ export class OperationRegistry {
     if (this.#operations.size >= callLimits.operations && !this.#operations.has(registered.path))
       throw new RangeError(`a registry holds at most ${callLimits.operations} operations`)
     this.#operations.set(registered.path, registered)
+    for (const listener of this.#listeners) listener()
   }
 
   /** CALL-REG-04 without its first step: what stands between the caller and the handler. Undefined if nothing does. */

@@ -46,6 +46,8 @@ export interface ConnectionHooks {
   readonly node: CallNode
   /** Paths that are registered. */
   readonly operations: () => readonly string[]
+  /** A new link, before anything has come or gone on it. */
+  attached(link: Link): void
   up(link: Link): void
   closed(reason: string): void
 }
@@ -60,6 +62,8 @@ export class Connection {
   #steady: CancelTimer | undefined
   /** Attempts since the last connection. */
   #attempt = 0
+  /** Whether what is offered has changed since the head was told. */
+  #stale = false
   /** How often the wait has doubled. A peer that accepts and hangs up at once must not be dialled at full speed. */
   #doubled = 0
 
@@ -80,6 +84,18 @@ export class Connection {
   /** The link, if requests can go out on it now. */
   get link(): Link | undefined {
     return this.#state.kind === 'connected' && !this.#link!.closed ? this.#link : undefined
+  }
+
+  /** The same, and the link that is being prepared: what its peer has called may call back already. */
+  get current(): Link | undefined {
+    return this.#link?.closed === false ? this.#link : undefined
+  }
+
+  /** CALL-ROUTE-06: what this side offers has changed. The head is told once for all changes of the moment. */
+  offersChanged(): void {
+    if (this.#stale || !this.#options.register) return
+    this.#stale = true
+    queueMicrotask(() => void this.#registerAgain())
   }
 
   close(reason: string): void {
@@ -103,6 +119,7 @@ export class Connection {
       const { profile } = this.#options
       const link = this.#hooks.node.attach(transport, profile === undefined ? {} : { profile })
       this.#link = link
+      this.#hooks.attached(link)
       await link.ready()
       await this.#options.prepare?.(link)
       await this.#register(link)
@@ -145,12 +162,24 @@ export class Connection {
     const { register } = this.#options
     if (!register) return
     const { node, head = 'head' } = register
+    this.#stale = false
     try {
       await link.call(`/${head}/services/register`, { node, operations: this.#hooks.operations() })
     } catch (thrown) {
       if (thrown instanceof CallError && FOR_GOOD.has(thrown.code))
         this.close(`the head does not accept ${node}: ${thrown.message}`)
       throw thrown
+    }
+  }
+
+  /** A head that cannot be told must not go on with what held before: the next link begins anew. */
+  async #registerAgain(): Promise<void> {
+    const { link } = this
+    if (!this.#stale || !link) return
+    try {
+      await this.#register(link)
+    } catch {
+      link.close('the operations could not be registered again')
     }
   }
 
@@ -165,6 +194,7 @@ export class Connection {
     )
     this.#enter({ kind: 'connected' }, () => this.#hooks.up(link))
     link.onClose(reason => this.#lost(reason))
+    void this.#registerAgain()
   }
 
   #lost(reason: string): void {

@@ -18,34 +18,58 @@ export interface RemoteOptions {
   readonly tellCaller?: boolean
 }
 
-export function remote(link: Link, options: RemoteOptions = {}): Binding {
+/** A link, or what finds the one of the moment: then the binding outlives a connection. */
+export type LinkSource = Link | (() => Link | undefined)
+
+export function remote(source: LinkSource, options: RemoteOptions = {}): Binding {
+  const linkOf = typeof source === 'function' ? source : () => source
   const { viaHead = false, tellCaller = true } = options
   const pathOf = ({ namespace, op }: BoundCall) =>
     op.includes('/') && !viaHead ? `/${op}` : `/${namespace}/${op}`
   return {
-    async invoke(call) {
+    invoke(call) {
+      const link = linkOf()
       const path = pathOf(call)
-      const passed = passedOn(call, tellCaller)
-      const type = link.types.get(path) ?? (await ask(link, path, passed))
-      if (type === 'subscription') return ResponseEnvelope.failure(call.requestId, wrongType(path, type))
-      const response = await link.callEnvelope(path, call.input, passed)
-      // It answers without having told its type; it is not asked again.
-      if (type === undefined && response.result.ok) link.types.remember(path, undefined)
-      return response
+      if (!link) return ResponseEnvelope.failure(call.requestId, unreachable(path))
+      return invokeOver(link, path, call, passedOn(call, tellCaller))
     },
     subscribe(call) {
+      const link = linkOf()
       const path = pathOf(call)
-      const passed = passedOn(call, tellCaller)
-      const open = (type: OperationType | undefined): AsyncIterable<unknown> =>
-        type === undefined
-          ? link.subscribe(path, call.input, passed)
-          : type === 'subscription'
-            ? link.subscribe(path, call.input, { ...passed, single: false })
-            : failed(wrongType(path, type))
-      const type = link.types.get(path)
-      return type === undefined ? later(() => ask(link, path, passed).then(open)) : open(type)
+      return link ? subscribeOver(link, path, call, passedOn(call, tellCaller)) : failed(unreachable(path))
     },
   }
+}
+
+function unreachable(path: string): CallError {
+  return new CallError('UNAVAILABLE', `${path} cannot be reached: there is no connection just now`)
+}
+
+type PassedOn = ReturnType<typeof passedOn>
+
+async function invokeOver(
+  link: Link,
+  path: string,
+  call: BoundCall,
+  passed: PassedOn,
+): Promise<ResponseEnvelope> {
+  const type = link.types.get(path) ?? (await ask(link, path, passed))
+  if (type === 'subscription') return ResponseEnvelope.failure(call.requestId, wrongType(path, type))
+  const response = await link.callEnvelope(path, call.input, passed)
+  // It answers without having told its type; it is not asked again.
+  if (type === undefined && response.result.ok) link.types.remember(path, undefined)
+  return response
+}
+
+function subscribeOver(link: Link, path: string, call: BoundCall, passed: PassedOn): AsyncIterable<unknown> {
+  const open = (type: OperationType | undefined): AsyncIterable<unknown> =>
+    type === undefined
+      ? link.subscribe(path, call.input, passed)
+      : type === 'subscription'
+        ? link.subscribe(path, call.input, { ...passed, single: false })
+        : failed(wrongType(path, type))
+  const type = link.types.get(path)
+  return type === undefined ? later(() => ask(link, path, passed).then(open)) : open(type)
 }
 
 /** What the other node is told besides path and input. */
