@@ -7,8 +7,8 @@ export const CALL_ENV: readonly Mutant[] = [
     rule: 'a key of a remote binding is a namespace unless the operation is service/op',
     package: 'call',
     file: 'routing/remote.ts',
-    find: "op.includes('/') && !options.viaHead ?",
-    replace: '!options.viaHead ?',
+    find: "op.includes('/') && !viaHead ?",
+    replace: '!viaHead ?',
     tests: 'env.path.test.ts',
   },
   {
@@ -16,8 +16,8 @@ export const CALL_ENV: readonly Mutant[] = [
     rule: "a head's own alias as key means its own operation",
     package: 'call',
     file: 'env.ts',
-    find: 'if (this.#own?.alias !== namespace) return undefined',
-    replace: 'if (this.#own?.alias !== op) return undefined',
+    find: 'if (!this.#own?.aliases.includes(namespace)) return undefined',
+    replace: 'if (!this.#own?.aliases.includes(op)) return undefined',
     tests: 'env.path.test.ts',
   },
   {

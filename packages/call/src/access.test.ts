@@ -162,6 +162,25 @@ test.each(['/agent/chat', '/head/agent/chat', '/agent/*', '/head/*', '/*/agent/*
   },
 )
 
+test.each([
+  ['/*/fs/*', 'FORBIDDEN'],
+  ['/fs/*', 'FORBIDDEN'],
+  ['/*', 'FORBIDDEN'],
+  ['/head/fs/*', undefined],
+  ['/dev1/*', undefined],
+])('CALL-T84 on a node without an alias the rule %s holds as on any node, or not', async (pattern, code) => {
+  const registry = new OperationRegistry()
+  registry.register(spec('/fs/readFile'), () => 'text')
+  const node = new TestHead({
+    registry,
+    head: false,
+    pathRules: [{ pattern, access: { requiredScopes: ['fs'] } }],
+  })
+  const link = await node.join({ as: principal('stranger') })
+  const { result } = await link.callEnvelope('/fs/readFile')
+  expect(result.ok ? undefined : result.error.code).toBe(code)
+})
+
 test('CALL-ACL-08 a rule holds for registration too', async () => {
   const head = new TestHead({
     pathRules: [{ pattern: '/head/services/register', access: { requiredScopes: ['vetted'] } }],

@@ -242,7 +242,7 @@ test('what an operation is known to be is asked for once on each connection', as
   await client.call('test', 'echo', 1)
   await client.call('test', 'echo', 2)
   expect(first).toEqual(['/services/schema', '/test/echo', '/test/echo'])
-  expect((await client.describe('hold', 'query')).opType).toBe('query')
+  expect(await client.describe('hold', 'query')).toMatchObject({ opType: 'query', namespace: 'hold' })
   await expect(client.describe('no', 'such')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   server.cut()
   const { delay } = await states.next('waiting')

@@ -3,10 +3,11 @@
 import { type Clock, type OperationSpec, type OperationType, SystemClock } from '@parley/core'
 import { type CallOptions, expiryOf, type SubscribeOptions, subscriptionExpiry } from './call-options.ts'
 import { Connection, type ConnectionOptions } from './client/connection.ts'
+import { Listeners } from './client/listeners.ts'
 import { type CallMembers, pathProxy, type StreamMembers } from './client/path-proxy.ts'
 import { type Resume, Resumption } from './client/resume.ts'
 import { type Task, WaitingRoom } from './client/waiting.ts'
-import type { Binding, BoundCall, EnvOptions } from './env.ts'
+import type { EnvOptions } from './env.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
 import type { EventListener, Link } from './link.ts'
@@ -24,7 +25,7 @@ import type { RequestSink } from './outgoing.ts'
 import { ValueQueue } from './queue.ts'
 import { OperationRegistry } from './registry.ts'
 import { ResponseEnvelope } from './response.ts'
-import { type LinkSource, remote } from './routing/remote.ts'
+import { type LinkSource, ownOrPeer, remote } from './routing/remote.ts'
 import { local } from './serve.ts'
 import { readSpec, readType } from './spec.ts'
 import { randomUUID } from './uuid.ts'
@@ -82,7 +83,7 @@ export class Client<M extends OperationMap = OperationMap> {
   readonly #clock: Clock
   readonly #connection: Connection
   readonly #waiting: WaitingRoom
-  readonly #listeners = new Set<Heard>()
+  readonly #listeners = new Listeners()
 
   constructor(options: ClientOptions) {
     this.#options = options
@@ -103,9 +104,7 @@ export class Client<M extends OperationMap = OperationMap> {
           .list()
           .filter(({ external, handler }) => external && handler)
           .map(({ path }) => path),
-      attached: link => {
-        for (const heard of this.#listeners) heard.off = link.on(heard.type, heard.listener)
-      },
+      attached: link => this.#listeners.attach(link),
       up: link => this.#waiting.release(link),
       closed: reason => {
         forget()
@@ -149,12 +148,7 @@ export class Client<M extends OperationMap = OperationMap> {
 
   /** One-way events of the other side (CALL-WIRE-06), on this connection and those that follow; what comes between two is lost. */
   on(type: string, listener: EventListener): () => void {
-    const heard: Heard = { type, listener, off: this.#connection.current?.on(type, listener) }
-    this.#listeners.add(heard)
-    return () => {
-      this.#listeners.delete(heard)
-      heard.off?.()
-    }
+    return this.#listeners.add(this.#connection.current, type, listener)
   }
 
   /** Sends an event to the other side. Throws `UNAVAILABLE` while there is no connection: nobody would hear of it. */
@@ -412,21 +406,5 @@ function attempt(run: () => void): CallError | undefined {
     return undefined
   } catch (thrown) {
     return thrown instanceof CallError ? thrown : new CallError('INTERNAL', String(thrown))
-  }
-}
-
-interface Heard {
-  readonly type: string
-  readonly listener: EventListener
-  /** Ends it on the link of this moment. */
-  off: (() => void) | undefined
-}
-
-/** CALL-ENV-03: where operations are `service/op` the key is a node, and the peer knows it. */
-function ownOrPeer(own: Binding, peer: Binding): Binding {
-  const bindingOf = ({ op }: BoundCall) => (op.includes('/') ? peer : own)
-  return {
-    invoke: call => bindingOf(call).invoke(call),
-    subscribe: call => bindingOf(call).subscribe(call),
   }
 }

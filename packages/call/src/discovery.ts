@@ -20,8 +20,8 @@ export interface DiscoveryOptions {
   readonly registry: OperationRegistry
   readonly routes: Routes
   readonly rules: PathRules
-  /** The node's own alias, if it has one. */
-  readonly alias: string | undefined
+  /** The node's own names in routed paths; none if it has none. */
+  readonly aliases: readonly string[]
   /** Workers may register here. */
   readonly head: boolean
   readonly listAll: boolean
@@ -44,10 +44,13 @@ export class Discovery {
   /** The operations below `/services/`. */
   readonly services: OperationRegistry
   readonly #options: DiscoveryOptions
+  readonly #prefixes: readonly string[]
   readonly #ofWorkers = new WeakMap<Worker, OperationRegistry>()
 
   constructor(options: DiscoveryOptions) {
     this.#options = options
+    // `/*/fs/*` is the service on any node, also on one without a name: the empty one is matched by `*` alone.
+    this.#prefixes = options.aliases.length > 0 ? options.aliases.map(alias => `/${alias}`) : ['/']
     this.services = this.#operations()
     if (options.head) this.services.registerSpec(REGISTER_SPEC)
   }
@@ -63,11 +66,11 @@ export class Discovery {
 
   /** CALL-ACL-08: `/agent/chat` and `/head/agent/chat` are one operation; a rule for either of its names holds for both. */
   ownRefusal(path: string, identity: Principal | undefined): CallError | undefined {
-    const { rules, alias, explainDenials } = this.#options
-    return (
-      rules.refusal(path, identity, explainDenials) ??
-      (alias === undefined ? undefined : rules.refusal(`/${alias}${path}`, identity, explainDenials))
-    )
+    const { rules, explainDenials } = this.#options
+    let refused = rules.refusal(path, identity, explainDenials)
+    for (const prefix of this.#prefixes)
+      refused ??= rules.refusal(`${prefix}${path}`, identity, explainDenials)
+    return refused
   }
 
   #operations(worker?: Worker): OperationRegistry {
@@ -113,7 +116,8 @@ export class Discovery {
     return [...routes.values()].flatMap(({ local, spec, access }) => {
       const name = `/${alias}${local}`
       if (spec?.visibility === 'internal' || !may(access, name)) return []
-      return [{ name, namespace: parsePath(local)!.service, op_type: spec?.opType ?? 'query' }]
+      // CALL-DISC-01: what nobody knows to be a query must not be repeated as one.
+      return [{ name, namespace: parsePath(local)!.service, op_type: spec?.opType ?? 'mutation' }]
     })
   }
 
@@ -121,11 +125,11 @@ export class Discovery {
   #describe(name: string, asker: Asker): WireSpec | Promise<WireSpec> {
     const target = parsePath(name)
     if (!target) throw notFound(shown(name))
-    if (target.node !== undefined && target.node !== this.#options.alias)
+    if (target.node !== undefined && !this.#options.aliases.includes(target.node))
       return this.#describeRoute(target, asker)
     const registry = target.service === RESERVED_SERVICE ? this.services : this.#options.registry
     const operation = registry.find(target.local)
-    if (!operation?.external) throw notFound(target.path)
+    if (!operation?.external || !isServed(operation)) throw notFound(target.path)
     const { identity, trusted } = asker
     if (!trusted) allow(ownAccess(operation, identity) ?? this.ownRefusal(target.local, identity))
     return wireSpec(operation, target.path)

@@ -43,8 +43,8 @@ export interface EnvOptions {
   readonly fallback?: Binding
   /** Others do not exist. */
   readonly allowedNamespaces?: readonly string[]
-  /** The node's own alias, which is a key as well, and where its operations are: `invoke('head', 'agent/chat')` stays here. */
-  readonly own?: { readonly alias: string; readonly binding: Binding }
+  /** The node's own aliases, which are keys as well, and where its operations are: `invoke('head', 'agent/chat')` stays here. */
+  readonly own?: { readonly aliases: readonly string[]; readonly binding: Binding }
   readonly clock?: Clock
 }
 
@@ -76,7 +76,7 @@ export class EnvAssembly {
 
   /** The path of an operation of this node's own, where the key is its alias. */
   ownPath(namespace: string, op: string): OperationPath | undefined {
-    if (this.#own?.alias !== namespace) return undefined
+    if (!this.#own?.aliases.includes(namespace)) return undefined
     const path = parsePath(`/${namespace}/${op}`)
     return path?.node === undefined ? undefined : path
   }

@@ -66,6 +66,7 @@ test('CALL-T50 discovery shows a caller what it may call, and nothing of the res
   await expect(schema('test/open')).resolves.toEqual({ name: '/test/open', ...OPEN })
   await expect(schema('/test/restricted')).rejects.toMatchObject({ code: 'FORBIDDEN' })
   await expect(schema('/test/internal')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(schema('/test/later')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await expect(schema('/test/nothing')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   for (const input of [{}, null, { name: 5 }, 'x', []])
     await expect(link.call('/services/schema', input)).rejects.toMatchObject({
@@ -125,12 +126,41 @@ test('CALL-ROUTE-03 a node answers under its own alias as without it, and says s
   const link = await new TestHead({ registry, alias: 'main' }).join()
   await expect(link.call('/main/test/open', { a: '' })).resolves.toBe(1)
   await expect(link.call('/test/open', { a: '' })).resolves.toBe(1)
+  // CALL-T82: whatever else a head is called.
+  await expect(link.call('/head/test/open', { a: '' })).resolves.toBe(1)
   await expect(link.call('/main/services/list', {})).resolves.toEqual(await link.call('/services/list', {}))
-  for (const path of ['/head/test/open', '/dev1/test/open', '/test/nothing', '/main/test/nothing'])
+  for (const path of ['/dev1/test/open', '/test/nothing', '/main/test/nothing', '/head/test/nothing'])
     await expect(link.call(path, { a: '' })).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: `operation not found: ${path}`,
     })
+})
+
+test('CALL-T82 a head with another alias answers to head too: to workers, callers, discovery, env and path rules', async () => {
+  const pathRules = [{ pattern: '/head/test/restricted', access: { requiredScopes: ['rule'] } }]
+  const head = new TestHead({ registry: registryOfThree(), alias: 'hub', pathRules })
+  await head.worker('dev1', { registry: registryOfThree() })
+  expect([head.node.alias, head.node.workers]).toEqual(['hub', ['dev1']])
+  const admin = await head.join({ as: principal('admin', ['admin'], { project: ['read'] }) })
+  for (const node of ['', '/hub', '/head']) {
+    await expect(admin.call(`${node}/test/restricted`), node).rejects.toMatchObject({ code: 'FORBIDDEN' })
+    await expect(admin.call('/services/schema', { name: `${node}/test/open` }), node).resolves.toMatchObject({
+      name: `${node}/test/open`,
+    })
+  }
+  for (const node of ['hub', 'head'])
+    expect((await head.node.env.invoke(node, 'test/open', { a: '' })).unwrap()).toBe(1)
+})
+
+test('CALL-T83 an operation whose type nobody knows is listed as a mutation, which nobody repeats', async () => {
+  const head = new TestHead({ allowUnspecified: true })
+  const worker = await head.peer(principal('w', ['node:register']))
+  const input = { node: 'dev1', operations: ['/bank/pay'] }
+  worker.send('call.requested', 'reg', { name: '/head/services/register', input })
+  worker.send('call.error', (await worker.next()).id, { code: 'NOT_FOUND' })
+  expect(await worker.next()).toMatchObject({ id: 'reg', type: 'call.responded' })
+  const { operations } = await (await head.join()).call<{ operations: unknown[] }>('/services/list', {})
+  expect(operations).toContainEqual({ name: '/dev1/bank/pay', namespace: 'bank', op_type: 'mutation' })
 })
 
 test('CALL-DISC-03 operations of the protocol cannot be replaced', () => {

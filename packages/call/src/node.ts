@@ -43,6 +43,8 @@ export interface NodeOptions {
 export class CallNode implements Dispatcher {
   readonly #options: NodeOptions
   readonly #registry: OperationRegistry
+  /** A head is `head` beside its own alias: workers register at that name, and nobody else may have it. */
+  readonly #aliases: readonly string[]
   readonly #discovery: Discovery
   readonly #assembly: EnvAssembly
   readonly #rules: PathRules
@@ -54,6 +56,10 @@ export class CallNode implements Dispatcher {
   constructor(options: NodeOptions) {
     this.#options = options
     this.#registry = options.registry
+    this.#aliases = [
+      ...(options.alias === undefined ? [] : [options.alias]),
+      ...(options.head && options.alias !== 'head' ? ['head'] : []),
+    ]
     this.#clock = options.clock ?? new SystemClock()
     this.#rules = new PathRules(options.pathRules)
     this.#routes = new Routes({
@@ -64,7 +70,7 @@ export class CallNode implements Dispatcher {
       registry: options.registry,
       routes: this.#routes,
       rules: this.#rules,
-      alias: this.alias,
+      aliases: this.#aliases,
       head: options.head ?? false,
       listAll: options.listAll ?? false,
       allowUnspecified: options.allowUnspecified ?? false,
@@ -84,13 +90,13 @@ export class CallNode implements Dispatcher {
         services: worker => this.#discovery.ofWorker(worker),
         tellCaller: !options.hideCallers,
       }),
-      ...(this.alias !== undefined && { own: { alias: this.alias, binding: oneOf(services, fallback) } }),
+      own: { aliases: this.#aliases, binding: oneOf(services, fallback) },
     })
   }
 
   /** CALL-ROUTE-03: undefined for a node that is no head, unless it was given one. */
   get alias(): string | undefined {
-    return this.#options.alias ?? (this.#options.head ? 'head' : undefined)
+    return this.#aliases[0]
   }
 
   /** Calls from code that handles no request. */
@@ -140,7 +146,7 @@ export class CallNode implements Dispatcher {
 
   dispatch(request: InboundRequest, inbound: Inbound): void {
     const { target } = request
-    if (target.node !== undefined && target.node !== this.alias) {
+    if (target.node !== undefined && !this.#aliases.includes(target.node)) {
       this.#route(request, inbound)
       return
     }

@@ -1,5 +1,6 @@
 import { type OperationSpec, Type } from '@parley/core'
 import { expect, test, vi } from 'vitest'
+import type { OperationContext } from './context.ts'
 import { CallError } from './error.ts'
 import { type Handler, operation, streaming } from './operation.ts'
 import { OperationRegistry } from './registry.ts'
@@ -153,6 +154,30 @@ test('CALL-T33 output that does not fit is delivered with one warning, or refuse
   expect(warn).toHaveBeenCalledTimes(1)
 })
 
+test('CALL-ERR-02 details of a declared error must fit its schema where bad output is refused', async () => {
+  const schema = Type.Object({ left: Type.Integer() })
+  const operation = {
+    ...spec('/test/buy'),
+    errorSchemas: [{ code: 'SOLD_OUT', description: 'none left', schema }],
+  }
+  const handler = (details: unknown, { requestId }: OperationContext) => {
+    const error = new CallError('SOLD_OUT', 'none left', details === 'none' ? {} : { details })
+    if (details === 'thrown') throw error
+    return ResponseEnvelope.failure(requestId, error)
+  }
+  const failure = async (outputValidation: 'warn' | 'error', input: unknown) => {
+    const registry = new OperationRegistry({}, { outputValidation })
+    registry.register(operation, handler)
+    const { result } = await (await caller(registry)).callEnvelope('/test/buy', input)
+    return result.ok ? undefined : result.error.code
+  }
+  expect(await failure('error', { left: 0 })).toBe('SOLD_OUT')
+  expect(await failure('error', 'none')).toBe('SOLD_OUT')
+  expect(await failure('error', { left: 'few' })).toBe('INTERNAL')
+  expect(await failure('error', 'thrown')).toBe('INTERNAL')
+  expect(await failure('warn', { left: 'few' })).toBe('SOLD_OUT')
+})
+
 test('CALL-REG-07 the first bad value ends a subscription where bad output is refused', async () => {
   const registry = new OperationRegistry({}, { outputValidation: 'error' })
   const closed = vi.fn()
@@ -222,6 +247,7 @@ test.each<[string, object]>([
   ['a schema that refers to elsewhere (CALL-REG-06)', { inputSchema: { $ref: 'https://x.test/s.json' } }],
   ['an error code that is empty', { errorSchemas: [declared('')] }],
   ['an error code twice', { errorSchemas: [declared('A'), declared('A')] }],
+  ['an error schema that is none', { errorSchemas: [{ ...declared('A'), schema: { type: 'text' } }] }],
   ['an access check that nobody enforces', { accessControl: { customAuth: 'mine' } }],
   ['a resource action without its type', { accessControl: { resourceAction: 'read' } }],
 ])('CALL-REG-03 %s is refused when it is registered, and nothing is stored', (_what, changes) => {

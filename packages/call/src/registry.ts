@@ -50,6 +50,8 @@ export interface Registered {
   readonly input: Validator<unknown> | undefined
   readonly output: Validator<unknown> | undefined
   readonly codes: readonly string[]
+  /** What `details` of its own errors must fit, by code. */
+  readonly details: ReadonlyMap<string, Validator<unknown> | undefined>
 }
 
 export class OperationRegistry {
@@ -162,7 +164,8 @@ export class OperationRegistry {
 
   #respond(operation: Registered, result: unknown, requestId: string): ResponseEnvelope {
     if (!(result instanceof ResponseEnvelope)) return this.#succeed(operation, result, requestId)
-    if (!result.result.ok) return ResponseEnvelope.failure(requestId, result.result.error)
+    if (!result.result.ok)
+      return ResponseEnvelope.failure(requestId, this.#checkError(operation, result.result.error))
     return this.#succeed(operation, result.result.value, requestId, result.result.meta)
   }
 
@@ -178,7 +181,15 @@ export class OperationRegistry {
   }
 
   failureOf(operation: Registered, thrown: unknown): CallError {
-    return thrownError(thrown, operation.codes, this.#options.maskInternalErrors)
+    return this.#checkError(operation, thrownError(thrown, operation.codes, this.#options.maskInternalErrors))
+  }
+
+  /** CALL-ERR-02. */
+  #checkError(operation: Registered, error: CallError): CallError {
+    const { code, details } = error
+    if (this.#outputValidation !== 'error' || details === undefined) return error
+    const schema = operation.details.get(code)
+    return !schema || schema.is(details) ? error : invalidOutput(problems(schema, details))
   }
 
   /** The values of a subscription that nothing stands in the way of. Throws `CallError`. */
@@ -201,8 +212,12 @@ export class OperationRegistry {
       )
       return undefined
     }
-    return new CallError('INTERNAL', 'output validation failed', { details: { errors } })
+    return invalidOutput(errors)
   }
+}
+
+function invalidOutput(errors: ReturnType<typeof problems>): CallError {
+  return new CallError('INTERNAL', 'output validation failed', { details: { errors } })
 }
 
 /** Whoever awaits it gets what it resolves to. */
@@ -226,7 +241,7 @@ function describe(spec: OperationSpec, reserved: boolean, from: SpecSource): Omi
     throw new TypeError(`'${spec.name}' is no local operation path: /{service}/{op}`)
   if (path.service === RESERVED_SERVICE && !reserved)
     throw new TypeError(`${spec.name}: the service '${RESERVED_SERVICE}' belongs to the protocol`)
-  const { namespace } = spec as { readonly namespace?: unknown }
+  const { namespace } = spec
   if (namespace !== undefined && namespace !== path.service)
     throw new TypeError(`${spec.name}: its namespace is '${path.service}', not '${String(namespace)}'`)
   if (!['query', 'mutation', 'subscription'].includes(spec.opType))
@@ -244,6 +259,7 @@ function describe(spec: OperationSpec, reserved: boolean, from: SpecSource): Omi
     input: validatorOf(spec.name, spec.inputSchema, from),
     output: validatorOf(spec.name, spec.outputSchema, from),
     codes,
+    details: detailsOf(spec, from),
   }
 }
 
@@ -269,6 +285,20 @@ function validatorOf(
   const validator = foreign ? compileForeign(given) : compileOwn(given)
   if (validator.ok) return validator.value
   throw new TypeError(`${name}: ${validator.error.message}`)
+}
+
+/** By code. Most errors of an operation have details of the same form, which is looked at once. */
+function detailsOf(
+  { name, errorSchemas = [] }: OperationSpec,
+  from: SpecSource,
+): ReadonlyMap<string, Validator<unknown> | undefined> {
+  const byText = new Map<string, Validator<unknown> | undefined>()
+  const validator = (schema: TSchema) => {
+    const text = JSON.stringify(schema)
+    if (!byText.has(text)) byText.set(text, validatorOf(name, schema, from))
+    return byText.get(text)
+  }
+  return new Map(errorSchemas.map(({ code, schema }) => [code, validator(schema)]))
 }
 
 function isEmpty(schema: unknown): boolean {

@@ -1,5 +1,6 @@
 // The wire form of a spec (CALL-REG-02, CALL-DISC-02): snake_case, and read in both spellings.
 import type { AccessControl, OperationError, OperationSpec, OperationType, TSchema } from '@parley/core'
+import { parsePath } from './path.ts'
 import type { Registered } from './registry.ts'
 
 export interface WireSpec {
@@ -58,6 +59,8 @@ export function readSpec(value: unknown): OperationSpec | undefined {
   const { name } = given
   const opType = readType(given)
   if (typeof name !== 'string' || opType === undefined) return undefined
+  const path = name.startsWith('/') ? name : `/${name}`
+  const namespace = parsePath(path)?.service
   // Given twice, it might say two things.
   const access =
     'access_control' in given && 'accessControl' in given
@@ -66,7 +69,8 @@ export function readSpec(value: unknown): OperationSpec | undefined {
   const errors: unknown = given.error_schemas ?? given.errorSchemas
   if (!access) return undefined
   return {
-    name: name.startsWith('/') ? name : `/${name}`,
+    name: path,
+    ...(namespace !== undefined && { namespace }),
     opType,
     inputSchema: (given.input_schema ?? given.inputSchema ?? {}) as TSchema,
     outputSchema: (given.output_schema ?? given.outputSchema ?? {}) as TSchema,

@@ -178,3 +178,12 @@ function shared(worker: Worker, binding: Binding): Binding {
     },
   }
 }
+
+/** CALL-ENV-03, for a node that dialled: where operations are `service/op` the key is a node, and the peer knows it. */
+export function ownOrPeer(own: Binding, peer: Binding): Binding {
+  const bindingOf = ({ op }: BoundCall) => (op.includes('/') ? peer : own)
+  return {
+    invoke: call => bindingOf(call).invoke(call),
+    subscribe: call => bindingOf(call).subscribe(call),
+  }
+}
