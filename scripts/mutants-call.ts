@@ -363,4 +363,22 @@ export const CALL: readonly Mutant[] = [
     replace: 'if (true as boolean) return error',
     tests: 'registry.test.ts',
   },
+  {
+    id: 'CALL-ENV-06-undefined',
+    rule: 'a member that is undefined is absent on the local path too',
+    package: 'call',
+    file: 'serve.ts',
+    find: 'input = withoutUndefined(input)',
+    replace: '',
+    tests: 'env.path.test.ts',
+  },
+  {
+    id: 'CALL-WIRE-07-date',
+    rule: 'nothing is converted to JSON in silence',
+    package: 'call',
+    file: 'json.ts',
+    find: 'if (prototype !== Object.prototype && prototype !== null)',
+    replace: "if (prototype !== Object.prototype && prototype !== null && !('toJSON' in object))",
+    tests: 'env.path.test.ts',
+  },
 ]

@@ -35,6 +35,16 @@ function fileSystem(log: Log): OperationRegistry {
     if (path === 'gone') throw new CallError('GONE', `no ${path}`, { retryable: true, details: { path } })
     return { path, lines: [1, null, 'x'] }
   })
+  registry.register(
+    {
+      ...spec('/fs/search'),
+      inputSchema: Type.Object(
+        { when: Type.Optional(Type.String()), words: Type.Array(Type.Union([Type.String(), Type.Null()])) },
+        { additionalProperties: false },
+      ),
+    },
+    input => input,
+  )
   registry.register(spec('/fs/nothing'), () => undefined)
   registry.register(spec('/fs/later'), async () => undefined)
   registry.register(spec('/fs/envelope'), () => ResponseEnvelope.success('x', undefined))
@@ -109,6 +119,13 @@ async function experiences(env: BoundEnv, clock: ManualClock, log: Log): Promise
   seen.failed = await answer(env.invoke('fs', 'readFile', { path: 'gone' }))
   seen.wrongInput = await answer(env.invoke('fs', 'readFile', { path: 5 }))
   seen.noInput = await answer(env.invoke('fs', 'readFile'))
+  seen.undefinedMember = await answer(
+    env.invoke('fs', 'search', { other: undefined, words: ['a', undefined] }),
+  )
+  seen.otherMember = await answer(env.invoke('fs', 'search', { other: 1, words: [] }))
+  const date = await answer(env.invoke('fs', 'search', { when: new Date(0), words: [] }))
+  // Refused where it is first looked at: by its type here, as what is no JSON there.
+  seen.date = { ...date, message: undefined, details: undefined }
   seen.missing = await answer(env.invoke('fs', 'writeFile'))
   seen.noPath = await answer(env.invoke('fs', 'write file'))
   for (const op of ['nothing', 'later', 'envelope', 'rows', 'broken'])
@@ -164,6 +181,9 @@ test('CALL-T62 a namespace moves from a registry to another node by assembly alo
     read: { value: { path: 'a', lines: [1, null, 'x'] } },
     failed: { code: 'GONE', retryable: true, details: { path: 'gone' } },
     wrongInput: { code: 'INVALID_INPUT', details: { errors: [{ path: '/path' }] } },
+    undefinedMember: { value: { words: ['a', null] } },
+    otherMember: { code: 'INVALID_INPUT', details: { errors: [expect.anything()] } },
+    date: { code: 'INVALID_INPUT', retryable: false },
     missing: { code: 'NOT_FOUND', message: 'operation not found: /fs/writeFile' },
     nothing: { value: null },
     later: { value: null },

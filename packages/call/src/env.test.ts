@@ -239,7 +239,7 @@ test('CALL-ENV-07 namespaces that are not allowed do not exist', async () => {
   expect(resultOf(await env.invoke('shut', 'it'))).toMatchObject({ code: 'NOT_FOUND' })
 })
 
-test('CALL-ENV-03 moving an operation to another node is a change of assembly: the handler stays as it is', async () => {
+test('CALL-ENV-03 a key is a namespace here, a node at the other end of a link, or a node behind a head', async () => {
   const registry = new OperationRegistry()
   registry.register(spec('/text/upper'), input => String(input).toUpperCase())
   const head = new TestHead({ registry })

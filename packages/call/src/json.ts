@@ -2,12 +2,12 @@
 import { callLimits } from './limits.ts'
 
 /**
- * Where a value is no JSON, in words; undefined if all of it is. A member that is undefined is left out, as JSON does. `plain`: what
- * would become JSON only when it is written, such as a Date, is none either.
+ * Where a value is no JSON, in words; undefined if all of it is. A member that is undefined is left out, as JSON does. What would become
+ * JSON only when it is written, such as a Date, is none (CALL-WIRE-07): for a local call it is no text either.
  */
-export function jsonProblem(value: unknown, plain = false): string | undefined {
+export function jsonProblem(value: unknown): string | undefined {
   try {
-    const problem = find(value, 0, plain)
+    const problem = find(value, 0)
     if (!problem) return undefined
     const place = problem.path === '' ? 'the value' : problem.path.slice(0, SHOWN_PATH)
     return `${place} ${problem.what}`
@@ -24,7 +24,7 @@ interface Problem {
   readonly what: string
 }
 
-function find(value: unknown, depth: number, plain: boolean): Problem | undefined {
+function find(value: unknown, depth: number): Problem | undefined {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -35,31 +35,26 @@ function find(value: unknown, depth: number, plain: boolean): Problem | undefine
     case 'object':
       if (value === null) return undefined
       if (depth >= callLimits.nesting - 4) return here('is nested too deeply, or refers to itself')
-      return Array.isArray(value) ? findInArray(value, depth, plain) : findInObject(value, depth, plain)
+      return Array.isArray(value) ? findInArray(value, depth) : findInObject(value, depth)
     default:
       return here(`is a ${typeof value}, which JSON does not have`)
   }
 }
 
-function findInArray(array: readonly unknown[], depth: number, plain: boolean): Problem | undefined {
+function findInArray(array: readonly unknown[], depth: number): Problem | undefined {
   for (let index = 0; index < array.length; index++) {
-    const problem = find(array[index], depth + 1, plain)
+    const problem = find(array[index], depth + 1)
     if (problem) return inside(index, problem)
   }
   return undefined
 }
 
-function findInObject(object: object, depth: number, plain: boolean): Problem | undefined {
+function findInObject(object: object, depth: number): Problem | undefined {
   const prototype: unknown = Object.getPrototypeOf(object)
-  if (prototype !== Object.prototype && prototype !== null) {
-    const { toJSON } = object as { toJSON?: unknown }
-    // A Buffer has `toJSON`, and would travel as a list of numbers that nobody asked for.
-    if (!plain && typeof toJSON === 'function' && !ArrayBuffer.isView(object))
-      return find(toJSON.call(object, ''), depth + 1, plain)
+  if (prototype !== Object.prototype && prototype !== null)
     return here(`is a ${object.constructor?.name ?? 'special object'}; turn it into plain JSON first`)
-  }
   for (const key in object) {
-    const problem = find((object as Record<string, unknown>)[key], depth + 1, plain)
+    const problem = find((object as Record<string, unknown>)[key], depth + 1)
     if (problem) return inside(key, problem)
   }
   return undefined
@@ -71,6 +66,21 @@ function here(what: string): Problem {
 
 function inside(key: string | number, { path, what }: Problem): Problem {
   return { path: `/${key}${path}`, what }
+}
+
+/** A value that is JSON but for what is undefined, as it is written: members are left out, items are null. Itself if there is none. */
+export function withoutUndefined(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const items = value.map(item => (item === undefined ? null : withoutUndefined(item)))
+    return items.every((item, index) => item === value[index]) ? value : items
+  }
+  const given = Object.entries(value)
+  const kept = given
+    .filter(([, member]) => member !== undefined)
+    .map(([key, member]) => [key, withoutUndefined(member)] as const)
+  const same = kept.length === given.length && kept.every(([, member], index) => member === given[index]![1])
+  return same ? value : Object.fromEntries(kept)
 }
 
 /** Whether a JSON text has enough brackets to nest deeper than the limit. Most have few, and need no closer look. */

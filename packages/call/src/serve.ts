@@ -4,7 +4,7 @@ import { CallContext } from './context.ts'
 import { type Binding, type BoundCall, type EnvAssembly, failed, unknownOperation, wrongType } from './env.ts'
 import { CallError } from './error.ts'
 import type { Inbound } from './inbound.ts'
-import { jsonProblem } from './json.ts'
+import { jsonProblem, withoutUndefined } from './json.ts'
 import { callDefaults } from './limits.ts'
 import type { OperationRegistry, Registered } from './registry.ts'
 import type { InboundRequest } from './request.ts'
@@ -112,8 +112,14 @@ export function local(registry: OperationRegistry, options: { readonly strict?: 
     if (operation.stream !== stream) return wrongType(path, operation.spec.opType)
     const problem = strict ? unfit('INVALID_INPUT', 'the input', call.input) : undefined
     if (problem) return problem
-    const input = strict ? throughJson(call.input) : call.input
-    const refused = registry.refuse(operation, input, call.parent?.identity, true)
+    const check = (given: unknown) => registry.refuse(operation, given, call.parent?.identity, true)
+    let input = strict ? throughJson(call.input) : call.input
+    let refused = check(input)
+    // CALL-ENV-06: what is undefined does not travel, so it is no reason to refuse.
+    if (refused?.code === 'INVALID_INPUT' && jsonProblem(input) === undefined) {
+      input = withoutUndefined(input)
+      refused = check(input)
+    }
     if (refused) return refused
     const { deadline } = call.options
     const context = call.parent

@@ -126,7 +126,7 @@ export class MessagePortTransport implements Transport {
     if (!looksLikeEnvelope(value)) return undefined
     this.#learn('object')
     const { type, id, payload } = value
-    const problem = jsonProblem(payload, true)
+    const problem = jsonProblem(payload)
     return problem === undefined ? value : { type, id, payload: new UnfitPayload(payload, problem) }
   }
 
