@@ -156,6 +156,22 @@ test('CALL-WIRE-06 an event without a topic is for all listeners of that link, a
   expect(other.received).toEqual([])
 })
 
+test('CALL-T86 a batch is several requests at once, tied by their parent; answers come in any order', async () => {
+  const { link, peer } = peered()
+  const calls = [1, 2, 3].map(input => link.call('/test/echo', input, { parentRequestId: 'batch-1' }))
+  const requests = [await peer.next(), await peer.next(), await peer.next()]
+  expect(requests.map(({ type, payload }) => [type, payload])).toEqual(
+    [1, 2, 3].map(input => [
+      'call.requested',
+      expect.objectContaining({ input, parentRequestId: 'batch-1' }),
+    ]),
+  )
+  expect(new Set(requests.map(({ id }) => id)).size).toBe(3)
+  for (const { id, payload } of requests.toReversed())
+    peer.send('call.responded', id, (payload as { input: number }).input * 10)
+  expect(await Promise.all(calls)).toEqual([10, 20, 30])
+})
+
 test('CALL-T16 answers for an id that nobody knows are discarded', async () => {
   const { link, peer } = peered()
   peer.send('call.aborted', 'nope')

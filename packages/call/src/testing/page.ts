@@ -34,6 +34,7 @@ registry.register({ ...open, name: '/page/collect', opType: 'query' }, async inp
   for await (const each of link.subscribe(path, value)) if (values.push(each) === most) break
   return values
 })
+registry.register({ ...open, name: '/notify/alert', opType: 'mutation' }, input => `alert: ${String(input)}`)
 registry.register({ ...open, name: '/page/count', opType: 'subscription' }, async function* (input) {
   for (let value = 1; value <= Number(input); value++) yield value
 })

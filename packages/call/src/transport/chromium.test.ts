@@ -9,10 +9,11 @@ import { CallNode } from '../node.ts'
 import { bundleForBrowser } from '../testing/bundle.ts'
 import { chromium } from '../testing/chromium.ts'
 import { echoRegistry } from '../testing/echo.ts'
+import { memoryPair } from './memory.ts'
 import { attachWebSocket } from './websocket.ts'
 
 const SECRET = 'token-of-the-page'
-const PAGE: Principal = { id: 'page', kind: 'user', scopes: [] }
+const PAGE: Principal = { id: 'page', kind: 'user', scopes: ['node:register:browser-1'] }
 const identities: IdentityProvider = {
   byFingerprint: async () => undefined,
   byToken: async token => (token === SECRET ? PAGE : undefined),
@@ -53,7 +54,7 @@ async function site() {
     },
     () => 'never',
   )
-  const node = new CallNode({ registry })
+  const node = new CallNode({ registry, head: true })
   const linked = Promise.withResolvers<Link>()
   const attached = attachWebSocket(server, transport => linked.resolve(node.attach(transport)), {
     identities,
@@ -66,6 +67,7 @@ async function site() {
   })
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    node,
     linked: linked.promise,
     stopped: stopped.promise,
   }
@@ -85,9 +87,9 @@ async function browse(url: string) {
 }
 
 test.skipIf(!executablePath)(
-  'a page in Chromium calls, subscribes and is called, over one WebSocket',
+  'CALL-T85 a page in Chromium calls, subscribes, is called and is a worker of the head, over one WebSocket',
   async () => {
-    const { url, linked, stopped } = await site()
+    const { url, node, linked, stopped } = await site()
     const { page, problems } = await browse(`${url}#${SECRET}`)
     const link = await linked
 
@@ -111,10 +113,21 @@ test.skipIf(!executablePath)(
     ])
     expect(await stopped).toBeGreaterThanOrEqual(3)
 
+    const input = { node: 'browser-1', operations: ['/notify/alert'] }
+    expect(await fromPage('/head/services/register', { ...input, node: 'browser-2' })).toEqual({
+      code: 'FORBIDDEN',
+    })
+    expect(await fromPage('/head/services/register', input)).toMatchObject({ value: { registered: 1 } })
+    const [inside, outside] = memoryPair()
+    node.attach(inside)
+    const client = new CallNode({ registry: echoRegistry() }).attach(outside)
+    expect(await client.call('/browser-1/notify/alert', 'done')).toBe('alert: done')
+
     expect(problems).toEqual([])
     const closed = new Promise(resolve => link.onClose(resolve))
     await page.close()
     await closed
+    await expect(client.call('/browser-1/notify/alert')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   },
 )
 
