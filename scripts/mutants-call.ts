@@ -253,7 +253,7 @@ export const CALL: readonly Mutant[] = [
     file: 'profile/profile.ts',
     find: "profile.name === 'ops' ? codeOf : String",
     replace: 'codeOf',
-    tests: 'deadline.test.ts',
+    tests: 'error.test.ts',
   },
   {
     id: 'CALL-T77',

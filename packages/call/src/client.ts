@@ -37,8 +37,8 @@ export interface ClientOptions extends ConnectionOptions {
   /** Operations that this side offers to the other. */
   readonly registry?: OperationRegistry
   /**
-   * Further bindings of the env that its handlers get: `remote(peer)` is the other side. Without any, namespaces are the registry's, and
-   * `service/op` of another node is asked of the other side: `env.invoke('head', 'agent/chat')`.
+   * Further bindings of the env that its handlers get: `remote(peer)` is the other side. Without any, namespaces are the
+   * registry's, and `service/op` of another node is asked of the other side: `env.invoke('head', 'agent/chat')`.
    */
   readonly env?: (peer: LinkSource) => EnvOptions
   readonly clock?: Clock
@@ -146,7 +146,7 @@ export class Client<M extends OperationMap = OperationMap> {
     this.#connection.close(reason)
   }
 
-  /** One-way events of the other side (CALL-WIRE-06), on this connection and those that follow; what comes between two is lost. */
+  /** One-way events of the other side (CALL-WIRE-06), on this connection and the next ones; in between they are lost. */
   on(type: string, listener: EventListener): () => void {
     return this.#listeners.add(this.#connection.current, type, listener)
   }

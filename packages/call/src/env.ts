@@ -43,7 +43,7 @@ export interface EnvOptions {
   readonly fallback?: Binding
   /** Others do not exist. */
   readonly allowedNamespaces?: readonly string[]
-  /** The node's own aliases, which are keys as well, and where its operations are: `invoke('head', 'agent/chat')` stays here. */
+  /** The node's own aliases, which are keys as well, and where its operations are: `invoke('head', 'agent/chat')`. */
   readonly own?: { readonly aliases: readonly string[]; readonly binding: Binding }
   readonly clock?: Clock
 }

@@ -2,8 +2,8 @@
 import { callLimits } from './limits.ts'
 
 /**
- * Where a value is no JSON, in words; undefined if all of it is. A member that is undefined is left out, as JSON does. What would become
- * JSON only when it is written, such as a Date, is none (CALL-WIRE-07): for a local call it is no text either.
+ * Where a value is no JSON, in words; undefined if all of it is. A member that is undefined is left out, as JSON does.
+ * What would become JSON only when it is written, such as a Date, is none (CALL-WIRE-07).
  */
 export function jsonProblem(value: unknown): string | undefined {
   try {
@@ -68,7 +68,7 @@ function inside(key: string | number, { path, what }: Problem): Problem {
   return { path: `/${key}${path}`, what }
 }
 
-/** A value that is JSON but for what is undefined, as it is written: members are left out, items are null. Itself if there is none. */
+/** A value that is JSON but for what is undefined, as it is written: members are left out, items are null. */
 export function withoutUndefined(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {

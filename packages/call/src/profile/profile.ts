@@ -144,8 +144,8 @@ export function requestIdOf(id: string, payload: unknown): string {
 }
 
 /**
- * CALL-EVT-07: a payload that lacks something is read all the same. `profile` is that of the request: only in OPS do the codes have other
- * names (CALL-ERR-01), elsewhere such a name is an operation's own code.
+ * CALL-EVT-07: a payload that lacks something is read all the same. `profile` is that of the request: only in OPS do
+ * the codes have other names (CALL-ERR-01), elsewhere such a name is an operation's own code.
  */
 export function readError(payload: unknown, profile: Profile): CallError {
   const given = (typeof payload === 'object' && payload !== null ? payload : {}) as Readonly<
