@@ -7,6 +7,7 @@ import { OperationRegistry } from './registry.ts'
 import { remote } from './routing/remote.ts'
 import { listed, spec } from './testing/head.ts'
 import { clientOf, Outage } from './testing/outage.ts'
+import { EnvelopePeer } from './testing/peer.ts'
 import { memoryPair } from './transport/memory.ts'
 
 const half = () => 0.5
@@ -107,6 +108,21 @@ test('CALL-T80 a worker whose head refuses its new operations is not called by i
   registry.register(spec('/x/y'), () => 'ok')
   expect((await states.next('closed')).reason).toContain('access denied')
   await expect.poll(() => head.node.workers).toEqual([])
+})
+
+test('CALL-T80 a head that cannot be told of a change is connected to anew', async () => {
+  const clock = new ManualClock()
+  const peer = new EnvelopePeer()
+  const registry = doing(() => 1)
+  const dial = async () => peer.transport
+  const { states } = clientOf({ dial, clock, random: half, registry, register: { node: 'dev1' } })
+  peer.send('call.responded', (await peer.next()).id, {})
+  await states.next('connected')
+  registry.register(spec('/x/y'), () => 'ok')
+  const again = await peer.next()
+  expect(again.payload).toMatchObject({ input: { operations: ['/own/do', '/own/name', '/x/y'] } })
+  peer.send('call.error', again.id, { code: 'UNAVAILABLE' })
+  expect((await states.next('waiting')).reason).toContain('could not be registered again')
 })
 
 test('CALL-T81 a client hears and sends one-way events, on every connection that it has', async () => {

@@ -95,7 +95,6 @@ export class Client<M extends OperationMap = OperationMap> {
       fallback: ownOrPeer(local(registry), remote(peer, { viaHead: true })),
       ...options.env?.(peer),
     }
-    const forget = registry.onChange(() => this.#connection.offersChanged())
     this.#connection = new Connection(options, {
       clock: this.#clock,
       node: new CallNode({ registry, clock: this.#clock, env, ...(log && { log }) }),
@@ -111,6 +110,7 @@ export class Client<M extends OperationMap = OperationMap> {
         this.#waiting.refuse(closedClient(reason))
       },
     })
+    const forget = registry.onChange(() => this.#connection.offersChanged())
   }
 
   get state() {
