@@ -100,8 +100,8 @@ export class RunHomes {
   async resultOf(run: RunId, seen: RunProjection): Promise<Pick<RunView, 'result' | 'result_unknown'>> {
     const { facts } = seen
     // Asking changes nothing: what is not settled is so by the driver, or by the next start.
-    if (!facts || existsSync(this.#mark(run))) return {}
-    const isGone = hasResult(seen) && !existsSync(this.home(run))
+    if (!facts || !hasResult(seen) || existsSync(this.#mark(run))) return {}
+    const isGone = !existsSync(this.home(run))
     try {
       const folders = unwrap(await this.open(run, facts.project))
       if (isGone) {
