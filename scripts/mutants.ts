@@ -1,5 +1,5 @@
 // Rules of the kernel and the trail and how to break each: one place in one file, and what stands there instead. Those of level 3 are in
-// mutants-level-3.ts, those that readers of the text alone found missing in mutants-judgement.ts and mutants-owners.ts, those of the call
+// mutants-level-3.ts, those that readers of the text alone found missing in mutants-judgement.ts, mutants-owners.ts and mutants-sight.ts, those of the call
 // protocol in mutants-call.ts and mutants-call-env.ts, those of ALP in mutants-link.ts.
 import { CALL } from './mutants-call.ts'
 import { CALL_ENV } from './mutants-call-env.ts'
@@ -7,6 +7,7 @@ import { JUDGEMENT } from './mutants-judgement.ts'
 import { LEVEL_3 } from './mutants-level-3.ts'
 import { LINK } from './mutants-link.ts'
 import { OWNERS } from './mutants-owners.ts'
+import { SIGHT } from './mutants-sight.ts'
 
 export interface Mutant {
   readonly id: string
@@ -28,6 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...JUDGEMENT,
   ...LINK,
   ...OWNERS,
+  ...SIGHT,
   {
     id: 'WX-002',
     rule: 'a directive goes out in the name of whoever dispatches it',

@@ -161,6 +161,7 @@ export interface EnvelopeModel {
   readonly id: string
   readonly from: string
   readonly to: string
+  readonly type: string
   readonly priority: EnvelopePriority
   readonly origin: EnvelopeOrigin
   readonly originator: string

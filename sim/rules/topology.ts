@@ -59,11 +59,15 @@ export const topologyRules: readonly Invariant[] = [
   {
     name: 'W-USER-10 W-TOPO-CAUS-04 the originator comes from above, or from the injection that caused the creation',
     on: {
-      workspace_created: (run, body) => {
+      workspace_created: (run, body, entry) => {
         const parent = body.parent === null ? undefined : run.workspace(body.parent)
         const cause = run.envelopes.get(body.caused_by ?? '')
         if (body.caused_by !== undefined && cause?.origin !== 'human')
           return `${body.caused_by} is no person's`
+        if (cause && cause.type !== 'directive') return `${cause.id} asks for nothing: it is a ${cause.type}`
+        // A delegate creates beneath itself; the root, whose actor is `system`, for everybody.
+        if (cause && entry.actor !== 'system' && cause.to !== body.parent)
+          return `${cause.id} went to ${cause.to}, not to ${body.parent}`
         const expected = cause?.originator ?? parent?.originator ?? 'system'
         return body.originator === expected ? undefined : `${body.originator} instead of ${expected}`
       },

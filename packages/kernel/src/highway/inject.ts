@@ -2,7 +2,7 @@
 import { type EnvelopeId, ok, type Result } from '@parley/core'
 import { bodyLimits, isTerminal } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
-import type { EnvelopeDraft } from '../envelope/envelope.ts'
+import type { Envelope, EnvelopeDraft } from '../envelope/envelope.ts'
 import {
   mailLimit,
   type Rejection,
@@ -102,6 +102,12 @@ function writeInjection(
     status: reason === undefined ? 'delivered' : 'rejected',
     ...(reason !== undefined && { reason }),
   })
+}
+
+/** W-USER-10: whether what `creator` makes may be called the answer to it. The root acts for everybody; a delegate got mail of its own. */
+export function mayCite(creator: Workspace, { origin, type, to, status }: Envelope): boolean {
+  const injected = origin === 'human' && type === 'directive' && status !== 'rejected'
+  return injected && (isRoot(creator) || to === creator.id)
 }
 
 function targetOf(run: Run, submitted: unknown): Workspace | undefined {

@@ -2,6 +2,7 @@
 import { compile, type EnvelopeId, type GraphId, ok, type Result, type TaskId } from '@parley/core'
 import { actorOf, type Batch } from '../batch.ts'
 import { type GuardedOutcome, gate, gated } from '../highway/gate.ts'
+import { mayCite } from '../highway/inject.ts'
 import type { TaskSubject } from '../highway/subject.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, limitReached, notFound, type Refusal, refusal } from '../refusal.ts'
@@ -50,7 +51,7 @@ export function decideSubmitGraph(
   const graph = batch.newId<GraphId>('graph')
   const planned = plan(batch, submitted, undefined)
   if (!planned.ok) return planned
-  const cause = causedBy === undefined ? undefined : causeOf(batch, causedBy)
+  const cause = causedBy === undefined ? undefined : causeOf(batch, caller, causedBy)
   if (cause && !cause.ok) return cause
   if (cause) batch.store('graph', graph, cause.value)
   batch.add('graph_created', rootOf(batch.run), actorOf(caller), {
@@ -63,11 +64,11 @@ export function decideSubmitGraph(
 }
 
 /** W-HWY-23: whoever asked for the graph is asked about its tasks. */
-function causeOf(batch: Batch, id: unknown): Result<GraphCause> {
+function causeOf(batch: Batch, caller: Workspace, id: unknown): Result<GraphCause> {
   const envelope = batch.run.envelopes.get(id as EnvelopeId)
-  if (envelope?.origin !== 'human')
+  if (!envelope || !mayCite(caller, envelope))
     return invalidArgument(
-      `The cause of a graph is an envelope that a human injected; ${String(id).slice(0, 80)} is none.`,
+      `The cause of a graph is a directive that a human injected; ${String(id).slice(0, 80)} is none.`,
     )
   return ok({ caused_by: envelope.id, originator: envelope.originator })
 }

@@ -123,3 +123,31 @@ test("WX-021 an injection overrides inheritance below every parent, another user
   expect(await originators(f, ...Object.keys(expected))).toEqual(expected)
   expect(named(await f.run.topology.boundaries())).toEqual(['A', 'B', 'B2'])
 })
+
+test('WX-061 only a directive that reached the creator says for whom work is done; the root cites any', async () => {
+  const f = await withUsers()
+  for (const user of ['alice', 'bob']) await person(f, user, 'inject_directive_any')
+  const alice = f.runtime.user('alice')
+  const d = await f.worker('D', { delegate: true, owner: 'bob' })
+  await f.worker('E', { delegate: true })
+  const question = unwrap(await alice.inject(f.run.id, f.mail('D', 'query'))).envelope
+  const toRoot = await injectInto(f, 'alice', 'R')
+  const toOther = await injectInto(f, 'alice', 'E')
+  const toIt = await injectInto(f, 'alice', 'D')
+  await f.mark()
+  for (const cited of [question, toRoot, toOther]) {
+    const made = await d.createWorkspace({ role: 'worker', caused_by: cited })
+    expect(refused(made), f.nameOf(cited)).toBe('rejected(invalid_parameters)')
+    const reason = { reason: 'invalid_parameters', capacity_details: {} }
+    await f.expectAdded([['workspace_rejected', 'D', 'protocol', reason]])
+  }
+  expect(refused(await f.root.createWorkspace({ role: 'worker', caused_by: question }))).toBe(
+    'rejected(invalid_parameters)',
+  )
+  const tasks = [{ name: 'T', description: 'do it' }]
+  expect(refused(await f.root.submitGraph(tasks, question))).toBe('invalid_argument')
+  unwrap(await f.root.submitGraph(tasks, toOther))
+  await f.workspace('C', { caused_by: toIt }, d)
+  await f.workspace('X', { caused_by: toOther })
+  expect(await originators(f, 'C', 'X', 'D')).toEqual({ C: 'alice', X: 'alice', D: 'system' })
+})

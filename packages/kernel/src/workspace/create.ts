@@ -24,6 +24,7 @@ import { actorOf, type Batch } from '../batch.ts'
 import { childBudget } from '../budget/remaining.ts'
 import { type Payload, PayloadSchema } from '../envelope/envelope.ts'
 import { gate, gated } from '../highway/gate.ts'
+import { mayCite } from '../highway/inject.ts'
 import { identityFor } from '../integrity/identity.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
@@ -196,8 +197,11 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
   if (draft.caused_by !== undefined) {
     if (!cause) return rejected('dangling_reference', `There is no envelope ${draft.caused_by}.`)
     // W-USER-10
-    if (cause.origin !== 'human')
-      return rejected('invalid_parameters', `${cause.id} was not injected by a human.`)
+    if (!mayCite(caller, cause))
+      return rejected(
+        'invalid_parameters',
+        `${cause.id} is no directive that a human injected to ${caller.id}; name the one that asked for this workspace.`,
+      )
   }
   // 11. W-WS-11
   if (targets.some(target => target && !sees(parent, target)))
