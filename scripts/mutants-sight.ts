@@ -18,4 +18,29 @@ export const SIGHT: readonly Mutant[] = [
     replace: "origin === 'human' && type !== ''",
     tests: 'user/causation.test.ts',
   },
+  {
+    id: 'WX-062',
+    rule: 'no grace runs before the agent was told',
+    file: 'envelope/evolve.ts',
+    find: '    tellTermination(receiver, envelope.type, envelope.id)\n',
+    replace:
+      '    tellTermination(receiver, envelope.type, envelope.id)\n    startTermination(receiver, envelope.id, (Date.parse(record.timestamp) * 1000) as never)\n',
+    tests: 'workspace/terminate.test.ts',
+  },
+  {
+    id: 'WX-062-lost',
+    rule: 'a request whose mail cannot arrive has failed',
+    file: 'envelope/evolve.ts',
+    find: '    loseTermination(knownWorkspace(run, envelope.to), envelope.id)\n',
+    replace: '',
+    tests: 'workspace/terminate.test.ts',
+  },
+  {
+    id: 'WX-063',
+    rule: 'where an abort waits for consent, the request to wind down waits too',
+    file: 'workspace/terminate.ts',
+    find: '  if (!passed) {',
+    replace: '  if (passed === undefined) {',
+    tests: 'workspace/terminate.test.ts',
+  },
 ]

@@ -140,7 +140,7 @@ function liveFacts(workspace: Workspace): unknown[] {
 function graceOf(termination: Workspace['termination']): unknown {
   if (!termination) return null
   const { since, period, paused, envelope } = termination
-  return [since + period * 1000 + paused, envelope ?? null]
+  return [since === undefined ? null : since + period * 1000 + paused, envelope ?? null]
 }
 
 function modelFacts(model: RunModel, workspace: WorkspaceModel): unknown[] {

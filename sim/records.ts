@@ -65,7 +65,8 @@ export interface WorkspaceModel {
   agent: string | null
   successor: string | null
   /** It was asked to wind down: when its time is up, in ticks, and what told it. */
-  grace: { end: number; envelope: string | null } | null
+  /** `end` is known once the agent was told. */
+  grace: { readonly period: number; end: number | null; envelope: string | null } | null
   status: WorkspaceState
   remembered: string | null
   ready: boolean

@@ -2,7 +2,7 @@
 import type { EventBody, WorkspaceState } from '@parley/trail/events'
 import type { ModelFolds } from './highway-model.ts'
 import type { RunModel } from './model.ts'
-import { ticksOf, type WorkspaceModel } from './records.ts'
+import type { WorkspaceModel } from './records.ts'
 
 const TICKS = 1000
 
@@ -13,16 +13,16 @@ export const successionFolds: ModelFolds = {
   migration_completed: (run, body) => {
     run.workspace(body.workspace_id).agent = body.new_agent
   },
-  graceful_termination_initiated: (run, body, entry) => {
-    const ticks = body.grace_period * TICKS
-    run.workspace(body.workspace_id).grace = { end: ticksOf(entry) + ticks, envelope: null }
+  graceful_termination_initiated: (run, body) => {
+    const period = body.grace_period * TICKS
+    run.workspace(body.workspace_id).grace = { period, end: null, envelope: null }
   },
 }
 
 /** A workspace changes its state at that moment; it still says in which it is, and since when. */
 export function moveSuccession(workspace: WorkspaceModel, to: WorkspaceState, now: number): void {
   const { status, since, grace } = workspace
-  if (grace && (status === 'suspended' || status === 'migrating')) grace.end += now - since
+  if (grace?.end != null && (status === 'suspended' || status === 'migrating')) grace.end += now - since
   if (to === 'integrating' || to === 'failed') workspace.grace = null
   if (to !== 'migrating') workspace.successor = null
 }
@@ -31,6 +31,18 @@ export function moveSuccession(workspace: WorkspaceModel, to: WorkspaceState, no
 export function noteFeedback(run: RunModel, body: EventBody<'envelope_created'>): void {
   const { grace } = run.workspace(body.to)
   if (grace && body.type === 'feedback') grace.envelope ??= body.envelope_id
+}
+
+/** The time begins when the agent was told. */
+export function noteTold(run: RunModel, body: EventBody<'envelope_delivered'>, now: number): void {
+  const { grace } = run.workspace(body.to)
+  if (grace?.envelope === body.envelope_id) grace.end ??= now + grace.period
+}
+
+/** What can no longer tell it takes the request with it. */
+export function noteLost(run: RunModel, body: EventBody<'envelope_undeliverable'>): void {
+  const receiver = run.workspace(body.to)
+  if (receiver.grace?.envelope === body.envelope_id) receiver.grace = null
 }
 
 export function noteRejection(run: RunModel, body: EventBody<'envelope_rejected'>): void {
@@ -42,5 +54,5 @@ export function noteRejection(run: RunModel, body: EventBody<'envelope_rejected'
 
 /** Ticks at which its time is up; undefined while none runs. */
 export function graceEnd({ grace, status }: WorkspaceModel): number | undefined {
-  return grace?.envelope != null && (status === 'active' || status === 'blocked') ? grace.end : undefined
+  return grace?.end != null && (status === 'active' || status === 'blocked') ? grace.end : undefined
 }

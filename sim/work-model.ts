@@ -4,7 +4,7 @@ import type { RunModel } from './model.ts'
 import { countsTowardsTimeout, works } from './overdue.ts'
 import { type EnvelopeModel, isOver, ticksOf, type WorkspaceModel } from './records.ts'
 import { abortSalvage, completeSalvage, startSalvage } from './salvage-model.ts'
-import { moveSuccession, noteFeedback, noteRejection } from './succession-model.ts'
+import { moveSuccession, noteFeedback, noteLost, noteRejection, noteTold } from './succession-model.ts'
 
 const PAUSES = ['suspended', 'migrating']
 
@@ -144,7 +144,8 @@ export const workFolds: ModelFolds = {
       repeats: 0,
     })
   },
-  envelope_delivered: (run, body) => {
+  envelope_delivered: (run, body, entry) => {
+    noteTold(run, body, ticksOf(entry))
     const envelope = run.envelopes.get(body.envelope_id)
     const receiver = run.workspace(body.to)
     if (!envelope) return
@@ -160,6 +161,7 @@ export const workFolds: ModelFolds = {
     const envelope = run.envelopes.get(body.envelope_id)
     if (!envelope) return
     envelope.undeliverable = body.reason
+    noteLost(run, body)
     answerLost(run, body.envelope_id)
     take(run.workspace(body.to).channels, body.from, body.envelope_id)
   },

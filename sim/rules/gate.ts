@@ -103,6 +103,7 @@ export const gateRules: readonly Invariant[] = [
       },
       conflict_resolved: (run, body, _entry, batch) =>
         body.outcome === 'closed' ? unpassed(run, batch, 'conflict_resolution') : undefined,
+      graceful_termination_initiated: (run, _body, _entry, batch) => unpassed(run, batch, 'workspace_abort'),
       workspace_state_changed: (run, body, _entry, batch) =>
         body.to_state === 'failed' && ABORTS.includes(body.trigger)
           ? unpassed(run, batch, 'workspace_abort')
@@ -182,6 +183,6 @@ function isInvalid(run: RunModel, { type, workspace, task, paused }: GateModel):
       if (paused.mode === 'salvage') return !isOpenConflict(run, paused)
       return status !== 'conflicted' || !run.workspace(workspace ?? '').conflicts.has(String(paused.conflict))
     case 'workspace_abort':
-      return isOver(status)
+      return paused.grace === undefined ? isOver(status) : !TAKES_MAIL.includes(status)
   }
 }

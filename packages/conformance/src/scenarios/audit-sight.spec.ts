@@ -1,9 +1,12 @@
 // Ceilings, sight and consent: scenarios from the text alone (wacp-audit, section of that name).
 import { deepStrictEqual } from 'node:assert'
-import { notCreated } from '../entry-rows.ts'
+import { notCreated, SC } from '../entry-rows.ts'
+import { ANSWERING, invalidated, only, triggered } from '../gated.ts'
 import type { Kit } from '../kit.ts'
 import { scenario } from '../scenario.ts'
 
+const S = 1000
+const GRACE = 50 * S
 const OPEN = { gates: { task_approval: false } }
 
 async function inject(kit: Kit, name: string, user: string, to: string, type = 'directive'): Promise<void> {
@@ -39,5 +42,62 @@ scenario(
     await kit.workspace('X', { caused_by: 'TE' })
     for (const [name, originator] of Object.entries({ C: 'ux', X: 'ux', D: 'system' }))
       deepStrictEqual((await kit.look(name)).originator, originator, name)
+  },
+)
+
+const windDown = { workspace: 'W', grace_period: GRACE, reason: 'enough' }
+const begun = ['graceful_termination_initiated', 'W', 'system', { grace_period: GRACE }] as const
+
+async function answer(kit: Kit, action: string): Promise<void> {
+  const [gate] = await kit.do('runtime', 'list_gates')
+  await kit.do('ux', 'answer_gate', { gate: gate!.id, action })
+  await kit.settle()
+}
+
+scenario(
+  'WX-062 the time to wind down begins when the agent was told, not while the letter waits for consent',
+  { level: 3, rules: ['W-TERM-02', 'W-TERM-04', 'W-HWY-03'], run: { highway: only('envelope_delivery') } },
+  async kit => {
+    await kit.user('ux', ANSWERING)
+    await kit.workspace('W', { directive: { format: 'markdown', content: 'work' } })
+    await answer(kit, 'approve')
+    await kit.do('R', 'terminate', windDown)
+    await kit.mark()
+    await kit.advance(3 * GRACE)
+    await kit.expectAdded([])
+    deepStrictEqual(await kit.state('W'), 'active')
+    await answer(kit, 'approve')
+    await kit.expectAmong([['envelope_delivered', 'W', 'protocol', { to: 'W' }]])
+    await kit.advance(GRACE - S)
+    deepStrictEqual(await kit.state('W'), 'active')
+    await kit.advance(2 * S)
+    await kit.expectAmong([SC('W', 'active', 'failed', 'graceful_termination_expired')])
+  },
+)
+
+scenario(
+  'WX-063 where the end of a workspace waits for consent, the request to wind down waits too',
+  { level: 3, rules: ['W-TERM-01', 'W-HWY-03', 'W-HWY-12'], run: { highway: only('workspace_abort') } },
+  async kit => {
+    await kit.user('ux', ANSWERING)
+    await kit.worker('W')
+    await kit.mark()
+    kit.gate(await kit.call('R', 'terminate', windDown), 'G1')
+    await kit.expectAdded([triggered('G1', 'workspace_abort', 'W')])
+    await kit.advance(3 * GRACE)
+    await answer(kit, 'reject')
+    await kit.advance(3 * GRACE)
+    deepStrictEqual(await kit.state('W'), 'active')
+    kit.gate(await kit.call('R', 'terminate', windDown), 'G2')
+    await kit.mark()
+    await answer(kit, 'approve')
+    await kit.expectAmong([begun, ['envelope_created', 'R', 'system', { to: 'W', type: 'feedback' }]])
+    await kit.advance(GRACE + S)
+    await kit.expectAmong([SC('W', 'active', 'failed', 'graceful_termination_expired')])
+
+    await kit.worker('V')
+    kit.gate(await kit.call('R', 'terminate', { ...windDown, workspace: 'V' }), 'G3')
+    await kit.bring('V', 'integrating')
+    await kit.expectAmong([invalidated('G3', 'workspace_abort', 'V')])
   },
 )

@@ -1,7 +1,6 @@
 // What time brings (W-CLOCK-05): timeouts, the idle watchdog, budgets, the end of a grace, silence, gates, escalations. The runtime keeps one alarm for
 // each run, set to the earliest of them; `due` then deals with what is due first, one at a time.
 import {
-  deadline,
   formatTimestamp,
   type GateId,
   ok,
@@ -176,10 +175,10 @@ export function dueAfter(run: Run, entry: EntryDraft): Ticks | undefined {
       const workspace = run.workspaces.get(entry.workspace as WorkspaceId)
       return earlier(workspace && dueFor(run, workspace), approvedDue(run))
     }
-    // The feedback that starts it follows in the same batch.
-    case 'graceful_termination_initiated': {
-      const { termination } = run.workspaces.get(entry.workspace as WorkspaceId) ?? {}
-      return termination && deadline(termination.since, termination.period)
+    // W-TERM-02: what asks an agent to wind down starts its grace.
+    case 'envelope_delivered': {
+      const receiver = run.workspaces.get(entry.workspace as WorkspaceId)
+      return receiver && graceAt(receiver)
     }
     case 'integration_completed':
     case 'integration_aborted':

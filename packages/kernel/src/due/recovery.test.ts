@@ -52,6 +52,7 @@ test('WM-048 suspension and outage count as they should', async () => {
   const budget = { compute_budget: { compute_timeout: 10 * S } }
   await f.worker('W', { timeout: 20 * S, budget })
   unwrap(await f.root.terminate(f.id('W'), 20 * S, 'enough'))
+  await f.settle()
   await f.advance(2 * S)
   unwrap(await f.root.suspend(f.id('W'), 'pause'))
   await f.advance(60 * S)
@@ -84,6 +85,7 @@ test('W-REC-20 a grace that ran out while the runtime was away ends during recov
   for (const name of ['W', 'S']) {
     await f.worker(name)
     unwrap(await f.root.terminate(f.id(name), 10 * S, 'enough'))
+    await f.settle()
   }
   await f.advance(4 * S)
   await f.bring('S', 'suspended')

@@ -5,8 +5,14 @@ import { countDelivered } from '../budget/charge.ts'
 import type { Folds } from '../fold.ts'
 import { answerLost } from '../highway/escalation-evolve.ts'
 import { claim } from '../objects.ts'
+import { ticksOf } from '../recovery/trace.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
-import { dropTermination, tellTermination } from '../workspace/termination.ts'
+import {
+  dropTermination,
+  loseTermination,
+  startTermination,
+  tellTermination,
+} from '../workspace/termination.ts'
 import type { Envelope, EnvelopeRecord } from './envelope.ts'
 import { emptyInbox } from './inbox.ts'
 
@@ -47,10 +53,11 @@ export const envelopeFolds: Folds = {
     parent.replies.push(envelope.id)
   },
 
-  envelope_delivered(run, body) {
+  envelope_delivered(run, body, entry) {
     const envelope = leaveChannel(run, body.envelope_id)
     envelope.status = 'delivered'
     const receiver = knownWorkspace(run, envelope.to)
+    startTermination(receiver, envelope.id, ticksOf(entry))
     // A delivery that the agent had seen before it was on record (W-REC-17) is not offered again.
     if (envelope.consumed) {
       envelope.record = undefined
@@ -64,6 +71,7 @@ export const envelopeFolds: Folds = {
   envelope_undeliverable(run, body) {
     const envelope = leaveChannel(run, body.envelope_id)
     envelope.undeliverable = body.reason
+    loseTermination(knownWorkspace(run, envelope.to), envelope.id)
     answerLost(run, envelope.id)
     envelope.record = undefined
   },

@@ -13,6 +13,7 @@ import type { Task } from '../task/task.ts'
 import { writeMemberDecided } from '../workspace/batch-abort.ts'
 import { decideCreate, writeGateRejected } from '../workspace/create.ts'
 import { decideAbort } from '../workspace/failure.ts'
+import { decideTerminate } from '../workspace/terminate.ts'
 import type { GateModifications, Paused, Resolution } from './gate.ts'
 
 /** Who ended a gate and how, as far as its effect depends on it. */
@@ -38,6 +39,9 @@ export function carryOut(batch: Batch, waiting: Paused, { actor, modifications }
       return askerGone(batch, paused) ?? writeConflictDecided(batch, paused, 'approve', actor)
     case 'workspace_abort': {
       const caller = knownWorkspace(batch.run, paused.caller)
+      const { workspace, grace } = paused
+      if (grace)
+        return decideTerminate(batch, caller, { workspace, gracePeriod: grace.period, ...grace }, true)
       if (paused.task !== undefined) return decideCancelTask(batch, caller, paused.task, true)
       if (paused.group === undefined)
         return decideAbort(batch, caller, paused.workspace, 'aborted_by_coordinator')

@@ -61,6 +61,8 @@ export type Paused =
       /** Where it is part of a larger operation: a batch abort, the cancelling of a task. */
       readonly group?: string
       readonly task?: TaskId
+      /** It is asked to wind down first (W-TERM-01). */
+      readonly grace?: { readonly period: number; readonly reason: string }
     }
 
 /** A gate that waits. */
@@ -308,6 +310,7 @@ const GATED_BY: { readonly [Type in AgentCommand['type']]?: GateType } = {
   abort: 'workspace_abort',
   batch_abort: 'workspace_abort',
   cancel_task: 'workspace_abort',
+  terminate: 'workspace_abort',
 }
 
 /** Gates are bounded: while too many wait, nothing that could open another is begun. */

@@ -80,6 +80,7 @@ function isInvalid(batch: Batch, { paused, workspace, task }: Gate, changes: Cha
         return changes.salvages.has(paused.source) || changes.conflicts.has(paused.conflict)
       return state !== 'conflicted' || changes.conflicts.has(paused.conflict)
     case 'workspace_abort':
-      return isTerminal(state)
+      // Whoever has completed winds down no more.
+      return paused.grace ? STATE_RULES[state].mail === 'refused' : isTerminal(state)
   }
 }

@@ -108,12 +108,13 @@ export function subjectOf(batch: Batch, paused: Paused, task?: TaskSubject): Sub
     case 'workspace_abort': {
       const workspace = knownWorkspace(run, paused.workspace)
       const { id, role, status, owner, originator, priority, group } = workspace
-      const { reason, caller, task } = paused
+      const { reason, caller, task, grace } = paused
       const value = {
         workspace: { id, role, status, owner, originator, priority, group, task: workspace.task },
         reason,
         requested_by: caller,
         ...(task !== undefined && { cancels: task }),
+        ...(grace && { grace }),
       }
       return { kind: 'workspace', id: `${id}:${reason}`, value, workspace, ...bound(run, workspace) }
     }

@@ -2,14 +2,21 @@
 import { type Result, ticksPerMillisecond, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { timeoutAt } from '../budget/clock.ts'
+import type { Sent } from '../envelope/send.ts'
 import { addedRows, exceededRows, failedRows, pass, S, warningRow } from '../testing/budgets.ts'
 import { type Fixture, type FixtureOptions, fixture, type Row, refused } from '../testing/fixture.ts'
 import { denial } from '../testing/topology.ts'
+import { carriedFixture } from '../testing/transport.ts'
 import { graceAt } from './termination.ts'
 
 const GRACE = 50 * S
 
-const ask = (f: Fixture, name = 'W', grace = GRACE) => f.root.terminate(f.id(name), grace, 'enough')
+/** Asks, and lets the agent be told. */
+async function ask(f: Fixture, name = 'W', grace = GRACE): Promise<Result<Sent>> {
+  const asked = await f.root.terminate(f.id(name), grace, 'enough')
+  await f.settle()
+  return asked
+}
 
 const initiated = (name = 'W', actor = 'system', grace_period = GRACE): Row => [
   'graceful_termination_initiated',
@@ -169,8 +176,8 @@ test('W-TERM-05 at the same moment the timeout comes before the end of the grace
   const f = await fixture()
   await f.worker('W', { timeout: 10 * S })
   const since = await f.run.read(run => run.workspaces.get(f.id('W'))!.since)
-  // To the tick: the timeout has nine seconds left.
-  await f.advance(1 * S + (since - f.clock.now()) / ticksPerMillisecond)
+  // To the tick: the timeout has nine seconds left when the agent is told, in the third entry from now.
+  await f.advance(1 * S + (since - f.clock.now() - 2) / ticksPerMillisecond)
   unwrap(await ask(f, 'W', 9 * S))
   const due = await f.run.read(({ workspaces }) => workspaces.get(f.id('W'))!)
   expect(graceAt(due)).toBe(timeoutAt(due))
@@ -270,29 +277,113 @@ test('W-TERM-02 if the mail is rejected the request fails with the same reason, 
   await f.expectAdded([])
 })
 
-test('W-TERM-02 a gate before the mail does not stop the time; if it rejects, the request has failed', async () => {
+/** A run with one gate that waits for ux, and W at work. */
+async function gatedBy(type: 'envelope_delivery' | 'workspace_abort', more: object = {}): Promise<Fixture> {
   const highway = {
-    gates: { envelope_delivery: true },
-    gate_defaults: { timeout: null, fallback: 'reject' },
+    gates: { [type]: true },
+    gate_defaults: { timeout: null, fallback: 'reject', ...more },
   } as const
   const f = await fixture({ run: { owner: 'ux', highway } })
   await f.workspace('W', { directive: { format: 'markdown', content: 'work' } })
-  const resolve = async (action: 'approve' | 'reject'): Promise<Result<unknown>> => {
-    const [gate] = await f.run.gates()
-    return f.runtime.user('ux')[action](f.run.id, gate!.id)
-  }
   await f.settle()
-  unwrap(await resolve('approve'))
+  if (type === 'envelope_delivery') unwrap(await answer(f, 'approve'))
   await f.settle()
-  const sent = unwrap(await ask(f))
-  expect(sent.gate).toBeDefined()
-  await f.advance(20 * S)
-  expect(Math.round(unwrap(await f.root.look(f.id('W'))).grace_left! / S)).toBe(30)
-  unwrap(await resolve('reject'))
   await f.mark()
+  return f
+}
+
+async function answer(f: Fixture, action: 'approve' | 'reject'): Promise<Result<unknown>> {
+  const [gate] = await f.run.gates()
+  const answered = await f.runtime.user('ux')[action](f.run.id, gate!.id)
+  await f.settle()
+  return answered
+}
+
+const graceLeft = async (f: Fixture) => unwrap(await f.root.look(f.id('W'))).grace_left
+
+test('WX-062 no time runs before the agent was told; if a gate rejects the mail, the request has failed', async () => {
+  const f = await gatedBy('envelope_delivery')
+  expect(unwrap(await ask(f)).gate).toBeDefined()
+  await f.advance(20 * S)
+  await f.restart()
+  await f.advance(200 * S)
+  expect([await f.state('W'), await graceLeft(f)]).toEqual(['active', GRACE])
+  expect(refused(await ask(f))).toBe('invalid_state')
+  unwrap(await answer(f, 'reject'))
   await f.advance(100 * S)
-  await f.expectAdded([])
+  expect([await f.state('W'), await graceLeft(f)]).toEqual(['active', null])
+
+  unwrap(await ask(f))
+  await f.advance(70 * S)
+  unwrap(await answer(f, 'approve'))
+  await f.advance(20 * S)
+  expect(Math.round((await graceLeft(f))! / S)).toBe(30)
+  await f.restart()
+  await f.advance(29 * S)
+  expect(await f.state('W')).toBe('active')
+  await f.mark()
+  await f.advance(1.2 * S)
+  expect(await f.state('W')).toBe('failed')
+  await f.expectAmong([expired(null)])
+})
+
+test('WX-062 a request whose mail cannot be delivered has failed, and may be made again', async () => {
+  const { f, transport } = await carriedFixture()
+  await f.worker('W')
+  transport.begin(f.clock, () => 'drop')
+  unwrap(await ask(f))
+  await f.advance(5 * S)
+  expect(await graceLeft(f)).toBe(GRACE)
+  await f.advance(3 * S)
+  expect(await graceLeft(f)).toBeNull()
+  transport.begin(f.clock, () => 'pass')
+  await f.advance(100 * S)
+  expect(await f.state('W')).toBe('active')
   unwrap(await ask(f))
   await f.advance(50.1 * S)
   expect(await f.state('W')).toBe('failed')
+})
+
+test('WX-063 where ending a workspace waits for a person, so does the request to wind down', async () => {
+  const f = await gatedBy('workspace_abort')
+  expect(refused(await ask(f))).toBe('gated')
+  // Asked once more it is the same wait; an abort is another question.
+  expect(refused(await ask(f))).toBe('gated')
+  expect(refused(await f.root.abort(f.id('W')))).toBe('gated')
+  const [gate, abort] = await f.run.gates()
+  expect(gate!.subject).toMatchObject({
+    reason: 'graceful_termination_expired',
+    grace: { period: GRACE, reason: 'enough' },
+  })
+  const rows = (await f.added()).map(entry => f.row(entry)[0])
+  expect(rows).toEqual(['gate_triggered', 'gate_triggered'])
+  await f.advance(200 * S)
+  expect(await f.state('W')).toBe('active')
+  unwrap(await f.runtime.user('ux').reject(f.run.id, abort!.id))
+  await f.restart()
+  await f.mark()
+  unwrap(await answer(f, 'approve'))
+  f.name((await f.run.read(run => run.workspaces.get(f.id('W'))?.termination?.envelope))!, 'F')
+  await f.expectAmong([initiated(), told('F')])
+  await f.advance(50.1 * S)
+  expect(await f.state('W')).toBe('failed')
+})
+
+test('WX-063 a request that was rejected does nothing, and one whose workspace completes is over', async () => {
+  const f = await gatedBy('workspace_abort', { timeout: 10 * S })
+  expect(refused(await ask(f))).toBe('gated')
+  await f.advance(11 * S)
+  await f.mark()
+  expect(refused(await ask(f))).toBe('rejected(gate_rejected_by_human)')
+  expect((await f.added()).map(entry => f.row(entry)[0])).toEqual(['gate_reentry_blocked'])
+  await f.advance(100 * S)
+  expect(await f.state('W')).toBe('active')
+
+  const g = await gatedBy('workspace_abort')
+  expect(refused(await ask(g))).toBe('gated')
+  await g.bring('W', 'integrating')
+  expect(await g.run.gates()).toEqual([])
+  await g.expectAmong([
+    ['gate_resolved', 'W', 'protocol', { action: 'reject', reason: 'subject_invalidated' }],
+  ])
 })

@@ -3,9 +3,10 @@
 import type { Result } from '@parley/core'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { decideSend, type Sent } from '../envelope/send.ts'
+import { gate, gated } from '../highway/gate.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
-import { invalidArgument, invalidState } from '../refusal.ts'
+import { invalidArgument, invalidState, refusal } from '../refusal.ts'
 import { byProtocol, writeFailure } from './failure.ts'
 import { offered, operand } from './operation.ts'
 import type { Workspace } from './workspace.ts'
@@ -17,7 +18,13 @@ export interface TerminateRequest {
   readonly reason: unknown
 }
 
-export function decideTerminate(batch: Batch, caller: Workspace, request: TerminateRequest): Result<Sent> {
+/** `passed`: its gate was approved. */
+export function decideTerminate(
+  batch: Batch,
+  caller: Workspace,
+  request: TerminateRequest,
+  passed = false,
+): Result<Sent> {
   const target = operand(batch, caller, 'graceful_termination', request.workspace)
   if (!target.ok) return target
   const missing = offered(batch, 'graceful_termination')
@@ -30,6 +37,22 @@ export function decideTerminate(batch: Batch, caller: Workspace, request: Termin
     return invalidArgument('The period of grace is a whole number of milliseconds above 0.')
   if (typeof reason !== 'string' || reason === '')
     return invalidArgument('A graceful termination needs a reason.')
+  const grace = { period: gracePeriod as number, reason: clip(reason, kernelLimits.reasonLength) }
+  // W-TERM-01: its end is the caller's abort, put off. Where that takes consent, so does this.
+  if (!passed) {
+    const verdict = gate(batch, {
+      type: 'workspace_abort',
+      caller: caller.id,
+      workspace: workspace.id,
+      reason: 'graceful_termination_expired',
+      grace,
+    })
+    if (verdict === 'rejected')
+      return refusal('rejected', `Nobody consented to the end of ${workspace.id}; it goes on.`, {
+        reason: 'gate_rejected_by_human',
+      })
+    if (verdict !== 'proceed') return gated(verdict.waits)
+  }
   const content = JSON.stringify({ intent: 'graceful_termination', grace_period: gracePeriod })
   const draft = { to: workspace.id, type: 'feedback', payload: { format: 'json', content } }
   // W-TERM-02: the mail is the asker's own, however far above it stands. A request whose mail is rejected fails with it, and never began.
@@ -38,8 +61,8 @@ export function decideTerminate(batch: Batch, caller: Workspace, request: Termin
     accepted: () =>
       batch.add('graceful_termination_initiated', workspace, actorOf(caller), {
         workspace_id: workspace.id,
-        grace_period: gracePeriod as number,
-        reason: clip(reason, kernelLimits.reasonLength),
+        grace_period: grace.period,
+        reason: grace.reason,
       }),
   })
 }

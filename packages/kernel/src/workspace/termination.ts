@@ -4,27 +4,31 @@ import { deadline, type EnvelopeId, type Ticks, type WorkspaceId } from '@parley
 import type { EventBody, WorkspaceState } from '@parley/trail/events'
 import { wholeMilliseconds } from '../budget/clock.ts'
 import type { Folds } from '../fold.ts'
-import { ticksOf } from '../recovery/trace.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface Termination {
   /** Milliseconds. */
   readonly period: number
-  readonly since: Ticks
+  /** When the agent was told; no time runs before. */
+  since: Ticks | undefined
   /** Ticks that passed in `suspended` and `migrating` since then. */
   paused: number
-  /** What told the agent; no time runs before it is accepted. */
+  /** What tells the agent. */
   envelope: EnvelopeId | undefined
   /** The end is on record, and the failure that belongs to it is not yet. */
   expired: boolean
 }
 
 export const terminationFolds: Folds = {
-  graceful_termination_initiated(run, body, entry) {
-    const since = ticksOf(entry)
-    const termination = { period: body.grace_period, since, paused: 0, envelope: undefined, expired: false }
-    knownWorkspace(run, body.workspace_id).termination = termination
+  graceful_termination_initiated(run, body) {
+    knownWorkspace(run, body.workspace_id).termination = {
+      period: body.grace_period,
+      since: undefined,
+      paused: 0,
+      envelope: undefined,
+      expired: false,
+    }
   },
 
   graceful_termination_expired(run, body) {
@@ -37,6 +41,16 @@ export const terminationFolds: Folds = {
 export function tellTermination(receiver: Workspace, type: string, envelope: EnvelopeId): void {
   const { termination } = receiver
   if (termination && type === 'feedback') termination.envelope ??= envelope
+}
+
+/** W-TERM-02: it was placed before the agent, and the time begins. */
+export function startTermination({ termination }: Workspace, envelope: EnvelopeId, now: Ticks): void {
+  if (termination?.envelope === envelope) termination.since ??= now
+}
+
+/** It will never arrive: the request has failed, and another may be made. */
+export function loseTermination(receiver: Workspace, envelope: EnvelopeId): void {
+  if (receiver.termination?.envelope === envelope) receiver.termination = undefined
 }
 
 /** If that is rejected by a gate, or at once on the trail of a runtime that records the request first, the request has failed. */
@@ -52,20 +66,21 @@ export function dropTermination(run: Run, body: EventBody<'envelope_rejected'>):
 export function moveTermination(workspace: Workspace, to: WorkspaceState, now: Ticks): void {
   const { termination, pausedAt } = workspace
   if (!termination) return
-  if (pausedAt !== undefined) termination.paused += now - pausedAt
+  if (pausedAt !== undefined && termination.since !== undefined) termination.paused += now - pausedAt
   // W-TERM-03, -05: `complete` in time, or any failure.
   if (to === 'integrating' || to === 'failed') workspace.termination = undefined
 }
 
 /** When its grace ends; undefined where none runs. */
 export function graceAt({ termination, pausedAt }: Workspace): Ticks | undefined {
-  if (termination?.envelope === undefined || pausedAt !== undefined) return undefined
+  if (termination?.since === undefined || pausedAt !== undefined) return undefined
   return (deadline(termination.since, termination.period) + termination.paused) as Ticks
 }
 
-/** Milliseconds that are left of it, the standing clock's rest included. */
+/** Milliseconds that are left of it, all of them before the agent was told, and the standing clock's rest included. */
 export function graceLeft({ termination, pausedAt }: Workspace, now: Ticks): number | undefined {
   if (termination?.envelope === undefined) return undefined
+  if (termination.since === undefined) return termination.period
   const end = deadline(termination.since, termination.period) + termination.paused
   return Math.max(0, wholeMilliseconds(end - (pausedAt ?? now)))
 }
