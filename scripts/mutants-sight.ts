@@ -43,4 +43,18 @@ export const SIGHT: readonly Mutant[] = [
     replace: '  if (passed === undefined) {',
     tests: 'workspace/terminate.test.ts',
   },
+  {
+    id: 'WX-064',
+    rule: 'no row of a taxonomy names an observer',
+    file: 'taxonomy/checks.ts',
+    find: '      [sender_role, receiver_role]\n        .filter',
+    replace: '      [sender_role]\n        .filter',
+  },
+  {
+    id: 'WX-064-recorded',
+    rule: 'a run on record keeps the vocabulary that it began with',
+    file: 'taxonomy/taxonomy.ts',
+    find: 'return checked(document, recordedFaultsOf)',
+    replace: 'return checked(document, faultsOf)',
+  },
 ]

@@ -11,7 +11,7 @@ import { answerEscalation } from './highway/escalation-evolve.ts'
 import type { PausedIntegration, ResultRecord } from './integration/integration.ts'
 import { openSalvage } from './integration/salvage-record.ts'
 import type { Run } from './run/run.ts'
-import { loadTaxonomy } from './taxonomy/taxonomy.ts'
+import { recordedVocabulary } from './taxonomy/taxonomy.ts'
 import { foundHouse } from './user/evolve.ts'
 import type { BatchAbort } from './workspace/batch-abort.ts'
 import type { DirectiveDraft, Workspace } from './workspace/workspace.ts'
@@ -62,7 +62,7 @@ export interface DirectiveRecord extends DirectiveDraft {
 export function evolveObject(run: Run, object: TrailObject): void {
   switch (object.kind as ObjectKind) {
     case 'taxonomy':
-      run.vocabulary = unwrap(loadTaxonomy(object.value))
+      run.vocabulary = unwrap(recordedVocabulary(object.value))
       return
     case 'settings':
       run.budgetWarning = (object.value as RunSettings).budget_warning

@@ -4,6 +4,7 @@ import { notCreated, SC } from '../entry-rows.ts'
 import { ANSWERING, invalidated, only, triggered } from '../gated.ts'
 import type { Kit } from '../kit.ts'
 import { scenario } from '../scenario.ts'
+import { must, refused } from '../stage.ts'
 
 const S = 1000
 const GRACE = 50 * S
@@ -99,5 +100,48 @@ scenario(
     kit.gate(await kit.call('R', 'terminate', { ...windDown, workspace: 'V' }), 'G3')
     await kit.bring('V', 'integrating')
     await kit.expectAmong([invalidated('G3', 'workspace_abort', 'V')])
+  },
+)
+
+/** A taxonomy with a derived observer, one more role of that kind, and a type with these rows. */
+function taxonomyWith(rows: readonly (readonly [from: string, to: string])[], role: object = {}): object {
+  const permissions = rows.map(([sender_role, receiver_role]) => ({ sender_role, receiver_role }))
+  const empty = { add: [], remove: [] }
+  return {
+    id: 't',
+    version: '1.0.0',
+    protocol_version: '0.1',
+    roles: [
+      { name: 'watcher', extends: 'observer', ...empty },
+      { name: 'helper', extends: 'worker', ...empty, ...role },
+    ],
+    envelope_types: [{ name: 'word', description: '', permissions: permissions }],
+    checkpoint_types: [],
+  }
+}
+
+scenario(
+  'WX-064 no row and no definition of a taxonomy lets an observer send, or an agent write to one',
+  { level: 1, rules: ['W-ROLE-09', 'W-TAX-05'], opened: false },
+  async kit => {
+    must(await kit.open())
+    if (kit.level >= 2) await kit.user('ux')
+    const peers = ['helper', 'worker'] as const
+    const adds = (action: string, role: string) => [{ action, target: { type: 'word', role } }]
+    for (const [what, document] of Object.entries({
+      'a row from observers': taxonomyWith([peers, ['observer', 'worker']]),
+      'a row from a derived observer': taxonomyWith([peers, ['watcher', 'coordinator']]),
+      'a row to observers': taxonomyWith([peers, ['coordinator', 'observer']]),
+      'a row to a derived observer': taxonomyWith([peers, ['worker', 'watcher']]),
+      'a role that adds sending to observers': taxonomyWith([peers], { add: adds('send', 'observer') }),
+      'an observer that adds receiving': taxonomyWith([['worker', 'worker']], {
+        extends: 'observer',
+        add: adds('receive', 'worker'),
+      }),
+    })) {
+      refused(await kit.start({ taxonomy: document }), 'INVALID_ARGUMENT', undefined, what)
+      deepStrictEqual(kit.run, '', `${what}: no run was started`)
+    }
+    must(await kit.start({ taxonomy: taxonomyWith([peers]) }), 'without any of them')
   },
 )

@@ -41,10 +41,31 @@ describe('W-ROLE-06 for any taxonomy', () => {
     fc
       .array(fc.record({ sender_role: anyRole, receiver_role: anyRole }), { minLength: 1, maxLength: 5 })
       .map(permissions => ({ name, description: '', permissions }))
-  const anyTaxonomy = fc.record({
+  const anyDocument = fc.record({
     roles: fc.tuple(definition('r1'), definition('r2'), definition('r3')),
     envelope_types: fc.tuple(envelopeType('t1'), envelopeType('t2')),
   })
+  type Document = typeof anyDocument extends fc.Arbitrary<infer T> ? T : never
+  const isObserver = ({ roles }: Document, name: string) =>
+    name === 'observer' || roles.some(role => role.name === name && role.extends === 'observer')
+  /** Without what is refused since it names observers (W-ROLE-09). */
+  const anyTaxonomy = anyDocument.map(document => ({
+    roles: document.roles.map(role => ({
+      ...role,
+      add: role.add.filter(
+        ({ target }) => ![role.name, target.role].some(name => isObserver(document, name)),
+      ),
+    })),
+    envelope_types: document.envelope_types.map(type => ({
+      ...type,
+      permissions: [
+        { sender_role: 'coordinator', receiver_role: 'worker' },
+        ...type.permissions.filter(
+          row => !isObserver(document, row.sender_role) && !isObserver(document, row.receiver_role),
+        ),
+      ],
+    })),
+  }))
   const anyParty = fc.record({ role: anyRole, delegate: fc.boolean() })
 
   type Drawn = typeof anyTaxonomy extends fc.Arbitrary<infer T> ? T : never
@@ -99,6 +120,25 @@ describe('W-ROLE-06 for any taxonomy', () => {
         },
       ),
       { numRuns: 2000 },
+    )
+  })
+
+  test('WX-064 no taxonomy lets an observer send, or an agent write to one', () => {
+    fc.assert(
+      fc.property(
+        anyTaxonomy,
+        anyType,
+        anyRole,
+        fc.constantFrom(...RELATIONS),
+        (drawn, name, other, relation) => {
+          const vocabulary = withTypes(drawn.envelope_types, drawn.roles)
+          for (const { name: role, base } of vocabulary.roles.values()) {
+            if (base !== 'observer') continue
+            expect(maySend(vocabulary, party(role), name, party(other), relation)).toBe(false)
+            expect(maySend(vocabulary, party(other), name, party(role), relation)).toBe(false)
+          }
+        },
+      ),
     )
   })
 

@@ -86,10 +86,11 @@ describe('W-ROLE-06 a delegate', () => {
   })
 
   test('sends what a taxonomy lets the coordinator send, into its own subtree only', () => {
-    const vocabulary = withTypes([type('notice', 'coordinator', 'observer')])
-    expect(sendable(vocabulary, root, observer, 'sender_above')).toEqual(['notice'])
-    expect(sendable(vocabulary, delegate, observer, 'sender_above')).toEqual(['notice'])
-    expect(sendable(vocabulary, delegate, observer, 'apart')).toEqual([])
+    const vocabulary = withTypes([type('notice', 'coordinator', 'worker')])
+    const base = ['directive', 'feedback']
+    expect(sendable(vocabulary, root, worker, 'sender_above')).toEqual([...base, 'notice'])
+    expect(sendable(vocabulary, delegate, worker, 'sender_above')).toEqual([...base, 'notice'])
+    expect(sendable(vocabulary, delegate, worker, 'apart')).toEqual([])
   })
 
   test('of a derived role keeps the sends of that role, and gains those of the coordinator', () => {
@@ -156,9 +157,9 @@ describe('W-PORT-03 default rights', () => {
   })
 
   test('count registered types too', () => {
-    expect(both(withTypes([type('notice', 'coordinator', 'observer')]), root, observer)).toEqual([
-      true,
-      false,
-    ])
+    const remove = [{ action: 'send', target: { type: 'query', role: 'coordinator' } }]
+    const mute = [{ name: 'mute', extends: 'worker', add: [], remove }]
+    const notes = withTypes([type('note', 'mute', 'coordinator')], mute)
+    expect(both(notes, root, party('mute'))).toEqual([true, true])
   })
 })

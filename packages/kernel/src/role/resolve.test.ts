@@ -94,7 +94,9 @@ describe('W-ROLE-08 a derived role', () => {
   })
 
   test('emits and writes as its base does', () => {
-    const observer = resolve({ extends: 'observer', add: [read('designated_group')] })
+    const roles = [{ name: 'watcher', extends: 'observer', add: [read('designated_group')], remove: [] }]
+    const loaded = unwrap(loadTaxonomy({ ...document, roles, envelope_types: [] }))
+    const observer = loaded.roles.get('watcher')!
     expect(observer.writesMemory).toBe(false)
     expect([...observer.emit]).toEqual(['ready', 'started', 'complete', 'failed', 'escalation'])
   })

@@ -6,7 +6,7 @@ import { type CancelTimer, type Clock, ParleyError, type RunId, unwrap } from '@
 import type { RunTrail, StateCacheStore, TrailState } from '@parley/trail'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { newRun, type Run, runEnded } from '../run/run.ts'
-import { loadTaxonomy, type Taxonomy } from '../taxonomy/taxonomy.ts'
+import { recordedVocabulary, type Taxonomy } from '../taxonomy/taxonomy.ts'
 import { decodeGraph, encodeGraph, type Pieces } from './state-graph.ts'
 
 /** Changes with everything that makes a fold come to another state, or gives a state another shape. */
@@ -153,7 +153,7 @@ function restored(id: RunId, decoded: unknown): KeptState {
   const known = Object.keys(newRun(id))
   if (version !== VERSION || fields.join() !== known.join()) throw unusable(id, 'it is of another version')
   if (run.id !== id || !isSamePlace(run, trail)) throw unusable(id, 'it is of another run')
-  return { run: { ...run, vocabulary: unwrap(loadTaxonomy(run.vocabulary)) }, trail }
+  return { run: { ...run, vocabulary: unwrap(recordedVocabulary(run.vocabulary)) }, trail }
 }
 
 function unusable(run: RunId, why: string): ParleyError {

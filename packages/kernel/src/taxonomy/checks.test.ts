@@ -7,7 +7,7 @@ import { CEILING_NAMES } from '../role/ceiling.ts'
 import type { Fault } from './checks.ts'
 import type { RoleDefinition } from './document.ts'
 import { taxonomyLimits } from './limits.ts'
-import { loadTaxonomy, type Taxonomy } from './taxonomy.ts'
+import { loadTaxonomy, recordedVocabulary, type Taxonomy } from './taxonomy.ts'
 
 const route = (action: string, type: string, role: string) => ({ action, target: { type, role } })
 const role = (definition: Partial<RoleDefinition>): RoleDefinition => ({
@@ -91,6 +91,32 @@ describe('W-ROLE-09 a definition above the ceiling refuses the whole taxonomy', 
   ]
   test.each(refused)('WP-068 a definition %s refuses the whole taxonomy', (_, check, definition) => {
     expect(checksOf(withMore({ roles: [role({ name: 'climber', ...definition })] }))).toEqual([check])
+  })
+
+  const watcher = role({ name: 'watcher', extends: 'observer' })
+  test.each([
+    ['from an observer', 'observer', 'worker'],
+    ['from a derived observer', 'watcher', 'coordinator'],
+    ['to an observer', 'coordinator', 'observer'],
+    ['to a derived observer', 'worker', 'watcher'],
+  ] as const)('WX-064 a row %s refuses the whole taxonomy', (_, from, to) => {
+    const types = [envelope('word', ['helper', 'worker'], [from, to])]
+    expect(checksOf(withMore({ roles: [watcher], envelope_types: types }))).toEqual([10])
+  })
+
+  test('WX-064 no definition opens a way to an observer, or lets one receive', () => {
+    const defined = (definition: Partial<RoleDefinition>) =>
+      checksOf(withMore({ roles: [watcher, role({ name: 'climber', ...definition })] }))
+    expect(defined({ add: [route('send', 'note', 'observer')] })).toEqual([9])
+    expect(defined({ add: [route('send', 'note', 'watcher')] })).toEqual([9])
+    expect(defined({ extends: 'observer', add: [route('receive', 'note', 'worker')] })).toEqual([7])
+  })
+
+  test('WX-064 a run that began with such a row keeps the vocabulary that it began with', () => {
+    const document = withMore({ envelope_types: [envelope('word', ['observer', 'worker'])] })
+    const { roles } = unwrap(recordedVocabulary(document))
+    expect(roles.get('observer')?.send.get('word')).toEqual(new Set(['worker']))
+    expect(recordedVocabulary({ ...valid, protocol_version: '9' }).ok).toBe(false)
   })
 
   test.each(CEILING_NAMES)('W-ROLE-09 %s is out of reach as an action and as a target', name => {

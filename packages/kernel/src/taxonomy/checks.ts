@@ -38,12 +38,28 @@ const CHECKS: readonly [check: number, find: (parts: Parts) => readonly string[]
   [13, hasPermittedRoles],
 ]
 
+/** The ceiling of observers, as far as it takes the whole document. Runs on record may have begun before there was this rule. */
+const OBSERVER_CHECKS: typeof CHECKS = [
+  [7, observersReceiveNothing],
+  [9, addsNoWayToObservers],
+  [10, rowsSpareObservers],
+]
+
 /** Every fault of a document in the order of the checks; none if it can be loaded. */
 export function faultsOf(document: unknown): readonly Fault[] {
+  return faultsBy(document, [...CHECKS, ...OBSERVER_CHECKS]).toSorted((one, other) => one.check - other.check)
+}
+
+/** Faults by the rules under which every run on record began. */
+export function recordedFaultsOf(document: unknown): readonly Fault[] {
+  return faultsBy(document, CHECKS)
+}
+
+function faultsBy(document: unknown, checks: typeof CHECKS): readonly Fault[] {
   if (typeof document !== 'object' || document === null)
     return [{ check: 2, message: `a taxonomy is an object, not a ${typeof document}` }]
   const parts = partsOf(document)
-  return CHECKS.flatMap(([check, find]) => find(parts).map(message => ({ check, message })))
+  return checks.flatMap(([check, find]) => find(parts).map(message => ({ check, message })))
 }
 
 function sameProtocolVersion({ protocolVersion }: Parts): readonly string[] {
@@ -99,6 +115,40 @@ function addsKnownRoutes({ roles, envelopeTypes }: Parts): readonly string[] {
       ...unknown('role', [route.role], roles),
     ]),
   )
+}
+
+/** §5.2: an observer sends nothing and receives nothing, whatever it is derived into. */
+function observersReceiveNothing({ roles }: Parts): readonly string[] {
+  return ofEach(roles, 'role', ({ extends: base, add }) =>
+    base === 'observer' && routesIn(add, 'receive').length > 0
+      ? ['extends observer and adds receiving; observers receive nothing']
+      : [],
+  )
+}
+
+function addsNoWayToObservers({ roles }: Parts): readonly string[] {
+  const observers = observersIn(roles)
+  return ofEach(roles, 'role', ({ add }) =>
+    routesIn(add, 'send')
+      .filter(route => observers.has(route.role))
+      .map(({ type, role }) => `adds sending of ${type} to ${quote(role)}; observers receive nothing`),
+  )
+}
+
+function rowsSpareObservers({ roles, envelopeTypes }: Parts): readonly string[] {
+  const observers = observersIn(roles)
+  return ofEach(envelopeTypes, 'envelope type', ({ permissions }) =>
+    permissions.flatMap(({ sender_role, receiver_role }) =>
+      [sender_role, receiver_role]
+        .filter(role => observers.has(role))
+        .map(role => `has a row with ${quote(role)}; observers send and receive nothing`),
+    ),
+  )
+}
+
+function observersIn({ entries }: Registry<RoleDefinition>): ReadonlySet<string> {
+  const derived = entries.filter(role => role.extends === 'observer').map(role => role.name)
+  return new Set(['observer', ...derived])
 }
 
 function rowsNameKnownRoles({ roles, envelopeTypes }: Parts): readonly string[] {

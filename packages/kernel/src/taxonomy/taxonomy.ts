@@ -6,7 +6,7 @@ import { deepFreeze } from '../plain.ts'
 import { BASE_CHECKPOINT_TYPES, BASE_ENVELOPE_TYPES, BASE_ROLES } from '../role/base.ts'
 import { baseRole, derivedRole, type SendRow } from '../role/resolve.ts'
 import type { Role } from '../role/role.ts'
-import { faultsOf } from './checks.ts'
+import { type Fault, faultsOf, recordedFaultsOf } from './checks.ts'
 import { type Taxonomy, TaxonomySchema } from './document.ts'
 
 export { PROTOCOL_VERSION, type Taxonomy, TaxonomySchema } from './document.ts'
@@ -43,8 +43,17 @@ export const baseVocabulary: Vocabulary = vocabularyOf(null)
  * document is loaded. No document at all is the base vocabulary. The caller's document is copied.
  */
 export function loadTaxonomy(document: unknown): Result<Vocabulary> {
+  return checked(document, faultsOf)
+}
+
+/** The vocabulary that a run on record began with: it stays what it was, also where a later rule would refuse its document. */
+export function recordedVocabulary(document: unknown): Result<Vocabulary> {
+  return checked(document, recordedFaultsOf)
+}
+
+function checked(document: unknown, find: (document: object) => readonly Fault[]): Result<Vocabulary> {
   if (document === null || document === undefined) return ok(baseVocabulary)
-  const faults = faultsOf(document)
+  const faults = find(document)
   const [first] = faults
   if (first !== undefined) {
     const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
