@@ -57,4 +57,20 @@ export const SIGHT: readonly Mutant[] = [
     find: 'return checked(document, recordedFaultsOf)',
     replace: 'return checked(document, faultsOf)',
   },
+  {
+    id: 'WX-065',
+    rule: 'a delegate reads what it gave its descendants',
+    file: 'workspace/access.ts',
+    find: 'target === caller || isAbove(caller, target)',
+    replace: 'target === caller || isRoot(caller)',
+    tests: 'runtime/reads.test.ts',
+  },
+  {
+    id: 'WX-066',
+    rule: 'what a merge made of its target is for those who see the target',
+    file: 'workspace/access.ts',
+    find: "return sees(caller, target) ? ok(undefined) : denied()\n    }\n    case 'checkpoint'",
+    replace: "return sees(caller, source) ? ok(undefined) : denied()\n    }\n    case 'checkpoint'",
+    tests: 'runtime/reads.test.ts',
+  },
 ]

@@ -265,7 +265,10 @@ export function isReadable(
       return run.workspaces.has(id) && run.sees(reader, id)
     case 'directive':
     case 'context':
-      return run.workspaces.has(id) && (id === caller || reader.parent === null)
+      return run.workspaces.has(id) && (id === caller || run.isAbove(caller, id))
+    // What a merge made is content of the workspace that it went into.
+    case 'result':
+      return run.workspaces.has(id) && run.sees(reader, run.workspace(id).parent ?? id)
     case 'envelope': {
       const envelope = run.envelopes.get(id)
       return (

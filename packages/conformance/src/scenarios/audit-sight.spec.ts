@@ -1,6 +1,6 @@
 // Ceilings, sight and consent: scenarios from the text alone (wacp-audit, section of that name).
 import { deepStrictEqual } from 'node:assert'
-import { notCreated, SC } from '../entry-rows.ts'
+import { denied, notCreated, SC } from '../entry-rows.ts'
 import { ANSWERING, invalidated, only, triggered } from '../gated.ts'
 import type { Kit } from '../kit.ts'
 import { scenario } from '../scenario.ts'
@@ -143,5 +143,45 @@ scenario(
       deepStrictEqual(kit.run, '', `${what}: no run was started`)
     }
     must(await kit.start({ taxonomy: taxonomyWith([peers]) }), 'without any of them')
+  },
+)
+
+scenario(
+  'WX-065 whoever stands above a workspace reads what it was given; those beside and below it do not',
+  { level: 2, rules: ['W-WS-02', 'W-WS-15'] },
+  async kit => {
+    await kit.delegate('D')
+    await kit.delegate('E', { parent: 'D', context: { note: 'for E' } })
+    await kit.worker('W', { context: { note: 'for W' } }, 'E')
+    await kit.worker('V', {}, 'E')
+    await kit.mark()
+    for (const reader of ['R', 'D', 'E', 'W'])
+      deepStrictEqual(await kit.do(reader, 'read_context', { workspace: 'W' }), { note: 'for W' }, reader)
+    await kit.expectAdded([])
+    for (const [by, workspace] of [
+      ['V', 'W'],
+      ['W', 'E'],
+    ] as const) {
+      await kit.refuses('NOT_FOUND', by, 'read_context', { workspace })
+      await kit.expectAdded([denied(by, 'worker', 'access:read')])
+    }
+  },
+)
+
+scenario(
+  'WX-066 what a merge made of its target is for those who see the target',
+  { level: 2, rules: ['W-WS-15', 'W-INT-06'] },
+  async kit => {
+    await kit.delegate('D')
+    await kit.worker('W', {}, 'D')
+    await kit.bring('W', 'integrating')
+    const accept = { source: 'W', decision: 'accept', strategy: 'evaluated', result: { tree: 'of D' } }
+    await kit.do('D', 'decide_integration', accept)
+    await kit.mark()
+    for (const reader of ['R', 'D'])
+      deepStrictEqual(await kit.do(reader, 'read_result', { source: 'W' }), { tree: 'of D' }, reader)
+    await kit.expectAdded([])
+    await kit.refuses('NOT_FOUND', 'W', 'read_result', { source: 'W' })
+    await kit.expectAmong([['capability_denied', null, 'worker', { capability: 'access:read' }]])
   },
 )

@@ -77,7 +77,9 @@ export function decideResolveConflict(
     resolution,
   }
   const verdict = gate(batch, paused, { always: strategy === 'escalate' })
-  const resultRef = request.result === undefined ? undefined : storeResult(batch, source, request.result)
+  const { result } = request
+  const target = source.integration?.target ?? caller
+  const resultRef = result === undefined ? undefined : storeResult(batch, source, target, result)
   if (typeof verdict === 'object') return gated(verdict.waits)
   // The guard answers in place of the human who did not (W-HWY-11).
   if (verdict === 'rejected') return reject(batch, settled, 'fallback')

@@ -147,7 +147,8 @@ function accept(
   if (!begun.ok) return begun
   const { strategy, checkpoint } = begun.value
   let resultRef: ObjectId | undefined
-  if (request.result !== undefined) resultRef = storeResult(batch, source, request.result)
+  if (request.result !== undefined)
+    resultRef = storeResult(batch, source, parentOf(batch, source), request.result)
   if (strategy !== 'direct') {
     const files = filesOf(batch.run, checkpoint)
     const found = overlapsOf(files, source, parentOf(batch, source), request.baseAware === true)

@@ -3,6 +3,7 @@ import type { CheckpointId, ObjectId, Ticks, WorkspaceId } from '@parley/core'
 import type { Confidence, IntegrationResult, IntegrationStrategy, WorkspaceState } from '@parley/trail/events'
 import type { Evidence } from '../checkpoint/proof.ts'
 import type { Paused } from '../highway/gate.ts'
+import type { Run } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import type { Conflict, Finding } from './conflict-record.ts'
 
@@ -96,6 +97,11 @@ export interface Salvage extends Integration {
   readonly source: Workspace
   readonly checkpoint: CheckpointId
   readonly conflicts: Conflict[]
+}
+
+/** The newest integration of a source, open or ended; a salvage comes after everything else. */
+export function integrationOf(run: Run, source: Workspace): Integration | undefined {
+  return run.salvages.get(source.id) ?? source.integration ?? source.integrated
 }
 
 /** One merge into a target. */

@@ -36,10 +36,10 @@ export function writeMerged(
   writeTaskIntegrated(batch, source)
 }
 
-/** AMB-28: what an integrator made of both sides; it is no checkpoint. */
-export function storeResult(batch: Batch, source: Workspace, value: unknown): ObjectId {
+/** AMB-28: what an integrator made of both sides; it is no checkpoint, and content of the target. */
+export function storeResult(batch: Batch, source: Workspace, target: Workspace, value: unknown): ObjectId {
   const id = batch.newId<ObjectId>('obj')
   const record: ResultRecord = { workspace: source.id, value }
-  batch.store('result', id, record, { of: 'workspace', workspace: source.id })
+  batch.store('result', id, record, { of: 'workspace', workspace: target.id })
   return id
 }

@@ -76,7 +76,7 @@ export function decideResolveSalvage(
   }
   const verdict = gate(batch, paused, { always: strategy === 'escalate' })
   const { result } = request
-  const ref = result === undefined ? undefined : storeResult(batch, salvage.source, result)
+  const ref = result === undefined ? undefined : storeResult(batch, salvage.source, salvage.target, result)
   if (typeof verdict === 'object') return gated(verdict.waits)
   if (verdict === 'rejected') return reject(batch, settled, 'fallback')
   return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : actorOf(caller), ref)

@@ -118,7 +118,7 @@ export function decideMergeSalvage(
   const unfit = baseAwareProblem(request.baseAware)
   if (unfit) return unfit
   const { result } = request
-  const ref = result === undefined ? undefined : storeResult(batch, salvage.source, result)
+  const ref = result === undefined ? undefined : storeResult(batch, salvage.source, salvage.target, result)
   const files = filesOf(batch.run, salvage.checkpoint)
   const overlaps = overlapsOf(files, salvage.source, salvage.target, request.baseAware === true)
   // W-INT-07, W-INT-20: what is detected is recorded and settled first; what the integrator made of both sides is kept for that.

@@ -42,7 +42,7 @@ function isExplained(model: RunModel, holder: WorkspaceId, scope: ContentScope):
     case 'run':
       return false
     case 'private':
-      return scope.workspace === holder
+      return isAtOrBelow(model, scope.workspace, holder)
     case 'mail':
       return scope.from === holder || scope.to === holder
     case 'workspace':

@@ -13,7 +13,7 @@ import type { Aggregated, QueryPage, TrailAggregate, TrailQuery } from '@parley/
 import type { MeterView } from '../budget/view.ts'
 import type { CheckpointRecord } from '../checkpoint/checkpoint.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
-import type { ResultRecord } from '../integration/integration.ts'
+import { integrationOf, type ResultRecord } from '../integration/integration.ts'
 import type { MemoryRecord } from '../objects.ts'
 import { notFound } from '../refusal.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
@@ -140,10 +140,12 @@ export class AgentReader {
   }
 
   async result(source: WorkspaceId): Promise<Result<unknown>> {
-    const record = await this.integration(source)
-    if (!record.ok) return record
-    const ref = record.value?.result_ref ?? null
-    if (ref === null) return notFound('result of the integration of', source)
+    const allowed = await this.#mayRead('result', source)
+    if (!allowed.ok) return allowed
+    const found = await this.#run.tryRead(run => integrationOf(run, knownWorkspace(run, source))?.resultRef)
+    if (!found.ok) return found
+    const ref = found.value
+    if (ref === undefined) return notFound('result of the integration of', source)
     const stored = await readContent<ResultRecord>(this.#run, 'result', ref, this.#keys)
     return stored.ok ? ok(stored.value.value) : stored
   }

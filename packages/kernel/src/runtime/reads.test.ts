@@ -130,3 +130,38 @@ test('WX-019 a thread shows an agent what it said and was told, not what others 
   expect(unwrap(await f.root.thread(first))).toHaveLength(2)
   expect(unwrap(await f.agent('W').thread(first)).map(({ id }) => id)).toEqual([first])
 })
+
+test('WX-065 a parent reads what it gave its descendants; siblings and children do not', async () => {
+  const f = await fixture()
+  const d = await f.worker('D', { delegate: true })
+  await f.worker('E', { delegate: true, parent: f.id('D'), context: { note: 'for E' } })
+  const w = await f.worker('W', { context: { note: 'for W' } }, f.agent('E'))
+  const v = await f.worker('V', {}, f.agent('E'))
+  await f.mark()
+  for (const reader of [f.root, d, f.agent('E'), w])
+    expect(unwrap(await reader.readContext(f.id('W')))).toEqual({ note: 'for W' })
+  await f.expectAdded([])
+  expect(refused(await v.readContext(f.id('W')))).toBe('not_found')
+  expect(refused(await w.readContext(f.id('E')))).toBe('not_found')
+  const denied = { capability: 'access:read', action: 'read_context' }
+  await f.expectAmong([
+    ['capability_denied', 'V', 'worker', { ...denied, target: 'W' }],
+    ['capability_denied', 'W', 'worker', { ...denied, target: 'E' }],
+  ])
+})
+
+test("WX-066 what a merge made of its parent's state is for those who see the parent", async () => {
+  const f = await fixture()
+  const d = await f.worker('D', { delegate: true })
+  const w = await f.worker('W', {}, d)
+  unwrap(await f.checkpoint('W', { status: 'final' }))
+  unwrap(await w.complete())
+  unwrap(await d.accept(f.id('W'), { strategy: 'evaluated', result: { tree: 'of D' } }))
+  await f.mark()
+  expect(unwrap(await d.readResult(f.id('W')))).toEqual({ tree: 'of D' })
+  expect(unwrap(await f.root.readResult(f.id('W')))).toEqual({ tree: 'of D' })
+  await f.expectAdded([])
+  expect(refused(await (w as AgentHandle).readResult(f.id('W')))).toBe('not_found')
+  const denied = { capability: 'access:read', action: 'read_result', target: 'W' }
+  await f.expectAmong([['capability_denied', null, 'worker', denied]])
+})

@@ -32,7 +32,7 @@ import { unreported } from '../checkpoint/discrepancy.ts'
 import type { Envelope, EnvelopeState } from '../envelope/envelope.ts'
 import { inboxOrder } from '../envelope/inbox.ts'
 import type { Conflict } from '../integration/conflict-record.ts'
-import type { Merge } from '../integration/integration.ts'
+import { integrationOf, type Merge } from '../integration/integration.ts'
 import { SALVAGED_CONFIDENCE } from '../integration/salvage-record.ts'
 import { type PortRight, type RightStatus, rightStatus } from '../port-right/port-right.ts'
 import type { Run } from '../run/run.ts'
@@ -165,7 +165,7 @@ export interface IntegrationView {
 /** The open integration of a source, or the one that ended last; nothing follows a salvage but another one. */
 export function viewIntegration(run: Run, source: Workspace): IntegrationView | null {
   const salvage = run.salvages.get(source.id)
-  const integration = salvage ?? source.integration ?? source.integrated
+  const integration = integrationOf(run, source)
   if (!integration) return null
   const { checkpoint } = integration
   const declared = checkpoint === null ? undefined : run.checkpoints.get(checkpoint)?.confidence

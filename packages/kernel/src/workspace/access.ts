@@ -11,6 +11,7 @@ import {
 } from '@parley/core'
 import { type Batch, clip } from '../batch.ts'
 import type { Envelope } from '../envelope/envelope.ts'
+import { integrationOf } from '../integration/integration.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
 import type { MemoryRecord } from '../objects.ts'
@@ -18,7 +19,7 @@ import { invalidArgument, limitReached, notFound, type Refusal } from '../refusa
 import { workspaceOf } from '../run/run.ts'
 import { tasksOf } from '../task/graph.ts'
 import { seesTask } from '../task/permission.ts'
-import { isRoot, sees, type Workspace } from './workspace.ts'
+import { isAbove, isRoot, sees, type Workspace } from './workspace.ts'
 
 /** What can be read by id. A workspace stands for its register and its working memory too. */
 export const READABLE = [
@@ -28,6 +29,7 @@ export const READABLE = [
   'envelope',
   'directive',
   'context',
+  'result',
   'task',
   'graph',
 ] as const
@@ -52,12 +54,19 @@ export function decideRead(batch: Batch, caller: Workspace, kind: Readable, id: 
       if (!target) return notFound(kind, id)
       return sees(caller, target) ? ok(undefined) : denied()
     }
-    // Components 1 and 3 are the agent's and the coordinator's (W-WS-02).
+    // Components 1 and 3 are the agent's and of those above it, who gave them (W-WS-02).
     case 'directive':
     case 'context': {
       const target = workspaceOf(run, id)
       if (!target) return notFound(kind, id)
-      return target === caller || isRoot(caller) ? ok(undefined) : denied()
+      return target === caller || isAbove(caller, target) ? ok(undefined) : denied()
+    }
+    // It is the state of the workspace that the merge went into.
+    case 'result': {
+      const source = workspaceOf(run, id)
+      const target = source && integrationOf(run, source)?.target
+      if (!target) return notFound(kind, id)
+      return sees(caller, target) ? ok(undefined) : denied()
     }
     case 'checkpoint':
     case 'artifact': {
