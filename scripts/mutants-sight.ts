@@ -73,4 +73,12 @@ export const SIGHT: readonly Mutant[] = [
     replace: "return sees(caller, source) ? ok(undefined) : denied()\n    }\n    case 'checkpoint'",
     tests: 'runtime/reads.test.ts',
   },
+  {
+    id: 'WX-067',
+    rule: 'an unanswered question fails nobody who has completed or is paused',
+    file: 'highway/escalation.ts',
+    find: "fallback === 'reject' && AT_WORK.includes(workspace.status)",
+    replace: "fallback === 'reject' && AT_WORK.length > 0",
+    tests: 'highway/escalation.test.ts',
+  },
 ]

@@ -23,6 +23,10 @@ export const escalationRules: readonly Invariant[] = [
       escalation_resolved: (run, body) => {
         const escalation = run.escalations.get(body.signal_id)
         if (escalation?.workspace !== body.workspace) return `${body.signal_id} does not wait`
+        if (body.response_type === 'abort' && body.actor === 'fallback') {
+          const { status } = run.workspace(body.workspace)
+          return status === 'active' || status === 'blocked' ? undefined : `it ends ${status} work`
+        }
         if (body.response_type !== 'envelope') return undefined
         const envelope = run.envelopes.get(body.response_ref ?? '')
         return envelope?.to === body.workspace ? undefined : `${body.response_ref} is no answer`

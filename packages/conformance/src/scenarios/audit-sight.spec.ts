@@ -185,3 +185,31 @@ scenario(
     await kit.expectAmong([['capability_denied', null, 'worker', { capability: 'access:read' }]])
   },
 )
+
+scenario(
+  'WX-067 a question that nobody answered fails nobody who has completed or is paused',
+  {
+    level: 2,
+    rules: ['W-HWY-22'],
+    run: { highway: { ...OPEN, escalation: { enabled: true, timeout: GRACE, fallback: 'reject' } } },
+  },
+  async kit => {
+    for (const [name, state] of [
+      ['A', 'integrating'],
+      ['B', 'suspended'],
+      ['C', 'blocked'],
+    ] as const) {
+      await kit.worker(name)
+      await kit.emit(name, 'escalation', { reason: 'which way?' })
+      await kit.bring(name, state)
+      await kit.mark()
+      await kit.advance(GRACE + S)
+      const [left, response_type] = state === 'blocked' ? ['failed', 'abort'] : [state, 'delegation']
+      await kit.expectAmong([
+        ['escalation_timeout', name, 'fallback', { workspace: name, fallback_action: 'reject' }],
+        ['escalation_resolved', name, 'fallback', { workspace: name, response_type }],
+      ])
+      deepStrictEqual(await kit.state(name), left)
+    }
+  },
+)

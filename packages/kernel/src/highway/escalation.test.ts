@@ -315,3 +315,23 @@ test('a run takes a bounded number of escalations; one too many is refused befor
   expect(refused(await agent.escalate('help'))).toBe('limit_reached')
   await f.expectAdded([])
 })
+
+test.for(['integrating', 'suspended'] as const)(
+  'WX-067 a question that nobody answered fails nothing that is %s: the coordinator decides',
+  async state => {
+    const f = await highway({ fallback: 'reject', timeout: MINUTE })
+    await person(f, 'ux')
+    const agent = await f.worker('W', { owner: 'ux' })
+    f.name(unwrap(await agent.escalate('which way?')).signal!, 'S')
+    await f.bring('W', state)
+    await f.mark()
+    await f.advance(MINUTE + 1)
+    const timeout = { signal_id: 'S', workspace: 'W', fallback_action: 'reject' }
+    await f.expectAmong([
+      ['escalation_timeout', 'W', 'fallback', timeout],
+      resolved('W', 'S', 'fallback', { response_type: 'delegation' }),
+    ])
+    expect(await f.state('W')).toBe(state)
+    expect(await f.run.escalations()).toEqual([])
+  },
+)

@@ -8,7 +8,7 @@ import {
   type Ticks,
   type WorkspaceId,
 } from '@parley/core'
-import type { EscalationResponse } from '@parley/trail/events'
+import type { EscalationResponse, WorkspaceState } from '@parley/trail/events'
 import type { Batch, UserDirectory } from '../batch.ts'
 import { decideSend } from '../envelope/send.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
@@ -142,6 +142,8 @@ export function writeEscalationDue(batch: Batch, escalation: Escalation): void {
   writeFallback(batch, escalation)
 }
 
+const AT_WORK: readonly WorkspaceState[] = ['active', 'blocked']
+
 function writeFallback(batch: Batch, escalation: Escalation): void {
   const { fallback } = batch.run.highway.escalation
   const workspace = knownWorkspace(batch.run, escalation.workspace)
@@ -156,8 +158,10 @@ function writeFallback(batch: Batch, escalation: Escalation): void {
     else writeResolved(batch, escalation, 'fallback', 'delegation')
     return
   }
-  writeResolved(batch, escalation, 'fallback', fallback === 'reject' ? 'abort' : 'delegation')
-  if (fallback === 'reject') writeFailure(batch, workspace, byProtocol('escalation_timeout'))
+  // §6.3: an old question fails nobody who has completed or is paused; the coordinator decides about those.
+  const aborts = fallback === 'reject' && AT_WORK.includes(workspace.status)
+  writeResolved(batch, escalation, 'fallback', aborts ? 'abort' : 'delegation')
+  if (aborts) writeFailure(batch, workspace, byProtocol('escalation_timeout'))
 }
 
 function goAhead(workspace: Workspace): object {
