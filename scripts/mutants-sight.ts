@@ -77,8 +77,16 @@ export const SIGHT: readonly Mutant[] = [
     id: 'WX-067',
     rule: 'an unanswered question fails nobody who has completed or is paused',
     file: 'highway/escalation.ts',
-    find: "fallback === 'reject' && AT_WORK.includes(workspace.status)",
-    replace: "fallback === 'reject' && AT_WORK.length > 0",
+    find: "fallback === 'reject' && AT_WORK.includes(workspace.status) &&",
+    replace: "fallback === 'reject' && AT_WORK.length > 0 &&",
+    tests: 'highway/escalation.test.ts',
+  },
+  {
+    id: 'WX-068',
+    rule: "no answer to the coordinator's own question ends no run",
+    file: 'highway/escalation.ts',
+    find: 'AT_WORK.includes(workspace.status) && !isRoot(workspace)',
+    replace: 'AT_WORK.includes(workspace.status) && workspace.id !== workspace.owner',
     tests: 'highway/escalation.test.ts',
   },
 ]

@@ -402,7 +402,7 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'W-HWY-22',
     rule: 'an escalation that nobody answers may end the work',
     file: 'highway/escalation.ts',
-    find: "if (fallback === 'reject') writeFailure(batch, workspace, byProtocol('escalation_timeout'))",
+    find: "if (aborts) writeFailure(batch, workspace, byProtocol('escalation_timeout'))",
     replace: '',
   },
   {

@@ -7,6 +7,7 @@ export const successionCommands = {
   migrate: 2,
   take_over: 1,
   terminate: 1,
+  consult: 1,
 } as const
 
 /** What becomes of an agent that is to be prepared: it is ready at once, never, or when somebody says so. */
@@ -36,6 +37,12 @@ export const successionHandlers: Readonly<Record<keyof typeof successionCommands
     const target = mostlyAtWork(scene)
     const grace = dice.chance(0.97) ? dice.pick([1, 500, 5000, 60_000]) : 0
     speak(scene, above(scene, target), agent => agent.terminate(idOf(target), grace, 'enough'))
+  },
+  consult: scene => {
+    const target = scene.dice.chance(0.2) ? anyone(scene) : mostlyAtWork(scene)
+    speak(scene, scene.dice.chance(0.8) ? scene.run.root : above(scene, target), agent =>
+      agent.consult(idOf(target), 'which way?'),
+    )
   },
 }
 

@@ -6,10 +6,12 @@ export const escalationRules: readonly Invariant[] = [
   {
     name: 'W-HWY-20 W-SIG-12 an escalation is received once, behind its signal, and waits for the owner',
     on: {
-      escalation_received: (run, body) => {
+      escalation_received: (run, body, { actor }) => {
         const signal = run.signals.get(body.signal_id)
-        if (signal?.type !== 'escalation' || signal.from !== body.workspace)
+        // What the coordinator asks has no signal: it emits none.
+        if (actor === 'protocol' && (signal?.type !== 'escalation' || signal.from !== body.workspace))
           return `${body.signal_id} of ${body.workspace} is ${signal?.type}`
+        if (actor !== 'protocol' && signal) return `${actor} asks with a signal of ${signal.from}`
         if (!run.highway?.escalation.enabled) return 'nobody takes escalations in this run'
         if (run.escalations.has(body.signal_id)) return `${body.signal_id} was received before`
         const { owner } = run.workspace(body.workspace)

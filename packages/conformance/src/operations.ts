@@ -216,6 +216,8 @@ export interface Operations {
   migrate: [About & { readonly agent: string; readonly reason: string }, unknown]
   /** [A] Graceful termination (W-TERM-01). */
   terminate: [About & { readonly grace_period: number; readonly reason: string }, unknown]
+  /** The coordinator asks the owner of a workspace; `signal` names the question. */
+  consult: [About & { readonly reason: string }, { readonly signal: Id }]
   /** [A] Always refused (W-WS-17, W-WS-16). */
   set_authority: [About & { readonly authority: Json }, never]
   set_delegate: [About & { readonly delegate: boolean }, never]

@@ -92,6 +92,8 @@ export type AgentCommand = { readonly caller: WorkspaceId; readonly agent?: stri
       readonly target: unknown
     }
   | { readonly type: 'revoke_right'; readonly right: unknown; readonly reason: unknown }
+  /** The owner of a workspace is asked (W-HWY-20). */
+  | { readonly type: 'consult'; readonly workspace: unknown; readonly reason: unknown }
   /** `causedBy`: the injected envelope that the graph answers (W-HWY-23). */
   | { readonly type: 'submit_graph'; readonly tasks: unknown; readonly causedBy?: unknown }
   | { readonly type: 'add_tasks'; readonly graph: unknown; readonly tasks: unknown }

@@ -10,6 +10,7 @@ import { decideDue } from './due/due.ts'
 import { decideArrival, decideConsume, decideExhausted } from './envelope/deliver.ts'
 import { decideSend } from './envelope/send.ts'
 import { decideResolveEscalation } from './highway/answer.ts'
+import { decideConsult } from './highway/consult.ts'
 import { type GateOutcome, gatesFull } from './highway/gate.ts'
 import { decideInject } from './highway/inject.ts'
 import { writeInvalidated } from './highway/invalidate.ts'
@@ -187,6 +188,8 @@ function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Re
       return decideMigrate(batch, caller, command)
     case 'terminate':
       return decideTerminate(batch, caller, command)
+    case 'consult':
+      return decideConsult(batch, caller, command)
     case 'set_authority':
       return decideChangeFrozen(batch, caller, 'authority', command.workspace)
     case 'set_delegate':

@@ -26,6 +26,7 @@ export {
   type HighwayDraft,
   type HighwayPreset,
 } from './highway/config.ts'
+export type { Consulted } from './highway/consult.ts'
 export type { GateModifications, GateOutcome, GateRecord, GuardedOutcome } from './highway/gate.ts'
 export { MODIFIABLE } from './highway/modify.ts'
 export type { TaskSubject } from './highway/subject.ts'

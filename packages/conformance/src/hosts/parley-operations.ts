@@ -191,6 +191,7 @@ export const OPERATIONS: Table = {
     (agent, { workspace, grace_period, reason }) => agent.terminate(workspace, grace_period, reason),
     nothing,
   ),
+  consult: byAgent((agent, { workspace, reason }) => agent.consult(workspace, reason), same),
   set_authority: byAgent((agent, { workspace }) => agent.setAuthority(workspace), never),
   set_delegate: byAgent((agent, { workspace }) => agent.setDelegate(workspace), never),
   revoke_visibility: byAgent((agent, { workspace }) => agent.revokeVisibility(workspace), never),

@@ -213,3 +213,37 @@ scenario(
     }
   },
 )
+
+scenario(
+  'WX-068 the coordinator consults the owner of a workspace; no answer to a question of its own ends no run',
+  {
+    level: 2,
+    rules: ['W-HWY-20', 'W-HWY-22', 'W-REC-05'],
+    run: { highway: { ...OPEN, escalation: { enabled: true, timeout: GRACE, fallback: 'reject' } } },
+  },
+  async kit => {
+    await kit.user('uy', ANSWERING)
+    await kit.delegate('D')
+    await kit.worker('W', { owner: 'uy' })
+    await kit.mark()
+    await kit.refuses('PERMISSION_DENIED', 'D', 'consult', { workspace: 'D', reason: 'which way?' })
+    await kit.expectAdded([denied('D', 'worker', 'operation:consult')])
+    for (const [name, about, addressee] of [
+      ['Q1', 'W', 'uy'],
+      ['Q2', 'R', 'ux'],
+    ] as const) {
+      kit.name((await kit.do('R', 'consult', { workspace: about, reason: 'which way?' })).signal, name)
+      const question = { signal_id: name, workspace: about, reason: 'which way?', addressee, queued: false }
+      await kit.expectAdded([['escalation_received', about, 'system', question]])
+    }
+    await kit.do('uy', 'answer_escalation', { signal: 'Q1', answer: { type: 'delegation' } })
+    await kit.expectAmong([
+      ['escalation_resolved', 'W', 'uy', { signal_id: 'Q1', response_type: 'delegation' }],
+    ])
+    await kit.advance(GRACE + S)
+    await kit.expectAmong([
+      ['escalation_resolved', 'R', 'fallback', { signal_id: 'Q2', response_type: 'delegation' }],
+    ])
+    deepStrictEqual([await kit.state('R'), await kit.state('W')], ['active', 'active'])
+  },
+)

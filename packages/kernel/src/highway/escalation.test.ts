@@ -335,3 +335,59 @@ test.for(['integrating', 'suspended'] as const)(
     expect(await f.run.escalations()).toEqual([])
   },
 )
+
+test('WX-068 the coordinator asks the owner of a workspace, who answers as any escalation', async () => {
+  const f = await highway({ fallback: 'reject', timeout: MINUTE })
+  const ux = await person(f, 'ux', 'inject_directive')
+  const d = await f.worker('D', { delegate: true, owner: 'ux' })
+  const w = await f.worker('W', { owner: 'ux' }, d)
+  await f.mark()
+  const asked = async (about: string, name: string) => {
+    const { signal } = unwrap(await f.root.consult(f.id(about), 'which way?'))
+    f.name(signal, name)
+    return signal
+  }
+  const question = (about: string, signal: string): Row => [
+    'escalation_received',
+    about,
+    'system',
+    { signal_id: signal, workspace: about, reason: 'which way?', addressee: 'ux', queued: false },
+  ]
+  const first = await asked('W', 'S1')
+  await f.expectAdded([question('W', 'S1')])
+  await asked('W', 'S2')
+  await f.expectAdded([question('W', 'S2')])
+  await asked('R', 'S3')
+  const own: Row = ['escalation_received', 'R', 'system', { signal_id: 'S3', workspace: 'R' }]
+  await f.expectAmong([own])
+  expect((await f.run.escalations()).map(({ signal }) => f.nameOf(signal))).toEqual(['S1', 'S2', 'S3'])
+  unwrap(await ux.answerEscalation(f.run.id, first, reply))
+  await f.settle()
+  expect(unwrap(await w.consume())).toMatchObject({ origin: 'human', originator: 'ux' })
+
+  // Nobody answers the rest: W falls, and the coordinator's own question ends no run.
+  await f.advance(MINUTE + 1)
+  expect([await f.state('W'), await f.state('R')]).toEqual(['failed', 'active'])
+  await f.expectAmong([resolved('R', 'S3', 'fallback', { response_type: 'delegation' })])
+})
+
+test('WX-068 who may not, about what is over, without a reason and without a highway nobody is asked', async () => {
+  const f = await highway()
+  await person(f, 'ux')
+  const d = await f.worker('D', { delegate: true })
+  const w = await f.worker('W', {}, d)
+  await f.worker('V')
+  await f.mark()
+  expect(refused(await w.consult(f.id('W'), 'why?'))).toBe('permission_denied')
+  expect(refused(await d.consult(f.id('W'), 'why?'))).toBe('permission_denied')
+  const denied = { capability: 'operation:consult', reason: 'permission_denied' }
+  await f.expectAmong([
+    ['capability_denied', 'W', 'worker', { ...denied, target: 'W' }],
+    ['capability_denied', 'D', 'worker', { ...denied, target: 'W' }],
+  ])
+  expect(refused(await f.root.consult(f.id('W'), ''))).toBe('invalid_argument')
+  unwrap(await f.root.abort(f.id('V')))
+  expect(refused(await f.root.consult(f.id('V'), 'why?'))).toBe('invalid_state')
+  const off = await highway({ enabled: false })
+  expect(refused(await off.root.consult(off.id('R'), 'why?'))).toBe('invalid_state')
+})

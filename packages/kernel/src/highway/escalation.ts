@@ -16,7 +16,7 @@ import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { limitReached, type Refusal } from '../refusal.ts'
 import { knownWorkspace, type Run, rootOf } from '../run/run.ts'
 import { byProtocol, writeFailure } from '../workspace/failure.ts'
-import type { Workspace } from '../workspace/workspace.ts'
+import { isRoot, type Workspace } from '../workspace/workspace.ts'
 
 export interface Escalation {
   readonly signal: SignalId
@@ -73,9 +73,21 @@ export function writeEscalated(batch: Batch, from: Workspace, signal: SignalId, 
   const { highway } = batch.run
   // W-LIFE-04: what comes from a sealed workspace is on record only.
   if (!highway.escalation.enabled || STATE_RULES[from.status].signals !== 'recorded') return
+  writeReceived(batch, from, signal, reason, 'protocol')
+}
+
+/** A question about a workspace goes to its owner, as the owner stands. */
+export function writeReceived(
+  batch: Batch,
+  from: Workspace,
+  signal: SignalId,
+  reason: string,
+  actor: string,
+): void {
+  const { highway } = batch.run
   const addressee = from.owner
   const standing = availability(batch.context.users, addressee)
-  batch.add('escalation_received', from, 'protocol', {
+  batch.add('escalation_received', from, actor, {
     signal_id: signal,
     workspace: from.id,
     reason,
@@ -158,8 +170,8 @@ function writeFallback(batch: Batch, escalation: Escalation): void {
     else writeResolved(batch, escalation, 'fallback', 'delegation')
     return
   }
-  // §6.3: an old question fails nobody who has completed or is paused; the coordinator decides about those.
-  const aborts = fallback === 'reject' && AT_WORK.includes(workspace.status)
+  // §6.3: an old question fails nobody who has completed or is paused, and the coordinator's own no run.
+  const aborts = fallback === 'reject' && AT_WORK.includes(workspace.status) && !isRoot(workspace)
   writeResolved(batch, escalation, 'fallback', aborts ? 'abort' : 'delegation')
   if (aborts) writeFailure(batch, workspace, byProtocol('escalation_timeout'))
 }

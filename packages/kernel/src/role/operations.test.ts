@@ -33,6 +33,7 @@ test('W-ROLE-12 a delegate grants no delegation, and has none of what concerns t
     'revoke_right',
     'transfer_ownership',
     'configure_highway',
+    'consult',
     'reparent',
     'revoke_visibility',
   ])

@@ -41,6 +41,8 @@ const table = {
   task: op(true, 'own_subtasks', 1),
   integrate: op(true, 'children', 1, ['approve_integration', 'approve_integration_any']),
   configure_highway: op(true, 'no', 2),
+  // Delegates have the signal `escalation` for that.
+  consult: op(true, 'no', 2),
   // Not in the table, but refusals name them: an orphan's one new parent (W-WS-13), and what nobody has (W-WS-16).
   reparent: op(true, 'no', 2),
   revoke_visibility: op(false, 'no', 2),

@@ -26,6 +26,7 @@ import type { CheckpointCreated } from '../checkpoint/decide.ts'
 import type { EnvelopeDraft, EnvelopeRecord, ListedRight, PayloadDraft } from '../envelope/envelope.ts'
 import { sealDraft } from '../envelope/proof.ts'
 import type { Sent } from '../envelope/send.ts'
+import type { Consulted } from '../highway/consult.ts'
 import type { GateOutcome, GuardedOutcome } from '../highway/gate.ts'
 import type { ResolutionOutcome } from '../integration/conflict.ts'
 import type {
@@ -267,6 +268,11 @@ export class AgentHandle {
   /** Asks a worker to finish within so many milliseconds; after that it fails with `graceful_termination_expired`. */
   terminate(workspace: WorkspaceId, gracePeriod: number, reason: string): Promise<Result<Sent>> {
     return this.#caller.ask({ type: 'terminate', workspace, gracePeriod, reason })
+  }
+
+  /** Asks the owner of a workspace. The answer reaches that workspace as mail, ends it, or leaves it to the coordinator. */
+  consult(workspace: WorkspaceId, reason: string): Promise<Result<Consulted>> {
+    return this.#caller.ask({ type: 'consult', workspace, reason })
   }
 
   /** Always refused: authority, delegation and visibility never shrink or change. */

@@ -80,6 +80,7 @@ export type Coordinator = Pick<
   | 'reparent'
   | 'answerGate'
   | 'reportDegraded'
+  | 'consult'
   | 'registerType'
 >
 

@@ -62,12 +62,11 @@ const TABLE: Readonly<Record<string, readonly EventType[]>> = {
     'task_failed',
     'gate_triggered',
     'gate_reentry_blocked',
-    'escalation_received',
     'recovery_completed',
     'integrity_violation',
     'trail_compacted',
   ],
-  sp: ['workspace_reparented', 'system_degraded', 'trail_snapshot_created'],
+  sp: ['workspace_reparented', 'system_degraded', 'trail_snapshot_created', 'escalation_received'],
   srp: ['signal_emitted'],
   sru: ['capability_denied'],
   // The word to go on that an escalation's fallback sends is no agent's (W-HWY-22, §9.1).

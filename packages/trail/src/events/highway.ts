@@ -101,7 +101,7 @@ export const highwayEvents = [
     status: oneOf(INJECTION_STATUSES),
     reason: optional(Name),
   }),
-  event('escalation_received', escalating, protocol, 'E', 2, {
+  event('escalation_received', escalating, ['system', 'protocol'], 'E', 2, {
     signal_id: Id,
     workspace: Id,
     reason: Text,
