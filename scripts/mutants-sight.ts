@@ -89,4 +89,12 @@ export const SIGHT: readonly Mutant[] = [
     replace: 'AT_WORK.includes(workspace.status) && workspace.id !== workspace.owner',
     tests: 'highway/escalation.test.ts',
   },
+  {
+    id: 'WX-069',
+    rule: 'reaching for what one may not watch is on record',
+    file: 'runtime/recorded-reads.ts',
+    find: 'const allowed = await this.#onRecord(run, looked)',
+    replace: 'const allowed = looked',
+    tests: 'highway/visibility.test.ts',
+  },
 ]

@@ -247,3 +247,17 @@ scenario(
     deepStrictEqual([await kit.state('R'), await kit.state('W')], ['active', 'active'])
   },
 )
+
+scenario(
+  'WX-069 reaching for what one may not watch is on record, as a query for it is',
+  { level: 2, rules: ['W-TRAIL-20', 'W-HWY-02', 'W-SEC-12'], run: { highway: OPEN } },
+  async kit => {
+    await kit.worker('W', { owner: 'uy' })
+    await kit.worker('V')
+    await kit.mark()
+    const watch = await kit.do('uy', 'watch_trail', { workspace: kit.id('V') })
+    await watch.stop()
+    const denial = { user_id: 'uy', capability: 'view_trail_any', reason: 'wrong_scope', target: 'V' }
+    await kit.expectAdded([['capability_denied', null, 'uy', denial]])
+  },
+)

@@ -65,7 +65,7 @@ export class RecordedReads {
     return reader.ok ? this.#onRecord(run, await this.#trail(run).query(query, reader.value)) : reader
   }
 
-  /** Watching leaves no record, that a stranger tried to aside. */
+  /** Watching leaves no record; that a stranger tried to, or somebody reached for what is not theirs, does (W-TRAIL-20). */
   async watchAsUser(
     run: RunId,
     filter: TrailFilter & { readonly after?: number },
@@ -76,7 +76,10 @@ export class RecordedReads {
     if (!reader.ok) return reader
     if (!(await this.#options.runs.read(run, state => state.highway.visibility)))
       return invalidState(`The run ${run} is not shown live; query its trail instead.`, 'visibility_off')
-    return ok(this.#trail(run).watch(filter, reader.value, signal))
+    const { after: _from, ...asked } = filter
+    const looked = await this.#trail(run).query({ ...asked, limit: 1 }, reader.value)
+    const allowed = await this.#onRecord(run, looked)
+    return allowed.ok ? ok(this.#trail(run).watch(filter, reader.value, signal)) : allowed
   }
 
   async record(run: RunId, entries: readonly ProposedEntry[]): Promise<Result<void>> {
