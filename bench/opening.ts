@@ -38,7 +38,8 @@ interface Opening {
 async function fill(name: string, work: (runtime: Runtime) => Promise<unknown>): Promise<string> {
   const profile = join(scratch, name)
   const trail = await openTrail(profile)
-  const runtime = await Runtime.open({ trail, level: 1, stateCache: fileStateCache(join(profile, 'states')) })
+  const stateCache = fileStateCache(join(profile, 'states'))
+  const runtime = await Runtime.open({ trail, level: 1, secret: Buffer.alloc(32, 1), stateCache })
   await work(runtime)
   if (existsSync(join(profile, 'states')))
     cpSync(join(profile, 'states'), join(profile, 'crashed'), { recursive: true })

@@ -1,6 +1,7 @@
 // Rules of the kernel and the trail and how to break each: one place in one file, and what stands there instead. Those of level 3 are in
 // mutants-level-3.ts, those that readers of the text alone found missing in mutants-judgement.ts, mutants-owners.ts and mutants-sight.ts, those of the call
 // protocol in mutants-call.ts and mutants-call-env.ts, those of ALP in mutants-link.ts.
+import { AT_REST } from './mutants-at-rest.ts'
 import { CALL } from './mutants-call.ts'
 import { CALL_ENV } from './mutants-call-env.ts'
 import { JUDGEMENT } from './mutants-judgement.ts'
@@ -25,6 +26,7 @@ export interface Mutant {
 export const MUTANTS: readonly Mutant[] = [
   ...LEVEL_3,
   ...CALL,
+  ...AT_REST,
   ...CALL_ENV,
   ...JUDGEMENT,
   ...LINK,

@@ -61,13 +61,18 @@ function isOwn(capability: Capability): boolean {
 export function configOf(dice: Dice): Config {
   const people = dice.pick(['anyone', 'house', 'house', 'host'] as const)
   const users = people === 'anyone' ? EVERYONE : people === 'house' ? 'house' : HOST_DIRECTORY
+  const signals = dice.chance(0.35)
+  const trouble = dice.pick([0, 0.05, 0.2, 0.6])
+  const humans = dice.pick([0, 0.3, 1, 1])
+  const coordinators = dice.pick([0, 0.5, 1])
+  const keptEvery = dice.pick([0, 0, 30])
   return {
-    signals: dice.chance(0.35),
-    trouble: dice.pick([0, 0.05, 0.2, 0.6]),
+    signals,
+    trouble,
     people,
-    humans: dice.pick([0, 0.3, 1, 1]),
-    coordinators: dice.pick([0, 0.5, 1]),
-    keptEvery: dice.pick([0, 0, 30]),
+    humans,
+    coordinators,
+    keptEvery,
     tiers: dice.chance(0.5),
     signed: dice.chance(0.2),
     runtime: {

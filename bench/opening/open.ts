@@ -15,6 +15,7 @@ const faults: string[] = []
 const runtime = await Runtime.open({
   trail,
   level: 1,
+  secret: Buffer.alloc(32, 1),
   ...(states && { stateCache: fileStateCache(states) }),
   onStateCacheFault: cause => faults.push(String(cause)),
 })

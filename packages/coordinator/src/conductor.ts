@@ -136,6 +136,7 @@ export class Conductor implements Conducting {
       secret,
       deployment,
       stateCache: fileStateCache(join(options.profile, 'states'), sealing),
+      onStateCacheFault: cause => options.log?.('warn', asParleyError(cause).message, { cause }),
       ...(options.storage && { storage: options.storage }),
       onStorageFault: ({ run, code, message, retry }) =>
         options.log?.('error', `storage: ${message}`, { code, retry, ...(run && { run }) }),

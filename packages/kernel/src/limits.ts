@@ -93,6 +93,8 @@ export const kernelLimits = {
   stateCacheStop: 1 / 16,
   /** Values of a state that are written or read at once before others get their turn. */
   stateCachePiece: 16_384,
+  /** Bytes of a state that are proven at once, for the same reason. */
+  stateProofPiece: 4 * 1024 * 1024,
   /** Rounds of archiving and recording that taking one run out of the log may take; two, unless something is appended meanwhile. */
   compactionSteps: 8,
   /** Runs whose storage has failed and that are remembered; beyond that the oldest is tried again with the next look. */

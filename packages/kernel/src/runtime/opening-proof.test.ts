@@ -77,7 +77,8 @@ function anchoredElsewhere(records: readonly StoredRecord[], at: number): Stored
 }
 
 test('W-REC-12 what stands before a kept state is not looked at again; `verify` does that', async () => {
-  const f = await signed(profile => ({ stateCache: fileStateCache(profile), stateCacheEntries: 1 }))
+  const secret = new Uint8Array(32).fill(42)
+  const f = await signed(profile => ({ secret, stateCache: fileStateCache(profile), stateCacheEntries: 1 }))
   await f.reopen()
   const run = unwrap(await f.runtime.open(f.run.id))
   unwrap(await run.coordinator.look(f.id('W')))

@@ -49,7 +49,7 @@ export interface RuntimeOptions {
   readonly deployment?: string
   /** What the machine has left (W-WS-20); without it there is room for everything within the limits. */
   readonly capacity?: CapacityProbe
-  /** Keeps states of long runs, so that they open fast; without one every run is replayed from its beginning. */
+  /** Keeps states of long runs, so that they open fast; without one, or without a secret, every run is replayed from its beginning. */
   readonly stateCache?: StateCacheStore
   /** Entries of a run behind its newest kept state after which the next one is kept. */
   readonly stateCacheEntries?: number

@@ -31,6 +31,7 @@ import type { Command } from '../command.ts'
 import { HOUSE_KEY, House } from '../house/house.ts'
 import { keyedProofs } from '../integrity/keyed.ts'
 import type { Proofs } from '../integrity/proofs.ts'
+import { StateProof } from '../integrity/state-proof.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { plain } from '../plain.ts'
 import { invalidArgument, invalidState, refusal } from '../refusal.ts'
@@ -64,6 +65,7 @@ export class Runtime implements RunHost, UsersHost {
   /** What it vouches for (W-SEC-13). */
   readonly deployment: DeploymentModel
   readonly #options: RuntimeOptions
+  readonly #stateProof: StateProof | undefined
   readonly #settings: ReturnType<typeof settingsOf>
   readonly #clock: Clock
   readonly #stamps: StrictClock
@@ -85,6 +87,7 @@ export class Runtime implements RunHost, UsersHost {
     this.#settings = settingsOf(options)
     this.deployment = deployment
     this.proofs = options.secret && keyedProofs(options.secret)
+    this.#stateProof = options.secret && new StateProof(options.secret)
     this.#clock = options.clock ?? new SystemClock()
     this.#stamps = new StrictClock(this.#clock)
     this.#ids = options.ids ?? new SystemIds()
@@ -385,7 +388,9 @@ export class Runtime implements RunHost, UsersHost {
   #states(id: RunId): StateCache | undefined {
     const { stateCache: store, onStateCacheFault: onFault = () => undefined } = this.#options
     const entries = this.#options.stateCacheEntries ?? kernelLimits.stateCacheEntries
-    return store && new StateCache({ id, trail: this.trail(id), clock: this.#clock, store, entries, onFault })
+    const proof = this.#stateProof
+    if (!store || !proof) return undefined
+    return new StateCache({ id, trail: this.trail(id), clock: this.#clock, store, proof, entries, onFault })
   }
 
   /** What binding comes to is on record; a workspace that ended meanwhile needs no agent. */

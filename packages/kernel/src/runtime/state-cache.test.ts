@@ -5,13 +5,16 @@ import { ManualClock, SeededIds, unwrap } from '@parley/core'
 import { openMemoryStore, Trail } from '@parley/trail'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { StateProof } from '../integrity/state-proof.ts'
 import { kernelDefaults } from '../limits.ts'
 import { type Fixture, type FixtureOptions, fixture } from '../testing/fixture.ts'
 import { anyStep, commandOf, prologue, randomTaxonomy, type Step } from '../testing/random-commands.ts'
 import { MemoryStates } from '../testing/states.ts'
 import { type Replayed, replay } from './replay.ts'
 import { StateCache } from './state-cache.ts'
+import type { Pieces } from './state-graph.ts'
 
+const SECRET = new Uint8Array(32).fill(42)
 const RUNS = process.env.PARLEY_SOAK ? 300 : 12
 
 interface Opened extends Replayed {
@@ -34,7 +37,8 @@ function cacheOf(
   faults: unknown[] = [],
 ): StateCache {
   const onFault = (cause: unknown) => faults.push(cause)
-  return new StateCache({ id: f.run.id, trail, clock: new ManualClock(), store, entries: 1, onFault })
+  const proof = new StateProof(SECRET)
+  return new StateCache({ id: f.run.id, trail, clock: new ManualClock(), store, proof, entries: 1, onFault })
 }
 
 /** Keeps the state as it is now. */
@@ -50,9 +54,22 @@ function only(content: Uint8Array, run: RunId): MemoryStates {
   return store
 }
 
+/** What was kept, without its proof. */
+function contentOf(run: RunId, store: MemoryStates): Uint8Array {
+  return atOnce(new StateProof(SECRET).open(run, store.saved[0]!.content))!
+}
+
+function sealed(run: RunId, content: Uint8Array, secret = SECRET): Uint8Array {
+  return atOnce(new StateProof(secret).seal(run, content))
+}
+
+function atOnce<T>(work: Pieces<T>): T {
+  for (let step = work.next(); ; step = work.next()) if (step.done) return step.value
+}
+
 /** A run with mail, memory, a task and a checkpoint. */
 async function worked(options: FixtureOptions = {}): Promise<Fixture> {
-  const f = await fixture(options)
+  const f = await fixture({ secret: SECRET, ...options })
   await f.worker('W')
   await f.checkpoint('W')
   unwrap(await f.root.submitGraph([{ name: 'a', description: 'do it' }]))
@@ -137,7 +154,7 @@ describe('a state is passed over, and said to be once', () => {
         const other = await worked({ ids: new SeededIds(8) })
         const store = new MemoryStates()
         await keep(other, store)
-        return store.saved[0]!.content
+        return contentOf(other.run.id, store)
       },
     ],
   ]
@@ -145,9 +162,44 @@ describe('a state is passed over, and said to be once', () => {
     const f = await worked()
     const store = new MemoryStates()
     await keep(f, store)
-    const content = await spoil(store.saved[0]!.content, f)
-    const from = await opened(f, only(content, f.run.id))
+    const content = await spoil(contentOf(f.run.id, store), f)
+    const from = await opened(f, only(sealed(f.run.id, content), f.run.id))
     expect(from.faults).toHaveLength(1)
+    await expectSame(f, from)
+  })
+
+  const proof = /no valid proof/
+  const forged: readonly (readonly [string, (kept: Uint8Array, run: RunId) => Uint8Array])[] = [
+    [
+      'was changed',
+      kept => Buffer.from(Buffer.from(kept).toString('latin1').replace('docs', '*all'), 'latin1'),
+    ],
+    ['has no proof', (kept, _run) => kept.subarray(32)],
+    ['is shorter than a proof', kept => kept.subarray(0, 31)],
+    ['has the proof of another run', (kept, run) => sealed(`${run}x` as RunId, kept.subarray(32))],
+    [
+      'another secret proved',
+      (kept, run) =>
+        sealed(
+          run,
+          kept.subarray(32),
+          SECRET.map(byte => byte + 1),
+        ),
+    ],
+  ]
+  test.each(forged)('WX-053 that %s', async (_what, forge) => {
+    const f = await worked()
+    await f.workspace('V', { resources: ['docs'] })
+    const store = new MemoryStates()
+    await keep(f, store)
+    const kept = store.saved[0]!.content
+    const content = forge(kept, f.run.id)
+    expect(Buffer.from(kept).equals(content)).toBe(false)
+    const from = await opened(f, only(content, f.run.id))
+    expect(from.faults).toMatchObject([
+      { code: 'state_cache_unusable', message: expect.stringMatching(proof) },
+    ])
+    expect(from.run.workspaces.get(f.id('V'))?.authority.resources).toEqual(['docs'])
     await expectSame(f, from)
   })
 
@@ -278,6 +330,16 @@ describe('a runtime keeps states', () => {
     f.disks.trail.mend()
     expect(states.loads).toBe(1)
     expect(await f.picture()).toEqual(picture)
+  })
+
+  test('WX-053 none without a secret', async () => {
+    const states = new MemoryStates()
+    const f = await fixture({ stateCache: states, stateCacheEntries: 1 })
+    await f.worker('W')
+    await f.advance(5 * kernelDefaults.stateCacheRest)
+    await f.restart()
+    expect(states.saved).toEqual([])
+    expect(await examined(f)).toBeGreaterThan(0)
   })
 
   test('and does without where they cannot be kept', async () => {

@@ -1,9 +1,10 @@
 // The state cache: the folded state of a run at one of its entries, kept so that opening reads only what came later. It is never
-// authoritative, and not WACP's trail snapshot: one that is missing, damaged, of another version or not borne out by the trail is passed
-// over, and the run is replayed from its beginning. What stands before a kept state is not verified again when a run is opened; `verify`
+// authoritative, and not WACP's trail snapshot: one that is missing, without a valid proof, of another version or not borne out by the trail
+// is passed over, and the run is replayed from its beginning. What stands before a kept state is not verified again when a run is opened; `verify`
 // does that on demand. The store does all I/O; long work lets the event loop turn in between.
 import { type CancelTimer, type Clock, ParleyError, type RunId, unwrap } from '@parley/core'
 import type { RunTrail, StateCacheStore, TrailState } from '@parley/trail'
+import type { StateProof } from '../integrity/state-proof.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { newRun, type Run, runEnded } from '../run/run.ts'
 import { recordedVocabulary, type Taxonomy } from '../taxonomy/taxonomy.ts'
@@ -17,6 +18,8 @@ export interface StateCacheOptions {
   readonly trail: RunTrail
   readonly clock: Clock
   readonly store: StateCacheStore
+  /** Seals what is kept, so that nobody else can make or change a state. */
+  readonly proof: StateProof
   /** Entries behind the newest kept state after which the next one is kept. */
   readonly entries: number
   /** Told why a state could not be kept or used; the run goes on as without it. */
@@ -53,10 +56,13 @@ export class StateCache {
 
   /** The state that was kept last, with the run's trail taken up there; what came later is for the caller to replay. */
   async load(): Promise<KeptState | undefined> {
-    const { id, store, trail, onFault } = this.#options
+    const { id, store, proof, trail, onFault } = this.#options
     try {
-      const bytes = await store.load(id)
-      if (!bytes) return undefined
+      const sealed = await store.load(id)
+      if (!sealed) return undefined
+      const bytes = await inPieces(proof.open(id, sealed))
+      if (!bytes)
+        throw unusable(id, 'it has no valid proof; it was changed, or another version or secret kept it')
       const kept = restored(id, await inPieces(decodeGraph(bytes)))
       if (!(await trail.resume(kept.trail))) throw unusable(id, 'the trail does not bear it out')
       this.#kept = kept.run.seq
@@ -121,7 +127,7 @@ export class StateCache {
   }
 
   async #keep(run: Run): Promise<void> {
-    const { id, trail, store } = this.#options
+    const { id, trail, store, proof } = this.#options
     const state = trail.state()
     // Something may be on its way, or have been appended by somebody else.
     if (!state || !isSamePlace(run, state) || runEnded(run)) return
@@ -130,7 +136,7 @@ export class StateCache {
     this.#kept = run.seq
     const bytes = await inPieces(encodeGraph(contentOf(run, state)), () => this.#changes !== changes)
     if (bytes === 'stopped') this.#kept = before
-    else if (bytes) await store.save(id, bytes)
+    else if (bytes) await store.save(id, await inPieces(proof.seal(id, bytes)))
     else throw unusable(id, 'it is too large')
   }
 }
