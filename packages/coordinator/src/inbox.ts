@@ -31,13 +31,14 @@ export class Inbox {
       for (;;) {
         const next = await this.consume()
         if (isPaused(next)) return 'paused'
+        if (isForged(next)) continue
         const mail = unwrap(next)
         if (!mail) break
         this.#hold(mail)
       }
       const consumed = await this.#run.read(run =>
         [...run.envelopes.values()]
-          .filter(each => each.to === this.#worker.workspace && each.consumed)
+          .filter(each => each.to === this.#worker.workspace && each.consumed && !each.forged)
           .map(each => each.id),
       )
       const open = consumed.filter(id => !handled.includes(id))
@@ -45,6 +46,7 @@ export class Inbox {
       const next = await this.#worker.receive(signal)
       if (!next.ok && signal.aborted) return undefined
       if (isPaused(next)) return 'paused'
+      if (isForged(next)) continue
       this.#hold(mailOf(unwrap(next)))
     }
   }
@@ -81,6 +83,11 @@ export class Inbox {
 /** Who is suspended reads no mail. */
 function isPaused(result: Result<unknown>): boolean {
   return !result.ok && result.error.code === 'invalid_state'
+}
+
+/** Mail that was changed at rest: that is on record, and nobody gets it. */
+function isForged(result: Result<unknown>): boolean {
+  return !result.ok && result.error.details.reason === 'integrity_violation'
 }
 
 function mailOf({ id, from, type, priority, payload }: EnvelopeRecord): WorkspaceMail {

@@ -10,14 +10,14 @@ import { writeTransition } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
 import { mayMint } from '../port-right/decide.ts'
 import { heldRight, type PortRight } from '../port-right/port-right.ts'
-import { invalidState, notFound } from '../refusal.ts'
+import { invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import { knownWorkspace, type Run, workspaceOf } from '../run/run.ts'
 import { writeDelivered, writeEmitted } from '../signal/emit.ts'
 import { DELIVERY_EXHAUSTED } from '../signal/signal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { type Envelope, type EnvelopeRecord, onItsWay } from './envelope.ts'
 import { inboxNext, inboxSize } from './inbox.ts'
-import { arrivalViolation } from './proof.ts'
+import { arrivalViolation, consumptionViolation } from './proof.ts'
 
 /** Whether all mail for a workspace is held now: no attempt is made and no time runs (W-ENV-11). */
 export function holdsMail(workspace: Workspace): boolean {
@@ -198,5 +198,14 @@ export function decideConsume(batch: Batch, caller: Workspace): Result<EnvelopeR
   const next = inboxNext(caller.inbox)
   if (next === undefined) return ok(undefined)
   batch.store('consumed', batch.newId('obj'), { workspace: caller.id, envelope: next })
-  return ok(batch.run.envelopes.get(next)?.record)
+  const record = batch.run.envelopes.get(next)?.record
+  // W-SEC-10, AX-53: it may have been changed at rest since it was placed. It leaves the inbox, so that it does not hold up what follows.
+  const violation = consumptionViolation(batch, next, record)
+  return violation ? refuseForged(batch, next, violation) : ok(record)
+}
+
+function refuseForged(batch: Batch, id: EnvelopeId, violation: Violation): Refusal {
+  writeViolation(batch, { subject_type: 'envelope', subject_id: id, action_taken: 'rejected' }, violation)
+  const message = `What the store holds of the envelope ${id} does not match its proof; it was taken out of the inbox unread.`
+  return refusal('rejected', message, { reason: 'integrity_violation', envelope: id })
 }

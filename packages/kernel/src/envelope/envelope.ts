@@ -100,6 +100,8 @@ export interface Envelope {
   /** Where the record is that a human's change at the gate left; the original stays under the envelope's own id (W-HWY-08). */
   changed: ObjectId | undefined
   consumed: boolean
+  /** It did not match its proof when it was to be consumed: nobody was handed it (AX-53). */
+  forged: boolean
   replies: EnvelopeId[] | undefined
 }
 

@@ -35,6 +35,7 @@ export const envelopeFolds: Folds = {
       gate: undefined,
       changed: undefined,
       consumed: false,
+      forged: false,
       replies: undefined,
     }
     run.envelopes.set(envelope.id, envelope)
@@ -106,6 +107,7 @@ export const envelopeFolds: Folds = {
       gate: undefined,
       changed: undefined,
       consumed: false,
+      forged: false,
       replies: undefined,
     })
   },

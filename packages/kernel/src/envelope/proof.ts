@@ -106,6 +106,16 @@ export function recordViolation(
   return violationOf(record.integrity, actual)
 }
 
+/** The proof for the last time, before the receiver gets it (W-SEC-10). */
+export function consumptionViolation(
+  { context }: Batch,
+  id: EnvelopeId,
+  record: EnvelopeRecord | undefined,
+): Violation | undefined {
+  if (!context.proofs || !record || sealedHere.has(record)) return undefined
+  return recordViolation(context.proofs, id, record)
+}
+
 function digest(text: string): string | null {
   return text === '' ? null : clip(text, bodyLimits.digestLength)
 }

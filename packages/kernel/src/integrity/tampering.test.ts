@@ -102,7 +102,16 @@ async function delivered(options: FixtureOptions = {}): Promise<Fixture> {
 }
 
 /** Somebody with access to the disk changes the content of what is stored as one kind of object. */
-async function changeStored(f: Fixture, kind: string, from: string, to: string): Promise<void> {
+function changeStored(f: Fixture, kind: string, from: string, to: string): Promise<void> {
+  return changeRecords(f, kind, from, data => data.replace(from, to))
+}
+
+async function changeRecords(
+  f: Fixture,
+  kind: string,
+  from: string,
+  change: (data: string) => string,
+): Promise<void> {
   let count = 0
   await f.restart(() => {
     tamper(f.options.profile!, records =>
@@ -110,7 +119,9 @@ async function changeStored(f: Fixture, kind: string, from: string, to: string):
         if (record.kind !== 'object' || record.objectKind !== kind || !record.data.includes(from))
           return record
         count++
-        return { ...record, data: record.data.replace(from, to) }
+        const data = change(record.data)
+        expect(data).not.toBe(record.data)
+        return { ...record, data }
       }),
     )
     // The frames that were written anew do not say how late it was.
@@ -300,6 +311,51 @@ test('W-ENV-08 what waits for its receiver is checked when it is placed, also af
   ])
   expect(await inboxOf(f, 'W2')).toEqual([])
 })
+
+/** Another worker W2 with mail that it has not read, which was changed at rest: E1 forged, E2 sound. */
+async function forgedMail(change: (data: string) => string): Promise<{ f: Fixture; ids: EnvelopeId[] }> {
+  const f = await delivered()
+  const second = await f.workspace('W2', { directive: { format: 'markdown', content: 'second' } })
+  unwrap(await second.receive())
+  const ids: EnvelopeId[] = []
+  for (const [name, content] of Object.entries({ E1: 'first letter', E2: 'second letter' })) {
+    const { envelope } = unwrap(await f.root.feedback(second.workspace, { format: 'markdown', content }))
+    f.name(envelope, name)
+    ids.push(envelope)
+  }
+  await expect.poll(() => inboxOf(f, 'W2')).toEqual(ids)
+  const stored = '"content":"first letter"'
+  await changeRecords(f, 'envelope', stored, change)
+  return { f, ids }
+}
+
+const AT_REST: readonly (readonly [what: string, violation: string, change: (data: string) => string])[] = [
+  ['the payload', 'hash_mismatch', data => data.replace('first letter', 'other letter')],
+  ['no proof', 'proof_missing', data => data.replace(/"integrity":\{[^}]*\},/, '')],
+]
+
+test.each(AT_REST)(
+  'WX-054 mail that was changed at rest is not handed over, and what follows is: %s',
+  async (_what, violation, change) => {
+    const { f, ids } = await forgedMail(change)
+    const worker = f.agent('W2')
+    expect(refused(await worker.consume())).toBe('rejected(integrity_violation)')
+    const found = violation === 'proof_missing' ? { expected: null, actual: null } : {}
+    await f.expectAdded([forged('E1', violation, found)])
+    expect(f.notices.filter(notice => notice.kind === 'security')).toMatchObject([
+      { to: f.id('R'), event: 'integrity_violation', subject: ids[0], reason: violation },
+    ])
+    expect(unwrap(await worker.consume())?.payload.content).toBe('second letter')
+    expect(unwrap(await worker.consume())).toBeUndefined()
+    await f.restart()
+    expect(await inboxOf(f, 'W2')).toEqual([])
+    expect(unwrap(await f.agent('W2').consume())).toBeUndefined()
+    expect(await f.run.read(({ envelopes }) => ids.map(id => envelopes.get(id)?.forged))).toEqual([
+      true,
+      false,
+    ])
+  },
+)
 
 test('W-ENV-05 a proof of the sender over what it submits is accepted, with defaults in place or left out', async () => {
   const f = await fixture({ secret })

@@ -75,6 +75,9 @@ export const quarantineFolds: Folds = {
     const quarantined = run.quarantined.get(body.subject_id)
     if (quarantined && body.subject_type === 'trail_entry' && body.action_taken === 'quarantined')
       quarantined.recorded = true
+    const envelope = run.envelopes.get(body.subject_id as EnvelopeId)
+    if (envelope?.consumed && body.subject_type === 'envelope' && body.action_taken === 'rejected')
+      envelope.forged = true
   },
 }
 
