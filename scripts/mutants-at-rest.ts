@@ -18,4 +18,29 @@ export const AT_REST: readonly Mutant[] = [
     replace: ".update(run === '' ? '' : '\\0')",
     tests: 'runtime/state-cache.test.ts',
   },
+  {
+    id: 'WX-054',
+    rule: 'mail is checked once more when it is consumed',
+    file: 'envelope/deliver.ts',
+    find: 'return violation ? refuseForged(batch, next, violation) : ok(record)',
+    replace: 'return ok(violation ? record : record)',
+    tests: 'integrity/tampering.test.ts',
+  },
+  {
+    id: 'WX-055-gate',
+    rule: 'a merge that waited at a gate is checked when it goes on',
+    file: 'integration/decide.ts',
+    find: '? storedViolation(batch, checkpoint)',
+    replace: '? ok(storedViolation.length > 9 ? undefined : undefined)',
+    tests: 'integration/proof.test.ts',
+  },
+  {
+    id: 'WX-055-conflict',
+    rule: 'a merge whose last conflict is settled is checked',
+    file: 'integration/conflict.ts',
+    find: 'checkpoint === undefined ? ok(undefined) : storedViolation(batch, checkpoint)',
+    replace:
+      'checkpoint === undefined || storedViolation ? ok(undefined) : storedViolation(batch, checkpoint)',
+    tests: 'integration/proof.test.ts',
+  },
 ]

@@ -1,6 +1,7 @@
 // What one command comes to: entries and objects in the order in which they will be on the trail. The batch stamps entries from the
 // context's base time on, one tick each (W-CLOCK-03), and files them (wacp-primitives 0.4).
 import {
+  type CheckpointId,
   type EntryId,
   formatTimestamp,
   type GateId,
@@ -25,6 +26,7 @@ import type {
   EventType,
   UserState,
 } from '@parley/trail/events'
+import type { Evidence } from './checkpoint/proof.ts'
 import type { Gate, GateOutcome } from './highway/gate.ts'
 import type { Identify } from './integrity/identity.ts'
 import type { Proofs } from './integrity/proofs.ts'
@@ -46,6 +48,8 @@ export interface Context {
   readonly carriesSignals?: boolean
   /** Makes and checks the proofs of envelopes and checkpoints (W-SEC-07, -09). Without it there are none: level 1. */
   readonly proofs?: Proofs
+  /** What a checkpoint that this command may merge comes to now, where a decision before said that it lacks that (W-INT-05). */
+  readonly evidence?: Evidence
   /** Assigns agents to workspaces (W-SEC-03). Without it each workspace has an agent of its own. */
   readonly identify?: Identify
   /** The conformance level that the runtime declares; 3 where it is left out. */
@@ -78,6 +82,8 @@ export class Batch {
   readonly gatesEnded = new Map<GateId, GateOutcome>()
   /** How many gates wait for whom; counted when the first is opened, and again after one has ended. */
   gateQueues: Map<string, number> | undefined
+  /** A checkpoint whose proof the decision needs: it counts for nothing, and is to be made again with that. */
+  lacks: CheckpointId | undefined
   readonly #ended = new Set<Workspace>()
   readonly #moved = new Map<Workspace, Workspace>()
 

@@ -1,6 +1,6 @@
 // `decide` says what a command comes to in the state that a run is in: entries and objects for the trail, and an answer. It changes
 // nothing, and given the same state, command and context it always says the same.
-import { assertNever, type EnvelopeId, ok, type Result } from '@parley/core'
+import { assertNever, type CheckpointId, type EnvelopeId, ok, type Result } from '@parley/core'
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import { actorOf, Batch, type Context } from './batch.ts'
 import { decideMeter, decideRaiseBudget } from './budget/decide.ts'
@@ -62,6 +62,8 @@ export interface Decision {
   readonly entries: readonly EntryDraft[]
   readonly objects: readonly TrailObject[]
   readonly result: Result<unknown>
+  /** The checkpoint whose proof it lacks: then nothing of it counts, and it is made again with that in its context. */
+  readonly lacks: CheckpointId | undefined
   /** Gates that ended, and what came of what they held up. */
   readonly outcomes: readonly GateOutcome[]
 }
@@ -71,9 +73,9 @@ const NO_OUTCOMES: readonly GateOutcome[] = []
 export function decide(run: Run, command: Command, context: Context): Decision {
   const batch = new Batch(run, context)
   const result = decideIn(batch, command)
-  const { entries, objects, gatesEnded } = batch
+  const { entries, objects, gatesEnded, lacks } = batch
   const outcomes = gatesEnded.size === 0 ? NO_OUTCOMES : [...gatesEnded.values()]
-  return { entries, objects, result, outcomes }
+  return { entries, objects, result, lacks, outcomes }
 }
 
 function decideIn(batch: Batch, command: Command): Result<unknown> {

@@ -18,6 +18,7 @@ import {
 } from './conflict-record.ts'
 import type { SalvageOutcome } from './integration.ts'
 import { storeResult, writeMerged } from './merge.ts'
+import { notMerged, storedViolation, writeForged } from './proof.ts'
 import { decideResolveSalvage, writeSalvageDecided } from './salvage-conflict.ts'
 import { openSalvage } from './salvage-record.ts'
 import { closingProblem, integrable, parentOf, sourceIn } from './source.ts'
@@ -114,8 +115,8 @@ export function writeConflictDecided(
   // Time has passed: what was checked before the gate is checked again (W-HWY-07).
   const blocked = closes(settled) ? closingProblem(source) : undefined
   if (blocked) return blocked
-  carryOut(batch, settled, actor, undefined)
-  return ok(undefined)
+  const carried = carryOut(batch, settled, actor, undefined)
+  return carried.ok ? ok(undefined) : carried
 }
 
 /** The workspace's time ran out while it was `conflicted` (W-INT-14). */
@@ -146,9 +147,21 @@ function carryOut(
       ...byOperation('conflict_unresolvable', integrator),
       aborts: 'agent_rework',
     })
-  writeResolved(batch, source, conflict, actor, { strategy, resolution, outcome: 'closed' })
-  if (!closes(settled)) return ok({ state: 'conflicted' })
   const { integration } = source
+  const last = closes(settled)
+  // W-INT-05: hours may lie between the beginning of the merge and its end.
+  const checkpoint = (last && integration?.checkpoint) || undefined
+  const violation = checkpoint === undefined ? ok(undefined) : storedViolation(batch, checkpoint)
+  if (!violation.ok) return violation
+  if (checkpoint !== undefined && violation.value) {
+    const reason = 'integrity_violation'
+    writeForged(batch, checkpoint, violation.value)
+    const failure: Failure = { ...byProtocol('conflict_unresolvable'), aborts: reason }
+    fail(batch, { ...settled, resolution: reason }, 'protocol', failure)
+    return notMerged(source, checkpoint)
+  }
+  writeResolved(batch, source, conflict, actor, { strategy, resolution, outcome: 'closed' })
+  if (!last) return ok({ state: 'conflicted' })
   const used = integration?.strategy ?? 'direct'
   writeMerged(batch, integrator, source, 'conflict_resolved', used, resultRef ?? integration?.resultRef)
   return ok({ state: 'closed' })

@@ -18,7 +18,7 @@ import {
 } from './integration.ts'
 import { storeResult, writeMerged } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
-import { deliverableViolation, writeFlagged } from './proof.ts'
+import { deliverableViolation, storedViolation, writeFlagged } from './proof.ts'
 import { writeConflicts } from './report.ts'
 import { baseAwareProblem, basisProblem } from './request.ts'
 import { salvageOf } from './salvage.ts'
@@ -99,8 +99,10 @@ function begin(
   const checkpoint = source.deliverable
   if (!checkpoint) return invalidState(`${source.id} has no final checkpoint.`, 'no_final_checkpoint')
   const basis = request.basis as string | undefined
-  // W-INT-05. What waited at a gate was checked when it was asked for.
-  const violation = passed ? ok(undefined) : deliverableViolation(batch, checkpoint, request.evidence)
+  // W-INT-05. What waited at a gate, or for its target, may have been changed since it was asked for.
+  const violation = passed
+    ? storedViolation(batch, checkpoint)
+    : deliverableViolation(batch, checkpoint, request.evidence)
   if (!violation.ok) return violation
   if (violation.value) {
     writeStarted(batch, caller, source, { strategy, checkpoint, basis })

@@ -1,4 +1,4 @@
-// When the proof of a deliverable is checked (W-INT-05): at every way into an integration, once more at acceptance, before any gate.
+// When the proof of a deliverable is checked (W-INT-05): at every way into an integration, once more at acceptance, before any gate, and after it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { type CheckpointId, unwrap } from '@parley/core'
 import { tamper } from '@parley/trail/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import type { RunDraft } from '../run/start.ts'
-import { gateOf } from '../testing/conflicts.ts'
+import { conflictedBy, contradiction, gateOf, overlap } from '../testing/conflicts.ts'
 import { type Fixture, type FixtureOptions, fixture, refused } from '../testing/fixture.ts'
 
 const secret = new Uint8Array(32).fill(42)
@@ -100,7 +100,7 @@ test('W-INT-05 no human is asked about a deliverable that was changed', async ()
   expect(await eventsOf(f)).toEqual(['signal_emitted', 'integration_started', ...FLAGGED])
 })
 
-test('W-INT-05 what a gate held up was checked when it was asked for, and is checked again at accept', async () => {
+test('W-INT-05 what a gate held up is merged as it was asked for', async () => {
   for (const operation of ['beginIntegration', 'accept'] as const) {
     const f = await fixture({ secret, run: gated })
     await f.worker('W')
@@ -110,13 +110,88 @@ test('W-INT-05 what a gate held up was checked when it was asked for, and is che
     if (operation === 'beginIntegration') expect(refused(await f.root.accept(f.id('W')))).toBe('ok')
     expect(await f.state('W')).toBe('closed')
   }
-  const f = await delivered({ run: gated })
-  const gate = gateOf(await f.root.beginIntegration(f.id('W')))
+})
+
+/** Nothing of W was merged. */
+async function expectFailed(f: Fixture): Promise<void> {
+  expect(await f.state('W')).toBe('failed')
+  expect(unwrap(await f.root.look()).merges.map(({ source }) => source)).not.toContain(f.id('W'))
+}
+
+test('WX-055 a deliverable that was changed while its integration waited at a gate is not merged', async () => {
+  for (const operation of ['beginIntegration', 'accept'] as const) {
+    const f = await delivered({ run: gated })
+    const gate = gateOf(await f.root[operation](f.id('W')))
+    await spoil(f)
+    const { result } = unwrap(await f.runtime.user('ux').approve(f.run.id, gate))
+    expect(result && refused(result)).toBe('rejected(integrity_violation)')
+    expect(await eventsOf(f)).toEqual(['gate_resolved', 'signal_emitted', 'integration_started', ...FLAGGED])
+    await expectFailed(f)
+  }
+})
+
+test('WX-055 the same where the time of the gate runs out, and its fallback approves', async () => {
+  const integration = { timeout: 10_000, fallback: 'approve' }
+  const run = { highway: { ...(gated.highway as object), gate_overrides: { integration } } } as RunDraft
+  const f = await delivered({ run })
+  gateOf(await f.root.accept(f.id('W')))
   await spoil(f)
-  unwrap(await f.runtime.user('ux').approve(f.run.id, gate))
-  expect(await eventsOf(f)).toEqual(['gate_resolved', 'signal_emitted', 'integration_started'])
-  expect(refused(await f.root.accept(f.id('W')))).toBe('rejected(integrity_violation)')
-  expect(await eventsOf(f)).toEqual(FLAGGED)
+  await f.advance(10_000)
+  await expect.poll(() => f.state('W')).toBe('failed')
+  const ended = ['gate_timeout', 'gate_resolved', 'signal_emitted', 'integration_started', ...FLAGGED]
+  expect(await eventsOf(f)).toEqual(ended)
+  await expectFailed(f)
+})
+
+test('WX-055 the same where it waited for another integration to leave its target', async () => {
+  const f = await delivered({ run: gated })
+  const other = await f.workspace('V', { directive: { format: 'markdown', content: 'work' } })
+  unwrap(await other.receive())
+  unwrap(await f.checkpoint('V', { status: 'final', confidence: 'high', intent: 'another' }))
+  unwrap(await other.complete())
+  const ux = f.runtime.user('ux')
+  const gate = gateOf(await f.root.accept(f.id('W')))
+  unwrap(await ux.approve(f.run.id, gateOf(await f.root.beginIntegration(f.id('V')))))
+  unwrap(await ux.approve(f.run.id, gate))
+  await spoil(f)
+  expect(await f.state('W')).toBe('integrating')
+  unwrap(await f.root.accept(f.id('V')))
+  await expect.poll(() => f.state('W')).toBe('failed')
+  expect((await eventsOf(f)).slice(-7)).toEqual(['signal_emitted', 'integration_started', ...FLAGGED])
+  await expectFailed(f)
+})
+
+test('WX-055 the same where the last conflict is settled, by the integrator or at a gate', async () => {
+  for (const strategy of ['coordinator_resolve', 'escalate'] as const) {
+    const f = await delivered()
+    const [one, last] = await conflictedBy(f, 'W', [overlap, contradiction])
+    await spoil(f)
+    unwrap(await f.root.resolveConflict(f.id('W'), one!, 'coordinator_resolve', 'mine'))
+    await f.mark()
+    const answer = await f.root.resolveConflict(f.id('W'), last!, strategy, 'both')
+    if (strategy === 'escalate') {
+      const { result } = unwrap(await f.runtime.user('ux').approve(f.run.id, gateOf(answer)))
+      expect(result && refused(result)).toBe('rejected(integrity_violation)')
+    } else expect(refused(answer)).toBe('rejected(integrity_violation)')
+    const found = (await eventsOf(f)).filter(type => !type.startsWith('gate'))
+    expect(found).toEqual(['integrity_violation', 'conflict_resolved', ...FLAGGED.slice(1)])
+    await expectFailed(f)
+  }
+})
+
+test('WX-055 the same for a salvage', async () => {
+  const f = await delivered()
+  const worker = await f.workspace('V', { directive: { format: 'markdown', content: 'work' } })
+  unwrap(await worker.receive())
+  unwrap(await f.final('V'))
+  unwrap(await worker.failed('broke'))
+  unwrap(await f.root.salvage(f.id('V')))
+  const [conflict] = unwrap(await f.root.reportConflicts(f.id('V'), [overlap]))
+  await spoil(f)
+  const settled = await f.root.resolveConflict(f.id('V'), conflict!, 'coordinator_resolve', 'both')
+  expect(refused(settled)).toBe('rejected(integrity_violation)')
+  expect(await eventsOf(f)).toEqual(['integrity_violation', 'integration_aborted'])
+  expect(unwrap(await f.root.look()).merges).toEqual([])
 })
 
 test('W-INT-05 the signal `integrate` of the coordinator is the operation, proof check included', async () => {

@@ -23,6 +23,18 @@ export function deliverableViolation(
   return ok(violationOf(batch.run.checkpoints.get(checkpoint)?.integrity, evidence.proof))
 }
 
+/** The same for a merge that was asked for earlier, and goes on now: the runtime brings the proof, since whoever asked may be gone. */
+export function storedViolation(batch: Batch, checkpoint: CheckpointId): Result<Violation | undefined> {
+  const { proofs, evidence } = batch.context
+  if (proofs && evidence?.checkpoint !== checkpoint) batch.lacks = checkpoint
+  return deliverableViolation(batch, checkpoint, evidence)
+}
+
+export function writeForged(batch: Batch, checkpoint: CheckpointId, violation: Violation): void {
+  const subject = { subject_type: 'checkpoint', subject_id: checkpoint, action_taken: 'flagged' } as const
+  writeViolation(batch, subject, violation)
+}
+
 /** To be called once `integration_started` is there: flagged, aborted, failed. */
 export function writeFlagged(
   batch: Batch,
@@ -31,8 +43,7 @@ export function writeFlagged(
   violation: Violation,
 ): Refusal {
   const reason = 'integrity_violation'
-  const subject = { subject_type: 'checkpoint', subject_id: checkpoint, action_taken: 'flagged' } as const
-  writeViolation(batch, subject, violation)
+  writeForged(batch, checkpoint, violation)
   // Where it was open before this batch, the failure itself ends it.
   if (!source.integration) {
     batch.add('integration_aborted', source, 'protocol', {
@@ -44,6 +55,10 @@ export function writeFlagged(
     })
   }
   writeFailure(batch, source, { ...byProtocol('integration_error'), aborts: reason })
+  return notMerged(source, checkpoint)
+}
+
+export function notMerged(source: Workspace, checkpoint: CheckpointId): Refusal {
   const message = `What the store holds of ${checkpoint} does not match its proof; ${source.id} has failed and nothing was merged.`
-  return refusal('rejected', message, { reason, checkpoint })
+  return refusal('rejected', message, { reason: 'integrity_violation', checkpoint })
 }

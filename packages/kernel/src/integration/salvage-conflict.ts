@@ -21,7 +21,8 @@ import {
 import type { Salvage, SalvageOutcome } from './integration.ts'
 import { storeResult } from './merge.ts'
 import { filesOf, overlapsOf, unnamedIn } from './overlap.ts'
-import { salvageOf, writeSalvaged } from './salvage.ts'
+import { storedViolation } from './proof.ts'
+import { salvageOf, writeFlagged, writeSalvaged } from './salvage.ts'
 import { openSalvage, writeAborted } from './salvage-record.ts'
 
 /** What the integrator found against what it wants to save, and what overlaps besides (W-INT-07). Answers the ids. */
@@ -106,8 +107,14 @@ function carryOut(
   const { salvage, conflict, strategy, resolution } = settled
   if (strategy === 'agent_rework')
     return fail(batch, settled, actor, { reason: 'agent_rework', by: actorOf(salvage.target) })
+  const last = openConflicts(salvage).every(each => each === conflict)
+  // W-SEC-09: hours may lie between the beginning of the merge and its end.
+  const violation = last ? storedViolation(batch, salvage.checkpoint) : ok(undefined)
+  if (!violation.ok) return violation
+  if (violation.value)
+    return writeFlagged(batch, salvage.target, salvage.source, salvage.checkpoint, violation.value)
   writeResolved(batch, salvage, conflict, actor, { strategy, resolution, outcome: 'closed' })
-  if (openConflicts(salvage).some(each => each !== conflict)) return ok({ salvage: 'open' })
+  if (!last) return ok({ salvage: 'open' })
   return writeSalvaged(batch, salvage.target, salvage, 'conflict_resolved', ref ?? salvage.resultRef)
 }
 

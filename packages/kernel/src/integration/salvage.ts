@@ -4,7 +4,7 @@ import { type CheckpointId, ok, type Result } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationResult } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
-import { type Violation, writeViolation } from '../integrity/verify.ts'
+import type { Violation } from '../integrity/verify.ts'
 import { invalidArgument, invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
 import { writeDelivered, writeEmitted } from '../signal/emit.ts'
@@ -21,7 +21,7 @@ import type {
 } from './integration.ts'
 import { storeResult } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
-import { deliverableViolation } from './proof.ts'
+import { deliverableViolation, storedViolation, writeForged } from './proof.ts'
 import { baseAwareProblem, basisProblem } from './request.ts'
 import {
   openSalvage,
@@ -78,8 +78,10 @@ export function decideSalvage(
   // W-INT-08
   if (!isFree(caller, source)) return targetLocked(caller)
   const start: Start = { checkpoint: chosen.value, basis: request.basis as string | undefined }
-  // W-SEC-09. What waited at a gate was checked when it was asked for.
-  const violation = passed ? ok(undefined) : deliverableViolation(batch, start.checkpoint, request.evidence)
+  // W-SEC-09. What waited at a gate, or for its target, may have been changed since it was asked for.
+  const violation = passed
+    ? storedViolation(batch, start.checkpoint)
+    : deliverableViolation(batch, start.checkpoint, request.evidence)
   if (!violation.ok) return violation
   if (violation.value) {
     writeStarted(batch, caller, source, start)
@@ -235,7 +237,7 @@ function writeStarted(
 }
 
 /** W-INT-05: what is stored is not what its agent handed in, so that it is not shown and not merged. */
-function writeFlagged(
+export function writeFlagged(
   batch: Batch,
   target: Workspace,
   source: Workspace,
@@ -243,8 +245,7 @@ function writeFlagged(
   violation: Violation,
 ): Refusal {
   const reason = 'integrity_violation'
-  const subject = { subject_type: 'checkpoint', subject_id: checkpoint, action_taken: 'flagged' } as const
-  writeViolation(batch, subject, violation)
+  writeForged(batch, checkpoint, violation)
   writeAborted(batch, { source, target }, reason, 'protocol')
   const message = `What the store holds of ${checkpoint} does not match its proof; nothing was merged.`
   return refusal('rejected', message, { reason, checkpoint })

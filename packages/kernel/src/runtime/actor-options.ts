@@ -3,6 +3,7 @@ import type { Clock, IdSource, ParleyError, RunId, StrictClock, Ticks, Workspace
 import type { EntryDraft, RunTrail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { Context, UserDirectory } from '../batch.ts'
+import type { Evidence } from '../checkpoint/proof.ts'
 import type { Identify } from '../integrity/identity.ts'
 import type { Proofs } from '../integrity/proofs.ts'
 import type { CapacityProbe } from '../workspace/admission.ts'
@@ -46,7 +47,7 @@ export interface ActorOptions {
 }
 
 /** The context of a decision at that moment. */
-export function contextAt(options: ActorOptions, now: Ticks): Context {
+export function contextAt(options: ActorOptions, now: Ticks, evidence?: Evidence): Context {
   const { ids, users, escalationQueue, proofs, identify, capacity, deployment, transport } = options
   return {
     now,
@@ -55,6 +56,7 @@ export function contextAt(options: ActorOptions, now: Ticks): Context {
     ...(escalationQueue !== undefined && { escalationQueue }),
     ...(options.resourceTolerance !== undefined && { resourceTolerance: options.resourceTolerance }),
     ...(proofs && { proofs }),
+    ...(evidence && { evidence }),
     ...(identify && { identify }),
     ...(options.level !== undefined && { level: options.level }),
     ...(capacity && { capacity }),

@@ -26,6 +26,7 @@ import { Alarm } from './alarm.ts'
 import { commit, type Decided, isStorageError } from './commit.ts'
 import { Courier } from './courier.ts'
 import { carry, concernsMigration, createdByGates, endsRun, freedTarget } from './effects.ts'
+import { MissingEvidence } from './evidence.ts'
 import { outcomeNotices } from './gate-notice.ts'
 import { Listeners } from './listeners.ts'
 import { type Notice, noticesOf, unresolvableNotice } from './notice.ts'
@@ -42,6 +43,7 @@ export class RunActor {
   readonly #alarm: Alarm
   #run: Run
   readonly #queue: CommandQueue
+  readonly #evidence: MissingEvidence
   /** What recovery has to know of the past; let go of once it is done. */
   #trace: Trace | undefined
   readonly #outage: Outage
@@ -81,6 +83,13 @@ export class RunActor {
     this.#outage = new Outage(options.clock, () => this.#schedule())
     this.#pauses = new Pauses(options.clock)
     this.#listeners = new Listeners(options.onFault)
+    this.#evidence = new MissingEvidence({
+      trail: options.trail,
+      proofs: options.proofs,
+      wait: milliseconds => this.#pauses.wait(milliseconds),
+      stopped: () => this.#stopped,
+      maker: checkpoint => this.#run.checkpoints.get(checkpoint)?.workspace,
+    })
   }
 
   /** Replays a run. Nothing is written; a run that had begun takes commands once it is recovered. */
@@ -184,7 +193,7 @@ export class RunActor {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#halt()
-    this.#queue.refuse(refusal('trail_unavailable', 'The runtime is stopped.'))
+    this.#refuse(refusal('trail_unavailable', 'The runtime is stopped.'))
     this.#pauses.end()
     await this.#working
     if (this.#isTrue) await this.#options.states?.stop(this.#run)
@@ -208,7 +217,13 @@ export class RunActor {
     this.#failed = true
     this.#stopped = true
     this.#halt()
-    this.#queue.refuse(err(asParleyError(cause)))
+    this.#refuse(err(asParleyError(cause)))
+  }
+
+  /** Answers everything that waits. */
+  #refuse(refused: Result<never>): void {
+    this.#queue.refuse(refused)
+    this.#evidence.refuse(refused)
   }
 
   /** One microtask later, so that what is submitted together is ordered and committed together. */
@@ -223,7 +238,7 @@ export class RunActor {
   }
 
   get #waiting(): boolean {
-    return !this.#stopped && this.#queue.waiting
+    return !this.#stopped && (this.#evidence.ready || this.#queue.waiting)
   }
 
   async #work(): Promise<void> {
@@ -238,6 +253,7 @@ export class RunActor {
         const group = this.#decideGroup()
         if (group.length > 0) await this.#commit(group)
         if (this.#spoiled) await this.#reload()
+        if (this.#evidence.lacking) await this.#evidence.bring()
         this.#serveReaders()
         if (states?.isOverdue(this.#run) && this.#isTrue) await states.keep(this.#run)
       } while (this.#waiting)
@@ -279,7 +295,7 @@ export class RunActor {
     let records = 0
     for (let queued = this.#next(); queued; queued = this.#next()) {
       const decided = this.#tryToDecide(queued)
-      if (this.#spoiled) break
+      if (this.#spoiled || this.#evidence.lacking) break
       if (decided) {
         group.push(decided)
         records += decided.decision.entries.length + decided.decision.objects.length
@@ -290,7 +306,8 @@ export class RunActor {
   }
 
   #next(): Queued | undefined {
-    return this.#stopped ? undefined : this.#queue.next(this.#run)
+    if (this.#stopped) return undefined
+    return this.#evidence.next() ?? this.#queue.next(this.#run)
   }
 
   /** A defect answers the command that met it; the state, which it may have changed in part, is read back from the trail. */
@@ -307,7 +324,7 @@ export class RunActor {
   #consider(command: Command): Decision {
     const { stamps } = this.#options
     const now = stamps.next()
-    const decision = decide(this.#run, command, contextAt(this.#options, now))
+    const decision = decide(this.#run, command, contextAt(this.#options, now, this.#evidence.take()))
     if (decision.entries.length > 0) stamps.anchor((now + decision.entries.length - 1) as typeof now)
     return decision
   }
@@ -315,6 +332,10 @@ export class RunActor {
   #decide(queued: Queued): Decided | undefined {
     const run = this.#run
     const decision = this.#consider(queued.command)
+    if (decision.lacks !== undefined) {
+      this.#evidence.lack(queued, decision.lacks)
+      return undefined
+    }
     if (!decision.result.ok && decision.result.error.code === 'target_locked') {
       this.#queue.lock(queued, decision.result.error.details.target as WorkspaceId)
       return undefined
@@ -377,7 +398,7 @@ export class RunActor {
 
   #end(): void {
     this.#halt()
-    this.#queue.refuse(invalidState(`The run ${this.id} has ended.`))
+    this.#refuse(invalidState(`The run ${this.id} has ended.`))
     void this.#options.states?.remove()
     this.#options.onEnd()
   }

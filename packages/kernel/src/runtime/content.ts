@@ -8,6 +8,7 @@ import {
   type Result,
   type WorkspaceId,
 } from '@parley/core'
+import type { TrailObject } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 import { actorOf, clip } from '../batch.ts'
 import type { CheckpointRecord } from '../checkpoint/checkpoint.ts'
@@ -137,7 +138,16 @@ export async function evidenceOf(
   if (!found.ok) return found
   if (found.value === undefined) return ok(undefined)
   const checkpoint = found.value
-  const object = await run.object(checkpoint as string as ObjectId)
+  return evidenceIn(await run.object(checkpoint as string as ObjectId), proofs, source, checkpoint)
+}
+
+/** The proof of what was read. */
+export function evidenceIn(
+  object: Result<TrailObject | undefined>,
+  proofs: Proofs,
+  source: WorkspaceId,
+  checkpoint: CheckpointId,
+): Result<Evidence> {
   if (object.ok) {
     const record = object.value?.value as CheckpointRecord | undefined
     return ok({ checkpoint, proof: record ? proveCheckpoint(proofs, source, record) : null })

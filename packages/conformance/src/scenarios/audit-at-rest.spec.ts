@@ -1,0 +1,81 @@
+// What a reading of the text alone asks of what lies at rest: mail and checkpoints that were changed in the store (wacp-audit).
+import { deepStrictEqual } from 'node:assert'
+import { SC } from '../entry-rows.ts'
+import type { StoredRecord } from '../faults.ts'
+import { ANSWERING, another, only } from '../gated.ts'
+import type { Kit } from '../kit.ts'
+import type { Row } from '../rows.ts'
+import { scenario } from '../scenario.ts'
+
+/** Somebody with access to the store changes one object. */
+async function change(
+  kit: Kit,
+  name: string,
+  how: (value: Record<string, unknown>) => unknown,
+): Promise<void> {
+  const changed = (record: StoredRecord): StoredRecord =>
+    record.kind === 'object' && record.id === kit.id(name)
+      ? { ...record, value: how(record.value as Record<string, unknown>) }
+      : record
+  await kit.restart({
+    meanwhile: () => kit.faults.stored.rewrite(kit.run, records => records.map(changed)),
+  })
+  await kit.mark()
+}
+
+function violation(subject_type: string, subject_id: string, what: string, action_taken: string): Row {
+  return [
+    'integrity_violation',
+    null,
+    'protocol',
+    { subject_type, subject_id, violation: what, action_taken },
+  ]
+}
+
+scenario(
+  'WX-054 mail that was changed at rest is not handed over, and holds up nothing',
+  { level: 2, rules: ['W-SEC-10', 'W-WS-21'] },
+  async kit => {
+    const payload = { format: 'markdown', content: 'something else' }
+    const variants = {
+      hash_mismatch: (value: Record<string, unknown>) => ({ ...value, payload }),
+      proof_missing: ({ integrity: _integrity, ...value }: Record<string, unknown>) => value,
+    }
+    for (const [what, how] of Object.entries(variants)) {
+      await another(kit, 'off')
+      await kit.worker('W')
+      await kit.send('E1', 'R', 'W', 'directive')
+      await kit.send('E2', 'R', 'W', 'directive')
+      await kit.settle()
+      await change(kit, 'E1', how)
+      await kit.refuses('REJECTED', 'W', 'consume_envelope', {}, 'integrity_violation')
+      await kit.expectAdded([violation('envelope', 'E1', what, 'rejected')])
+      deepStrictEqual(await kit.consume('W'), 'E2')
+      deepStrictEqual(await kit.consume('W'), undefined)
+    }
+  },
+)
+
+scenario(
+  'WX-055 a checkpoint that was changed while its acceptance waited at the gate is not merged',
+  { level: 2, rules: ['W-INT-05', 'W-SEC-09'] },
+  async kit => {
+    await kit.user('ux', ANSWERING)
+    await another(kit, only('integration'))
+    await kit.worker('W')
+    await kit.bring('W', 'integrating')
+    kit.gate(await kit.call('R', 'decide_integration', { source: 'W', decision: 'accept' }), 'G')
+    await change(kit, 'KW', value => JSON.parse(JSON.stringify(value).replace('"done"', '"nice"')))
+    await kit.do('ux', 'answer_gate', { gate: 'G', action: 'approve' })
+    const added = await kit.expectAmong([
+      ['integration_started', 'W', 'system', { source: 'W', checkpoint_ref: 'KW' }],
+      violation('checkpoint', 'KW', 'hash_mismatch', 'flagged'),
+      ['integration_aborted', 'W', 'protocol', { source: 'W', reason: 'integrity_violation' }],
+      SC('W', 'integrating', 'failed', 'integration_error'),
+    ])
+    deepStrictEqual(
+      added.filter(({ event_type }) => event_type === 'integration_completed'),
+      [],
+    )
+  },
+)
