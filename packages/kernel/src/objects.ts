@@ -121,9 +121,9 @@ export function evolveObject(run: Run, object: TrailObject): void {
 }
 
 /** Takes the object that belongs to the entry being folded. */
-export function claim<T>(run: Run, id: string): T {
+export function claim<T>(run: Run, id: string, kind: ObjectKind): T {
   const object = run.staged.get(id)
-  invariant(object, 'an entry that needs an object comes right behind it')
+  invariant(object?.kind === kind, 'an entry that needs an object comes right behind it')
   run.staged.delete(id)
   return object.value as T
 }

@@ -168,7 +168,7 @@ function ownSecret({ secret: file, folder }: ProfilePaths): Uint8Array {
 /** A new secret would open nothing of what the old one sealed: the old one must come back. */
 function requireNothingSealed(folder: string, file: string): void {
   if (!existsSync(join(folder, 'trail', KEY_MARK))) return
-  const message = `The profile's secret ${file} is gone, and the content of its trail is sealed with it. Restore it from a backup; no other one opens it.`
+  const message = `The profile's secret ${file} is gone, and the content of its trail is sealed or proven with it. Restore it from a backup; no other one will do.`
   throw new ParleyError('secret_missing', message, { details: { file } })
 }
 

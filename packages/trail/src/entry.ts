@@ -1,6 +1,7 @@
 // The trail entry (W-TRAIL-01): what a caller hands in, what is kept, what a reader gets back.
 // `seq` stands beside the header: order, paging and cursors mean `seq`, and it is not hashed.
 import type { EntryId, ObjectId, RunId, Timestamp, WorkspaceId } from '@parley/core'
+import type { ContentProof } from './content/cipher.ts'
 import type { ContentScope } from './content/scope.ts'
 import { type EventBody, type EventType, eventDefinition } from './events/index.ts'
 
@@ -42,6 +43,8 @@ export interface TrailObject {
   readonly id: ObjectId
   readonly kind: string
   readonly value: unknown
+  /** What is wrong with its proof, as it was read by a trail with a secret (W-SEC-16). */
+  readonly proof?: Exclude<ContentProof, 'valid'>
   /** Its content is gone: why. The value is then undefined. */
   readonly lost?: string
   /** Whose content it is, for a trail that seals with keys of workspaces; without it, its run's. It is not kept where nothing is sealed. */

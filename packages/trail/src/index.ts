@@ -14,12 +14,15 @@ export {
 export {
   ContentCipher,
   type ContentPlace,
+  type ContentProof,
   isSealed,
   openObject,
   SEALINGS,
   type Sealing,
   sealingOf,
+  unwrapProven,
 } from './content/cipher.ts'
+export { HmacKey } from './content/hmac.ts'
 export { KEY_MARK } from './content/key-mark.ts'
 export { type ContentKey, type ContentKeyRing, ContentKeys } from './content/keys.ts'
 export type { RunContent } from './content/run-content.ts'

@@ -9,7 +9,7 @@ import { trailLimits } from './limits.ts'
 import { RunState, type TrailState } from './run-state.ts'
 import { entryAt } from './store/entry-at.ts'
 import type { RunHead, TrailStore } from './store/store.ts'
-import { lostObject, readObject } from './stored-object.ts'
+import { type Forged, lostObject, readObject } from './stored-object.ts'
 import { RunVerifier, type VerifyOptions } from './verify.ts'
 
 export interface ReplayOptions {
@@ -23,6 +23,8 @@ export interface ReplayOptions {
   readonly sound?: boolean | 'proven'
   /** Hand out objects whose content is gone, with `lost`, instead of throwing. */
   readonly lost?: boolean
+  /** What is done about objects whose proof does not fit; they are refused where nothing is said. */
+  readonly forged?: Forged
   /** Leave objects out: what they hold is not opened. */
   readonly entriesOnly?: boolean
 }
@@ -86,7 +88,13 @@ export class RunReading {
   }
 
   /** See `RunTrail.replay`. */
-  async *replay({ behind, sound, entriesOnly, lost }: ReplayOptions): AsyncGenerator<Entry | TrailObject> {
+  async *replay({
+    behind,
+    sound,
+    entriesOnly,
+    lost,
+    forged,
+  }: ReplayOptions): AsyncGenerator<Entry | TrailObject> {
     const gathers = !this.#state && !this.#loading && behind === this.#kept
     const halted = sound && haltedError(this.#store.damage, this.#run)
     if (halted) throw halted
@@ -99,7 +107,9 @@ export class RunReading {
       if (record.kind === 'object') {
         state?.takeObject(record.id)
         if (entriesOnly) continue
-        yield lost && record.lost !== undefined ? lostObject(record) : readObject(record, this.#content)
+        yield lost && record.lost !== undefined
+          ? lostObject(record)
+          : readObject(record, this.#content, forged)
         continue
       }
       const entry = globalEntry(record)

@@ -27,7 +27,7 @@ import { type ReplayOptions, RunReading } from './run-reading.ts'
 import type { RunState, TrailState } from './run-state.ts'
 import { entryAt } from './store/entry-at.ts'
 import type { TrailStore } from './store/store.ts'
-import { readObject, readObjectWith, storeObject } from './stored-object.ts'
+import { type Forged, readObject, readObjectWith, storeObject } from './stored-object.ts'
 import { judgeDeletions, RunVerifier, type VerifyOptions, type VerifyReport, violationOf } from './verify.ts'
 import { localAnchors, verifyLocal } from './verify-local.ts'
 import { RunWatch, RunWatchers } from './watch.ts'
@@ -74,7 +74,7 @@ export class RunTrail {
     stage: Pick<TrailStore, 'append'> = store,
     /** Who may have signed, as of now: keys change. */
     checks: () => VerifyOptions = () => ({}),
-    cipher?: ContentCipher,
+    cipher: () => ContentCipher | undefined = () => undefined,
     /** Shared by all objects of a trail. */
     watchers = new RunWatchers(),
   ) {
@@ -221,12 +221,17 @@ export class RunTrail {
     return this.#watch.pages(filter, reader, signal)
   }
 
-  /** With a ring, sealed content is opened with nothing but its keys: `content_key_missing` where it has none that fits. */
-  async object(id: ObjectId, ring?: ContentKeyRing): Promise<TrailObject | undefined> {
+  /**
+   * With a ring, sealed content is opened with nothing but its keys: `content_key_missing` where it has none that fits. Content that was
+   * changed is refused with `content_damaged`, unless it is to be shown: then `proof` says so.
+   */
+  async object(id: ObjectId, ring?: ContentKeyRing, forged?: Forged): Promise<TrailObject | undefined> {
     const stored = await this.#store.object(this.id, id)
     if (!stored) return undefined
     await this.content.learn()
-    return ring ? readObjectWith(ring, stored, this.content) : readObject(stored, this.content)
+    return ring
+      ? readObjectWith(ring, stored, this.content, forged)
+      : readObject(stored, this.content, forged)
   }
 
   /** What `resume` takes later; undefined before the run was read, and while batches are on their way. */

@@ -1,5 +1,6 @@
 // Objects on their way into a store and back: checked, in canonical form, and sealed where the trail seals content (W-SEC-16).
 import { canonicalize, isId, ParleyError, type RunId } from '@parley/core'
+import { type ContentProof, damagedContent } from './content/cipher.ts'
 import type { ContentKeyRing } from './content/keys.ts'
 import type { RunContent } from './content/run-content.ts'
 import type { StoredObject, TrailObject } from './entry.ts'
@@ -38,10 +39,19 @@ export function lostObject({ id, objectKind: kind, lost = '' }: StoredObject): T
   return { id, kind, value: undefined, lost }
 }
 
+/** What is done about an object whose proof does not fit: it is refused, or handed out as forged to whoever judges for himself. */
+export type Forged = 'refused' | 'shown'
+
 /** Throws `blob_missing`, and `content_key_missing` and `content_damaged` (content/cipher.ts). */
-export function readObject(stored: StoredObject, content: RunContent): TrailObject {
+export function readObject(
+  stored: StoredObject,
+  content: RunContent,
+  forged: Forged = 'refused',
+): TrailObject {
   requireThere(stored)
-  return parsed(content.open(stored))
+  const proof = content.proof(stored)
+  if (proof === 'forged' && forged === 'refused') throw damagedContent(stored)
+  return parsed(content.open(stored), proof)
 }
 
 /** The same with nothing but the keys of a ring. */
@@ -49,15 +59,27 @@ export async function readObjectWith(
   ring: ContentKeyRing,
   stored: StoredObject,
   content: RunContent,
+  forged: Forged = 'refused',
 ): Promise<TrailObject> {
   requireThere(stored)
-  return parsed(await content.openWith(ring, stored))
+  const proof = content.proof(stored)
+  if (proof === 'forged' && forged === 'refused') throw damagedContent(stored)
+  return parsed(await content.openWith(ring, stored), proof)
 }
 
 function requireThere({ lost, blob }: StoredObject): void {
   if (lost !== undefined) throw new ParleyError('blob_missing', lost, { details: { blob } })
 }
 
-function parsed({ id, objectKind, data }: StoredObject): TrailObject {
-  return { id, kind: objectKind, value: JSON.parse(data) as unknown }
+function parsed(stored: StoredObject, proof: ContentProof): TrailObject {
+  const { id, objectKind: kind, data } = stored
+  return { id, kind, value: jsonOf(stored, data), ...(proof !== 'valid' && proof && { proof }) }
+}
+
+function jsonOf(stored: StoredObject, data: string): unknown {
+  try {
+    return JSON.parse(data)
+  } catch (cause) {
+    throw damagedContent(stored, cause)
+  }
 }

@@ -11,7 +11,8 @@ import {
 } from '@parley/core'
 import type { ReplicaReport, TierReport } from './archive/tier-report.ts'
 import { Compactor, type CompactorOptions } from './compactor.ts'
-import type { ContentCipher, Sealing } from './content/cipher.ts'
+import { ContentCipher, type Sealing } from './content/cipher.ts'
+import type { ContentKeys } from './content/keys.ts'
 import { commitError } from './errors.ts'
 import type { ExportContent } from './export/format.ts'
 import type { ByteSource } from './export/read.ts'
@@ -78,7 +79,7 @@ export class Trail {
   readonly #keys: TrailKeys | undefined
   readonly #stage: SigningStage | undefined
   readonly #trust: TrailOptions['trust']
-  readonly #cipher: ContentCipher | undefined
+  #cipher: ContentCipher | undefined
   readonly #runs = new Map<RunId, RunTrail>()
   readonly #lifecycles = new Map<RunId, RunLifecycle>()
   readonly #watchers = new RunWatchers()
@@ -107,6 +108,11 @@ export class Trail {
     })
   }
 
+  /** From now on content is written with proofs by this secret, and checked (W-SEC-16), where the trail has no cipher of its own. */
+  prove(keys: ContentKeys): void {
+    this.#cipher ??= new ContentCipher(keys, 'none')
+  }
+
   /** One run, whether it has entries already or not. It stays in memory until it is released. */
   run(id: RunId): RunTrail {
     let run = this.#runs.get(id)
@@ -118,7 +124,14 @@ export class Trail {
   }
 
   #open(id: RunId): RunTrail {
-    return new RunTrail(id, this.#store, this.#stage, () => this.#checks(id), this.#cipher, this.#watchers)
+    return new RunTrail(
+      id,
+      this.#store,
+      this.#stage,
+      () => this.#checks(id),
+      () => this.#cipher,
+      this.#watchers,
+    )
   }
 
   /** Forgets what is held in memory of a run, for instance once it has ended; `run` opens it again. */

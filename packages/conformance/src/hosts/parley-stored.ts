@@ -6,6 +6,7 @@ import {
   type MemoryDisks,
   openMemoryStore,
   type StoredRecord as TrailRecord,
+  unwrapProven,
 } from '@parley/trail'
 import { hashesOf } from '../chain.ts'
 import type { ForeignEntry, StoredFault, StoredRecord } from '../faults.ts'
@@ -46,17 +47,41 @@ async function rewrite(
   for (const { run } of await before.runs()) {
     const kept: TrailRecord[] = []
     for await (const record of before.replay(run)) kept.push(record)
-    const records =
-      run === of ? change(kept.map(shown)).map((each, index, all) => stored(run, each, index, all)) : kept
-    written.push(...records)
+    written.push(...(run === of ? changed(run, kept, change) : kept))
   }
   await before.close()
   system.disks = { trail: await forgeMemoryLog(written), blobs: system.disks.blobs }
 }
 
+/** What is not touched stays as it is to the letter. An object that is changed keeps the proof that it had: nobody can make another. */
+function changed(
+  run: RunId,
+  kept: readonly TrailRecord[],
+  change: (records: readonly StoredRecord[]) => readonly StoredRecord[],
+): TrailRecord[] {
+  const originals = new Map(kept.map(record => [shown(record), record]))
+  const proofs = new Map(kept.map(record => [record.kind === 'object' && record.id, proofIn(record)]))
+  return change([...originals.keys()]).map((each, index, all) => {
+    const original = originals.get(each)
+    if (original?.kind === 'object') return { ...original, seq: stored(run, each, index, all).seq }
+    const made = stored(run, each, index, all)
+    return made.kind === 'object' ? { ...made, data: (proofs.get(made.id) ?? '') + made.data } : made
+  })
+}
+
+function proofIn(record: TrailRecord): string {
+  if (record.kind !== 'object') return ''
+  return record.data.slice(0, record.data.length - unwrapProven(record).data.length)
+}
+
 export function shown(record: TrailRecord): StoredRecord {
   if (record.kind === 'object')
-    return { kind: 'object', id: record.id, type: record.objectKind, value: JSON.parse(record.data) }
+    return {
+      kind: 'object',
+      id: record.id,
+      type: record.objectKind,
+      value: JSON.parse(unwrapProven(record).data),
+    }
   const { integrity, ...view } = JSON.parse(record.view) as Omit<Entry, 'seq'>
   const { signature, signer } = record
   const sealed = {

@@ -1,5 +1,5 @@
 // What a reading of the text alone asks of what lies at rest: mail and checkpoints that were changed in the store (wacp-audit).
-import { deepStrictEqual } from 'node:assert'
+import { deepStrictEqual, ok } from 'node:assert'
 import { SC } from '../entry-rows.ts'
 import type { StoredRecord } from '../faults.ts'
 import { ANSWERING, another, only } from '../gated.ts'
@@ -21,6 +21,21 @@ async function change(
     meanwhile: () => kit.faults.stored.rewrite(kit.run, records => records.map(changed)),
   })
   await kit.mark()
+}
+
+/** Texts in objects of the store are others now; answers what the runtime says about each run that it has halted. */
+async function replaced(kit: Kit, from: string, to: string): Promise<ReadonlyMap<string, string>> {
+  let count = 0
+  const changed = (record: StoredRecord): StoredRecord => {
+    if (record.kind !== 'object' || !JSON.stringify(record.value).includes(from)) return record
+    count++
+    return { ...record, value: JSON.parse(JSON.stringify(record.value).replaceAll(from, to)) }
+  }
+  const { halted } = await kit.restart({
+    meanwhile: () => kit.faults.stored.rewrite(kit.run, records => records.map(changed)),
+  })
+  deepStrictEqual(count > 0, true, `nothing that is stored says ${from}`)
+  return new Map(halted.map(({ run, report }) => [run, report]))
 }
 
 function violation(subject_type: string, subject_id: string, what: string, action_taken: string): Row {
@@ -77,5 +92,31 @@ scenario(
       added.filter(({ event_type }) => event_type === 'integration_completed'),
       [],
     )
+  },
+)
+
+scenario(
+  'WX-056 a creation that was changed while it waited at its gate halts the run and makes nothing',
+  { level: 2, rules: ['W-SEC-16', 'W-HWY-07'], sound: false },
+  async kit => {
+    await another(kit, only('workspace_create'))
+    const draft = { role: 'worker', resources: ['area-of-docs'] }
+    kit.gate(await kit.call('R', 'create_workspace', draft), 'G')
+    await kit.settle()
+    const report = (await replaced(kit, 'area-of-docs', 'area-of-root')).get(kit.run)
+    ok(report?.includes(kit.id('G')), `the run is halted, and the report names the gate: ${report}`)
+  },
+)
+
+scenario(
+  'WX-057 content that was changed at rest halts its run, and no other',
+  { level: 2, rules: ['W-SEC-16'], sound: false },
+  async kit => {
+    const other = kit.run
+    await another(kit, 'off')
+    await kit.graph({ T: { description: 'a text that nobody changes' } })
+    await kit.settle()
+    const halted = await replaced(kit, 'a text that nobody changes', 'another text')
+    deepStrictEqual([halted.has(kit.run), halted.has(other)], [true, false])
   },
 )

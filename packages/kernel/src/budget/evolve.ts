@@ -26,6 +26,7 @@ export const budgetFolds: Folds = {
   },
 
   recovery_completed(run, body, entry) {
+    if (body.content_proof !== undefined) run.contentProven = true
     const to = parseTimestamp(entry.timestamp)!
     const from = (to - body.downtime * ticksPerMillisecond) as Ticks
     for (const workspace of run.workspaces.values()) excludeOutage(workspace, from, to)

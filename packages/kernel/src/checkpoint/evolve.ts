@@ -9,7 +9,7 @@ import { markReported } from './discrepancy.ts'
 
 export const checkpointFolds: Folds = {
   checkpoint_created(run, body, entry) {
-    const record = claim<CheckpointRecord>(run, body.checkpoint_id)
+    const record = claim<CheckpointRecord>(run, body.checkpoint_id, 'checkpoint')
     const workspace = knownWorkspace(run, body.workspace)
     const id = body.checkpoint_id as CheckpointId
     run.checkpoints.set(id, {

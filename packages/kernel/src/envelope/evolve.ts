@@ -18,7 +18,7 @@ import { emptyInbox } from './inbox.ts'
 
 export const envelopeFolds: Folds = {
   envelope_created(run, body) {
-    const record = claim<EnvelopeRecord>(run, body.envelope_id)
+    const record = claim<EnvelopeRecord>(run, body.envelope_id, 'envelope')
     const envelope: Envelope = {
       id: record.id,
       from: record.from,

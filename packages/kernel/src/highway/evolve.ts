@@ -21,7 +21,7 @@ import { type Gate, type GateModifications, type GateRecord, guardKey } from './
 export const highwayFolds: Folds = {
   gate_triggered(run, body, entry) {
     const id = body.gate_id as GateId
-    const { paused } = claim<GateRecord>(run, id)
+    const { paused } = claim<GateRecord>(run, id, 'gate')
     const opened = parseTimestamp(entry.timestamp)
     invariant(opened !== undefined, 'a recorded timestamp is well-formed')
     run.gates.set(id, {
@@ -83,14 +83,14 @@ function change(run: Run, { paused }: Gate, changed: GateModifications): void {
     const { description, resource_estimate } = changed
     task.text = {
       ...task.text,
-      ...(description && claim<TaskText>(run, description.id)),
+      ...(description && claim<TaskText>(run, description.id, 'task')),
       ...(resource_estimate && { resource_estimate }),
     }
   }
   if (paused.type === 'envelope_delivery' && changed.payload) {
     const envelope = run.envelopes.get(paused.envelope)
     invariant(envelope, 'an envelope comes before its gate')
-    envelope.record = claim<EnvelopeRecord>(run, changed.payload.id)
+    envelope.record = claim<EnvelopeRecord>(run, changed.payload.id, 'envelope')
     envelope.changed = changed.payload.id as ObjectId
   }
 }

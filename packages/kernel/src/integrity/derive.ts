@@ -2,7 +2,7 @@
 // as cheap as proving. The purpose keeps the keys of one use apart from those of all others.
 import { createHmac } from 'node:crypto'
 import { ParleyError } from '@parley/core'
-import { HmacKey } from './hmac.ts'
+import { HmacKey } from '@parley/trail'
 
 export const KEY_BYTES = 32
 

@@ -4,6 +4,7 @@ import { bodyLimits } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
 import { channelHead, decideArrival } from '../envelope/deliver.ts'
 import { onItsWay } from '../envelope/envelope.ts'
+import { PROOF_ALGORITHM } from '../integrity/keyed.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeUndelivered } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
@@ -43,6 +44,8 @@ export function decideRecover(batch: Batch, step: RecoveryStep): Result<boolean>
       batch.add('recovery_completed', null, 'protocol', {
         downtime: Math.max(0, durationMs(step.floor, batch.context.now)),
         ...step.counts,
+        // A run of an older version, whose first entry says nothing: from here on its objects are proven.
+        ...(needsMark(batch) && { content_proof: PROOF_ALGORITHM }),
       })
       return ok(false)
     case 'gate_effects':
@@ -58,6 +61,10 @@ export function decideRecover(batch: Batch, step: RecoveryStep): Result<boolean>
     default:
       return assertNever(step)
   }
+}
+
+function needsMark({ run, context }: Batch): boolean {
+  return context.proofs !== undefined && !run.contentProven
 }
 
 /** W-REC-13: once for each, whatever happened to the recovery that found it first. */

@@ -124,7 +124,7 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
   workspace_reparented: (run, body) => workspace(run, body.new_parent),
   signal_emitted: (run, body) => workspace(run, body.from),
   signal_delivered: (run, body) => workspace(run, body.from) ?? workspace(run, body.delivered_to),
-  envelope_created: (run, body) => workspace(run, body.to) ?? object(run, body.envelope_id),
+  envelope_created: (run, body) => workspace(run, body.to) ?? object(run, body.envelope_id, 'envelope'),
   envelope_delivered: (run, body) => travelling(run, body.envelope_id),
   envelope_undeliverable: (run, body) => travelling(run, body.envelope_id),
   envelope_rejected: (run, body) =>
@@ -133,19 +133,21 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
   port_right_transferred: (run, body) => right(run, body.right_id) ?? workspace(run, body.to_holder),
   port_right_revoked: (run, body) => right(run, body.right_id),
   port_right_consumed: (run, body) => right(run, body.right_id),
-  checkpoint_created: (run, body) => object(run, body.checkpoint_id),
+  checkpoint_created: (run, body) => object(run, body.checkpoint_id, 'checkpoint'),
   task_created: (run, body) =>
-    run.graphs.has(body.graph_id as GraphId) ? object(run, body.task_id) : missing(body.graph_id),
+    run.graphs.has(body.graph_id as GraphId) ? object(run, body.task_id, 'task') : missing(body.graph_id),
   task_approved: (run, body) => task(run, body.task_id),
   task_assigned: (run, body) => task(run, body.task_id),
   task_status_changed: (run, body) => task(run, body.task_id),
   task_completed: (run, body) => task(run, body.task_id),
   task_failed: (run, body) => task(run, body.task_id),
-  gate_triggered: (run, body) => object(run, body.gate_id),
+  gate_triggered: (run, body) => object(run, body.gate_id, 'gate'),
   gate_resolved: (run, body) => {
     if (!run.gates.has(body.gate_id as GateId)) return undefined
     const { description, payload } = body.modifications ?? {}
-    return (description && object(run, description.id)) ?? (payload && object(run, payload.id))
+    return (
+      (description && object(run, description.id, 'task')) ?? (payload && object(run, payload.id, 'envelope'))
+    )
   },
   integration_started: (run, body) => workspace(run, body.source) ?? workspace(run, body.target),
   integration_completed: (run, body) => openIntegration(run, body),
@@ -215,9 +217,9 @@ function task(run: Run, id: string): Violation | undefined {
   return run.tasks.has(id as TaskId) ? undefined : missing(id)
 }
 
-/** What an entry refers to stands right before it in the content store. */
-function object(run: Run, id: string): Violation | undefined {
-  return run.staged.has(id) ? undefined : missing(id)
+/** What an entry refers to stands right before it in the content store. Another kind of object proves nothing here. */
+function object(run: Run, id: string, kind: ObjectKind): Violation | undefined {
+  return run.staged.get(id)?.kind === kind ? undefined : missing(id)
 }
 
 function travelling(run: Run, id: string): Violation | undefined {

@@ -72,6 +72,8 @@ export interface Run {
   budgetWarning: number
   /** Whether use is on record as the runtime measured it; an older run has only what its agents reported (W-REC-15). */
   metered: boolean
+  /** Every object from here on carries a proof (W-SEC-16), though the run began without. */
+  contentProven: boolean
   /** Amounts that the host has ever reported: it measures them (W-CP-10). */
   readonly measures: { tokens: boolean; cost: boolean }
   /** Whether the fold has something to count for a workspace: silence, or bytes that a limit asks for. */
@@ -116,6 +118,7 @@ export function newRun(id: RunId): Run {
     marked: new Set(),
     budgetWarning: kernelDefaults.budgetWarning,
     metered: false,
+    contentProven: false,
     measures: { tokens: false, cost: false },
     counting: false,
     groups: new Map(),

@@ -15,6 +15,7 @@ import { type Batch, clip } from '../batch.ts'
 import { expandHighway, type HighwayDraft } from '../highway/config.ts'
 import { HOUSE_KEY } from '../house/house.ts'
 import { identityFor } from '../integrity/identity.ts'
+import { PROOF_ALGORITHM } from '../integrity/keyed.ts'
 import { kernelDefaults } from '../limits.ts'
 import type { RunSettings } from '../objects.ts'
 import { invalidArgument, invalidState, limitReached, type Refusal } from '../refusal.ts'
@@ -84,6 +85,10 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
     taxonomy_version: vocabulary.value.version,
     protocol_version: PROTOCOL_VERSION,
     deployment_model: batch.context.deployment ?? DEPLOYMENT_MODEL,
+    ...(batch.context.proofs && {
+      content_proof: PROOF_ALGORITHM,
+      content_objects: batch.objects.map(({ kind }) => kind),
+    }),
   })
   batch.add('port_right_created', id, 'protocol', {
     right_id: batch.newId<RightId>('right'),

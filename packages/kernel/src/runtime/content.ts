@@ -30,8 +30,9 @@ export async function readContent<T>(
   kind: string,
   id: string,
   keys?: AgentKeys,
+  forged?: 'shown',
 ): Promise<Result<T>> {
-  const object = await run.object(id as ObjectId, keys)
+  const object = await run.object(id as ObjectId, keys, forged)
   if (!object.ok) {
     const { code, details } = object.error
     const withheld = code === 'content_key_missing' && details.reason === 'not_given'
@@ -45,7 +46,7 @@ export async function readCheckpointContent(
   id: CheckpointId,
   keys?: AgentKeys,
 ): Promise<Result<CheckpointRecord>> {
-  const content = await readContent<CheckpointRecord>(run, 'checkpoint', id, keys)
+  const content = await readContent<CheckpointRecord>(run, 'checkpoint', id, keys, run.proofs && 'shown')
   if (!content.ok || !run.proofs) return content
   const found = await run.tryRead(state => state.checkpoints.get(id))
   if (!found.ok) return found
@@ -67,7 +68,13 @@ export async function readEnvelopeContent(
   // What a human changed at its gate is what was sent; the original stays under the envelope's own id (W-HWY-08).
   const current = await run.tryRead(state => state.envelopes.get(id)?.changed ?? id)
   if (!current.ok) return current
-  const content = await readContent<EnvelopeRecord>(run, 'envelope', current.value, keys)
+  const content = await readContent<EnvelopeRecord>(
+    run,
+    'envelope',
+    current.value,
+    keys,
+    run.proofs && 'shown',
+  )
   if (!content.ok || !run.proofs) return content
   const violation = recordViolation(run.proofs, id, content.value)
   return violation ? forged(run, 'envelope', id, violation) : content
@@ -138,7 +145,12 @@ export async function evidenceOf(
   if (!found.ok) return found
   if (found.value === undefined) return ok(undefined)
   const checkpoint = found.value
-  return evidenceIn(await run.object(checkpoint as string as ObjectId), proofs, source, checkpoint)
+  return evidenceIn(
+    await run.object(checkpoint as string as ObjectId, undefined, 'shown'),
+    proofs,
+    source,
+    checkpoint,
+  )
 }
 
 /** The proof of what was read. */

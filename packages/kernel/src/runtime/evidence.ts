@@ -72,7 +72,7 @@ export class MissingEvidence {
       const { queued, checkpoint } = this.#lacking
       const workspace = maker(checkpoint)
       invariant(proofs && workspace, 'only what is proven can lack its proof')
-      const stored = trail.object(checkpoint as string as ObjectId)
+      const stored = trail.object(checkpoint as string as ObjectId, undefined, 'shown')
       const read = await stored.then(ok, cause => err(asParleyError(cause)))
       const evidence = evidenceIn(read, proofs, workspace, checkpoint)
       if (!evidence.ok && evidence.error.retryable) {

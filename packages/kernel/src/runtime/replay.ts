@@ -3,6 +3,8 @@
 import type { RunId } from '@parley/core'
 import type { RunTrail } from '@parley/trail'
 import { evolve } from '../evolve.ts'
+import { ObjectCheck } from '../integrity/object-proof.ts'
+import type { Proofs } from '../integrity/proofs.ts'
 import { passOver, quarantine, violationOf } from '../recovery/quarantine.ts'
 import { Trace } from '../recovery/trace.ts'
 import { newRun, type Run } from '../run/run.ts'
@@ -22,21 +24,27 @@ export async function replay({
   trail,
   states,
   proven,
+  proofs,
 }: {
   readonly id: RunId
   readonly trail: RunTrail
   readonly states?: StateCache | undefined
   /** Whether anchors and signatures count too: of a run that goes on (W-REC-12). */
   readonly proven?: boolean
+  readonly proofs?: Proofs | undefined
 }): Promise<Replayed> {
   const kept = await states?.load()
   const sound = proven ? 'proven' : true
   const run = kept?.run ?? newRun(id)
+  const check = new ObjectCheck(run, proofs)
   const trace = kept ? Trace.behind(kept.trail.chain) : new Trace()
-  for await (const record of trail.replay({ behind: kept?.trail, sound, lost: true })) {
+  for await (const record of trail.replay({ behind: kept?.trail, sound, lost: true, forged: 'shown' })) {
     if (!('event_type' in record)) {
-      if (record.lost === undefined) evolve(run, record)
-      else passOver(run, record)
+      if (record.lost !== undefined) passOver(run, record)
+      else {
+        check.object(record)
+        evolve(run, record)
+      }
       continue
     }
     trace.see(record)
@@ -47,7 +55,9 @@ export async function replay({
       continue
     }
     trace.note(run, record)
+    check.entry(record)
     evolve(run, record)
   }
+  check.end()
   return { run, trace }
 }

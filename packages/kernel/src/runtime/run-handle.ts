@@ -31,6 +31,7 @@ import { type BudgetLeft, budgetLeft } from '../budget/remaining.ts'
 import type { Command } from '../command.ts'
 import type { GateOutcome } from '../highway/gate.ts'
 import type { GateView } from '../highway/view.ts'
+import { forgedEntry } from '../integrity/object-proof.ts'
 import { type ProofReport, proofReport } from '../integrity/proof-report.ts'
 import type { Proofs } from '../integrity/proofs.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
@@ -309,12 +310,22 @@ export class RunHandle {
     return this.#host.agentKeys(this.id, workspace)
   }
 
-  /** With keys, sealed content is opened with nothing else. */
-  async object(id: ObjectId, keys?: AgentKeys): Promise<Result<TrailObject | undefined>> {
+  /**
+   * With keys, sealed content is opened with nothing else. What was changed at rest is refused with `content_damaged`, and that is on
+   * record, unless it is to be shown: to whoever checks its own proof.
+   */
+  async object(
+    id: ObjectId,
+    keys?: AgentKeys,
+    forged: 'refused' | 'shown' = 'refused',
+  ): Promise<Result<TrailObject | undefined>> {
     try {
-      return ok(await this.#host.trail(this.id).object(id, keys))
+      return ok(await this.#host.trail(this.id).object(id, keys, forged))
     } catch (cause) {
-      return err(asParleyError(cause))
+      const error = asParleyError(cause)
+      if (error.code !== 'content_damaged') return err(error)
+      const recorded = await this.record([forgedEntry(id)])
+      return recorded.ok ? err(error) : recorded
     }
   }
 }

@@ -1,6 +1,7 @@
 // The runtime: all runs of one trail in one process. It opens what is unfinished, starts runs, binds their agents again, and keeps the
 // house run. runs.ts holds the runs themselves.
 import {
+  asParleyError,
   type Clock,
   err,
   type IdSource,
@@ -16,20 +17,22 @@ import {
   unwrap,
   type WorkspaceId,
 } from '@parley/core'
-import type {
-  Aggregated,
-  ProposedEntry,
-  QueryPage,
-  RunTrail,
-  TrailAggregate,
-  TrailFilter,
-  TrailQuery,
+import {
+  type Aggregated,
+  ContentKeys,
+  type ProposedEntry,
+  type QueryPage,
+  type RunTrail,
+  type TrailAggregate,
+  type TrailFilter,
+  type TrailQuery,
 } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
 import type { Command } from '../command.ts'
 import { HOUSE_KEY, House } from '../house/house.ts'
 import { keyedProofs } from '../integrity/keyed.ts'
+import { forgedEntry } from '../integrity/object-proof.ts'
 import type { Proofs } from '../integrity/proofs.ts'
 import { StateProof } from '../integrity/state-proof.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
@@ -138,6 +141,7 @@ export class Runtime implements RunHost, UsersHost {
       users: options.users !== undefined,
     })
     const held = unwrap(options.trail.hold())
+    if (options.secret) options.trail.prove(new ContentKeys(options.secret))
     const runtime = new Runtime({ ...options, level }, deployment, held)
     try {
       await runtime.#open()
@@ -166,7 +170,24 @@ export class Runtime implements RunHost, UsersHost {
       runs.filter(run => !houses.includes(run)),
       run => this.#recover(run),
     )
+    await this.#recordForged()
     this.#housekeeping.begin()
+  }
+
+  /** W-SEC-18: a run that is halted because its content was changed can record nothing itself; once for each object. */
+  async #recordForged(): Promise<void> {
+    for (const { cause } of this.halted.values()) {
+      const { code, details } = asParleyError(cause)
+      if (code !== 'content_damaged') continue
+      const entry = forgedEntry(String(details.object ?? details.run))
+      const { subject_id } = entry.body
+      const known = await this.trail(this.house.run).query({
+        event_type: 'integrity_violation',
+        body: { subject_id },
+        limit: 1,
+      })
+      if (known.ok && known.value.entries.length === 0) await this.house.record([entry])
+    }
   }
 
   async #openHouse(unfinished: readonly RunId[]): Promise<void> {

@@ -8,7 +8,7 @@ import type { GraphCause, Task, TaskText } from './task.ts'
 export const taskFolds: Folds = {
   graph_created(run, body, entry) {
     const id = body.graph_id as GraphId
-    const cause = run.staged.has(id) ? claim<GraphCause>(run, id) : undefined
+    const cause = run.staged.get(id)?.kind === 'graph' ? claim<GraphCause>(run, id, 'graph') : undefined
     run.graphs.set(id, {
       id,
       originator: cause?.originator,
@@ -28,7 +28,7 @@ export const taskFolds: Folds = {
       priority: body.priority,
       dependsOn: body.depends_on as TaskId[],
       parentTask: (body.parent_task ?? null) as TaskId | null,
-      text: claim<TaskText>(run, id),
+      text: claim<TaskText>(run, id, 'task'),
       timestamp: entry.timestamp,
       status: 'draft',
       workspace: null,

@@ -24,6 +24,7 @@ import type { Workspace } from './workspace.ts'
 
 export const workspaceFolds: Folds = {
   workspace_created(run, body, entry) {
+    if (body.content_proof !== undefined) run.contentProven = true
     const parent = body.parent === null ? null : knownWorkspace(run, body.parent)
     const own = body.workspace_id as WorkspaceId
     const others = (body.visibility_set as WorkspaceId[]).filter(id => id !== own)

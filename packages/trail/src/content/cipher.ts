@@ -3,15 +3,20 @@
 //
 //   enc:1:<id of the secret>:<scope>:<base64 of 24 bytes nonce and ciphertext>
 //
-// Canonical JSON never begins so: objects that were written before sealing began are told apart by their first letters.
+// What is not sealed is proven instead, by HMAC-SHA-256 over the same place and the content, so that it cannot be changed unnoticed:
+//
+//   mac:1:<id of the secret>:<64 hexadecimal digits>:<canonical JSON>
+//
+// Canonical JSON never begins so: objects that were written before either began are told apart by their first letters.
 import { ParleyError, type RunId } from '@parley/core'
 import sodium from 'sodium-native'
 import type { StoredObject } from '../entry.ts'
 import type { DeploymentModel } from '../events/index.ts'
+import { HmacKey } from './hmac.ts'
 import type { ContentKey, ContentKeyRing, ContentKeys } from './keys.ts'
 import { type ContentScope, parseScope, scopeText } from './scope.ts'
 
-/** How far one key reaches, from the weakest on; `none`: content is written as it is. */
+/** How far one key reaches, from the weakest on; `none`: content is proven, and anybody can read it. */
 export const SEALINGS = ['none', 'trail', 'workspace'] as const
 export type Sealing = (typeof SEALINGS)[number]
 
@@ -41,6 +46,11 @@ interface Sealed {
 }
 
 const PREFIX = 'enc:1:'
+const PROVEN = 'mac:1:'
+const ID_LENGTH = 16
+const PROOF_LENGTH = 64
+/** Where the content of a proven object begins. */
+const CONTENT_AT = PROVEN.length + ID_LENGTH + 1 + PROOF_LENGTH + 1
 const NONCE_BYTES = sodium.crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 const TAG_BYTES = sodium.crypto_aead_xchacha20poly1305_ietf_ABYTES
 
@@ -48,19 +58,21 @@ export class ContentCipher {
   readonly keys: ContentKeys
   /** How content is written from now on. What was sealed before is opened anyway. */
   readonly sealing: Sealing
+  readonly #proof: HmacKey
 
   constructor(keys: ContentKeys, sealing: Sealing) {
     this.keys = keys
     this.sealing = sealing
+    this.#proof = new HmacKey(keys.ofProof())
   }
 
-  /** Seals an object that is about to be written, where anything is sealed at all. */
+  /** Seals an object that is about to be written, or proves it where nothing is sealed. */
   sealObject(
     object: StoredObject,
     scope: ContentScope = { of: 'run' },
     sealing: Sealing = this.sealing,
   ): StoredObject {
-    if (sealing === 'none') return object
+    if (sealing === 'none') return { ...object, data: this.#prove(object) }
     const reach: ContentScope = sealing === 'trail' ? { of: 'trail' } : scope
     return { ...object, data: this.seal(object.data, placeOf(object), reach) }
   }
@@ -79,6 +91,24 @@ export class ContentCipher {
       this.keys.of(place.run, scope),
     )
     return `${PREFIX}${this.keys.id}:${scopeText(scope)}:${sealed.toString('base64')}`
+  }
+
+  #prove(object: StoredObject): string {
+    return `${PROVEN}${this.keys.id}:${this.#proofOf(object, object.data)}:${object.data}`
+  }
+
+  /** Ids and kinds have no line breaks. */
+  #proofOf({ run, id, objectKind }: StoredObject, content: string): string {
+    return this.#proof.sign(`${run}\n${id}\n${objectKind}\n${content}`)
+  }
+
+  /** Throws `content_key_missing` for what another secret has proven. */
+  isProof(object: StoredObject): boolean {
+    const { data } = object
+    if (data.slice(PROVEN.length, PROVEN.length + ID_LENGTH) !== this.keys.id)
+      throw keyMissing(placeOf(object), 'other_proof')
+    const proof = data.slice(CONTENT_AT - 1 - PROOF_LENGTH, CONTENT_AT - 1)
+    return proof === this.#proofOf(object, data.slice(CONTENT_AT))
   }
 
   open(text: string, place: ContentPlace): string {
@@ -107,12 +137,35 @@ export function isSealed(data: string): boolean {
   return data.startsWith(PREFIX)
 }
 
+/** Whether the data of an object carries a proof. */
+export function isProven(data: string): boolean {
+  return data.startsWith(PROVEN)
+}
+
+/** What the proof of content came to: there was none, or it does not fit. Undefined where nobody can tell without the secret. */
+export type ContentProof = 'valid' | 'missing' | 'forged' | undefined
+
+export function proofOf(object: StoredObject, cipher: ContentCipher | undefined): ContentProof {
+  if (!cipher) return undefined
+  if (isSealed(object.data)) return 'valid'
+  if (!isProven(object.data)) return 'missing'
+  return cipher.isProof(object) ? 'valid' : 'forged'
+}
+
+/** A proven object without its proof, checked or not; any other one as it is. */
+export function unwrapProven(object: StoredObject): StoredObject {
+  if (!isProven(object.data)) return object
+  const { blob: _blob, ...rest } = object
+  return { ...rest, data: object.data.slice(CONTENT_AT) }
+}
+
 /**
- * The object with its content as it was handed in: for an export that shows content, and for reading. What is not sealed comes back as it
- * is. Throws `content_key_missing` where the secret is another one or none is there, and `content_damaged` where the content was changed.
+ * The object with its content as it was handed in: for an export that shows content, and for reading. What is not sealed is not checked
+ * here (`proofOf`). Throws `content_key_missing` where the secret is another one or none is there, and `content_damaged` where the content
+ * was changed.
  */
 export function openObject(object: StoredObject, cipher: ContentCipher | undefined): StoredObject {
-  if (!isSealed(object.data)) return object
+  if (!isSealed(object.data)) return unwrapProven(object)
   const place = placeOf(object)
   if (!cipher) throw keyMissing(place, 'no_secret')
   const { blob: _blob, ...rest } = object
@@ -129,9 +182,9 @@ export async function openObjectWith(
   return { ...object, data: await cipher.openWith(ring, object.data, placeOf(object)) }
 }
 
-/** For an object that is not what its run has sealed. */
-export function damagedContent(object: StoredObject): ParleyError {
-  return damaged(placeOf(object))
+/** For an object that is not what its run has sealed or proven. */
+export function damagedContent(object: StoredObject, cause?: unknown): ParleyError {
+  return damaged(placeOf(object), cause)
 }
 
 function placeOf({ run, id, objectKind }: StoredObject): ContentPlace {
@@ -173,6 +226,7 @@ function boundTo({ run, id, kind }: ContentPlace): Buffer {
 const MISSING = {
   not_given: 'whoever reads was never given its key',
   other_secret: 'it was sealed with another secret; restore the one that it was sealed with',
+  other_proof: 'it was proven with another secret; restore the one that it was proven with',
   no_secret: 'the trail was opened without the secret that it was sealed with',
 } as const
 
@@ -182,6 +236,6 @@ function keyMissing({ run, id, kind }: ContentPlace, reason: keyof typeof MISSIN
 }
 
 function damaged({ run, id, kind }: ContentPlace, cause?: unknown): ParleyError {
-  const message = `The ${kind} ${id} of ${run} is not what was sealed; restore it from a backup.`
+  const message = `The ${kind} ${id} of ${run} is not what was sealed or proven; restore it from a backup.`
   return new ParleyError('content_damaged', message, { details: { run, object: id }, cause })
 }

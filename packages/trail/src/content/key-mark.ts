@@ -1,4 +1,4 @@
-// `content.key` in the trail's folder: the id of the secret that content was first sealed with. It gives nothing away; it is there so that a
+// `content.key` in the trail's folder: the id of the secret that content was first sealed or proven with. It gives nothing away; it is there so that a
 // trail that is opened with another secret says so at once, before anything is read or written.
 import { ParleyError } from '@parley/core'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
@@ -11,12 +11,12 @@ export function checkKeyMark(files: Files, { keys }: Pick<ContentCipher, 'keys'>
   const known = readWhole(files, KEY_MARK)?.toString('latin1').trim()
   if (known === undefined || known === keys.id) return
   const message =
-    "The profile's secret is not the one that the content of its trail was sealed with. Restore the file 'secret' of the profile from a backup; nothing was changed."
+    "The profile's secret is not the one that the content of its trail was sealed or proven with. Restore the file 'secret' of the profile from a backup; nothing was changed."
   throw new ParleyError('secret_mismatch', message, { details: { expected: known, actual: keys.id } })
 }
 
-/** Once content is sealed, the mark stays. */
-export async function leaveKeyMark(files: Files, { keys, sealing }: ContentCipher): Promise<void> {
-  if (sealing === 'none' || files.exists(KEY_MARK)) return
+/** Once content is sealed or proven, the mark stays. */
+export async function leaveKeyMark(files: Files, { keys }: ContentCipher): Promise<void> {
+  if (files.exists(KEY_MARK)) return
   await writeWhole(files, KEY_MARK, Buffer.from(`${keys.id}\n`))
 }

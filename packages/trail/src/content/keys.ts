@@ -46,6 +46,11 @@ export class ContentKeys {
     return this.#kept(`state ${run}`)
   }
 
+  /** The key of proofs over content that is not sealed. */
+  ofProof(): ContentKey {
+    return this.#kept('proof')
+  }
+
   #kept(name: string): ContentKey {
     const known = this.#known.get(name)
     if (known) return known

@@ -6,10 +6,12 @@ import type { DeploymentModel } from '../events/index.ts'
 import {
   type ContentCipher,
   type ContentPlace,
+  type ContentProof,
   damagedContent,
   isSealed,
   openObject,
   openObjectWith,
+  proofOf,
   SEALINGS,
   type Sealing,
   sealingOf,
@@ -22,19 +24,25 @@ type Place = Omit<ContentPlace, 'run'>
 
 export class RunContent {
   readonly #run: RunId
-  readonly #cipher: ContentCipher | undefined
+  readonly #given: () => ContentCipher | undefined
   readonly #genesis: () => Promise<Pick<StoredEntry, 'view'> | undefined>
   /** How the first entry says that content is kept; undefined before that is known. */
   #began: Sealing | undefined
+  /** The first entry says that every object carries a proof: one without was put there by somebody else. */
+  #proven = false
 
   constructor(
     run: RunId,
-    cipher: ContentCipher | undefined,
+    cipher: () => ContentCipher | undefined,
     genesis: () => Promise<Pick<StoredEntry, 'view'> | undefined>,
   ) {
     this.#run = run
-    this.#cipher = cipher
+    this.#given = cipher
     this.#genesis = genesis
+  }
+
+  get #cipher(): ContentCipher | undefined {
+    return this.#given()
   }
 
   /** To be called before a run that may have begun is read or written. */
@@ -43,14 +51,21 @@ export class RunContent {
     const genesis = await this.#genesis()
     if (!genesis) return
     const { body } = JSON.parse(genesis.view) as {
-      readonly body: { readonly deployment_model?: DeploymentModel }
+      readonly body: { readonly deployment_model?: DeploymentModel; readonly content_proof?: string }
     }
     this.#began = body.deployment_model === undefined ? 'none' : sealingOf(body.deployment_model)
+    this.#proven = body.content_proof !== undefined
   }
 
   seal(object: StoredObject, scope?: ContentScope): StoredObject {
     const cipher = this.#cipher
     return cipher ? cipher.sealObject(object, scope, stronger(cipher.sealing, this.#began ?? 'none')) : object
+  }
+
+  /** See `proofOf`. */
+  proof(object: StoredObject): ContentProof {
+    const proof = proofOf(object, this.#cipher)
+    return proof === 'missing' && this.#proven ? 'forged' : proof
   }
 
   /** See `openObject`. */

@@ -37,7 +37,10 @@ function genesisFields(body: WorkspaceCreated): string | undefined {
     if ((body[field] !== undefined) === isRoot) continue
     return isRoot ? `${field}: expected on the root's entry` : `${field}: expected on the root's entry only`
   }
-  return undefined
+  if ((body.content_proof === undefined) !== (body.content_objects === undefined))
+    return 'content_objects: expected together with content_proof'
+  if (isRoot || body.content_proof === undefined) return undefined
+  return "content_proof: expected on the root's entry only"
 }
 
 /** W-LIFE-05, AMB-43 */

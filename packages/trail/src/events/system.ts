@@ -42,6 +42,8 @@ export const recoveryEvents = [
     timers_reconstructed: Count,
     trail_entries_examined: Count,
     quarantined_entries: Count,
+    // Objects behind this entry carry a proof of this kind; those before it were written by a version that made none.
+    content_proof: optional(Name),
   }),
 ] as const
 

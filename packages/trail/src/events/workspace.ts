@@ -92,6 +92,10 @@ export const workspaceEvents = [
     taxonomy_version: optional(nullable(Name)),
     protocol_version: optional(Name),
     deployment_model: optional(oneOf(DEPLOYMENT_MODELS)),
+    // Genesis only: every object of the run carries a proof of this kind (W-SEC-16). Runs of older versions have none.
+    content_proof: optional(Name),
+    // With it: the kinds of the objects that stand before this entry, in order, so that none of them can be taken away.
+    content_objects: optional(listOf(Name)),
   }),
   event('workspace_state_changed', self, initiator, 'E-if-terminal', 1, {
     workspace_id: Id,

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { zstdCompress } from 'node:zlib'
 import { canonicalize, type Timestamp } from '@parley/core'
 import type { Manifest } from '../archive/manifest.ts'
-import { type ContentCipher, openObject } from '../content/cipher.ts'
+import { type ContentCipher, damagedContent, openObject, proofOf, unwrapProven } from '../content/cipher.ts'
 import type { StoredObject, StoredRecord } from '../entry.ts'
 import { damagedError } from '../errors.ts'
 import type { TrailKey } from '../keys/trail-key.ts'
@@ -136,14 +136,16 @@ class Records {
       const message = `${run}: the content of ${object.id} is gone, so the run cannot be exported with its content: ${object.lost}`
       throw damagedError(message, { run, object: object.id })
     }
-    const bytes = Buffer.byteLength(object.data)
-    if (this.#options.content === 'none') {
+    const { content, cipher } = this.#options
+    const bytes = Buffer.byteLength(unwrapProven(object).data)
+    if (content === 'none') {
       this.#counts.left_out.objects++
       this.#counts.left_out.bytes += bytes
       return false
     }
-    const { blob: _blob, ...whole } =
-      this.#options.content === 'opened' ? openObject(object, this.#options.cipher) : object
+    // A proof is good for this profile alone: it is checked, and stays here.
+    if (proofOf(object, cipher) === 'forged') throw damagedContent(object)
+    const { blob: _blob, ...whole } = content === 'opened' ? openObject(object, cipher) : unwrapProven(object)
     this.#counts.objects++
     this.#counts.bytes += Buffer.byteLength(whole.data)
     this.#add(whole)

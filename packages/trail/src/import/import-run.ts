@@ -1,7 +1,7 @@
 // Importing an exported run: verified while it is read, staged, and made to count at once when all of it was sound. Its bytes stay as they
 // are, so that the signatures of whoever made it stay valid; nothing is ever appended to it here.
 import { err, ok, ParleyError, type Result, type RunId, type Timestamp } from '@parley/core'
-import { type ContentCipher, isSealed } from '../content/cipher.ts'
+import { type ContentCipher, isSealed, unwrapProven } from '../content/cipher.ts'
 import type { StoredRecord } from '../entry.ts'
 import { commitError } from '../errors.ts'
 import { type Bridges, type ExportHeader, headerShape, PART } from '../export/format.ts'
@@ -125,7 +125,7 @@ function sealedHere(
 ): readonly StoredRecord[] {
   if (!cipher) return records
   return records.map(each =>
-    each.kind === 'object' && !isSealed(each.data) ? cipher.sealObject(each) : each,
+    each.kind === 'object' && !isSealed(each.data) ? cipher.sealObject(unwrapProven(each)) : each,
   )
 }
 

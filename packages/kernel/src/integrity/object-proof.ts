@@ -1,0 +1,77 @@
+// Objects that were changed at rest (W-SEC-16): the trail proves what an object holds with the runtime's secret, and says what the proof
+// comes to when it is read. Envelopes and checkpoints have proofs of their own as well, which every use of them checks and records.
+import { ParleyError, type RunId } from '@parley/core'
+import type { EntryDraft, ProposedEntry, TrailObject } from '@parley/trail'
+import type { EventBody } from '@parley/trail/events'
+import type { EnvelopeRecord } from '../envelope/envelope.ts'
+import { recordViolation } from '../envelope/proof.ts'
+import type { Run } from '../run/run.ts'
+import type { Proofs } from './proofs.ts'
+
+/** Looks at the objects of a run as it is replayed. Throws `content_damaged` for what must not become a part of its state. */
+export class ObjectCheck {
+  readonly #run: Run
+  readonly #proofs: Proofs | undefined
+  /** Kinds of the objects before the first entry. */
+  readonly #first: string[] = []
+  /** What was changed, and is let in for its own proof to give it away. */
+  readonly #suspects: TrailObject[] = []
+
+  constructor(run: Run, proofs: Proofs | undefined) {
+    this.#run = run
+    this.#proofs = proofs
+  }
+
+  object(object: TrailObject): void {
+    const run = this.#run
+    if (run.seq === 0) this.#first.push(object.kind)
+    if (!isForged(object, run.contentProven)) return
+    if (!showsItself(object, this.#proofs)) throw forgedObject(run.id, object)
+    this.#suspects.push(object)
+  }
+
+  /** To be called before the entry is folded. */
+  entry({ event_type, body }: EntryDraft): void {
+    const { seq, id } = this.#run
+    if (seq > 0 || event_type !== 'workspace_created' || !this.#proofs) return
+    const { content_objects: expected } = body as EventBody<'workspace_created'>
+    if (expected === undefined || expected.join() === this.#first.join()) return
+    const message = `${id} began with other objects than its first entry says (${expected.join(', ')}); restore it from a backup.`
+    throw new ParleyError('content_damaged', message, { details: { run: id } })
+  }
+
+  /** What no entry has claimed is no envelope and no checkpoint, whatever it says. */
+  end(): void {
+    for (const suspect of this.#suspects)
+      if (this.#run.staged.has(suspect.id)) throw forgedObject(this.#run.id, suspect)
+  }
+}
+
+/** Whether it was changed, or has lost its proof. `required`: it was written when objects had one. */
+export function isForged({ proof }: TrailObject, required: boolean): boolean {
+  return proof === 'forged' || (proof === 'missing' && required)
+}
+
+/** Whether its own proof gives it away as well: then whoever uses it finds out, and that is on record. */
+function showsItself({ kind, value }: TrailObject, proofs: Proofs | undefined): boolean {
+  if (kind === 'checkpoint') return true
+  if (kind !== 'envelope' || !proofs) return false
+  const record = value as EnvelopeRecord
+  return recordViolation(proofs, record.id, record) !== undefined
+}
+
+export function forgedObject(run: RunId, { id, kind }: TrailObject): ParleyError {
+  const message = `The ${kind} ${id} of ${run} is not what was proven; restore it from a backup.`
+  return new ParleyError('content_damaged', message, { details: { run, object: id } })
+}
+
+/** The record of it. An object is a part of what the trail says, and no subject of its own in the registry. */
+export function forgedEntry(id: string): ProposedEntry<'integrity_violation'> {
+  const body = { subject_type: 'trail_entry', subject_id: id, violation: 'hash_mismatch' } as const
+  return {
+    event_type: 'integrity_violation',
+    workspace: null,
+    actor: 'protocol',
+    body: { ...body, expected: null, actual: null, action_taken: 'flagged' },
+  }
+}
