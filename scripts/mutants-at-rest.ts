@@ -84,4 +84,12 @@ export const AT_REST: readonly Mutant[] = [
     replace: "(proof === 'missing' && !required && false)",
     tests: 'integrity/at-rest.test.ts',
   },
+  {
+    id: 'W-SEC-07-agent',
+    rule: 'what a replaced agent sealed is not accepted from its successor',
+    file: 'envelope/proof.ts',
+    find: '    agent,\n    from,',
+    replace: '    agent: agent.slice(0, 0),\n    from,',
+    tests: 'workspace/migrate.test.ts',
+  },
 ]

@@ -556,8 +556,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'W-INT-05',
     rule: 'a deliverable that was changed is not merged',
     file: 'integration/decide.ts',
-    find: 'const violation = passed ? ok(undefined) :',
-    replace: 'const violation = request ? ok(undefined) :',
+    find: ': deliverableViolation(batch, checkpoint, request.evidence)',
+    replace: ': ok(undefined)',
     tests: 'integration',
   },
   {

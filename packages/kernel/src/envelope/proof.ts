@@ -29,11 +29,12 @@ function provenFields(record: object): object {
   return fields
 }
 
-/** What a sender proves: its own fields, with the defaults in place. */
-function proveDraft(proofs: Proofs, from: WorkspaceId, draft: EnvelopeDraft): Proof {
+/** What a sender proves: its own fields, with the defaults in place, and who it is. What an agent sealed is of no use to its successor. */
+function proveDraft(proofs: Proofs, { from, agent }: Sender, draft: EnvelopeDraft): Proof {
   const { to, type, payload, in_reply_to = null, rights = [], priority = 'normal' } = draft
   const { format, content, attachments = [] } = payload
   return proofs.prove(from, {
+    agent,
     from,
     to,
     type,
@@ -44,27 +45,25 @@ function proveDraft(proofs: Proofs, from: WorkspaceId, draft: EnvelopeDraft): Pr
   })
 }
 
+/** A workspace, and the identity of the agent that speaks for it (W-SEC-03, -07). */
+export interface Sender {
+  readonly from: WorkspaceId
+  readonly agent: string
+}
+
 /** A draft with the proof of its sender. */
-export function sealDraft(
-  proofs: Proofs | undefined,
-  from: WorkspaceId,
-  draft: unknown,
-): Result<EnvelopeDraft> {
+export function sealDraft(proofs: Proofs | undefined, sender: Sender, draft: unknown): Result<EnvelopeDraft> {
   if (!proofs) return refusal('unsupported', 'This runtime has no secret, and so it makes no proofs.')
   const checked = envelopeDrafts.check(draft)
   if (!checked.ok) return invalidArgument(checked.error.message)
-  return ok({ ...checked.value, integrity: proveDraft(proofs, from, checked.value) })
+  return ok({ ...checked.value, integrity: proveDraft(proofs, sender, checked.value) })
 }
 
 /** The proof that a submission brings. What it should have been is not recorded: that would be a valid proof of what was forged. */
-export function draftViolation(
-  proofs: Proofs,
-  from: WorkspaceId,
-  draft: EnvelopeDraft,
-): Violation | undefined {
+export function draftViolation(proofs: Proofs, sender: Sender, draft: EnvelopeDraft): Violation | undefined {
   const claimed = draft.integrity
   if (!claimed) return undefined
-  const made = proveDraft(proofs, from, draft)
+  const made = proveDraft(proofs, sender, draft)
   if (claimed.algorithm !== made.algorithm)
     return { violation: 'signature_invalid', expected: null, actual: claimed.proof }
   if (same(claimed.proof, made.proof)) return undefined

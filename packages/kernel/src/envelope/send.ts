@@ -12,7 +12,7 @@ import { heldRight, type PortRight, sendRight } from '../port-right/port-right.t
 import { limitReached, type Refusal, refusal } from '../refusal.ts'
 import { maySend, type Relation } from '../role/matrix.ts'
 import { type Run, workspaceOf } from '../run/run.ts'
-import { isAbove, isRoot, type Workspace } from '../workspace/workspace.ts'
+import { agentOf, isAbove, isRoot, type Workspace } from '../workspace/workspace.ts'
 import { type EnvelopeDraft, type EnvelopeRecord, envelopeDrafts, type PayloadDraft } from './envelope.ts'
 import { draftViolation, sealed } from './proof.ts'
 
@@ -98,9 +98,9 @@ function check(
   // 3. W-SEC-07
   const { proofs } = batch.context
   if (draft.integrity && !proofs) return invalid('This runtime makes no proofs and can check none.')
-  const violation = proofs && draftViolation(proofs, sender.id, draft)
+  const violation = proofs && draftViolation(proofs, { from: sender.id, agent: agentOf(sender) }, draft)
   if (violation) {
-    const message = `The proof does not belong to this envelope, or not to ${sender.id}.`
+    const message = `The proof does not belong to this envelope, or not to the agent of ${sender.id}.`
     return { reason: 'integrity_violation', message, violation }
   }
   // 4

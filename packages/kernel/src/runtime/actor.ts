@@ -179,10 +179,10 @@ export class RunActor {
     })
   }
 
-  /** Whether that agent speaks for the workspace, by what is decided. */
-  isBound(workspace: WorkspaceId, agent: string): boolean {
+  /** Who speaks for a workspace, by what is decided. */
+  agentOf(workspace: WorkspaceId): string | undefined {
     const state = this.#run.workspaces.get(workspace)
-    return state !== undefined && agentOf(state) === agent
+    return state && agentOf(state)
   }
 
   subscribe(listener: (notice: Notice) => void): () => void {

@@ -1,10 +1,10 @@
 // The agent of a workspace as its run knows it: what it asks is asked in its name, and what is for the workspace reaches it as long as it
 // is bound there (W-SEC-03).
-import type { Result, WorkspaceId } from '@parley/core'
+import { ok, type Result, type WorkspaceId } from '@parley/core'
 import type { AgentCommand } from '../command.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
-import { invalidArgument, invalidState } from '../refusal.ts'
+import { invalidArgument, invalidState, refusal } from '../refusal.ts'
 import type { Notice } from './notice.ts'
 import type { RunHandle } from './run-handle.ts'
 
@@ -37,7 +37,20 @@ export class AgentCaller {
   }
 
   get #isBound(): boolean {
-    return this.#agent === undefined || this.run.isBound(this.workspace, this.#agent)
+    const bound = this.run.agentOf(this.workspace)
+    return this.#agent === undefined || bound === undefined || bound === this.#agent
+  }
+
+  /** Who speaks here. One who is not bound any more is refused, and that is on record. */
+  identity(): Result<string> {
+    const agent = this.#agent ?? this.run.agentOf(this.workspace) ?? `agent:${this.workspace}`
+    if (this.#isBound) return ok(agent)
+    const reason = 'invalid_credential'
+    const body = { entity: agent, context: 'agent_operation', reason, source: this.workspace } as const
+    void this.run.record([{ event_type: 'authentication_failed', workspace: null, actor: 'protocol', body }])
+    return refusal('permission_denied', `${agent} is not the agent of ${this.workspace} any more.`, {
+      reason,
+    })
   }
 
   /** Consumes the next envelope; waits for one. */

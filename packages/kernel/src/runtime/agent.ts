@@ -125,9 +125,11 @@ export class AgentHandle {
     return this.#caller.ask({ type: 'send', draft: plain(draft) })
   }
 
-  /** The draft with a proof of this workspace over it: nothing on the way to the runtime can change it unnoticed (W-ENV-05). */
+  /** The draft with a proof of this agent over it: nothing on the way to the runtime can change it unnoticed (W-ENV-05). */
   seal(draft: EnvelopeDraft): Result<EnvelopeDraft> {
-    return sealDraft(this.#run.proofs, this.workspace, plain(draft))
+    const agent = this.#caller.identity()
+    if (!agent.ok) return agent
+    return sealDraft(this.#run.proofs, { from: this.workspace, agent: agent.value }, plain(draft))
   }
 
   /** The next envelope by priority, or undefined. It is never handed out again. */

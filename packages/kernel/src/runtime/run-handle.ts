@@ -56,8 +56,8 @@ export interface RunHost {
   trail(run: RunId): RunTrail
   /** Hands an agent to whoever runs it; throws if that fails (W-WS-06 step 5). */
   bindAgent(agent: AgentHandle): void | Promise<void>
-  /** Whether this agent speaks for the workspace now (W-SEC-03). */
-  isBound(run: RunId, workspace: WorkspaceId, agent: string): boolean
+  /** Who speaks for the workspace now (W-SEC-03); undefined where the run is not at work. */
+  agentOf(run: RunId, workspace: WorkspaceId): string | undefined
   /** What becomes of a migration that has begun (W-MIG-05). */
   migrated(workspace: WorkspaceId): Promise<Result<AgentHandle>>
   /** Makes and checks proofs; undefined at level 1. */
@@ -190,8 +190,8 @@ export class RunHandle {
     return this.submit({ type: 'stop' })
   }
 
-  isBound(workspace: WorkspaceId, agent: string): boolean {
-    return this.#host.isBound(this.id, workspace, agent)
+  agentOf(workspace: WorkspaceId): string | undefined {
+    return this.#host.agentOf(this.id, workspace)
   }
 
   /** The handle of a workspace's new agent once its migration is completed, or why it never will be. */

@@ -330,8 +330,8 @@ export class Runtime implements RunHost, UsersHost {
     return this.#runs.get(run)?.subscribe(listener) ?? (() => undefined)
   }
 
-  isBound(run: RunId, workspace: WorkspaceId, agent: string): boolean {
-    return this.#runs.get(run)?.isBound(workspace, agent) ?? true
+  agentOf(run: RunId, workspace: WorkspaceId): string | undefined {
+    return this.#runs.get(run)?.agentOf(workspace)
   }
 
   migrated(workspace: WorkspaceId): Promise<Result<AgentHandle>> {

@@ -173,6 +173,22 @@ test('WP-095 another agent takes over a blocked workspace with all that is in it
   expect(unwrap(await next.query({})).entries.length).toBeGreaterThan(10)
 })
 
+test('W-SEC-07 what an agent sealed is of no use to its successor, and once it is replaced it seals nothing', async () => {
+  const { f, binder } = await prepared({ secret: new Uint8Array(32).fill(42) })
+  const old = await f.worker('W')
+  const early = unwrap(old.seal(f.mail('R', 'query')))
+  const migrated = migrate(f)
+  await f.settle()
+  binder.ready()
+  const next = unwrap(await migrated)
+  await f.mark()
+  expect(refused(old.seal(f.mail('R', 'query')))).toBe('permission_denied(invalid_credential)')
+  await f.settle()
+  await f.expectAdded([unbound('agent:W', 'agent_operation')])
+  expect(refused(await next.send(early))).toBe('rejected(integrity_violation)')
+  expect(refused(await next.send(unwrap(next.seal(f.mail('R', 'query')))))).toBe('ok')
+})
+
 test('W-MIG-05 the old agent is refused whatever it asks, and changes nothing', async () => {
   const { f, binder } = await prepared()
   const old = await f.worker('W')
