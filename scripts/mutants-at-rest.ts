@@ -48,7 +48,7 @@ export const AT_REST: readonly Mutant[] = [
     rule: 'an object whose proof does not fit is no part of the state',
     file: 'integrity/object-proof.ts',
     find: "proof === 'forged' || (proof",
-    replace: 'proof === undefined || (proof',
+    replace: "proof === 'never' || (proof",
     tests: 'integrity/at-rest.test.ts',
   },
   {
