@@ -14,8 +14,8 @@ export const AT_REST: readonly Mutant[] = [
     id: 'WX-053-run',
     rule: 'the proof of a kept state is bound to its run',
     file: 'integrity/state-proof.ts',
-    find: '.update(`${run}\\0`)',
-    replace: ".update(run === '' ? '' : '\\0')",
+    find: '*#prove(run: RunId, content: Uint8Array)',
+    replace: "*#prove(_run: RunId, content: Uint8Array, run = '')",
     tests: 'runtime/state-cache.test.ts',
   },
   {

@@ -130,6 +130,12 @@ describe('WX-058 a proof cannot be taken away', () => {
   })
 })
 
+test('WX-058 another kind does not let changed content in', async () => {
+  const { f } = await busy()
+  await change(f, 'memory', object => ({ ...put('"one"', '"two"')(object)!, objectKind: 'checkpoint' }))
+  await expectHalted(f)
+})
+
 test('WX-059 a run that was begun without proofs goes on, says from where on there are some, and loses none of them', async () => {
   const options: { secret?: Uint8Array } & FixtureOptions = { run: { context: { note: 'of the run' } } }
   const f = await fixture(options)
