@@ -101,7 +101,7 @@ describe('WX-057 an object that was changed at rest halts its run, and no other'
   ]
   test.each(changes)('%s', async (kind, from, to) => {
     const { f } = await busy()
-    const other = unwrap(await f.runtime.start({ highway: 'off' }))
+    const other = unwrap(await f.runtime.start({ owner: 'ux', highway: 'off' }))
     await change(f, kind, put(from, to))
     await expectHalted(f)
     expect([...f.runtime.halted.keys()]).not.toContain(other.id)
