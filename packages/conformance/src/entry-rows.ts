@@ -118,6 +118,12 @@ export function deniedUser(user: string, capability: Expected, reason: string, m
   return ['capability_denied', null, user, { user_id: user, capability, reason, ...more }]
 }
 
+/** What does not reach a user: no act of theirs, so that the runtime says it (W-HWY-21). */
+export function unreceived(user: string, reason: string, more: Fields = {}): Row {
+  const [type, filed, , body] = deniedUser(user, 'receive_escalation', reason, more)
+  return [type, filed, 'protocol', { ...body, action: 'escalation_delivery' }]
+}
+
 export function notCreated(by: string, reason: string): Row {
   return ['workspace_rejected', by, 'protocol', { reason }]
 }

@@ -1,6 +1,6 @@
 // Escalations: who asks, whom it reaches, and how it ends (wacp-mechanisms 5.4).
 import { deepStrictEqual } from 'node:assert'
-import { denied, deniedUser, emit, failure, rejected, SC, signalled } from '../entry-rows.ts'
+import { denied, deniedUser, emit, failure, rejected, SC, signalled, unreceived } from '../entry-rows.ts'
 import { another } from '../gated.ts'
 import type { Kit } from '../kit.ts'
 import type { Row } from '../rows.ts'
@@ -49,11 +49,6 @@ function ended(
 ): Row {
   const body = { signal_id: signal, workspace, actor, response_type, ...more }
   return ['escalation_resolved', workspace, actor, body]
-}
-
-function unreceived(user: string, signal: string, reason: string): Row {
-  const more = { action: 'escalation_delivery', target: signal }
-  return deniedUser(user, 'receive_escalation', reason, more)
 }
 
 /** The signals of which the coordinator was told this, in order. */
@@ -195,7 +190,7 @@ scenario(
     await kit.expectAdded([
       ...asked('V3', 'Q3'),
       received('V3', 'Q3', 'bob', true),
-      unreceived('bob', 'Q1', 'escalation_queue_overflow'),
+      unreceived('bob', 'escalation_queue_overflow', { target: 'Q1' }),
       ended('V1', 'Q1', 'fallback', 'delegation'),
     ])
     const waiting = await kit.do('runtime', 'list_escalations')
@@ -214,7 +209,7 @@ scenario(
     await escalate(kit, 'U', 'S')
     await kit.expectAmong([
       emit('escalation', 'U', 'worker', { signal_id: 'S' }),
-      unreceived('carol', 'S', 'user_not_active'),
+      unreceived('carol', 'user_not_active', { target: 'S' }),
     ])
     deepStrictEqual(await told(kit, 'rejected'), ['S'])
 

@@ -1,6 +1,6 @@
 // Signals: which are refused, where they go, in which order, and what becomes of those that change nothing (wacp-primitives 4).
 import { deepStrictEqual } from 'node:assert'
-import { deliver, denied, deniedUser, emit, SC, signalled } from '../entry-rows.ts'
+import { deliver, denied, emit, SC, signalled, unreceived } from '../entry-rows.ts'
 import type { Row } from '../rows.ts'
 import { scenario } from '../scenario.ts'
 
@@ -219,10 +219,7 @@ scenario(
 
     await kit.do('runtime', 'deactivate_user', { user: 'ux', reason: 'left' })
     await kit.mark()
-    const unreceived = { action: 'escalation_delivery' }
-    await escalated('W3', 'S3', false, [
-      deniedUser('ux', 'receive_escalation', 'user_not_active', unreceived),
-    ])
+    await escalated('W3', 'S3', false, [unreceived('ux', 'user_not_active')])
     const told = (await heard('S3')).filter(({ detail }) => detail === 'rejected')
     deepStrictEqual(
       told.map(({ to }) => to),

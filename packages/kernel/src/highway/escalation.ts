@@ -133,12 +133,14 @@ function writeUnreceived(
   signal: SignalId,
   reason: 'user_not_active' | 'escalation_queue_overflow',
 ): void {
-  batch.denyUser(user, {
+  // The user did nothing: the runtime could not deliver (§9.1).
+  batch.add('capability_denied', null, 'protocol', {
+    user_id: user,
     capability: RECEIVE_ESCALATION,
     action: 'escalation_delivery',
     target: signal,
     reason,
-    message: `The escalation ${signal} does not reach ${user}.`,
+    timestamp: batch.at,
   })
 }
 

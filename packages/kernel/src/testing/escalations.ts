@@ -51,7 +51,7 @@ export function unreceived(user: string, target: string, reason: string): Row {
   return [
     'capability_denied',
     null,
-    user,
+    'protocol',
     { user_id: user, capability, action: 'escalation_delivery', target, reason },
   ]
 }

@@ -38,6 +38,8 @@ const TABLE: Readonly<Record<string, readonly EventType[]>> = {
     'integration_started',
     'integration_completed',
     'integration_aborted',
+    // Of what does not reach a person, the runtime says so (W-HWY-21, §9.1).
+    'capability_denied',
   ],
   srupf: ['conflict_resolved', 'task_status_changed'],
   p: [
@@ -68,7 +70,6 @@ const TABLE: Readonly<Record<string, readonly EventType[]>> = {
   ],
   sp: ['workspace_reparented', 'system_degraded', 'trail_snapshot_created', 'escalation_received'],
   srp: ['signal_emitted'],
-  sru: ['capability_denied'],
   // The word to go on that an escalation's fallback sends is no agent's (W-HWY-22, §9.1).
   sruf: ['envelope_created'],
   sr: ['task_created', 'trail_access_denied'],

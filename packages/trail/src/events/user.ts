@@ -72,7 +72,7 @@ export const userEvents = [
     reason: optional(Text),
     timestamp: Timestamp,
   }),
-  event('capability_denied', { under: 'denial' }, ['system', 'role', 'user'], 'E', 1, {
+  event('capability_denied', { under: 'denial' }, initiator, 'E', 1, {
     user_id: nullable(UserId),
     // Open: beside the 17 it may be `<dimension>:<name>` (agent form) or `receive_escalation` (W-SEC-12, AMB-50).
     capability: Name,
