@@ -110,7 +110,7 @@ export const highwayHandlers: Readonly<Record<keyof typeof highwayCommands, (sce
   again: scene => {
     const { dice, run } = scene
     const ends = [...run.gateEnds.values()]
-      .filter(({ actor }) => actor === 'fallback')
+      .filter(({ actor }) => actor === 'fallback' || actor === 'system')
       .map(({ gate }) => gate)
     const gate = dice.maybe([...run.gates.values(), ...ends])
     const asked = (gate?.paused ?? {}) as Readonly<Record<string, string>>

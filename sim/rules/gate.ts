@@ -56,7 +56,7 @@ export const gateRules: readonly Invariant[] = [
     },
   },
   {
-    name: 'W-HWY-07 W-HWY-09 W-HWY-12 a gate ends once, while it waits, by a person, its fallback or its subject',
+    name: 'W-HWY-07 W-HWY-09 W-HWY-12 a gate ends once, while it waits, by a person, its fallback, the coordinator or its subject',
     on: {
       gate_resolved: (run, body, { actor }) => {
         const gate = run.gates.get(body.gate_id)
@@ -68,7 +68,10 @@ export const gateRules: readonly Invariant[] = [
             : `the protocol says ${body.action}`
         if (actor === 'fallback')
           return gate.timedOut ? undefined : `the fallback of ${gate.id} acts before its time`
-        return actor === 'system' ? 'the system answers' : undefined
+        if (actor !== 'system') return undefined
+        return gate.handedOver === null
+          ? `the coordinator answers ${gate.id}, which waits for a person`
+          : undefined
       },
       gate_timeout: (run, body, entry) => {
         const gate = run.gates.get(body.gate_id)

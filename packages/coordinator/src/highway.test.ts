@@ -86,8 +86,8 @@ test('supervised: what nobody answers falls to the coordinator, which lets it go
   expect((await fixture.over(run)).state).toBe('done')
   const ended = await trail(fixture, run, 'gate_resolved')
   expect(ended.map(({ actor, body }) => [actor, (body as { gate_type: string }).gate_type])).toEqual([
-    ['fallback', 'task_approval'],
-    ['fallback', 'integration'],
+    ['system', 'task_approval'],
+    ['system', 'integration'],
   ])
 })
 

@@ -330,7 +330,8 @@ function cancelNote(task: SeenTask, planned: PlannedTask, seen: RunProjection): 
   for (const type of ['task_approval', 'workspace_create', 'envelope_delivery'] as const) {
     const end = seen.highway.ended(type, task.id)
     if (end?.action !== 'reject') continue
-    const who = end.actor === 'fallback' ? 'nobody approved it in time' : `${end.actor} did not approve it`
+    const by = end.actor === 'system' ? 'the coordinator' : end.actor
+    const who = end.actor === 'fallback' ? 'nobody approved it in time' : `${by} did not approve it`
     const why = end.reason === undefined || end.actor === 'fallback' ? '' : `: ${end.reason}`
     return sentence(`Not done: ${who}${why}`)
   }

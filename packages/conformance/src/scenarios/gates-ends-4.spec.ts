@@ -84,8 +84,8 @@ scenario(
     )
     await kit.do('R', 'answer_gate', { gate: 'GA', action: 'approve' })
     await kit.expectAdded([
-      resolved('GA', 'task_approval', null, 'approve', 'fallback', { reason: 'coordinator_decision' }),
-      ...approved('A', 'fallback', 'timeout-auto-approve'),
+      resolved('GA', 'task_approval', null, 'approve', 'system', { reason: 'coordinator_decision' }),
+      ...approved('A', 'system', 'timeout-auto-approve'),
     ])
     await kit.advance(PERIOD - 3)
     await kit.expectAdded([])

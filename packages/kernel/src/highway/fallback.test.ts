@@ -127,10 +127,10 @@ test('WM-067 a gate that falls to the coordinator is answered by it, or its sile
   unwrap(await f.root.answerGate(first!, 'approve'))
   unwrap(await f.root.answerGate(second!, 'reject'))
   await f.expectAdded([
-    ended('G1', 'task_approval', null, 'approve', 'fallback', { reason }),
-    ...approvedTask('T1', 'fallback', 'timeout-auto-approve'),
-    ended('G2', 'task_approval', null, 'reject', 'fallback', { reason }),
-    status('T2', 'draft', 'cancelled', null, 'fallback'),
+    ended('G1', 'task_approval', null, 'approve', 'system', { reason }),
+    ...approvedTask('T1', 'system', 'timeout-auto-approve'),
+    ended('G2', 'task_approval', null, 'reject', 'system', { reason }),
+    status('T2', 'draft', 'cancelled', null, 'system'),
   ])
   expect(refused(await f.root.answerGate(first!, 'approve'))).toBe('invalid_state(gate_not_pending)')
   await f.advance(PERIOD - 2)

@@ -101,7 +101,7 @@ export interface GateOutcome {
   readonly gate: GateId
   readonly type: GateType
   readonly action: GateAction
-  /** A `user_id`, `fallback` or `protocol`. */
+  /** A `user_id`, `system` for the coordinator, `fallback` or `protocol`. */
   readonly actor: string
   readonly reason: string | undefined
   /** Whose request it held up; undefined for a task, which is the coordinator's. */

@@ -2,7 +2,7 @@
 // gate held up is carried out by the ordinary operation, checks included, since time has passed.
 import { durationMs, type GateId, ok, type Result } from '@parley/core'
 import { type Capability, GATE_ACTIONS, type GateType } from '@parley/trail/events'
-import type { Batch } from '../batch.ts'
+import { actorOf, type Batch } from '../batch.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { authorizeUser, inactiveUser } from '../user/authorize.ts'
@@ -119,7 +119,7 @@ export function decideAnswerGate(
     })
   if (action !== 'approve' && action !== 'reject')
     return invalidArgument('The coordinator approves or rejects; it changes nothing.')
-  return ok(writeEnd(batch, gate, { action, actor: 'fallback', reason: 'coordinator_decision' }))
+  return ok(writeEnd(batch, gate, { action, actor: actorOf(caller), reason: 'coordinator_decision' }))
 }
 
 /** Its time is over: the fallback acts (W-HWY-09), or the coordinator's silence counts as a rejection (W-HWY-10). */

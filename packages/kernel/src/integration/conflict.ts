@@ -4,7 +4,7 @@ import type { ResolutionStrategy, WorkspaceState } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
 import { invalidArgument } from '../refusal.ts'
-import { workspaceOf } from '../run/run.ts'
+import { rootOf, workspaceOf } from '../run/run.ts'
 import { byOperation, byProtocol, type Failure, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import {
@@ -172,7 +172,7 @@ function reject(batch: Batch, settled: Case, actor: string): Result<ResolutionOu
   if (settled.strategy !== 'escalate') return ok({ state: 'conflicted' })
   const rejected = { ...settled, resolution: 'gate_rejected_by_human' }
   return fail(batch, rejected, actor, {
-    ...rejectedBy('conflict_unresolvable', actor),
+    ...rejectedBy(batch, 'conflict_unresolvable', actor),
     aborts: 'gate_rejected_by_human',
   })
 }
@@ -191,8 +191,9 @@ function fail(batch: Batch, settled: Case, actor: string, failure: Failure): Res
   return ok({ state: 'failed' })
 }
 
-/** A failure that a human decided at a gate, or the gate's fallback. */
-export function rejectedBy(trigger: Failure['trigger'], actor: string): Failure {
+/** A failure that a human decided at a gate, the coordinator to whom it fell, or the gate's fallback. */
+export function rejectedBy(batch: Batch, trigger: Failure['trigger'], actor: string): Failure {
   if (actor === 'fallback') return byProtocol(trigger)
   return { ...byProtocol(trigger), actor, initiator: 'human' }
 }
+  if (actor === 'system') return byOperation(trigger, rootOf(batch.run))

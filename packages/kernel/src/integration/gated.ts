@@ -13,7 +13,7 @@ import { initiateSalvage } from './salvage.ts'
 import { integratorOf, salvageAt, salvageTarget } from './salvage-record.ts'
 import { isFree, parentOf } from './source.ts'
 
-/** The gate has ended. `actor` is a user or `fallback`; `paused` is what it stopped, changed where a human changed it. */
+/** The gate has ended. `actor` is a user, `system` or `fallback`; `paused` is what it stopped, changed where a human changed it. */
 export function writeIntegrationDecided(
   batch: Batch,
   paused: PausedIntegration,
@@ -25,7 +25,7 @@ export function writeIntegrationDecided(
   if (source?.status !== 'integrating')
     return invalidState(`${paused.source} is ${source?.status ?? 'unknown'}, not integrating.`)
   if (verdict === 'reject') {
-    writeFailure(batch, source, rejectedBy('gate_rejected_by_human', actor))
+    writeFailure(batch, source, rejectedBy(batch, 'gate_rejected_by_human', actor))
     return ok(undefined)
   }
   if (isFree(parentOf(batch, source), source)) return initiate(batch, source, paused)

@@ -208,10 +208,11 @@ function draftOf(graph: GraphId, { id, draft, dependsOn, parentTask }: Planned):
   }
 }
 
-/** W-TASK-04 rows 2 and 3: the decision, then the transition. `actor` is a user or `fallback`. */
+/** W-TASK-04 rows 2 and 3: the decision, then the transition. `actor` is a user, the coordinator or `fallback`. */
 export function writeApproved(batch: Batch, task: TaskId, actor: string): void {
   const root = rootOf(batch.run)
-  const approval_source = actor === 'fallback' ? 'timeout-auto-approve' : 'human'
+  const human = actor !== 'fallback' && actor !== 'system'
+  const approval_source = human ? 'human' : 'timeout-auto-approve'
   batch.add('task_approved', root, actor, { task_id: task, approval_source })
   batch.add('task_status_changed', root, actor, {
     task_id: task,

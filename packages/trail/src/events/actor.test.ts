@@ -76,8 +76,10 @@ const TABLE: Readonly<Record<string, readonly EventType[]>> = {
   s: ['graph_created'],
   r: ['checkpoint_created'],
   u: ['authentication_succeeded', 'human_injection'],
-  uf: ['task_approved', 'escalation_resolved'],
-  upf: ['gate_resolved'],
+  // The coordinator decides what fell to it (W-HWY-10, §4.8).
+  suf: ['task_approved'],
+  supf: ['gate_resolved'],
+  uf: ['escalation_resolved'],
   f: ['gate_timeout', 'escalation_timeout'],
 }
 

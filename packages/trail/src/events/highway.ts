@@ -72,7 +72,7 @@ export const highwayEvents = [
     queue_position: Count,
     addressee: UserId,
   }),
-  event('gate_resolved', gate, ['user', 'fallback', 'protocol'], 'E', 2, {
+  event('gate_resolved', gate, ['user', 'system', 'fallback', 'protocol'], 'E', 2, {
     gate_id: Id,
     gate_type: GateType,
     action: oneOf(GATE_ACTIONS),

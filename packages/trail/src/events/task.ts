@@ -15,7 +15,7 @@ export const taskEvents = [
     depends_on: listOf(Id),
     priority: oneOf(TASK_PRIORITIES),
   }),
-  event('task_approved', root, ['user', 'fallback'], 'E', 1, {
+  event('task_approved', root, ['user', 'system', 'fallback'], 'E', 1, {
     task_id: Id,
     approval_source: oneOf(APPROVAL_SOURCES),
   }),
