@@ -36,7 +36,10 @@ export function carryOut(batch: Batch, waiting: Paused, { actor, modifications }
     case 'integration':
       return askerGone(batch, paused) ?? writeIntegrationDecided(batch, paused, 'approve', actor)
     case 'conflict_resolution':
-      return askerGone(batch, paused) ?? writeConflictDecided(batch, paused, 'approve', actor)
+      return (
+        askerGone(batch, paused) ??
+        writeConflictDecided(batch, paused, modifications?.strategy ? 'modify' : 'approve', actor)
+      )
     case 'workspace_abort': {
       const caller = knownWorkspace(batch.run, paused.caller)
       const { workspace, grace } = paused

@@ -82,8 +82,8 @@ test('W-HWY-08 a human may choose another strategy and other words', async () =>
     ...endedConflicted('sig1', {
       aborts: 'agent_rework',
       reason: 'conflict_unresolvable',
-      actor: 'system',
-      initiator: 'coordinator',
+      actor: 'ux',
+      initiator: 'human',
     }),
   ])
 })

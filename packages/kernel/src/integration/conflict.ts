@@ -87,11 +87,14 @@ export function decideResolveConflict(
   return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : actorOf(caller), resultRef)
 }
 
-/** A `conflict_resolution` gate has ended: the resolution is carried out or dropped. `actor` is a user or `fallback`. */
+/** `modify`: the strategy is the human's own, and not what the integrator proposed. */
+export type ConflictVerdict = 'approve' | 'modify' | 'reject'
+
+/** A `conflict_resolution` gate has ended: the resolution is carried out or dropped. `actor` is a user, `system` or `fallback`. */
 export function writeConflictDecided(
   batch: Batch,
   paused: PausedConflict,
-  verdict: 'approve' | 'reject',
+  verdict: ConflictVerdict,
   actor: string,
 ): Result<void> {
   if (paused.mode === 'salvage') {
@@ -110,6 +113,10 @@ export function writeConflictDecided(
   }
   if (verdict === 'reject') {
     reject(batch, settled, actor)
+    return ok(undefined)
+  }
+  if (verdict === 'modify' && settled.strategy === 'agent_rework') {
+    rework(batch, settled, actor, rejectedBy(batch, 'conflict_unresolvable', actor))
     return ok(undefined)
   }
   // Time has passed: what was checked before the gate is checked again (W-HWY-07).
@@ -143,10 +150,7 @@ function carryOut(
 ): Result<ResolutionOutcome> {
   const { integrator, source, conflict, strategy, resolution } = settled
   if (strategy === 'agent_rework')
-    return fail(batch, settled, actor, {
-      ...byOperation('conflict_unresolvable', integrator),
-      aborts: 'agent_rework',
-    })
+    return rework(batch, settled, actor, byOperation('conflict_unresolvable', integrator))
   const { integration } = source
   const last = closes(settled)
   // W-INT-05: hours may lie between the beginning of the merge and its end.
@@ -165,6 +169,11 @@ function carryOut(
   const used = integration?.strategy ?? 'direct'
   writeMerged(batch, integrator, source, 'conflict_resolved', used, resultRef ?? integration?.resultRef)
   return ok({ state: 'closed' })
+}
+
+/** The work goes back: by the integrator that proposed it, or by the human who would have nothing else. */
+function rework(batch: Batch, settled: Case, actor: string, failure: Failure): Result<ResolutionOutcome> {
+  return fail(batch, settled, actor, { ...failure, aborts: 'agent_rework' })
 }
 
 /** W-HWY-07: a proposal of the integrator is dropped and another is needed; the owner's no to `escalate` ends the work. */
@@ -194,6 +203,6 @@ function fail(batch: Batch, settled: Case, actor: string, failure: Failure): Res
 /** A failure that a human decided at a gate, the coordinator to whom it fell, or the gate's fallback. */
 export function rejectedBy(batch: Batch, trigger: Failure['trigger'], actor: string): Failure {
   if (actor === 'fallback') return byProtocol(trigger)
+  if (actor === 'system') return byOperation(trigger, rootOf(batch.run))
   return { ...byProtocol(trigger), actor, initiator: 'human' }
 }
-  if (actor === 'system') return byOperation(trigger, rootOf(batch.run))

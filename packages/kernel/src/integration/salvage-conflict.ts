@@ -6,7 +6,7 @@ import { actorOf, type Batch } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
 import { invalidState } from '../refusal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
-import type { ResolveRequest } from './conflict.ts'
+import type { ConflictVerdict, ResolveRequest } from './conflict.ts'
 import {
   type Conflict,
   type Finding,
@@ -80,14 +80,15 @@ export function decideResolveSalvage(
   const ref = result === undefined ? undefined : storeResult(batch, salvage.source, salvage.target, result)
   if (typeof verdict === 'object') return gated(verdict.waits)
   if (verdict === 'rejected') return reject(batch, settled, 'fallback')
-  return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : actorOf(caller), ref)
+  const by = actorOf(caller)
+  return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : by, { by, ref })
 }
 
 /** The gate of a resolution has ended. */
 export function writeSalvageDecided(
   batch: Batch,
   paused: PausedConflict,
-  verdict: 'approve' | 'reject',
+  verdict: ConflictVerdict,
   actor: string,
 ): Result<SalvageOutcome> {
   const salvage = openSalvage(batch.run, paused.source)
@@ -95,18 +96,19 @@ export function writeSalvageDecided(
   if (!conflict) return notOpen(salvage?.source, paused.conflict)
   const strategy = paused.strategy as ResolutionStrategy
   const settled: Case = { salvage, conflict, strategy, resolution: paused.resolution }
-  return verdict === 'reject' ? reject(batch, settled, actor) : carryOut(batch, settled, actor)
+  if (verdict === 'reject') return reject(batch, settled, actor)
+  return carryOut(batch, settled, actor, { by: verdict === 'modify' ? actor : actorOf(salvage.target) })
 }
 
+/** `by`: who chose the strategy, and so ended the salvage where the work is to be done anew. */
 function carryOut(
   batch: Batch,
   settled: Case,
   actor: string,
-  ref: Salvage['resultRef'] = undefined,
+  { by, ref }: { readonly by: string; readonly ref?: Salvage['resultRef'] },
 ): Result<SalvageOutcome> {
   const { salvage, conflict, strategy, resolution } = settled
-  if (strategy === 'agent_rework')
-    return fail(batch, settled, actor, { reason: 'agent_rework', by: actorOf(salvage.target) })
+  if (strategy === 'agent_rework') return fail(batch, settled, actor, { reason: 'agent_rework', by })
   const last = openConflicts(salvage).every(each => each === conflict)
   // W-SEC-09: hours may lie between the beginning of the merge and its end.
   const violation = last ? storedViolation(batch, salvage.checkpoint) : ok(undefined)
