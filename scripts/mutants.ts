@@ -1,6 +1,7 @@
 // Rules of the kernel and the trail and how to break each: one place in one file, and what stands there instead. Those of level 3 are in
-// mutants-level-3.ts, those that readers of the text alone found missing in mutants-judgement.ts, mutants-owners.ts and mutants-sight.ts, those of the call
-// protocol in mutants-call.ts and mutants-call-env.ts, those of ALP in mutants-link.ts.
+// mutants-level-3.ts, those that readers of the text alone found missing in mutants-acting.ts, mutants-at-rest.ts, mutants-judgement.ts,
+// mutants-owners.ts and mutants-sight.ts, those of the call protocol in mutants-call.ts and mutants-call-env.ts, those of ALP in mutants-link.ts.
+import { ACTING } from './mutants-acting.ts'
 import { AT_REST } from './mutants-at-rest.ts'
 import { CALL } from './mutants-call.ts'
 import { CALL_ENV } from './mutants-call-env.ts'
@@ -25,6 +26,7 @@ export interface Mutant {
 
 export const MUTANTS: readonly Mutant[] = [
   ...LEVEL_3,
+  ...ACTING,
   ...CALL,
   ...AT_REST,
   ...CALL_ENV,

@@ -1,6 +1,7 @@
 // Every file of scenarios, one line each: importing it registers what it holds.
 import './archive-3.spec.ts'
 import './audit-at-rest.spec.ts'
+import './audit-acting.spec.ts'
 import './audit-judgement.spec.ts'
 import './audit-owners.spec.ts'
 import './audit-1.spec.ts'

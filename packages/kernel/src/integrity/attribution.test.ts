@@ -1,10 +1,13 @@
 // An act is recorded under the name of whoever did it (§9.1, §11.7): what the runtime composes for somebody, and what is proven afterwards.
-import { type EntryId, type GateId, unwrap } from '@parley/core'
+import { type EntryId, type GateId, type Result, unwrap } from '@parley/core'
+import type { EventBody, GateType } from '@parley/trail/events'
 import { expect, test } from 'vitest'
+import { completedOn, gateOf, overlap, twoConflicts } from '../testing/conflicts.ts'
 import { escalate, highway, MINUTE } from '../testing/escalations.ts'
 import { type Fixture, type FixtureOptions, fixture } from '../testing/fixture.ts'
 import { only } from '../testing/gates.ts'
 import { person } from '../testing/people.ts'
+import { failedOn } from '../testing/salvages.ts'
 
 const secret = new Uint8Array(32).fill(9)
 const directive = { format: 'markdown', content: 'work' }
@@ -183,4 +186,127 @@ test('WX-005 an integration that was approved is not begun in the name of anothe
   expect(await f.state('W')).toBe('integrating')
   const again = await f.root.decideIntegration(f.id('W'), 'reject')
   expect(again.ok).toBe(true)
+})
+
+const handedOver = (type: GateType) => only(type, { timeout: MINUTE, fallback: 'escalate_to_coordinator' })
+
+/** What was added since the mark, as far as somebody decided it. */
+async function decisions(f: Fixture) {
+  const by = (await f.added()).filter(({ actor }) => actor !== 'protocol')
+  return by.map(({ event_type, actor, body }) => {
+    const { action, initiator, approval_source } = body as Readonly<Record<string, unknown>>
+    return [event_type, actor, action ?? initiator ?? approval_source].filter(each => each !== undefined)
+  })
+}
+
+test('WX-043 what the coordinator decides at a gate that fell to it is recorded as its own decision', async () => {
+  const f = await fixture({ secret, run: { owner: 'ux', highway: handedOver('task_approval') } })
+  unwrap(await f.root.submitGraph(['A', 'B', 'C'].map(name => ({ name, description: name }))))
+  const [first, second] = await f.run.read(run => [...run.gates.keys()])
+  await f.advance(MINUTE + 1)
+  await f.mark()
+  expect(unwrap(await f.root.answerGate(first!, 'approve'))).toMatchObject({ actor: 'system' })
+  unwrap(await f.root.answerGate(second!, 'reject'))
+  expect(await decisions(f)).toEqual([
+    ['gate_resolved', 'system', 'approve'],
+    ['task_approved', 'system', 'timeout-auto-approve'],
+    ['task_status_changed', 'system'],
+    ['gate_resolved', 'system', 'reject'],
+    ['task_status_changed', 'system'],
+  ])
+  for (const type of ['gate_resolved', 'task_approved'])
+    expect(await proven(f, type)).toMatchObject({ party: 'coordinator', identity: 'verified' })
+  // Its silence is no decision of its own.
+  await f.advance(MINUTE + 1)
+  expect(await decisions(f)).toEqual([
+    ['gate_resolved', 'fallback', 'reject'],
+    ['task_status_changed', 'fallback'],
+  ])
+})
+
+test('WX-043 work that the coordinator rejects at such a gate failed by the coordinator', async () => {
+  const f = await fixture({ run: { owner: 'ux', highway: handedOver('integration') } })
+  await completedOn(f, { W: ['f'] })
+  const gate = gateOf(await f.root.accept(f.id('W')))
+  await f.advance(MINUTE + 1)
+  await f.mark()
+  unwrap(await f.root.answerGate(gate, 'reject'))
+  expect(await decisions(f)).toEqual([
+    ['gate_resolved', 'system', 'reject'],
+    ['signal_emitted', 'system'],
+    ['workspace_state_changed', 'system', 'coordinator'],
+  ])
+})
+
+test('WX-044 what does not reach a person is no act of that person', async () => {
+  const f = await highway({ secret, escalationQueue: 1, fallback: 'delegate_to_coordinator' })
+  for (const user of ['alice', 'bob']) await person(f, user)
+  for (const name of ['W1', 'W2']) await f.worker(name, { owner: 'alice' })
+  await f.worker('W3', { owner: 'bob' })
+  unwrap(await f.runtime.users.suspend('alice', { reason: 'holiday' }))
+  unwrap(await f.runtime.users.deactivate('bob', { reason: 'left' }))
+  await f.mark()
+  for (const name of ['W1', 'W2', 'W3']) await escalate(f, name, `S${name}`)
+  const entries = await f.added()
+  expect(entries.filter(({ actor }) => actor === 'alice' || actor === 'bob')).toEqual([])
+  const denials = entries.filter(({ event_type }) => event_type === 'capability_denied')
+  expect(
+    denials.map(({ actor, workspace, body }) => {
+      const { user_id, reason } = body as EventBody<'capability_denied'>
+      return [actor, workspace, user_id, reason]
+    }),
+  ).toEqual([
+    ['protocol', null, 'alice', 'escalation_queue_overflow'],
+    ['protocol', null, 'bob', 'user_not_active'],
+  ])
+  expect(await proven(f, 'capability_denied')).toMatchObject({ party: 'runtime' })
+})
+
+test('WX-045 work that a person sends back at the gate failed by that person', async () => {
+  const f = await fixture({ run: { owner: 'ux', highway: only('conflict_resolution') } })
+  const [one] = await twoConflicts(f)
+  const propose = (strategy: 'coordinator_resolve' | 'agent_rework') =>
+    f.root.resolveConflict(f.id('W'), one, strategy, 'so')
+  const changed = gateOf(await propose('coordinator_resolve'))
+  await f.mark()
+  const again = { strategy: 'agent_rework', resolution: 'do it again' }
+  unwrap(await f.runtime.user('ux').modify(f.run.id, changed, again))
+  expect(await decisions(f)).toEqual([
+    ['gate_resolved', 'ux', 'modify'],
+    ['conflict_resolved', 'ux'],
+    ['conflict_resolved', 'ux'],
+    ['integration_aborted', 'ux'],
+    ['workspace_state_changed', 'ux', 'human'],
+  ])
+})
+
+test('WX-045 what a person lets the integrator do stays the integrator\u2019s', async () => {
+  const f = await fixture({ run: { owner: 'ux', highway: only('conflict_resolution') } })
+  const [one] = await twoConflicts(f)
+  const gate = gateOf(await f.root.resolveConflict(f.id('W'), one, 'agent_rework', 'so'))
+  await f.mark()
+  unwrap(await f.runtime.user('ux').approve(f.run.id, gate))
+  expect(await decisions(f)).toEqual([
+    ['gate_resolved', 'ux', 'approve'],
+    ['conflict_resolved', 'ux'],
+    ['conflict_resolved', 'ux'],
+    ['integration_aborted', 'system'],
+    ['signal_emitted', 'system'],
+    ['workspace_state_changed', 'system', 'coordinator'],
+  ])
+})
+
+test('WX-045 a person who gives up a salvage at the gate is the one who did', async () => {
+  const f = await fixture({ run: { owner: 'ux', highway: only('conflict_resolution') } })
+  await failedOn(f, 'W', ['f'])
+  unwrap(await f.root.salvage(f.id('W')))
+  const [one] = unwrap(await f.root.reportConflicts(f.id('W'), [overlap]))
+  const asked: Result<unknown> = await f.root.resolveConflict(f.id('W'), one!, 'coordinator_resolve', 'so')
+  await f.mark()
+  unwrap(await f.runtime.user('ux').modify(f.run.id, gateOf(asked), { strategy: 'agent_rework' }))
+  expect(await decisions(f)).toEqual([
+    ['gate_resolved', 'ux', 'modify'],
+    ['conflict_resolved', 'ux'],
+    ['integration_aborted', 'ux'],
+  ])
 })
