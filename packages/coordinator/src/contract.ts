@@ -78,8 +78,8 @@ export interface SolveRequest {
   /** `cli`, `alx`, … */
   readonly origin: string
   /**
-   * The principal approves every task with this request: each is approved under their name, and nobody is asked. For one who may not approve
-   * anything, whoever calls has decided: then there is no such gate.
+   * The principal approves the plan with this request: each of its tasks is approved under their name, and nobody is asked. What is planned
+   * later waits for them. For one who may not approve anything, whoever calls has decided: then there is no such gate.
    */
   readonly approved: boolean
   /** Goes before what the team and the node say about gates. */

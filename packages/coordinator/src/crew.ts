@@ -3,6 +3,7 @@
 import { type EnvelopeId, type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
 import type { RunHandle, WorkspaceDraft } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
+import { descriptionOf } from './approval.ts'
 import { ask } from './asking.ts'
 import { type CrewOptions, CrewTasks, type TasksHost } from './crew-tasks.ts'
 import { evaluate } from './evaluation.ts'
@@ -73,7 +74,7 @@ export class Crew {
     const drafts = plan.map(task => ({
       key: task.id,
       name: task.id,
-      description: task.prompt || task.title,
+      description: descriptionOf(task),
       depends_on: [...task.needs],
       priority: task.priority,
       ...(delegate && { parent_task: delegate.task }),

@@ -12,7 +12,7 @@ export interface RunFacts {
   readonly project: ProjectFacts
   readonly principal: string
   readonly origin: string
-  /** `given`: the principal approves every task with the request itself, so that nobody is asked. */
+  /** `given`: the principal approves the tasks of the plan with the request itself, so that nobody is asked about these. */
   readonly approval: 'ask' | 'given'
   /** How long questions of agents wait, null without end, and what happens then. */
   readonly questions: { readonly timeout: number | null; readonly fallback: string }

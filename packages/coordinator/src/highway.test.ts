@@ -1,6 +1,8 @@
 // People in the way of a run: gates of every kind, questions, budgets, breakers, suspension; each survives a restart.
-import { type RunId, type TurnInput, unwrap } from '@parley/core'
-import { type EventType, GATE_TYPES } from '@parley/trail/events'
+import { type GraphId, type RunId, type TaskId, type TurnInput, unwrap } from '@parley/core'
+import { Runtime } from '@parley/kernel'
+import { openTrail } from '@parley/trail'
+import { type EventBody, type EventType, GATE_TYPES } from '@parley/trail/events'
 import { expect, test } from 'vitest'
 import { alice, Fixture, put } from './testing/fixture.ts'
 import type { GateView } from './view.ts'
@@ -26,6 +28,21 @@ async function trail(fixture: Fixture, run: RunId, type: EventType) {
   return unwrap(await fixture.trail.run(run).query({ event_type: type, limit: 1000 })).entries
 }
 
+type Resolved = EventBody<'gate_resolved'>
+
+/** While the node is down, the coordinator adds a task that the plan has not. */
+async function planMore(fixture: Fixture, run: RunId): Promise<void> {
+  const store = await openTrail(fixture.profile)
+  const runtime = await Runtime.open({ trail: store, secret: Buffer.alloc(32, 7), users: 'house' })
+  const { coordinator } = unwrap(await runtime.open(run))
+  const [made] = unwrap(await store.run(run).query({ event_type: 'task_created', limit: 1 })).entries
+  const { graph_id, task_id } = made!.body as EventBody<'task_created'>
+  const more = { name: 'more', description: 'Delete everything.', parent_task: task_id as TaskId }
+  unwrap(await coordinator.addTasks(graph_id as GraphId, [more]))
+  await runtime.close()
+  await store.close()
+}
+
 const gateOf = async (fixture: Fixture, run: RunId, type: GateView['type']): Promise<GateView> => {
   const view = await fixture.until(run, ({ gates }) => gates.some(each => each.type === type))
   const gate = view.gates.find(each => each.type === type)
@@ -48,6 +65,37 @@ test('with an approval of its own each task is approved under the name of whoeve
     'alice',
     'alice',
   ])
+})
+
+test('W-HWY-13 what is planned later waits for the person, also where the request came with an approval', async () => {
+  let planned = false
+  const fixture = await Fixture.open({
+    one: async input => {
+      if (!planned) await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      return write('1', 'x')(input)
+    },
+    two: async input => {
+      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      return ''
+    },
+  })
+  const run = await fixture.solve(pair())
+  await fixture.until(run, ({ tasks }) => tasks.some(({ state }) => state === 'working'))
+  await fixture.stop()
+  await planMore(fixture, run)
+  planned = true
+  await fixture.start()
+  // The rest of the plan goes on under alice’s name; what she never saw waits for her.
+  const view = await fixture.until(run, ({ tasks }) => tasks[1]?.state === 'working')
+  expect(view.gates).toMatchObject([{ type: 'task_approval', addressee: 'alice', waits_for: 'person' }])
+  const approved = async () => (await trail(fixture, run, 'task_approved')).map(({ actor }) => actor)
+  expect(await approved()).toEqual(['alice', 'alice'])
+  unwrap(await fixture.conductor.respond(view.gates[0]!.id, { decision: 'approve', principal: alice }))
+  expect(await approved()).toEqual(['alice', 'alice', 'alice'])
+  const reasons = (await trail(fixture, run, 'gate_resolved')).map(({ body }) => (body as Resolved).reason)
+  const given = 'approved with the request'
+  expect(reasons).toEqual([given, given, undefined])
+  unwrap(await fixture.conductor.abort(run, { principal: alice, reason: 'enough' }))
 })
 
 test('gated: every transition waits for a person, in a restart too, and then the run is done', async () => {

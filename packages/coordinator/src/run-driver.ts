@@ -14,6 +14,7 @@ import {
 import type { RunHandle, UserHandle } from '@parley/kernel'
 import type { QueryPage } from '@parley/trail'
 import type { CutOff } from './accounts.ts'
+import { isOfPlan } from './approval.ts'
 import { ask, emptyInbox } from './asking.ts'
 import { controlPayload } from './control.ts'
 import { Crew, type CrewHost } from './crew.ts'
@@ -335,7 +336,10 @@ export class RunDriver {
     return emptyInbox(coordinator)
   }
 
-  /** Whoever asked for the run with their approval answers each gate by itself; what nobody answered in time falls to the coordinator. */
+  /**
+   * The tasks of the plan are approved under the name of whoever asked for the run with their approval; what is planned later is theirs to
+   * answer. What nobody answered in time falls to the coordinator.
+   */
   async #answerGates(): Promise<void> {
     const { facts, principal, release } = this.#options
     for (const { gate, action } of this.#seen.highway.takeEnds()) {
@@ -350,6 +354,7 @@ export class RunDriver {
         continue
       }
       if (gate.type !== 'task_approval' || facts.approval !== 'given' || this.#answered.has(gate.id)) continue
+      if (!isOfPlan(this.#seen, gate)) continue
       this.#answered.add(gate.id)
       const approved = await principal.approve(this.#run.id, gate.id, 'approved with the request')
       if (!approved.ok)

@@ -78,7 +78,7 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
             ),
             agent: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
             approved: Type.Boolean({
-              description: 'The caller approves every task with this request: nobody is asked',
+              description: 'The caller approves the plan with this request: nobody is asked about its tasks',
             }),
             gates: Type.Optional(
               Type.Enum([...HIGHWAY_PRESETS], { description: 'Goes before what the team says about gates' }),
