@@ -30,6 +30,7 @@ export const ACTING: readonly Mutant[] = [
     file: 'integration/conflict.ts',
     find: "if (verdict === 'modify' && settled.strategy === 'agent_rework') {",
     replace: "if (verdict === 'modify' && settled.strategy === 'escalate') {",
+    tests: 'integration/conflict-gate.test.ts',
   },
   {
     id: 'WX-045-salvage',
