@@ -40,4 +40,12 @@ export const ACTING: readonly Mutant[] = [
     replace: '{ by: actorOf(salvage.target) }',
     tests: 'integrity/attribution.test.ts',
   },
+  {
+    id: 'WX-046',
+    rule: 'the gates of a salvage say that they are',
+    file: 'highway/gate.ts',
+    find: "'mode' in paused && paused.mode === 'salvage' ? { mode: paused.mode } : {}",
+    replace: "'mode' in paused && paused.mode === undefined ? { mode: 'salvage' } : {}",
+    tests: 'integrity/attribution.test.ts',
+  },
 ]

@@ -64,6 +64,8 @@ const SALVAGE_FILED: Readonly<Record<string, string>> = {
   integration_started: 'target',
   integration_completed: 'target',
   integration_aborted: 'target',
+  signal_emitted: 'from',
+  gate_triggered: 'workspace',
 }
 
 /** System-level all of them. */

@@ -1,7 +1,8 @@
-// Who acted (wacp-audit): what falls to the coordinator, what does not reach a person, what a person decides at a gate.
+// Who acted (wacp-audit): what falls to the coordinator, what does not reach a person, what a person decides at
+// a gate, what salvages.
 import { deepStrictEqual } from 'node:assert'
-import { SC, taskStatus, unreceived } from '../entry-rows.ts'
-import { another, only, resolved } from '../gated.ts'
+import { emit, SC, taskStatus, unreceived } from '../entry-rows.ts'
+import { another, only, resolved, triggered } from '../gated.ts'
 import { scenario } from '../scenario.ts'
 
 const MINUTE = 60_000
@@ -64,6 +65,27 @@ scenario(
       resolved('G1', 'conflict_resolution', 'W', 'modify', 'ux'),
       ['integration_aborted', 'W', 'ux', { source: 'W', reason: 'agent_rework' }],
       SC('W', 'conflicted', 'failed', 'conflict_unresolvable', { actor: 'ux', initiator: 'human' }),
+    ])
+  },
+)
+
+scenario(
+  'WX-046 every entry of a salvage says that it is one',
+  { level: 3, rules: ['W-INT-19'], run: { highway: only('integration') } },
+  async kit => {
+    await kit.user('ux', ['approve_integration'])
+    await kit.worker('W')
+    await kit.final('W')
+    await kit.bring('W', 'failed')
+    await kit.mark()
+    kit.gate(await kit.call('R', 'begin_salvage', { source: 'W', strategy: 'evaluated' }))
+    await kit.do('ux', 'answer_gate', { gate: 'G1', action: 'approve' })
+    const mode = 'salvage'
+    await kit.expectAdded([
+      triggered('G1', 'integration', 'R', { mode }),
+      resolved('G1', 'integration', 'R', 'approve', 'ux', { mode }),
+      emit('integrate', 'R', 'system', { ref: 'W', mode }),
+      ['integration_started', 'R', 'system', { source: 'W', mode }],
     ])
   },
 )

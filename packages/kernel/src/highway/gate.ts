@@ -140,7 +140,7 @@ export function gate(batch: Batch, paused: Paused, options: GateOptions = {}): G
   const workspace = about.workspace?.id ?? null
   const subject = about.id ?? id
   const guard = run.guards.get(guardKey(paused.type, subject))
-  if (guard) return writeReentry(batch, guard, paused.type, subject, about.workspace)
+  if (guard) return writeReentry(batch, guard, paused, subject, about.workspace)
   // Asked once more while it waits: it is the same wait.
   const same = isNew(paused) ? undefined : pendingAbout(batch, paused.type, subject)
   if (same) return { waits: same.id }
@@ -163,6 +163,7 @@ export function gate(batch: Batch, paused: Paused, options: GateOptions = {}): G
     fallback,
     queue_position: enqueue(batch, addressee),
     addressee,
+    ...modeOf(paused),
   })
   batch.gatesOpened.push({
     id,
@@ -185,16 +186,17 @@ export function gate(batch: Batch, paused: Paused, options: GateOptions = {}): G
 function writeReentry(
   batch: Batch,
   guard: Guard,
-  type: GateType,
+  paused: Paused,
   subject: string,
   workspace: Workspace | null,
 ): GateVerdict {
   const converted: ReentryConversion = guard.fallback === 'reject' ? 'reject' : 'approve'
   batch.add('gate_reentry_blocked', workspace, 'protocol', {
     gate_id: guard.gate,
-    gate_type: type,
+    gate_type: paused.type,
     subject_id: subject,
     converted_to: converted,
+    ...modeOf(paused),
   })
   const pending = batch.run.gates.get(guard.gate)
   if (pending && isPending(batch, pending))
@@ -221,6 +223,7 @@ export function writeResolved(batch: Batch, ended: Gate, resolution: Resolution)
     ...(modifications && { modifications }),
     actor,
     ...(reason !== undefined && { reason }),
+    ...modeOf(ended.paused),
   })
   batch.gateQueues = undefined
   batch.gatesEnded.set(ended.id, {
@@ -232,6 +235,11 @@ export function writeResolved(batch: Batch, ended: Gate, resolution: Resolution)
     asked: askedBy(batch.run, ended.paused),
     result: undefined,
   })
+}
+
+/** W-INT-19: every entry of a salvage says so, those of its gates too. */
+export function modeOf(paused: Paused): { readonly mode?: 'salvage' } {
+  return 'mode' in paused && paused.mode === 'salvage' ? { mode: paused.mode } : {}
 }
 
 function askedBy(run: Run, paused: Paused): WorkspaceId | undefined {

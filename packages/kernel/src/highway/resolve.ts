@@ -11,6 +11,7 @@ import { carryOut, drop, type Ending } from './effect.ts'
 import {
   type Gate,
   type GateOutcome,
+  modeOf,
   noteResult,
   type Resolution,
   workspaceOfGate,
@@ -133,6 +134,7 @@ export function writeGateDue(batch: Batch, gate: Gate): void {
     gate_type: gate.type,
     fallback_action: gate.fallback,
     elapsed: Math.max(0, durationMs(gate.opened, batch.context.now)),
+    ...modeOf(gate.paused),
   })
   if (gate.fallback !== 'escalate_to_coordinator')
     writeEnd(batch, gate, { action: gate.fallback, actor: 'fallback' })

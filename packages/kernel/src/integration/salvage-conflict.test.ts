@@ -148,6 +148,7 @@ test('W-HWY-12 a gate about a conflict ends with its salvage', async () => {
         action: 'reject',
         reason: 'subject_invalidated',
         actor: 'protocol',
+        mode: 'salvage',
       },
     ],
   ])

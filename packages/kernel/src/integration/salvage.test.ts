@@ -31,7 +31,7 @@ const answered = (gate: string, action: string, actor: string, extra: object = {
   'gate_resolved',
   'R',
   actor,
-  { gate_id: gate, gate_type: 'integration', action, ...extra, actor },
+  { gate_id: gate, gate_type: 'integration', action, ...extra, actor, mode: 'salvage' },
 ]
 
 /** Everything about the source that must not change. */

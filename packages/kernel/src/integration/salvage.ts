@@ -222,6 +222,7 @@ function writeStarted(
     type: 'integrate',
     ref: source.id,
     actor: actorOf(integrator),
+    mode: 'salvage',
   })
   batch.add('integration_started', integrator, actorOf(integrator), {
     source: source.id,
@@ -245,7 +246,8 @@ export function writeFlagged(
   violation: Violation,
 ): Refusal {
   const reason = 'integrity_violation'
-  writeForged(batch, checkpoint, violation)
+  const subject = { subject_type: 'checkpoint', subject_id: checkpoint, action_taken: 'flagged' } as const
+  writeViolation(batch, { ...subject, mode: 'salvage' }, violation)
   writeAborted(batch, { source, target }, reason, 'protocol')
   const message = `What the store holds of ${checkpoint} does not match its proof; nothing was merged.`
   return refusal('rejected', message, { reason, checkpoint })

@@ -310,3 +310,40 @@ test('WX-045 a person who gives up a salvage at the gate is the one who did', as
     ['integration_aborted', 'ux'],
   ])
 })
+
+test('WX-046 every entry of a salvage says that it is one, also those of its signal and its gates', async () => {
+  const gates = { task_approval: false, integration: true, conflict_resolution: true }
+  const gate_overrides = { integration: { timeout: MINUTE, fallback: 'escalate_to_coordinator' } } as const
+  const gate_defaults = { timeout: null, fallback: 'reject' } as const
+  const f = await fixture({ run: { owner: 'ux', highway: { gates, gate_defaults, gate_overrides } } })
+  await failedOn(f, 'W', ['f'])
+  const asked = gateOf(await f.root.salvage(f.id('W')))
+  await f.advance(MINUTE + 1)
+  unwrap(await f.root.answerGate(asked, 'approve'))
+  const [one] = unwrap(await f.root.reportConflicts(f.id('W'), [overlap]))
+  const settling: Result<unknown> = await f.root.resolveConflict(f.id('W'), one!, 'coordinator_resolve', 'so')
+  unwrap(await f.runtime.user('ux').approve(f.run.id, gateOf(settling)))
+  const entries = await f.added()
+  expect(entries.map(({ event_type }) => event_type)).toEqual([
+    'gate_triggered',
+    'gate_timeout',
+    'gate_resolved',
+    'signal_emitted',
+    'integration_started',
+    'conflict_detected',
+    'gate_triggered',
+    'gate_resolved',
+    'conflict_resolved',
+    'integration_completed',
+  ])
+  for (const { event_type, body } of entries) expect(body, event_type).toMatchObject({ mode: 'salvage' })
+})
+
+test('WX-046 an ordinary integration says nothing of the sort in its signal and its gate', async () => {
+  const f = await fixture({ run: { owner: 'ux', highway: only('integration') } })
+  await completedOn(f, { W: ['f'] })
+  const asked = gateOf(await f.root.beginIntegration(f.id('W')))
+  unwrap(await f.runtime.user('ux').approve(f.run.id, asked))
+  for (const { event_type, body } of await f.added())
+    if (event_type !== 'integration_started') expect(body, event_type).not.toHaveProperty('mode')
+})

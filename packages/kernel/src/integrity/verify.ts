@@ -30,7 +30,7 @@ export function tryToProve(proofs: Proofs, workspace: WorkspaceId, value: unknow
 /** Filed system-level, where nobody below the coordinator reads it. */
 export function writeViolation(
   batch: Batch,
-  subject: Pick<ViolationBody, 'subject_type' | 'subject_id' | 'action_taken'>,
+  subject: Pick<ViolationBody, 'subject_type' | 'subject_id' | 'action_taken' | 'mode'>,
   violation: Violation,
 ): void {
   batch.add('integrity_violation', null, 'protocol', { ...subject, ...violation })

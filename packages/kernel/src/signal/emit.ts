@@ -17,13 +17,14 @@ interface Emission {
   readonly actor: string
   readonly reason?: string | undefined
   readonly ref?: string | undefined
+  readonly mode?: 'salvage'
   /** The receiver of a receipt or notice; every other signal goes to the parent. */
   readonly to?: Workspace | undefined
 }
 
 export function writeEmitted(batch: Batch, from: Workspace, emission: Emission): Emitted {
   const id = batch.newId<SignalId>('sig')
-  const { type, actor, reason, ref } = emission
+  const { type, actor, reason, ref, mode } = emission
   const gone = batch.isEnded(from)
   batch.add('signal_emitted', from, actor, {
     signal_id: id,
@@ -31,6 +32,7 @@ export function writeEmitted(batch: Batch, from: Workspace, emission: Emission):
     type,
     ...(reason !== undefined && { reason }),
     ...(ref !== undefined && { ref }),
+    ...(mode && { mode }),
     timestamp: batch.at,
   })
   const to = 'to' in emission ? emission.to : (batch.parentOf(from) ?? undefined)

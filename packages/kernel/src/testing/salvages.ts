@@ -48,7 +48,7 @@ export function salvageBegun(
 ): readonly Row[] {
   const body = { source, target, owner: 'ux', mode: 'salvage', strategy: 'evaluated' }
   return [
-    emitted(signal, target, 'integrate', actor, { ref: source }),
+    emitted(signal, target, 'integrate', actor, { ref: source, mode: 'salvage' }),
     ['integration_started', target, actor, { ...body, checkpoint_ref: checkpoint, ...extra }],
   ]
 }

@@ -101,7 +101,7 @@ export function emitted(
   from: string,
   type: string,
   actor: string,
-  extra: { readonly reason?: string; readonly ref?: string } = {},
+  extra: { readonly reason?: string; readonly ref?: string; readonly mode?: string } = {},
 ): Row {
   return ['signal_emitted', from, actor, { signal_id: signal, from, type, ...extra }]
 }

@@ -28,6 +28,7 @@ import {
   GATE_FALLBACKS,
   GATE_TYPES,
   INJECTION_STATUSES,
+  INTEGRATION_MODES,
   INTEGRATION_STRATEGIES,
   REENTRY_CONVERSIONS,
   RESOLUTION_STRATEGIES,
@@ -39,6 +40,8 @@ const gate = { under: 'gate' } as const
 const escalating = under('workspace')
 
 const GateType = oneOf(GATE_TYPES)
+/** Of a salvage's gates (W-INT-19). */
+const Mode = optional(oneOf(INTEGRATION_MODES))
 
 /** What a human may change at a gate (W-HWY-08). Task texts and payloads stay outside the trail (W-TRAIL-32). */
 const Modifications = closed(
@@ -71,6 +74,7 @@ export const highwayEvents = [
     fallback: oneOf(GATE_FALLBACKS),
     queue_position: Count,
     addressee: UserId,
+    mode: Mode,
   }),
   event('gate_resolved', gate, ['user', 'system', 'fallback', 'protocol'], 'E', 2, {
     gate_id: Id,
@@ -79,18 +83,21 @@ export const highwayEvents = [
     modifications: optional(Modifications),
     actor: UserId,
     reason: optional(Text),
+    mode: Mode,
   }),
   event('gate_timeout', gate, fallback, 'E', 2, {
     gate_id: Id,
     gate_type: GateType,
     fallback_action: oneOf(GATE_FALLBACKS),
     elapsed: Duration,
+    mode: Mode,
   }),
   event('gate_reentry_blocked', gate, protocol, 'E', 2, {
     gate_id: Id,
     gate_type: GateType,
     subject_id: SubjectId,
     converted_to: oneOf(REENTRY_CONVERSIONS),
+    mode: Mode,
   }),
   event('human_injection', { under: 'injection' }, user, 'E', 2, {
     envelope_id: Id,

@@ -1,7 +1,7 @@
 // Signal events (wacp-mechanisms 1.5.3).
 import { event, protocol, under } from './definition.ts'
 import { Claim, Id, oneOf, optional, Text, Timestamp } from './fields.ts'
-import { SIGNAL_TYPES } from './names.ts'
+import { INTEGRATION_MODES, SIGNAL_TYPES } from './names.ts'
 
 export const signalEvents = [
   event('signal_emitted', under('from'), ['role', 'system', 'protocol'], 'E', 1, {
@@ -11,6 +11,8 @@ export const signalEvents = [
     reason: optional(Text),
     // The agent's own word, never resolved (W-ID-05).
     ref: optional(Claim),
+    // Of an `integrate` that begins a salvage (W-INT-19).
+    mode: optional(oneOf(INTEGRATION_MODES)),
     timestamp: Timestamp,
   }),
   event('signal_delivered', under('delivered_to'), protocol, 'A', 1, {

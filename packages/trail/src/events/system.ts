@@ -18,6 +18,7 @@ import {
 import {
   COORDINATOR_ACTIONS,
   DEGRADED_SCOPES,
+  INTEGRATION_MODES,
   TRAIL_SCOPES,
   VIOLATION_ACTIONS,
   VIOLATION_SUBJECTS,
@@ -57,6 +58,8 @@ export const securityEvents = [
     expected: nullable(Digest),
     actual: nullable(Digest),
     action_taken: oneOf(VIOLATION_ACTIONS),
+    // Of work that a salvage would have merged (W-INT-19).
+    mode: optional(oneOf(INTEGRATION_MODES)),
   }),
 ] as const
 
