@@ -1,6 +1,7 @@
 import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { type RunId, type TurnInput, unwrap } from '@parley/core'
+import { type ObjectId, type RunId, type TurnInput, unwrap } from '@parley/core'
+import type { EventBody } from '@parley/trail/events'
 import { expect, test } from 'vitest'
 import { alice, Fixture, put } from './testing/fixture.ts'
 
@@ -124,6 +125,25 @@ plan:
   expect(view.state).toBe('done')
   expect(view.tasks[0]).toMatchObject({ attempt: 2, state: 'done' })
   expect(told[1]).toContain('make it a sentence')
+  // §7.4: its directive refers to the attempt that was sent back.
+  const trail = fixture.trail.run(run)
+  const entries = unwrap(await trail.query({ event_type: ['workspace_created', 'envelope_created'] })).entries
+  const [first, second] = entries.filter(
+    ({ event_type, body }) =>
+      event_type === 'workspace_created' &&
+      typeof (body as EventBody<'workspace_created'>).task_ref === 'string',
+  )
+  const directive = entries.find(
+    ({ body }) => 'envelope_id' in body && 'to' in body && body.to === second?.workspace,
+  )
+  const { envelope_id } = directive!.body as EventBody<'envelope_created'>
+  const { value } = (await trail.object(envelope_id as ObjectId))!
+  expect(value).toMatchObject({
+    payload: {
+      content: 'Write a line.',
+      attachments: [{ kind: 'workspace_ref', id: first!.workspace }, {}],
+    },
+  })
   expect(fixture.result(view, 'poem.txt')).toBe('The sea forgets every ship.\n')
   expect(view.usage.turns).toBe(4)
 })

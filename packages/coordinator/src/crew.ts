@@ -303,6 +303,7 @@ export class Crew {
       role: 'worker',
       task: task.id,
       resources: resourcesOf(planned),
+      ...revisionOf(attempts.at(-1)),
       ...(planned.plan && { delegate: true }),
       ...budgetOf(limits),
     })
@@ -334,6 +335,14 @@ export class Crew {
 
 const NOBODY =
   'Nobody could answer your question. Decide it yourself as well as you can, go on, and say in your result what you assumed.'
+
+/** §7.4: the directive refers to the attempt that came to nothing, whose trail says why; the reasons themselves are in the context. */
+function revisionOf(last: SeenWorkspace | undefined): Pick<WorkspaceDraft, 'directive'> {
+  if (!last) return {}
+  return {
+    directive: { format: 'markdown', content: '', attachments: [{ kind: 'workspace_ref', id: last.id }] },
+  }
+}
 
 function budgetOf(limits: Parameters<typeof workspaceBudget>[0]): Pick<WorkspaceDraft, 'budget'> {
   const budget = workspaceBudget(limits)

@@ -316,7 +316,7 @@ function directiveOf(
   if (!directive && !task) return undefined
   const attachments = [...(directive?.attachments ?? [])]
   if (task) attachments.push({ kind: 'task_ref', id: task.id })
-  const content = [task?.text.description, directive?.content].filter(text => text !== undefined).join('\n\n')
+  const content = [task?.text.description, directive?.content].filter(Boolean).join('\n\n')
   return { format: directive?.format ?? 'markdown', content, attachments }
 }
 
