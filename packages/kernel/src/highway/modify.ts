@@ -85,11 +85,9 @@ export function changesTo(
   if (paused.type === 'conflict_resolution' && changes.strategy === 'escalate')
     return notAllowed("'escalate' asks a human; it is no answer of one.")
   // The ordinary operation on a sheet of its own: what it would refuse, the change may not ask for.
-  const tried = carryOut(new Batch(batch.run, batch.context), paused, {
-    action: 'modify',
-    actor: user,
-    modifications: changes,
-  })
+  const sheet = new Batch(batch.run, batch.context)
+  const tried = carryOut(sheet, paused, { action: 'modify', actor: user, modifications: changes })
+  batch.lacks ??= sheet.lacks
   return tried.ok ? ok(changes) : notAllowed(tried.error.message)
 }
 

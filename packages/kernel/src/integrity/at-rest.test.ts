@@ -137,7 +137,10 @@ test('WX-058 another kind does not let changed content in', async () => {
 })
 
 test('WX-059 a run that was begun without proofs goes on, says from where on there are some, and loses none of them', async () => {
-  const options: { secret?: Uint8Array } & FixtureOptions = { run: { context: { note: 'of the run' } } }
+  const options: { secret?: Uint8Array } & FixtureOptions = {
+    level: 1,
+    run: { context: { note: 'of the run' } },
+  }
   const f = await fixture(options)
   const worker = await f.worker('W')
   unwrap(await worker.writeMemory('old', 'one'))

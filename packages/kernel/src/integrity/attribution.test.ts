@@ -76,6 +76,7 @@ test('WX-001 the delegate in between may be paused, and no right is needed or us
   unwrap(await f.root.suspend(f.id('D'), 'pause'))
   await f.mark()
   unwrap(await f.root.terminate(f.id('W'), GRACE, 'enough'))
+  await f.settle()
   await f.advance(GRACE + 1)
   expect(await f.state('W')).toBe('failed')
   expect((await f.added()).map(({ event_type }) => event_type)).not.toContain('port_right_consumed')
