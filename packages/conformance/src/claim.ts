@@ -10,6 +10,7 @@ export const SHEET_ROWS: readonly string[] = [
   ...rows('WM', 1, 103),
   ...rows('WX', 1, 23),
   ...rows('WX', 31, 40),
+  ...rows('WX', 43, 46),
   ...rows('WX', 53, 69),
 ]
 

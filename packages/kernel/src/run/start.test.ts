@@ -32,6 +32,8 @@ test('WP-001 a run begins with its root, and takes no children before the coordi
         taxonomy_version: null,
         protocol_version: '0.1',
         deployment_model: 'single-runtime',
+        content_proof: 'hmac-sha256',
+        content_objects: ['settings'],
       },
     ],
     [

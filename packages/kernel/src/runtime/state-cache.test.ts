@@ -334,7 +334,7 @@ describe('a runtime keeps states', () => {
 
   test('WX-053 none without a secret', async () => {
     const states = new MemoryStates()
-    const f = await fixture({ stateCache: states, stateCacheEntries: 1 })
+    const f = await fixture({ level: 1, stateCache: states, stateCacheEntries: 1 })
     await f.worker('W')
     await f.advance(5 * kernelDefaults.stateCacheRest)
     await f.restart()
