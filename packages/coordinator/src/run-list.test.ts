@@ -161,7 +161,8 @@ test('what is no run for people stays out, and is not the last one', async () =>
   expect(await empty.conductor.find('last')).toMatchObject({ ok: false, error: { code: 'not_found' } })
 })
 
-test('of a run whose folder is gone nobody can tell what it changed, but its branch is named', async () => {
+/** A run that has a result, and nobody who answers. */
+async function stoppedWithResult() {
   const fixture = await Fixture.open({
     one: ({ folder }) => {
       put(folder!, 'one.txt', 'one')
@@ -171,6 +172,11 @@ test('of a run whose folder is gone nobody can tell what it changed, but its bra
   const run = await fixture.solve(YAML)
   const { result } = await fixture.over(run)
   await fixture.stop()
+  return { fixture, run, result }
+}
+
+test('of a run whose folder is gone nobody can tell what it changed, but its branch is named', async () => {
+  const { fixture, run, result } = await stoppedWithResult()
   rmSync(join(fixture.profile, 'runs', run), { recursive: true })
   for (let times = 0; times < 2; times++) {
     await fixture.start()
@@ -185,15 +191,7 @@ test('of a run whose folder is gone nobody can tell what it changed, but its bra
 })
 
 test('a result that could not be read is looked for again; of a project that has moved nobody can tell', async () => {
-  const fixture = await Fixture.open({
-    one: ({ folder }) => {
-      put(folder!, 'one.txt', 'one')
-      return 'written'
-    },
-  })
-  const run = await fixture.solve(YAML)
-  const { result } = await fixture.over(run)
-  await fixture.stop()
+  const { fixture, run, result } = await stoppedWithResult()
   const finished = join(fixture.profile, 'runs', run, 'finished.json')
   renameSync(finished, `${finished}.aside`)
   mkdirSync(finished)

@@ -14,7 +14,7 @@ import type { EventBody } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import { livenessAt, timeoutAt } from '../budget/clock.ts'
 import { firstMarked, timeMarkAt, writeMark, writeTimeMark } from '../budget/enforce.ts'
-import type { TimeDimension } from '../budget/meter.ts'
+import { CLOCK_OF, type TimeDimension } from '../budget/meter.ts'
 import {
   type Escalation,
   escalationDeadline,
@@ -31,7 +31,7 @@ import { writeGraceOver } from '../workspace/terminate.ts'
 import { graceAt } from '../workspace/termination.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 
-const TIME_DIMENSIONS = ['compute_timeout', 'wall_time_limit'] as const satisfies readonly TimeDimension[]
+const TIME_DIMENSIONS = Object.keys(CLOCK_OF) as readonly TimeDimension[]
 
 /** Something that waits for its time. In this order at the same instant: a timeout leaves no silence to warn of (W-BUDGET-09). */
 type Waiting =

@@ -21,7 +21,8 @@ export function decideConsult(
   const target = operand(batch, caller, 'consult', request.workspace)
   if (!target.ok) return target
   const { reason } = request
-  if (typeof reason !== 'string' || reason === '') return invalidArgument('A person is asked for a reason.')
+  if (typeof reason !== 'string' || reason === '')
+    return invalidArgument('A question to a person needs a reason.')
   if (ended(target.value))
     return invalidState(`${target.value.id} is ${target.value.status}; there is nothing to ask about it.`)
   if (!batch.run.highway.escalation.enabled)

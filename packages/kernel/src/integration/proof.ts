@@ -30,9 +30,14 @@ export function storedViolation(batch: Batch, checkpoint: CheckpointId): Result<
   return deliverableViolation(batch, checkpoint, evidence)
 }
 
-export function writeForged(batch: Batch, checkpoint: CheckpointId, violation: Violation): void {
+export function writeForged(
+  batch: Batch,
+  checkpoint: CheckpointId,
+  violation: Violation,
+  mode?: { readonly mode: 'salvage' },
+): void {
   const subject = { subject_type: 'checkpoint', subject_id: checkpoint, action_taken: 'flagged' } as const
-  writeViolation(batch, subject, violation)
+  writeViolation(batch, { ...subject, ...mode }, violation)
 }
 
 /** To be called once `integration_started` is there: flagged, aborted, failed. */

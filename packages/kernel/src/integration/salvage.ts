@@ -4,7 +4,7 @@ import { type CheckpointId, ok, type Result } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationResult } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
-import { type Violation, writeViolation } from '../integrity/verify.ts'
+import type { Violation } from '../integrity/verify.ts'
 import { invalidArgument, invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
 import { writeDelivered, writeEmitted } from '../signal/emit.ts'
@@ -21,7 +21,7 @@ import type {
 } from './integration.ts'
 import { storeResult } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
-import { deliverableViolation, storedViolation } from './proof.ts'
+import { deliverableViolation, storedViolation, writeForged } from './proof.ts'
 import { baseAwareProblem, basisProblem } from './request.ts'
 import {
   openSalvage,
@@ -246,8 +246,7 @@ export function writeFlagged(
   violation: Violation,
 ): Refusal {
   const reason = 'integrity_violation'
-  const subject = { subject_type: 'checkpoint', subject_id: checkpoint, action_taken: 'flagged' } as const
-  writeViolation(batch, { ...subject, mode: 'salvage' }, violation)
+  writeForged(batch, checkpoint, violation, { mode: 'salvage' })
   writeAborted(batch, { source, target }, reason, 'protocol')
   const message = `What the store holds of ${checkpoint} does not match its proof; nothing was merged.`
   return refusal('rejected', message, { reason, checkpoint })

@@ -1,6 +1,7 @@
 // The first entries of a run (W-LIFE-12): its root, and the root's own receive right. The runtime creates only this one workspace.
 import {
   compile,
+  limits,
   type ObjectId,
   ok,
   type Result,
@@ -103,7 +104,7 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
 /** W-USER-07: a run belongs to a person, whom the directory knows where there is one. The house exists before anybody is known. */
 function unfitOwner(batch: Batch, owner: string, { roles }: Vocabulary, house: boolean): Refusal | undefined {
   const { users } = batch.context
-  const name = clip(owner, 80)
+  const name = clip(owner, limits.messageValueLength)
   if (isReservedActor(owner, new Set(roles.keys())))
     return invalidArgument(`A run belongs to a person; '${name}' stands for something else.`, 'owner_invalid')
   if (!users || house) return undefined
