@@ -26,6 +26,26 @@ test('entries that are delivered in order, again, or by another reader are no fi
   expect(told.findings).toEqual([])
 })
 
+test('a fault that spoils work excuses what it can have met, and nothing that was over before or began later', () => {
+  const { told, run } = journal()
+  const begin = (name: string, intent: string) => told.began(name, { intent, tasks: [], gated: false })
+  const before = begin('run_2', 'before')
+  before.over = true
+  told.intents.set('asked', false)
+  told.spoils('EIO')
+  const during = begin('run_3', 'during')
+  told.spoilsNoMore()
+  const asked = begin('run_4', 'asked')
+  const later = begin('run_5', 'later')
+  expect([run, before, during, asked, later].map(({ excuses }) => excuses)).toEqual([
+    ['EIO'],
+    [],
+    ['EIO'],
+    ['EIO'],
+    [],
+  ])
+})
+
 test.each<[string, (made: ReturnType<typeof journal>) => void, RegExp]>([
   ['a gap', ({ told, run }) => told.delivered(run, [entry(4)]), /entry 4 behind entry 2/],
   ['an entry twice', ({ told, run }) => told.delivered(run, [entry(2)]), /entry 2 behind entry 2/],

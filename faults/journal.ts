@@ -45,7 +45,9 @@ export class Journal {
   readonly snapshots = new Map<string, string>()
   /** Of runs that somebody wanted to start: whether that was acknowledged. */
   readonly intents = new Map<string, boolean>()
-  /** Faults by which work may fail that was being started then, by its intent. */
+  /** A fault by which work may fail, while it lasts. */
+  #spoiling: string | undefined
+  /** Such faults, by the intents of runs that were being started then. */
   readonly #doubts = new Map<string, string>()
   readonly findings: string[] = []
   readonly faults: string[] = []
@@ -72,10 +74,18 @@ export class Journal {
     return this.#lines.slice(-count)
   }
 
-  /** Work that is done or being started now may fail for good by this. */
-  excuse(what: string): void {
-    for (const told of this.runs.values()) if (!told.retired) told.excuses.push(what)
+  /** Work may fail for good by this, as long as it lasts: what is at work, what is being started, and what begins meanwhile. */
+  spoils(what: string): void {
+    this.#spoiling = what
+    for (const told of this.atWork) told.excuses.push(what)
     for (const [intent, acknowledged] of this.intents) if (!acknowledged) this.#doubts.set(intent, what)
+  }
+
+  /** It is over, and whoever asked for a run meanwhile has an answer. */
+  spoilsNoMore(): void {
+    for (const [intent, acknowledged] of this.intents)
+      if (!acknowledged && this.#spoiling !== undefined) this.#doubts.set(intent, this.#spoiling)
+    this.#spoiling = undefined
   }
 
   began(run: string, about: Pick<ToldRun, 'intent' | 'tasks' | 'gated'>): ToldRun {
@@ -87,7 +97,7 @@ export class Journal {
       tasksDone: new Set(),
       state: 'working',
       over: false,
-      excuses: this.#doubts.has(about.intent) ? [this.#doubts.get(about.intent)!] : [],
+      excuses: [this.#spoiling ?? this.#doubts.get(about.intent) ?? []].flat(),
       retired: false,
     }
     if (this.runs.has(run)) this.found(`${run} was told as the answer to two requests`)

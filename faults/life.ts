@@ -132,7 +132,7 @@ async function oneFault(stage: Stage, name: string): Promise<boolean> {
   const injected = await kind.inject(world, dice)
   if (!before) acting.done = ACTS[act](stage)
   acting.done.catch(() => undefined)
-  if (kind.spoils) journal.excuse(injected.what)
+  if (kind.spoils) journal.spoils(injected.what)
   journal.note(`${name} during ${act}: ${injected.what}`)
   await pause(dice.between(faultTimes.shortest, faultTimes.longest))
   const met = await metBy(injected)
@@ -140,8 +140,7 @@ async function oneFault(stage: Stage, name: string): Promise<boolean> {
   journal.fault(`${name} during ${act}: ${injected.what}`)
   await acting.done
   await Promise.all(starting)
-  // Runs that began meanwhile met it, too.
-  if (kind.spoils) journal.excuse(injected.what)
+  journal.spoilsNoMore()
   await world.started()
   await answers(stage)
   return met
