@@ -205,7 +205,7 @@ export class Conductor implements Conducting {
         if (!this.#closed && !this.#drivers.has(id) && this.#runtime.active.includes(id))
           await this.#resume(id, count)
       }
-      if (await this.#machine.blame(cause, [this.#options.profile, this.#homes.home(id)])) {
+      if (await this.#machine.blame(cause, this.#placesOf(id))) {
         // It must not be left without anybody who drives it.
         this.#whenSound(() => again(troubles))
         return
@@ -216,6 +216,11 @@ export class Conductor implements Conducting {
       if (wait !== undefined)
         this.#clock.after(wait, () => void this.#solved(again(troubles + 1)), { background: true })
     }
+  }
+
+  /** Where a fault of the machine can keep a run from going on. */
+  #placesOf(run: RunId): readonly string[] {
+    return [this.#options.profile, this.#homes.home(run)]
   }
 
   /** What the machine kept from being done is done when it is sound again, unless the node stops. */
@@ -271,7 +276,7 @@ export class Conductor implements Conducting {
     } catch (cause) {
       const { message } = asParleyError(cause)
       this.#log('warn', `the folders of ${run} were not cleaned up: ${message}`, { run })
-      if (await this.#machine.blame(cause, [this.#options.profile])) this.#whenSound(() => this.#tidyRun(run))
+      if (await this.#machine.blame(cause, this.#placesOf(run))) this.#whenSound(() => this.#tidyRun(run))
     }
   }
 
