@@ -1,6 +1,8 @@
-// bench/call: an echo of 100 bytes and a stream between two processes, beside the bare socket and other ways to call in the same run.
-//   npm run bench -- call [--seconds N] [--sides bareUnix,parleyUnix] [--calls 1,64,1000]
-// Every side is measured for N seconds in each column, in short rounds that take turns, so that what else the machine does meets all alike.
+// bench/call: an echo of 100 bytes and a stream between two processes, beside the bare socket and other ways to call in
+// the same run. npm run bench -- call [--seconds N] [--sides bareUnix,parleyUnix] [--calls 1,64,1000] [--short]
+//
+// Every side is measured for N seconds in each column, in short rounds that take turns, so that what else the machine
+// does meets all alike.
 import { parseArgs } from 'node:util'
 import { End, Pair, type Seen } from './call/pair.ts'
 import { CARRIERS, ENTRIES } from './call/sides.ts'
@@ -9,15 +11,17 @@ import { machine, median, rate, ratio, table } from './trail/measure.ts'
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '3' },
-    sides: { type: 'string', default: Object.keys(ENTRIES).join(',') },
-    calls: { type: 'string', default: '1,64,1000' },
+    seconds: { type: 'string' },
+    sides: { type: 'string' },
+    calls: { type: 'string' },
+    short: { type: 'boolean', default: false },
   },
 })
-const ROUNDS = 7
-const MILLISECONDS = (Number(values.seconds) * 1000) / ROUNDS
-const AT_ONCE = values.calls.split(',').map(Number)
-const WARM_VALUES = 20_000
+const ROUNDS = values.short ? 2 : 7
+const MILLISECONDS = (Number(values.seconds ?? (values.short ? 0.1 : 3)) * 1000) / ROUNDS
+const SIDES = values.sides?.split(',') ?? (values.short ? ['bareUnix', 'parleyUnix'] : Object.keys(ENTRIES))
+const AT_ONCE = (values.calls ?? (values.short ? '1,64' : '1,64,1000')).split(',').map(Number)
+const WARM_VALUES = values.short ? 500 : 20_000
 const COLUMNS = [...AT_ONCE.map(atOnce => `${rate(atOnce)} at once`), 'stream']
 const STREAM = AT_ONCE.length
 
@@ -31,7 +35,7 @@ interface Row {
 
 async function start(): Promise<Row[]> {
   const rows: Row[] = []
-  for (const key of values.sides.split(',')) {
+  for (const key of SIDES) {
     const entry = ENTRIES[key]
     if (!entry) throw new Error(`there is no side '${key}'; sides: ${Object.keys(ENTRIES).join(', ')}`)
     const pair = await Pair.start(key, entry)

@@ -1,12 +1,14 @@
 // Canonical JSON against the platform's JSON.stringify, which sorts nothing and checks nothing. Both sides end with
 // the bytes in a buffer, since a text that is still a rope of parts has not been written yet.
-// Run: node --conditions=parley-source bench/canonical.ts
-
+// npm run bench -- canonical [--short]
+import { parseArgs } from 'node:util'
 import { canonicalize } from '@parley/core'
+import { machine, median, rate, ratio, table } from './trail/measure.ts'
+
+const { values: options } = parseArgs({ options: { short: { type: 'boolean', default: false } } })
 
 const hash = (index: number) => index.toString(16).padStart(64, 'e3b0c44298fc1c149afbf4c8996fb924')
-const id = (prefix: string, index: number) =>
-  `${prefix}_01k9zq3v7m8d2c4x5y6b7n${String(index).padStart(4, '0')}`
+const id = (prefix: string, index: number) => `${prefix}_01k9zq3v7m8d2c4x5y6b7n${String(index).padStart(4, '0')}`
 
 function entry(index: number, event_type: string, body: Record<string, unknown>): Record<string, unknown> {
   return {
@@ -30,8 +32,7 @@ function mixedBody(index: number): Record<string, unknown> {
   const body: Record<string, unknown> = { workspace_id: id('ws', index % 7) }
   for (let at = 0; at < 5 + (kind % 4); at++) {
     const name = members[1 + ((kind * 5 + at * 3) % (members.length - 1))]!
-    body[name] =
-      at % 4 === 3 ? index * 31 : at % 5 === 4 ? null : at === 2 ? index % 2 === 0 : id('env', index % 97)
+    body[name] = at % 4 === 3 ? index * 31 : at % 5 === 4 ? null : at === 2 ? index % 2 === 0 : id('env', index % 97)
   }
   return body
 }
@@ -88,15 +89,12 @@ const shapes: Record<string, (index: number) => unknown> = {
   }),
   'dictionary, new keys each time': index => ({
     type: 'usage',
-    by_agent: Object.fromEntries(
-      Array.from({ length: 8 }, (_, at) => [id('agent', index * 8 + at), at * 17]),
-    ),
+    by_agent: Object.fromEntries(Array.from({ length: 8 }, (_, at) => [id('agent', index * 8 + at), at * 17])),
   }),
 }
 
 const valuesPerShape = 768
-const warmUpRounds = 150
-const rounds = 100
+const [warmUpRounds, rounds] = options.short ? [2, 3] : [150, 100]
 const buffer = Buffer.alloc(1 << 16)
 
 function nanosecondsEach(write: (value: unknown) => string, values: readonly unknown[]): number {
@@ -105,9 +103,7 @@ function nanosecondsEach(write: (value: unknown) => string, values: readonly unk
   return Number(process.hrtime.bigint() - start) / values.length
 }
 
-const median = (numbers: number[]) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1]!
-
-console.log('shape                            bytes   JSON.stringify     canonicalize    ratio')
+const rows: string[][] = []
 for (const [name, make] of Object.entries(shapes)) {
   // Through JSON once, as values arrive in practice: from a wire or a file.
   const values = Array.from(
@@ -124,8 +120,7 @@ for (const [name, make] of Object.entries(shapes)) {
   }
   const bytes = Buffer.byteLength(JSON.stringify(values[0]))
   const [stringify, ours] = [median(plain), median(canonical)]
-  const columns = [`${stringify.toFixed(0)} ns`, `${ours.toFixed(0)} ns`]
-  console.log(
-    `${name.padEnd(32)} ${String(bytes).padStart(5)} ${columns.map(text => text.padStart(16)).join(' ')} ${(stringify / ours).toFixed(2).padStart(8)}`,
-  )
+  rows.push([name, rate(bytes), rate(stringify), rate(ours), ratio(stringify / ours)])
 }
+console.log(`${new Date().toISOString().slice(0, 10)}, ${machine()}\n`)
+console.log(table(['ns each', 'bytes', 'JSON.stringify', 'canonicalize', 'ratio'], rows))

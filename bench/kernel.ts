@@ -1,6 +1,6 @@
-// bench/kernel: durable envelopes, durable steps and whole tasks, beside the bare sync of the disk and the same ten-step workflow on
-// DBOS and on Restate in the same run.
-//   npm run bench -- kernel [--seconds N] [--runs 1,64,1000] [--no-peers]
+// bench/kernel: durable envelopes, durable steps and whole tasks, beside the bare sync of the disk and the same
+// ten-step workflow on DBOS and on Restate in the same run. npm run bench -- kernel [--seconds N] [--runs 1,64,1000]
+// [--no-peers] [--short]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,32 +8,32 @@ import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Parley } from './kernel/parley.ts'
-import { startDbos } from './kernel-peers/dbos.ts'
 import type { PeerResult, PeerStart } from './kernel-peers/peer.ts'
-import { startRestate } from './kernel-peers/restate.ts'
 import { BareFile } from './trail/bare-file.ts'
 import { machine, median, rate, ratio, table } from './trail/measure.ts'
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '6' },
-    runs: { type: 'string', default: '1,64,1000' },
+    seconds: { type: 'string' },
+    runs: { type: 'string' },
     'no-peers': { type: 'boolean', default: false },
+    short: { type: 'boolean', default: false },
   },
 })
-const SECONDS = Number(values.seconds)
-const RUNS = values.runs.split(',').map(Number)
+const SECONDS = Number(values.seconds ?? (values.short ? 0.05 : 6))
+const RUNS = (values.runs ?? (values.short ? '2' : '1,64,1000')).split(',').map(Number)
+const PEERS = !values['no-peers'] && !values.short
 
 setFlagsFromString('--expose-gc')
 globalThis.gc = runInNewContext('gc') as typeof globalThis.gc
 
-/** Milliseconds of writing 1 KiB behind what is there and syncing it: the median of a second. */
+/** Milliseconds of writing 1 KiB behind what is there and syncing it: the median of a second, or less. */
 async function bareSync(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'))
   const file = new BareFile(join(folder, 'bare'), false)
   const times: number[] = []
   const entry = Buffer.alloc(1024, 1)
-  const end = performance.now() + 1000
+  const end = performance.now() + Math.min(1000, SECONDS * 1000)
   while (performance.now() < end) {
     const start = performance.now()
     await file.append(entry)
@@ -82,14 +82,21 @@ for (const [name, signed, whole] of [
   const results: PeerResult[] = []
   for (const runs of RUNS)
     results.push(
-      await measured(signed, parley =>
-        whole ? parley.workflows(runs, SECONDS) : parley.steps(runs, SECONDS),
-      ),
+      await measured(signed, parley => (whole ? parley.workflows(runs, SECONDS) : parley.steps(runs, SECONDS))),
     )
   steps.push({ name, results })
   sync.push(await bareSync())
 }
-if (!values['no-peers']) for (const start of [startDbos, startRestate]) steps.push(await peer(start))
+if (PEERS) {
+  // Named while it runs: their packages are installed for this comparison alone.
+  for (const [file, name] of [
+    ['dbos', 'startDbos'],
+    ['restate', 'startRestate'],
+  ]) {
+    const { [name!]: start } = (await import(`./kernel-peers/${file}.ts`)) as Record<string, PeerStart>
+    steps.push(await peer(start!))
+  }
+}
 sync.push(await bareSync())
 
 const head = ['durable steps per second', ...RUNS.flatMap(runs => [`${runs} at once`, 'p50 ms', 'p99 ms'])]
@@ -101,9 +108,7 @@ console.log(
 )
 
 const peers = steps.slice(4)
-const better = RUNS.map((_, index) =>
-  Math.max(...peers.map(({ results }) => results[index]?.stepsPerSecond ?? 0)),
-)
+const better = RUNS.map((_, index) => Math.max(...peers.map(({ results }) => results[index]?.stepsPerSecond ?? 0)))
 if (peers.length > 0) {
   const against = steps
     .slice(0, 4)
@@ -136,7 +141,5 @@ for (const signed of [true, false]) {
 }
 console.log(`\n${table(['whole tasks per second', ...RUNS.map(runs => `${runs} at once`)], whole)}`)
 
-const memory = await measured(true, parley => parley.memory())
-console.log(
-  `\nheap per open run ${rate(memory.run)} bytes, per idle workspace ${rate(memory.workspace)} bytes`,
-)
+const memory = await measured(true, parley => parley.memory(values.short ? 50 : 1000))
+console.log(`\nheap per open run ${rate(memory.run)} bytes, per idle workspace ${rate(memory.workspace)} bytes`)

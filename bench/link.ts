@@ -1,7 +1,9 @@
-// bench/link: what pinned, signed, encrypted links cost, beside TLS 1.3 with certificates on both sides and beside libsodium alone, in one run.
-//   npm run bench -- link [--seconds N]
-// Both sides of everything are in this process, on one core, unless its name says otherwise. Every row is measured for N seconds, in short
-// rounds that take turns, so that what else the machine does meets all alike; ratios are medians of the rounds' own ratios.
+// bench/link: what pinned, signed, encrypted links cost, beside TLS 1.3 with certificates on both sides and beside
+// libsodium alone, in one run. npm run bench -- link [--seconds N] [--short]
+//
+// Both sides of everything are in this process, on one core, unless its name says otherwise. Every row is measured for
+// N seconds, in short rounds that take turns, so that what else the machine does meets all alike; ratios are medians
+// of the rounds' own ratios.
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -15,9 +17,9 @@ import { caller, serveProfile } from './link/profile.ts'
 import { TlsCarrier } from './link/tls.ts'
 import { machine, median, rate, ratio, table } from './trail/measure.ts'
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '4' } } })
-const ROUNDS = 8
-const MILLISECONDS = (Number(values.seconds) * 1000) / ROUNDS
+const { values } = parseArgs({ options: { seconds: { type: 'string' }, short: { type: 'boolean', default: false } } })
+const ROUNDS = values.short ? 1 : 8
+const MILLISECONDS = (Number(values.seconds ?? (values.short ? 0.02 : 4)) * 1000) / ROUNDS
 const AT_ONCE = 8
 /** What a batch of calls is written in, and the most that a frame holds. */
 const SIZES = { '64 KiB': 65_536, '1 MiB': 1_048_560 } as const
@@ -75,9 +77,7 @@ const [p256, ed25519, chacha] = [
 ]
 
 const verified = new Row('libsodium alone: verifications', () => bare.verified(MILLISECONDS))
-const both = new Row('libsodium alone: signatures made and verified', () =>
-  bare.signedAndVerified(MILLISECONDS),
-)
+const both = new Row('libsodium alone: signatures made and verified', () => bare.signedAndVerified(MILLISECONDS))
 const echoes = new Row(
   'plain TCP alone: messages there and back',
   async () => 2 * (await echo.pings(bare.messageBytes, MILLISECONDS)),
@@ -107,8 +107,9 @@ try {
   await Promise.all([here.close(), there.stop()])
 }
 
-// Every message is signed once and verified once. Where one core does both, each takes at least the time of the second row; where messages go there
-// and back one by one, that of the third row comes on top. What was sent by another process this one only verifies.
+// Every message is signed once and verified once. Where one core does both, each takes at least the time of the second
+// row; where messages go there and back one by one, that of the third row comes on top. What was sent by another
+// process this one only verifies.
 const bound = (...parts: readonly Row[]) => 1 / parts.reduce((time, row) => time + 1 / row.typical, 0)
 const bounded: readonly (readonly [Row, number])[] = [
   [pings, bound(both, echoes)],
@@ -144,10 +145,7 @@ console.log(
 const megabytes = (row: Row) => rate(row.typical / 1e6)
 console.log(
   `\n${table(
-    [
-      'MB per second one way, written in',
-      ...Object.keys(SIZES).flatMap(size => [size, 'the first row is times this']),
-    ],
+    ['MB per second one way, written in', ...Object.keys(SIZES).flatMap(size => [size, 'the first row is times this'])],
     pumps.map(columns => [
       columns[0]!.name,
       ...columns.flatMap((row, index) => [megabytes(row), ratio(pumps[0]![index]!.over(row))]),

@@ -1,6 +1,6 @@
-// bench/tiers: many finished runs in the log, in files of their own, and in the cold tier: the room they take, what moving them costs, how fast each
-// is read, and the cold copy verified alone.
-//   npm run bench -- tiers [--runs 1000] [--entries 1000] [--unsigned]
+// bench/tiers: many finished runs in the log, in files of their own, and in the cold tier: the room they take, what
+// moving them costs, how fast each is read, and the cold copy verified alone. npm run bench -- tiers [--runs 1000]
+// [--entries 1000] [--unsigned] [--short]
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,13 +13,14 @@ import { machine, median, rate, ratio, table } from './trail/measure.ts'
 
 const { values } = parseArgs({
   options: {
-    runs: { type: 'string', default: '1000' },
-    entries: { type: 'string', default: '1000' },
+    runs: { type: 'string' },
+    entries: { type: 'string' },
+    short: { type: 'boolean', default: false },
     unsigned: { type: 'boolean', default: false },
   },
 })
-const RUNS = Number(values.runs)
-const ENTRIES = Number(values.entries)
+const RUNS = Number(values.runs ?? (values.short ? 4 : 1000))
+const ENTRIES = Number(values.entries ?? (values.short ? 50 : 1000))
 /** Runs that are written at the same time, as those of a busy node are. */
 const AT_ONCE = 20
 /** Runs between two times that the log is freed. */
@@ -101,7 +102,7 @@ async function queryTime(trail: Trail, runs: readonly RunId[], event_type: strin
 }
 
 async function compactAll(trail: Trail, runs: readonly RunId[]): Promise<void> {
-  const compactor = trail.compactor()
+  const compactor = trail.storage
   for (const [index, id] of runs.entries()) {
     const root = unwrap(await trail.run(id).query({ limit: 1 })).entries[0]!.workspace!
     const script = new ScriptedRun(trail, ids, clock, { run: id, root })
@@ -151,7 +152,10 @@ function sizes(): Sizes {
 
 const together = ({ log, runs, cold }: Sizes) => log + runs + cold
 
-/** One phase of the trail's life, and what it takes once the trail is closed: without what was laid out for appends to come. */
+/**
+ * One phase of the trail's life, and what it takes once the trail is closed: without what was laid out for appends to
+ * come.
+ */
 async function phase<T>(work: (trail: Trail) => Promise<T>): Promise<Timed<T>> {
   const trail = await openTrail(profile, { signer, replica })
   try {
@@ -186,14 +190,12 @@ async function tiers(): Promise<void> {
     reads.push(['cold, what compaction archived', await queryTime(trail, runs, 'envelope_delivered')])
   })
   const expired = await phase(async trail => {
-    const compactor = trail.compactor()
+    const compactor = trail.storage
     for (const run of runs) unwrap(await compactor.expire(run, clock.take(), { warm: 0, cold: 0 }))
   })
   row('moved to cold and its replica', sizes(), expired, hot)
   await phase(async trail => reads.push(['cold, all', await queryTime(trail, runs, 'checkpoint_created')]))
-  console.log(
-    `\n## ${rate(RUNS)} finished runs of ${rate(ENTRIES)} entries, ${signer ? 'signed' : 'not signed'}\n`,
-  )
+  console.log(`\n## ${rate(RUNS)} finished runs of ${rate(ENTRIES)} entries, ${signer ? 'signed' : 'not signed'}\n`)
   const head = ['', 'log', 'files of runs', 'cold', 'together', 'written / this', 'time']
   console.log(table([...head, 'entries per second', 'longest stall'], rows))
   console.log(`\n## Newest 50 entries of one kind of a run, median of ${SAMPLES} runs\n`)

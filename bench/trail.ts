@@ -1,19 +1,12 @@
-// bench/trail: durable appends, verification, opening and reading, beside the physical limit and SQLite as the record in the same run.
-//   npm run bench -- trail [--entries N] [--rounds N] [--seconds N] [--appenders 1,64,…]
+// bench/trail: durable appends, verification, opening and reading, beside the physical limit and SQLite as the record
+// in the same run. npm run bench -- trail [--entries N] [--rounds N] [--seconds N] [--appenders 1,64,…] [--short]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { formatTimestamp, StrictClock, SystemClock, SystemIds, unwrap } from '@parley/core'
-import {
-  type EntryDraft,
-  ed25519Signer,
-  openSegmentStore,
-  RunVerifier,
-  Trail,
-  type TrailStore,
-} from '@parley/trail'
+import { type EntryDraft, ed25519Signer, openSegmentStore, RunVerifier, Trail, type TrailStore } from '@parley/trail'
 import { ScriptedRun } from '@parley/trail/testing'
 import { BareFile } from './trail/bare-file.ts'
 import { loops, machine, median, rate, ratio, table } from './trail/measure.ts'
@@ -21,16 +14,22 @@ import { SqliteRecord } from './trail/sqlite-record.ts'
 
 const { values } = parseArgs({
   options: {
-    entries: { type: 'string', default: '1000000' },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '2' },
-    appenders: { type: 'string', default: '1,64,1000,4096' },
+    entries: { type: 'string' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    appenders: { type: 'string' },
+    short: { type: 'boolean', default: false },
   },
 })
-const ENTRIES = Number(values.entries)
-const ROUNDS = Number(values.rounds)
-const MILLISECONDS = Number(values.seconds) * 1000
-const APPENDERS = values.appenders.split(',').filter(Boolean).map(Number)
+const ENTRIES = Number(values.entries ?? (values.short ? 2000 : 1_000_000))
+const ROUNDS = Number(values.rounds ?? (values.short ? 1 : 5))
+const MILLISECONDS = Number(values.seconds ?? (values.short ? 0.05 : 2)) * 1000
+const APPENDERS = (values.appenders ?? (values.short ? '1,64' : '1,64,1000,4096'))
+  .split(',')
+  .filter(Boolean)
+  .map(Number)
+/** Entries that are verified in memory. */
+const VERIFIED = values.short ? 500 : 20_000
 
 const scratch = mkdtempSync(join(tmpdir(), 'parley-bench-'))
 const ids = new SystemIds()
@@ -58,9 +57,7 @@ async function trailRate(
   signed: boolean,
 ): Promise<{ rate: number; delay: number }> {
   const trail = new Trail({ store, ...(signed && { signer: ed25519Signer(Buffer.alloc(32, 1)) }) })
-  const scripts = await Promise.all(
-    Array.from({ length: appenders }, () => ScriptedRun.start(trail, ids, clock)),
-  )
+  const scripts = await Promise.all(Array.from({ length: appenders }, () => ScriptedRun.start(trail, ids, clock)))
   const next = scripts.map(drafts)
   const delays = monitorEventLoopDelay({ resolution: 1 })
   delays.enable()
@@ -205,11 +202,7 @@ async function reading(): Promise<void> {
   let start = performance.now()
   let read = 0
   for await (const record of run.replay()) if ('seq' in record) read++
-  rows.push([
-    `reading all ${rate(read)}, parsed`,
-    `${((performance.now() - start) / 1000).toFixed(2)} s`,
-    '8 s',
-  ])
+  rows.push([`reading all ${rate(read)}, parsed`, `${((performance.now() - start) / 1000).toFixed(2)} s`, '8 s'])
   start = performance.now()
   const cpu = process.cpuUsage()
   const report = await run.verify({ skipSignatures: true })
@@ -217,11 +210,7 @@ async function reading(): Promise<void> {
   const perSecond = (report.entries / (performance.now() - start)) * 1000
   if (report.findings.length > 0) throw new Error('the trail does not verify')
   rows.push(['verification, entries per second', rate(perSecond), '250,000'])
-  rows.push([
-    'verification, entries per second of CPU time',
-    rate((report.entries / (user + system)) * 1e6),
-    '',
-  ])
+  rows.push(['verification, entries per second of CPU time', rate((report.entries / (user + system)) * 1e6), ''])
   rows.push(['index catching up after the load', `${(indexed / 1000).toFixed(2)} s`, ''])
   await store.close()
   console.log(`\n## A trail of ${rate(ENTRIES)} entries\n`)
@@ -236,7 +225,7 @@ async function signatures(): Promise<void> {
     const trail = new Trail({ store, signer })
     const script = await ScriptedRun.start(trail, ids, clock)
     const next = drafts(script)
-    await Promise.all(Array.from({ length: 20_000 }, () => script.run.append({ entries: [next()] })))
+    await Promise.all(Array.from({ length: VERIFIED }, () => script.run.append({ entries: [next()] })))
     const stored = []
     for await (const record of store.replay(script.run.id)) if (record.kind === 'entry') stored.push(record)
     for (const [name, options] of [

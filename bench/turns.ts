@@ -1,23 +1,23 @@
-// bench/turns: thirty agents that are real processes, each waiting for a message. How long it takes from a message's commit until it is in
-// the inbox, and until the turn that it starts begins; the start of the process is apart. Beside it, what a turn costs more than the
-// same command started by hand.
-//   npm run bench -- turns [--agents N] [--rounds N]
+// bench/turns: thirty agents that are real processes, each waiting for a message. How long it takes from a message's
+// commit until it is in the inbox, and until the turn that it starts begins; the start of the process is apart. Beside
+// it, what a turn costs more than the same command started by hand. npm run bench -- turns [--agents N] [--rounds N]
+// [--short]
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { commandAdapter } from '@parley/agents'
-import { Conductor, readTeam } from '@parley/coordinator'
+import { commandKind } from '@parley/agents'
+import { Coordinator, isOver, type RunView, teamReader } from '@parley/coordinator'
 import { type AgentAdapter, parseTimestamp, type RunId, SystemClock, unwrap } from '@parley/core'
 import { openTrail } from '@parley/trail'
 import { machine, median, table } from './trail/measure.ts'
 
 const { values } = parseArgs({
-  options: { agents: { type: 'string', default: '30' }, rounds: { type: 'string', default: '20' } },
+  options: { agents: { type: 'string' }, rounds: { type: 'string' }, short: { type: 'boolean', default: false } },
 })
-const AGENTS = Number(values.agents)
-const ROUNDS = Number(values.rounds)
+const AGENTS = Number(values.agents ?? (values.short ? 2 : 30))
+const ROUNDS = Number(values.rounds ?? (values.short ? 2 : 20))
 /** Says that it works, and waits for the next message. */
 const COMMAND = ['sh', '-c', 'echo working; exit 75'] as const
 
@@ -64,38 +64,46 @@ git('add', '-A')
 git('commit', '--quiet', '-m', 'first')
 
 const trail = await openTrail(join(folder, 'profile'))
-const conductor = await Conductor.open({
+const coordinator = await Coordinator.open({
   trail,
   clock,
   profile: join(folder, 'profile'),
   secret: Buffer.alloc(32, 1),
   turns: AGENTS,
-  adapter: (name, { command }, _base) =>
-    timed(unwrap(commandAdapter(name, { command: [...command!], prompt: 'none' }))),
+  adapter: ({ name, agent }) => timed(commandKind.adapter(name, agent, { clock, environment: process.env })),
 })
 
 const team = unwrap(
-  readTeam(`
+  teamReader([commandKind]).read(`
 version: 1
 name: thirty
 limits: { concurrency: ${AGENTS} }
 agents:
-  waiter: { command: ${JSON.stringify(COMMAND)}, slots: ${AGENTS} }
+  waiter: { command: ${JSON.stringify(COMMAND)}, prompt: none, slots: ${AGENTS} }
 plan:
 ${Array.from({ length: AGENTS }, (_, index) => `  - { id: task-${index}, agent: waiter, prompt: Wait. }`).join('\n')}
 `),
 )
 // Nothing else keeps this process alive while all agents wait.
 const alive = setInterval(() => undefined, 1000)
-const request = { intent: 'Wait.', project, team, principal: owner, origin: 'bench', approved: true }
-const { run } = unwrap(await conductor.solve(request))
+const request = { intent: 'Wait.', principal: owner, origin: 'bench' }
+const { run } = unwrap(await coordinator.start(request, { project, team, approved: true }))
+
+/** An agent that is gone would be waited for without end. */
+function requireWaiters({ state, tasks }: RunView): void {
+  const lost = tasks.find(task => task.state === 'failed' || task.state === 'cancelled')
+  if (lost || isOver(state)) throw new Error(`an agent waits no more: ${JSON.stringify(lost?.steps.at(-1) ?? state)}`)
+}
 
 /** Until so many turns have been taken since the last look, and every agent waits again. */
 async function allWait(taken: number): Promise<void> {
   const done = () => turns.size >= taken && [...turns.values()].every(({ ended }) => ended > 0)
   for (;;) {
-    for await (const { gates } of conductor.follow(run)) if (done() && gates.length === AGENTS) break
-    const view = unwrap(await conductor.view(run))
+    for await (const view of coordinator.views.follow(run)) {
+      requireWaiters(view)
+      if (done() && view.gates.length === AGENTS) break
+    }
+    const view = unwrap(await coordinator.views.view(run))
     const blocked = view.tasks.every(({ state }) => state === 'blocked')
     // The view may be behind the turn that it is about to show.
     if (done() && blocked && view.usage.turns >= expected) return
@@ -141,21 +149,21 @@ async function measure(spread: number): Promise<string[][]> {
   const start: number[] = []
   const processes: number[] = []
   for (let round = 0; round <= ROUNDS; round++) {
-    const { cursor } = unwrap(await conductor.view(run))
+    const { cursor } = unwrap(await coordinator.views.view(run))
     turns.clear()
-    const gates = await conductor.gates()
+    const gates = await coordinator.gates.list()
     expected += gates.length
     await Promise.all(
       gates.map(async ({ id }, index) => {
         if (spread > 0) await new Promise(resolve => setTimeout(resolve, (index * spread) / AGENTS))
-        unwrap(await conductor.respond(id, { decision: 'reply', reason: 'Go on.', principal: owner }))
+        unwrap(await coordinator.gates.reply(id, { answer: 'envelope', text: 'Go on.', principal: owner }))
       }),
     )
     await allWait(AGENTS)
     if (round === 0) continue
     const seen = await inboxTimes(run, cursor)
     inbox.push(...seen.times)
-    const view = unwrap(await conductor.view(run))
+    const view = unwrap(await coordinator.views.view(run))
     for (const { workspace } of view.tasks) {
       const turn = [...turns.entries()].find(([agent]) => agentOf.get(workspace!) === agent)?.[1]
       const sent = seen.created.get(workspace!)
@@ -185,9 +193,7 @@ for await (const record of trail.run(run).replay())
 function byHand(): Promise<number> {
   const began = clock.now()
   return new Promise(resolve => {
-    spawn(COMMAND[0], COMMAND.slice(1), { cwd: project }).once('close', () =>
-      resolve((clock.now() - began) / 1000),
-    )
+    spawn(COMMAND[0], COMMAND.slice(1), { cwd: project }).once('close', () => resolve((clock.now() - began) / 1000))
   })
 }
 
@@ -195,12 +201,13 @@ function byHand(): Promise<number> {
 async function overhead(): Promise<string[][]> {
   const whole: number[] = []
   const hand: number[] = []
-  const [gate] = await conductor.gates()
   for (let round = 0; round < ROUNDS; round++) {
+    // Each wait is a question of its own.
+    const [gate] = await coordinator.gates.list()
     turns.clear()
     expected++
     const began = clock.now()
-    unwrap(await conductor.respond(gate!.id, { decision: 'reply', reason: 'Go on.', principal: owner }))
+    unwrap(await coordinator.gates.reply(gate!.id, { answer: 'envelope', text: 'Go on.', principal: owner }))
     await allWait(1)
     const [turn] = turns.values()
     whole.push((turn!.ended - began) / 1000)
@@ -221,9 +228,9 @@ const columns = ['ms', 'p50', 'p99', 'most']
 console.log(`\n${table([`all ${AGENTS} at once, ${columns[0]}`, ...columns.slice(1)], await measure(0))}`)
 console.log(`\n${table([`spread over a second, ${columns[0]}`, ...columns.slice(1)], await measure(1000))}`)
 console.log(`\n${table(['one command, ms', 'median', 'more than by hand'], await overhead())}`)
-await conductor.abort(run, { principal: owner, reason: 'measured' })
-for await (const _view of conductor.follow(run));
-await conductor.close()
+await coordinator.interventions.abort(run, { principal: owner, reason: 'measured' })
+for await (const _view of coordinator.views.follow(run));
+await coordinator.close()
 clearInterval(alive)
 await trail.close()
 rmSync(folder, { recursive: true, force: true })

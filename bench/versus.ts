@@ -1,6 +1,6 @@
-// bench/versus: this version beside an older one, in rounds that alternate, so that what the machine does meanwhile hits both. Ratios above 1
-// mean that this version is faster.
-//   npm run bench -- versus --base REVISION [--rounds N] [--columns REGEXP] -- NAME [arguments of that benchmark]
+// bench/versus: this version beside an older one, in rounds that alternate, so that what the machine does meanwhile
+// hits both. Ratios above 1 mean that this version is faster. npm run bench -- versus --base REVISION [--rounds N]
+// [--columns REGEXP] -- NAME [arguments of that benchmark]. `versus --short` compares this version with itself.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,28 +8,32 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { machine, median, rate, ratio, table } from './trail/measure.ts'
 
+/** Rates of Parley itself in the tables of `trail` and `kernel`; latencies and peers are left out. */
+const RATES = '^(|trail|trail, signed|[0-9,]+ at once|values of a stream)$'
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     base: { type: 'string' },
-    rounds: { type: 'string', default: '15' },
-    // Rates of Parley itself in the tables of `trail` and `kernel`; latencies and peers are left out.
-    columns: { type: 'string', default: '^(trail|trail, signed|[0-9,]+ at once)$' },
+    rounds: { type: 'string' },
+    short: { type: 'boolean', default: false },
+    columns: { type: 'string' },
   },
 })
-const [name, ...args] = positionals
-if (values.base === undefined || name === undefined) {
-  console.error(
-    'usage: npm run bench -- versus --base REVISION [--rounds N] [--columns REGEXP] -- NAME [arguments]',
-  )
+const { base: revision = 'HEAD' } = values
+const rounds = Number(values.rounds ?? (values.short ? 1 : 15))
+const [name, ...args] = values.short ? ['canonical', '--short'] : positionals
+if ((values.base === undefined && !values.short) || name === undefined) {
+  console.error('usage: npm run bench -- versus --base REVISION [--rounds N] [--columns REGEXP] -- NAME [arguments]')
   process.exit(2)
 }
-const columns = new RegExp(values.columns)
+const columns = new RegExp(values.columns ?? (values.short ? '^canonicalize$' : RATES))
+/** Tables and rows of times and ratios, of which less may be better. */
+const NO_RATE = /µs|\bms\b|\btimes\b/
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'parley-versus-'))
-const base = join(folder, 'base')
-const git = (...words: readonly string[]) =>
-  execFileSync('git', words, { cwd: root, encoding: 'utf8' }).trim()
+const base = values.short ? root : join(folder, 'base')
+const git = (...words: readonly string[]) => execFileSync('git', words, { cwd: root, encoding: 'utf8' }).trim()
 
 /** The rates that a benchmark prints, by row and column of its tables. */
 function ratesIn(output: string): Map<string, number> {
@@ -46,10 +50,10 @@ function ratesIn(output: string): Map<string, number> {
       head = cells
       continue
     }
+    if (NO_RATE.test(head[0]!) || NO_RATE.test(cells[0]!)) continue
     for (const [index, cell] of cells.entries()) {
       const value = Number(cell.replaceAll(',', ''))
-      if (index > 0 && columns.test(head[index]!) && value > 0)
-        rates.set(`${cells[0]}, ${head[index]}`, value)
+      if (index > 0 && columns.test(head[index]!) && value > 0) rates.set(`${cells[0]}, ${head[index]}`, value)
     }
   }
   return rates
@@ -64,13 +68,15 @@ function run(tree: string): Map<string, number> {
 }
 
 try {
-  git('worktree', 'add', '--detach', base, values.base)
-  execFileSync('npm', ['install', '--ignore-scripts', '--no-fund', '--no-audit', '--no-package-lock'], {
-    cwd: base,
-    stdio: 'ignore',
-  })
+  if (base !== root) {
+    git('worktree', 'add', '--detach', base, revision)
+    execFileSync('npm', ['install', '--ignore-scripts', '--no-fund', '--no-audit', '--no-package-lock'], {
+      cwd: base,
+      stdio: 'ignore',
+    })
+  }
   const seen = new Map<string, { old: number[]; now: number[]; ratios: number[] }>()
-  for (let round = 0; round < Number(values.rounds); round++) {
+  for (let round = 0; round < rounds; round++) {
     // Whoever comes second may find a warmer machine: they take turns.
     const first = round % 2 === 0 ? run(base) : undefined
     const now = run(root)
@@ -84,11 +90,11 @@ try {
       each.ratios.push(value / before)
       seen.set(what, each)
     }
-    console.error(`round ${round + 1} of ${values.rounds}`)
+    console.error(`round ${round + 1} of ${rounds}`)
   }
   console.log(`${new Date().toISOString().slice(0, 10)} · ${machine()}`)
   console.log(
-    `\n${name} ${args.join(' ')}: ${git('rev-parse', '--short', 'HEAD')} beside ${git('rev-parse', '--short', values.base)}, median of ${values.rounds} alternating rounds\n`,
+    `\n${name} ${args.join(' ')}: ${git('rev-parse', '--short', 'HEAD')} beside ${git('rev-parse', '--short', revision)}, median of ${rounds} alternating rounds\n`,
   )
   const rows = [...seen].map(([what, { old, now, ratios }]) => [
     what,
@@ -100,6 +106,6 @@ try {
   const all = [...seen.values()].flatMap(({ ratios }) => ratios)
   console.log(`\nmedian of all ${all.length} ratios: ${ratio(median(all))}`)
 } finally {
-  spawnSync('git', ['worktree', 'remove', '--force', base], { cwd: root })
+  if (base !== root) spawnSync('git', ['worktree', 'remove', '--force', base], { cwd: root })
   rmSync(folder, { recursive: true, force: true })
 }

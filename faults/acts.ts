@@ -1,5 +1,5 @@
-// What people do to the record while the node is at work, so that faults hit that too: compaction, export, import, rotation, snapshots,
-// restore. One line of the table for each; what is acknowledged goes into the journal.
+// What people do to the record while the node is at work, so that faults hit that too: compaction, export, import,
+// rotation, snapshots, restore. One line of the table for each; what is acknowledged goes into the journal.
 import { existsSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifyExport, withFile } from '@parley/node'
@@ -73,7 +73,9 @@ export const ACTS = {
   },
   /** A clean stop, and another start: while something fails, either may be refused. */
   restart: async ({ world, journal }) => {
-    if (!world.client || !(await world.stop())) return
+    if (!world.client) return
+    const kept = await world.stop()
+    if (kept) return journal.note(`stop: ${said(kept)}`)
     const refused = await world.start()
     if (refused) journal.note(world.refusal(refused))
   },
@@ -84,9 +86,7 @@ export const ACTS = {
     const told = dice.maybe([...journal.runs.values()])
     if (!told) return
     // What it finds while a fault is on may be the fault; after it, `check.ts` asks again.
-    await clients.ask(`verify ${told.run}`, client =>
-      client.invoke('trail', 'verify', { run: told.run }, query),
-    )
+    await clients.ask(`verify ${told.run}`, client => client.invoke('trail', 'verify', { run: told.run }, query))
   },
 } satisfies Readonly<Record<string, Act>>
 export type ActName = keyof typeof ACTS
@@ -151,12 +151,7 @@ export async function heads({ world, journal }: Pick<Stage, 'world' | 'journal'>
   const { client } = world
   if (!client) return
   try {
-    for await (const { heads } of client.subscribe(
-      'trail',
-      'heads',
-      {},
-      { timeout: faultTimes.call, buffer: 64 },
-    ))
+    for await (const { heads } of client.subscribe('trail', 'heads', {}, { timeout: faultTimes.call, buffer: 64 }))
       for (const { run, seq, hash } of heads) journal.head(run, seq, hash)
   } catch (thrown) {
     journal.note(`heads: ${said(thrown)}`)

@@ -1,5 +1,6 @@
-// What must hold after faults, looked at from outside: everything that a client was told is there exactly once, the work is in the result
-// once, the record verifies with a verifier that shares no code with it, and nothing is left lying about.
+// What must hold after faults, looked at from outside: everything that a client was told is there exactly once, the
+// work is in the result once, the record verifies with a verifier that shares no code with it, and nothing is left
+// lying about.
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -22,8 +23,7 @@ export async function settled(stage: Stage): Promise<void> {
   await adoptUnacknowledged(stage)
   await until(
     faultTimes.settle,
-    () =>
-      `the end of ${journal.atWork.map(({ run, state, cursor }) => `${run} (${state} at ${cursor})`).join(', ')}`,
+    () => `the end of ${journal.atWork.map(({ run, state, cursor }) => `${run} (${state} at ${cursor})`).join(', ')}`,
     () => journal.atWork.length === 0 || !world.alive,
   )
   if (!world.alive) throw new Finding('the node is gone, although nothing ended it')
@@ -41,7 +41,8 @@ export async function settled(stage: Stage): Promise<void> {
 
 /** What the node has told to be there after another start. */
 async function again(world: World): Promise<void> {
-  if (!(await world.stop())) throw new Finding('the node does not stop, although nothing fails any more')
+  const kept = await world.stop()
+  if (kept) throw new Finding(`the node does not stop, although nothing fails any more: ${kept.message}`)
   await world.started()
   world.unfinished = false
 }
@@ -73,9 +74,7 @@ export async function checkWhole(stage: Stage, which: 'new' | 'all'): Promise<vo
   for (const [intent, acknowledged] of journal.intents) {
     const count = listed.runs.filter(each => each.intent === intent).length
     if (count > 1 || (acknowledged && count !== 1))
-      journal.found(
-        `'${intent}' was ${acknowledged ? 'acknowledged' : 'asked for'} once and is there ${count} times`,
-      )
+      journal.found(`'${intent}' was ${acknowledged ? 'acknowledged' : 'asked for'} once and is there ${count} times`)
   }
   for (const run of journal.imported)
     if (!listed.runs.some(each => each.run === run)) journal.found(`${run} was imported and is not there`)
@@ -133,8 +132,7 @@ async function checkEntries(stage: Stage, told: ToldRun): Promise<readonly Entry
 function checkActs(journal: Journal, { run, tasks, state }: ToldRun, entries: readonly Entry[]): void {
   const count = (type: string, field: string, value: string) =>
     entries.filter(
-      ({ event_type, body }) =>
-        event_type === type && (body as unknown as Record<string, unknown>)[field] === value,
+      ({ event_type, body }) => event_type === type && (body as unknown as Record<string, unknown>)[field] === value,
     ).length
   const once = (of: ReadonlyMap<string, string>, type: string, field: string) => {
     for (const [id, its] of of) {
@@ -148,8 +146,7 @@ function checkActs(journal: Journal, { run, tasks, state }: ToldRun, entries: re
   if (state !== 'done') return
   const integrated = entries.filter(
     ({ event_type, body }) =>
-      event_type === 'task_status_changed' &&
-      (body as unknown as { to_status: string }).to_status === 'integrated',
+      event_type === 'task_status_changed' && (body as unknown as { to_status: string }).to_status === 'integrated',
   ).length
   if (integrated !== tasks.length)
     journal.found(`${run} has ${tasks.length} tasks and ${integrated} that were integrated`)
@@ -166,6 +163,9 @@ async function checkEnd({ world, journal, clients }: Stage, told: ToldRun): Prom
     else journal.note(`${run} ended as ${why}, after ${excuses.join('; ')}`)
     return
   }
+  const again = view.tasks.flatMap(({ id, attempt, note }) => (attempt > 1 ? [`${id} ${attempt} (${note ?? ''})`] : []))
+  if (again.length > 0 && excuses.length === 0)
+    journal.found(`${run} took more than one attempt, although no agent failed: ${again.join(', ')}`)
   // Putting the result in its place may have been held up, too.
   let last: unknown
   const branch = await until(
@@ -173,9 +173,7 @@ async function checkEnd({ world, journal, clients }: Stage, told: ToldRun): Prom
     () =>
       `the branch of ${run}, which is done: the last answer was ${JSON.stringify(last)}, its mark is ${existsSync(join(world.profile, 'runs', run, 'open')) ? 'there' : 'gone'}, the project has ${world.git('branch', '--list', '--all')}`,
     async () => {
-      const shown = await clients.ask(`result of ${run}`, client =>
-        client.invoke('runs', 'show', { run }, query),
-      )
+      const shown = await clients.ask(`result of ${run}`, client => client.invoke('runs', 'show', { run }, query))
       last = shown && { result: shown.result, unknown: shown.result_unknown }
       return shown?.result?.branch
     },
@@ -215,17 +213,13 @@ const VERIFIER = join(import.meta.dirname, '..', 'scripts', 'verify-trail.mjs')
 
 /** By a program that shares no code with the trail, when no node runs, with all heads that were ever told. */
 export function checkIndependently({ profile }: World, journal: Journal): void {
-  const heads = [...journal.heads].flatMap(([run, { seq, hash }]) => [
-    '--expect-head',
-    `${run}:${seq}:${hash}`,
-  ])
+  const heads = [...journal.heads].flatMap(([run, { seq, hash }]) => ['--expect-head', `${run}:${seq}:${hash}`])
   const { status, stdout, stderr } = spawnSync(process.execPath, [VERIFIER, profile, '--json', ...heads], {
     encoding: 'utf8',
     timeout: faultTimes.verify,
     maxBuffer: 256 * 1024 * 1024,
   })
-  if (status !== 0)
-    journal.found(`the independent verifier ends with ${status}: ${stdout.slice(0, 4000)}${stderr}`)
+  if (status !== 0) journal.found(`the independent verifier ends with ${status}: ${stdout.slice(0, 4000)}${stderr}`)
 }
 
 /** After the end of the node: the process that starts git ends with it, a moment later. */

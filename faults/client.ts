@@ -1,5 +1,5 @@
-// The clients of a node: they start runs, watch them, answer gates, and keep in the journal what they were told. They live through every
-// restart of the node, as people and programs do.
+// The clients of a node: they start runs, watch them, answer gates, and keep in the journal what they were told. They
+// live through every restart of the node, as people and programs do.
 import type { NodeClient } from '@parley/node'
 import type { Dice } from '../sim/random.ts'
 import type { Journal, ToldRun } from './journal.ts'
@@ -66,11 +66,12 @@ export class Clients {
     return undefined
   }
 
-  async startRun(): Promise<void> {
+  /** Whether it was taken. */
+  async startRun(): Promise<boolean> {
     const team = this.#dice.pick(TEAMS)
     const intent = `Write lines, ${++this.#intents}.`
     const { project } = this.#world
-    if (!this.#world.client) return
+    if (!this.#world.client) return false
     this.#journal.intents.set(intent, false)
     const started = await this.ask(`start of a ${team.name} run`, client =>
       client.invoke(
@@ -87,14 +88,11 @@ export class Clients {
       ),
     )
     if (started) this.adopt(started.run, intent, team)
+    return started !== undefined
   }
 
   /** Watches a run, one whose start was never acknowledged included. */
-  adopt(
-    run: string,
-    intent: string,
-    team: { readonly tasks: readonly string[]; readonly gated: boolean },
-  ): void {
+  adopt(run: string, intent: string, team: { readonly tasks: readonly string[]; readonly gated: boolean }): void {
     this.#journal.intents.set(intent, true)
     this.#journal.note(`${run} began: ${intent}`)
     const told = this.#journal.began(run, { intent, tasks: team.tasks, gated: team.gated })
@@ -117,12 +115,7 @@ export class Clients {
     while (!ended.signal.aborted) {
       const client = await this.#world.up()
       try {
-        for await (const { entries } of client.subscribe(
-          'trail',
-          'watch',
-          { run, after: told.cursor },
-          options,
-        ))
+        for await (const { entries } of client.subscribe('trail', 'watch', { run, after: told.cursor }, options))
           this.#journal.delivered(told, entries)
       } catch (thrown) {
         if (!ended.signal.aborted) this.#journal.note(`watch of ${run}: ${said(thrown)}`)

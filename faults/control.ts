@@ -17,7 +17,7 @@ export const OPERATIONS = {
 } as const
 export type Operation = keyof typeof OPERATIONS
 
-export type SystemError = 'EIO' | 'ENOSPC' | 'EROFS' | 'EDQUOT'
+export type SystemError = 'EIO' | 'ENOSPC' | 'EROFS' | 'EDQUOT' | 'ENOMEM'
 
 export interface Rule {
   readonly operations: readonly Operation[]

@@ -1,5 +1,5 @@
-// The disk that a profile is on: a small file system of its own in memory, which really runs full and really becomes read-only. Without the
-// right to mount one it is a folder, and kinds of fault that need the real thing are left out.
+// The disk that a profile is on: a small file system of its own in memory, which really runs full and really becomes
+// read-only. Without the right to mount one it is a folder, and kinds of fault that need the real thing are left out.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, statfsSync } from 'node:fs'
 import { faultLimits, faultTimes } from './limits.ts'
@@ -21,7 +21,10 @@ export class Disk {
       spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'parley-faults', folder]).status === 0
   }
 
-  /** About `left` bytes are free and no more. The disk shrinks to what is on it: no ballast of its size has to be written. */
+  /**
+   * About `left` bytes are free and no more. The disk shrinks to what is on it: no ballast of its size has to be
+   * written.
+   */
   fill(left: number): void {
     this.#shrink(() => {
       const { blocks, bfree, bsize } = statfsSync(this.folder)
@@ -57,8 +60,7 @@ export class Disk {
 
   /** Somebody may write between the look and the remount, which is then refused. */
   #shrink(to: () => string): void {
-    for (let attempt = 0; attempt < faultLimits.shrinks; attempt++)
-      if (this.#remount(to()).status === 0) return
+    for (let attempt = 0; attempt < faultLimits.shrinks; attempt++) if (this.#remount(to()).status === 0) return
     throw new Error(`${this.folder} does not get smaller`)
   }
 

@@ -1,4 +1,5 @@
-// Whole nodes under faults of the machine: everything that a client was told is there afterwards, once, and the node goes on by itself.
+// Whole nodes under faults of the machine: everything that a client was told is there afterwards, once, and the node
+// goes on by itself.
 import { expect, test } from 'vitest'
 import { failureText, type Ground, liveRange, withGround } from './range.ts'
 
@@ -7,21 +8,15 @@ const FAULTS = soak ? 50 : 7
 const LIVES = soak ? 400 : 2
 const HOURS = 12 * 3_600_000
 
-/** Two lives: one with what once forked the record (any seed found that), one with others that cost little. The soak has all kinds. */
+/**
+ * Two lives: one with what once forked the record (any seed found that), one with others that cost little. The soak has
+ * all kinds.
+ */
 const SHORT = [
-  { seed: 2, kinds: ['disk-full', 'enospc-index'] },
+  { seed: 2, kinds: ['disk-full', 'enospc-index', 'quota'] },
   {
     seed: 1,
-    kinds: [
-      'eio-log',
-      'open-files',
-      'stop',
-      'clock-forward',
-      'clock-back',
-      'eio-run-folders',
-      'enospc-keys',
-      'kill',
-    ],
+    kinds: ['eio-log', 'open-files', 'stop', 'clock-forward', 'clock-back', 'eio-run-folders', 'enospc-keys', 'kill'],
   },
 ]
 

@@ -37,13 +37,7 @@ test('a fault that spoils work excuses what it can have met, and nothing that wa
   told.spoilsNoMore()
   const asked = begin('run_4', 'asked')
   const later = begin('run_5', 'later')
-  expect([run, before, during, asked, later].map(({ excuses }) => excuses)).toEqual([
-    ['EIO'],
-    [],
-    ['EIO'],
-    ['EIO'],
-    [],
-  ])
+  expect([run, before, during, asked, later].map(({ excuses }) => excuses)).toEqual([['EIO'], [], ['EIO'], ['EIO'], []])
 })
 
 test.each<[string, (made: ReturnType<typeof journal>) => void, RegExp]>([

@@ -1,5 +1,5 @@
-// Everything that any client was told, as it was told: what must be there, just so and once, whatever has failed since. A contradiction is
-// noticed at once; the rest is for `check.ts`.
+// Everything that any client was told, as it was told: what must be there, just so and once, whatever has failed since.
+// A contradiction is noticed at once; the rest is for `check.ts`.
 import { faultLimits } from './limits.ts'
 
 export interface ToldEntry {
@@ -74,7 +74,10 @@ export class Journal {
     return this.#lines.slice(-count)
   }
 
-  /** Work may fail for good by this, as long as it lasts: what is at work, what is being started, and what begins meanwhile. */
+  /**
+   * Work may fail for good by this, as long as it lasts: what is at work, what is being started, and what begins
+   * meanwhile.
+   */
   spoils(what: string): void {
     this.#spoiling = what
     for (const told of this.atWork) told.excuses.push(what)

@@ -1,5 +1,5 @@
-// The kinds of fault: one line of the table for each, with what it needs, what it does, and how it ends. A fault lasts between `inject` and
-// `heal`; afterwards the machine is as before, and the node must go on by itself.
+// The kinds of fault: one line of the table for each, with what it needs, what it does, and how it ends. A fault lasts
+// between `inject` and `heal`; afterwards the machine is as before, and the node must go on by itself.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import type { Dice } from '../sim/random.ts'
@@ -22,7 +22,10 @@ export interface Injected {
 
 export interface Kind {
   readonly needs: readonly Need[]
-  /** Work may fail by it for good, with a reason on record: the machine has lied to the agent or to git, not only to the node. */
+  /**
+   * Work may fail by it for good, with a reason on record: the machine has lied to the agent or to git, not only to the
+   * node.
+   */
   readonly spoils?: boolean
   /** Acts that meet it, one of which is done; any by default. */
   readonly during?: readonly ActName[]
@@ -145,7 +148,9 @@ interface Failing {
   readonly off: () => void
 }
 
-/** A whole disk that refuses something: the real one, or where none could be mounted, every call that it would refuse. */
+/**
+ * A whole disk that refuses something: the real one, or where none could be mounted, every call that it would refuse.
+ */
 function failingDisk(
   { disk, control, home }: World,
   what: string,
@@ -192,12 +197,11 @@ function ofDisk(fail: (world: World, dice: Dice) => Failing): Kind {
   }
 }
 
-/** The node is down when it begins to fail and is started while it lasts: it may refuse, with a reason; not hang or crash. */
-function whileStarting(
-  needs: readonly Need[],
-  fail: (world: World, dice: Dice) => Failing,
-  spoils = false,
-): Kind {
+/**
+ * The node is down when it begins to fail and is started while it lasts: it may refuse, with a reason; not hang or
+ * crash.
+ */
+function whileStarting(needs: readonly Need[], fail: (world: World, dice: Dice) => Failing, spoils = false): Kind {
   return {
     needs,
     during: WITHOUT_RESTART,
@@ -218,13 +222,15 @@ function whileStarting(
   }
 }
 
-/** Under a node that runs: so calls fail as they would then. */
-const readOnly: Kind = {
-  needs: ['shim'],
-  async inject(world) {
-    world.control.set([{ operations: CHANGES, path: `${world.home}/`, error: 'EROFS' }])
-    return healed(world, 'the disk is read-only')
-  },
+/** Under a node that runs: calls on any file of its home fail as they would then. */
+function everywhere(what: string, operations: readonly Operation[], error: SystemError): Kind {
+  return {
+    needs: ['shim'],
+    async inject(world) {
+      world.control.set([{ operations, path: `${world.home}/`, error }])
+      return healed(world, what)
+    },
+  }
 }
 
 /** A real limit of the process: no more files than it has open. */
@@ -298,7 +304,9 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   'clock-back': clock(-1),
   'disk-full': ofDisk(full),
   inodes: ofDisk(withoutInodes),
-  'read-only': readOnly,
+  'read-only': everywhere('the disk is read-only', CHANGES, 'EROFS'),
+  quota: everywhere('the quota is used up', ['write', 'create', 'mkdir'], 'EDQUOT'),
+  memory: everywhere('no memory is left for files', ['write', 'create', 'mkdir', 'rename'], 'ENOMEM'),
   'open-files': openFiles,
   'start-disk-full': whileStarting(['disk'], full),
   'start-read-only': whileStarting(['disk'], readOnlyDisk),

@@ -1,5 +1,6 @@
-// One life of a node: from its first start through up to 50 faults, one after the other, at moments of the work that a seed chooses, to a
-// clean stop. The seed chooses kinds, moments and work; what the machine makes of it is not the same every time.
+// One life of a node: from its first start through up to 50 faults, one after the other, at moments of the work that a
+// seed chooses, to a clean stop. The seed chooses kinds, moments and work; what the machine makes of it is not the same
+// every time.
 import type { Bundled } from '@parley/node/testing'
 import { Dice } from '../sim/random.ts'
 import { ACTS, type ActName, type Stage } from './acts.ts'
@@ -115,7 +116,10 @@ export async function live(options: LifeOptions, signal?: AbortSignal): Promise<
   }
 }
 
-/** Work goes on, something is asked for, something fails, it is over: the node answers again. Whether anything met the fault. */
+/**
+ * Work goes on, something is asked for, something fails, it is over: the node answers again. Whether anything met the
+ * fault.
+ */
 async function oneFault(stage: Stage, name: string): Promise<boolean> {
   const { world, journal, clients, dice } = stage
   const kind = KINDS[name]!
@@ -169,6 +173,12 @@ async function answers({ world, clients }: Stage): Promise<void> {
 }
 
 async function check(stage: Stage): Promise<void> {
+  // Where none is taken any more, nothing that follows would find anything wrong, for want of work.
+  await until(
+    faultTimes.settle,
+    () => 'a start that is taken, although nothing fails any more',
+    () => stage.clients.startRun(),
+  )
   await settled(stage)
   await checkWhole(stage, 'new')
 }
@@ -177,7 +187,8 @@ async function end(stage: Stage): Promise<void> {
   const { world, journal } = stage
   await checkWhole(stage, 'all')
   await checkVerified(stage)
-  await world.stop()
+  const kept = await world.stop()
+  if (kept) throw new Finding(`the node does not stop in the end: ${kept.message}`)
   checkIndependently(world, journal)
   await checkLeftovers(world, journal)
 }

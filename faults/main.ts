@@ -1,5 +1,5 @@
-// `npm run faults -- --seed N --faults M [--kind K]`, or `--seeds A-B`: lives of a node under faults, and a table of what was found. Exit
-// codes: 0 sound, 1 something was found, 2 wrong use.
+// `npm run faults -- --seed N --faults M [--kind K]`, or `--seeds A-B`: lives of a node under faults, and a table of
+// what was found. Exit codes: 0 sound, 1 something was found, 2 wrong use.
 import { parseArgs } from 'node:util'
 import { KINDS } from './kinds.ts'
 import { faultLimits } from './limits.ts'

@@ -1,5 +1,5 @@
-// A range of seeds: lives one after another, each in a process of its own, two at a time, with a file that remembers which are done. A
-// range that was stopped goes on where it stood.
+// A range of seeds: lives one after another, each in a process of its own, two at a time, with a file that remembers
+// which are done. A range that was stopped goes on where it stood.
 import { fork } from 'node:child_process'
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -54,9 +54,7 @@ export async function liveRange(
   const before = progress === undefined ? [] : readProgress(progress)
   const outcomes = before.filter(({ seed }) => seed >= first && seed <= last)
   const done = new Set(outcomes.map(({ seed }) => seed))
-  const waiting = Array.from({ length: last - first + 1 }, (_, index) => first + index).filter(
-    seed => !done.has(seed),
-  )
+  const waiting = Array.from({ length: last - first + 1 }, (_, index) => first + index).filter(seed => !done.has(seed))
   const worker = async () => {
     for (let seed = waiting.shift(); seed !== undefined && !signal?.aborted; seed = waiting.shift()) {
       const outcome = await inProcess(signal, {
@@ -160,9 +158,7 @@ export function failureText({ seed, failure }: LifeOutcome, faults: number): str
     list(journal),
     'the node’s last lines:',
     list(log),
-    ...(folder === undefined
-      ? []
-      : [`its folder: ${folder} (its disk may still be mounted: umount ${folder}/disk)`]),
+    ...(folder === undefined ? [] : [`its folder: ${folder} (its disk may still be mounted: umount ${folder}/disk)`]),
     `run it again: npm run faults -- --seed ${seed} --faults ${faults}`,
   ].join('\n')
 }

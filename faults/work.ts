@@ -1,5 +1,5 @@
-// What a node has to do in its life: small runs of quick commands, each with something of its own, and files of runs that were made
-// elsewhere.
+// What a node has to do in its life: small runs of quick commands, each with something of its own, and files of runs
+// that were made elsewhere.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,12 +21,7 @@ const WRITER = `writer: { command: [sh, -c, 'mkdir -p lines && echo "line of $PA
 const TALKER = `writer: { command: [sh, -c, 'mkdir -p lines && echo "line of $PARLEY_TASK" >> lines/$PARLEY_TASK.txt && head -c 90000 /dev/zero | tr "\\\\0" x'] }`
 const REVIEWER = `reviewer: { command: [sh, -c, 'echo ACCEPT'] }`
 
-function team(
-  name: string,
-  agents: readonly string[],
-  plan: Readonly<Record<string, string>>,
-  more = '',
-): Team {
+function team(name: string, agents: readonly string[], plan: Readonly<Record<string, string>>, more = ''): Team {
   const tasks = Object.entries(plan).map(
     ([id, rest]) => `  - { id: ${id}, agent: writer, prompt: Write., paths: ['lines/**']${rest} }`,
   )

@@ -1,5 +1,5 @@
-// A machine for one life of a node: a disk with the profile on it, a project in git, and the node as a process of its own, started as a
-// command would start it.
+// A machine for one life of a node: a disk with the profile on it, a project in git, and the node as a process of its
+// own, started as a command would start it.
 import { execFileSync } from 'node:child_process'
 import {
   existsSync,
@@ -78,7 +78,6 @@ export class World {
       ...process.env,
       PARLEY_HOME: this.home,
       PARLEY_IDLE_TIMEOUT: '0',
-      NODE_COMPILE_CACHE: bundle.compiled,
       ALPI_NETWORK_HOST: '127.0.0.1',
       ALPI_ALP_TCP_PORT: '0',
       ...(shim && { LD_PRELOAD: shim, PARLEY_FAULTS: this.control.file }),
@@ -160,20 +159,15 @@ export class World {
     this.forget()
   }
 
-  /** A clean stop; false where the node did not take the request. */
-  async stop(): Promise<boolean> {
+  /** A clean stop; what the node refused it with otherwise. */
+  async stop(): Promise<Error | undefined> {
     const { pid } = this
     const options = { type: 'mutation', timeout: faultTimes.answer } as const
-    const { result } = await this.client!.invoke(
-      'node',
-      'stop',
-      { reason: 'the driver asks for it' },
-      options,
-    )
-    if (!result.ok) return false
+    const { result } = await this.client!.invoke('node', 'stop', { reason: 'the driver asks for it' }, options)
+    if (!result.ok) return result.error
     await this.#gone(pid)
     this.forget()
-    return true
+    return undefined
   }
 
   /** The node has gone by itself or by somebody else's hand. */

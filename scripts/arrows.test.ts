@@ -5,9 +5,7 @@ const trail: PackageFacts = {
   name: 'trail',
   dependencies: ['core'],
   references: ['core'],
-  sources: new Map([
-    ['packages/trail/src/a.ts', "import { ok } from '@parley/core'\nimport '@parley/trail/events'"],
-  ]),
+  sources: new Map([['packages/trail/src/a.ts', "import { ok } from '@parley/core'\nimport '@parley/trail/events'"]]),
 }
 
 const changed = (change: Partial<PackageFacts>) => arrowProblems([{ ...trail, ...change }])
@@ -18,9 +16,9 @@ describe('arrows between packages', () => {
   })
 
   test('a dependency against an arrow is named', () => {
-    expect(
-      changed({ name: 'core', dependencies: ['trail'], references: ['trail'], sources: new Map() }),
-    ).toEqual(['packages/core/package.json uses @parley/trail, which core may not'])
+    expect(changed({ name: 'core', dependencies: ['trail'], references: ['trail'], sources: new Map() })).toEqual([
+      'packages/core/package.json uses @parley/trail, which core may not',
+    ])
   })
 
   test.each([
@@ -35,9 +33,7 @@ describe('arrows between packages', () => {
   })
 
   test('a way around by path is named', () => {
-    const sources = new Map([
-      ['packages/trail/src/b.ts', "import { x } from '../../../packages/core/src/ids.ts'"],
-    ])
+    const sources = new Map([['packages/trail/src/b.ts', "import { x } from '../../../packages/core/src/ids.ts'"]])
     expect(changed({ sources })).toEqual(['packages/trail/src/b.ts reaches into another package by its path'])
   })
 

@@ -1,17 +1,18 @@
-// Which package may use which (docs/architecture.md). The compiler follows a link in node_modules wherever it leads, so the arrows
-// are checked here: by manifest, by project reference and by every import.
+// Which package may use which (docs/architecture.md). The compiler follows a link in node_modules wherever it leads, so
+// the arrows are checked here: by manifest, by project reference and by every import.
 
 /** Each package with those that it may use. A package that is not listed is not there yet. */
 export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  trail: ['core'],
+  keys: ['core'],
+  trail: ['core', 'keys'],
   kernel: ['core', 'trail'],
   conformance: ['core', 'trail', 'kernel'],
-  call: ['core'],
-  link: ['core', 'call'],
+  call: ['core', 'keys'],
+  link: ['core', 'keys', 'call'],
   agents: ['core'],
   coordinator: ['core', 'trail', 'kernel', 'agents'],
-  node: ['core', 'trail', 'kernel', 'agents', 'coordinator', 'call', 'link'],
+  node: ['core', 'keys', 'trail', 'kernel', 'agents', 'coordinator', 'call', 'link'],
   cli: ['core', 'call', 'node'],
 }
 
@@ -33,8 +34,7 @@ export function arrowProblems(packages: readonly PackageFacts[]): string[] {
     const allowed = ARROWS[name]
     if (!allowed) return [`packages/${name} is not among the packages that scripts/arrows.ts knows`]
     const problems: string[] = []
-    const wrong = (where: string, used: string) =>
-      problems.push(`${where} uses @parley/${used}, which ${name} may not`)
+    const wrong = (where: string, used: string) => problems.push(`${where} uses @parley/${used}, which ${name} may not`)
     for (const used of dependencies) if (!allowed.includes(used)) wrong(`packages/${name}/package.json`, used)
     if (dependencies.toSorted().join() !== references.toSorted().join()) {
       problems.push(`packages/${name}/tsconfig.json must refer to just what package.json depends on`)

@@ -1,12 +1,12 @@
-// Runs a benchmark: `npm run bench -- NAME [arguments]`. Peers that a benchmark compares with are installed below bench/ on first use, and
-// never by the ordinary set-up.
+// Runs a benchmark: `npm run bench -- NAME [arguments]`. Peers that a benchmark compares with are installed below
+// bench/ on first use, and never by the ordinary set-up.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const bench = join(import.meta.dirname, '..', 'bench')
 const names = readdirSync(bench)
-  .filter(name => name.endsWith('.ts'))
+  .filter(name => name.endsWith('.ts') && !name.includes('.test.'))
   .map(name => name.slice(0, -'.ts'.length))
 const [name, ...args] = process.argv.slice(2)
 

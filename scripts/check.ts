@@ -5,9 +5,12 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { arrowProblems } from './arrows.ts'
 import { findLeaks } from './leaks.ts'
+import { longLines } from './lines.ts'
 import { type Lock, lockProblems, type Manifest } from './lock-file.ts'
 
 const root = join(import.meta.dirname, '..')
+/** The sheets are as they were given, and the page of conformance is made by a program. */
+const WRAPPED = /^(?!docs\/specs\/|docs\/conformance\.md$|.*\bfixtures\/).*\.(?:ts|mjs|md)$/
 
 /** Says what is wrong, one line each; nothing when all is well. */
 type Step = () => readonly string[]
@@ -18,7 +21,10 @@ const steps: Readonly<Record<string, Step>> = {
   'arrows between packages': arrows,
   'docs/conformance.md': () => run('scripts/conformance.ts', '--check'),
   'lock file': lockFile,
-  'nothing of this machine': committedFiles,
+  'nothing of this machine': () =>
+    committed((file, content) => findLeaks(content).map(({ line, what, text }) => `${file}:${line}: ${what}: ${text}`)),
+  'comments and Markdown at 120 columns': () =>
+    committed((file, content) => (WRAPPED.test(file) ? longLines(file, content) : [])),
 }
 
 function run(script: string, ...args: readonly string[]): readonly string[] {
@@ -60,19 +66,17 @@ function lockFile(): readonly string[] {
   return lockProblems(lock, new Map(manifests)).map(problem => `package-lock.json: ${problem}`)
 }
 
-function committedFiles(): readonly string[] {
+function committed(look: (file: string, content: string) => readonly string[]): readonly string[] {
   // Also what is about to be committed: untracked and not ignored. The owner of the folder may be another user in CI.
   const git = spawnSync('git', ['-c', 'safe.directory=*', 'ls-files', '-coz', '--exclude-standard'], {
     cwd: root,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   })
-  if (git.status !== 0)
-    return [`git ls-files failed, so nothing was looked at: ${git.stderr || git.error?.message}`]
+  if (git.status !== 0) return [`git ls-files failed, so nothing was looked at: ${git.stderr || git.error?.message}`]
   return [...new Set(git.stdout.split('\0'))].filter(Boolean).flatMap(file => {
     const content = textOf(file)
-    if (content === undefined) return []
-    return findLeaks(content).map(({ line, what, text }) => `${file}:${line}: ${what}: ${text}`)
+    return content === undefined ? [] : look(file, content)
   })
 }
 
@@ -93,9 +97,7 @@ for (const [name, step] of Object.entries(steps)) {
   const problems = step()
   for (const problem of problems) console.error(problem)
   if (problems.length > 0) failed.push(name)
-  console.log(
-    `   ${problems.length > 0 ? 'FAILED' : 'ok'}, ${((performance.now() - began) / 1000).toFixed(1)} s`,
-  )
+  console.log(`   ${problems.length > 0 ? 'FAILED' : 'ok'}, ${((performance.now() - began) / 1000).toFixed(1)} s`)
 }
 console.log(
   failed.length > 0

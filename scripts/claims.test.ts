@@ -24,10 +24,7 @@ describe('the table of claims', () => {
 describe('what is wrong with a table is told', () => {
   const OWN = 'scripts/claims.test.ts'
   const problems = (words: string, test: string, document = 'README.md') =>
-    claimProblems(
-      claimsOf(`${TABLE_HEADING}\n\n### ${document}\n\n| ${words} | \`${OWN}\`: ${test} |\n`),
-      ROOT,
-    )
+    claimProblems(claimsOf(`${TABLE_HEADING}\n\n### ${document}\n\n| ${words} | \`${OWN}\`: ${test} |\n`), ROOT)
 
   test('nothing where both are there, whatever is emphasised, linked or left out', () => {
     expect(problems('# Parley … verified identity', 'has each claim once')).toEqual([])

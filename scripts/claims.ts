@@ -1,4 +1,5 @@
-// Reads the table in docs/guide/threat-model.md that leads from each claim about safety to the tests that would fail if it were false.
+// Reads the table in docs/guide/threat-model.md that leads from each claim about safety to the tests that would fail if
+// it were false.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { titlesOf } from './test-titles.ts'
@@ -33,16 +34,15 @@ export function claimsOf(page: string): Claim[] {
       .split(/(?<!\\)\|/)
       .slice(1, -1)
       .map(cell => cell.trim().replaceAll('\\|', '|'))
-    if (!words || !tests || more.length > 0)
-      throw new Error(`This row has not just a claim and its tests: ${line}`)
+    if (!words || !tests || more.length > 0) throw new Error(`This row has not just a claim and its tests: ${line}`)
     claims.push({ document, words, tests: tests.split('<br>').map(test => namedTest(test, line)) })
   }
   return claims
 }
 
 function namedTest(text: string, line: string): Claim['tests'][number] {
-  const [, file, title] = /^`([^`]+\.test\.ts)`: (.+)$/.exec(text.trim()) ?? []
-  if (!file || !title) throw new Error(`“${text}” is not \`file.test.ts\`: title, in: ${line}`)
+  const [, file, title] = /^`([^`]+\.(?:test|spec)\.ts)`: (.+)$/.exec(text.trim()) ?? []
+  if (!file || !title) throw new Error(`“${text}” is not \`file.test.ts\` or \`file.spec.ts\`: title, in: ${line}`)
   return { file, title }
 }
 

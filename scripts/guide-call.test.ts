@@ -1,10 +1,21 @@
-// What docs/guide/call.md says is so: its programs talk to each other and print what it claims, its tables are the package's own.
+// What docs/guide/call.md says is so: its programs talk to each other and print what it claims, its tables are the
+// package's own.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as call from '@parley/call'
-import { CALL_CODES, callDefaults, callLimits, PROFILES } from '@parley/call'
+import {
+  CALL_CODES,
+  CallNode,
+  callDefaults,
+  callLimits,
+  type Envelope,
+  memoryPair,
+  OperationRegistry,
+  operation,
+  PROFILES,
+} from '@parley/call'
 import { expect, onTestFinished, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
@@ -93,6 +104,49 @@ test('the program of the Call guide for all transports runs as it stands and pri
   expect(printed).toBe(blocks('text')[3])
 })
 
+test('the request and the spec that the Call guide shows are understood as it says', async () => {
+  const [request, spec] = blocks('json').map(text => JSON.parse(text) as Record<string, unknown>)
+  const open = { opType: 'query', inputSchema: {}, outputSchema: {}, accessControl: {} } as const
+  const read = operation(open, (input, { deadline, metadata, parentRequestId, forwardedFor }) => ({
+    input,
+    deadline,
+    metadata,
+    parentRequestId,
+    forwarded_for: forwardedFor,
+  }))
+  const node = new CallNode({ registry: new OperationRegistry({ '/notes/read': read }), head: true })
+  const worker = { id: 'worker', kind: 'agent', scopes: ['node:register', 'text:read'] } as const
+  const [mine, heads] = memoryPair({ first: worker })
+  node.attach(heads)
+  onTestFinished(() => node.close())
+
+  const answers: Envelope[] = []
+  const envelope = (answer: Envelope) => void answers.push(answer)
+  const nothing = () => undefined
+  mine.start({ envelope, violation: nothing, drain: nothing, closed: nothing })
+  const next = async (asked: object) => {
+    mine.send(JSON.stringify(asked))
+    await expect.poll(() => answers.length).toBe(1)
+    return answers.pop()!.payload
+  }
+  const call = (name: string, input: unknown) => next({ type: 'call.requested', id: 'r', payload: { name, input } })
+
+  const {
+    name: _name,
+    auth_token: _token,
+    idleTimeout: _idle,
+    ...told
+  } = request!.payload as Envelope & {
+    name: string
+    auth_token: string
+    idleTimeout: number
+  }
+  expect(await next(request!)).toEqual(told)
+  await call('/head/services/register', { node: 'dev1', operations: [spec] })
+  const routed = { ...spec, name: '/dev1/text/count' }
+  expect(await call('/services/schema', { name: '/dev1/text/count' })).toEqual(routed)
+})
+
 test('the programs of the Call guide compile', () => {
   const cwd = folder()
   const options = { strict: true, noEmit: true, types: ['node'], lib: ['es2024'], skipLibCheck: true }
@@ -109,9 +163,7 @@ test('the programs of the Call guide compile', () => {
 })
 
 test('the Call guide lists every code with its name in OPS, and limits and times with the numbers that hold', () => {
-  expect(rows('## Errors').map(([code, ops, retryable]) => [bare(code), bare(ops), retryable])).toEqual(
-    codes(),
-  )
+  expect(rows('## Errors').map(([code, ops, retryable]) => [bare(code), bare(ops), retryable])).toEqual(codes())
   const bounds: Readonly<Record<string, number>> = { ...callLimits, ...callDefaults }
   const numbers = rows('## Limits').filter(([name]) => name!.startsWith('`'))
   expect(numbers.length).toBeGreaterThan(15)

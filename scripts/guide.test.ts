@@ -1,4 +1,5 @@
-// What docs/guide/wacp.md says is so: its example prints what it claims to print, its tables and pictures are the kernel's own.
+// What docs/guide/wacp.md says is so: its example prints what it claims to print, its tables and pictures are the
+// kernel's own.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
-// What the check for leaks finds and what it leaves alone. The samples are put together here, so that this file is clean.
+// What the check for leaks finds and what it leaves alone. The samples are put together here, so that this file is
+// clean.
 import { describe, expect, test } from 'vitest'
 import { findLeaks } from './leaks.ts'
 

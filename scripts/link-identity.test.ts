@@ -1,5 +1,5 @@
-// One key for a profile, in one place: what the trail makes and replaces is what ALP reads (ALP-ID-01 to -03, -05). The two packages do not
-// know each other, so this is tested beside them.
+// One key for a profile, in one place: what the trail makes and replaces is what ALP reads (ALP-ID-01 to -03, -05). The
+// two packages do not know each other, so this is tested beside them.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -31,9 +31,7 @@ test.each<[string, Lock['packages'], string]>([
     'node_modules/a names its registry',
   ],
 ])('a lock file with %s is refused', (_, change, problem) => {
-  expect(lockProblems({ packages: { ...good, ...change } }, manifests)).toEqual([
-    expect.stringContaining(problem),
-  ])
+  expect(lockProblems({ packages: { ...good, ...change } }, manifests)).toEqual([expect.stringContaining(problem)])
 })
 
 test('a package that the lock file does not know is refused', () => {

@@ -36,9 +36,7 @@ export function lockProblems(lock: Lock, manifests: ReadonlyMap<string, Manifest
     if (manifests.has(name) || link) continue
     if (!version || !integrity) problems.push(`${name} has no version or no checksum; run \`npm install\``)
     if (resolved)
-      problems.push(
-        `${name} names its registry (\`resolved\`); run \`npm install\` with the .npmrc of this repository`,
-      )
+      problems.push(`${name} names its registry (\`resolved\`); run \`npm install\` with the .npmrc of this repository`)
   }
   return problems
 }

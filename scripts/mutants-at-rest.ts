@@ -1,4 +1,5 @@
-// Rules about what lies at rest: kept states, mail, checkpoints and objects that were changed in the store, and how to break each.
+// Rules about what lies at rest: kept states, mail, checkpoints and objects that were changed in the store, and how to
+// break each.
 import type { Mutant } from './mutants.ts'
 
 export const AT_REST: readonly Mutant[] = [
@@ -39,8 +40,7 @@ export const AT_REST: readonly Mutant[] = [
     rule: 'a merge whose last conflict is settled is checked',
     file: 'integration/conflict.ts',
     find: 'checkpoint === undefined ? ok(undefined) : storedViolation(batch, checkpoint)',
-    replace:
-      'checkpoint === undefined || storedViolation ? ok(undefined) : storedViolation(batch, checkpoint)',
+    replace: 'checkpoint === undefined || storedViolation ? ok(undefined) : storedViolation(batch, checkpoint)',
     tests: 'integration/proof.test.ts',
   },
   {

@@ -1,4 +1,5 @@
-// Rules about overlap, judgement, answers and waking that readers of the text alone found missing, and how to break each.
+// Rules about overlap, judgement, answers and waking that readers of the text alone found missing, and how to break
+// each.
 import type { Mutant } from './mutants.ts'
 
 export const JUDGEMENT: readonly Mutant[] = [
@@ -87,6 +88,5 @@ export const JUDGEMENT: readonly Mutant[] = [
     file: 'envelope/deliver.ts',
     find: "if (receiver.status === 'idle') {",
     replace: "if (receiver.status === 'idle' && envelope.type === 'directive') {",
-    tests: 'lifecycle/start.test.ts',
   },
 ]

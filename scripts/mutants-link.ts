@@ -2,16 +2,29 @@
 import type { Mutant } from './mutants.ts'
 
 /** The tests that speak of the rule are named: those of a whole folder dial real sockets, which takes its time. */
-type LinkMutant = Omit<Mutant, 'package'> & { readonly tests: string }
+type LinkMutant = Mutant & { readonly tests: string }
+
+/** The ledger is core's, its file and with it its tests are link's. */
+const LEDGER_TESTS = '../../link/src/budget/ledger.test.ts'
 
 const LINK_MUTANTS: readonly LinkMutant[] = [
   {
     id: 'ALP-BUD-02',
     rule: 'the day of the ledger is that of UTC',
-    file: 'budget/ledger-file.ts',
-    find: 'return new Date(now / 1000).toISOString()',
+    package: 'core',
+    file: 'ledger.ts',
+    find: 'return new Date(now / ticksPerMillisecond).toISOString()',
     replace: 'return new Date(now / 1000 - new Date(now / 1000).getTimezoneOffset() * 60_000).toISOString()',
-    tests: 'budget/ledger.test.ts',
+    tests: LEDGER_TESTS,
+  },
+  {
+    id: 'ALP-BUD-02-damaged',
+    rule: 'a ledger that cannot be read is not taken for one on which nothing was spent',
+    package: 'core',
+    file: 'ledger.ts',
+    find: '    if (unusable) return err(unusable)\n',
+    replace: '',
+    tests: LEDGER_TESTS,
   },
   {
     id: 'ALP-BUD-06',
@@ -40,24 +53,49 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
   {
     id: 'ALP-ASK-03',
     rule: 'a cost is booked although another program wrote the ledger meanwhile',
-    file: 'budget/ledger.ts',
+    package: 'core',
+    file: 'ledger.ts',
     find: '    this.#live.set(id, reservation)\n',
     replace: '',
-    tests: 'budget/ledger.test.ts',
+    tests: LEDGER_TESTS,
   },
   {
     id: 'ALP-ASK-03-interrupted',
     rule: 'whoever was told that its turn is cancelled reads interrupted',
     file: 'service/asking.ts',
-    find: 'told.interrupted || this.#cancelled',
-    replace: 'told.interrupted',
+    find: 'this.#cancelled || isInterrupted(told)',
+    replace: 'isInterrupted(told)',
     tests: 'service/cancel.test.ts',
+  },
+  {
+    id: 'ALP-ASK-04',
+    rule: 'a failed turn is told from an answer, also where its peer says so in its text alone',
+    file: 'client/calls.ts',
+    find: 'errorIn(value.text) !== undefined',
+    replace: 'false',
+    tests: 'client/peer-adapter.test.ts',
+  },
+  {
+    id: 'ALP-ASK-04-failed',
+    rule: 'the turn of a peer that failed there is no success of ours',
+    file: 'client/peer-adapter.ts',
+    find: '    if (said.value.failed) return failed(failureOf(peer.id, said.value.text), usage)\n',
+    replace: '',
+    tests: 'client/peer-adapter.test.ts',
+  },
+  {
+    id: 'W-TRAIL-02-asks',
+    rule: 'a peer is on record for what it did itself, and not for what ended its ask',
+    file: 'service/asking.ts',
+    find: "return code === 'unpinned' ? owner : 'system'",
+    replace: 'return peer',
+    tests: 'service/asking.test.ts',
   },
   {
     id: 'ALP-ASK-08',
     rule: 'a thread is read by the key that it belongs to',
     file: 'service/threads.ts',
-    find: 'thread.identity !== undefined && thread.identity !== identity',
+    find: 'thread.identity !== undefined && thread.identity !== pubkey',
     replace: 'false',
     tests: 'service/threads.test.ts',
   },
@@ -65,7 +103,7 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
     id: 'ALP-ASK-08-unpinned',
     rule: 'a turn that ends after its peer was unpinned is not remembered',
     file: 'service/asking.ts',
-    find: 'if (this.#parts.isPinned(this.caller)) ',
+    find: 'if (this.#parts.isPinned(this.peer)) ',
     replace: '',
     tests: 'service/dispatch.test.ts',
   },
@@ -81,7 +119,7 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
     id: 'ALP-CANCEL-02',
     rule: "a cancel without a session is for the caller's own turn",
     file: 'service/asks.ts',
-    find: 'running?.caller.identity === request.from &&',
+    find: 'running?.peer.pubkey === request.from &&',
     replace: 'running !== undefined &&',
     tests: 'service/cancel.test.ts',
   },
@@ -96,10 +134,11 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
   {
     id: 'ALP-PEER-06',
     rule: 'an empty lock file is never taken for dead',
-    file: 'files/lock.ts',
+    package: 'keys',
+    file: 'files/lock-file.ts',
     find: "if (text === '') return false",
     replace: "if (text === '') return true",
-    tests: 'peers/peer-change.test.ts',
+    tests: '../../link/src/peers/peer-change.test.ts',
   },
   {
     id: 'ALP-PEND-01',
@@ -175,4 +214,4 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
   },
 ]
 
-export const LINK: readonly Mutant[] = LINK_MUTANTS.map(mutant => ({ ...mutant, package: 'link' }))
+export const LINK: readonly Mutant[] = LINK_MUTANTS.map(mutant => ({ package: 'link', ...mutant }))

@@ -53,7 +53,7 @@ export const OWNERS: readonly Mutant[] = [
   {
     id: 'WX-017-graph',
     rule: 'a graph shows an agent the part that it sees',
-    file: 'runtime/view.ts',
+    file: 'runtime/handle/view.ts',
     find: 'filter(task => seesTask(run, viewer, task))',
     replace: 'filter(task => task.id !== (viewer.id as string))',
     tests: 'runtime/reads.test.ts',
@@ -61,7 +61,7 @@ export const OWNERS: readonly Mutant[] = [
   {
     id: 'WX-018',
     rule: 'an agent reads the rights of those in its sight',
-    file: 'runtime/agent-reader.ts',
+    file: 'runtime/handle/agent-reader.ts',
     find: 'filter(({ holder }) => sees(self, holder))',
     replace: 'filter(({ holder }) => holder.id !== self.role)',
     tests: 'runtime/reads.test.ts',
@@ -69,7 +69,7 @@ export const OWNERS: readonly Mutant[] = [
   {
     id: 'WX-019',
     rule: 'a question about what an agent does not see is answered as if it were not there',
-    file: 'runtime/topology.ts',
+    file: 'runtime/handle/topology.ts',
     find: 'return allowed && !allowed.ok ? allowed : this.#asker.read(answer)',
     replace: 'return allowed === (undefined as never) ? allowed : this.#asker.read(answer)',
     tests: 'runtime/reads.test.ts',
@@ -77,7 +77,7 @@ export const OWNERS: readonly Mutant[] = [
   {
     id: 'WX-020',
     rule: 'nobody changes in whose name a handle speaks',
-    file: 'runtime/agent.ts',
+    file: 'runtime/handle/agent.ts',
     find: '    Object.freeze(this)\n',
     replace: '',
     tests: 'runtime/handles.test.ts',
@@ -88,7 +88,6 @@ export const OWNERS: readonly Mutant[] = [
     file: 'workspace/evolve.ts',
     find: 'parent !== null && body.originator !== parent.originator,',
     replace: "parent?.originator === 'system' && body.originator !== 'system',",
-    tests: 'user/causation.test.ts',
   },
   {
     id: 'WX-022',

@@ -8,7 +8,6 @@ export const SIGHT: readonly Mutant[] = [
     file: 'highway/inject.ts',
     find: '(isRoot(creator) || to === creator.id)',
     replace: '(isRoot(creator) || to.length > 0)',
-    tests: 'user/causation.test.ts',
   },
   {
     id: 'WX-061-directive',
@@ -16,7 +15,6 @@ export const SIGHT: readonly Mutant[] = [
     file: 'highway/inject.ts',
     find: "origin === 'human' && type === 'directive'",
     replace: "origin === 'human' && type !== ''",
-    tests: 'user/causation.test.ts',
   },
   {
     id: 'WX-062',

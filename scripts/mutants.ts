@@ -1,6 +1,7 @@
-// Rules of the kernel and the trail and how to break each: one place in one file, and what stands there instead. Those of level 3 are in
-// mutants-level-3.ts, those that readers of the text alone found missing in mutants-acting.ts, mutants-at-rest.ts, mutants-judgement.ts,
-// mutants-owners.ts and mutants-sight.ts, those of the call protocol in mutants-call.ts and mutants-call-env.ts, those of ALP in mutants-link.ts.
+// Rules of the kernel and the trail and how to break each: one place in one file, and what stands there instead. Those
+// of level 3 are in mutants-level-3.ts, those that readers of the text alone found missing in mutants-acting.ts,
+// mutants-at-rest.ts, mutants-judgement.ts, mutants-owners.ts and mutants-sight.ts, those of the call protocol in
+// mutants-call.ts and mutants-call-env.ts, those of ALP in mutants-link.ts.
 import { ACTING } from './mutants-acting.ts'
 import { AT_REST } from './mutants-at-rest.ts'
 import { CALL } from './mutants-call.ts'
@@ -16,7 +17,7 @@ export interface Mutant {
   /** The rule that no longer holds. */
   readonly rule: string
   /** The kernel where nothing is said. */
-  readonly package?: 'kernel' | 'trail' | 'core' | 'call' | 'link'
+  readonly package?: 'kernel' | 'trail' | 'core' | 'keys' | 'call' | 'link'
   readonly file: string
   readonly find: string
   readonly replace: string
@@ -125,7 +126,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: 'WX-010',
     rule: 'who is paused while it waits for mail is denied nothing',
-    file: 'runtime/agent-caller.ts',
+    file: 'runtime/handle/agent-caller.ts',
     find: 'if (shut) return shut',
     replace: 'if (shut && !shut.ok) continue',
     tests: 'role/denials.test.ts',
@@ -197,7 +198,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: 'W-ENV-14',
     rule: 'three redeliveries, then the envelope is given up',
-    file: 'runtime/courier.ts',
+    file: 'runtime/actor/courier.ts',
     find: 'const REDELIVERIES = 3',
     replace: 'const REDELIVERIES = 2',
     tests: 'envelope',
@@ -352,6 +353,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'highway/resolve.ts',
     find: "if (gate.fallback !== 'escalate_to_coordinator')",
     replace: "if (gate.fallback === 'reject')",
+  },
+  {
+    id: 'W-HWY-23-cause',
+    rule: 'who caused work but may not approve it is not the one who is asked',
+    file: 'highway/subject.ts',
+    find: "users.holds(user, 'create_workspace_any') ? user : undefined",
+    replace: "users.holds(user, 'create_workspace_any') ? user : user",
+    tests: 'highway/resolve.test.ts',
   },
   {
     id: 'W-HWY-10',

@@ -1,7 +1,8 @@
 // Breaks rules of the kernel, the trail, the call protocol and links one at a time and sees whether anything notices:
-// `npm run mutate [-- ID …]`. The tests of its folder are asked first, then the simulator where it drives that package, then all tests of
-// its package. Each mutant is made in a copy of the sources, so that nothing here changes. Ends with a failure when fewer are caught than
-// docs/reliability.md promises.
+// `npm run mutate [-- ID …]`. Who is asked about a rule of WACP: the scenarios of the conformance kit that name it, the
+// tests of the mutant's folder, the whole kit, the simulator. About others: the tests of the folder. All tests of the
+// package come last. Each mutant is made in a copy of the sources, so that nothing here changes. Ends with a failure
+// when fewer are caught than docs/reliability.md promises.
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,
@@ -28,18 +29,13 @@ const mutants = wanted.length === 0 ? MUTANTS : MUTANTS.filter(({ id }) => wante
 const strange = wanted.filter(id => !mutants.some(mutant => mutant.id === id))
 if (strange.length > 0) throw new Error(`There are no mutants ${strange.join(', ')}`)
 
-/** The sources without what is built or installed; packages of ours are linked inside the copy, all others to what is installed. */
+/**
+ * The sources without what is built or installed; packages of ours are linked inside the copy, all others to what is
+ * installed.
+ */
 function copySources(): string {
   const copy = mkdtempSync(join(tmpdir(), 'parley-mutants-'))
-  for (const name of [
-    'package.json',
-    'tsconfig.base.json',
-    'vitest.config.ts',
-    'packages',
-    'sim',
-    'scripts',
-    'docs',
-  ])
+  for (const name of ['package.json', 'tsconfig.base.json', 'vitest.config.ts', 'packages', 'sim', 'scripts', 'docs'])
     cpSync(join(root, name), join(copy, name), {
       recursive: true,
       filter: path => !/\/(dist|node_modules)(\/|$)/.test(path),
@@ -60,16 +56,62 @@ function mutate(source: string, { id, find, replace }: Mutant): string {
   return parts.join(replace)
 }
 
-/** Who may notice a mutant, the quickest first. */
-function watchers(mutant: Mutant): readonly (readonly string[])[] {
-  const { file, tests = dirname(file) } = mutant
-  const named = join(sourcesOf(mutant), tests)
-  const simulated = SIMULATED.has(packageOf(mutant)) ? [simulator] : []
-  return [[named.endsWith('.ts') ? named : `${named}/`], ...simulated, [`${sourcesOf(mutant)}/`]]
+interface Watcher {
+  readonly name: string
+  /** Who noticed something, by the name of a test, or nothing. */
+  readonly look: (copy: string) => string | undefined
 }
 
-/** What the simulator drives. */
-const SIMULATED: ReadonlySet<string> = new Set(['kernel', 'trail'])
+/** Who may notice a mutant, the quickest first. */
+function watchers(mutant: Mutant): readonly Watcher[] {
+  const { file, tests = dirname(file) } = mutant
+  const named = join(sourcesOf(mutant), tests)
+  const folder = tested([named.endsWith('.ts') ? named : `${named}/`])
+  const all = tested([`${sourcesOf(mutant)}/`])
+  if (!OF_WACP.has(packageOf(mutant))) return [folder, all]
+  return [played(ruleOf(mutant)), folder, played(), tested(simulator), all]
+}
+
+/** What the kit and the simulator drive. */
+const OF_WACP: ReadonlySet<string> = new Set(['kernel', 'trail', 'core'])
+
+/** The row or the rule that a mutant is named after. */
+function ruleOf({ id }: Mutant): string {
+  return /^W(?:[PMX]-\d{3}|(?:-[A-Z]+)+-\d\d)/.exec(id)?.[0] ?? id
+}
+
+/** The kit, or what it has about a rule, as a program: without a test runner it is several times as fast. */
+function played(rule?: string): Watcher {
+  const look = (copy: string) => {
+    const only = rule === undefined ? [] : ['--only', rule]
+    const result = spawnSync(
+      process.execPath,
+      [
+        '--conditions=parley-source',
+        '--disable-warning=ExperimentalWarning',
+        join(copy, 'packages/conformance/src/parley-conformance.ts'),
+        '--json',
+        '--bail',
+        ...only,
+      ],
+      { cwd: copy, encoding: 'utf8', maxBuffer: 256 * 1024 * 1024, timeout: 10 * 60_000 },
+    )
+    // 2: the kit has nothing about the rule.
+    if (result.status === 0 || (result.status === 2 && rule !== undefined)) return undefined
+    if (result.status !== 1 || !result.stdout.startsWith('{')) return 'the kit, which did not come to its end'
+    const { results } = JSON.parse(result.stdout) as KitReport
+    return results.find(({ status }) => status !== 'passed')?.title ?? 'the kit'
+  }
+  return { name: `the kit ${rule ?? ''}`, look }
+}
+
+interface KitReport {
+  readonly results: readonly { readonly status: string; readonly title: string }[]
+}
+
+function tested(tests: readonly string[]): Watcher {
+  return { name: tests.join(), look: copy => firstFailure(copy, tests) }
+}
 
 function packageOf({ package: name = 'kernel' }: Mutant): string {
   return name
@@ -79,31 +121,23 @@ function sourcesOf(mutant: Mutant): string {
   return join('packages', packageOf(mutant), 'src')
 }
 
+/** Who was seen to notice nothing where nothing is broken. */
 const sound = new Set<string>()
 
-/** What fails by itself says nothing about a mutant. */
-function requireSound(copy: string, tests: readonly string[]): void {
-  const key = tests.join()
-  if (sound.has(key)) return
-  const broken = firstFailure(copy, tests)
-  if (broken !== undefined) throw new Error(`The tests fail without any mutant: ${broken}`)
-  sound.add(key)
-}
-
-/** Who notices the mutant, by the name of a test. */
+/** Who notices the mutant. What fails by itself says nothing about it. */
 function caughtBy(copy: string, mutant: Mutant): string | undefined {
   const file = join(copy, sourcesOf(mutant), mutant.file)
   const source = readFileSync(file, 'utf8')
   const mutated = mutate(source, mutant)
-  for (const tests of watchers(mutant)) {
-    requireSound(copy, tests)
+  for (const watcher of watchers(mutant)) {
     writeFileSync(file, mutated)
-    try {
-      const failure = firstFailure(copy, tests)
-      if (failure !== undefined) return failure
-    } finally {
-      writeFileSync(file, source)
-    }
+    const failure = watcher.look(copy)
+    writeFileSync(file, source)
+    if (failure === undefined) continue
+    const broken = sound.has(watcher.name) ? undefined : watcher.look(copy)
+    if (broken !== undefined) throw new Error(`This fails without any mutant: ${broken}`)
+    sound.add(watcher.name)
+    return failure
   }
   return undefined
 }

@@ -1,11 +1,13 @@
-// `npm start`: the main job on a real repository, with no key and no network. A team of command agents checks whether it is fit to be
-// released (examples/release-check), live on the terminal; then its verdict, and what to try next.
-//   npm start [-- PROJECT]
+// `npm start`: the main job on a real repository, with no key and no network. A team of command agents checks whether
+// it is fit to be released (examples/release-check), live on the terminal; then its verdict, and what to try next. npm
+// start [-- PROJECT]
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { connectNode, type NodeConnection } from '@parley/node'
+import type { NodeConnection } from '@parley/node'
+import { connectNode } from '@parley/node/commands'
+import { bundled, makeCurrent } from '@parley/node/testing'
 
 // A node that is started for this has nothing to do with other machines, whatever the profile says (ALP-TCP-01).
 process.env.ALPI_NETWORK_HOST ??= '127.0.0.1'
@@ -14,15 +16,16 @@ const repository = join(import.meta.dirname, '..')
 const { positionals, help } = commandLine()
 if (help) {
   console.log('usage: npm start [-- PROJECT]\n')
-  console.log(
-    'Checks whether a repository is fit to be released: this one, or PROJECT. With no key and no network.',
-  )
+  console.log('Checks whether a repository is fit to be released: this one, or PROJECT. With no key and no network.')
   process.exit(0)
 }
 // npm starts scripts in the repository; what a person types is relative to where they are.
-const project =
-  positionals[0] === undefined ? repository : resolve(process.env.INIT_CWD ?? '.', positionals[0])
+const project = positionals[0] === undefined ? repository : resolve(process.env.INIT_CWD ?? '.', positionals[0])
 const teamFile = join(repository, 'examples', 'release-check', 'parley.yaml')
+
+// What `bin/parley` will run, too.
+const bundle = await bundled()
+makeCurrent(bundle.folder)
 
 const colour = process.stdout.isTTY && !process.env.NO_COLOR
 const bold = (text: string) => (colour ? `\u001b[1m${text}\u001b[0m` : text)
@@ -41,7 +44,7 @@ function commandLine(): { readonly positionals: readonly string[]; readonly help
 
 /** The command itself, as a person would type it. */
 function parley(...args: string[]): number {
-  const command = [...process.execArgv, join(repository, 'packages', 'cli', 'src', 'parley.ts'), ...args]
+  const command = ['--disable-warning=ExperimentalWarning', bundle.parley, ...args]
   return spawnSync(process.execPath, command, { stdio: 'inherit' }).status ?? 1
 }
 
@@ -87,9 +90,7 @@ async function tell({ client, paths }: NodeConnection): Promise<void> {
   const place = view.result?.folder ?? `branch ${view.result?.branch} of ${project}`
   console.log(bold('\nWhere it is'))
   console.log(`  result   RELEASE-REPORT.md and release-report/ in ${place}`)
-  console.log(
-    `  record   ${join(paths.folder, 'trail')}: ${verified.sound ? 'verified, sound' : 'NOT sound'}`,
-  )
+  console.log(`  record   ${join(paths.folder, 'trail')}: ${verified.sound ? 'verified, sound' : 'NOT sound'}`)
   console.log(bold('\nWhat to try next'))
   console.log('  bin/parley show          what each agent did, how long it took, what it changed')
   console.log('  bin/parley trail query   every entry of the record')

@@ -12,10 +12,7 @@ export default class ResultReporter implements Reporter {
   }
 }
 
-function collect(
-  modules: readonly TestModule[],
-  unhandled: readonly { readonly message?: string }[],
-): TestResult {
+function collect(modules: readonly TestModule[], unhandled: readonly { readonly message?: string }[]): TestResult {
   let passed = 0
   let failed = 0
   const skipped: NamedTest[] = []
@@ -28,8 +25,7 @@ function collect(
       const named = { file: module.relativeModuleId, name: test.fullName }
       if (result.state === 'passed') passed++
       else if (result.state === 'failed') failedHere++
-      else if (result.state === 'skipped')
-        skipped.push(result.note ? { ...named, reason: result.note } : named)
+      else if (result.state === 'skipped') skipped.push(result.note ? { ...named, reason: result.note } : named)
       else unfinished.push(named)
     }
     failed += failedHere

@@ -60,9 +60,7 @@ export function closing({ result, exitCode, ci, filtered }: RunFacts): Closing {
     failed = 1
   }
   if (failed === 0 && exitCode !== 0) {
-    lines.push(
-      `The test runner ended with code ${exitCode} although no test failed; its output above says why.`,
-    )
+    lines.push(`The test runner ended with code ${exitCode} although no test failed; its output above says why.`)
     failed = 1
   }
   return close(lines, result.passed, failed, skippedFails ? 0 : result.skipped.length)

@@ -1,8 +1,10 @@
-// Reads test files without running them: their titles, which scenario ids these name, and whether the body looks at the trail.
-// A title is the first argument of test, it, describe or scenario, in any form (.only, .each(…), .runIf(…)).
+// Reads test files without running them: their titles, which scenario ids these name, and whether the body looks at the
+// trail. A title is the first argument of test, it, describe or scenario, in any form (.only, .each(…), .runIf(…)).
 import { parseAst } from 'vitest/node'
 
-/** What names a scenario of a sheet: WACP with its audit, Call Protocol, Crosstalk and ALX scenarios, ALP requirements. */
+/**
+ * What names a scenario of a sheet: WACP with its audit, Call Protocol, Crosstalk and ALX scenarios, ALP requirements.
+ */
 const scenarioId = /\b(?:W[PMX]-\d{3}|CALL-T\d\d|CT-T\d\d|ALX-T\d\d|ALP-[A-Z]+-\d\d[a-z]?)\b/g
 
 /**
@@ -40,8 +42,8 @@ interface Call extends Node {
 }
 
 /**
- * Every scenario that a title of this file names. A test that is skipped, still to do or expected to fail does not count, nor
- * does anything below such a group.
+ * Every scenario that a title of this file names. A test that is skipped, still to do or expected to fail does not
+ * count, nor does anything below such a group.
  */
 export function scenariosOf(source: string, file: string): NamedScenario[] {
   const program = parse(source, file)
@@ -57,8 +59,9 @@ export function scenariosOf(source: string, file: string): NamedScenario[] {
 }
 
 /**
- * The titles of all tests and groups of a file, each behind those of the groups around it: `group › test`. A test that only some
- * machines run (`skipIf`, `runIf`) counts; one that is skipped everywhere, still to do or expected to fail does not.
+ * The titles of all tests and groups of a file, each behind those of the groups around it: `group › test`. A test that
+ * only some machines run (`skipIf`, `runIf`) counts; one that is skipped everywhere, still to do or expected to fail
+ * does not.
  */
 export function titlesOf(source: string, file: string): string[] {
   const found: string[] = []
@@ -71,7 +74,10 @@ export function titlesOf(source: string, file: string): string[] {
   return found
 }
 
-/** Each call of test, it, describe or scenario, outermost first; none that has one of the `excluded` words in its name, nor what is below. */
+/**
+ * Each call of test, it, describe or scenario, outermost first; none that has one of the `excluded` words in its name,
+ * nor what is below.
+ */
 function visitTests(program: Node, excluded: RegExp, enter: (call: Call, title: string) => void): void {
   visit(program, node => {
     if (node.type !== 'CallExpression') return true
@@ -122,8 +128,7 @@ function trailReader(code: string, program: Node): (node: Node) => boolean {
   visit(program, node => {
     const { id, init } = node as Node & { id?: { name?: string } | null; init?: Node | null }
     const isFunction =
-      node.type === 'FunctionDeclaration' ||
-      (node.type === 'VariableDeclarator' && /Function/.test(init?.type ?? ''))
+      node.type === 'FunctionDeclaration' || (node.type === 'VariableDeclarator' && /Function/.test(init?.type ?? ''))
     if (isFunction && id?.name) helpers.set(id.name, code.slice(node.start, node.end))
     return true
   })
@@ -140,7 +145,10 @@ function words(text: string): readonly string[] {
   return text.match(/[A-Za-z_$][\w$]*/g) ?? []
 }
 
-/** The source with strings, regular expressions and comments blanked, offsets unchanged: what is left is what is executed. */
+/**
+ * The source with strings, regular expressions and comments blanked, offsets unchanged: what is left is what is
+ * executed.
+ */
 function withoutTextAndComments(source: string, program: Node): string {
   let code = source
   visit(program, node => {

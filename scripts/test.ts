@@ -14,9 +14,7 @@ const asked = (option: RegExp) => passedOn.some(argument => option.test(argument
 const folder = mkdtempSync(join(tmpdir(), 'parley-test-'))
 const resultFile = join(folder, 'result.json')
 const exitCode = await runVitest()
-const result: TestResult | undefined = existsSync(resultFile)
-  ? JSON.parse(readFileSync(resultFile, 'utf8'))
-  : undefined
+const result: TestResult | undefined = existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : undefined
 rmSync(folder, { recursive: true })
 
 const end = closing({

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Verifies the trail of a profile from its files alone. Written from docs/trail-format.md and nothing else: it imports no
-// code of Parley, so that a defect of the trail cannot hide in its own verifier. One file of plain JavaScript without
-// dependencies, to be copied and read by itself; Node 20.15 or later, and for archives one with zstd.
+// Verifies the trail of a profile from its files alone. Written from docs/trail-format.md and nothing else: it imports
+// no code of Parley, so that a defect of the trail cannot hide in its own verifier. One file of plain JavaScript
+// without dependencies, to be copied and read by itself; Node 20.15 or later, and for archives one with zstd.
 import { createPublicKey, hash as digest, verify as ed25519 } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -238,9 +238,7 @@ function parseView(bytes) {
   if (integrity?.algorithm !== 'sha-256' || Object.keys(integrity).join() !== parts) return undefined
   if (workspace !== null && (typeof workspace !== 'string' || !isHash(integrity.local_hash))) return undefined
   if (prev_hash !== null && !isHash(prev_hash)) return undefined
-  return typeof timestamp === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(timestamp)
-    ? view
-    : undefined
+  return typeof timestamp === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(timestamp) ? view : undefined
 }
 
 /** The canonical text of a view; that of its body is made once for the global and the local one. */
@@ -354,9 +352,7 @@ class RunCheck {
     }
     if (seq > this.seq) {
       const what =
-        seq === this.seq + 2
-          ? `entry ${seq - 1} is missing`
-          : `entries ${this.seq + 1} to ${seq - 1} are missing`
+        seq === this.seq + 2 ? `entry ${seq - 1} is missing` : `entries ${this.seq + 1} to ${seq - 1} are missing`
       this.#gaps.push({ at: seq, from: this.seq + 1, to: seq - 1, left: seq - 1 - this.seq })
       return ['missing', what]
     }
@@ -373,18 +369,13 @@ class RunCheck {
   #content({ seq, hash, view: bytes }, view) {
     const computed = sha256(bytes)
     if (computed !== hash)
-      return [
-        'edited',
-        `entry ${seq} does not match its hash: ${short(hash)} is stored, ${short(computed)} computed`,
-      ]
+      return ['edited', `entry ${seq} does not match its hash: ${short(hash)} is stored, ${short(computed)} computed`]
     if (!view) return ['edited', `entry ${seq} does not have the form of an entry`]
     const body = canonical(view.body)
     if (!bytes.equals(Buffer.from(viewText(view, body, view.integrity, view.prev_hash))))
       return ['edited', `entry ${seq} is not in canonical form`]
     if (view.workspace === null) return undefined
-    const local = sha256(
-      viewText(view, body, { algorithm: 'sha-256' }, this.#locals.get(view.workspace) ?? null),
-    )
+    const local = sha256(viewText(view, body, { algorithm: 'sha-256' }, this.#locals.get(view.workspace) ?? null))
     if (local === view.integrity.local_hash) return undefined
     return ['edited', `entry ${seq} does not match the local chain of ${view.workspace}`]
   }
@@ -407,12 +398,7 @@ class RunCheck {
 
   #headAt(seq, hash) {
     const known = this.#heads.get(seq)?.find(each => each.hash !== hash)
-    return (
-      known && [
-        'rolled_back',
-        `entry ${seq} is ${short(hash)}; ${known.from} knows ${short(known.hash)} there`,
-      ]
-    )
+    return known && ['rolled_back', `entry ${seq} is ${short(hash)}; ${known.from} knows ${short(known.hash)} there`]
   }
 
   #time({ workspace, timestamp }) {
@@ -464,11 +450,9 @@ const FRAME_MARK = Buffer.from('PLF1')
 const sound = (bytes, from, end, crcAt) => bytes.readUInt32LE(crcAt) === zlib.crc32(bytes.subarray(from, end))
 
 function segmentHeader(bytes, number) {
-  if (bytes.length < 64 || bytes.toString('latin1', 0, 4) !== 'PLS1' || !sound(bytes, 0, 60, 60))
-    return undefined
+  if (bytes.length < 64 || bytes.toString('latin1', 0, 4) !== 'PLS1' || !sound(bytes, 0, 60, 60)) return undefined
   const version = bytes.readUInt32LE(4)
-  if (version !== 1)
-    throw new Unusable(`Segment ${number} has format ${version}; this verifier reads format 1.`)
+  if (version !== 1) throw new Unusable(`Segment ${number} has format ${version}; this verifier reads format 1.`)
   if (bytes.readUInt32LE(8) !== number) return undefined
   return {
     previousEnd: bytes.readUInt32LE(12),
@@ -545,7 +529,10 @@ function readLog(folder, report, record) {
   return last?.frame ?? 0
 }
 
-/** A segment that the next one leaves out, because that goes on from an earlier one, was given up: nothing in it was acknowledged. */
+/**
+ * A segment that the next one leaves out, because that goes on from an earlier one, was given up: nothing in it was
+ * acknowledged.
+ */
 function dropGivenUp(segments) {
   for (let index = segments.length - 2; index >= 0; index--) {
     const next = segments[index + 1].header
@@ -569,11 +556,7 @@ function readSegment({ folder, name, number, header, successor, isLast, last }, 
     broken = each.gap === true
     if (broken) {
       if (isLast && each.last && isTorn(bytes, each, frame)) {
-        report(
-          undefined,
-          name,
-          `bytes ${each.at} to ${each.end} are a commit that was torn; it does not count`,
-        )
+        report(undefined, name, `bytes ${each.at} to ${each.end} are a commit that was torn; it does not count`)
         continue
       }
       report('unreadable', name, `bytes ${each.at} to ${each.end} are no sound frame`)
@@ -605,8 +588,7 @@ function readFrame(bytes, { at, end, count, number }, name, report, record) {
     next = each.end
     if (each.kind !== 4) record(each)
   }
-  if (next !== end)
-    report('unreadable', name, `${end - next} bytes stand behind the records of frame ${number}`)
+  if (next !== end) report('unreadable', name, `${end - next} bytes stand behind the records of frame ${number}`)
 }
 
 // --- Archives
@@ -616,9 +598,7 @@ function findArchives(trail, imported) {
   const places = new Map()
   const add = (folder, prefix, run) => {
     for (const name of list(folder)) {
-      const [, number] = name.startsWith(prefix)
-        ? (/^(\d+)\.json(\.zst)?$/.exec(name.slice(prefix.length)) ?? [])
-        : []
+      const [, number] = name.startsWith(prefix) ? (/^(\d+)\.json(\.zst)?$/.exec(name.slice(prefix.length)) ?? []) : []
       if (number !== undefined)
         places.set(Number(number), { number: Number(number), run, path: join(folder, prefix + number) })
     }
@@ -667,11 +647,7 @@ function readArchive({ number, run: name, path }, runOf, report) {
   if (packed && manifest.sha256 !== null && sha256(packed) !== manifest.sha256)
     report('edited', file, 'the compressed records do not have the SHA-256 that the manifest names')
   if (!gone && (!bytes || bytes.length !== manifest.bytes))
-    run.report(
-      entries[0]?.seq ?? 1,
-      'unreadable',
-      `archive ${number} ${packed ? 'cannot be read' : 'is not there'}`,
-    )
+    run.report(entries[0]?.seq ?? 1, 'unreadable', `archive ${number} ${packed ? 'cannot be read' : 'is not there'}`)
   for (const listed of entries) {
     const held = bytes && recordAt(bytes, listed.at, bytes.length)
     const fits = held?.kind === 1 && held.run === name && held.seq === listed.seq && held.hash === listed.hash
@@ -687,8 +663,7 @@ function readArchive({ number, run: name, path }, runOf, report) {
     const held = bytes && recordAt(bytes, listed.at, bytes.length)
     const fits = (held?.kind === 2 || held?.kind === 3) && held.run === name && held.id === listed.id
     if (fits) run.objects.set(held.id, held)
-    else if (bytes)
-      report('unreadable', file, `it does not hold the object ${listed.id} as its manifest lists it`)
+    else if (bytes) report('unreadable', file, `it does not hold the object ${listed.id} as its manifest lists it`)
   }
   return gone ? { ...manifest, file } : undefined
 }
@@ -698,11 +673,7 @@ function keep(run, entry, archive) {
   const before = run.archived.get(entry.seq)
   const same = !before || before.hash === entry.hash
   if (!same || (before?.bytes && entry.bytes && !before.bytes.equals(entry.bytes)))
-    run.report(
-      entry.seq,
-      'forked',
-      `archives ${before.archive} and ${archive} hold different entries ${entry.seq}`,
-    )
+    run.report(entry.seq, 'forked', `archives ${before.archive} and ${archive} hold different entries ${entry.seq}`)
   if (!before?.bytes || entry.bytes) run.archived.set(entry.seq, { ...entry, archive })
 }
 
@@ -711,10 +682,8 @@ function checkDeleted(run, manifests, report) {
   const upTo = Math.max(0, ...[...run.snapshots.values()].map(each => each.up_to))
   const runGone = manifests.some(({ kind }) => kind === 'run')
   for (const { kind, archive_hash, entries, file } of manifests) {
-    const covered =
-      kind === 'run' ? upTo >= (entries.at(-1)?.seq ?? 0) : run.compacted.has(archive_hash) || runGone
-    if (!covered)
-      report('missing', file, 'its entries were deleted, and no entry that stays says that they might be')
+    const covered = kind === 'run' ? upTo >= (entries.at(-1)?.seq ?? 0) : run.compacted.has(archive_hash) || runGone
+    if (!covered) report('missing', file, 'its entries were deleted, and no entry that stays says that they might be')
   }
 }
 
@@ -857,8 +826,7 @@ function verifyProfile(profile, { pinned, heads }) {
     if (gone) deleted.set(archive.run, [...(deleted.get(archive.run) ?? []), gone])
   }
   const referred = new Map()
-  for (const run of runs.values())
-    for (const each of run.objects.values()) if (each.blob) referred.set(each.blob, each)
+  for (const run of runs.values()) for (const each of run.objects.values()) if (each.blob) referred.set(each.blob, each)
   const lastFrame = readLog(trail, report, record => {
     const run = runOf(record.run)
     if (record.kind === 1) return run.fromLog(record)
@@ -889,28 +857,21 @@ function verifyProfile(profile, { pinned, heads }) {
 function print({ runs, findings, count, notes, pinned }) {
   for (const { run, entries, head, signers, unsigned, bridged, unreadable, findings, count } of runs) {
     const by = signers.map(key => `${key.slice(0, 12)}…`).join(', ')
-    const who =
-      signers.length === 0 ? 'not signed' : `signed by ${by}${unsigned > 0 ? `, ${unsigned} not signed` : ''}`
+    const who = signers.length === 0 ? 'not signed' : `signed by ${by}${unsigned > 0 ? `, ${unsigned} not signed` : ''}`
     const lacks = [
       ...(bridged > 0 ? [`${bridged} deleted after their retention`] : []),
       ...(unreadable > 0 ? [`${unreadable} unreadable`] : []),
     ]
     const gone = lacks.length > 0 ? ` (${lacks.join(', ')})` : ''
-    console.log(
-      `${run}  ${entries} entries${gone}, head ${head ? `${head.seq} ${head.hash}` : 'none'}, ${who}`,
-    )
+    console.log(`${run}  ${entries} entries${gone}, head ${head ? `${head.seq} ${head.hash}` : 'none'}, ${who}`)
     if (findings[0])
-      console.log(
-        `  ${findings[0].damage}: ${findings[0].message}${count > 1 ? ` (and ${count - 1} more)` : ''}`,
-      )
+      console.log(`  ${findings[0].damage}: ${findings[0].message}${count > 1 ? ` (and ${count - 1} more)` : ''}`)
   }
   for (const { damage, file, message } of findings) console.log(`${damage}: ${file}: ${message}`)
   for (const note of notes) console.log(`note: ${note}`)
   const entries = runs.reduce((sum, run) => sum + run.entries, 0)
   const bad = runs.reduce((sum, run) => sum + run.count, count)
-  const whose = pinned
-    ? ''
-    : ' Who signed is told by the files themselves; give a key that you know with --key.'
+  const whose = pinned ? '' : ' Who signed is told by the files themselves; give a key that you know with --key.'
   if (bad === 0) console.log(`Sound: ${entries} entries in ${runs.length} runs.${whose}`)
   else
     console.log(

@@ -1,5 +1,5 @@
-// The verifier that shares no code with the trail, over profiles that the real trail wrote: sound ones in all tiers, and
-// every kind of damage, each against what the trail's own verification says of it.
+// The verifier that shares no code with the trail, over profiles that the real trail wrote: sound ones in all tiers,
+// and every kind of damage, each against what the trail's own verification says of it.
 import { spawnSync } from 'node:child_process'
 import { createHash, createPrivateKey } from 'node:crypto'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -106,9 +106,7 @@ async function finished(trail: Trail, ids: SeededIds, turns: number): Promise<Sc
 /** As a runtime compacts a run. */
 async function compact(trail: Trail, script: ScriptedRun): Promise<void> {
   for (;;) {
-    const { summaries, done } = unwrap(
-      await trail.compactor().compactRun(script.run.id, formatTimestamp(now())),
-    )
+    const { summaries, done } = unwrap(await trail.storage.compactRun(script.run.id, formatTimestamp(now())))
     if (done) return
     unwrap(await script.append(...summaries))
   }
@@ -131,12 +129,7 @@ const DAMAGES: readonly (readonly [what: string, damage: string, seq: number, ch
   ['an edited entry whose hash fits again', 'edited', 6, at(6, entry => refitted(entry, '"low"', '"high"'))],
   ['an entry that names another one before it', 'spliced', 6, at(6, respliced)],
   ['a missing entry', 'missing', 7, entries => entries.toSpliced(5, 1)],
-  [
-    'two entries that changed places',
-    'reordered',
-    6,
-    entries => entries.with(5, entries[6]!).with(6, entries[5]!),
-  ],
+  ['two entries that changed places', 'reordered', 6, entries => entries.with(5, entries[6]!).with(6, entries[5]!)],
   ['the same entry again', 'reordered', 6, entries => [...entries, entries[5]!]],
   ['a second entry 105', 'forked', 105, entries => [...entries, refitted(entries[104]!, '"low"', '"high"')]],
   [
@@ -152,12 +145,7 @@ const DAMAGES: readonly (readonly [what: string, damage: string, seq: number, ch
     6,
     at(6, entry => ({ ...entry, signer: stranger.id, signature: stranger.sign(entry.hash) })),
   ],
-  [
-    'a signature that does not fit',
-    'signature',
-    6,
-    at(6, entry => ({ ...entry, signature: '0'.repeat(128) })),
-  ],
+  ['a signature that does not fit', 'signature', 6, at(6, entry => ({ ...entry, signature: '0'.repeat(128) }))],
   ['an entry that is not signed', 'signature', 6, at(6, ({ signature: _, signer: __, ...entry }) => entry)],
 ]
 
@@ -201,8 +189,7 @@ async function makeTiered(): Promise<void> {
     const script = await finished(trail, new SeededIds(2), 3)
     imported = script.run.id
     const parts: Buffer[] = []
-    for await (const part of unwrap(await trail.export(imported, { at: formatTimestamp(now()) })))
-      parts.push(part)
+    for await (const part of unwrap(await trail.export(imported, { at: formatTimestamp(now()) }))) parts.push(part)
     writeFileSync(file, Buffer.concat(parts))
     return trail.keys.at(-1)!.key
   })
@@ -216,21 +203,17 @@ async function makeTiered(): Promise<void> {
     ]
     await compact(trail, first)
     // What moves from here on stays in the log, too.
-    await trail.compactor().reclaim()
+    await trail.storage.reclaim()
     for (const script of [second, third]) await compact(trail, script)
     await house.workspace()
     unwrap(await trail.rotateKey(formatTimestamp(now())))
     clock.set((clock.now() + 3 * DAY * 1000) as Ticks)
-    for (const script of [second, third])
-      unwrap(await trail.compactor().expire(script.run.id, now(), RETENTION))
-    const lifecycle = trail.lifecycle(third.run.id)
+    for (const script of [second, third]) unwrap(await trail.storage.expire(script.run.id, now(), RETENTION))
     const { seq } = await third.run.head()
-    unwrap(await third.append(unwrap(await lifecycle.snapshot('frozen', seq))))
+    unwrap(await third.append(unwrap(await trail.storage.snapshot(third.run.id, 'frozen', seq))))
     clock.set((clock.now() + 3 * DAY * 1000) as Ticks)
-    for (const name of readdirSync(join(tiered, 'trail/cold', third.run.id)).filter(each =>
-      /^\d+\.zst$/.test(each),
-    ))
-      unwrap(await lifecycle.deleteArchive(Number.parseInt(name, 10), now(), RETENTION))
+    for (const name of readdirSync(join(tiered, 'trail/cold', third.run.id)).filter(each => /^\d+\.zst$/.test(each)))
+      unwrap(await trail.storage.deleteArchive(third.run.id, Number.parseInt(name, 10), now(), RETENTION))
     await withFile(file, async source =>
       unwrap(await trail.import(source, { keys: [key], at: formatTimestamp(now()) })),
     )
@@ -259,8 +242,7 @@ async function both(profile: string) {
   const report = verify(profile)
   const own = await opened(profile, async trail => {
     const found = new Map<string, ReturnType<typeof placed>>()
-    for (const { run } of report.runs)
-      found.set(run, placed((await trail.run(run as RunId).verify()).findings[0]))
+    for (const { run } of report.runs) found.set(run, placed((await trail.run(run as RunId).verify()).findings[0]))
     return { found, whole: await trail.verifyAll() }
   })
   const script = (run: RunId) => placed(first(report, run))
@@ -322,21 +304,13 @@ describe('a sound profile', () => {
   test('that a node has open is read as of a moment', async () => {
     const copy = copyOf(plain)
     await opened(copy, async () => {
-      expect(verify(copy).notes).toMatchObject([
-        expect.stringContaining(`process ${process.pid} may be writing`),
-      ])
+      expect(verify(copy).notes).toMatchObject([expect.stringContaining(`process ${process.pid} may be writing`)])
     })
     expect(verify(copy).notes).toEqual([])
   })
 
   test('bad usage and what is no profile end with 2', () => {
-    for (const args of [
-      [],
-      [folder],
-      [plain, '--what'],
-      [plain, '--expect-head', 'x'],
-      [plain, '--key', 'x'],
-    ]) {
+    for (const args of [[], [folder], [plain, '--what'], [plain, '--expect-head', 'x'], [plain, '--key', 'x']]) {
       const { status, stdout, stderr } = verifier(...args)
       expect([status, stdout]).toEqual([2, ''])
       expect(stderr).toMatch(/usage:|is not a profile/)
@@ -498,9 +472,7 @@ describe('damage to the log is found, with the word that the trail has for it', 
             return { ...entry, view, hash: hash(view) }
           }
           if (entry.run !== runs[0] || entry.seq !== 3) return entry
-          const before = JSON.parse(
-            (records.find(each => each.run === runs[0] && each.seq === 2) as StoredEntry).view,
-          )
+          const before = JSON.parse((records.find(each => each.run === runs[0] && each.seq === 2) as StoredEntry).view)
           const view = entry.view.replaceAll(JSON.parse(entry.view).timestamp, before.timestamp)
           const local = view
             .replace(/,"local_hash":"[0-9a-f]{64}"/, '')
@@ -572,17 +544,12 @@ describe('damage beside the log', () => {
     const file = archives(copy, 'runs', warm).at(-1)!
     const manifest = file.replace(/\.zst$/, '.json.zst')
     const packed = zstdCompressSync(
-      Buffer.from(
-        zstdDecompressSync(readFileSync(file)).toString('latin1').replace('"low"', '"LOW"'),
-        'latin1',
-      ),
+      Buffer.from(zstdDecompressSync(readFileSync(file)).toString('latin1').replace('"low"', '"LOW"'), 'latin1'),
     )
     const listed = JSON.parse(zstdDecompressSync(readFileSync(manifest)).toString())
     listed.sha256 = createHash('sha256').update(packed).digest('hex')
     writeFileSync(file, packed)
-    expect(verify(copy).findings).toMatchObject([
-      { damage: 'edited', file: expect.stringMatching(/^archive /) },
-    ])
+    expect(verify(copy).findings).toMatchObject([{ damage: 'edited', file: expect.stringMatching(/^archive /) }])
     writeFileSync(manifest, zstdCompressSync(Buffer.from(JSON.stringify(listed))))
     const { report, script, trail } = await both(copy)
     expect(report.findings).toEqual([])
@@ -598,9 +565,7 @@ describe('damage beside the log', () => {
     rmSync(file)
     writeFileSync(
       manifest,
-      zstdCompressSync(
-        Buffer.from(JSON.stringify({ ...listed, deleted: true, archive_hash: '0'.repeat(64) })),
-      ),
+      zstdCompressSync(Buffer.from(JSON.stringify({ ...listed, deleted: true, archive_hash: '0'.repeat(64) }))),
     )
     expect(verify(copy).findings).toMatchObject([
       { damage: 'edited', message: 'the manifest does not match its own hash' },
@@ -610,9 +575,7 @@ describe('damage beside the log', () => {
 
   test('blobs with another content and without any, and a snapshot that was cut', () => {
     const copy = copyOf(tiered)
-    const names = (readdirSync(join(copy, 'blobs'), { recursive: true }) as string[]).filter(
-      name => name.length > 60,
-    )
+    const names = (readdirSync(join(copy, 'blobs'), { recursive: true }) as string[]).filter(name => name.length > 60)
     expect(names.length).toBeGreaterThan(0)
     rmSync(join(copy, 'trail/cold/blobs.d'), { recursive: true, force: true })
     const [one] = names

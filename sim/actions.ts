@@ -1,5 +1,5 @@
-// The steps of a simulation. An action is data, a kind and a seed; what it comes to is decided when it is carried out, from its own
-// seed and the state of the world, so that a script stays meaningful when parts of it are taken away.
+// The steps of a simulation. An action is data, a kind and a seed; what it comes to is decided when it is carried out,
+// from its own seed and the state of the world, so that a script stays meaningful when parts of it are taken away.
 import type { Ticks } from '@parley/core'
 import { kernelLimits } from '@parley/kernel'
 import { type CommandKind, perform as command, commands } from './commands.ts'
@@ -96,19 +96,13 @@ export async function act(world: World, { kind, seed }: Action): Promise<void> {
   }
 }
 
-/** The wall clock steps. Ahead, and enough time passes for the runtime to notice; or back, which it never follows (W-CLOCK-03). */
+/**
+ * The wall clock steps. Ahead, and enough time passes for the runtime to notice; or back, which it never follows
+ * (W-CLOCK-03).
+ */
 function jump(world: World, dice: Dice): void {
   const { clock } = world.life
-  const step = dice.pick([
-    2000,
-    30_000,
-    30_000,
-    600_000,
-    -5,
-    -2000,
-    -60_000,
-    dice.chance(0.3) ? 86_400_000 : 500,
-  ])
+  const step = dice.pick([2000, 30_000, 30_000, 600_000, -5, -2000, -60_000, dice.chance(0.3) ? 86_400_000 : 500])
   clock.set((clock.now() + step * 1000) as Ticks)
   if (step > 0) clock.advance(ALARM_LOOKS)
 }

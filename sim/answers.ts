@@ -1,5 +1,5 @@
-// What a caller is told agrees with what is on the trail (0.3, 0.5): an answer comes after its entries are durable, an `ok` names
-// what is there, a refusal names its own record or left nothing.
+// What a caller is told agrees with what is on the trail (0.3, 0.5): an answer comes after its entries are durable, an
+// `ok` names what is there, a refusal names its own record or left nothing.
 import type { Result } from '@parley/core'
 import type { Command } from '@parley/kernel'
 import type { EventType } from '@parley/trail/events'
@@ -18,12 +18,11 @@ export const DENIALS: ReadonlySet<EventType> = new Set<EventType>([
   'integrity_violation',
 ])
 
-/** W-ROLE-04: whether the one who was obeyed could give the order. The tree may have changed since, so every former parent counts. */
-export function authorityProblem(
-  run: RunModel | undefined,
-  command: Command,
-  result: Result<unknown>,
-): Problem {
+/**
+ * W-ROLE-04: whether the one who was obeyed could give the order. The tree may have changed since, so every former
+ * parent counts.
+ */
+export function authorityProblem(run: RunModel | undefined, command: Command, result: Result<unknown>): Problem {
   if (!result.ok || !run || !('caller' in command)) return undefined
   const caller = run.workspaces.get(command.caller)
   if (!caller || caller.parent === null) return undefined
@@ -32,8 +31,7 @@ export function authorityProblem(
   const child = (id: unknown) =>
     caller.delegate && (run.workspaces.get(String(id))?.parents.includes(caller.id) ?? false)
   const inside = (id: unknown) => above(id) || (caller.delegate && id === caller.id)
-  const denied = (allowed: boolean) =>
-    expect(allowed, `${caller.role} ${caller.id} was let do ${command.type}`)
+  const denied = (allowed: boolean) => expect(allowed, `${caller.role} ${caller.id} was let do ${command.type}`)
   switch (command.type) {
     case 'create_workspace': {
       const created = (result.value as Values).workspace
@@ -59,7 +57,8 @@ export function authorityProblem(
     case 'report_conflicts':
     case 'resolve_conflict':
       return denied(child(command.source))
-    // W-INT-01: work below a delegate that has completed is sent back by those above; by whom is a rule of its own (rules/task.ts).
+    // W-INT-01: work below a delegate that has completed is sent back by those above; by whom is a rule of its own
+    // (rules/task.ts).
     case 'decide_integration':
       return denied(child(command.source) || (command.decision !== 'accept' && above(command.source)))
     case 'revoke_right':
@@ -98,13 +97,7 @@ export function answerProblem(
   result: Result<unknown>,
   reach?: boolean,
 ): Problem {
-  if (
-    !result.ok &&
-    command.type === 'read' &&
-    result.error.code === 'not_found' &&
-    reach &&
-    isReadable(run, command)
-  )
+  if (!result.ok && command.type === 'read' && result.error.code === 'not_found' && reach && isReadable(run, command))
     return `${command.kind} ${command.id} is within reach`
   if (!result.ok) return refusalProblem(run, result.error.details)
   if (!run?.root) return command.type === 'start' ? 'the run is not on the trail' : undefined
@@ -128,16 +121,13 @@ export function answerProblem(
     case 'terminate':
     case 'dispatch':
       return expect(
-        run.envelopes.get(String(value.envelope))?.status !== 'rejected' &&
-          run.envelopes.has(String(value.envelope)),
+        run.envelopes.get(String(value.envelope))?.status !== 'rejected' && run.envelopes.has(String(value.envelope)),
         'the envelope was not accepted',
       )
     case 'emit':
       return (
-        expect(
-          value.signal === undefined || run.signals.has(String(value.signal)),
-          'the signal is not there',
-        ) ?? promiseProblem(run, command.caller, value.integrates)
+        expect(value.signal === undefined || run.signals.has(String(value.signal)), 'the signal is not there') ??
+        promiseProblem(run, command.caller, value.integrates)
       )
     case 'checkpoint':
       return expect(
@@ -193,10 +183,7 @@ export function answerProblem(
       return expect(end?.action === command.action, `the gate ended by ${end?.action}`)
     }
     case 'inject':
-      return expect(
-        run.envelopes.get(String(value.envelope))?.originator === command.user,
-        'the mail is not there',
-      )
+      return expect(run.envelopes.get(String(value.envelope))?.originator === command.user, 'the mail is not there')
     case 'grant_visibility': {
       const reader = run.workspaces.get(String(command.workspace))
       return expect(reader !== undefined && run.sees(reader, String(command.target)), 'it sees nothing')
@@ -213,10 +200,7 @@ export function answerProblem(
         'it stands elsewhere',
       )
     case 'read':
-      return expect(
-        reach === true || isReadable(run, command),
-        `${command.kind} ${command.id} is out of reach`,
-      )
+      return expect(reach === true || isReadable(run, command), `${command.kind} ${command.id} is out of reach`)
     case 'change_checkpoint':
     case 'change_task':
     case 'remove_task':
@@ -232,10 +216,7 @@ export function answerProblem(
 
 function salvageProblem(run: RunModel, source: unknown, said: unknown): Problem {
   // What is open may end, and another one may begin, before the answer arrives.
-  return expect(
-    said === 'open' || run.salvaged.has(`${source} ${said}`),
-    `no salvage of ${source} was ${said}`,
-  )
+  return expect(said === 'open' || run.salvaged.has(`${source} ${said}`), `no salvage of ${source} was ${said}`)
 }
 
 /** W-INT-04: `complete` is answered by what will be integrated; nothing is added to the register after that. */
@@ -248,9 +229,7 @@ function promiseProblem(run: RunModel, caller: string, promised: unknown): Probl
 
 /** W-HWY-11: an abort that a fallback had rejected before is answered without an error, by `rejected`. */
 function abortWasRejected(run: RunModel): boolean {
-  return [...run.guards].some(
-    ([about, decided]) => about.startsWith('workspace_abort') && decided === 'reject',
-  )
+  return [...run.guards].some(([about, decided]) => about.startsWith('workspace_abort') && decided === 'reject')
 }
 
 /** W-WS-15, W-WS-02: what an agent may read. */
@@ -271,10 +250,7 @@ export function isReadable(
       return run.workspaces.has(id) && run.sees(reader, run.workspace(id).parent ?? id)
     case 'envelope': {
       const envelope = run.envelopes.get(id)
-      return (
-        envelope !== undefined &&
-        (reader.parent === null || envelope.from === caller || envelope.to === caller)
-      )
+      return envelope !== undefined && (reader.parent === null || envelope.from === caller || envelope.to === caller)
     }
     case 'task':
       return seesTask(run, reader, id)
@@ -299,10 +275,7 @@ function seesTask(run: RunModel, reader: WorkspaceModel, id: string): boolean {
 function refusalProblem(run: RunModel | undefined, details: Values): Problem {
   if (details.entry === undefined) return undefined
   const type = run?.entryTypes.get(String(details.entry))
-  return expect(
-    type !== undefined && DENIALS.has(type),
-    `the refusal names ${String(details.entry)}, which is ${type}`,
-  )
+  return expect(type !== undefined && DENIALS.has(type), `the refusal names ${String(details.entry)}, which is ${type}`)
 }
 
 function expect(holds: boolean, otherwise: string): Problem {

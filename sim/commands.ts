@@ -1,4 +1,5 @@
-// What agents and hosts do, one call of the public API each, by weight. Who acts on what is mostly sensible and sometimes not.
+// What agents and hosts do, one call of the public API each, by weight. Who acts on what is mostly sensible and
+// sometimes not.
 
 import type { CheckpointId, EnvelopeId, GraphId, RightId, TaskId, WorkspaceId } from '@parley/core'
 import type { AgentHandle } from '@parley/kernel'
@@ -66,9 +67,7 @@ export function perform(world: World, kind: CommandKind, dice: Dice): void {
     if (open.length < MOST_RUNS) start(world, dice)
     return
   }
-  const ended = dice.chance(0.02)
-    ? dice.maybe([...world.models.values()].filter(run => run.ended))
-    : undefined
+  const ended = dice.chance(0.02) ? dice.maybe([...world.models.values()].filter(run => run.ended)) : undefined
   const run = ended ?? dice.pick(open)
   handlers[kind]({ world, dice, run })
 }
@@ -151,9 +150,7 @@ const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) =>
   finish: scene => {
     const done = someone(scene, each => each.status === 'active' && each.parent !== null)
     if (done && done.deliverable === null && scene.dice.chance(0.8))
-      speak(scene, done, agent =>
-        agent.checkpoint({ ...checkpointDraft(scene.dice, done), status: 'final' } as never),
-      )
+      speak(scene, done, agent => agent.checkpoint({ ...checkpointDraft(scene.dice, done), status: 'final' } as never))
     speak(scene, done, agent => agent.complete())
   },
   send: scene => {
@@ -167,10 +164,7 @@ const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) =>
   consume: scene =>
     speak(
       scene,
-      someone(
-        scene,
-        each => each.inbox.length > 0 && (each.status === 'active' || each.status === 'blocked'),
-      ),
+      someone(scene, each => each.inbox.length > 0 && (each.status === 'active' || each.status === 'blocked')),
       agent => agent.consume(),
     ),
   memory: scene => {
@@ -191,9 +185,7 @@ const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) =>
       scene,
       each => (each.status === 'active' || each.status === 'blocked') && each.parent !== null,
     )
-    speak(scene, above(scene, target), agent =>
-      agent.suspend(idOf(target), scene.dice.chance(0.95) ? 'pause' : ''),
-    )
+    speak(scene, above(scene, target), agent => agent.suspend(idOf(target), scene.dice.chance(0.95) ? 'pause' : ''))
   },
   resume: scene => {
     const target = someone(scene, each => each.status === 'suspended')
@@ -204,12 +196,7 @@ const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) =>
     speak(scene, above(scene, target), agent => agent.abort(idOf(target)))
   },
   grant: scene => {
-    const type = scene.dice.pick([
-      'send',
-      'send_once',
-      'send_once',
-      scene.dice.chance(0.1) ? 'receive' : 'send',
-    ])
+    const type = scene.dice.pick(['send', 'send_once', 'send_once', scene.dice.chance(0.1) ? 'receive' : 'send'])
     // Often beside a right that is there already, so that both kinds are held.
     const beside = scene.dice.chance(0.4) ? scene.dice.maybe([...scene.run.rights.values()]) : undefined
     const holder = (beside?.holder ?? anyone(scene)?.id ?? 'ws_none') as WorkspaceId
@@ -268,8 +255,7 @@ const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) =>
     const by = leader(scene)
     if (run.graphs.size === 0 && dice.chance(0.9)) return
     const own = by?.task ?? undefined
-    const graph =
-      (own !== undefined ? run.tasks.get(own)?.graph : dice.maybe([...run.graphs.keys()])) ?? 'graph_none'
+    const graph = (own !== undefined ? run.tasks.get(own)?.graph : dice.maybe([...run.graphs.keys()])) ?? 'graph_none'
     const parent = own ?? (dice.chance(0.3) ? dice.maybe([...run.tasks.keys()]) : undefined)
     speak(scene, by, agent => agent.addTasks(graph as GraphId, taskDrafts(dice, run, parent) as never))
   },
@@ -313,9 +299,7 @@ const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) =>
     const reader = anyone(scene)
     speak(scene, reader, async agent => {
       // What it may see may become less while it waits for the answer.
-      const seen = new Set(
-        reader && [...scene.run.workspaces.keys()].filter(id => scene.run.sees(reader, id)),
-      )
+      const seen = new Set(reader && [...scene.run.workspaces.keys()].filter(id => scene.run.sees(reader, id)))
       const page = await agent.query(filter as never)
       if (page.ok && reader) scene.world.checkPage(scene.run, reader, page.value.entries, seen)
     })

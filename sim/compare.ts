@@ -1,5 +1,5 @@
-// Compares the kernel's live state of a run with the model that was folded from the same trail (W-REC-14, W-PORT-11). The first
-// difference is told.
+// Compares the kernel's live state of a run with the model that was folded from the same trail (W-REC-14, W-PORT-11).
+// The first difference is told.
 import type { Run, Workspace } from '@parley/kernel'
 import { BUDGET_DIMENSIONS, type Budget } from '@parley/trail/events'
 import type { RunModel } from './model.ts'
@@ -46,9 +46,7 @@ export function difference(run: Run, model: RunModel): string | undefined {
       'salvages',
       [...run.salvages.values()].map(({ source, target, checkpoint, conflicts, result, aborted }) => [
         [source.id, target.id, checkpoint, result ?? null, aborted ?? null],
-        aborted === undefined
-          ? conflicts.filter(each => each.outcome === undefined).map(each => each.id)
-          : [],
+        aborted === undefined ? conflicts.filter(each => each.outcome === undefined).map(each => each.id) : [],
       ]),
       [...model.salvages.values()].map(({ source, target, checkpoint, conflicts, result, aborted }) => [
         [source, target, checkpoint, result, aborted],
@@ -62,11 +60,7 @@ export function difference(run: Run, model: RunModel): string | undefined {
       [...model.batchAborts],
     ) ??
     differ('users', usersOf(run.users.values()), usersOf(model.users.values())) ??
-    differ(
-      'waiting signals',
-      waitingOf(run),
-      [...model.waiting].map(([pair, ids]) => `${pair}: ${ids.join()}`).sort(),
-    )
+    differ('waiting signals', waitingOf(run), [...model.waiting].map(([pair, ids]) => `${pair}: ${ids.join()}`).sort())
   )
 }
 

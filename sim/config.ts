@@ -1,5 +1,5 @@
-// What a seed decides once and for all: how bad the weather is, how small the limits, which people there are and how they answer,
-// which vocabulary the runs have.
+// What a seed decides once and for all: how bad the weather is, how small the limits, which people there are and how
+// they answer, which vocabulary the runs have.
 import { type RuntimeOptions, referenceTaxonomy, type Taxonomy, type UserDirectory } from '@parley/kernel'
 import type { MemoryStoreOptions } from '@parley/trail'
 import type { Capability, UserState } from '@parley/trail/events'
@@ -9,12 +9,7 @@ import type { Weather } from './transport.ts'
 export interface Config extends Weather {
   readonly runtime: Pick<
     RuntimeOptions,
-    | 'redeliveryBase'
-    | 'commitRetries'
-    | 'houseEntries'
-    | 'observersReadGlobally'
-    | 'escalationQueue'
-    | 'capacity'
+    'redeliveryBase' | 'commitRetries' | 'houseEntries' | 'observersReadGlobally' | 'escalationQueue' | 'capacity'
   > & { readonly redeliveryBase: number } & Required<Pick<RuntimeOptions, 'users' | 'secret'>>
   readonly store: MemoryStoreOptions
   /** Whether anybody who is let in may do everything, the house knows who may, or the host does. */
@@ -33,7 +28,10 @@ export interface Config extends Weather {
 
 export const PEOPLE = ['ux', 'uy', 'uz', 'uw'] as const
 
-/** The people whom a host knows: one who may everything, one who may what is their own, one who is away, one who is gone. */
+/**
+ * The people whom a host knows: one who may everything, one who may what is their own, one who is away, one who is
+ * gone.
+ */
 const STATES: Readonly<Record<string, UserState>> = {
   ux: 'active',
   uy: 'active',
@@ -53,9 +51,7 @@ export const EVERYONE: UserDirectory = { stateOf: () => 'active', holds: () => t
 export const SECRET = new Uint8Array(32).fill(7)
 
 function isOwn(capability: Capability): boolean {
-  return (
-    !capability.endsWith('_any') && capability !== 'deactivate_user' && capability !== 'transfer_ownership'
-  )
+  return !capability.endsWith('_any') && capability !== 'deactivate_user' && capability !== 'transfer_ownership'
 }
 
 export function configOf(dice: Dice): Config {

@@ -56,9 +56,7 @@ const BROKEN: readonly (readonly [invariant: string, what: string, tamper: Tampe
   [
     'W-LIFE-06',
     'a worker that leaves idle without mail',
-    changed('workspace_state_changed', body =>
-      body.trigger === 'first_envelope' ? { trigger: 'agent_started' } : {},
-    ),
+    changed('workspace_state_changed', body => (body.trigger === 'first_envelope' ? { trigger: 'agent_started' } : {})),
   ],
   [
     'W-WS-12',
@@ -95,17 +93,11 @@ const BROKEN: readonly (readonly [invariant: string, what: string, tamper: Tampe
   ],
   ['W-ENV-18', 'mail that waits for a sealed inbox', without('envelope_undeliverable')],
   ['W-PORT-07', 'a send_once that is never used up', without('port_right_consumed'), GRANTS],
-  [
-    'W-CP-04 W-CP-07',
-    'a checkpoint chain with a fork',
-    changed('checkpoint_created', () => ({ parent: null })),
-  ],
+  ['W-CP-04 W-CP-07', 'a checkpoint chain with a fork', changed('checkpoint_created', () => ({ parent: null }))],
   [
     'W-TASK-04',
     'a task that skips a step',
-    changed('task_status_changed', body =>
-      body.to_status === 'assigned' ? { to_status: 'in_progress' } : {},
-    ),
+    changed('task_status_changed', body => (body.to_status === 'assigned' ? { to_status: 'in_progress' } : {})),
   ],
   [
     'W-TASK-06',

@@ -1,5 +1,5 @@
-// The devices of a simulated machine: the log with its tiers, its index, blobs, a second copy of the cold tier, and the profile's key. All of
-// them lose power together; the second copy can be pulled out and put back.
+// The devices of a simulated machine: the log with its tiers, its index, blobs, a second copy of the cold tier, and the
+// profile's key. All of them lose power together; the second copy can be pulled out and put back.
 import { FaultyFiles, IndexDisk, type MemoryDisks } from '@parley/trail'
 
 export interface Disks extends MemoryDisks {

@@ -20,8 +20,7 @@ export function workspaceDraft(dice: Dice, run: RunModel): Draft {
   if (dice.chance(0.15)) draft.visibility = some(dice, [...run.workspaces.keys()])
   if (dice.chance(0.2)) draft.memory = { plan: dice.int(100), notes: ['a', 'b'] }
   if (dice.chance(0.2)) draft.context = { goal: 'sim', size: dice.int(9) }
-  if (dice.chance(0.25))
-    draft.owner = dice.pick(['ux', 'ux', 'ux', 'uy', 'uy', 'uy', 'uz', 'stranger', 'worker'])
+  if (dice.chance(0.25)) draft.owner = dice.pick(['ux', 'ux', 'ux', 'uy', 'uy', 'uy', 'uz', 'stranger', 'worker'])
   if (dice.chance(0.1)) draft.priority = dice.pick(['critical', 'background', 'interactive', 'highest'])
   if (dice.chance(0.2)) draft.group = dice.pick(['team', 'crew'])
   if (dice.chance(0.12)) draft.timeout = dice.pick([1, 2000, 15_000, 60_000, 90_000, 1.5])
@@ -111,8 +110,7 @@ function receiver(dice: Dice, run: RunModel, from: WorkspaceModel): string {
 function envelopeType(dice: Dice, run: RunModel, from: WorkspaceModel, to: string): string {
   if (dice.chance(0.1)) return dice.pick(['directive', 'query', 'feedback', 'report', 'note', 'shout', ''])
   const downward = run.isAbove(from.id, to)
-  if (downward)
-    return dice.pick(['directive', 'feedback', 'directive', run.taxonomy === null ? 'feedback' : 'note'])
+  if (downward) return dice.pick(['directive', 'feedback', 'directive', run.taxonomy === null ? 'feedback' : 'note'])
   if (run.isAbove(to, from.id)) return from.role === 'reviewer' ? 'report' : 'query'
   return run.taxonomy === null ? dice.pick(['query', 'directive', 'note']) : 'note'
 }
@@ -120,8 +118,7 @@ function envelopeType(dice: Dice, run: RunModel, from: WorkspaceModel, to: strin
 /** Mostly rights that the sender has and that do not lead to the receiver. */
 function listedRights(dice: Dice, run: RunModel, from: WorkspaceModel, to: string): Draft[] {
   const held = [...run.rights.values()].filter(
-    right =>
-      right.holder === from.id && right.type !== 'receive' && right.target !== to && run.isActive(right),
+    right => right.holder === from.id && right.type !== 'receive' && right.target !== to && run.isActive(right),
   )
   return Array.from({ length: dice.between(1, 2) }, () => {
     const right = dice.chance(0.95) ? dice.maybe(held) : undefined
@@ -134,9 +131,7 @@ function listedRights(dice: Dice, run: RunModel, from: WorkspaceModel, to: strin
 }
 
 function delegates(run: RunModel): string[] {
-  return [...run.workspaces.values()]
-    .filter(each => each.delegate && each.status === 'active')
-    .map(each => each.id)
+  return [...run.workspaces.values()].filter(each => each.delegate && each.status === 'active').map(each => each.id)
 }
 
 function spoilEnvelope(dice: Dice, draft: Draft, from: WorkspaceModel): void {
@@ -179,8 +174,7 @@ export function checkpointDraft(dice: Dice, workspace: WorkspaceModel): Draft {
     status: dice.chance(0.5) ? 'final' : 'provisional',
     confidence: dice.pick(['high', 'medium', 'low']),
   }
-  if (dice.chance(0.3))
-    (draft.payload as Draft).artifacts = [{ name: 'one' }, { name: 'two' }].slice(dice.int(2))
+  if (dice.chance(0.3)) (draft.payload as Draft).artifacts = [{ name: 'one' }, { name: 'two' }].slice(dice.int(2))
   if (dice.chance(0.2)) draft.resource_usage = { tokens_consumed: dice.int(1000), wall_time: 5, cost: 0.5 }
   if (dice.chance(0.1)) spoilCheckpoint(dice, draft)
   return draft

@@ -1,5 +1,5 @@
-// Evidence for others, asked for at random moments: runs as files that verify offline (W-TRAIL-16, -23), and the proof chain of single acts
-// (W-SEC-17). What is sound is proven; what was changed by one bit is not.
+// Evidence for others, asked for at random moments: runs as files that verify offline (W-TRAIL-16, -23), and the proof
+// chain of single acts (W-SEC-17). What is sound is proven; what was changed by one bit is not.
 import { formatTimestamp, type RunId } from '@parley/core'
 import type { ProofReport } from '@parley/kernel'
 import { type ByteSource, type ExportReport, type VerifyExportOptions, verifyExport } from '@parley/trail'

@@ -1,5 +1,5 @@
-// What people do: answer gates and escalations, write to agents, step in, come and go. Late, wrongly, twice or never, as the seed
-// and the state of the world have it.
+// What people do: answer gates and escalations, write to agents, step in, come and go. Late, wrongly, twice or never,
+// as the seed and the state of the world have it.
 import type { GateId, SignalId, WorkspaceId } from '@parley/core'
 import type { UserHandle } from '@parley/kernel'
 import { CAPABILITIES } from '@parley/trail/events'
@@ -98,9 +98,7 @@ export const highwayHandlers: Readonly<Record<keyof typeof highwayCommands, (sce
     const { world, dice, run } = scene
     if (!dice.chance(world.config.coordinators)) return
     const gates = [...run.gates.values()]
-    const gate = dice.chance(0.9)
-      ? dice.maybe(gates.filter(each => each.handedOver !== null))
-      : dice.maybe(gates)
+    const gate = dice.chance(0.9) ? dice.maybe(gates.filter(each => each.handedOver !== null)) : dice.maybe(gates)
     if (!gate && dice.chance(0.9)) return
     const action = dice.chance(0.95) ? dice.pick(['approve', 'reject'] as const) : ('modify' as never)
     const by = dice.chance(0.95) ? run.root : anyone(scene)
@@ -124,9 +122,7 @@ export const highwayHandlers: Readonly<Record<keyof typeof highwayCommands, (sce
         case 'conflict_resolution':
           return agent.resolveConflict(source, asked.conflict!, asked.strategy as never, 'once more')
         case 'workspace_abort':
-          return asked.group === undefined
-            ? agent.abort(asked.workspace as WorkspaceId)
-            : agent.batchAbort(asked.group)
+          return asked.group === undefined ? agent.abort(asked.workspace as WorkspaceId) : agent.batchAbort(asked.group)
         default:
           return Promise.resolve()
       }
@@ -165,11 +161,7 @@ function answer(scene: Scene, times: number): void {
 }
 
 /** Whoever it concerns acts, now and then somebody else; some seeds have people who seldom do, or never. */
-function as(
-  { world, dice }: Scene,
-  who: string | undefined,
-  call: (user: UserHandle) => Promise<unknown>,
-): void {
+function as({ world, dice }: Scene, who: string | undefined, call: (user: UserHandle) => Promise<unknown>): void {
   if (!dice.chance(world.config.humans)) return
   const known = who !== undefined && (PEOPLE as readonly string[]).includes(who)
   const id = known && dice.chance(0.75) ? who : dice.chance(0.95) ? dice.pick(PEOPLE) : 'stranger'

@@ -1,5 +1,5 @@
-// What runs are started with, and what people hand in: configurations of the highway, answers, changes, limits. Mostly sensible,
-// often enough wrong.
+// What runs are started with, and what people hand in: configurations of the highway, answers, changes, limits. Mostly
+// sensible, often enough wrong.
 import { GATE_TYPES, type GateType } from '@parley/trail/events'
 import { PEERS } from './config.ts'
 import { budgetDraft, payload } from './drafts.ts'
@@ -23,15 +23,12 @@ export function runDraft(dice: Dice): Draft {
 }
 
 function highwayDraft(dice: Dice): unknown {
-  if (dice.chance(0.03))
-    return dice.pick(['wild', { gates: { nothing: true } }, { gate_defaults: { timeout: 0 } }, 7])
+  if (dice.chance(0.03)) return dice.pick(['wild', { gates: { nothing: true } }, { gate_defaults: { timeout: 0 } }, 7])
   if (dice.chance(0.25)) return 'off'
   const preset = dice.pick(['autonomous', 'supervised', 'gated'] as const)
   if (dice.chance(0.15)) return preset
   if (dice.chance(0.4)) return { preset, times: TIMES }
-  const gates = Object.fromEntries(
-    GATE_TYPES.filter(() => dice.chance(0.6)).map(type => [type, dice.chance(0.5)]),
-  )
+  const gates = Object.fromEntries(GATE_TYPES.filter(() => dice.chance(0.6)).map(type => [type, dice.chance(0.5)]))
   const overrides = GATE_TYPES.filter(() => dice.chance(0.3)).map(type => [type, choice(dice)])
   return {
     ...(dice.chance(0.6) && { preset }),
@@ -60,8 +57,7 @@ function choice(dice: Dice): Draft {
 export function modifications(dice: Dice, run: RunModel, gate: GateModel | undefined): Draft {
   if (!gate || dice.chance(0.15)) return dice.pick<Draft>([{}, { owner: 'uy' }, { strategy: 'magic' }])
   const changes: { readonly [Type in GateType]: () => Draft } = {
-    task_approval: () =>
-      dice.pick([{ priority: 'urgent' }, { name: 'another name' }, { description: 'other words' }]),
+    task_approval: () => dice.pick([{ priority: 'urgent' }, { name: 'another name' }, { description: 'other words' }]),
     workspace_create: () =>
       dice.pick([
         { priority: 'critical' },

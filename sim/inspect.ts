@@ -1,14 +1,7 @@
-// Looks at the storage from outside, at random moments: whatever has moved meanwhile, every reader gets what was handed in, once and byte
-// for byte (W-TRAIL-25, -29), from the trail itself and from the second copy of its cold tier alone.
+// Looks at the storage from outside, at random moments: whatever has moved meanwhile, every reader gets what was handed
+// in, once and byte for byte (W-TRAIL-25, -29), from the trail itself and from the second copy of its cold tier alone.
 import { canonicalize, type RunId } from '@parley/core'
-import {
-  type Entry,
-  type EntryDraft,
-  openMemoryCold,
-  type Tier,
-  Trail,
-  type TrailFilter,
-} from '@parley/trail'
+import { type Entry, type EntryDraft, openMemoryCold, type Tier, Trail, type TrailFilter } from '@parley/trail'
 import { violated } from './invariants.ts'
 import type { RunModel } from './model.ts'
 import type { Dice } from './random.ts'
@@ -112,17 +105,16 @@ async function scanProblem(world: World, run: RunModel): Promise<Problem> {
 
 async function tierProblem(world: World, run: RunModel, dice: Dice): Promise<Problem> {
   const id = run.id as RunId
-  const manifests = await world.life.store.manifests(id)
+  const manifests = await world.life.store.tiers.manifests(id)
   const wrong = compactedProblem(run, manifests)
   if (wrong !== undefined) return wrong
   const cold = new Set(
     manifests.filter(({ tier }) => tier === 'cold').flatMap(({ entries }) => entries.map(({ seq }) => seq)),
   )
-  const lifecycle = world.life.trail.lifecycle(id)
   for (let asked = 0; asked < ASKED; asked++) {
     const seq = dice.between(1, run.seq)
     const { id: entry, workspace } = run.drafts[seq - 1]!
-    const tier = await lifecycle.tierOf(seq)
+    const tier = await world.life.trail.run(id).tierOf(seq)
     const over = workspace === null ? run.ended : isOver(run.workspace(workspace).status)
     const wanted = run.gone.has(entry) ? undefined : cold.has(seq) ? 'cold' : over ? 'warm' : 'hot'
     if (tier !== wanted) return `entry ${seq} of ${run.id} is ${tier}, not ${wanted}`

@@ -1,5 +1,5 @@
-// All invariants by name, and how they are asked: of each record before it is folded, of each batch after it, of the whole state now
-// and then. The rules themselves stand in rules/, one file for each concept.
+// All invariants by name, and how they are asked: of each record before it is folded, of each batch after it, of the
+// whole state now and then. The rules themselves stand in rules/, one file for each concept.
 import type { EntryDraft } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import type { RunModel } from './model.ts'
@@ -79,8 +79,7 @@ export function foldChecked(run: RunModel, batch: BatchView): void {
   for (const [index, entry] of batch.entries.entries()) {
     batch.at = index
     for (const { name, every } of everyEntry) violated(name, every(run, entry, batch))
-    for (const [name, rule] of byType.get(entry.event_type) ?? [])
-      violated(name, rule(run, entry.body, entry, batch))
+    for (const [name, rule] of byType.get(entry.event_type) ?? []) violated(name, rule(run, entry.body, entry, batch))
     run.entry(entry)
   }
   for (const { name, batch: rule } of everyBatch) violated(name, rule(run, batch))

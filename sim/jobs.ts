@@ -1,5 +1,5 @@
-// Seeds shared among processes: each takes the next piece when it is done with its last one, so that all are busy to the end. The first seed
-// that breaks ends them all.
+// Seeds shared among processes: each takes the next piece when it is done with its last one, so that all are busy to
+// the end. The first seed that breaks ends them all.
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { Statistics } from './statistics.ts'

@@ -1,6 +1,6 @@
-// `npm run sim -- --seeds A..B --steps M [--jobs J] [--script S] [--json]`: simulates seeds, in several processes where told so, shows progress
-// and a summary. A seed that fails is shrunk to a short script, which is printed with the command that runs it. Exit codes: 0 sound,
-// 1 broken, 2 wrong use.
+// `npm run sim -- --seeds A..B --steps M [--jobs J] [--script S] [--json]`: simulates seeds, in several processes where
+// told so, shows progress and a summary. A seed that fails is shrunk to a short script, which is printed with the
+// command that runs it. Exit codes: 0 sound, 1 broken, 2 wrong use.
 import { parseArgs } from 'node:util'
 import { isAction, planOf } from './actions.ts'
 import { simulateInProcesses } from './jobs.ts'
@@ -24,8 +24,7 @@ const first = range?.first ?? Number(values.seed)
 const seeds = range?.count ?? Number(values.seeds)
 const steps = Number(values.steps)
 const jobs = Number(values.jobs)
-if (values.help || ![first, steps, seeds, jobs].every(Number.isSafeInteger) || seeds < 1 || jobs < 1)
-  wrongUse()
+if (values.help || ![first, steps, seeds, jobs].every(Number.isSafeInteger) || seeds < 1 || jobs < 1) wrongUse()
 const script = values.script === undefined ? undefined : actionsOf(values.script)
 if (script?.some(({ kind }) => !isAction(kind))) wrongUse()
 
@@ -97,18 +96,13 @@ function progress(where: string): void {
 }
 
 async function report(failing: number, actions: ReturnType<typeof planOf>, outcome: Outcome): Promise<never> {
-  const shrunk = values['no-shrink']
-    ? { actions, outcome, attempts: 0 }
-    : await shrink(failing, actions, outcome)
+  const shrunk = values['no-shrink'] ? { actions, outcome, attempts: 0 } : await shrink(failing, actions, outcome)
   const failure = shrunk.outcome.failure!
   const command = `npm run sim -- --seed ${failing} --script ${scriptOf(shrunk.actions)}`
-  if (values.json)
-    console.log(JSON.stringify({ seed: failing, failure, script: scriptOf(shrunk.actions), command }))
+  if (values.json) console.log(JSON.stringify({ seed: failing, failure, script: scriptOf(shrunk.actions), command }))
   else {
     console.log(`seed ${failing} broke: ${outcome.failure!.invariant}\n  ${outcome.failure!.detail}`)
-    console.log(
-      `after ${shrunk.attempts} attempts, ${shrunk.actions.length} of ${actions.length} actions are enough:`,
-    )
+    console.log(`after ${shrunk.attempts} attempts, ${shrunk.actions.length} of ${actions.length} actions are enough:`)
     console.log(`  ${failure.detail}`)
     for (const { kind, seed: own } of shrunk.actions) console.log(`  ${kind}:${own.toString(36)}`)
     console.log(`run it again: ${command}`)
@@ -124,9 +118,7 @@ function summary(): void {
     console.log(JSON.stringify({ ok: true, seed: first, seeds, seconds, speed, ...total }))
     return
   }
-  console.log(
-    `${seeds} seeds from ${first}, ${total.steps} steps in ${seconds.toFixed(1)} s (${speed} steps/s): sound`,
-  )
+  console.log(`${seeds} seeds from ${first}, ${total.steps} steps in ${seconds.toFixed(1)} s (${speed} steps/s): sound`)
   console.log(`${total.entries} entries, ${total.crashes} crashes, ${total.restarts} restarts`)
   for (const [command, outcomes] of Object.entries(total.commands).sort()) {
     const shown = Object.entries(outcomes)

@@ -1,5 +1,5 @@
-// What a run's records mean, folded a second time and independently of the kernel: plain maps, no shared code. The simulator
-// compares it with the kernel's own state, and chooses from it what to do next.
+// What a run's records mean, folded a second time and independently of the kernel: plain maps, no shared code. The
+// simulator compares it with the kernel's own state, and chooses from it what to do next.
 import type { EntryDraft, Tier, TrailObject } from '@parley/trail'
 import type { EnvelopePriority, EventBody, EventType } from '@parley/trail/events'
 import { highwayFolds, type ModelFolds } from './highway-model.ts'
@@ -116,10 +116,7 @@ export class RunModel {
   /** W-WS-15 */
   sees(reader: WorkspaceModel, target: string): boolean {
     return (
-      reader.parent === null ||
-      reader.id === target ||
-      reader.visibility.has(target) ||
-      this.isAbove(reader.id, target)
+      reader.parent === null || reader.id === target || reader.visibility.has(target) || this.isAbove(reader.id, target)
     )
   }
 
@@ -158,11 +155,7 @@ export class RunModel {
         return
       }
       case 'memory': {
-        const {
-          workspace,
-          key,
-          value: written,
-        } = value as { workspace: string; key: string; value?: unknown }
+        const { workspace, key, value: written } = value as { workspace: string; key: string; value?: unknown }
         const memory = this.workspaces.get(workspace)?.memory
         if (!memory) this.staged.set(object.id, object)
         else if (written === undefined) memory.delete(key)
@@ -240,9 +233,7 @@ export class RunModel {
     const filed = entry.workspace === null ? undefined : this.workspaces.get(entry.workspace)
     if (filed) filed.lastEntry = ticksOf(entry)
     if (filed && entry.event_type !== 'liveness_warning') filed.lastActivity = entry.timestamp
-    const fold = FOLDS[entry.event_type] as
-      | ((run: RunModel, body: EventBody, entry: EntryDraft) => void)
-      | undefined
+    const fold = FOLDS[entry.event_type] as ((run: RunModel, body: EventBody, entry: EntryDraft) => void) | undefined
     const before = this.ended
     fold?.(this, entry.body, entry)
     if (this.ended && !before) this.endedAt = entry.timestamp

@@ -1,5 +1,6 @@
-// No deadlock (W-HWY-09, -10, -16, -22): a run in which no human ever answers comes to its end wherever gates have a time; where they
-// have none, what waits for a human waits, all else goes on, and a late answer still works after a restart.
+// No deadlock (W-HWY-09, -10, -16, -22): a run in which no human ever answers comes to its end wherever gates have a
+// time; where they have none, what waits for a human waits, all else goes on, and a late answer still works after a
+// restart.
 import { GATE_FALLBACKS, GATE_TYPES } from '@parley/trail/events'
 import { expect, test } from 'vitest'
 import { Dice } from './random.ts'

@@ -1,5 +1,5 @@
-// What must have happened by now (W-CLOCK-05, W-BUDGET-01, -05, -08, W-HWY-09, -22): once everything has come to rest, nothing whose
-// time is over may still wait. The times are computed a second time, from entries alone.
+// What must have happened by now (W-CLOCK-05, W-BUDGET-01, -05, -08, W-HWY-09, -22): once everything has come to rest,
+// nothing whose time is over may still wait. The times are computed a second time, from entries alone.
 import type { WorkspaceState } from '@parley/trail/events'
 import type { RunModel } from './model.ts'
 import type { GateModel, Measured, WorkspaceModel } from './records.ts'
@@ -36,10 +36,8 @@ export function overdue(run: RunModel, now: number): Problem {
     if (timeout !== null && answer === null && received + timeout * TICKS <= now)
       return `the escalation ${signal} waits after its time`
   for (const workspace of run.workspaces.values()) {
-    if ((timeoutAt(workspace) ?? Infinity) <= now)
-      return `${workspace.id} is ${workspace.status} after its timeout`
-    if ((graceEnd(workspace) ?? Infinity) <= now)
-      return `${workspace.id} is ${workspace.status} after its grace`
+    if ((timeoutAt(workspace) ?? Infinity) <= now) return `${workspace.id} is ${workspace.status} after its timeout`
+    if ((graceEnd(workspace) ?? Infinity) <= now) return `${workspace.id} is ${workspace.status} after its grace`
     const { livenessInterval, lastEntry } = workspace
     if (livenessInterval !== null && works(workspace) && lastEntry + livenessInterval * TICKS <= now)
       return `nobody was warned of the silence of ${workspace.id}`
@@ -73,7 +71,9 @@ export function limitOf({ budget }: Pick<WorkspaceModel, 'budget'>, dimension: s
   }
 }
 
-/** What the host reported of a workspace and everything below it (W-BUDGET-07); undefined for what is counted otherwise. */
+/**
+ * What the host reported of a workspace and everything below it (W-BUDGET-07); undefined for what is counted otherwise.
+ */
 export function consumed(run: RunModel, workspace: WorkspaceModel, dimension: string): number | undefined {
   const what = MEASURED.find(([name]) => name === dimension)?.[1]
   if (!what) return undefined

@@ -1,5 +1,5 @@
-// What a trail must hold after a crash or stop (W-TRAIL-05, W-TRAIL-26, W-REC-11): all that was acknowledged, of what was on its way
-// whole batches only; and opening it a second time changes nothing.
+// What a trail must hold after a crash or stop (W-TRAIL-05, W-TRAIL-26, W-REC-11): all that was acknowledged, of what
+// was on its way whole batches only; and opening it a second time changes nothing.
 import { ManualClock, SeededIds, type Ticks } from '@parley/core'
 import { Runtime } from '@parley/kernel'
 import {
@@ -22,8 +22,10 @@ import { Dice } from './random.ts'
 import { isOver, ticksOf } from './records.ts'
 import { StormyTransport } from './transport.ts'
 
-/** What a restart may write before anybody acts: `ready`, directives, deliveries that were on their way, what time has brought, its own
- *  marker, and the house run. */
+/**
+ * What a restart may write before anybody acts: `ready`, directives, deliveries that were on their way, what time has
+ * brought, its own marker, and the house run.
+ */
 export const RECOVERY_ENTRIES: ReadonlySet<EventType> = new Set<EventType>([
   'signal_emitted',
   'signal_delivered',
@@ -118,7 +120,9 @@ export interface Known {
   fold(run: string, batch: Batch): void
 }
 
-/** Compares a trail that was just opened with what is known, and folds what arrived without having been acknowledged. */
+/**
+ * Compares a trail that was just opened with what is known, and folds what arrived without having been acknowledged.
+ */
 export async function checkRecovered(
   trail: Trail,
   store: TrailStore,
@@ -128,13 +132,12 @@ export async function checkRecovered(
   const { models, underway, doubtful } = known
   const runs = await trail.runs()
   const found = new Set<string>(runs.map(each => each.run))
-  for (const { id, log } of models.values())
-    if (log.length > 0 && !found.has(id)) throw lost(id, 'the whole run')
+  for (const { id, log } of models.values()) if (log.length > 0 && !found.has(id)) throw lost(id, 'the whole run')
   for (const { run } of runs) {
     const records: Records = []
     for await (const record of trail.run(run).replay()) records.push(record)
     const before = models.get(run)
-    if (before) noteDeleted(before, await store.manifests(run), deletions)
+    if (before) noteDeleted(before, await store.tiers.manifests(run), deletions)
     const log = (before?.log ?? []).filter(id => !before?.gone.has(id))
     for (const [index, id] of log.entries())
       if (records[index]?.id !== id) throw lost(run, `record ${index + 1} of ${log.length}, ${id}`)
@@ -181,8 +184,7 @@ function wholeBatches(run: string, records: Readonly<Records>, possible: readonl
   for (let at = 0; at < records.length; ) {
     const { id } = records[at]!
     const batch = possible.find(each => recordsOf(each)[0] === id)
-    if (!batch)
-      throw new Violation('W-REC-06 what failed did not happen', `${run} has ${id}, which nobody handed in`)
+    if (!batch) throw new Violation('W-REC-06 what failed did not happen', `${run} has ${id}, which nobody handed in`)
     const ids = recordsOf(batch)
     if (ids.some((each, index) => records[at + index]?.id !== each))
       throw new Violation('0.3 W-TRAIL-26 a batch is there wholly or not at all', `${run}: ${ids.join()}`)
@@ -203,8 +205,7 @@ function sameFold(model: RunModel, records: Readonly<Records>): void {
     if ('event_type' in record) again.entry(record)
     else again.object(record)
   }
-  if (shown(again) !== shown(model))
-    throw new Violation('W-REC-14 replay gives the state of the commits', model.id)
+  if (shown(again) !== shown(model)) throw new Violation('W-REC-14 replay gives the state of the commits', model.id)
 }
 
 function shown(run: RunModel): string {
@@ -298,8 +299,7 @@ export function deliveredTooOften(
 ): string | undefined {
   for (const { id, status, repeats } of run.envelopes.values()) {
     const delivered = status === 'delivered' || status === 'acknowledged' ? 1 : 0
-    if (delivered + repeats > (arrived.get(id) ?? 0))
-      return `${id}: ${delivered + repeats} of ${arrived.get(id) ?? 0}`
+    if (delivered + repeats > (arrived.get(id) ?? 0)) return `${id}: ${delivered + repeats} of ${arrived.get(id) ?? 0}`
   }
   for (const { id, deliveries } of carriesSignals ? run.signals.values() : [])
     if (deliveries > (arrived.get(id) ?? 0)) return `${id}: ${deliveries} of ${arrived.get(id) ?? 0}`

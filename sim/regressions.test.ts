@@ -1,5 +1,5 @@
-// Scripts that once broke an invariant, each with what it was. A script names choices of the simulator as it was then: where the
-// simulator's own choices have changed since, the script still runs, and the seed is one more history.
+// Scripts that once broke an invariant, each with what it was. A script names choices of the simulator as it was then:
+// where the simulator's own choices have changed since, the script still runs, and the seed is one more history.
 import { expect, test } from 'vitest'
 import { actionsOf } from './shrink.ts'
 import { simulate } from './simulate.ts'
@@ -87,14 +87,12 @@ const REGRESSIONS: readonly Regression[] = [
   {
     seed: 134,
     what: 'an export put the content of an entry in front of the deleted entries before it, and then did not verify',
-    script:
-      'submit_graph:hzhyio,found:cjnxjk,wreck:wianoq,refuse:91sttj,burst:6lavsm,archive:ka4nvr,export:xli7wk',
+    script: 'submit_graph:hzhyio,found:cjnxjk,wreck:wianoq,refuse:91sttj,burst:6lavsm,archive:ka4nvr,export:xli7wk',
   },
   {
     seed: 2077,
     what: 'what an agent was denied after its workspace had ended could not be proven to be its act',
-    script:
-      'submit_graph:2710p0,create:hql3k0,twice:kdjq1j,burst:yeh3fl,query:avgakx,create:5pbojc,prove:lei2i6',
+    script: 'submit_graph:2710p0,create:hql3k0,twice:kdjq1j,burst:yeh3fl,query:avgakx,create:5pbojc,prove:lei2i6',
   },
   {
     seed: 4523,
@@ -143,6 +141,28 @@ const REGRESSIONS: readonly Regression[] = [
     what: 'what a delegate did to the tasks below its own could not be proven to be its act',
     script:
       'again:sbvacx,wreck:lgshov,interfere:6wxynb,create:jxdrij,create:yincsu,escalate:d10cw,finish:wnre68,found:7je9kl,submit_graph:oomc25,burst:vl8uy7,create:68axzv,create:j8eqd7,deliver:1nt0ec,create:852h38,send:kjrnvc,staff:6e98q7,assign:ufyhdv,staff:kr75we,add_tasks:coaj2p,add_tasks:2haf0i,deliver:7gq88b,heal:im564o,prove:nhy85h',
+  },
+  {
+    seed: 4,
+    what: 'an archive that the index could not be told of was archived again, and deleting it left the other copy',
+    script:
+      'fault:a7z5uv,answer:b1ow7s,advance:8kimc5,close:fq3xj,compact_run:qh44o0,archive:s5c3vc,crash_midway:88c6j0,inspect:7stf47',
+  },
+  {
+    seed: 20087,
+    what: 'records in an archive that the index could not be told of were said to be still in the log',
+    script: 'fault:rcf4ki,settle:8qiuvh,compact_run:y0yfkc,heal:b7ma59,inspect:k8kwqx',
+  },
+  {
+    seed: 20642,
+    what: 'an archive was deleted and said not to be, since the index could not be told',
+    script: 'escalate:12yc25,archive:lp17zq,fault:isin6s,create:3ob2pb,close:c6j6r5,archive:6ffq2o,archive:n7cct2',
+  },
+  {
+    seed: 30224,
+    what: 'a failure that an agent reported while its work was judged counted as that of a later abort',
+    script:
+      'inject:qltp93,fault:tc0prd,suspend:nb5vw8,found:l605e4,fault:lp04qf,consult:hk74nc,abort:gc87vv,burst:7gvdmc,create:680bce,wreck:l01itl,deliver:76jx9p,create:25ybak,burst:94hnzc,deliver:4dzd92,finish:o5075b,advance:vjcxb3,block:wyny3w,send:81klfd,wreck:8ps177,crash_midway:7khctt,topple:13szp4,found:2pqwb7,finish:19tjuu,terminate:6scqdx,prove:gbzzqr',
   },
 ]
 

@@ -30,10 +30,7 @@ export const salvageHandlers: Readonly<Record<keyof typeof salvageCommands, (sce
   },
   salvage: scene => {
     const { dice } = scene
-    const source = someone(
-      scene,
-      each => each.status === 'failed' && each.parent !== null && each.register.length > 0,
-    )
+    const source = someone(scene, each => each.status === 'failed' && each.parent !== null && each.register.length > 0)
     if (source?.status !== 'failed' && dice.chance(0.9)) return
     const chosen = dice.chance(0.3) ? dice.maybe(source?.register ?? []) : undefined
     const options = {
@@ -83,13 +80,7 @@ export const salvageHandlers: Readonly<Record<keyof typeof salvageCommands, (sce
 }
 
 function resolution(dice: Dice): string {
-  return dice.pick([
-    'coordinator_resolve',
-    'coordinator_resolve',
-    'coordinator_resolve',
-    'escalate',
-    'agent_rework',
-  ])
+  return dice.pick(['coordinator_resolve', 'coordinator_resolve', 'coordinator_resolve', 'escalate', 'agent_rework'])
 }
 
 function underSalvage(scene: Scene): WorkspaceModel | undefined {

@@ -1,5 +1,5 @@
-// What entries with `mode: salvage` mean to the simulator's own model: they change the target and the record of the salvage, and nothing of
-// the source.
+// What entries with `mode: salvage` mean to the simulator's own model: they change the target and the record of the
+// salvage, and nothing of the source.
 import type { EntryDraft } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 import type { RunModel } from './model.ts'
@@ -19,16 +19,11 @@ export function startSalvage(run: RunModel, body: EventBody<'integration_started
   run.approved.delete(source)
 }
 
-export function completeSalvage(
-  run: RunModel,
-  body: EventBody<'integration_completed'>,
-  entry: EntryDraft,
-): void {
+export function completeSalvage(run: RunModel, body: EventBody<'integration_completed'>, entry: EntryDraft): void {
   const salvage = run.salvages.get(body.source)
   const target = run.workspace(body.target)
   target.merges.push(body.source)
-  for (const file of run.checkpoints.get(salvage?.checkpoint ?? '')?.files ?? [])
-    target.files.set(file, ticksOf(entry))
+  for (const file of run.checkpoints.get(salvage?.checkpoint ?? '')?.files ?? []) target.files.set(file, ticksOf(entry))
   if (salvage) salvage.result = body.result
   run.salvaged.add(`${body.source} merged`)
   release(run, body)
@@ -41,10 +36,7 @@ export function abortSalvage(run: RunModel, body: EventBody<'integration_aborted
   release(run, body)
 }
 
-function release(
-  run: RunModel,
-  { source, target }: { readonly source: string; readonly target: string },
-): void {
+function release(run: RunModel, { source, target }: { readonly source: string; readonly target: string }): void {
   if (run.workspace(target).merging === source) run.workspace(target).merging = null
 }
 

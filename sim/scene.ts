@@ -48,10 +48,7 @@ export function anyone({ dice, run }: Scene): WorkspaceModel | undefined {
 }
 
 /** One that fits; now and then anyone. */
-export function someone(
-  scene: Scene,
-  fits: (workspace: WorkspaceModel) => boolean,
-): WorkspaceModel | undefined {
+export function someone(scene: Scene, fits: (workspace: WorkspaceModel) => boolean): WorkspaceModel | undefined {
   const fitting = [...scene.run.workspaces.values()].filter(fits)
   return (
     (scene.dice.chance(0.95) ? scene.dice.maybe(fitting) : undefined) ??

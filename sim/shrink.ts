@@ -1,4 +1,5 @@
-// Delta debugging: takes chunks out of a failing script as long as it still breaks the same invariant, down to single actions.
+// Delta debugging: takes chunks out of a failing script as long as it still breaks the same invariant, down to single
+// actions.
 import type { Action } from './actions.ts'
 import { type Outcome, type SimulateOptions, simulate } from './simulate.ts'
 

@@ -102,9 +102,7 @@ async function finish(world: World): Promise<readonly string[]> {
 async function endIntegrations(world: World): Promise<void> {
   for (let round = 0; round < 100; round++) {
     const open = world.openRuns.flatMap(run =>
-      [...run.workspaces.values()]
-        .filter(each => each.merging !== null)
-        .map(each => ({ run, source: each.merging! })),
+      [...run.workspaces.values()].filter(each => each.merging !== null).map(each => ({ run, source: each.merging! })),
     )
     if (open.length === 0) return
     for (const { run, source } of open) {
@@ -131,8 +129,7 @@ async function endRuns(world: World): Promise<void> {
   for (const run of world.models.values()) {
     if (!run.ended) continue
     const open = [...run.workspaces.values()].find(each => !isOver(each.status))
-    if (open)
-      throw new Violation('W-LIFE-13 W-WS-12 nothing outlives its run', `${open.id} is ${open.status}`)
+    if (open) throw new Violation('W-LIFE-13 W-WS-12 nothing outlives its run', `${open.id} is ${open.status}`)
   }
 }
 
@@ -149,8 +146,7 @@ async function verify(world: World): Promise<readonly string[]> {
 }
 
 function failureOf(cause: unknown, at: number): Failure {
-  if (cause instanceof Violation)
-    return { invariant: cause.invariant, detail: cause.detail, at, stack: cause.stack }
+  if (cause instanceof Violation) return { invariant: cause.invariant, detail: cause.detail, at, stack: cause.stack }
   const error = cause as Error
   return { invariant: 'no exception', detail: String(error?.message ?? cause), at, stack: error?.stack }
 }

@@ -1,4 +1,5 @@
-// Whether a person who was obeyed could give the order (W-SEC-05, W-USER-13): active, with the capability, and for what is their own.
+// Whether a person who was obeyed could give the order (W-SEC-05, W-USER-13): active, with the capability, and for what
+// is their own.
 import type { Result } from '@parley/core'
 import type { Command, UserCommand } from '@parley/kernel'
 import type { Capability, GateType, UserState } from '@parley/trail/events'
@@ -31,8 +32,7 @@ export function standingProblem(
   before: Standing | undefined,
   after: Standing | undefined,
 ): Problem {
-  if (!run || !result.ok || !('user' in command) || !before || before.version !== after?.version)
-    return undefined
+  if (!run || !result.ok || !('user' in command) || !before || before.version !== after?.version) return undefined
   if (before.state !== 'active') return `${command.user} is ${before.state} and was let do ${command.type}`
   const asked = neededFor(run, command)
   if (!asked) return undefined
@@ -48,10 +48,7 @@ function neededFor(run: RunModel, command: UserCommand): readonly [Needed, reado
   switch (command.type) {
     case 'inject': {
       const { to } = command.draft as { readonly to?: string }
-      return [
-        ['inject_directive', 'inject_directive_any'],
-        run.isRoot(to ?? '') ? [command.user] : owners(to),
-      ]
+      return [['inject_directive', 'inject_directive_any'], run.isRoot(to ?? '') ? [command.user] : owners(to)]
     }
     case 'resolve_gate': {
       const { gate } = run.gateEnds.get(String(command.gate)) ?? {}

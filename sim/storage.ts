@@ -1,5 +1,6 @@
-// What a runtime does to keep its trail small and safe, as the simulator's world does it: compaction of workspaces and runs, the cold tier
-// and its second copy, retention, snapshots, new keys. Each is allowed to fail where the disks do, and never otherwise.
+// What a runtime does to keep its trail small and safe, as the simulator's world does it: compaction of workspaces and
+// runs, the cold tier and its second copy, retention, snapshots, new keys. Each is allowed to fail where the disks do,
+// and never otherwise.
 import {
   asParleyError,
   formatTimestamp,
@@ -11,7 +12,7 @@ import {
   type Ticks,
   type WorkspaceId,
 } from '@parley/core'
-import { type Compactor, type Manifest, type ProposedEntry, stamp } from '@parley/trail'
+import { type Manifest, type ProposedEntry, type StorageManager, stamp } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 import { Violation, violated } from './invariants.ts'
 import type { RunModel } from './model.ts'
@@ -43,7 +44,7 @@ export class Storage {
   readonly #world: World
   /** Archives that somebody wanted deleted, by run and number: after a crash they are there or gone. */
   readonly deletions = new Set<string>()
-  #compactor: Compactor | undefined
+  #compactor: StorageManager | undefined
   readonly #compacting = new Set<string>()
   #snapshots = 0
   readonly #last = new Map<string, Promise<unknown>>()
@@ -80,8 +81,11 @@ export class Storage {
   /** A terminal workspace of a run that goes on (W-TRAIL-27). */
   compact(run: RunModel, workspace: string): void {
     this.#tend('compact', async () => {
-      const lifecycle = this.#trail.lifecycle(run.id as RunId)
-      const compacted = await lifecycle.compact(workspace as WorkspaceId, formatTimestamp(this.#now))
+      const compacted = await this.#trail.storage.compactWorkspace(
+        run.id as RunId,
+        workspace as WorkspaceId,
+        formatTimestamp(this.#now),
+      )
       if (!compacted.ok) return compacted
       if (!isOver(run.workspaces.get(workspace)?.status ?? ''))
         throw new Violation('W-TRAIL-27 only terminal workspaces are compacted', workspace)
@@ -120,7 +124,7 @@ export class Storage {
 
   async #compactRun(run: RunModel, rounds: number): Promise<Result<unknown>> {
     const { life } = this.#world
-    this.#compactor ??= this.#trail.compactor()
+    this.#compactor ??= this.#trail.storage
     for (let round = 1; ; round++) {
       const compacted = await this.#compactor.compactRun(run.id as RunId, formatTimestamp(this.#now))
       if (life.over || !compacted.ok) return compacted
@@ -143,21 +147,20 @@ export class Storage {
 
   async #checkCompacted(run: RunModel): Promise<void> {
     const { life } = this.#world
-    const manifests = await life.store.manifests(run.id as RunId)
-    if (!life.over)
-      violated('W-TRAIL-27 W-TRAIL-29 archives hold what they may', compactedProblem(run, manifests))
+    const manifests = await life.store.tiers.manifests(run.id as RunId)
+    if (!life.over) violated('W-TRAIL-27 W-TRAIL-29 archives hold what they may', compactedProblem(run, manifests))
   }
 
   reclaim(): void {
     this.#tend('reclaim', async () => {
-      this.#compactor ??= this.#trail.compactor()
+      this.#compactor ??= this.#trail.storage
       return this.#compactor.reclaim()
     })
   }
 
   expire(run: RunModel, warm: number): void {
     this.#tend('expire', async () => {
-      this.#compactor ??= this.#trail.compactor()
+      this.#compactor ??= this.#trail.storage
       const now = this.#now
       const moved = await this.#compactor.expire(run.id as RunId, now, { warm, cold: 0 })
       const early = parseTimestamp(run.endedAt)! + warm * TICKS > now
@@ -171,12 +174,12 @@ export class Storage {
       this.#alone(run, async () => {
         const { life } = this.#world
         const id = run.id as RunId
-        const manifests = await life.store.manifests(id)
+        const manifests = await life.store.tiers.manifests(id)
         const archive = pick(manifests)
         const manifest = manifests.find(each => each.archive === archive)
         if (manifest && !manifest.deleted) this.deletions.add(`${id} ${archive}`)
         const now = this.#now
-        const deleted = await this.#trail.lifecycle(id).deleteArchive(archive, now, { cold })
+        const deleted = await this.#trail.storage.deleteArchive(id, archive, now, { cold })
         if (!deleted.ok || !manifest || life.over) return deleted
         violated('W-TRAIL-28 only what may be deleted is', undeletable(run, manifest, now - cold * TICKS))
         for (const each of [...manifest.entries, ...manifest.objects]) run.gone.add(each.id)
@@ -190,7 +193,7 @@ export class Storage {
       this.#alone(run, async () => {
         const { life } = this.#world
         const id = `snap-${++this.#snapshots}`
-        const taken = await this.#trail.lifecycle(run.id as RunId).snapshot(id, upTo)
+        const taken = await this.#trail.storage.snapshot(run.id as RunId, id, upTo)
         if (life.over || !taken.ok) return taken
         if (!run.ended) throw new Violation('W-TRAIL-30 snapshots are of finished runs', run.id)
         return this.#append(run, [taken.value])
@@ -199,13 +202,13 @@ export class Storage {
   }
 
   replicate(): void {
-    this.#tend('replicate', async () => ok(await this.#trail.replicate()))
+    this.#tend('replicate', async () => ok(await this.#trail.storage.replicate()))
   }
 
   restore(): void {
     this.#tend('restore', async () => {
       const { life } = this.#world
-      const report = await this.#trail.restore()
+      const report = await this.#trail.storage.restore()
       if (!life.over && !this.#world.watch.troubled && report.lost.length > 0)
         throw new Violation('W-TRAIL-26 nothing of the cold tier is lost', report.lost.join())
       return ok(report)
@@ -222,11 +225,7 @@ export class Storage {
       const now = new Set(keys.map(({ key }) => key))
       const told = unrecordedKeys.some(({ key }) => key === rotated.value.key)
       // Another rotation may have come in between.
-      if (
-        !told ||
-        ![...before, rotated.value.key].every(key => now.has(key)) ||
-        before.includes(rotated.value.key)
-      )
+      if (!told || ![...before, rotated.value.key].every(key => now.has(key)) || before.includes(rotated.value.key))
         throw new Violation('W-TRAIL-15 former keys are kept', `${before.length} keys became ${keys.length}`)
       if (tells) await this.#trail.recordedKey(rotated.value.key)
       return rotated
@@ -259,9 +258,7 @@ export class Storage {
         if (cause instanceof Violation) throw cause
         // A store throws what the disk says; only the trail's own operations answer with values.
         const disk = cause instanceof Error && 'syscall' in cause
-        result = disk
-          ? refuse('trail_unavailable', cause.message)
-          : { ok: false, error: asParleyError(cause) }
+        result = disk ? refuse('trail_unavailable', cause.message) : { ok: false, error: asParleyError(cause) }
       }
       if (life.over) return
       watch.statistics.answer(kind, result)
@@ -270,10 +267,7 @@ export class Storage {
         replica: replica || this.#replicaTroubled,
         result,
       }
-      violated(
-        'W-TRAIL-25 W-TRAIL-27 moving records fails only where a disk does',
-        this.#problem(kind, refused),
-      )
+      violated('W-TRAIL-25 W-TRAIL-27 moving records fails only where a disk does', this.#problem(kind, refused))
     })
   }
 
@@ -301,13 +295,8 @@ function undeletable(run: RunModel, manifest: Manifest, until: number): Problem 
   const covered = run.drafts.some(({ event_type, body, id }, index) => {
     if (run.gone.has(id) || inside.has(index + 1)) return false
     if (kind === 'workspace')
-      return (
-        event_type === 'trail_compacted' &&
-        (body as EventBody<'trail_compacted'>).archive_hash === archive_hash
-      )
-    return (
-      event_type === 'trail_snapshot_created' && (body as EventBody<'trail_snapshot_created'>).up_to >= last
-    )
+      return event_type === 'trail_compacted' && (body as EventBody<'trail_compacted'>).archive_hash === archive_hash
+    return event_type === 'trail_snapshot_created' && (body as EventBody<'trail_snapshot_created'>).up_to >= last
   })
   return covered ? undefined : `nothing that stays covers archive ${archive}`
 }

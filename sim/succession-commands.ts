@@ -52,8 +52,5 @@ function preparation(dice: Dice): Preparation {
 
 function mostlyAtWork(scene: Scene) {
   if (scene.dice.chance(0.1)) return anyone(scene)
-  return someone(
-    scene,
-    each => (each.status === 'active' || each.status === 'blocked') && each.parent !== null,
-  )
+  return someone(scene, each => (each.status === 'active' || each.status === 'blocked') && each.parent !== null)
 }

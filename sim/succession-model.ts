@@ -48,8 +48,7 @@ export function noteLost(run: RunModel, body: EventBody<'envelope_undeliverable'
 export function noteRejection(run: RunModel, body: EventBody<'envelope_rejected'>): void {
   const receiver = run.workspaces.get(body.to ?? '')
   const told = receiver?.grace?.envelope
-  if (receiver && (told === body.envelope_id || (told === null && body.type === 'feedback')))
-    receiver.grace = null
+  if (receiver && (told === body.envelope_id || (told === null && body.type === 'feedback'))) receiver.grace = null
 }
 
 /** Ticks at which its time is up; undefined while none runs. */

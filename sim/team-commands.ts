@@ -1,5 +1,5 @@
-// What coordinators and delegates do with a team: owners, sight, priorities, groups, budgets, orphans, conflicts; and what hosts
-// measure.
+// What coordinators and delegates do with a team: owners, sight, priorities, groups, budgets, orphans, conflicts; and
+// what hosts measure.
 import type { WorkspaceId } from '@parley/core'
 import { PEOPLE } from './config.ts'
 import { budgetDraft, checkpointDraft, conflictReports, envelopeDraft, payload } from './drafts.ts'
@@ -106,9 +106,7 @@ export const teamHandlers: Readonly<Record<keyof typeof teamCommands, (scene: Sc
       each => each.delegate && each.owner === orphan.owner && each.status === 'active' && each !== orphan,
     )
     const parent = (dice.chance(0.8) ? dice.maybe(homes) : undefined) ?? anyone(scene)
-    speak(scene, dice.chance(0.9) ? run.root : leader(scene), agent =>
-      agent.reparent(idOf(orphan), idOf(parent)),
-    )
+    speak(scene, dice.chance(0.9) ? run.root : leader(scene), agent => agent.reparent(idOf(orphan), idOf(parent)))
   },
   show: scene => {
     const receiver = someone(scene, each => each.parent !== null && !isOver(each.status))

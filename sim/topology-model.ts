@@ -1,4 +1,5 @@
-// What entries about owners, sight, priority, budgets, parents and conflicts mean to the simulator's own model of a run.
+// What entries about owners, sight, priority, budgets, parents and conflicts mean to the simulator's own model of a
+// run.
 
 import type { EventBody } from '@parley/trail/events'
 import type { ModelFolds } from './highway-model.ts'

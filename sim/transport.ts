@@ -1,5 +1,5 @@
-// A transport as bad as one can be: it drops, delays, repeats and reorders deliveries and loses confirmations, by chance. What it
-// holds back arrives when the world says so, or never.
+// A transport as bad as one can be: it drops, delays, repeats and reorders deliveries and loses confirmations, by
+// chance. What it holds back arrives when the world says so, or never.
 import type { Delivery, Transport } from '@parley/kernel'
 import type { Dice } from './random.ts'
 

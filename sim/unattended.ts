@@ -1,5 +1,5 @@
-// A run with a diligent coordinator and honest agents, and no human: whoever could be asked stays silent until told otherwise. Each
-// round everybody does what is to be done next; what needs a human waits, and only that.
+// A run with a diligent coordinator and honest agents, and no human: whoever could be asked stays silent until told
+// otherwise. Each round everybody does what is to be done next; what needs a human waits, and only that.
 import type { GateId, SignalId, TaskId } from '@parley/core'
 import type { AgentHandle, RunHandle } from '@parley/kernel'
 import { EVERYONE, SECRET } from './config.ts'
@@ -111,9 +111,7 @@ export class Unattended {
   get #finished(): boolean {
     const { run } = this
     const open = [...run.workspaces.values()].some(each => each !== run.root && !isOver(each.status))
-    return (
-      !open && [...run.tasks.values()].every(({ status }) => ['integrated', 'cancelled'].includes(status))
-    )
+    return !open && [...run.tasks.values()].every(({ status }) => ['integrated', 'cancelled'].includes(status))
   }
 
   #plan({ id, parent }: WorkspaceModel): Plan {
@@ -128,12 +126,7 @@ export class Unattended {
         fails: dice.chance(0.1),
         doomed: dice.chance(0.1),
         strategy: dice.pick(['direct', 'layered', 'evaluated'] as const),
-        resolution: dice.pick([
-          'coordinator_resolve',
-          'coordinator_resolve',
-          'escalate',
-          'agent_rework',
-        ] as const),
+        resolution: dice.pick(['coordinator_resolve', 'coordinator_resolve', 'escalate', 'agent_rework'] as const),
         helped: 0,
       }
       this.#plans.set(id, plan)
@@ -194,7 +187,9 @@ export class Unattended {
     world.launch(() => agent.complete())
   }
 
-  /** An answer, or the fallback's go-ahead, lets it go on; what fell to the coordinator is answered by the coordinator. */
+  /**
+   * An answer, or the fallback's go-ahead, lets it go on; what fell to the coordinator is answered by the coordinator.
+   */
   #unblock(workspace: WorkspaceModel, agent: AgentHandle, parent: AgentHandle, plan: Plan): void {
     const { world, run } = this
     if (workspace.inbox.length > 0) {
@@ -277,16 +272,16 @@ export class Unattended {
     )
   }
 
-  /** Why nothing goes on, for everything that is not done: each must wait for a human. The first that does not is named. */
+  /**
+   * Why nothing goes on, for everything that is not done: each must wait for a human. The first that does not is named.
+   */
   unexplained(): string | undefined {
     const { run } = this
     const gates = [...run.gates.values()]
     const about = (type: string, matches: (gate: (typeof gates)[number]) => boolean) =>
       gates.some(gate => gate.type === type && matches(gate))
     for (const { id, status, dependsOn } of run.tasks.values()) {
-      const ready = dependsOn.every(each =>
-        ['completed', 'integrated'].includes(run.tasks.get(each)?.status ?? ''),
-      )
+      const ready = dependsOn.every(each => ['completed', 'integrated'].includes(run.tasks.get(each)?.status ?? ''))
       if (status === 'draft' && !about('task_approval', gate => gate.task === id)) return `${id} is a draft`
       if (status === 'pending' && ready && !about('workspace_create', gate => gate.task === id))
         return `${id} is ready and nobody works on it`

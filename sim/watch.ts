@@ -1,5 +1,5 @@
-// What is seen of a world from outside, as it happens: batches that are handed in and settled, commands and their answers, notices.
-// Every invariant is asked here; the first that is broken is kept until somebody looks.
+// What is seen of a world from outside, as it happens: batches that are handed in and settled, commands and their
+// answers, notices. Every invariant is asked here; the first that is broken is kept until somebody looks.
 import { ParleyError, type Result, type RunId } from '@parley/core'
 import type { Command, Delivery, Notice, Runtime } from '@parley/kernel'
 import type { Appended, Batch } from '@parley/trail'
@@ -28,6 +28,8 @@ export interface Asked {
 /** What is watched ends with the life of the process that does it. */
 export interface Watched {
   readonly asked: Set<Asked>
+  /** Calls that have no answer yet. */
+  calls: number
   over: boolean
 }
 
@@ -44,7 +46,10 @@ export class Watch {
   readonly models = new Map<string, RunModel>()
   /** Batches handed in and not settled, by run. */
   readonly underway = new Map<string, Batch[]>()
-  /** Batches that failed since the last one that did not: a disk that failed may still have kept them, until the power goes. */
+  /**
+   * Batches that failed since the last one that did not: a disk that failed may still have kept them, until the power
+   * goes.
+   */
   readonly doubtful: Batch[] = []
   /** Storage fails now and then, or what it held up is not finished yet. */
   troubled = false
@@ -137,8 +142,7 @@ export class Watch {
       return
     }
     this.doubtful.length = 0
-    if (index !== 0)
-      throw new Violation('W-TRAIL-07 batches become durable in order', `${index} before it in ${run}`)
+    if (index !== 0) throw new Violation('W-TRAIL-07 batches become durable in order', `${index} before it in ${run}`)
     this.fold(run, batch)
     if (batch.entries.length === 0) return
     const model = this.model(run)
@@ -234,10 +238,7 @@ export class Watch {
     if (!result.ok) defect(result.error)
     const model = this.models.get(run)
     violated('0.3 0.5 an answer agrees with the trail', answerProblem(model, command, result, reach))
-    violated(
-      'W-ROLE-04 only those who may give an order are obeyed',
-      authorityProblem(model, command, result),
-    )
+    violated('W-ROLE-04 only those who may give an order are obeyed', authorityProblem(model, command, result))
     if ('user' in command)
       violated(
         'W-USER-13 only people who may give an order are obeyed',
@@ -248,11 +249,14 @@ export class Watch {
   /** A call of the public API: it may take its time, but it never throws. */
   launch(life: Watched, call: () => Promise<unknown>): void {
     this.#moves++
+    life.calls++
     void call().then(
       () => {
+        life.calls--
         this.#moves++
       },
       cause => {
+        life.calls--
         if (!life.over) this.fail(new Violation('0.5 a refusal is a value', `a call threw ${stackOf(cause)}`))
       },
     )
@@ -368,8 +372,7 @@ function noticeProblem(run: RunModel, notice: Notice, announced: Set<string>): s
     }
     case 'signal': {
       const signal = run.signals.get(notice.signal)
-      if (!signal?.deliveries || signal.to !== notice.to)
-        return `${notice.signal} is not delivered to ${notice.to}`
+      if (!signal?.deliveries || signal.to !== notice.to) return `${notice.signal} is not delivered to ${notice.to}`
       if (announced.has(notice.signal)) return `${notice.signal} is announced twice`
       announced.add(notice.signal)
       return undefined
@@ -379,9 +382,7 @@ function noticeProblem(run: RunModel, notice: Notice, announced: Set<string>): s
       return reason === notice.reason ? undefined : `${notice.envelope} is ${reason}`
     }
     case 'gate_opened':
-      return run.gates.has(notice.gate) || run.gateEnds.has(notice.gate)
-        ? undefined
-        : `${notice.gate} is not there`
+      return run.gates.has(notice.gate) || run.gateEnds.has(notice.gate) ? undefined : `${notice.gate} is not there`
     case 'gate_ended':
       return run.gateEnds.get(notice.gate)?.action === notice.action
         ? undefined

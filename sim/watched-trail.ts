@@ -1,5 +1,5 @@
-// The real trail with a window in it: every batch that a runtime appends is seen when it is handed in and when it is settled. A test
-// that wants to break a rule on purpose changes batches here, behind the kernel's back.
+// The real trail with a window in it: every batch that a runtime appends is seen when it is handed in and when it is
+// settled. A test that wants to break a rule on purpose changes batches here, behind the kernel's back.
 import type { Result, RunId } from '@parley/core'
 import { type Appended, type Batch, type RunTrail, Trail, type TrailOptions } from '@parley/trail'
 

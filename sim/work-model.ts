@@ -1,4 +1,5 @@
-// What entries about workspaces, signals, mail, rights, checkpoints, tasks and integrations mean to the simulator's own model.
+// What entries about workspaces, signals, mail, rights, checkpoints, tasks and integrations mean to the simulator's own
+// model.
 import type { ModelFolds } from './highway-model.ts'
 import type { RunModel } from './model.ts'
 import { countsTowardsTimeout, works } from './overdue.ts'
@@ -242,8 +243,7 @@ export const workFolds: ModelFolds = {
     const target = run.workspace(body.target)
     target.merges.push(body.source)
     const { checkpoint } = run.workspace(body.source).integration ?? {}
-    for (const file of run.checkpoints.get(checkpoint ?? '')?.files ?? [])
-      target.files.set(file, ticksOf(entry))
+    for (const file of run.checkpoints.get(checkpoint ?? '')?.files ?? []) target.files.set(file, ticksOf(entry))
     endIntegration(run, body.source, body.target)
   },
   integration_aborted: (run, body) =>
@@ -272,8 +272,7 @@ function end(run: RunModel, workspace: WorkspaceModel): void {
     const sender = run.workspace(from)
     const survives = sender.parent === workspace.id && !isOver(sender.status)
     if (to === workspace.id && !survives) run.waiting.delete(pair)
-    if (from === workspace.id && to === workspace.parent && isOver(run.workspace(to).status))
-      run.waiting.delete(pair)
+    if (from === workspace.id && to === workspace.parent && isOver(run.workspace(to).status)) run.waiting.delete(pair)
   }
   run.approved.delete(workspace.id)
   for (const { signal, workspace: from } of run.escalations.values())
@@ -281,8 +280,7 @@ function end(run: RunModel, workspace: WorkspaceModel): void {
 }
 
 function answerLost(run: RunModel, envelope: string): void {
-  for (const escalation of run.escalations.values())
-    if (escalation.answer === envelope) escalation.answer = null
+  for (const escalation of run.escalations.values()) if (escalation.answer === envelope) escalation.answer = null
 }
 
 interface CheckpointRecord {

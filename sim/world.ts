@@ -1,5 +1,5 @@
-// The world of one seed: a real runtime on the real store over faulty disks in memory, life after life. It carries out nothing by
-// itself; actions.ts acts on it, and after every step it is asked whether all is well.
+// The world of one seed: a real runtime on the real store over faulty disks in memory, life after life. It carries out
+// nothing by itself; actions.ts acts on it, and after every step it is asked whether all is well.
 import { ManualClock, SeededIds, type Ticks } from '@parley/core'
 import { type AgentHandle, type MigrationRequest, type RunHandle, Runtime } from '@parley/kernel'
 import { openMemoryStore, type StateCacheStore, type TrailStore } from '@parley/trail'
@@ -104,11 +104,10 @@ export class World {
     const { watch } = this
     const clock = new ManualClock(this.#now)
     const transport = new StormyTransport(this.config, this.dice, watch)
-    const nascent: Watched = { asked: new Set<Asked>(), over: false }
+    const nascent: Watched = { asked: new Set<Asked>(), calls: 0, over: false }
     this.#nascent = nascent
     const store = await openMemoryStore(this.disks, this.config.store)
-    if (store.damage.length > 0)
-      throw new Violation('W-TRAIL-26 a crash damages nothing', store.damage[0]!.message)
+    if (store.damage.length > 0) throw new Violation('W-TRAIL-26 a crash damages nothing', store.damage[0]!.message)
     const signing = this.config.signed ? await openKeys(this.disks, this.#now, store.floor) : {}
     const trail = new WatchedTrail({ store, ...signing }, watch.batches(nascent))
     await checkRecovered(trail, store, watch, this.storage.deletions)
@@ -121,8 +120,7 @@ export class World {
     this.preparation = 'at_once'
     this.#unprepared.length = 0
     watch.recovering.clear()
-    for (const run of watch.models.values())
-      if (run.root && !run.ended) watch.recovering.set(run.id, openedRun(run))
+    for (const run of watch.models.values()) if (run.root && !run.ended) watch.recovering.set(run.id, openedRun(run))
     watch.opening = true
     const runtime = await Runtime.open({
       ...this.config.runtime,
@@ -155,10 +153,7 @@ export class World {
       const opened = await runtime.open(run.id as never)
       if (nascent.over) return
       if (opened.ok) this.runs.set(run.id, opened.value)
-      violated(
-        'W-WS-06 W-WS-07 a restart takes up what creation left',
-        watch.troubled ? undefined : notTakenUp(run),
-      )
+      violated('W-WS-06 W-WS-07 a restart takes up what creation left', watch.troubled ? undefined : notTakenUp(run))
       runtime.subscribe(run.id as never, watch.notices(run.id, nascent))
     }
     await this.compare()
@@ -238,7 +233,10 @@ export class World {
     for (const ready of this.#unprepared.splice(0)) ready()
   }
 
-  /** The power goes: what is not on disk is lost, and what is on its way may be torn. It may go again while all is opened. */
+  /**
+   * The power goes: what is not on disk is lost, and what is on its way may be torn. It may go again while all is
+   * opened.
+   */
   async crash(): Promise<void> {
     this.#powerLoss()
     if (this.dice.chance(0.2)) await checkTwice(this.disks, this.config, this.seed)
@@ -293,8 +291,7 @@ export class World {
     }
     await this.settle()
     const [left] = life.asked
-    if (left)
-      throw new Violation('0.5 every command is answered', `${left.command.type} is not, and all is closed`)
+    if (left) throw new Violation('0.5 every command is answered', `${left.command.type} is not, and all is closed`)
     life.over = true
     life.transport.forget()
     await life.trail.close()
@@ -332,11 +329,11 @@ export class World {
     let quiet = 0
     let needed = 2
     for (let turns = 0; quiet < needed; turns++) {
-      if (turns > MOST_TURNS)
-        throw new Violation('0.7 the runtime comes to rest', `${MOST_TURNS} turns and still busy`)
+      if (turns > MOST_TURNS) throw new Violation('0.7 the runtime comes to rest', `${MOST_TURNS} turns and still busy`)
       const before = watch.moves
       await turn()
-      if (watch.failures !== failures) needed = RELOAD_TURNS
+      // A call may read a run again that has ended, and nothing moves meanwhile.
+      if (watch.failures !== failures || this.life.calls > 0) needed = RELOAD_TURNS
       failures = watch.failures
       quiet = watch.moves === before && watch.appending === 0 && watch.tending === 0 ? quiet + 1 : 0
     }
@@ -382,8 +379,7 @@ export class World {
   /** W-INT-08: only an integration waits, and only while another one holds its target. */
   #checkWaiting({ run: id, command }: Asked): void {
     const run = this.watch.model(id)
-    const named =
-      'source' in command ? command.source : command.type === 'emit' ? command.draft.ref : undefined
+    const named = 'source' in command ? command.source : command.type === 'emit' ? command.draft.ref : undefined
     const source = String(named)
     const target = run.workspaces.get(salvageTarget(run, source) ?? '')
     if (!target?.merging || target.merging === source)
@@ -407,19 +403,12 @@ export class World {
     )
     if (hidden)
       this.watch.fail(
-        new Violation(
-          'W-TRAIL-19 a query shows what the reader may see',
-          `${reader.id} saw ${hidden.workspace}`,
-        ),
+        new Violation('W-TRAIL-19 a query shows what the reader may see', `${reader.id} saw ${hidden.workspace}`),
       )
   }
 
   /** W-TRAIL-20: a person is shown what is or was their own, everything with the capability for that. */
-  checkUserPage(
-    run: RunModel,
-    user: string,
-    entries: readonly { readonly workspace: string | null }[],
-  ): void {
+  checkUserPage(run: RunModel, user: string, entries: readonly { readonly workspace: string | null }[]): void {
     const standing = this.#standing(user)
     if (!standing || standing.holds('view_trail_any')) return
     const owns = (id: string) => run.workspaces.get(id)?.owners.includes(user) === true

@@ -1,5 +1,5 @@
-// One end of one side, in a process of its own: `end.ts server|client SIDE FOLDER PORT`. It tells the benchmark when it is ready, and then
-// measures what it is asked to. `end.ts local` is Parley without any wire.
+// One end of one side, in a process of its own: `end.ts server|client SIDE FOLDER PORT`. It tells the benchmark when it
+// is ready, and then measures what it is asked to. `end.ts local` is Parley without any wire.
 
 import { type Client, measureCalls, measureStream, message } from './side.ts'
 import { benchNode } from './sides/parley.ts'

@@ -1,5 +1,5 @@
-// A side of the call benchmark: a way to call an operation in another process. Every side does the same two things, an echo and a
-// stream, and what is measured is defined here once for all of them.
+// A side of the call benchmark: a way to call an operation in another process. Every side does the same two things, an
+// echo and a stream, and what is measured is defined here once for all of them.
 
 /** About 100 bytes of JSON. */
 export interface Message {
@@ -21,7 +21,10 @@ export interface Client {
 }
 
 export interface Side {
-  /** Starts the server's half in a process of its own. What it needs is in the folder, or listens at the broker's address. */
+  /**
+   * Starts the server's half in a process of its own. What it needs is in the folder, or listens at the broker's
+   * address.
+   */
   serve(place: Place): Promise<void>
   connect(place: Place): Promise<Client>
 }
@@ -44,11 +47,7 @@ export interface Calls {
 const SAMPLES = 2 ** 20
 
 /** Keeps so many calls under way for so long. */
-export async function measureCalls(
-  client: Client,
-  concurrency: number,
-  milliseconds: number,
-): Promise<Calls> {
+export async function measureCalls(client: Client, concurrency: number, milliseconds: number): Promise<Calls> {
   const times = new Float64Array(SAMPLES)
   let calls = 0
   const start = performance.now()

@@ -1,13 +1,16 @@
 // DBOS Transact, a library that keeps the results of steps in PostgreSQL. The workflow runs in this process.
 //
-// A step is measured from the call of `DBOS.runStep` until its promise is fulfilled. In between DBOS asks the database whether the
-// workflow was cancelled or the step has already run, runs the function, and commits its result. With more workflows than connections
-// the wait for a connection is part of it.
+// A step is measured from the call of `DBOS.runStep` until its promise is fulfilled. In between DBOS asks the database
+// whether the workflow was cancelled or the step has already run, runs the function, and commits its result. With more
+// workflows than connections the wait for a connection is part of it.
 import { measureWorkflows, type PeerStart, startPeer, stepResult } from './peer.ts'
 import { startPostgres } from './postgres.ts'
 import { installedVersion } from './server.ts'
 
-/** The default is 10. In short trials on two cores 20 was some 5 % faster with 64 and 1,000 workflows, and 40 slower than 10. */
+/**
+ * The default is 10. In short trials on two cores 20 was some 5 % faster with 64 and 1,000 workflows, and 40 slower
+ * than 10.
+ */
 const CONNECTIONS = 20
 
 export const startDbos: PeerStart = () =>

@@ -1,5 +1,5 @@
-// What must not outlive the benchmark: servers and temporary folders. They go when they are no longer needed, and at the latest when
-// this process ends, by a signal or an uncaught error too. Only SIGKILL leaves them behind.
+// What must not outlive the benchmark: servers and temporary folders. They go when they are no longer needed, and at
+// the latest when this process ends, by a signal or an uncaught error too. Only SIGKILL leaves them behind.
 import { constants } from 'node:os'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

@@ -1,5 +1,5 @@
-// A peer of the kernel benchmark: another durable runtime that runs the same workflow of ten steps, on the same machine and in
-// the same run. What is measured is defined here, once for every side.
+// A peer of the kernel benchmark: another durable runtime that runs the same workflow of ten steps, on the same machine
+// and in the same run. What is measured is defined here, once for every side.
 import { loops } from '../trail/measure.ts'
 import { Leftovers } from './leftovers.ts'
 
@@ -44,9 +44,10 @@ export function stepResult(step: number) {
 }
 
 /**
- * `run` takes one workflow of so many steps to its end and pushes the milliseconds of each step onto `times`. Each of `concurrency`
- * loops starts a workflow when its previous one has ended, until the time is over, so that the measurement lasts up to a workflow
- * longer than asked for. Starting and finishing a workflow is part of the rate, and of no step's latency.
+ * `run` takes one workflow of so many steps to its end and pushes the milliseconds of each step onto `times`. Each of
+ * `concurrency` loops starts a workflow when its previous one has ended, until the time is over, so that the
+ * measurement lasts up to a workflow longer than asked for. Starting and finishing a workflow is part of the rate, and
+ * of no step's latency.
  */
 export async function measureWorkflows(
   concurrency: number,
@@ -55,7 +56,7 @@ export async function measureWorkflows(
   run: (steps: number) => Promise<unknown>,
 ): Promise<PeerResult> {
   // Short workflows are enough to compile the code and to open every connection.
-  await loops(concurrency, 1000, () => run(1))
+  await loops(concurrency, Math.min(1000, seconds * 1000), () => run(1))
   times.length = 0
   let workflows = 0
   const perSecond = await loops(concurrency, seconds * 1000, async () => {

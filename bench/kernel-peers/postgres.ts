@@ -1,5 +1,5 @@
-// A PostgreSQL server of its own, from the operating system's package: a new cluster in a temporary folder, reachable through a Unix
-// socket in that folder and through no port.
+// A PostgreSQL server of its own, from the operating system's package: a new cluster in a temporary folder, reachable
+// through a Unix socket in that folder and through no port.
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -14,9 +14,7 @@ export interface Postgres {
 
 /** Debian keeps the server's programs out of PATH, a folder for each major version. */
 function programs(): string {
-  const debian = globSync('/usr/lib/postgresql/*/bin').sort((a, b) =>
-    b.localeCompare(a, 'en', { numeric: true }),
-  )
+  const debian = globSync('/usr/lib/postgresql/*/bin').sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
   const found = [...debian, ...(process.env.PATH ?? '').split(delimiter)].find(folder =>
     existsSync(join(folder, 'initdb')),
   )
@@ -34,8 +32,8 @@ function owner(): Owner | undefined {
 }
 
 /**
- * Nothing is tuned: the settings are those of a new cluster, with fsync and synchronous_commit on. Only the owner of the folder and
- * root reach the socket, so that no password is needed.
+ * Nothing is tuned: the settings are those of a new cluster, with fsync and synchronous_commit on. Only the owner of
+ * the folder and root reach the socket, so that no password is needed.
  */
 export async function startPostgres(leftovers: Leftovers): Promise<Postgres> {
   const bin = programs()
@@ -61,9 +59,7 @@ export async function startPostgres(leftovers: Leftovers): Promise<Postgres> {
       }),
     () =>
       new Promise(resolve => {
-        execFile(join(bin, 'pg_isready'), ['-q', '-h', folder, '-d', 'postgres'], options, error =>
-          resolve(!error),
-        )
+        execFile(join(bin, 'pg_isready'), ['-q', '-h', folder, '-d', 'postgres'], options, error => resolve(!error))
       }),
   )
   const version = execFileSync(join(bin, 'postgres'), ['--version'], { ...options, encoding: 'utf8' })

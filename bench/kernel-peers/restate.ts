@@ -1,9 +1,11 @@
-// Restate, a server that keeps the journal of each workflow and calls its code over HTTP/2. The server comes from its npm package; this
-// process serves the code and starts the workflows through the server's ingress, over HTTP/1.1 as its client library does.
+// Restate, a server that keeps the journal of each workflow and calls its code over HTTP/2. The server comes from its
+// npm package; this process serves the code and starts the workflows through the server's ingress, over HTTP/1.1 as its
+// client library does.
 //
-// A step is measured from the call of `context.run` until its promise is fulfilled. In between the SDK runs the function and proposes
-// its result on the open stream, and the server acknowledges it once it is synced in its log. A step that is replayed does not
-// run its function again and is not measured; no workflow waits long enough to be suspended and replayed, so all are.
+// A step is measured from the call of `context.run` until its promise is fulfilled. In between the SDK runs the
+// function and proposes its result on the open stream, and the server acknowledges it once it is synced in its log. A
+// step that is replayed does not run its function again and is not measured; no workflow waits long enough to be
+// suspended and replayed, so all are.
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createServer, type ServerHttp2Session } from 'node:http2'
@@ -17,8 +19,8 @@ import { measureWorkflows, type PeerStart, startPeer, stepResult } from './peer.
 import { freePorts, installedVersion, startServer, temporaryFolder, until } from './server.ts'
 
 /**
- * The default of 24 is for machines with many cores. On two, one partition took twice as many steps per second with 64 workflows, a third
- * more with 1,000, and as many with one; its appends share their syncs.
+ * The default of 24 is for machines with many cores. On two, one partition took twice as many steps per second with 64
+ * workflows, a third more with 1,000, and as many with one; its appends share their syncs.
  */
 const PARTITIONS = Math.max(1, Math.floor(availableParallelism() / 2))
 
@@ -61,7 +63,8 @@ export const startRestate: PeerStart = () =>
     const client = connect({ url: ingress })
     return {
       version: `${installedVersion('@restatedev/restate-server')}, SDK ${installedVersion('@restatedev/restate-sdk')}`,
-      // The client for workflows submits and attaches in two requests; one request is enough to start one and wait for its end.
+      // The client for workflows submits and attaches in two requests; one request is enough to start one and wait for
+      // its end.
       measure: (concurrency, seconds) =>
         measureWorkflows(concurrency, seconds, times, steps =>
           client.call({ service: workflow.name, key: randomUUID(), handler: 'run', parameter: steps }),
@@ -94,7 +97,8 @@ async function startRestateServer(leftovers: Leftovers): Promise<{ admin: string
   const folder = temporaryFolder(leftovers)
   const [node, admin, ingress] = (await freePorts(3)).map(port => `127.0.0.1:${port}`)
   const settings = join(folder, 'restate.toml')
-  // The server asks GitHub once for a newer version and has no setting against it; octocrab is what would complain without a network.
+  // The server asks GitHub once for a newer version and has no setting against it; octocrab is what would complain
+  // without a network.
   writeFileSync(
     settings,
     `base-dir = '${join(folder, 'data')}'
@@ -120,8 +124,7 @@ bind-address = '${ingress}'
     // Its settings can come from the environment too, and none of them should.
     { cwd: folder, env: {} },
     server => server.kill('SIGKILL'),
-    async () =>
-      (await health(urls.admin, 'health')) !== '' && (await health(urls.ingress, 'restate/health')) !== '',
+    async () => (await health(urls.admin, 'health')) !== '' && (await health(urls.ingress, 'restate/health')) !== '',
   )
   return urls
 }

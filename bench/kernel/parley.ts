@@ -1,5 +1,5 @@
-// Parley's side of the kernel benchmark: runs on a real trail on disk, and what is done in them. What a peer calls a workflow is a
-// task here, and a step is a checkpoint in it.
+// Parley's side of the kernel benchmark: runs on a real trail on disk, and what is done in them. What a peer calls a
+// workflow is a task here, and a step is a checkpoint in it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,9 +47,7 @@ export class Parley {
   }
 
   async run(): Promise<RunHandle> {
-    const run = unwrap(
-      await this.#runtime.start({ owner: OWNER, highway: { gates: { task_approval: false } } }),
-    )
+    const run = unwrap(await this.#runtime.start({ owner: OWNER, highway: { gates: { task_approval: false } } }))
     unwrap(await run.coordinator.started())
     return run
   }
@@ -124,14 +122,14 @@ export class Parley {
   }
 
   /** Bytes of heap that one more open run takes, and one more idle workspace in a run. */
-  async memory(): Promise<{ readonly run: number; readonly workspace: number }> {
-    await this.#spread(50, 2)
+  async memory(count: number): Promise<{ readonly run: number; readonly workspace: number }> {
+    await this.#spread(count / 20, 2)
     const before = heap()
-    await this.#spread(1000, 0)
+    await this.#spread(count, 0)
     const runs = heap()
-    const kept = await this.#spread(20, 50)
+    const kept = await this.#spread(count / 50, 50)
     const after = heap()
-    const perRun = (runs - before) / 1000
+    const perRun = (runs - before) / count
     return { run: perRun, workspace: (after - runs - perRun * kept.length) / (kept.length * 50) }
   }
 

@@ -1,9 +1,9 @@
-// What libsodium alone does: the signatures of a message, and the cipher of a frame on both ends. Nothing is parsed, written or sent: these are
-// the bounds of whatever is built on it.
+// What libsodium alone does: the signatures of a message, and the cipher of a frame on both ends. Nothing is parsed,
+// written or sent: these are the bounds of whatever is built on it.
 
 import { SystemClock } from '@parley/core'
+import { sodium } from '@parley/keys/sodium'
 import { canonicalBytes, type LinkIdentity, parseWire, Scribe, type WireObject } from '@parley/link'
-import sodium from 'sodium-native'
 
 /** Steps that are made before the time is looked at again. */
 const BATCH = 50

@@ -1,4 +1,5 @@
-// What is compared: a handshake in which both sides prove their keys, and bytes over what comes of it. Both ends are in this process.
+// What is compared: a handshake in which both sides prove their keys, and bytes over what comes of it. Both ends are in
+// this process.
 import type { Duplex } from 'node:stream'
 
 export interface Carrier {
@@ -25,12 +26,7 @@ export async function handshakes(carrier: Carrier, atOnce: number, milliseconds:
 }
 
 /** Bytes per second from one stream to another, with the sender held back by whoever reads. Ends both. */
-export async function pumped(
-  client: Duplex,
-  server: Duplex,
-  chunk: Buffer,
-  milliseconds: number,
-): Promise<number> {
+export async function pumped(client: Duplex, server: Duplex, chunk: Buffer, milliseconds: number): Promise<number> {
   let bytes = 0
   server.on('data', (data: Buffer) => {
     bytes += data.length

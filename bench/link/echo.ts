@@ -1,5 +1,5 @@
-// A plain TCP connection of this process to itself: so many bytes there and back, one after another. What the system and the event loop cost
-// without any signature or cipher.
+// A plain TCP connection of this process to itself: so many bytes there and back, one after another. What the system
+// and the event loop cost without any signature or cipher.
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { HOST } from './profile.ts'
 
@@ -28,9 +28,7 @@ export class Echo {
     do {
       this.#client.write(message)
       for (let heard = 0; heard < bytes; )
-        heard += await new Promise<number>(resolve =>
-          this.#client.once('data', (data: Buffer) => resolve(data.length)),
-        )
+        heard += await new Promise<number>(resolve => this.#client.once('data', (data: Buffer) => resolve(data.length)))
       pings++
     } while (performance.now() - start < milliseconds)
     return (pings / (performance.now() - start)) * 1000

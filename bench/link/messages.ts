@@ -1,4 +1,5 @@
-// Signed messages on one connection. A ping is two of them, one each way: each is signed once and verified once. Of a stream every chunk is one.
+// Signed messages on one connection. A ping is two of them, one each way: each is signed once and verified once. Of a
+// stream every chunk is one.
 import { LinkClient, type LinkSession, type Target } from '@parley/link'
 import { caller, clock } from './profile.ts'
 

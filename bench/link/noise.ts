@@ -1,4 +1,5 @@
-// Noise between two ends of this process, over loopback: handshakes, each on a connection of its own, and bytes in frames one way.
+// Noise between two ends of this process, over loopback: handshakes, each on a connection of its own, and bytes in
+// frames one way.
 import { dialNoise, type Listening, listenNoise, type NoiseArrival, noiseChannel } from '@parley/link'
 import { NoiseStream } from '../../packages/link/src/call/noise-stream.ts'
 import { type Carrier, pumped } from './carrier.ts'

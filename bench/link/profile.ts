@@ -1,5 +1,6 @@
-// A profile as a node has it: files, peer list, journal of replays, rate limit, ledger, and the server in front of them. Only two bounds that
-// no benchmark can stay within are raised: the memory of replays, and the clock of the rate limit, which runs a thousand times as fast.
+// A profile as a node has it: files, peer list, journal of replays, rate limit, ledger, and the server in front of
+// them. Only two bounds that no benchmark can stay within are raised: the memory of replays, and the clock of the rate
+// limit, which runs a thousand times as fast.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -9,6 +10,7 @@ import {
   LinkServer,
   LinkService,
   linkPaths,
+  openLedger,
   ReplayJournal,
   type StreamPart,
   type Target,
@@ -36,8 +38,9 @@ export async function serveProfile(): Promise<Served> {
     home,
     profile: 'bench',
     clock,
-    ask: { start: () => Promise.reject(new Error('nobody asks here')) },
-    dailyUsd: () => undefined,
+    runs: () => undefined,
+    owner: { id: 'bench', kind: 'user', scopes: [] },
+    ledger: openLedger(paths.ledger, { clock, cap: () => undefined }),
     elapsed: () => performance.now() * 1000,
   })
   service.methods.register('bench.stream', ({ params }) => ({ stream: chunks(Number(params.count)) }))

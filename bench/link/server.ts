@@ -1,4 +1,5 @@
-// The profile in a process of its own, so that whoever calls it has a core to itself. Says where it listens, and ends with its parent.
+// The profile in a process of its own, so that whoever calls it has a core to itself. Says where it listens, and ends
+// with its parent.
 import { serveProfile } from './profile.ts'
 
 const { target, close } = await serveProfile()

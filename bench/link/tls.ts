@@ -1,15 +1,9 @@
-// TLS 1.3 on node:tls with a certificate on each side, as fast as it can be had: contexts made once, X25519 alone for the exchange (no hybrid
-// with a second one), no tickets, so that no handshake is a resumed one. Both ends in this process.
+// TLS 1.3 on node:tls with a certificate on each side, as fast as it can be had: contexts made once, X25519 alone for
+// the exchange (no hybrid with a second one), no tickets, so that no handshake is a resumed one. Both ends in this
+// process.
 import { constants } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import {
-  connect,
-  createSecureContext,
-  createServer,
-  type SecureContext,
-  type Server,
-  type TLSSocket,
-} from 'node:tls'
+import { connect, createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
 import { type CertificateKind, selfSigned } from '../../packages/call/src/testing/certificate.ts'
 import { type Carrier, pumped } from './carrier.ts'
 import { HOST } from './profile.ts'
@@ -61,11 +55,8 @@ export class TlsCarrier implements Carrier {
 
   async shake(): Promise<void> {
     const { client, server } = await this.#connected()
-    if (!server.authorized || client.isSessionReused())
-      throw new Error('not the handshake that was asked for')
-    const closed = Promise.all(
-      [client, server].map(end => new Promise(resolve => end.once('close', resolve))),
-    )
+    if (!server.authorized || client.isSessionReused()) throw new Error('not the handshake that was asked for')
+    const closed = Promise.all([client, server].map(end => new Promise(resolve => end.once('close', resolve))))
     client.destroy()
     server.destroy()
     await closed

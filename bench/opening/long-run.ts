@@ -1,5 +1,5 @@
-// One run with very many entries, as a coordinator with a team would leave it behind: tasks that are done one after the other, each with
-// mail, working memory and checkpoints.
+// One run with very many entries, as a coordinator with a team would leave it behind: tasks that are done one after the
+// other, each with mail, working memory and checkpoints.
 import { type CheckpointId, unwrap } from '@parley/core'
 import type { RunHandle, Runtime, Worker } from '@parley/kernel'
 
@@ -31,9 +31,7 @@ export async function shortRun(runtime: Runtime): Promise<RunHandle> {
 async function openTask(run: RunHandle): Promise<Worker> {
   const { coordinator } = run
   const graph = unwrap(await coordinator.submitGraph([{ name: 'step', description: 'Ten steps.' }]))
-  const worker = unwrap(
-    await coordinator.createWorkspace({ role: 'worker', resources: ['**'], task: graph.tasks[0]! }),
-  )
+  const worker = unwrap(await coordinator.createWorkspace({ role: 'worker', resources: ['**'], task: graph.tasks[0]! }))
   unwrap(await worker.receive())
   unwrap(await worker.started())
   return worker

@@ -1,5 +1,5 @@
-// A fresh process that opens a profile, as a node does when it starts, and says how long that took until its runs took commands.
-//   node open.ts PROFILE [STATES]
+// A fresh process that opens a profile, as a node does when it starts, and says how long that took until its runs took
+// commands. node open.ts PROFILE [STATES]
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { unwrap } from '@parley/core'
 import { Runtime } from '@parley/kernel'

@@ -1,5 +1,5 @@
-// The physical limit of group commit: a file laid out in advance, one write and one fdatasync for everything that waits, and nothing else.
-// The asynchronous form syncs on libuv's threads, the synchronous one on the caller's.
+// The physical limit of group commit: a file laid out in advance, one write and one fdatasync for everything that
+// waits, and nothing else. The asynchronous form syncs on libuv's threads, the synchronous one on the caller's.
 import { closeSync, fdatasync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs'
 
 const SIZE = 256 * 1024 * 1024

@@ -1,4 +1,5 @@
-// Measuring: concurrent loops for a fixed time, medians over rounds, and tables that can be pasted into the documentation.
+// Measuring: concurrent loops for a fixed time, medians over rounds, and tables that can be pasted into the
+// documentation.
 import { cpus, totalmem } from 'node:os'
 
 /** Runs `count` loops of an asynchronous step for some milliseconds; returns steps per second. */
@@ -35,9 +36,7 @@ export function ratio(value: number): string {
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...rows.map(line)].join(
-    '\n',
-  )
+  return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
 }
 
 export function machine(): string {

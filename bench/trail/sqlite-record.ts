@@ -1,5 +1,5 @@
-// The alternative that was turned down: SQLite as the record itself, with the same two indexes and group commit, in WAL mode with a sync
-// per transaction. It stands behind the same validation, canonical form and chains as the segment log.
+// The alternative that was turned down: SQLite as the record itself, with the same two indexes and group commit, in WAL
+// mode with a sync per transaction. It stands behind the same validation, canonical form and chains as the segment log.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { DatabaseSync as Database } from 'node:sqlite'
 import type { ParleyError, Ticks } from '@parley/core'
@@ -76,20 +76,9 @@ export class SqliteRecord implements TrailStore {
   select = unused
   aggregate = unused
   object = unused
-  archive = unused
-  manifests = unused
-  whereIs = unused
-  usage = unused
-  moveRun = unused
-  warmRuns = unused
-  expire = unused
-  reclaim = unused
-  deleteArchive = unused
-  replicate = unused
-  restore = unused
-  tiers = unused
-  replica = unused
-  snapshot = unused
+  get tiers(): never {
+    return unused()
+  }
   checkBlobs = unused
   beginImport = unused
 }

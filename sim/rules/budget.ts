@@ -24,8 +24,7 @@ export const budgetRules: readonly Invariant[] = [
         if (!works(workspace)) return `${workspace.id} is ${workspace.status}`
         if (limitOf(workspace, dimension) !== limit) return `the ${dimension} is not ${limit}`
         if (workspace.warned.has(`${dimension} ${limit}`)) return `a second one for ${dimension} ${limit}`
-        return body.consumed * 100 >= run.budgetWarning * limit &&
-          body.threshold_percent === run.budgetWarning
+        return body.consumed * 100 >= run.budgetWarning * limit && body.threshold_percent === run.budgetWarning
           ? undefined
           : `${body.consumed} of ${limit}`
       },
@@ -38,8 +37,7 @@ export const budgetRules: readonly Invariant[] = [
         const workspace = run.workspace(body.workspace_id)
         const { budget_dimension: dimension, limit } = body
         if (!works(workspace)) return `${workspace.id} is ${workspace.status}`
-        if (body.consumed < limit || limitOf(workspace, dimension) !== limit)
-          return `${body.consumed} of ${limit}`
+        if (body.consumed < limit || limitOf(workspace, dimension) !== limit) return `${body.consumed} of ${limit}`
         if (!workspace.warned.has(`${dimension} ${limit}`)) return `nobody was warned of ${dimension}`
         const failed = has(
           batch,
@@ -77,8 +75,7 @@ export const budgetRules: readonly Invariant[] = [
     on: {
       budget_modified: (run, body) => {
         const workspace = run.workspace(body.workspace_id)
-        if (!['idle', 'active', 'blocked'].includes(workspace.status))
-          return `${workspace.id} is ${workspace.status}`
+        if (!['idle', 'active', 'blocked'].includes(workspace.status)) return `${workspace.id} is ${workspace.status}`
         const old = limitOf(workspace, body.budget_dimension)
         return old === body.old_limit && body.new_limit > old
           ? undefined

@@ -31,8 +31,7 @@ export const conflictRules: readonly Invariant[] = [
     batch: (run, batch) => {
       for (const id of touched(batch)) {
         const workspace = run.workspaces.get(id)
-        if (workspace?.status === 'conflicted' && workspace.conflicts.size === 0)
-          return `${id} has no open conflict`
+        if (workspace?.status === 'conflicted' && workspace.conflicts.size === 0) return `${id} has no open conflict`
         if (workspace?.status === 'closed' && workspace.conflicts.size > 0)
           return `${id} was closed over ${[...workspace.conflicts].join()}`
       }

@@ -57,8 +57,7 @@ export const escalationRules: readonly Invariant[] = [
         const type = body.status === 'delivered' ? 'envelope_created' : 'envelope_rejected'
         const next = batch.entries[batch.at + 1]
         const named = next?.body as { readonly envelope_id?: string; readonly originator?: string }
-        if (next?.event_type !== type || named.envelope_id !== body.envelope_id)
-          return `${next?.event_type} follows it`
+        if (next?.event_type !== type || named.envelope_id !== body.envelope_id) return `${next?.event_type} follows it`
         return type === 'envelope_rejected' || named.originator === actor ? undefined : 'it names another'
       },
       envelope_created: (_run, body, _entry, batch) => {

@@ -66,12 +66,9 @@ export const gateRules: readonly Invariant[] = [
           return body.action === 'reject' && body.reason === 'subject_invalidated'
             ? undefined
             : `the protocol says ${body.action}`
-        if (actor === 'fallback')
-          return gate.timedOut ? undefined : `the fallback of ${gate.id} acts before its time`
+        if (actor === 'fallback') return gate.timedOut ? undefined : `the fallback of ${gate.id} acts before its time`
         if (actor !== 'system') return undefined
-        return gate.handedOver === null
-          ? `the coordinator answers ${gate.id}, which waits for a person`
-          : undefined
+        return gate.handedOver === null ? `the coordinator answers ${gate.id}, which waits for a person` : undefined
       },
       gate_timeout: (run, body, entry) => {
         const gate = run.gates.get(body.gate_id)

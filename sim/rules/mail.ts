@@ -11,11 +11,7 @@ const TAKES_MAIL = ['idle', 'active', 'blocked', 'suspended', 'migrating']
 const PLACES_MAIL = ['idle', 'active', 'blocked']
 
 /** W-TERM-02, W-HWY-22: what the runtime composes to end a work in grace, or because nobody answered. */
-function needsNone(
-  run: RunModel,
-  { to, type }: EventBody<'envelope_created'>,
-  { actor }: EntryDraft,
-): boolean {
+function needsNone(run: RunModel, { to, type }: EventBody<'envelope_created'>, { actor }: EntryDraft): boolean {
   if (actor === 'fallback') return true
   return type === 'feedback' && run.workspaces.get(to)?.grace?.envelope === null
 }
@@ -59,15 +55,12 @@ export const mailRules: readonly Invariant[] = [
         if (body.origin === 'human' || needsNone(run, body, entry)) return undefined
         const reusable = run.activeRights(body.from, body.to).some(right => right.type === 'send')
         const used = has(batch, 'port_right_consumed', each => each.via_envelope === body.envelope_id)
-        return used === !reusable
-          ? undefined
-          : `${body.envelope_id}: used ${used}, held a send right ${reusable}`
+        return used === !reusable ? undefined : `${body.envelope_id}: used ${used}, held a send right ${reusable}`
       },
       port_right_consumed: (run, body) => {
         const right = run.rights.get(body.right_id)
         if (!right || !run.isActive(right)) return `${body.right_id} is not active`
-        const fits =
-          right.type === 'send_once' && right.holder === body.holder && right.target === body.target
+        const fits = right.type === 'send_once' && right.holder === body.holder && right.target === body.target
         return fits ? undefined : `${body.right_id} is a ${right.type} of ${right.holder} to ${right.target}`
       },
     },
@@ -83,9 +76,7 @@ export const mailRules: readonly Invariant[] = [
       },
       envelope_redelivered: (run, body) => {
         const status = run.envelopes.get(body.envelope_id)?.status
-        return status === 'delivered' || status === 'acknowledged'
-          ? undefined
-          : `${body.envelope_id} is ${status}`
+        return status === 'delivered' || status === 'acknowledged' ? undefined : `${body.envelope_id} is ${status}`
       },
     },
   },
@@ -112,9 +103,7 @@ export const mailRules: readonly Invariant[] = [
     on: {
       envelope_delivered: (run, body) => {
         if (run.envelopes.get(body.envelope_id)?.priority === 'blocking') return undefined
-        const blocking = run.workspaces
-          .get(body.to)
-          ?.inbox.find(id => run.envelopes.get(id)?.priority === 'blocking')
+        const blocking = run.workspaces.get(body.to)?.inbox.find(id => run.envelopes.get(id)?.priority === 'blocking')
         return blocking && `${body.envelope_id} passed ${blocking}`
       },
     },
@@ -205,15 +194,11 @@ export const mailRules: readonly Invariant[] = [
     on: {
       port_right_created: (run, body) => {
         if (!run.workspaces.has(body.target)) return `${body.target} does not exist`
-        if (isOver(run.workspaces.get(body.holder)?.status ?? 'failed'))
-          return `${body.holder} takes no right any more`
+        if (isOver(run.workspaces.get(body.holder)?.status ?? 'failed')) return `${body.holder} takes no right any more`
         if (isOver(run.workspace(body.target).status)) return `a right to ${body.target}, which is over`
-        if (body.right_type !== 'receive')
-          return body.holder === body.target ? 'a right to send to itself' : undefined
+        if (body.right_type !== 'receive') return body.holder === body.target ? 'a right to send to itself' : undefined
         if (body.holder !== body.target) return `${body.holder} reads the inbox of ${body.target}`
-        const second = [...run.rights.values()].find(
-          right => right.type === 'receive' && right.holder === body.holder,
-        )
+        const second = [...run.rights.values()].find(right => right.type === 'receive' && right.holder === body.holder)
         return second && `${body.holder} has ${second.id} already`
       },
     },

@@ -90,13 +90,8 @@ export const recordRules: readonly Invariant[] = [
   {
     name: '0.4 a timestamp inside a body equals the header',
     every: (_run, { timestamp, body }) => {
-      const { timestamp: own = timestamp, delivered_at: delivered = timestamp } = body as Record<
-        string,
-        unknown
-      >
-      return own === timestamp && delivered === timestamp
-        ? undefined
-        : `body says ${String(own)} ${String(delivered)}`
+      const { timestamp: own = timestamp, delivered_at: delivered = timestamp } = body as Record<string, unknown>
+      return own === timestamp && delivered === timestamp ? undefined : `body says ${String(own)} ${String(delivered)}`
     },
   },
   {
@@ -119,8 +114,7 @@ export const recordRules: readonly Invariant[] = [
     every: (run, entry) => {
       if (entry.workspace === null) return undefined
       const workspace = run.workspaces.get(entry.workspace)
-      if (!workspace)
-        return entry.event_type === 'workspace_created' ? undefined : `${entry.workspace} does not exist`
+      if (!workspace) return entry.event_type === 'workspace_created' ? undefined : `${entry.workspace} does not exist`
       return isOver(workspace.status)
         ? `${entry.event_type} is filed under ${workspace.status} ${workspace.id}`
         : undefined
@@ -144,9 +138,7 @@ export const recordRules: readonly Invariant[] = [
     every: (run, { actor, workspace, event_type }) => {
       if (['system', 'protocol', 'fallback'].includes(actor)) return undefined
       if (actor === 'coordinator') return `${event_type} by the role name of the coordinator`
-      return roles(run).has(actor) || isPerson(actor)
-        ? undefined
-        : `${event_type} under ${workspace} by ${actor}`
+      return roles(run).has(actor) || isPerson(actor) ? undefined : `${event_type} under ${workspace} by ${actor}`
     },
   },
   {
@@ -154,17 +146,8 @@ export const recordRules: readonly Invariant[] = [
     every: (run, { id, event_type, body }) => {
       if (run.entryTypes.has(id)) return `entry ${id} is there already`
       const born = (body as Record<string, unknown>)[BIRTHS[event_type] ?? ''] as string | undefined
-      if (born === undefined || (event_type === 'envelope_rejected' && wasAccepted(run, born)))
-        return undefined
-      const known = [
-        run.workspaces,
-        run.signals,
-        run.envelopes,
-        run.rights,
-        run.checkpoints,
-        run.graphs,
-        run.tasks,
-      ]
+      if (born === undefined || (event_type === 'envelope_rejected' && wasAccepted(run, born))) return undefined
+      const known = [run.workspaces, run.signals, run.envelopes, run.rights, run.checkpoints, run.graphs, run.tasks]
       return known.some(map => map.has(born)) ? `${event_type} gives out ${born} again` : undefined
     },
   },

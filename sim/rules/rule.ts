@@ -1,5 +1,5 @@
-// The shape of an invariant: a name that begins with the requirements it watches over, and the moments at which it is asked. Each
-// question is answered with nothing, or with what is wrong.
+// The shape of an invariant: a name that begins with the requirements it watches over, and the moments at which it is
+// asked. Each question is answered with nothing, or with what is wrong.
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import type { RunModel } from '../model.ts'
@@ -50,12 +50,6 @@ export function touched(batch: BatchView): Set<string> {
   return ids
 }
 
-export function has(
-  batch: BatchView,
-  type: EventType,
-  matches: (body: Record<string, unknown>) => boolean,
-): boolean {
-  return batch.entries.some(
-    entry => entry.event_type === type && matches(entry.body as Record<string, unknown>),
-  )
+export function has(batch: BatchView, type: EventType, matches: (body: Record<string, unknown>) => boolean): boolean {
+  return batch.entries.some(entry => entry.event_type === type && matches(entry.body as Record<string, unknown>))
 }

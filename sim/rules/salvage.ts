@@ -1,4 +1,5 @@
-// Salvage: of what, into what, one at a time; that the source and its task stay as they are; that nothing is merged over a conflict.
+// Salvage: of what, into what, one at a time; that the source and its task stay as they are; that nothing is merged
+// over a conflict.
 import type { EventBody } from '@parley/trail/events'
 import type { RunModel } from '../model.ts'
 import { isOpen, salvageTarget } from '../salvage-model.ts'
@@ -17,8 +18,7 @@ export const salvageRules: readonly Invariant[] = [
         const source = run.workspace(body.source)
         if (source.status !== 'failed' || run.isRoot(source.id)) return `${source.id} is ${source.status}`
         if (body.strategy !== 'evaluated') return `${source.id} is salvaged by ${body.strategy}`
-        if (!source.register.includes(body.checkpoint_ref ?? ''))
-          return `${body.checkpoint_ref} is not of ${source.id}`
+        if (!source.register.includes(body.checkpoint_ref ?? '')) return `${body.checkpoint_ref} is not of ${source.id}`
         if (body.owner !== source.owner) return `${source.id} belongs to ${source.owner}`
         const target = salvageTarget(run, source.id)
         return body.target === target ? undefined : `${source.id} goes into ${body.target}, not ${target}`
@@ -124,12 +124,7 @@ function held(run: RunModel): Problem {
   return undefined
 }
 
-function notOpen(
-  run: RunModel,
-  { source, target }: { readonly source: string; readonly target: string },
-): Problem {
+function notOpen(run: RunModel, { source, target }: { readonly source: string; readonly target: string }): Problem {
   const salvage = run.salvages.get(source)
-  return isOpen(salvage) && salvage.target === target
-    ? undefined
-    : `no salvage of ${source} into ${target} is open`
+  return isOpen(salvage) && salvage.target === target ? undefined : `no salvage of ${source} into ${target} is open`
 }

@@ -5,25 +5,9 @@ import { type Invariant, touched } from './rule.ts'
 import { OBSERVERS } from './workspace.ts'
 
 /** W-SIG-01, column "who may emit", as far as agents emit by themselves. */
-const WORKER: readonly SignalType[] = [
-  'ready',
-  'started',
-  'blocked',
-  'checkpoint',
-  'complete',
-  'failed',
-  'escalation',
-]
+const WORKER: readonly SignalType[] = ['ready', 'started', 'blocked', 'checkpoint', 'complete', 'failed', 'escalation']
 const OBSERVER: readonly SignalType[] = ['ready', 'started', 'complete', 'failed', 'escalation']
-const ROOT: readonly SignalType[] = [
-  'ready',
-  'started',
-  'failed',
-  'integrate',
-  'acknowledged',
-  'suspend',
-  'migrate',
-]
+const ROOT: readonly SignalType[] = ['ready', 'started', 'failed', 'integrate', 'acknowledged', 'suspend', 'migrate']
 /** What operations of a delegate emit for it. */
 const OPERATIONS: readonly SignalType[] = ['integrate', 'suspend', 'migrate']
 
@@ -42,9 +26,7 @@ export const signalRules: readonly Invariant[] = [
         const allowed = may.includes(body.type) || (from.delegate && OPERATIONS.includes(body.type))
         if (!allowed) return `${from.role} emitted ${body.type}`
         const paused = from.status === 'suspended' || from.status === 'migrating'
-        return paused && body.type !== 'failed'
-          ? `${from.id} emitted ${body.type} while ${from.status}`
-          : undefined
+        return paused && body.type !== 'failed' ? `${from.id} emitted ${body.type} while ${from.status}` : undefined
       },
     },
   },

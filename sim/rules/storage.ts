@@ -19,8 +19,7 @@ const ARCHIVABLE: ReadonlySet<EventType> = new Set<EventType>([
 ])
 
 export function isArchivable({ event_type, body }: EntryDraft): boolean {
-  if (event_type === 'workspace_state_changed')
-    return !isOver((body as EventBody<'workspace_state_changed'>).to_state)
+  if (event_type === 'workspace_state_changed') return !isOver((body as EventBody<'workspace_state_changed'>).to_state)
   return ARCHIVABLE.has(event_type)
 }
 
@@ -61,8 +60,7 @@ export function compactedProblem(run: RunModel, manifests: readonly Manifest[]):
     if (summed !== undefined && kind === 'workspace' && summed !== entries.length)
       return `archive ${archive} holds ${entries.length} entries, its summary says ${summed}`
     const hashes = entries.map(({ local_hash, hash: own }) => local_hash ?? own)
-    if (hash('sha256', canonicalize(hashes), 'hex') !== archive_hash)
-      return `archive ${archive} has another hash`
+    if (hash('sha256', canonicalize(hashes), 'hex') !== archive_hash) return `archive ${archive} has another hash`
     for (const { seq, id } of entries) {
       const draft = run.drafts[seq - 1]
       if (draft?.id !== id) return `archive ${archive} has ${id} as entry ${seq}`

@@ -69,8 +69,7 @@ export const successionRules: readonly Invariant[] = [
     on: {
       graceful_termination_initiated: (run, body) => {
         const { id, role, status, parent, grace } = run.workspace(body.workspace_id)
-        if (parent === null || OBSERVERS.has(role) || !AT_WORK.includes(status))
-          return `${role} ${id} is ${status}`
+        if (parent === null || OBSERVERS.has(role) || !AT_WORK.includes(status)) return `${role} ${id} is ${status}`
         return grace?.envelope == null ? undefined : `${id} was asked already`
       },
     },

@@ -18,9 +18,7 @@ const STEPS: { readonly [From in TaskStatus]: readonly TaskStatus[] } = {
 
 /** As far as the simulator's own drafts go: everything, a file, a folder. */
 function contains(resources: readonly string[], file: string): boolean {
-  return resources.some(
-    each => each === '**' || each === file || (each.endsWith('/') && file.startsWith(each)),
-  )
+  return resources.some(each => each === '**' || each === file || (each.endsWith('/') && file.startsWith(each)))
 }
 
 export const taskRules: readonly Invariant[] = [
@@ -31,9 +29,7 @@ export const taskRules: readonly Invariant[] = [
         const workspace = run.workspaces.get(body.workspace)
         if (workspace?.status !== 'active') return `${body.workspace} is ${workspace?.status}`
         const head = workspace.register.at(-1) ?? null
-        return body.parent === head
-          ? undefined
-          : `${body.checkpoint_id} follows ${body.parent}, the head is ${head}`
+        return body.parent === head ? undefined : `${body.checkpoint_id} follows ${body.parent}, the head is ${head}`
       },
     },
   },
@@ -42,13 +38,9 @@ export const taskRules: readonly Invariant[] = [
     on: {
       checkpoint_created: (run, body) => {
         const { resources } = run.workspace(body.workspace)
-        const made = run.staged.get(body.checkpoint_id)?.value as
-          | { payload: { files_changed: string[] } }
-          | undefined
+        const made = run.staged.get(body.checkpoint_id)?.value as { payload: { files_changed: string[] } } | undefined
         const outside = made?.payload.files_changed.find(file => !contains(resources, file))
-        return outside === undefined
-          ? undefined
-          : `${body.workspace} has ${resources}, and changed ${outside}`
+        return outside === undefined ? undefined : `${body.workspace} has ${resources}, and changed ${outside}`
       },
     },
   },
@@ -71,9 +63,7 @@ export const taskRules: readonly Invariant[] = [
         if (body.mode === 'salvage') return undefined
         const source = run.workspace(body.source)
         const newest = source.register.findLast(id => run.checkpoints.get(id)?.status === 'final') ?? null
-        return (body.checkpoint_ref ?? null) === newest
-          ? undefined
-          : `${body.checkpoint_ref}, newest is ${newest}`
+        return (body.checkpoint_ref ?? null) === newest ? undefined : `${body.checkpoint_ref}, newest is ${newest}`
       },
       task_completed: (run, body) => {
         const { register } = run.workspace(body.workspace_id)
@@ -99,9 +89,7 @@ export const taskRules: readonly Invariant[] = [
     on: {
       task_assigned: (run, body) => {
         const attempts = run.tasks.get(body.task_id)?.history.length ?? -1
-        return body.attempt_number === attempts + 1
-          ? undefined
-          : `attempt ${body.attempt_number} after ${attempts}`
+        return body.attempt_number === attempts + 1 ? undefined : `attempt ${body.attempt_number} after ${attempts}`
       },
       task_failed: (run, body) => {
         const attempts = run.tasks.get(body.task_id)?.history.length
@@ -115,11 +103,8 @@ export const taskRules: readonly Invariant[] = [
       task_assigned: (run, body) => {
         const task = run.tasks.get(body.task_id)
         if (task?.status !== 'pending') return `${body.task_id} is ${task?.status}`
-        if (run.workspaces.get(body.workspace_id)?.task !== task.id)
-          return `${body.workspace_id} serves another task`
-        const undone = task.dependsOn.find(
-          id => !['completed', 'integrated'].includes(run.tasks.get(id)?.status ?? ''),
-        )
+        if (run.workspaces.get(body.workspace_id)?.task !== task.id) return `${body.workspace_id} serves another task`
+        const undone = task.dependsOn.find(id => !['completed', 'integrated'].includes(run.tasks.get(id)?.status ?? ''))
         if (undone !== undefined) return `${undone} is ${run.tasks.get(undone)?.status}`
         const live = task.history.find(id => !isOver(run.workspace(id).status))
         return live === undefined ? undefined : `${live} is still at work on ${task.id}`
@@ -243,11 +228,8 @@ function disagreement(run: RunModel, task: TaskModel): string | undefined {
   if (live.length > 1) return `${live.join(' and ')} are both at work on ${task.id}`
   const workspace = task.workspace === null ? undefined : run.workspace(task.workspace)
   const problem = (expected: boolean) =>
-    expected
-      ? undefined
-      : `${task.id} is ${task.status}, its workspace ${workspace?.id} is ${workspace?.status}`
-  if (workspace && workspace.task !== task.id)
-    return `${workspace.id} serves ${workspace.task}, not ${task.id}`
+    expected ? undefined : `${task.id} is ${task.status}, its workspace ${workspace?.id} is ${workspace?.status}`
+  if (workspace && workspace.task !== task.id) return `${workspace.id} serves ${workspace.task}, not ${task.id}`
   if (workspace && workspace.id !== task.history.at(-1))
     return `${workspace.id} is not the newest attempt of ${task.id}`
   switch (task.status) {
@@ -259,15 +241,12 @@ function disagreement(run: RunModel, task: TaskModel): string | undefined {
       return problem(!workspace && run.workspace(task.history.at(-1)!).status === 'closed')
     case 'assigned':
       return problem(
-        workspace !== undefined &&
-          ['idle', 'active', 'blocked', 'suspended', 'migrating'].includes(workspace.status),
+        workspace !== undefined && ['idle', 'active', 'blocked', 'suspended', 'migrating'].includes(workspace.status),
       )
     case 'in_progress':
       return problem(workspace !== undefined && !isOver(workspace.status))
     case 'completed':
-      return problem(
-        ['integrating', 'conflicted'].includes(workspace?.status ?? '') && task.checkpoint !== null,
-      )
+      return problem(['integrating', 'conflicted'].includes(workspace?.status ?? '') && task.checkpoint !== null)
     case 'failed':
       return problem(workspace?.status === 'failed')
   }

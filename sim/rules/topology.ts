@@ -62,8 +62,7 @@ export const topologyRules: readonly Invariant[] = [
       workspace_created: (run, body, entry) => {
         const parent = body.parent === null ? undefined : run.workspace(body.parent)
         const cause = run.envelopes.get(body.caused_by ?? '')
-        if (body.caused_by !== undefined && cause?.origin !== 'human')
-          return `${body.caused_by} is no person's`
+        if (body.caused_by !== undefined && cause?.origin !== 'human') return `${body.caused_by} is no person's`
         if (cause && cause.type !== 'directive') return `${cause.id} asks for nothing: it is a ${cause.type}`
         // A delegate creates beneath itself; the root, whose actor is `system`, for everybody.
         if (cause && entry.actor !== 'system' && cause.to !== body.parent)
@@ -79,8 +78,7 @@ export const topologyRules: readonly Invariant[] = [
       visibility_granted: (run, body) => {
         const workspace = run.workspace(body.workspace_id)
         if (!run.workspaces.has(body.target)) return `${body.target} does not exist`
-        if (!['idle', 'active', 'blocked'].includes(workspace.status))
-          return `${workspace.id} is ${workspace.status}`
+        if (!['idle', 'active', 'blocked'].includes(workspace.status)) return `${workspace.id} is ${workspace.status}`
         if (run.sees(workspace, body.target)) return `${workspace.id} sees ${body.target} already`
         const blind = ancestors(run, workspace).find(each => !run.sees(each, body.target))
         return blind && `${blind.id} above does not see ${body.target}`

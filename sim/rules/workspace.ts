@@ -26,8 +26,7 @@ export const workspaceRules: readonly Invariant[] = [
     on: {
       workspace_state_changed: (run, body) => {
         const now = run.workspaces.get(body.workspace_id)?.status
-        if (now !== body.from_state)
-          return `${body.workspace_id} is ${now}, the entry says ${body.from_state}`
+        if (now !== body.from_state) return `${body.workspace_id} is ${now}, the entry says ${body.from_state}`
         return PAIRS[body.from_state].includes(body.to_state)
           ? undefined
           : `${body.workspace_id}: ${body.from_state} to ${body.to_state}`
@@ -72,8 +71,7 @@ export const workspaceRules: readonly Invariant[] = [
     name: 'W-LIFE-05 a failure has a reason, the code or the words of the agent',
     on: {
       workspace_state_changed: (_run, body) => {
-        if (body.to_state !== 'failed')
-          return body.reason === undefined ? undefined : 'a reason without a failure'
+        if (body.to_state !== 'failed') return body.reason === undefined ? undefined : 'a reason without a failure'
         return body.trigger === 'agent_failed' || body.reason === body.trigger
           ? undefined
           : `${body.trigger} has the reason ${body.reason}`
@@ -100,9 +98,7 @@ export const workspaceRules: readonly Invariant[] = [
         const accepts = run.isRoot(parent.id)
           ? parent.status === 'active'
           : parent.delegate && (parent.status === 'active' || parent.status === 'blocked')
-        return accepts
-          ? undefined
-          : `${parent.role} ${parent.id} is ${parent.status}, delegate ${parent.delegate}`
+        return accepts ? undefined : `${parent.role} ${parent.id} is ${parent.status}, delegate ${parent.delegate}`
       },
     },
   },
@@ -115,15 +111,12 @@ export const workspaceRules: readonly Invariant[] = [
         const unseen = body.visibility_set.find(id => id !== body.workspace_id && !run.sees(parent, id))
         if (unseen !== undefined) return `${body.workspace_id} sees ${unseen}, its parent does not`
         const resource = body.authority_set.resources.find(each => !parent.resources.includes(each))
-        return resource === undefined
-          ? undefined
-          : `${body.workspace_id} has ${resource}, its parent does not`
+        return resource === undefined ? undefined : `${body.workspace_id} has ${resource}, its parent does not`
       },
     },
     state: run => {
       for (const { id, visibility } of run.workspaces.values())
-        for (const seen of visibility)
-          if (!run.workspaces.has(seen)) return `${id} sees ${seen}, which is not there`
+        for (const seen of visibility) if (!run.workspaces.has(seen)) return `${id} sees ${seen}, which is not there`
       return undefined
     },
   },
@@ -131,9 +124,7 @@ export const workspaceRules: readonly Invariant[] = [
     name: 'W-ROLE-10 A-11 only workers are delegates',
     on: {
       workspace_created: (_run, body) =>
-        body.delegate && (OBSERVERS.has(body.role) || body.parent === null)
-          ? `${body.role} is a delegate`
-          : undefined,
+        body.delegate && (OBSERVERS.has(body.role) || body.parent === null) ? `${body.role} is a delegate` : undefined,
     },
   },
   {
@@ -164,11 +155,7 @@ export const workspaceRules: readonly Invariant[] = [
     name: 'W-LIFE-10 A-15 a failure is signalled, unless it is a cascade or a forced stop',
     on: {
       workspace_state_changed: (_run, body, _entry, batch) => {
-        if (
-          body.to_state !== 'failed' ||
-          body.trigger === 'parent_failed' ||
-          body.trigger === 'system_shutdown'
-        )
+        if (body.to_state !== 'failed' || body.trigger === 'parent_failed' || body.trigger === 'system_shutdown')
           return undefined
         const signalled = has(
           batch,

@@ -1,6 +1,7 @@
-// The limit of this design: JSON envelopes of type, id and payload on a socket, a map of what is pending, and nothing else. No checks, no
-// access control, no deadlines, no cancelling; ids are counted, and values go to a callback. A second one writes what the protocol says:
-// ids are random UUIDs, and a request names its operation and deadline; it shows what of the difference the protocol itself takes.
+// The limit of this design: JSON envelopes of type, id and payload on a socket, a map of what is pending, and nothing
+// else. No checks, no access control, no deadlines, no cancelling; ids are counted, and values go to a callback. A
+// second one writes what the protocol says: ids are random UUIDs, and a request names its operation and deadline; it
+// shows what of the difference the protocol itself takes.
 import type { Client, Message, Side } from '../side.ts'
 import { message } from '../side.ts'
 import { connectFramed, Framed, listenFramed } from './framed.ts'

@@ -1,5 +1,5 @@
-// Cap'n Web: over a WebSocket as it comes, and over the framed socket of the bare side, through its interface for other transports. A
-// stream is a ReadableStream of objects, which it carries with flow control of its own.
+// Cap'n Web: over a WebSocket as it comes, and over the framed socket of the bare side, through its interface for other
+// transports. A stream is a ReadableStream of objects, which it carries with flow control of its own.
 import { newWebSocketRpcSession, RpcSession, RpcTarget, type RpcTransport } from 'capnweb'
 import { type Client, type Message, message, type Side } from '../side.ts'
 import { connectFramed, Framed, listenFramed } from './framed.ts'

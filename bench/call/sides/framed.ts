@@ -1,5 +1,5 @@
-// A socket with a length of four bytes before each text, and everything that is sent in one turn written at once. It checks nothing. It
-// is the bare limit of the design, and what carries the libraries that bring no socket of their own.
+// A socket with a length of four bytes before each text, and everything that is sent in one turn written at once. It
+// checks nothing. It is the bare limit of the design, and what carries the libraries that bring no socket of their own.
 import { rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'

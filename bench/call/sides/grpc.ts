@@ -31,8 +31,7 @@ export const grpcUnix: Side = {
   async serve(place) {
     const server = new Server()
     server.addService(service().service, {
-      echo: (call: ServerUnaryCall<Message, Message>, done: sendUnaryData<Message>) =>
-        done(null, call.request),
+      echo: (call: ServerUnaryCall<Message, Message>, done: sendUnaryData<Message>) => done(null, call.request),
       async stream(call: ServerWritableStream<{ readonly count: number }, Message>) {
         for (let seq = 0; seq < call.request.count; seq++) {
           if (!call.write(message(seq))) await new Promise(resolve => call.once('drain', resolve))
@@ -41,9 +40,7 @@ export const grpcUnix: Side = {
       },
     })
     await new Promise<void>((resolve, reject) => {
-      server.bindAsync(address(place), ServerCredentials.createInsecure(), error =>
-        error ? reject(error) : resolve(),
-      )
+      server.bindAsync(address(place), ServerCredentials.createInsecure(), error => (error ? reject(error) : resolve()))
     })
   },
   async connect(place) {

@@ -1,5 +1,5 @@
-// json-rpc-2.0: a library of messages without a transport, so it gets those of the bare side. It has no streams: values are
-// notifications, and the answer to the request is the end.
+// json-rpc-2.0: a library of messages without a transport, so it gets those of the bare side. It has no streams: values
+// are notifications, and the answer to the request is the end.
 import { JSONRPCClient, JSONRPCServer, JSONRPCServerAndClient } from 'json-rpc-2.0'
 import { type Client, type Message, message, type Side } from '../side.ts'
 import type { Texts } from './bare.ts'

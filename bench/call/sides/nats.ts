@@ -1,6 +1,9 @@
-// NATS: request and reply through its server, which is a third process; TCP, since its clients speak nothing else. A stream is many
-// messages to the inbox of the one who asked. JSON both ways, as its documentation shows.
+// NATS: request and reply through its server, which is a third process; TCP, since its clients speak nothing else. A
+// stream is many messages to the inbox of the one who asked. JSON both ways, as its documentation shows.
+import { execFileSync, spawnSync } from 'node:child_process'
 import { connect, createInbox, type NatsConnection } from '@nats-io/transport-node'
+import type { Leftovers } from '../../kernel-peers/leftovers.ts'
+import { installedVersion, startServer } from '../../kernel-peers/server.ts'
 import { type Message, message, type Place, type Side } from '../side.ts'
 
 const SUBJECT = { echo: 'bench.echo', stream: 'bench.stream' }
@@ -50,4 +53,29 @@ export const natsTcp: Side = {
       },
     }
   },
+}
+
+/** Its server; says which versions they are. */
+export async function startNats(leftovers: Leftovers, { folder, port }: Place): Promise<string> {
+  if (spawnSync('nats-server', ['--version']).error) {
+    throw new Error("there is no nats-server here; on Debian, 'apt-get install nats-server' brings it")
+  }
+  const version = execFileSync('nats-server', ['--version'], { encoding: 'utf8' })
+  const healthy = async () => {
+    try {
+      await (await connect({ servers: `127.0.0.1:${port}`, reconnect: false })).close()
+      return true
+    } catch {
+      return false
+    }
+  }
+  await startServer(
+    leftovers,
+    'nats-server',
+    ['-a', '127.0.0.1', '-p', String(port)],
+    { cwd: folder },
+    server => server.kill('SIGKILL'),
+    healthy,
+  )
+  return `${installedVersion('@nats-io/transport-node')}, server ${/\d+(\.\d+)*/.exec(version)?.[0]}`
 }

@@ -1,5 +1,5 @@
-// Parley: schemas of input and output checked, and access control on: the connection has an identity, and the operations need one of its
-// scopes.
+// Parley: schemas of input and output checked, and access control on: the connection has an identity, and the
+// operations need one of its scopes.
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import {

@@ -1,5 +1,5 @@
-// The texts of the bare side in binary messages of a WebSocket (the `ws` library), everything of one turn written at once. It checks
-// nothing.
+// The texts of the bare side in binary messages of a WebSocket (the `ws` library), everything of one turn written at
+// once. It checks nothing.
 import type { Duplex } from 'node:stream'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
 import type { Place } from '../side.ts'

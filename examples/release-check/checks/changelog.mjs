@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The changelog: is there one, does it speak of the version that is to be released, and what happened since the last tag.
+// The changelog: is there one, does it speak of the version that is to be released, and what happened since the last
+// tag.
 import { readFileSync } from 'node:fs'
 import { check, say } from './lib/check.mjs'
 import { manifestVersion } from './lib/manifest.mjs'
@@ -30,9 +31,7 @@ await check('changelog', 'Changelog', ({ commit, tag, files, shallow }) => {
     ...(tag || shallow
       ? []
       : [{ severity: 'info', message: 'there is no tag yet, so this would be the first release' }]),
-    ...(shallow
-      ? [{ severity: 'info', message: 'this is a shallow clone: older tags and commits are not here' }]
-      : []),
+    ...(shallow ? [{ severity: 'info', message: 'this is a shallow clone: older tags and commits are not here' }] : []),
   ]
   const has = !path
     ? 'There is no changelog'
@@ -62,13 +61,14 @@ function commitsSince(tag, commit) {
     .map(line => line.split('\t'))
 }
 
-/** The section for the version, or for what is not released yet. A heading is `## …`, or a line with a rule below it. */
+/**
+ * The section for the version, or for what is not released yet. A heading is `## …`, or a line with a rule below it.
+ */
 function entryFor(text, version) {
   const sections = sectionsOf(text)
   const exact = version && new RegExp(`(?<![\\w.])v?${version.replace(/[.+]/g, '\\$&')}(?![\\w.+-])`)
   return (
-    (exact && sections.find(({ title }) => exact.test(title))) ??
-    sections.find(({ title }) => UNRELEASED.test(title))
+    (exact && sections.find(({ title }) => exact.test(title))) ?? sections.find(({ title }) => UNRELEASED.test(title))
   )
 }
 
@@ -82,9 +82,7 @@ function sectionsOf(text) {
   })
   return heads.map(({ index, level, title }, position) => {
     const end = heads.slice(position + 1).find(next => next.level <= level)?.index ?? lines.length
-    const content = lines
-      .slice(index + 1, end)
-      .filter(line => /\w/.test(line) && !/^#|^\[[^\]]+\]:/.test(line))
+    const content = lines.slice(index + 1, end).filter(line => /\w/.test(line) && !/^#|^\[[^\]]+\]:/.test(line))
     return {
       title: title.replace(/\[([^\]]+)\](?:\([^)]*\))?/g, '$1'),
       line: index + 1,
@@ -115,18 +113,14 @@ function aboutChangelog(path, text, entry, manifest, commits) {
     ]
   }
   if (entry?.empty && commits.length > 0)
-    return [
-      { severity: 'warning', message: `the entry "${entry.title}" is empty`, file: path, line: entry.line },
-    ]
+    return [{ severity: 'warning', message: `the entry "${entry.title}" is empty`, file: path, line: entry.line }]
   return []
 }
 
 function aboutVersion(manifest, tag, commits) {
   if (!manifest || commits.length === 0) return []
   const { version, file, line } = manifest
-  const taken = [`v${version}`, version].find(name =>
-    tryGit(['rev-parse', '--verify', '--quiet', `refs/tags/${name}`]),
-  )
+  const taken = [`v${version}`, version].find(name => tryGit(['rev-parse', '--verify', '--quiet', `refs/tags/${name}`]))
   if (!taken || !tag) return []
   return [
     {

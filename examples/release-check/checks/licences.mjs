@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Licences: the project has one, and those of its dependencies let it be released. Offline: from lock files and from what is installed
-// in the project. No legal advice; it says where somebody should look.
+// Licences: the project has one, and those of its dependencies let it be released. Offline: from lock files and from
+// what is installed in the project. No legal advice; it says where somebody should look.
 import { check, say } from './lib/check.mjs'
 import { lockedDependencies } from './lib/dependencies.mjs'
 import { declared, installedLicence, textIn } from './lib/installed.mjs'

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Links in the documentation: relative links, anchors and images in Markdown files lead somewhere. Links to other sites are counted,
-// not followed: no network.
+// Links in the documentation: relative links, anchors and images in Markdown files lead somewhere. Links to other sites
+// are counted, not followed: no network.
 import { readFileSync } from 'node:fs'
 import { check, say } from './lib/check.mjs'
 import { limits } from './lib/limits.mjs'
@@ -14,10 +14,7 @@ const SKIPPED = /(?:^|\/)(?:node_modules|vendor|third_party|fixtures?|testdata|_
 await check('links', 'Links in the documentation', ({ commit, top, files }) => {
   const documents = files.filter(
     ({ path, bytes, kind }) =>
-      /\.(?:md|markdown)$/i.test(path) &&
-      kind === 'blob' &&
-      !SKIPPED.test(path) &&
-      bytes <= limits.documentBytes,
+      /\.(?:md|markdown)$/i.test(path) && kind === 'blob' && !SKIPPED.test(path) && bytes <= limits.documentBytes,
   )
   say(`links: reading ${count(documents.length, 'Markdown file')} …`)
   const tree = new Tree(top)

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Joins what the checks wrote into RELEASE-REPORT.md: the verdict first, then what to do, then the checks one by one. What was not
-// checked counts against the release.
+// Joins what the checks wrote into RELEASE-REPORT.md: the verdict first, then what to do, then the checks one by one.
+// What was not checked counts against the release.
 import { join } from 'node:path'
 import { FOLDER, say, write } from './lib/check.mjs'
 import { manifestVersion, readText } from './lib/manifest.mjs'
@@ -75,9 +75,7 @@ function first(parts) {
   if (shown.length === 0) return ['Nothing stands in the way of a release.', '']
   const rest = shown.length - FIRST_SHOWN
   return [
-    errors.length > 0
-      ? `## ${count(errors.length, 'thing')} to mend first`
-      : `## ${count(remarks.length, 'remark')}`,
+    errors.length > 0 ? `## ${count(errors.length, 'thing')} to mend first` : `## ${count(remarks.length, 'remark')}`,
     '',
     ...shown.slice(0, FIRST_SHOWN).map(each => `- ${each.check}: ${cell(place(each) + each.message)}`),
     ...(rest > 0 ? [`- … and ${rest} more below`] : []),

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Secrets in the history: every line that any commit of any branch or tag ever added. Says the kind, the commit, the file and the line
-// of what it finds, never the secret. What was found stays in the history after it was deleted from the files: it must be revoked.
+// Secrets in the history: every line that any commit of any branch or tag ever added. Says the kind, the commit, the
+// file and the line of what it finds, never the secret. What was found stays in the history after it was deleted from
+// the files: it must be revoked.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,11 +42,7 @@ await check('secrets', 'Secrets in the history', async repository => {
     const nothing = git('hash-object', '-t', 'tree', '/dev/null').trim()
     await read(['diff', ...PATCH, nothing, repository.commit], hits, repository.top)
   }
-  const findings = [
-    ...hits.findings(repository),
-    ...secretFiles(repository),
-    ...howFar(repository, history, total),
-  ]
+  const findings = [...hits.findings(repository), ...secretFiles(repository), ...howFar(repository, history, total)]
   const found = hits.size
   const secrets = found === 0 ? 'No secret found' : `${count(found, 'possible secret')} found`
   return {
@@ -86,9 +83,7 @@ function read(args, hits, cwd, total) {
     if (result.complete && result.bytes > limits.historyBytes) stop()
     if (!total || Date.now() - told < 2000) return
     told = Date.now()
-    say(
-      `secrets: ${lines.commits.toLocaleString('en')} of ${count(total, 'commit')}, ${hits.size} found so far …`,
-    )
+    say(`secrets: ${lines.commits.toLocaleString('en')} of ${count(total, 'commit')}, ${hits.size} found so far …`)
   })
   return new Promise((resolve, reject) => {
     child.on('error', reject)

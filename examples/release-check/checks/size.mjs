@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The size: tracked files that are too large, what would be published, and how much it all grew since the last tag. `npm pack` only
-// lists (--dry-run) and runs no scripts.
+// The size: tracked files that are too large, what would be published, and how much it all grew since the last tag.
+// `npm pack` only lists (--dry-run) and runs no scripts.
 import { check, say } from './lib/check.mjs'
 import { limits } from './lib/limits.mjs'
 import { bytes, count, some, table } from './lib/markdown.mjs'
@@ -90,8 +90,7 @@ function aboutPackage({ path, name, problem, files, lost, unbuilt, bytes: size }
   const findings = []
   if (sensitive.length > 0) findings.push(finding('error', `would publish ${some(sensitive)}`))
   if (size > limits.packageBytes) findings.push(finding('warning', `would publish ${bytes(size)} unpacked`))
-  if (lost.length > 0)
-    findings.push(finding('error', `its entry points ${some(lost)} would not be in the package`))
+  if (lost.length > 0) findings.push(finding('error', `its entry points ${some(lost)} would not be in the package`))
   if (unbuilt.length > 0)
     findings.push(finding('info', `needs its build before publishing, which makes ${some(unbuilt, 3)}`))
   if (tests.length > 0)

@@ -44,8 +44,7 @@ function noTests(commit) {
     findings: [
       {
         severity: 'warning',
-        message:
-          'found no test script, no Cargo.toml, no go.mod, no Python tests and no Makefile with a test target',
+        message: 'found no test script, no Cargo.toml, no go.mod, no Python tests and no Makefile with a test target',
       },
     ],
     facts: { commit, commands: [] },

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// `valid.mjs CHECK …`: whether release-report/<check>.json has the form that the report needs. The team file uses it as the `check:` of a
-// task; it ends with 1 and says what is wrong where it has not.
+// `valid.mjs CHECK …`: whether release-report/<check>.json has the form that the report needs. The team file uses it as
+// the `check:` of a task; it ends with 1 and says what is wrong where it has not.
 import { readPart } from './lib/part.mjs'
 
 for (const check of process.argv.slice(2)) {

@@ -1,14 +1,7 @@
 // The `function` adapter: a turn is a call of a function in this process. For tests, for embedding, and for work that
 // needs no program of its own.
 
-import {
-  type Clock,
-  ParleyError,
-  SystemClock,
-  type TurnEvent,
-  type TurnInput,
-  type TurnResult,
-} from '@parley/core'
+import { type Clock, ParleyError, SystemClock, type TurnEvent, type TurnInput, type TurnResult } from '@parley/core'
 import type { MeteredAdapter } from './metering.ts'
 import { aborted, failed, makeAdapter, type Turn, type TurnEnd } from './turn.ts'
 
@@ -51,9 +44,7 @@ async function take(turn: Turn, run: AgentFunction): Promise<TurnEnd> {
     if (signal.aborted) return end(aborted(signal.reason, turn.usage()))
     return end(typeof answer === 'object' ? answer : complete(answer ?? '', turn))
   } catch (thrown) {
-    return end(
-      signal.aborted ? aborted(signal.reason, turn.usage()) : failed(agentError(thrown), turn.usage()),
-    )
+    return end(signal.aborted ? aborted(signal.reason, turn.usage()) : failed(agentError(thrown), turn.usage()))
   } finally {
     signal.removeEventListener('abort', stop)
   }

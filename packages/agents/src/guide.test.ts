@@ -45,9 +45,7 @@ test('the variables that everybody gets are those of the guide', () => {
 
 test('the limits are those of the guide', () => {
   expect(guide).toContain(`at most ${agentLimits.argumentBytes.toLocaleString('en')} bytes`)
-  expect(guide).toContain(
-    `| the answer | the last ${agentLimits.resultLength.toLocaleString('en')} characters |`,
-  )
+  expect(guide).toContain(`| the answer | the last ${agentLimits.resultLength.toLocaleString('en')} characters |`)
   expect(guide).toContain(`${agentLimits.eventsPerWindow} in ${agentDefaults.windowMs} ms`)
 })
 

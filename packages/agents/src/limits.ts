@@ -4,6 +4,8 @@ export const agentLimits = {
   /** Parts of one command line, and characters of each before its placeholders are filled in. */
   commandParts: 256,
   commandPartLength: 8192,
+  /** Characters of the name of a function. */
+  functionName: 128,
   /** Variables that one configuration may set or pass. */
   variables: 256,
   /** Milliseconds of the longest turn that a configuration may allow. */

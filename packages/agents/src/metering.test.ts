@@ -10,9 +10,7 @@ test('only what can be a measurement is one', () => {
     tokensOut: 3,
     usd: 0.25,
   })
-  expect(
-    usageOf({ tokensIn: -1, tokensOut: Number.NaN, tokensCached: '5', usd: Number.POSITIVE_INFINITY }),
-  ).toEqual({})
+  expect(usageOf({ tokensIn: -1, tokensOut: Number.NaN, tokensCached: '5', usd: Number.POSITIVE_INFINITY })).toEqual({})
 })
 
 test('what was not measured stays unmeasured, and 0 is a measurement', () => {

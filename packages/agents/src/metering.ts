@@ -34,9 +34,7 @@ export function laterUsage(before: Usage, after: Usage): Usage {
 
 export function sumUsage(one: Usage, other: Usage): Usage {
   return pick(field =>
-    one[field] === undefined && other[field] === undefined
-      ? undefined
-      : (one[field] ?? 0) + (other[field] ?? 0),
+    one[field] === undefined && other[field] === undefined ? undefined : (one[field] ?? 0) + (other[field] ?? 0),
   )
 }
 

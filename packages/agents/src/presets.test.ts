@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TurnEvent, Usage } from '@parley/core'
 import { describe, expect, test } from 'vitest'
-import { detectPresets } from './detect.ts'
+import { commandKind } from './command/kind.ts'
 import { type PresetName, presetNames, presets } from './presets.ts'
 import { Workshop } from './testing/workshop.ts'
 
@@ -69,17 +69,7 @@ const expected: { readonly [Name in PresetName]: Expected } = {
     ],
   },
   codex: {
-    args: [
-      'exec',
-      '--json',
-      '--sandbox',
-      'workspace-write',
-      '--skip-git-repo-check',
-      '--model',
-      'm1',
-      '--x',
-      '-',
-    ],
+    args: ['exec', '--json', '--sandbox', 'workspace-write', '--skip-git-repo-check', '--model', 'm1', '--x', '-'],
     text: 'Done: the README says hello.',
     usage: { tokensIn: 24_763, tokensOut: 122, tokensCached: 24_448 },
     key: 'CODEX_API_KEY',
@@ -153,9 +143,7 @@ describe.each(presetNames)('the preset %s', name => {
     expect(noted.env.SOMETHING_ELSE).toBeUndefined()
     expect(result).toMatchObject({ outcome: 'complete', text: answer })
     expect(result.usage).toEqual(usage)
-    const seen = events.filter(
-      event => event.type !== 'usage' && JSON.stringify(event).indexOf('loading') < 0,
-    )
+    const seen = events.filter(event => event.type !== 'usage' && JSON.stringify(event).indexOf('loading') < 0)
     expect(seen).toEqual(wanted)
     const reported = events.filter(event => event.type === 'usage')
     expect(reported.at(-1)).toEqual({ type: 'usage', usage })
@@ -166,11 +154,7 @@ describe.each(presetNames)('the preset %s', name => {
     const lines = readFileSync(join(fixtures, `${name}.jsonl`), 'utf8')
     const strange = lines
       .split('\n')
-      .flatMap(line => [
-        line.slice(0, line.length / 2),
-        line.replaceAll(/"(\w+)":/g, '"$1":null,"x$1":'),
-        line,
-      ])
+      .flatMap(line => [line.slice(0, line.length / 2), line.replaceAll(/"(\w+)":/g, '"$1":null,"x$1":'), line])
       .join('\n')
     const environment = { PATH: fake(shop, name, strange.slice(0, -20)) }
     const { result } = await shop.take({ preset: name }, {}, { environment })
@@ -204,21 +188,9 @@ const failures: readonly [PresetName, object, string][] = [
     'Invalid API key',
   ],
   ['codex', { type: 'turn.failed', error: { message: 'stream disconnected' } }, 'stream disconnected'],
-  [
-    'gemini',
-    { type: 'result', status: 'error', error: { type: 'FatalAuth', message: 'no login' } },
-    'no login',
-  ],
-  [
-    'opencode',
-    { type: 'error', error: { name: 'ProviderAuthError', data: { message: 'no key' } } },
-    'no key',
-  ],
-  [
-    'qwen',
-    { type: 'result', subtype: 'error_during_execution', is_error: true, error: { message: 'quota' } },
-    'quota',
-  ],
+  ['gemini', { type: 'result', status: 'error', error: { type: 'FatalAuth', message: 'no login' } }, 'no login'],
+  ['opencode', { type: 'error', error: { name: 'ProviderAuthError', data: { message: 'no key' } } }, 'no key'],
+  ['qwen', { type: 'result', subtype: 'error_during_execution', is_error: true, error: { message: 'quota' } }, 'quota'],
 ]
 
 test.each(failures)('%s says that it failed by %j: the turn failed', async (name, line, message) => {
@@ -271,23 +243,11 @@ test('presets are found on a PATH, with the versions that they print', async () 
   shop.shell('two/opencode', 'echo no digits here')
   shop.file('one/qwen', '#!/bin/sh\necho 9.9.9', 0o644)
   const path = ['', join(shop.folder, 'one'), join(shop.folder, 'gone'), join(shop.folder, 'two')].join(':')
-  expect(await detectPresets(`${path}:/bin:/usr/bin`)).toEqual([
-    { name: 'claude', file: join(shop.folder, 'one/claude'), version: '2.1.302' },
-    { name: 'codex', file: join(shop.folder, 'two/codex'), version: '0.50.0-alpha.3' },
-    { name: 'gemini', file: join(shop.folder, 'two/gemini') },
-    { name: 'opencode', file: join(shop.folder, 'two/opencode') },
-  ])
+  const place = { path: `${path}:/bin:/usr/bin` }
+  const found = presetNames.filter(preset => commandKind.missing({ preset }, place) === undefined)
+  expect(found).toEqual(['claude', 'codex', 'gemini', 'opencode'])
+  const versions = await Promise.all(presetNames.map(preset => commandKind.version?.({ preset }, place)))
+  expect(versions).toEqual(['2.1.302', '0.50.0-alpha.3', undefined, undefined, undefined])
+  expect(await commandKind.version?.({ command: ['codex'] }, place)).toBeUndefined()
   expect(existsSync(join(shop.folder, 'one/qwen'))).toBe(true)
-})
-
-test('who asks for the version can be replaced, and a program that does not say is found without one', async () => {
-  const shop = new Workshop()
-  const file = shop.shell('bin/claude', 'sleep 1000')
-  const asked: string[] = []
-  const found = await detectPresets(join(shop.folder, 'bin'), async asking => {
-    asked.push(asking)
-    return undefined
-  })
-  expect(found).toEqual([{ name: 'claude', file }])
-  expect(asked).toEqual([file])
 })

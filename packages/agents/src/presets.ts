@@ -1,24 +1,11 @@
 // Ready configurations for command line agents: how each is run without a terminal in a folder in which it may edit,
 // what its output looks like, and what it needs. No preset switches an agent's own safeguards off: `args` can.
 
+import type { AgentNeeds } from '@parley/core'
 import type { ParserName } from './command/parsers/parser.ts'
 
 export const presetNames = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const
 export type PresetName = (typeof presetNames)[number]
-
-/** What must be there before a preset can work; `doctor` checks it. */
-export interface PresetNeeds {
-  /** Hosts that it talks to, by HTTPS. */
-  readonly hosts: readonly string[]
-  /** One of these is enough: a variable that is set, or a file that a login left. */
-  readonly credentials: {
-    readonly variables: readonly string[]
-    /** `~` is the home folder. */
-    readonly files: readonly string[]
-  }
-  /** How a person logs in or gets it. */
-  readonly help: string
-}
 
 export interface Preset {
   readonly name: PresetName
@@ -34,7 +21,7 @@ export interface Preset {
   readonly output: ParserName
   /** Variables of the node's environment that it gets besides the usual ones. */
   readonly pass: readonly string[]
-  readonly needs: PresetNeeds
+  readonly needs: AgentNeeds
 }
 
 /** A company's proxy often has a certificate of its own. */
@@ -134,13 +121,7 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
       // And the host of the provider that its configuration names.
       hosts: ['models.dev', 'opencode.ai'],
       credentials: {
-        variables: [
-          'OPENCODE_API_KEY',
-          'ANTHROPIC_API_KEY',
-          'OPENAI_API_KEY',
-          'GEMINI_API_KEY',
-          'OPENROUTER_API_KEY',
-        ],
+        variables: ['OPENCODE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'OPENROUTER_API_KEY'],
         files: ['~/.local/share/opencode/auth.json'],
       },
       help: 'Run `opencode auth login`, or set the key of your provider. `model` is `provider/model`.',
@@ -175,11 +156,7 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
 }
 
 /** The arguments of one preset with a model and arguments of one's own. */
-export function presetArguments(
-  preset: Preset,
-  model: string | undefined,
-  args: readonly string[],
-): string[] {
+export function presetArguments(preset: Preset, model: string | undefined, args: readonly string[]): string[] {
   const chosen = model === undefined ? [] : [preset.modelOption, model]
   return [...preset.args, ...chosen, ...args, ...preset.lastArgs]
 }

@@ -27,11 +27,7 @@ export interface Ended {
 }
 
 /** The marker of one turn. */
-export function turnMarker({
-  run,
-  workspace,
-  epoch,
-}: Pick<TurnInput, 'run' | 'workspace' | 'epoch'>): string {
+export function turnMarker({ run, workspace, epoch }: Pick<TurnInput, 'run' | 'workspace' | 'epoch'>): string {
   return `${run}/${workspace}/${epoch}`
 }
 
@@ -39,16 +35,15 @@ export function turnMarker({
 export async function findMarked(prefix: string): Promise<readonly MarkedProcess[]> {
   const entries = await readProcesses()
   const spared = ownLine(entries)
-  return entries.flatMap(({ pid, marker }) =>
-    marker?.startsWith(prefix) && !spared.has(pid) ? [{ pid, marker }] : [],
-  )
+  return entries.flatMap(({ pid, marker }) => (marker?.startsWith(prefix) && !spared.has(pid) ? [{ pid, marker }] : []))
 }
 
-/** Ends every process whose marker begins so, with its children: SIGTERM, and SIGKILL for what is left after the grace. */
+/**
+ * Ends every process whose marker begins so, with its children: SIGTERM, and SIGKILL for what is left after the grace.
+ */
 export function endMarked(prefix: string, options: EndOptions = {}): Promise<Ended> {
   // An empty prefix would end the turns of every other node on this machine.
-  if (prefix === '')
-    throw new ParleyError('invalid_argument', 'an empty prefix does not say whose processes to end')
+  if (prefix === '') throw new ParleyError('invalid_argument', 'an empty prefix does not say whose processes to end')
   return endAll({ marked: marker => marker.startsWith(prefix) }, options)
 }
 
@@ -145,11 +140,7 @@ function treeOf(
 function ownLine(entries: readonly ProcessEntry[]): ReadonlySet<number> {
   const parents = new Map(entries.map(({ pid, parent }) => [pid, parent]))
   const line = new Set<number>()
-  for (
-    let pid: number | undefined = process.pid;
-    pid !== undefined && !line.has(pid);
-    pid = parents.get(pid)
-  ) {
+  for (let pid: number | undefined = process.pid; pid !== undefined && !line.has(pid); pid = parents.get(pid)) {
     line.add(pid)
   }
   return line

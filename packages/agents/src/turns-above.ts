@@ -1,14 +1,8 @@
-// The turns that a process was started in: what its own environment says, and those of the processes that it descends from. A process that
-// wiped its environment and whose parent is gone cannot be told from any other: this notices accidents, and stops nobody who means it.
+// The turns that a process was started in: what its own environment says, and those of the processes that it descends
+// from. A process that wiped its environment and whose parent is gone cannot be told from any other: this notices
+// accidents, and stops nobody who means it.
 import { agentLimits } from './limits.ts'
-import {
-  type ProcessEntry,
-  parseStat,
-  readProcesses,
-  TURN_MARKER,
-  tryRead,
-  variableOf,
-} from './process-table.ts'
+import { type ProcessEntry, parseStat, readProcesses, TURN_MARKER, tryRead, variableOf } from './process-table.ts'
 
 export interface TurnAbove {
   /** `<run>/<workspace>/<epoch>` */

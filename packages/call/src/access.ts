@@ -1,5 +1,5 @@
-// Access control (CALL-ACL): the block of an operation, and path rules that apply beside it. Decided on the identity that the link or a
-// token proved; never on what a payload claims.
+// Access control (CALL-ACL): the block of an operation, and path rules that apply beside it. Decided on the identity
+// that the link or a token proved; never on what a payload claims.
 import type { AccessControl, Principal } from '@parley/core'
 import { CallError } from './error.ts'
 import { PathPattern } from './path.ts'
@@ -14,16 +14,30 @@ export interface AccessRule {
   readonly open: boolean
 }
 
-/** Throws for what cannot be enforced: an access control that is not understood must not let anybody in. */
-export function accessRule(access: AccessControl = {}): AccessRule {
-  const { requiredScopes = [], requiredScopesAny, resourceType, resourceAction, ...unknown } = access
+/** Throws for what cannot be enforced: an access control that is missing or not understood must not let anybody in. */
+export function accessRule(access: AccessControl): AccessRule {
+  const { requiredScopes = [], requiredScopesAny, resourceType, resourceAction, ...unknown } = accessBlock(access)
   const [strange] = Object.keys(unknown)
-  if (strange !== undefined) throw new TypeError(`access control has no '${strange}'`)
+  if (strange !== undefined) throw new TypeError(`access control has no member '${strange.slice(0, 80)}'`)
+  if (!isTexts(requiredScopes) || !(requiredScopesAny === undefined || isTexts(requiredScopesAny)))
+    throw new TypeError('access control must name scopes as a list of texts')
+  if (![resourceType, resourceAction].every(each => each === undefined || typeof each === 'string'))
+    throw new TypeError('access control must name resource type and action as texts')
   if (resourceAction !== undefined && resourceType === undefined)
     throw new TypeError('access control names a resource action without a resource type')
   const any = requiredScopesAny?.length ? requiredScopesAny : undefined
   const open = requiredScopes.length === 0 && any === undefined && resourceType === undefined
   return { requiredScopes, requiredScopesAny: any, resourceType, resourceAction, open }
+}
+
+/** Throws for what is no block at all. */
+export function accessBlock<T>(given: T): T & object {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given
+  throw new TypeError('access control must be an object; {} lets everybody in')
+}
+
+export function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(item => typeof item === 'string')
 }
 
 /** CALL-ACL-03: all parts that are there must pass. */
@@ -38,17 +52,12 @@ export function allows(rule: AccessRule, identity: Principal): boolean {
 function allowsResource(type: string, action: string | undefined, identity: Principal): boolean {
   const prefix = `${type}:`
   return Object.entries(identity.resources ?? {}).some(
-    ([key, actions]) =>
-      (key === type || key.startsWith(prefix)) && (action === undefined || actions.includes(action)),
+    ([key, actions]) => (key === type || key.startsWith(prefix)) && (action === undefined || actions.includes(action)),
   )
 }
 
 /** Undefined if the caller may; otherwise the refusal (CALL-ACL-04). */
-export function refusal(
-  rule: AccessRule,
-  identity: Principal | undefined,
-  explain = false,
-): CallError | undefined {
+export function refusal(rule: AccessRule, identity: Principal | undefined, explain = false): CallError | undefined {
   if (rule.open) return undefined
   if (!identity) return new CallError('FORBIDDEN', 'authentication required')
   if (allows(rule, identity)) return undefined
@@ -76,6 +85,10 @@ export class PathRules {
       pattern: new PathPattern(pattern),
       rule: accessRule(access),
     }))
+  }
+
+  get none(): boolean {
+    return this.#rules.length === 0
   }
 
   /** Every rule that matches must let the caller in. */

@@ -1,10 +1,12 @@
-// Both kinds of back-pressure (CALL-SUB-03, -04): a consumer that is too slow for what comes, and a link that is too slow for what a
-// producer has.
+// Both kinds of back-pressure (CALL-SUB-03, -04): a consumer that is too slow for what comes, and a link that is too
+// slow for what a producer has.
 import { duplexPair } from 'node:stream'
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
+import { EnvAssembly } from './env.ts'
 import { callLimits } from './limits.ts'
 import { CallNode } from './node.ts'
+import { remote } from './routing/remote.ts'
 import { BytePeer, echo, frameOf, peered, registryOf, turn } from './testing/peer.ts'
 import { HeldTransport } from './testing/wire.ts'
 import { DuplexTransport } from './transport/duplex.ts'
@@ -65,6 +67,25 @@ test('CALL-SUB-03 the room for values that wait can be set', async () => {
 })
 
 test.each([
+  ['as many as with a client where nothing is said', {}, callLimits.receiveBufferMost],
+  ['as many as it asks for', { buffer: 2 }, 2],
+  ['no more than there may be', { buffer: Number.POSITIVE_INFINITY }, callLimits.receiveBufferMost],
+  ['a bounded number of them, whatever it asks for', { buffer: Number.NaN }, callLimits.receiveBufferMost],
+])('CALL-SUB-03 values wait for the consumer of a subscription through env: %s', async (_what, options, room) => {
+  const { link, peer } = peered()
+  link.types.remember('/fs/x', 'subscription')
+  const env = new EnvAssembly({ bindings: { fs: remote(link) } }).root
+  const values = env.subscribe('fs', 'x', null, options)[Symbol.asyncIterator]()
+  const first = values.next()
+  const { id } = await peer.next()
+  for (let n = 0; n < room + 2; n++) peer.send('call.responded', id, n)
+  await turn()
+  expect(await first).toEqual({ done: false, value: 0 })
+  for (let n = 1; n <= room; n++) expect((await values.next()).value).toBe(n)
+  await expect(values.next()).rejects.toMatchObject(EXHAUSTED)
+})
+
+test.each([
   ['one chunk', 500],
   ['many chunks of one turn', 7],
 ])(
@@ -74,13 +95,10 @@ test.each([
     const link = new CallNode({ registry: registryOf({}) }).attach(new DuplexTransport(near))
     const values = all(link.subscribe('/fs/x', null, { requestId: 'r' }))
     await new Promise<void>(resolve => far.once('data', () => resolve()))
-    const frames = Array.from({ length: 500 }, (_, n) =>
-      frameOf(`{"type":"call.responded","id":"r","payload":${n}}`),
-    )
+    const frames = Array.from({ length: 500 }, (_, n) => frameOf(`{"type":"call.responded","id":"r","payload":${n}}`))
     frames.push(frameOf('{"type":"call.completed","id":"r","payload":{}}'))
     near.pause()
-    for (let at = 0; at < frames.length; at += perChunk)
-      far.write(Buffer.concat(frames.slice(at, at + perChunk)))
+    for (let at = 0; at < frames.length; at += perChunk) far.write(Buffer.concat(frames.slice(at, at + perChunk)))
     near.resume()
     expect(await values).toEqual(Array.from({ length: 500 }, (_, n) => n))
     link.close()

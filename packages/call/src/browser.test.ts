@@ -18,9 +18,7 @@ test('what is for browsers is the same as in Node.js, under the same names', () 
 
 test('what is not for browsers is only what needs Node.js', () => {
   const files = (file: string) =>
-    [...readFileSync(new URL(file, import.meta.url), 'utf8').matchAll(/from '(\.\/.+)'/g)].map(
-      ([, path]) => path!,
-    )
+    [...readFileSync(new URL(file, import.meta.url), 'utf8').matchAll(/from '(\.\/.+)'/g)].map(([, path]) => path!)
   const missing = files('./index.ts').filter(path => !files('./browser.ts').includes(path))
   expect(missing).toEqual([
     './token.ts',

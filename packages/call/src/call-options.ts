@@ -1,6 +1,6 @@
 // What a caller may say beside path and input, and when a request ends because of it.
 import { CallError } from './error.ts'
-import { callDefaults } from './limits.ts'
+import { callDefaults, callLimits } from './limits.ts'
 
 export interface CallOptions {
   /** Milliseconds from now; 30 s by default, and never without end. */
@@ -26,18 +26,26 @@ export interface SubscribeOptions extends Omit<CallOptions, 'streams' | 'timeout
   readonly idleAfterValue?: number
   /** Values that may wait for the consumer; 32 by default. */
   readonly buffer?: number
-  /** Whether the operation is known to answer once: then the subscription ends with its first value. Found out where nothing is said. */
+  /**
+   * Whether the operation is known to answer once: then the subscription ends with its first value. Found out where
+   * nothing is said.
+   */
   readonly single?: boolean
   /** Told when the stream ends without an error: completed, or aborted by either side. */
   readonly onEnd?: (aborted: boolean) => void
+}
+
+/** CALL-SUB-03: how many values may wait for their consumer. What is no number counts as not given. */
+export function bufferOf(given: number | undefined, otherwise: number): number {
+  const wanted = given === undefined || Number.isNaN(given) ? otherwise : given
+  return Math.min(Math.max(1, wanted), callLimits.receiveBufferMost)
 }
 
 /** CALL-PEND-04: a call always ends. */
 export function expiryOf(options: CallOptions, now: number): number | CallError {
   const { deadline, timeout = callDefaults.timeout } = options
   if (deadline !== undefined) {
-    if (!Number.isFinite(deadline))
-      return new CallError('INVALID_INPUT', 'a deadline must be a finite number')
+    if (!Number.isFinite(deadline)) return new CallError('INVALID_INPUT', 'a deadline must be a finite number')
     return deadline <= now ? new CallError('TIMEOUT', 'the deadline has passed already') : deadline
   }
   if (!Number.isFinite(timeout) || timeout <= 0)

@@ -116,7 +116,7 @@ test('no input is given where null is one: by name, by member, and with options 
 test('the compiler knows members, inputs and outputs from the map of operations', () => {
   type Known = ConnectedClient<Everything>
   expectTypeOf<Known['todo']['add']>().returns.resolves.toEqualTypeOf<number>()
-  expectTypeOf<Parameters<Known['todo']['add']>[0]>().toEqualTypeOf<{ text: string }>()
+  expectTypeOf<Parameters<Known['todo']['add']>[0]>().toEqualTypeOf<{ readonly text: string }>()
   expectTypeOf<Known['dev1']['text']['count']>().returns.resolves.toEqualTypeOf<number>()
   expectTypeOf<ReturnType<Known['streams']['todo']['watch']>>().toEqualTypeOf<AsyncIterable<string>>()
   const wrong = (client: Known, unknown: ConnectedClient) => [

@@ -1,7 +1,8 @@
-// Subscriptions of a client whose connections are cut: with a cursor nothing is lost and nothing comes twice, without one they fail honestly.
+// Subscriptions of a client whose connections are cut: with a cursor nothing is lost and nothing comes twice, without
+// one they fail honestly.
 import { ManualClock, Type } from '@parley/core'
 import { expect, test } from 'vitest'
-import type { Cursor } from './client.ts'
+import type { Cursor } from './client/resume.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
 import { operation } from './operation.ts'
@@ -235,9 +236,7 @@ test('a signal ends a subscription, running or waiting, without an error', async
   await server.stop()
   await states.next('waiting')
   const again = new AbortController()
-  const iterator = client
-    .subscribe('count', 'hold', { after: 0 }, { signal: again.signal })
-    [Symbol.asyncIterator]()
+  const iterator = client.subscribe('count', 'hold', { after: 0 }, { signal: again.signal })[Symbol.asyncIterator]()
   const pending = iterator.next()
   again.abort()
   expect(await pending).toMatchObject({ done: true })
@@ -346,32 +345,27 @@ test('a consumer that is too slow for its buffer of 1,024 gets those values and 
   await expect.poll(() => ended).toEqual([0])
 })
 
-test.each(['cursor', 'input'] as const)(
-  'a function for %s that throws fails its subscription only',
-  async which => {
-    const { map } = operations(1)
-    const clock = new ManualClock()
-    const server = await Outage.start('unix', { operations: map }, clock)
-    const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half })
-    const broken = {
-      ...resume,
-      [which]: () => {
-        throw new Error('no cursor')
-      },
-    }
-    const iterator = client
-      .subscribe('count', 'hold', { after: 0 }, { resume: broken })
-      [Symbol.asyncIterator]()
-    if (which === 'input') {
-      await iterator.next()
-      server.cut()
-      const { delay } = await states.next('waiting')
-      clock.advance(delay)
-    }
-    await expect(iterator.next()).rejects.toMatchObject({ code: 'INTERNAL', message: 'Error: no cursor' })
-    expect(client.link!.pendingCount).toBe(0)
-  },
-)
+test.each(['cursor', 'input'] as const)('a function for %s that throws fails its subscription only', async which => {
+  const { map } = operations(1)
+  const clock = new ManualClock()
+  const server = await Outage.start('unix', { operations: map }, clock)
+  const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half })
+  const broken = {
+    ...resume,
+    [which]: () => {
+      throw new Error('no cursor')
+    },
+  }
+  const iterator = client.subscribe('count', 'hold', { after: 0 }, { resume: broken })[Symbol.asyncIterator]()
+  if (which === 'input') {
+    await iterator.next()
+    server.cut()
+    const { delay } = await states.next('waiting')
+    clock.advance(delay)
+  }
+  await expect(iterator.next()).rejects.toMatchObject({ code: 'INTERNAL', message: 'Error: no cursor' })
+  expect(client.link!.pendingCount).toBe(0)
+})
 
 test('CALL-SUB-07: a query that is subscribed to ends after its value where its type is known', async () => {
   const spec = { inputSchema: Type.Unknown(), outputSchema: Type.Integer(), accessControl: {} }

@@ -1,80 +1,38 @@
-// A client that heals: one link at a time over whatever `dial` gives, kept up by `Connection`. Calls are told honestly what happened to
-// them, subscriptions go on from where they stood, and operations are known by their types.
+// A client that heals: one link at a time over whatever `dial` gives, kept up by `Connection`. Calls are told honestly
+// what happened to them, subscriptions go on from where they stood, and operations are known by their types.
 import { type Clock, type OperationSpec, type OperationType, SystemClock } from '@parley/core'
-import { type CallOptions, expiryOf, type SubscribeOptions, subscriptionExpiry } from './call-options.ts'
-import { Connection, type ConnectionOptions } from './client/connection.ts'
+import { bufferOf, expiryOf, subscriptionExpiry } from './call-options.ts'
+import { Connection } from './client/connection.ts'
 import { Listeners } from './client/listeners.ts'
+import type { ClientCallOptions, ClientOptions, ClientSubscribeOptions } from './client/options.ts'
 import { type CallMembers, pathProxy, type StreamMembers } from './client/path-proxy.ts'
-import { type Resume, Resumption } from './client/resume.ts'
+import { Resumption } from './client/resume.ts'
 import { type Task, WaitingRoom } from './client/waiting.ts'
-import type { EnvOptions } from './env.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
-import type { EventListener, Link } from './link.ts'
+import type { Link } from './link/link.ts'
+import type { EventListener } from './link/link-options.ts'
+import type { RequestSink } from './link/outgoing.ts'
+import { ValueQueue } from './link/queue.ts'
+import { randomUUID } from './link/uuid.ts'
 import { CallNode } from './node.ts'
-import type {
-  CallArguments,
-  CallOpOf,
-  InputOf,
-  OperationMap,
-  OutputOf,
-  ServiceOf,
-  StreamOpOf,
-} from './operation.ts'
-import type { RequestSink } from './outgoing.ts'
-import { ValueQueue } from './queue.ts'
+import type { CallArguments, CallOpOf, InputOf, OperationMap, OutputOf, ServiceOf, StreamOpOf } from './operation.ts'
 import { OperationRegistry } from './registry.ts'
 import { ResponseEnvelope } from './response.ts'
-import { type LinkSource, ownOrPeer, remote } from './routing/remote.ts'
+import { ownOrPeer, remote } from './routing/remote.ts'
 import { local } from './serve.ts'
-import { readSpec, readType } from './spec.ts'
-import { randomUUID } from './uuid.ts'
-
-export type { ClientState } from './client/connection.ts'
-export type { Cursor, Resume } from './client/resume.ts'
-
-export interface ClientOptions extends ConnectionOptions {
-  /** Operations that this side offers to the other. */
-  readonly registry?: OperationRegistry
-  /**
-   * Further bindings of the env that its handlers get: `remote(peer)` is the other side. Without any, namespaces are the
-   * registry's, and `service/op` of another node is asked of the other side: `env.invoke('head', 'agent/chat')`.
-   */
-  readonly env?: (peer: LinkSource) => EnvOptions
-  readonly clock?: Clock
-  /** Queries whose link is lost are sent again. Mutations never are. */
-  readonly retryQueries?: boolean
-}
-
-interface Waits {
-  /** False: fails at once where there is no connection. */
-  readonly wait?: boolean
-  /** The type of the operation, where the caller knows it. */
-  readonly type?: OperationType
-}
-
-export interface ClientCallOptions extends Omit<CallOptions, 'streams'>, Waits {
-  readonly retryQueries?: boolean
-}
-
-export interface ClientSubscribeOptions<Input = unknown, Output = unknown>
-  extends Omit<SubscribeOptions, 'single'>,
-    Waits {
-  /** How to go on after a loss. Without it the subscription fails with its link. */
-  readonly resume?: Resume<Input, Output>
-}
+import { readSpec, readType } from './wire/spec.ts'
 
 /**
- * A client whose members are the services of its peer, beside its own: `client.notes.add(input)` is `client.call('notes', 'add', input)`. A
- * service that is called like one of its own members, such as `link`, is reached by `call` alone.
+ * A client whose members are the services of its peer, beside its own: `client.notes.add(input)` is
+ * `client.call('notes', 'add', input)`. A service that is called like one of its own members, such as `link`, is
+ * reached by `call` alone.
  */
 export type ConnectedClient<M extends OperationMap = OperationMap> = Client<M> &
   (string extends keyof M ? unknown : CallMembers<M, '', keyof Client>)
 
 /** Dials at once, in the background. Calls may be made right away: they wait for the connection. */
-export function connectClient<M extends OperationMap = OperationMap>(
-  options: ClientOptions,
-): ConnectedClient<M> {
+export function connectClient<M extends OperationMap = OperationMap>(options: ClientOptions): ConnectedClient<M> {
   return new Client<M>(options) as ConnectedClient<M>
 }
 
@@ -146,7 +104,9 @@ export class Client<M extends OperationMap = OperationMap> {
     this.#connection.close(reason)
   }
 
-  /** One-way events of the other side (CALL-WIRE-06), on this connection and the next ones; in between they are lost. */
+  /**
+   * One-way events of the other side (CALL-WIRE-06), on this connection and the next ones; in between they are lost.
+   */
   on(type: string, listener: EventListener): () => void {
     return this.#listeners.add(this.#connection.current, type, listener)
   }
@@ -208,8 +168,8 @@ export class Client<M extends OperationMap = OperationMap> {
     return pathProxy((path, given) => this.#subscribe(path, given)) as StreamMembers<M>
   }
 
-  // Behind the members that every client has, every other name is a service. Here and not around each client, so that its own members cost
-  // nothing more. A client is awaited and printed like anything else.
+  // Behind the members that every client has, every other name is a service. Here and not around each client, so that
+  // its own members cost nothing more. A client is awaited and printed like anything else.
   static {
     const get = (target: object, name: string | symbol, client: Client) =>
       typeof name === 'symbol' || name in target || name === 'then' || name === 'toJSON'
@@ -222,10 +182,14 @@ export class Client<M extends OperationMap = OperationMap> {
   async describe(service: string, op: string): Promise<OperationSpec> {
     const path = `/${service}/${op}`
     const expires = expiryOf(NO_OPTIONS, this.#now()) as number
-    const spec = readSpec((await this.#schema(path, expires)).unwrap())
-    if (!spec) throw new CallError('INTERNAL', `the spec of ${path} cannot be understood`)
-    this.link?.types.remember(path, spec.opType)
-    return spec
+    const told = readSpec((await this.#schema(path, expires)).unwrap())
+    if (!told?.accessControl) {
+      const missing = told ? (told.accessProblem ?? 'it has no access_control') : 'it is no object'
+      throw new CallError('INTERNAL', `the spec of ${path} cannot be understood: ${missing}`)
+    }
+    if (told.opType !== undefined) this.link?.types.remember(path, told.opType)
+    // CALL-DISC-01: what nobody knows to be a query must not be repeated as one.
+    return { name: path, opType: 'mutation', ...told, accessControl: told.accessControl }
   }
 
   #send(path: string, input: unknown, options: ClientCallOptions, how: Sending): Promise<ResponseEnvelope> {
@@ -265,11 +229,9 @@ export class Client<M extends OperationMap = OperationMap> {
     options: ClientSubscribeOptions<Input, Output>,
   ): AsyncIterable<Output> {
     const requestId = options.requestId ?? randomUUID()
-    const most = callLimits.receiveBufferMost
-    const capacity = Math.min(Math.max(1, options.buffer ?? most), most)
     let cancel: () => void = () => undefined
     const queue: ValueQueue<Output> = new ValueQueue<Output>({
-      capacity,
+      capacity: bufferOf(options.buffer, callLimits.receiveBufferMost),
       start: () => {
         const limit = subscriptionExpiry(options, this.#now())
         if (limit instanceof CallError) queue.end(limit)
@@ -333,9 +295,7 @@ export class Client<M extends OperationMap = OperationMap> {
       open: link => {
         current = link
         task.sent = true
-        const problem = attempt(() =>
-          link.request(path, resumption ? resumption.open() : input, passed, sink(link)),
-        )
+        const problem = attempt(() => link.request(path, resumption ? resumption.open() : input, passed, sink(link)))
         if (problem) queue.end(problem)
       },
       fail: error => queue.end(error),

@@ -138,6 +138,27 @@ test('a worker whose alias is taken, and one whose link is lost while it registe
   expect(head.node.workers).toEqual(['dev1'])
 })
 
+test('CALL-ROUTE-06: a worker whose alias another one of its identity takes is closed, is told why, and does not take it back', async () => {
+  const clock = new ManualClock()
+  const head = await Outage.start('tcp', { head: true, identity: worker }, clock)
+  const registry = new OperationRegistry(fs)
+  const options = { dial: head.dial, clock, random: half, registry, register: { node: 'dev1' } }
+  const older = clientOf(options)
+  await older.states.next('connected')
+  const newer = clientOf(options)
+  await newer.states.next('connected')
+  const { reason } = await older.states.next('closed')
+  expect(reason).toBe('another worker of the same identity has registered as dev1')
+  expect(older.states.all.map(({ kind }) => kind)).toEqual(['connecting', 'connected', 'closed'])
+  const call = await older.client.invoke('test', 'echo', 1)
+  expect(call.result).toMatchObject({
+    error: { code: 'UNAVAILABLE', message: expect.stringContaining(reason) },
+  })
+  clock.advance(3_600_000)
+  await Promise.resolve()
+  expect([head.accepted, head.node.workers, newer.client.state.kind]).toEqual([2, ['dev1'], 'connected'])
+})
+
 test('CALL-EVT-02: a client that does not know how its peer spells finds out before its first call', async () => {
   const clock = new ManualClock()
   const server = await Outage.start('tcp', { operations: fs }, clock)

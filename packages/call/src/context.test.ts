@@ -86,9 +86,7 @@ test('CALL-CTX-02 metadata cannot reach other fields or a prototype, and is neve
   }))
   const peer = await new TestHead({ registry }).peer()
   const metadata = '{"__proto__":{"polluted":1},"constructor":1,"prototype":1,"requestId":"x","a":1}'
-  peer.body(
-    `{"type":"call.requested","id":"r1","payload":{"name":"/test/meta","input":null,"metadata":${metadata}}}`,
-  )
+  peer.body(`{"type":"call.requested","id":"r1","payload":{"name":"/test/meta","input":null,"metadata":${metadata}}}`)
   expect((await peer.next()).payload).toEqual({ keys: ['requestId', 'a'], requestId: 'r1', polluted: false })
   peer.send('call.requested', 'r2', { name: '/test/meta' })
   expect((await peer.next()).payload).toMatchObject({ keys: [] })

@@ -1,10 +1,12 @@
-// What a handler is given beside its input (CALL-CTX-01). A context belongs to one request and cannot be changed or made by anybody else;
-// what most handlers never touch (signal, env) is made when it is first asked for.
+// What a handler is given beside its input (CALL-CTX-01). A context belongs to one request and cannot be changed or
+// made by anybody else; what most handlers never touch (signal, env) is made when it is first asked for.
 import type { Principal } from '@parley/core'
 import type { BoundEnv, EnvAssembly } from './env.ts'
 import type { CallError } from './error.ts'
 
-/** `continue-running`: the child goes on when its parent is aborted (CALL-SUB-05). A local option, never on the wire. */
+/**
+ * `continue-running`: the child goes on when its parent is aborted (CALL-SUB-05). A local option, never on the wire.
+ */
 export type AbortPolicy = 'abort-dependents' | 'continue-running'
 
 export interface OperationContext {
@@ -25,7 +27,7 @@ export interface OperationContext {
   readonly signal: AbortSignal
 }
 
-export interface ContextFields {
+interface ContextFields {
   readonly requestId: string
   readonly parentRequestId?: string | undefined
   readonly identity?: Principal | undefined

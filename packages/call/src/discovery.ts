@@ -1,22 +1,31 @@
-// What a node tells of its operations (CALL-DISC): its own and, on a head, those of its workers. Read-only, open to everybody, and
-// filtered by what the caller may call.
+// What a node tells of its operations (CALL-DISC): its own and, on a head, those of its workers. Read-only, open to
+// everybody, and filtered by what the caller may call.
 import { type OperationType, type Principal, Type } from '@parley/core'
-import { type AccessRule, type PathRules, refusal } from './access.ts'
+import { type PathRules, refusal } from './access.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
 import { type OperationPath, parsePath } from './path.ts'
 import {
   notFound,
   type OperationRegistry,
+  PROVEN,
   RESERVED_SERVICE,
   type Registered,
   OperationRegistry as Registry,
 } from './registry.ts'
 import { mayRegister, REGISTER, REGISTER_SPEC } from './routing/registration.ts'
-import { fetchSpec, type Routes, type Worker } from './routing/routes.ts'
-import { type WireSpec, wireSpec } from './spec.ts'
+import {
+  closedRoute,
+  fetchSpec,
+  isInternal,
+  isUnspecified,
+  type Route,
+  type Routes,
+  type Worker,
+} from './routing/routes.ts'
+import { type WireSpec, wireSpec } from './wire/spec.ts'
 
-export interface DiscoveryOptions {
+interface DiscoveryOptions {
   readonly registry: OperationRegistry
   readonly routes: Routes
   readonly rules: PathRules
@@ -52,7 +61,7 @@ export class Discovery {
     // `/*/fs/*` is the service on any node, also on one without a name: the empty one is matched by `*` alone.
     this.#prefixes = options.aliases.length > 0 ? options.aliases.map(alias => `/${alias}`) : ['/']
     this.services = this.#operations()
-    if (options.head) this.services.registerSpec(REGISTER_SPEC)
+    if (options.head) this.services.registerSpec(REGISTER_SPEC, PROVEN)
   }
 
   /** CALL-ROUTE-03: the same operations about one worker. The head answers them, since it alone knows who asks. */
@@ -64,12 +73,15 @@ export class Discovery {
     return services
   }
 
-  /** CALL-ACL-08: `/agent/chat` and `/head/agent/chat` are one operation; a rule for either of its names holds for both. */
+  /**
+   * CALL-ACL-08: `/agent/chat` and `/head/agent/chat` are one operation; a rule for either of its names holds for both.
+   */
   ownRefusal(path: string, identity: Principal | undefined): CallError | undefined {
     const { rules, explainDenials } = this.#options
+    // Every call comes by here.
+    if (rules.none) return undefined
     let refused = rules.refusal(path, identity, explainDenials)
-    for (const prefix of this.#prefixes)
-      refused ??= rules.refusal(`${prefix}${path}`, identity, explainDenials)
+    for (const prefix of this.#prefixes) refused ??= rules.refusal(`${prefix}${path}`, identity, explainDenials)
     return refused
   }
 
@@ -82,18 +94,20 @@ export class Discovery {
       (_input, asker) => {
         const operations = worker
           ? this.#routed(worker, asker)
-          : [
-              ...this.#own(asker),
-              ...this.#options.routes.workers().flatMap(each => this.#routed(each, asker)),
-            ]
+          : [...this.#own(asker), ...this.#options.routes.workers().flatMap(each => this.#routed(each, asker))]
         return { operations: operations.toSorted((one, other) => (one.name < other.name ? -1 : 1)) }
       },
+      PROVEN,
     )
-    registry.register({ ...open, name: `/${RESERVED_SERVICE}/schema`, inputSchema: {} }, (input, asker) => {
-      const name = (input as { readonly name?: unknown } | null)?.name
-      if (typeof name !== 'string') throw new CallError('INVALID_INPUT', 'missing required field: name')
-      return this.#describe(worker ? pathAt(worker, name) : name, asker)
-    })
+    registry.register(
+      { ...open, name: `/${RESERVED_SERVICE}/schema`, inputSchema: {} },
+      (input, asker) => {
+        const name = (input as { readonly name?: unknown } | null)?.name
+        if (typeof name !== 'string') throw new CallError('INVALID_INPUT', 'missing required field: name')
+        return this.#describe(worker ? pathAt(worker, name) : name, asker)
+      },
+      PROVEN,
+    )
     return registry
   }
 
@@ -109,13 +123,13 @@ export class Discovery {
 
   #routed({ alias, routes }: Worker, { identity, trusted }: Asker): readonly Listed[] {
     const { rules, listAll, allowUnspecified } = this.#options
-    const may = (access: AccessRule | undefined, name: string) =>
-      trusted ||
-      listAll ||
-      ((access ? !refusal(access, identity) : allowUnspecified) && !rules.refusal(name, identity))
-    return [...routes.values()].flatMap(({ local, spec, access }) => {
+    const isOpen = (route: Route) =>
+      route.access ? !refusal(route.access, identity) : allowUnspecified && isUnspecified(route)
+    const may = (route: Route, name: string) => trusted || listAll || (isOpen(route) && !rules.refusal(name, identity))
+    return [...routes.values()].flatMap(route => {
+      const { local, spec } = route
       const name = `/${alias}${local}`
-      if (spec?.visibility === 'internal' || !may(access, name)) return []
+      if (isInternal(route) || !may(route, name)) return []
       // CALL-DISC-01: what nobody knows to be a query must not be repeated as one.
       return [{ name, namespace: parsePath(local)!.service, op_type: spec?.opType ?? 'mutation' }]
     })
@@ -145,15 +159,17 @@ export class Discovery {
       return wireSpec(discovery, target.path)
     }
     const route = worker?.routes.get(target.local)
-    if (!worker || !route || route.spec?.visibility === 'internal') throw notFound(target.path)
+    if (!worker || !route) throw notFound(target.path)
     const told = () => {
       const { spec, access } = route
-      if (!spec || !access)
-        throw new CallError('FORBIDDEN', `what ${target.path} demands of its callers is not known`)
+      if (isInternal(route)) throw notFound(target.path)
+      if (!spec || !access) throw closedRoute(target.path, route)
       if (!trusted) allow(refusal(access, identity) ?? ruled())
-      return wireSpec({ spec, access, namespace: target.service } as Registered, target.path)
+      return wireSpec({ spec, access, namespace: target.service }, target.path)
     }
-    return route.spec ? told() : fetchSpec(worker.link, route, callLimits.schemaFetchMs).then(told)
+    return route.access || isInternal(route)
+      ? told()
+      : fetchSpec(worker.link, route, callLimits.schemaFetchMs).then(told)
   }
 }
 

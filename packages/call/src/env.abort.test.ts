@@ -45,9 +45,7 @@ test.each(WAYS)('CALL-T69 aborting a request aborts the call that it made: %s', 
   const run = new OperationRegistry()
   const heard = gate<unknown>()
   const [namespace, op] = way === 'a worker' ? ['dev1', 'far/wait'] : ['far', 'wait']
-  run.register(spec('/near/go'), async (_input, { env }) =>
-    heard.open((await env.invoke(namespace, op)).result),
-  )
+  run.register(spec('/near/go'), async (_input, { env }) => heard.open((await env.invoke(namespace, op)).result))
   run.register(spec('/near/between'), (_input, { env }) => env.invoke('near', 'go'))
   const peer = await (await head(way, far, run)).peer()
   peer.send('call.requested', 'outer', { name: way === WAYS[3] ? '/near/between' : '/near/go' })
@@ -58,35 +56,32 @@ test.each(WAYS)('CALL-T69 aborting a request aborts the call that it made: %s', 
   expect(peer.received).toEqual([])
 })
 
-test.each(WAYS)(
-  'CALL-T69 aborting a request ends the subscription that it made, without an error: %s',
-  async way => {
-    const { registry: far, begun, told } = waiting()
-    const run = new OperationRegistry()
-    const first = gate()
-    const heard = gate<unknown>()
-    const [namespace, op] = way === 'a worker' ? ['dev1', 'far/watch'] : ['far', 'watch']
-    run.register(spec('/near/go'), async (_input, { env }) => {
-      const seen: unknown[] = []
-      try {
-        for await (const value of env.subscribe(namespace, op)) {
-          seen.push(value)
-          first.open()
-        }
-        heard.open(seen)
-      } catch (thrown) {
-        heard.open((thrown as CallError).code)
+test.each(WAYS)('CALL-T69 aborting a request ends the subscription that it made, without an error: %s', async way => {
+  const { registry: far, begun, told } = waiting()
+  const run = new OperationRegistry()
+  const first = gate()
+  const heard = gate<unknown>()
+  const [namespace, op] = way === 'a worker' ? ['dev1', 'far/watch'] : ['far', 'watch']
+  run.register(spec('/near/go'), async (_input, { env }) => {
+    const seen: unknown[] = []
+    try {
+      for await (const value of env.subscribe(namespace, op)) {
+        seen.push(value)
+        first.open()
       }
-    })
-    run.register(spec('/near/between'), (_input, { env }) => env.invoke('near', 'go'))
-    const peer = await (await head(way, far, run)).peer()
-    peer.send('call.requested', 'outer', { name: way === WAYS[3] ? '/near/between' : '/near/go' })
-    await Promise.all([begun.opened, first.opened])
-    peer.send('call.aborted', 'outer')
-    expect(await told.opened).toMatchObject({ code: 'ABORTED' })
-    expect(await heard.opened).toEqual([1])
-  },
-)
+      heard.open(seen)
+    } catch (thrown) {
+      heard.open((thrown as CallError).code)
+    }
+  })
+  run.register(spec('/near/between'), (_input, { env }) => env.invoke('near', 'go'))
+  const peer = await (await head(way, far, run)).peer()
+  peer.send('call.requested', 'outer', { name: way === WAYS[3] ? '/near/between' : '/near/go' })
+  await Promise.all([begun.opened, first.opened])
+  peer.send('call.aborted', 'outer')
+  expect(await told.opened).toMatchObject({ code: 'ABORTED' })
+  expect(await heard.opened).toEqual([1])
+})
 
 test.each(['local', 'remote'] as const)(
   'CALL-SUB-05 what was started to go on goes on when its request is aborted: %s',
@@ -133,9 +128,7 @@ test('CALL-T69 a request that is aborted while its call asks for a type asks for
     // Nobody hears the question.
     if (sent.length > 1) send(text)
   }
-  run.register(spec('/near/go'), async (_input, { env }) =>
-    heard.open((await env.invoke('far', 'wait')).result),
-  )
+  run.register(spec('/near/go'), async (_input, { env }) => heard.open((await env.invoke('far', 'wait')).result))
   const peer = await new TestHead({ registry: run, env: { bindings: { far: remote(link) } } }).peer()
   peer.send('call.requested', 'outer', { name: '/near/go' })
   await asked.opened

@@ -1,9 +1,8 @@
-// Where an operation runs is a matter of assembly (CALL-ENV-03, -05, -06): the same code gets the same results from a registry in its own
-// process and from one behind a socket. Aborts that go along with a call are in env.abort.test.ts.
+// Where an operation runs is a matter of assembly (CALL-ENV-03, -05, -06): the same code gets the same results from a
+// registry in its own process and from one behind a socket. Aborts that go along with a call are in env.abort.test.ts.
 import { ManualClock, Type } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type BoundEnv, EnvAssembly } from './env.ts'
-import type { Envelope } from './envelope.ts'
 import { CallError } from './error.ts'
 import { callDefaults } from './limits.ts'
 import { OperationRegistry } from './registry.ts'
@@ -12,6 +11,7 @@ import { remote } from './routing/remote.ts'
 import { local } from './serve.ts'
 import { collect, spec, TestHead } from './testing/head.ts'
 import { peered, turn } from './testing/peer.ts'
+import type { Envelope } from './wire/envelope.ts'
 
 /** What happens inside the operations of `fs`, in order. */
 class Log {
@@ -119,9 +119,7 @@ async function experiences(env: BoundEnv, clock: ManualClock, log: Log): Promise
   seen.failed = await answer(env.invoke('fs', 'readFile', { path: 'gone' }))
   seen.wrongInput = await answer(env.invoke('fs', 'readFile', { path: 5 }))
   seen.noInput = await answer(env.invoke('fs', 'readFile'))
-  seen.undefinedMember = await answer(
-    env.invoke('fs', 'search', { other: undefined, words: ['a', undefined] }),
-  )
+  seen.undefinedMember = await answer(env.invoke('fs', 'search', { other: undefined, words: ['a', undefined] }))
   seen.otherMember = await answer(env.invoke('fs', 'search', { other: 1, words: [] }))
   const date = await answer(env.invoke('fs', 'search', { when: new Date(0), words: [] }))
   // Refused where it is first looked at: by its type here, as what is no JSON there.
@@ -279,6 +277,28 @@ test('CALL-ENV-03 a key is a node where operations are service/op, and a namespa
     [{ text: remote(link, { viaHead: true }) }, 'text', 'upper'],
   ] as const)
     expect((await new EnvAssembly({ bindings }).root.invoke(namespace, op, 'abc')).unwrap()).toBe('ABC')
+})
+
+test('CALL-ENV-03 what cannot be a path is INVALID_INPUT wherever it would lead', async () => {
+  const registry = new OperationRegistry()
+  const head = new TestHead({ registry })
+  await head.worker('dev1', { registry })
+  const link = await head.join()
+  const far = new EnvAssembly({ bindings: { dev1: remote(link, { viaHead: true }), v: remote(link) } }).root
+  for (const [env, namespace, op] of [
+    [head.node.env, 'dev1', 'v/a b'],
+    [head.node.env, 'dev1', 'services/a b'],
+    [head.node.env, 'nobody', 'v/a b'],
+    [head.node.env, 'head', 'v/a b'],
+    [head.node.env, 'v', 'a b'],
+    [far, 'dev1', 'v/a b'],
+    [far, 'v', 'a b'],
+  ] as const) {
+    const message = `'/${namespace}/${op}' is no operation path`
+    const error = { code: 'INVALID_INPUT', message }
+    expect(await answer(env.invoke(namespace, op))).toMatchObject(error)
+    expect(await stream(env.subscribe(namespace, op))).toMatchObject(error)
+  }
 })
 
 test("CALL-ENV-03 a head's own alias as key means its own operation, whatever else is bound", async () => {

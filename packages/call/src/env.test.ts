@@ -95,30 +95,27 @@ test('CALL-ENV-06 failures of the protocol are the same on the local and on the 
 test.each([
   ['local', 'shop', 'wait'],
   ['remote', 'far', 'shop/wait'],
-])(
-  'CALL-ENV-06 a deadline ends a call on the %s path, and its handler is told',
-  async (_path, namespace, op) => {
-    const registry = new OperationRegistry()
-    const begun = gate()
-    const told = gate<unknown>()
-    registry.register(spec('/shop/wait'), (_input, { signal }) => {
-      signal.addEventListener('abort', () => told.open(signal.reason))
-      begun.open()
-      return new Promise(() => undefined)
-    })
-    const { env, clock } = await bothWays(registry)
-    const answer = env.invoke(namespace, op, null, { deadline: clock.now() / 1000 + 500 })
-    await begun.opened
-    const early = vi.fn()
-    void answer.then(early)
-    clock.advance(499)
-    await Promise.resolve()
-    expect(early).not.toHaveBeenCalled()
-    clock.advance(2)
-    expect(resultOf(await answer)).toMatchObject({ ok: false, code: 'TIMEOUT', retryable: true })
-    expect(await told.opened).toMatchObject({ code: expect.stringMatching('TIMEOUT|ABORTED') })
-  },
-)
+])('CALL-ENV-06 a deadline ends a call on the %s path, and its handler is told', async (_path, namespace, op) => {
+  const registry = new OperationRegistry()
+  const begun = gate()
+  const told = gate<unknown>()
+  registry.register(spec('/shop/wait'), (_input, { signal }) => {
+    signal.addEventListener('abort', () => told.open(signal.reason))
+    begun.open()
+    return new Promise(() => undefined)
+  })
+  const { env, clock } = await bothWays(registry)
+  const answer = env.invoke(namespace, op, null, { deadline: clock.now() / 1000 + 500 })
+  await begun.opened
+  const early = vi.fn()
+  void answer.then(early)
+  clock.advance(499)
+  await Promise.resolve()
+  expect(early).not.toHaveBeenCalled()
+  clock.advance(2)
+  expect(resultOf(await answer)).toMatchObject({ ok: false, code: 'TIMEOUT', retryable: true })
+  expect(await told.opened).toMatchObject({ code: expect.stringMatching('TIMEOUT|ABORTED') })
+})
 
 test('CALL-ENV-06 in strict mode a local call refuses what would not survive the wire, with the code that the wire gives', async () => {
   const registry = new OperationRegistry()

@@ -1,24 +1,27 @@
-// Calling operations from code (CALL-ENV): one `invoke` for every path, one response envelope. Where an operation runs is a matter of
-// assembly: which namespace is bound to what.
+// Calling operations from code (CALL-ENV): one `invoke` for every path, one response envelope. Where an operation runs
+// is a matter of assembly: which namespace is bound to what.
 
 import { type Clock, type OperationType, SystemClock } from '@parley/core'
 import { expiryOf, subscriptionExpiry } from './call-options.ts'
 import type { AbortPolicy, CallContext } from './context.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
+import { randomUUID } from './link/uuid.ts'
 import { type OperationPath, parsePath } from './path.ts'
 import { ResponseEnvelope } from './response.ts'
-import { randomUUID } from './uuid.ts'
 
-export interface InvokeOptions {
+interface InvokeOptions {
   /** Milliseconds since the Unix epoch. Never later than that of the request this call belongs to. */
   readonly deadline?: number
   readonly abortPolicy?: AbortPolicy
+  /** Values of a subscription over a link that may wait for the consumer; 1,024 by default, which is also the most. */
+  readonly buffer?: number
 }
 
 /**
- * Where calls of a namespace go. The same call has the same results wherever it goes (CALL-ENV-06). `invoke` never rejects; `subscribe` throws
- * nothing, what is wrong comes with the first pull. Deadlines have been looked at; that they end a call is the binding's part.
+ * Where calls of a namespace go. The same call has the same results wherever it goes (CALL-ENV-06). `invoke` never
+ * rejects; `subscribe` throws nothing, what is wrong comes with the first pull. Deadlines have been looked at; that
+ * they end a call is the binding's part.
  */
 export interface Binding {
   invoke(call: BoundCall): ResponseEnvelope | Promise<ResponseEnvelope>
@@ -144,8 +147,7 @@ export class BoundEnv {
       return new CallError('RESOURCE_EXHAUSTED', `calls nest deeper than ${callLimits.depth}`, {
         retryable: false,
       })
-    const due =
-      options.deadline === undefined ? undefined : expiry(options, this.#assembly.clock.now() / 1000)
+    const due = options.deadline === undefined ? undefined : expiry(options, this.#assembly.clock.now() / 1000)
     if (due instanceof CallError) return due
     const own = this.#assembly.ownPath(namespace, op)
     const binding = this.#assembly.find(own?.service ?? namespace, own !== undefined)

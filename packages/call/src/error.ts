@@ -1,4 +1,6 @@
-// Errors of calls (CALL-ERR): the codes with their names in the OPS profile and whether a retry may help; what a caller gets.
+// Errors of calls (CALL-ERR): the codes with their names in the OPS profile and whether a retry may help; what a caller
+// gets.
+import { jsonProblem } from './wire/json.ts'
 
 interface CodeRow {
   /** The name in the OPS profile. */
@@ -30,7 +32,7 @@ const BY_NAME = new Map<string, string>([
   ['UNKNOWN_ERROR', 'INTERNAL'],
 ])
 
-export interface CallErrorOptions {
+interface CallErrorOptions {
   /** By default that of the code; of an unknown code, false (CALL-ERR-03). */
   readonly retryable?: boolean
   /** Any JSON. */
@@ -50,6 +52,13 @@ export class CallError extends Error {
     this.code = typeof code === 'string' ? code : 'INTERNAL'
     this.retryable = options.retryable ?? CODES[code]?.retryable ?? false
     this.details = options.details
+  }
+
+  /** For logs and stores: no stack, no cause, and details only where they are JSON. On the wire a profile writes it. */
+  toJSON() {
+    const { code, message, retryable, details } = this
+    const kept = details !== undefined && jsonProblem(details) === undefined
+    return { code, message, retryable, ...(kept && { details }) }
   }
 }
 

@@ -1,17 +1,14 @@
-// Fuzzing (CALL-WIRE-01 to -05, CALL-EVT-02, -03, -07): seeded random and mutated inputs for everything that reads what a peer wrote. Nothing
-// is ever thrown but `ProtocolViolation`, nothing depends on how bytes were cut into pieces, and what was written is read back as it was.
+// Fuzzing (CALL-WIRE-01 to -05, CALL-EVT-02, -03, -07): seeded random and mutated inputs for everything that reads what
+// a peer wrote. Nothing is ever thrown but `ProtocolViolation`, nothing depends on how bytes were cut into pieces, and
+// what was written is read back as it was.
 import { generateKeyPairSync } from 'node:crypto'
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
-import { type Envelope, ProtocolViolation, parseEnvelope } from './envelope.ts'
 import { CallError, codeOf, opsName } from './error.ts'
-import { jsonProblem } from './json.ts'
 import { callLimits } from './limits.ts'
 import { CallNode } from './node.ts'
 import { dottedName, normalName, parsePath } from './path.ts'
 import { detectProfile, PROFILES, profileOf, readError, requestIdOf } from './profile/profile.ts'
-import { readRequest } from './request.ts'
-import { readSpec } from './spec.ts'
 import {
   below,
   cut,
@@ -32,6 +29,10 @@ import { makeToken, verifyToken } from './token.ts'
 import { FrameDecoder, parseBody } from './transport/frame.ts'
 import { decodeMessage } from './transport/message.ts'
 import type { Receiver, Transport } from './transport/transport.ts'
+import { type Envelope, ProtocolViolation, parseEnvelope } from './wire/envelope.ts'
+import { jsonProblem } from './wire/json.ts'
+import { readRequest } from './wire/request.ts'
+import { readSpec } from './wire/spec.ts'
 
 const INPUTS = process.env.PARLEY_SOAK ? 1_000_000 : 20_000
 const NOW = Date.UTC(2026, 0, 1)
@@ -80,8 +81,7 @@ test(`CALL-WIRE-03 ${INPUTS} streams are decoded alike however they are cut`, as
   const seen = { envelopes: 0, violations: 0, partial: 0 }
   await fuzz(INPUTS, random => {
     const frames = Array.from({ length: 1 + below(random, 4) }, () => frameOf(someBody(random)))
-    const bytes =
-      random() < 0.05 ? randomBytes(random, below(random, 64)) : mutated(random, Buffer.concat(frames))
+    const bytes = random() < 0.05 ? randomBytes(random, below(random, 64)) : mutated(random, Buffer.concat(frames))
     const maxBody = random() < 0.1 ? 100 : callLimits.frameBytes
     const whole = decode([bytes], maxBody)
     expect(decode(cut(random, bytes), maxBody)).toEqual(whole)
@@ -110,9 +110,7 @@ test(`CALL-WIRE-05 ${INPUTS} bodies are read alike by every transport`, async ()
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
     const others = [
       outcome(() => parseBody(body, 0, body.length)),
-      outcome(() =>
-        parseEnvelope(Buffer.concat([Buffer.from('"'), body, Buffer.from('"')]), 1, body.length + 1),
-      ),
+      outcome(() => parseEnvelope(Buffer.concat([Buffer.from('"'), body, Buffer.from('"')]), 1, body.length + 1)),
       outcome(() => decodeMessage(frameOf(body), callLimits.frameBytes)),
     ]
     // A body that is wrong in two ways may be called either.
@@ -141,11 +139,7 @@ test(`CALL-EVT-03 ${INPUTS} payloads are read without an exception`, async () =>
     const profile = detectProfile(payload)
     for (const name of PROFILES) profileOf(name).value(payload)
     const error = readError(payload, profile)
-    expect([typeof error.code, typeof error.message, typeof error.retryable]).toEqual([
-      'string',
-      'string',
-      'boolean',
-    ])
+    expect([typeof error.code, typeof error.message, typeof error.retryable]).toEqual(['string', 'string', 'boolean'])
     // What was read can be written again.
     JSON.parse(profile.error(id, id, error))
     readSpec(payload)
@@ -229,11 +223,7 @@ test(`CALL-EVT-09 a head takes ${INPUTS} envelopes in any order, and every reque
     const own = transport.sent.map(({ id, payload }) => requestIdOf(id, payload))
     const asked = new Map<string, number>()
     for (let count = 0; count < perLink; count++) {
-      const envelope = someEnvelope(random, [
-        '',
-        ...own,
-        ...Array.from({ length: 9 }, (_, index) => `r${index}`),
-      ])
+      const envelope = someEnvelope(random, ['', ...own, ...Array.from({ length: 9 }, (_, index) => `r${index}`)])
       const id = requestIdOf(envelope.id, envelope.payload)
       if (envelope.type === 'call.requested') asked.set(id, (asked.get(id) ?? 0) + 1)
       transport.receiver.envelope(JSON.parse(JSON.stringify(envelope)) as Envelope)
@@ -241,8 +231,7 @@ test(`CALL-EVT-09 a head takes ${INPUTS} envelopes in any order, and every reque
     }
     for (let turns = 0; turns < 4; turns++) await turn()
     transport.close()
-    for (const { result } of await Promise.all(calls))
-      if (!result.ok) expect(result.error).toBeInstanceOf(CallError)
+    for (const { result } of await Promise.all(calls)) if (!result.ok) expect(result.error).toBeInstanceOf(CallError)
     expect([link.pendingCount, link.inboundCount, node.links.length]).toEqual([0, 0, 0])
     const ended = transport.sent.filter(({ type }) => type === 'call.error' || type === 'call.completed')
     for (const [id, events] of Map.groupBy(ended, each => requestIdOf(each.id, each.payload)))

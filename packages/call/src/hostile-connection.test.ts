@@ -1,5 +1,6 @@
-// Connections and peers that wear a node out (CALL-TRANS-01, CALL-PEND, CALL-ROUTE-05, -06): masses that say nothing, peers that never
-// answer, never authenticate, never close, and workers that register nonsense. Every bound is reached, and nobody is kept out by it.
+// Connections and peers that wear a node out (CALL-TRANS-01, CALL-PEND, CALL-ROUTE-05, -06): masses that say nothing,
+// peers that never answer, never authenticate, never close, and workers that register nonsense. Every bound is reached,
+// and nobody is kept out by it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -8,7 +9,7 @@ import { ManualClock, type Principal } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import type { CallError } from './error.ts'
 import { callDefaults, callLimits } from './limits.ts'
-import type { Link } from './link.ts'
+import type { Link } from './link/link.ts'
 import { CallNode, type NodeOptions } from './node.ts'
 import { selfSigned } from './testing/certificate.ts'
 import { principal, TestHead, workerPrincipal } from './testing/head.ts'
@@ -27,10 +28,7 @@ interface Listener {
   silent(): Promise<Socket>
 }
 
-async function listener(
-  options: ListenOptions = {},
-  nodeOptions: Partial<NodeOptions> = {},
-): Promise<Listener> {
+async function listener(options: ListenOptions = {}, nodeOptions: Partial<NodeOptions> = {}): Promise<Listener> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-call-'))
   const path = join(folder, 'node.sock')
   const node = new CallNode({ registry: registryOf(handlers), ...nodeOptions })
@@ -152,9 +150,7 @@ test.for(['the peer', 'this side'] as const)(
 test('CALL-TRANS-07 connections that never finish their TLS handshake end with the listener', async () => {
   const accepted: unknown[] = []
   const listening = await listenTls({ tls: selfSigned() }, transport => accepted.push(transport))
-  const peers = await Promise.all(
-    Array.from({ length: 50 }, () => BytePeer.connect({ port: listening.port! })),
-  )
+  const peers = await Promise.all(Array.from({ length: 50 }, () => BytePeer.connect({ port: listening.port! })))
   // The first bytes of a handshake, and no more; from another, bytes that are none.
   peers[0]!.bytes('1603010200')
   peers[1]!.bytes(frameOf('{"type":"a","id":"","payload":1}'))
@@ -167,9 +163,7 @@ test('CALL-TRANS-07 connections that never finish their TLS handshake end with t
 test('CALL-PEND-06 a peer that never answers is asked 10,000 things, and all of them time out', async () => {
   const clock = new ManualClock()
   const server = await acceptBytes()
-  const link = new CallNode({ registry: registryOf({}), clock }).attach(
-    await connectTcp({ port: server.port }),
-  )
+  const link = new CallNode({ registry: registryOf({}), clock }).attach(await connectTcp({ port: server.port }))
   const peer = await server.peer
   const before = await heldBytes()
   const failed: string[] = []

@@ -1,9 +1,10 @@
-// Handlers that misbehave (CALL-REG-09, CALL-WIRE-07, CALL-SUB-05): they throw anything, return what is no JSON or is too large, and stream
-// through iterators that break every promise. Each caller gets an error with a code, the link goes on, and so does the process.
+// Handlers that misbehave (CALL-REG-09, CALL-WIRE-07, CALL-SUB-05): they throw anything, return what is no JSON or is
+// too large, and stream through iterators that break every promise. Each caller gets an error with a code, the link
+// goes on, and so does the process.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OperationContext } from './context.ts'
 import { CallError } from './error.ts'
-import type { Link } from './link.ts'
+import type { Link } from './link/link.ts'
 import { CallNode } from './node.ts'
 import { type StreamHandler, streaming } from './operation.ts'
 import { ResponseEnvelope } from './response.ts'
@@ -40,17 +41,9 @@ const THROWN: Readonly<Record<string, readonly [thrown: () => unknown, code: str
   'a promise': [() => Promise.resolve(1), 'INTERNAL', '[object Promise]'],
   'an object without a prototype': [() => Object.create(null), 'INTERNAL', 'internal error'],
   'an object whose toString throws': [() => ({ toString: throwing(() => 1) }), 'INTERNAL', 'internal error'],
-  'an object whose toString is no function': [
-    () => ({ toString: 1, valueOf: 1 }),
-    'INTERNAL',
-    'internal error',
-  ],
+  'an object whose toString is no function': [() => ({ toString: 1, valueOf: 1 }), 'INTERNAL', 'internal error'],
   'a proxy that is no more': [revoked, 'INTERNAL', 'internal error'],
-  'an Error whose message is a number': [
-    () => changed(new Error(), { message: 5 }),
-    'INTERNAL',
-    expect.any(String),
-  ],
+  'an Error whose message is a number': [() => changed(new Error(), { message: 5 }), 'INTERNAL', expect.any(String)],
   'an Error whose message throws': [() => getter(throwing(() => 1)), 'INTERNAL', 'internal error'],
   'an Error that is its own cause': [
     () => {
@@ -70,21 +63,9 @@ const THROWN: Readonly<Record<string, readonly [thrown: () => unknown, code: str
     'CONFLICT',
     'c',
   ],
-  'a CallError whose code is a number': [
-    () => changed(new CallError('X', 'c'), { code: 7n }),
-    'INTERNAL',
-    'c',
-  ],
-  'a CallError whose message is an object': [
-    () => changed(new CallError('X', ''), { message: cycle() }),
-    'X',
-    '',
-  ],
-  'a CallError that is retryable in words': [
-    () => changed(new CallError('X', 'c'), { retryable: 'yes' }),
-    'X',
-    'c',
-  ],
+  'a CallError whose code is a number': [() => changed(new CallError('X', 'c'), { code: 7n }), 'INTERNAL', 'c'],
+  'a CallError whose message is an object': [() => changed(new CallError('X', ''), { message: cycle() }), 'X', ''],
+  'a CallError that is retryable in words': [() => changed(new CallError('X', 'c'), { retryable: 'yes' }), 'X', 'c'],
   'a message of 70 MB': [() => new Error('x'.repeat(70_000_000)), 'INTERNAL', 'x'.repeat(1024)],
   'details of 70 MB': [() => new CallError('X', 'c', { details: 'x'.repeat(70_000_000) }), 'X', 'c'],
 }
@@ -164,17 +145,11 @@ const ITERATED: Readonly<Record<string, readonly [iterable: () => unknown, first
   'next that rejects': [() => iterable({ next: () => Promise.reject(new Error('x')) }), 'INTERNAL'],
   'next that gives nothing': [() => iterable({ next: () => Promise.resolve() }), 'INTERNAL'],
   'a value that is no JSON': [() => iterable({ next: () => value(5n) }), 'INTERNAL'],
-  'a value that is too large': [
-    () => iterable({ next: () => value('x'.repeat(70_000_000)) }),
-    'PAYLOAD_TOO_LARGE',
-  ],
+  'a value that is too large': [() => iterable({ next: () => value('x'.repeat(70_000_000)) }), 'PAYLOAD_TOO_LARGE'],
   'no end': [() => iterable({ next: () => value(1) }), 1],
   'no end and no return': [() => ({ [Symbol.asyncIterator]: () => ({ next: () => value(1) }) }), 1],
   'return that throws': [() => iterable({ next: () => value(1), return: throwing(() => new Error('x')) }), 1],
-  'return that rejects': [
-    () => iterable({ next: () => value(1), return: () => Promise.reject(new Error('x')) }),
-    1,
-  ],
+  'return that rejects': [() => iterable({ next: () => value(1), return: () => Promise.reject(new Error('x')) }), 1],
   'return that never settles': [() => iterable({ next: () => value(1), return: () => NEVER }), 1],
 }
 
@@ -241,20 +216,17 @@ async function unharmed(): Promise<void> {
   await ground.goOn(1)
 }
 
-test.for(Object.keys(THROWN))(
-  'CALL-REG-09 a handler that throws %s fails, and nothing else does',
-  async name => {
-    const [, code, message] = THROWN[name]!
-    for (const path of ['/bad/throw', '/bad/reject']) {
-      const error = await failure(link.call(path, name))
-      expect([error.code, error.message, error.retryable]).toEqual([code, message, false])
-    }
-    const stream = link.subscribe('/bad/generator', name)[Symbol.asyncIterator]()
-    expect((await stream.next()).value).toBe(1)
-    expect((await failure(stream.next())).code).toBe(code)
-    await unharmed()
-  },
-)
+test.for(Object.keys(THROWN))('CALL-REG-09 a handler that throws %s fails, and nothing else does', async name => {
+  const [, code, message] = THROWN[name]!
+  for (const path of ['/bad/throw', '/bad/reject']) {
+    const error = await failure(link.call(path, name))
+    expect([error.code, error.message, error.retryable]).toEqual([code, message, false])
+  }
+  const stream = link.subscribe('/bad/generator', name)[Symbol.asyncIterator]()
+  expect((await stream.next()).value).toBe(1)
+  expect((await failure(stream.next())).code).toBe(code)
+  await unharmed()
+})
 
 test.for(Object.keys(RETURNED))('CALL-WIRE-07 a handler that returns %s fails with a code', async name => {
   expect((await failure(link.call('/bad/return', name, { timeout: 25_000 }))).code).toBe(RETURNED[name]![1])
@@ -276,9 +248,7 @@ test.for(Object.keys(ITERATED))('CALL-SUB-05 a stream with %s ends like any othe
 
 test('CALL-SUB-05 a handler that rejects with nonsense when it is aborted disturbs nobody', async () => {
   const controller = new AbortController()
-  const running = Array.from({ length: 100 }, () =>
-    link.callEnvelope('/bad/hang', null, { signal: controller.signal }),
-  )
+  const running = Array.from({ length: 100 }, () => link.callEnvelope('/bad/hang', null, { signal: controller.signal }))
   await turn()
   controller.abort()
   for (const { result } of await Promise.all(running)) expect(result.ok || result.error.code).toBe('ABORTED')

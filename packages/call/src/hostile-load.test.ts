@@ -1,5 +1,5 @@
-// Floods (CALL-EVT-03, CALL-PEND-03, CALL-SUB-04, -05): peers that ask for too much, never read, or abort everything, against a node with
-// honest clients at work. Every bound holds, nobody else notices, and no memory stays behind.
+// Floods (CALL-EVT-03, CALL-PEND-03, CALL-SUB-04, -05): peers that ask for too much, never read, or abort everything,
+// against a node with honest clients at work. Every bound holds, nobody else notices, and no memory stays behind.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OperationContext } from './context.ts'
 import { callLimits } from './limits.ts'
@@ -133,19 +133,16 @@ test('CALL-SUB-05 handlers that ignore their abort are bounded too', async () =>
   await over(attacker)
 })
 
-test.for(CARRIERS)(
-  'CALL-PEND-03 answers to nothing and aborts of nothing get no answer: over %s',
-  async carrier => {
-    const attacker = await ground.attacker(carrier)
-    const types = ['call.responded', 'call.completed', 'call.error', 'call.aborted']
-    for (let index = 0; index < 40_000; index++)
-      attacker.send(types[index % 4]!, `never-${index}`, index % 3 ? null : { output: 1 })
-    ask(attacker, 'last', '/test/echo', 'still here')
-    expect(await attacker.next()).toEqual({ type: 'call.responded', id: 'last', payload: 'still here' })
-    await over(attacker)
-    expect(attacker.received).toHaveLength(1)
-  },
-)
+test.for(CARRIERS)('CALL-PEND-03 answers to nothing and aborts of nothing get no answer: over %s', async carrier => {
+  const attacker = await ground.attacker(carrier)
+  const types = ['call.responded', 'call.completed', 'call.error', 'call.aborted']
+  for (let index = 0; index < 40_000; index++)
+    attacker.send(types[index % 4]!, `never-${index}`, index % 3 ? null : { output: 1 })
+  ask(attacker, 'last', '/test/echo', 'still here')
+  expect(await attacker.next()).toEqual({ type: 'call.responded', id: 'last', payload: 'still here' })
+  await over(attacker)
+  expect(attacker.received).toHaveLength(1)
+})
 
 test.for(CARRIERS)(
   'CALL-WIRE-06 events that nobody knows are dropped in masses, and do not fill the log: over %s',

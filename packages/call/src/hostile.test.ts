@@ -1,5 +1,6 @@
-// Hostile peers (CALL-WIRE-03 to -06, CALL-EVT-03, CALL-CTX-02): a node that listens on real sockets, honest clients at work, and attackers
-// with raw connections that send what is no protocol. Each link ends or goes on as the protocol says, and nobody else notices.
+// Hostile peers (CALL-WIRE-03 to -06, CALL-EVT-03, CALL-CTX-02): a node that listens on real sockets, honest clients at
+// work, and attackers with raw connections that send what is no protocol. Each link ends or goes on as the protocol
+// says, and nobody else notices.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CallError } from './error.ts'
 import { ask, CARRIERS, Ground } from './testing/ground.ts'
@@ -56,10 +57,7 @@ const BYTES: readonly (readonly [what: string, bytes: Uint8Array])[] = [
   ['the largest length', Buffer.from('ffffffff', 'hex')],
   ['random bytes', randomBytes(seededRandom(1), 65_536)],
   ['a request of another protocol', Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')],
-  [
-    'a sound frame, then a bad one',
-    Buffer.concat([frameOf('{"type":"a","id":"","payload":1}'), Buffer.alloc(4)]),
-  ],
+  ['a sound frame, then a bad one', Buffer.concat([frameOf('{"type":"a","id":"","payload":1}'), Buffer.alloc(4)])],
 ]
 
 test.for(BYTES.flatMap(bytes => (['tcp', 'unix'] as const).map(carrier => [carrier, ...bytes] as const)))(

@@ -1,89 +1,44 @@
 // The public names of @parley/call.
 
-export { type AccessRule, type PathRule, PathRules } from './access.ts'
-export type { CallOptions, SubscribeOptions } from './call-options.ts'
-export {
-  Client,
-  type ClientCallOptions,
-  type ClientOptions,
-  type ClientState,
-  type ClientSubscribeOptions,
-  type ConnectedClient,
-  type Cursor,
-  connectClient,
-  type Resume,
-} from './client.ts'
-export type { AbortPolicy, OperationContext } from './context.ts'
-export { type Binding, BoundEnv, EnvAssembly, type EnvOptions, type InvokeOptions } from './env.ts'
-export { CALL_EVENTS, type CallEvent, type Envelope, ProtocolViolation } from './envelope.ts'
-export { CALL_CODES, type CallCode, CallError, CONNECTION_CLOSED } from './error.ts'
+export type { CallOptions } from './call-options.ts'
+export type { ClientCallOptions, ClientSubscribeOptions } from './client/options.ts'
+export { type CallMembers, type Given, pathProxy, type StreamMembers } from './client/path-proxy.ts'
+export { Client, type ConnectedClient, connectClient } from './client.ts'
+export { CALL_CODES, CallError, CONNECTION_CLOSED } from './error.ts'
 export { callDefaults, callLimits, WEBSOCKET_PATH } from './limits.ts'
-export { type Dispatcher, Link, type LinkOptions } from './link.ts'
-export { CallNode, type NodeOptions } from './node.ts'
+export { Link } from './link/link.ts'
+export { CallNode } from './node.ts'
 export {
-  type CallHandler,
-  type CallOpOf,
-  type Handler,
   type InputOf,
   type Operation,
   type OperationMap,
-  type OpOf,
   type OutputOf,
   operation,
   type RoutedOperations,
-  type ServiceOf,
-  type StreamHandler,
-  type StreamOpOf,
   streaming,
 } from './operation.ts'
-export type { RequestSink } from './outgoing.ts'
-export { type OperationPath, PathPattern, parsePath } from './path.ts'
-export { PROFILES, type ProfileName } from './profile/profile.ts'
-export {
-  OperationRegistry,
-  type OutputValidation,
-  type RegistryOptions,
-  type SpecSource,
-} from './registry.ts'
-export { type CallResult, ResponseEnvelope } from './response.ts'
-export { type LinkSource, type RemoteOptions, remote } from './routing/remote.ts'
+export { parsePath } from './path.ts'
+export { PROFILES } from './profile/profile.ts'
+export { OperationRegistry, PROVEN } from './registry.ts'
+export { ResponseEnvelope } from './response.ts'
+export { remote } from './routing/remote.ts'
 export { local } from './serve.ts'
-export { KeyDirectory, keyIdOf, makeToken, sshFingerprintOf, verifyToken } from './token.ts'
-export { type DuplexOptions, DuplexTransport } from './transport/duplex.ts'
-export { encodeFrame, FrameDecoder } from './transport/frame.ts'
+export { KeyDirectory, keyIdOf, makeToken, verifyToken } from './token.ts'
+export { DuplexTransport } from './transport/duplex.ts'
+export { encodeFrame } from './transport/frame.ts'
 export { memoryPair } from './transport/memory.ts'
-export { WS_FRAMINGS, WS_TEXTS, type WsFraming, type WsText } from './transport/message.ts'
-export {
-  type MessagePortOptions,
-  MessagePortTransport,
-  type PortLike,
-  WORKER_MESSAGES,
-  type WorkerMessages,
-} from './transport/message-port.ts'
+export { MessagePortTransport } from './transport/message-port.ts'
 export {
   connectTcp,
   connectTlsSocket,
   connectUnix,
   type Listening,
-  type ListenOptions,
   listenTcp,
   listenTls,
   listenUnix,
 } from './transport/sockets.ts'
-export {
-  childTransport,
-  type SpawnedLink,
-  type SpawnStdioOptions,
-  spawnStdio,
-  stdioTransport,
-} from './transport/stdio.ts'
-export type { Receiver, StreamId, Transport } from './transport/transport.ts'
-export {
-  type AttachedWebSockets,
-  attachWebSocket,
-  connectWebSocket,
-  type WebSocketClientOptions,
-  type WebSocketOptions,
-  type WebSocketServerOptions,
-} from './transport/websocket.ts'
-export { type BrowserWebSocketOptions, connectBrowserWebSocket } from './transport/websocket-browser.ts'
+export { spawnStdio, stdioTransport } from './transport/stdio.ts'
+export type { Receiver, Transport } from './transport/transport.ts'
+export { attachWebSocket, connectWebSocket } from './transport/websocket.ts'
+export { connectBrowserWebSocket } from './transport/websocket-browser.ts'
+export type { Envelope } from './wire/envelope.ts'

@@ -16,6 +16,7 @@ function registryOfThree(): OperationRegistry {
       title: 'Open',
       description: 'For everybody',
       tags: ['x'],
+      _meta: { icon: { name: 'door' } },
     },
     () => 1,
   )
@@ -49,6 +50,7 @@ const OPEN = {
   title: 'Open',
   description: 'For everybody',
   tags: ['x'],
+  _meta: { icon: { name: 'door' } },
 }
 
 test('CALL-T50 discovery shows a caller what it may call, and nothing of the rest', async () => {

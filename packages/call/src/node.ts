@@ -1,22 +1,23 @@
-// A node: its registry, its env, its links, discovery, and as a head the routes to its workers. It decides where a request goes
-// (CALL-ROUTE-03); links and transports know nothing of that.
+// A node: its registry, its env, its links, discovery, and as a head the routes to its workers. It decides where a
+// request goes (CALL-ROUTE-03); links and transports know nothing of that.
 import { type Clock, type IdentityProvider, type Principal, SystemClock } from '@parley/core'
 import { type PathRule, PathRules, refusal } from './access.ts'
 import { Discovery } from './discovery.ts'
 import { type Binding, type BoundCall, EnvAssembly, type EnvOptions } from './env.ts'
 import { CallError } from './error.ts'
-import type { Inbound } from './inbound.ts'
 import { callLimits } from './limits.ts'
-import { type Dispatcher, Link, type LinkOptions } from './link.ts'
+import type { Inbound } from './link/inbound.ts'
+import { Link } from './link/link.ts'
+import type { Dispatcher, LinkOptions } from './link/link-options.ts'
 import type { OperationPath } from './path.ts'
 import { notFound, type OperationRegistry, RESERVED_SERVICE } from './registry.ts'
-import type { InboundRequest } from './request.ts'
 import { forward } from './routing/forward.ts'
-import { REGISTER, readRegistration, registrationRefusal } from './routing/registration.ts'
+import { REGISTER, readRegistration, registrationRefusal, TAKEN_OVER, takenOver } from './routing/registration.ts'
 import { routed } from './routing/remote.ts'
-import { fetchSpec, fetchSpecs, type Route, Routes, type Worker } from './routing/routes.ts'
+import { closedRoute, fetchSpec, fetchSpecs, isUnspecified, type Route, Routes, type Worker } from './routing/routes.ts'
 import { local, serve } from './serve.ts'
 import type { Transport } from './transport/transport.ts'
+import type { InboundRequest } from './wire/request.ts'
 
 export interface NodeOptions {
   readonly registry: OperationRegistry
@@ -31,7 +32,10 @@ export interface NodeOptions {
   readonly clock?: Clock
   /** `/services/list` shows every external operation, callable or not. */
   readonly listAll?: boolean
-  /** Operations of workers whose spec is not known may be called. */
+  /**
+   * Operations of workers may be called of which the worker tells nothing about access. What it tells is enforced all
+   * the same.
+   */
   readonly allowUnspecified?: boolean
   /** Workers are not told whom a call is made for. */
   readonly hideCallers?: boolean
@@ -155,12 +159,7 @@ export class CallNode implements Dispatcher {
     else this.#serve(target, request, inbound, denied)
   }
 
-  #serve(
-    target: OperationPath,
-    request: InboundRequest,
-    inbound: Inbound,
-    denied: CallError | undefined,
-  ): void {
+  #serve(target: OperationPath, request: InboundRequest, inbound: Inbound, denied: CallError | undefined): void {
     const registry = target.service === RESERVED_SERVICE ? this.#discovery.services : this.#registry
     const operation = registry.find(target.local)
     if (!operation?.external || !operation.handler) inbound.fail(notFound(target.path))
@@ -183,19 +182,13 @@ export class CallNode implements Dispatcher {
     }
     const { worker, route } = found
     if (denied) inbound.fail(denied)
-    else if (route.access || this.#options.allowUnspecified) this.#forward(worker, route, request, inbound)
-    else if (asked)
-      inbound.fail(new CallError('FORBIDDEN', `what ${route.local} demands of its callers is not known`))
+    else if (this.#isKnown(route)) this.#forward(worker, route, request, inbound)
+    else if (asked) inbound.fail(closedRoute(target.path, route))
     else void this.#askFirst(worker, route, request, inbound)
   }
 
   /** CALL-ROUTE-03: discovery of a worker, which hears nothing of it. */
-  #tell(
-    target: OperationPath,
-    request: InboundRequest,
-    inbound: Inbound,
-    denied: CallError | undefined,
-  ): void {
+  #tell(target: OperationPath, request: InboundRequest, inbound: Inbound, denied: CallError | undefined): void {
     const worker = this.#routes.reach(target.node!, target.path)
     if (worker instanceof CallError) {
       inbound.fail(worker)
@@ -208,9 +201,19 @@ export class CallNode implements Dispatcher {
     else serve(services, operation, request, inbound, this.#assembly)
   }
 
+  /**
+   * Whether it is known what a caller needs; `allowUnspecified`: nothing, once the worker was asked again and told
+   * nothing.
+   */
+  #isKnown(route: Route): boolean {
+    if (route.access) return true
+    return this.#options.allowUnspecified === true && route.askedAgain === true && isUnspecified(route)
+  }
+
   /** CALL-ROUTE-05: a spec that did not come at registration is asked for once more; until then nobody is let in. */
   async #askFirst(worker: Worker, route: Route, request: InboundRequest, inbound: Inbound): Promise<void> {
     await fetchSpec(worker.link, route, callLimits.schemaFetchMs)
+    route.askedAgain = true
     // Meanwhile the caller may have left, the worker have withdrawn the operation, or the rules have changed.
     if (!inbound.ended) this.#route(request, inbound, true)
   }
@@ -220,7 +223,6 @@ export class CallNode implements Dispatcher {
     const refused = route.access && refusal(route.access, inbound.identity, this.#options.explainDenials)
     if (refused) inbound.fail(refused)
     else forward(worker, route, request, inbound, { tellCaller: !this.#options.hideCallers })
-    if (!route.spec) askAgain(worker, route)
   }
 
   /** CALL-ROUTE-06: the whole set of a worker's operations, replaced at once when everything about them is known. */
@@ -230,9 +232,7 @@ export class CallNode implements Dispatcher {
     const refused =
       registrationRefusal(identity, request.input) ??
       denied ??
-      (checked instanceof CallError
-        ? checked
-        : this.#routes.conflict(checked.alias, link, identity?.id ?? ''))
+      (checked instanceof CallError ? checked : this.#routes.conflict(checked.alias, link, identity?.id ?? ''))
     if (refused || checked instanceof CallError) {
       inbound.fail(refused ?? (checked as CallError))
       return
@@ -253,15 +253,19 @@ export class CallNode implements Dispatcher {
     const replaced = this.#routes.replace({ alias, link, owner: identity!.id, routes })
     const operations = [...routes.keys()].map(path => `/${alias}${path}`)
     inbound.respond({ node: alias, registered: operations.length, operations })
-    replaced?.close(`${alias} has connected anew`)
+    if (replaced) takeOver(replaced, alias)
   }
 }
 
-/** CALL-ROUTE-05, where calls need not wait for the answer: the spec is asked for once more, with the first call. */
-function askAgain(worker: Worker, route: Route): void {
-  if (route.askedAgain) return
-  route.askedAgain = true
-  void fetchSpec(worker.link, route, callLimits.schemaFetchMs)
+/** CALL-ROUTE-06: the link that has lost its alias hears why first, so that its worker does not take it back. */
+function takeOver(link: Link, alias: string): void {
+  const reason = takenOver(alias)
+  try {
+    link.emit(TAKEN_OVER, alias, { reason })
+  } catch {
+    // A link that takes only tiny messages: its worker sees no more than that it is closed.
+  }
+  link.close(reason)
 }
 
 /** The node's own operations: those of the protocol, and all others. */

@@ -1,5 +1,5 @@
-// Operations as they are registered: a spec, and the function behind it, apart (CALL-REG-01). A map of them is also a type, from which
-// callers know inputs and outputs.
+// Operations as they are registered: a spec, and the function behind it, apart (CALL-REG-01). A map of them is also a
+// type, from which callers know inputs and outputs.
 import type { OperationSpec, OperationType, Static, TSchema } from '@parley/core'
 import type { OperationContext } from './context.ts'
 import type { ResponseEnvelope } from './response.ts'
@@ -9,7 +9,7 @@ type Awaitable<T> = T | PromiseLike<T>
 type Given<Output> = null extends Output ? Output | undefined : Output
 
 /** Returns a value, or an envelope where it wants to add how the value came about. */
-export type CallHandler<Input = unknown, Output = unknown> = (
+type CallHandler<Input = unknown, Output = unknown> = (
   input: Input,
   context: OperationContext,
 ) => Awaitable<Given<Output> | ResponseEnvelope<Output>>
@@ -84,8 +84,7 @@ export type InputOf<M extends OperationMap, Path extends string> =
 export type OutputOf<M extends OperationMap, Path extends string> =
   M[Path] extends Operation<OperationType, TSchema, infer Output> ? Static<Output> : unknown
 
-type TypeOf<M extends OperationMap, Path extends string> =
-  M[Path] extends Operation<infer Type> ? Type : OperationType
+type TypeOf<M extends OperationMap, Path extends string> = M[Path] extends Operation<infer Type> ? Type : OperationType
 /** Queries and mutations of a service. */
 export type CallOpOf<M extends OperationMap, Service extends string> = {
   [Op in OpOf<M, Service>]: TypeOf<M, `/${Service}/${Op}`> extends 'subscription' ? never : Op

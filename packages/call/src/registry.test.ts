@@ -1,9 +1,9 @@
-import { type OperationSpec, Type } from '@parley/core'
+import { type OperationSpec, type TSchema, Type } from '@parley/core'
 import { expect, test, vi } from 'vitest'
 import type { OperationContext } from './context.ts'
 import { CallError } from './error.ts'
 import { type Handler, operation, streaming } from './operation.ts'
-import { OperationRegistry } from './registry.ts'
+import { OperationRegistry, PROVEN } from './registry.ts'
 import { ResponseEnvelope } from './response.ts'
 import { principal, spec, TestHead } from './testing/head.ts'
 
@@ -131,6 +131,17 @@ test('CALL-REG-06 registering compiles nothing: a node with many operations star
   }
 })
 
+test('CALL-REG-06 schemas of a proven source are not looked at before their first use', () => {
+  const registry = new OperationRegistry()
+  const bad = { ...spec('/test/bad'), inputSchema: { type: 'strin' } as unknown as TSchema }
+  expect(() => registry.registerSpec(bad)).toThrow(TypeError)
+  registry.register(bad, () => 1, PROVEN)
+  expect(() => registry.refuse(registry.find('/test/bad')!, 'a', undefined, true)).toThrow(/strin/)
+  registry.register({ ...spec('/test/good'), inputSchema: words }, () => 1, PROVEN)
+  expect(registry.refuse(registry.find('/test/good')!, 'two words', undefined, true)).toBeUndefined()
+  expect(registry.refuse(registry.find('/test/good')!, 7, undefined, true)).toMatchObject({ code: 'INVALID_INPUT' })
+})
+
 test('CALL-T33 output that does not fit is delivered with one warning, or refused where that is asked for', async () => {
   const bad = { ...spec('/test/bad'), outputSchema: Type.String() }
   const warn = vi.fn()
@@ -181,18 +192,15 @@ test('CALL-ERR-02 details of a declared error must fit its schema where bad outp
 test('CALL-REG-07 the first bad value ends a subscription where bad output is refused', async () => {
   const registry = new OperationRegistry({}, { outputValidation: 'error' })
   const closed = vi.fn()
-  registry.register(
-    { ...spec('/test/bad', {}, 'subscription'), outputSchema: Type.String() },
-    async function* () {
-      try {
-        yield 'a'
-        yield 5
-        yield 'c'
-      } finally {
-        closed()
-      }
-    },
-  )
+  registry.register({ ...spec('/test/bad', {}, 'subscription'), outputSchema: Type.String() }, async function* () {
+    try {
+      yield 'a'
+      yield 5
+      yield 'c'
+    } finally {
+      closed()
+    }
+  })
   const link = await caller(registry)
   const got: unknown[] = []
   const consume = async () => {
@@ -250,6 +258,12 @@ test.each<[string, object]>([
   ['an error schema that is none', { errorSchemas: [{ ...declared('A'), schema: { type: 'text' } }] }],
   ['an access check that nobody enforces', { accessControl: { customAuth: 'mine' } }],
   ['a resource action without its type', { accessControl: { resourceAction: 'read' } }],
+  ['access that is not stated', { accessControl: undefined }],
+  ['access that is null', { accessControl: null }],
+  ['access that is a list', { accessControl: ['admin'] }],
+  ['a scope that is no list', { accessControl: { requiredScopes: 'admin' } }],
+  ['an any-list that is none', { accessControl: { requiredScopesAny: 'admin' } }],
+  ['a resource type that is no text', { accessControl: { resourceType: null } }],
 ])('CALL-REG-03 %s is refused when it is registered, and nothing is stored', (_what, changes) => {
   const registry = new OperationRegistry()
   const bad = { ...spec('/fs/readFile'), ...changes } as OperationSpec
@@ -291,9 +305,7 @@ test('CALL-REG-08 only an envelope of the library is one; what looks like it is 
   const lookalike = { requestId: 'x', result: { ok: true, value: 5 } }
   registry.register(spec('/test/data'), () => lookalike)
   registry.register(spec('/test/value'), () => ResponseEnvelope.success('x', 5))
-  registry.register(spec('/test/failure'), () =>
-    ResponseEnvelope.failure('x', new CallError('SOLD_OUT', 'none left')),
-  )
+  registry.register(spec('/test/failure'), () => ResponseEnvelope.failure('x', new CallError('SOLD_OUT', 'none left')))
   const link = await caller(registry)
   await expect(link.call('/test/data')).resolves.toEqual(lookalike)
   await expect(link.call('/test/value')).resolves.toBe(5)
@@ -322,11 +334,7 @@ test.each<[string, unknown, object]>([
     new Error('SOLD_OUTSIDE'),
     { code: 'INTERNAL', message: 'SOLD_OUTSIDE' },
   ],
-  [
-    'something that is no Error',
-    42,
-    { code: 'INTERNAL', message: '42', retryable: false, details: { raw: '42' } },
-  ],
+  ['something that is no Error', 42, { code: 'INTERNAL', message: '42', retryable: false, details: { raw: '42' } }],
 ])('CALL-REG-09 %s becomes what its caller gets', async (_what, thrown, expected) => {
   const registry = new OperationRegistry()
   registry.register({ ...spec('/test/throw'), errorSchemas: [declared('SOLD_OUT')] }, thrower(thrown))

@@ -1,9 +1,9 @@
-// The one response envelope of all paths (CALL-ENV-02): the request's id, and a value or an error. Only what was made here counts as
-// one; an object that merely looks like it is data (CALL-REG-08).
+// The one response envelope of all paths (CALL-ENV-02): the request's id, and a value or an error. Only what was made
+// here counts as one; an object that merely looks like it is data (CALL-REG-08).
 import { CallError } from './error.ts'
 import type { ResponseMeta } from './profile/profile.ts'
 
-export type CallResult<T> =
+type CallResult<T> =
   | { readonly ok: true; readonly value: T; readonly meta?: ResponseMeta }
   | { readonly ok: false; readonly error: CallError }
 

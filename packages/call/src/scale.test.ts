@@ -1,5 +1,5 @@
-// Scale (CALL-ROUTE-06, -07, CALL-SUB-05): a thousand workers at one head and ten thousand subscriptions at once, over real sockets from
-// other processes. What a link and a subscription cost the node is measured, printed, and bounded.
+// Scale (CALL-ROUTE-06, -07, CALL-SUB-05): a thousand workers at one head and ten thousand subscriptions at once, over
+// real sockets from other processes. What a link and a subscription cost the node is measured, printed, and bounded.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -116,9 +116,7 @@ test('CALL-TRANS-01 a link that says nothing costs next to nothing', async () =>
     transports.push(...(await Promise.all(Array.from({ length: 100 }, () => connectUnix(path)))))
   while (node.links.length < count) await turn()
   const each = ((await heldBytes()) - before) / count
-  console.log(
-    `${count} silent links: ${(each / KIBIBYTE).toFixed(1)} KiB held for each, the client's socket included`,
-  )
+  console.log(`${count} silent links: ${(each / KIBIBYTE).toFixed(1)} KiB held for each, the client's socket included`)
   expect(each).toBeLessThan(24 * KIBIBYTE)
   for (const transport of transports) transport.close()
   while (node.links.length > 0) await turn()

@@ -3,12 +3,12 @@
 import { CallContext } from './context.ts'
 import { type Binding, type BoundCall, type EnvAssembly, failed, unknownOperation, wrongType } from './env.ts'
 import { CallError } from './error.ts'
-import type { Inbound } from './inbound.ts'
-import { jsonProblem, withoutUndefined } from './json.ts'
 import { callDefaults } from './limits.ts'
+import type { Inbound } from './link/inbound.ts'
 import type { OperationRegistry, Registered } from './registry.ts'
-import type { InboundRequest } from './request.ts'
 import { ResponseEnvelope } from './response.ts'
+import { jsonProblem, withoutUndefined } from './wire/json.ts'
+import type { InboundRequest } from './wire/request.ts'
 
 /** Handles a peer's request of an operation of this node. Answers through `inbound`. */
 export function serve(
@@ -151,18 +151,12 @@ interface Prepared {
 }
 
 /** The handler's answer, unless the call ends before: the later result is discarded. */
-function answered(
-  call: BoundCall,
-  context: CallContext,
-  answer: Promise<ResponseEnvelope>,
-): Promise<ResponseEnvelope> {
+function answered(call: BoundCall, context: CallContext, answer: Promise<ResponseEnvelope>): Promise<ResponseEnvelope> {
   return new Promise(resolve => {
     // CALL-PEND-04: also where nobody has set a deadline, a call ends.
     const bounded = (call.parent?.deadline ?? call.options.deadline) !== undefined
     const timeout = bounded ? undefined : callDefaults.timeout
-    const done = endEarly(call, context, timeout, error =>
-      resolve(ResponseEnvelope.failure(call.requestId, error)),
-    )
+    const done = endEarly(call, context, timeout, error => resolve(ResponseEnvelope.failure(call.requestId, error)))
     void answer.then(response => {
       done()
       resolve(response)
@@ -171,8 +165,8 @@ function answered(
 }
 
 /**
- * Ends a local call as a remote one ends (CALL-ENV-06): when its deadline passes (CALL-CTX-03), or with its parent (CALL-SUB-05), unless it was
- * started to go on. Its handler is told. Returns what stops that.
+ * Ends a local call as a remote one ends (CALL-ENV-06): when its deadline passes (CALL-CTX-03), or with its parent
+ * (CALL-SUB-05), unless it was started to go on. Its handler is told. Returns what stops that.
  */
 function endEarly(
   call: BoundCall,
@@ -192,9 +186,7 @@ function endEarly(
     end(error)
   }
   const cancel =
-    left === undefined || left === Number.POSITIVE_INFINITY
-      ? undefined
-      : clock.after(left, late, { background: true })
+    left === undefined || left === Number.POSITIVE_INFINITY ? undefined : clock.after(left, late, { background: true })
   const leave = keeps
     ? undefined
     : call.parent?.onAbort(reason => {
@@ -208,7 +200,10 @@ function endEarly(
   }
 }
 
-/** As over a link: `TIMEOUT` at the deadline, an end without an error where the parent is aborted, and a handler that is told when nobody listens. */
+/**
+ * As over a link: `TIMEOUT` at the deadline, an end without an error where the parent is aborted, and a handler that is
+ * told when nobody listens.
+ */
 async function* values(
   registry: OperationRegistry,
   call: BoundCall,
@@ -268,9 +263,5 @@ function strictly(response: ResponseEnvelope, path: string): ResponseEnvelope {
   if (!response.result.ok) return response
   const bad = unfit('INTERNAL', `the result of ${path}`, response.result.value)
   if (bad) return ResponseEnvelope.failure(response.requestId, bad)
-  return ResponseEnvelope.success(
-    response.requestId,
-    throughJson(response.result.value),
-    response.result.meta,
-  )
+  return ResponseEnvelope.success(response.requestId, throughJson(response.result.value), response.result.meta)
 }

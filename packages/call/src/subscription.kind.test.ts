@@ -22,9 +22,7 @@ test.each(WIRES)(
     expect(await all(pair.caller.subscribe('/test/echo', 7))).toEqual([7])
     expect(await all(pair.caller.subscribe('/test/echo', 8))).toEqual([8])
     const asked = pair.wire
-      .map(
-        ({ envelope: { type, payload } }) => type === 'call.requested' && (payload as { name: string }).name,
-      )
+      .map(({ envelope: { type, payload } }) => type === 'call.requested' && (payload as { name: string }).name)
       .filter(name => name === '/services/schema')
     expect(asked).toHaveLength(1)
     expect([pair.caller.pendingCount, pair.handler.inboundCount]).toEqual([0, 0])

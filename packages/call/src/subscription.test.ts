@@ -1,5 +1,5 @@
-// Subscriptions (CALL-SUB): values in their order, and one end, between two nodes and against a scripted peer. Back-pressure is in
-// backpressure.test.ts.
+// Subscriptions (CALL-SUB): values in their order, and one end, between two nodes and against a scripted peer.
+// Back-pressure is in backpressure.test.ts.
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { CallError } from './error.ts'
@@ -200,11 +200,9 @@ test('CALL-T27 the idle time begins anew with every value, and ends the subscrip
   const clock = new ManualClock()
   const { link, peer } = peered({}, { clock })
   const seen: unknown[] = []
-  const consumed = all(link.subscribe('/fs/x', null, { ...STREAMS, idleTimeout: 100 })).catch(
-    (error: unknown) => {
-      seen.push(error)
-    },
-  )
+  const consumed = all(link.subscribe('/fs/x', null, { ...STREAMS, idleTimeout: 100 })).catch((error: unknown) => {
+    seen.push(error)
+  })
   const { id, payload } = await peer.next()
   expect(payload).toMatchObject({ idleTimeout: 100 })
   expect(payload).not.toHaveProperty('deadline')
@@ -228,9 +226,7 @@ test('CALL-PEND-04 a subscription lasts as long as nobody limits it, and no long
   const clock = new ManualClock()
   const { link, peer } = peered({}, { clock })
   const endlessly = link.subscribe('/fs/x')[Symbol.asyncIterator]()
-  const limited = link
-    .subscribe('/fs/y', null, { ...STREAMS, timeout: 500, idleTimeout: 400 })
-    [Symbol.asyncIterator]()
+  const limited = link.subscribe('/fs/y', null, { ...STREAMS, timeout: 500, idleTimeout: 400 })[Symbol.asyncIterator]()
   const pulls = [endlessly.next(), limited.next()] as const
   const requests = [await peer.next(), await peer.next()] as const
   const ids = [requests[0].id, requests[1].id] as const
@@ -259,9 +255,7 @@ test.each(WIRES)(
     expect(await pair.caller.call('/test/endless')).toBe(1)
     await until(() => ended.length > 0)
     await turn()
-    const [requested, aborted, ...more] = pair.wire
-      .filter(({ by }) => by === 'caller')
-      .map(({ envelope }) => envelope)
+    const [requested, aborted, ...more] = pair.wire.filter(({ by }) => by === 'caller').map(({ envelope }) => envelope)
     expect(aborted).toEqual({ type: 'call.aborted', id: requested!.id, payload: {} })
     expect(more).toEqual([])
     expect(ended).toEqual([{ signalled: true }])

@@ -1,19 +1,21 @@
-// Tokens (CALL-TRANS-08): a key's signature over its id and the time, in 139 characters; and the directory of known keys that resolves
-// them. Runs in Node.js: signatures are those of node:crypto.
-import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+// Tokens (CALL-TRANS-08): a key's signature over its id and the time, in 139 characters; and the directory of known
+// keys that resolves them. Runs in Node.js: signatures are those of node:crypto.
+import { createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
 import { type Clock, type IdentityProvider, type Principal, SystemClock } from '@parley/core'
+import { fingerprint, PUBLIC_KEY_BYTES, publicKeyObject, rawPublicKey, SIGNATURE_BYTES } from '@parley/keys'
 import { callDefaults, callLimits } from './limits.ts'
 
 const KEY_ID_BYTES = 32
 const SIGNED_BYTES = KEY_ID_BYTES + 8
-const TOKEN_BYTES = SIGNED_BYTES + 64
-const PUBLIC_KEY_BYTES = 32
+const TOKEN_BYTES = SIGNED_BYTES + SIGNATURE_BYTES
 const MICROSECONDS_PER_SECOND = 1_000_000
 
 /** A new token of a private Ed25519 key, for some minutes from now. */
 export function makeToken(privateKey: KeyObject, clock: Clock = new SystemClock()): string {
   const signed = Buffer.alloc(SIGNED_BYTES)
-  keyHash(rawPublicKey(createPublicKey(privateKey))).copy(signed)
+  const publicKey = rawPublicKey(createPublicKey(privateKey))
+  if (!publicKey) throw new TypeError('tokens are made with Ed25519 keys')
+  keyHash(publicKey).copy(signed)
   signed.writeBigUInt64BE(BigInt(seconds(clock)), KEY_ID_BYTES)
   return Buffer.concat([signed, sign(null, signed, privateKey)]).toString('base64url')
 }
@@ -43,30 +45,13 @@ function seconds(clock: Clock): number {
   return Math.floor(clock.now() / MICROSECONDS_PER_SECOND)
 }
 
-/** In a token: SHA-256 of the key's 32 bytes, in hexadecimal. */
+/** In a token: SHA-256 of the key's 32 bytes, in hexadecimal. Another value than its fingerprint. */
 export function keyIdOf(publicKey: Uint8Array): string {
   return keyHash(publicKey).toString('hex')
 }
 
-/** In SSH: SHA-256 of the key as SSH encodes it. Another value than the key id, for the same key. */
-export function sshFingerprintOf(publicKey: Uint8Array): string {
-  const field = (bytes: Uint8Array) => {
-    const length = Buffer.alloc(4)
-    length.writeUInt32BE(bytes.length)
-    return Buffer.concat([length, bytes])
-  }
-  const blob = Buffer.concat([field(Buffer.from('ssh-ed25519')), field(publicKey)])
-  return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
-}
-
 function keyHash(publicKey: Uint8Array): Buffer {
-  return createHash('sha256').update(publicKey).digest()
-}
-
-function rawPublicKey(key: KeyObject): Buffer {
-  const { x, crv } = key.export({ format: 'jwk' })
-  if (crv !== 'Ed25519' || x === undefined) throw new TypeError('tokens are made with Ed25519 keys')
-  return Buffer.from(x, 'base64url')
+  return hash('sha256', publicKey, 'buffer')
 }
 
 interface KnownKey {
@@ -91,15 +76,13 @@ export class KeyDirectory implements IdentityProvider {
     const keyId = keyIdOf(publicKey)
     if (this.#byKeyId.size >= callLimits.knownKeys && !this.#byKeyId.has(keyId))
       throw new RangeError(`a directory holds at most ${callLimits.knownKeys} keys`)
-    const x = Buffer.from(publicKey).toString('base64url')
-    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
-    this.#byKeyId.set(keyId, { key, principal })
-    this.#byFingerprint.set(sshFingerprintOf(publicKey), principal)
+    this.#byKeyId.set(keyId, { key: publicKeyObject(publicKey), principal })
+    this.#byFingerprint.set(fingerprint(publicKey), principal)
   }
 
   remove(publicKey: Uint8Array): void {
     this.#byKeyId.delete(keyIdOf(publicKey))
-    this.#byFingerprint.delete(sshFingerprintOf(publicKey))
+    this.#byFingerprint.delete(fingerprint(publicKey))
   }
 
   async byFingerprint(fingerprint: string): Promise<Principal | undefined> {

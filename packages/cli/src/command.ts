@@ -1,8 +1,7 @@
-// What a command is: its words, what it says of itself, and what it does. The table of all commands is the one source of help,
-// completion and the guide.
+// What a command is: its words, what it says of itself, and what it does.
 import type { Clock } from '@parley/core'
 import type { ExitCode } from './exit.ts'
-import type { NodeApi } from './node-api.ts'
+import type { NodeClient } from './node/client.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface FlagSpec {
@@ -14,7 +13,7 @@ export interface FlagSpec {
   /** The only values that are taken. */
   readonly choices?: readonly string[]
   /** Values that completion offers where others are taken as well. */
-  readonly offers?: readonly string[]
+  readonly offers?: () => Promise<readonly string[]>
   /** May be given several times. */
   readonly many?: boolean
   /** What completion offers in place of its value. */
@@ -58,7 +57,7 @@ export interface Environment {
   readonly clock: Clock
   readonly terminal: Terminal
   /** The node of the profile. It is closed when the command ends. */
-  connect(options?: ConnectChoice): Promise<NodeApi>
+  connect(options?: ConnectChoice): Promise<NodeClient>
 }
 
 export interface ConnectChoice {
@@ -75,7 +74,11 @@ export interface ConnectChoice {
 }
 
 export interface Context extends Environment {
+  /** The node of the profile, reached with the first call: started where none runs. */
+  readonly api: NodeClient
   readonly global: GlobalFlags
+  /** All commands, for those that tell of others. */
+  readonly table: Table
 }
 
 export interface Input<F extends FlagTable = FlagTable> {
@@ -84,28 +87,31 @@ export interface Input<F extends FlagTable = FlagTable> {
 }
 
 interface Described {
-  /** One word, or two for a command of a group: `trail query`. */
-  readonly name: string
-  readonly summary: string
   /** More for its own help, where the summary is not enough. */
   readonly about?: string
-  readonly args: readonly Argument[]
   readonly examples: readonly (readonly [command: string, what: string])[]
 }
 
 export interface Command extends Described {
+  readonly args: readonly Argument[]
   readonly flags: FlagTable
-  run(context: Context, input: Input): Promise<ExitCode>
+  /** Without an exit code it is done. */
+  run(context: Context, input: Input): Promise<ExitCode | undefined> | Promise<void>
 }
 
-export function command<const F extends FlagTable>(
+/** What the file of a command exports. */
+export function command<const F extends FlagTable = Record<never, never>>(
   spec: Described & {
-    readonly flags: F
-    readonly run: (context: Context, input: Input<F>) => Promise<ExitCode>
+    readonly args?: readonly Argument[]
+    readonly flags?: F
+    readonly run: (context: Context, input: Input<F>) => Promise<ExitCode | undefined> | Promise<void>
   },
 ): Command {
-  return spec as unknown as Command
+  return { args: [], flags: {}, ...spec } as unknown as Command
 }
+
+/** One word, or two for a command of a group: `trail query`. The rest is read when it is needed. */
+export type Entry = readonly [name: string, summary: string, load: () => Promise<{ readonly default: Command }>]
 
 /** Commands that share their first word. */
 export interface Group {
@@ -113,4 +119,19 @@ export interface Group {
   readonly summary: string
   /** The command that the word alone stands for; without one, a second word is needed. */
   readonly alone?: string
+}
+
+/** The one source of help, completion and a part of the guide. */
+export interface Table {
+  readonly commands: readonly Entry[]
+  readonly groups: readonly Group[]
+}
+
+export interface NamedCommand extends Command {
+  readonly name: string
+  readonly summary: string
+}
+
+export async function loaded([name, summary, load]: Entry): Promise<NamedCommand> {
+  return { ...(await load()).default, name, summary }
 }

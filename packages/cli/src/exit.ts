@@ -1,4 +1,5 @@
-// Exit codes: stable, documented in docs/guide/getting-started.md, and what programs branch on beside the codes of errors.
+// Exit codes: stable, documented in docs/guide/getting-started.md, and what programs branch on beside the codes of
+// errors.
 
 export const EXIT = {
   done: 0,
@@ -19,16 +20,16 @@ export const EXIT_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.done, 'done'],
   [
     EXIT.failed,
-    'the run failed, was rejected or aborted; a peer broke off; `verify` or `doctor` found a problem',
+    "the run failed, was rejected or was aborted; a peer's turn failed; `verify` or `doctor` found a problem",
   ],
   [EXIT.usage, 'wrong usage'],
-  [EXIT.notFound, 'not found, or more than one fits'],
-  [EXIT.unreachable, 'the node, or the peer that was asked, cannot be reached'],
-  [EXIT.refused, 'refused: permission, invalid state, or nobody there to ask'],
+  [EXIT.notFound, 'not found, or more than one match'],
+  [EXIT.unreachable, 'the node or the peer cannot be reached'],
+  [EXIT.refused, 'refused: permission, invalid state, or nobody to ask'],
   [EXIT.invalidFile, 'the team file or the configuration is not valid'],
-  [EXIT.heldUp, 'the node is held up by its machine: no room, a read-only disk; it goes on by itself'],
+  [EXIT.heldUp, 'the machine is holding up the node: a full or read-only disk; it continues automatically'],
   [EXIT.defect, 'a defect in Parley'],
-  [EXIT.interrupted, 'interrupted; a run that was followed goes on, and what a peer was asked is cancelled'],
+  [EXIT.interrupted, "interrupted; a run that was followed continues, and a peer's turn is cancelled"],
 ]
 
 /** Codes of errors, ours and those of the call protocol. Any other code is a refusal of the node. */
@@ -61,6 +62,7 @@ const BY_CODE: Readonly<Record<string, ExitCode>> = {
   link_timeout: EXIT.unreachable,
   link_empty_response: EXIT.unreachable,
   link_handshake_failed: EXIT.unreachable,
+  link_handshake_timeout: EXIT.unreachable,
   link_bad_response: EXIT.failed,
   link_cancelled: EXIT.interrupted,
   peers_unreadable: EXIT.invalidFile,

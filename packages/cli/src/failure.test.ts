@@ -69,9 +69,7 @@ test('nothing suggests anything destructive', async () => {
 })
 
 test('problems of a file are listed with their places', () => {
-  const problems = [
-    { code: 'unknown_key', message: "unknown key 'agnts'", line: 3, column: 1, path: 'agnts' },
-  ]
+  const problems = [{ code: 'unknown_key', message: "unknown key 'agnts'", line: 3, column: 1, path: 'agnts' }]
   const lines = failureLines(
     asFailure(new CallError('invalid_team', 'The team file has a mistake.', { details: { problems } })),
     plain,

@@ -1,4 +1,5 @@
-// What goes wrong, as a person is told it: what happened, why, what to do next. And as a program is told it: a code, a message, details.
+// What goes wrong, as a person is told it: what happened, why, what to do next. And as a program is told it: a code, a
+// message, details.
 import { CallError } from '@parley/call'
 import { asParleyError, ParleyError } from '@parley/core'
 import { EXIT, type ExitCode, exitCodeOf } from './exit.ts'
@@ -7,11 +8,11 @@ import type { Paint } from './render/paint.ts'
 import { lines, oneLine } from './render/text.ts'
 
 export interface FailureOptions {
-  readonly why?: string
-  readonly next?: string | readonly string[]
+  readonly why?: string | undefined
+  readonly next?: string | readonly string[] | undefined
   readonly details?: Readonly<Record<string, unknown>>
   /** Text that is shown as it is, for instance the places in a file. */
-  readonly excerpt?: string
+  readonly excerpt?: string | undefined
   readonly cause?: unknown
 }
 
@@ -27,8 +28,7 @@ export class Failure extends ParleyError {
       ...('cause' in options && { cause: options.cause }),
     })
     this.why = options.why
-    this.next =
-      options.next === undefined ? [] : typeof options.next === 'string' ? [options.next] : options.next
+    this.next = options.next === undefined ? [] : typeof options.next === 'string' ? [options.next] : options.next
     this.excerpt = options.excerpt
   }
 
@@ -42,79 +42,79 @@ export interface Advice {
   readonly next?: string
 }
 
-const LOOK_AT_KEY = '`parley doctor` looks at the key of this profile.'
+const LOOK_AT_KEY = '`parley doctor` checks the key of this profile.'
 
 /** What helps in general, by code. What the error itself says comes first. */
 const ADVICE: Readonly<Record<string, Advice>> = {
-  not_found: { next: '`parley runs` and `parley gates` list what there is.' },
+  not_found: { next: '`parley runs` and `parley gates` list what exists.' },
   NOT_FOUND: {
-    why: 'The node does not know this operation; it may be of another version.',
+    why: 'The node does not know this operation; it may be another version.',
     next: '`parley doctor` compares the versions.',
   },
   UNAVAILABLE: {
-    why: 'Nobody answers at the socket of this profile. Nothing was executed.',
-    next: '`parley doctor` says what is wrong; `parley up` runs a node in the foreground, where its messages can be read.',
+    why: 'Nothing answers at the socket of this profile. Nothing was executed.',
+    next: '`parley doctor` says what is wrong; `parley up` runs a node in the foreground, where you can read its messages.',
   },
   node_unreachable: { next: '`parley doctor` says what is wrong.' },
   node_not_running: { next: '`parley up` starts it.' },
   node_start_failed: {
-    next: '`parley doctor` says what is wrong; `parley up` runs it in the foreground, where its messages can be read.',
+    next: '`parley doctor` says what is wrong; `parley up` runs it in the foreground, where you can read its messages.',
   },
   version_mismatch: {
     next: 'Let the node finish its work, then start it again with this version: `parley down`, `parley up`.',
   },
   TIMEOUT: {
-    why: 'The node did not answer in time. It may still do what was asked.',
-    next: '`parley runs` shows what came of it.',
+    why: 'The node did not answer in time. It may still carry out the request.',
+    next: '`parley runs` shows the result.',
   },
   connection_lost: {
-    why: 'The connection to the node was lost. What was asked may have been done, or not. Runs go on when a node is there.',
-    next: '`parley runs` shows what came of it.',
+    why: 'The connection to the node was lost. The request may or may not have been carried out. Runs continue when a node is running.',
+    next: '`parley runs` shows the result.',
   },
   FORBIDDEN: {
-    why: 'PARLEY_TOKEN_FILE is set: this is the inside of a workspace, where only `parley ws` may be used.',
+    why: 'PARLEY_TOKEN_FILE is set: inside a workspace only `parley ws` may be used.',
     next: 'Leave it to the person who owns the run.',
   },
   passphrase_required: {
-    next: 'On a terminal you are asked for it; a program gives it with --passphrase-stdin.',
+    next: 'You are asked for it on a terminal; a program passes it with --passphrase-stdin.',
   },
-  passphrase_wrong: { next: '`parley passphrase` changes it, for whoever knows the one that is set.' },
+  passphrase_wrong: { next: '`parley passphrase` changes it, if you know the current one.' },
   permission_denied: { next: 'Leave it to the person who owns the run.' },
-  invalid_state: { next: '`parley show` says how the run stands.' },
-  no_agent: { next: '`parley init` writes a team file; `parley agents` shows which agents there are.' },
+  invalid_state: { next: '`parley show` shows the state of the run.' },
+  no_agent: { next: '`parley init` writes a team file; `parley agents` lists the agents.' },
   invalid_project: { next: 'Name the folder of a project with --project.' },
   invalid_team: { next: `Fix the places above.${everyField()}` },
   invalid_config: {
-    next: 'Fix the places above. Until then no node starts; `parley config` works again when they are fixed.',
+    next: 'Fix the places above. Until then no node starts, and `parley config` does not work.',
   },
   invalid_profile: { next: 'Give another name with --profile, or none for the profile `default`.' },
   profile_unusable: { next: '`parley doctor` says what is wrong with it.' },
-  ambiguous: { next: 'Give more of the id; `parley runs` lists all.' },
-  unknown_agent: { next: '`parley agents` shows which agents there are.' },
-  nothing_to_salvage: { next: '`parley show` says what was done; only checkpoints can be saved.' },
-  profile_in_use: { next: 'Use the node that is there, or another profile with --profile.' },
-  program_missing: { next: 'Install it, or name another agent; `parley agents` shows which are there.' },
-  trail_damaged: { next: '`parley trail verify` names the place; the other runs are not touched by it.' },
-  replica_unavailable: { next: '`parley doctor` looks at it; nothing was removed.' },
+  ambiguous: { next: 'Give more of the id; `parley runs` and `parley inbox` list all.' },
+  unknown_agent: { next: '`parley agents` lists the agents.' },
+  nothing_to_salvage: { next: '`parley show` says what was done; only checkpoints can be recovered.' },
+  profile_in_use: { next: 'Use the running node, or another profile with --profile.' },
+  program_missing: { next: 'Install it, or name another agent; `parley agents` shows which are installed.' },
+  trail_damaged: { next: '`parley trail verify` shows where; other runs are not affected.' },
+  replica_unavailable: { next: '`parley doctor` checks it; nothing was removed.' },
   export_damaged: {
-    next: '`parley trail verify --file` lists everything that is wrong. Ask for the file again, and for the public key of whoever made it.',
+    next: "`parley trail verify --file` lists everything that is wrong. Ask for the file again, and for its author's public key.",
   },
   export_untrusted: {
-    next: 'Give the key with --key or --key-file; `parley trail keys` shows it where the file comes from.',
+    next: 'Give the key with --key or --key-file; `parley trail keys` shows it on the machine that the file comes from.',
   },
-  run_exists: { next: '`parley trail verify --file` and `parley trail verify RUN` say how far each goes.' },
-  not_an_export: { next: '`parley trail export RUN --output FILE` writes such a file.' },
+  run_exists: { next: '`parley trail verify --file` and `parley trail verify RUN` show how far each one goes.' },
+  not_an_export: { next: '`parley trail export RUN --output FILE` writes one.' },
   unknown_peer: {
-    next: '`parley peers` lists who is pinned; `parley peers pending` lists strangers who have called.',
+    next: '`parley peers` lists the pinned peers; `parley peers pending` lists strangers who called.',
   },
-  peer_exists: { next: '`parley peers` lists who is pinned; `parley peers remove` takes one out.' },
+  peer_exists: { next: '`parley peers` lists the pinned peers; `parley peers remove` unpins one.' },
   invalid_peer: { next: '`parley help peers add` has examples.' },
   bad_invitation: {
-    next: 'Ask for the line of `parley id` again, and copy the whole of it.',
+    next: 'Ask for the line from `parley id` again, and copy all of it.',
   },
   too_many_peers: { next: '`parley peers remove` makes room.' },
   peers_unreadable: {
-    next: 'Mend alp/peers.yaml in the profile with an editor; `parley doctor` names its folder.',
+    next: 'Fix alp/peers.yaml in the profile with an editor; `parley doctor` names its folder.',
   },
   locked: {
     why: 'Another program is changing the list of peers.',
@@ -129,13 +129,13 @@ const ADVICE: Readonly<Record<string, Advice>> = {
     next: 'Set it to true, or remove it, and start the node again.',
   },
   machine_fault: {
-    next: 'Free some space, or mend what the message names; `parley doctor` looks at it. The node goes on by itself.',
+    next: 'Free some space, or fix what the message names; `parley doctor` checks it. The node then continues automatically.',
   },
   overloaded: { next: 'Try again when a run has ended: `parley runs --state working`.' },
-  trail_unavailable: { next: '`parley doctor` looks at the disk and the trail.' },
+  trail_unavailable: { next: '`parley doctor` checks the disk and the trail.' },
   internal: {
     why: 'This is a defect in Parley, not in what you did.',
-    next: '`parley doctor` may tell more; logs/node.log in the profile has the details.',
+    next: '`parley doctor` may tell you more; logs/node.log in the profile has the details.',
   },
   INTERNAL: {
     why: 'This is a defect in Parley, not in what you did.',
@@ -158,34 +158,22 @@ export function asFailure(thrown: unknown): Failure {
 
 /** A wrong use of the command, with the usage line that helps. */
 export function wrongUsage(what: string, usage: string, hint?: string): Failure {
-  return new Failure('usage', what, { ...(hint && { why: hint }), next: `usage: ${usage}` })
+  return new Failure('usage', what, { why: hint, next: `usage: ${usage}` })
 }
 
 function fromCall(error: CallError): Failure {
   const lost = error.code === 'INTERNAL' && error.message === 'connection closed'
   return advised(
     lost ? 'connection_lost' : error.code,
-    lost ? 'The node has gone.' : error.message,
+    lost ? 'The node is gone.' : error.message,
     isRecord(error.details) ? error.details : {},
     error,
   )
 }
 
-function advised(
-  code: string,
-  what: string,
-  details: Readonly<Record<string, unknown>>,
-  cause: unknown,
-): Failure {
-  const advice = adviceFor(code)
+function advised(code: string, what: string, details: Readonly<Record<string, unknown>>, cause: unknown): Failure {
   const excerpt = typeof details.excerpt === 'string' ? details.excerpt : undefined
-  return new Failure(code, what, {
-    details,
-    cause,
-    ...(advice.why && { why: advice.why }),
-    ...(advice.next && { next: advice.next }),
-    ...(excerpt && { excerpt }),
-  })
+  return new Failure(code, what, { details, cause, ...adviceFor(code), excerpt })
 }
 
 /** For people. The message of an error that others wrote may have several lines. */
@@ -212,8 +200,8 @@ function headOf({ message }: Failure): string {
 
 /** Of an id that fits several: which. */
 function listed({ code, details }: Failure): readonly string[] {
-  const fitting = code === 'ambiguous' && Array.isArray(details.runs) ? details.runs : []
-  return fitting.filter(each => typeof each === 'string').map(oneLine)
+  const fitting = code === 'ambiguous' ? (details.runs ?? details.gates) : undefined
+  return Array.isArray(fitting) ? fitting.filter(each => typeof each === 'string').map(oneLine) : []
 }
 
 /** The places in a team file or configuration that are wrong, where an error names them. */
@@ -233,6 +221,6 @@ export function failureJson(failure: Failure): string {
   })
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

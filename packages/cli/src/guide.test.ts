@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readTeam } from '@parley/node'
 import { expect, test } from 'vitest'
+import { loaded } from './command.ts'
 import { commandTable } from './commands/table.ts'
 import { EXIT_MEANINGS } from './exit.ts'
 import { everyField } from './guide.ts'
@@ -10,8 +11,9 @@ import { everyField } from './guide.ts'
 const FOLDER = join(import.meta.dirname, '../../../docs/guide')
 const guide = readFileSync(join(FOLDER, 'getting-started.md'), 'utf8')
 
-test('the guide has every command with its arguments and its summary', () => {
-  for (const { name, args, summary } of commandTable.commands) {
+test('the guide has every command with its arguments and its summary', async () => {
+  for (const entry of commandTable.commands) {
+    const { name, args, summary } = await loaded(entry)
     const words = args.map(arg => {
       const text = (arg.choices?.join('|') ?? arg.name).replaceAll('|', '\\|')
       return arg.optional ? `[${text}]` : text
@@ -38,7 +40,7 @@ test('the guide has every exit code', () => {
 
 test('the guide lists no command that is not there', () => {
   const listed = [...guide.matchAll(/^\| `parley ([a-z]+(?: [a-z-]+)?)[^`]*` \|/gm)].map(([, name]) => name!)
-  const names = commandTable.commands.map(({ name }) => name)
+  const names = commandTable.commands.map(([name]) => name)
   expect(listed.map(name => (names.includes(name) ? name : name.split(' ')[0]))).toEqual(names)
 })
 
@@ -46,7 +48,7 @@ test.each(['getting-started.md', 'operations.md', 'alp.md', 'threat-model.md'])(
   'every command that %s mentions exists',
   file => {
     const text = readFileSync(join(FOLDER, file), 'utf8')
-    const names = commandTable.commands.map(({ name }) => name)
+    const names = commandTable.commands.map(([name]) => name)
     const groups = commandTable.groups.map(({ name }) => name)
     for (const [, first = '', second = ''] of text.matchAll(/\bparley ([a-z]+)(?: ([a-z-]+))?/g)) {
       if (first === 'help' || groups.includes(first) === (second === '')) continue
@@ -58,11 +60,8 @@ test.each(['getting-started.md', 'operations.md', 'alp.md', 'threat-model.md'])(
 
 test('what the page on ALP explains is said in these words', () => {
   const text = readFileSync(join(FOLDER, 'alp.md'), 'utf8')
-  const section = text.slice(
-    text.indexOf('## When it does not work'),
-    text.indexOf('## Other implementations'),
-  )
-  const said = readFileSync(join(import.meta.dirname, 'peer-failure.ts'), 'utf8').replace(
+  const section = text.slice(text.indexOf('## When it does not work'), text.indexOf('## Other implementations'))
+  const said = readFileSync(join(import.meta.dirname, 'commands/peers/peer-failure.ts'), 'utf8').replace(
     /\$\{peer\}/g,
     'bob',
   )
@@ -84,15 +83,13 @@ test('every setting that the page on ALP names is one', () => {
   const text = readFileSync(join(FOLDER, 'alp.md'), 'utf8')
   const named = [...text.matchAll(/`(service|network|alp|budget)\.([a-z_]+)`/g)]
   expect(named.length).toBeGreaterThan(5)
-  for (const [all, section = '', key = ''] of named)
-    expect(properties[section]?.properties, all).toHaveProperty(key)
+  for (const [all, section = '', key = ''] of named) expect(properties[section]?.properties, all).toHaveProperty(key)
 })
 
-test('operations.md shows only flags that its commands have', () => {
+test('operations.md shows only flags that its commands have', async () => {
   const text = readFileSync(join(FOLDER, 'operations.md'), 'utf8')
-  const flags = commandTable.commands
-    .filter(({ name }) => name === 'runs' || name === 'show' || name.startsWith('trail '))
-    .flatMap(command => Object.keys(command.flags))
+  const commands = commandTable.commands.filter(([name]) => /^(runs|show|trail .*)$/.test(name)).map(loaded)
+  const flags = (await Promise.all(commands)).flatMap(command => Object.keys(command.flags))
   for (const [, flag = ''] of text.matchAll(/--([a-z][a-z-]*)/g))
     expect([...flags, 'profile', 'json'], flag).toContain(flag)
 })

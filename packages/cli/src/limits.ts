@@ -42,7 +42,9 @@ export const cliLimits = {
   /** Bytes of the file with the token of a turn. */
   tokenBytes: 4_096,
   keyFileBytes: 131_072,
-  /** Milliseconds in which a node that was stopped has ended, its own ten seconds included, and between two looks at it. */
+  /**
+   * Milliseconds in which a node that was stopped has ended, its own ten seconds included, and between two looks at it.
+   */
   downMs: 13_000,
   downLookMs: 50,
   /** How often a lost node is reached again before the command gives up. */
@@ -67,3 +69,6 @@ export const cliLimits = {
   /** Files listed at the end of a run before the rest is counted. */
   files: 12,
 } as const
+
+/** For operations that read the whole record. */
+export const SLOW = { timeout: cliLimits.verifyMs } as const

@@ -1,61 +1,62 @@
-// From a command line to an exit code: parses, runs the command, shows what went wrong. Nothing below it ends the process.
-import { parseCommandLine, type Table } from './args.ts'
-import type { Context, Environment, GlobalFlags } from './command.ts'
-import { confirming } from './confirm.ts'
+// From a command line to an exit code: parses, runs the command, shows what went wrong. Nothing below it ends the
+// process.
+
+import type { ConnectChoice, Context, Environment, GlobalFlags, Table } from './command.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { asFailure, type Failure, failureJson, failureLines } from './failure.ts'
-import { helpText } from './help.ts'
 import { cliLimits } from './limits.ts'
+import { parseCommandLine } from './line/args.ts'
+import { helpText } from './line/help.ts'
+import { type Calls, nodeClient, onFirstUse } from './node/client.ts'
+import { confirming } from './node/confirm.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface Shell extends Omit<Environment, 'connect' | 'terminal'> {
   readonly version: string
   readonly table: Table
   terminal(global: GlobalFlags): Terminal
-  connect(global: GlobalFlags): Environment['connect']
+  connect(global: GlobalFlags): (choice?: ConnectChoice) => Promise<Calls>
 }
 
 export async function main(args: readonly string[], shell: Shell): Promise<ExitCode> {
-  const parsed = parseCommandLine(args, shell.table)
+  const parsed = await parseCommandLine(args, shell.table)
   const terminal = shell.terminal(parsed.global)
   switch (parsed.kind) {
     case 'wrong':
       return complain(parsed.failure, parsed.global, terminal)
     case 'version':
-      terminal.out(
-        parsed.global.json ? `${JSON.stringify({ version: shell.version })}\n` : `${shell.version}\n`,
-      )
+      terminal.out(parsed.global.json ? `${JSON.stringify({ version: shell.version })}\n` : `${shell.version}\n`)
       return EXIT.done
     case 'help':
       terminal.out(
-        helpText(parsed.topic, shell.table, {
+        await helpText(parsed.topic, shell.table, {
           width: Math.min(terminal.columns, cliLimits.helpColumns),
         }),
       )
       return EXIT.done
     case 'command': {
-      const { env, cwd, clock } = shell
+      const { env, cwd, clock, table } = shell
       const opened: { close(): void }[] = []
       const connect = shell.connect(parsed.global)
+      const open = async (choice?: ConnectChoice) => {
+        const calls = await connect(choice)
+        opened.push(calls)
+        const asks = terminal.interactive && !parsed.global.json
+        const fromInput = Boolean(parsed.input.flags['passphrase-stdin'])
+        return confirming(calls, { terminal, clock, asks, fromInput })
+      }
       const context: Context = {
         env,
         cwd,
         clock,
         terminal,
+        table,
         global: parsed.global,
-        connect: async choice => {
-          const api = await connect(choice)
-          opened.push(api)
-          return confirming(api, {
-            terminal,
-            clock,
-            asks: terminal.interactive && !parsed.global.json,
-            fromInput: Boolean(parsed.input.flags['passphrase-stdin']),
-          })
-        },
+        connect: async choice => nodeClient(await open(choice)),
+        api: nodeClient(onFirstUse(open)),
       }
       try {
-        return await parsed.command.run(context, parsed.input)
+        return (await parsed.command.run(context, parsed.input)) ?? EXIT.done
       } catch (thrown) {
         return complain(asFailure(thrown), parsed.global, terminal)
       } finally {

@@ -10,8 +10,6 @@ test('a team file is read', () => {
 
 test('what is wrong with a team file is told with its place', () => {
   const wrong = sound.replace('agents', 'agent')
-  expect(() => readTeamFile(wrong, 'f.yaml')).toThrow(
-    expect.objectContaining({ code: 'invalid_team', exitCode: 6 }),
-  )
+  expect(() => readTeamFile(wrong, 'f.yaml')).toThrow(expect.objectContaining({ code: 'invalid_team', exitCode: 6 }))
   expect(teamProblems(wrong, 'f.yaml')[0]).toMatch(/^f\.yaml:\d+:\d+ /)
 })

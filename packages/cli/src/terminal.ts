@@ -1,5 +1,5 @@
-// The terminal as the command sees it: injected, so that everything can be tested without a real one. `systemTerminal` is the real one;
-// all use of the process's streams and signals is in this file.
+// The terminal as the command sees it: injected, so that everything can be tested without a real one. `systemTerminal`
+// is the real one; all use of the process's streams and signals is in this file.
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { StringDecoder } from 'node:string_decoder'
@@ -61,9 +61,7 @@ export function systemTerminal({ env, noColor }: TerminalOptions): Terminal {
     out: written => void stdout.write(written),
     err: written => void stderr.write(written),
     drained: () =>
-      stdout.writableNeedDrain
-        ? new Promise(resolve => void stdout.once('drain', resolve))
-        : Promise.resolve(),
+      stdout.writableNeedDrain ? new Promise(resolve => void stdout.once('drain', resolve)) : Promise.resolve(),
     ask: (question, signal) => readLine(question, signal),
     askSecret: question => readSecret(question, stdin, stderr),
     input: () => text(stdin),
@@ -106,7 +104,10 @@ export interface SecretInput {
   pause(): unknown
 }
 
-/** In raw mode nothing is echoed, and nothing else is done for us: lines, deleting, Ctrl-C and Ctrl-D are told apart here. */
+/**
+ * In raw mode nothing is echoed, and nothing else is done for us: lines, deleting, Ctrl-C and Ctrl-D are told apart
+ * here.
+ */
 export function readSecret(
   question: string,
   input: SecretInput,
@@ -146,7 +147,7 @@ export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
     // A full disk, for instance. What was asked may be done; that it cannot be told is said, without a stack.
-    process.stderr.write(`parley: The output cannot be written (${error.code ?? error.message}).\n`)
+    process.stderr.write(`parley: Cannot write the output (${error.code ?? error.message}).\n`)
     process.exit(EXIT.refused)
   })
 }

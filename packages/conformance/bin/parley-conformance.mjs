@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The command `parley-conformance`: the built package where there is one, otherwise the sources of this clone on the Node.js that it pins.
+// The command `parley-conformance`: the built package where there is one, otherwise the sources of this clone on the
+// Node.js that it pins.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,5 @@
-// Kernels that are broken on purpose (fixtures/): the kit, run as its command is, notices each of them and blames nothing else.
+// Kernels that are broken on purpose (fixtures/): the kit, run as its command is, notices each of them and blames
+// nothing else.
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'

@@ -1,4 +1,5 @@
-// The hash chains recomputed from what a system shows, by the letter of W-TRAIL-11 and -12: nothing of any implementation is used.
+// The hash chains recomputed from what a system shows, by the letter of W-TRAIL-11 and -12: nothing of any
+// implementation is used.
 import { hash } from 'node:crypto'
 import { canonicalize } from '@parley/core'
 import type { Entry } from './host.ts'
@@ -45,8 +46,7 @@ export function chainProblems(entries: readonly Entry[]): readonly string[] {
     const { local, global } = hashesOf(entry, before, last)
     const at = `entry ${entry.seq} (${entry.event_type})`
     if (entry.prev_hash !== last) problems.push(`${at} does not name the hash before it (W-TRAIL-12)`)
-    if (entry.integrity?.entry_hash !== global)
-      problems.push(`${at} has another hash than its content (W-TRAIL-12)`)
+    if (entry.integrity?.entry_hash !== global) problems.push(`${at} has another hash than its content (W-TRAIL-12)`)
     if (entry.workspace !== null && local !== null) locals.set(entry.workspace, local)
     last = global
   }

@@ -64,10 +64,7 @@ function isDeviation({ status }: ScenarioResult): boolean {
 }
 
 /** Rows of which a scenario has one of these results, each once. */
-function byRow(
-  results: readonly ScenarioResult[],
-  statuses: readonly Status[],
-): { id: string; status: Status }[] {
+function byRow(results: readonly ScenarioResult[], statuses: readonly Status[]): { id: string; status: Status }[] {
   const rows = new Map<string, Status>()
   for (const { id, status } of results) if (statuses.includes(status) && !rows.has(id)) rows.set(id, status)
   return [...rows].map(([id, status]) => ({ id, status }))

@@ -1,4 +1,5 @@
-// Rows that many scenarios expect, in the words of the sheets: SC is a state change, emit and deliver are a signal's two entries.
+// Rows that many scenarios expect, in the words of the sheets: SC is a state change, emit and deliver are a signal's
+// two entries.
 import type { Expected, Row } from './rows.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -66,18 +67,8 @@ export function receipt(envelope: string, from: string, to: string): readonly [R
 }
 
 /** Accepted, placed, acknowledged. */
-export function arrived(
-  envelope: string,
-  from: string,
-  to: string,
-  type: string,
-  more: Fields = {},
-): readonly Row[] {
-  return [
-    created(envelope, from, to, type, more),
-    delivered(envelope, from, to),
-    ...receipt(envelope, from, to),
-  ]
+export function arrived(envelope: string, from: string, to: string, type: string, more: Fields = {}): readonly Row[] {
+  return [created(envelope, from, to, type, more), delivered(envelope, from, to), ...receipt(envelope, from, to)]
 }
 
 export function rejected(from: string | null, reason: string, more: Fields = {}): Row {
@@ -139,13 +130,7 @@ export function noCheckpoint(
 
 // Tasks
 
-export function taskStatus(
-  task: string,
-  from: string,
-  to: string,
-  actor = 'protocol',
-  more: Fields = {},
-): Row {
+export function taskStatus(task: string, from: string, to: string, actor = 'protocol', more: Fields = {}): Row {
   return ['task_status_changed', 'R', actor, { task_id: task, from_status: from, to_status: to, ...more }]
 }
 
@@ -156,8 +141,8 @@ export function autoApproved(task: string): readonly [Row, Row] {
 }
 
 /**
- * The failure of a workspace: its signal, its state, and the signal at its parent. The signal's actor is the coordinator or the runtime
- * unless an agent is named by its role (W-LIFE-10).
+ * The failure of a workspace: its signal, its state, and the signal at its parent. The signal's actor is the
+ * coordinator or the runtime unless an agent is named by its role (W-LIFE-10).
  */
 export function failure(
   workspace: string,

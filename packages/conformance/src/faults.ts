@@ -1,5 +1,5 @@
-// What scenarios make go wrong. Every fault is optional: a scenario that needs one which a host cannot inject is reported as not
-// tested. The list is closed.
+// What scenarios make go wrong. Every fault is optional: a scenario that needs one which a host cannot inject is
+// reported as not tested. The list is closed.
 import type { Entry, Outcome } from './host.ts'
 
 export interface Delivery {
@@ -12,8 +12,9 @@ export interface Delivery {
 }
 
 /**
- * What becomes of one attempt. `drop`: it never arrives. `unconfirmed`: it arrives, and the confirmation is lost. `delay`: it arrives
- * when `release` is called. `duplicate`: it arrives twice. `alter`: what arrives is what the function makes of the envelope.
+ * What becomes of one attempt. `drop`: it never arrives. `unconfirmed`: it arrives, and the confirmation is lost.
+ * `delay`: it arrives when `release` is called. `duplicate`: it arrives twice. `alter`: what arrives is what the
+ * function makes of the envelope.
  */
 export type Fate =
   | 'pass'
@@ -24,7 +25,10 @@ export type Fate =
   | { readonly alter: (envelope: Readonly<Record<string, unknown>>) => unknown }
 
 export interface TransportFault {
-  /** Decides about every attempt from now on, envelopes and signals. Signals that are not carried apart need not be offered. */
+  /**
+   * Decides about every attempt from now on, envelopes and signals. Signals that are not carried apart need not be
+   * offered.
+   */
   rule(fate: (delivery: Delivery) => Fate): void
   /** Everything that was delayed arrives, in the order in which it was sent. */
   release(): void
@@ -41,7 +45,10 @@ export interface StoreFault {
   mend(): void
 }
 
-/** One record of a store that is not running. An object is whatever entries refer to by id: envelopes, checkpoints, contexts. */
+/**
+ * One record of a store that is not running. An object is whatever entries refer to by id: envelopes, checkpoints,
+ * contexts.
+ */
 export type StoredRecord =
   | { readonly kind: 'entry'; readonly entry: Entry }
   | { readonly kind: 'object'; readonly id: string; readonly type: string; readonly value: unknown }
@@ -59,9 +66,15 @@ export interface ForeignEntry {
 }
 
 export interface StoredFault {
-  /** Rewrites one run while everything is stopped (`restart({ meanwhile })`); hashes stay as they are in what is returned. */
+  /**
+   * Rewrites one run while everything is stopped (`restart({ meanwhile })`); hashes stay as they are in what is
+   * returned.
+   */
   rewrite(run: string, change: (records: readonly StoredRecord[]) => readonly StoredRecord[]): Promise<void>
-  /** The same, and then every hash, link and anchor is made anew: a store without damage whose content was never decided so. */
+  /**
+   * The same, and then every hash, link and anchor is made anew: a store without damage whose content was never decided
+   * so.
+   */
   forge(run: string, change: (records: readonly StoredRecord[]) => readonly StoredRecord[]): Promise<void>
   /** Puts sound entries behind the last one; for use in `meanwhile` too. Returns their ids. */
   append(run: string, entries: readonly ForeignEntry[]): Promise<readonly string[]>
@@ -74,7 +87,10 @@ export interface Faults {
   readonly store?: StoreFault
   /** What is stored was changed. */
   readonly stored?: StoredFault
-  /** An entry is handed to the trail directly, running: answers the trail's own refusal, or undefined where it was taken (W-TRAIL-03). */
+  /**
+   * An entry is handed to the trail directly, running: answers the trail's own refusal, or undefined where it was taken
+   * (W-TRAIL-03).
+   */
   readonly entry?: (run: string, entry: ForeignEntry) => Promise<string | undefined>
   /** The wall clock steps by so many milliseconds, back too; what is timed does not notice. */
   readonly clock?: (milliseconds: number) => void
@@ -82,7 +98,10 @@ export interface Faults {
   readonly binder?: (mode: 'work' | 'fail' | 'hold') => void
   /** There is room for so many workspaces besides the root; without a number for any. */
   readonly capacity?: (workspaces?: number) => void
-  /** What a workspace used since the last reading, by the runtime's own measure (W-BUDGET-03); `context` is the current value. */
+  /**
+   * What a workspace used since the last reading, by the runtime's own measure (W-BUDGET-03); `context` is the current
+   * value.
+   */
   readonly meter?: (
     run: string,
     workspace: string,
@@ -90,7 +109,10 @@ export interface Faults {
   ) => Promise<void>
   /** The next restart dies once recovery has made so many appends, and starts once more, undisturbed. */
   readonly recovery?: (appends: number) => void
-  /** Somebody starts a second runtime over the store of the one that runs (W-CONC-08). One that starts all the same is closed again. */
+  /**
+   * Somebody starts a second runtime over the store of the one that runs (W-CONC-08). One that starts all the same is
+   * closed again.
+   */
   readonly rival?: () => Promise<Outcome<undefined>>
 }
 

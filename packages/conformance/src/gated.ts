@@ -1,4 +1,5 @@
-// What scenarios about people share: runs one after the other under different highways, gates that are answered, rows of their entries.
+// What scenarios about people share: runs one after the other under different highways, gates that are answered, rows
+// of their entries.
 import type { Kit } from './kit.ts'
 import type { Expected, Row } from './rows.ts'
 import { must } from './stage.ts'
@@ -99,18 +100,7 @@ export function invalidated(gate: string, type: GateType, under: string | null):
   return resolved(gate, type, under, 'reject', 'protocol', { reason: 'subject_invalidated' })
 }
 
-export function expired(
-  gate: string,
-  type: GateType,
-  under: string | null,
-  fallback: string,
-  timeout: number,
-): Row {
+export function expired(gate: string, type: GateType, under: string | null, fallback: string, timeout: number): Row {
   const elapsed = (value: unknown) => typeof value === 'number' && value >= timeout
-  return [
-    'gate_timeout',
-    under,
-    'fallback',
-    { gate_id: gate, gate_type: type, fallback_action: fallback, elapsed },
-  ]
+  return ['gate_timeout', under, 'fallback', { gate_id: gate, gate_type: type, fallback_action: fallback, elapsed }]
 }

@@ -1,5 +1,5 @@
-// What an implementation of WACP offers so that the kit can drive and observe it. Black box: operations with their answers, the trail,
-// notices, time. Nothing here says how any of it is built.
+// What an implementation of WACP offers so that the kit can drive and observe it. Black box: operations with their
+// answers, the trail, notices, time. Nothing here says how any of it is built.
 import type { Faults } from './faults.ts'
 import type { OperationName, Value } from './operations.ts'
 
@@ -16,8 +16,8 @@ export interface Host {
   /** The level that it claims; scenarios of higher levels are not run. */
   readonly level: Level
   /**
-   * A fresh system on an empty store, with a clock that moves only by `advance`. Start-up may be refused (W-SEC-13), and then nothing
-   * was written. Every scenario opens its own, several at a time are not needed.
+   * A fresh system on an empty store, with a clock that moves only by `advance`. Start-up may be refused (W-SEC-13),
+   * and then nothing was written. Every scenario opens its own, several at a time are not needed.
    */
   open(setup: Setup): Promise<Outcome<System>>
 }
@@ -48,7 +48,9 @@ export interface Setup {
   readonly retention?: number
   /** Observers may read the global trail (W-TRAIL-19). */
   readonly observersReadGlobally?: boolean
-  /** What the deployment does not bring along: the secret of which proofs are made, or the directory of people (WX-015). */
+  /**
+   * What the deployment does not bring along: the secret of which proofs are made, or the directory of people (WX-015).
+   */
   readonly without?: 'secret' | 'users'
 }
 
@@ -57,7 +59,10 @@ export type Caller =
   | { readonly kind: 'agent'; readonly run: string; readonly workspace: string; readonly identity?: string }
   | { readonly kind: 'user'; readonly run: string; readonly user: string }
   | { readonly kind: 'outsider'; readonly run: string }
-  /** The runtime itself, or whoever operates it: no rule about callers applies. `run` is empty before the first one has started. */
+  /**
+   * The runtime itself, or whoever operates it: no rule about callers applies. `run` is empty before the first one has
+   * started.
+   */
   | { readonly kind: 'runtime'; readonly run: string }
 
 /** The codes of wacp-primitives 0.5, and three that its text implies. */
@@ -74,7 +79,9 @@ export const REFUSAL_CODES = [
   'UNKNOWN_DEPENDENCY',
   'UNSUPPORTED',
   'TRAIL_UNAVAILABLE',
-  /** What was asked for waits at the gate that `about.gate` names; it goes on without being asked for again (W-HWY-04). */
+  /**
+   * What was asked for waits at the gate that `about.gate` names; it goes on without being asked for again (W-HWY-04).
+   */
   'GATED',
   /** The target of an integration is taken by another one (W-INT-08). */
   'TARGET_LOCKED',
@@ -93,15 +100,18 @@ export interface Refused {
   /** For people. */
   readonly message?: string
   /**
-   * Ids that the refusal speaks of: `envelope` of a rejected one, `gate` that is waited at, `entry` that records it. Of a taxonomy:
-   * `faults`, a list with one member for each (W-TAX-05).
+   * Ids that the refusal speaks of: `envelope` of a rejected one, `gate` that is waited at, `entry` that records it. Of
+   * a taxonomy: `faults`, a list with one member for each (W-TAX-05).
    */
   readonly about?: Readonly<Record<string, unknown>>
 }
 
 export type Outcome<T> = { readonly ok: true; readonly value: T } | Refused
 
-/** An entry with all header fields (W-TRAIL-01) and its sequence number; hashes from level 2 on, as the global scope shows them. */
+/**
+ * An entry with all header fields (W-TRAIL-01) and its sequence number; hashes from level 2 on, as the global scope
+ * shows them.
+ */
 export interface Entry {
   readonly seq: number
   readonly id: string
@@ -126,7 +136,10 @@ export const NOTICE_KINDS = [
   'unresolvable',
   /** A user changed state (W-USER-06); `subject` is the `user_id`, `detail` the event. */
   'user',
-  /** An escalation (W-HWY-20 to -22); `subject` is the signal, `detail` one of received, delivered, rejected, overflow, resolved. */
+  /**
+   * An escalation (W-HWY-20 to -22); `subject` is the signal, `detail` one of received, delivered, rejected, overflow,
+   * resolved.
+   */
   'escalation',
   /** The run was recovered (W-REC-22); `subject` is the run. */
   'recovered',
@@ -134,7 +147,9 @@ export const NOTICE_KINDS = [
   'undeliverable',
   /** Somebody or something is not what was claimed (W-SEC-06); `subject` is the claimed name or the id. */
   'security',
-  /** A gate opened, fell to the coordinator or ended; `subject` is the gate, `detail` one of opened, handed_over, ended. */
+  /**
+   * A gate opened, fell to the coordinator or ended; `subject` is the gate, `detail` one of opened, handed_over, ended.
+   */
   'gate',
   'other',
 ] as const
@@ -151,7 +166,10 @@ export interface Notice {
 }
 
 export interface RestartOptions {
-  /** The process dies at once: what was not durable is gone, calls under way get no answer. Otherwise it stops in good order. */
+  /**
+   * The process dies at once: what was not durable is gone, calls under way get no answer. Otherwise it stops in good
+   * order.
+   */
   readonly crash?: boolean
   /** Milliseconds that pass before it starts again. */
   readonly outage?: number
@@ -166,17 +184,23 @@ export interface Restarted {
 
 export interface System {
   /**
-   * Carries out one operation and answers when its effects are durable, or when it is refused. What the caller hands in is as hostile
-   * as it comes. Throws `Unsupported` for an operation that this implementation does not have.
+   * Carries out one operation and answers when its effects are durable, or when it is refused. What the caller hands in
+   * is as hostile as it comes. Throws `Unsupported` for an operation that this implementation does not have.
    */
   call<O extends OperationName>(
     caller: Caller,
     operation: O,
     params: Readonly<Record<string, unknown>>,
   ): Promise<Outcome<Value<O>>>
-  /** The global trail of a run in `seq` order, read past all access rules and without leaving a trace; of a damaged run what is there. */
+  /**
+   * The global trail of a run in `seq` order, read past all access rules and without leaving a trace; of a damaged run
+   * what is there.
+   */
   entries(run: string): Promise<readonly Entry[]>
-  /** Entries that belong to no run, where the implementation keeps a standing run for them (W-TRAIL-13): users and their log-ins. */
+  /**
+   * Entries that belong to no run, where the implementation keeps a standing run for them (W-TRAIL-13): users and their
+   * log-ins.
+   */
   standing?(): Promise<readonly Entry[]>
   /** Every notice so far, in order; those of before a restart may be gone. */
   notices(): readonly Notice[]
@@ -184,7 +208,9 @@ export interface System {
   settle(): Promise<void>
   /** Lets time pass. Whatever falls due on the way happens at its own moment, as if time ran by itself. */
   advance(milliseconds: number): Promise<void>
-  /** Stops and starts again on the same store, with the same setup; runs recover (W-REC-11). Handles and ids stay valid. */
+  /**
+   * Stops and starts again on the same store, with the same setup; runs recover (W-REC-11). Handles and ids stay valid.
+   */
   restart(options: RestartOptions): Promise<Restarted>
   /** What can be made to go wrong; see faults.ts. */
   readonly faults: Faults

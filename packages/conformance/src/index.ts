@@ -1,4 +1,5 @@
-// The public names of @parley/conformance: what a host implements, what a scenario is told, and how both are brought together.
+// The public names of @parley/conformance: what a host implements, what a scenario is told, and how both are brought
+// together.
 
 export { chainProblems, hashesOf } from './chain.ts'
 export { type Claim, claimOf, PROTOCOL, SHEET_ROWS } from './claim.ts'

@@ -1,5 +1,5 @@
-// What a scenario is told: a stage with the fixture of the sheets. Workspaces are brought into states, mail is sent and people are made
-// by operations, so that everything a scenario rests on is itself black box.
+// What a scenario is told: a stage with the fixture of the sheets. Workspaces are brought into states, mail is sent and
+// people are made by operations, so that everything a scenario rests on is itself black box.
 import { deepStrictEqual } from 'node:assert'
 import type { Outcome } from './host.ts'
 import type { CheckpointDraft, EnvelopeDraft, TaskDraft, WorkspaceDraft } from './operations.ts'
@@ -64,8 +64,7 @@ export class Kit extends Stage {
   /** Somebody who has logged in and holds just these capabilities. */
   async user(name: string, capabilities: readonly string[] = []): Promise<void> {
     await this.do('outsider', 'authenticate', { user: name, proven: true })
-    for (const capability of capabilities)
-      await this.do('runtime', 'grant_capability', { user: name, capability })
+    for (const capability of capabilities) await this.do('runtime', 'grant_capability', { user: name, capability })
   }
 
   // Workspaces
@@ -103,9 +102,7 @@ export class Kit extends Stage {
 
   /** States that can be reached at the level that is tested, in the order of the sheets. */
   get states(): readonly State[] {
-    return STATES.filter(state =>
-      state === 'migrating' ? this.level >= 3 : state !== 'conflicted' || this.level >= 2,
-    )
+    return STATES.filter(state => (state === 'migrating' ? this.level >= 3 : state !== 'conflicted' || this.level >= 2))
   }
 
   /** Brings an active worker into a state. `migrating` holds the binder: set it to `work` to let the migration end. */
@@ -192,19 +189,12 @@ export class Kit extends Stage {
   }
 
   /** A checkpoint on top of the chain, as the workspace's role may create one. */
-  async checkpoint(
-    name: string,
-    workspace: string,
-    draft: Readonly<Record<string, unknown>> = {},
-  ): Promise<string> {
+  async checkpoint(name: string, workspace: string, draft: Readonly<Record<string, unknown>> = {}): Promise<string> {
     const params = await this.checkpointDraft(workspace, draft)
     return this.name((await this.do(workspace, 'create_checkpoint', { ...params })).checkpoint, name)
   }
 
-  async checkpointDraft(
-    workspace: string,
-    draft: Readonly<Record<string, unknown>> = {},
-  ): Promise<CheckpointDraft> {
+  async checkpointDraft(workspace: string, draft: Readonly<Record<string, unknown>> = {}): Promise<CheckpointDraft> {
     const { register, role } = await this.look(workspace)
     return {
       type: role === 'observer' ? 'observation' : 'artifact',
@@ -230,13 +220,7 @@ export class Kit extends Stage {
   }
 
   /** Sends what is accepted, and names it. */
-  async send(
-    name: string,
-    from: string,
-    to: string,
-    type: string,
-    more: Partial<EnvelopeDraft> = {},
-  ): Promise<string> {
+  async send(name: string, from: string, to: string, type: string, more: Partial<EnvelopeDraft> = {}): Promise<string> {
     const { envelope } = await this.do(from, 'send_envelope', { ...this.mail(to, type, more) })
     return this.name(envelope, name)
   }
@@ -352,8 +336,8 @@ export class Kit extends Stage {
   // Everything at once
 
   /**
-   * Every object of the run as readers see it, to be compared before and after. Times that go on by themselves are left out, and so are
-   * envelopes that were rejected: those never became objects.
+   * Every object of the run as readers see it, to be compared before and after. Times that go on by themselves are left
+   * out, and so are envelopes that were rejected: those never became objects.
    */
   async picture(): Promise<object> {
     const entries = await this.entries()

@@ -1,5 +1,5 @@
-// The closed list of operations that scenarios ask for, with the parameters of each and what a host answers. Parameters are named as in
-// the sheets; callers may hand in anything, so a host checks them as it checks any request.
+// The closed list of operations that scenarios ask for, with the parameters of each and what a host answers. Parameters
+// are named as in the sheets; callers may hand in anything, so a host checks them as it checks any request.
 import type {
   AggregateRow,
   ClockInfo,
@@ -114,7 +114,9 @@ export interface TaskDraft {
 export interface RunDraft {
   readonly owner?: string
   readonly taxonomy?: Json
-  /** A preset's name, a configuration in the fields of W-HWY-01, or `off` for a run without a highway, as at level 1. */
+  /**
+   * A preset's name, a configuration in the fields of W-HWY-01, or `off` for a run without a highway, as at level 1.
+   */
   readonly highway?: Json
   readonly context?: Readonly<Record<string, Json>>
   /** Percent of a limit at which its warning is written (W-BUDGET-04). */
@@ -141,7 +143,10 @@ type About = { readonly workspace: Id }
 type UserChange = { readonly user: string; readonly reason?: string }
 type Strategy = 'direct' | 'layered' | 'evaluated'
 
-/** Each operation with its parameters and the value that it answers. Callers in brackets: A agent, U user, O outsider, R runtime. */
+/**
+ * Each operation with its parameters and the value that it answers. Callers in brackets: A agent, U user, O outsider, R
+ * runtime.
+ */
 export interface Operations {
   // Runs
 
@@ -168,10 +173,7 @@ export interface Operations {
   deactivate_user: [UserChange, unknown]
   reactivate_user: [UserChange, unknown]
   grant_capability: [{ readonly user: string; readonly capability: string }, unknown]
-  revoke_capability: [
-    { readonly user: string; readonly capability: string; readonly reason?: string },
-    unknown,
-  ]
+  revoke_capability: [{ readonly user: string; readonly capability: string; readonly reason?: string }, unknown]
   get_user: [{ readonly user: string }, UserView]
 
   // Agents
@@ -309,10 +311,7 @@ export interface Operations {
     unknown,
   ]
   /** Ends it. Conflicts of a salvage are reported and resolved as those of any integration. */
-  decide_salvage: [
-    { readonly source: Id; readonly decision: 'accept' | 'not_usable'; readonly result?: Json },
-    unknown,
-  ]
+  decide_salvage: [{ readonly source: Id; readonly decision: 'accept' | 'not_usable'; readonly result?: Json }, unknown]
 
   // Highway
 
@@ -355,8 +354,9 @@ export interface Operations {
   /** [R] Ids of workspaces, or of tasks for the last five questions (wacp-mechanisms section 7). */
   topology: [{ readonly question: TopologyQuestion; readonly about?: string }, readonly Id[]]
   /**
-   * Workspaces in whose name something can be asked for by what the caller was handed: the objects, ports or credentials that its handle
-   * leads to (§3.2). A host that hands its agents nothing but their own connection answers with the caller's own.
+   * Workspaces in whose name something can be asked for by what the caller was handed: the objects, ports or
+   * credentials that its handle leads to (§3.2). A host that hands its agents nothing but their own connection answers
+   * with the caller's own.
    */
   handle_reaches: [Nothing, readonly Id[]]
 
@@ -393,7 +393,9 @@ export interface Operations {
   delete_archive: [About, unknown]
   /** [R] W-TRAIL-30. */
   take_snapshot: [{ readonly up_to: number }, unknown]
-  /** [R] W-TRAIL-22: an OverviewView, EntriesView (`timeline` of a workspace, `highway`), MessagesView or RunMetrics. */
+  /**
+   * [R] W-TRAIL-22: an OverviewView, EntriesView (`timeline` of a workspace, `highway`), MessagesView or RunMetrics.
+   */
   trail_view: [{ readonly view: TrailViewName; readonly workspace?: Id }, TrailView]
   /** [R] W-TRAIL-23, in the order of the runs. */
   compare_runs: [{ readonly runs: readonly Id[] }, readonly RunMetrics[]]

@@ -8,7 +8,8 @@ Runs the scenarios of WACP v0.1 against an implementation and says which level i
 
   --host MODULE     the implementation: a path or a package that exports \`host\` (default: Parley)
   --level N         the level to claim: 1 (Core), 2 (Standard) or 3 (Full) (default: what the host claims)
-  --only IDS        only these rows, as in --only WP-017,WM-041
+  --only IDS        only these rows, or those of these rules, as in --only WP-017,W-ENV-05
+  --bail            end at the first row that is not met
   --list            list the scenarios and run none
   --json            results and claim as one JSON object
   --help            this text
@@ -23,6 +24,7 @@ export interface Options {
   readonly host: string | undefined
   readonly level: Level | undefined
   readonly only: readonly string[] | undefined
+  readonly bail: boolean
   readonly list: boolean
   readonly json: boolean
   readonly help: boolean
@@ -38,6 +40,7 @@ export function parseOptions(args: readonly string[]): Options | string {
         host: { type: 'string' },
         level: { type: 'string' },
         only: { type: 'string' },
+        bail: { type: 'boolean' },
         list: { type: 'boolean' },
         json: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
@@ -55,12 +58,13 @@ export function parseOptions(args: readonly string[]): Options | string {
       : String(values.only)
           .split(',')
           .map(id => id.trim())
-  const wrong = only?.find(id => !/^W[PMX]-\d{3}$/.test(id))
-  if (wrong !== undefined) return `'${wrong}' is not the id of a row, such as WP-017.`
+  const wrong = only?.find(id => !/^W(?:[PMX]-\d{3}|(?:-[A-Z]+)+-\d\d)$/.test(id))
+  if (wrong !== undefined) return `'${wrong}' is not the id of a row, such as WP-017, or of a rule, such as W-ENV-05.`
   return {
     host: values.host === undefined ? undefined : String(values.host),
     level,
     only,
+    bail: values.bail === true,
     list: values.list === true,
     json: values.json === true,
     help: values.help === true,

@@ -16,10 +16,10 @@ async function main(args: readonly string[]): Promise<number> {
   const options = parseOptions(args)
   if (typeof options === 'string') return refuse(`${options}\n\n${HELP}`)
   if (options.help) return say(HELP.trimEnd())
-  const chosen = scenarios().filter(({ id }) => options.only?.includes(id) ?? true)
-  const unknown = options.only?.find(id => !chosen.some(each => each.id === id))
-  if (unknown !== undefined)
-    return refuse(`The kit has no scenario of ${unknown}; --list shows those that it has.`)
+  const about = ({ id, rules }: Scenario, wanted: string) => id === wanted || rules.includes(wanted)
+  const chosen = scenarios().filter(each => options.only?.some(wanted => about(each, wanted)) ?? true)
+  const unknown = options.only?.find(wanted => !chosen.some(each => about(each, wanted)))
+  if (unknown !== undefined) return refuse(`The kit has no scenario of ${unknown}; --list shows those that it has.`)
   if (options.list) return say(chosen.map(({ level, title }) => `${level}  ${title}`).join('\n'))
   const host = await hostOf(options.host)
   return typeof host === 'string' ? refuse(host) : test(host, chosen, options)
@@ -28,13 +28,13 @@ async function main(args: readonly string[]): Promise<number> {
 async function test(host: Host, chosen: readonly Scenario[], options: Options): Promise<number> {
   const level = options.level ?? host.level
   const onResult = options.json ? undefined : printed
-  const results = await runScenarios(host, chosen, { level, ...(onResult && { onResult }) })
-  const claim = claimOf(host, level, results, options.only !== undefined)
+  const results = await runScenarios(host, chosen, { level, bail: options.bail, ...(onResult && { onResult }) })
+  const partial = options.only !== undefined || options.bail
+  const claim = claimOf(host, level, results, partial)
   if (options.json) say(JSON.stringify({ claim, results }, null, 2))
   else {
     const missing = SHEET_ROWS.filter(id => !scenarios().some(each => each.id === id)).length
-    const kit =
-      missing === 0 ? '' : `\nThe kit has no scenario yet for ${missing} of the ${SHEET_ROWS.length} rows.`
+    const kit = missing === 0 ? '' : `\nThe kit has no scenario yet for ${missing} of the ${SHEET_ROWS.length} rows.`
     say(`\n${host.name} ${host.version}\n${claim.text}${kit}`)
   }
   return claim.met ? 0 : 1

@@ -17,8 +17,6 @@ test('operations', () => {
 })
 
 test('faults', () => {
-  const listed = [...part('### Faults', '## Writing a scenario').matchAll(/^\| `(\w+)/gm)].map(
-    ([, name]) => name,
-  )
+  const listed = [...part('### Faults', '## Writing a scenario').matchAll(/^\| `(\w+)/gm)].map(([, name]) => name)
   expect([...new Set(listed)]).toEqual([...FAULT_NAMES])
 })

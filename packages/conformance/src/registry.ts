@@ -1,4 +1,5 @@
-// The closed registry of event types with the fields that each body must have (wacp-mechanisms 1.5). Optional fields are not listed.
+// The closed registry of event types with the fields that each body must have (wacp-mechanisms 1.5). Optional fields
+// are not listed.
 
 export const REGISTRY: Readonly<Record<string, readonly string[] | undefined>> = {
   workspace_created: [
@@ -22,13 +23,7 @@ export const REGISTRY: Readonly<Record<string, readonly string[] | undefined>> =
   priority_changed: ['workspace_id', 'old_priority', 'new_priority'],
   visibility_granted: ['workspace_id', 'target', 'reason'],
   batch_abort: ['group_id', 'affected_workspaces', 'skipped_workspaces'],
-  batch_priority_changed: [
-    'group_id',
-    'old_priority',
-    'new_priority',
-    'affected_workspaces',
-    'skipped_workspaces',
-  ],
+  batch_priority_changed: ['group_id', 'old_priority', 'new_priority', 'affected_workspaces', 'skipped_workspaces'],
   migration_started: ['workspace_id', 'old_agent', 'new_agent', 'reason'],
   migration_completed: ['workspace_id', 'old_agent', 'new_agent', 'duration'],
   migration_failed: ['workspace_id', 'old_agent', 'new_agent', 'reason', 'error'],

@@ -8,11 +8,7 @@ import { ANY, amongMismatch, listMismatch, mismatch } from './rows.ts'
 
 const timestamp = '2026-01-01T00:00:00.000000Z'
 
-function entry(
-  seq: number,
-  body: Readonly<Record<string, unknown>>,
-  workspace: string | null = 'id-w',
-): Entry {
+function entry(seq: number, body: Readonly<Record<string, unknown>>, workspace: string | null = 'id-w'): Entry {
   return { seq, id: `e${seq}`, timestamp, workspace, actor: 'worker', event_type: 'signal_emitted', body }
 }
 
@@ -28,9 +24,7 @@ test('a row needs only the fields that matter, with names for ids', () => {
   expect(mismatch(given, ['signal_emitted', 'W', '*', { type: ANY }], named())).toBeUndefined()
   expect(mismatch(given, ['signal_emitted', 'W', 'system'], named())).toBe('has the actor worker')
   expect(mismatch(given, ['signal_emitted', null, 'worker'], named())).toBe('is filed under W')
-  expect(mismatch(given, ['signal_emitted', 'W', 'worker', { type: 'started' }], named())).toBe(
-    'has type "ready"',
-  )
+  expect(mismatch(given, ['signal_emitted', 'W', 'worker', { type: 'started' }], named())).toBe('has type "ready"')
   expect(mismatch(given, ['signal_emitted', 'W', 'worker', { more: undefined }], named())).toBe('has more 1')
   expect(mismatch(given, ['signal_emitted', 'W', 'worker', { none: ANY }], named())).toBe('has none absent')
 })

@@ -4,12 +4,15 @@ import type { Entry } from './host.ts'
 import type { Names } from './names.ts'
 
 /**
- * What a field of a body must be: a value, with names for ids; a function that accepts it; `undefined` for a field that must be absent;
- * or a variable such as `'?s'`, which takes any id the first time, gives it the name `s`, and must be the same id from then on.
+ * What a field of a body must be: a value, with names for ids; a function that accepts it; `undefined` for a field that
+ * must be absent; or a variable such as `'?s'`, which takes any id the first time, gives it the name `s`, and must be
+ * the same id from then on.
  */
 export type Expected = unknown
 
-/** One entry: type, workspace (by name, null for none), actor (`*` for any), and those fields of the body that matter. */
+/**
+ * One entry: type, workspace (by name, null for none), actor (`*` for any), and those fields of the body that matter.
+ */
 export type Row = readonly [
   type: string,
   workspace: string | null,
@@ -22,7 +25,10 @@ export const ANY = (value: unknown): boolean => value !== undefined
 
 const REPEATED = ['timestamp', 'delivered_at'] as const
 
-/** Why an entry is not what a row says; undefined where it is. Variables are bound only by an entry that fits altogether. */
+/**
+ * Why an entry is not what a row says; undefined where it is. Variables are bound only by an entry that fits
+ * altogether.
+ */
 export function mismatch(entry: Entry, row: Row, names: Names): string | undefined {
   const [type, workspace, actor, body = {}] = row
   if (entry.event_type !== type) return `is ${entry.event_type}`
@@ -52,8 +58,7 @@ function difference(
   if (typeof wanted === 'string' && /^\?\w+$/.test(wanted)) {
     const name = wanted.slice(1)
     if (typeof actual !== 'string') return shown()
-    const known =
-      bound.find(([, each]) => each === name)?.[0] ?? (names.has(name) ? names.id(name) : undefined)
+    const known = bound.find(([, each]) => each === name)?.[0] ?? (names.has(name) ? names.id(name) : undefined)
     if (known === undefined) bound.push([actual, name])
     return known === undefined || known === actual ? undefined : `${shown()}, another id than ${wanted}`
   }
@@ -68,19 +73,12 @@ export function shownEntry(entry: Entry, names: Names): string {
 }
 
 function shownRow([type, workspace, actor, body = {}]: Row): string {
-  const fields = Object.entries(body).map(([key, value]) => [
-    key,
-    typeof value === 'function' ? '(checked)' : value,
-  ])
+  const fields = Object.entries(body).map(([key, value]) => [key, typeof value === 'function' ? '(checked)' : value])
   return `${type} under ${workspace} by ${actor} ${JSON.stringify(Object.fromEntries(fields))}`
 }
 
 /** Says how a list of entries differs from the rows that it must equal; undefined where it does not. */
-export function listMismatch(
-  entries: readonly Entry[],
-  rows: readonly Row[],
-  names: Names,
-): string | undefined {
+export function listMismatch(entries: readonly Entry[], rows: readonly Row[], names: Names): string | undefined {
   const lines: string[] = []
   let wrong = false
   for (let at = 0; at < Math.max(entries.length, rows.length); at++) {
@@ -102,11 +100,7 @@ export function listMismatch(
 }
 
 /** The same for rows that must be there in this order, whatever stands between them. */
-export function amongMismatch(
-  entries: readonly Entry[],
-  rows: readonly Row[],
-  names: Names,
-): string | undefined {
+export function amongMismatch(entries: readonly Entry[], rows: readonly Row[], names: Names): string | undefined {
   let from = 0
   for (const row of rows) {
     const at = entries.findIndex((entry, index) => index >= from && mismatch(entry, row, names) === undefined)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { claimOf } from './claim.ts'
 import { type Host, type System, Unsupported } from './host.ts'
 import { parseOptions } from './options.ts'
-import { runScenario, type ScenarioResult } from './runner.ts'
+import { runScenario, runScenarios, type ScenarioResult } from './runner.ts'
 import type { Scenario } from './scenario.ts'
 
 /** A system that has nothing and can do nothing. */
@@ -25,6 +25,16 @@ const host: Host = { name: 'Empty', version: '0', level: 3, open: async () => ({
 function row(play: Scenario['play'], more: Partial<Scenario> = {}): Scenario {
   return { id: 'WP-001', title: 'WP-001 a row', level: 1, rules: [], opened: false, play, ...more }
 }
+
+test('where the first deviation is enough, nothing is played behind it', async () => {
+  const lacking = row(async kit => {
+    await kit.open()
+    await kit.do('runtime', 'close_run')
+  })
+  const all = [row(async () => undefined), lacking, row(async () => undefined)]
+  expect((await runScenarios(host, all)).map(({ status }) => status)).toEqual(['passed', 'unsupported', 'passed'])
+  expect((await runScenarios(host, all, { bail: true })).map(({ status }) => status)).toEqual(['passed', 'unsupported'])
+})
 
 describe('a scenario', () => {
   test('passes where nothing is wrong', async () => {
@@ -103,9 +113,7 @@ describe('a scenario', () => {
         kit.run = 'run'
       }),
     )
-    expect(result.message).toContain(
-      'entry 2 (gossip) is of a type that the registry does not have (W-TRAIL-03)',
-    )
+    expect(result.message).toContain('entry 2 (gossip) is of a type that the registry does not have (W-TRAIL-03)')
     expect(result.message).toContain("entry 2 is the first and not the root's creation (W-TRAIL-13)")
   })
 })
@@ -126,11 +134,7 @@ describe('the claim', () => {
   })
 
   test('names what failed, what is unsupported, and the level that is met all the same', () => {
-    const results = [
-      result('WP-001', 1, 'passed'),
-      result('WP-095', 3, 'failed'),
-      result('WM-088', 3, 'unsupported'),
-    ]
+    const results = [result('WP-001', 1, 'passed'), result('WP-095', 3, 'failed'), result('WM-088', 3, 'unsupported')]
     const claim = claimOf(host, 3, results)
     expect(claim).toMatchObject({ met: false, metLevel: 2 })
     expect(claim.text).toBe(
@@ -156,6 +160,7 @@ describe('the command line', () => {
       host: undefined,
       level: 2,
       only: ['WP-017', 'WM-041'],
+      bail: false,
       list: false,
       json: true,
       help: false,

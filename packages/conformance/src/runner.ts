@@ -24,6 +24,8 @@ export interface ScenarioResult {
 export interface RunOptions {
   /** The level that is claimed; the host's own where it is left out. */
   readonly level?: Level
+  /** Nothing is played behind a scenario that failed or is unsupported. */
+  readonly bail?: boolean
   /** Told of each result as it comes. */
   readonly onResult?: (result: ScenarioResult) => void
   /** Milliseconds that one scenario may take. */
@@ -44,6 +46,7 @@ export async function runScenarios(
     const result = await runScenario(host, each, level, options.timeout)
     results.push(result)
     options.onResult?.(result)
+    if (options.bail && (result.status === 'failed' || result.status === 'unsupported')) break
   }
   return results
 }

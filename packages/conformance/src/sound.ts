@@ -1,4 +1,5 @@
-// What holds of every trail, whatever happened: checked behind each scenario (W-TRAIL-01, -03, -07, -08, -12, -13, W-CLOCK-08).
+// What holds of every trail, whatever happened: checked behind each scenario (W-TRAIL-01, -03, -07, -08, -12, -13,
+// W-CLOCK-08).
 import { chainProblems } from './chain.ts'
 import type { Entry, Level } from './host.ts'
 import { REGISTRY, REGISTRY_LEVEL_2 } from './registry.ts'
@@ -13,14 +14,12 @@ export function trailProblems(entries: readonly Entry[], level: Level): readonly
   for (const [index, entry] of entries.entries()) {
     const at = `entry ${entry.seq} (${entry.event_type})`
     const wrong = (what: string) => problems.push(`${at} ${what}`)
-    if (entry.seq !== (entries[index - 1]?.seq ?? entry.seq - 1) + 1)
-      wrong('leaves a gap before it (W-TRAIL-01)')
+    if (entry.seq !== (entries[index - 1]?.seq ?? entry.seq - 1) + 1) wrong('leaves a gap before it (W-TRAIL-01)')
     if (ids.has(entry.id)) wrong('has the id of another entry (W-TRAIL-01)')
     ids.add(entry.id)
     if (!TIMESTAMP.test(entry.timestamp)) wrong(`has the timestamp ${entry.timestamp} (W-CLOCK-08)`)
     const before = entries[index - 1]?.timestamp
-    if (before !== undefined && entry.timestamp <= before)
-      wrong('is not later than the one before it (W-CLOCK-03)')
+    if (before !== undefined && entry.timestamp <= before) wrong('is not later than the one before it (W-CLOCK-03)')
     if (entry.workspace !== null && ended.has(entry.workspace))
       wrong('is filed under a workspace that had ended (W-TRAIL-08)')
     for (const what of bodyProblems(entry, level)) wrong(what)

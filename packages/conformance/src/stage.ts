@@ -1,5 +1,5 @@
-// One system under test with its names: calls by name, the trail since the last mark, time, restarts. What scenarios do with it is in
-// kit.ts.
+// One system under test with its names: calls by name, the trail since the last mark, time, restarts. What scenarios do
+// with it is in kit.ts.
 import { AssertionError } from 'node:assert'
 import { type Faults, NotTested, required } from './faults.ts'
 import type {
@@ -150,8 +150,8 @@ export class Stage {
   }
 
   /**
-   * The entries since the last mark, which moves on: those of the run, and among them by time those that belong to no run where the
-   * system keeps them apart. What it says about outages of its trail is left out unless it is asked for.
+   * The entries since the last mark, which moves on: those of the run, and among them by time those that belong to no
+   * run where the system keeps them apart. What it says about outages of its trail is left out unless it is asked for.
    */
   async added({ outages = false } = {}): Promise<readonly Entry[]> {
     await this.system.settle()
@@ -165,9 +165,7 @@ export class Stage {
 
   /** Exactly these entries were added since the last mark, in this order; bodies need only contain what is given. */
   async expectAdded(rows: readonly Row[]): Promise<void> {
-    const outages = rows.some(
-      ([type, , , body]) => type === 'system_degraded' && body?.scope === 'trail_storage',
-    )
+    const outages = rows.some(([type, , , body]) => type === 'system_degraded' && body?.scope === 'trail_storage')
     fail(listMismatch(await this.added({ outages }), rows, this.names))
   }
 

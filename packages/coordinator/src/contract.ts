@@ -1,4 +1,4 @@
-// What the coordinator offers to whoever wires it: the node. `Conductor` (conductor.ts) is the implementation.
+// What the coordinator offers to whoever wires it: the node. `Coordinator` (coordinator.ts) is the implementation.
 import type {
   AgentAdapter,
   Clock,
@@ -7,8 +7,8 @@ import type {
   Result,
   RunEnd,
   RunId,
-  Ticks,
-  TurnContextPart,
+  RunRequest,
+  StoredRun,
   TurnEvent,
   Usage,
   WorkspaceId,
@@ -16,17 +16,26 @@ import type {
 import type { StorageKeeper, StoragePolicy } from '@parley/kernel'
 import type { Trail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
-import type { WorkspaceFacts } from './facts.ts'
-import type { HighwayConducting } from './highway-contract.ts'
 import type { Machine } from './machine/machine.ts'
-import type { RunsFilter } from './run-list.ts'
-import type { SuccessionConducting } from './succession-contract.ts'
-import type { Gates } from './team/highway-fields.ts'
+import type { Budgets } from './people/budgets.ts'
+import type { Gates } from './people/gates.ts'
+import type { Interventions } from './people/interventions.ts'
+import type { Migrations } from './people/migrations.ts'
+import type { Salvages } from './people/salvages.ts'
+import type { Users } from './people/users.ts'
+import type { WorkspaceFacts } from './run/facts.ts'
+import type { Gates as TeamGates } from './team/highway-fields.ts'
 import type { Team, TeamAgent } from './team/team.ts'
-import type { MachineView, RunSummaryView, RunView } from './view.ts'
+import type { TurnListeners } from './turn/turn-listeners.ts'
+import type { RunList } from './view/run-list.ts'
+import type { RunRecords } from './view/run-records.ts'
+import type { RunViews } from './view/run-views.ts'
+import type { MachineView } from './view/view.ts'
 
-export interface ConductorOptions {
-  /** An open trail; whoever opened it closes it, after the conductor. */
+export type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
+
+export interface CoordinatorOptions {
+  /** An open trail; whoever opened it closes it, after the coordinator. */
   readonly trail: Trail
   /** The profile's folder: runs keep their work below `runs/` in it. */
   readonly profile: string
@@ -40,17 +49,19 @@ export interface ConductorOptions {
   readonly environment?: Readonly<Record<string, string>>
   readonly clock?: Clock
   readonly ids?: IdSource
-  /** Whether the machine lets anything work; whoever made it closes it. One of the conductor's own without it. */
+  /** Whether the machine lets anything work; whoever made it closes it. One of the coordinator's own without it. */
   readonly machine?: Machine
   /** Turns at once over all runs. */
   readonly turns?: number
   /** For runs whose team says nothing about gates. */
-  readonly gates?: Gates
+  readonly gates?: TeamGates
   /** What happens by itself to the record of runs that are over; nothing by default. */
   readonly storage?: StoragePolicy
-  /** Asked at the opening for every run that is not over: with a reason it is ended, and no turn of it starts any more. */
+  /**
+   * Asked at the opening for every run that is not over: with a reason it is ended, and no turn of it starts any more.
+   */
   readonly abandon?: (run: StoredRun) => string | undefined
-  readonly log?: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
+  readonly log?: Log
 }
 
 /** What an adapter is made for. */
@@ -69,44 +80,30 @@ export interface WantedAdapter {
   readonly origin: string
 }
 
-export interface SolveRequest {
-  readonly intent: string
+/** How a request is carried out: by whom, where, and whether somebody must approve it first. */
+export interface RunSetup {
+  readonly team: Team
   /** Absolute path of the project's folder. */
   readonly project: string
-  readonly team: Team
-  readonly principal: Principal
-  /** `cli`, `alx`, … */
-  readonly origin: string
   /**
-   * The principal approves the plan with this request: each of its tasks is approved under their name, and nobody is asked. What is planned
-   * later waits for them. For one who may not approve anything, whoever calls has decided: then there is no such gate.
+   * The principal approves the plan with this request: each of its tasks is approved under their name, and nobody is
+   * asked. What is planned later waits for them. For one who may not approve anything, whoever calls has decided: then
+   * there is no such gate.
    */
   readonly approved: boolean
+  /** Who answers for it and is asked about it, where that is not whoever asks for it (§4.8): a known user. */
+  readonly owner?: Principal | undefined
   /** Goes before what the team and the node say about gates. */
-  readonly gates?: Gates
+  readonly gates?: TeamGates | undefined
   /** The run whose agent asks for this one. */
-  readonly parent?: RunId
+  readonly parent?: RunId | undefined
   /** Start it although a breaker is open. */
-  readonly force?: boolean
-  /** Told first in every turn that works on a task of the plan. At most `limits.runContextParts` and `runContextLength` of core. */
-  readonly context?: readonly TurnContextPart[]
-  /** Stored with the root for whoever asks for the run: `StoredRun.facts`. Canonical JSON, at most `limits.runFactsBytes` of core. */
-  readonly facts?: Readonly<Record<string, unknown>>
-  /** The same principal and key give the same run, never a second one. 1 to 256 characters. */
-  readonly idempotencyKey?: string
-  /** Of whoever starts the run: goes before the node's own for its agents and checks. In memory only: never on the trail, on disk or in a log. */
-  readonly environment?: Readonly<Record<string, string>>
-}
-
-/** What a run was started with. */
-export interface StoredRun {
-  readonly run: RunId
-  readonly root: WorkspaceId
-  readonly started: Ticks
-  readonly principal: string
-  readonly origin: string
-  /** What the request stored; empty if nothing. */
-  readonly facts: Readonly<Record<string, unknown>>
+  readonly force?: boolean | undefined
+  /**
+   * Of whoever starts the run: goes before the node's own for its agents and checks. In memory only: never on the
+   * trail, on disk or in a log.
+   */
+  readonly environment?: Readonly<Record<string, string>> | undefined
 }
 
 /** What a run was started with and what it came to, its turns all ended if it is over. */
@@ -120,7 +117,7 @@ export interface RunAccount extends StoredRun {
 }
 
 /** What the agent of a turn at work said or did. */
-export interface HeardEvent {
+export interface WorkspaceEvent {
   readonly workspace: WorkspaceId
   /** The task of the plan, and what is done about it. */
   readonly task: string
@@ -128,50 +125,50 @@ export interface HeardEvent {
   readonly event: TurnEvent
 }
 
-/** Refusals are values with a stable code: `not_found`, `invalid_argument`, `invalid_project`, `invalid_state`, `overloaded`, `breaker_open`, `permission_denied`, `machine_fault`, `trail_unavailable`. */
-export interface Conducting extends HighwayConducting, SuccessionConducting {
+/** What others may ask of a part, whoever implements it. */
+type Part<T> = Pick<T, keyof T>
+
+/**
+ * The runs of a profile: one part for each kind of question and act. Refusals are values with a stable code:
+ * `not_found`, `invalid_argument`, `invalid_project`, `invalid_state`, `overloaded`, `breaker_open`,
+ * `permission_denied`, `machine_fault`, `trail_unavailable`.
+ */
+export interface Coordination {
+  /** Resolves when the run's first entries are durable. Refuses with `machine_fault` while everything is held up. */
+  start(request: RunRequest, setup: RunSetup): Promise<Result<{ readonly run: RunId }>>
+  readonly runs: Part<RunList>
+  readonly views: Pick<RunViews, 'view' | 'follow'>
+  readonly records: Omit<Part<RunRecords>, 'keep'>
+  readonly listeners: Pick<TurnListeners, 'listen'>
+  readonly gates: Part<Gates>
+  readonly interventions: Part<Interventions>
+  readonly migrations: Part<Migrations>
+  readonly salvages: Part<Salvages>
+  readonly budgets: Part<Budgets>
+  readonly users: Omit<Part<Users>, 'admit'>
   /** The storage of runs that are over: what is done about it by itself, and on request. */
   readonly storage: StorageKeeper
   /** What holds everything up: a fault of the machine. Undefined while it is sound. */
   readonly held: MachineView | undefined
-  /** Resolves when the run's first entries are durable. Refuses with `machine_fault` while everything is held up. */
-  solve(request: SolveRequest): Promise<Result<{ readonly run: RunId }>>
-  /** The newest first. One whose record is damaged is among them, as `damaged`. */
-  runs(filter?: RunsFilter): Promise<readonly RunSummaryView[]>
-  /** A run by its id, by the beginning of it if that is unique, or `last`: the newest of our own, damaged or not. */
-  find(text: string): Promise<Result<RunId>>
-  view(run: RunId): Promise<Result<RunView>>
-  /** The view as it is, then again after changes, and a last time when the run is over. */
-  follow(run: RunId, signal?: AbortSignal): AsyncIterable<RunView>
-  /** What a run was started with; nothing else of it is read. */
-  storedRun(run: RunId): Promise<Result<StoredRun>>
-  /** Runs of an origin, the newest first, also those that are over; none that began before `since`. Each is read when it is asked for. */
-  stored(filter: { readonly origin: string; readonly since?: Ticks }): AsyncIterable<StoredRun>
-  /** The run that a principal has started under this idempotency key. */
-  keyed(principal: string, key: string): Promise<RunId | undefined>
-  /** What it came to; of a run that has just ended, when its turns have ended as well. */
-  account(run: RunId): Promise<Result<RunAccount>>
-  /** Hears what the agents of a run emit, as long as it is at work; nothing of it is on record. A listener must not throw. */
-  listen(run: RunId, listener: (heard: HeardEvent) => void): () => void
   /** Fires when `close` begins. */
   readonly stopping: AbortSignal
   /** What the agent of a turn may do with its token; `permission_denied` for any other. */
-  door(token: string): Result<WorkspaceDoor>
+  verbs(token: string): Result<AgentVerbs>
   /** No turn is started any more, those at work are ended; the next start runs them again. */
   close(): Promise<void>
 }
 
 /** The inside of a workspace, for `parley ws`. */
-export interface WorkspaceDoor {
+export interface AgentVerbs {
   readonly principal: Principal
   status(): Promise<Result<WorkspaceStatus>>
   /** Takes the mail that has come since; each is handed out once. */
   inbox(): Promise<Result<readonly WorkspaceMail[]>>
   /** Keeps what the folder holds now: a turn that dies goes on from here. */
-  checkpoint(
-    intent: string,
-  ): Promise<Result<{ readonly checkpoint: string; readonly files: readonly string[] }>>
-  /** The turn cannot go on without an answer: it ends as blocked when the process ends, and mail starts the next one. */
+  checkpoint(intent: string): Promise<Result<{ readonly checkpoint: string; readonly files: readonly string[] }>>
+  /**
+   * The turn cannot go on without an answer: it ends as blocked when the process ends, and mail starts the next one.
+   */
   block(reason: string): Promise<Result<void>>
 }
 

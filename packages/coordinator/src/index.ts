@@ -1,42 +1,22 @@
 // The public names of @parley/coordinator.
 
 export { HIGHWAY_PRESETS, type HighwayPreset } from '@parley/kernel'
-export { Conductor } from './conductor.ts'
 export type {
-  Conducting,
-  ConductorOptions,
-  HeardEvent,
+  AgentVerbs,
+  Coordination,
+  CoordinatorOptions,
   RunAccount,
-  SolveRequest,
-  StoredRun,
+  RunSetup,
   WantedAdapter,
-  WorkspaceDoor,
+  WorkspaceEvent,
   WorkspaceMail,
   WorkspaceStatus,
 } from './contract.ts'
-export { DAILY_BUDGET } from './finality.ts'
-export {
-  type BudgetView,
-  BudgetViewSchema,
-  type GateDecision,
-  type HighwayConducting,
-  type Injection,
-  type QuestionAnswer,
-  type UserAct,
-  type UserView,
-  UserViewSchema,
-} from './highway-contract.ts'
+export { Coordinator } from './coordinator.ts'
 export { coordinatorDefaults, coordinatorLimits } from './limits.ts'
 export { Machine, type MachineOptions } from './machine/machine.ts'
 export { probeMachine } from './machine/probe.ts'
-export { conductorRunPort, type PreparedRun, type RunPortOptions } from './run-port.ts'
-export {
-  type LeftView,
-  LeftViewSchema,
-  type SalvageView,
-  SalvageViewSchema,
-  type SuccessionConducting,
-} from './succession-contract.ts'
+export { coordinatorRunPort } from './run/run-port.ts'
 export { BUDGET_NAMES, type Limits } from './team/budget-fields.ts'
 export { formatProblems } from './team/format.ts'
 export {
@@ -46,11 +26,9 @@ export {
   gatesOf,
 } from './team/highway-fields.ts'
 export type { Merge } from './team/merge-fields.ts'
-export { PEER_PATTERN } from './team/patterns.ts'
 export type { TeamProblem } from './team/problem.ts'
-export { readTeam } from './team/read.ts'
+export { type TeamReader, teamReader } from './team/read.ts'
 export {
-  type AgentConfig,
   type AgentTask,
   allTasks,
   type PlannedTask,
@@ -61,8 +39,18 @@ export {
   type TeamTask,
 } from './team/team.ts'
 export {
+  type BudgetView,
+  BudgetViewSchema,
   type GateView,
   GateViewSchema,
+  type LeftView,
+  LeftViewSchema,
+  type SalvageView,
+  SalvageViewSchema,
+  type UserView,
+  UserViewSchema,
+} from './view/people-view.ts'
+export {
   isOver,
   LISTED_STATES,
   type ListedState,
@@ -84,4 +72,4 @@ export {
   type TaskState,
   type UsageView,
   UsageViewSchema,
-} from './view.ts'
+} from './view/view.ts'

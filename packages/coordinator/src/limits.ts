@@ -41,7 +41,7 @@ export const coordinatorLimits = {
   notedStarts: 4_096,
   /** Guidance of people that every turn is told. */
   guidance: 16,
-  /** Refused files of one turn that get an entry of their own on the trail. */
+  /** Refused files of one turn, of each kind, that get an entry of their own on the trail; one more counts the rest. */
   recordedRefusals: 100,
   /** Finished runs whose projection is kept in memory. */
   cachedRuns: 64,

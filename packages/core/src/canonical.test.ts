@@ -89,12 +89,9 @@ describe('RFC 8785, the published examples', () => {
     expect(canonicalize({ 1: float64(bits) })).toBe(`{"1":${text}}`)
   })
 
-  test.each(['7fffffffffffffff', '7ff0000000000000', 'fff0000000000000'])(
-    'appendix B: %s is refused',
-    bits => {
-      expect(() => canonicalize(float64(bits))).toThrow(expect.objectContaining({ code: 'not_canonical' }))
-    },
-  )
+  test.each(['7fffffffffffffff', '7ff0000000000000', 'fff0000000000000'])('appendix B: %s is refused', bits => {
+    expect(() => canonicalize(float64(bits))).toThrow(expect.objectContaining({ code: 'not_canonical' }))
+  })
 })
 
 describe('key order', () => {
@@ -149,9 +146,7 @@ describe('key order', () => {
   })
 
   test('wide objects and long keys are written too', () => {
-    const wide = Object.fromEntries(
-      Array.from({ length: 500 }, (_, at) => [`k${999 - at}${'x'.repeat(at)}`, at]),
-    )
+    const wide = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`k${999 - at}${'x'.repeat(at)}`, at]))
     for (let time = 0; time < often; time++) expect(canonicalize(wide)).toBe(reference(wide))
   })
 })
@@ -250,11 +245,7 @@ describe('for every JSON value', () => {
   const { value: jsonValue } = fc.letrec<{ value: unknown }>(tie => ({
     value: fc.oneof(
       { maxDepth: 5, withCrossShrink: true },
-      fc.oneof(
-        fc.string({ unit: 'binary' }),
-        fc.double({ noNaN: true, noDefaultInfinity: true }),
-        fc.integer(),
-      ),
+      fc.oneof(fc.string({ unit: 'binary' }), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.integer()),
       fc.constantFrom(null, true, false),
       fc.array(tie('value'), { maxLength: 5 }),
       // Through JSON, so that `__proto__` is a key like any other.
@@ -284,10 +275,7 @@ describe('for every JSON value', () => {
   test('the order of insertion does not matter', () => {
     const members = fc.uniqueArray(fc.tuple(key, jsonValue), { selector: ([name]) => name, maxLength: 8 })
     const shuffled = members.chain(list =>
-      fc.tuple(
-        fc.constant(list),
-        fc.shuffledSubarray(list, { minLength: list.length, maxLength: list.length }),
-      ),
+      fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length, maxLength: list.length })),
     )
     fc.assert(
       fc.property(shuffled, ([one, other]) => {

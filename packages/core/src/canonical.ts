@@ -58,8 +58,7 @@ function writeString(text: string, path: Path): string {
 }
 
 function writeArray(array: readonly unknown[], path: Path): string {
-  if (Object.getPrototypeOf(array) !== Array.prototype)
-    throw notCanonical(path, 'an object that is not plain')
+  if (Object.getPrototypeOf(array) !== Array.prototype) throw notCanonical(path, 'an object that is not plain')
   const depth = path.length
   let text = ''
   for (let index = 0; index < array.length; index++) {
@@ -72,8 +71,7 @@ function writeArray(array: readonly unknown[], path: Path): string {
 
 function writeObject(object: object, path: Path): string {
   const prototype = Object.getPrototypeOf(object)
-  if (prototype !== Object.prototype && prototype !== null)
-    throw notCanonical(path, 'an object that is not plain')
+  if (prototype !== Object.prototype && prototype !== null) throw notCanonical(path, 'an object that is not plain')
   const depth = path.length
   let text = ''
   // RFC 8785 section 3.2.3: by UTF-16 code unit, which is how sort() compares strings.

@@ -36,10 +36,7 @@ describe('SystemClock', () => {
 
   test('is always inside the millisecond that the wall clock shows, and never steps back unless that does', () => {
     const step = fc.record({
-      wall: fc.oneof(
-        fc.double({ min: 0, max: 0.3, noNaN: true }),
-        fc.double({ min: 0, max: 50, noNaN: true }),
-      ),
+      wall: fc.oneof(fc.double({ min: 0, max: 0.3, noNaN: true }), fc.double({ min: 0, max: 50, noNaN: true })),
       drift: fc.double({ min: -0.5, max: 0.5, noNaN: true }),
     })
     fc.assert(
@@ -215,9 +212,7 @@ describe('ManualClock', () => {
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY])('no clock accepts a timer of %d ms', milliseconds => {
   for (const clock of [new SystemClock(), new ManualClock()]) {
-    expect(() => clock.after(milliseconds, () => {})).toThrow(
-      expect.objectContaining({ code: 'invalid_duration' }),
-    )
+    expect(() => clock.after(milliseconds, () => {})).toThrow(expect.objectContaining({ code: 'invalid_duration' }))
   }
 })
 
@@ -276,15 +271,10 @@ describe('StrictClock', () => {
     expect(strict.take()).toBe(9002)
   })
 
-  test.each([-1, 1.5, Number.NaN, Number.MAX_SAFE_INTEGER])(
-    'W-CLOCK-07: a floor of %d cannot be exceeded',
-    floor => {
-      const strict = new StrictClock(new ManualClock())
-      expect(() => strict.anchor(ticks(floor))).toThrow(
-        expect.objectContaining({ code: 'clock_floor_unreachable' }),
-      )
-    },
-  )
+  test.each([-1, 1.5, Number.NaN, Number.MAX_SAFE_INTEGER])('W-CLOCK-07: a floor of %d cannot be exceeded', floor => {
+    const strict = new StrictClock(new ManualClock())
+    expect(() => strict.anchor(ticks(floor))).toThrow(expect.objectContaining({ code: 'clock_floor_unreachable' }))
+  })
 
   test('W-CLOCK-03: the lead over real time is visible', () => {
     const clock = new ManualClock(ticks(1000))
@@ -296,9 +286,7 @@ describe('StrictClock', () => {
   })
 
   test.each([0, -1, 1.5])('a batch of %d is a defect', count => {
-    expect(() => new StrictClock(new ManualClock()).take(count)).toThrow(
-      expect.objectContaining({ code: 'internal' }),
-    )
+    expect(() => new StrictClock(new ManualClock()).take(count)).toThrow(expect.objectContaining({ code: 'internal' }))
   })
 
   test('W-CLOCK-09: reports source, tick and unit of durations', () => {

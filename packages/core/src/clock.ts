@@ -16,8 +16,8 @@ export interface Clock {
   /**
    * Calls `run` once, when at least `milliseconds` have elapsed and never before `after` has returned. Elapsed time
    * does not notice steps of the wall clock. A negative time is due at once; one that is not finite throws
-   * `invalid_duration`. The returned function cancels; called again, or after the timer ran, it does nothing. A timer in
-   * the background does not keep the process alive.
+   * `invalid_duration`. The returned function cancels; called again, or after the timer ran, it does nothing. A timer
+   * in the background does not keep the process alive.
    */
   after(milliseconds: number, run: () => void, options?: TimerOptions): CancelTimer
 }
@@ -175,7 +175,10 @@ export class StrictClock {
     return base
   }
 
-  /** The first tick that the next batch would get. A caller that does not know its size yet anchors at its last tick afterwards. */
+  /**
+   * The first tick that the next batch would get. A caller that does not know its size yet anchors at its last tick
+   * afterwards.
+   */
   next(): Ticks {
     const now = this.#clock.now()
     return (now > this.#last ? now : this.#last + 1) as Ticks
@@ -194,7 +197,10 @@ export class StrictClock {
     if (floor > this.#last) this.#last = floor
   }
 
-  /** Microseconds by which the last tick leads the wall clock, 0 if it does not (W-CLOCK-03: a lasting lead is worth a warning). */
+  /**
+   * Microseconds by which the last tick leads the wall clock, 0 if it does not (W-CLOCK-03: a lasting lead is worth a
+   * warning).
+   */
   lead(): number {
     return Math.max(0, this.#last - this.#clock.now())
   }
@@ -203,4 +209,18 @@ export class StrictClock {
   info(): { source: string; tick: '1us'; duration_unit: 'ms' } {
     return { source: this.#clock.source ?? 'unnamed', tick: '1us', duration_unit: 'ms' }
   }
+}
+
+/** Resolves after a while, or as soon as somebody has no more use for it. Keeps no process alive. */
+export function pause(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const done = () => {
+      cancel()
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const cancel = clock.after(milliseconds, done, { background: true })
+    signal?.addEventListener('abort', done)
+    if (signal?.aborted) done()
+  })
 }

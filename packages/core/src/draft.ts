@@ -4,7 +4,7 @@ import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js
 import { limits } from './limits.ts'
 import { shorten } from './path.ts'
 import { type Err, refuse } from './result.ts'
-import type { Check } from './validator.ts'
+import type { Check } from './schema/validator.ts'
 
 const draft = 'https://json-schema.org/draft/2020-12/schema'
 let metaSchemaOnce: Ajv2020 | undefined
@@ -12,17 +12,13 @@ let metaSchemaOnce: Ajv2020 | undefined
 /** Why it is no schema of the draft, in words; undefined if it is one. References and patterns are not looked at. */
 export function draftProblem(schema: AnySchema): string | undefined {
   metaSchemaOnce ??= new Ajv2020({ logger: false })
-  if (!metaSchemaOnce.validate(draft, schema))
-    return metaSchemaOnce.errorsText(metaSchemaOnce.errors, { dataVar: '' })
+  if (!metaSchemaOnce.validate(draft, schema)) return metaSchemaOnce.errorsText(metaSchemaOnce.errors, { dataVar: '' })
   // Ajv's own extension: the check would answer with a promise, which counts as true.
   return typeof schema === 'object' && '$async' in schema ? 'has $async' : undefined
 }
 
 export function invalidSchema(reason: string): Err {
-  return refuse(
-    'invalid_schema',
-    `the schema cannot be used: ${shorten(reason, limits.messageExpectedLength)}`,
-  )
+  return refuse('invalid_schema', `the schema cannot be used: ${shorten(reason, limits.messageExpectedLength)}`)
 }
 
 /** A value that drives a recursive schema out of the stack does not fit. */

@@ -25,12 +25,7 @@ describe('ParleyError', () => {
   test('is serialised without stack and cause', () => {
     const error = new ParleyError('internal', 'broken', { cause: new Error('secret') })
     expect(error.cause).toBeInstanceOf(Error)
-    expect(Object.keys(JSON.parse(JSON.stringify(error)))).toEqual([
-      'code',
-      'message',
-      'retryable',
-      'details',
-    ])
+    expect(Object.keys(JSON.parse(JSON.stringify(error)))).toEqual(['code', 'message', 'retryable', 'details'])
   })
 })
 

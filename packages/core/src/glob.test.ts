@@ -9,8 +9,9 @@ import { unwrap } from './result.ts'
 const matches = (pattern: string, path: string) => unwrap(compileGlobs([pattern]))(path)
 
 /**
- * How paths were matched before. matchesGlob passes over names that begin with a dot, so every name got a character in front, which was
- * wrong where a choice in braces begins with `**`. It also takes `$` before a brace and a star that stands beside one for something else.
+ * How paths were matched before. matchesGlob passes over names that begin with a dot, so every name got a character in
+ * front, which was wrong where a choice in braces begins with `**`. It also takes `$` before a brace and a star that
+ * stands beside one for something else.
  */
 function matchedBefore(pattern: string, path: string): boolean {
   const relative = pattern.replace(/^(?:\.\/+)+/, '')
@@ -51,11 +52,7 @@ const part = fc.oneof(
   },
 )
 const pattern = fc
-  .tuple(
-    fc.constantFrom('', '', './'),
-    fc.array(part, { minLength: 1, maxLength: 4 }),
-    fc.constantFrom('', '', '/'),
-  )
+  .tuple(fc.constantFrom('', '', './'), fc.array(part, { minLength: 1, maxLength: 4 }), fc.constantFrom('', '', '/'))
   .map(([start, parts, end]) => `${start}${parts.join('/')}${end}`)
 
 test('a pattern matches what it matched before', () => {

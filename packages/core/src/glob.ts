@@ -1,14 +1,15 @@
-// Globs of files: what a task of a team file, and the authority of a workspace, may change. Neither a pattern nor a name can make matching slow: the time is at most proportional to the length of the
-// one times the length of the other, and braces are written out only up to a bound.
+// Globs of files: what a task of a team file, and the authority of a workspace, may change. Neither a pattern nor a
+// name can make matching slow: the time is at most proportional to the length of the one times the length of the other,
+// and braces are written out only up to a bound.
 import { globLimits } from './limits.ts'
 import { ok, type Result, refuse } from './result.ts'
 
 /**
  * What a list of globs matches: paths with `/`, relative to the same folder as the globs.
  *
- * `*` is any text inside a name, `?` one character, `[a-z]` one of a set, `[!a-z]` one outside of it, `{a,b}` one of several texts,
- * and `**` as a whole name any number of folders. Names that begin with a dot are names like others, and case matters everywhere.
- * Refuses with `glob_too_large` or `glob_unsupported`.
+ * `*` is any text inside a name, `?` one character, `[a-z]` one of a set, `[!a-z]` one outside of it, `{a,b}` one of
+ * several texts, and `**` as a whole name any number of folders. Names that begin with a dot are names like others, and
+ * case matters everywhere. Refuses with `glob_too_large` or `glob_unsupported`.
  */
 export function compileGlobs(patterns: readonly string[]): Result<(path: string) => boolean> {
   const literals = new Set<string>()
@@ -161,8 +162,9 @@ class Name {
 }
 
 /**
- * Whether the items, from the first to the last, are what the pattern says. After a mismatch only the last MANY takes one item more:
- * an earlier one could only leave less for what follows it. So no unit meets the same item twice behind the same MANY.
+ * Whether the items, from the first to the last, are what the pattern says. After a mismatch only the last MANY takes
+ * one item more: an earlier one could only leave less for what follows it. So no unit meets the same item twice behind
+ * the same MANY.
  */
 function fits<Unit, Item>(
   pattern: readonly (Unit | typeof MANY)[],
@@ -197,8 +199,7 @@ function characterFits(expected: Character, code: number): boolean {
   if (typeof expected === 'number') return expected === code
   if (expected === ONE) return true
   const { negated, ranges } = expected
-  for (let at = 0; at < ranges.length; at += 2)
-    if (ranges[at]! <= code && code <= ranges[at + 1]!) return !negated
+  for (let at = 0; at < ranges.length; at += 2) if (ranges[at]! <= code && code <= ranges[at + 1]!) return !negated
   return negated && ranges.length > 0
 }
 

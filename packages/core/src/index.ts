@@ -9,6 +9,7 @@ export {
   type CancelTimer,
   type Clock,
   ManualClock,
+  pause,
   StrictClock,
   SystemClock,
   type TimerOptions,
@@ -24,6 +25,17 @@ export {
   turnOutcomes,
   type Usage,
 } from './contracts/agent.ts'
+export type {
+  AgentAbsence,
+  AgentDescription,
+  AgentKind,
+  AgentNeeds,
+  AgentSettings,
+  MissingPart,
+  PatternMeaning,
+  SettingsProblem,
+  TurnCosts,
+} from './contracts/agent-kind.ts'
 export type { IdentityProvider } from './contracts/identity.ts'
 export {
   type AccessControl,
@@ -34,16 +46,22 @@ export {
 } from './contracts/operation.ts'
 export { type Principal, type PrincipalKind, principalKinds } from './contracts/principal.ts'
 export {
+  type FoundRuns,
+  type GateDecision,
+  type QuestionAnswer,
   type RunEnd,
   type RunEvent,
+  type RunKey,
   type RunOutcome,
   type RunPage,
   type RunPort,
+  type RunQuery,
   type RunRequest,
+  runKeyReuses,
   runOutcomes,
+  type StoredRun,
 } from './contracts/run-port.ts'
 export { asParleyError, ParleyError, type ParleyErrorJson, type ParleyErrorOptions } from './error.ts'
-export { compileForeign } from './foreign-schema.ts'
 export { compileGlobs } from './glob.ts'
 export {
   type CheckpointId,
@@ -63,6 +81,24 @@ export {
   type UserId,
   type WorkspaceId,
 } from './ids.ts'
+export {
+  addSpent,
+  capOf,
+  type Exhausted,
+  type Grant,
+  INTERACTIVE,
+  Ledger,
+  type LedgerDamage,
+  type LedgerOptions,
+  type LedgerState,
+  type LedgerStore,
+  ledgerDay,
+  MOST_USD,
+  NOTHING_SPENT,
+  type Reservation,
+  type Spent,
+  spentIn,
+} from './ledger.ts'
 export { globLimits, limits } from './limits.ts'
 export {
   isDiskFault,
@@ -71,13 +107,16 @@ export {
   machineCodes,
   machineFaultOf,
   machineFaultText,
+  systemCode,
 } from './machine-fault.ts'
 export { nearest } from './nearest.ts'
-export { compileOwn } from './own-schema.ts'
 export { harmless, oneLine } from './plain-text.ts'
 export { type Err, err, type Ok, ok, type Result, refuse, unwrap } from './result.ts'
-export { type CompileOptions, compile, idSchema, mapSchema, timestampSchema } from './schema.ts'
-export type { SchemaProblem } from './schema-problem.ts'
+export { compileForeign } from './schema/foreign-schema.ts'
+export { compileOwn, compileProven } from './schema/own-schema.ts'
+export { type CompileOptions, compile, idSchema, mapSchema, timestampSchema } from './schema/schema.ts'
+export type { SchemaProblem } from './schema/schema-problem.ts'
+export type { Validator } from './schema/validator.ts'
 export {
   deadline,
   durationMs,
@@ -89,4 +128,4 @@ export {
   type Timestamp,
   ticksPerMillisecond,
 } from './timestamp.ts'
-export type { Validator } from './validator.ts'
+export { takeTurnWithin } from './turn-time.ts'

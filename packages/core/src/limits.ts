@@ -19,6 +19,13 @@ export const limits = {
   runContextLength: 262_144,
   /** Bytes in canonical form of what a request stores with its run. */
   runFactsBytes: 8_192,
+  /** Runs on one page of those that are found. */
+  foundRuns: 100,
+  /** Turns under way that the daily ledger keeps, and names that have spent something in a day. */
+  reservations: 256,
+  ledgerNames: 2048,
+  /** US dollars that are set aside for a turn where there is a cap and nobody says less. */
+  turnUsd: 1,
   /** Errors that one failed validation reports. */
   schemaErrors: 8,
   /** Values and members in a value up to which every error is collected; of a larger one, the first. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ParleyError } from './error.ts'
-import { isDiskFault, machineCodes, machineFaultOf, machineFaultText } from './machine-fault.ts'
+import { isDiskFault, machineCodes, machineFaultOf, machineFaultText, systemCode } from './machine-fault.ts'
 
 const system = (code: string, more: object = {}) =>
   Object.assign(new Error(`${code}: something, write`), { code, syscall: 'write', ...more })
@@ -10,21 +10,28 @@ test.each(machineCodes)('%s is the machine’s, however deep it lies', code => {
   const fault = { code, where: '/p/file' }
   expect(machineFaultOf(cause)).toEqual(fault)
   const full = new ParleyError('trail_full', 'no room', { cause })
-  expect(machineFaultOf(new ParleyError('trail_unavailable', 'nothing was done', { cause: full }))).toEqual(
-    fault,
-  )
+  expect(machineFaultOf(new ParleyError('trail_unavailable', 'nothing was done', { cause: full }))).toEqual(fault)
   expect(machineFaultText(fault)).toContain(`(${code} at /p/file)`)
+})
+
+test('a quota that is used up is one, for which Node.js has no name', () => {
+  for (const errno of [-122, -69]) {
+    expect(machineFaultOf(system('UNKNOWN', { errno, path: '/p/file' }))).toEqual({ code: 'EDQUOT', where: '/p/file' })
+    expect(systemCode(system('UNKNOWN', { errno }))).toBe('EDQUOT')
+  }
+  expect(machineFaultOf(system('UNKNOWN', { errno: -4094 }))).toBeUndefined()
 })
 
 test('what crossed a thread or a process as details counts as well', () => {
   const error = new ParleyError('git_failed', 'git could not be started', { details: { system: 'EMFILE' } })
   expect(machineFaultOf(error)).toEqual({ code: 'EMFILE' })
-  expect(
-    machineFaultOf(Object.assign(new Error('full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 }))?.code,
-  ).toBe('ENOSPC')
-  expect(
-    machineFaultOf(Object.assign(new Error('io'), { code: 'ERR_SQLITE_ERROR', errcode: 778 }))?.code,
-  ).toBe('EIO')
+  expect(machineFaultOf(Object.assign(new Error('full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 }))?.code).toBe(
+    'ENOSPC',
+  )
+  expect(machineFaultOf(Object.assign(new Error('io'), { code: 'ERR_SQLITE_ERROR', errcode: 778 }))?.code).toBe('EIO')
+  // As it comes from another thread.
+  const details = { system: 'ERR_SQLITE_ERROR', errcode: 13 }
+  expect(machineFaultOf(new ParleyError('index_failed', 'full', { details }))?.code).toBe('ENOSPC')
 })
 
 test('what only a restart ends is not waited for, whatever brought it about', () => {
@@ -40,17 +47,7 @@ test('anything else is not, whatever its message quotes', () => {
   around.cause = around
   const busy = Object.assign(new Error('locked'), { code: 'ERR_SQLITE_ERROR', errcode: 5 })
   const later = system('EAGAIN', { syscall: 'read' })
-  for (const each of [
-    quoted,
-    around,
-    busy,
-    later,
-    system('ENOENT'),
-    system('EACCES'),
-    'ENOSPC',
-    null,
-    undefined,
-  ])
+  for (const each of [quoted, around, busy, later, system('ENOENT'), system('EACCES'), 'ENOSPC', null, undefined])
     expect(machineFaultOf(each)).toBeUndefined()
 })
 

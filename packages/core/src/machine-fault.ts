@@ -1,17 +1,9 @@
-// Faults of the machine: no room, no files, no memory, a disk that cannot be written. They say nothing about the work that met them, so
-// nothing that failed because of one counts against it. This file only reads errors; who looks at the disk is at the edge.
+// Faults of the machine: no room, no files, no memory, a disk that cannot be written. They say nothing about the work
+// that met them, so nothing that failed because of one counts against it. This file only reads errors; who looks at the
+// disk is at the edge.
 
 /** A closed set. `EAGAIN` counts only where a process could not be started: everywhere else it means "not yet". */
-export const machineCodes = [
-  'ENOSPC',
-  'EDQUOT',
-  'EROFS',
-  'EMFILE',
-  'ENFILE',
-  'ENOMEM',
-  'EAGAIN',
-  'EIO',
-] as const
+export const machineCodes = ['ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO'] as const
 export type MachineCode = (typeof machineCodes)[number]
 
 export interface MachineFault {
@@ -52,8 +44,8 @@ const LASTING: ReadonlySet<unknown> = new Set(['keys_uncertain'])
 const CAUSES = 16
 
 /**
- * The machine's fault behind an error: its own code, that of one of its causes, or the one that its details name as `system`. Undefined where
- * it is none. Messages are never read: they may quote anybody.
+ * The machine's fault behind an error: its own code, that of one of its causes, or the one that its details name as
+ * `system`. Undefined where it is none. Messages are never read: they may quote anybody.
  */
 export function machineFaultOf(thrown: unknown): MachineFault | undefined {
   let each = thrown
@@ -69,14 +61,26 @@ export function machineFaultOf(thrown: unknown): MachineFault | undefined {
   return undefined
 }
 
+/** On Linux, and on macOS and the BSDs. */
+const EDQUOT: ReadonlySet<unknown> = new Set([-122, -69])
+
+/** The name of a system error. Node.js has none for a used-up quota and calls it `UNKNOWN`; its number tells. */
+export function systemCode(thrown: unknown): string {
+  const { code, errno } = (thrown ?? {}) as Readonly<Record<string, unknown>>
+  if (code === 'UNKNOWN' && EDQUOT.has(errno)) return 'EDQUOT'
+  return typeof code === 'string' ? code : 'unknown'
+}
+
 function codeOf(error: Readonly<Record<string, unknown>>): MachineCode | undefined {
-  const { code, errcode, syscall } = error
-  if (code === 'ERR_SQLITE_ERROR') return sqliteCode(errcode)
-  for (const each of [code, detailOf(error, 'system')]) {
+  const { errcode, syscall } = error
+  for (const [each, number] of [
+    [systemCode(error), errcode],
+    [detailOf(error, 'system'), detailOf(error, 'errcode')],
+  ]) {
+    if (each === 'ERR_SQLITE_ERROR') return sqliteCode(number)
     const found = machineCodes.find(known => known === each)
     // Reading a socket answers `EAGAIN` on a good day.
-    if (found === 'EAGAIN' && !String(syscall ?? detailOf(error, 'syscall') ?? '').startsWith('spawn'))
-      continue
+    if (found === 'EAGAIN' && !String(syscall ?? detailOf(error, 'syscall') ?? '').startsWith('spawn')) continue
     if (found !== undefined) return found
   }
   return undefined

@@ -13,7 +13,10 @@ export function nearest(given: string, candidates: Iterable<string>): string | u
   return best
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours from one text to the other; `most` if there are as many or more. */
+/**
+ * Insertions, deletions, replacements and swaps of neighbours from one text to the other; `most` if there are as many
+ * or more.
+ */
 function distance(from: string, to: string, most: number): number {
   let older: number[] = []
   let old = Array.from({ length: to.length + 1 }, (_, index) => index)
@@ -22,8 +25,7 @@ function distance(from: string, to: string, most: number): number {
     for (let column = 1; column <= to.length; column++) {
       const same = from[row - 1] === to[column - 1]
       let steps = Math.min(old[column]! + 1, now[column - 1]! + 1, old[column - 1]! + (same ? 0 : 1))
-      const swapped =
-        row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      const swapped = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
       if (swapped) steps = Math.min(steps, older[column - 2]! + 1)
       now.push(steps)
     }

@@ -29,8 +29,7 @@ export function sortedCopy(value: unknown, depth: number): unknown {
     if (value === null) return null
     if (depth >= limits.canonicalDepth) throw unusual
     const prototype = Object.getPrototypeOf(value)
-    if (prototype === Object.prototype || prototype === null)
-      return copyObject(value as PlainObject, depth + 1)
+    if (prototype === Object.prototype || prototype === null) return copyObject(value as PlainObject, depth + 1)
     if (prototype === Array.prototype && Array.isArray(value)) return copyArray(value, depth + 1)
     throw unusual
   }
@@ -67,8 +66,7 @@ function copyObject(object: PlainObject, depth: number): PlainObject {
 /** The lengths of a few keys tell most shapes apart and cost next to nothing to read. */
 function bucketOf(keys: readonly string[]): Shape[] {
   const count = keys.length
-  const hash =
-    count * 131 + keys[count - 1]!.length * 17 + keys[count >> 1]!.length * 3 + keys[count >> 2]!.length
+  const hash = count * 131 + keys[count - 1]!.length * 17 + keys[count >> 1]!.length * 3 + keys[count >> 2]!.length
   return buckets[hash & (bucketCount - 1)]!
 }
 

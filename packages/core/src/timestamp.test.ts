@@ -1,14 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  deadline,
-  durationMs,
-  formatTimestamp,
-  isTicks,
-  isTimestamp,
-  parseTimestamp,
-  type Ticks,
-} from './timestamp.ts'
+import { deadline, durationMs, formatTimestamp, isTicks, isTimestamp, parseTimestamp, type Ticks } from './timestamp.ts'
 
 const someTicks = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }).map(value => value as Ticks)
 const ticks = (value: number) => value as Ticks
@@ -31,10 +23,7 @@ describe('W-CLOCK-08: the form of a timestamp', () => {
   })
 
   test('neighbouring instants are written as Date writes them, with microseconds behind', () => {
-    const near = fc.tuple(
-      someTicks,
-      fc.array(fc.integer({ min: -3_000_000, max: 3_000_000 }), { maxLength: 20 }),
-    )
+    const near = fc.tuple(someTicks, fc.array(fc.integer({ min: -3_000_000, max: 3_000_000 }), { maxLength: 20 }))
     fc.assert(
       fc.property(near, ([start, steps]) => {
         for (const step of steps) {
@@ -51,17 +40,8 @@ describe('W-CLOCK-08: the form of a timestamp', () => {
   })
 
   test('the ends of a millisecond and of a second are no special places', () => {
-    const texts = [0, 999, 1000, 999_999, 1_000_000, 999_000].map(value =>
-      formatTimestamp(ticks(value)).slice(17),
-    )
-    expect(texts).toEqual([
-      '00.000000Z',
-      '00.000999Z',
-      '00.001000Z',
-      '00.999999Z',
-      '01.000000Z',
-      '00.999000Z',
-    ])
+    const texts = [0, 999, 1000, 999_999, 1_000_000, 999_000].map(value => formatTimestamp(ticks(value)).slice(17))
+    expect(texts).toEqual(['00.000000Z', '00.000999Z', '00.001000Z', '00.999999Z', '01.000000Z', '00.999000Z'])
   })
 
   test('order as text is order in time', () => {
@@ -101,9 +81,7 @@ describe('W-CLOCK-08: the form of a timestamp', () => {
     value => {
       formatTimestamp(ticks(0))
       expect(isTicks(value)).toBe(false)
-      expect(() => formatTimestamp(ticks(value))).toThrow(
-        expect.objectContaining({ code: 'invalid_timestamp' }),
-      )
+      expect(() => formatTimestamp(ticks(value))).toThrow(expect.objectContaining({ code: 'invalid_timestamp' }))
     },
   )
 

@@ -44,8 +44,7 @@ export function formatTimestamp(ticks: Ticks): Timestamp {
   if (millisecond >= 0 && offset >= 0 && offset < ticksPerMillisecond && Number.isInteger(offset)) {
     return (millisecondText + endings[offset]!) as Timestamp
   }
-  if (!isTicks(ticks))
-    throw new ParleyError('invalid_timestamp', `expected a tick count, got ${String(ticks)}`)
+  if (!isTicks(ticks)) throw new ParleyError('invalid_timestamp', `expected a tick count, got ${String(ticks)}`)
   const micros = ticks % ticksPerSecond
   if (ticks - micros !== second) {
     second = ticks - micros

@@ -1,5 +1,5 @@
-// What one command comes to: entries and objects in the order in which they will be on the trail. The batch stamps entries from the
-// context's base time on, one tick each (W-CLOCK-03), and files them (wacp-primitives 0.4).
+// What one command comes to: entries and objects in the order in which they will be on the trail. The batch stamps
+// entries from the context's base time on, one tick each (W-CLOCK-03), and files them (wacp-primitives 0.4).
 import {
   type CheckpointId,
   type EntryId,
@@ -11,21 +11,8 @@ import {
   type Timestamp,
   type WorkspaceId,
 } from '@parley/core'
-import {
-  type ContentScope,
-  type EntryDraft,
-  type ProposedEntry,
-  stamp,
-  type TrailObject,
-} from '@parley/trail'
-import type {
-  Capability,
-  DenialReason,
-  DeploymentModel,
-  EventBody,
-  EventType,
-  UserState,
-} from '@parley/trail/events'
+import { type ContentScope, type EntryDraft, type ProposedEntry, stamp, type TrailObject } from '@parley/trail'
+import type { Capability, DenialReason, DeploymentModel, EventBody, EventType, UserState } from '@parley/trail/events'
 import type { Evidence } from './checkpoint/proof.ts'
 import type { Gate, GateOutcome } from './highway/gate.ts'
 import type { Identify } from './integrity/identity.ts'
@@ -48,7 +35,10 @@ export interface Context {
   readonly carriesSignals?: boolean
   /** Makes and checks the proofs of envelopes and checkpoints (W-SEC-07, -09). Without it there are none: level 1. */
   readonly proofs?: Proofs
-  /** What a checkpoint that this command may merge comes to now, where a decision before said that it lacks that (W-INT-05). */
+  /**
+   * What a checkpoint that this command may merge comes to now, where a decision before said that it lacks that
+   * (W-INT-05).
+   */
   readonly evidence?: Evidence
   /** Assigns agents to workspaces (W-SEC-03). Without it each workspace has an agent of its own. */
   readonly identify?: Identify
@@ -102,8 +92,8 @@ export class Batch {
   }
 
   /**
-   * Adds an entry under a workspace; once that is terminal, under none (W-TRAIL-08). One that this batch itself creates is named by
-   * its id. Returns the entry's id.
+   * Adds an entry under a workspace; once that is terminal, under none (W-TRAIL-08). One that this batch itself creates
+   * is named by its id. Returns the entry's id.
    */
   add<T extends EventType>(
     type: T,

@@ -1,5 +1,6 @@
-// Everything that can be asked of a run. Agents' commands name the workspace that the caller is bound to; what a caller handed in
-// stays unknown until the check that looks at it, since a malformed request has its own place in the order of checks.
+// Everything that can be asked of a run. Agents' commands name the workspace that the caller is bound to; what a caller
+// handed in stays unknown until the check that looks at it, since a malformed request has its own place in the order of
+// checks.
 import type { EnvelopeId, SignalId, Timestamp, WorkspaceId } from '@parley/core'
 import type { ProposedEntry } from '@parley/trail'
 import type { Evidence } from './checkpoint/proof.ts'
@@ -37,9 +38,15 @@ export type RuntimeCommand =
   | { readonly type: 'arrive'; readonly envelope: EnvelopeId; readonly arrived?: unknown }
   | { readonly type: 'exhaust'; readonly envelope: EnvelopeId }
   | { readonly type: 'arrive_signal'; readonly signal: SignalId; readonly to: WorkspaceId }
-  /** Something that waited for its time is due: a timeout, a budget, a grace, a silence, a gate, an escalation (W-CLOCK-05). */
+  /**
+   * Something that waited for its time is due: a timeout, a budget, a grace, a silence, a gate, an escalation
+   * (W-CLOCK-05).
+   */
   | { readonly type: 'due'; readonly recovering?: boolean }
-  /** What a workspace used since the last report, by the runtime's own measure (W-BUDGET-03); `context` is the current value. */
+  /**
+   * What a workspace used since the last report, by the runtime's own measure (W-BUDGET-03); `context` is the current
+   * value.
+   */
   | {
       readonly type: 'meter'
       readonly workspace: WorkspaceId

@@ -80,8 +80,7 @@ test('decide changes nothing and says the same again; replaying its records give
         const before = serialize(bare.run)
         const decision = decide(bare.run, command, bare.context(carriesSignals))
         // Equal numbers can have different bytes, as V8 keeps them: then the values decide.
-        const unchanged =
-          before.equals(serialize(bare.run)) || isDeepStrictEqual(deserialize(before), bare.run)
+        const unchanged = before.equals(serialize(bare.run)) || isDeepStrictEqual(deserialize(before), bare.run)
         expect(unchanged, `decide changed the state: ${JSON.stringify(command)}`).toBe(true)
         expect(decide(bare.run, command, bare.context(carriesSignals))).toEqual(decision)
         if (!decision.result.ok) expect(REFUSAL_CODES).toContain(decision.result.error.code)
@@ -104,8 +103,7 @@ test('a refusal without a record of its own leaves every object as it was', () =
         if (!decision.result.ok && decision.result.error.code !== 'gated') {
           // Denials and rejections are on record; nothing else is.
           const types = decision.entries.map(({ event_type }) => event_type)
-          for (const type of types)
-            expect(type).toMatch(/^(capability_denied|authentication_failed|\w+_rejected)$/)
+          for (const type of types) expect(type).toMatch(/^(capability_denied|authentication_failed|\w+_rejected)$/)
           expect(types.length).toBeLessThanOrEqual(1)
           expect(decision.objects).toEqual([])
         }

@@ -1,8 +1,9 @@
-// `decide` says what a command comes to in the state that a run is in: entries and objects for the trail, and an answer. It changes
-// nothing, and given the same state, command and context it always says the same.
-import { assertNever, type CheckpointId, type EnvelopeId, ok, type Result } from '@parley/core'
-import type { EntryDraft, TrailObject } from '@parley/trail'
-import { actorOf, Batch, type Context } from './batch.ts'
+// `decide` says what a command comes to in the state that a run is in: entries and objects for the trail, and an
+// answer. It changes nothing, and given the same state, command and context it always says the same.
+import { assertNever, type CheckpointId, type EnvelopeId, limits, ok, type Result } from '@parley/core'
+import type { EntryDraft, ProposedEntry, TrailObject } from '@parley/trail'
+import { isEventType } from '@parley/trail/events'
+import { actorOf, Batch, type Context, clip } from './batch.ts'
 import { decideMeter, decideRaiseBudget } from './budget/decide.ts'
 import { decideCheckpoint } from './checkpoint/decide.ts'
 import type { AgentCommand, Command, RuntimeCommand, UserCommand } from './command.ts'
@@ -24,7 +25,7 @@ import { notBound } from './integrity/identity.ts'
 import { decideGrantRight, decideRevokeRight } from './port-right/decide.ts'
 import { decideDegradedOver, decideRecover } from './recovery/decide.ts'
 import { decideReportDegraded } from './recovery/report.ts'
-import { invalidState, notFound } from './refusal.ts'
+import { invalidArgument, invalidState, notFound } from './refusal.ts'
 import { type Run, runEnded } from './run/run.ts'
 import { decideStart } from './run/start.ts'
 import { decideClose, decideStop } from './run/stop.ts'
@@ -121,9 +122,7 @@ function decideRuntime(batch: Batch, command: Exclude<RuntimeCommand, { type: 's
       return decideExhausted(batch, command.envelope)
     case 'arrive_signal': {
       const receiver = batch.run.workspaces.get(command.to)
-      return receiver
-        ? decideSignalArrival(batch, command.signal, receiver)
-        : notFound('workspace', command.to)
+      return receiver ? decideSignalArrival(batch, command.signal, receiver) : notFound('workspace', command.to)
     }
     case 'due':
       return decideDue(batch, command)
@@ -138,11 +137,21 @@ function decideRuntime(batch: Batch, command: Exclude<RuntimeCommand, { type: 's
     case 'degraded_over':
       return decideDegradedOver(batch, command.from, command.reason)
     case 'record':
-      for (const entry of command.entries) batch.propose(entry)
-      return ok(undefined)
+      return decideRecord(batch, command.entries)
     default:
       return assertNever(command)
   }
+}
+
+/** What a host asks for: its bodies are checked where they are written. */
+function decideRecord(batch: Batch, entries: readonly ProposedEntry[]): Result<void> {
+  for (const { event_type } of entries) {
+    const type: string = event_type
+    if (!isEventType(type))
+      return invalidArgument(`'${clip(String(type), limits.messageValueLength)}' is not a type of entries.`)
+  }
+  for (const entry of entries) batch.propose(entry)
+  return ok(undefined)
 }
 
 function decideUserCommand(batch: Batch, command: UserCommand): Result<unknown> {
@@ -261,11 +270,7 @@ function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Re
 }
 
 /** W-WS-07: the directive goes the way of every envelope, under the id that was promised at creation. */
-function decideDispatch(
-  batch: Batch,
-  caller: Workspace,
-  id: unknown,
-): Result<{ readonly envelope: EnvelopeId }> {
+function decideDispatch(batch: Batch, caller: Workspace, id: unknown): Result<{ readonly envelope: EnvelopeId }> {
   const target = operand(batch, caller, 'create_workspace', id)
   if (!target.ok) return target
   const { directive, directiveDraft } = target.value
@@ -273,7 +278,8 @@ function decideDispatch(
     return invalidState(`${target.value.id} has no directive that still waits to be sent.`)
   const { format, content, attachments } = directiveDraft
   const draft = { to: target.value.id, type: 'directive', payload: { format, content, attachments } }
-  // W-PORT-03: the parent holds the right. Whoever stands further above speaks for itself all the same, by a right made for this.
+  // W-PORT-03: the parent holds the right. Whoever stands further above speaks for itself all the same, by a right made
+  // for this.
   const further = target.value.parent !== caller
   return decideSend(batch, caller, draft, { reserved: directive, ...(further && { right: 'minted' }) })
 }

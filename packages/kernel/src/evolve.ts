@@ -1,5 +1,5 @@
-// `evolve` folds one record into the state of its run, in place. It is all there is to recovery: replaying a run's records gives the
-// state that they were decided in. It trusts the record, which `decide` made and the trail kept.
+// `evolve` folds one record into the state of its run, in place. It is all there is to recovery: replaying a run's
+// records gives the state that they were decided in. It trusts the record, which `decide` made and the trail kept.
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventType } from '@parley/trail/events'
 import { countEntry } from './budget/charge.ts'

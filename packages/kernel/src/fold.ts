@@ -1,4 +1,5 @@
-// The shape of a fold: what one type of entry does to the state of its run. Each concept brings its own table; evolve.ts joins them.
+// The shape of a fold: what one type of entry does to the state of its run. Each concept brings its own table;
+// evolve.ts joins them.
 import type { EntryDraft } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import type { Run } from './run/run.ts'

@@ -51,35 +51,21 @@ export { REFUSAL_CODES, type RefusalCode } from './refusal.ts'
 export { DEPLOYMENT_MODEL, deploymentModel } from './run/deployment.ts'
 export { newRun, type Run } from './run/run.ts'
 export type { RunDraft } from './run/start.ts'
-export type { AgentHandle, MailOptions } from './runtime/agent.ts'
-export type { EscalationView } from './runtime/escalation-view.ts'
+export { type Delivery, directTransport, type Transport } from './runtime/actor/transport.ts'
 export type { GateNotice } from './runtime/gate-notice.ts'
-export type {
-  CompactionReport,
-  SnapshotReport,
-  StorageFault,
-  StorageKeeper,
-  StoragePolicy,
-  StorageStatus,
-} from './runtime/housekeeping.ts'
+export type { AgentHandle, MailOptions } from './runtime/handle/agent.ts'
+export type { EscalationView } from './runtime/handle/escalation-view.ts'
 export type {
   AcceptOptions,
   BeginOptions,
   ConflictReport,
   OverlapOptions,
   SalvageOptions,
-} from './runtime/integrator.ts'
-export type { MigrationRequest, Prepare } from './runtime/migrations.ts'
-export type { Notice } from './runtime/notice.ts'
-export type { AgentOf, Coordinator, Delegate, Observer, Worker } from './runtime/roles.ts'
-export type { RunHandle } from './runtime/run-handle.ts'
-export { Runtime } from './runtime/runtime.ts'
-export type { RuntimeOptions } from './runtime/runtime-options.ts'
-export type { Topology } from './runtime/topology.ts'
-export { type Delivery, directTransport, type Transport } from './runtime/transport.ts'
-export type { UserHandle } from './runtime/user-handle.ts'
-export type { EscalationNotice, UserNotice } from './runtime/user-notice.ts'
-export type { UserReason, UserRecord, Users } from './runtime/users.ts'
+} from './runtime/handle/integrator.ts'
+export type { AgentOf, Coordinator, Delegate, Observer, Worker } from './runtime/handle/roles.ts'
+export type { RunHandle } from './runtime/handle/run-handle.ts'
+export type { Topology } from './runtime/handle/topology.ts'
+export type { UserHandle } from './runtime/handle/user-handle.ts'
 export type {
   ConflictView,
   EnvelopeView,
@@ -88,7 +74,21 @@ export type {
   RightView,
   TaskView,
   WorkspaceView,
-} from './runtime/view.ts'
+} from './runtime/handle/view.ts'
+export type { MigrationRequest, Prepare } from './runtime/migrations.ts'
+export type { Notice } from './runtime/notice.ts'
+export { Runtime } from './runtime/runtime.ts'
+export type { RuntimeOptions } from './runtime/runtime-options.ts'
+export type {
+  CompactionReport,
+  SnapshotReport,
+  StorageFault,
+  StorageKeeper,
+  StoragePolicy,
+  StorageStatus,
+} from './runtime/storage-schedule.ts'
+export type { EscalationNotice, UserNotice } from './runtime/user-notice.ts'
+export type { UserReason, UserRecord, Users } from './runtime/users.ts'
 export type { SignalDraft, SignalOutcome } from './signal/decide.ts'
 export { TASK_TRANSITIONS, type TaskDraft } from './task/task.ts'
 export { referenceTaxonomy } from './taxonomy/reference.ts'

@@ -1,4 +1,5 @@
-// Every bound of the kernel and its runtime, by name. The bounds of the trail (batches, entries, objects) are the trail's own.
+// Every bound of the kernel and its runtime, by name. The bounds of the trail (batches, entries, objects) are the
+// trail's own.
 
 export const kernelLimits = {
   /** Workspaces of one run that are not terminal. A forced stop fails all of them in one batch. */
@@ -9,7 +10,10 @@ export const kernelLimits = {
   envelopes: 1_048_576,
   /** Envelopes of one run that are accepted and not delivered yet. */
   undelivered: 4096,
-  /** Envelopes of one run that are placed and not confirmed by the transport; beyond that the oldest is not carried again. */
+  /**
+   * Envelopes of one run that are placed and not confirmed by the transport; beyond that the oldest is not carried
+   * again.
+   */
   unconfirmed: 4096,
   /** Envelopes in one inbox that the agent has not consumed. */
   inbox: 1024,
@@ -35,8 +39,8 @@ export const kernelLimits = {
   intentLength: 16_384,
   graphs: 65_536,
   /**
-   * Conflicts of one integration that its integrator reports, and as many that the runtime finds; characters of the resources that one
-   * names. All are recorded in one batch.
+   * Conflicts of one integration that its integrator reports, and as many that the runtime finds; characters of the
+   * resources that one names. All are recorded in one batch.
    */
   conflicts: 64,
   conflictResourceLength: 32_768,
@@ -49,7 +53,10 @@ export const kernelLimits = {
   attempts: 64,
   /** Gates of one run that wait; one command may open as many again as it adds tasks or aborts members of a group. */
   pendingGates: 4096,
-  /** Gates that ended by fallback and are remembered, so that none opens about the same again; beyond that the oldest is forgotten. */
+  /**
+   * Gates that ended by fallback and are remembered, so that none opens about the same again; beyond that the oldest is
+   * forgotten.
+   */
   guards: 65_536,
   memoryKeys: 1024,
   memoryKeyLength: 256,
@@ -95,13 +102,16 @@ export const kernelLimits = {
   stateCachePiece: 16_384,
   /** Bytes of a state that are proven at once, for the same reason. */
   stateProofPiece: 4 * 1024 * 1024,
-  /** Rounds of archiving and recording that taking one run out of the log may take; two, unless something is appended meanwhile. */
-  compactionSteps: 8,
-  /** Runs whose storage has failed and that are remembered; beyond that the oldest is tried again with the next look. */
+  /**
+   * Runs whose storage has failed and that are remembered; beyond that the oldest is tried again with the next look.
+   */
   storageFaults: 256,
   /** The longest wait before something that failed is tried again, in milliseconds. */
   storageRetry: 6 * 60 * 60_000,
-  /** Violations of one run that the life cycle of its storage records, and those of all runs that are remembered as recorded. */
+  /**
+   * Violations of one run that the life cycle of its storage records, and those of all runs that are remembered as
+   * recorded.
+   */
   reportedViolations: 16,
   knownViolations: 4096,
   /** Entries of the house run after which it rotates. */
@@ -115,7 +125,9 @@ export const kernelDefaults = {
   resourceTolerance: 1,
   /** Milliseconds by which two measures of the same time may differ: they never begin and end at the same instant. */
   wallTimeSlack: 50,
-  /** Escalations with a timeout that wait for one user who is away; beyond that the oldest runs its fallback (W-HWY-21). */
+  /**
+   * Escalations with a timeout that wait for one user who is away; beyond that the oldest runs its fallback (W-HWY-21).
+   */
   escalationQueue: 64,
   /** Who owns the house run where the host names nobody. */
   operator: 'operator',

@@ -1,5 +1,5 @@
-// Objects of the content store: what entries refer to by id, and the two kinds of fact that have no entry at all, consumed-markers
-// and working memory (wacp-mechanisms 0.4). An object comes before its entry in the same batch.
+// Objects of the content store: what entries refer to by id, and the two kinds of fact that have no entry at all,
+// consumed-markers and working memory (wacp-mechanisms 0.4). An object comes before its entry in the same batch.
 import { type EnvelopeId, invariant, type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
 import type { TrailObject } from '@parley/trail'
 import { applyUsage, type UsageRecord } from './budget/charge.ts'
@@ -10,6 +10,7 @@ import type { Highway } from './highway/config.ts'
 import { answerEscalation } from './highway/escalation-evolve.ts'
 import type { PausedIntegration, ResultRecord } from './integration/integration.ts'
 import { openSalvage } from './integration/salvage-record.ts'
+import { missingDirective } from './integrity/object-proof.ts'
 import type { Run } from './run/run.ts'
 import { recordedVocabulary } from './taxonomy/taxonomy.ts'
 import { foundHouse } from './user/evolve.ts'
@@ -131,6 +132,8 @@ export function claim<T>(run: Run, id: string, kind: ObjectKind): T {
 /** What was stored for a workspace before its own entry: its directive and its first working memory. */
 export function claimInitial(run: Run, workspace: Workspace): void {
   const directive = run.staged.get(directiveKey(workspace.id))
+  // Its entry names the directive that was written with it: without that, the work would begin with nothing to do.
+  if (!directive && workspace.directive !== null) throw missingDirective(run.id, workspace.directive)
   if (directive) {
     run.staged.delete(directiveKey(workspace.id))
     const { workspace: _owner, ...draft } = directive.value as DirectiveRecord

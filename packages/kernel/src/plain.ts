@@ -1,5 +1,5 @@
-// What a caller hands in becomes a frozen copy of plain JSON before anything looks at it: nobody changes it afterwards, and it has a
-// canonical form. Members that are undefined are left out.
+// What a caller hands in becomes a frozen copy of plain JSON before anything looks at it: nobody changes it afterwards,
+// and it has a canonical form. Members that are undefined are left out.
 import { limits } from '@parley/core'
 import { kernelLimits } from './limits.ts'
 
@@ -11,7 +11,10 @@ const notPlain = Symbol('not plain')
 /** Values left of the copy being made: an object that is shared many times over would otherwise take for ever. */
 let left = 0
 
-/** The copy, or undefined for what is no JSON: functions, NaN, lone surrogates, class instances, cycles, too many values. */
+/**
+ * The copy, or undefined for what is no JSON: functions, NaN, lone surrogates, class instances, cycles, too many
+ * values.
+ */
 export function plain<T>(value: T): T | undefined {
   left = kernelLimits.plainValues
   try {

@@ -1,5 +1,6 @@
-// Refusals of operations (wacp-primitives 0.5): the codes, and the errors that carry them. A refusal is a value; `details.reason` has
-// the protocol's own word where one exists, `details.entry` the id of the entry that records the refusal.
+// Refusals of operations (wacp-primitives 0.5): the codes, and the errors that carry them. A refusal is a value;
+// `details.reason` has the protocol's own word where one exists, `details.entry` the id of the entry that records the
+// refusal.
 import { type Err, err, ParleyError, type Result } from '@parley/core'
 
 export const REFUSAL_CODES = [
@@ -24,11 +25,7 @@ export type RefusalCode = (typeof REFUSAL_CODES)[number]
 
 export type Refusal = Err<ParleyError>
 
-export function refusal(
-  code: RefusalCode,
-  message: string,
-  details: Readonly<Record<string, unknown>> = {},
-): Refusal {
+export function refusal(code: RefusalCode, message: string, details: Readonly<Record<string, unknown>> = {}): Refusal {
   return err(new ParleyError(code, message, { details }))
 }
 

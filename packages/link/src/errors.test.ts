@@ -1,13 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  dispatchErrors,
-  LOCAL_SYMBOLS,
-  localError,
-  readWireError,
-  symbolOf,
-  WIRE_CODES,
-  wireError,
-} from './errors.ts'
+import { dispatchErrors, LOCAL_SYMBOLS, localError, readWireError, symbolOf, WIRE_CODES, wireError } from './errors.ts'
 import { wireText } from './json/write.ts'
 
 test('ALP-ERR-01 every error of the wire has its code', () => {

@@ -1,5 +1,5 @@
-// The errors of ALP (ALP-ERR): those on the wire, each with its code and data, and those that are only known where they arise. What is wrong
-// with a message itself is neither: it is dropped.
+// The errors of ALP (ALP-ERR): those on the wire, each with its code and data, and those that are only known where they
+// arise. What is wrong with a message itself is neither: it is dropped.
 import { ParleyError } from '@parley/core'
 import type { WireError } from './envelope/envelope.ts'
 import { float, integerOf, isWireObject, type WireObject, type WireValue } from './json/value.ts'
@@ -54,7 +54,9 @@ export function readWireError(value: WireValue | undefined): WireError {
   }
 }
 
-/** ALP-ERR-03: symbols that never cross a wire. The first word of such an error's text, before a colon, is its symbol. */
+/**
+ * ALP-ERR-03: symbols that never cross a wire. The first word of such an error's text, before a colon, is its symbol.
+ */
 export const LOCAL_SYMBOLS = [
   'target-offline',
   'task-missing-slug',

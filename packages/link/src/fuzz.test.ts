@@ -1,5 +1,5 @@
-// Fuzzing of whatever reads what a peer wrote: the JSON reader, the checks of a message, lines, frames, handshakes. Nothing is ever thrown,
-// nothing that was altered passes, and a short text costs no long time.
+// Fuzzing of whatever reads what a peer wrote: the JSON reader, the checks of a message, lines, frames, handshakes.
+// Nothing is ever thrown, nothing that was altered passes, and a short text costs no long time.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readResponse } from './envelope/response.ts'

@@ -1,15 +1,6 @@
 // The public names of @parley/link.
 
-export {
-  capOf,
-  type Exhausted,
-  type Grant,
-  INTERACTIVE,
-  Ledger,
-  type LedgerOptions,
-  spentIn,
-} from './budget/ledger.ts'
-export type { LedgerState, Reservation, Spent } from './budget/ledger-file.ts'
+export { LedgerFile, openLedger } from './budget/ledger-file.ts'
 export { declaredCost, overWorkgroupCap, workgroupCap } from './budget/workgroup-cap.ts'
 export { type CallTarget, type DialCallOptions, dialCall } from './call/dial-call.ts'
 export {
@@ -25,7 +16,7 @@ export { type DialOptions, dial, dialNoise, type NoiseDialled } from './client/d
 export type { CallOptions, LinkFailure } from './client/exchange.ts'
 export { type GivenUp, giveUp } from './client/give-up.ts'
 export { type Mentioned, mentioned } from './client/mentioned.ts'
-export { type AdaptedPeer, type PeerAdapterOptions, peerAdapter } from './client/peer-adapter.ts'
+export { type PeerHost, type PeerPlace, peerKind } from './client/peer-kind.ts'
 export { parseAddress, type Reachable, type Target, targetOf } from './client/target.ts'
 export {
   ALP_VERSION,
@@ -60,19 +51,16 @@ export {
   type WireErrorName,
   wireError,
 } from './errors.ts'
-export { type Disk, type FileStamp, machineDisk } from './files/disk.ts'
 export { WatchedFile, type WatchedOptions } from './files/watched.ts'
 export { x25519Image } from './identity/curve.ts'
 export { linkPaths, loadIdentity, localIdentity } from './identity/files.ts'
-export { fingerprintOf, spokenFingerprint } from './identity/fingerprint.ts'
+export { fingerprintOf, spokenFingerprintOf } from './identity/fingerprint.ts'
 export {
-  fromBase64,
   identityFromPem,
   identityFromSeed,
   type KeyPair,
   type LinkIdentity,
   publicKeyOf,
-  signatureValid,
 } from './identity/identity.ts'
 export { alpiLayout, isProfileName, localSocket, type ProfileLayout, parleyLayout } from './identity/local.ts'
 export { parseText, parseWire } from './json/parse.ts'
@@ -94,21 +82,13 @@ export { type Invitation, readInvitation, writeInvitation } from './peers/invita
 export { ACCEPTED_METHODS, isAllowed, isOperation, isPeerId, type NewPeer, type Peer } from './peers/peer.ts'
 export { PeerList, type PeerListOptions } from './peers/peer-list.ts'
 export { type PendingOptions, type PendingPeer, PendingPeers } from './peers/pending.ts'
+export { ALP_ORIGIN, isPeer, peerPrincipal } from './peers/principal.ts'
 export type { ConversationOptions, LinkLog, Pins } from './server/conversation.ts'
 export { type LinkConfig, type ListenPlan, planListening, type Surroundings } from './server/plan.ts'
 export type { LinkConnection, LinkHandler, LinkRequest, Reply, StreamPart } from './server/request.ts'
 export { LinkServer, type LinkServerOptions } from './server/server.ts'
-export type {
-  AskCaller,
-  AskEnd,
-  AskMessage,
-  AskPart,
-  AskPort,
-  AskRequest,
-} from './service/ask-port.ts'
 export { type Method, type MethodCall, MethodTable } from './service/methods.ts'
 export { RateLimit } from './service/rate-limit.ts'
-export { type RunAskOptions, runAskPort } from './service/run-ask-port.ts'
 export { LinkService, type LinkServiceOptions } from './service/service.ts'
 export { Threads, type ThreadsOptions } from './service/threads.ts'
 export { isSpace, trim, trimLeft, trimRight } from './text.ts'

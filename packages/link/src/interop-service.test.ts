@@ -1,5 +1,5 @@
-// A whole profile and the peer in Python, which was written from the protocol: ask, streamed ask, cancel, pins and invites, in both directions
-// and over both transports.
+// A whole profile and the peer in Python, which was written from the protocol: ask, streamed ask, cancel, pins and
+// invites, in both directions and over both transports.
 import { ok, ParleyError, type RunId, SystemClock, SystemIds, type WorkspaceId } from '@parley/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ask, cancelAsk, ping } from './client/calls.ts'
@@ -8,7 +8,7 @@ import { peerAdapter } from './client/peer-adapter.ts'
 import { until } from './testing/ground.ts'
 import { Profile } from './testing/profile.ts'
 import { PYTHON_MISSING, PythonServer, pythonCalls, pythonMissing } from './testing/python.ts'
-import { endless, ScriptedPort } from './testing/scripted-port.ts'
+import { endless, ScriptedRuns } from './testing/scripted-runs.ts'
 import { identityOf, identityVector } from './testing/vectors.ts'
 import { CARRIERS } from './transport/channel.ts'
 
@@ -43,11 +43,8 @@ describe.each(CARRIERS)('over %s', carrier => {
       'answered',
     ])
     await calls({ method: 'link.ask', params: { prompt: 'more' } })
-    expect(profile.port.requests.map(({ history }) => history.length)).toEqual([0, 3])
-    expect(await calls({ method: 'link.ask', params: {} })).toMatchObject([
-      { error: { code: -32602 } },
-      'answered',
-    ])
+    expect(profile.runs.requests.map(({ told }) => told?.length)).toEqual([0, 3])
+    expect(await calls({ method: 'link.ask', params: {} })).toMatchObject([{ error: { code: -32602 } }, 'answered'])
     expect(await calls({ method: 'link.nope' })).toMatchObject([
       { error: { code: -32001, data: { method: 'link.nope' } } },
       'answered',
@@ -67,7 +64,7 @@ describe.each(CARRIERS)('over %s', carrier => {
   })
 
   test('ALP-CANCEL-01 Python cancels on a connection of its own; and where it hangs up, that is a cancel too', async () => {
-    const profile = await Profile.start({ clock, ask: new ScriptedPort(endless) })
+    const profile = await Profile.start({ clock, runs: new ScriptedRuns(endless) })
     const job = { do: 'cancel', params: { prompt: 'x', stream: true } }
     const said = await pythonCalls(profile.target(carrier), job)
     expect(said).toMatchObject([
@@ -108,7 +105,7 @@ describe.each(CARRIERS)('over %s', carrier => {
       { seed: identityVector('carol').ed25519_seed_hex },
     ])
       expect(await pythonCalls(profile.target(carrier), { ...job, ...wrong })).toEqual(['dropped'])
-    expect(profile.port.requests).toHaveLength(1)
+    expect(profile.runs.requests).toHaveLength(1)
   })
 
   test('ALP-ASK-06 we ask Python, in one piece and as it is said', async () => {

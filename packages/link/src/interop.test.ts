@@ -1,4 +1,5 @@
-// On the wire with a peer in Python, written from the protocol and not from this code: both directions, both transports.
+// On the wire with a peer in Python, written from the protocol and not from this code: both directions, both
+// transports.
 import { SystemClock } from '@parley/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { LinkClient } from './client/client.ts'
@@ -65,12 +66,8 @@ describe.each(CARRIERS)('over %s', carrier => {
     expect((await calls(here, carrier, { twice: true })).slice(1)).toEqual(['answered', 'dropped'])
     expect(await calls(here, carrier, { shift: -121 })).toEqual(['dropped'])
     expect(await calls(here, carrier, { shift: 122 })).toEqual(['dropped'])
-    expect(await calls(here, carrier, { to: identityOf('carol').id, dial: here.identity.id })).toEqual([
-      'dropped',
-    ])
-    expect(await calls(here, carrier, { seed: identityVector('carol').ed25519_seed_hex })).toEqual([
-      'dropped',
-    ])
+    expect(await calls(here, carrier, { to: identityOf('carol').id, dial: here.identity.id })).toEqual(['dropped'])
+    expect(await calls(here, carrier, { seed: identityVector('carol').ed25519_seed_hex })).toEqual(['dropped'])
     expect(here.strangers.map(([identity]) => identity)).toEqual([identityOf('carol').id])
   })
 

@@ -7,11 +7,15 @@ export const linkLimits = {
   integerDigits: 4300,
   /** Characters of `alp.nonce`: twice and more of what a genuine sender writes. */
   nonceLength: 128,
-  /** Characters of `alp.from`: a key with some whitespace around it (ALP-ID-04). It is kept in the memory of replays. */
+  /**
+   * Characters of `alp.from`: a key with some whitespace around it (ALP-ID-04). It is kept in the memory of replays.
+   */
   identityLength: 128,
   /** ALP-TCP-04: bytes of one encrypted frame, its tag included. */
   frameBytes: 1_048_576,
-  /** Bytes of the call protocol in one frame: few, so that most frames lie whole in what the system hands over at once. */
+  /**
+   * Bytes of the call protocol in one frame: few, so that most frames lie whole in what the system hands over at once.
+   */
   streamFrameBytes: 16_384,
   /** Bytes of a buffer for frames that is used again, room for what a stream writes at once, and how many are kept. */
   pooledBytes: 66_560,
@@ -42,6 +46,8 @@ export const linkLimits = {
   replayPerSender: 65_536,
   replayPairs: 262_144,
   replayStrangers: 4096,
+  /** Messages of one answer that are remembered, so that none is taken twice. */
+  responseNonces: 65_536,
   /** ALP-ENV-08: lines from which the journal may be written anew. */
   replayRewriteLines: 2048,
   /** Bytes of a journal that is read: far more than its bounds let it grow to. */
@@ -59,8 +65,10 @@ export const linkLimits = {
   peerIdLength: 64,
   peerTextLength: 256,
   peerMethods: 64,
-  /** Nodes that aliases in a hand-written list may stand for. */
+  /** Nodes that aliases in a hand-written list may stand for; its lexical tokens, and collections inside each other. */
   yamlAliases: 100,
+  yamlTokens: 1_048_576,
+  yamlDepth: 48,
   /** ALP-PEND-03. */
   pending: 20,
   pendingFileBytes: 65_536,
@@ -68,11 +76,9 @@ export const linkLimits = {
   invitationLength: 512,
   /** ALP-RATE-02: calls of one peer that are remembered. The memory of replays lets through no more of one sender. */
   rateTimes: 65_536,
-  /** Bytes of the ledger that is read, days of its history, names in a day, turns under way. */
+  /** Bytes of the ledger that is read, and days of its history. */
   ledgerFileBytes: 4_194_304,
   ledgerDays: 30,
-  ledgerNames: 2048,
-  reservations: 256,
   /** ALP-ASK-08: turns of a thread; characters of each text in it; bytes of a file that is read. */
   threadTurns: 20,
   threadText: 65_536,
@@ -84,9 +90,14 @@ export const linkLimits = {
    * ALP-UNIX-04).
    */
   answerEnvelopeBytes: 1024,
-  /** Characters of one chunk, which fits a line of every revision (ALP-UNIX-04); and of those that wait for a slow reader. */
+  /**
+   * Characters of one chunk, which fits a line of every revision (ALP-UNIX-04); and of those that wait for a slow
+   * reader.
+   */
   chunkText: 8192,
   waitingText: 65_536,
+  /** Characters of a peer's words on why its turn failed. */
+  failureText: 1000,
   /** Bytes of a socket's path, which the platform bounds (ALP-UNIX-02). */
   socketPathBytes: process.platform === 'linux' ? 107 : 103,
 } as const
@@ -124,12 +135,13 @@ export const linkDefaults = {
   perMinute: 60,
   /** Milliseconds between two writes of the pending list: a flood of strangers is not passed on to the disk. */
   pendingWriteMs: 5000,
-  /** Milliseconds that a change of the peer list waits for another program's, how often it looks, and after which a lock is a dead one's. */
+  /**
+   * Milliseconds that a change of the peer list waits for another program's, how often it looks, and after which a lock
+   * is a dead one's.
+   */
   lockMs: 5000,
   lockPollMs: 25,
   lockStaleMs: 60_000,
-  /** US dollars that are reserved for one turn where the profile has a cap and nobody says less. */
-  turnUsd: 1,
   /** Milliseconds after which a turn is interrupted, whatever it does. */
   turnMs: 1_800_000,
   /** ALP-ASK-06: milliseconds without output after which a caller is told that the turn goes on. */

@@ -1,5 +1,5 @@
-// Random bytes for ids and nonces, which are not secret: fetched from the system many at a time, since one call for each costs more than
-// writing the message that it is for.
+// Random bytes for ids and nonces, which are not secret: fetched from the system many at a time, since one call for
+// each costs more than writing the message that it is for.
 import { randomBytes } from 'node:crypto'
 
 const POOL_BYTES = 4096

@@ -1,8 +1,7 @@
-// The whitespace of the requirement sheet (its set W): Python's, which is not that of JavaScript: U+FEFF is none, U+001C to U+001F and
-// U+0085 are.
+// The whitespace of the requirement sheet (its set W): Python's, which is not that of JavaScript: U+FEFF is none,
+// U+001C to U+001F and U+0085 are.
 
-const W =
-  '\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000'
+const W = '\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000'
 const LEADING = new RegExp(`^[${W}]+`)
 const SPACE = new RegExp(`^[${W}]$`)
 

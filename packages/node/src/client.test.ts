@@ -10,15 +10,15 @@ import { ManualClock, Type, unwrap } from '@parley/core'
 import { profileSigner } from '@parley/trail'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ConnectOptions, connectNode, type NodeConnection } from './client.ts'
-import { readNodeFile } from './node-file.ts'
+import { readNodeFile } from './reach/node-file.ts'
 import { bundled } from './testing/bundle.ts'
 import { type Ground, gone, ground, isAlive } from './testing/ground.ts'
 import { ODD_MAIN } from './testing/process.ts'
 import { startedNode } from './testing/started.ts'
 
 async function connect(place: Ground, options: Partial<ConnectOptions> = {}) {
-  const { main: entry, compiled } = await bundled()
-  const env = { NODE_COMPILE_CACHE: compiled, ...(options.env ?? place.env) }
+  const { main: entry } = await bundled()
+  const env = options.env ?? place.env
   const connected = await connectNode({ home: place.home, start: true, entry, ...options, env })
   if (connected.ok) onTestFinished(() => connected.value.client.close())
   return connected
@@ -37,11 +37,11 @@ describe('a node that runs', () => {
   })
 
   test('is found by PARLEY_SOCKET and opened with a token, for an agent', async () => {
-    const { place, conductor } = await startedNode()
+    const { place, coordinator } = await startedNode()
     const env = { PARLEY_SOCKET: place.path('default', 'call.sock') }
     const { client, status } = unwrap(await connect(place, { env, token: 'stale', start: false }))
     expect(status).toBeUndefined()
-    expect(conductor.doors.size).toBe(0)
+    expect(coordinator.turns.size).toBe(0)
     const asked = client.call('workspaces', 'status', {}, { authToken: 'stale' })
     await expect(asked).rejects.toMatchObject({ code: 'permission_denied' })
   })
@@ -112,11 +112,7 @@ describe('no node', () => {
         env: place.env,
       })
     const [here, again, ...others] = await Promise.all([connect(place), connect(place), other(), other()])
-    const pids = [
-      unwrap(here).status!.pid,
-      unwrap(again).status!.pid,
-      ...others.map(({ stdout }) => Number(stdout)),
-    ]
+    const pids = [unwrap(here).status!.pid, unwrap(again).status!.pid, ...others.map(({ stdout }) => Number(stdout))]
     expect(new Set(pids).size).toBe(1)
     expect(Number(unwrap(here).started) + Number(unwrap(again).started)).toBeLessThanOrEqual(1)
     await stop(unwrap(here))
@@ -165,9 +161,13 @@ describe('no node', () => {
       ok: false,
       error: { code: 'node_start_failed', details: { log: place.path('default', 'logs', 'node.log') } },
     })
-    expect(refused.ok ? '' : refused.error.message).toMatch(
-      /ended with code 1.*node\.log.*this node has no luck/s,
-    )
+    expect(refused.ok ? '' : refused.error.message).toMatch(/ended with code 1.*node\.log.*this node has no luck/s)
+  })
+
+  test('that the machine lets start is told as its fault, not as a node that fails', async () => {
+    const place = ground()
+    const refused = await connect(place, { env: { ...place.env, PARLEY_ODD: 'no-room' }, entry: ODD_MAIN })
+    expect(refused).toMatchObject({ ok: false, error: { code: 'machine_fault', retryable: true } })
   })
 
   test('that answers in time is given up, after a bounded time', async () => {

@@ -1,5 +1,5 @@
-// Reaching the node of a profile: over its socket, and by starting one in the background where nobody listens. Whoever calls at the same
-// moment ends up with the same node, since only one gets the profile.
+// Reaching the node of a profile: over its socket, and by starting one in the background where nobody listens. Whoever
+// calls at the same moment ends up with the same node, since only one gets the profile.
 import { homedir } from 'node:os'
 import type { Client } from '@parley/call'
 import { probeMachine } from '@parley/coordinator'
@@ -13,9 +13,9 @@ import {
   type Result,
   SystemClock,
 } from '@parley/core'
+import { NODE_EXIT } from './exit.ts'
 import { nodeTimes } from './limits.ts'
-import { logTail } from './log-tail.ts'
-import { readNodeFile } from './node-file.ts'
+import { logTail } from './log/log-tail.ts'
 import type { NodeOperations } from './operations/index.ts'
 import type { NodeStatus } from './operations/node.ts'
 import {
@@ -25,9 +25,9 @@ import {
   parleyHome,
   prepareProfile,
   profilePaths,
-} from './paths.ts'
-import { lost, reachNode, unanswered, unreachable } from './reach.ts'
-import { NODE_EXIT } from './run.ts'
+} from './profile/paths.ts'
+import { readNodeFile } from './reach/node-file.ts'
+import { lost, reachNode, unanswered, unreachable } from './reach/reach.ts'
 import { type SpawnedNode, spawnNode } from './spawn-node.ts'
 import { NODE_VERSION } from './version.ts'
 
@@ -62,8 +62,9 @@ export interface NodeConnection {
 }
 
 /**
- * Refusals: `node_not_running` (nobody listens, and `start` was not asked for), `node_start_failed` (details: `log`), `machine_fault`, `node_unreachable`,
- * `version_mismatch`, `socket_untrusted`, `node_unproven`, `profile_unusable`, `invalid_profile`. Whoever gets a client closes it.
+ * Refusals: `node_not_running` (nobody listens, and `start` was not asked for), `node_start_failed` (details: `log`),
+ * `machine_fault`, `node_unreachable`, `version_mismatch`, `socket_untrusted`, `node_unproven`, `profile_unusable`,
+ * `invalid_profile`. Whoever gets a client closes it.
  */
 export async function connectNode(options: ConnectOptions = {}): Promise<Result<NodeConnection>> {
   const { env = process.env, home = homedir(), clock = new SystemClock() } = options
@@ -124,7 +125,8 @@ class Reach {
     }
     const { result } = await client.invoke('node', 'status', {}, { timeout: nodeTimes.hello, type: 'query' })
     if (result.ok) {
-      // Only a node that is older than the question may leave it unanswered, and nobody sends that one more than the wish to stop.
+      // Only a node that is older than the question may leave it unanswered, and nobody sends that one more than the
+      // wish to stop.
       const wrong = mismatch(result.value) ?? strange
       if (!wrong || (anyVersion && wrong.code === 'version_mismatch'))
         return ok(this.#connection(client, this.#won(result.value)))
@@ -155,12 +157,14 @@ class Reach {
     return this.#env.PARLEY_SOCKET || (readNodeFile(this.#paths.nodeFile)?.socket ?? this.#paths.socket)
   }
 
-  /** One at a time. A child that found the profile in use leaves the field to the other; if that one leaves too, there is another try. */
+  /**
+   * One at a time. A child that found the profile in use leaves the field to the other; if that one leaves too, there
+   * is another try.
+   */
   #startIfNeeded(): ParleyError | undefined {
     const ended = this.#child?.ended()
     if (this.#child && !ended) return undefined
-    if (ended?.code === NODE_EXIT.machineFault)
-      return this.#notStarted('Its machine is at fault.', 'machine_fault')
+    if (ended?.code === NODE_EXIT.machineFault) return this.#notStarted('Its machine is at fault.', 'machine_fault')
     if (ended && ended.code !== NODE_EXIT.profileInUse && ended.code !== NODE_EXIT.clean)
       return this.#notStarted(`It ended with ${ended.code === null ? 'a signal' : `code ${ended.code}`}.`)
     if (this.#now() - this.#spawned < nodeTimes.respawn) return undefined

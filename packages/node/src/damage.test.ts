@@ -1,5 +1,5 @@
-// One byte of an old run changed on the disk, with everything real: the run is named by whoever verifies, the others go on, and the node
-// can be stopped.
+// One byte of an old run changed on the disk, with everything real: the run is named by whoever verifies, the others go
+// on, and the node can be stopped.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -102,9 +102,7 @@ test('where the book of runs itself is damaged, the node is there to verify, to 
   damage(place, `"id":"${entry!.id}`)
   const { client, node, log } = await realNode(place)
 
-  expect(log.lines).toContainEqual(
-    expect.objectContaining({ level: 'error', message: expect.stringContaining(house) }),
-  )
+  expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', message: expect.stringContaining(house) }))
   expect(await client.call('node', 'status', {})).toMatchObject({ runs: { working: 0, waiting: 0 } })
   expect(await client.call('trail', 'verify', {})).toMatchObject({ sound: false })
   expect((await client.call('trail', 'query', { run })).entries.length).toBeGreaterThan(0)

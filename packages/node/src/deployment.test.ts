@@ -1,4 +1,5 @@
-// The three deployment models as a node keeps them (W-SEC-13, -16): what is on the disk, who may connect, what refuses the start.
+// The three deployment models as a node keeps them (W-SEC-13, -16): what is on the disk, who may connect, what refuses
+// the start.
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectUnix } from '@parley/call'
@@ -87,8 +88,7 @@ test('a profile whose model changes goes on, and what it sealed stays readable',
     place.write('default/config.yaml', `deployment: ${model}\n`)
     const { solved, client, node } = await realNode(place)
     runs.push(await solved(`As ${model}.`))
-    for (const run of runs)
-      expect(await client.call('runs', 'show', { run })).toMatchObject({ state: 'done' })
+    for (const run of runs) expect(await client.call('runs', 'show', { run })).toMatchObject({ state: 'done' })
     expect(await client.call('trail', 'verify', {})).toMatchObject({ sound: true })
     await node.stop('enough')
   }

@@ -1,5 +1,5 @@
-// What the node itself has to bring for its deployment model (W-SEC-13, -16): how the trail is opened, and over which carriers anybody may
-// reach it. docs/guide/security.md says what each model protects.
+// What the node itself has to bring for its deployment model (W-SEC-13, -16): how the trail is opened, and over which
+// carriers anybody may reach it. docs/guide/security.md says what each model protects.
 import { lstatSync } from 'node:fs'
 import type { Transport } from '@parley/call'
 import { ParleyError } from '@parley/core'
@@ -19,7 +19,9 @@ export function cipherFor(model: DeploymentModel, secret: Uint8Array): ContentCi
   return new ContentCipher(new ContentKeys(secret), sealingOf(model))
 }
 
-/** Refuses to start with a listener that the model does not allow: what is not encrypted between two authenticated ends. */
+/**
+ * Refuses to start with a listener that the model does not allow: what is not encrypted between two authenticated ends.
+ */
 export function requireListeners(model: DeploymentModel, listeners: readonly Listener[]): void {
   if (model === 'single-runtime') return
   const open = listeners.filter(({ kind, mutual }) => !isSheltered(kind) && !(kind === 'tls' && mutual))
@@ -33,18 +35,19 @@ export function requireListeners(model: DeploymentModel, listeners: readonly Lis
 }
 
 /**
- * A Unix socket is for this user alone. Noise XK (ALP-NOISE) encrypts, the one who calls knows the key of the node before, and the node serves
- * only who has proved to hold a pinned one: both ends are as certain as with certificates on both sides.
+ * A Unix socket is for this user alone. Noise XK (ALP-NOISE) encrypts, the one who calls knows the key of the node
+ * before, and the node serves only who has proved to hold a pinned one: both ends are as certain as with certificates
+ * on both sides.
  */
 function isSheltered(kind: string): boolean {
   return kind === 'unix' || kind === 'noise'
 }
 
-/** The same for each connection, whoever listens for it: TLS and Noise have proved who is at the other end, or nobody comes in. */
-export function admits(
-  model: DeploymentModel,
-  { kind, identity }: Pick<Transport, 'kind' | 'identity'>,
-): boolean {
+/**
+ * The same for each connection, whoever listens for it: TLS and Noise have proved who is at the other end, or nobody
+ * comes in.
+ */
+export function admits(model: DeploymentModel, { kind, identity }: Pick<Transport, 'kind' | 'identity'>): boolean {
   if (model === 'single-runtime' || kind === 'unix') return true
   return (kind === 'tls' || kind === 'noise') && identity !== undefined
 }
@@ -55,10 +58,7 @@ export function requireOwnSocket(model: DeploymentModel, socket: string): void {
   const { mode, uid } = lstatSync(socket)
   const user = process.getuid?.()
   if ((mode & 0o077) === 0 && (user === undefined || uid === user)) return
-  throw unmet(
-    model,
-    `needs a socket that nobody else can reach, and ${socket} has mode ${(mode & 0o777).toString(8)}`,
-  )
+  throw unmet(model, `needs a socket that nobody else can reach, and ${socket} has mode ${(mode & 0o777).toString(8)}`)
 }
 
 function unmet(model: DeploymentModel, what: string): ParleyError {

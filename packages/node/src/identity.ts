@@ -1,8 +1,8 @@
-// Who calls. Whoever reaches the socket is the profile's owner, since its file is for the owner only; a request with a token is that turn's
-// agent and nothing more, whatever link it came on.
+// Who calls. Whoever reaches the socket is the profile's owner, since its file is for the owner only; a request with a
+// token is that turn's agent and nothing more, whatever link it came on.
 import { userInfo } from 'node:os'
-import type { Conducting, WorkspaceDoor } from '@parley/coordinator'
-import type { IdentityProvider, Principal } from '@parley/core'
+import type { AgentVerbs, Coordination } from '@parley/coordinator'
+import { type IdentityProvider, invariant, type Principal } from '@parley/core'
 
 export const OWNER_SCOPE = 'owner'
 export const WORKSPACE_SCOPE = 'workspace'
@@ -23,11 +23,11 @@ function userName(): string {
 
 /** Tokens of turns as identities, and the way from such an identity to the inside of its workspace. */
 export class TurnIdentities implements IdentityProvider {
-  readonly #conductor: Pick<Conducting, 'door'>
-  readonly #doors = new WeakMap<Principal, WorkspaceDoor>()
+  readonly #coordinator: Pick<Coordination, 'verbs'>
+  readonly #verbs = new WeakMap<Principal, AgentVerbs>()
 
-  constructor(conductor: Pick<Conducting, 'door'>) {
-    this.#conductor = conductor
+  constructor(coordinator: Pick<Coordination, 'verbs'>) {
+    this.#coordinator = coordinator
   }
 
   async byFingerprint(): Promise<undefined> {
@@ -35,18 +35,20 @@ export class TurnIdentities implements IdentityProvider {
   }
 
   /**
-   * Never nothing: a token that does not resolve would leave the link's identity in force (CALL-ACL-06), and on this socket that is the
-   * owner. An agent whose turn is over must not become more than it was.
+   * Never nothing: a token that does not resolve would leave the link's identity in force (CALL-ACL-06), and on this
+   * socket that is the owner. An agent whose turn is over must not become more than it was.
    */
   async byToken(token: string): Promise<Principal> {
-    const door = this.#conductor.door(token)
-    if (!door.ok) return { id: 'nobody', kind: 'agent', scopes: [WORKSPACE_SCOPE] }
-    const principal: Principal = { ...door.value.principal, kind: 'agent', scopes: [WORKSPACE_SCOPE] }
-    this.#doors.set(principal, door.value)
+    const verbs = this.#coordinator.verbs(token)
+    if (!verbs.ok) return { id: 'nobody', kind: 'agent', scopes: [WORKSPACE_SCOPE] }
+    const principal: Principal = { ...verbs.value.principal, kind: 'agent', scopes: [WORKSPACE_SCOPE] }
+    this.#verbs.set(principal, verbs.value)
     return principal
   }
 
-  doorOf(principal: Principal | undefined): WorkspaceDoor | undefined {
-    return principal && this.#doors.get(principal)
+  verbsOf(principal: Principal | undefined): AgentVerbs | undefined {
+    const verbs = principal && this.#verbs.get(principal)
+    invariant(!verbs || principal?.kind === 'agent', 'what a token opens is opened for an agent, never for the owner')
+    return verbs
   }
 }

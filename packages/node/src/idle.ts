@@ -1,5 +1,5 @@
-// When a node that was started on demand has nothing to do any more. It looks now and then, since what keeps it busy ends in many places;
-// what happened between two looks counts from when it happened.
+// When a node that was started on demand has nothing to do any more. It looks now and then, since what keeps it busy
+// ends in many places; what happened between two looks counts from when it happened.
 import type { CancelTimer, Clock } from '@parley/core'
 import { nodeTimes } from './limits.ts'
 

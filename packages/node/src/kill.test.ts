@@ -1,5 +1,5 @@
-// The node is killed at random moments of a run of ten tasks. The next one must bring the run to its end, with every task's work in the
-// result once.
+// The node is killed at random moments of a run of ten tasks. The next one must bring the run to its end, with every
+// task's work in the result once.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { unwrap } from '@parley/core'
 import { seededRandom } from '@parley/trail'
 import { expect, onTestFinished, test } from 'vitest'
 import { connectNode, type NodeConnection } from './client.ts'
-import { readNodeFile } from './node-file.ts'
+import { readNodeFile } from './reach/node-file.ts'
 import { bundled } from './testing/bundle.ts'
 import { ON_LOOPBACK } from './testing/ground.ts'
 
@@ -46,11 +46,10 @@ test(
     writeFileSync(join(project, 'README.md'), 'A project.\n')
     git('add', '-A')
     git('commit', '--quiet', '-m', 'first')
-    const { main, compiled } = await bundled()
+    const { main } = await bundled()
     const env = {
       ...process.env,
       ...ON_LOOPBACK,
-      NODE_COMPILE_CACHE: compiled,
       PARLEY_HOME: join(folder, 'home'),
     }
     const connect = async (): Promise<NodeConnection> =>
@@ -84,18 +83,12 @@ test(
       const show = (path: string) => git('show', `${result!.branch}:${path}`)
       for (const n of TASKS)
         expect(show(`lines/task-${n}.txt`), `kill ${kill}, task ${n}`).toMatch(/^line of [^\n]*\n$/)
-      expect(git('ls-tree', '-r', '--name-only', result!.branch!).trim().split('\n')).toHaveLength(
-        TASKS.length + 1,
-      )
+      expect(git('ls-tree', '-r', '--name-only', result!.branch!).trim().split('\n')).toHaveLength(TASKS.length + 1)
       expect(await findMarked(`${run}/`)).toEqual([])
       const verified = (await connection.client.invoke('trail', 'verify', { run })).unwrap()
       expect(verified, `kill ${kill}`).toMatchObject({ sound: true })
       const left = (part: string) => existsSync(join(connection.paths.folder, 'runs', run, part))
-      expect([left('work'), left('repositories'), left('open')], `kill ${kill}`).toEqual([
-        false,
-        false,
-        false,
-      ])
+      expect([left('work'), left('repositories'), left('open')], `kill ${kill}`).toEqual([false, false, false])
       expect(git('for-each-ref', 'refs/parley').trim()).toBe('')
     }
   },

@@ -12,6 +12,10 @@ export const nodeLimits = {
   seq: Number.MAX_SAFE_INTEGER,
   /** Bytes of config.yaml. */
   configBytes: 256 * KiB,
+  /** Lexical tokens, collections inside each other, and what aliases may add, as in a team file. */
+  configTokens: 128 * KiB,
+  configDepth: 48,
+  configAliasGrowth: 512 * KiB,
   /** Problems that one refusal of a configuration lists. */
   configProblems: 20,
   /** Agents of one configuration. */
@@ -50,7 +54,10 @@ export const nodeLimits = {
   passphraseHash: 256,
   /** Wrong passphrases within `nodeTimes.passphraseWindow` after which no more are tried. */
   passphraseAttempts: 5,
-  /** Bytes that a profile keeps free for itself on a disk of at least so many parts of it, and the least that is of any use. */
+  /**
+   * Bytes that a profile keeps free for itself on a disk of at least so many parts of it, and the least that is of any
+   * use.
+   */
   reserveBytes: 4 * MiB,
   reservePart: 16,
   reserveLeast: 256 * KiB,
@@ -136,7 +143,9 @@ export const nodeTimes = {
   ledgerLook: 500,
   /** Between two signs of life of the event loop. */
   beat: 250,
-  /** How late such a sign may be before the loop counts as blocked, and how late before it is looked into what it does. */
+  /**
+   * How late such a sign may be before the loop counts as blocked, and how late before it is looked into what it does.
+   */
   block: 250,
   longBlock: 1_000,
   /** How long it is looked at, and how long that may take in all. */

@@ -1,5 +1,5 @@
 // The background process: a node that somebody's command needed. Its output goes to the profile's log.
-import { STARTED_BY } from './node-file.ts'
+import { STARTED_BY } from './reach/node-file.ts'
 import { runNode } from './run.ts'
 
 const [option, profile] = process.argv.slice(2)

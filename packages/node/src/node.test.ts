@@ -19,7 +19,7 @@ import { edited, tamper } from '@parley/trail/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { nodeTimes } from './limits.ts'
 import { Node } from './node.ts'
-import { readNodeFile } from './node-file.ts'
+import { readNodeFile } from './reach/node-file.ts'
 import { ground, keptLog } from './testing/ground.ts'
 import { startedNode } from './testing/started.ts'
 
@@ -134,9 +134,9 @@ describe('starting', () => {
     await node.stop('enough')
   })
 
-  test('a conductor gets the secret, the turns at once and where its agents reach the node', async () => {
-    const { conductor, place } = await startedNode({ flags: { turns: '3' } })
-    const { secret, turns, environment, profile } = conductor.options
+  test('a coordinator gets the secret, the turns at once and where its agents reach the node', async () => {
+    const { coordinator, place } = await startedNode({ flags: { turns: '3' } })
+    const { secret, turns, environment, profile } = coordinator.options
     expect(Buffer.from(secret)).toEqual(readFileSync(place.path('default', 'secret')))
     expect({ turns, profile, environment }).toEqual({
       turns: 3,
@@ -165,7 +165,7 @@ describe('starting', () => {
       ),
     )
     const second = await startedNode({ place })
-    second.conductor.runsById.set(run as never, first.conductor.runsById.get(run as never)!)
+    second.coordinator.runsById.set(run as never, first.coordinator.runsById.get(run as never)!)
     const report = await second.client.call('trail', 'verify', {})
     expect(report.sound).toBe(false)
     expect(report.runs[0]?.findings[0]?.message).toContain(run)
@@ -187,9 +187,7 @@ describe('starting', () => {
     const second = await startedNode({ place })
     const { damage } = await second.client.call('node', 'status', {})
     expect(damage.length).toBeGreaterThan(0)
-    expect(second.log.lines).toContainEqual(
-      expect.objectContaining({ level: 'error', message: damage[0]!.message }),
-    )
+    expect(second.log.lines).toContainEqual(expect.objectContaining({ level: 'error', message: damage[0]!.message }))
   })
 
   test('a key that cannot be read stops it with a message that says what to do', async () => {
@@ -226,11 +224,11 @@ describe('starting', () => {
 
 describe('stopping', () => {
   test('is done once, whoever asks how often, and in order', async () => {
-    const { node, conductor, log } = await startedNode()
+    const { node, coordinator, log } = await startedNode()
     const [one, other] = await Promise.all([node.stop('first'), node.stop('second')])
     expect(one).toEqual({ reason: 'first', hanging: [] })
     expect(other).toBe(one)
-    expect(conductor.closed).toBe(1)
+    expect(coordinator.closed).toBe(1)
     expect(log.lines.map(({ message }) => message)).toEqual([
       'the node is up',
       'the node is stopping',
@@ -257,16 +255,16 @@ describe('stopping', () => {
 
   test('that hangs ends in bounded time and says what hangs', async () => {
     const clock = new ManualClock()
-    const { node, conductor, log } = await startedNode({ clock })
+    const { node, coordinator, log } = await startedNode({ clock })
     const released = Promise.withResolvers<void>()
-    conductor.closing = released.promise
+    coordinator.closing = released.promise
     const stopped = node.stop('enough')
-    await expect.poll(() => conductor.closed).toBe(1)
+    await expect.poll(() => coordinator.closed).toBe(1)
     clock.advance(nodeTimes.stop)
     expect(await stopped).toEqual({ reason: 'enough', hanging: ['coordinator'] })
     expect(log.lines.at(-1)?.message).toContain('coordinator did not end')
     released.resolve()
-    await conductor.options.trail.close()
+    await coordinator.options.trail.close()
   })
 
   test('ends on a read-only disk, where not even node.json can be removed', async () => {
@@ -274,14 +272,12 @@ describe('stopping', () => {
     const file = place.path('default', 'node.json')
     readOnly(file)
     expect(await node.stop('enough')).toEqual({ reason: 'enough', hanging: [] })
-    expect(log.lines).toContainEqual(
-      expect.objectContaining({ level: 'error', message: `${file} was not removed` }),
-    )
+    expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', message: `${file} was not removed` }))
   })
 
   test('goes on when a part fails to close', async () => {
-    const { node, conductor, log } = await startedNode()
-    conductor.closing = Promise.reject(new Error('stuck'))
+    const { node, coordinator, log } = await startedNode()
+    coordinator.closing = Promise.reject(new Error('stuck'))
     expect(await node.stop('enough')).toEqual({ reason: 'enough', hanging: [] })
     expect(log.lines).toContainEqual(
       expect.objectContaining({ level: 'error', message: 'the coordinator did not close well' }),
@@ -294,11 +290,7 @@ describe('idle', () => {
     startedNode({ clock, startedBy, flags: { 'idle-timeout': timeout } })
 
   /** Until it stops: the time for that is the clock's too. */
-  async function pass(
-    clock: ManualClock,
-    ms: number,
-    { log }: Awaited<ReturnType<typeof start>>,
-  ): Promise<void> {
+  async function pass(clock: ManualClock, ms: number, { log }: Awaited<ReturnType<typeof start>>): Promise<void> {
     for (let left = ms; left > 0 && log.lines.length === 1; left -= 5000) {
       clock.advance(Math.min(5000, left))
       await new Promise(resolve => setImmediate(resolve))
@@ -334,7 +326,7 @@ describe('idle', () => {
     await lonely(started)
     await pass(clock, 300_000, started)
     expect(started.log.lines.some(({ message }) => message === 'the node is stopping')).toBe(false)
-    started.conductor.end(run as never)
+    started.coordinator.end(run as never)
     await pass(clock, 90_000, started)
     expect(await started.node.stopped).toEqual({ reason: 'idle', hanging: [] })
   })

@@ -1,65 +1,50 @@
-// A node: the profile's one process. It opens what the others work with, wires it, offers it on the socket, and takes it down again in
-// the reverse order. It decides nothing itself.
+// A node: the profile's one process. It opens what the others work with, wires it, offers it on the socket, and takes
+// it down again in the reverse order. It decides nothing itself.
 import { rmSync } from 'node:fs'
+import type { AgentFunction } from '@parley/agents'
 import {
   CallError,
   CallNode,
   type Listening,
   listenUnix,
   OperationRegistry,
+  PROVEN,
   type Transport,
 } from '@parley/call'
-import {
-  type Conducting,
-  Conductor,
-  type ConductorOptions,
-  Machine,
-  probeMachine,
-  type RunSummaryView,
-} from '@parley/coordinator'
-import {
-  asParleyError,
-  type Clock,
-  err,
-  formatTimestamp,
-  ok,
-  ParleyError,
-  type Result,
-  SystemClock,
-  type Ticks,
-  ticksPerMillisecond,
-} from '@parley/core'
+import { type Coordination, Coordinator, type CoordinatorOptions, type Machine } from '@parley/coordinator'
+import { type Clock, err, formatTimestamp, ok, type Result, SystemClock } from '@parley/core'
 import type { StoragePolicy } from '@parley/kernel'
+import { ALP_ORIGIN } from '@parley/link'
 import { openTrail, profileSigner, type Trail } from '@parley/trail'
-import { agentAdapter } from './adapter.ts'
-import { type AgentDirectoryOptions, agentDirectory } from './agents.ts'
+import { agentAdapter } from './agents/adapter.ts'
+import { agentDirectory } from './agents/directory.ts'
 import { liveDailyUsd } from './config/live-daily-usd.ts'
 import type { Config } from './config/load.ts'
 import { storePassphrase } from './config/store-passphrase.ts'
+import { orDamagedRuns } from './damaged-runs.ts'
 import { admits, cipherFor, type Listener, requireListeners, requireOwnSocket } from './deployment.ts'
 import { ownerPrincipal, TurnIdentities } from './identity.ts'
 import { IdleWatch } from './idle.ts'
-import { IdleConductor } from './idle-conductor.ts'
-import { recordRotations } from './key-rotation.ts'
 import { nodeLimits, nodeTimes } from './limits.ts'
 import { linkSurroundings } from './link/answers.ts'
 import { NodeLink } from './link/node-link.ts'
-import { ALP_ORIGIN } from './link/pinned-identities.ts'
-import type { NodeLog } from './log.ts'
-import { narrowModes } from './modes.ts'
-import { removeNodeFile, type StartedBy, writeNodeFile } from './node-file.ts'
+import type { NodeLog } from './log/log.ts'
+import { nodeStatus, type StatusParts } from './node-status.ts'
 import { nodeOperations } from './operations/index.ts'
 import type { NodeStatus } from './operations/node.ts'
 import { answered } from './operations/spec.ts'
-import { socketIdentity } from './own-socket.ts'
-import { AnswerPassphrase } from './passphrase.ts'
-import { type Environment, type ProfilePaths, prepareProfile } from './paths.ts'
-import { proofMessage } from './proof.ts'
+import { recordRotations } from './profile/key-rotation.ts'
+import { watchMachine } from './profile/machine.ts'
+import { narrowModes } from './profile/modes.ts'
+import { AnswerPassphrase } from './profile/passphrase.ts'
+import { type Environment, type ProfilePaths, prepareProfile } from './profile/paths.ts'
+import { startError } from './profile/start-error.ts'
+import { removeNodeFile, type StartedBy, writeNodeFile } from './reach/node-file.ts'
+import { socketIdentity } from './reach/own-socket.ts'
+import { proofMessage } from './reach/proof.ts'
 import { recorded } from './recorded.ts'
-import { Reserve } from './reserve.ts'
 import { writeShim } from './shim.ts'
 import { Spending } from './spending/spending.ts'
-import { startError } from './start-error.ts'
 import { NODE_VERSION } from './version.ts'
 
 export interface NodeOptions {
@@ -70,8 +55,9 @@ export interface NodeOptions {
   readonly env?: Environment
   readonly clock?: Clock
   /** Opens the coordinator; for tests. */
-  readonly conduct?: (options: ConductorOptions) => Promise<Conducting>
-  readonly detect?: AgentDirectoryOptions['detect']
+  readonly conduct?: (options: CoordinatorOptions) => Promise<Coordination>
+  /** What agents of the kind `function` can call, by name. */
+  readonly functions?: Readonly<Record<string, AgentFunction>>
 }
 
 /** How a stop went: `hanging` names what did not end in time. */
@@ -85,16 +71,11 @@ const LISTENERS: readonly Listener[] = [{ kind: 'unix' }, { kind: 'noise' }]
 
 const ABANDONED = 'the node died while it answered a peer, and nobody waits for the answer any more'
 
-interface Parts {
-  readonly trail: Trail
-  readonly conductor: Conducting
-  readonly link: NodeLink
-  readonly calls: CallNode
+interface Parts extends StatusParts {
   readonly listening: Listening
   /** What tells its socket from every other one. */
   readonly socket: string
   readonly machine: Machine
-  readonly started: Ticks
 }
 
 export class Node {
@@ -106,8 +87,10 @@ export class Node {
   #stopping: string | undefined
 
   /**
-   * Resolves when the socket answers. Refusals: `profile_in_use` (details: `pid`), `profile_unusable`, `secret_missing`, `socket_in_use`,
-   * those of a key that is lost, damaged or exchanged (`key_…`), `machine_fault`, `unsupported` where the deployment model's needs are not met, and those of `openTrail`. After a refusal nothing is left open.
+   * Resolves when the socket answers. Refusals: `profile_in_use` (details: `pid`), `profile_unusable`,
+   * `secret_missing`, `socket_in_use`, those of a key that is lost, damaged or exchanged (`key_…`), `machine_fault`,
+   * `unsupported` where the deployment model's needs are not met, and those of `openTrail`. After a refusal nothing is
+   * left open.
    */
   static async start(options: NodeOptions): Promise<Result<Node>> {
     const { config, log, env = process.env, clock = new SystemClock() } = options
@@ -144,21 +127,17 @@ export class Node {
       })
       // The profile's one key is for its links too (ALP-ID-01), whether it signs the record or not.
       if (!sign) (await profileSigner(paths.folder)).close?.()
-      const link = NodeLink.open({ config, env, clock, dailyUsd: spending.dailyUsd, log })
+      const link = new NodeLink({ config, env, clock, spending, owner: ownerPrincipal(), log })
       open.push(() => link.close())
-      const conductor = await Node.#conduct(options, {
+      const { functions = {} } = options
+      const host = { clock, env, bin, tokens: paths.tokens, peers: link, functions, spending }
+      const conduct = options.conduct ?? (given => Coordinator.open(given))
+      const coordinator = await orDamagedRuns(conduct, log, {
         trail,
         profile: paths.folder,
         secret: prepared.value.secret,
         deployment,
-        adapter: wanted => {
-          const { name, agent, base, environment: caller } = wanted
-          const made =
-            agent.peer === undefined
-              ? agentAdapter(name, agent, base, { clock, env, caller, bin, tokens: paths.tokens })
-              : link.agent(name, agent.peer, agent.timeoutMs)
-          return spending.ledgered(made, wanted)
-        },
+        adapter: wanted => agentAdapter(wanted, host),
         environment: reachable(paths),
         clock,
         machine,
@@ -169,26 +148,11 @@ export class Node {
         ...(config.values.gates && { gates: config.values.gates }),
         log: (level, message, facts) => log[level](message, facts),
       })
-      open.push(() => conductor.close())
-      return ok(
-        await Node.#listen({ ...options, env, bin, clock, spending, link, machine }, trail, conductor, open),
-      )
+      open.push(() => coordinator.close())
+      return ok(await Node.#listen({ ...options, env, bin, clock, spending, link, machine }, trail, coordinator, open))
     } catch (thrown) {
-      for (const close of open.toReversed())
-        await close().catch(cause => log.error('closing failed', { cause }))
+      for (const close of open.toReversed()) await close().catch(cause => log.error('closing failed', { cause }))
       return err(startError(paths, thrown, machine?.held))
-    }
-  }
-
-  /** A profile whose book of runs is damaged still has a node: to verify, to read, and to be stopped. */
-  static async #conduct({ conduct, log }: NodeOptions, given: ConductorOptions): Promise<Conducting> {
-    try {
-      return await (conduct ?? (each => Conductor.open(each)))(given)
-    } catch (thrown) {
-      const error = damageOf(asParleyError(thrown))
-      if (!error) throw thrown
-      log.error(`no run can be started or go on: ${error.message}`, { code: error.code })
-      return new IdleConductor(given.trail, error)
     }
   }
 
@@ -202,16 +166,17 @@ export class Node {
       readonly machine: Machine
     },
     trail: Trail,
-    conductor: Conducting,
+    coordinator: Coordination,
     open: (() => Promise<void>)[],
   ): Promise<Node> {
     const { config, log, env, clock, link } = options
     const { paths } = config
-    const identities = new TurnIdentities(conductor)
+    const identities = new TurnIdentities(coordinator)
     const owner = ownerPrincipal()
     const pinned = (peer: string) => link.isPinned(peer)
-    const agents = agentDirectory({ config, env, pinned, ...(options.detect && { detect: options.detect }) })
-    const programs = { path: env.PATH ?? '', bin: options.bin, pinned }
+    const { functions = {} } = options
+    const agents = agentDirectory({ config, env, pinned, functions })
+    const programs = { path: env.PATH ?? '', bin: options.bin, pinned, functions }
     let node: Node | undefined
     // The operations speak of the node. It is there before the owner's first call; a peer may be earlier.
     const up = () => {
@@ -221,7 +186,7 @@ export class Node {
     const operations = nodeOperations({
       config,
       trail,
-      conductor,
+      coordinator,
       link,
       identities,
       agents,
@@ -240,13 +205,13 @@ export class Node {
       status: async () => up().status(),
       requestStop: reason => up().#stopSoon(reason),
     })
-    const registry = new OperationRegistry(operations, { warn: message => log.warn(message) })
+    const registry = new OperationRegistry(operations, { from: PROVEN, warn: message => log.warn(message) })
     const calls = new CallNode({ registry, identities, clock, log: message => log.debug(message) })
     // Whoever reaches the socket is the owner: known from the first start on, and on record at each (W-SEC-06).
     const { machine } = options
-    const accepted = await recorded(conductor.accept(owner, 'unix-socket'), machine, clock)
+    const accepted = await recorded(coordinator.users.accept(owner, 'unix-socket'), machine, clock)
     if (!accepted.ok) throw accepted.error
-    const rotations = await recorded(recordRotations(trail, conductor, owner), machine, clock)
+    const rotations = await recorded(recordRotations(trail, coordinator, owner), machine, clock)
     if (!rotations.ok)
       log.error(`a rotation of the key is not on record: ${rotations.error.message}`, {
         code: rotations.error.code,
@@ -255,7 +220,7 @@ export class Node {
       linkSurroundings({
         config,
         trail,
-        conductor,
+        coordinator,
         link,
         spending: options.spending,
         agents,
@@ -283,7 +248,7 @@ export class Node {
     })
     node = new Node(options, {
       trail,
-      conductor,
+      coordinator,
       link,
       calls,
       listening,
@@ -321,44 +286,8 @@ export class Node {
     return this.#ended.promise
   }
 
-  async status(): Promise<NodeStatus> {
-    const { config, startedBy } = this.#options
-    const { trail, conductor, link, calls, started } = this.#parts
-    const live = await this.#live(conductor)
-    const uptime = Math.floor((this.#clock.now() - started) / ticksPerMillisecond)
-    return {
-      profile: config.paths.profile,
-      folder: config.paths.folder,
-      socket: config.paths.socket,
-      pid: process.pid,
-      version: NODE_VERSION,
-      runtime: process.version,
-      started: formatTimestamp(started),
-      started_by: startedBy,
-      uptime_ms: Math.max(0, uptime),
-      runs: {
-        working: live.filter(({ state }) => state === 'working').length,
-        waiting: live.filter(({ state }) => state === 'waiting').length,
-      },
-      clients: calls.links.length,
-      deployment: config.values.deployment,
-      idle_timeout_ms: startedBy === 'on-demand' ? config.values.idleTimeoutMs : 0,
-      storage: { ...conductor.storage.status(), faults: [...conductor.storage.status().faults] },
-      link: link.status(),
-      machine: conductor.held ?? null,
-      damage: trail.damage.map(({ code, message, runs }) => ({ code, message, runs: [...runs] })),
-    }
-  }
-
-  /** Whoever wants to stop or mend a node asks how it is first: runs that cannot be read must not keep it from answering. */
-  async #live(conductor: Conducting): Promise<readonly RunSummaryView[]> {
-    try {
-      return await conductor.runs({ states: ['waiting', 'working'], limit: 1000 })
-    } catch (cause) {
-      const { code, message } = asParleyError(cause)
-      this.#options.log.error(`the runs at work cannot be told: ${message}`, { code })
-      return []
-    }
+  status(): Promise<NodeStatus> {
+    return nodeStatus(this.#options, this.#clock, this.#parts)
   }
 
   /** Turns at work are ended; the next start runs them again. Safe to repeat; takes at most `nodeTimes.stop`. */
@@ -376,7 +305,7 @@ export class Node {
 
   async #takeDown(reason: string): Promise<void> {
     const { config, log } = this.#options
-    const { trail, conductor, link, calls, listening, machine } = this.#parts
+    const { trail, coordinator, link, calls, listening, machine } = this.#parts
     this.#idle?.stop()
     const late = Promise.withResolvers<false>()
     // Not in the background: a part that hangs need not hold anything that keeps the process alive until this is told.
@@ -389,7 +318,7 @@ export class Node {
     // First, so that peers get the last answer of what is interrupted.
     await step('link', () => link.close())
     await step('connections', () => farewell(calls, listening, config.paths.socket))
-    await step('coordinator', () => conductor.close())
+    await step('coordinator', () => coordinator.close())
     // What hangs may still write: its trail is left to the end of the process.
     if (hanging.length === 0) await step('trail', () => trail.close())
     machine.close()
@@ -400,8 +329,7 @@ export class Node {
       // A disk that is read-only by now: the stop ends all the same, and the next node writes the file anew.
       log.error(`${config.paths.nodeFile} was not removed`, { cause })
     }
-    if (hanging.length > 0)
-      log.error(`the stop took too long: ${hanging.join(', ')} did not end`, { hanging })
+    if (hanging.length > 0) log.error(`the stop took too long: ${hanging.join(', ')} did not end`, { hanging })
     else log.info('the node has stopped', { reason })
     this.#ended.resolve({ reason, hanging })
   }
@@ -425,28 +353,9 @@ export class Node {
 
   async #busy(): Promise<boolean> {
     if (this.#parts.calls.links.length + this.#parts.link.callers > 0) return true
-    const live = await this.#parts.conductor.runs({ states: ['waiting', 'working'], limit: 1 })
+    const live = await this.#parts.coordinator.runs.list({ states: ['waiting', 'working'], limit: 1 })
     return live.length > 0
   }
-}
-
-/** A node that starts on a full disk is held up from the start, and has the room that was kept for that. */
-async function watchMachine(paths: ProfilePaths, clock: Clock, log: NodeLog): Promise<Machine> {
-  const reserve = new Reserve(paths.reserve)
-  const machine = new Machine({
-    clock,
-    folder: paths.folder,
-    probe: probeMachine,
-    reserve,
-    log: (level, message, facts) => log[level](message, facts),
-  })
-  const fault = await machine.look()
-  const missing = fault ? undefined : await reserve.layOut()
-  if (missing !== undefined)
-    log.warn(`No room is kept for a full disk: ${missing}. The node works without it.`, {
-      file: paths.reserve,
-    })
-  return machine
 }
 
 function storagePolicy({ compactMs, warmMs, coldMs }: Config['values']): StoragePolicy {
@@ -455,13 +364,6 @@ function storagePolicy({ compactMs, warmMs, coldMs }: Config['values']): Storage
     ...(compactMs !== null && { compactAfter: compactMs }),
     ...(coldMs !== null && { cold: coldMs }),
   }
-}
-
-/** The house run is damaged: without it there is nobody to record anything. */
-function damageOf(error: ParleyError): ParleyError | undefined {
-  if (error.code === 'trail_damaged') return error
-  if (error.code !== 'run_halted') return undefined
-  return new ParleyError('trail_damaged', error.message, { details: error.details, cause: error })
 }
 
 /** Links are closed first, so that what was answered is sent; then the connections are cut. */

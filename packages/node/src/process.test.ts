@@ -1,7 +1,7 @@
 // A node as a process: signals, exit codes, and what a kill leaves for the next one.
 import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { readNodeFile } from './node-file.ts'
+import { readNodeFile } from './reach/node-file.ts'
 import { ground } from './testing/ground.ts'
 import { nodeProcess, ODD_MAIN } from './testing/process.ts'
 
@@ -50,6 +50,13 @@ describe('exit codes', () => {
     await expect.poll(() => readFileSync(log, 'utf8'), { timeout: 10_000 }).toContain('the node goes on')
     node.child.kill('SIGTERM')
     expect(await node.ended()).toEqual({ code: 0, signal: null })
+  })
+
+  test('74 where the machine keeps it from starting, which is in the log', async () => {
+    const place = ground()
+    const node = nodeProcess(place, { entry: ODD_MAIN, env: { PARLEY_ODD: 'no-room' } })
+    expect(await node.ended()).toMatchObject({ code: 74 })
+    expect(readFileSync(place.path('default', 'logs', 'node.log'), 'utf8')).toContain('ENOSPC')
   })
 
   test('75 where the profile is in use, and the first goes on', async () => {

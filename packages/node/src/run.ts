@@ -1,29 +1,16 @@
-// A node as the whole life of a process: `parley up` in the foreground, main.ts in the background. Signals and uncaught errors end it
-// cleanly where that is still possible, and the exit code says how it went.
+// A node as the whole life of a process: `parley up` in the foreground, main.ts in the background. Signals and uncaught
+// errors end it cleanly where that is still possible, and the exit code says how it went.
 import { constants } from 'node:os'
 import { asParleyError, machineFaultOf, type ParleyError } from '@parley/core'
 import { type Config, type LoadOptions, loadConfig } from './config/load.ts'
-import { type NodeLog, openLog } from './log.ts'
-import { watchLoop } from './loop-watch.ts'
+import { NODE_EXIT } from './exit.ts'
+import { type NodeLog, openLog } from './log/log.ts'
+import { watchLoop } from './log/loop-watch.ts'
 import { Node, type NodeOptions } from './node.ts'
-import type { StartedBy } from './node-file.ts'
-import { prepareProfile } from './paths.ts'
+import { prepareProfile } from './profile/paths.ts'
+import type { StartedBy } from './reach/node-file.ts'
 
-/** After sysexits.h, where there is one that fits. */
-export const NODE_EXIT = {
-  clean: 0,
-  failed: 1,
-  /** A defect: an uncaught error, or a stop that hung. */
-  defect: 70,
-  profileUnusable: 73,
-  /** No room, no inodes, a read-only disk: the same start succeeds when that is over. */
-  machineFault: 74,
-  /** Somebody else has the profile; ask that one. */
-  profileInUse: 75,
-  invalidConfig: 78,
-} as const
-
-export interface RunNodeOptions extends LoadOptions, Pick<NodeOptions, 'clock' | 'conduct' | 'detect'> {
+export interface RunNodeOptions extends LoadOptions, Pick<NodeOptions, 'clock' | 'conduct' | 'functions'> {
   readonly startedBy: StartedBy
   /** Where people watch. */
   readonly terminal?: { readonly write: (text: string) => unknown; readonly colour?: boolean }
@@ -57,7 +44,7 @@ export async function runNode(options: RunNodeOptions): Promise<number> {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 async function live(config: Config, log: NodeLog, options: RunNodeOptions): Promise<number> {
-  const { clock, conduct, detect } = options
+  const { clock, conduct, functions } = options
   const fatal = Promise.withResolvers<'defect'>()
   const asked = Promise.withResolvers<string>()
   const uncaught = (cause: unknown) => {
@@ -84,7 +71,7 @@ async function live(config: Config, log: NodeLog, options: RunNodeOptions): Prom
       ...(options.env && { env: options.env }),
       ...(clock && { clock }),
       ...(conduct && { conduct }),
-      ...(detect && { detect }),
+      ...(functions && { functions }),
     })
     if (!node.ok) {
       const { code, message, cause } = node.error

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { RunId, WorkspaceId } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { COMMAND_VARIABLE, inFront, writeShim } from './shim.ts'
+import { COMMAND_VARIABLE, writeShim } from './shim.ts'
 import { startedNode } from './testing/started.ts'
 
 function temporary(): string {
@@ -37,20 +37,13 @@ test('without a command there is none, and none of an earlier start', () => {
   }
 })
 
-test('an empty part of a PATH would mean the current folder, and is not made', () => {
-  expect(inFront('/bin', undefined)).toBe('/bin')
-  expect(inFront('/bin', '')).toBe('/bin')
-  expect(inFront(undefined, '/a:/b')).toBe('/a:/b')
-  expect(inFront('/bin', '/a:/b')).toBe('/bin:/a:/b')
-})
-
 test.each([
   ['the node’s PATH', undefined],
   ['a PATH of its own', { PATH: '/usr/bin:/bin' }],
 ])('an agent with %s finds parley in a turn', async (_whose, env) => {
-  const { conductor, place } = await startedNode({ env: { [COMMAND_VARIABLE]: '/cli/parley.js' } })
+  const { coordinator, place } = await startedNode({ env: { [COMMAND_VARIABLE]: '/cli/parley.js' } })
   const config = { command: ['/bin/sh', '-c', 'command -v parley'], slots: 1, ...(env && { env }) }
-  const adapter = conductor.options.adapter({
+  const adapter = coordinator.options.adapter({
     run: 'run_1' as RunId,
     name: 'a',
     agent: config,

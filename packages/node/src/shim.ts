@@ -1,16 +1,18 @@
-// `parley` for agents: a script in the profile that runs the command with this node's own runtime. Turns have its folder in front of their
-// PATH, since a command that a person calls by an alias or from a checkout is on nobody's PATH.
+// `parley` for agents: a script in the profile that runs the command with this node's own runtime. Turns have its
+// folder in front of their PATH, since a command that a person calls by an alias or from a checkout is on nobody's
+// PATH.
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { delimiter, isAbsolute, join } from 'node:path'
-import type { Environment, ProfilePaths } from './paths.ts'
+import { isAbsolute, join } from 'node:path'
+import type { Environment, ProfilePaths } from './profile/paths.ts'
 import { runtimeArguments } from './spawn-node.ts'
 
 /** Names the script of the command. Whoever starts a node says it: a node does not know who calls it. */
 export const COMMAND_VARIABLE = 'PARLEY_COMMAND'
 
 /**
- * Writes `bin/parley` of the profile and returns its folder; nothing where nobody said which command is meant, and then there is no script
- * of an earlier start either. Only the process that holds the profile may call this. Throws where the profile cannot be written.
+ * Writes `bin/parley` of the profile and returns its folder; nothing where nobody said which command is meant, and then
+ * there is no script of an earlier start either. Only the process that holds the profile may call this. Throws where
+ * the profile cannot be written.
  */
 export function writeShim({ folder }: Pick<ProfilePaths, 'folder'>, env: Environment): string | undefined {
   const bin = join(folder, 'bin')
@@ -28,11 +30,6 @@ export function writeShim({ folder }: Pick<ProfilePaths, 'folder'>, env: Environ
   chmodSync(aside, 0o700)
   renameSync(aside, file)
   return bin
-}
-
-/** A PATH with the folder in front. */
-export function inFront(folder: string | undefined, path: string | undefined): string {
-  return [folder, path].filter(part => part !== undefined && part !== '').join(delimiter)
 }
 
 function quoted(word: string): string {

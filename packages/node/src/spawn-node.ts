@@ -1,9 +1,10 @@
-// Starting a node in the background: a process of its own that outlives whoever started it, with its output in the profile's log.
+// Starting a node in the background: a process of its own that outlives whoever started it, with its output in the
+// profile's log.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { TOKEN_FILE, TURN_MARKER } from '@parley/agents'
-import type { Environment, ProfilePaths } from './paths.ts'
+import type { Environment, ProfilePaths } from './profile/paths.ts'
 
 export interface SpawnedNode {
   readonly pid: number | undefined
@@ -67,8 +68,7 @@ export function runtimeArguments(): string[] {
   const kept: string[] = []
   for (const [index, argument] of process.execArgv.entries()) {
     if (/^(?:--conditions=|-C=)/.test(argument)) kept.push(argument)
-    else if (argument === '--conditions' || argument === '-C')
-      kept.push(argument, process.execArgv[index + 1] ?? '')
+    else if (argument === '--conditions' || argument === '-C') kept.push(argument, process.execArgv[index + 1] ?? '')
   }
   return [...kept, '--disable-warning=ExperimentalWarning']
 }

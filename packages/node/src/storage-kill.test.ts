@@ -1,5 +1,6 @@
-// The node is killed while runs leave the log and go to the cold tier. Whatever the moment, every run is whole afterwards, in exactly one place
-// (W-TRAIL-25), and what was begun is brought to its end; the replica then holds all of them alone (W-TRAIL-26).
+// The node is killed while runs leave the log and go to the cold tier. Whatever the moment, every run is whole
+// afterwards, in exactly one place (W-TRAIL-25), and what was begun is brought to its end; the replica then holds all
+// of them alone (W-TRAIL-26).
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { unwrap } from '@parley/core'
 import { openCold, seededRandom } from '@parley/trail'
 import { expect, onTestFinished, test } from 'vitest'
 import { connectNode, type NodeConnection } from './client.ts'
-import { readNodeFile } from './node-file.ts'
+import { readNodeFile } from './reach/node-file.ts'
 import { bundled } from './testing/bundle.ts'
 import { ON_LOOPBACK } from './testing/ground.ts'
 
@@ -41,11 +42,10 @@ test(
       join(profile, 'config.yaml'),
       `trail: { compact: off, warm: 0, replica: ${JSON.stringify(replica)} }\n`,
     )
-    const { main, compiled } = await bundled()
+    const { main } = await bundled()
     const env = {
       ...process.env,
       ...ON_LOOPBACK,
-      NODE_COMPILE_CACHE: compiled,
       PARLEY_HOME: join(folder, 'home'),
     }
     const connect = async (): Promise<NodeConnection> =>
@@ -79,8 +79,7 @@ test(
         approved: true,
       })
       const { run } = started.unwrap()
-      for await (const view of client.subscribe('runs', 'follow', { run }, { buffer: 64 }))
-        runs.set(run, view.cursor)
+      for await (const view of client.subscribe('runs', 'follow', { run }, { buffer: 64 })) runs.set(run, view.cursor)
       const compacting = client.invoke('trail', 'compact', {}, { type: 'mutation' })
       await new Promise(resolve => setTimeout(resolve, random() * LATEST_KILL))
       process.kill(readNodeFile(connection.paths.nodeFile)!.pid, 'SIGKILL')

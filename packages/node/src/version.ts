@@ -3,6 +3,4 @@ import { readFileSync } from 'node:fs'
 
 const manifest = new URL('../package.json', import.meta.url)
 
-export const NODE_VERSION: string = (
-  JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string }
-).version
+export const NODE_VERSION: string = (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string }).version

@@ -61,11 +61,8 @@ const segmentOf = (profile: string) => join(profile, 'trail', '00000001.seg')
 describe('drafts', () => {
   test('W-TRAIL-07 time that does not advance in its workspace is refused, and the run goes on', async () => {
     const { script, worker } = await filled(3)
-    const [draft] = script.drafts([
-      script.entry('checkpoint_created', worker, 'worker', { workspace: worker }),
-    ])
-    const last = unwrap(await script.run.query({ workspace: worker, order: 'descending', limit: 1 }))
-      .entries[0]!
+    const [draft] = script.drafts([script.entry('checkpoint_created', worker, 'worker', { workspace: worker })])
+    const last = unwrap(await script.run.query({ workspace: worker, order: 'descending', limit: 1 })).entries[0]!
     const earlier = (ticks: number) => formatTimestamp((parseTimestamp(last.timestamp)! - ticks) as Ticks)
     for (const timestamp of [last.timestamp, earlier(1)]) {
       const refused = await script.run.append({
@@ -91,9 +88,7 @@ describe('drafts', () => {
     ['unknown_event_type', { event_type: 'workspace_painted' }],
   ])('a header that breaks a rule is refused with %s: %j', async (code, change) => {
     const { script, worker } = await filled(2)
-    const [draft] = script.drafts([
-      script.entry('checkpoint_created', worker, 'worker', { workspace: worker }),
-    ])
+    const [draft] = script.drafts([script.entry('checkpoint_created', worker, 'worker', { workspace: worker })])
     expect(await script.run.append({ entries: [{ ...draft!, ...change } as EntryDraft] })).toMatchObject({
       ok: false,
       error: { code },
@@ -190,9 +185,11 @@ describe('runs', () => {
     const { first, script, worker } = await filled(2)
     for (let count = 0; count < 3; count++) await script.envelope(script.root, worker, 'system')
     await script.state(worker, 'active', 'failed')
-    const lifecycle = first.trail.lifecycle(script.run.id)
     const at = formatTimestamp(first.strict.take())
-    const results = await Promise.all([lifecycle.compact(worker, at), lifecycle.compact(worker, at)])
+    const results = await Promise.all([
+      first.trail.storage.compactWorkspace(script.run.id, worker, at),
+      first.trail.storage.compactWorkspace(script.run.id, worker, at),
+    ])
     expect(results.map(result => unwrap(result).archived)).toEqual([3, 0])
     expect(await script.run.verify()).toMatchObject({ findings: [] })
   })
@@ -222,9 +219,7 @@ describe('surroundings', () => {
     const child = spawn(process.execPath, [...process.execArgv, appender, first.profile, '1'], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const output = (await Promise.all([child.stdout, child.stderr].map(stream => stream.toArray())))
-      .flat()
-      .join('')
+    const output = (await Promise.all([child.stdout, child.stderr].map(stream => stream.toArray()))).flat().join('')
     expect(output).toContain('trail_in_use')
     expect(output).not.toContain('ready')
     await script.checkpoint(await script.workspace())
@@ -333,9 +328,9 @@ describe('the log', () => {
     expect(await trail.run(script.run.id).verify()).toMatchObject({ entries: 5, findings: [] })
     const aside = readdirSync(join(first.profile, 'trail', 'quarantine'))
     expect(aside).toEqual([`00000001.seg.${sound}.torn`])
-    expect(
-      readFileSync(join(first.profile, 'trail', 'quarantine', aside[0]!)).equals(frame.subarray(0, 200)),
-    ).toBe(true)
+    expect(readFileSync(join(first.profile, 'trail', 'quarantine', aside[0]!)).equals(frame.subarray(0, 200))).toBe(
+      true,
+    )
     expect(statSync(file).size).toBe(sound)
   })
 
@@ -345,9 +340,7 @@ describe('the log', () => {
     const file = segmentOf(first.profile)
     const bytes = readFileSync(file)
     // The last three commits, each spoiled in its payload.
-    const frames = [
-      ...walkFrames((at, length) => bytes.subarray(at, at + length), SEGMENT_HEADER, bytes.length),
-    ]
+    const frames = [...walkFrames((at, length) => bytes.subarray(at, at + length), SEGMENT_HEADER, bytes.length)]
     for (const frame of frames.slice(-3)) bytes[frame.at + FRAME_HEADER + 40]! ^= 1
     writeFileSync(file, bytes)
     const { trail } = await first.reopen()
@@ -426,11 +419,7 @@ describe('the log', () => {
       run: other.run.id,
       root: other.root,
     })
-    unwrap(
-      await going.append(
-        going.entry('checkpoint_rejected', going.root, 'protocol', { workspace: going.root }),
-      ),
-    )
+    unwrap(await going.append(going.entry('checkpoint_rejected', going.root, 'protocol', { workspace: going.root })))
   })
 
   test('a segment of another trail is left alone and named', async () => {
@@ -482,25 +471,21 @@ describe('the log', () => {
 })
 
 describe('the index', () => {
-  const indexFiles = (profile: string) =>
-    readdirSync(profile).filter(name => name.startsWith('trail.index.db'))
+  const indexFiles = (profile: string) => readdirSync(profile).filter(name => name.startsWith('trail.index.db'))
 
-  test.each(['deleted', 'garbage', 'of another trail'])(
-    'an index that is %s is made again from the log',
-    async how => {
-      const { first, script } = await filled(5)
-      await first.trail.close()
-      const foreign = await filled(9)
-      await foreign.first.trail.close()
-      for (const name of indexFiles(first.profile)) rmSync(join(first.profile, name))
-      const file = join(first.profile, 'trail.index.db')
-      if (how === 'garbage') writeFileSync(file, 'this is not a database'.repeat(100))
-      if (how === 'of another trail') cpSync(join(foreign.first.profile, 'trail.index.db'), file)
-      const { trail } = await first.reopen()
-      expect(trail.damage).toEqual([])
-      expect(unwrap(await trail.run(script.run.id).query({})).entries).toHaveLength(5)
-      expect(await trail.runs()).toHaveLength(1)
-      expect(existsSync(file)).toBe(true)
-    },
-  )
+  test.each(['deleted', 'garbage', 'of another trail'])('an index that is %s is made again from the log', async how => {
+    const { first, script } = await filled(5)
+    await first.trail.close()
+    const foreign = await filled(9)
+    await foreign.first.trail.close()
+    for (const name of indexFiles(first.profile)) rmSync(join(first.profile, name))
+    const file = join(first.profile, 'trail.index.db')
+    if (how === 'garbage') writeFileSync(file, 'this is not a database'.repeat(100))
+    if (how === 'of another trail') cpSync(join(foreign.first.profile, 'trail.index.db'), file)
+    const { trail } = await first.reopen()
+    expect(trail.damage).toEqual([])
+    expect(unwrap(await trail.run(script.run.id).query({})).entries).toHaveLength(5)
+    expect(await trail.runs()).toHaveLength(1)
+    expect(existsSync(file)).toBe(true)
+  })
 })

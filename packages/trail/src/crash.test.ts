@@ -1,5 +1,5 @@
-// Crash (W-TRAIL-05, 26): a real process appends and is killed without warning; after every restart all that it reported as
-// acknowledged is there, in order, and the chains verify.
+// Crash (W-TRAIL-05, 26): a real process appends and is killed without warning; after every restart all that it
+// reported as acknowledged is there, in order, and the chains verify.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -53,8 +53,7 @@ test(`${KILLS} kills at random moments lose nothing that was acknowledged`, asyn
       expect(report.runs.flatMap(each => each.findings)).toEqual([])
       for (const [run, acknowledged] of Map.groupBy(reported, each => each.run)) {
         const found = new Map<number, string>()
-        for await (const record of store.replay(run))
-          if (record.kind === 'entry') found.set(record.seq, record.hash)
+        for await (const record of store.replay(run)) if (record.kind === 'entry') found.set(record.seq, record.hash)
         for (const { seq, hash } of acknowledged) expect(found.get(seq), `entry ${seq} of ${run}`).toBe(hash)
       }
     } finally {

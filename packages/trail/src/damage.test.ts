@@ -1,11 +1,11 @@
-// Damage at rest (W-TRAIL-10, 16): whatever somebody does to the stored trail, `verify` finds it against the newest known head and
-// says what and where.
+// Damage at rest (W-TRAIL-10, 16): whatever somebody does to the stored trail, `verify` finds it against the newest
+// known head and says what and where.
 import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type EntryId, unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
-import { sha256 } from './chain.ts'
 import type { StoredEntry, StoredRecord } from './entry.ts'
+import { sha256 } from './run/chain.ts'
 import type { ScriptedRun } from './testing/scripted-run.ts'
 import { edited, type TamperOptions, tamper } from './testing/tamper.ts'
 import { type TestTrail, temporaryFolder, temporaryTrail } from './testing/temporary.ts'
@@ -110,10 +110,7 @@ describe('what is found in a damaged trail', () => {
     ['index', { keepIndex: true, removeHeads: true }],
     ['heads file', { removeHeads: false }],
   ] as const)('a truncated trail, by what the %s knows; the run is halted', async (_who, options) => {
-    const { findings, run, trail } = await findingsAfter(
-      records => records.filter(record => record.seq <= 8),
-      options,
-    )
+    const { findings, run, trail } = await findingsAfter(records => records.filter(record => record.seq <= 8), options)
     expect(findings).toMatchObject([{ seq: 9, damage: 'truncated', violation: 'chain_broken' }])
     expect(findings[0]!.message).toContain(`ends at 8, but ${COUNT} was acknowledged`)
     expect(trail.damage).toMatchObject([{ code: 'trail_truncated', runs: [run.id] }])
@@ -129,9 +126,7 @@ describe('what is found in a damaged trail', () => {
     tamper(first.profile, records => records.filter(record => record.seq <= 8), { removeHeads: true })
     const { trail } = await first.reopen()
     expect((await trail.run(script.run.id).verify()).findings).toEqual([])
-    const report = await trail
-      .run(script.run.id)
-      .verify({ knownHeads: [{ run: script.run.id, seq, hash: hash! }] })
+    const report = await trail.run(script.run.id).verify({ knownHeads: [{ run: script.run.id, seq, hash: hash! }] })
     expect(report.findings).toMatchObject([{ seq: 9, damage: 'truncated' }])
   })
 
@@ -145,8 +140,7 @@ describe('what is found in a damaged trail', () => {
     cpSync(join(first.profile, 'trail'), backup, { recursive: true })
     const second = await first.reopen()
     const later = second.trail.run(script.run.id)
-    const drafts = () =>
-      script.drafts([script.entry('checkpoint_created', worker, 'worker', { workspace: worker })])
+    const drafts = () => script.drafts([script.entry('checkpoint_created', worker, 'worker', { workspace: worker })])
     for (let count = 0; count < 4; count++) unwrap(await later.append({ entries: drafts() }))
     await second.trail.close()
     const heads = join(first.profile, 'trail', 'heads')
@@ -158,8 +152,7 @@ describe('what is found in a damaged trail', () => {
     for (const name of readdirSync(first.profile).filter(each => each.startsWith('trail.index.db')))
       rmSync(join(first.profile, name))
     const third = await second.reopen()
-    for (let count = 0; count < 6; count++)
-      unwrap(await third.trail.run(script.run.id).append({ entries: drafts() }))
+    for (let count = 0; count < 6; count++) unwrap(await third.trail.run(script.run.id).append({ entries: drafts() }))
     await third.trail.close()
     for (const name of readdirSync(kept)) cpSync(join(kept, name), join(heads, `old-${name}`))
     const fourth = await third.reopen()

@@ -7,7 +7,10 @@ import { expect, test } from 'vitest'
 import { type TestTrail, temporaryTrail } from './testing/temporary.ts'
 import type { Trail } from './trail.ts'
 
-/** A run that is over and in the warm tier. A segment of the log that is as good as empty is kept, and a small run with it. */
+/**
+ * A run that is over and in the warm tier. A segment of the log that is as good as empty is kept, and a small run with
+ * it.
+ */
 async function warmRun(turns: number): Promise<TestTrail & { readonly run: RunId }> {
   const made = await temporaryTrail()
   const script = await made.start()
@@ -15,7 +18,7 @@ async function warmRun(turns: number): Promise<TestTrail & { readonly run: RunId
   for (let turn = 0; turn < turns; turn++) await script.envelope(script.root, worker, 'system')
   await script.end()
   const { id: run } = script.run
-  const compactor = made.trail.compactor()
+  const compactor = made.trail.storage
   for (;;) {
     const { summaries, done } = unwrap(await compactor.compactRun(run, formatTimestamp(made.strict.take())))
     if (done) break

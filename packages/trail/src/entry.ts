@@ -18,8 +18,8 @@ export interface EntryDraft<T extends EventType = EventType> {
 }
 
 /**
- * An entry that the trail asks the runtime to append; the trail never appends by itself. A body that repeats the header's
- * timestamp gets it with the stamp.
+ * An entry that the trail asks the runtime to append; the trail never appends by itself. A body that repeats the
+ * header's timestamp gets it with the stamp.
  */
 export type ProposedEntry<T extends EventType = EventType> = {
   readonly [E in T]: {
@@ -32,8 +32,7 @@ export type ProposedEntry<T extends EventType = EventType> = {
 
 /** Makes a draft of a proposal (AMB-42: a timestamp in the body equals the header's). */
 export function stamp(proposal: ProposedEntry, id: EntryId, timestamp: Timestamp): EntryDraft {
-  const repeats =
-    'timestamp' in (eventDefinition(proposal.event_type).body as { properties?: object }).properties!
+  const repeats = 'timestamp' in (eventDefinition(proposal.event_type).body as { properties?: object }).properties!
   const body = repeats ? { ...proposal.body, timestamp } : proposal.body
   return { ...proposal, id, timestamp, body: body as EventBody }
 }
@@ -47,11 +46,14 @@ export interface TrailObject {
   readonly proof?: Exclude<ContentProof, 'valid'>
   /** Its content is gone: why. The value is then undefined. */
   readonly lost?: string
-  /** Whose content it is, for a trail that seals with keys of workspaces; without it, its run's. It is not kept where nothing is sealed. */
+  /**
+   * Whose content it is, for a trail that seals with keys of workspaces; without it, its run's. It is not kept where
+   * nothing is sealed.
+   */
   readonly scope?: ContentScope
 }
 
-export interface EntryIntegrity {
+interface EntryIntegrity {
   readonly entry_hash: string
   readonly algorithm: typeof HASH_ALGORITHM
   readonly local_hash?: string
@@ -77,7 +79,10 @@ export interface StoredEntry {
   readonly signer?: string
 }
 
-/** One object as a store keeps it. `data` is canonical JSON, or that sealed (content/cipher.ts); `seq` is that of the next entry of its run. */
+/**
+ * One object as a store keeps it. `data` is canonical JSON, or that sealed (content/cipher.ts); `seq` is that of the
+ * next entry of its run.
+ */
 export interface StoredObject {
   readonly kind: 'object'
   readonly run: RunId
@@ -85,7 +90,9 @@ export interface StoredObject {
   readonly id: ObjectId
   readonly objectKind: string
   readonly data: string
-  /** SHA-256 of the data where a store keeps it beside the log; `data` is then filled in by the store when it is read. */
+  /**
+   * SHA-256 of the data where a store keeps it beside the log; `data` is then filled in by the store when it is read.
+   */
   readonly blob?: string
   /** Why the data could not be filled in; it is then empty. */
   readonly lost?: string

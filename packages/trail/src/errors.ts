@@ -1,25 +1,18 @@
-// Errors of the file system, said in terms of the trail. Codes are stable; messages say what happened, to what, and what to do.
-import { asParleyError, ParleyError, type RunId } from '@parley/core'
+// Errors of the file system, said in terms of the trail. Codes are stable; messages say what happened, to what, and
+// what to do.
+import { asParleyError, ParleyError, type RunId, systemCode } from '@parley/core'
 import type { Damage } from './store/store.ts'
-
-function systemCode(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'unknown'
-}
 
 /** A commit that did not become durable. */
 export function commitError(cause: unknown): ParleyError {
   if (cause instanceof ParleyError) return cause
   const code = systemCode(cause)
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
-    return new ParleyError(
-      'trail_full',
-      'The disk has no space left for the trail; free some and try again.',
-      {
-        retryable: true,
-        details: { system: code },
-        cause,
-      },
-    )
+    return new ParleyError('trail_full', 'The disk has no space left for the trail; free some and try again.', {
+      retryable: true,
+      details: { system: code },
+      cause,
+    })
   }
   return new ParleyError(
     'trail_unavailable',
@@ -32,10 +25,12 @@ export function commitError(cause: unknown): ParleyError {
   )
 }
 
-/** Records that could not be moved, deleted or frozen: the disk's errors are worth another attempt, a defect stays what it is. */
+/**
+ * Records that could not be moved, deleted or frozen: the disk's errors are worth another attempt, a defect stays what
+ * it is.
+ */
 export function moveError(cause: unknown): ParleyError {
-  if (cause instanceof ParleyError || !(cause instanceof Error) || !('syscall' in cause))
-    return asParleyError(cause)
+  if (cause instanceof ParleyError || !(cause instanceof Error) || !('syscall' in cause)) return asParleyError(cause)
   const failed = commitError(cause)
   if (failed.code === 'trail_full') return failed
   const code = systemCode(cause)
@@ -57,11 +52,10 @@ export function openError(folder: string, cause: unknown): unknown {
     return new ParleyError('trail_read_only', message, { details, cause })
   }
   if (code === 'ENOTDIR' || code === 'EEXIST') {
-    return new ParleyError(
-      'trail_not_a_folder',
-      `${folder} is not a folder; name another place for the trail.`,
-      { details, cause },
-    )
+    return new ParleyError('trail_not_a_folder', `${folder} is not a folder; name another place for the trail.`, {
+      details,
+      cause,
+    })
   }
   const failed = commitError(cause)
   if (failed.code === 'trail_full') return failed

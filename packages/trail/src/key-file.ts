@@ -1,24 +1,24 @@
-// The files of the profile's one Ed25519 key (ALP-ID-02): PKCS#8 PEM, readable by its owner alone, never logged. A new key lies beside it
-// as `alp_key.next.pem` until the trail's list of keys names it; from then on it is the key, whatever crashes in between. A key that is
-// lost or damaged is never replaced by a new one: that would be another identity.
-import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { chmodSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+// The files of the profile's one Ed25519 key (ALP-ID-02): PKCS#8 PEM, readable by its owner alone, never logged. A new
+// key lies beside it as `alp_key.next.pem` until the trail's list of keys names it; from then on it is the key,
+// whatever crashes in between. A key that is lost or damaged is never replaced by a new one: that would be another
+// identity.
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { asParleyError, ParleyError } from '@parley/core'
+import { newPrivatePem, publicKeyOfPem, publicPem, seedOfPem } from '@parley/keys'
+import { machineDisk, writeWholeSync } from '@parley/keys/files'
 import { KeyRing, retired } from './keys/key-ring.ts'
-import { publicKeyOfPem } from './keys/public-keys.ts'
 import type { TrailKey } from './keys/trail-key.ts'
 import { DiskFiles } from './log/disk-files.ts'
 import { type Files, readWhole, writeWhole } from './log/files.ts'
 import { ed25519Signer, type Signer } from './signing.ts'
 
-const SEED_BYTES = 32
 const KEY = 'alp_key.pem'
 const NEXT = 'alp_key.next.pem'
 const PUBLIC = 'alp_key.pub'
 
 const RESTORE =
-  'Restore alp/secrets and trail/keys.json of this profile from the same backup. Without a backup this identity is lost: begin another profile with --profile NAME, whose key peers have to pin anew. Nothing was changed.'
+  'Restore alp/secrets and trail/keys.json of this profile from the same backup. Without a backup this identity is lost: begin another profile with --profile NAME, whose key peers have to pin anew. No key and no entry was changed.'
 
 /** The profile's one key (ALP-ID-02), made on first use. Fails as `KeyFile.signer`, and with `keys_unreadable`. */
 export async function profileSigner(profile: string): Promise<Signer> {
@@ -57,18 +57,21 @@ export class KeyFile {
   }
 
   /**
-   * Who signs with the key. It is made only where neither `listed` nor the public file knows of one. Fails with `key_missing`, `key_unusable`,
-   * `key_retired`, `key_mismatch`, and then nothing was written.
+   * Who signs with the key. It is made only where neither `listed` nor the public file knows of one. Fails with
+   * `key_missing`, `key_unusable`, `key_retired`, `key_mismatch`, and then nothing was written.
    */
   async signer(listed: readonly TrailKey[]): Promise<Signer> {
     if (!this.current(listed)) await this.#write(KEY)
-    const { signer, pem } = this.current(listed)!
-    this.#publish(publicPem(pem))
+    const signer = this.current(listed)!
+    this.#publish(pemOf(signer))
     return signer
   }
 
-  /** The key that is there, if it is the one that `listed` and the public file know; undefined where none was made yet. Fails as `signer`. */
-  current(listed: readonly TrailKey[]): { readonly signer: Signer; readonly pem: string } | undefined {
+  /**
+   * The key that is there, if it is the one that `listed` and the public file know; undefined where none was made yet.
+   * Fails as `signer`.
+   */
+  current(listed: readonly TrailKey[]): Signer | undefined {
     const newest = listed.at(-1)?.key
     const published = this.#published()
     const pem = this.#read(KEY)
@@ -77,30 +80,34 @@ export class KeyFile {
       const knows = newest === undefined ? PUBLIC : 'trail/keys.json'
       throw this.#refused('key_missing', `is not there, but ${knows} says that the profile has one`)
     }
-    const signer = ed25519Signer(this.#seed(KEY, pem))
+    const signer = this.#signer(KEY, pem)
     if (newest !== undefined && signer.id !== newest) {
       const former = listed.find(({ key }) => key === signer.id)
       if (former?.until) throw retired(former.key, former.until, newest)
       throw this.#refused('key_mismatch', 'is not the newest key that trail/keys.json lists')
     }
-    // A rotation that was cut off leaves the public file behind the list; whatever else it names was never this profile's key.
+    // A rotation that was cut off leaves the public file behind the list; whatever else it names was never this
+    // profile's key.
     const behind = newest !== undefined && (published === null || listed.some(({ key }) => key === published))
     if (published !== undefined && published !== signer.id && !behind)
       throw this.#refused('key_mismatch', `does not fit the public key in ${PUBLIC}`)
-    return { signer, pem }
+    return signer
   }
 
   /** Makes the next key, durably, and says who signs with it. What was left by an earlier attempt goes. */
   async prepare(): Promise<Signer> {
     await this.#write(NEXT)
-    return ed25519Signer(this.#seed(NEXT, this.#read(NEXT)!))
+    return this.#signer(NEXT, this.#read(NEXT)!)
   }
 
-  /** Whether the newest of the list is the one that was prepared: it then takes its place. One that cannot be read is nobody's. */
+  /**
+   * Whether the newest of the list is the one that was prepared: it then takes its place. One that cannot be read is
+   * nobody's.
+   */
   isPrepared(listed: readonly TrailKey[]): boolean {
     const pem = this.#read(NEXT)
     try {
-      return pem !== undefined && ed25519Signer(this.#seed(NEXT, pem)).id === listed.at(-1)?.key
+      return pem !== undefined && this.#signer(NEXT, pem).id === listed.at(-1)?.key
     } catch {
       return false
     }
@@ -112,7 +119,7 @@ export class KeyFile {
     // A copy, so that at no time the new key is under neither name.
     if (pem !== undefined) await writeWhole(this.#files, KEY, Buffer.from(pem))
     await this.discard()
-    this.#publish(publicPem(this.#read(KEY)!))
+    this.#publish(pemOf(this.#signer(KEY, this.#read(KEY)!)))
   }
 
   async discard(): Promise<void> {
@@ -122,9 +129,7 @@ export class KeyFile {
   }
 
   async #write(name: string): Promise<void> {
-    const { privateKey } = generateKeyPairSync('ed25519')
-    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
-    await writeWhole(this.#files, name, Buffer.from(pem))
+    await writeWhole(this.#files, name, Buffer.from(newPrivatePem()))
   }
 
   #read(name: string): string | undefined {
@@ -140,18 +145,12 @@ export class KeyFile {
     return pem === undefined ? undefined : (publicKeyOfPem(pem) ?? null)
   }
 
-  #seed(name: string, pem: string): Buffer {
-    if (pem.trim() === '') throw this.#refused('key_unusable', 'is empty', name)
-    let jwk: { crv?: string | undefined; d?: string | undefined }
-    try {
-      jwk = createPrivateKey(pem).export({ format: 'jwk' })
-    } catch (cause) {
-      throw this.#refused('key_unusable', 'cannot be read as a private key', name, cause)
-    }
-    const seed = Buffer.from(jwk.d ?? '', 'base64url')
-    if (jwk.crv !== 'Ed25519' || seed.length !== SEED_BYTES)
-      throw this.#refused('key_unusable', 'is not an Ed25519 key', name)
-    return seed
+  #signer(name: string, pem: string): Signer {
+    const seed = seedOfPem(pem)
+    if (!seed.ok) throw this.#refused('key_unusable', seed.error.what, name, seed.error.cause)
+    const signer = ed25519Signer(seed.value)
+    seed.value.fill(0)
+    return signer
   }
 
   #refused(code: string, what: string, name = KEY, cause?: unknown): ParleyError {
@@ -163,8 +162,8 @@ export class KeyFile {
   }
 }
 
-function publicPem(privatePem: string): string {
-  return createPublicKey(privatePem).export({ type: 'spki', format: 'pem' }).toString()
+function pemOf({ id }: Signer): string {
+  return publicPem(Buffer.from(id, 'base64'))
 }
 
 /** The public half is derived, for others to read (mode 0644). */
@@ -175,9 +174,5 @@ function publish(folder: string, pem: string): void {
   } catch {
     // It is not there yet.
   }
-  const temporary = `${file}.tmp`
-  writeFileSync(temporary, pem, { flush: true })
-  // A mode that is given when a file is made is cut by the umask.
-  chmodSync(temporary, 0o644)
-  renameSync(temporary, file)
+  writeWholeSync(machineDisk, file, Buffer.from(pem), { mode: 0o644 })
 }

@@ -1,5 +1,6 @@
-// Opening a copy of the cold tier alone (W-TRAIL-26, 29): `trail/cold` of a profile or its replica, read-only, wherever the rest of the profile is.
-// The index that queries need is made anew in a folder of its own and goes when the trail is closed.
+// Opening a copy of the cold tier alone (W-TRAIL-26, 29): `trail/cold` of a profile or its replica, read-only, wherever
+// the rest of the profile is. The index that queries need is made anew in a folder of its own and goes when the trail
+// is closed.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,17 +15,17 @@ import { DiskFiles } from './log/disk-files.ts'
 import { SegmentStore } from './store/segment-store.ts'
 import { Trail } from './trail.ts'
 
-export interface OpenColdOptions {
+interface OpenColdOptions {
   /**
-   * Public keys that are known; those that sound endorsements in the copy lead to from there may have signed, too (any one of a chain of
-   * rotations will do). Without any, every signature need only fit the key that it names.
+   * Public keys that are known; those that sound endorsements in the copy lead to from there may have signed, too (any
+   * one of a chain of rotations will do). Without any, every signature need only fit the key that it names.
    */
   readonly trusted?: ReadonlySet<string>
   /** Opens sealed content. */
   readonly cipher?: ContentCipher
 }
 
-export interface ColdTrail {
+interface ColdTrail {
   /** The runs that are whole in the copy; whatever would change them fails with `trail_read_only`. */
   readonly trail: Trail
   /** Runs of which only a part has come to the cold tier yet. */

@@ -1,4 +1,5 @@
-// A trail store in memory, over disks that can be made to fail: for tests and simulation. Deterministic: no threads, no clock.
+// A trail store in memory, over disks that can be made to fail: for tests and simulation. Deterministic: no threads, no
+// clock.
 import { parseTimestamp, type Ticks } from '@parley/core'
 import { below, COLD_BLOBS, coldFiles } from './archive/layout.ts'
 import { plainSqueeze } from './archive/squeeze.ts'
@@ -33,10 +34,7 @@ export function memoryDisks(): MemoryDisks {
   return { trail: new FaultyFiles(), blobs: new FaultyFiles() }
 }
 
-function indexOver(
-  files: Files,
-  disks: Pick<MemoryDisks, 'replica' | 'index'>,
-): SegmentStoreOptions['index'] {
+function indexOver(files: Files, disks: Pick<MemoryDisks, 'replica' | 'index'>): SegmentStoreOptions['index'] {
   const { replica, index: disk } = disks
   return ({ trail, end }) => {
     const reader = new IndexLog(files, trail, end, replica && (() => replica))
@@ -75,8 +73,8 @@ export function openMemoryStore(
 }
 
 /**
- * What somebody with access to the disk could have written: a log with sound frames that holds these records, whether they fit together or
- * not. A store would refuse most of what tests of verification need.
+ * What somebody with access to the disk could have written: a log with sound frames that holds these records, whether
+ * they fit together or not. A store would refuse most of what tests of verification need.
  */
 export async function forgeMemoryLog(records: readonly StoredRecord[]): Promise<FaultyFiles> {
   const files = new FaultyFiles()

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
-import { formatTimestamp, SystemClock, type Ticks } from '@parley/core'
+import { formatTimestamp, ParleyError, SystemClock, type Ticks } from '@parley/core'
+import { type FolderLock, lockFolder } from '@parley/keys/files'
 import { diskReplica } from './archive/disk-replica.ts'
 import type { ContentCipher } from './content/cipher.ts'
 import { checkKeyMark, leaveKeyMark } from './content/key-mark.ts'
@@ -14,7 +15,6 @@ import { KeyRing } from './keys/key-ring.ts'
 import { ProfileKeys } from './keys/profile-keys.ts'
 import { DiskFiles } from './log/disk-files.ts'
 import type { Signer } from './signing.ts'
-import { lockFolder } from './store/lock.ts'
 import { SegmentStore } from './store/segment-store.ts'
 import { Trail, type TrailOptions } from './trail.ts'
 
@@ -25,7 +25,9 @@ export interface OpenTrailOptions {
   readonly cipher?: ContentCipher
   /** Says since when a key is in use. */
   readonly now?: () => Ticks
-  /** A folder on another device for a second copy of the cold tier. It must be there: one that is missing is never made. */
+  /**
+   * A folder on another device for a second copy of the cold tier. It must be there: one that is missing is never made.
+   */
   readonly replica?: string
   /** Sizes of segments; for tests. */
   readonly firstSegmentBytes?: number
@@ -33,8 +35,9 @@ export interface OpenTrailOptions {
 }
 
 /**
- * Opens the trail below a profile's folder, or makes it. Fails with `trail_in_use`, `trail_read_only`, `trail_not_a_folder`,
- * `trail_full`, `key_missing`, `key_unusable`, `key_mismatch`, `key_retired`, `keys_unreadable`, `secret_mismatch`. Damage does not stop it: see `Trail.damage`.
+ * Opens the trail below a profile's folder, or makes it. Fails with `trail_in_use`, `trail_read_only`,
+ * `trail_not_a_folder`, `trail_full`, `key_missing`, `key_unusable`, `key_mismatch`, `key_retired`, `keys_unreadable`,
+ * `secret_mismatch`. Damage does not stop it: see `Trail.damage`.
  */
 export async function openTrail(profile: string, options: OpenTrailOptions = {}): Promise<Trail> {
   const { cipher } = options
@@ -76,16 +79,13 @@ async function openKeys(
 }
 
 /** The store alone, on disk with its SQLite index. */
-export async function openSegmentStore(
-  profile: string,
-  options: OpenTrailOptions = {},
-): Promise<SegmentStore> {
+export async function openSegmentStore(profile: string, options: OpenTrailOptions = {}): Promise<SegmentStore> {
   const folder = join(profile, 'trail')
   let release: (() => void) | undefined
   let thread: Worker | undefined
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const lock = lockFolder(folder)
+    const lock = lockTrail(folder)
     release = () => lock.release()
     // Starting a thread takes as long as reading the log's end: both go on at once.
     thread = startIndexThread()
@@ -93,10 +93,7 @@ export async function openSegmentStore(
       files: new DiskFiles(folder),
       blobs: new DiskFiles(join(profile, 'blobs')),
       index: ({ trail, end }) =>
-        sqliteIndex(
-          { folder, replica: options.replica, file: join(profile, 'trail.index.db'), trail, end },
-          thread,
-        ),
+        sqliteIndex({ folder, replica: options.replica, file: join(profile, 'trail.index.db'), trail, end }, thread),
       ...(options.replica !== undefined && { replica: diskReplica(options.replica) }),
       newTrail: () => randomBytes(16).toString('hex'),
       release,
@@ -108,6 +105,15 @@ export async function openSegmentStore(
     release?.()
     throw openError(profile, cause)
   }
+}
+
+/** One process per trail. */
+function lockTrail(folder: string): FolderLock {
+  const lock = lockFolder(folder)
+  if (lock.ok) return lock.value
+  const { owner, cause } = lock.error
+  const message = `The trail in ${folder} is in use by another process${owner && ` (${owner})`}. Only one process may write a trail; use that one, or stop it first.`
+  throw new ParleyError('trail_in_use', message, { details: { folder }, cause })
 }
 
 function systemNow(): Ticks {

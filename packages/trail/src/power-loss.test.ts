@@ -1,5 +1,6 @@
-// Power loss (W-TRAIL-05, 26): seeded histories of appends, failing writes and syncs, rotations and crashes over the faulty file
-// layer. Whatever happens, what was acknowledged is there, no batch is there in part, and opening again changes nothing.
+// Power loss (W-TRAIL-05, 26): seeded histories of appends, failing writes and syncs, rotations and crashes over the
+// faulty file layer. Whatever happens, what was acknowledged is there, no batch is there in part, and opening again
+// changes nothing.
 import {
   ManualClock,
   type ObjectId,
@@ -73,8 +74,7 @@ async function live(
   }
   if (random() < 0.6) {
     // The power goes while appends are on their way.
-    for (let turns = Math.floor(random() * 6); turns > 0; turns--)
-      await new Promise(resolve => setImmediate(resolve))
+    for (let turns = Math.floor(random() * 6); turns > 0; turns--) await new Promise(resolve => setImmediate(resolve))
     const after = crash(disks, random)
     await Promise.allSettled(waiting)
     return after

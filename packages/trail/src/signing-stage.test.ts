@@ -2,7 +2,7 @@ import { ManualClock, ParleyError, SeededIds, StrictClock, unwrap } from '@parle
 import { expect, onTestFinished, test } from 'vitest'
 import type { ProposedEntry } from './entry.ts'
 import { memoryDisks, openMemoryStore } from './open-memory.ts'
-import { RunTrail } from './run-trail.ts'
+import { RunTrail } from './run/run-trail.ts'
 import { ed25519Signer, type Signer } from './signing.ts'
 import { SigningStage } from './signing-stage.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
@@ -78,9 +78,7 @@ test('W-TRAIL-15 when the key is gone nothing is recorded, and the error says so
   })
   gone = true
   const answers = await Promise.all(runs.map(script => script.append(entry(script))))
-  expect(new Set(answers.map(answer => (answer.ok ? 'ok' : answer.error.code)))).toEqual(
-    new Set(['signing_failed']),
-  )
+  expect(new Set(answers.map(answer => (answer.ok ? 'ok' : answer.error.code)))).toEqual(new Set(['signing_failed']))
   gone = false
   for (const script of runs) expect((await script.append(entry(script))).ok).toBe(true)
   expect((await trail.verifyAll()).runs.flatMap(run => run.findings)).toEqual([])

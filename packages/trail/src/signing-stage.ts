@@ -1,6 +1,6 @@
-// What stands between a run and the store where a trail signs: batches get their signatures here, a few at once in place, many on the
-// signer's thread, and go on to the store in the order in which they came. It keeps the contract of `TrailStore.append`, except that
-// what the store refuses at once is answered through `settle`.
+// What stands between a run and the store where a trail signs: batches get their signatures here, a few at once in
+// place, many on the signer's thread, and go on to the store in the order in which they came. It keeps the contract of
+// `TrailStore.append`, except that what the store refuses at once is answered through `settle`.
 import { ParleyError, type RunId } from '@parley/core'
 import type { StoredRecord } from './entry.ts'
 import { trailLimits } from './limits.ts'
@@ -11,8 +11,8 @@ import type { TrailStore } from './store/store.ts'
 /** Up to so many signatures are made in place: waking another thread takes as long. */
 const IN_PLACE = 8
 /**
- * Entries that are sent to the thread at once: half of what waits, within these bounds, so that the callers of the first half go on
- * while the second is being signed.
+ * Entries that are sent to the thread at once: half of what waits, within these bounds, so that the callers of the
+ * first half go on while the second is being signed.
  */
 const LEAST_AT_ONCE = 64
 const MOST_AT_ONCE = 512
@@ -83,8 +83,9 @@ export class SigningStage {
   }
 
   /**
-   * Goes on with another signer. `change` makes it last while nothing is signed and everything that the old one has signed is durable or
-   * refused; batches that come meanwhile wait. Where it fails the old signer stays, except after `keys_uncertain`, which ends all signing.
+   * Goes on with another signer. `change` makes it last while nothing is signed and everything that the old one has
+   * signed is durable or refused; batches that come meanwhile wait. Where it fails the old signer stays, except after
+   * `keys_uncertain`, which ends all signing.
    */
   replace(change: (old: Signer) => Promise<Signer>): Promise<void> {
     const replaced = this.#replacing.then(() => this.#replace(change))
@@ -122,8 +123,7 @@ export class SigningStage {
 
   async #run(): Promise<void> {
     for (;;) {
-      while (!this.#held && this.#flights.length < GROUPS && this.#queue.length > 0)
-        this.#flights.push(this.#take())
+      while (!this.#held && this.#flights.length < GROUPS && this.#queue.length > 0) this.#flights.push(this.#take())
       const [flight] = this.#flights
       if (!flight) break
       try {
@@ -146,8 +146,7 @@ export class SigningStage {
     const most = Math.min(Math.max(LEAST_AT_ONCE, waiting / 2), MOST_AT_ONCE)
     let count = 0
     let entries = 0
-    while (count < this.#queue.length && (count === 0 || entries < most))
-      entries += this.#queue[count++]!.entries
+    while (count < this.#queue.length && (count === 0 || entries < most)) entries += this.#queue[count++]!.entries
     const group = this.#queue.splice(0, count)
     let signatures: Flight['signatures']
     try {
@@ -170,8 +169,7 @@ export class SigningStage {
   /** In hexadecimal, in the order of the entries. */
   #signatures(group: readonly Waiting[], count: number): string[] | Promise<string[]> {
     const hashes: string[] = []
-    for (const { records } of group)
-      for (const record of records) if (record.kind === 'entry') hashes.push(record.hash)
+    for (const { records } of group) for (const record of records) if (record.kind === 'entry') hashes.push(record.hash)
     const alone = this.#flights.length === 0 && count <= IN_PLACE
     if (!this.#signer.signMany || alone) return hashes.map(hash => this.#signer.sign(hash))
     const bytes = Buffer.allocUnsafeSlow(count * HASH_BYTES)

@@ -1,17 +1,22 @@
-// Signatures over global hashes (W-TRAIL-15): Ed25519 through libsodium. A signer is named by its public key, in the same form
-// as an ALP identity: base64 of the 32 raw bytes.
+// Signatures over global hashes (W-TRAIL-15): Ed25519 through libsodium. A signer is named by its public key, in the
+// same form as an ALP identity: base64 of the 32 raw bytes.
 import { Worker } from 'node:worker_threads'
-import sodium from 'sodium-native'
+import { SIGNATURE_BYTES } from '@parley/keys'
+import { sign, signingKeyOf, sodium, verify } from '@parley/keys/sodium'
 import { workerArguments, workerFile } from './worker.ts'
+
+const HASH_BYTES = 32
 
 export interface Signer {
   /** The public key, base64. */
   readonly id: string
-  /** The signature of a hash given in hexadecimal, in hexadecimal. Throws when the key is gone: the append then fails. */
+  /**
+   * The signature of a hash given in hexadecimal, in hexadecimal. Throws when the key is gone: the append then fails.
+   */
   sign(hash: string): string
   /**
-   * Signs many at once without holding up the caller: 32 bytes for each hash in, 64 bytes for each signature out, in the same order.
-   * Rejects when the key is gone. Calls are answered in order.
+   * Signs many at once without holding up the caller: 32 bytes for each hash in, 64 bytes for each signature out, in
+   * the same order. Rejects when the key is gone. Calls are answered in order.
    */
   signMany?(hashes: Buffer): Promise<Uint8Array>
   /** Ends what `signMany` started. */
@@ -19,20 +24,17 @@ export interface Signer {
 }
 
 export function ed25519Signer(seed: Uint8Array): Signer {
-  const publicKey = Buffer.alloc(sodium.crypto_sign_PUBLICKEYBYTES)
-  const secretKey = sodium.sodium_malloc(sodium.crypto_sign_SECRETKEYBYTES)
+  const key = signingKeyOf(seed)
   const kept = sodium.sodium_malloc(seed.length)
   kept.set(seed)
-  sodium.crypto_sign_seed_keypair(publicKey, secretKey, kept)
-  const message = Buffer.alloc(32)
-  const signature = Buffer.alloc(sodium.crypto_sign_BYTES)
+  const message = Buffer.alloc(HASH_BYTES)
+  const signature = Buffer.alloc(SIGNATURE_BYTES)
   let thread: SigningThread | undefined
   return {
-    id: publicKey.toString('base64'),
+    id: key.publicKey.toString('base64'),
     sign(hash) {
       message.write(hash, 'hex')
-      sodium.crypto_sign_detached(signature, message, secretKey)
-      return signature.toString('hex')
+      return sign(key, message, signature).toString('hex')
     },
     signMany(hashes) {
       if (!thread || thread.gone) thread = new SigningThread(kept)
@@ -87,9 +89,5 @@ class SigningThread {
 
 /** Whether `signature` was made over `hash` by the holder of the key that `signer` names. */
 export function signatureValid(signer: string, hash: string, signature: string): boolean {
-  const key = Buffer.from(signer, 'base64')
-  const bytes = Buffer.from(signature, 'hex')
-  if (key.length !== sodium.crypto_sign_PUBLICKEYBYTES || bytes.length !== sodium.crypto_sign_BYTES)
-    return false
-  return sodium.crypto_sign_verify_detached(bytes, Buffer.from(hash, 'hex'), key)
+  return verify(Buffer.from(signer, 'base64'), Buffer.from(hash, 'hex'), Buffer.from(signature, 'hex'))
 }

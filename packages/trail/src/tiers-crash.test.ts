@@ -1,14 +1,6 @@
-// Power loss during the life cycle of runs (W-TRAIL-25): whichever operation is the last, every record is there once, nothing is damaged, and
-// the work can be finished afterwards.
-import {
-  formatTimestamp,
-  ManualClock,
-  type RunId,
-  SeededIds,
-  StrictClock,
-  type Ticks,
-  unwrap,
-} from '@parley/core'
+// Power loss during the life cycle of runs (W-TRAIL-25): whichever operation is the last, every record is there once,
+// nothing is damaged, and the work can be finished afterwards.
+import { formatTimestamp, ManualClock, type RunId, SeededIds, StrictClock, type Ticks, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { FaultyFiles } from './log/faulty-files.ts'
 import { seededRandom } from './log/random.ts'
@@ -84,9 +76,7 @@ async function contents(store: TrailStore): Promise<Map<RunId, string[]>> {
     const replayed: string[] = []
     for await (const record of store.replay(run)) {
       if (record.kind === 'object') expect((await store.object(run, record.id))?.data).toBe(record.data)
-      replayed.push(
-        record.kind === 'entry' ? `e ${record.seq} ${record.hash}` : `o ${record.seq} ${record.id}`,
-      )
+      replayed.push(record.kind === 'entry' ? `e ${record.seq} ${record.hash}` : `o ${record.seq} ${record.id}`)
     }
     expect(replayed).toEqual(list)
   }
@@ -101,7 +91,7 @@ async function live(world: World, disks: Disks, files: (disk: FaultyFiles) => Fa
   )
   try {
     const trail = new Trail({ store })
-    const compactor = trail.compactor()
+    const compactor = trail.storage
     const clock = new StrictClock(new ManualClock(START))
     clock.anchor(store.floor)
     const runs = await store.runs()
@@ -126,8 +116,7 @@ async function check(world: World, disks: Disks, say: string): Promise<void> {
   const store = await openMemoryStore(disks, SIZES)
   expect(store.damage, say).toEqual([])
   const found = await contents(store)
-  for (const [run, records] of world.records)
-    expect(found.get(run)?.slice(0, records.length), say).toEqual(records)
+  for (const [run, records] of world.records) expect(found.get(run)?.slice(0, records.length), say).toEqual(records)
   const report = await new Trail({ store }).verifyAll()
   expect([report.unreadable, report.runs.flatMap(each => each.findings)], say).toEqual([[], []])
   expect((await store.checkBlobs()).missing, say).toEqual([])
@@ -182,8 +171,8 @@ test('W-TRAIL-26 W-TRAIL-28 whichever operation of a deletion a power loss ends,
     return openMemoryStore({ trail: log!, blobs: content!, replica: copy! }, SIZES)
   }
   const remove = async (store: TrailStore) => {
-    const { archive } = (await store.manifests(run)).find(({ kind }) => kind === 'workspace')!
-    return new Trail({ store }).lifecycle(run).deleteArchive(archive, (store.floor + 1) as Ticks, { cold: 0 })
+    const { archive } = (await store.tiers.manifests(run)).find(({ kind }) => kind === 'workspace')!
+    return new Trail({ store }).storage.deleteArchive(run, archive, (store.floor + 1) as Ticks, { cold: 0 })
   }
   const held = async (store: TrailStore) => {
     expect((await new Trail({ store }).run(run).verify()).findings).toEqual([])
@@ -216,10 +205,11 @@ test('W-TRAIL-26 W-TRAIL-28 whichever operation of a deletion a power loss ends,
     }
     const there = await alone()
     expect(there, say).toEqual(expect.arrayContaining(here))
-    // As whoever keeps the house does: the deletion is tried again where it did not count, and the replica follows where it is behind.
+    // As whoever keeps the house does: the deletion is tried again where it did not count, and the replica follows
+    // where it is behind.
     const again = await remove(store)
     expect(again.ok || again.error.code, say).toBe(here.length === all.length ? true : 'not_found')
-    if ((await store.replica())!.lacking > 0) await store.replicate()
+    if ((await store.tiers.replica())!.lacking > 0) await store.tiers.replicate()
     expect([await held(store), await alone()], `${say}, finished`).toEqual([left, left])
     await store.close()
   }

@@ -1,4 +1,5 @@
-// The storage life cycle of whole runs (W-TRAIL-24 to 30), on a real disk: files of runs, the cold tier and its replica, reading from each of them.
+// The storage life cycle of whole runs (W-TRAIL-24 to 30), on a real disk: files of runs, the cold tier and its
+// replica, reading from each of them.
 import {
   cpSync,
   existsSync,
@@ -25,23 +26,18 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { sha256 } from './chain.ts'
-import type { Compactor } from './compactor.ts'
 import type { Entry, TrailObject } from './entry.ts'
 import { FaultyFiles } from './log/faulty-files.ts'
 import { openCold } from './open-cold.ts'
 import { memoryDisks, openMemoryCold, openMemoryStore } from './open-memory.ts'
-import type { RunTrail } from './run-trail.ts'
+import { sha256 } from './run/chain.ts'
+import type { RunTrail } from './run/run-trail.ts'
 import { ed25519Signer } from './signing.ts'
-import type { ScannedRecord } from './store/store.ts'
+import type { StorageManager } from './storage/manager.ts'
+import type { MoveProgress, ScannedRecord } from './store/store.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
 import { edited, tamper } from './testing/tamper.ts'
-import {
-  type TestTrail,
-  type TestTrailOptions,
-  temporaryFolder,
-  temporaryTrail,
-} from './testing/temporary.ts'
+import { type TestTrail, type TestTrailOptions, temporaryFolder, temporaryTrail } from './testing/temporary.ts'
 import { Trail } from './trail.ts'
 
 const SIZES = { firstSegmentBytes: 16 * 1024, segmentBytes: 32 * 1024 }
@@ -54,10 +50,7 @@ interface Made extends TestTrail {
 }
 
 /** A run that has ended, with objects large and small, beside a house run that goes on. */
-async function finishedRun(
-  options: TestTrailOptions = {},
-  turns = 12,
-): Promise<Made & { house: ScriptedRun }> {
+async function finishedRun(options: TestTrailOptions = {}, turns = 12): Promise<Made & { house: ScriptedRun }> {
   const made = await temporaryTrail({ ...SIZES, ...options })
   const house = await made.start()
   const { script, objects } = await addRun(made, turns, house)
@@ -85,15 +78,16 @@ async function addRun(made: Pick<TestTrail, 'start'>, turns: number, house?: Scr
   return { script, objects }
 }
 
-/** What a runtime does with a compactor. */
+/** What a runtime does with the storage. */
 async function compact(
-  compactor: Compactor,
+  compactor: StorageManager,
   script: ScriptedRun,
   made: Pick<TestTrail, 'strict'>,
+  progress?: (moved: MoveProgress) => void,
 ): Promise<void> {
   for (;;) {
     const at = formatTimestamp(made.strict.take())
-    const { summaries, done } = unwrap(await compactor.compactRun(script.run.id, at))
+    const { summaries, done } = unwrap(await compactor.compactRun(script.run.id, at, progress))
     if (done) return
     unwrap(await script.append(...summaries))
   }
@@ -141,10 +135,10 @@ describe('files of runs', () => {
     const before = await seen(script.run, objects)
     const houseBefore = await seen(house.run, [])
     const steps: number[] = []
-    const compactor = trail.compactor({ progress: ({ records }) => steps.push(records) })
+    const compactor = trail.storage
     expect(await compactor.pending()).toMatchObject([{ run: script.run.id }])
     const segmentsBefore = segments(profile)
-    await compact(compactor, script, made)
+    await compact(compactor, script, made, ({ records }) => steps.push(records))
     expect(steps.length).toBeGreaterThan(0)
     expect(await compactor.pending()).toEqual([])
     expect(unwrap(await compactor.reclaim())).toBeGreaterThan(20_000)
@@ -160,7 +154,7 @@ describe('files of runs', () => {
       expectPrefix(await seen(now.trail.run(script.run.id), objects), before)
       expectPrefix(await seen(now.trail.run(house.run.id), []), houseBefore)
       await expectSound(now.trail)
-      expect(await now.trail.compactor().pending(), time).toEqual([])
+      expect(await now.trail.storage.pending(), time).toEqual([])
       now = await now.reopen()
       if (time === 'live') continue
       await now.trail.close()
@@ -168,15 +162,15 @@ describe('files of runs', () => {
       now = await now.reopen()
     }
     const [checkpoint] = before.entries.filter(entry => entry.event_type === 'checkpoint_created')
-    expect(await now.trail.lifecycle(script.run.id).tierOf(checkpoint!.seq)).toBe('warm')
+    expect(await now.trail.run(script.run.id).tierOf(checkpoint!.seq)).toBe('warm')
     const [delivered] = before.entries.filter(entry => entry.event_type === 'envelope_delivered')
-    expect(await now.trail.lifecycle(script.run.id).tierOf(delivered!.seq)).toBe('cold')
+    expect(await now.trail.run(script.run.id).tierOf(delivered!.seq)).toBe('cold')
   })
 
   test('W-TRAIL-13 what is appended after the end is taken along by the next pass, into one file', async () => {
     const made = await finishedRun()
     const { trail, script, objects, profile } = made
-    const compactor = trail.compactor()
+    const compactor = trail.storage
     await compact(compactor, script, made)
     const before = await seen(script.run, objects)
     const [first] = names(profile, 'trail', 'runs', script.run.id)
@@ -198,7 +192,7 @@ describe('files of runs', () => {
   test('W-TRAIL-25 a run that goes on holds on to no segments, and is read from its files', async () => {
     const made = await temporaryTrail(SIZES)
     const house = await made.start()
-    const compactor = made.trail.compactor()
+    const compactor = made.trail.storage
     let most = 0
     for (let round = 0; round < 6; round++) {
       const { script } = await addRun(made, 12, house)
@@ -211,7 +205,7 @@ describe('files of runs', () => {
     expect(before.entries.length).toBeGreaterThan(20)
     await expectSound(made.trail)
     // What it has in its files is hot all the same: tiers follow the states of workspaces.
-    expect(await made.trail.lifecycle(house.run.id).tierOf(1)).toBe('hot')
+    expect(await made.trail.run(house.run.id).tierOf(1)).toBe('hot')
     const now = await made.reopen()
     expectPrefix(await seen(now.trail.run(house.run.id), []), before)
     // It ends at last: its pieces become files without what went to the cold tier.
@@ -227,7 +221,7 @@ describe('files of runs', () => {
     unwrap(await again.run.append({ entries: drafts }))
     for (let done = false; !done; ) {
       const at = formatTimestamp(now.strict.take())
-      const result = unwrap(await now.trail.compactor().compactRun(house.run.id, at))
+      const result = unwrap(await now.trail.storage.compactRun(house.run.id, at))
       done = result.done
       if (!done) unwrap(await again.run.append({ entries: house.drafts(result.summaries) }))
     }
@@ -244,7 +238,7 @@ describe('files of runs', () => {
     const kept = readFileSync(join(profile, 'trail.index.db'))
     const now = await made.reopen()
     const again = { ...made, ...now }
-    const compactor = now.trail.compactor()
+    const compactor = now.trail.storage
     const root = before.entries[0]!.workspace!
     for (let done = false; !done; ) {
       const at = formatTimestamp(now.strict.take())
@@ -267,13 +261,13 @@ describe('files of runs', () => {
     const made = await finishedRun()
     const { trail, script } = made
     const at = () => formatTimestamp(made.strict.take())
-    const first = unwrap(await trail.compactor().compactRun(script.run.id, at()))
+    const first = unwrap(await trail.storage.compactRun(script.run.id, at()))
     expect(first).toMatchObject({ done: false, moved: { records: 0 } })
     expect(first.summaries).toHaveLength(1)
-    const second = unwrap(await trail.compactor().compactRun(script.run.id, at()))
+    const second = unwrap(await trail.storage.compactRun(script.run.id, at()))
     expect(second).toMatchObject({ done: false, archived: 0, summaries: first.summaries })
     unwrap(await script.append(...second.summaries))
-    expect(unwrap(await trail.compactor().compactRun(script.run.id, at()))).toMatchObject({
+    expect(unwrap(await trail.storage.compactRun(script.run.id, at()))).toMatchObject({
       done: true,
       summaries: [],
     })
@@ -282,7 +276,7 @@ describe('files of runs', () => {
   test('W-TRAIL-25 appends are acknowledged while a run is being moved', async () => {
     const made = await finishedRun({}, 200)
     const { trail, script, house } = made
-    const compactor = trail.compactor()
+    const compactor = trail.storage
     let appended = 0
     let over = false
     const appending = (async () => {
@@ -318,14 +312,14 @@ describe('files of runs', () => {
     const most = segments()
     for await (const records of store.scan()) {
       if (during.length === 0) {
-        await store.moveRun(script.run.id, formatTimestamp(strict.take()))
-        await store.reclaim()
+        await store.tiers.moveRun(script.run.id, formatTimestamp(strict.take()))
+        await store.tiers.reclaim()
         expect(segments()).toBeGreaterThanOrEqual(most)
       }
       during.push(...records)
     }
     expect(during).toEqual(before)
-    await store.reclaim()
+    await store.tiers.reclaim()
     expect(segments()).toBeLessThan(most)
     expect(await all()).toEqual(before)
     await store.close()
@@ -343,7 +337,7 @@ describe('files of runs', () => {
       }),
     )
     const now = await made.reopen()
-    const refused = await now.trail.compactor().compactRun(script.run.id, formatTimestamp(now.strict.take()))
+    const refused = await now.trail.storage.compactRun(script.run.id, formatTimestamp(now.strict.take()))
     expect(refused).toMatchObject({ ok: false, error: { code: 'trail_damaged' } })
     expect(refused.violations?.[0]).toMatchObject({
       event_type: 'integrity_violation',
@@ -357,11 +351,11 @@ describe('files of runs', () => {
     const made = await temporaryTrail()
     const script = await made.start()
     const at = formatTimestamp(made.strict.take())
-    expect(await made.trail.compactor().compactRun(script.run.id, at)).toMatchObject({
+    expect(await made.trail.storage.compactRun(script.run.id, at)).toMatchObject({
       ok: false,
       error: { code: 'invalid_state' },
     })
-    expect(await made.trail.compactor().expire(script.run.id, made.strict.take(), RETENTION)).toMatchObject({
+    expect(await made.trail.storage.expire(script.run.id, made.strict.take(), RETENTION)).toMatchObject({
       ok: false,
       error: { code: 'invalid_state' },
     })
@@ -371,7 +365,7 @@ describe('files of runs', () => {
 /** A compacted run, and the time of its end. */
 async function compactedRun(options: TestTrailOptions = {}) {
   const made = await finishedRun(options)
-  const compactor = made.trail.compactor()
+  const compactor = made.trail.storage
   await compact(compactor, made.script, made)
   return { ...made, compactor, ended: made.strict.take() }
 }
@@ -393,25 +387,24 @@ describe('retention', () => {
     expect(await compactor.warm()).not.toContain(run)
     expect(names(profile, 'trail', 'runs', run)).toEqual([])
     expect(names(profile, 'trail', 'cold', 'blobs.d')).toHaveLength(1)
-    const lifecycle = trail.lifecycle(run)
-    expect(await Promise.all([1, 2, 3].map(seq => lifecycle.tierOf(seq)))).toEqual(['cold', 'cold', 'cold'])
+    expect(await Promise.all([1, 2, 3].map(seq => trail.run(run).tierOf(seq)))).toEqual(['cold', 'cold', 'cold'])
     expectPrefix(await seen(script.run, objects), before)
     await expectSound(trail)
     // Its files are deletable once a snapshot covers them that is told of elsewhere.
     clock.set(later(moved, DAY))
     const archive = Math.max(...(await archives(profile, run)))
     const late = later(moved, RETENTION.cold + DAY)
-    expect(await lifecycle.deleteArchive(archive, later(moved, DAY), RETENTION)).toMatchObject({
+    expect(await trail.storage.deleteArchive(run, archive, later(moved, DAY), RETENTION)).toMatchObject({
       ok: false,
       error: { code: 'retention_active' },
     })
-    expect(await lifecycle.deleteArchive(archive, late, RETENTION)).toMatchObject({
+    expect(await trail.storage.deleteArchive(run, archive, late, RETENTION)).toMatchObject({
       ok: false,
       error: { code: 'retention_active' },
     })
     const { seq } = await script.run.head()
-    unwrap(await script.append(unwrap(await lifecycle.snapshot('snap', seq))))
-    unwrap(await lifecycle.deleteArchive(archive, late, RETENTION))
+    unwrap(await script.append(unwrap(await trail.storage.snapshot(run, 'snap', seq))))
+    unwrap(await trail.storage.deleteArchive(run, archive, late, RETENTION))
     let now = made as TestTrail
     for (const time of ['live', 'reopened', 'with a new index']) {
       const left = unwrap(await now.trail.run(run).query({ limit: 1000 })).entries
@@ -438,7 +431,7 @@ describe('retention', () => {
     const moved = later(ended, RETENTION.warm)
     unwrap(await compactor.expire(run, moved, RETENTION))
     made.clock.set(later(moved, DAY))
-    unwrap(await script.append(unwrap(await trail.lifecycle(run).snapshot('snap', 5))))
+    unwrap(await script.append(unwrap(await trail.storage.snapshot(run, 'snap', 5))))
     expect(await compactor.expire(run, later(moved, DAY), RETENTION)).toMatchObject({
       ok: false,
       error: { code: 'invalid_state' },
@@ -458,13 +451,13 @@ describe('retention', () => {
     const warm = join(profile, 'trail', 'runs', run)
     const kept = join(temporaryFolder(), 'kept')
     cpSync(warm, kept, { recursive: true })
-    unwrap(await script.append(unwrap(await made.trail.lifecycle(run).snapshot('snap', 5))))
+    unwrap(await script.append(unwrap(await made.trail.storage.snapshot(run, 'snap', 5))))
     await compact(compactor, script, made)
     expect(names(warm).some(name => names(kept).includes(name))).toBe(false)
     await made.trail.close()
     cpSync(kept, warm, { recursive: true })
     const now = await made.reopen()
-    const next = now.trail.compactor()
+    const next = now.trail.storage
     expect(unwrap(await next.expire(run, later(ended, RETENTION.warm), RETENTION))).toBe(1)
     expect(names(warm)).toEqual([])
     const cold = names(profile, 'trail', 'cold', run)
@@ -480,7 +473,7 @@ describe('retention', () => {
     unwrap(await compactor.expire(run, moved, RETENTION))
     clock.set(later(moved, DAY))
     const { seq } = await script.run.head()
-    unwrap(await script.append(unwrap(await made.trail.lifecycle(run).snapshot('snap', seq))))
+    unwrap(await script.append(unwrap(await made.trail.storage.snapshot(run, 'snap', seq))))
     const late = later(moved, RETENTION.cold + DAY)
     expect(unwrap(await compactor.deleteExpired(run, late, RETENTION))).toBeGreaterThan(0)
     const summaryOf = async (trail: Trail) => (await trail.runs()).find(each => each.run === run)
@@ -504,7 +497,7 @@ describe('retention', () => {
       parent: script.root,
     })
     expect(await again.append(created)).toMatchObject({ ok: false, error: { code: 'invalid_entry' } })
-    const next = now.trail.compactor()
+    const next = now.trail.storage
     await compact(next, again, now)
     expect(await next.expire(run, later(ended, -DAY), RETENTION)).toMatchObject({
       ok: false,
@@ -562,7 +555,7 @@ describe('the cold tier and its replica', () => {
         error: { code: 'trail_read_only' },
       })
       const at = formatTimestamp(made.strict.take())
-      expect(await alone.compactor().compactRun(run, at)).toMatchObject({
+      expect(await alone.storage.compactRun(run, at)).toMatchObject({
         ok: false,
         error: { code: 'trail_read_only' },
       })
@@ -600,7 +593,7 @@ describe('the cold tier and its replica', () => {
   test('W-TRAIL-26 without its replica nothing goes to the cold tier and nothing leaves the log; with it, the work goes on', async () => {
     const replica = join(temporaryFolder(), 'device')
     const made = await finishedRun({ replica })
-    const { trail, script, objects, compactor, profile } = { ...made, compactor: made.trail.compactor() }
+    const { trail, script, objects, compactor, profile } = { ...made, compactor: made.trail.storage }
     const before = await seen(script.run, objects)
     const at = () => formatTimestamp(made.strict.take())
     const refused = await compactor.compactRun(script.run.id, at())
@@ -642,7 +635,7 @@ describe('the cold tier and its replica', () => {
     const start = () => ScriptedRun.start(trail, ids, strict)
     const { script, objects } = await addRun({ start }, 5)
     const before = await seen(script.run, objects)
-    const compactor = trail.compactor()
+    const compactor = trail.storage
     const run = script.run.id
     const broken = async (work: () => Promise<Result<unknown>>) => {
       expect(await work()).toMatchObject({ ok: false, error: { code: 'replica_unavailable' } })
@@ -674,10 +667,10 @@ describe('the cold tier and its replica', () => {
   test('W-TRAIL-26 the replica of another trail is not used', async () => {
     const replica = temporaryFolder()
     const first = await finishedRun({ replica })
-    await compact(first.trail.compactor(), first.script, first)
+    await compact(first.trail.storage, first.script, first)
     const other = await finishedRun({ replica })
     const at = formatTimestamp(other.strict.take())
-    expect(await other.trail.compactor().compactRun(other.script.run.id, at)).toMatchObject({
+    expect(await other.trail.storage.compactRun(other.script.run.id, at)).toMatchObject({
       ok: false,
       error: { code: 'replica_unavailable' },
     })
@@ -706,11 +699,11 @@ describe('the cold tier and its replica', () => {
     const now = await made.reopen()
     expectPrefix(await seen(now.trail.run(run), objects), before)
     await expectSound(now.trail)
-    const report = await now.trail.restore()
+    const report = await now.trail.storage.restore()
     expect(report.lost).toEqual([])
     expect(report.restored).toHaveLength(files.length + 1)
     for (const [name, content] of good) expect(readFileSync(join(folder, name)).equals(content)).toBe(true)
-    expect((await now.trail.restore()).restored).toEqual([])
+    expect((await now.trail.storage.restore()).restored).toEqual([])
     await expectSound(now.trail)
   })
 
@@ -724,7 +717,7 @@ describe('the cold tier and its replica', () => {
     const records = '1.zst'
     const kept = readFileSync(join(there, records))
     const late = later(ended, 2 * RETENTION.cold)
-    unwrap(await made.trail.lifecycle(run).deleteArchive(1, late, RETENTION))
+    unwrap(await made.trail.storage.deleteArchive(run, 1, late, RETENTION))
     const left = unwrap(await script.run.query({ limit: 1000 })).entries
     let now = made as TestTrail
     const losses: readonly (readonly [string, () => void, readonly string[]])[] = [
@@ -740,14 +733,14 @@ describe('the cold tier and its replica', () => {
       lose()
       removeIndex(profile)
       now = await now.reopen()
-      const report = await now.trail.restore()
+      const report = await now.trail.storage.restore()
       const files = restored.map(name => `cold/${run}/${name}`)
       expect(report, what).toEqual({ restored: files, lost: [] })
       expect(names(here), what).not.toContain(records)
       await expectSound(now.trail)
       expect(unwrap(await now.trail.run(run).query({ limit: 1000 })).entries, what).toEqual(left)
       expect((await now.trail.replica())?.lacking, what).toBeGreaterThan(0)
-      await now.trail.replicate()
+      await now.trail.storage.replicate()
       expect(names(there), what).not.toContain(records)
       expect((await now.trail.replica())?.lacking, what).toBe(0)
       const { trail: alone } = await openedCold(replica)
@@ -769,22 +762,22 @@ describe('the cold tier and its replica', () => {
     cpSync(join(cold, `${first}.zst`), join(cold, `${left}.zst`))
     writeFileSync(join(cold, `${left}.json.zst.tmp`), 'half')
     const now = await made.reopen()
-    expect(await now.trail.restore()).toEqual({ restored: [], lost: [] })
+    expect(await now.trail.storage.restore()).toEqual({ restored: [], lost: [] })
     const again = new ScriptedRun(now.trail, now.ids, now.strict, { run, root: script.root })
     now.clock.set(later(ended, RETENTION.warm + DAY))
-    unwrap(await again.append(unwrap(await now.trail.lifecycle(run).snapshot('snap', 5))))
-    await compact(now.trail.compactor(), again, now)
+    unwrap(await again.append(unwrap(await now.trail.storage.snapshot(run, 'snap', 5))))
+    await compact(now.trail.storage, again, now)
     expect(names(cold).filter(name => name.startsWith(`${left}.`))).toEqual([])
     expect(names(profile, 'trail', 'runs', run)).toContain(`${left + 1}.json.zst`)
     await expectSound(now.trail)
-    unwrap(await now.trail.compactor().reclaim())
+    unwrap(await now.trail.storage.reclaim())
     await now.trail.close()
     // Whoever has only lost its manifest is missed, and is not touched.
     rmSync(join(cold, `${first}.json.zst`))
     removeIndex(profile)
     const after = await now.reopen()
-    expect((await after.trail.restore()).lost).toEqual([`cold/${run}/${first}.json.zst`])
-    await after.trail.compactor().expire(run, later(ended, 2 * RETENTION.warm), RETENTION)
+    expect((await after.trail.storage.restore()).lost).toEqual([`cold/${run}/${first}.json.zst`])
+    await after.trail.storage.expire(run, later(ended, 2 * RETENTION.warm), RETENTION)
     expect(names(cold)).toContain(`${first}.zst`)
   })
 
@@ -803,7 +796,7 @@ describe('the cold tier and its replica', () => {
       expect(page.partial?.length, index).toBeGreaterThan(0)
       expect(page.entries.length, index).toBeGreaterThan(10)
       expect((await now.trail.run(run).verify()).findings.length, index).toBeGreaterThan(0)
-      expect((await now.trail.restore()).lost, index).toEqual([`cold/${run}/${first}`])
+      expect((await now.trail.storage.restore()).lost, index).toEqual([`cold/${run}/${first}`])
       await now.trail.close()
     }
   })
@@ -812,15 +805,15 @@ describe('the cold tier and its replica', () => {
     const made = await compactedRun()
     const { script, objects, compactor, ended } = made
     const run = script.run.id
-    unwrap(await script.append(unwrap(await made.trail.lifecycle(run).snapshot('snap', 4))))
+    unwrap(await script.append(unwrap(await made.trail.storage.snapshot(run, 'snap', 4))))
     await compact(compactor, script, made)
     unwrap(await compactor.expire(run, later(ended, RETENTION.warm), RETENTION))
     const before = await seen(script.run, objects)
     await made.trail.close()
     const replica = temporaryFolder()
     const now = await temporaryTrail({ ...SIZES, profile: made.profile, replica, ids: made.ids })
-    expect(await now.trail.replicate()).toBeGreaterThan(5)
-    expect(await now.trail.replicate()).toBe(0)
+    expect(await now.trail.storage.replicate()).toBeGreaterThan(5)
+    expect(await now.trail.storage.replicate()).toBe(0)
     expect(names(replica, 'snapshots.d')).toEqual(['snap.zst'])
     const { trail: alone } = await openedCold(replica)
     expectPrefix(await seen(alone.run(run), objects), before)
@@ -831,7 +824,7 @@ describe('the cold tier and its replica', () => {
     const made = await finishedRun()
     const { script, objects, profile } = made
     const run = script.run.id
-    const compactor = made.trail.compactor()
+    const compactor = made.trail.storage
     const at = formatTimestamp(made.strict.take())
     const { summaries } = unwrap(await compactor.compactRun(run, at))
     unwrap(await script.append(...summaries))
@@ -850,7 +843,7 @@ describe('the cold tier and its replica', () => {
     const now = await made.reopen()
     expectPrefix(await seen(now.trail.run(run), objects), before)
     await expectSound(now.trail)
-    const again = now.trail.compactor()
+    const again = now.trail.storage
     expect(unwrap(await again.compactRun(run, formatTimestamp(now.strict.take())))).toMatchObject({
       done: true,
       archived: 0,
@@ -859,7 +852,7 @@ describe('the cold tier and its replica', () => {
     unwrap(await again.expire(run, later(ended, RETENTION.warm), RETENTION))
     const { trail: alone } = await openedCold(join(profile, 'trail', 'cold'))
     expectPrefix(await seen(alone.run(run), objects), before)
-    unwrap(await now.trail.lifecycle(run).deleteArchive(1, later(ended, 2 * RETENTION.cold), RETENTION))
+    unwrap(await now.trail.storage.deleteArchive(run, 1, later(ended, 2 * RETENTION.cold), RETENTION))
     expect(names(folder).filter(name => name.startsWith('1.'))).toEqual(['1.json.zst'])
     await expectSound(now.trail)
   })
@@ -871,11 +864,8 @@ describe('the cold tier and its replica', () => {
         const path = join(folder, name)
         return sum + (statSync(path).isDirectory() ? sizeOf(path) : statSync(path).size)
       }, 0)
-    const hot = segments(made.profile).reduce(
-      (sum, name) => sum + statSync(join(made.profile, 'trail', name)).size,
-      0,
-    )
-    const compactor = made.trail.compactor()
+    const hot = segments(made.profile).reduce((sum, name) => sum + statSync(join(made.profile, 'trail', name)).size, 0)
+    const compactor = made.trail.storage
     await compact(compactor, made.script, made)
     const warm = ['runs', 'cold'].reduce((sum, name) => sum + sizeOf(join(made.profile, 'trail', name)), 0)
     expect(warm * 2).toBeLessThan(hot)

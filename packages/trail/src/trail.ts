@@ -1,16 +1,7 @@
 // A trail: all runs of one store. It hands out runs, verifies everything, and knows where the clock must start.
-import {
-  err,
-  formatTimestamp,
-  ok,
-  type Result,
-  type RunId,
-  refuse,
-  type Ticks,
-  type Timestamp,
-} from '@parley/core'
+import { err, formatTimestamp, ok, type Result, type RunId, refuse, type Ticks, type Timestamp } from '@parley/core'
+import { fingerprint } from '@parley/keys'
 import type { ReplicaReport, TierReport } from './archive/tier-report.ts'
-import { Compactor, type CompactorOptions } from './compactor.ts'
 import { ContentCipher, type Sealing } from './content/cipher.ts'
 import type { ContentKeys } from './content/keys.ts'
 import { commitError } from './errors.ts'
@@ -19,16 +10,17 @@ import type { ByteSource } from './export/read.ts'
 import { exportRun } from './export/write.ts'
 import { type Imported, type ImportOptions, importRun } from './import/import-run.ts'
 import type { TrailKeys } from './keys/profile-keys.ts'
-import { fingerprint, type TrailKey, trustOf } from './keys/trail-key.ts'
-import { RunLifecycle } from './lifecycle.ts'
+import { type TrailKey, trustOf } from './keys/trail-key.ts'
 import type { BlobReport } from './log/blobs.ts'
-import { RunTrail } from './run-trail.ts'
+import { RunWatchers } from './query/watch.ts'
+import { RunTrail } from './run/run-trail.ts'
 import type { Signer } from './signing.ts'
 import { SigningStage } from './signing-stage.ts'
+import { StorageManager } from './storage/manager.ts'
 import { entryAt } from './store/entry-at.ts'
-import type { Damage, RestoreReport, RunHead, RunSummary, TrailStore } from './store/store.ts'
-import { judgeDeletions, RunVerifier, type VerifyOptions, type VerifyReport } from './verify.ts'
-import { RunWatchers } from './watch.ts'
+import type { Damage, RunHead, RunSummary, TrailStore } from './store/store.ts'
+import type { VerifyOptions, VerifyReport } from './verify/report.ts'
+import { judgeDeletions, RunVerifier } from './verify/verify.ts'
 
 export interface TrailOptions {
   readonly store: TrailStore
@@ -42,7 +34,7 @@ export interface TrailOptions {
   readonly cipher?: ContentCipher
 }
 
-export interface TrailExportOptions {
+interface TrailExportOptions {
   /** As stored, where nothing is said. */
   readonly content?: ExportContent
   readonly at: Timestamp
@@ -64,7 +56,7 @@ export interface ImportedFrom {
   readonly content: ExportContent
 }
 
-export interface TrailReport {
+interface TrailReport {
   readonly runs: readonly VerifyReport[]
   /** Places that cannot be read at all. Whose they were is told by the entries that a run misses. */
   readonly unreadable: readonly string[]
@@ -74,6 +66,8 @@ export interface TrailReport {
 const held = new WeakMap<TrailStore, symbol>()
 
 export class Trail {
+  /** Compaction, retention, snapshots and the replica. */
+  readonly storage: StorageManager
   readonly #store: TrailStore
   #signer: Signer | undefined
   readonly #keys: TrailKeys | undefined
@@ -81,11 +75,11 @@ export class Trail {
   readonly #trust: TrailOptions['trust']
   #cipher: ContentCipher | undefined
   readonly #runs = new Map<RunId, RunTrail>()
-  readonly #lifecycles = new Map<RunId, RunLifecycle>()
   readonly #watchers = new RunWatchers()
 
   constructor(options: TrailOptions) {
     this.#store = options.store
+    this.storage = new StorageManager(options.store, id => this.#runs.get(id) ?? this.#open(id))
     this.#signer = options.signer
     this.#stage = options.signer && new SigningStage(options.store, options.signer)
     this.#keys = options.keys
@@ -94,8 +88,9 @@ export class Trail {
   }
 
   /**
-   * Takes the trail for one runtime (W-CONC-08): refused with `trail_in_use` while another one of this process has it. What comes back
-   * gives it up again; so does closing the trail. Other processes are kept out by the lock of the folder.
+   * Takes the trail for one runtime (W-CONC-08): refused with `trail_in_use` while another one of this process has it.
+   * What comes back gives it up again; so does closing the trail. Other processes are kept out by the lock of the
+   * folder.
    */
   hold(): Result<() => void> {
     if (held.has(this.#store))
@@ -108,7 +103,10 @@ export class Trail {
     })
   }
 
-  /** From now on content is written with proofs by this secret, and checked (W-SEC-16), where the trail has no cipher of its own. */
+  /**
+   * From now on content is written with proofs by this secret, and checked (W-SEC-16), where the trail has no cipher of
+   * its own.
+   */
   prove(keys: ContentKeys): void {
     this.#cipher ??= new ContentCipher(keys, 'none')
   }
@@ -138,47 +136,16 @@ export class Trail {
   async release(id: RunId): Promise<void> {
     await this.#runs.get(id)?.release()
     this.#runs.delete(id)
-    this.#lifecycles.delete(id)
-  }
-
-  /** Tiers, compaction, retention and snapshots of one run. */
-  lifecycle(id: RunId): RunLifecycle {
-    let lifecycle = this.#lifecycles.get(id)
-    if (!lifecycle) {
-      lifecycle = new RunLifecycle(this.run(id), this.#store)
-      this.#lifecycles.set(id, lifecycle)
-    }
-    return lifecycle
-  }
-
-  /** What keeps the log small; see there. */
-  compactor(options?: CompactorOptions): Compactor {
-    const borrow = (id: RunId) => {
-      const run = this.#runs.get(id) ?? this.#open(id)
-      return { run, lifecycle: this.#lifecycles.get(id) ?? new RunLifecycle(run, this.#store) }
-    }
-    const closed = (id: RunId) => this.#store.imports.has(id)
-    return new Compactor({ store: this.#store, borrow, closed }, options)
-  }
-
-  /** Copies to the replica whatever of the cold tier it lacks; returns how many files. */
-  replicate(): Promise<number> {
-    return this.#store.replicate()
-  }
-
-  /** Puts back from the replica what is missing or damaged in the cold tier. */
-  restore(): Promise<RestoreReport> {
-    return this.#store.restore()
   }
 
   /** How far the replica follows, without looking at what its files hold; null where there is none. */
   replica(): Promise<ReplicaReport | null> {
-    return this.#store.replica()
+    return this.#store.tiers.replica()
   }
 
   /** What lies where, and how far the replica follows. */
   tiers(): Promise<TierReport> {
-    return this.#store.tiers()
+    return this.#store.tiers.report()
   }
 
   checkBlobs(): Promise<BlobReport> {
@@ -203,8 +170,8 @@ export class Trail {
   }
 
   /**
-   * Takes in an exported run, all of it or nothing, after it was verified against keys that are trusted. It can be read and verified like any
-   * other, and nothing is ever appended to it. The refusals are those of `importRun`.
+   * Takes in an exported run, all of it or nothing, after it was verified against keys that are trusted. It can be read
+   * and verified like any other, and nothing is ever appended to it. The refusals are those of `importRun`.
    */
   async import(source: ByteSource, options: ImportOptions): Promise<Result<Imported>> {
     try {
@@ -237,7 +204,10 @@ export class Trail {
     return this.#keys?.keys ?? []
   }
 
-  /** Keys whose rotation is not on record yet; `recordedKey` ends that, and is refused as an append is where the disk fails. */
+  /**
+   * Keys whose rotation is not on record yet; `recordedKey` ends that, and is refused as an append is where the disk
+   * fails.
+   */
   get unrecordedKeys(): readonly TrailKey[] {
     const { keys = [], unrecorded = [] } = this.#keys ?? {}
     return keys.filter(({ key }) => unrecorded.includes(key))
@@ -252,8 +222,8 @@ export class Trail {
   }
 
   /**
-   * Goes on with a new key, from the next batch on. The old one endorses it, is kept as a former one, and signs nothing any more. Fails
-   * with `not_signed` where there is no key to replace; an error of the disk leaves the old key in use.
+   * Goes on with a new key, from the next batch on. The old one endorses it, is kept as a former one, and signs nothing
+   * any more. Fails with `not_signed` where there is no key to replace; an error of the disk leaves the old key in use.
    */
   async rotateKey(at: Timestamp): Promise<Result<TrailKey>> {
     const [keys, stage] = [this.#keys, this.#stage]
@@ -266,14 +236,16 @@ export class Trail {
     } catch (cause) {
       return err(commitError(cause))
     }
-    // Beside whatever the storage is doing. A copy that cannot hear of it now is behind, and `replicate` makes up for that.
-    void this.#store.keepKeys().catch(() => {})
+    // Beside whatever the storage is doing. A copy that cannot hear of it now is behind, and `replicate` makes up for
+    // that.
+    void this.storage.keepKeys().catch(() => {})
     return ok(keys.keys.at(-1)!)
   }
 
   /**
-   * A run as one file (export/format.ts), in buffers: up to its newest entry, or up to a head that it has. Fails with `not_found`; the stream
-   * throws `trail_damaged` where the run cannot be read whole, and the errors of content that cannot be opened.
+   * A run as one file (export/format.ts), in buffers: up to its newest entry, or up to a head that it has. Fails with
+   * `not_found`; the stream throws `trail_damaged` where the run cannot be read whole, and the errors of content that
+   * cannot be opened.
    */
   async export(id: RunId, options: TrailExportOptions): Promise<Result<AsyncIterable<Buffer>>> {
     const { content = 'stored', at, upTo } = options
@@ -285,7 +257,9 @@ export class Trail {
     const foreign = this.#store.imports.get(id)?.keys ?? []
     const own = this.keys.filter(({ key }) => !foreign.some(each => each.key === key))
     const given = { head, at, keys: [...foreign, ...own], signer, content, cipher: this.#cipher }
-    return ok(exportRun(this.#store, given))
+    const { tiers } = this.#store
+    const source = { replay: (run: RunId) => this.#store.replay(run), manifests: (run: RunId) => tiers.manifests(run) }
+    return ok(exportRun(source, given))
   }
 
   async #headAt(run: RunId, seq: number): Promise<RunHead | undefined> {

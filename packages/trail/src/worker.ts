@@ -4,7 +4,9 @@ export function workerFile(name: string, from: string): URL {
   return new URL(`${name}.${from.endsWith('.ts') ? 'ts' : 'js'}`, from)
 }
 
-/** Of the process's own options only how packages are resolved: `--eval`, `--require` and the like are not meant for it. */
+/**
+ * Of the process's own options only how packages are resolved: `--eval`, `--require` and the like are not meant for it.
+ */
 export function workerArguments(): string[] {
   const conditions = process.execArgv.filter(argument => argument.startsWith('--conditions='))
   return [...conditions, '--disable-warning=ExperimentalWarning']

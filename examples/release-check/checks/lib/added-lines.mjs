@@ -1,5 +1,5 @@
-// Reads what `git log -p` prints, as it comes, and hands out every added line with its commit, file and line. Hunks are followed by the
-// counts in their heads, so that no content can pass for a head.
+// Reads what `git log -p` prints, as it comes, and hands out every added line with its commit, file and line. Hunks are
+// followed by the counts in their heads, so that no content can pass for a head.
 
 /** What starts a commit in the output: the format to give to `git log`. A NUL never starts a line of a head. */
 export const COMMIT_FORMAT = '%x00%H %cs'

@@ -1,5 +1,6 @@
-// A worktree has no node_modules. This lends it those of the user's project: folders of links, removed afterwards. Packages that are
-// part of the project itself are linked to their sources in the worktree, so that what is tested is what is to be released.
+// A worktree has no node_modules. This lends it those of the user's project: folders of links, removed afterwards.
+// Packages that are part of the project itself are linked to their sources in the worktree, so that what is tested is
+// what is to be released.
 import {
   copyFileSync,
   existsSync,
@@ -43,7 +44,8 @@ function lend(source, target, there, here) {
     const from = join(source, name)
     const to = join(target, name)
     if (name === '.bin' || name.startsWith('@')) lend(from, to, there, here)
-    // Caches are written to, which must not reach the project; small files, such as the list of what is installed, are copied.
+    // Caches are written to, which must not reach the project; small files, such as the list of what is installed, are
+    // copied.
     else if (name.startsWith('.') && name !== '.pnpm') copyFile(from, to)
     else symlinkSync(destination(from, there, here), to, kindOf(from))
   }

@@ -1,4 +1,5 @@
-// What every check has in common: it looks at a repository, writes release-report/<check>.md and .json, and never prints a secret.
+// What every check has in common: it looks at a repository, writes release-report/<check>.md and .json, and never
+// prints a secret.
 import { lstatSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { limits } from './limits.mjs'
@@ -14,8 +15,8 @@ export function say(text) {
 }
 
 /**
- * Runs a check. `look` gets the repository and answers { summary, findings, facts, body }: a sentence, a list of
- * { severity: 'error' | 'warning' | 'info', message, file?, line? }, plain data, and Markdown to show below the findings.
+ * Runs a check. `look` gets the repository and answers { summary, findings, facts, body }: a sentence, a list of {
+ * severity: 'error' | 'warning' | 'info', message, file?, line? }, plain data, and Markdown to show below the findings.
  * A finding is no failure of the check: the process ends with 0. It ends with 1 when the check could not be made.
  */
 export async function check(name, title, look) {
@@ -48,8 +49,7 @@ export async function check(name, title, look) {
 
 /** A run of Parley takes over what git does not ignore; by hand it does not matter. */
 function mustBeKept(name) {
-  if (!process.env.PARLEY_RUN || tryGit(['check-ignore', '-q', `${FOLDER}/${name}.json`]) === undefined)
-    return
+  if (!process.env.PARLEY_RUN || tryGit(['check-ignore', '-q', `${FOLDER}/${name}.json`]) === undefined) return
   throw new CannotCheck(
     `A .gitignore leaves out ${FOLDER}/${name}.json, so the result would be lost. Let git see ${FOLDER}/.`,
   )

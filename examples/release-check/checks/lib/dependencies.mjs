@@ -1,4 +1,5 @@
-// The dependencies that lock files and lists name, each with the line that names it: { name, version, dev, file, line, licence? }.
+// The dependencies that lock files and lists name, each with the line that names it: { name, version, dev, file, line,
+// licence? }.
 import { readText } from './manifest.mjs'
 import { npmLock } from './npm-lock.mjs'
 
@@ -28,8 +29,7 @@ function once(dependencies) {
   for (const each of dependencies) {
     const key = `${each.name}@${each.version}`
     const known = found.get(key)
-    if (!known || (known.dev && !each.dev))
-      found.set(key, { ...each, licence: each.licence ?? known?.licence })
+    if (!known || (known.dev && !each.dev)) found.set(key, { ...each, licence: each.licence ?? known?.licence })
   }
   return [...found.values()]
 }
@@ -42,9 +42,8 @@ function pnpmLock(text, file) {
   for (let index = start + 1; start >= 0 && index < lines.length && !/^\S/.test(lines[index]); index++) {
     // `/name@1.0.0(peer):`, `name@1.0.0:`, and `/name/1.0.0:` in old files.
     const [, name, version] =
-      /^ {2}'?\/?((?:@[^/@]+\/)?[^/@']+)[@/](\d[^('_:]*)[^:]*:$/.exec(
-        lines[index].replace(/^ {2}'(.*)':$/, '  $1:'),
-      ) ?? []
+      /^ {2}'?\/?((?:@[^/@]+\/)?[^/@']+)[@/](\d[^('_:]*)[^:]*:$/.exec(lines[index].replace(/^ {2}'(.*)':$/, '  $1:')) ??
+      []
     if (name) found.push({ ecosystem: 'npm', name, version, dev: false, file, line: index + 1 })
     else if (dev.test(lines[index]) && found.length > 0) found.at(-1).dev = true
   }
@@ -79,8 +78,7 @@ function tomlLock(text, file, ecosystem) {
 
 function goMod(text, file) {
   return text.split('\n').flatMap((line, index) => {
-    const [, name, version] =
-      /^\s*(?:require\s+)?([\w.-]+\.[\w.-]+\/\S+|[\w-]+\.\w+)\s+(v\d\S*)/.exec(line) ?? []
+    const [, name, version] = /^\s*(?:require\s+)?([\w.-]+\.[\w.-]+\/\S+|[\w-]+\.\w+)\s+(v\d\S*)/.exec(line) ?? []
     return name ? [{ ecosystem: 'go', name, version, dev: false, file, line: index + 1 }] : []
   })
 }

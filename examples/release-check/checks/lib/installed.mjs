@@ -1,5 +1,5 @@
-// What this machine knows of a dependency's licence: node_modules, the caches of cargo and go, Python's virtual environments.
-// Nothing is asked of a network.
+// What this machine knows of a dependency's licence: node_modules, the caches of cargo and go, Python's virtual
+// environments. Nothing is asked of a network.
 import { existsSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -84,9 +84,7 @@ function sitePackages() {
 function pythonLicence(metadata) {
   const head = metadata.split(/\r?\n\r?\n/)[0]
   const field = name => new RegExp(`^${name}: (.+)$`, 'm').exec(head)?.[1].trim()
-  const classifiers = [...head.matchAll(/^Classifier: License :: OSI Approved :: (.+)$/gm)].map(
-    ([, name]) => name,
-  )
+  const classifiers = [...head.matchAll(/^Classifier: License :: OSI Approved :: (.+)$/gm)].map(([, name]) => name)
   const short = field('License')
   return (
     field('License-Expression') ??

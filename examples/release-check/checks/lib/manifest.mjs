@@ -1,4 +1,5 @@
-// What the project says of itself: names, versions and licences from the manifests of the languages that people use most.
+// What the project says of itself: names, versions and licences from the manifests of the languages that people use
+// most.
 import { existsSync, readFileSync } from 'node:fs'
 
 /** The JSON of a file, or undefined where there is none or it is broken. */

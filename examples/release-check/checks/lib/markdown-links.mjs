@@ -1,6 +1,9 @@
 // Finds links and anchors in Markdown the way GitHub reads it: what is in code, in comments or escaped is text.
 
-/** `[text](target "title")`; the text may hold an image, the target one level of parentheses. Only looks ahead, so that both are found. */
+/**
+ * `[text](target "title")`; the text may hold an image, the target one level of parentheses. Only looks ahead, so that
+ * both are found.
+ */
 const INLINE =
   /(!?)\[(?=(?:[^[\]\\]|\\.|\[[^\]]*\])*\]\(\s*(<[^>\n]*>|(?:[^\s()\\]|\\.|\([^\s()]*\))+)(?:\s+(?:"[^"]*"|'[^']*'|\([^)]*\)))?\s*\))/g
 const DEFINITION = /^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]*<?([^\s>]+)/gm
@@ -41,10 +44,8 @@ export function anchorsOf(markdown) {
   const used = new Map()
   const lines = withoutCode(markdown, true).split('\n')
   for (const [index, line] of lines.entries()) {
-    for (const [, id] of line.matchAll(/\s(?:id|name)\s*=\s*["']([^"']+)["']/gi))
-      anchors.add(id.toLowerCase())
-    const title =
-      /^ {0,3}#{1,6}(?:\s+(.*?))?(?:\s+#+)?\s*$/.exec(line)?.[1] ?? setextTitle(line, lines[index + 1])
+    for (const [, id] of line.matchAll(/\s(?:id|name)\s*=\s*["']([^"']+)["']/gi)) anchors.add(id.toLowerCase())
+    const title = /^ {0,3}#{1,6}(?:\s+(.*?))?(?:\s+#+)?\s*$/.exec(line)?.[1] ?? setextTitle(line, lines[index + 1])
     if (title === undefined) continue
     const slug = slugOf(title)
     const times = used.get(slug) ?? 0

@@ -1,5 +1,5 @@
-// Reads package-lock.json. What is released is what the project's own packages reach without their development dependencies; npm's own
-// marks (`dev`, `devOptional`) do not tell that of platform variants and optional peers.
+// Reads package-lock.json. What is released is what the project's own packages reach without their development
+// dependencies; npm's own marks (`dev`, `devOptional`) do not tell that of platform variants and optional peers.
 import { readJson } from './manifest.mjs'
 
 const MODULES = 'node_modules/'
@@ -56,7 +56,10 @@ function releasedPaths(packages) {
   return reached
 }
 
-/** As Node looks for a module: in the package's own folder, then in each one above. A link leads to a package of the project. */
+/**
+ * As Node looks for a module: in the package's own folder, then in each one above. A link leads to a package of the
+ * project.
+ */
 function resolved(packages, from, name) {
   for (let folder = from; ; ) {
     const path = `${folder === '' ? '' : `${folder}/`}${MODULES}${name}`

@@ -10,8 +10,9 @@ import { isOwnFile, tryGit } from './repository.mjs'
 const ELSEWHERE = /(?:^|\/)(?:node_modules|fixtures?|testdata|examples?|templates?)\//
 
 /**
- * Every package that is not private: { path, name, version } with { files, bytes, packedBytes, lost, unbuilt }, or with { problem }.
- * `lost` are entry points that no user would find in the package; `unbuilt` those that a build makes, which has not run here.
+ * Every package that is not private: { path, name, version } with { files, bytes, packedBytes, lost, unbuilt }, or with
+ * { problem }. `lost` are entry points that no user would find in the package; `unbuilt` those that a build makes,
+ * which has not run here.
  */
 export function publishedPackages(files) {
   const manifests = files
@@ -47,8 +48,7 @@ function pack(folder, manifest) {
     shell: process.platform === 'win32',
     env: { ...process.env, ...quiet },
   })
-  if (status !== 0)
-    return { problem: error?.code === 'ENOENT' ? 'npm is not installed' : 'npm could not list it' }
+  if (status !== 0) return { problem: error?.code === 'ENOENT' ? 'npm is not installed' : 'npm could not list it' }
   const listing = JSON.parse(stdout)
   const packed = listing.files ? listing : Object.values(listing)[0]
   // What the checks themselves wrote here is not published; how much it added to the packed size is not known.

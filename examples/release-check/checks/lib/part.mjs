@@ -20,8 +20,6 @@ function problemOf(part, check) {
   if (typeof part.summary !== 'string' || part.summary === '') return 'has no summary'
   if (typeof part.facts !== 'object' || part.facts === null) return 'has no facts'
   if (!Array.isArray(part.findings)) return 'has no list of findings'
-  const bad = part.findings.findIndex(
-    each => !severities.includes(each?.severity) || typeof each.message !== 'string',
-  )
+  const bad = part.findings.findIndex(each => !severities.includes(each?.severity) || typeof each.message !== 'string')
   return bad < 0 ? undefined : `has a finding without severity or message, number ${bad + 1}`
 }

@@ -1,4 +1,5 @@
-// The repository that is looked at, through the `git` program. Nothing here changes it, runs its hooks or reaches the network.
+// The repository that is looked at, through the `git` program. Nothing here changes it, runs its hooks or reaches the
+// network.
 import { spawnSync } from 'node:child_process'
 import { limits } from './limits.mjs'
 
@@ -21,11 +22,7 @@ const settings = {
 }
 
 export function gitArguments(args) {
-  return [
-    '--no-pager',
-    ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]),
-    ...args,
-  ]
+  return ['--no-pager', ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]), ...args]
 }
 
 export function gitEnvironment() {
@@ -68,9 +65,7 @@ export function git(...args) {
 export function openRepository() {
   const top = tryGit(['rev-parse', '--show-toplevel'])?.trim()
   if (!top)
-    throw new CannotCheck(
-      `${process.cwd()} is not in a git repository. Run this in the folder of a git project.`,
-    )
+    throw new CannotCheck(`${process.cwd()} is not in a git repository. Run this in the folder of a git project.`)
   const head = tryGit(['rev-parse', '--verify', 'HEAD^{commit}'])?.trim()
   if (!head) throw new CannotCheck('The repository has no commit yet. Commit something first.')
   const commit = withoutReports(head)

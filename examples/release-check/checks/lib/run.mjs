@@ -27,8 +27,8 @@ const quiet = {
 }
 
 /**
- * Set by a test runner around us, which would change how the project's own runner behaves; and Parley's own, since its token is not the
- * project's. The mark by which Parley finds everything that a turn started stays.
+ * Set by a test runner around us, which would change how the project's own runner behaves; and Parley's own, since its
+ * token is not the project's. The mark by which Parley finds everything that a turn started stays.
  */
 const foreign =
   /^(?:NODE_TEST_CONTEXT|NODE_ENV|NODE_V8_COVERAGE|VITEST.*|JEST_WORKER_ID|TEST|PYTEST_.*|FORCE_COLOR|PARLEY_(?!TURN$).*)$/
@@ -43,7 +43,10 @@ function environment(scratch) {
   }
 }
 
-/** Ends with { code, signal, late, output, lines, ms }; `onProgress(lines, last)` now and then. Output is its end, without colours. */
+/**
+ * Ends with { code, signal, late, output, lines, ms }; `onProgress(lines, last)` now and then. Output is its end,
+ * without colours.
+ */
 export async function run([program, ...args], ms, onProgress) {
   const scratch = mkdtempSync(join(tmpdir(), 'release-check-'))
   try {

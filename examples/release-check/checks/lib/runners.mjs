@@ -7,8 +7,8 @@ import { lineOf, readJson, readText } from './manifest.mjs'
 const NO_TEST = /no test specified/
 
 /**
- * The commands that test this project: [{ name, command, file, line, missing? }]. `missing` says why one cannot run here. A Makefile
- * counts only where nothing else is found, since its target mostly calls the others.
+ * The commands that test this project: [{ name, command, file, line, missing? }]. `missing` says why one cannot run
+ * here. A Makefile counts only where nothing else is found, since its target mostly calls the others.
  */
 export function testCommands(files) {
   const found = [node(files), cargo(), go(), python(files)].filter(Boolean)
@@ -65,15 +65,10 @@ function go() {
 }
 
 function python(files) {
-  const tests = files
-    .map(({ path }) => path)
-    .filter(path => /(?:^|\/)(?:test_[^/]*|[^/]*_test)\.py$/.test(path))
+  const tests = files.map(({ path }) => path).filter(path => /(?:^|\/)(?:test_[^/]*|[^/]*_test)\.py$/.test(path))
   if (tests.length === 0) return undefined
-  const file =
-    ['pyproject.toml', 'pytest.ini', 'setup.cfg', 'tox.ini'].find(name => existsSync(name)) ?? tests[0]
-  const own = ['.venv', 'venv', 'env']
-    .map(name => join(project, name, 'bin', 'python'))
-    .find(path => existsSync(path))
+  const file = ['pyproject.toml', 'pytest.ini', 'setup.cfg', 'tox.ini'].find(name => existsSync(name)) ?? tests[0]
+  const own = ['.venv', 'venv', 'env'].map(name => join(project, name, 'bin', 'python')).find(path => existsSync(path))
   const python = own ?? ['python3', 'python'].find(onPath)
   const about = {
     name: 'pytest',

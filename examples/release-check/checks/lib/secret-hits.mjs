@@ -1,5 +1,5 @@
-// Gathers the secrets among added lines, each once: where it was added first and whether it is still there. Holds the secrets themselves
-// in memory, to compare them, and gives out none of them.
+// Gathers the secrets among added lines, each once: where it was added first and whether it is still there. Holds the
+// secrets themselves in memory, to compare them, and gives out none of them.
 import { limits } from './limits.mjs'
 import { isOwnFile, tryGit } from './repository.mjs'
 import { KEY_BEGIN, KEY_BODY, secretsIn } from './secret-patterns.mjs'
@@ -70,9 +70,7 @@ export class Hits {
     }
     return [...this.#found].map(([secret, { kind, sure, first, places, files }]) => {
       const still = [first.file, ...files].find(file => present(file).includes(secret))
-      const when = first.commit
-        ? `added by ${first.commit.slice(0, 10)} on ${first.date}`
-        : 'in the present files'
+      const when = first.commit ? `added by ${first.commit.slice(0, 10)} on ${first.date}` : 'in the present files'
       const where = !still
         ? 'no longer in the files, but in the history'
         : still === first.file

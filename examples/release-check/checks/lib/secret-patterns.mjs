@@ -1,9 +1,11 @@
-// What a secret looks like in one line of text. Each kind has a literal that must be there before its expression is tried, and where
-// the form alone says little the text must also look random. What is found is for comparing only: it is never printed.
+// What a secret looks like in one line of text. Each kind has a literal that must be there before its expression is
+// tried, and where the form alone says little the text must also look random. What is found is for comparing only: it
+// is never printed.
 
 /**
- * `hint`: source of a cheap expression that must match first. `find`: group 1 is the secret, or all of it where there is none.
- * `bits`: entropy per character that the secret must have. `sure`: the form alone says what it is; the others are remarks.
+ * `hint`: source of a cheap expression that must match first. `find`: group 1 is the secret, or all of it where there
+ * is none. `bits`: entropy per character that the secret must have. `sure`: the form alone says what it is; the others
+ * are remarks.
  */
 const kinds = [
   {
@@ -230,10 +232,7 @@ export function redact(text) {
     .split('\n')
   return lines
     .map(line =>
-      secretsIn(line).reduce(
-        (clean, { kind, secret }) => clean.replaceAll(secret, `[${kind} removed]`),
-        line,
-      ),
+      secretsIn(line).reduce((clean, { kind, secret }) => clean.replaceAll(secret, `[${kind} removed]`), line),
     )
     .join('\n')
 }

@@ -1,4 +1,5 @@
-// Reads what test runners print: how many passed and failed, which ones failed and where, and whether it was the machine's fault.
+// Reads what test runners print: how many passed and failed, which ones failed and where, and whether it was the
+// machine's fault.
 import { relative } from 'node:path'
 
 const number = text => Number(text ?? 0)
@@ -47,9 +48,7 @@ const summaries = [
   // mocha
   text => {
     const [, passed] = /^\s*(\d+) passing\b/m.exec(text) ?? []
-    return passed
-      ? { passed: number(passed), failed: number(/^\s*(\d+) failing\b/m.exec(text)?.[1]) }
-      : undefined
+    return passed ? { passed: number(passed), failed: number(/^\s*(\d+) failing\b/m.exec(text)?.[1]) } : undefined
   },
   // Anything that ends by saying so.
   text => {
@@ -91,7 +90,10 @@ export function excerpt(output, most) {
     : { from: 'The first failure in', lines: lines.slice(first, first + most) }
 }
 
-/** The tests that failed: [{ name, file?, line? }], each once, with the first place in the project that its message names. */
+/**
+ * The tests that failed: [{ name, file?, line? }], each once, with the first place in the project that its message
+ * names.
+ */
 export function failuresIn(output, files) {
   const tracked = new Set(files.map(({ path }) => path))
   const lines = output.split(/\r?\n/)
@@ -103,10 +105,7 @@ export function failuresIn(output, files) {
     const known = found.get(name)
     if (known?.line) continue
     // node:test says where a test is on the line before it.
-    const around = [
-      lines[index - 1]?.startsWith('test at ') ? lines[index - 1] : '',
-      ...lines.slice(index, index + 30),
-    ]
+    const around = [lines[index - 1]?.startsWith('test at ') ? lines[index - 1] : '', ...lines.slice(index, index + 30)]
     const where = locate(around, tracked, own(file, tracked))
     found.set(name, {
       name: name.trim().slice(0, 200),
@@ -146,7 +145,10 @@ const missing = [
   /(?<what>ENOTCACHED|ERR_PNPM_NO_OFFLINE)/,
 ]
 
-/** What is not installed, where that is why a run failed. A module that the manifest does not name is a mistake of the project. */
+/**
+ * What is not installed, where that is why a run failed. A module that the manifest does not name is a mistake of the
+ * project.
+ */
 export function missingIn(output, declared) {
   for (const pattern of missing) {
     const groups = pattern.exec(output)?.groups

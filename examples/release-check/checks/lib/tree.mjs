@@ -4,7 +4,9 @@ import { posix, relative } from 'node:path'
 import { anchorsOf } from './markdown-links.mjs'
 import { git, isOwnFile } from './repository.mjs'
 
-/** The tracked files and folders of the whole repository: names are compared exactly, as the servers do that show them. */
+/**
+ * The tracked files and folders of the whole repository: names are compared exactly, as the servers do that show them.
+ */
 export class Tree {
   #top
   #prefix
@@ -67,14 +69,11 @@ export class Tree {
     const line = Number(/^L(\d+)/.exec(anchor)?.[1] ?? 0)
     if (!line) return undefined
     const lines = readFileSync(posix.join(this.#top, file), 'utf8').split('\n').length
-    return line > lines
-      ? { severity: 'warning', message: `${target}: ${file} has only ${lines} lines` }
-      : undefined
+    return line > lines ? { severity: 'warning', message: `${target}: ${file} has only ${lines} lines` } : undefined
   }
 
   #anchorsIn(file) {
-    if (!this.#anchors.has(file))
-      this.#anchors.set(file, anchorsOf(readFileSync(posix.join(this.#top, file), 'utf8')))
+    if (!this.#anchors.has(file)) this.#anchors.set(file, anchorsOf(readFileSync(posix.join(this.#top, file), 'utf8')))
     return this.#anchors.get(file)
   }
 }

@@ -54,12 +54,7 @@ test('the prompt with its context comes on standard input', async () => {
 test('or as an argument, filled in once', async () => {
   const shop = new Workshop()
   const args = ['--say={prompt}', '{agent}', '{task}', '{folder}/x', '{base}', '{other}', '{"a":1}']
-  const seen = await mirror(
-    shop,
-    args,
-    {},
-    { prompt: 'Go {agent}', context: CONTEXT, task: 'task_7' as TaskId },
-  )
+  const seen = await mirror(shop, args, {}, { prompt: 'Go {agent}', context: CONTEXT, task: 'task_7' as TaskId })
   expect(seen.args).toEqual([
     `--say=${PROMPT}`,
     'tester#1',
@@ -155,11 +150,7 @@ test('the token of a turn is in a file of its owner alone, in no environment, an
   expect(JSON.stringify(result)).not.toMatch(/PARLEY_TOKEN=|top-token/)
   expect(readdirSync(tokens)).toEqual([])
   expect(statSync(tokens).mode & 0o777).toBe(0o700)
-  const failed = await shop.take(
-    { command: [join(shop.folder, 'absent')] },
-    { token: 'top-token' },
-    { tokens },
-  )
+  const failed = await shop.take({ command: [join(shop.folder, 'absent')] }, { token: 'top-token' }, { tokens })
   expect(failed.result.outcome).toBe('failed')
   expect(readdirSync(tokens)).toEqual([])
 })
@@ -246,11 +237,7 @@ test('without a result line the last message is the answer, and without a messag
 })
 
 test.each([
-  [
-    'exit code 75 with a line of standard error',
-    'echo "no quota until noon" >&2; exit 75',
-    'no quota until noon',
-  ],
+  ['exit code 75 with a line of standard error', 'echo "no quota until noon" >&2; exit 75', 'no quota until noon'],
   ['exit code 75 without a word', 'exit 75', 'the agent asked to be run again later'],
   ['a blocked line', `echo '{"type":"blocked","reason":"needs review"}'`, 'needs review'],
   ['a blocked line without a reason', `echo '{"type":"blocked"}'`, 'the agent gave no reason'],

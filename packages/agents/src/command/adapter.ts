@@ -3,15 +3,7 @@
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, isAbsolute, join, resolve } from 'node:path'
-import {
-  assertNever,
-  type Clock,
-  ok,
-  ParleyError,
-  type Result,
-  SystemClock,
-  type TurnResult,
-} from '@parley/core'
+import { assertNever, type Clock, ok, ParleyError, type Result, SystemClock, type TurnResult } from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
 import type { MeteredAdapter } from '../metering.ts'
 import { turnMarker } from '../processes.ts'
@@ -26,7 +18,7 @@ import { TOKEN_FILE, withTokenFile } from './token-file.ts'
 
 export interface CommandAdapterOptions {
   /** The folder that a relative program is relative to: that of the file which has the configuration. */
-  readonly base?: string
+  readonly base?: string | undefined
   readonly clock?: Clock
   /** The node's environment, of which an agent gets a part. That of this process by default. */
   readonly environment?: Variables
@@ -35,7 +27,7 @@ export interface CommandAdapterOptions {
   /** Where prompt files and the folders of turns without one are made. */
   readonly temporary?: string
   /** Where the files with the tokens of turns are made, each in a folder of its own; as `temporary` by default. */
-  readonly tokens?: string
+  readonly tokens?: string | undefined
 }
 
 /** Exit code that means "not now": EX_TEMPFAIL of sysexits(3). */
@@ -48,10 +40,13 @@ export function commandAdapter(
   options: CommandAdapterOptions = {},
 ): Result<MeteredAdapter> {
   const plan = planCommand(config)
-  if (!plan.ok) return plan
+  return plan.ok ? ok(programAdapter(name, plan.value, options)) : plan
+}
+
+export function programAdapter(name: string, plan: CommandPlan, options: CommandAdapterOptions): MeteredAdapter {
   const clock = options.clock ?? new SystemClock()
-  const agent = new CommandAgentRunner(name, plan.value, clock, options)
-  return ok(makeAdapter({ name, kind: 'command', clock, take: turn => agent.take(turn) }))
+  const agent = new CommandAgentRunner(name, plan, clock, options)
+  return makeAdapter({ name, kind: 'command', clock, take: turn => agent.take(turn) })
 }
 
 class CommandAgentRunner {
@@ -71,8 +66,7 @@ class CommandAgentRunner {
 
   async take(turn: Turn): Promise<TurnEnd> {
     const { folder } = turn.input
-    if (folder !== undefined && !(await isFolder(folder)))
-      return { result: failed(noFolder(folder)), outputBytes: 0 }
+    if (folder !== undefined && !(await isFolder(folder))) return { result: failed(noFolder(folder)), outputBytes: 0 }
     const { token } = turn.input
     if (token === undefined) return this.#prepared(turn, {})
     return withTokenFile(token, this.#options.tokens ?? this.#temporary, file =>
@@ -152,12 +146,7 @@ class CommandAgentRunner {
     return [found, ...args.map(arg => fillIn(arg, values))]
   }
 
-  #result(
-    turn: Turn,
-    end: Exclude<ProgramEnd, { cause: 'start' }>,
-    said: OutputEnd,
-    program: string,
-  ): TurnResult {
+  #result(turn: Turn, end: Exclude<ProgramEnd, { cause: 'start' }>, said: OutputEnd, program: string): TurnResult {
     const { usage, stderr } = said
     const who = `The agent ${this.#name} (${program})`
     switch (end.cause) {

@@ -87,10 +87,7 @@ test.each([
 
 test('every field of the schema says what it is, for editors', () => {
   for (const [name, field] of Object.entries(CommandAgentSchema.properties))
-    expect([name, (field as { description?: string }).description]).toEqual([
-      name,
-      expect.stringMatching(/\.$/),
-    ])
+    expect([name, (field as { description?: string }).description]).toEqual([name, expect.stringMatching(/\.$/)])
 })
 
 test('the schema has no reference to anything outside: it can be embedded', () => {

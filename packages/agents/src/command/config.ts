@@ -1,7 +1,17 @@
-// The configuration of a command agent: its schema, which team files and the node's configuration embed, and the plan
-// that it comes to. What the schema cannot say (fields that exclude each other) is refused here.
+// The configuration of a command agent: its schema, its settings as a run keeps them, and the plan that they come to.
+// What the schema cannot say (fields that exclude each other) is refused here.
 
-import { compile, ok, type Result, refuse, type Static, Type } from '@parley/core'
+import {
+  type AgentSettings,
+  compile,
+  err,
+  ok,
+  type Result,
+  refuse,
+  type SettingsProblem,
+  type Static,
+  Type,
+} from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
 import { type PresetName, presetArguments, presetNames, presets } from '../presets.ts'
 import { type ParserName, parserNames } from './parsers/parser.ts'
@@ -22,18 +32,22 @@ export const CommandAgentSchema = Type.Object(
       Type.Array(commandPart, {
         minItems: 1,
         maxItems: agentLimits.commandParts,
+        title: 'Command',
+        examples: [['node', 'checks/tests.mjs']],
         description:
           'Program and arguments. {prompt}, {prompt_file}, {folder}, {base}, {agent} and {task} are filled in. A relative program with a slash is relative to the folder of this file.',
       }),
     ),
     prompt: Type.Optional(
       Type.Enum([...promptModes], {
+        title: 'Prompt',
         description:
           'How the prompt gets to the program. By default on standard input, or as {prompt} or {prompt_file} say.',
       }),
     ),
     output: Type.Optional(
       Type.Enum([...outputNames], {
+        title: 'Output',
         description: 'What standard output is: text, JSON lines, or the JSON lines of a known program.',
       }),
     ),
@@ -43,34 +57,42 @@ export const CommandAgentSchema = Type.Object(
         propertyNames: variableName,
         additionalProperties: { type: 'string', pattern: '^[^\\u0000]*$' },
         maxProperties: agentLimits.variables,
+        title: 'Environment',
         description: 'Variables for the program, as literal values. No secrets: use `pass`.',
       }),
     ),
     pass: Type.Optional(
       Type.Array(variableName, {
         maxItems: agentLimits.variables,
+        title: 'Passed variables',
+        examples: [['ANTHROPIC_API_KEY']],
         description: "Names of variables of the node's environment that the program gets.",
       }),
     ),
     timeout: Type.Optional(
       Type.String({
         pattern: durationPattern,
+        title: 'Timeout',
         description: `How long a turn may take, such as 90s, 10m or 1h30m. Default ${agentDefaults.timeout}.`,
       }),
     ),
     max_output: Type.Optional(
       Type.String({
         pattern: sizePattern,
+        title: 'Output limit',
         description: `Bytes of standard output and standard error together. Default ${agentDefaults.maxOutput}.`,
       }),
     ),
     preset: Type.Optional(
-      Type.Enum([...presetNames], { description: 'A known program, instead of `command`.' }),
+      Type.Enum([...presetNames], { title: 'Preset', description: 'A known program, instead of `command`.' }),
     ),
-    model: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: "The preset's model." })),
+    model: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 256, title: 'Model', description: "The preset's model." }),
+    ),
     args: Type.Optional(
       Type.Array(commandPart, {
         maxItems: agentLimits.commandParts,
+        title: 'Arguments',
         description: 'Further arguments for the program of the preset.',
       }),
     ),
@@ -79,6 +101,19 @@ export const CommandAgentSchema = Type.Object(
 )
 
 export type CommandAgent = Static<typeof CommandAgentSchema>
+
+/** A command agent as a run keeps it. */
+export interface CommandSettings extends AgentSettings {
+  readonly command?: readonly string[]
+  readonly prompt?: PromptMode
+  readonly output?: OutputName
+  readonly env?: Readonly<Record<string, string>>
+  readonly pass?: readonly string[]
+  readonly maxOutputBytes?: number
+  readonly preset?: PresetName
+  readonly model?: string
+  readonly args?: readonly string[]
+}
 
 /** What a configuration comes to. */
 export interface CommandPlan {
@@ -95,30 +130,55 @@ export interface CommandPlan {
 
 const validator = compile(CommandAgentSchema, { name: 'agent' })
 
-/** The plan, or a refusal with code `invalid_agent` that says what to change. */
+/** The plan of a whole configuration, or a refusal with code `invalid_agent` that says what to change. */
 export function planCommand(config: unknown): Result<CommandPlan> {
   const checked = validator.check(config, 'invalid_agent')
   if (!checked.ok) return checked
-  const agent = checked.value
-  const timeoutMs = parseDuration(agent.timeout ?? agentDefaults.timeout)
+  const { timeout = agentDefaults.timeout, ...fields } = checked.value
+  const timeoutMs = parseDuration(timeout)
   if (timeoutMs === undefined || timeoutMs < 1 || timeoutMs > agentLimits.timeoutMs)
-    return invalid(`timeout: ${agent.timeout} is not between 1ms and 7d.`)
-  const maxOutput = parseBytes(agent.max_output ?? agentDefaults.maxOutput)
-  if (maxOutput === undefined || maxOutput < 1 || maxOutput > agentLimits.outputBytes)
-    return invalid(`max_output: ${agent.max_output} is not between 1B and 1GiB.`)
-  const program = agent.preset === undefined ? ownCommand(agent) : presetCommand(agent, agent.preset)
+    return refuseAgent({ field: 'timeout', reason: `${timeout} is not between 1ms and 7d.` })
+  const settings = readCommand(fields)
+  if (!settings.ok) return refuseAgent(settings.error)
+  const plan = commandPlan({ ...settings.value, timeoutMs })
+  return plan.ok ? plan : refuseAgent(plan.error)
+}
+
+export function refuseAgent({ field, reason }: SettingsProblem): Result<never> {
+  return refuse('invalid_agent', field === undefined ? reason : `${field}: ${reason}`)
+}
+
+/** The settings, from fields that the schema accepts; the time of a turn is not among them. */
+export function readCommand({
+  max_output,
+  ...same
+}: Omit<CommandAgent, 'timeout'>): Result<CommandSettings, SettingsProblem> {
+  const maxOutputBytes = parseBytes(max_output ?? agentDefaults.maxOutput)
+  if (maxOutputBytes === undefined || maxOutputBytes < 1 || maxOutputBytes > agentLimits.outputBytes)
+    return invalid('max_output', `${max_output} is not between 1B and 1GiB.`)
+  const settings = { ...same, ...(max_output !== undefined && { maxOutputBytes }) }
+  const plan = commandPlan(settings)
+  return plan.ok ? ok(settings) : plan
+}
+
+export function commandPlan(settings: CommandSettings): Result<CommandPlan, SettingsProblem> {
+  const program = settings.preset === undefined ? ownCommand(settings) : presetCommand(settings, settings.preset)
   if (!program.ok) return program
-  return ok({ ...program.value, env: agent.env ?? {}, timeoutMs, maxOutput })
+  return ok({
+    ...program.value,
+    env: settings.env ?? {},
+    timeoutMs: settings.timeoutMs ?? parseDuration(agentDefaults.timeout)!,
+    maxOutput: settings.maxOutputBytes ?? parseBytes(agentDefaults.maxOutput)!,
+  })
 }
 
 type Program = Pick<CommandPlan, 'command' | 'prompt' | 'output' | 'pass' | 'preset'>
 
-function presetCommand(agent: CommandAgent, name: PresetName): Result<Program> {
+function presetCommand(agent: CommandSettings, name: PresetName): Result<Program, SettingsProblem> {
+  if (!Object.hasOwn(presets, name)) return invalid('preset', `${name} is not known to this version.`)
   for (const field of ['command', 'prompt', 'output'] as const) {
     if (agent[field] !== undefined)
-      return invalid(
-        `${field}: the preset ${name} brings its own. Leave out either \`preset\` or \`${field}\`.`,
-      )
+      return invalid(field, `the preset ${name} brings its own. Leave out either \`preset\` or \`${field}\`.`)
   }
   const preset = presets[name]
   const args = presetArguments(preset, agent.model, agent.args ?? [])
@@ -131,13 +191,13 @@ function presetCommand(agent: CommandAgent, name: PresetName): Result<Program> {
   })
 }
 
-function ownCommand(agent: CommandAgent): Result<Program> {
+function ownCommand(agent: CommandSettings): Result<Program, SettingsProblem> {
   const [program, ...args] = agent.command ?? []
-  if (program === undefined) return invalid('command: give a `command`, or a `preset`.')
-  if (program === '') return invalid('command: the name of the program is empty.')
-  if (agent.model !== undefined) return invalid('model: only a preset has a model. Put it into `command`.')
-  if (agent.args !== undefined) return invalid('args: only a preset takes `args`. Put them into `command`.')
-  if (/\{prompt(_file)?\}/.test(program)) return invalid('command: the prompt cannot name the program.')
+  if (program === undefined) return invalid('command', 'give a `command`, or a `preset`.')
+  if (program === '') return invalid('command', 'the name of the program is empty.')
+  if (agent.model !== undefined) return invalid('model', 'only a preset has a model. Put it into `command`.')
+  if (agent.args !== undefined) return invalid('args', 'only a preset takes `args`. Put them into `command`.')
+  if (/\{prompt(_file)?\}/.test(program)) return invalid('command', 'the prompt cannot name the program.')
   const mode = promptMode(agent, args)
   if (!mode.ok) return mode
   return ok({
@@ -149,20 +209,20 @@ function ownCommand(agent: CommandAgent): Result<Program> {
 }
 
 /** Said or seen, but never both in different ways. */
-function promptMode(agent: CommandAgent, args: readonly string[]): Result<PromptMode> {
+function promptMode(agent: CommandSettings, args: readonly string[]): Result<PromptMode, SettingsProblem> {
   const argument = args.some(arg => arg.includes('{prompt}'))
   const file = args.some(arg => arg.includes('{prompt_file}'))
-  if (argument && file) return invalid('command: use {prompt} or {prompt_file}, not both.')
+  if (argument && file) return invalid('command', 'use {prompt} or {prompt_file}, not both.')
   const seen = argument ? 'argument' : file ? 'file' : undefined
   const said = agent.prompt
   if (said === undefined) return ok(seen ?? 'stdin')
   if (seen !== undefined && seen !== said)
-    return invalid(`prompt: ${said} does not fit a command with ${argument ? '{prompt}' : '{prompt_file}'}.`)
-  if (said === 'argument' && !argument) return invalid('prompt: argument needs {prompt} in `command`.')
-  if (said === 'file' && !file) return invalid('prompt: file needs {prompt_file} in `command`.')
+    return invalid('prompt', `${said} does not fit a command with ${argument ? '{prompt}' : '{prompt_file}'}.`)
+  if (said === 'argument' && !argument) return invalid('prompt', 'argument needs {prompt} in `command`.')
+  if (said === 'file' && !file) return invalid('prompt', 'file needs {prompt_file} in `command`.')
   return ok(said)
 }
 
-function invalid(message: string): Result<never> {
-  return refuse('invalid_agent', message)
+function invalid(field: string, reason: string): Result<never, SettingsProblem> {
+  return err({ field, reason })
 }

@@ -11,7 +11,9 @@ function errorOf(result: TurnResult): ParleyError {
   return result.error
 }
 
-/** Lets the time of a manual clock pass until something is done: between looks at the process table, an adapter waits. */
+/**
+ * Lets the time of a manual clock pass until something is done: between looks at the process table, an adapter waits.
+ */
 async function passing<T>(clock: ManualClock, done: Promise<T>): Promise<T> {
   let over = false
   const end = () => {
@@ -107,10 +109,7 @@ test('a flood that ignores SIGTERM and closed pipes is killed', async () => {
 
 test('a daemon with a session of its own is ended on abort', async () => {
   const shop = new Workshop()
-  const script = shop.shell(
-    'daemon',
-    'setsid sh -c "setsid sleep 1000 & sleep 1000" &\necho ready\nsleep 1000',
-  )
+  const script = shop.shell('daemon', 'setsid sh -c "setsid sleep 1000 & sleep 1000" &\necho ready\nsleep 1000')
   const turn = shop.begin({ command: [script] })
   await turn.until(isText('ready'))
   turn.abort()
@@ -143,7 +142,8 @@ test('what a turn leaves running when it ends by itself is ended, and a notice s
 test('a child that wiped its environment is found by its group, session or parent', async () => {
   const shop = new Workshop()
   const file = join(shop.folder, 'pids')
-  // The first stays in the group, the second is the leader of a group in the same session, the third has its own session.
+  // The first stays in the group, the second is the leader of a group in the same session, the third has its own
+  // session.
   const script = shop.node(
     'wipe.mjs',
     `import { spawn } from 'node:child_process'
@@ -243,10 +243,7 @@ test('a program that closes its input early gets no error and is not waited for'
 
 test('a program need not read a prompt of 5 MB', async () => {
   const shop = new Workshop()
-  const { result } = await shop.take(
-    { command: [shop.shell('lazy', 'echo ok')] },
-    { prompt: 'x'.repeat(5 * 2 ** 20) },
-  )
+  const { result } = await shop.take({ command: [shop.shell('lazy', 'echo ok')] }, { prompt: 'x'.repeat(5 * 2 ** 20) })
   expect(result).toMatchObject({ outcome: 'complete', text: 'ok' })
 })
 

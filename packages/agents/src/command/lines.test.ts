@@ -40,16 +40,12 @@ test('a line that is too long keeps its beginning', () => {
 test('how the bytes are cut into pieces makes no difference', () => {
   const piece = fc.constantFrom('a', 'ä', '😀', '\r', '\n', '\r\n', '\u001b[0m', 'long words', '\u0000')
   fc.assert(
-    fc.property(
-      fc.array(piece, { maxLength: 30 }),
-      fc.array(fc.nat(100), { maxLength: 8 }),
-      (pieces, cuts) => {
-        const all = bytes(pieces.join(''))
-        const at = [0, ...cuts.map(cut => Math.min(cut, all.length)).sort((a, b) => a - b), all.length]
-        const chunks = at.slice(1).map((end, index) => all.subarray(at[index], end))
-        expect(decode(chunks, 12)).toEqual(decode([all], 12))
-      },
-    ),
+    fc.property(fc.array(piece, { maxLength: 30 }), fc.array(fc.nat(100), { maxLength: 8 }), (pieces, cuts) => {
+      const all = bytes(pieces.join(''))
+      const at = [0, ...cuts.map(cut => Math.min(cut, all.length)).sort((a, b) => a - b), all.length]
+      const chunks = at.slice(1).map((end, index) => all.subarray(at[index], end))
+      expect(decode(chunks, 12)).toEqual(decode([all], 12))
+    }),
   )
 })
 

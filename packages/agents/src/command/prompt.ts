@@ -5,9 +5,7 @@ import type { TurnInput } from '@parley/core'
 
 /** The prompt, then each piece of context as a section of its own. */
 export function promptText({ prompt, context }: Pick<TurnInput, 'prompt' | 'context'>): string {
-  const sections = context.map(
-    ({ title, text }) => `## ${title.replaceAll(/\s+/g, ' ')}\n\n${text.trimEnd()}\n`,
-  )
+  const sections = context.map(({ title, text }) => `## ${title.replaceAll(/\s+/g, ' ')}\n\n${text.trimEnd()}\n`)
   return [`${prompt.trimEnd()}\n`, ...sections].join('\n')
 }
 
@@ -23,9 +21,6 @@ export interface Placeholders {
 /** A NUL byte cannot be in an argument. */
 export function fillIn(part: string, values: Placeholders): string {
   return part
-    .replace(
-      /\{(prompt|prompt_file|folder|base|agent|task)\}/g,
-      (_, name) => values[name as keyof Placeholders],
-    )
+    .replace(/\{(prompt|prompt_file|folder|base|agent|task)\}/g, (_, name) => values[name as keyof Placeholders])
     .replaceAll('\0', '\ufffd')
 }

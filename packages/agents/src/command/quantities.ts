@@ -28,3 +28,9 @@ export function parseBytes(text: string): number | undefined {
   const total = Number(count) * sizes[unit as keyof typeof sizes]
   return Number.isSafeInteger(total) ? total : undefined
 }
+
+/** `12 B`, `3.4 KiB`, `5 MiB`. */
+export function formatBytes(value: number): string {
+  const unit = (['GiB', 'MiB', 'KiB'] as const).find(each => value >= sizes[each]) ?? 'B'
+  return `${Number((value / sizes[unit]).toFixed(1))} ${unit}`
+}

@@ -39,7 +39,10 @@ export type ProgramEnd =
       readonly left: readonly number[]
     }
 
-/** The start of a process stops everything else for milliseconds: one in each turn of the event loop, so that others are served between. */
+/**
+ * The start of a process stops everything else for milliseconds: one in each turn of the event loop, so that others are
+ * served between.
+ */
 let starting: Promise<void> = Promise.resolve()
 
 function mayStart(): Promise<void> {

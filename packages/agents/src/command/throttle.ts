@@ -26,8 +26,7 @@ export class LineEvents {
   }
 
   tool(name: string, state: ToolState, summary: string | undefined): void {
-    const short =
-      summary === undefined ? {} : { summary: shorten(plainText(summary), agentLimits.summaryLength) }
+    const short = summary === undefined ? {} : { summary: shorten(plainText(summary), agentLimits.summaryLength) }
     this.#send({ type: 'tool', name: shorten(plainText(name), agentLimits.summaryLength), state, ...short })
   }
 
@@ -64,8 +63,7 @@ export class LineEvents {
   #tell(): void {
     if (this.#hidden > 0)
       this.#emit({ type: 'notice', text: `${this.#hidden} more lines of output are not shown here.` })
-    if (this.#progress !== '')
-      this.#emit({ type: 'text', text: shorten(this.#progress, agentLimits.eventLength) })
+    if (this.#progress !== '') this.#emit({ type: 'text', text: shorten(this.#progress, agentLimits.eventLength) })
     this.#hidden = 0
     this.#progress = ''
   }

@@ -79,11 +79,7 @@ export class Workshop {
   }
 
   /** Begins a turn of a program. */
-  begin(
-    config: CommandAgent,
-    changes: Partial<TurnInput> = {},
-    options: CommandAdapterOptions = {},
-  ): Turning {
+  begin(config: CommandAgent, changes: Partial<TurnInput> = {}, options: CommandAdapterOptions = {}): Turning {
     const adapter = unwrap(
       commandAdapter('tester', config, {
         base: this.folder,

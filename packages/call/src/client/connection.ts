@@ -1,10 +1,12 @@
-// Keeps one link up: dials, registers where that is wanted, and dials again when the link is lost, with exponential backoff and full
-// jitter. What travels over the link is the client's business.
+// Keeps one link up: dials, registers where that is wanted, and dials again when the link is lost, with exponential
+// backoff and full jitter. What travels over the link is the client's business.
 import type { CancelTimer, Clock } from '@parley/core'
 import { type CallCode, CallError, connectionClosed } from '../error.ts'
 import { callDefaults } from '../limits.ts'
-import type { Link, LinkOptions } from '../link.ts'
+import type { Link } from '../link/link.ts'
+import type { LinkOptions } from '../link/link-options.ts'
 import type { CallNode } from '../node.ts'
+import { TAKEN_OVER, takenOver } from '../routing/registration.ts'
 import type { Receiver, Transport } from '../transport/transport.ts'
 
 /** `attempt` counts from the last connection on; `delay` is in milliseconds. `closed` is for ever. */
@@ -23,8 +25,8 @@ export interface ConnectionOptions {
   readonly random?: () => number
   readonly profile?: NonNullable<LinkOptions['profile']>
   /**
-   * Makes this side a worker: its operations are registered at the head before it counts as connected. A head that refuses them for good closes
-   * the client.
+   * Makes this side a worker: its operations are registered at the head before it counts as connected. A head that
+   * refuses them for good closes the client.
    */
   readonly register?: {
     readonly node: string
@@ -35,13 +37,16 @@ export interface ConnectionOptions {
   readonly maxAttempts?: number
   /** Milliseconds after which an attempt to dial counts as failed. */
   readonly dialTimeout?: number
-  /** Milliseconds: the first wait is at most `base`, each further one at most twice the one before, none longer than `most`. */
+  /**
+   * Milliseconds: the first wait is at most `base`, each further one at most twice the one before, none longer than
+   * `most`.
+   */
   readonly backoff?: { readonly base?: number; readonly most?: number }
   readonly onState?: (state: ClientState) => void
   readonly log?: (message: string) => void
 }
 
-export interface ConnectionHooks {
+interface ConnectionHooks {
   readonly clock: Clock
   readonly node: CallNode
   /** Paths that are registered. */
@@ -120,6 +125,7 @@ export class Connection {
       const link = this.#hooks.node.attach(transport, profile === undefined ? {} : { profile })
       this.#link = link
       this.#hooks.attached(link)
+      this.#heedTakeover(link)
       await link.ready()
       await this.#options.prepare?.(link)
       await this.#register(link)
@@ -170,6 +176,18 @@ export class Connection {
         this.close(`the head does not accept ${node}: ${thrown.message}`)
       throw thrown
     }
+  }
+
+  /**
+   * CALL-ROUTE-06: two workers that both dialled again would take one alias from each other for ever. The newer one
+   * keeps it.
+   */
+  #heedTakeover(link: Link): void {
+    const { register } = this.#options
+    if (!register) return
+    link.on(TAKEN_OVER, alias => {
+      if (alias === register.node) this.close(takenOver(alias))
+    })
   }
 
   /** A head that cannot be told must not go on with what held before: the next link begins anew. */
@@ -236,12 +254,11 @@ export class Connection {
   }
 }
 
-/** Dialling again would get the same answer. Whoever holds an alias (`CONFLICT`) may leave, and what failed may work again. */
-const FOR_GOOD: ReadonlySet<string> = new Set([
-  'FORBIDDEN',
-  'INVALID_INPUT',
-  'NOT_FOUND',
-] satisfies CallCode[])
+/**
+ * Dialling again would get the same answer. Whoever holds an alias (`CONFLICT`) may leave, and what failed may work
+ * again.
+ */
+const FOR_GOOD: ReadonlySet<string> = new Set(['FORBIDDEN', 'INVALID_INPUT', 'NOT_FOUND'] satisfies CallCode[])
 
 const NOBODY: Receiver = {
   envelope: () => undefined,

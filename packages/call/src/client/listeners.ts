@@ -1,5 +1,6 @@
 // Listeners for one-way events (CALL-WIRE-06) that outlive the link that they listen to.
-import type { EventListener, Link } from '../link.ts'
+import type { Link } from '../link/link.ts'
+import type { EventListener } from '../link/link-options.ts'
 
 interface Heard {
   readonly type: string

@@ -1,8 +1,9 @@
-// Operations as members: `client.notes.add(input)` is `/notes/add`, `client.dev1.text.count(input)` is `/dev1/text/count`. At run time any
-// name is one; which there are is known to the compiler, from the map of operations.
+// Operations as members: `client.notes.add(input)` is `/notes/add`, `client.dev1.text.count(input)` is
+// `/dev1/text/count`. At run time any name is one; which there are is known to the compiler, from the map of
+// operations.
 import type { Static, TSchema } from '@parley/core'
-import type { ClientCallOptions, ClientSubscribeOptions } from '../client.ts'
 import type { CallArguments, Operation, OperationMap, PathOf } from '../operation.ts'
+import type { ClientCallOptions, ClientSubscribeOptions } from './options.ts'
 
 /** Paths of queries and mutations. */
 type CallPath<M extends OperationMap> = {
@@ -18,26 +19,32 @@ type NextOf<Path extends string, Prefix extends string> = Path extends `${Prefix
     ? Last
     : never
 
+/**
+ * An input as callers write it: a member that need not be given may be undefined, which JSON leaves out, and lists are
+ * only read.
+ */
+export type Given<T> = T extends readonly (infer Item)[]
+  ? readonly Given<Item>[]
+  : T extends object
+    ? { readonly [Name in keyof T]: Given<T[Name]> | (object extends Pick<T, Name> ? undefined : never) }
+    : T
+
 type CallMember<O> =
   O extends Operation<infer _Type, infer Input extends TSchema, infer Output extends TSchema>
-    ? (...given: CallArguments<Static<Input>, ClientCallOptions>) => Promise<Static<Output>>
+    ? (...given: CallArguments<Given<Static<Input>>, ClientCallOptions>) => Promise<Static<Output>>
     : unknown
 type StreamMember<O> =
   O extends Operation<infer _Type, infer Input extends TSchema, infer Output extends TSchema>
     ? (
         ...given: CallArguments<
-          Static<Input>,
-          ClientSubscribeOptions<NoInfer<Static<Input>>, NoInfer<Static<Output>>>
+          Given<Static<Input>>,
+          ClientSubscribeOptions<NoInfer<Given<Static<Input>>>, NoInfer<Static<Output>>>
         >
       ) => AsyncIterable<Static<Output>>
     : unknown
 
 /** A function where a path ends, and members where paths go on. */
-export type CallMembers<
-  M extends OperationMap,
-  Prefix extends string = '',
-  Taken extends PropertyKey = never,
-> = {
+export type CallMembers<M extends OperationMap, Prefix extends string = '', Taken extends PropertyKey = never> = {
   readonly [Name in Exclude<NextOf<CallPath<M>, Prefix>, Taken>]: CallMember<M[`${Prefix}/${Name}`]> &
     CallMembers<M, `${Prefix}/${Name}`>
 }

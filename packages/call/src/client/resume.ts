@@ -1,4 +1,5 @@
-// How a subscription goes on after its link was lost: where it stood, what to ask for next, and which values were there before.
+// How a subscription goes on after its link was lost: where it stood, what to ask for next, and which values were there
+// before.
 import { callLimits } from '../limits.ts'
 
 /** Marks the place of a value in its stream; no two values have the same. */
@@ -10,8 +11,8 @@ export interface Resume<Input, Output> {
   /** The input that makes the operation go on from a place: with the value after it, or with earlier ones once more. */
   input(input: Input, cursor: Cursor): Input
   /**
-   * Negative if the first is before the second, 0 if they are the same place. By default numbers are ordered by size, and of anything else
-   * the newest 1,024 are known again.
+   * Negative if the first is before the second, 0 if they are the same place. By default numbers are ordered by size,
+   * and of anything else the newest 1,024 are known again.
    */
   compare?(one: Cursor, other: Cursor): number
 }

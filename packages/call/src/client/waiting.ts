@@ -1,10 +1,10 @@
-// Requests that wait for a connection, in the order in which they came. Each keeps its own deadline, and each is told the truth when it
-// does not get out: whether it was ever sent decides what its caller hears (CALL-ERR-04).
+// Requests that wait for a connection, in the order in which they came. Each keeps its own deadline, and each is told
+// the truth when it does not get out: whether it was ever sent decides what its caller hears (CALL-ERR-04).
 import type { CancelTimer, Clock } from '@parley/core'
 import { CallError, connectionClosed } from '../error.ts'
-import { ExpiryTimer } from '../expiry.ts'
 import { callLimits } from '../limits.ts'
-import type { Link } from '../link.ts'
+import { ExpiryTimer } from '../link/expiry.ts'
+import type { Link } from '../link/link.ts'
 
 export interface Task {
   readonly path: string

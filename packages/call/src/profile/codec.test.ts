@@ -1,9 +1,9 @@
 // The codecs of the three spellings (CALL-EVT-02, -07): whatever is written is read as it was meant.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { CALL_EVENTS, parseText } from '../envelope.ts'
 import { CALL_CODES, CallError, codeOf, opsName } from '../error.ts'
-import { readRequest } from '../request.ts'
+import { CALL_EVENTS, parseText } from '../wire/envelope.ts'
+import { readRequest } from '../wire/request.ts'
 import { detectProfile, PROFILES, profileOf, readError, requestIdOf } from './profile.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
@@ -12,9 +12,7 @@ const id = fc.string({ minLength: 1, maxLength: 128, unit: 'binary' })
 const segment = fc.stringMatching(/^[A-Za-z0-9_.~-]{1,64}$/)
 const path = fc.oneof(
   fc.tuple(segment, segment).map(([service, op]) => `/${service}/${op}`),
-  fc
-    .tuple(fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/), segment, segment)
-    .map(parts => `/${parts.join('/')}`),
+  fc.tuple(fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/), segment, segment).map(parts => `/${parts.join('/')}`),
 )
 /** As JSON carries it: -0 is 0 there. */
 const json = fc.jsonValue().map(value => JSON.parse(JSON.stringify(value)) as unknown)
@@ -77,11 +75,7 @@ test.each(PROFILES)('CALL-EVT-02 any answer in %s is read as it was meant', name
       }
       expect(profile.value(answers[0]!.payload)).toEqual(value)
       const read = readError(answers[3]!.payload, profile)
-      expect([read.code, read.message, read.details]).toEqual([
-        failure.code,
-        failure.message,
-        failure.details,
-      ])
+      expect([read.code, read.message, read.details]).toEqual([failure.code, failure.message, failure.details])
       // OPS has no word for it: it follows from the code.
       if (name !== 'ops') expect(read.retryable).toBe(failure.retryable)
       else expect(read.retryable).toBe(new CallError(failure.code, '').retryable)

@@ -1,5 +1,5 @@
-// The three spellings (CALL-EVT-02): how requests are recognised and answered in each, how a link finds out which one its peer uses, and
-// what handlers give back.
+// The three spellings (CALL-EVT-02): how requests are recognised and answered in each, how a link finds out which one
+// its peer uses, and what handlers give back.
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { CallNode } from '../node.ts'

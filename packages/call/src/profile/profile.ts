@@ -1,9 +1,10 @@
-// The three spellings of payloads that exist in the field (CALL-EVT-02) behind one model: a codec for each, and how to tell which one
-// a peer uses. A handler answers in the profile of the request; a caller reads an answer in the profile that it asked in.
+// The three spellings of payloads that exist in the field (CALL-EVT-02) behind one model: a codec for each, and how to
+// tell which one a peer uses. A handler answers in the profile of the request; a caller reads an answer in the profile
+// that it asked in.
 
-import { envelopeText } from '../envelope.ts'
 import { CallError, codeOf, opsName } from '../error.ts'
 import { dottedName } from '../path.ts'
+import { envelopeText } from '../wire/envelope.ts'
 
 export const PROFILES = ['seed', 'core', 'ops'] as const
 export type ProfileName = (typeof PROFILES)[number]
@@ -25,13 +26,7 @@ export type ResponseMeta = Readonly<Record<string, unknown>>
 export interface Profile {
   readonly name: ProfileName
   request(id: string, path: string, input: unknown, fields: RequestFields): string
-  responded(
-    id: string,
-    envelopeId: string,
-    value: unknown,
-    path: string,
-    meta: ResponseMeta | undefined,
-  ): string
+  responded(id: string, envelopeId: string, value: unknown, path: string, meta: ResponseMeta | undefined): string
   completed(id: string, envelopeId: string): string
   aborted(id: string, envelopeId: string): string
   error(id: string, envelopeId: string, error: CallError): string
@@ -80,11 +75,7 @@ const core: Profile = {
   ...seed,
   name: 'core',
   request: (id, path, input, fields) =>
-    envelopeText(
-      'call.requested',
-      id,
-      `{"operationId":"${path}","input":${json(input)}${fieldsText(fields)}}`,
-    ),
+    envelopeText('call.requested', id, `{"operationId":"${path}","input":${json(input)}${fieldsText(fields)}}`),
   responded: (id, _envelopeId, value) => envelopeText('call.responded', id, `{"output":${json(value)}}`),
   value: payload => (payload as { readonly output?: unknown } | null)?.output ?? null,
 }
@@ -110,8 +101,7 @@ const ops: Profile = {
     const payload = `{"requestId":${json(id)},"code":${json(name)},"message":${json(message)}${rest}}`
     return envelopeText('call.error', envelopeId, payload)
   },
-  value: payload =>
-    (payload as { readonly output?: { readonly data?: unknown } } | null)?.output?.data ?? null,
+  value: payload => (payload as { readonly output?: { readonly data?: unknown } } | null)?.output?.data ?? null,
   envelopeId: () => '',
 }
 
@@ -148,9 +138,7 @@ export function requestIdOf(id: string, payload: unknown): string {
  * the codes have other names (CALL-ERR-01), elsewhere such a name is an operation's own code.
  */
 export function readError(payload: unknown, profile: Profile): CallError {
-  const given = (typeof payload === 'object' && payload !== null ? payload : {}) as Readonly<
-    Record<string, unknown>
-  >
+  const given = (typeof payload === 'object' && payload !== null ? payload : {}) as Readonly<Record<string, unknown>>
   const read = profile.name === 'ops' ? codeOf : String
   const code = typeof given.code === 'string' ? read(given.code) : 'INTERNAL'
   const message = typeof given.message === 'string' ? given.message : ''

@@ -1,10 +1,10 @@
 // All five events (CALL-EVT-01) in all three spellings over TCP, against bytes that no part of this package made.
 import { expect, test } from 'vitest'
-import type { Envelope } from '../envelope.ts'
 import type { CallError } from '../error.ts'
 import { CallNode } from '../node.ts'
 import { acceptBytes, BytePeer, frameOf, registryOf } from '../testing/peer.ts'
 import { connectTcp, listenTcp } from '../transport/sockets.ts'
+import type { Envelope } from '../wire/envelope.ts'
 import { type ProfileName, requestIdOf } from './profile.ts'
 
 const SPELLED = {
@@ -72,54 +72,51 @@ const SPELLINGS: readonly Spelling[] = [
   },
 ]
 
-test.each(SPELLINGS)(
-  'CALL-EVT-01 a raw caller over TCP gets every event of its requests in $name',
-  async spelling => {
-    const closed: string[] = []
-    const node = new CallNode({
-      registry: registryOf({
-        '/test/echo': input => input,
-        '/test/count': async function* (most) {
-          for (let n = 1; n <= (most as number); n++) yield n
-        },
-        '/test/wait': async function* (_input, { requestId, signal }) {
-          try {
-            yield 'waiting'
-            await new Promise(resolve => signal.addEventListener('abort', resolve))
-          } finally {
-            closed.push(requestId)
-          }
-        },
-      }),
-    })
-    const listening = await listenTcp({}, transport => node.attach(transport))
-    const peer = await BytePeer.connect({ port: listening.port! })
-    const answers = async (count: number) => {
-      const envelopes: Envelope[] = []
-      while (envelopes.length < count) envelopes.push(await peer.next())
-      return envelopes
-    }
-    peer.body(spelling.request('r1', 'echo', '{"path":"ä"}'))
-    expect(await answers(1)).toEqual([spelling.responded('r1', '{"path":"ä"}')])
-    peer.body(spelling.request('r2', 'none', 'null'))
-    expect(await answers(1)).toEqual([spelling.error('r2')])
-    peer.body(spelling.request('r3', 'count', '2'))
-    expect(await answers(3)).toEqual([
-      spelling.responded('r3', '1'),
-      spelling.responded('r3', '2'),
-      spelling.ended('call.completed', 'r3'),
-    ])
-    peer.body(spelling.request('r4', 'wait', 'null'))
-    expect(await answers(1)).toEqual([spelling.responded('r4', '"waiting"')])
-    // Nothing more comes for what was aborted: the next answer is that of the next request.
-    const abort = JSON.stringify(spelling.ended('call.aborted', 'r4'))
-    peer.bytes(Buffer.concat([frameOf(abort), frameOf(spelling.request('r5', 'echo', '5'))]))
-    expect(await answers(1)).toEqual([spelling.responded('r5', '5')])
-    expect(closed).toEqual(['r4'])
-    await peer.close()
-    await listening.close()
-  },
-)
+test.each(SPELLINGS)('CALL-EVT-01 a raw caller over TCP gets every event of its requests in $name', async spelling => {
+  const closed: string[] = []
+  const node = new CallNode({
+    registry: registryOf({
+      '/test/echo': input => input,
+      '/test/count': async function* (most) {
+        for (let n = 1; n <= (most as number); n++) yield n
+      },
+      '/test/wait': async function* (_input, { requestId, signal }) {
+        try {
+          yield 'waiting'
+          await new Promise(resolve => signal.addEventListener('abort', resolve))
+        } finally {
+          closed.push(requestId)
+        }
+      },
+    }),
+  })
+  const listening = await listenTcp({}, transport => node.attach(transport))
+  const peer = await BytePeer.connect({ port: listening.port! })
+  const answers = async (count: number) => {
+    const envelopes: Envelope[] = []
+    while (envelopes.length < count) envelopes.push(await peer.next())
+    return envelopes
+  }
+  peer.body(spelling.request('r1', 'echo', '{"path":"ä"}'))
+  expect(await answers(1)).toEqual([spelling.responded('r1', '{"path":"ä"}')])
+  peer.body(spelling.request('r2', 'none', 'null'))
+  expect(await answers(1)).toEqual([spelling.error('r2')])
+  peer.body(spelling.request('r3', 'count', '2'))
+  expect(await answers(3)).toEqual([
+    spelling.responded('r3', '1'),
+    spelling.responded('r3', '2'),
+    spelling.ended('call.completed', 'r3'),
+  ])
+  peer.body(spelling.request('r4', 'wait', 'null'))
+  expect(await answers(1)).toEqual([spelling.responded('r4', '"waiting"')])
+  // Nothing more comes for what was aborted: the next answer is that of the next request.
+  const abort = JSON.stringify(spelling.ended('call.aborted', 'r4'))
+  peer.bytes(Buffer.concat([frameOf(abort), frameOf(spelling.request('r5', 'echo', '5'))]))
+  expect(await answers(1)).toEqual([spelling.responded('r5', '5')])
+  expect(closed).toEqual(['r4'])
+  await peer.close()
+  await listening.close()
+})
 
 test.each(SPELLINGS)(
   'CALL-EVT-01 a raw handler over TCP that answers in $name is understood in every event',

@@ -104,18 +104,14 @@ test('CALL-T73 of two identities that register one alias at once, the second is 
 /** Whoever shows the token is the boss. */
 const identities = {
   byFingerprint: async () => undefined,
-  byToken: async (token: string) =>
-    token === 'good' ? principal('boss', ['admin', 'node:register']) : undefined,
+  byToken: async (token: string) => (token === 'good' ? principal('boss', ['admin', 'node:register']) : undefined),
 }
 
 test('CALL-T74 a routed call, its path rules and its discovery go by the identity of the token', async () => {
   const rule = { pattern: '/dev1/safe/*', access: { requiredScopes: ['admin'] } }
   const head = new TestHead({ identities, pathRules: [rule] })
   const registry = new OperationRegistry()
-  registry.register(
-    spec('/safe/open', { requiredScopes: ['admin'] }),
-    (_input, { forwardedFor }) => forwardedFor,
-  )
+  registry.register(spec('/safe/open', { requiredScopes: ['admin'] }), (_input, { forwardedFor }) => forwardedFor)
   await head.worker('dev1', { registry, headIs: principal('head', ['admin']) })
   const client = await head.join({ as: principal('caller') })
   const forBoss = { authToken: 'good' }

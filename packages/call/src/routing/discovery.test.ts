@@ -1,8 +1,8 @@
 // What a head tells of its workers, and to whom (CALL-ROUTE-03, CALL-DISC-01).
 import { expect, test } from 'vitest'
-import type { Envelope } from '../envelope.ts'
 import { OperationRegistry } from '../registry.ts'
 import { listed, principal, register, spec, TestHead, workerPrincipal } from '../testing/head.ts'
+import type { Envelope } from '../wire/envelope.ts'
 
 function guarded(): OperationRegistry {
   const registry = new OperationRegistry()
@@ -35,13 +35,7 @@ test('CALL-T61 discovery of a worker shows the original caller what it may call,
     })
   for (const name of ['/fs/readFile', 'dev1/fs/readFile', '/dev1/fs/readFile'])
     await expect(anonymous.call('/dev1/services/schema', { name })).resolves.toMatchObject(READ)
-  for (const name of [
-    '/dev2/fs/readFile',
-    '/head/services/list',
-    '/fs/nothing',
-    'no path',
-    '/services/register',
-  ])
+  for (const name of ['/dev2/fs/readFile', '/head/services/list', '/fs/nothing', 'no path', '/services/register'])
     await expect(anonymous.call('/dev1/services/schema', { name }), name).rejects.toMatchObject({
       code: 'NOT_FOUND',
     })

@@ -1,11 +1,11 @@
 import { ManualClock, type Ticks } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { OperationContext } from '../context.ts'
-import type { Envelope } from '../envelope.ts'
 import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'
 import { OperationRegistry } from '../registry.ts'
 import { collect, gate, principal, register, spec, TestHead, workerPrincipal } from '../testing/head.ts'
+import type { Envelope } from '../wire/envelope.ts'
 
 test('CALL-T42 a client calls a worker through the head: the node is stripped, the input unchanged, each leg has its own id', async () => {
   const head = new TestHead()
@@ -77,8 +77,7 @@ test('CALL-ROUTE-04 errors come back as they are, and streams in their order', a
     ['fail', { type: 'call.error', payload: failure }],
   ] as const) {
     client.send('call.requested', id, { name: '/dev1/test/count', input: id })
-    for (const payload of [1, 2, 3])
-      expect(await client.next()).toEqual({ type: 'call.responded', id, payload })
+    for (const payload of [1, 2, 3]) expect(await client.next()).toEqual({ type: 'call.responded', id, payload })
     expect(await client.next()).toEqual({ id, ...last })
   }
 })
@@ -155,20 +154,17 @@ test.each(['aborts', 'is gone'])(
     const closed = gate<boolean>()
     const ids: string[] = []
     let closings = 0
-    registry.register(
-      spec('/test/ticks', {}, 'subscription'),
-      async function* (_input, { requestId, signal }) {
-        ids.push(requestId)
-        try {
-          yield 1
-          yield 2
-          await new Promise(resolve => signal.addEventListener('abort', resolve))
-        } finally {
-          closings++
-          closed.open(signal.aborted)
-        }
-      },
-    )
+    registry.register(spec('/test/ticks', {}, 'subscription'), async function* (_input, { requestId, signal }) {
+      ids.push(requestId)
+      try {
+        yield 1
+        yield 2
+        await new Promise(resolve => signal.addEventListener('abort', resolve))
+      } finally {
+        closings++
+        closed.open(signal.aborted)
+      }
+    })
     const received: Envelope[] = []
     const worker = await head.worker('dev1', { registry, received })
     const client = await head.peer()
@@ -289,7 +285,7 @@ async function unspecified(head: TestHead) {
   refuse((await worker.next()).id)
   expect(await worker.next()).toMatchObject({ id: 'reg', type: 'call.responded' })
   const client = await head.peer()
-  /** The request that the head passes on, and its second question for the spec. */
+  /** The next that the head asks of the worker: the spec once more with the first call, else what was called. */
   const called = async (id: string) => {
     client.send('call.requested', id, { name: '/dev1/test/any' })
     return worker.next()
@@ -300,11 +296,11 @@ async function unspecified(head: TestHead) {
 test('CALL-T63 of an operation without a spec everything is passed on until it ends', async () => {
   const head = new TestHead({ allowUnspecified: true })
   const { worker, client, called, refuse } = await unspecified(head)
-  const { id, payload } = await called('c1')
-  expect(payload).toMatchObject({ name: '/test/any', parentRequestId: 'c1' })
-  const asked = await worker.next()
+  const asked = await called('c1')
   expect(asked.payload).toMatchObject({ name: '/services/schema', input: { name: '/test/any' } })
   refuse(asked.id)
+  const { id, payload } = await worker.next()
+  expect(payload).toMatchObject({ name: '/test/any', parentRequestId: 'c1' })
   for (const value of [1, 2, 3]) worker.send('call.responded', id, value)
   worker.send('call.completed', id)
   for (const value of [1, 2, 3])
@@ -328,8 +324,8 @@ test('CALL-ROUTE-04 a call of an operation without a spec is over 30 s after its
   const clock = new ManualClock()
   const head = new TestHead({ allowUnspecified: true, clock })
   const { worker, client, called, refuse } = await unspecified(head)
-  const { id } = await called('c1')
-  refuse((await worker.next()).id)
+  refuse((await called('c1')).id)
+  const { id } = await worker.next()
   worker.send('call.requested', 'mark', { name: '/services/list' })
   expect(await worker.next()).toMatchObject({ id: 'mark' })
   // Before the first value nothing hurries it.
@@ -348,8 +344,11 @@ test('CALL-ROUTE-10 calls of an operation without a spec that were answered do n
   const head = new TestHead({ allowUnspecified: true })
   const { worker, client, called, refuse } = await unspecified(head)
   for (let n = 0; n <= callLimits.workerRequests / 2; n++) {
-    const { id } = await called(`c${n}`)
-    if (n === 0) refuse((await worker.next()).id)
+    let { id } = await called(`c${n}`)
+    if (n === 0) {
+      refuse(id)
+      id = (await worker.next()).id
+    }
     worker.send('call.responded', id, n)
     expect(await client.next()).toEqual({ type: 'call.responded', id: `c${n}`, payload: n })
   }

@@ -1,16 +1,16 @@
-// Passing a call on to a worker (CALL-ROUTE-04): the node segment is stripped, the input goes through unchanged, every answer comes back
-// as it is. Each leg has its own request id, profile and limits.
+// Passing a call on to a worker (CALL-ROUTE-04): the node segment is stripped, the input goes through unchanged, every
+// answer comes back as it is. Each leg has its own request id, profile and limits.
 import type { Principal } from '@parley/core'
 import type { SubscribeOptions } from '../call-options.ts'
 import { CallError } from '../error.ts'
-import type { Inbound } from '../inbound.ts'
 import { callDefaults } from '../limits.ts'
-import type { Link } from '../link.ts'
-import type { InboundRequest } from '../request.ts'
-import { randomUUID } from '../uuid.ts'
+import type { Inbound } from '../link/inbound.ts'
+import type { Link } from '../link/link.ts'
+import { randomUUID } from '../link/uuid.ts'
+import type { InboundRequest } from '../wire/request.ts'
 import type { Route, Worker } from './routes.ts'
 
-export interface ForwardOptions {
+interface ForwardOptions {
   /** Whether the worker is told whom the call is made for. */
   readonly tellCaller: boolean
 }
@@ -71,7 +71,8 @@ export function noShare({ alias }: Worker): CallError {
 }
 
 /**
- * Values wait here only as the limits of a subscription allow; the caller's leg decides when the next one goes out. Never rejects.
+ * Values wait here only as the limits of a subscription allow; the caller's leg decides when the next one goes out.
+ * Never rejects.
  */
 async function forwardStream(
   worker: Link,
@@ -96,9 +97,7 @@ async function forwardStream(
     if (aborted) inbound.abandon()
     else inbound.complete()
   } catch (thrown) {
-    inbound.fail(
-      thrown instanceof CallError ? thrown : new CallError('INTERNAL', 'the stream could not be passed on'),
-    )
+    inbound.fail(thrown instanceof CallError ? thrown : new CallError('INTERNAL', 'the stream could not be passed on'))
   }
 }
 

@@ -83,9 +83,7 @@ test('a worker in plain Python registers at a head, is called through it, and ca
   expect(await exit).toBe(0)
 })
 
-test('fifty calls at once to a worker in plain Python are answered each with its own value', async ({
-  skip,
-}) => {
+test('fifty calls at once to a worker in plain Python are answered each with its own value', async ({ skip }) => {
   skip(missing, MISSING)
   const { head } = pythonHead()
   await start(head, 'py1')

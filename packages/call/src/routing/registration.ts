@@ -8,6 +8,13 @@ import { type Route, specify } from './routes.ts'
 
 export const REGISTER = `/${RESERVED_SERVICE}/register`
 
+/** The event that tells a worker that its alias is another's now; the topic is the alias. */
+export const TAKEN_OVER = `${RESERVED_SERVICE}.takenOver`
+
+export function takenOver(alias: string): string {
+  return `another worker of the same identity has registered as ${alias}`
+}
+
 /** Registers any alias; `node:register:{alias}` registers just that one. */
 const SCOPE = 'node:register'
 
@@ -39,9 +46,7 @@ export function registrationRefusal(identity: Principal | undefined, input: unkn
   const alias = (input as { readonly node?: unknown } | null)?.node
   const { scopes } = identity
   const own = typeof alias === 'string' ? `${SCOPE}:${alias}` : SCOPE
-  return scopes.includes(SCOPE) || scopes.includes(own)
-    ? undefined
-    : new CallError('FORBIDDEN', 'access denied')
+  return scopes.includes(SCOPE) || scopes.includes(own) ? undefined : new CallError('FORBIDDEN', 'access denied')
 }
 
 /** `own`: the alias of the head itself. */
@@ -52,8 +57,7 @@ export function readRegistration(
   const invalid = (message: string) => new CallError('INVALID_INPUT', message)
   const { node, operations } = (input ?? {}) as { readonly node?: unknown; readonly operations?: unknown }
   if (typeof node !== 'string' || !isAlias(node)) return invalid('node must be an alias')
-  if (node === 'head' || node === RESERVED_SERVICE || node === own)
-    return invalid(`the alias ${node} is reserved`)
+  if (node === 'head' || node === RESERVED_SERVICE || node === own) return invalid(`the alias ${node} is reserved`)
   if (!Array.isArray(operations)) return invalid('operations must be a list of paths')
   if (operations.length > callLimits.registeredOperations)
     return invalid(`a node registers at most ${callLimits.registeredOperations} operations`)
@@ -62,9 +66,7 @@ export function readRegistration(
     const name = typeof given === 'string' ? given : (given as { readonly name?: unknown } | null)?.name
     const path = typeof name === 'string' ? parsePath(name) : undefined
     if (!path || path.node !== undefined || path.service === RESERVED_SERVICE)
-      return invalid(
-        `'${typeof name === 'string' ? name.slice(0, 80) : typeof name}' is no local operation path`,
-      )
+      return invalid(`'${typeof name === 'string' ? name.slice(0, 80) : typeof name}' is no local operation path`)
     const route: Route = { local: path.path, spec: undefined, access: undefined }
     if (typeof given !== 'string') specify(route, given)
     routes.set(path.path, route)

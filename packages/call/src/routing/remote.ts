@@ -1,9 +1,11 @@
-// The remote path of an env (CALL-ENV-03): over a link, or on a head to whatever worker is registered under a name just now. A key is a
-// namespace, so that it moves by assembly alone; where operations are `service/op` it is a node.
+// The remote path of an env (CALL-ENV-03): over a link, or on a head to whatever worker is registered under a name just
+// now. A key is a namespace, so that it moves by assembly alone; where operations are `service/op` it is a node.
 import type { OperationType } from '@parley/core'
-import { type Binding, type BoundCall, failed, wrongType } from '../env.ts'
+import { bufferOf } from '../call-options.ts'
+import { type Binding, type BoundCall, failed, unknownOperation, wrongType } from '../env.ts'
 import { CallError } from '../error.ts'
-import type { Link } from '../link.ts'
+import { callLimits } from '../limits.ts'
+import type { Link } from '../link/link.ts'
 import { type OperationPath, parsePath } from '../path.ts'
 import { type OperationRegistry, RESERVED_SERVICE } from '../registry.ts'
 import { ResponseEnvelope } from '../response.ts'
@@ -11,7 +13,7 @@ import { local } from '../serve.ts'
 import { claim, noShare } from './forward.ts'
 import type { Routes, Worker } from './routes.ts'
 
-export interface RemoteOptions {
+interface RemoteOptions {
   /** The link leads to a head and not to the node itself: the path keeps the node. */
   readonly viaHead?: boolean
   /** Whether the other node is told whom a call is made for (CALL-ROUTE-04); true by default. */
@@ -24,8 +26,7 @@ export type LinkSource = Link | (() => Link | undefined)
 export function remote(source: LinkSource, options: RemoteOptions = {}): Binding {
   const linkOf = typeof source === 'function' ? source : () => source
   const { viaHead = false, tellCaller = true } = options
-  const pathOf = ({ namespace, op }: BoundCall) =>
-    op.includes('/') && !viaHead ? `/${op}` : `/${namespace}/${op}`
+  const pathOf = ({ namespace, op }: BoundCall) => (op.includes('/') && !viaHead ? `/${op}` : `/${namespace}/${op}`)
   return {
     invoke(call) {
       const link = linkOf()
@@ -47,12 +48,7 @@ function unreachable(path: string): CallError {
 
 type PassedOn = ReturnType<typeof passedOn>
 
-async function invokeOver(
-  link: Link,
-  path: string,
-  call: BoundCall,
-  passed: PassedOn,
-): Promise<ResponseEnvelope> {
+async function invokeOver(link: Link, path: string, call: BoundCall, passed: PassedOn): Promise<ResponseEnvelope> {
   const type = link.types.get(path) ?? (await ask(link, path, passed))
   if (type === 'subscription') return ResponseEnvelope.failure(call.requestId, wrongType(path, type))
   const response = await link.callEnvelope(path, call.input, passed)
@@ -62,11 +58,13 @@ async function invokeOver(
 }
 
 function subscribeOver(link: Link, path: string, call: BoundCall, passed: PassedOn): AsyncIterable<unknown> {
+  // A handler that moves to another node should not lose what it had before to a small buffer.
+  const options = { ...passed, buffer: bufferOf(call.options.buffer, callLimits.receiveBufferMost) }
   const open = (type: OperationType | undefined): AsyncIterable<unknown> =>
     type === undefined
-      ? link.subscribe(path, call.input, passed)
+      ? link.subscribe(path, call.input, options)
       : type === 'subscription'
-        ? link.subscribe(path, call.input, { ...passed, single: false })
+        ? link.subscribe(path, call.input, { ...options, single: false })
         : failed(wrongType(path, type))
   const type = link.types.get(path)
   return type === undefined ? later(() => ask(link, path, passed).then(open)) : open(type)
@@ -109,7 +107,7 @@ function later(open: () => Promise<AsyncIterable<unknown>>): AsyncIterable<unkno
   }
 }
 
-export interface RoutedOptions {
+interface RoutedOptions {
   /** For names that are no worker's. */
   readonly fallback: Binding
   /** The operations below `/services/` that tell of a worker: the head answers them itself (CALL-ROUTE-03). */
@@ -122,10 +120,11 @@ export function routed(routes: Routes, { fallback, services, tellCaller }: Route
   const bindingOf = (call: BoundCall): Binding | CallError => {
     if (!call.op.includes('/') || !routes.knows(call.namespace)) return fallback
     const path = `/${call.namespace}/${call.op}`
+    const target = parsePath(path)
+    if (!target) return unknownOperation(path)
     const worker = routes.reach(call.namespace, path)
     if (worker instanceof CallError) return worker
-    const target = parsePath(path)
-    if (target?.service === RESERVED_SERVICE) return named(target, local(services(worker)))
+    if (target.service === RESERVED_SERVICE) return named(target, local(services(worker)))
     const found = routes.resolve(call.namespace, `/${call.op}`)
     if (found instanceof CallError) return found
     // What the worker said when it registered needs no asking.
@@ -135,9 +134,7 @@ export function routed(routes: Routes, { fallback, services, tellCaller }: Route
   return {
     invoke(call) {
       const binding = bindingOf(call)
-      return binding instanceof CallError
-        ? ResponseEnvelope.failure(call.requestId, binding)
-        : binding.invoke(call)
+      return binding instanceof CallError ? ResponseEnvelope.failure(call.requestId, binding) : binding.invoke(call)
     },
     subscribe(call) {
       const binding = bindingOf(call)

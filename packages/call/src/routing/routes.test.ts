@@ -212,6 +212,7 @@ test('CALL-ROUTE-05 operations of unknown demands are open where that is wanted,
   const client = await head.join()
   expect(routedNames(await listed(client))).toEqual(['/dev1/fs/a'])
   const answer = client.call('/dev1/fs/a', 1)
+  worker.send('call.error', (await worker.next()).id, { code: 'NOT_FOUND', message: '', retryable: false })
   worker.send('call.responded', (await worker.next()).id, 'done')
   await expect(answer).resolves.toBe('done')
 })

@@ -1,23 +1,26 @@
-// What a head knows of its workers (CALL-ROUTE-06 to -08): aliases, the links behind them, and the operations that each offers. A set of
-// operations is replaced as a whole; a link that closes takes everything of it along in one step.
-import type { OperationSpec } from '@parley/core'
+// What a head knows of its workers (CALL-ROUTE-06 to -08): aliases, the links behind them, and the operations that each
+// offers. A set of operations is replaced as a whole; a link that closes takes everything of it along in one step.
 import { type AccessRule, accessRule } from '../access.ts'
 import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'
-import type { Link } from '../link.ts'
+import type { Link } from '../link/link.ts'
+import { parsePath } from '../path.ts'
 import { notFound, RESERVED_SERVICE } from '../registry.ts'
-import { readSpec } from '../spec.ts'
+import { readSpec, type ToldSpec } from '../wire/spec.ts'
 import { FairShare } from './share.ts'
 
 export interface Route {
   /** `/{service}/{op}` as the worker knows it. */
   readonly local: string
   /** Undefined while the worker has not told it. */
-  spec: OperationSpec | undefined
+  spec: ToldSpec | undefined
+  /** Undefined while it is not known who may call. */
   access: AccessRule | undefined
+  /** Why what the worker told of access lets nobody in, whatever the head allows. */
+  closed?: string | undefined
   /** While the worker is being asked. */
   asking?: Promise<void> | undefined
-  /** Whether a call made the head ask once more, without waiting for the answer. */
+  /** Whether a call made the head ask once more, and that is over. */
   askedAgain?: boolean
 }
 
@@ -30,7 +33,7 @@ export interface Worker {
   readonly share: FairShare
 }
 
-export interface RoutesOptions {
+interface RoutesOptions {
   /** Milliseconds after a loss in which calls of the alias get `UNAVAILABLE` in place of `NOT_FOUND`. */
   readonly rejoinGraceMs: number
   readonly now: () => number
@@ -65,17 +68,14 @@ export class Routes {
     const worker = this.reach(alias, path)
     if (worker instanceof CallError) return worker
     const route = worker.routes.get(local)
-    // CALL-REG-02: what is internal does not exist for others, whatever it demands.
-    return route && route.spec?.visibility !== 'internal' ? { worker, route } : notFound(path)
+    return route && !isInternal(route) ? { worker, route } : notFound(path)
   }
 
   /** The worker of an alias, or why a path leads to none. */
   reach(alias: string, path: string): Worker | CallError {
     const worker = this.#workers.get(alias)
     if (worker) return worker
-    return this.mayReturn(alias)
-      ? new CallError('UNAVAILABLE', `${alias} is not connected just now`)
-      : notFound(path)
+    return this.mayReturn(alias) ? new CallError('UNAVAILABLE', `${alias} is not connected just now`) : notFound(path)
   }
 
   knows(alias: string): boolean {
@@ -134,17 +134,42 @@ export class Routes {
   }
 }
 
-/** Takes what a worker told of an operation; a spec that is not understood leaves the route closed. */
+/**
+ * Takes what a worker told of an operation (CALL-ROUTE-05). What it said before of access and visibility is not taken
+ * back by a later word that says nothing of them.
+ */
 export function specify(route: Route, given: unknown): void {
   const spec = readSpec(given)
-  if (!spec || spec.name !== route.local) return
-  route.spec = spec
-  route.access = accessRule(spec.accessControl)
+  if (!spec) return
+  const { name, accessControl, accessProblem } = spec
+  if (name !== undefined && parsePath(name)?.local !== route.local) {
+    route.closed = `its worker tells of ${name.slice(0, callLimits.pathLength)} instead`
+    return
+  }
+  route.spec = isInternal(route) ? { ...spec, visibility: 'internal' } : spec
+  if (accessControl) route.access = accessRule(accessControl)
+  else route.closed = accessProblem ?? route.closed
+}
+
+/** CALL-REG-02: what is internal does not exist for others, whatever it demands. */
+export function isInternal({ spec }: Route): boolean {
+  return spec?.visibility === 'internal'
+}
+
+/** Whether its worker has told nothing of who may call: all that `allowUnspecified` opens. */
+export function isUnspecified({ access, closed }: Route): boolean {
+  return access === undefined && closed === undefined
+}
+
+/** Why nobody may call it, or nobody yet. */
+export function closedRoute(path: string, { spec, closed }: Route): CallError {
+  const missing = spec ? 'its spec has no access_control' : 'its worker has not told its spec'
+  return new CallError('FORBIDDEN', `who may call ${path} is not known: ${closed ?? missing}`)
 }
 
 /** Asks a worker for the specs of its routes, a few at a time, until the time is over. `now` is in milliseconds. */
 export async function fetchSpecs(link: Link, routes: readonly Route[], now: () => number): Promise<void> {
-  const open = routes.filter(route => !route.spec)
+  const open = routes.filter(route => !route.access)
   const until = now() + callLimits.schemaFetchMs
   const next = async (): Promise<void> => {
     for (let route = open.shift(); route; route = open.shift()) {

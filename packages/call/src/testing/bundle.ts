@@ -1,4 +1,5 @@
-// Bundles a script with everything that it imports, for a browser. What a browser does not have stays visible as an import.
+// Bundles a script with everything that it imports, for a browser. What a browser does not have stays visible as an
+// import.
 import { rolldown } from 'rolldown'
 
 export interface Bundle {

@@ -1,4 +1,5 @@
-// A self-signed certificate for tests on loopback, with a new key: the few fields of X.509 that TLS needs, in DER. Node.js only.
+// A self-signed certificate for tests on loopback, with a new key: the few fields of X.509 that TLS needs, in DER.
+// Node.js only.
 import { generateKeyPairSync, sign } from 'node:crypto'
 
 export interface TestCertificate {

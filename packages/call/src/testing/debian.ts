@@ -1,5 +1,5 @@
-// Debian's packages for tests. A machine that belongs to the tests (root, or CI) gets what is missing; on anybody else's machine nothing is
-// installed, and the tests that need it are skipped, which the run says.
+// Debian's packages for tests. A machine that belongs to the tests (root, or CI) gets what is missing; on anybody
+// else's machine nothing is installed, and the tests that need it are skipped, which the run says.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 

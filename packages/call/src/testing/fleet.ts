@@ -1,5 +1,6 @@
-// A process full of peers for the tests of scale, told by its parent what to do: `workers <path> <count>` registers so many workers at a
-// head, `subscribers <path> <links> <each>` opens subscriptions. It reports each step, and goes with its parent.
+// A process full of peers for the tests of scale, told by its parent what to do: `workers <path> <count>` registers so
+// many workers at a head, `subscribers <path> <links> <each>` opens subscriptions. It reports each step, and goes with
+// its parent.
 import { CallNode } from '../node.ts'
 import { connectUnix } from '../transport/sockets.ts'
 import { echo, registryOf } from './peer.ts'

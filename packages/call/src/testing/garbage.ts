@@ -1,5 +1,5 @@
-// Inputs for fuzzing, from a seed: JSON values with everything that trips programs up, envelopes that are nearly right, and sound bytes
-// made unsound. Node.js only.
+// Inputs for fuzzing, from a seed: JSON values with everything that trips programs up, envelopes that are nearly right,
+// and sound bytes made unsound. Node.js only.
 import { randomBytes } from './random.ts'
 
 export type Random = () => number
@@ -223,9 +223,7 @@ export function mutated(random: Random, bytes: Buffer): Buffer {
   return changed
 }
 
-const TELLING = [
-  0, 1, 4, 5, 0x22, 0x2c, 0x5b, 0x5c, 0x5d, 0x7b, 0x7d, 0x7f, 0x80, 0xbf, 0xc0, 0xed, 0xf4, 0xfe, 0xff,
-]
+const TELLING = [0, 1, 4, 5, 0x22, 0x2c, 0x5b, 0x5c, 0x5d, 0x7b, 0x7d, 0x7f, 0x80, 0xbf, 0xc0, 0xed, 0xf4, 0xfe, 0xff]
 
 function mutatedOnce(random: Random, bytes: Buffer): Buffer {
   const at = below(random, bytes.length + 1)

@@ -1,5 +1,5 @@
-// A node under attack, for tests: it listens on TCP, on a Unix socket and for WebSockets, and honest clients on all three are at work the
-// whole time. Whatever happens on other links, theirs go on. Node.js only.
+// A node under attack, for tests: it listens on TCP, on a Unix socket and for WebSockets, and honest clients on all
+// three are at work the whole time. Whatever happens on other links, theirs go on. Node.js only.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -7,21 +7,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
-import type { Envelope } from '../envelope.ts'
-import type { Link } from '../link.ts'
+import type { Link } from '../link/link.ts'
 import { CallNode } from '../node.ts'
 import type { Handler } from '../operation.ts'
 import type { OperationRegistry } from '../registry.ts'
 import { connectTcp, connectUnix, type Listening, listenTcp, listenUnix } from '../transport/sockets.ts'
 import type { Transport } from '../transport/transport.ts'
 import { type AttachedWebSockets, attachWebSocket, connectWebSocket } from '../transport/websocket.ts'
+import type { Envelope } from '../wire/envelope.ts'
 import { heldBytes } from './memory.ts'
 import { BytePeer, echo, frameOf, registryOf, turn } from './peer.ts'
 
 export const CARRIERS = ['tcp', 'unix', 'websocket'] as const
 export type Carrier = (typeof CARRIERS)[number]
 
-/** Bytes that may be held more after an attack than before it: compiled code and the like, but no trace of the attack. */
+/**
+ * Bytes that may be held more after an attack than before it: compiled code and the like, but no trace of the attack.
+ */
 const LEFTOVER = 24 * 2 ** 20
 
 /** What every attacker can do, whatever carries its frames. */
@@ -218,7 +220,10 @@ export class Ground {
     await Promise.all(this.#honest.map(client => client.more(calls)))
   }
 
-  /** The attack is over: honest clients went on and go on, no link of an attacker is left, and none of the memory that it took. */
+  /**
+   * The attack is over: honest clients went on and go on, no link of an attacker is left, and none of the memory that
+   * it took.
+   */
   async over(...attackers: readonly Pick<Attacker, 'close'>[]): Promise<void> {
     await this.goOn()
     await Promise.all(attackers.map(attacker => attacker.close()))
@@ -235,11 +240,7 @@ export class Ground {
   async close(): Promise<void> {
     for (const client of this.#honest) client.stop()
     this.#webSockets.close()
-    await Promise.all([
-      this.#tcp.close(),
-      this.#unix.close(),
-      new Promise(resolve => this.#http.close(resolve)),
-    ])
+    await Promise.all([this.#tcp.close(), this.#unix.close(), new Promise(resolve => this.#http.close(resolve))])
     rmSync(this.#folder, { recursive: true, force: true })
   }
 }
@@ -297,13 +298,7 @@ class WebSocketPeer implements Attacker {
 }
 
 /** Sends a request in the SEED profile. */
-export function ask(
-  attacker: Attacker,
-  id: string,
-  name: string,
-  input: unknown = null,
-  more: object = {},
-): void {
+export function ask(attacker: Attacker, id: string, name: string, input: unknown = null, more: object = {}): void {
   attacker.send('call.requested', id, { name, input, ...more })
 }
 

@@ -1,13 +1,14 @@
-// A head on loopback for tests, and whoever connects to it: workers that are nodes, clients, scripted peers. Each connection belongs to
-// the principal that the test names, as an authentication would find out. Node.js only.
+// A head on loopback for tests, and whoever connects to it: workers that are nodes, clients, scripted peers. Each
+// connection belongs to the principal that the test names, as an authentication would find out. Node.js only.
 import type { AccessControl, Clock, OperationSpec, Principal } from '@parley/core'
 import { onTestFinished } from 'vitest'
-import type { Envelope } from '../envelope.ts'
-import type { Link, LinkOptions } from '../link.ts'
+import type { Link } from '../link/link.ts'
+import type { LinkOptions } from '../link/link-options.ts'
 import { CallNode, type NodeOptions } from '../node.ts'
 import { OperationRegistry } from '../registry.ts'
 import { connectTcp, listenTcp } from '../transport/sockets.ts'
 import type { Receiver, Transport } from '../transport/transport.ts'
+import type { Envelope } from '../wire/envelope.ts'
 import { BytePeer } from './peer.ts'
 
 export function principal(
@@ -70,10 +71,7 @@ export class TestHead {
   }
 
   /** A worker that has registered all that it offers. */
-  async worker(
-    alias: string,
-    options: JoinOptions & { readonly registry: OperationRegistry },
-  ): Promise<Link> {
+  async worker(alias: string, options: JoinOptions & { readonly registry: OperationRegistry }): Promise<Link> {
     const link = await this.join({ as: workerPrincipal(alias), ...options })
     await register(
       link,

@@ -1,12 +1,6 @@
-// The script of the page that the Chromium test opens: a node in a browser. It connects to the server that the page came from, with the
-// token in the page's address, and offers what the test asks for.
-import {
-  CallError,
-  CallNode,
-  connectBrowserWebSocket,
-  OperationRegistry,
-  WEBSOCKET_PATH,
-} from '@parley/call/browser'
+// The script of the page that the Chromium test opens: a node in a browser. It connects to the server that the page
+// came from, with the token in the page's address, and offers what the test asks for.
+import { CallError, CallNode, connectBrowserWebSocket, OperationRegistry, WEBSOCKET_PATH } from '@parley/call/browser'
 
 const { location } = globalThis as unknown as {
   readonly location: { readonly host: string; readonly hash: string }

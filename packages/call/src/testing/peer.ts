@@ -1,14 +1,16 @@
-// Scripted peers for tests: raw ends of a link that send what they are told and record what comes, one with envelopes over a transport
-// in memory, one with bytes over a real socket. Bytes are cut and counted here by hand, so that a fault of the frame codec shows. Node.js only.
+// Scripted peers for tests: raw ends of a link that send what they are told and record what comes, one with envelopes
+// over a transport in memory, one with bytes over a real socket. Bytes are cut and counted here by hand, so that a
+// fault of the frame codec shows. Node.js only.
 import { connect, createServer, type Socket } from 'node:net'
 import type { Clock, Principal } from '@parley/core'
-import type { Envelope } from '../envelope.ts'
-import type { Link, LinkOptions } from '../link.ts'
+import type { Link } from '../link/link.ts'
+import type { LinkOptions } from '../link/link-options.ts'
 import { CallNode, type NodeOptions } from '../node.ts'
 import type { Handler } from '../operation.ts'
 import { OperationRegistry } from '../registry.ts'
 import { memoryPair } from '../transport/memory.ts'
 import type { Transport } from '../transport/transport.ts'
+import type { Envelope } from '../wire/envelope.ts'
 
 /** Values that come one at a time and may be waited for before they are there. */
 class Arrivals<T> {
@@ -63,8 +65,7 @@ export class EnvelopePeer {
   /** What came for one request. */
   of(id: string): readonly Envelope[] {
     return this.received.filter(
-      envelope =>
-        envelope.id === id || (envelope.payload as { requestId?: unknown } | null)?.requestId === id,
+      envelope => envelope.id === id || (envelope.payload as { requestId?: unknown } | null)?.requestId === id,
     )
   }
 
@@ -169,9 +170,7 @@ export async function acceptBytes(): Promise<{
   close(): Promise<void>
 }> {
   const server = createServer()
-  const peer = new Promise<BytePeer>(resolve =>
-    server.once('connection', socket => resolve(new BytePeer(socket))),
-  )
+  const peer = new Promise<BytePeer>(resolve => server.once('connection', socket => resolve(new BytePeer(socket))))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   return {

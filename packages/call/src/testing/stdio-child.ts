@@ -1,5 +1,6 @@
-// The child's end of a stdio link, driven by the test that started it: what the transport tells goes to the parent over Node's own channel
-// between processes, and what the parent says is done. Prints all the while, as careless programs do.
+// The child's end of a stdio link, driven by the test that started it: what the transport tells goes to the parent over
+// Node's own channel between processes, and what the parent says is done. Prints all the while, as careless programs
+// do.
 import type { Principal } from '@parley/core'
 import { stdioTransport } from '../transport/stdio.ts'
 

@@ -1,5 +1,5 @@
-// A child process that is a node on its standard input and output, and prints where it should not: for the tests of stdio. `stubborn` stays
-// when its input ends and when it is asked to end.
+// A child process that is a node on its standard input and output, and prints where it should not: for the tests of
+// stdio. `stubborn` stays when its input ends and when it is asked to end.
 import { CallNode, stdioTransport } from '@parley/call'
 import { echoRegistry } from './echo.ts'
 

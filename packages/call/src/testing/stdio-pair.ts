@@ -1,11 +1,12 @@
-// The two ends of a stdio link for tests: the left one here, the right one in a child process, driven from here. Node.js only.
+// The two ends of a stdio link for tests: the left one here, the right one in a child process, driven from here.
+// Node.js only.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Principal } from '@parley/core'
-import { type Envelope, ProtocolViolation } from '../envelope.ts'
 import type { PairOptions, TransportPair } from '../transport/compliance.ts'
 import { childTransport } from '../transport/stdio.ts'
 import type { Receiver, Transport } from '../transport/transport.ts'
+import { type Envelope, ProtocolViolation } from '../wire/envelope.ts'
 import type { ChildCommand, ChildEvent, ChildSetting } from './stdio-child.ts'
 
 export async function stdioPair(options: PairOptions): Promise<TransportPair> {

@@ -1,15 +1,16 @@
-// Transports for tests that show or rule the wire: two nodes with everything between them recorded, a link whose queue the test fills, and
-// a link of several streams. Node.js only.
+// Transports for tests that show or rule the wire: two nodes with everything between them recorded, a link whose queue
+// the test fills, and a link of several streams. Node.js only.
 import type { Clock } from '@parley/core'
-import { type Envelope, type ProtocolViolation, parseText } from '../envelope.ts'
 import { callLimits } from '../limits.ts'
-import type { Link, LinkOptions } from '../link.ts'
+import type { Link } from '../link/link.ts'
+import type { LinkOptions } from '../link/link-options.ts'
 import { CallNode } from '../node.ts'
 import type { Handler } from '../operation.ts'
 import { FrameDecoder } from '../transport/frame.ts'
 import { memoryPair } from '../transport/memory.ts'
 import { connectTcp, listenTcp } from '../transport/sockets.ts'
 import type { Receiver, StreamId, Transport } from '../transport/transport.ts'
+import { type Envelope, type ProtocolViolation, parseText } from '../wire/envelope.ts'
 import { registryOf } from './peer.ts'
 
 export const WIRES = ['memory', 'tcp'] as const
@@ -65,9 +66,7 @@ export async function joined(
   const wire: Sent[] = []
   const { profile, clock } = options
   const own = { ...(clock && { clock }) }
-  const handler = new CallNode({ registry: registryOf(handlers), ...own }).attach(
-    tapped(ends[1], 'handler', wire),
-  )
+  const handler = new CallNode({ registry: registryOf(handlers), ...own }).attach(tapped(ends[1], 'handler', wire))
   const caller = new CallNode({ registry: registryOf({}), ...own }).attach(
     tapped(ends[0], 'caller', wire),
     profile ? { profile } : {},
@@ -148,7 +147,10 @@ export class StreamsTransport implements Transport {
     this.sent.push({ stream, envelope: parseText(text) })
   }
 
-  /** The peer sends bytes on a stream, a new one if need be. What breaks the rules ends that stream, and the link with its last one. */
+  /**
+   * The peer sends bytes on a stream, a new one if need be. What breaks the rules ends that stream, and the link with
+   * its last one.
+   */
   bytes(stream: StreamId, bytes: Buffer): void {
     const decoder = this.#streams.get(stream) ?? new FrameDecoder()
     this.#streams.set(stream, decoder)

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { IdentityProvider, Principal } from '@parley/core'
 import { chromium as browserType } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Link } from '../link.ts'
+import type { Link } from '../link/link.ts'
 import { CallNode } from '../node.ts'
 import { bundleForBrowser } from '../testing/bundle.ts'
 import { chromium } from '../testing/chromium.ts'
@@ -27,9 +27,7 @@ async function site() {
   const server = createServer((request, response) => {
     const script = request.url === '/page.js'
     response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html; charset=utf-8')
-    response.end(
-      script ? code : '<!doctype html><title>Parley</title><script type="module" src="/page.js"></script>',
-    )
+    response.end(script ? code : '<!doctype html><title>Parley</title><script type="module" src="/page.js"></script>')
   })
   const registry = echoRegistry()
   const stopped = Promise.withResolvers<number>()
@@ -105,12 +103,8 @@ test.skipIf(!executablePath)(
     expect(await fromPage('/test/echo', large)).toEqual({ value: large })
     expect(await fromPage('/test/admin')).toEqual({ code: 'FORBIDDEN' })
     expect(await fromPage('/no/such')).toEqual({ code: 'NOT_FOUND' })
-    expect(await link.call('/page/collect', { path: '/test/count', value: 200, most: 1000 })).toHaveLength(
-      200,
-    )
-    expect(await link.call('/page/collect', { path: '/test/endless', value: null, most: 3 })).toEqual([
-      0, 1, 2,
-    ])
+    expect(await link.call('/page/collect', { path: '/test/count', value: 200, most: 1000 })).toHaveLength(200)
+    expect(await link.call('/page/collect', { path: '/test/endless', value: null, most: 3 })).toEqual([0, 1, 2])
     expect(await stopped).toBeGreaterThanOrEqual(3)
 
     const input = { node: 'browser-1', operations: ['/notify/alert'] }

@@ -11,13 +11,7 @@ import { expect, test } from 'vitest'
 import { WEBSOCKET_PATH } from '../limits.ts'
 import { selfSigned } from '../testing/certificate.ts'
 import { stdioPair } from '../testing/stdio-pair.ts'
-import {
-  type PairOptions,
-  Recorder,
-  type Traits,
-  type TransportPair,
-  transportCompliance,
-} from './compliance.ts'
+import { type PairOptions, Recorder, type Traits, type TransportPair, transportCompliance } from './compliance.ts'
 import { memoryPair } from './memory.ts'
 import type { WsFraming } from './message.ts'
 import { MessagePortTransport, type WorkerMessages } from './message-port.ts'

@@ -1,9 +1,9 @@
-// The suite that every transport passes (CALL-TRANS-01): two ends of one link, as raw transports with a recorder on each. What calls make
-// of it is tested elsewhere.
+// The suite that every transport passes (CALL-TRANS-01): two ends of one link, as raw transports with a recorder on
+// each. What calls make of it is tested elsewhere.
 import type { Principal } from '@parley/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Envelope, ProtocolViolation } from '../envelope.ts'
 import { callLimits } from '../limits.ts'
+import type { Envelope, ProtocolViolation } from '../wire/envelope.ts'
 import type { Receiver, Transport } from './transport.ts'
 
 export interface PairOptions {
@@ -28,7 +28,9 @@ export interface Traits {
   readonly queues: boolean
   /** What travels. Bytes are measured; objects cannot be malformed. */
   readonly carries: 'bytes' | 'text' | 'objects'
-  /** Whether there is a queue under it: what comes before `start` is kept, and what comes at once is spread over turns. */
+  /**
+   * Whether there is a queue under it: what comes before `start` is kept, and what comes at once is spread over turns.
+   */
   readonly keeps: boolean
 }
 
@@ -153,8 +155,7 @@ export function transportCompliance(name: string, make: MakePair, traits: Traits
     test('envelopes arrive whole and in order, in both directions at once', async () => {
       const { ends, heard } = await started()
       const count = 2000
-      for (const index of upTo(count))
-        for (const side of SIDES) ends[side].send(message(index, { side, index }))
+      for (const index of upTo(count)) for (const side of SIDES) ends[side].send(message(index, { side, index }))
       await Promise.all(SIDES.map(side => heard[side].untilEnvelopes(count)))
       expect(ids(heard.left)).toEqual(upTo(count))
       expect(ids(heard.right)).toEqual(upTo(count))
@@ -172,17 +173,7 @@ export function transportCompliance(name: string, make: MakePair, traits: Traits
 
     test('any text arrives as it was', async () => {
       const { ends, heard } = await started()
-      const texts = [
-        '',
-        'ä',
-        '€',
-        '😀',
-        'a\u0301',
-        '\u2028\u2029',
-        '\u0000\u001f"\\',
-        '\ufeff',
-        '中文'.repeat(40_000),
-      ]
+      const texts = ['', 'ä', '€', '😀', 'a\u0301', '\u2028\u2029', '\u0000\u001f"\\', '\ufeff', '中文'.repeat(40_000)]
       for (const [index, text] of texts.entries()) ends.left.send(message(index, text))
       await heard.right.untilEnvelopes(texts.length)
       expect(heard.right.envelopes.map(({ payload }) => payload)).toEqual(texts)
@@ -198,26 +189,23 @@ export function transportCompliance(name: string, make: MakePair, traits: Traits
       expect(other.envelopes.every(({ payload }) => /^x+$/.test(payload as string))).toBe(true)
     })
 
-    test.each(SIDES)(
-      'what the %s sent before closing arrives, and then both hear of the end once',
-      async side => {
-        const { ends, heard } = await started()
-        const other = side === 'left' ? 'right' : 'left'
-        for (const index of upTo(300)) ends[side].send(message(index, 'x'.repeat(1000)))
-        ends[side].close('enough')
-        ends[side].close('again')
-        ends[side].send(message(300))
-        await Promise.all([heard[side].untilClosed(), heard[other].untilClosed()])
-        expect(heard[side].reasons).toEqual(['enough'])
-        expect(ids(heard[other])).toEqual(upTo(300))
-        expect(heard[other].order.at(-1)).toBe('closed')
-        ends[other].close('too late')
-        ends[other].send(message(301))
-        await quiet()
-        expect(heard[other].reasons).toHaveLength(1)
-        expect(heard[side].reasons).toHaveLength(1)
-      },
-    )
+    test.each(SIDES)('what the %s sent before closing arrives, and then both hear of the end once', async side => {
+      const { ends, heard } = await started()
+      const other = side === 'left' ? 'right' : 'left'
+      for (const index of upTo(300)) ends[side].send(message(index, 'x'.repeat(1000)))
+      ends[side].close('enough')
+      ends[side].close('again')
+      ends[side].send(message(300))
+      await Promise.all([heard[side].untilClosed(), heard[other].untilClosed()])
+      expect(heard[side].reasons).toEqual(['enough'])
+      expect(ids(heard[other])).toEqual(upTo(300))
+      expect(heard[other].order.at(-1)).toBe('closed')
+      ends[other].close('too late')
+      ends[other].send(message(301))
+      await quiet()
+      expect(heard[other].reasons).toHaveLength(1)
+      expect(heard[side].reasons).toHaveLength(1)
+    })
 
     test('nothing is delivered to an end that has closed', async () => {
       const { ends, heard } = await started()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ProtocolViolation } from '../envelope.ts'
 import { callLimits } from '../limits.ts'
+import { ProtocolViolation } from '../wire/envelope.ts'
 import { Recorder } from './compliance.ts'
 import { Delivery } from './delivery.ts'
 
@@ -46,8 +46,7 @@ test('whoever closes amid the last of what came gets no more of it, and no viola
 
 test('so much is kept for whoever is to come, and no more', () => {
   const delivery = new Delivery()
-  for (let count = 0; count < callLimits.earlyEnvelopes; count++)
-    expect(delivery.envelope(envelope)).toBe(true)
+  for (let count = 0; count < callLimits.earlyEnvelopes; count++) expect(delivery.envelope(envelope)).toBe(true)
   expect(delivery.envelope(envelope)).toBe(false)
 })
 

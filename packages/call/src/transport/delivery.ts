@@ -1,7 +1,8 @@
-// How a transport brings envelopes to its receiver: from its start on, in order, not faster than consumers take them while they can, and
-// nothing after the end. Carriers differ; this does not.
-import type { Envelope, ProtocolViolation } from '../envelope.ts'
+// How a transport brings envelopes to its receiver: from its start on, in order, not faster than consumers take them
+// while they can, and nothing after the end. Carriers differ; this does not.
+
 import { callLimits } from '../limits.ts'
+import type { Envelope, ProtocolViolation } from '../wire/envelope.ts'
 import type { Receiver } from './transport.ts'
 
 /** Holds a carrier back while consumers have not had their turn, where it can be held back. */
@@ -13,8 +14,7 @@ export interface Flow {
 }
 
 /** Browsers have no immediates, and need none: each of their messages is a turn of its own. */
-const later: (run: () => void) => unknown =
-  globalThis.setImmediate ?? ((run: () => void) => setTimeout(run, 0))
+const later: (run: () => void) => unknown = globalThis.setImmediate ?? ((run: () => void) => setTimeout(run, 0))
 
 export class Delivery {
   readonly #flow: Flow | undefined
@@ -74,7 +74,10 @@ export class Delivery {
     if (!this.ended) this.#receiver?.drain()
   }
 
-  /** The other side, or the carrier, ended it: what came before is still delivered, then a violation if that was the reason. */
+  /**
+   * The other side, or the carrier, ended it: what came before is still delivered, then a violation if that was the
+   * reason.
+   */
   end(reason: string, violation?: ProtocolViolation): void {
     if (this.ended) return
     this.#end = reason
@@ -91,8 +94,7 @@ export class Delivery {
   }
 
   #finish(): void {
-    while (this.#backlogAt < this.#backlog.length && !this.#ended)
-      this.#give(this.#backlog[this.#backlogAt++]!)
+    while (this.#backlogAt < this.#backlog.length && !this.#ended) this.#give(this.#backlog[this.#backlogAt++]!)
     if (this.#ended) return
     if (this.#violation) this.#receiver?.violation(this.#violation)
     this.close(this.#end!)

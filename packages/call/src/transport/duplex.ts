@@ -1,9 +1,9 @@
-// Any duplex byte stream of Node.js as a transport (CALL-TRANS-07): sockets, pipes of a child process, SSH channels. What is sent until the
-// running code has finished, promises included, goes out in one write.
+// Any duplex byte stream of Node.js as a transport (CALL-TRANS-07): sockets, pipes of a child process, SSH channels.
+// What is sent until the running code has finished, promises included, goes out in one write.
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { type Clock, type Principal, SystemClock } from '@parley/core'
-import { type Envelope, ProtocolViolation } from '../envelope.ts'
 import { callDefaults, callLimits } from '../limits.ts'
+import { type Envelope, ProtocolViolation } from '../wire/envelope.ts'
 import { afterConsumers } from './after-consumers.ts'
 import { Delivery } from './delivery.ts'
 import { FrameBatch, FrameDecoder } from './frame.ts'
@@ -36,10 +36,7 @@ export class DuplexTransport implements Transport {
   #flushing = false
   #flushes = 0
 
-  constructor(
-    stream: Duplex | { readonly input: Readable; readonly output: Writable },
-    options: DuplexOptions = {},
-  ) {
+  constructor(stream: Duplex | { readonly input: Readable; readonly output: Writable }, options: DuplexOptions = {}) {
     const pair = 'input' in stream ? stream : { input: stream as Readable, output: stream as Writable }
     this.#input = pair.input
     this.#output = pair.output
@@ -71,9 +68,7 @@ export class DuplexTransport implements Transport {
 
   start(receiver: Receiver): void {
     this.#input.on('data', (chunk: Buffer) => this.#take(chunk))
-    this.#input.on('end', () =>
-      this.#finish(this.#decoder.partial ? 'the stream was cut inside a frame' : 'closed'),
-    )
+    this.#input.on('end', () => this.#finish(this.#decoder.partial ? 'the stream was cut inside a frame' : 'closed'))
     this.#output.on('drain', () => this.#delivery.drain())
     this.#delivery.start(receiver)
   }
@@ -107,8 +102,7 @@ export class DuplexTransport implements Transport {
     try {
       this.#decoder.push(chunk, this.#deliver)
     } catch (cause) {
-      const violation =
-        cause instanceof ProtocolViolation ? cause : new ProtocolViolation('malformed', String(cause))
+      const violation = cause instanceof ProtocolViolation ? cause : new ProtocolViolation('malformed', String(cause))
       this.#delivery.end(violation.message, violation)
       this.#destroy(violation.message)
     }

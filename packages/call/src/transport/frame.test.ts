@@ -1,12 +1,13 @@
-// Frames (CALL-WIRE-01 to -05): the golden vectors, any chunking, and what ends a stream, in the codec and over a real socket.
+// Frames (CALL-WIRE-01 to -05): the golden vectors, any chunking, and what ends a stream, in the codec and over a real
+// socket.
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { type Envelope, ProtocolViolation } from '../envelope.ts'
 import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'
 import { CallNode } from '../node.ts'
 import { profileOf } from '../profile/profile.ts'
 import { acceptBytes, BytePeer, echo, frameOf, registryOf } from '../testing/peer.ts'
+import { type Envelope, ProtocolViolation } from '../wire/envelope.ts'
 import { encodeFrame, FrameBatch, FrameDecoder } from './frame.ts'
 import { connectTcp, listenTcp } from './sockets.ts'
 

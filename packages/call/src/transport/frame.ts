@@ -1,9 +1,11 @@
-// Frames on a byte stream (CALL-WIRE-02 to -05): a length of four bytes, then the body. The decoder takes any chunking, and looks at a
-// length before it waits for the body or makes room for it.
+// Frames on a byte stream (CALL-WIRE-02 to -05): a length of four bytes, then the body. The decoder takes any chunking,
+// and looks at a length before it waits for the body or makes room for it.
+
 import { isUtf8 } from 'node:buffer'
-import { type Envelope, ProtocolViolation, parseText } from '../envelope.ts'
-import { mayNestDeeply, tooDeep } from '../json.ts'
+import { invariant } from '@parley/core'
 import { callLimits } from '../limits.ts'
+import { type Envelope, ProtocolViolation, parseText } from '../wire/envelope.ts'
+import { mayNestDeeply, tooDeep } from '../wire/json.ts'
 
 export const PREFIX = 4
 const EMPTY: Buffer = Buffer.alloc(0)
@@ -58,6 +60,7 @@ export class FrameDecoder {
     if (this.#pending.length < needed) this.#reserve(Math.min(whole, Math.max(needed, 2 * this.#filled)))
     chunk.copy(this.#pending, this.#filled, at, at + taken)
     this.#filled += taken
+    invariant(this.#filled <= whole, 'a frame ends where its length says')
     at += taken
     if (this.#filled < whole) return at
     const body = this.#pending
@@ -86,10 +89,7 @@ export class FrameDecoder {
     const length = source.readUInt32BE(at)
     if (length === 0) throw new ProtocolViolation('malformed', 'a frame has no body')
     if (length > this.#maxBody)
-      throw new ProtocolViolation(
-        'too_large',
-        `a frame of ${length} bytes passes the limit of ${this.#maxBody}`,
-      )
+      throw new ProtocolViolation('too_large', `a frame of ${length} bytes passes the limit of ${this.#maxBody}`)
     return length
   }
 }
@@ -110,7 +110,7 @@ export function encodeFrame(text: string): Buffer {
   const length = Buffer.byteLength(text)
   const frame = Buffer.allocUnsafe(PREFIX + length)
   frame.writeUInt32BE(length, 0)
-  frame.write(text, PREFIX, 'utf8')
+  invariant(frame.write(text, PREFIX, 'utf8') === length, 'a frame has the length that stands before it')
   return frame
 }
 
@@ -133,6 +133,8 @@ export class FrameBatch {
   add(text: string): void {
     const most = PREFIX + (text.length <= UNMEASURED ? text.length * 3 : Buffer.byteLength(text))
     if (this.#length + most > this.#buffer.length) this.#grow(this.#length + most)
+    // A buffer without room takes a part of a text, and says nothing.
+    invariant(this.#length + most <= this.#buffer.length, 'there is room for the longest encoding of a text')
     const written = this.#buffer.write(text, this.#length + PREFIX, 'utf8')
     this.#buffer.writeUInt32BE(written, this.#length)
     this.#length += PREFIX + written

@@ -35,15 +35,7 @@ test('CALL-T56 a port answers frames and plain objects, and leaves other message
   expect(await answer(port)).toEqual({ type: 'call.responded', id: 'r1', payload: 1 })
   port.postMessage(request('r2', { a: [2] }))
   expect(await answer(port)).toEqual({ type: 'call.responded', id: 'r2', payload: { a: [2] } })
-  for (const other of [
-    'hi',
-    5,
-    null,
-    ['x'],
-    { type: 'mine' },
-    { type: 't', id: 7, payload: 1 },
-    new ArrayBuffer(8),
-  ])
+  for (const other of ['hi', 5, null, ['x'], { type: 'mine' }, { type: 't', id: 7, payload: 1 }, new ArrayBuffer(8)])
     port.postMessage(other)
   port.postMessage(encodeMessage(JSON.stringify(request('r3', 3)), false))
   expect(await answer(port)).toEqual({ type: 'call.responded', id: 'r3', payload: 3 })
@@ -105,38 +97,35 @@ const UNFIT: readonly [string, unknown][] = [
   ['bytes', new Uint8Array(2)],
 ]
 
-test.each(UNFIT)(
-  'CALL-T66 a request that holds %s fails, and the link and other calls go on',
-  async (_what, value) => {
-    const begun = Promise.withResolvers<void>()
-    const held = Promise.withResolvers<string>()
-    const registry = echoRegistry()
-    registry.register(spec('/test/wait'), () => {
-      begun.resolve()
-      return held.promise
-    })
-    const port = served({}, registry)
-    port.postMessage({ type: 'call.requested', id: 'other', payload: { name: '/test/wait' } })
-    await begun.promise
-    port.postMessage(request('r1', { cause: value }))
-    const failure = {
-      code: 'INVALID_INPUT',
-      message: expect.stringContaining('/input/cause'),
-      retryable: false,
-    }
-    expect(await answer(port)).toEqual({ type: 'call.error', id: 'r1', payload: failure })
-    const payload = { requestId: 'r2', operationId: 'test.echo', input: value }
-    port.postMessage({ type: 'call.requested', id: '', payload })
-    expect(await answer(port)).toMatchObject({
-      id: '',
-      payload: { requestId: 'r2', code: 'VALIDATION_ERROR' },
-    })
-    // What belongs to no request is dropped.
-    port.postMessage({ type: 'topic', id: '', payload: value })
-    held.resolve('done')
-    expect(await answer(port)).toEqual({ type: 'call.responded', id: 'other', payload: 'done' })
-  },
-)
+test.each(UNFIT)('CALL-T66 a request that holds %s fails, and the link and other calls go on', async (_what, value) => {
+  const begun = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<string>()
+  const registry = echoRegistry()
+  registry.register(spec('/test/wait'), () => {
+    begun.resolve()
+    return held.promise
+  })
+  const port = served({}, registry)
+  port.postMessage({ type: 'call.requested', id: 'other', payload: { name: '/test/wait' } })
+  await begun.promise
+  port.postMessage(request('r1', { cause: value }))
+  const failure = {
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining('/input/cause'),
+    retryable: false,
+  }
+  expect(await answer(port)).toEqual({ type: 'call.error', id: 'r1', payload: failure })
+  const payload = { requestId: 'r2', operationId: 'test.echo', input: value }
+  port.postMessage({ type: 'call.requested', id: '', payload })
+  expect(await answer(port)).toMatchObject({
+    id: '',
+    payload: { requestId: 'r2', code: 'VALIDATION_ERROR' },
+  })
+  // What belongs to no request is dropped.
+  port.postMessage({ type: 'topic', id: '', payload: value })
+  held.resolve('done')
+  expect(await answer(port)).toEqual({ type: 'call.responded', id: 'other', payload: 'done' })
+})
 
 test('CALL-T66 an answer that is no JSON fails its call or its subscription, and the others go on', async () => {
   const { port1, port2 } = new MessageChannel()

@@ -1,9 +1,10 @@
-// MessagePort and Worker as a transport (CALL-TRANS-06), those of browsers and those of node:worker_threads: told apart by what they can
-// do, so nothing of Node.js is imported. A port may be shared with other traffic: what is no envelope is left alone.
+// MessagePort and Worker as a transport (CALL-TRANS-06), those of browsers and those of node:worker_threads: told apart
+// by what they can do, so nothing of Node.js is imported. A port may be shared with other traffic: what is no envelope
+// is left alone.
 import type { Principal } from '@parley/core'
-import { type Envelope, ProtocolViolation, UnfitPayload } from '../envelope.ts'
-import { jsonProblem } from '../json.ts'
 import { callLimits } from '../limits.ts'
+import { type Envelope, ProtocolViolation, UnfitPayload } from '../wire/envelope.ts'
+import { jsonProblem } from '../wire/json.ts'
 import { Delivery } from './delivery.ts'
 import { decodeMessage, encodeMessage, isPrefixed } from './message.ts'
 import type { Receiver, Transport } from './transport.ts'
@@ -11,7 +12,7 @@ import type { Receiver, Transport } from './transport.ts'
 type Listen = (event: string, listener: (value: unknown) => void) => unknown
 
 /** A MessagePort, a Worker, or the scope inside a worker. */
-export interface PortLike {
+interface PortLike {
   postMessage(value: unknown, transfer: ArrayBuffer[]): void
   /** Node.js: listeners get the value. */
   on?: Listen
@@ -22,14 +23,17 @@ export interface PortLike {
   terminate?(): unknown
 }
 
-export const WORKER_MESSAGES = ['frame', 'object', 'auto'] as const
+const WORKER_MESSAGES = ['frame', 'object', 'auto'] as const
 /** How messages are sent; `auto` copies the form of the first envelope received, and is a frame until then. */
 export type WorkerMessages = (typeof WORKER_MESSAGES)[number]
 
 export interface MessagePortOptions {
   /** Who is at the other end: only the code that made the port knows. */
   readonly identity?: Principal | undefined
-  /** What is sent: a frame as bytes, transferred (the default), the envelope as a plain object, or what the other side uses. All forms are received. */
+  /**
+   * What is sent: a frame as bytes, transferred (the default), the envelope as a plain object, or what the other side
+   * uses. All forms are received.
+   */
   readonly workerMessages?: WorkerMessages
   /** Bytes of the largest body, both ways. Plain objects have no bytes: what is received as one is not measured. */
   readonly maxBody?: number
@@ -90,17 +94,12 @@ export class MessagePortTransport implements Transport {
 
   #listenToMessages(): void {
     this.#listen('message', value => this.#take(value))
-    this.#listen('messageerror', () =>
-      this.#violated(new ProtocolViolation('malformed', 'a message cannot be read')),
-    )
+    this.#listen('messageerror', () => this.#violated(new ProtocolViolation('malformed', 'a message cannot be read')))
   }
 
   #listen(event: string, listener: (value: unknown) => void): void {
     if (this.#port.on) this.#port.on(event, listener)
-    else
-      this.#port.addEventListener?.(event, value =>
-        listener((value as { readonly data?: unknown } | null)?.data),
-      )
+    else this.#port.addEventListener?.(event, value => listener((value as { readonly data?: unknown } | null)?.data))
   }
 
   #take(value: unknown): void {

@@ -1,13 +1,15 @@
-// One envelope as one message of bytes (CALL-TRANS-05, -06): with the length in front or bare. Both are accepted and cannot be confused:
-// within the limit a length begins with a byte of at most 4, a JSON text never does. Needs nothing of Node.js.
-import { type Envelope, ProtocolViolation, parseEnvelope } from '../envelope.ts'
-import { callLimits } from '../limits.ts'
+// One envelope as one message of bytes (CALL-TRANS-05, -06): with the length in front or bare. Both are accepted and
+// cannot be confused: within the limit a length begins with a byte of at most 4, a JSON text never does. Needs nothing
+// of Node.js.
 
-export const WS_FRAMINGS = ['prefixed', 'bare', 'auto'] as const
+import { callLimits } from '../limits.ts'
+import { type Envelope, ProtocolViolation, parseEnvelope } from '../wire/envelope.ts'
+
+const WS_FRAMINGS = ['prefixed', 'bare', 'auto'] as const
 /** How messages are sent; `auto` copies the form of the first message received, and is prefixed until then. */
 export type WsFraming = (typeof WS_FRAMINGS)[number]
 
-export const WS_TEXTS = ['refuse', 'accept'] as const
+const WS_TEXTS = ['refuse', 'accept'] as const
 /** What becomes of text messages: they end the link with 1003, or are read as bare JSON. */
 export type WsText = (typeof WS_TEXTS)[number]
 
@@ -21,21 +23,14 @@ export function isPrefixed(message: Uint8Array): boolean {
 type ParseBody = (bytes: Uint8Array, start: number, end: number) => Envelope
 
 /** Throws `ProtocolViolation`. */
-export function decodeMessage(
-  message: Uint8Array,
-  maxBody: number,
-  parse: ParseBody = parseEnvelope,
-): Envelope {
+export function decodeMessage(message: Uint8Array, maxBody: number, parse: ParseBody = parseEnvelope): Envelope {
   const start = isPrefixed(message) ? PREFIX : 0
   const body = message.length - start
   if (body > maxBody)
     throw new ProtocolViolation('too_large', `a message of ${body} bytes passes the limit of ${maxBody}`)
   if (body <= 0) throw new ProtocolViolation('malformed', 'a message has no body')
   if (start > 0 && lengthOf(message) !== body)
-    throw new ProtocolViolation(
-      'malformed',
-      `a message of ${body} bytes says that it has ${lengthOf(message)}`,
-    )
+    throw new ProtocolViolation('malformed', `a message of ${body} bytes says that it has ${lengthOf(message)}`)
   return parse(message, start, message.length)
 }
 

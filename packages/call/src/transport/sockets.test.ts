@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { connectUnix, listenUnix } from './sockets.ts'
+import type { Transport } from './transport.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const noOne = () => undefined
+const DEAF = { envelope: noOne, violation: noOne, drain: noOne, closed: noOne }
 
 test('a Unix socket is for its owner alone', async () => {
   const path = join(folder, 'own')
@@ -44,4 +46,24 @@ test('a file in the place of a Unix socket stays', async () => {
   writeFileSync(path, 'precious')
   await expect(listenUnix(path, noOne)).rejects.toMatchObject({ code: 'EADDRINUSE' })
   expect(readFileSync(path, 'utf8')).toBe('precious')
+})
+
+test('what a closed transport was given still arrives when the server closes', async () => {
+  const path = join(folder, 'farewell')
+  const text = JSON.stringify({ type: 'note', id: '1', payload: 'x'.repeat(256 * 1024) })
+  const served = Promise.withResolvers<Transport>()
+  const listening = await listenUnix(path, served.resolve)
+  const client = await connectUnix(path)
+  const server = await served.promise
+  server.start(DEAF)
+  // More than the sockets' own buffers hold, while the client does not read.
+  for (let sent = 0; sent < 8; sent++) server.send(text)
+  server.close()
+  const closed = listening.close()
+  let came = 0
+  const ended = new Promise<void>(resolve =>
+    client.start({ ...DEAF, envelope: () => void came++, closed: () => resolve() }),
+  )
+  await Promise.all([ended, closed])
+  expect(came).toBe(8)
 })

@@ -18,16 +18,22 @@ export interface Listening {
   /** Where it listens: a path, or a host and port. */
   readonly address: string
   readonly port: number | undefined
-  /** Stops listening and ends every connection. */
+  /**
+   * Stops listening and cuts every connection, but for those whose transport was closed: these send what they were
+   * given.
+   */
   close(): Promise<void>
 }
 
 export interface ListenOptions extends Pick<DuplexOptions, 'maxBody' | 'clock'> {
-  /** Who a connection belongs to; what it throws refuses the connection, and so does taking longer than `callDefaults.handshake`. */
+  /**
+   * Who a connection belongs to; what it throws refuses the connection, and so does taking longer than
+   * `callDefaults.handshake`.
+   */
   readonly authenticate?: (socket: Socket) => Principal | undefined | Promise<Principal | undefined>
   /**
-   * Connections at once; `callLimits.connections` by default. When all are taken, the anonymous one that has said nothing for the longest
-   * time gives way to a new one. If there is none, the new one is refused.
+   * Connections at once; `callLimits.connections` by default. When all are taken, the anonymous one that has said
+   * nothing for the longest time gives way to a new one. If there is none, the new one is refused.
    */
   readonly maxConnections?: number
 }
@@ -35,16 +41,11 @@ export interface ListenOptions extends Pick<DuplexOptions, 'maxBody' | 'clock'> 
 type Accept = (transport: Transport) => void
 
 /**
- * A Unix socket that only its owner can reach. One that a process which is gone has left behind is replaced; where somebody listens, or
- * something else lies, it rejects with `EADDRINUSE`.
+ * A Unix socket that only its owner can reach. One that a process which is gone has left behind is replaced; where
+ * somebody listens, or something else lies, it rejects with `EADDRINUSE`.
  */
-export async function listenUnix(
-  path: string,
-  accept: Accept,
-  options: ListenOptions = {},
-): Promise<Listening> {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() && !(await answers(path)))
-    rmSync(path, { force: true })
+export async function listenUnix(path: string, accept: Accept, options: ListenOptions = {}): Promise<Listening> {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() && !(await answers(path))) rmSync(path, { force: true })
   const server = createServer()
   return listen(server, accept, 'unix', options, () => {
     // Where it can be had, from the first moment on: a thread cannot change the mask of its process.
@@ -128,13 +129,13 @@ function listen(
       const address = server.address()
       const port = typeof address === 'object' && address ? address.port : undefined
       resolve({
-        address:
-          typeof address === 'object' && address ? `${address.address}:${address.port}` : String(address),
+        address: typeof address === 'object' && address ? `${address.address}:${address.port}` : String(address),
         port,
         close: () =>
           new Promise(done => {
             server.close(() => done())
-            for (const socket of open) socket.destroy()
+            // A transport that was closed still sends what it was given, and gives up on a peer that does not read.
+            for (const socket of open) if (!socket.writableEnded) socket.destroy()
           }),
       })
     })

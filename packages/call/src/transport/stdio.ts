@@ -1,5 +1,5 @@
-// A child process as the other end of a link: frames on its standard input and output (CALL-TRANS-07). Its standard error stays free for
-// people; what the child prints goes there.
+// A child process as the other end of a link: frames on its standard input and output (CALL-TRANS-07). Its standard
+// error stays free for people; what the child prints goes there.
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -25,7 +25,7 @@ export interface SpawnStdioOptions extends Pick<DuplexOptions, 'identity' | 'max
   readonly clock?: Clock
 }
 
-export interface SpawnedLink {
+interface SpawnedLink {
   readonly transport: Transport
   readonly child: ChildProcess
 }
@@ -86,8 +86,8 @@ function endChild(child: ChildProcess, clock: Clock): void {
  * standard error, so that it cannot get between frames. Call it once, before anything is printed.
  */
 export function stdioTransport(options: Pick<DuplexOptions, 'identity' | 'maxBody'> = {}): Transport {
-  // Not process.stdout: that is never closed. Nor does Node.js close the descriptor by itself; its number is taken again at once, so that
-  // nothing else gets it.
+  // Not process.stdout: that is never closed. Nor does Node.js close the descriptor by itself; its number is taken
+  // again at once, so that nothing else gets it.
   const output = new Socket({ fd: STDOUT, readable: false, writable: true })
   output.once('close', () => {
     closeSync(STDOUT)
@@ -97,10 +97,6 @@ export function stdioTransport(options: Pick<DuplexOptions, 'identity' | 'maxBod
   return stdioOver(process.stdin, output, options)
 }
 
-function stdioOver(
-  input: Readable,
-  output: Writable,
-  options: Pick<DuplexOptions, 'identity' | 'maxBody'>,
-): Transport {
+function stdioOver(input: Readable, output: Writable, options: Pick<DuplexOptions, 'identity' | 'maxBody'>): Transport {
   return new DuplexTransport({ input, output }, { ...options, kind: 'stdio' })
 }

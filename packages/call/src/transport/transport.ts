@@ -1,7 +1,7 @@
-// The contract of a transport (CALL-TRANS-01): it carries envelopes of one link between two nodes and knows nothing of calls. Every
-// implementation passes `transportCompliance` (compliance.ts).
+// The contract of a transport (CALL-TRANS-01): it carries envelopes of one link between two nodes and knows nothing of
+// calls. Every implementation passes `transportCompliance` (compliance.ts).
 import type { Principal } from '@parley/core'
-import type { Envelope, ProtocolViolation } from '../envelope.ts'
+import type { Envelope, ProtocolViolation } from '../wire/envelope.ts'
 
 /** One of the streams of a link that has several; the transport's own number for it. */
 export type StreamId = number
@@ -9,13 +9,16 @@ export type StreamId = number
 /** What a link does with what its transport brings. A transport calls these one at a time, in the order of arrival. */
 export interface Receiver {
   /**
-   * `stream`: the one that it came on, where there are several. A carrier of objects brings an `UnfitPayload` in place of a payload that
-   * is no JSON.
+   * `stream`: the one that it came on, where there are several. A carrier of objects brings an `UnfitPayload` in place
+   * of a payload that is no JSON.
    */
   envelope(envelope: Envelope, stream?: StreamId): void
   /** Whether a consumer has no room left since this was asked last: it must have its turn before more is delivered. */
   crowded?(): boolean
-  /** The other side sent what cannot be understood. The transport then closes itself, or just the stream where there are several. */
+  /**
+   * The other side sent what cannot be understood. The transport then closes itself, or just the stream where there are
+   * several.
+   */
   violation(violation: ProtocolViolation): void
   /** One of several streams is gone, and the link goes on (CALL-WIRE-05, CALL-PEND-07). */
   streamClosed?(stream: StreamId): void
@@ -36,11 +39,14 @@ export interface Transport {
   readonly queued: number
   /** Called once, before anything is delivered. */
   start(receiver: Receiver): void
-  /** The stream for a new request, where the carrier has several. A transport without this has one, which everything shares. */
+  /**
+   * The stream for a new request, where the carrier has several. A transport without this has one, which everything
+   * shares.
+   */
   openStream?(): StreamId
   /**
-   * Sends one envelope, given as its JSON text: an answer on the stream of its request, and what has no stream on any that is open. What
-   * is sent after closing is dropped. Never throws.
+   * Sends one envelope, given as its JSON text: an answer on the stream of its request, and what has no stream on any
+   * that is open. What is sent after closing is dropped. Never throws.
    */
   send(text: string, stream?: StreamId): void
   /** Closes both directions; what was sent before still goes out where the carrier allows it. Safe to repeat. */

@@ -1,14 +1,15 @@
-// The WebSocket client for pages (CALL-TRANS-05), over the API that browsers have and newer Node.js has too. Imports nothing of Node.js.
+// The WebSocket client for pages (CALL-TRANS-05), over the API that browsers have and newer Node.js has too. Imports
+// nothing of Node.js.
 import { type CancelTimer, type Clock, type Principal, SystemClock } from '@parley/core'
-import { ProtocolViolation } from '../envelope.ts'
 import { CallError } from '../error.ts'
 import { callDefaults, callLimits } from '../limits.ts'
+import { ProtocolViolation } from '../wire/envelope.ts'
 import { Delivery } from './delivery.ts'
 import { encodeMessage, type WsFraming, type WsText } from './message.ts'
 import type { Receiver, Transport } from './transport.ts'
 import { CLOSE_NORMAL, closeCodeOf, closedBecause, closeReason, Framing } from './websocket-frames.ts'
 
-export interface BrowserWebSocketOptions {
+interface BrowserWebSocketOptions {
   /** Goes into the address as `token`: a page cannot set headers. Use `wss:` wherever others can listen. */
   readonly token?: string
   /** Who the server is to this side, if the caller knows. */
@@ -115,10 +116,7 @@ class BrowserWebSocketTransport implements Transport {
 }
 
 /** Rejects with `UNAVAILABLE`: why a connection failed, a refused token included, is not told to a page. */
-export function connectBrowserWebSocket(
-  url: string,
-  options: BrowserWebSocketOptions = {},
-): Promise<Transport> {
+export function connectBrowserWebSocket(url: string, options: BrowserWebSocketOptions = {}): Promise<Transport> {
   const shown = url.replace(/[?#].*$/s, '')
   return new Promise((resolve, reject) => {
     let socket: WebSocket

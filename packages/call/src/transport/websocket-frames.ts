@@ -1,6 +1,8 @@
-// What both WebSocket transports share (CALL-TRANS-05, CALL-WIRE-05): the form of messages, close codes and reasons. Needs nothing of Node.js.
-import { type Envelope, ProtocolViolation, parseEnvelope } from '../envelope.ts'
+// What both WebSocket transports share (CALL-TRANS-05, CALL-WIRE-05): the form of messages, close codes and reasons.
+// Needs nothing of Node.js.
+
 import { callLimits } from '../limits.ts'
+import { type Envelope, ProtocolViolation, parseEnvelope } from '../wire/envelope.ts'
 import { decodeMessage, isPrefixed, type WsFraming, type WsText } from './message.ts'
 
 export const CLOSE_NORMAL = 1000

@@ -5,7 +5,7 @@ import { type IdentityProvider, ManualClock, type Principal } from '@parley/core
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { callDefaults, callLimits, WEBSOCKET_PATH } from '../limits.ts'
-import type { Link } from '../link.ts'
+import type { Link } from '../link/link.ts'
 import { CallNode } from '../node.ts'
 import { OperationRegistry } from '../registry.ts'
 import { echoRegistry } from '../testing/echo.ts'
@@ -112,15 +112,12 @@ test('CALL-T55 a WebSocket answers in the form that it is asked in, takes no tex
 test.each([
   ['prefixed', true],
   ['bare', false],
-] as const)(
-  'a server that is set to send %s messages does so whatever it receives',
-  async (wsFraming, prefixed) => {
-    const { url } = await serve({ wsFraming })
-    const socket = await raw(url)
-    socket.send(encodeMessage(REQUEST, !prefixed))
-    expect(Uint8Array.from(await nextMessage(socket))).toEqual(encodeMessage(ANSWER, prefixed))
-  },
-)
+] as const)('a server that is set to send %s messages does so whatever it receives', async (wsFraming, prefixed) => {
+  const { url } = await serve({ wsFraming })
+  const socket = await raw(url)
+  socket.send(encodeMessage(REQUEST, !prefixed))
+  expect(Uint8Array.from(await nextMessage(socket))).toEqual(encodeMessage(ANSWER, prefixed))
+})
 
 test('CALL-TRANS-05 a server that accepts text reads it as JSON, and answers in binary or as it is asked', async () => {
   for (const wsFraming of ['prefixed', 'bare', 'auto'] as const) {
@@ -128,10 +125,7 @@ test('CALL-TRANS-05 a server that accepts text reads it as JSON, and answers in 
     const socket = await raw(url)
     socket.send(REQUEST)
     const [data, binary] = (await once(socket, 'message')) as [Buffer, boolean]
-    expect([binary, data.toString('utf8', wsFraming === 'prefixed' ? 4 : 0)]).toEqual([
-      wsFraming !== 'auto',
-      ANSWER,
-    ])
+    expect([binary, data.toString('utf8', wsFraming === 'prefixed' ? 4 : 0)]).toEqual([wsFraming !== 'auto', ANSWER])
     socket.send(encodeFrame(REQUEST))
     expect((await once(socket, 'message'))[1]).toBe(wsFraming !== 'auto')
   }
@@ -200,17 +194,14 @@ test.each([
   ['of another length than it says', 1002, lengthOff],
   ['empty', 1002, Buffer.alloc(0)],
   ['nothing but a length', 1002, Buffer.from([0, 0, 0, 0])],
-] as const)(
-  'a message that is %s closes its connection with %i, and no other',
-  async (_what, code, bytes) => {
-    const { url } = await serve({ maxBody: 2000 })
-    const [bad, good] = await Promise.all([raw(url), raw(url)])
-    bad.send(bytes)
-    expect(await closeCode(bad)).toBe(code)
-    good.send(encodeFrame(REQUEST))
-    expect(await nextMessage(good)).toEqual(encodeFrame(ANSWER))
-  },
-)
+] as const)('a message that is %s closes its connection with %i, and no other', async (_what, code, bytes) => {
+  const { url } = await serve({ maxBody: 2000 })
+  const [bad, good] = await Promise.all([raw(url), raw(url)])
+  bad.send(bytes)
+  expect(await closeCode(bad)).toBe(code)
+  good.send(encodeFrame(REQUEST))
+  expect(await nextMessage(good)).toEqual(encodeFrame(ANSWER))
+})
 
 test('a message that will be too large is refused by its length, before anything of it has come', async () => {
   const { port } = await serve({ maxBody: 2000 })
@@ -237,8 +228,7 @@ test('what comes before anybody takes it waits in the connection, however much i
   onTestFinished(() => void server.close())
   const socket = await raw(`ws://127.0.0.1:${(server.address() as AddressInfo).port}${WEBSOCKET_PATH}`)
   const count = 3 * callLimits.earlyEnvelopes
-  for (let index = 0; index < count; index++)
-    socket.send(encodeFrame(`{"type":"t","id":"${index}","payload":1}`))
+  for (let index = 0; index < count; index++) socket.send(encodeFrame(`{"type":"t","id":"${index}","payload":1}`))
   socket.close(1000, 'enough')
   const transport = await accepted.promise
   for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
@@ -264,11 +254,7 @@ test.each([
   ['a wrong token in the header', WEBSOCKET_PATH, { Authorization: 'Bearer sesame' }],
   ['a wrong token in the address', `${WEBSOCKET_PATH}?token=sesame`, {}],
   ['another kind of authorization', WEBSOCKET_PATH, { Authorization: `Basic ${SECRET}` }],
-  [
-    'a wrong token beside a right one',
-    `${WEBSOCKET_PATH}?token=${SECRET}`,
-    { Authorization: 'Bearer sesame' },
-  ],
+  ['a wrong token beside a right one', `${WEBSOCKET_PATH}?token=${SECRET}`, { Authorization: 'Bearer sesame' }],
 ])('%s gets 401 and no WebSocket', async (_what, path, headers) => {
   const { port, links } = await serve()
   expect(await upgrade(port, path, headers)).toBe(401)

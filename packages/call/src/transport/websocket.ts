@@ -1,18 +1,12 @@
-// WebSocket in Node.js (CALL-TRANS-05): a client, and a server that attaches to an HTTP server. One frame in one binary message; the
-// messages of one turn of the event loop go out in one write.
+// WebSocket in Node.js (CALL-TRANS-05): a client, and a server that attaches to an HTTP server. One frame in one binary
+// message; the messages of one turn of the event loop go out in one write.
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import {
-  type CancelTimer,
-  type Clock,
-  type IdentityProvider,
-  type Principal,
-  SystemClock,
-} from '@parley/core'
+import { type CancelTimer, type Clock, type IdentityProvider, type Principal, SystemClock } from '@parley/core'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
-import { type Envelope, ProtocolViolation } from '../envelope.ts'
 import { CallError } from '../error.ts'
 import { callDefaults, callLimits, WEBSOCKET_PATH } from '../limits.ts'
+import { type Envelope, ProtocolViolation } from '../wire/envelope.ts'
 import { afterConsumers } from './after-consumers.ts'
 import { Delivery } from './delivery.ts'
 import { encodeFrame, PREFIX, parseBody } from './frame.ts'
@@ -20,7 +14,7 @@ import type { WsFraming, WsText } from './message.ts'
 import type { Receiver, Transport } from './transport.ts'
 import { CLOSE_NORMAL, closeCodeOf, closedBecause, closeReason, Framing } from './websocket-frames.ts'
 
-export interface WebSocketOptions {
+interface WebSocketOptions {
   /** Bytes of the largest body, both ways. */
   readonly maxBody?: number
   readonly wsFraming?: WsFraming
@@ -185,7 +179,10 @@ function wsOptions(options: WebSocketOptions) {
 // Server
 
 export interface WebSocketServerOptions extends WebSocketOptions {
-  /** Who a token belongs to; it has `callDefaults.handshake` to find out. `anonymous` lets everybody in who can reach the server, without an identity. */
+  /**
+   * Who a token belongs to; it has `callDefaults.handshake` to find out. `anonymous` lets everybody in who can reach
+   * the server, without an identity.
+   */
   readonly identities: IdentityProvider | 'anonymous'
   /** `/alknet/call` by default. */
   readonly path?: string
@@ -240,8 +237,7 @@ export function attachWebSocket(
         accept(new WebSocketTransport(ws, socket, identity, { ...options, clock })),
       )
   }
-  const listener = (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-    void upgrade(request, socket, head)
+  const listener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void upgrade(request, socket, head)
   server.on('upgrade', listener)
   return {
     get connections() {
@@ -296,7 +292,7 @@ function refuse(socket: Duplex, status: number, words: string): void {
 
 // Client
 
-export interface WebSocketClientOptions extends WebSocketOptions {
+interface WebSocketClientOptions extends WebSocketOptions {
   /** Goes out as `Authorization: Bearer`. */
   readonly token?: string
   /** Who the server is to this side, if the caller knows. */

@@ -1,17 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
-import { ManualClock, ParleyError, parseTimestamp } from '@parley/core'
+import { ParleyError, parseTimestamp } from '@parley/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { SolveInput } from '../node-api.ts'
+import type { EntryView, RunSummaryView, RunView } from '../node/views.ts'
 import type { Paint } from '../render/paint.ts'
 import { runsTable } from '../render/runs.ts'
 import { fakeNode, following } from '../testing/fake-node.ts'
 import { parley } from '../testing/parley.ts'
 import { FakeTerminal } from '../testing/terminal.ts'
 import { at, entryView, gateView, NO_USAGE, runView, stepView, taskView } from '../testing/views.ts'
-import type { EntryView, RunSummaryView, RunView } from '../views.ts'
 
 let folder: string
 beforeEach(() => {
@@ -76,12 +75,8 @@ const view: RunView = runView({
 const one = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
 
 test('runs: a table for people, all of it for programs, with limit and states passed on', async () => {
-  const asked: unknown[] = []
   const node = fakeNode({
-    runs: async filter => {
-      asked.push(filter)
-      return [view]
-    },
+    '/runs/list': { runs: [view] },
   })
   const people = await parley(['runs'], { node })
   expect(people).toEqual({
@@ -91,8 +86,8 @@ test('runs: a table for people, all of it for programs, with limit and states pa
   })
   const program = await parley(['runs', '--json', '--state', 'done', '--limit', '5'], { node })
   expect(JSON.parse(program.out)).toMatchObject({ runs: [{ run: view.run }] })
-  expect(asked).toEqual([{ limit: 21 }, { limit: 6, states: ['done'] }])
-  expect((await parley(['runs'], { node: fakeNode({ runs: async () => [] }) })).out).toContain('parley solve')
+  expect(node.asked('/runs/list')).toEqual([{ limit: 21 }, { limit: 6, states: ['done'] }])
+  expect((await parley(['runs'], { node: fakeNode({ '/runs/list': { runs: [] } }) })).out).toContain('parley solve')
 })
 
 test('runs: a damaged one is among them, and what is damaged is told by verify', async () => {
@@ -103,13 +98,9 @@ test('runs: a damaged one is among them, and what is damaged is told by verify',
     intent: '',
     state: 'damaged',
   }
-  const asked: unknown[] = []
   const list = [view, damaged]
   const node = fakeNode({
-    runs: async filter => {
-      asked.push(filter)
-      return list
-    },
+    '/runs/list': { runs: list },
   })
   const { out, err, code } = await parley(['runs'], { node })
   expect(code).toBe(0)
@@ -119,15 +110,13 @@ test('runs: a damaged one is among them, and what is damaged is told by verify',
     'run_01m7bbbbbb  damaged                         just now',
     '',
   ])
-  expect(err).toContain('`parley trail verify run_01m7bbbbbb` tells what')
+  expect(err).toContain('`parley trail verify run_01m7bbbbbb` shows the damage')
   const paint: Paint = (tone, text) => `<${tone}>${text}`
-  expect(runsTable(list, { width: 80, now: parseTimestamp(at(42))!, paint }).join('\n')).toContain(
-    '<bad>damaged',
-  )
+  expect(runsTable(list, { width: 80, now: parseTimestamp(at(42))!, paint }).join('\n')).toContain('<bad>damaged')
   const program = await parley(['runs', '--json', '--state', 'damaged'], { node })
   expect(program.err).toBe('')
   expect(JSON.parse(program.out)).toMatchObject({ runs: [{}, { state: 'damaged' }] })
-  expect(asked.at(-1)).toMatchObject({ states: ['damaged'] })
+  expect(node.asked('/runs/list').at(-1)).toMatchObject({ states: ['damaged'] })
   list.push({ ...damaged, run: 'run_01m7cccccccccccccccccccccc' })
   expect((await parley(['runs'], { node })).err).toContain('2 runs are damaged: `parley trail verify RUN`')
   list.length = 0
@@ -137,9 +126,7 @@ test('runs: a damaged one is among them, and what is damaged is told by verify',
 test('show last of a damaged run is refused with its name and what to do', async () => {
   const message = `Entry 5 of run ${one} does not match its hash (segment 1, byte 9); verify the run.`
   const node = fakeNode({
-    show: async () => {
-      throw new ParleyError('trail_damaged', message)
-    },
+    '/runs/show': new ParleyError('trail_damaged', message),
   })
   const { code, err, out } = await parley(['show', 'last'], { node })
   expect([code, out]).toEqual([5, ''])
@@ -148,7 +135,7 @@ test('show last of a damaged run is refused with its name and what to do', async
 })
 
 test('show: facts, tree, every step with outcome, time, spend and what was said, result, warnings', async () => {
-  const node = fakeNode({ show: async () => view })
+  const node = fakeNode({ '/runs/show': view })
   const { out } = await parley(['show'], { node })
   expect(out).toBe(`Tidy the house
 run      run_01m7aaaaaaaaaaaaaaaaaaaaaa
@@ -177,7 +164,7 @@ Steps
     … 3 more lines
  +38s  review  Clean it        critic#1   accepted  2.0s
     Clean.
-All that was said: parley show run_01m7aaaaaa --full
+Full text: parley show run_01m7aaaaaa --full
 
 Result
 files   2 changed
@@ -199,13 +186,13 @@ Its record: parley trail query run_01m7aaaaaa, parley trail verify run_01m7aaaaa
 test('a run is last unless it is named', async () => {
   const asked: string[] = []
   const node = fakeNode({
-    show: async run => {
+    '/runs/show': async ({ run }) => {
       asked.push(run)
       return view
     },
-    tasks: async run => {
+    '/tasks/list': async ({ run }) => {
       asked.push(run)
-      return tasks
+      return { tasks }
     },
   })
   await parley(['show'], { node })
@@ -215,7 +202,7 @@ test('a run is last unless it is named', async () => {
 })
 
 test('tree and tasks', async () => {
-  const node = fakeNode({ show: async () => view, tasks: async () => tasks })
+  const node = fakeNode({ '/runs/show': view, '/tasks/list': { tasks } })
   expect((await parley(['tree'], { node })).out).toContain('└─ ✓ Clean it')
   expect((await parley(['tasks'], { node })).out).toBe(
     'TASK   STATE   TITLE           AGENT    TRY  TOOK  SPENT  FILES\n' +
@@ -230,11 +217,11 @@ test('tasks tells of links that lead out of the project, and of what cannot be p
     taskView('clean', { state: 'done', symlinks: 'outside', outside_links: ['hosts', 'evil\u001b[2J'] }),
     taskView('later', { state: 'waiting', symlinks: 'outside' }),
   ]
-  const { out } = await parley(['tasks'], { node: fakeNode({ tasks: async () => tasks }) })
+  const { out } = await parley(['tasks'], { node: fakeNode({ '/tasks/list': { tasks } }) })
   const notes = out.split('\n').filter(line => line.startsWith('  '))
   expect(notes).toEqual([
-    '  links that lead out of the project, and put back: out',
-    '  pipes, sockets or devices, and left out: pipe',
+    '  links that lead out of the project, reverted: out',
+    '  pipes, sockets or devices, left out: pipe',
     '  links that lead out of the project: hosts, evil',
     '  its links may lead out of the project',
   ])
@@ -245,17 +232,17 @@ test('tasks tells why, in full: on a narrow terminal it goes on in the next line
     'The agent writer ended with exit code 3, since the broom of the attic was nowhere to be found: buy a broom'
   const failed = [taskView('scan', { state: 'failed', note, attempt: 2, refused: ['x', 'x'] })]
   const { out } = await parley(['tasks'], {
-    node: fakeNode({ tasks: async () => failed }),
+    node: fakeNode({ '/tasks/list': { tasks: failed } }),
     terminal: new FakeTerminal({ columns: 40 }),
   })
   expect(out.replaceAll(/\s+/g, ' ')).toContain(note)
-  expect(out).toContain('  not allowed, and put back: x\n')
+  expect(out).toContain('  not allowed, reverted: x\n')
   for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(40)
 })
 
 test('runs says that there are more', async () => {
   const many = Array.from({ length: 30 }, () => view)
-  const node = fakeNode({ runs: async ({ limit }) => many.slice(0, limit) })
+  const node = fakeNode({ '/runs/list': async ({ limit }) => ({ runs: many.slice(0, limit) }) })
   const people = await parley(['runs'], { node })
   expect(people.out.trim().split('\n').length).toBe(21)
   expect(people.err).toBe('There are more: --limit 100\n')
@@ -270,9 +257,7 @@ test('a limit of nothing is refused', async () => {
 
 test('an id that fits several runs is not found, and they are named', async () => {
   const node = fakeNode({
-    show: async () => {
-      throw new CallError('ambiguous', '2 runs begin with run_.', { details: { runs: [one, 'run_2'] } })
-    },
+    '/runs/show': new CallError('ambiguous', '2 runs begin with run_.', { details: { runs: [one, 'run_2'] } }),
   })
   const ran = await parley(['show', 'run_'], { node })
   expect(ran.code).toBe(3)
@@ -281,9 +266,7 @@ test('an id that fits several runs is not found, and they are named', async () =
 
 test('what is not found ends with 3, an unreachable node with 4', async () => {
   const gone = fakeNode({
-    show: async () => {
-      throw new CallError('not_found', "There is no run 'x'.")
-    },
+    '/runs/show': new CallError('not_found', "There is no run 'x'."),
   })
   const missing = await parley(['show', 'x'], { node: gone })
   expect(missing.code).toBe(3)
@@ -297,122 +280,10 @@ test('what is not found ends with 3, an unreachable node with 4', async () => {
   expect(JSON.parse(unreachable.err)).toMatchObject({ error: { code: 'UNAVAILABLE' } })
 })
 
-const teamText = (name: string) => `version: 1\nname: ${name}\nagents: { a: { command: [sh] } }\n`
-
-test('solve uses the team file that is named, else parley.yaml of the project, else the agent', async () => {
-  const asked: SolveInput[] = []
-  const node = fakeNode({
-    solve: async input => {
-      asked.push(input)
-      return { run: one, warnings: ['unused agent'] }
-    },
-    follow: following([view]),
-  })
-  writeFileSync(join(folder, 'parley.yaml'), teamText('own'))
-  writeFileSync(join(folder, 'other.yaml'), teamText('other'))
-  const solve = (...args: string[]) => parley(['solve', 'x', ...args], { node, cwd: folder })
-  expect((await solve()).err).toContain('warning: unused agent\n')
-  await solve('--team', 'other.yaml')
-  await solve('--agent', 'claude')
-  expect(asked.map(({ team, agent }) => [team?.text, team?.file, agent])).toEqual([
-    [teamText('own'), join(folder, 'parley.yaml'), undefined],
-    [teamText('other'), join(folder, 'other.yaml'), undefined],
-    [undefined, undefined, 'claude'],
-  ])
-  expect((await solve('--team', 'none.yaml')).code).toBe(3)
-  expect((await solve('--team', 'a', '--agent', 'b')).code).toBe(2)
-  expect((await parley(['solve', '  '], { node, cwd: folder })).code).toBe(2)
-})
-
-test('solve finds the team file at the top of the repository, and takes all of it as the project', async () => {
-  const asked: SolveInput[] = []
-  const node = fakeNode({
-    solve: async input => {
-      asked.push(input)
-      return { run: one, warnings: [] }
-    },
-    follow: following([view]),
-  })
-  const below = join(folder, 'src', 'deep')
-  mkdirSync(below, { recursive: true })
-  writeFileSync(join(folder, 'parley.yaml'), teamText('own'))
-  await parley(['solve', 'x', '--agent', 'a'], { node, cwd: below })
-  await parley(['solve', 'x'], { node, cwd: below })
-  mkdirSync(join(folder, '.git'))
-  const found = await parley(['solve', 'x'], { node, cwd: below })
-  expect(found.err).toContain(join(folder, 'parley.yaml'))
-  await parley(['solve', 'x', '--project', '.'], { node, cwd: below })
-  expect(asked.map(({ project, team }) => [project, team?.file])).toEqual([
-    [below, undefined],
-    [below, undefined],
-    [folder, join(folder, 'parley.yaml')],
-    [below, undefined],
-  ])
-})
-
-test('solve - reads the intent from standard input', async () => {
-  const asked: SolveInput[] = []
-  const node = fakeNode({
-    solve: async input => {
-      asked.push(input)
-      return { run: one, warnings: [] }
-    },
-    follow: following([view]),
-  })
-  const terminal = new FakeTerminal({ input: 'Tidy\nthe house\n' })
-  await parley(['solve', '-', '--agent', 'a'], { node, terminal })
-  expect(asked).toMatchObject([{ intent: 'Tidy\nthe house' }])
-})
-
-test('a team file with a mistake: its place, its line and a mark, each once, before a node is asked', async () => {
-  writeFileSync(join(folder, 'bad.yaml'), 'version: 1\nname: x\nagents:\n  one: { preset: cluade }\n')
-  const ran = await parley(['solve', 'x', '--team', 'bad.yaml'], { cwd: folder })
-  expect(ran.code).toBe(6)
-  expect(ran.err).toMatch(
-    /^parley: bad\.yaml cannot be used\.\n {2}bad\.yaml:4:18: .*\n {4}4 \| {3}one: \{ preset: cluade \}\n {6}\| {18}\^\n {2}next: Fix this\./,
-  )
-  expect(ran.err.match(/cluade'/g)?.length).toBe(1)
-  const json = await parley(['run', 'bad.yaml', '--json'], { cwd: folder })
-  expect(JSON.parse(json.err)).toMatchObject({
-    error: { code: 'invalid_team', details: { problems: [{ line: 4, column: 18 }] } },
-  })
-})
-
-test('a team file that is a folder, or not there: what it is, and nothing that the command does not have', async () => {
-  mkdirSync(join(folder, 'dir.yaml'))
-  const isFolder = await parley(['solve', 'x', '--team', 'dir.yaml'], { cwd: folder })
-  expect(isFolder.err).toContain('It is a folder.')
-  expect(isFolder.err).not.toContain('permissions')
-  const missing = await parley(['run', 'nope.yaml'], { cwd: folder })
-  expect(missing.code).toBe(3)
-  expect(missing.err).not.toContain('--team')
-})
-
-test('run takes the description of the file as the intent', async () => {
-  const asked: SolveInput[] = []
-  const node = fakeNode({
-    solve: async input => {
-      asked.push(input)
-      return { run: one, warnings: [] }
-    },
-    follow: following([view]),
-  })
-  writeFileSync(
-    join(folder, 'team.yaml'),
-    'version: 1\nname: x\ndescription: Check it all\nagents: { a: { command: [sh] } }\n',
-  )
-  expect((await parley(['run', 'team.yaml', '--yes'], { node, cwd: folder })).code).toBe(0)
-  expect(asked).toMatchObject([
-    { intent: 'Check it all', approved: true, project: folder, team: { file: join(folder, 'team.yaml') } },
-  ])
-  writeFileSync(join(folder, 'none.yaml'), 'version: 1\nname: x\nagents: { a: { command: [sh] } }\n')
-  expect((await parley(['run', 'none.yaml'], { node, cwd: folder })).code).toBe(6)
-})
-
 test('the inside of a workspace', async () => {
   const kept: string[] = []
   const node = fakeNode({
-    workspaceStatus: async () => ({
+    '/workspaces/status': {
       run: one,
       workspace: 'ws_1',
       task: 'scan',
@@ -423,120 +294,27 @@ test('the inside of a workspace', async () => {
       unread: 2,
       checkpoints: 1,
       may_change: ['report/**'],
-    }),
-    workspaceInbox: async () => [
-      { id: 'm', from: 'owner', type: 'reply', priority: 'urgent', text: 'The upper\nfloor' },
-    ],
-    checkpoint: async intent => {
+    },
+    '/workspaces/inbox': {
+      mail: [{ id: 'm', from: 'owner', type: 'reply', priority: 'urgent', text: 'The upper\nfloor' }],
+    },
+    '/workspaces/checkpoint': async ({ intent }) => {
       kept.push(intent)
       return { checkpoint: 'cp_1', files: ['a'] }
     },
-    block: async reason => void kept.push(reason),
+    '/workspaces/block': async ({ reason }) => {
+      kept.push(reason)
+      return {}
+    },
   })
   expect((await parley(['ws', 'status'], { node })).out).toContain(
     'may change  report/**\nunread      2 (parley ws inbox)',
   )
-  expect((await parley(['ws', 'inbox'], { node })).out).toBe(
-    'from owner: reply (urgent)\n  The upper\n  floor\n',
-  )
-  expect((await parley(['ws', 'checkpoint', 'half done'], { node })).out).toBe('Kept cp_1: 1 file changed.\n')
+  expect((await parley(['ws', 'inbox'], { node })).out).toBe('from owner: reply (urgent)\n  The upper\n  floor\n')
+  expect((await parley(['ws', 'checkpoint', 'half done'], { node })).out).toBe('Saved cp_1: 1 file changed.\n')
   expect((await parley(['ws', 'block', 'Which floor?'], { node })).code).toBe(0)
   expect((await parley(['ws', 'block'], { node })).code).toBe(2)
   expect(kept).toEqual(['half done', 'Which floor?'])
-})
-
-test('agents shows what is there and what each needs', async () => {
-  const needs = { hosts: ['api.example.org'], variables: ['EXAMPLE_KEY'], files: [], help: '' }
-  const node = fakeNode({
-    agents: async () => [
-      {
-        name: 'claude',
-        source: 'preset',
-        program: 'claude',
-        found: true,
-        version: '2.1.0',
-        default: true,
-        needs,
-      },
-    ],
-  })
-  expect((await parley(['agents'], { node })).out).toBe(
-    'AGENT   SOURCE           FOUND  VERSION  NEEDS\nclaude  preset, default  yes    2.1.0    api.example.org; EXAMPLE_KEY\n',
-  )
-})
-
-test('config shows each value and where it came from, and needs no node', async () => {
-  const env = { HOME: folder, PARLEY_HOME: folder, PARLEY_TURNS: '3' }
-  const people = await parley(['config', '--profile', 'work'], { env })
-  expect(people.code).toBe(0)
-  expect(people.out).toContain(`profile work in ${join(folder, 'work')}`)
-  expect(people.out).toMatch(/turns +3 +environment PARLEY_TURNS/)
-  const values = JSON.parse((await parley(['config', '--json'], { env })).out)
-  expect(values).toMatchObject({
-    profile: 'default',
-    values: expect.arrayContaining([{ key: 'turns', value: 3, from: 'environment PARLEY_TURNS' }]),
-  })
-  const wrong = await parley(['config'], { env: { ...env, PARLEY_TURNS: 'many' } })
-  expect(wrong.code).toBe(6)
-  // It cannot show what it cannot read, so it does not send anybody to itself.
-  expect(wrong.err).not.toContain('`parley config` shows')
-  expect(wrong.err.match(/environment PARLEY_TURNS: /g)?.length).toBe(1)
-  expect((await parley(['config', '--profile', '../x'], { env })).code).toBe(2)
-})
-
-/** More than any system gives to a process. */
-const NOBODY = 2 ** 30
-
-test('down says so where the process of the node does not end, asked now or before', async () => {
-  const clock = new ManualClock()
-  const status = { pid: process.pid, profile: 'default', runs: { working: 0, waiting: 0 } } as never
-  const asked = [
-    () => fakeNode({ status: async () => status, stop: async () => undefined }),
-    () => {
-      throw new ParleyError('node_not_running', 'none', { details: { pid: process.pid } })
-    },
-  ]
-  for (const node of asked) {
-    let over = false
-    const down = parley(['down'], { node, clock }).finally(() => {
-      over = true
-    })
-    while (!over) {
-      clock.advance(1_000)
-      await new Promise(setImmediate)
-    }
-    const ran = await down
-    expect(ran).toMatchObject({ code: 4, out: '' })
-    expect(ran.err).toContain(`process ${process.pid} has not ended`)
-  }
-})
-
-test('down stops a node of any version, and does nothing where none runs', async () => {
-  const stopped: string[] = []
-  const status = { pid: NOBODY, profile: 'default', clients: 1, runs: { working: 1, waiting: 0 } } as never
-  const choices: unknown[] = []
-  const node = fakeNode({ status: async () => status, stop: async reason => void stopped.push(reason) })
-  const ran = await parley(['down'], {
-    node: choice => {
-      choices.push(choice)
-      return node
-    },
-  })
-  expect(ran.out).toContain('1 run will go on with the next node.')
-  expect(choices).toEqual([{ start: false, anyVersion: true }])
-  expect(stopped.length).toBe(1)
-  expect(ran.out).not.toContain('connected')
-  const watched = { ...(status as object), clients: 2 } as never
-  const warned = await parley(['down'], {
-    node: () => fakeNode({ status: async () => watched, stop: async () => undefined }),
-  })
-  expect(warned.out).toContain('1 other command is connected: one that watches a run starts another node.')
-  const none = await parley(['down'], {
-    node: () => {
-      throw new CallError('node_not_running', 'none')
-    },
-  })
-  expect(none).toEqual({ code: 0, out: 'No node is running.\n', err: '' })
 })
 
 test('what a task is called cannot steer the terminal, in any view', async () => {
@@ -564,21 +342,19 @@ test('what a task is called cannot steer the terminal, in any view', async () =>
     result: { commit: 'c', base: 'b', branch: evil, folder: evil, files: [evil] },
   })
   const node = fakeNode({
-    show: async () => bad,
-    tasks: async () => bad.tasks,
-    runs: async () => [bad],
-    gates: async () => bad.gates,
-    follow: following([bad]),
-    solve: async () => ({ run: one, warnings: [evil] }),
-    queryTrail: async () => ({
+    '/runs/show': bad,
+    '/tasks/list': { tasks: bad.tasks },
+    '/runs/list': { runs: [bad] },
+    '/gates/list': { gates: bad.gates },
+    '/runs/follow': following([bad]),
+    '/solve/start': { run: one, warnings: [evil] },
+    '/trail/query': {
       run: one,
-      entries: [
-        { ...entryView(1), actor: evil, event_type: evil, body: { a: evil } } as unknown as EntryView,
-      ],
+      entries: [{ ...entryView(1), actor: evil, event_type: evil, body: { a: evil } } as unknown as EntryView],
       cursor: 1,
       more: false,
-    }),
-    workspaceInbox: async () => [{ id: 'm', from: evil, type: evil, priority: evil, text: evil }],
+    },
+    '/workspaces/inbox': { mail: [{ id: 'm', from: evil, type: evil, priority: evil, text: evil }] },
   })
   for (const args of [
     ['show'],
@@ -597,11 +373,11 @@ test('what a task is called cannot steer the terminal, in any view', async () =>
 
 test('with --json every command prints JSON only', async () => {
   const node = fakeNode({
-    show: async () => view,
-    tasks: async () => tasks,
-    runs: async () => [view],
-    gates: async () => [],
-    agents: async () => [],
+    '/runs/show': view,
+    '/tasks/list': { tasks },
+    '/runs/list': { runs: [view] },
+    '/gates/list': { gates: [] },
+    '/agents/list': { agents: [] },
   })
   for (const args of [['show'], ['tree'], ['tasks'], ['runs'], ['gates'], ['agents']]) {
     const { out, err } = await parley([...args, '--json'], { node })

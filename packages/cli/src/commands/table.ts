@@ -1,131 +1,120 @@
-// The table of all commands, in the order in which people are told of them.
-import type { Table } from '../args.ts'
-import { abort } from './abort.ts'
-import { agents } from './agents.ts'
-import { approve } from './approve.ts'
-import { ask } from './ask.ts'
-import { budget } from './budget.ts'
-import { call } from './call.ts'
-import { cancel } from './cancel.ts'
-import { completion } from './completion.ts'
-import { config } from './config.ts'
-import { doctor } from './doctor.ts'
-import { down } from './down.ts'
-import { escalations, gates } from './gates.ts'
-import { id } from './id.ts'
-import { inbox } from './inbox.ts'
-import { init } from './init.ts'
-import { inject } from './inject.ts'
-import { migrate } from './migrate.ts'
-import { modify } from './modify.ts'
-import { passphrase } from './passphrase.ts'
-import { peersAccept } from './peers-accept.ts'
-import { peersAdd } from './peers-add.ts'
-import { peersAllow } from './peers-allow.ts'
-import { peersDismiss } from './peers-dismiss.ts'
-import { peersList } from './peers-list.ts'
-import { peersPending } from './peers-pending.ts'
-import { peersRemove } from './peers-remove.ts'
-import { ping } from './ping.ts'
-import { reject } from './reject.ts'
-import { reply } from './reply.ts'
-import { run } from './run.ts'
-import { runs } from './runs.ts'
-import { salvage } from './salvage.ts'
-import { show } from './show.ts'
-import { solve } from './solve.ts'
-import { resume, suspend } from './suspend.ts'
-import { tasks } from './tasks.ts'
-import { trailCompact } from './trail-compact.ts'
-import { trailExport } from './trail-export.ts'
-import { trailFollow } from './trail-follow.ts'
-import { trailHeads } from './trail-heads.ts'
-import { trailImport } from './trail-import.ts'
-import { trailKeys } from './trail-keys.ts'
-import { trailProof } from './trail-proof.ts'
-import { trailQuery } from './trail-query.ts'
-import { trailRestore } from './trail-restore.ts'
-import { trailRotateKey } from './trail-rotate-key.ts'
-import { trailSnapshot } from './trail-snapshot.ts'
-import { trailTiers } from './trail-tiers.ts'
-import { trailVerify } from './trail-verify.ts'
-import { tree } from './tree.ts'
-import { up } from './up.ts'
-import { users } from './users.ts'
-import { wsBlock } from './ws-block.ts'
-import { wsCheckpoint } from './ws-checkpoint.ts'
-import { wsInbox } from './ws-inbox.ts'
-import { wsStatus } from './ws-status.ts'
+// The table of all commands, in the order in which people are told of them: name, summary, and the file that is read
+// when the command is used.
+import type { Table } from '../command.ts'
 
 export const commandTable: Table = {
   commands: [
-    init,
-    solve,
-    run,
-    runs,
-    show,
-    tree,
-    tasks,
-    inbox,
-    gates,
-    escalations,
-    approve,
-    reject,
-    modify,
-    reply,
-    passphrase,
-    inject,
-    suspend,
-    resume,
-    abort,
-    migrate,
-    salvage,
-    budget,
-    users,
-    trailQuery,
-    trailFollow,
-    trailVerify,
-    trailProof,
-    trailExport,
-    trailImport,
-    trailHeads,
-    trailKeys,
-    trailRotateKey,
-    trailTiers,
-    trailCompact,
-    trailSnapshot,
-    trailRestore,
-    id,
-    peersList,
-    peersAdd,
-    peersRemove,
-    peersAllow,
-    peersPending,
-    peersAccept,
-    peersDismiss,
-    ping,
-    ask,
-    cancel,
-    call,
-    agents,
-    doctor,
-    config,
-    up,
-    down,
-    completion(() => commandTable),
-    wsStatus,
-    wsInbox,
-    wsCheckpoint,
-    wsBlock,
+    ['init', 'Prepare a project: a team file, and notes for agents', () => import('./solve/init.ts')],
+    ['solve', 'Let a team of agents solve an intent', () => import('./solve/solve.ts')],
+    ['run', 'Run a team file, with its description as the intent', () => import('./solve/run.ts')],
+    ['runs', 'List runs, the newest first', () => import('./runs/runs.ts')],
+    ['show', 'Show everything about one run', () => import('./runs/show.ts')],
+    ['tree', 'Show the tasks of a run as a tree', () => import('./runs/tree.ts')],
+    ['tasks', 'List the tasks of a run in the order of its plan', () => import('./runs/tasks.ts')],
+    ['inbox', 'See what is waiting for you, live, and answer it', () => import('./people/inbox.ts')],
+    ['gates', 'List the gates that are waiting for a person', () => import('./people/gates.ts')],
+    [
+      'escalations',
+      'List the questions from agents that are waiting for a person',
+      () => import('./people/escalations.ts'),
+    ],
+    ['approve', 'Approve what is waiting for an answer', () => import('./people/approve.ts')],
+    ['reject', 'Reject what is waiting for an answer', () => import('./people/reject.ts')],
+    ['modify', 'Approve what is waiting for an answer, with changes', () => import('./people/modify.ts')],
+    ['reply', 'Answer an agent that cannot continue without you', () => import('./people/reply.ts')],
+    ['passphrase', 'Set or remove the passphrase that your answers require', () => import('./people/passphrase.ts')],
+    ['inject', 'Send a message to a working agent, or to all agents of a run', () => import('./runs/inject.ts')],
+    ['suspend', 'Pause the work of a run, or of one task', () => import('./runs/suspend.ts')],
+    ['resume', 'Resume suspended work', () => import('./runs/resume.ts')],
+    ['abort', 'End a run, or the work on one task; what has been integrated is kept', () => import('./runs/abort.ts')],
+    ['migrate', 'Hand a task to another agent, from its last checkpoint', () => import('./runs/migrate.ts')],
+    ['salvage', 'Review what a failed task left, and keep or discard it', () => import('./runs/salvage.ts')],
+    ['budget', 'Show what was spent today, or what a run may use; raise a limit', () => import('./runs/budget.ts')],
+    ['users', 'List the people who answer for runs, or change what they may do', () => import('./people/users.ts')],
+    ['trail query', "Show entries of a run's record", () => import('./trail/query.ts')],
+    [
+      'trail follow',
+      "Show entries of a run's record as they arrive, until the run is over",
+      () => import('./trail/follow.ts'),
+    ],
+    ['trail verify', 'Verify the record: every hash, anchor and signature', () => import('./trail/verify.ts')],
+    [
+      'trail proof',
+      'Show the proof of one entry of the record: who, what, position, signature',
+      () => import('./trail/proof.ts'),
+    ],
+    [
+      'trail export',
+      "Write a run's record to one file that can be verified and imported elsewhere",
+      () => import('./trail/export.ts'),
+    ],
+    ['trail import', 'Import a run that was exported elsewhere, after verifying it', () => import('./trail/import.ts')],
+    [
+      'trail heads',
+      'Print the newest entry of every run, to check the record against later',
+      () => import('./trail/heads.ts'),
+    ],
+    ['trail keys', 'List the public keys that sign the record, including former ones', () => import('./trail/keys.ts')],
+    ['trail rotate-key', 'Replace the key that signs the record', () => import('./trail/rotate-key.ts')],
+    [
+      'trail tiers',
+      'Show what each storage tier holds, and the state of the replica',
+      () => import('./trail/tiers.ts'),
+    ],
+    ['trail compact', 'Move finished runs out of the log now', () => import('./trail/compact.ts')],
+    ['trail snapshot', 'Freeze a finished run as one file in the profile', () => import('./trail/snapshot.ts')],
+    [
+      'trail restore',
+      'Restore what is missing or damaged in the cold tier from the replica',
+      () => import('./trail/restore.ts'),
+    ],
+    [
+      'id',
+      "Show this profile's key and the line that others paste to pin it, or replace the key",
+      () => import('./peers/id.ts'),
+    ],
+    ['peers list', 'List pinned peers, or show one in full', () => import('./peers/list.ts')],
+    ['peers add', 'Pin a peer with the line that its owner sent', () => import('./peers/add.ts')],
+    ['peers remove', 'Unpin a peer: from now on it gets silence', () => import('./peers/remove.ts')],
+    ['peers allow', 'Set everything that a peer may do here', () => import('./peers/allow.ts')],
+    ['peers pending', 'List strangers who called and got silence', () => import('./peers/pending.ts')],
+    ['peers accept', 'Pin a stranger who called', () => import('./peers/accept.ts')],
+    ['peers dismiss', 'Forget a stranger who called', () => import('./peers/dismiss.ts')],
+    ['ping', 'Check whether a peer is online and accepts your calls', () => import('./peers/ping.ts')],
+    ['ask', 'Ask a peer: its agent takes one turn and streams its answer', () => import('./peers/ask.ts')],
+    ['cancel', 'Cancel a turn that you asked a peer for', () => import('./peers/cancel.ts')],
+    ['call', "Call an operation of a peer's node, as its owner allows", () => import('./peers/call.ts')],
+    ['agents', 'List configured agents and presets, and which are installed', () => import('./node/agents.ts')],
+    ['doctor', 'Check everything that can be wrong, and say how to fix it', () => import('./node/doctor.ts')],
+    ['config', 'Show each setting and where its value came from', () => import('./node/config.ts')],
+    ['up', 'Run the node of this profile', () => import('./node/up.ts')],
+    [
+      'down',
+      'Stop the node of this profile; its runs continue when it is started again',
+      () => import('./node/down.ts'),
+    ],
+    ['completion', 'Print completion for a shell', () => import('./node/completion.ts')],
+    ['ws status', 'Show this workspace: task, state, unread mail, what may be changed', () => import('./ws/status.ts')],
+    ['ws inbox', 'Read new mail; each message is delivered once', () => import('./ws/inbox.ts')],
+    [
+      'ws checkpoint',
+      'Save the folder as it is now: an interrupted turn resumes from here',
+      () => import('./ws/checkpoint.ts'),
+    ],
+    [
+      'ws block',
+      'Say that you cannot continue without an answer; then end your process',
+      () => import('./ws/block.ts'),
+    ],
   ],
   groups: [
     {
       name: 'trail',
-      summary: 'Read, follow, verify, prove, export and import the record; its keys, heads and storage',
+      summary: 'Read, follow, verify, prove, export and import the record; manage its keys, heads and storage',
     },
     {
       name: 'peers',
-      summary: 'Pin agents of other people and machines, and say what each may do here',
+      summary: 'Pin agents of other people and machines, and set what each may do here',
       alone: 'peers list',
     },
     { name: 'ws', summary: 'For an agent inside a workspace: checkpoint, status, inbox, block' },

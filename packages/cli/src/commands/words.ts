@@ -1,7 +1,7 @@
 // Arguments, flags and small steps that several commands share.
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Argument } from '../command.ts'
+import type { Argument, Context } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
 
@@ -10,7 +10,16 @@ export const TEAM_FILE = 'parley.yaml'
 
 export const RUN: Argument = {
   name: 'RUN',
-  summary: 'A run: its id, a unique beginning of it, or last (default: last)',
+  summary: 'A run: its id, a unique prefix of it, or last (default: last)',
+  optional: true,
+}
+
+/** Where the newest run is not taken by itself. */
+export const THE_RUN: Argument = { name: 'RUN', summary: 'A run: its id, a unique prefix of it, or last' }
+export const OF_RUN: Argument = { name: 'RUN', summary: 'Only for this run', optional: true }
+export const OF_TASK: Argument = {
+  name: 'TASK',
+  summary: 'One task of it (default: all work of the run)',
   optional: true,
 }
 
@@ -19,36 +28,32 @@ export const LAST = 'last'
 /** A number of things to list: at least one, at most what one call gives. */
 export function limitOf(given: number | undefined, usual: number, most: number): number {
   if (given === 0) {
-    throw new Failure('usage', '--limit 0 lists nothing.', {
-      why: `It is 1 to ${most}.`,
+    throw new Failure('usage', '--limit 0 would list nothing.', {
+      why: `It must be 1 to ${most}.`,
       next: `Leave it out for ${usual}.`,
     })
   }
   return Math.min(given ?? usual, most)
 }
 
-/** A time in milliseconds, written as in a team file. */
-export async function graceOf(given: string | undefined): Promise<number | undefined> {
+/** A time in milliseconds, written as in a team file; `what` it is for. */
+async function durationOf(given: string | undefined, what: string, next: string): Promise<number | undefined> {
   if (given === undefined) return undefined
   const { parseDuration } = await import('@parley/node')
   const found = parseDuration(given)
   if (found !== undefined && found >= 1 && found <= cliLimits.graceMs) return found
-  throw new Failure('usage', `'${given}' is no time to finish in.`, {
-    why: 'It has a unit, and is at most a day.',
-    next: 'parley abort RUN TASK --grace 2m',
+  throw new Failure('usage', `'${given}' is not a time to ${what}.`, {
+    why: 'A time has a unit and is at most one day.',
+    next,
   })
 }
 
-/** How long to wait, in milliseconds, written in the same way. */
-export async function timeOf(given: string | undefined): Promise<number | undefined> {
-  if (given === undefined) return undefined
-  const { parseDuration } = await import('@parley/node')
-  const found = parseDuration(given)
-  if (found !== undefined && found >= 1 && found <= cliLimits.graceMs) return found
-  throw new Failure('usage', `'${given}' is no time to wait.`, {
-    why: 'It has a unit, and is at most a day.',
-    next: '--timeout 2m',
-  })
+export const graceOf = (given: string | undefined) => durationOf(given, 'finish in', 'parley abort RUN TASK --grace 2m')
+export const timeOf = (given: string | undefined) => durationOf(given, 'wait', '--timeout 2m')
+
+/** The node says what became of a call to a peer: the time that the peer has comes first. */
+export function patience(peerMs = 0): { readonly timeout: number } {
+  return { timeout: cliLimits.callMarginMs + peerMs }
 }
 
 export function reasonOf(given: string | undefined): string | undefined {
@@ -57,31 +62,53 @@ export function reasonOf(given: string | undefined): string | undefined {
   if (text.length <= cliLimits.reasonLength) return text
   throw new Failure('usage', `The reason has ${text.length} characters.`, {
     why: `At most ${cliLimits.reasonLength} are kept.`,
-    next: 'Say it shorter.',
+    next: 'Shorten it.',
   })
 }
 
+/** Whether a person agrees to a new key, once they have read what it means. */
+export async function mayReplaceKey(
+  { terminal }: Context,
+  why: string,
+  consequences: () => Promise<readonly string[]>,
+): Promise<boolean> {
+  if (!terminal.interactive)
+    throw new Failure('not_confirmed', 'Nobody is there to confirm that the key should be replaced.', {
+      why,
+      next: 'Confirm with --yes.',
+    })
+  terminal.out(`${(await consequences()).join('\n')}\n`)
+  const answer = await terminal.ask('Replace the key? [y/N] ')
+  return /^y(es)?$/i.test(answer?.trim() ?? '')
+}
+
 /** `remedy`: what to do where there is no such file. */
-export function readTextFile(
-  file: string,
-  remedy = '`parley init` writes a team file; --team names one.',
-): string {
-  try {
-    const found = statSync(file)
-    const { size } = found
-    if (!found.isFile()) {
-      throw new Failure('file_unreadable', `${file} is no team file.`, {
-        why: found.isDirectory() ? 'It is a folder.' : 'It is not a file.',
-        next: found.isDirectory() ? `Name the file in it, such as ${join(file, TEAM_FILE)}` : 'Name a file.',
+export function readTextFile(file: string, remedy = '`parley init` writes a team file; --team names one.'): string {
+  return readSmallFile(file, remedy, found => {
+    if (found.isDirectory())
+      throw new Failure('file_unreadable', `${file} is not a team file.`, {
+        why: 'It is a folder.',
+        next: `Name the file in it, such as ${join(file, TEAM_FILE)}`,
         details: { file },
       })
-    }
-    if (size > cliLimits.teamFileBytes) {
-      throw new Failure('invalid_team', `${file} has ${size} bytes.`, {
+    if (!found.isFile())
+      throw new Failure('file_unreadable', `${file} is not a team file.`, {
+        why: 'It is not a file.',
+        next: 'Name a file.',
+        details: { file },
+      })
+    if (found.size > cliLimits.teamFileBytes)
+      throw new Failure('invalid_team', `${file} has ${found.size} bytes.`, {
         why: `A team file has at most ${cliLimits.teamFileBytes}.`,
         next: 'Name another file.',
       })
-    }
+  })
+}
+
+/** `check` refuses what is not to be read. */
+export function readSmallFile(file: string, remedy: string, check: (found: Stats) => void): string {
+  try {
+    check(statSync(file))
     return readFileSync(file, 'utf8')
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown

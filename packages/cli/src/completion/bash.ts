@@ -1,9 +1,7 @@
 // Completion for bash: a function that looks at the words before the cursor. Nothing is run while completing.
-import type { Table } from '../args.ts'
-import { type Completable, choicesOf, completables, firstWords, offersOf, secondWords } from './words.ts'
+import { type Completable, type Completion, choicesOf } from './words.ts'
 
-export function bashCompletion(table: Table): string {
-  const groups = table.groups.map(({ name }) => name)
+export function bashCompletion({ first, groups, commands }: Completion): string {
   return `# bash completion for parley. Load it with: source <(parley completion bash)
 _parley() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} name= word index
@@ -13,14 +11,14 @@ _parley() {
     if [[ $word == --profile ]]; then ((index++)); continue; fi
     [[ $word == -* ]] && continue
     if [[ -z $name ]]; then name=$word
-    elif [[ ${groups.map(group => `$name == ${group}`).join(' || ')} ]]; then name="$name $word"; break
+    elif [[ ${groups.map(([group]) => `$name == ${group}`).join(' || ')} ]]; then name="$name $word"; break
     else break; fi
   done
   case $name in
-    '') COMPREPLY=($(compgen -W '${words([...firstWords(table).map(([word]) => word), '--help', '--version', '--profile', '--json'])}' -- "$current")); return ;;
-    help) COMPREPLY=($(compgen -W '${words(firstWords(table).map(([word]) => word))}' -- "$current")); return ;;
-${groups.map(group => `    ${group}) COMPREPLY=($(compgen -W '${words([...secondWords(table, group).map(([word]) => word), '--help'])}' -- "$current")); return ;;`).join('\n')}
-${completables(table).map(branch).join('\n')}
+    '') COMPREPLY=($(compgen -W '${words([...first.map(([word]) => word), '--help', '--version', '--profile', '--json'])}' -- "$current")); return ;;
+    help) COMPREPLY=($(compgen -W '${words(first.map(([word]) => word))}' -- "$current")); return ;;
+${groups.map(([group, second]) => `    ${group}) COMPREPLY=($(compgen -W '${words([...second.map(([word]) => word), '--help'])}' -- "$current")); return ;;`).join('\n')}
+${commands.map(branch).join('\n')}
   esac
 }
 complete -o filenames -F _parley parley
@@ -29,10 +27,9 @@ complete -o filenames -F _parley parley
 
 function branch(each: Completable): string {
   const flags = each.flags.map(([name]) => `--${name}`)
-  const values = each.flags.flatMap(([name, spec]) => {
-    if (spec.type === 'boolean') return []
-    return [`        --${name}) ${reply(offersOf(spec), spec.complete)}; return ;;`]
-  })
+  const values = each.flags
+    .filter(([, spec]) => spec.type !== 'boolean')
+    .map(([name, spec, known]) => `        --${name}) ${reply(known, spec.complete)}; return ;;`)
   return `    '${each.name}')
       case $previous in
 ${values.join('\n')}

@@ -2,20 +2,21 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commandTable } from '../commands/table.ts'
-import { ENTRY_TYPES } from '../entry-types.ts'
 import { parley } from '../testing/parley.ts'
 import { hasShell } from '../testing/shell.ts'
-import type { EntryView } from '../views.ts'
 import { bashCompletion } from './bash.ts'
 import { fishCompletion } from './fish.ts'
+import { type Completion, completionOf } from './words.ts'
 import { zshCompletion } from './zsh.ts'
 
 let folder: string
-beforeAll(() => {
+let completion: Completion
+beforeAll(async () => {
+  completion = await completionOf(commandTable)
   folder = mkdtempSync(join(tmpdir(), 'parley-completion-'))
-  writeFileSync(join(folder, 'parley.bash'), bashCompletion(commandTable))
+  writeFileSync(join(folder, 'parley.bash'), bashCompletion(completion))
   writeFileSync(join(folder, 'team.yaml'), '')
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -55,36 +56,27 @@ test('bash completes commands, second words, flags, their values and files', () 
   expect(offered('help', 'app')).toEqual(['approve'])
 })
 
-test('the types of entries that are offered are those that the node knows', () => {
-  expectTypeOf<(typeof ENTRY_TYPES)[number]>().toEqualTypeOf<EntryView['event_type']>()
-  expect(new Set(ENTRY_TYPES).size).toBe(ENTRY_TYPES.length)
-})
-
 test('every command and flag is in every script', () => {
-  for (const script of [
-    bashCompletion(commandTable),
-    zshCompletion(commandTable),
-    fishCompletion(commandTable),
-  ]) {
-    for (const { name, flags } of commandTable.commands) {
+  for (const script of [bashCompletion(completion), zshCompletion(completion), fishCompletion(completion)]) {
+    for (const { name, flags } of completion.commands) {
       expect(script).toContain(name)
-      for (const flag of Object.keys(flags)) expect(script).toContain(flag)
+      for (const [flag] of flags) expect(script).toContain(flag)
     }
   }
 })
 
 test.runIf(hasShell('zsh'))('zsh accepts the script', () => {
-  expect(spawnSync('zsh', ['-n', '-c', zshCompletion(commandTable)])).toMatchObject({ status: 0 })
+  expect(spawnSync('zsh', ['-n', '-c', zshCompletion(completion)])).toMatchObject({ status: 0 })
 })
 
 test.runIf(hasShell('fish'))('fish accepts the script', () => {
-  expect(spawnSync('fish', ['-n', '-c', fishCompletion(commandTable)])).toMatchObject({ status: 0 })
+  expect(spawnSync('fish', ['-n', '-c', fishCompletion(completion)])).toMatchObject({ status: 0 })
 })
 
 test('quotes are balanced in the scripts for zsh and fish', () => {
   // A single quote inside quotes is written as '\'' for zsh and as \' for fish.
-  const zsh = zshCompletion(commandTable).replaceAll("'\\''", '')
-  const fish = fishCompletion(commandTable).replaceAll("\\'", '')
+  const zsh = zshCompletion(completion).replaceAll("'\\''", '')
+  const fish = fishCompletion(completion).replaceAll("\\'", '')
   for (const script of [zsh, fish]) {
     for (const line of script.split('\n').filter(each => !each.startsWith('#'))) {
       expect(line.split("'").length % 2, line).toBe(1)
@@ -95,7 +87,7 @@ test('quotes are balanced in the scripts for zsh and fish', () => {
 test('parley completion prints the script', async () => {
   expect(await parley(['completion', 'bash'])).toEqual({
     code: 0,
-    out: bashCompletion(commandTable),
+    out: bashCompletion(completion),
     err: '',
   })
 })

@@ -1,45 +1,39 @@
-// What can be completed, from the table of commands: for each command its flags, the values that they take, and its arguments.
-import { GLOBAL_FLAGS, type Table } from '../args.ts'
-import type { Argument, FlagSpec } from '../command.ts'
+// What can be completed, from the table of commands: for each command its flags, the values that they take, and its
+// arguments.
+import { type Argument, type Entry, type FlagSpec, loaded, type Table } from '../command.ts'
+import { GLOBAL_FLAGS } from '../line/args.ts'
+import { firstWords, secondWords, type Words } from '../line/words.ts'
 
 export interface Completable {
   /** `solve`, or `trail query`. */
   readonly name: string
-  readonly summary: string
-  readonly flags: readonly (readonly [name: string, spec: FlagSpec])[]
+  /** Each with the values that are known of it. */
+  readonly flags: readonly (readonly [name: string, spec: FlagSpec, values: readonly string[]])[]
   /** What may stand at the first place. */
   readonly argument: Argument | undefined
 }
 
-export function completables({ commands }: Table): readonly Completable[] {
-  return commands.map(({ name, summary, flags, args }) => ({
-    name,
-    summary,
-    flags: Object.entries({ ...flags, ...GLOBAL_FLAGS }),
-    argument: args[0],
-  }))
+export interface Completion {
+  readonly first: Words
+  /** The second words behind each that needs one. */
+  readonly groups: readonly (readonly [name: string, second: Words])[]
+  readonly commands: readonly Completable[]
 }
 
-/** The first words, with what each is for. */
-export function firstWords({ commands, groups }: Table): readonly (readonly [string, string])[] {
-  const words = new Map<string, string>()
-  for (const { name, summary } of commands) {
-    const [word = name] = name.split(' ')
-    words.set(word, groups.find(group => group.name === word)?.summary ?? summary)
+export async function completionOf(table: Table): Promise<Completion> {
+  return {
+    first: [...firstWords(table), ['help', 'Show help on a command']],
+    groups: table.groups.map(({ name }) => [name, secondWords(table, name)]),
+    commands: await Promise.all(table.commands.map(completable)),
   }
-  words.set('help', 'Show help on a command')
-  return [...words]
 }
 
-export function secondWords({ commands }: Table, group: string): readonly (readonly [string, string])[] {
-  return commands
-    .filter(({ name }) => name.startsWith(`${group} `))
-    .map(({ name, summary }) => [name.slice(group.length + 1), summary] as const)
-}
-
-/** The values of a flag, where some are known. */
-export function offersOf({ choices, offers = [] }: FlagSpec): readonly string[] {
-  return choices ?? offers
+async function completable(entry: Entry): Promise<Completable> {
+  const { name, flags, args } = await loaded(entry)
+  const known = Object.entries<FlagSpec>({ ...flags, ...GLOBAL_FLAGS }).map(
+    async ([flag, spec]) => [flag, spec, spec.choices ?? (await spec.offers?.()) ?? []] as const,
+  )
+  return { name, flags: await Promise.all(known), argument: args[0] }
 }
 
 /** The words that an argument can be, where they are known. */

@@ -1,10 +1,8 @@
 // Completion for zsh, with what each word is for.
-import type { Table } from '../args.ts'
 import type { FlagSpec } from '../command.ts'
-import { type Completable, choicesOf, completables, firstWords, offersOf, secondWords } from './words.ts'
+import { type Completable, type Completion, choicesOf } from './words.ts'
 
-export function zshCompletion(table: Table): string {
-  const groups = table.groups.map(({ name }) => name)
+export function zshCompletion({ first, groups, commands }: Completion): string {
   return `#compdef parley
 # zsh completion for parley. Load it with: source <(parley completion zsh)
 _parley() {
@@ -12,13 +10,13 @@ _parley() {
   local -a words_of
   _arguments -C '--profile[The profile]:name:' '--json[Print JSON]' '1: :->command' '*:: :->rest' && return
   case $state in
-    command) words_of=(${described(firstWords(table))}); _describe 'command' words_of ;;
+    command) words_of=(${described(first)}); _describe 'command' words_of ;;
     rest)
       name=$line[1]
-      if [[ ${groups.map(group => `$name == ${group}`).join(' || ')} ]]; then
+      if [[ ${groups.map(([group]) => `$name == ${group}`).join(' || ')} ]]; then
         if (( CURRENT == 2 )); then
           case $name in
-${groups.map(group => `            ${group}) words_of=(${described(secondWords(table, group))}) ;;`).join('\n')}
+${groups.map(([group, second]) => `            ${group}) words_of=(${described(second)}) ;;`).join('\n')}
           esac
           _describe 'command' words_of
           return
@@ -28,8 +26,8 @@ ${groups.map(group => `            ${group}) words_of=(${described(secondWords(t
         (( CURRENT-- ))
       fi
       case $name in
-        help) words_of=(${described(firstWords(table))}); _describe 'command' words_of ;;
-${completables(table).map(branch).join('\n')}
+        help) words_of=(${described(first)}); _describe 'command' words_of ;;
+${commands.map(branch).join('\n')}
       esac ;;
   esac
 }
@@ -38,34 +36,20 @@ if [[ $zsh_eval_context == *loadautofunc* ]]; then _parley "$@"; else compdef _p
 }
 
 function branch({ name, flags, argument }: Completable): string {
-  const specs = flags.map(([flag, spec]) =>
-    quoted(`${spec.many ? '*' : ''}--${flag}[${safe(spec.summary)}]${flagValue(spec)}`),
+  const specs = flags.map(([flag, spec, known]) =>
+    quoted(`${spec.many ? '*' : ''}--${flag}[${safe(spec.summary)}]${flagValue(spec, known)}`),
   )
-  const choices = choicesOf(argument)
-  const action =
-    argument?.complete === 'file'
-      ? '_files'
-      : argument?.complete === 'folder'
-        ? '_files -/'
-        : choices.length > 0
-          ? `(${choices.join(' ')})`
-          : ''
-  const words = argument ? [quoted(`*:${safe(argument.name)}:${action}`)] : []
+  const words = argument ? [quoted(`*:${safe(argument.name)}:${action(choicesOf(argument), argument.complete)}`)] : []
   return `        '${name}') _arguments ${[...specs, ...words].join(' ')} ;;`
 }
 
-function flagValue(spec: FlagSpec): string {
-  if (spec.type === 'boolean') return ''
-  const offers = offersOf(spec)
-  const action =
-    offers.length > 0
-      ? `(${offers.join(' ')})`
-      : spec.complete === 'file'
-        ? '_files'
-        : spec.complete === 'folder'
-          ? '_files -/'
-          : ''
-  return `:${safe(spec.value ?? 'value')}:${action}`
+function flagValue({ type, value = 'value', complete }: FlagSpec, known: readonly string[]): string {
+  return type === 'boolean' ? '' : `:${safe(value)}:${action(known, complete)}`
+}
+
+function action(known: readonly string[], complete: FlagSpec['complete']): string {
+  if (known.length > 0) return `(${known.join(' ')})`
+  return complete === undefined ? '' : complete === 'file' ? '_files' : '_files -/'
 }
 
 function described(list: readonly (readonly [string, string])[]): string {

@@ -1,9 +1,10 @@
-// Checks of who does the work: programs that are there, credentials that are seen (never their values), and the project's team file.
+// Checks of who does the work: programs that are there, credentials that are seen (never their values), and the
+// project's team file.
 import { join } from 'node:path'
 import { everyField } from '../guide.ts'
+import type { AgentView } from '../node/views.ts'
 import { plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
-import type { AgentView } from '../views.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 
 export interface Surroundings {
@@ -18,7 +19,7 @@ export function agents(list: readonly AgentView[], probes: Probes, around: Surro
   const none = warning(
     'agents',
     'no known agent is on PATH',
-    'Install one of them (`parley agents` lists them), or use a team file whose agents are commands: parley init',
+    'Install one (`parley agents` lists them), or use a team file whose agents are commands: parley init',
   )
   return [
     ...(found.length === 0 ? [none] : found.map(agent => ready(agent, probes, around))),
@@ -26,7 +27,7 @@ export function agents(list: readonly AgentView[], probes: Probes, around: Surro
       problem(
         `agent ${oneLine(agent.name)}`,
         `is configured, but ${oneLine(agent.program)} was not found`,
-        'Install the program, or fix the agent in config.yaml.',
+        agent.remedy ?? 'Fix the agent in config.yaml.',
       ),
     ),
   ]
@@ -41,9 +42,8 @@ function ready(agent: AgentView, probes: Probes, { env, home }: Surroundings): F
   if (variable) return ok(name, `${oneLine(agent.program)}${version}, with ${variable}`)
   const file = needs.files.find(each => probes.file(each.replace(/^~/, home)))
   if (file) return ok(name, `${oneLine(agent.program)}${version}, logged in (${file})`)
-  if (needs.variables.length + needs.files.length === 0)
-    return ok(name, `${oneLine(agent.program)}${version}`)
-  return warning(name, `${oneLine(agent.program)}${version}, but no credentials are seen`, needs.help)
+  if (needs.variables.length + needs.files.length === 0) return ok(name, `${oneLine(agent.program)}${version}`)
+  return warning(name, `${oneLine(agent.program)}${version}, but no credentials were found`, needs.help)
 }
 
 /** What is wrong with the text of a team file, for people; nothing where it is valid. */

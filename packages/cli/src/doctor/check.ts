@@ -1,5 +1,5 @@
-// What a check of `parley doctor` says, and what it may ask of the machine. Every question goes through `Probes`, so that each trouble
-// can be shown in a test.
+// What a check of `parley doctor` says, and what it may ask of the machine. Every question goes through `Probes`, so
+// that each trouble can be shown in a test.
 import type { MachineFault } from '@parley/core'
 
 export const CHECK_STATES = ['ok', 'warning', 'problem'] as const

@@ -1,4 +1,5 @@
-// Checks of the deployment model: which one is kept, whether the running node keeps the same, and where the secret is that seals content.
+// Checks of the deployment model: which one is kept, whether the running node keeps the same, and where the secret is
+// that seals or proves content.
 import { join } from 'node:path'
 import type { Result } from '@parley/core'
 import { type Config, KEY_MARK, type ProfilePaths } from '@parley/node'
@@ -6,10 +7,9 @@ import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 import type { NodeCheck } from './node.ts'
 
 const MODELS: { readonly [M in Config['values']['deployment']]: string } = {
-  'single-runtime': 'access control and file modes; content is not encrypted',
+  'single-runtime': 'access control and file modes; content is proven, not encrypted',
   'shared-infrastructure': 'content is sealed with one key; a container or machine of its own is up to you',
-  'zero-trust':
-    'content is sealed with a key for each workspace; isolating agents from each other is up to you',
+  'zero-trust': 'content is sealed with a key for each workspace; isolating agents from each other is up to you',
 }
 
 /** Nothing where the configuration cannot be read: that is told elsewhere. */
@@ -28,8 +28,8 @@ export function deployment(
       ? ok('deployment', text)
       : warning(
           'deployment',
-          `${text}. The running node keeps ${running}`,
-          'When its runs may pause: parley down, then parley up.',
+          `${text}. The running node uses ${running}`,
+          'When its runs can pause: parley down, then parley up.',
         )
   return [kept, ...secret(probes, paths, model !== 'single-runtime')]
 }
@@ -41,16 +41,16 @@ function secret(probes: Probes, paths: ProfilePaths, seals: boolean): readonly F
     return [
       problem(
         'secret',
-        `${paths.secret} is gone, and content is sealed with it`,
-        'Restore it from a backup. Nothing else opens that content, and no node starts without it.',
+        `${paths.secret} is missing, and the content of the trail is sealed or proven with it`,
+        'Restore it from a backup. No other secret works, and no node starts without it.',
       ),
     ]
   if (!found && probes.file(trail))
     return [
       problem(
         'secret',
-        `${paths.secret} is gone`,
-        'Restore it from a backup before a node starts, which makes another one: proofs that the old one made cannot be checked with it.',
+        `${paths.secret} is missing`,
+        'Restore it from a backup before a node starts and makes a new one: proofs made with the old secret cannot be checked with the new one.',
       ),
     ]
   if (!seals || !found) return []
@@ -59,7 +59,7 @@ function secret(probes: Probes, paths: ProfilePaths, seals: boolean): readonly F
   return [
     warning(
       'secret',
-      'is on the same disk as the content that it seals: anybody who takes the disk has both',
+      'is on the same disk as the content that it seals: anyone who takes the disk has both',
       `Move it to another device, make ${paths.secret} a link to it, and keep it out of backups of the profile.`,
     ),
   ]

@@ -1,17 +1,17 @@
 // `parley doctor`: every check, with the trouble that it finds.
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { CallError } from '@parley/call'
-import { ManualClock, type Ticks } from '@parley/core'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { doctorWith } from '../commands/doctor.ts'
+import { type MachineCode, ManualClock, type Ticks } from '@parley/core'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Failure } from '../failure.ts'
-import type { NodeApi } from '../node-api.ts'
-import { examined, noNode, on, own, sound, status, well } from '../testing/doctor.ts'
-import { fakeNode } from '../testing/fake-node.ts'
+import type { Calls } from '../node/client.ts'
+import type { AgentView } from '../node/views.ts'
+import { doctorTable, examined, noNode, own, sound, status, well } from '../testing/doctor.ts'
+import { type Answering, fakeNode } from '../testing/fake-node.ts'
 import { parley, type Surroundings } from '../testing/parley.ts'
-import type { AgentView, TiersView } from '../views.ts'
 import { agents as checkAgents } from './agents.ts'
 import type { FileFacts, Probes } from './check.ts'
 import { systemProbes } from './probes.ts'
@@ -27,8 +27,6 @@ const doctor = (probes: Partial<Probes> = {}, around: Surroundings = {}) => exam
 
 /** No agent is installed here; that is a warning. */
 const AGENTS = 'warning: agents'
-/** Something is recorded, on this disk alone. */
-const REPLICA = 'warning: replica'
 
 test('all is well on a machine where nothing is wrong', async () => {
   const { code, bad, checks } = await doctor()
@@ -58,6 +56,18 @@ test('all is well on a machine where nothing is wrong', async () => {
   ])
 })
 
+test('ALP-BUD-02 a daily ledger that cannot be read', async () => {
+  const logs = join(home, '.parley', 'default', 'logs')
+  mkdirSync(logs, { recursive: true })
+  writeFileSync(join(logs, 'ledger.json'), '{"day":')
+  const { bad, checks } = await doctor()
+  expect(bad).toContain('problem: ledger')
+  expect(checks.find(({ check }) => check === 'ledger')).toMatchObject({
+    text: expect.stringContaining(join(logs, 'ledger.json')),
+    remedy: expect.stringContaining('move it away'),
+  })
+})
+
 test('an old Node.js', async () => {
   const { bad, code } = await doctor({ runtime: 'v20.20.2' })
   expect(bad).toContain('problem: Node.js')
@@ -72,23 +82,17 @@ test('git that is missing or old', async () => {
 
 test('too few open files or watches', async () => {
   const text = (path: string) =>
-    path === '/proc/self/limits'
-      ? 'Max open files  256  256  files'
-      : path.includes('inotify')
-        ? '8'
-        : undefined
-  expect((await doctor({ text })).bad).toEqual(
-    expect.arrayContaining(['warning: open files', 'warning: file watches']),
-  )
+    path === '/proc/self/limits' ? 'Max open files  256  256  files' : path.includes('inotify') ? '8' : undefined
+  expect((await doctor({ text })).bad).toEqual(expect.arrayContaining(['warning: open files', 'warning: file watches']))
 })
 
 test('a clock that cannot be right', async () => {
   const clock = new ManualClock((Date.UTC(1971, 0, 1) * 1000) as Ticks)
   expect((await doctor({}, { clock })).bad).toContain('problem: clock')
   const changed = Date.UTC(2027, 0, 1)
-  expect(
-    (await doctor({ file: path => (path.endsWith('default') ? { ...own, changed } : undefined) })).bad,
-  ).toContain('warning: clock')
+  expect((await doctor({ file: path => (path.endsWith('default') ? { ...own, changed } : undefined) })).bad).toContain(
+    'warning: clock',
+  )
 })
 
 test('a profile that is no folder, of another user, or cannot be written', async () => {
@@ -98,9 +102,7 @@ test('a profile that is no folder, of another user, or cannot be written', async
   expect((await doctor(of({ folder: false }))).bad).toContain('problem: profile')
   expect((await doctor(of({ owner: 0 }))).bad).toContain('problem: profile')
   expect((await doctor({ ...of({}), writable: () => false })).bad).toContain('problem: profile')
-  expect((await doctor({}, { env: { HOME: home, PARLEY_PROFILE: '../bad' } })).bad).toContain(
-    'problem: profile',
-  )
+  expect((await doctor({}, { env: { HOME: home, PARLEY_PROFILE: '../bad' } })).bad).toContain('problem: profile')
 })
 
 test('a read-only disk is told by a write, and nobody is sent to modes and owners', async () => {
@@ -147,6 +149,65 @@ test('a node that does not answer is named, and nobody is told to run another be
   )
   const found = checks.find(({ check }) => check === 'node')
   expect(found).toMatchObject({ state: 'problem', remedy: '`kill -CONT 7` wakes it.' })
+})
+
+test('a profile that cannot be made because of its disk, with what to do about each fault', async () => {
+  const found = async (code: MachineCode) => {
+    const writeFault = (where: string) => ({ code, where })
+    return (await doctor({ writeFault })).checks.find(({ check }) => check === 'profile')
+  }
+  const remedies = {
+    ENOSPC: 'Free space',
+    EDQUOT: 'Free space',
+    EROFS: 'Mount it writable again',
+    EMFILE: 'ulimit -n',
+    ENFILE: 'ulimit -n',
+    ENOMEM: 'End programs',
+  } as const
+  for (const [code, remedy] of Object.entries(remedies))
+    expect(await found(code as MachineCode)).toMatchObject({
+      state: 'problem',
+      text: expect.stringContaining(`(${code})`),
+      remedy: expect.stringContaining(remedy),
+    })
+})
+
+test('a key that does not fit the one that the profile knows', async () => {
+  const secrets = join(home, '.parley', 'default', 'alp', 'secrets')
+  mkdirSync(secrets, { recursive: true, mode: 0o700 })
+  const pair = () => generateKeyPairSync('ed25519')
+  writeFileSync(join(secrets, 'alp_key.pem'), pair().privateKey.export({ type: 'pkcs8', format: 'pem' }), {
+    mode: 0o600,
+  })
+  expect((await doctor()).bad).not.toContain('problem: key')
+  writeFileSync(join(secrets, 'alp_key.pub'), pair().publicKey.export({ type: 'spki', format: 'pem' }))
+  const { checks, code } = await doctor()
+  expect(checks.find(({ check }) => check === 'key')).toMatchObject({
+    state: 'problem',
+    text: expect.stringContaining('(key_mismatch)'),
+    remedy: expect.stringContaining('Restore alp/secrets'),
+  })
+  expect(code).toBe(1)
+})
+
+test('a node that has not ended, although it does not listen any more', async () => {
+  const node = () => {
+    throw new Failure('node_not_running', 'none', { details: { pid: 7 } })
+  }
+  const { checks } = await doctor({}, { node })
+  expect(checks.find(({ check }) => check === 'node')).toMatchObject({
+    state: 'problem',
+    remedy: expect.stringContaining('kill -KILL 7'),
+  })
+})
+
+test('a folder of the profile that others can enter', async () => {
+  const file = (path: string) => (path.endsWith('default') ? { ...own, mode: 0o755 } : undefined)
+  const { checks } = await doctor({ file })
+  expect(checks.find(({ check }) => check === 'permissions')).toMatchObject({
+    state: 'problem',
+    remedy: expect.stringMatching(/^chmod 700 .*default$/),
+  })
 })
 
 test('a secret or a socket that others can reach', async () => {
@@ -197,9 +258,7 @@ test('a socket that has to be elsewhere, in a folder that is not this user’s a
     expect(socket({ ...well, file: () => ({ ...own, ...wrong }) }, paths)).toMatchObject({
       state: 'problem',
       // Removing the folder would cut off a node that runs.
-      remedy: expect.stringMatching(
-        wrong.mode ? /: chmod 700 \/tmp\/parley-1000$/ : /^Choose a shorter place/,
-      ),
+      remedy: expect.stringMatching(wrong.mode ? /: chmod 700 \/tmp\/parley-1000$/ : /^Choose a shorter place/),
     })
 })
 
@@ -211,135 +270,12 @@ test('a configuration with a mistake, with its place', async () => {
   expect(checks.find(({ check }) => check === 'configuration')?.text).toMatch(/config\.yaml:2:1: .*turns/)
 })
 
-test('a secret that is gone from a profile that was used', async () => {
-  const { checks } = await doctor(on({ trail: 1 }))
-  expect(checks.find(({ check }) => check === 'secret')).toMatchObject({
-    state: 'problem',
-    text: expect.stringMatching(/secret is gone/),
-    remedy: expect.stringContaining('backup'),
-  })
-})
-
-const withModel = (model: string) => {
-  mkdirSync(join(home, '.parley', 'default'), { recursive: true })
-  writeFileSync(join(home, '.parley', 'default', 'config.yaml'), `deployment: ${model}\n`)
-}
-test.each([
-  ['single-runtime', 'is not encrypted'],
-  ['shared-infrastructure', 'one key'],
-  ['zero_trust', 'a key for each workspace'],
-])('W-SEC-13 the deployment model %s is shown', async (model, text) => {
-  withModel(model)
-  const { checks, bad } = await doctor()
-  const found = checks.find(({ check }) => check === 'deployment')
-  expect(found).toMatchObject({ state: 'ok', text: expect.stringContaining(text) })
-  expect(found?.text).toContain(model.replace('_', '-'))
-  expect(bad).toEqual([AGENTS])
-})
-
-test('a secret beside what it seals is worth a warning, and one that is gone is a problem', async () => {
-  withModel('zero-trust')
-  expect((await doctor(on({ '/secret': 1, trail: 1 }))).bad).toContain('warning: secret')
-  expect((await doctor(on({ '/secret': 2, trail: 1 }))).bad).toEqual([REPLICA, AGENTS])
-  expect((await doctor(on({ 'trail/content.key': 1, trail: 1 }))).bad).toContain('problem: secret')
-  withModel('single-runtime')
-  expect((await doctor(on({ '/secret': 1, trail: 1 }))).bad).toEqual([REPLICA, AGENTS])
-  expect((await doctor(on({ 'trail/content.key': 1, trail: 1 }))).bad).toContain('problem: secret')
-})
-
-describe('W-TRAIL-26 the replica', () => {
-  const FOLDER = '/mnt/replica'
-  const tiers = (replica: TiersView['replica']): NodeApi['trailTiers'] => {
-    const none = { entries: 0, bytes: 0, runs: 0, oldest: null }
-    return async () => ({ hot: none, warm: none, cold: none, deleted: 0, unreadable: [], replica })
-  }
-  const kept = (device: number, facts: Partial<FileFacts> = {}) => ({
-    file: (path: string) => {
-      if (path.startsWith(FOLDER)) return { ...own, device, ...facts }
-      return path.endsWith('/trail') ? { ...own, device: 1 } : undefined
-    },
-  })
-  const named = () => {
-    mkdirSync(join(home, '.parley', 'default'), { recursive: true })
-    writeFileSync(join(home, '.parley', 'default', 'config.yaml'), `trail: { replica: ${FOLDER} }\n`)
-  }
-  const look = async (probes: Partial<Probes>, around: Surroundings = {}) =>
-    (await doctor(probes, around)).checks.find(({ check }) => check === 'replica')
-
-  test('is missed once something is recorded', async () => {
-    expect(await look({})).toMatchObject({ state: 'ok' })
-    expect(await look(on({ trail: 1 }))).toMatchObject({
-      state: 'warning',
-      text: expect.stringContaining('lost with this disk'),
-    })
-  })
-
-  test('must be there, be writable, and be on another device', async () => {
-    named()
-    expect(await look(on({ trail: 1 }))).toMatchObject({
-      state: 'problem',
-      text: expect.stringContaining('is missing'),
-    })
-    expect(await look({ ...kept(2), writable: path => path !== FOLDER })).toMatchObject({
-      state: 'problem',
-      text: expect.stringContaining('cannot be written'),
-    })
-    expect(await look(kept(1))).toMatchObject({
-      state: 'warning',
-      text: expect.stringContaining('lost together'),
-    })
-    expect(await look(kept(2))).toEqual({ check: 'replica', state: 'ok', text: FOLDER })
-  })
-
-  test.each([
-    ['is not used by the node that runs', null, 'warning', 'does not use it'],
-    ['lags', { folder: FOLDER, lacking: 3 }, 'warning', 'lacks 3 files'],
-    ['cannot be used', { folder: FOLDER, lacking: 0, problem: 'The disk is full.' }, 'problem', 'full'],
-    ['is up to date', { folder: FOLDER, lacking: 0 }, 'ok', FOLDER],
-  ])('%s', async (_what, replica, state, text) => {
-    named()
-    const node = fakeNode({ status: async () => status, verifyTrail: sound, trailTiers: tiers(replica) })
-    expect(await look(kept(2), { node })).toMatchObject({ state, text: expect.stringContaining(text) })
-  })
-
-  test('and what the storage life cycle could not do is told', async () => {
-    const fault = {
-      run: 'run_1',
-      code: 'trail_damaged',
-      message: 'Entry 4 was edited.',
-      since: '2026-11-15T10:00:00.000000Z',
-      attempts: 2,
-      retry: '2026-11-15T11:00:00.000000Z',
-    }
-    const storage = { working: null, faults: [fault, { ...fault, run: null }] }
-    const node = fakeNode({ status: async () => ({ ...status, storage }), verifyTrail: sound })
-    const { checks } = await doctor({}, { node })
-    expect(checks.find(({ check }) => check === 'storage')).toMatchObject({
-      state: 'warning',
-      text: 'Entry 4 was edited. (and 1 more problem)',
-    })
-  })
-})
-
-test('a node that keeps another model than the configuration says', async () => {
-  withModel('zero-trust')
-  const node = fakeNode({
-    status: async () => ({ ...status, deployment: 'single-runtime' }),
-    verifyTrail: sound,
-  })
-  const { bad, checks } = await doctor({}, { node })
-  expect(bad).toContain('warning: deployment')
-  expect(checks.find(({ check }) => check === 'deployment')?.text).toContain('keeps single-runtime')
-})
-
 test('a node of another version, one that does not answer, one that cannot be reached', async () => {
-  const other = fakeNode({ status: async () => ({ ...status, version: '0.0.9' }), verifyTrail: sound })
+  const other = fakeNode({ '/node/status': { ...status, version: '0.0.9' }, '/trail/verify': sound })
   expect((await doctor({}, { node: other })).bad).toContain('problem: node')
   const mute = fakeNode({
-    status: async () => {
-      throw new CallError('TIMEOUT', 'no answer')
-    },
-    verifyTrail: sound,
+    '/node/status': new CallError('TIMEOUT', 'no answer'),
+    '/trail/verify': sound,
   })
   expect((await doctor({}, { node: mute })).bad).toContain('problem: node')
   const closed = () => {
@@ -364,9 +300,23 @@ test('a node is looked for and never started', async () => {
 
 test('a record that is damaged, on opening or on verifying', async () => {
   const damage = [{ code: 'x', message: 'segment 3 is damaged', runs: [] }]
-  expect(
-    (await doctor({}, { node: fakeNode({ status: async () => ({ ...status, damage }) }) })).bad,
-  ).toContain('problem: record')
+  const record = async (node: Calls) => (await doctor({}, { node })).checks.find(({ check }) => check === 'record')
+  expect(await record(fakeNode({ '/node/status': { ...status, damage }, '/trail/verify': sound }))).toMatchObject({
+    state: 'problem',
+    text: 'segment 3 is damaged',
+  })
+  const torn = { sound: false, runs: [], unreadable: ['trail/runs/a.run'], unreadable_total: 1 }
+  expect(await record(fakeNode({ '/node/status': status, '/trail/verify': torn }))).toMatchObject({
+    state: 'problem',
+    text: 'trail/runs/a.run cannot be read',
+  })
+  const refused = async () => {
+    throw new CallError('index_failed', 'no index')
+  }
+  expect(await record(fakeNode({ '/node/status': status, '/trail/verify': refused }))).toMatchObject({
+    state: 'problem',
+    text: expect.stringContaining('cannot be verified'),
+  })
   const finding = {
     seq: 1,
     entry: null,
@@ -376,13 +326,13 @@ test('a record that is damaged, on opening or on verifying', async () => {
     expected: '',
     actual: '',
   }
-  const verifyTrail: NodeApi['verifyTrail'] = async () => ({
+  const damaged: Answering<'/trail/verify'> = async () => ({
     sound: false,
     runs: [{ run: 'r', entries: 1, findings: [finding], findings_total: 1 }],
     unreadable: [],
     unreadable_total: 0,
   })
-  const { bad, checks } = await doctor({}, { node: fakeNode({ status: async () => status, verifyTrail }) })
+  const { bad, checks } = await doctor({}, { node: fakeNode({ '/node/status': status, '/trail/verify': damaged }) })
   expect(bad).toContain('problem: record')
   expect(checks.find(({ check }) => check === 'record')?.text).toBe('entry 1 was edited')
 })
@@ -408,7 +358,7 @@ test.each([
 
 test('processes of turns without a node are left over, with a node they are at work', async () => {
   expect((await doctor({ turns: () => [5, 6] })).bad).toContain('warning: processes')
-  const node = fakeNode({ status: async () => status, verifyTrail: sound })
+  const node = fakeNode({ '/node/status': status, '/trail/verify': sound })
   expect((await doctor({ turns: () => [5, 6] }, { node })).bad).toEqual([AGENTS])
 })
 
@@ -416,6 +366,7 @@ test('agents: without credentials, with a variable, with a login, configured but
   const agent: AgentView = {
     name: 'claude',
     source: 'preset',
+    kind: 'command',
     program: 'claude',
     found: true,
     version: '2.1.0',
@@ -430,9 +381,9 @@ test('agents: without credentials, with a variable, with a login, configured but
   expect(JSON.stringify(seen)).not.toContain('very-secret')
   const file = (path: string) => (path === '/projects/.claude/login.json' ? own : undefined)
   expect(look([agent], {}, { file })).toMatchObject([{ state: 'ok' }])
-  expect(
-    look([agent, { ...agent, name: 'mine', source: 'configured', found: false }], { KEY: 'x' })[1],
-  ).toMatchObject({ state: 'problem' })
+  expect(look([agent, { ...agent, name: 'mine', source: 'configured', found: false }], { KEY: 'x' })[1]).toMatchObject({
+    state: 'problem',
+  })
 })
 
 test('a team file that is none', async () => {
@@ -449,13 +400,11 @@ test('a team file that is none', async () => {
 })
 
 test('people get one line for each check, the remedy below it, and a verdict', async () => {
-  const table = { commands: [doctorWith({ ...well, runtime: 'v20.1.0' })], groups: [] }
+  const table = doctorTable({ ...well, runtime: 'v20.1.0' })
   const env = { HOME: home, PARLEY_HOME: join(home, '.parley'), PATH: '' }
   const { out, code } = await parley(['doctor'], { cwd: home, env, node: noNode, table })
   expect(code).toBe(1)
-  expect(out).toContain(
-    'problem  Node.js        v20.1.0 is too old\n         → Install Node.js 24 LTS or newer.\n',
-  )
+  expect(out).toContain('problem  Node.js        v20.1.0 is too old\n         → Install Node.js 24 LTS or newer.\n')
   expect(out).toMatch(/\n1 problem, 1 warning\.\n$/)
 })
 
@@ -473,21 +422,18 @@ test('the real machine can be asked', async () => {
   expect(systemProbes.turns('/no/such/socket')).toEqual([])
 })
 
-test.runIf(process.platform === 'linux')(
-  'a process that a turn of this profile left running is found',
-  async () => {
-    const { spawn } = await import('node:child_process')
-    const socket = join(home, 'call.sock')
-    const child = spawn('sleep', ['60'], {
-      env: { PATH: process.env.PATH, PARLEY_TURN: 'run_1/ws_1/1', PARLEY_SOCKET: socket },
-    })
-    try {
-      await new Promise(resolve => child.once('spawn', resolve))
-      expect(systemProbes.turns(socket)).toEqual([child.pid])
-      expect(systemProbes.turns(`${socket}2`)).toEqual([])
-    } finally {
-      child.kill('SIGKILL')
-      await new Promise(resolve => child.once('exit', resolve))
-    }
-  },
-)
+test.runIf(process.platform === 'linux')('a process that a turn of this profile left running is found', async () => {
+  const { spawn } = await import('node:child_process')
+  const socket = join(home, 'call.sock')
+  const child = spawn('sleep', ['60'], {
+    env: { PATH: process.env.PATH, PARLEY_TURN: 'run_1/ws_1/1', PARLEY_SOCKET: socket },
+  })
+  try {
+    await new Promise(resolve => child.once('spawn', resolve))
+    expect(systemProbes.turns(socket)).toEqual([child.pid])
+    expect(systemProbes.turns(`${socket}2`)).toEqual([])
+  } finally {
+    child.kill('SIGKILL')
+    await new Promise(resolve => child.once('exit', resolve))
+  }
+})

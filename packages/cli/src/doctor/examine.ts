@@ -16,7 +16,7 @@ import { teamProblems } from '../team-file.ts'
 import { agents, team } from './agents.ts'
 import { type Finding, type Probes, problem } from './check.ts'
 import { deployment } from './deployment.ts'
-import { key } from './key.ts'
+import { key, ledger } from './key.ts'
 import { link } from './link.ts'
 import { leftovers, machine, node, trail, versions } from './node.ts'
 import { configuration, disk, folder, permissions, socket } from './profile.ts'
@@ -33,8 +33,7 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
     ...limits(probes),
   ]
   const named = profilePaths(chosenProfile(global.profile, env), parleyHome(env, home), env)
-  if (!named.ok)
-    return [...findings, problem('profile', named.error.message, 'Choose another name with --profile.')]
+  if (!named.ok) return [...findings, problem('profile', named.error.message, 'Choose another name with --profile.')]
   const paths = named.value
   const config = loadConfig({ flags: { profile: global.profile }, env, home })
   findings.push(
@@ -45,6 +44,7 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
     socket(probes, paths),
     configuration(config),
     key(keyProblem(paths.folder)),
+    ...ledger(paths.folder),
   )
   const running = await node(() => context.connect({ start: false, anyVersion: true }), NODE_VERSION)
   findings.push(
@@ -57,9 +57,7 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
     leftovers(running, probes, paths.socket),
   )
   if (config.ok) {
-    findings.push(
-      ...agents(await agentDirectory({ config: config.value, env }).list(), probes, { env, home }),
-    )
+    findings.push(...agents(await agentDirectory({ config: config.value, env }).list(), probes, { env, home }))
   }
   return [...findings, team(probes, cwd, teamProblems)]
 }

@@ -12,7 +12,10 @@ export const doctorLimits = {
   /** Bytes on the disk: less is a warning, and less than the least a problem. */
   diskEnough: 1024 * MiB,
   diskLeast: 100 * MiB,
-  /** Inodes that are free: less, or less than this part of a small disk's, is a problem. The node is held up somewhat later. */
+  /**
+   * Inodes that are free: less, or less than this part of a small disk's, is a problem. The node is held up somewhat
+   * later.
+   */
   inodesLeast: 256,
   inodesPart: 1 / 8,
   /** Milliseconds by which files may be ahead of the clock. */

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { NodeStatus } from '../node/views.ts'
 import { examined, KEY, on, own, sound, status } from '../testing/doctor.ts'
 import { fakeNode } from '../testing/fake-node.ts'
 import type { Surroundings } from '../testing/parley.ts'
-import type { NodeStatus } from '../views.ts'
 import type { Probes } from './check.ts'
 
 let home: string
@@ -37,9 +37,9 @@ const tcp = { carrier: 'tcp', at: '127.0.0.1:7423' } as const
 const reached = (link: Partial<NonNullable<NodeStatus['link']>>, problems: string[] = []) => {
   const whole = { listening: [unix, tcp], peers: 1, pending: 0, problems: problems.length, ...link }
   return fakeNode({
-    status: async () => ({ ...status, link: whole }),
-    verifyTrail: sound,
-    peers: async () => ({ peers: [], problems }),
+    '/node/status': { ...status, link: whole },
+    '/trail/verify': sound,
+    '/peers/list': { peers: [], problems },
   })
 }
 const look = async (probes: Partial<Probes>, around: Surroundings = {}) =>
@@ -123,6 +123,6 @@ test('ALP-UNIX-01 off is off, and the node has to follow', async () => {
   expect(await look(used)).toMatchObject({ state: 'ok', text: expect.stringContaining('service.alp') })
   expect(await look(used, { node: reached({}) })).toMatchObject({ state: 'warning' })
   write('config.yaml', 'service: { alp: true }\n')
-  const off = fakeNode({ status: async () => ({ ...status, link: null }), verifyTrail: sound })
+  const off = fakeNode({ '/node/status': { ...status, link: null }, '/trail/verify': sound })
   expect(await look(used, { node: off })).toMatchObject({ state: 'warning' })
 })

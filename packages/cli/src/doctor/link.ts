@@ -1,17 +1,17 @@
-// Checks of the link (ALP): whether there is a key, whether the list of peers can be used, where the node listens, and who waits to be let in.
-// Clocks of others cannot be seen from here: `parley ping` tells.
+// Checks of the link (ALP): whether there is a key, whether the list of peers can be used, where the node listens, and
+// who waits to be let in. Clocks of others cannot be seen from here: `parley ping` tells.
 import { join } from 'node:path'
 import type { Result } from '@parley/core'
 import type { Config, LinkLook, ProfilePaths } from '@parley/node'
 import { asFailure } from '../failure.ts'
+import type { NodeStatus } from '../node/views.ts'
 import { plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
-import type { NodeStatus } from '../views.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 import type { NodeCheck } from './node.ts'
 
 const CHECK = 'link'
-const RESTART = 'When its runs may pause: parley down, then parley up.'
+const RESTART = 'When its runs can pause: parley down, then parley up.'
 
 type Link = NonNullable<NodeStatus['link']>
 
@@ -29,13 +29,13 @@ export async function link(
   if (!config.value.values.alp)
     return [
       status
-        ? warning(CHECK, 'is off in the configuration, but peers still reach the running node', RESTART)
-        : ok(CHECK, 'off, since service.alp is false: no peer reaches this profile'),
+        ? warning(CHECK, 'is off in the configuration, but peers can still reach the running node', RESTART)
+        : ok(CHECK, 'off, since service.alp is false: no peer can reach this profile'),
     ]
   const seen = look(config.value)
   const missing = keyless(probes, paths, seen)
   if (missing) return [missing]
-  if (status === null) return [warning(CHECK, 'the running node has it switched off', RESTART)]
+  if (status === null) return [warning(CHECK, 'it is switched off in the running node', RESTART)]
   if (!status) return [resting(seen)]
   return [await live(running, status, seen, config.value)]
 }
@@ -43,7 +43,7 @@ export async function link(
 /** The key is made when a profile is first used; one that is gone later is another matter. */
 function keyless(probes: Probes, paths: ProfilePaths, { key }: LinkLook): Finding | undefined {
   if (probes.file(key)) return undefined
-  if (!probes.file(join(paths.folder, 'trail'))) return ok(CHECK, 'no key yet: the first node makes it')
+  if (!probes.file(join(paths.folder, 'trail'))) return ok(CHECK, 'no key yet: the first node creates it')
   return problem(
     CHECK,
     `${oneLine(key)} is missing: the profile has no key`,
@@ -55,24 +55,15 @@ function resting({ peers, problems, pending, plan }: LinkLook): Finding {
   const [first] = problems
   if (first !== undefined) return unusable(problems)
   const where = plan.tcp ? `on ${placeOf(plan.tcp)}` : 'on this machine only'
-  return ok(
-    CHECK,
-    `${plural(peers, 'peer')} pinned; no node is running, one would listen ${where}${waiting(pending)}`,
-  )
+  return ok(CHECK, `${plural(peers, 'peer')} pinned; no node is running, one would listen ${where}${waiting(pending)}`)
 }
 
 function placeOf({ host, port }: NonNullable<LinkLook['plan']['tcp']>): string {
   return port === 0 ? `a free port of ${host}` : `${host}:${port}`
 }
 
-async function live(
-  running: NodeCheck,
-  status: Link,
-  { plan }: LinkLook,
-  { values }: Config,
-): Promise<Finding> {
-  const has = (carrier: Link['listening'][number]['carrier']) =>
-    status.listening.some(each => each.carrier === carrier)
+async function live(running: NodeCheck, status: Link, { plan }: LinkLook, { values }: Config): Promise<Finding> {
+  const has = (carrier: Link['listening'][number]['carrier']) => status.listening.some(each => each.carrier === carrier)
   const lacking = [
     ...(has('unix') ? [] : ['its Unix socket']),
     ...(plan.tcp && !has('tcp') ? [`TCP (${placeOf(plan.tcp)})`] : []),
@@ -94,9 +85,9 @@ async function live(
 
 async function problemsOf({ api }: NodeCheck): Promise<readonly string[]> {
   try {
-    return (await api?.peers())?.problems ?? []
+    return (await api?.peers.list({}))?.problems ?? []
   } catch (thrown) {
-    return [`the list of peers cannot be looked at: ${asFailure(thrown).message}`]
+    return [`the list of peers cannot be read: ${asFailure(thrown).message}`]
   }
 }
 
@@ -105,7 +96,7 @@ function unusable([first = '', ...rest]: readonly string[]): Finding {
   return problem(
     CHECK,
     `${oneLine(first)}${more}`,
-    'Fix alp/peers.yaml of the profile in an editor; changes apply at once. `parley peers` shows who is pinned, and what is wrong.',
+    'Fix alp/peers.yaml of the profile in an editor; changes apply at once. `parley peers` shows the pinned peers and what is wrong.',
   )
 }
 

@@ -2,21 +2,22 @@
 import { join } from 'node:path'
 import type { ParleyError, Ticks } from '@parley/core'
 import { asFailure } from '../failure.ts'
-import type { NodeApi } from '../node-api.ts'
+import { SLOW } from '../limits.ts'
+import type { NodeClient } from '../node/client.ts'
+import type { NodeStatus } from '../node/views.ts'
 import { between, duration, plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
-import type { NodeStatus } from '../views.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 import { faultRemedy } from './profile.ts'
 
 export interface NodeCheck {
   readonly finding: Finding
-  readonly api?: NodeApi
+  readonly api?: NodeClient
   readonly status?: NodeStatus
 }
 
-export async function node(connect: () => Promise<NodeApi>, version: string): Promise<NodeCheck> {
-  let api: NodeApi
+export async function node(connect: () => Promise<NodeClient>, version: string): Promise<NodeCheck> {
+  let api: NodeClient
   try {
     api = await connect()
   } catch (thrown) {
@@ -25,12 +26,11 @@ export async function node(connect: () => Promise<NodeApi>, version: string): Pr
       return {
         finding: problem(
           'node',
-          `process ${details.pid} does not listen any more, but has not ended`,
-          `A node takes up to ten seconds to stop. If it takes longer, \`kill -KILL ${details.pid}\` ends it; its runs go on with the next node.`,
+          `process ${details.pid} no longer listens, but has not ended`,
+          `A node takes up to ten seconds to stop. If it takes longer, \`kill -KILL ${details.pid}\` ends it; its runs continue with the next node.`,
         ),
       }
-    if (code === 'node_not_running')
-      return { finding: ok('node', 'none is running; commands start one when they need it') }
+    if (code === 'node_not_running') return { finding: ok('node', 'not running; commands start one when they need it') }
     // One that is there holds the profile: another cannot be run beside it.
     if (details.pid !== undefined && code === 'node_unreachable') {
       return { finding: problem('node', message, next.join(' ')) }
@@ -40,32 +40,30 @@ export async function node(connect: () => Promise<NodeApi>, version: string): Pr
     return { finding: problem('node', message, remedy) }
   }
   try {
-    const status = await api.status()
+    const status = await api.node.status({})
     const { pid, runs } = status
     const busy = runs.working + runs.waiting
-    const text = `process ${pid}, Parley ${status.version}, ${plural(busy, 'run')} under way`
+    const text = `process ${pid}, Parley ${status.version}, ${plural(busy, 'run')} in progress`
     if (status.version === version) return { finding: ok('node', text), api, status }
-    const remedy = `This command is ${version}. When its runs may pause: parley down, then parley up. The runs continue.`
+    const remedy = `This command is ${version}. When its runs can pause: parley down, then parley up. The runs continue.`
     return { finding: problem('node', text, remedy), api, status }
   } catch (thrown) {
     const { message } = asFailure(thrown)
     return {
-      finding: problem(
-        'node',
-        `is there, but does not answer: ${message}`,
-        'Look at logs/node.log in the profile.',
-      ),
+      finding: problem('node', `is running, but does not answer: ${message}`, 'See logs/node.log in the profile.'),
       api,
     }
   }
 }
 
-const CLOSED =
-  'No node starts until this is fixed. Keep everything else in the profile as it is, and make no new key.'
+const CLOSED = 'No node starts until this is fixed. Keep everything else in the profile as it is, and make no new key.'
 const KEEP =
-  "Keep the profile's folder as it is, and compare it with a backup or an export. `parley trail verify` shows the first finding of each run, with --json all of them."
+  "Do not change the profile's folder; compare it with a backup or an export. `parley trail verify` shows the first finding of each run, with --json all of them."
 
-/** `look`: what would keep a node from opening the record. One that runs has opened it before, and would not start again. */
+/**
+ * `look`: what would keep a node from opening the record. One that runs has opened it before, and would not start
+ * again.
+ */
 export async function trail(
   { api, status, finding }: NodeCheck,
   probes: Probes,
@@ -79,16 +77,12 @@ export async function trail(
   if (!api) {
     if (!probes.file(join(folder, 'trail'))) return ok('record', 'nothing recorded yet')
     if (finding.state === 'problem') return ok('record', 'not verified, since the node does not answer')
-    return ok(
-      'record',
-      'not verified, since no node is running; `parley trail verify` starts one and verifies it',
-    )
+    return ok('record', 'not verified, since no node is running; `parley trail verify` starts one and verifies it')
   }
   try {
-    const { sound, runs, unreadable } = await api.verifyTrail()
+    const { sound, runs, unreadable } = await api.trail.verify({}, SLOW)
     const entries = runs.reduce((sum, each) => sum + each.entries, 0)
-    if (sound)
-      return ok('record', `sound: ${plural(entries, 'entry', 'entries')} in ${plural(runs.length, 'run')}`)
+    if (sound) return ok('record', `sound: ${plural(entries, 'entry', 'entries')} in ${plural(runs.length, 'run')}`)
     const first = runs.flatMap(({ findings }) => findings)[0]?.message ?? `${unreadable[0]} cannot be read`
     return problem('record', first, KEEP)
   } catch (thrown) {
@@ -99,13 +93,13 @@ export async function trail(
 /** With a node there, turns are its own. Without one, nobody watches over them. */
 export function leftovers({ api }: NodeCheck, probes: Probes, socket: string): Finding {
   const turns = probes.turns(socket)
-  if (turns.length === 0) return ok('processes', 'no turn is at work')
+  if (turns.length === 0) return ok('processes', 'no turn is running')
   const text = `${plural(turns.length, 'process', 'processes')} of turns (${turns.slice(0, 5).join(', ')}${turns.length > 5 ? ', …' : ''})`
-  if (api) return ok('processes', `${text}, watched by a node`)
+  if (api) return ok('processes', `${text}, supervised by a node`)
   return warning(
     'processes',
-    `${text}, and no node watches over them`,
-    'The next node ends them and runs their turns again: parley up',
+    `${text}, and no node supervises them`,
+    'The next node ends them and repeats their turns: parley up',
   )
 }
 
@@ -113,7 +107,7 @@ export function leftovers({ api }: NodeCheck, probes: Probes, socket: string): F
 export function machine({ status }: NodeCheck, now: Ticks): readonly Finding[] {
   if (!status) return []
   const held = status.machine
-  if (!held) return [ok('machine', 'no fault holds up the node')]
+  if (!held) return [ok('machine', 'no fault is holding up the node')]
   const lasted = duration(between(held.since, undefined, now) ?? 0)
   return [
     problem(

@@ -75,16 +75,17 @@ export const systemProbes: Probes = {
 
 const MARKER = 'PARLEY_TURN='
 
-/** Only Linux shows the environment of other processes in a file; elsewhere nothing is found, and the node finds them itself. */
+/**
+ * Only Linux shows the environment of other processes in a file; elsewhere nothing is found, and the node finds them
+ * itself.
+ */
 function turns(socket: string): readonly number[] {
   const processes = quietly(() => readdirSync('/proc')) ?? []
   return processes
     .filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter(name => {
       const environment = quietly(() => readFileSync(`/proc/${name}/environ`, 'utf8'))?.split('\0') ?? []
-      return (
-        environment.some(each => each.startsWith(MARKER)) && environment.includes(`PARLEY_SOCKET=${socket}`)
-      )
+      return environment.some(each => each.startsWith(MARKER)) && environment.includes(`PARLEY_SOCKET=${socket}`)
     })
     .map(Number)
 }

@@ -21,7 +21,7 @@ export function folder(probes: Probes, paths: ProfilePaths): Finding {
   return problem(
     'profile',
     `${closed} cannot be written`,
-    `Give yourself the right to write again: chmod -R u+w ${paths.folder}`,
+    `Restore your write permission: chmod -R u+w ${paths.folder}`,
   )
 }
 
@@ -35,15 +35,15 @@ function faulty(place: string, { code }: MachineFault): Finding {
 export function faultRemedy(code: MachineCode): string {
   switch (code) {
     case 'EROFS':
-      return 'Mount it writable again. Linux makes a disk read-only when it meets an error on it: look at the kernel’s messages (dmesg) and check the file system first.'
+      return 'Mount it writable again. Linux makes a disk read-only after an error: check the kernel’s messages (dmesg) and the file system first.'
     case 'EMFILE':
     case 'ENFILE':
-      return 'Raise the limit of open files where the node is started (ulimit -n), or end programs that hold many open.'
+      return 'Raise the limit of open files for the node (ulimit -n), or end programs that hold many files open.'
     case 'ENOMEM':
     case 'EAGAIN':
-      return 'End programs that take much memory or many processes.'
+      return 'End programs that use a lot of memory or many processes.'
     default:
-      return 'Make room there, or fix the disk.'
+      return 'Free space there, or fix the disk.'
   }
 }
 
@@ -61,11 +61,11 @@ function unmade(probes: Probes, { folder }: ProfilePaths): Finding {
   const place = nearest(probes, folder)
   const fault = probes.writeFault(place)
   if (fault) return faulty(place, fault)
-  if (probes.writable(place)) return ok('profile', `${folder} is made with the first run`)
+  if (probes.writable(place)) return ok('profile', `${folder} is created by the first run`)
   return problem(
     'profile',
-    `${folder} cannot be made: ${place} cannot be written`,
-    'Choose another place with PARLEY_HOME, or give yourself the right to write there.',
+    `${folder} cannot be created: ${place} cannot be written`,
+    'Choose another place with PARLEY_HOME, or give yourself write permission there.',
   )
 }
 
@@ -76,7 +76,9 @@ function nearest(probes: Probes, folder: string): string {
   return place
 }
 
-/** What is in the profile is for its owner only: the secret makes tokens, and whoever reaches the socket is the owner. */
+/**
+ * What is in the profile is for its owner only: the secret makes tokens, and whoever reaches the socket is the owner.
+ */
 export function permissions(probes: Probes, paths: ProfilePaths): Finding {
   const alp = join(paths.folder, 'alp')
   const open = [
@@ -96,7 +98,7 @@ export function permissions(probes: Probes, paths: ProfilePaths): Finding {
   if (open.length === 0) return ok('permissions', 'for you only')
   const names = open.map(({ path }) => path).join(', ')
   const mend = open.map(({ path, right }) => `chmod ${right} ${path}`).join('; ')
-  return problem('permissions', `others can reach ${names}`, mend)
+  return problem('permissions', `other users can access ${names}`, mend)
 }
 
 const HELD_MEANWHILE =
@@ -105,14 +107,13 @@ const HELD_MEANWHILE =
 export function disk(probes: Probes, paths: ProfilePaths): Finding {
   const place = nearest(probes, paths.folder)
   const free = probes.freeBytes(place)
-  if (free === undefined)
-    return warning('disk', `the space below ${place} is not known`, 'Look at it yourself: df -h')
+  if (free === undefined) return warning('disk', `the free space in ${place} is not known`, 'Check it yourself: df -h')
   const inodes = probes.inodes(place)
   if (inodes && inodes.free < Math.min(doctorLimits.inodesLeast, inodes.all * doctorLimits.inodesPart))
     return problem(
       'disk',
-      `${inodes.free} of ${inodes.all} inodes free, with ${bytes(free)} of space: hardly any file can be made`,
-      `Remove files that nobody needs, many small ones first (df -i ${place} counts them), or move the profile with PARLEY_HOME. ${HELD_MEANWHILE}`,
+      `${inodes.free} of ${inodes.all} inodes free, with ${bytes(free)} of space: hardly any file can be created`,
+      `Remove files that are not needed, many small ones first (df -i ${place} counts them), or move the profile with PARLEY_HOME. ${HELD_MEANWHILE}`,
     )
   const text = `${bytes(free)} free`
   const remedy = `Free some space, or move the profile with PARLEY_HOME. ${HELD_MEANWHILE}`
@@ -131,7 +132,7 @@ export function socket(probes: Probes, paths: ProfilePaths): Finding {
       'socket',
       `the path of the profile is too long for a socket, and ${place} ${wrong}: neither a node nor a command uses it`,
       wrong.startsWith('has mode')
-        ? `If nobody else has put anything there, close it: chmod 700 ${place}`
+        ? `If nobody else put anything there, close it: chmod 700 ${place}`
         : 'Choose a shorter place with PARLEY_HOME.',
     )
   }

@@ -1,12 +1,13 @@
-// Checks of where the record is kept (W-TRAIL-26): whether there is a second copy, whether it would outlive this disk, whether it can be written
-// and follows, and what of the storage life cycle failed.
+// Checks of where the record is kept (W-TRAIL-26): whether there is a second copy, whether it would outlive this disk,
+// whether it can be written and follows, and what of the storage life cycle failed.
 import { join } from 'node:path'
 import type { Result } from '@parley/core'
 import type { Config, ProfilePaths } from '@parley/node'
 import { asFailure } from '../failure.ts'
+import { SLOW } from '../limits.ts'
+import type { TiersView } from '../node/views.ts'
 import { moment, plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
-import type { TiersView } from '../views.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 import type { NodeCheck } from './node.ts'
 
@@ -29,7 +30,7 @@ async function replica(
 ): Promise<Finding> {
   const trail = probes.file(join(paths.folder, 'trail'))
   if (folder === undefined) {
-    if (!trail) return ok('replica', 'none is configured, and nothing is recorded yet')
+    if (!trail) return ok('replica', 'not configured, and nothing is recorded yet')
     return warning(
       'replica',
       'there is no second copy of the cold tier: the record is lost with this disk',
@@ -42,20 +43,20 @@ async function replica(
     return problem(
       'replica',
       `${oneLine(folder)} is missing, so finished runs stay in the log`,
-      'Mount the device, or make the folder; or name another one as `replica` under `trail` in config.yaml.',
+      'Mount the device or create the folder, or name another one as `replica` under `trail` in config.yaml.',
     )
   if (!probes.writable(folder))
     return problem(
       'replica',
       `${oneLine(folder)} cannot be written, so finished runs stay in the log`,
-      'Give it to the user that the node runs as.',
+      "Give the node's user write permission.",
     )
   const used = await inUse(folder, running)
   if (used) return used
   if (trail?.device !== undefined && trail.device === found.device)
     return warning(
       'replica',
-      `${oneLine(folder)} is on the disk of the record: both are lost together`,
+      `${oneLine(folder)} is on the same disk as the record: both would be lost together`,
       'Name a folder on another device.',
     )
   return ok('replica', oneLine(folder))
@@ -66,27 +67,23 @@ async function inUse(folder: string, { api, status }: NodeCheck): Promise<Findin
   if (!api || !status) return undefined
   let tiers: TiersView
   try {
-    tiers = await api.trailTiers()
+    tiers = await api.trail.tiers({}, SLOW)
   } catch (thrown) {
-    return warning(
-      'replica',
-      `cannot be looked at: ${asFailure(thrown).message}`,
-      '`parley trail tiers` tries it again.',
-    )
+    return warning('replica', `cannot be checked: ${asFailure(thrown).message}`, '`parley trail tiers` tries again.')
   }
   if (tiers.replica?.folder !== folder)
     return warning(
       'replica',
       'the running node does not use it yet',
-      'When its runs may pause: parley down, then parley up.',
+      'When its runs can pause: parley down, then parley up.',
     )
   if (tiers.replica.problem !== undefined)
-    return problem('replica', oneLine(tiers.replica.problem), 'It is tried again by itself.')
+    return problem('replica', oneLine(tiers.replica.problem), 'The node retries automatically.')
   if (tiers.replica.lacking > 0)
     return warning(
       'replica',
       `lacks ${plural(tiers.replica.lacking, 'file')} of the cold tier`,
-      'A node copies them by itself within hours; `parley trail restore` at once.',
+      'A node copies them within hours; `parley trail restore` does so at once.',
     )
   return undefined
 }
@@ -96,6 +93,6 @@ function faults({ status }: NodeCheck): readonly Finding[] {
   const [first, ...rest] = status?.storage?.faults ?? []
   if (!first) return []
   const more = rest.length > 0 ? ` (and ${plural(rest.length, 'more problem')})` : ''
-  const remedy = `It is tried again ${moment(first.retry)}; \`parley trail compact\` tries it at once. \`parley trail tiers\` lists them.`
+  const remedy = `The next attempt is ${moment(first.retry)}; \`parley trail compact\` tries at once. \`parley trail tiers\` lists all.`
   return [warning('storage', `${oneLine(first.message)}${more}`, remedy)]
 }

@@ -12,23 +12,14 @@ export function nodeVersion({ runtime }: Probes): Finding {
 export async function git(probes: Probes): Promise<Finding> {
   const printed = await probes.output('git', '--version')
   if (printed === undefined) {
-    return problem(
-      'git',
-      'is not on PATH, or does not run',
-      'Install git 2.38 or newer; workspaces are made with it.',
-    )
+    return problem('git', 'is not on PATH or does not run', 'Install git 2.38 or newer; workspaces need it.')
   }
   const [, major = '0', minor = '0'] = /(\d{1,9})\.(\d{1,9})/.exec(printed) ?? []
   const [wantedMajor, wantedMinor] = doctorLimits.git
-  const enough =
-    Number(major) > wantedMajor || (Number(major) === wantedMajor && Number(minor) >= wantedMinor)
+  const enough = Number(major) > wantedMajor || (Number(major) === wantedMajor && Number(minor) >= wantedMinor)
   const version = printed.trim().replace(/^git version /, '')
   if (enough) return ok('git', version)
-  return problem(
-    'git',
-    `${version} is too old`,
-    `Install git ${doctorLimits.git.join('.')} or newer: merges need it.`,
-  )
+  return problem('git', `${version} is too old`, `Install git ${doctorLimits.git.join('.')} or newer: merges need it.`)
 }
 
 /** Open files and, on Linux, watches: many agents at once need many of both. */
@@ -66,13 +57,12 @@ export function limits(probes: Probes): readonly Finding[] {
 export function clock(now: Clock, newest: number | undefined): Finding {
   const time = now.now() / ticksPerMillisecond
   const shown = new Date(time).toISOString()
-  const remedy = 'Set the clock, best by a time service; entries of the record are stamped with it.'
-  if (time < doctorLimits.earliest || time > doctorLimits.latest)
-    return problem('clock', `says ${shown}`, remedy)
+  const remedy = 'Set the clock, ideally with a time service; entries of the record carry its time.'
+  if (time < doctorLimits.earliest || time > doctorLimits.latest) return problem('clock', `says ${shown}`, remedy)
   if (newest !== undefined && newest > time + doctorLimits.ahead) {
     return warning(
       'clock',
-      `says ${shown}, but files of the profile are from ${new Date(newest).toISOString()}`,
+      `says ${shown}, but files of the profile date from ${new Date(newest).toISOString()}`,
       remedy,
     )
   }

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { HOUSEWORK, teamFile } from './team.ts'
-import { gone, World } from './world.ts'
+import { HOUSEWORK, teamFile } from '../testing/team.ts'
+import { gone, World } from '../testing/world.ts'
 
 let world: World
 beforeEach(() => {
@@ -19,8 +19,7 @@ test('a command that needs a node starts one, and down stops it', async () => {
   expect(world.nodePid).toBe(pid)
   expect((await world.parley('down')).code).toBe(0)
   await gone(pid)
-  for (const args of [['doctor'], ['config'], ['completion', 'bash'], ['init'], ['help']])
-    await world.parley(...args)
+  for (const args of [['doctor'], ['config'], ['completion', 'bash'], ['init'], ['help']]) await world.parley(...args)
   expect(world.nodePid).toBeUndefined()
 })
 
@@ -55,7 +54,7 @@ test('in a pipe nothing is cut, and output that cannot be written is told withou
   for (const command of ['show', 'tasks', 'tree']) expect((await world.parley(command)).out).toContain(long)
   if (!existsSync('/dev/full')) return
   const full = await world.start(['-c', 'parley runs > /dev/full'], { program: 'sh' }).ended
-  expect(full).toMatchObject({ code: 5, err: 'parley: The output cannot be written (ENOSPC).\n' })
+  expect(full).toMatchObject({ code: 5, err: 'parley: Cannot write the output (ENOSPC).\n' })
 })
 
 test('with --json a node in the foreground talks JSON, also where another has the profile', async () => {

@@ -1,10 +1,11 @@
-// A byte of the newest run changed on the disk, with real processes: whoever lists runs, or asks for the last one, is told.
+// A byte of the newest run changed on the disk, with real processes: whoever lists runs, or asks for the last one, is
+// told.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { RunSummaryView, TrailPage, VerifyView } from '../views.ts'
-import { HOUSEWORK, teamFile } from './team.ts'
-import { gone, World } from './world.ts'
+import type { RunSummaryView, TrailPage, VerifyView } from '../node/views.ts'
+import { HOUSEWORK, teamFile } from '../testing/team.ts'
+import { gone, World } from '../testing/world.ts'
 
 let world: World
 beforeEach(() => {
@@ -54,7 +55,7 @@ test('a damaged run is listed, is the last one, and is told by verify; a type th
   ])
   const people = await world.parley('runs', '--state', 'damaged')
   expect(people.out).toMatch(/^run_\S+ +damaged/m)
-  expect(people.err).toMatch(/`parley trail verify run_\S+` tells what/)
+  expect(people.err).toMatch(/`parley trail verify run_\S+` shows the damage/)
   expect(await world.json<VerifyView>('trail', 'verify', 'last')).toMatchObject({
     sound: false,
     runs: [{ run: newest }],

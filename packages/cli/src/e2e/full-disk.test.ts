@@ -1,21 +1,12 @@
-// A disk that is full for a while, in the middle of a run, with real processes: nothing is lost, nothing is done twice, nothing counts as
-// failed, and everybody who looks is told.
+// A disk that is full for a while, in the middle of a run, with real processes: nothing is lost, nothing is done twice,
+// nothing counts as failed, and everybody who looks is told.
 import { execFileSync } from 'node:child_process'
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { RunView, VerifyView } from '../views.ts'
-import { teamFile } from './team.ts'
-import { World } from './world.ts'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { RunView, VerifyView } from '../node/views.ts'
+import { teamFile } from '../testing/team.ts'
+import { World } from '../testing/world.ts'
 
 let world: World
 beforeEach(() => {
@@ -65,8 +56,7 @@ test.skipIf(!mayMount)(
     world.mount('size=24m')
     // What they say is long enough for a file of its own beside the log: the record meets the full disk as well.
     const agents = {
-      writer:
-        'sleep 0.1; printf "%s\\n" "$PARLEY_TASK" >> "$PARLEY_TASK.txt" && head -c 100000 /dev/zero | tr "\\0" x',
+      writer: 'sleep 0.1; printf "%s\\n" "$PARLEY_TASK" >> "$PARLEY_TASK.txt" && head -c 100000 /dev/zero | tr "\\0" x',
     }
     world.write(
       'parley.yaml',
@@ -122,6 +112,28 @@ test.skipIf(!mayMount)(
 )
 
 test.skipIf(!mayMount)(
+  'a read-only disk: no node starts, which is told as that; one that is writable again is all that it takes',
+  async () => {
+    world.mount('size=24m')
+    expect(await world.parley('runs')).toMatchObject({ code: 0 })
+    await world.parley('down')
+    const remount = (how: 'ro' | 'rw') =>
+      execFileSync('mount', ['-o', `remount,${how}`, world.home], { stdio: 'ignore' })
+    // Programs that the node had started may have its log open for a moment longer.
+    await vi.waitFor(() => remount('ro'), { timeout: 20_000, interval: 200 })
+    for (const command of ['runs', 'up']) {
+      const { code, out, err } = await world.parley(command)
+      expect([command, code, out + err]).toEqual([command, 7, expect.stringContaining('read-only')])
+    }
+    expect(await world.parley('down')).toMatchObject({ code: 0, out: 'No node is running.\n' })
+    expect((await world.parley('doctor')).out).toMatch(/problem +profile .*the disk is read-only \(EROFS\)/)
+    remount('rw')
+    expect(await world.parley('runs')).toMatchObject({ code: 0 })
+  },
+  60_000,
+)
+
+test.skipIf(!mayMount)(
   'no inodes left: an agent that meets that burns no attempt, and no node starts meanwhile; all say what is missing',
   async () => {
     world.mount('size=64m,nr_inodes=900')
@@ -129,10 +141,7 @@ test.skipIf(!mayMount)(
     const agents = {
       writer: `if [ ! -e ${world.folder}/met ]; then touch ${world.folder}/met; i=0; while : > "f$i"; do i=$((i+1)); done; exit 1; fi; echo a > a.txt`,
     }
-    world.write(
-      'parley.yaml',
-      teamFile(agents, ['{ id: a, title: A, agent: writer, prompt: x, attempts: 1 }']),
-    )
+    world.write('parley.yaml', teamFile(agents, ['{ id: a, title: A, agent: writer, prompt: x, attempts: 1 }']))
     world.commit()
     const solved = await world.parley('solve', 'Write it', '--yes')
     expect(solved).toMatchObject({ code: 0, err: expect.stringContaining('has no inodes left') })
@@ -141,8 +150,7 @@ test.skipIf(!mayMount)(
     await world.parley('down')
     const many = join(world.home, 'many')
     mkdirSync(many)
-    for (let number = 0; statfsSync(world.home).ffree > 0; number++)
-      writeFileSync(join(many, String(number)), '')
+    for (let number = 0; statfsSync(world.home).ffree > 0; number++) writeFileSync(join(many, String(number)), '')
     for (const command of ['runs', 'up']) {
       const { code, out, err } = await world.parley(command)
       expect([command, code, out + err]).toEqual([command, 7, expect.stringContaining('no inodes left')])

@@ -1,8 +1,8 @@
-// People and limits with real processes: gates answered and left alone, conflicts, a team inside the team, questions, budgets, and a node
-// that is killed while all of that waits.
+// People and limits with real processes: gates answered and left alone, conflicts, a team inside the team, questions,
+// budgets, and a node that is killed while all of that waits.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { GateView, RunView } from '../views.ts'
-import { World } from './world.ts'
+import type { GateView, RunView } from '../node/views.ts'
+import { World } from '../testing/world.ts'
 
 let world: World
 beforeEach(() => {
@@ -98,13 +98,7 @@ plan:
 
 test('every gate falls back when nobody answers', async () => {
   const gate = (fallback: string) => `{ timeout: 400ms, fallback: ${fallback} }`
-  const types = [
-    'task_approval',
-    'workspace_create',
-    'envelope_delivery',
-    'integration',
-    'conflict_resolution',
-  ]
+  const types = ['task_approval', 'workspace_create', 'envelope_delivery', 'integration', 'conflict_resolution']
   const gates = (fallback: string) => types.map(type => `  ${type}: ${gate(fallback)}\n`).join('')
   const rivals = `${agent('one', 'echo one > same.txt')}${agent('two', 'sleep 1; echo two > same.txt')}`
   team(`agents:\n${rivals}gates:\n${gates('approve')}merge: { conflicts: ask }
@@ -195,8 +189,7 @@ ${agent('api', 'echo api > api.txt')}${agent('store', 'cat api.txt > store.txt')
 })
 
 test('a person answers the question of an agent, and another is left to it', async () => {
-  const ask =
-    'if [ ! -e asked ]; then touch asked; parley ws block "Which floor?"; exit 0; fi; cat > mail.txt'
+  const ask = 'if [ ! -e asked ]; then touch asked; parley ws block "Which floor?"; exit 0; fi; cat > mail.txt'
   team(`approval: none\nagents:\n${agent('ask', ask)}plan:
   - { id: a, agent: ask, prompt: x, paths: [asked, mail.txt] }
 `)
@@ -236,8 +229,7 @@ ${agent('spend', spend, ', output: json-lines')}plan:
 })
 
 test('a node is killed while gates and questions wait: they wait on, and late answers work', async () => {
-  const ask =
-    'if [ ! -e asked ]; then touch asked; parley ws block "Which floor?"; exit 0; fi; cat > mail.txt'
+  const ask = 'if [ ! -e asked ]; then touch asked; parley ws block "Which floor?"; exit 0; fi; cat > mail.txt'
   team(`agents:\n${agent('ask', ask)}${SWEEP}gates: { task_approval: { on: false }, integration: { timeout: never } }
 plan:
   - { id: a, agent: ask, prompt: x }

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { GateView, RunSummaryView, RunView, VerifyView } from '../views.ts'
-import { HOUSEWORK, teamFile } from './team.ts'
-import { World } from './world.ts'
+import type { GateView, RunSummaryView, RunView, VerifyView } from '../node/views.ts'
+import { HOUSEWORK, teamFile } from '../testing/team.ts'
+import { World } from '../testing/world.ts'
 
 let world: World
 beforeEach(() => {
@@ -104,7 +104,7 @@ test('a node that is killed while somebody watches: the watcher starts another, 
   await watcher.printed('working')
   node.child.kill('SIGKILL')
   const { code, out, err } = await watcher.ended
-  expect(err).toContain('The node has gone.')
+  expect(err).toContain('The node is gone.')
   expect(out).toMatch(/^Done\. 1 of 1 task/m)
   expect(code).toBe(0)
   expect((await world.parley('trail', 'verify')).code).toBe(0)

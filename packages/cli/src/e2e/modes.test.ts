@@ -2,15 +2,15 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { teamFile } from './team.ts'
-import { World } from './world.ts'
+import { teamFile } from '../testing/team.ts'
+import { World } from '../testing/world.ts'
 
 /** Meant for others to read. */
 const PUBLIC = 'alp/secrets/alp_key.pub'
 
 /**
- * Files of the project in the folders of a run, and what git keeps for them, have the modes that the user's umask gives, as in the project itself.
- * Nobody else gets there: the folders above are closed.
+ * Files of the project in the folders of a run, and what git keeps for them, have the modes that the user's umask
+ * gives, as in the project itself. Nobody else gets there: the folders above are closed.
  */
 const PROJECT = /^runs\/[^/]+\/(work|repositories|new|index|result|git|contents)[^/]*\/./
 
@@ -34,10 +34,7 @@ function modesOf(profile: string): { readonly wrong: string[]; readonly looked: 
 async function underUmask(umask: string): Promise<void> {
   const world = new World()
   onTestFinished(() => world.close())
-  world.write(
-    'parley.yaml',
-    teamFile({ writer: 'umask > umask.txt' }, ['{ id: one, agent: writer, prompt: x }']),
-  )
+  world.write('parley.yaml', teamFile({ writer: 'umask > umask.txt' }, ['{ id: one, agent: writer, prompt: x }']))
   world.commit()
   const under = (...args: string[]) =>
     world.start(['-c', `umask ${umask}; exec parley ${args.join(' ')}`], { program: 'sh' }).ended

@@ -1,12 +1,13 @@
-// Two people on two homes, each with a node of its own: pinned by one pasted line, asking each other over Noise on loopback.
+// Two people on two homes, each with a node of its own: pinned by one pasted line, asking each other over Noise on
+// loopback.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { AnswerView, PeerView, PendingView, RunSummaryView, RunView } from '../views.ts'
-import { type Answering, Person, repeats, written } from './pair.ts'
-import { teamFile } from './team.ts'
-import { gone } from './world.ts'
+import type { AnswerView, PeerView, PendingView, RunSummaryView, RunView } from '../node/views.ts'
+import { type Answering, Person, repeats, written } from '../testing/pair.ts'
+import { teamFile } from '../testing/team.ts'
+import { gone } from '../testing/world.ts'
 
 const people: Person[] = []
 afterEach(async () => {
@@ -98,8 +99,7 @@ const terminals = spawnSync('script', ['--version']).status === 0 && process.pla
 
 test.runIf(terminals)('ALP-ASK-07 on a terminal the answer is there before it is whole', async () => {
   const { mira, bob } = await pair({
-    bob: person =>
-      `echo first half; while [ ! -e '${person.mark('go')}' ]; do sleep 0.05; done; echo second half`,
+    bob: person => `echo first half; while [ ! -e '${person.mark('go')}' ]; do sleep 0.05; done; echo second half`,
   })
   const asking = mira.start(['--quiet', '--return', '--command', 'parley ask bob x', '/dev/null'], {
     program: 'script',
@@ -126,7 +126,7 @@ test('a node that is killed in mid-answer: who asked is told; its run is ended a
   expect(JSON.parse(err)).toMatchObject({
     error: {
       code: 'link_empty_response',
-      message: 'bob was lost while it answered.',
+      message: 'The connection to bob was lost while it was answering.',
       details: { peer: 'bob' },
     },
   })
@@ -135,9 +135,7 @@ test('a node that is killed in mid-answer: who asked is told; its run is ended a
   await gone(pid)
   const view = await bob.json<RunView>('show')
   expect(view).toMatchObject({ intent: 'Take your time', state: 'aborted' })
-  expect((await bob.parley('trail', 'query', '--json', '--limit', '256')).out).toContain(
-    'nobody waits for the answer',
-  )
+  expect((await bob.parley('trail', 'query', '--json', '--limit', '256')).out).toContain('nobody waits for the answer')
   expect((await bob.parley('trail', 'verify')).code).toBe(0)
   // Nobody knows what the turn cost: all that was set aside is booked.
   expect(bob.ledger().reserved ?? {}).toEqual({})
@@ -154,7 +152,7 @@ test('ALP-CANCEL-01 Ctrl-C ends the turn at the peer, without and with leave to 
     asking.child.kill('SIGINT')
     expect(await asking.ended).toMatchObject({
       code: 130,
-      err: expect.stringContaining('Cancelled: the turn of bob ends.'),
+      err: expect.stringContaining('Cancelled: the turn of bob is ending.'),
     })
     await gone(pid)
     await expect
@@ -186,7 +184,7 @@ test('what bob takes back, mira is told: first that it is not allowed, then noth
   await bob.parley('peers', 'remove', 'mira')
   expect(await mira.parley('ping', 'bob')).toMatchObject({
     code: 4,
-    err: expect.stringContaining('said nothing'),
+    err: expect.stringContaining('without an answer'),
   })
   await bob.parley('down')
   await bob.node!.ended
@@ -203,7 +201,7 @@ test('ALP-ID-05 a new key cuts everybody off until they paste the new line', asy
   expect(rotated).toMatchObject({ code: 0, out: expect.stringContaining('Send this line to mira.') })
   expect(await mira.parley('ping', 'bob')).toMatchObject({
     code: 4,
-    err: expect.stringContaining('does not prove to be bob'),
+    err: expect.stringContaining('does not match the pinned key'),
   })
   expect((await bob.parley('ping', 'mira')).code).toBe(4)
   await mira.parley('peers', 'remove', 'bob')

@@ -1,10 +1,10 @@
-// Work that changes hands, with real processes: an agent that takes over, a fallback, time to finish, what failed work left, and a node that is
-// killed in the middle.
+// Work that changes hands, with real processes: an agent that takes over, a fallback, time to finish, what failed work
+// left, and a node that is killed in the middle.
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { GateView, ProofView, RunView } from '../views.ts'
-import { World } from './world.ts'
+import type { GateView, ProofView, RunView } from '../node/views.ts'
+import { World } from '../testing/world.ts'
 
 let world: World
 beforeEach(() => {
@@ -17,8 +17,7 @@ function team(text: string): void {
   world.commit()
 }
 
-const agent = (name: string, script: string) =>
-  `  ${name}: { command: [sh, -c, ${JSON.stringify(script)}] }\n`
+const agent = (name: string, script: string) => `  ${name}: { command: [sh, -c, ${JSON.stringify(script)}] }\n`
 
 async function detach(): Promise<string> {
   const { out, err, code } = await world.parley('run', 'parley.yaml', '--detach')
@@ -62,9 +61,7 @@ test('a task moves to another agent in mid-work and keeps its checkpoint; each s
   const wrong = await world.parley('migrate', 'a', '--to', 'quik')
   expect([wrong.code, wrong.err]).toEqual([5, expect.stringContaining("Did you mean 'quick'?")])
   expect((await world.parley('migrate', 'a')).code).toBe(2)
-  expect(await ok('migrate', 'a', '--to', 'quick', '--reason', 'Too slow')).toContain(
-    'quick#1 goes on with a',
-  )
+  expect(await ok('migrate', 'a', '--to', 'quick', '--reason', 'Too slow')).toContain('quick#1 continues a')
   const view = await over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ agent: 'quick', attempt: 1 }] })
   expect(result(view, 'all.txt')).toBe('kept')
@@ -80,7 +77,7 @@ test('a task moves to another agent in mid-work and keeps its checkpoint; each s
   )
   const proof = await world.json<ProofView>('trail', 'proof', run, String(entries[0]!.seq))
   expect(proof).toMatchObject({ event_type: 'migration_started', complete: true })
-  expect(await ok('trail', 'proof', run, String(entries[0]!.seq))).toContain('Every step holds.')
+  expect(await ok('trail', 'proof', run, String(entries[0]!.seq))).toContain('Every step is verified.')
   await ok('trail', 'verify', run)
 }, 60_000)
 
@@ -110,9 +107,7 @@ test('an agent that is asked to finish does so in time; another does not, and wh
   expect(done).toMatchObject({ state: 'done' })
   expect(result(done, 'mail.txt')).toContain('graceful_termination')
 
-  team(
-    `agents:\n${agent('deaf', keeps('half.txt'))}plan:\n  - { id: a, agent: deaf, prompt: x, attempts: 3 }\n`,
-  )
+  team(`agents:\n${agent('deaf', keeps('half.txt'))}plan:\n  - { id: a, agent: deaf, prompt: x, attempts: 3 }\n`)
   rmSync(at('kept'))
   const second = await detach()
   await until(() => existsSync(at('kept')))
@@ -124,7 +119,7 @@ test('an agent that is asked to finish does so in time; another does not, and wh
   expect(shown).toContain('parley salvage a')
   const looked = await world.parley('salvage', 'a')
   expect([looked.code, looked.out]).toEqual([5, expect.stringContaining('+kept')])
-  expect(await ok('salvage', 'a', '--yes')).toContain('Took over what a left: 1 file.')
+  expect(await ok('salvage', 'a', '--yes')).toContain('Kept what a left: 1 file.')
   const view = await over(second)
   expect(view).toMatchObject({ state: 'failed', tasks: [{ attempt: 1, salvage: { state: 'merged' } }] })
   expect(view.reason).toContain('was not done when its time was over')
@@ -178,9 +173,7 @@ test('a node is killed while a task moves: the new agent goes on with what was k
 
 test('what was left is let go like a gate is rejected, and a run that is over takes nothing any more', async () => {
   const breaks = 'echo x > part.txt; parley ws checkpoint half; exit 3'
-  team(
-    `agents:\n${agent('breaks', breaks)}plan:\n  - { id: a, agent: breaks, prompt: x, attempts: 1, salvage: ask }\n`,
-  )
+  team(`agents:\n${agent('breaks', breaks)}plan:\n  - { id: a, agent: breaks, prompt: x, attempts: 1, salvage: ask }\n`)
   await world.up()
   const run = await detach()
   const waiting = async () => (await world.json<{ waiting: GateView[] }>('inbox', '--run', run)).waiting

@@ -1,20 +1,11 @@
-// The storage life cycle with real processes: a run that is over leaves the log, goes to the cold tier and its replica, is read and verified as
-// before, and is there when the disk of the profile is not.
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+// The storage life cycle with real processes: a run that is over leaves the log, goes to the cold tier and its replica,
+// is read and verified as before, and is there when the disk of the profile is not.
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { KeyView, RunSummaryView, RunView, TiersView, TrailPage, VerifyView } from '../views.ts'
-import { HOUSEWORK, teamFile } from './team.ts'
-import { gone, World } from './world.ts'
+import type { KeyView, RunSummaryView, RunView, TiersView, TrailPage, VerifyView } from '../node/views.ts'
+import { HOUSEWORK, teamFile } from '../testing/team.ts'
+import { gone, World } from '../testing/world.ts'
 
 let world: World
 beforeEach(() => {
@@ -97,8 +88,7 @@ test('W-TRAIL-26 a run that is over goes to the cold tier by itself, is read as 
 test("W-TRAIL-15 after rotations any one key of the profile verifies the replica, and nobody else's does", async () => {
   configure('compact: 0, warm: 0')
   const before = await solved('Tidy the house.')
-  const rotate = async () =>
-    expect(await world.parley('trail', 'rotate-key', '--yes')).toMatchObject({ code: 0 })
+  const rotate = async () => expect(await world.parley('trail', 'rotate-key', '--yes')).toMatchObject({ code: 0 })
   await rotate()
   const after = await solved('Once more.')
   await expect.poll(async () => (await tiers()).warm.entries, { timeout: 60_000, interval: 200 }).toBe(0)
@@ -125,10 +115,7 @@ test('compaction and snapshots on request, and archives that a disk has damaged 
   expect(early.code).toBe(3)
   const taken = await world.json<{ entries: number; up_to: number }>('trail', 'snapshot', run)
   expect(taken.entries).toBe(taken.up_to)
-  const compacted = await world.json<{ runs: { run: string; archived: number }[]; freed: number }>(
-    'trail',
-    'compact',
-  )
+  const compacted = await world.json<{ runs: { run: string; archived: number }[]; freed: number }>('trail', 'compact')
   expect(compacted.runs).toMatchObject([{ run }])
   expect((await world.parley('trail', 'compact')).out).toContain('Nothing to do')
 
@@ -141,7 +128,7 @@ test('compaction and snapshots on request, and archives that a disk has damaged 
   expect(restored).toMatchObject({ restored: [`cold/${run}/${archive}`], lost: [] })
   expect(readFileSync(join(cold, archive!)).equals(sound)).toBe(true)
   expect(await world.json<VerifyView>('trail', 'verify')).toMatchObject({ sound: true })
-  expect((await world.parley('trail', 'restore')).out).toContain('Nothing to put back')
+  expect((await world.parley('trail', 'restore')).out).toContain('Nothing to restore')
 
   // A replica that is gone is told, and nothing is lost by it.
   const second = await solved('Once more.')

@@ -1,10 +1,11 @@
-// Who may speak for a profile, with real processes: a key that is lost, impostors on the same machine, and agents that act as the person.
+// Who may speak for a profile, with real processes: a key that is lost, impostors on the same machine, and agents that
+// act as the person.
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { GateView, RunView } from '../views.ts'
-import { teamFile } from './team.ts'
-import { gone, World } from './world.ts'
+import type { GateView, RunView } from '../node/views.ts'
+import { teamFile } from '../testing/team.ts'
+import { gone, World } from '../testing/world.ts'
 
 let world: World
 beforeEach(() => {
@@ -48,10 +49,7 @@ test('an agent that leaves its token away is still no person: it approves, abort
     'try env -i PATH="$PATH" HOME="$HOME" PARLEY_HOME="$PARLEY_HOME" parley users suspend root',
     'env -u PARLEY_TOKEN_FILE parley gates --json > gates.json',
   ]
-  world.write(
-    'parley.yaml',
-    teamFile({ sly: script.join('\n') }, ['{ id: one, agent: sly, prompt: x, attempts: 1 }']),
-  )
+  world.write('parley.yaml', teamFile({ sly: script.join('\n') }, ['{ id: one, agent: sly, prompt: x, attempts: 1 }']))
   world.commit()
   await world.up()
   const [waiting = ''] = (await world.parley('run', 'waits.yaml', '--detach')).out.split('\n')
@@ -88,9 +86,7 @@ test('a passphrase that is set is needed for every answer, is tried a few times,
   expect((await world.parley('passphrase', '--off')).code).toBe(5)
   expect(await typed(`${WORDS}\n`, 'approve', run, '--passphrase-stdin')).toMatchObject({ code: 0 })
   expect(statSync(join(world.home, 'default', 'config.yaml')).mode & 0o777).toBe(0o600)
-  const files = readdirSync(world.home, { recursive: true, encoding: 'utf8' }).map(name =>
-    join(world.home, name),
-  )
+  const files = readdirSync(world.home, { recursive: true, encoding: 'utf8' }).map(name => join(world.home, name))
   // The run goes on meanwhile: some of them are gone by now.
   for (const file of files.filter(each => statSync(each, { throwIfNoEntry: false })?.isFile()))
     if (existsSync(file)) expect(readFileSync(file).includes(WORDS), file).toBe(false)

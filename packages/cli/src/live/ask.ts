@@ -1,21 +1,21 @@
-// Asks a peer on behalf of a person: shows the answer as it comes where somebody watches, prints it once where nobody does, and cancels the
-// turn there at Ctrl-C.
+// Asks a peer on behalf of a person: shows the answer as it comes where somebody watches, prints it once where nobody
+// does, and cancels the turn there at Ctrl-C.
 import type { Context } from '../command.ts'
+import { peerFailure } from '../commands/peers/peer-failure.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
-import type { AskInput, NodeApi } from '../node-api.ts'
+import type { Input, NodeClient } from '../node/client.ts'
+import type { AnswerView } from '../node/views.ts'
 import { printJson, remark } from '../output.ts'
-import { peerFailure } from '../peer-failure.ts'
 import { costLine } from '../render/peers.ts'
 import { oneLine } from '../render/text.ts'
-import type { AnswerView } from '../views.ts'
 import { Speech } from './speech.ts'
 
-export async function askPeer(context: Context, api: NodeApi, input: AskInput): Promise<ExitCode> {
+export async function askPeer(context: Context, api: NodeClient, input: Input<'/link/ask'>): Promise<ExitCode> {
   if (input.prompt === '' || input.prompt.length > cliLimits.promptLength) {
-    throw new Failure('usage', input.prompt === '' ? 'There is nothing to ask.' : 'The text is too long.', {
-      why: `It is 1 to ${cliLimits.promptLength} characters.`,
+    throw new Failure('usage', input.prompt === '' ? 'The question is empty.' : 'The text is too long.', {
+      why: `It must be 1 to ${cliLimits.promptLength} characters.`,
       next: `parley ask ${oneLine(input.peer)} "what you want"`,
     })
   }
@@ -24,7 +24,7 @@ export async function askPeer(context: Context, api: NodeApi, input: AskInput): 
   const stop = new Stop(context, api, input.peer)
   let answer: AnswerView | undefined
   try {
-    for await (const part of api.ask(input, stop.signal)) {
+    for await (const part of api.streams.link.ask(input, { signal: stop.signal })) {
       if (part.type === 'session') stop.session = part.session
       else if (part.type === 'text') speech.say(part.text)
       else answer = part
@@ -40,8 +40,9 @@ export async function askPeer(context: Context, api: NodeApi, input: AskInput): 
   if (global.json) printJson(context, plainAnswer(answer))
   else speech.conclude(answer.text)
   if (terminal.seen) remark(context, terminal.paint('quiet', costLine(answer)))
-  if (!answer.interrupted) return EXIT.done
-  remark(context, `The turn of ${oneLine(input.peer)} was cancelled there before it was done.`)
+  if (!answer.interrupted && !answer.failed) return EXIT.done
+  const what = answer.interrupted ? 'was cancelled there before it finished' : 'failed there'
+  remark(context, `The turn of ${oneLine(input.peer)} ${what}.`)
   return EXIT.failed
 }
 
@@ -51,30 +52,30 @@ function plainAnswer({ type: _, ...answer }: AnswerView): Omit<AnswerView, 'type
 }
 
 function noAnswer(): Failure {
-  return new Failure('link_empty_response', 'The answer did not come to its end.')
+  return new Failure('link_empty_response', 'The answer ended early.')
 }
 
 function cancelled(context: Context, peer: string, answer: AnswerView | undefined): ExitCode {
   const cost = answer ? ` It had cost ${costLine(answer)}.` : ''
-  remark(context, `Cancelled: the turn of ${oneLine(peer)} ends.${cost}`)
+  remark(context, `Cancelled: the turn of ${oneLine(peer)} is ending.${cost}`)
   return EXIT.interrupted
 }
 
 /**
- * Ctrl-C. The first cancels the turn there and waits a moment for what it has cost; where the peer does not take a cancel, hanging up ends the
- * turn as well. The second leaves at once.
+ * Ctrl-C. The first cancels the turn there and waits a moment for what it has cost; where the peer does not take a
+ * cancel, hanging up ends the turn as well. The second leaves at once.
  */
 class Stop {
   session = ''
   asked = false
   readonly #context: Context
-  readonly #api: NodeApi
+  readonly #api: NodeClient
   readonly #peer: string
   readonly #hangUp = new AbortController()
   readonly #takeBack: () => void
   #patience = () => {}
 
-  constructor(context: Context, api: NodeApi, peer: string) {
+  constructor(context: Context, api: NodeClient, peer: string) {
     this.#context = context
     this.#api = api
     this.#peer = peer
@@ -104,7 +105,7 @@ class Stop {
       return
     }
     this.#patience = clock.after(cliLimits.cancelMs, () => this.#hangUp.abort())
-    this.#api.cancelAsk(this.#peer, this.session).then(
+    this.#api.link.cancel({ peer: this.#peer, session: this.session }, { timeout: cliLimits.callMarginMs }).then(
       ({ cancelled }) => {
         if (!cancelled) this.#hangUp.abort()
       },

@@ -1,68 +1,21 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { ManualClock } from '@parley/core'
-import { expect, onTestFinished, test } from 'vitest'
-import type { Decision, NodeApi, Reply } from '../node-api.ts'
+import { expect, test } from 'vitest'
+import type { RunView } from '../node/views.ts'
 import { shortGate } from '../render/format.ts'
-import { fakeNode, following } from '../testing/fake-node.ts'
+import { following } from '../testing/fake-node.ts'
 import { parley } from '../testing/parley.ts'
+import { aborted, done, type Follow, node, plan, run, solve, waiting, working } from '../testing/solving.ts'
 import { FakeTerminal, screenOf } from '../testing/terminal.ts'
-import { at, gateView, questionView, runView, stepView, taskView } from '../testing/views.ts'
-import type { RunView } from '../views.ts'
-
-const run = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
-const plan = gateView(run, 'scan', { question: 'May writer do "Scan the house"?' })
-const tasks = [taskView('scan', { title: 'Scan the house' })]
-const waiting = runView({ state: 'waiting', tasks, gates: [plan] })
-const working = runView({
-  tasks: [taskView('scan', { title: 'Scan the house', state: 'working', attempt: 1, started: at(0) })],
-})
-const done = runView({
-  state: 'done',
-  ended: at(5),
-  tasks: [
-    taskView('scan', { title: 'Scan the house', state: 'done', attempt: 1, started: at(0), ended: at(5) }),
-  ],
-  result: { commit: 'c'.repeat(40), base: 'b'.repeat(40), branch: 'parley/tidy', files: ['report.md'] },
-})
-const aborted: RunView = { ...done, state: 'aborted' }
-
-type Answered = { readonly gate: string } & Partial<Decision> & Partial<Reply>
-
-function node(follow: NodeApi['follow'], more: Partial<NodeApi> = {}) {
-  const answers: Answered[] = []
-  const asked: unknown[] = []
-  const api = fakeNode({
-    solve: async input => {
-      asked.push(input)
-      return { run, warnings: [] }
-    },
-    follow,
-    respond: async (gate, decision) => {
-      answers.push({ gate, ...decision })
-      return { run, gates: [gate] }
-    },
-    reply: async (gate, reply) => {
-      answers.push({ gate, ...reply })
-      return { run }
-    },
-    ...more,
-  })
-  return { api, answers, asked }
-}
-
-const solve = (around: Parameters<typeof parley>[1], ...flags: string[]) =>
-  parley(['solve', 'Tidy the house', '--agent', 'a', ...flags], around)
+import { at, gateView, questionView, runView, taskView } from '../testing/views.ts'
 
 test('on a terminal the plan is shown and asked for once, then followed to its end', async () => {
-  const { api, answers, asked } = node(following([waiting], [working, done]))
+  const { api, answers } = node(following([waiting], [working, done]))
   const terminal = new FakeTerminal({ live: true, interactive: true, answers: ['y'] })
   const { code } = await solve({ node: api, terminal })
   expect(code).toBe(0)
   const input = { intent: 'Tidy the house', project: '/nowhere', agent: 'a', approved: false }
-  expect(asked).toMatchObject([input])
+  expect(api.asked('/solve/start')).toMatchObject([input])
   expect(answers).toEqual([{ gate: plan.id, decision: 'approve' }])
   expect(terminal.questions).toEqual(['\nStart? [y]es, [n]o, [d]etails: '])
   const screen = screenOf(terminal.output)
@@ -90,9 +43,7 @@ test('details are shown before the answer, and anything else asks again', async 
   const terminal = new FakeTerminal({ interactive: true, answers: ['d', 'what?', ' YES '] })
   expect((await solve({ node: api, terminal })).code).toBe(0)
   expect(terminal.questions.length).toBe(3)
-  expect(terminal.output).toContain(
-    'scan: Scan the house\n  agent    writer\n  limits   2 attempts at most\n',
-  )
+  expect(terminal.output).toContain('scan: Scan the house\n  agent    writer\n  limits   2 attempts at most\n')
 })
 
 test('no is a rejection, and the run ends with 1', async () => {
@@ -119,10 +70,10 @@ test('without a terminal nothing is asked: 5, and how to approve it', async () =
 })
 
 test('--yes approves beforehand, and without a terminal each change is one line', async () => {
-  const { api, asked } = node(following([working, working, done]))
+  const { api } = node(following([working, working, done]))
   const ran = await solve({ node: api }, '--yes')
   expect(ran.code).toBe(0)
-  expect(asked).toMatchObject([{ approved: true }])
+  expect(api.asked('/solve/start')).toMatchObject([{ approved: true }])
   expect(ran.out.split('\n').slice(0, 3)).toEqual([
     '[0/1] ● Scan the house (writer) working',
     '[1/1] ✓ Scan the house (writer) done 5.0s',
@@ -170,11 +121,11 @@ test('a run that fails ends with 1 and says why', async () => {
 })
 
 /** Presses Ctrl-C as soon as the run is being followed. */
-function interrupting(terminal: FakeTerminal, ...rounds: (readonly RunView[])[]): NodeApi['follow'] {
+function interrupting(terminal: FakeTerminal, ...rounds: (readonly RunView[])[]): Follow {
   const next = following(...rounds)
   let pressed = false
-  return async function* (id, signal) {
-    for await (const view of next(id, signal)) {
+  return async function* (input, options) {
+    for await (const view of next(input, options)) {
       yield view
       if (pressed) continue
       pressed = true
@@ -187,15 +138,16 @@ test('the first Ctrl-C asks on a terminal; nothing typed leaves the run running'
   const terminal = new FakeTerminal({ live: true, interactive: true, answers: [''] })
   let ended = false
   const { api } = node(interrupting(terminal, [working]), {
-    abort: async () => {
+    '/runs/abort': async () => {
       ended = true
+      return { run }
     },
   })
   const { code, err } = await solve({ node: api, terminal }, '--yes')
   expect(code).toBe(130)
   expect(ended).toBe(false)
   expect(terminal.questions).toEqual(['\n[Enter] leaves run_01m7aaaaaa running, [a] aborts it: '])
-  expect(err).toContain('Back to it: parley show run_01m7aaaaaa --follow')
+  expect(err).toContain('Return to it: parley show run_01m7aaaaaa --follow')
   expect(terminal.listening).toBe(false)
 })
 
@@ -208,9 +160,12 @@ test('the second Ctrl-C leaves at once, and the run is not aborted', async () =>
 
 test('a aborts the run, and its end is still shown', async () => {
   const terminal = new FakeTerminal({ live: true, interactive: true, answers: ['a'] })
-  const reasons: string[] = []
+  const reasons: unknown[] = []
   const { api } = node(interrupting(terminal, [working], [aborted]), {
-    abort: async (_run, reason) => void reasons.push(reason),
+    '/runs/abort': async ({ reason }) => {
+      reasons.push(reason)
+      return { run }
+    },
   })
   const { code, out } = await solve({ node: api, terminal }, '--yes')
   expect(code).toBe(1)
@@ -224,7 +179,7 @@ test('without a terminal Ctrl-C leaves without a question', async () => {
   const { code, err } = await solve({ node: api, terminal }, '--yes')
   expect(code).toBe(130)
   expect(terminal.questions).toEqual([])
-  expect(err).toContain('It goes on without this terminal')
+  expect(err).toContain('It continues without this terminal')
 })
 
 test('Ctrl-C at the plan leaves it waiting', async () => {
@@ -234,19 +189,17 @@ test('Ctrl-C at the plan leaves it waiting', async () => {
   expect(code).toBe(130)
   expect(answers).toEqual([])
   expect(err).toContain(`parley approve ${shortGate(plan)}`)
-  expect(err).toContain('nothing has been started')
+  expect(err).toContain('nothing has started')
   expect(err).not.toContain('goes on')
 })
 
 test('somebody else who answers first is right', async () => {
   const { api } = node(following([waiting], [done]), {
-    respond: async () => {
-      throw new CallError('invalid_state', 'approved already')
-    },
+    '/gates/respond': new CallError('invalid_state', 'approved already'),
   })
   const ran = await solve({ node: api, terminal: new FakeTerminal({ interactive: true, answers: ['y'] }) })
   expect(ran.code).toBe(0)
-  expect(ran.err).toContain('Somebody else has answered already.')
+  expect(ran.err).toContain('Somebody else has already answered.')
 })
 
 const question = questionView(run, 'scan', { question: 'Which floor?', since: at(2) })
@@ -300,7 +253,7 @@ test('what an agent asks is asked on the terminal, and the reply goes back', asy
   const terminal = new FakeTerminal({ interactive: true, answers: ['The upper one'] })
   expect((await solve({ node: api, terminal }, '--yes')).code).toBe(0)
   expect(terminal.output).toContain('scan asks: Which floor?')
-  expect(answers).toEqual([{ gate: question.id, answer: 'envelope', text: 'The upper one' }])
+  expect(answers).toEqual([{ question: question.id, answer: 'envelope', text: 'The upper one' }])
 })
 
 test('without a terminal a question ends the following only when nothing else can go on', async () => {
@@ -333,7 +286,7 @@ test('when the node dies it is reached again, and the run is followed to its end
   const ran = await solve({ clock, node: () => (connections++ === 0 ? dying : next) }, '--yes')
   expect(ran.code).toBe(0)
   expect(connections).toBe(2)
-  expect(ran.err).toContain('The node has gone.')
+  expect(ran.err).toContain('The node is gone.')
 })
 
 test('a node that stays away ends with 4 after a few attempts', async () => {
@@ -350,7 +303,7 @@ test('a node that stays away ends with 4 after a few attempts', async () => {
 })
 
 test('show --follow only looks: a gate is left to others', async () => {
-  const { api, answers } = node(following([waiting], [waiting, done]), { show: async () => waiting })
+  const { api, answers } = node(following([waiting], [waiting, done]), { '/runs/show': waiting })
   const ran = await parley(['show', '--follow'], {
     node: api,
     terminal: new FakeTerminal({ interactive: true }),
@@ -358,107 +311,4 @@ test('show --follow only looks: a gate is left to others', async () => {
   expect(ran.code).toBe(0)
   expect(answers).toEqual([])
   expect(ran.err).toContain(`parley approve ${shortGate(plan)}`)
-})
-
-test('a plan is not approved blindly: details show what runs, the prompt, what it may change, check, review and limits', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-attend-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  writeFileSync(
-    join(folder, 'parley.yaml'),
-    `version: 1
-name: house
-agents:
-  writer: { command: [sh, -c, 'rm -r dust'], env: { ROOM: attic }, pass: [BROOM_KEY], timeout: 5m }
-  critic: { preset: claude, model: strict }
-  helper: { command: [tidy] }
-  second: { preset: codex }
-limits: { concurrency: 3, timeout: 1h }
-plan:
-  - id: scan
-    title: Scan the house
-    agent: writer
-    prompt: "Do this: {intent}"
-    paths: [dust/**]
-    check: [npm, test]
-    fallback: helper
-    review: { by: critic, prompt: Is it clean?, fallback: [second, helper] }
-`,
-  )
-  const { api } = node(following([waiting], [done]))
-  const terminal = new FakeTerminal({ interactive: true, answers: ['d', 'y'] })
-  const ran = await parley(['solve', 'Tidy the house'], { node: api, terminal, cwd: folder })
-  expect(ran.code).toBe(0)
-  expect(terminal.output).toContain(`intent   Tidy the house
-limits   3 turns at once, ends after 1h00m
-asked    May writer do "Scan the house"?
-
-scan: Scan the house
-  agent    writer
-  runs     sh -c 'rm -r dust'
-  env      ROOM=attic
-  gets     BROOM_KEY
-  or       helper
-  runs     tidy
-  prompt   Do this: Tidy the house
-  changes  dust/**
-  check    npm test
-  review   by critic: Is it clean?
-  runs     preset claude, model strict
-  or       second
-  runs     preset codex
-  or       helper
-  runs     tidy
-  limits   2 attempts at most, 5m00s a turn
-`)
-  const waits = await parley(['solve', 'Tidy the house'], {
-    node: node(following([waiting])).api,
-    cwd: folder,
-  })
-  expect(waits.err).toContain("runs     sh -c 'rm -r dust'")
-})
-
-test('what the team has to say is printed at the end: one answer whole', async () => {
-  const text = Array.from({ length: 30 }, (_, index) => `Line ${index} of the answer`).join('\n')
-  const answered = runView({ ...done, tasks: [{ ...done.tasks[0]!, steps: [stepView({ text })] }] })
-  const { out } = await solve({ node: node(following([answered])).api }, '--yes')
-  expect(out).toContain(`${text}\n\nDone. 1 of 1 task`)
-  expect((await solve({ node: node(following([answered])).api }, '--yes', '--quiet')).out).toMatch(
-    /^Line 0 of/,
-  )
-})
-
-test('of several answers the beginning of each is printed, and none of a task that others build on', async () => {
-  const long = Array.from({ length: 30 }, (_, index) => `Line ${index}`).join('\n')
-  const task = (id: string, text: string, needs: string[] = []) =>
-    taskView(id, { state: 'done', needs, steps: [stepView({ text })] })
-  const several = runView({
-    ...done,
-    tasks: [task('first', 'Only a step.'), task('one', long, ['first']), task('two', 'Short.', ['first'])],
-  })
-  const { out } = await solve({ node: node(following([several])).api }, '--yes')
-  expect(out).toContain('one:\n    Line 0\n')
-  expect(out).toContain('    … 24 more lines\ntwo:\n    Short.\n')
-  expect(out).toContain('parley show run_01m7aaaaaa --full')
-  expect(out).not.toContain('Only a step.')
-})
-
-test('a warning is told at the start, once, and the failure of a task is told once at the end', async () => {
-  const warnings = ['2 uncommitted changes are not part of it.']
-  const failed = runView({
-    state: 'failed',
-    warnings,
-    reason: 'scan: no house',
-    tasks: [taskView('scan', { state: 'failed', note: 'no house', attempt: 1 })],
-  })
-  const { api } = node(following([{ ...working, warnings }, { ...working, warnings }, failed]))
-  const ran = await solve({ node: api }, '--yes')
-  expect(ran.err).toBe(`warning: ${warnings[0]}\n`)
-  expect(ran.out.slice(ran.out.indexOf('Failed.')).match(/no house/g)?.length).toBe(1)
-})
-
-test('a file that was put back twice is named once', async () => {
-  const twice = runView({ ...done, tasks: [{ ...done.tasks[0]!, refused: ['w.txt', 'w.txt'] }] })
-  expect((await solve({ node: node(following([twice])).api }, '--yes')).out).toContain(
-    '(not allowed, and put back: w.txt)',
-  )
 })

@@ -1,19 +1,19 @@
-// Stays with a run until its end on behalf of a person: asks once whether the plan may start, passes on what agents ask, follows it, and
-// asks at Ctrl-C what is to become of it. Without a terminal nothing is asked.
+// Stays with a run until its end on behalf of a person: asks once whether the plan may start, passes on what agents
+// ask, follows it, and asks at Ctrl-C what is to become of it. Without a terminal nothing is asked.
 import type { Team } from '@parley/node'
 import type { Context } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { asFailure, Failure } from '../failure.ts'
-import type { NodeApi } from '../node-api.ts'
+import type { NodeClient } from '../node/client.ts'
+import { type GateView, isOver, type RunView } from '../node/views.ts'
 import { drawing, printLines, remark } from '../output.ts'
 import { endingLines } from '../render/ending.ts'
 import { shortGate, shortId } from '../render/format.ts'
 import { heldLine } from '../render/machine.ts'
 import { planDetails, planLines, warningLines } from '../render/plan.ts'
 import { gateLines } from '../render/show.ts'
-import { type GateView, isOver, type RunView } from '../views.ts'
 import { follow, gateKey, isStuck } from './follow.ts'
-import { ask, decideGate, type GateChoice } from './gate.ts'
+import { answerGate, ask, decideGate, type GateChoice } from './gate.ts'
 
 export interface AttendOptions {
   /** The person has agreed already, so a plan that is met is approved. */
@@ -31,7 +31,7 @@ type Answer = GateChoice | 'later' | 'leave'
 
 export async function attend(
   context: Context,
-  api: NodeApi,
+  api: NodeClient,
   run: string,
   { yes = false, watch = false, team, told: before = [] }: AttendOptions = {},
 ): Promise<ExitCode> {
@@ -56,7 +56,7 @@ export async function attend(
       case 'interrupted': {
         const next = await askInterrupt(context, run, leftWith(followed.view))
         if (next === 'leave') return leave(context, followed.view, run)
-        await api.abort(run, 'aborted at the terminal')
+        await api.runs.abort({ run, reason: 'aborted at the terminal' })
       }
     }
   }
@@ -75,8 +75,8 @@ function leave(context: Context, view: RunView | undefined, run: string): ExitCo
   remark(
     context,
     view && gate && isPlan(gate, view)
-      ? `It waits for this answer, and nothing has been started. End it: parley abort ${id}.`
-      : `It goes on without this terminal. Back to it: parley show ${id} --follow. End it: parley abort ${id}.`,
+      ? `It is waiting for this answer, and nothing has started. End it: parley abort ${id}.`
+      : `It continues without this terminal. Return to it: parley show ${id} --follow. End it: parley abort ${id}.`,
   )
   if (view?.machine) remark(context, heldLine(view.machine, drawing(context)))
   return leftWith(view)
@@ -113,24 +113,25 @@ async function decide(
     return askPlan(context, view, team)
   }
   if (somebody) return decideGate(context, gate)
-  // Others go on without the answer, and a fallback answers by itself; only where nothing else can, there is no use in staying.
+  // Others go on without the answer, and a fallback answers by itself; only where nothing else can, there is no use in
+  // staying.
   if (!isStuck(view) || gate.deadline !== undefined) return 'later'
   throw gate.kind === 'question' ? replyNeeded(gate) : answerNeeded(gate)
 }
 
 function approvalNeeded(gate: GateView, view: RunView): Failure {
   const id = shortId(view.run)
-  return new Failure('approval_needed', `The run ${id} waits: its plan has not been approved.`, {
+  return new Failure('approval_needed', `The run ${id} is waiting: its plan has not been approved.`, {
     why: 'There is no terminal to ask on, and --yes was not given.',
-    next: `parley approve ${id} starts it, parley reject ${id} does not. With --yes the plan counts as approved.`,
+    next: `parley approve ${id} starts it, parley reject ${id} rejects it. With --yes the plan is approved beforehand.`,
     details: { run: view.run, gate: gate.id },
   })
 }
 
 function replyNeeded(gate: GateView): Failure {
   return new Failure('reply_needed', `The run ${shortId(gate.run)} waits: ${gate.question}`, {
-    why: `The task ${gate.task} cannot go on without an answer, and there is no terminal to ask on.`,
-    next: `parley reply ${shortGate(gate)} "…" answers it; parley show ${shortId(gate.run)} --follow goes back to it.`,
+    why: `The task ${gate.task} cannot continue without an answer, and there is no terminal to ask on.`,
+    next: `parley reply ${shortGate(gate)} "…" answers it; parley show ${shortId(gate.run)} --follow returns to it.`,
     details: { run: gate.run, gate: gate.id },
   })
 }
@@ -139,7 +140,7 @@ function answerNeeded(gate: GateView): Failure {
   const id = shortGate(gate)
   return new Failure('approval_needed', `The run ${shortId(gate.run)} waits: ${gate.question}`, {
     why: 'A person has to answer, and there is no terminal to ask on.',
-    next: `parley approve ${id}, or parley reject ${id}; parley show ${shortId(gate.run)} --follow goes back to it.`,
+    next: `parley approve ${id}, or parley reject ${id}; parley show ${shortId(gate.run)} --follow returns to it.`,
     details: { run: gate.run, gate: gate.id },
   })
 }
@@ -166,14 +167,13 @@ async function askPlan(context: Context, view: RunView, team: Team | undefined):
   }
 }
 
-async function respond(context: Context, api: NodeApi, gate: GateView, answer: GateChoice): Promise<void> {
+async function respond(context: Context, api: NodeClient, gate: GateView, answer: GateChoice): Promise<void> {
   try {
-    if ('answer' in answer) await api.reply(gate.id, answer)
-    else await api.respond(gate.id, answer)
+    await answerGate(api, gate, answer)
   } catch (thrown) {
     const { code, message } = asFailure(thrown)
     // Somebody else was faster: what they said counts, and the views that follow show it.
-    if (['invalid_state', 'not_found'].includes(code)) remark(context, 'Somebody else has answered already.')
+    if (['invalid_state', 'not_found'].includes(code)) remark(context, 'Somebody else has already answered.')
     else if (['invalid_argument', 'permission_denied'].includes(code) || code.startsWith('passphrase_'))
       remark(context, message)
     else throw thrown

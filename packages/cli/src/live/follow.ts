@@ -1,15 +1,15 @@
-// Follows a run until it is over, somebody leaves, or a question has to be answered. The run does not depend on this: when the node dies
-// it is reached again, and when the person goes, the run goes on.
+// Follows a run until it is over, somebody leaves, or a question has to be answered. The run does not depend on this:
+// when the node dies it is reached again, and when the person goes, the run goes on.
 import type { Context } from '../command.ts'
 import { asFailure, Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
-import type { NodeApi } from '../node-api.ts'
+import type { NodeClient } from '../node/client.ts'
+import { type GateView, isOver, type MachineView, type RunView } from '../node/views.ts'
 import { drawing, printJson, printLines, remark } from '../output.ts'
-import { changeLines } from '../render/changes.ts'
 import { liveFrame } from '../render/live.ts'
 import { heldLine, SOUND_AGAIN } from '../render/machine.ts'
 import { oneLine } from '../render/text.ts'
-import { type GateView, isOver, type MachineView, type RunView } from '../views.ts'
+import { changeLines } from './changes.ts'
 import { Screen } from './screen.ts'
 
 export type Followed =
@@ -27,22 +27,20 @@ export interface FollowOptions {
 }
 
 /**
- * A task that asks a second time has the same gate, but it waits since another moment. And what could wait while others were at work
- * comes up once more when nothing else can go on.
+ * A task that asks a second time has the same gate, but it waits since another moment. And what could wait while others
+ * were at work comes up once more when nothing else can go on.
  */
 export function gateKey({ id, since }: GateView, view: RunView): string {
   return `${id} ${since} ${isStuck(view)}`
 }
 
 export function isStuck({ tasks }: RunView): boolean {
-  return !tasks.some(({ state }) =>
-    ['ready', 'working', 'reviewing', 'integrating', 'conflicted'].includes(state),
-  )
+  return !tasks.some(({ state }) => ['ready', 'working', 'reviewing', 'integrating', 'conflicted'].includes(state))
 }
 
 export async function follow(
   context: Context,
-  api: NodeApi,
+  api: NodeClient,
   run: string,
   { passed = new Set(), told = new Set() }: FollowOptions = {},
 ): Promise<Followed> {
@@ -59,7 +57,8 @@ export async function follow(
       const gate = view.gates.find(each => !passed.has(gateKey(each, view)))
       if (isOver(view.state)) found = { kind: 'over', view }
       else if (gate) found = { kind: 'gate', gate, view }
-      // What is wrong from the start is said at the start. Where something is drawn in place, the end tells of what comes later.
+      // What is wrong from the start is said at the start. Where something is drawn in place, the end tells of what
+      // comes later.
       if (found?.kind !== 'over' && (!drawn || !context.terminal.live)) tellWarnings(context, view, told)
       if (!context.terminal.live) held = tellMachine(context, held, view)
       if (found?.kind !== 'gate') {
@@ -91,7 +90,7 @@ function leftHeld(machine: MachineView, thrown: unknown): Failure {
   const { message } = asFailure(thrown)
   return new Failure('machine_fault', machine.message, {
     why: message,
-    next: '`parley doctor` says what is wrong. The run goes on when a node can work again.',
+    next: '`parley doctor` says what is wrong. The run continues when a node can work again.',
     details: { machine },
     cause: thrown,
   })
@@ -108,7 +107,7 @@ function tellWarnings(context: Context, { warnings }: RunView, told: Set<string>
 /** The views of a run, over losses of the node: it is started again, a few times in a row at most. */
 async function* steadyViews(
   context: Context,
-  first: NodeApi,
+  first: NodeClient,
   run: string,
   signal: AbortSignal,
 ): AsyncIterable<RunView> {
@@ -117,7 +116,7 @@ async function* steadyViews(
   while (!signal.aborted) {
     try {
       let last: RunView | undefined
-      for await (const view of api.follow(run, signal)) {
+      for await (const view of api.streams.runs.follow({ run }, { signal })) {
         losses = 0
         last = view
         yield view
@@ -129,7 +128,7 @@ async function* steadyViews(
       if (signal.aborted) return
       if (!LOSSES.has(failure.code) || ++losses > cliLimits.reconnects) throw thrown
     }
-    remark(context, 'The node has gone. Reaching it again; the run goes on from its record …')
+    remark(context, 'The node is gone. Reconnecting; the run continues from its record …')
     await pause(context, cliLimits.reconnectMs * losses, signal)
     if (signal.aborted) return
     try {
@@ -176,8 +175,7 @@ function displayFor(context: Context): Display {
     }
   }
   let newest: RunView | undefined
-  const frame = () =>
-    newest ? liveFrame(newest, { ...drawing(context), height: Math.max(3, terminal.rows - 1) }) : []
+  const frame = () => (newest ? liveFrame(newest, { ...drawing(context), height: Math.max(3, terminal.rows - 1) }) : [])
   const screen = new Screen(terminal, clock, frame)
   return {
     show: view => {

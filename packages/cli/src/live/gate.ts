@@ -1,12 +1,21 @@
 // One thing that waits, shown whole and answered at the terminal.
 import type { Context } from '../command.ts'
-import type { Decision, Reply } from '../node-api.ts'
+import type { Input, NodeClient } from '../node/client.ts'
+import type { GateView } from '../node/views.ts'
 import { drawing, printLines } from '../output.ts'
 import { untilLines } from '../render/show.ts'
 import { lines, oneLine, wrap } from '../render/text.ts'
-import type { GateView } from '../views.ts'
 
+/** An answer to a gate; `changes` are the fields that `modify` changes. */
+export type Decision = Omit<Input<'/gates/respond'>, 'gate' | 'passphrase'>
+/** An answer to a question: words, the end of the work, or the coordinator is to see to it. */
+export type Reply = Omit<Input<'/escalations/respond'>, 'question' | 'passphrase'>
 export type GateChoice = Decision | Reply
+
+export async function answerGate(api: NodeClient, { id }: GateView, choice: GateChoice): Promise<void> {
+  if ('answer' in choice) await api.escalations.respond({ question: id, ...choice })
+  else await api.gates.respond({ gate: id, ...choice })
+}
 
 /** `later` leaves it to another time, `leave` leaves the terminal. */
 export async function decideGate(context: Context, gate: GateView): Promise<GateChoice | 'later' | 'leave'> {
@@ -25,7 +34,7 @@ async function askGate(context: Context, gate: GateView): Promise<Decision | 'la
         return { decision: 'approve' }
       case 'r':
       case 'reject': {
-        const reason = (await ask(context, 'Why (nothing: no reason): '))?.trim()
+        const reason = (await ask(context, 'Reason (optional): '))?.trim()
         return { decision: 'reject', ...(reason && { reason }) }
       }
       case 'm':
@@ -36,7 +45,7 @@ async function askGate(context: Context, gate: GateView): Promise<Decision | 'la
       }
       case 'd':
       case 'details':
-        printLines(context, lines(JSON.stringify(gate.subject, null, 2) ?? 'There is nothing more to it.'))
+        printLines(context, lines(JSON.stringify(gate.subject, null, 2) ?? 'There are no more details.'))
         break
       case 'l':
       case 'later':
@@ -46,7 +55,7 @@ async function askGate(context: Context, gate: GateView): Promise<Decision | 'la
 }
 
 async function askChanges(context: Context, gate: GateView): Promise<Record<string, unknown> | undefined> {
-  const typed = await ask(context, `FIELD=VALUE (${gate.changes.join(', ')}; nothing: none): `)
+  const typed = await ask(context, `FIELD=VALUE (${gate.changes.join(', ')}; empty: none): `)
   const at = typed?.indexOf('=') ?? -1
   if (typed === undefined || at <= 0) return undefined
   const value = typed.slice(at + 1).trim()
@@ -59,7 +68,7 @@ async function askChanges(context: Context, gate: GateView): Promise<Record<stri
 
 async function askReply(context: Context, gate: GateView): Promise<Reply | 'later' | 'leave'> {
   printLines(context, ['', ...aboutLines(context, gate)])
-  const typed = await ask(context, 'Reply (nothing: later): ')
+  const typed = await ask(context, 'Reply (empty: later): ')
   if (typed === undefined) return 'leave'
   return typed.trim() === '' ? 'later' : { answer: 'envelope', text: typed.trim() }
 }
@@ -85,12 +94,7 @@ function subjectTexts({ subject }: GateView): readonly string[] {
     readonly conflict?: { readonly description?: unknown }
     readonly proposal?: { readonly resolution?: unknown }
   }
-  const found = [
-    about.description,
-    about.payload?.content,
-    about.conflict?.description,
-    about.proposal?.resolution,
-  ]
+  const found = [about.description, about.payload?.content, about.conflict?.description, about.proposal?.resolution]
   return found.filter(text => typeof text === 'string').filter(text => text.trim() !== '')
 }
 

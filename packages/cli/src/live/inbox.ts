@@ -2,17 +2,17 @@
 import type { Context } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { asFailure } from '../failure.ts'
-import type { NodeApi } from '../node-api.ts'
+import { machineFault, type NodeClient } from '../node/client.ts'
+import type { GateView, MachineView } from '../node/views.ts'
 import { drawing, printLines, remark } from '../output.ts'
 import { heldLine } from '../render/machine.ts'
 import { gatesTable } from '../render/runs.ts'
-import type { GateView, MachineView } from '../views.ts'
-import { decideGate, type GateChoice } from './gate.ts'
+import { answerGate, decideGate, type GateChoice } from './gate.ts'
 import { Screen } from './screen.ts'
 
 export async function attendInbox(
   context: Context,
-  api: NodeApi,
+  api: NodeClient,
   own: (list: readonly GateView[]) => readonly GateView[],
 ): Promise<ExitCode> {
   for (;;) {
@@ -27,7 +27,7 @@ export async function attendInbox(
 /** Redraws the list until a number is typed. */
 async function choose(
   context: Context,
-  api: NodeApi,
+  api: NodeClient,
   own: (list: readonly GateView[]) => readonly GateView[],
 ): Promise<GateView | 'leave'> {
   const { terminal, clock } = context
@@ -37,15 +37,12 @@ async function choose(
   let told = false
   const frame = () => [
     ...(machine ? [heldLine(machine, drawing(context), terminal.columns)] : []),
-    ...(list.length > 0 ? numbered(list, context) : ['Nothing waits for you.']),
-    terminal.paint(
-      'quiet',
-      list.length > 0 ? 'A number to look at one, q to leave.' : 'It is watched; q to leave.',
-    ),
+    ...(list.length > 0 ? numbered(list, context) : ['Nothing is waiting for you.']),
+    terminal.paint('quiet', list.length > 0 ? 'Type a number to open one, q to quit.' : 'Watching; q to quit.'),
   ]
   // Whoever looks at the list does not wait for it.
   const lookAtMachine = () =>
-    void api.held().then(
+    void machineFault(api).then(
       found => {
         machine = found
         screen?.changed()
@@ -55,8 +52,8 @@ async function choose(
   const screen = terminal.live ? new Screen(terminal, clock, frame) : undefined
   const takeBack = terminal.onInterrupt(() => controller.abort())
   const watching = (async () => {
-    for await (const now of api.watchGates(controller.signal)) {
-      list = own(now)
+    for await (const { gates } of api.streams.gates.watch({}, { signal: controller.signal })) {
+      list = own(gates)
       screen?.changed()
       if (!screen && !told) printLines(context, frame())
       told = true
@@ -73,7 +70,7 @@ async function choose(
       if (word === undefined || word === 'q' || word === 'quit') return 'leave'
       const gate = list[Number(word) - 1]
       if (gate) return gate
-      if (word !== '') remark(context, `There is no ${word} in this list.`)
+      if (word !== '') remark(context, `There is no number ${word} in this list.`)
     }
   } finally {
     takeBack()
@@ -95,14 +92,13 @@ function numbered(list: readonly GateView[], context: Context): readonly string[
   return [`    ${header}`, ...shown, ...(more > 0 ? [`    … and ${more} more`] : [])]
 }
 
-async function answer(context: Context, api: NodeApi, gate: GateView, choice: GateChoice): Promise<void> {
+async function answer(context: Context, api: NodeClient, gate: GateView, choice: GateChoice): Promise<void> {
   try {
-    if ('answer' in choice) await api.reply(gate.id, choice)
-    else await api.respond(gate.id, choice)
+    await answerGate(api, gate, choice)
     remark(context, 'Done.')
   } catch (thrown) {
     const { code, message } = asFailure(thrown)
     // Somebody else was faster, or the answer does not fit: the list shows what is left.
-    remark(context, code === 'not_found' ? 'Somebody else has answered already.' : message)
+    remark(context, code === 'not_found' ? 'Somebody else has already answered.' : message)
   }
 }

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { expect, onTestFinished, test } from 'vitest'
+import type { MachineView, RunView } from '../node/views.ts'
 import { examined, sound, status } from '../testing/doctor.ts'
 import { fakeNode, following } from '../testing/fake-node.ts'
 import { parley } from '../testing/parley.ts'
 import { FakeTerminal, screenOf } from '../testing/terminal.ts'
 import { at, runView, taskView } from '../testing/views.ts'
-import type { MachineView, RunView } from '../views.ts'
 
 const machine: MachineView = {
   code: 'ENOSPC',
@@ -24,21 +24,21 @@ const done: RunView = { ...working, state: 'done', ended: at(5) }
 const { run } = working
 
 const follow = (node: Parameters<typeof fakeNode>[0], terminal = new FakeTerminal({}), ...flags: string[]) =>
-  parley(['show', '--follow', ...flags], { node: fakeNode({ show: async () => working, ...node }), terminal })
+  parley(['show', '--follow', ...flags], { node: fakeNode({ '/runs/show': working, ...node }), terminal })
 
 test('whoever follows a run is told at once that it is held up, once, and that it goes on', async () => {
-  const ran = await follow({ follow: following([working, held, held, working, done]) })
+  const ran = await follow({ '/runs/follow': following([working, held, held, working, done]) })
   expect(ran.code).toBe(0)
   expect(ran.err.trim().split('\n')).toEqual([
     expect.stringMatching(/^Held up by the machine: the disk is full \(ENOSPC at \/home\/mira\)\. \(for /),
     'The machine is sound again: the work goes on.',
   ])
-  const lines = (await follow({ follow: following([held, done]) }, new FakeTerminal({}), '--json')).out
+  const lines = (await follow({ '/runs/follow': following([held, done]) }, new FakeTerminal({}), '--json')).out
     .trim()
     .split('\n')
   expect(JSON.parse(lines[0]!)).toMatchObject({ machine: { code: 'ENOSPC' } })
   const terminal = new FakeTerminal({ live: true, interactive: true })
-  const leaves = follow({ follow: following([held]) }, terminal)
+  const leaves = follow({ '/runs/follow': following([held]) }, terminal)
   await expect.poll(() => screenOf(terminal.output).join('\n')).toContain('held up by the machine (ENOSPC)')
   expect(screenOf(terminal.output).join('\n')).toContain('the disk is full')
   terminal.interrupt()
@@ -47,12 +47,12 @@ test('whoever follows a run is told at once that it is held up, once, and that i
 
 test('a command that ends while the node is held up ends with 7: left, without its node, or refused', async () => {
   const terminal = new FakeTerminal({})
-  const left = follow({ follow: following([held]) }, terminal)
+  const left = follow({ '/runs/follow': following([held]) }, terminal)
   await expect.poll(() => terminal.errors).toContain('Held up by the machine')
   terminal.interrupt()
   expect((await left).code).toBe(7)
   const lost = await follow({
-    follow: async function* () {
+    '/runs/follow': async function* () {
       yield held
       throw new CallError('unavailable', 'The node is stopping.', { retryable: true })
     },
@@ -60,11 +60,9 @@ test('a command that ends while the node is held up ends with 7: left, without i
   expect(lost).toMatchObject({ code: 7, err: expect.stringContaining('parley: Held up by the machine') })
   const refused = await parley(['solve', 'x', '--agent', 'a', '--json'], {
     node: fakeNode({
-      solve: async () => {
-        throw new CallError('machine_fault', `${machine.message} Nothing was started; ask again then.`, {
-          retryable: true,
-        })
-      },
+      '/solve/start': new CallError('machine_fault', `${machine.message} Nothing was started; ask again then.`, {
+        retryable: true,
+      }),
     }),
   })
   expect(refused.code).toBe(7)
@@ -73,17 +71,17 @@ test('a command that ends while the node is held up ends with 7: left, without i
   })
 })
 
-test('runs, inbox and show say it beside what they list', async () => {
+test('runs, inbox, gates, escalations, tasks, tree and show say it beside what they list', async () => {
   const node = fakeNode({
-    runs: async () => [],
-    gates: async () => [],
-    show: async () => held,
-    held: async () => machine,
+    '/runs/list': { runs: [] },
+    '/gates/list': { gates: [] },
+    '/escalations/list': { gates: [] },
+    '/tasks/list': { tasks: held.tasks },
+    '/runs/show': held,
+    '/node/status': { machine },
   })
-  for (const command of [['runs'], ['inbox']]) {
-    expect((await parley(command, { node })).err, command[0]).toContain(
-      'Held up by the machine: the disk is full',
-    )
+  for (const command of [['runs'], ['inbox'], ['gates'], ['escalations'], ['tasks', run], ['tree', run]]) {
+    expect((await parley(command, { node })).err, command[0]).toContain('Held up by the machine: the disk is full')
     expect(JSON.parse((await parley([...command, '--json'], { node })).out)).toMatchObject({ machine })
   }
   const shown = await parley(['show', run], { node })
@@ -95,9 +93,9 @@ test('doctor tells what really happens while the disk is full', async () => {
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))
   const asked = async (found: typeof status) => {
     const node = fakeNode({
-      status: async () => found,
-      verifyTrail: sound,
-      trailTiers: async () => ({}) as never,
+      '/node/status': found,
+      '/trail/verify': sound,
+      '/trail/tiers': {} as never,
     })
     return (await examined(home, { freeBytes: () => 1000 }, { node })).checks
   }

@@ -1,6 +1,7 @@
-// What a person reads when a run is over: the verdict, the tasks that matter, the files, where the result is and how to look at it.
+// What a person reads when a run is over: the verdict, the tasks that matter, the files, where the result is and how to
+// look at it.
 import { cliLimits } from '../limits.ts'
-import type { PlanTaskView, RunState, RunView } from '../views.ts'
+import type { PlanTaskView, RunState, RunView } from '../node/views.ts'
 import { between, duration, plural, shortHash, shortId, spendInFull } from './format.ts'
 import { RUN_TONES } from './live.ts'
 import { warningLines } from './plan.ts'
@@ -10,8 +11,8 @@ import { cut, oneLine } from './text.ts'
 import { SYMBOLS } from './tree.ts'
 
 const VERDICTS: Readonly<Record<RunState, string>> = {
-  waiting: 'Waits for an answer',
-  working: 'At work',
+  waiting: 'Waiting for an answer',
+  working: 'Working',
   done: 'Done',
   failed: 'Failed',
   rejected: 'Rejected',
@@ -49,14 +50,11 @@ function troubles(view: RunView): readonly string[] {
     })
 }
 
-export function resultLines(
-  view: Pick<RunView, 'result' | 'result_unknown'>,
-  width: number,
-): readonly string[] {
+export function resultLines(view: Pick<RunView, 'result' | 'result_unknown'>, width: number): readonly string[] {
   const { result } = view
   if (view.result_unknown) return [`result  not known: ${oneLine(view.result_unknown)}`]
   const nothing = !result || (result.files.length === 0 && !result.branch && !result.folder)
-  if (nothing) return ['result  nothing was changed']
+  if (nothing) return ['result  no changes']
   const shown = result.files.slice(0, cliLimits.files)
   const rest = result.files.length - shown.length
   const label = (name: string, text: string) => `${name.padEnd(8)}${text}`

@@ -35,14 +35,7 @@ test('times are told from now, or in UTC', () => {
 })
 
 test('numbers, bytes and money are short', () => {
-  expect([0, 950, 1200, 12_345, 999_960, 3_400_000].map(count)).toEqual([
-    '0',
-    '950',
-    '1.2k',
-    '12.3k',
-    '1M',
-    '3.4M',
-  ])
+  expect([0, 950, 1200, 12_345, 999_960, 3_400_000].map(count)).toEqual(['0', '950', '1.2k', '12.3k', '1M', '3.4M'])
   expect([12, 2048, 3_565_158].map(bytes)).toEqual(['12 B', '2 KiB', '3.4 MiB'])
   expect([0, 0.001, 0.02, 1.5].map(money)).toEqual(['$0.00', '<$0.01', '$0.02', '$1.50'])
 })

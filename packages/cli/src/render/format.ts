@@ -1,6 +1,6 @@
 // Numbers, times and ids as people read them. Everything here is short and has no locale: two people see the same.
 import { durationMs, parseTimestamp, type Ticks, ticksPerMillisecond } from '@parley/core'
-import type { UsageView } from '../views.ts'
+import type { UsageView } from '../node/views.ts'
 
 const second = 1000
 const minute = 60 * second
@@ -121,7 +121,10 @@ export function shortId(id: string): string {
   return mark < 0 ? id.slice(0, SHORT_ID + 4) : id.slice(0, mark + 1 + SHORT_ID)
 }
 
-/** Enough of a gate's or a question's id to name it again; those of one plan are as old as each other, so it is longer than a run's. */
+/**
+ * Enough of a gate's or a question's id to name it again; those of one plan are as old as each other, so it is longer
+ * than a run's.
+ */
 export function shortGate({ id }: { readonly id: string }): string {
   const mark = id.lastIndexOf('_')
   return id.slice(0, mark + 1 + SHORT_GATE)

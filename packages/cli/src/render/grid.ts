@@ -1,5 +1,5 @@
-// Rows of cells that fit a width: columns as wide as their content, the flexible ones give way first, then the least important go.
-// Tables and the tree of tasks are both drawn with it.
+// Rows of cells that fit a width: columns as wide as their content, the flexible ones give way first, then the least
+// important go. Tables and the tree of tasks are both drawn with it.
 import { cliLimits } from '../limits.ts'
 import { type Paint, plain, type Tone } from './paint.ts'
 import { fit, widthOf } from './text.ts'
@@ -97,12 +97,7 @@ function total(widths: readonly number[]): number {
   return shown.reduce((sum, each) => sum + each, 0) + GAP.length * Math.max(0, shown.length - 1)
 }
 
-function line(
-  columns: readonly Column[],
-  row: readonly Cell[],
-  widths: readonly number[],
-  paint: Paint,
-): string {
+function line(columns: readonly Column[], row: readonly Cell[], widths: readonly number[], paint: Paint): string {
   const shown = columns.map((_, index) => index).filter(index => widths[index]! > 0)
   let text = ''
   let space = ''

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Ticks } from '@parley/core'
 import { expect, test } from 'vitest'
+import { changeLines } from '../live/changes.ts'
 import { at, gateView, NO_USAGE, runView, taskView } from '../testing/views.ts'
-import { changeLines } from './changes.ts'
 import { liveFrame, totalLine } from './live.ts'
 import { coloured, plain } from './paint.ts'
 import { widthOf } from './text.ts'
@@ -51,7 +51,7 @@ Tidy the house  run_01m7aaaaaa
    └─ ✗ Paint the wall                          writer   2/2    46s
         no paint left
       └─ · Write the report (also after clean)  writer
-           not allowed, and put back: secret.txt
+           not allowed, reverted: secret.txt
 working · 1/4 done · 1m15s · $0.13 · 1.2k tokens in, 300 out`.trimStart(),
   )
 })
@@ -66,7 +66,7 @@ Tidy the house  run_01m7aaaaaa
    └─ ✗ Paint the wall        2/2    46s
         no paint left
       └─ · Write the report…
-           not allowed, and put back: s…
+           not allowed, reverted: secre…
 working · 1/4 done · 1m15s · $0.13`.trimStart(),
   )
 })
@@ -87,9 +87,7 @@ Tidy the house  run_01m7aaaaaa
 working · 1/4 done · 1m15s · $0.13 · 1.2k tokens in, 300 out`.trimStart(),
   )
   const many = runView({
-    tasks: Array.from({ length: 200 }, (_, index) =>
-      taskView(`t${index}`, { state: 'working', activity: 'busy' }),
-    ),
+    tasks: Array.from({ length: 200 }, (_, index) => taskView(`t${index}`, { state: 'working', activity: 'busy' })),
   })
   for (const height of [3, 5, 10, 40]) {
     expect(liveFrame(many, { width: 80, height, now, paint: plain }).length).toBeLessThanOrEqual(height)
@@ -104,9 +102,7 @@ test('colours are added only by the paint, and change no text', () => {
 
 test('a run that waits for somebody says so', () => {
   const waiting = runView({ state: 'waiting', gates: [gateView('run_1', 'plan')] })
-  expect(totalLine(waiting, { width: 80, now, paint: plain })).toBe(
-    'waiting, waits for you · 0/0 done · 1m15s',
-  )
+  expect(totalLine(waiting, { width: 80, now, paint: plain })).toBe('waiting, waits for you · 0/0 done · 1m15s')
 })
 
 test('without a terminal: one line for each change of a state or an attempt, and none for anything else', () => {
@@ -124,11 +120,7 @@ test('without a terminal: one line for each change of a state or an attempt, and
   const done = {
     ...view,
     tasks_done: 2,
-    tasks: view.tasks.map(task =>
-      task.id === 'clean' ? { ...task, state: 'done' as const, ended: at(70) } : task,
-    ),
+    tasks: view.tasks.map(task => (task.id === 'clean' ? { ...task, state: 'done' as const, ended: at(70) } : task)),
   }
-  expect(changeLines(view, done, { now })).toEqual([
-    '[2/4] ✓ Clean the kitchen (cleaner) done attempt 2/2 56s $0.11',
-  ])
+  expect(changeLines(view, done, { now })).toEqual(['[2/4] ✓ Clean the kitchen (cleaner) done attempt 2/2 56s $0.11'])
 })

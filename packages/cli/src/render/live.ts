@@ -1,6 +1,6 @@
-// One frame of the live view: the head, the tree of tasks, the total. A frame never has more lines than fit, since lines that have left
-// the screen cannot be drawn again: then tasks that nothing happens to are left out and counted.
-import { isOver, type ListedState, type PlanTaskView, type RunView } from '../views.ts'
+// One frame of the live view: the head, the tree of tasks, the total. A frame never has more lines than fit, since
+// lines that have left the screen cannot be drawn again: then tasks that nothing happens to are left out and counted.
+import { isOver, type ListedState, type PlanTaskView, type RunView } from '../node/views.ts'
 import { between, duration, shortId, spendParts } from './format.ts'
 import { heldLine } from './machine.ts'
 import type { Tone } from './paint.ts'

@@ -1,5 +1,5 @@
 // What holds a node up, for people: since when, what, and what comes of it.
-import type { MachineView } from '../views.ts'
+import type { MachineView } from '../node/views.ts'
 import { between, duration } from './format.ts'
 import type { Drawing } from './tasks.ts'
 import { cut, oneLine } from './text.ts'

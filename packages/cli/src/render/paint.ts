@@ -1,4 +1,5 @@
-// Colours by meaning, so that a renderer says what something is and not how it looks. Without colour every one of them is the text itself.
+// Colours by meaning, so that a renderer says what something is and not how it looks. Without colour every one of them
+// is the text itself.
 import { styleText } from 'node:util'
 
 const STYLES = {

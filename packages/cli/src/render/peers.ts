@@ -1,6 +1,6 @@
 // Keys, peers and strangers as people see them: what two of them compare aloud stands on a line of its own, in full.
 import type { Ticks } from '@parley/core'
-import type { AnswerView, IdentityView, PeerView, PendingView } from '../views.ts'
+import type { AnswerView, IdentityView, PeerView, PendingView } from '../node/views.ts'
 import { ago, count, money } from './format.ts'
 import { grid } from './grid.ts'
 import type { Drawing } from './tasks.ts'
@@ -11,13 +11,7 @@ export function pinningLine(invitation: string): string {
   return `parley peers add ${invitation}`
 }
 
-export function identityLines({
-  profile,
-  pubkey,
-  fingerprint,
-  spoken,
-  listening,
-}: IdentityView): readonly string[] {
+export function identityLines({ profile, pubkey, fingerprint, spoken, listening }: IdentityView): readonly string[] {
   return facts([
     ['profile', profile],
     ['key', pubkey],

@@ -1,8 +1,8 @@
-// The plan before it is approved: the tree of tasks, and on request every task in full, with what is run, what it may change and who
-// judges it. A person who says yes has seen it.
-import type { Team } from '@parley/node'
-import type { PlanTaskView, RunView } from '../views.ts'
-import { bytes, duration, plural, shortId } from './format.ts'
+// The plan before it is approved: the tree of tasks, and on request every task in full, with what is run, what it may
+// change and who judges it. A person who says yes has seen it.
+import { commandText, describeAgent, type Team } from '@parley/node'
+import type { PlanTaskView, RunView } from '../node/views.ts'
+import { duration, plural, shortId } from './format.ts'
 import type { Paint } from './paint.ts'
 import { type Drawing, taskLines } from './tasks.ts'
 import { cut, lines, oneLine, wrap } from './text.ts'
@@ -14,10 +14,7 @@ export function planLines(view: RunView, drawing: Drawing): readonly string[] {
   const { paint, width } = drawing
   return [
     paint('strong', cut(oneLine(view.intent), width)),
-    cut(
-      `team ${oneLine(view.team)}, ${plural(view.tasks.length, 'task')}, in ${oneLine(view.project)}`,
-      width,
-    ),
+    cut(`team ${oneLine(view.team)}, ${plural(view.tasks.length, 'task')}, in ${oneLine(view.project)}`, width),
     '',
     ...taskLines(view.tasks, drawing).flatMap(({ lines }) => lines),
   ]
@@ -45,7 +42,7 @@ export function planDetails(view: RunView, team: Team | undefined, drawing: Draw
       ...rows(taskFacts(task, view.intent, team), '  '),
       '',
     ]),
-    ...(team ? [] : [paint('quiet', 'What its agent runs: parley agents, parley config')]),
+    ...(team ? [] : [paint('quiet', 'To see what its agent runs: parley agents, parley config')]),
     paint('quiet', `Answer here, or later with \`parley approve ${shortId(view.run)}\`.`),
   ]
 }
@@ -59,11 +56,7 @@ function labelled(name: string, text: string, indent: string, width: number): re
 
 const LABEL = 9
 
-function taskFacts(
-  task: PlanTaskView,
-  intent: string,
-  team: Team | undefined,
-): readonly (readonly [string, string])[] {
+function taskFacts(task: PlanTaskView, intent: string, team: Team | undefined): readonly (readonly [string, string])[] {
   const planned = team?.plan.find(({ id }) => id === task.id)
   const agent = agentOf(team, task.agent)
   const review = planned?.review
@@ -92,27 +85,15 @@ function agentOf(team: Team | undefined, name: string): TeamAgent | undefined {
 }
 
 /** Those who take over where the one before cannot work. */
-function insteadOf(
-  names: readonly string[] = [],
-  team: Team | undefined,
-): readonly (readonly [string, string])[] {
+function insteadOf(names: readonly string[] = [], team: Team | undefined): readonly (readonly [string, string])[] {
   return names.flatMap(name => [['or', name] as const, ...runsOf(agentOf(team, name))])
 }
 
 /** What is started, and what it is given of the node's surroundings: names only of what is passed on. */
 function runsOf(agent: TeamAgent | undefined): readonly (readonly [string, string])[] {
   if (!agent) return []
-  const model = agent.model === undefined ? '' : `, model ${agent.model}`
-  const args = agent.args === undefined ? '' : `, with ${commandText(agent.args)}`
-  const program =
-    agent.command === undefined ? `preset ${agent.preset}${model}${args}` : commandText(agent.command)
-  const runs = agent.peer === undefined ? program : `peer ${agent.peer}, on its own machine`
-  const variables = [...Object.entries(agent.env ?? {}).map(([name, value]) => `${name}=${value}`)]
-  return [
-    ['runs', runs],
-    ...(variables.length > 0 ? [['env', variables.join(' ')] as const] : []),
-    ...(agent.pass && agent.pass.length > 0 ? [['gets', agent.pass.join(', ')] as const] : []),
-  ]
+  const { runs, facts } = describeAgent(agent)
+  return [['runs', runs], ...facts]
 }
 
 function pathsOf(planned: PlannedTask | undefined): string {
@@ -121,29 +102,18 @@ function pathsOf(planned: PlannedTask | undefined): string {
   return planned.paths.length === 0 ? 'nothing' : `${planned.paths.join(', ')}${links}`
 }
 
-function taskLimits(
-  task: PlanTaskView,
-  planned: PlannedTask | undefined,
-  agent: TeamAgent | undefined,
-): string {
+function taskLimits(task: PlanTaskView, planned: PlannedTask | undefined, agent: TeamAgent | undefined): string {
   const timeout = planned?.timeoutMs ?? agent?.timeoutMs
   return [
     `${plural(task.attempts, 'attempt')} at most`,
     ...(timeout === undefined ? [] : [`${duration(timeout)} a turn`]),
-    ...(agent?.maxOutputBytes === undefined ? [] : [`${bytes(agent.maxOutputBytes)} of output`]),
+    ...(agent ? describeAgent(agent).limits : []),
   ].join(', ')
 }
 
 function limitsOf({ limits }: Team): string {
   const { concurrency, timeoutMs } = limits
   return `${plural(concurrency, 'turn')} at once${timeoutMs === undefined ? ', no end set' : `, ends after ${duration(timeoutMs)}`}`
-}
-
-/** As it would be typed: words with anything special in them stand in quotes. */
-function commandText(words: readonly string[]): string {
-  return words
-    .map(word => (/^[\w@%+=:,./{}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
-    .join(' ')
 }
 
 export function warningLines(view: Pick<RunView, 'warnings'>, paint: Paint): readonly string[] {

@@ -9,7 +9,7 @@ import type {
   PlanTaskView,
   RunSummaryView,
   UserView,
-} from '../views.ts'
+} from '../node/views.ts'
 import { ago, between, bytes, count, duration, money, shortGate, shortId, spend } from './format.ts'
 import { grid } from './grid.ts'
 import { RUN_TONES } from './live.ts'
@@ -17,10 +17,7 @@ import { type Drawing, fileNotes, successionNotes } from './tasks.ts'
 import { oneLine, wrap } from './text.ts'
 import { SYMBOLS, TONES } from './tree.ts'
 
-export function runsTable(
-  runs: readonly RunSummaryView[],
-  { width, now, paint }: Drawing,
-): readonly string[] {
+export function runsTable(runs: readonly RunSummaryView[], { width, now, paint }: Drawing): readonly string[] {
   return grid(
     [
       { header: 'RUN' },
@@ -51,14 +48,17 @@ export function runsTable(
   )
 }
 
-/** `verify` holds every entry against the record; what else a run refers to may be lost as well, which whoever shows it is told. */
+/**
+ * `verify` holds every entry against the record; what else a run refers to may be lost as well, which whoever shows it
+ * is told.
+ */
 export function damageRemark(runs: readonly RunSummaryView[]): string | undefined {
   const damaged = runs.filter(({ state }) => state === 'damaged')
   const [only] = damaged
   if (!only) return undefined
   const name = damaged.length === 1 ? shortId(only.run) : 'RUN'
   const what = damaged.length === 1 ? `${name} is damaged` : `${damaged.length} runs are damaged`
-  return `${what}: \`parley trail verify ${name}\` tells what, \`parley show ${name}\` what keeps it from being read.`
+  return `${what}: \`parley trail verify ${name}\` shows the damage, \`parley show ${name}\` why it cannot be read.`
 }
 
 /** A table has one line for each; `parley show` has the rest of an intent. */
@@ -66,10 +66,7 @@ function firstLine(text: string): string {
   return oneLine(text.split(/\r\n|\r|\n/).find(line => line.trim() !== '') ?? '')
 }
 
-export function tasksTable(
-  tasks: readonly PlanTaskView[],
-  { width, now, paint }: Drawing,
-): readonly string[] {
+export function tasksTable(tasks: readonly PlanTaskView[], { width, now, paint }: Drawing): readonly string[] {
   const [header = '', ...rows] = grid(
     [
       { header: 'TASK' },

@@ -1,7 +1,7 @@
 // Everything about one run: the facts, the tree, every step with time and spend, the result.
 import { formatTimestamp, type Ticks } from '@parley/core'
 import { cliLimits } from '../limits.ts'
-import type { GateView, RunView } from '../views.ts'
+import type { GateView, RunView } from '../node/views.ts'
 import { resultLines } from './ending.ts'
 import { between, bytes, duration, moment, plural, shortGate, shortId, spendInFull } from './format.ts'
 import { totalLine } from './live.ts'
@@ -22,7 +22,7 @@ export function showLines(view: RunView, drawing: Drawing, full = false): readon
     ...section('Result', view.result || view.result_unknown ? resultLines(view, width) : [], drawing),
     ...section('Warnings', warningLines(view, paint), drawing),
     ...section(
-      'Waits for you',
+      'Waiting for you',
       view.gates.flatMap(gate => gateLines(gate, drawing)),
       drawing,
     ),
@@ -41,9 +41,7 @@ function facts(view: RunView, drawing: Drawing): readonly string[] {
     ['run', view.run],
     ['team', `${oneLine(view.team)} for ${oneLine(view.principal)}`],
     ['project', oneLine(view.project)],
-    ...(view.imported
-      ? [['imported', `from ${view.imported.from} on ${moment(view.imported.at)}`] as const]
-      : []),
+    ...(view.imported ? [['imported', `from ${view.imported.from} on ${moment(view.imported.at)}`] as const] : []),
     ['started', `${moment(view.started)}, ${view.ended ? `took ${took}` : `${took} ago`}`],
     ...(view.machine ? [['held up', oneLine(view.machine.message)] as const] : []),
     ...(view.reason ? [['reason', oneLine(view.reason)] as const] : []),
@@ -73,9 +71,7 @@ export function gateLines(gate: GateView, { paint, width, now }: Drawing): reado
     ...wrap(`${who}${oneLine(gate.question)}`, width).map(line => paint('warning', line)),
     ...untilLines(gate, now).map(line => `  ${paint('quiet', line)}`),
     ...(isOffer(gate) ? [`  parley salvage ${gate.task} --run ${shortId(gate.run)} shows it first`] : []),
-    gate.kind === 'gate'
-      ? `  parley approve ${id}, or parley reject ${id} --reason "…"`
-      : `  parley reply ${id} "…"`,
+    gate.kind === 'gate' ? `  parley approve ${id}, or parley reject ${id} --reason "…"` : `  parley reply ${id} "…"`,
   ]
 }
 
@@ -88,6 +84,6 @@ function isOffer({ id, workspace, task }: GateView): boolean {
 export function untilLines({ deadline, fallback, waits_for }: GateView, now: Ticks): readonly string[] {
   if (deadline === undefined) return []
   const left = duration(Math.max(0, between(formatTimestamp(now), deadline, now) ?? 0))
-  if (waits_for === 'coordinator') return [`Nobody answered; the coordinator decides within ${left}.`]
+  if (waits_for === 'coordinator') return [`Nobody answered; the coordinator will decide within ${left}.`]
   return [`Without an answer within ${left}: ${(fallback ?? '').replaceAll('_', ' ')}.`]
 }

@@ -1,6 +1,7 @@
-// What was done on each task, step by step: attempts, checks and reviews with outcome, time and spend, and what was said at the end of each.
+// What was done on each task, step by step: attempts, checks and reviews with outcome, time and spend, and what was
+// said at the end of each.
 import { cliLimits } from '../limits.ts'
-import type { PlanTaskView, RunView, StepView } from '../views.ts'
+import type { PlanTaskView, RunView, StepView } from '../node/views.ts'
 import { between, duration, plural, shortId, spend, ticksOf } from './format.ts'
 import { grid, type Row } from './grid.ts'
 import type { Tone } from './paint.ts'
@@ -20,7 +21,10 @@ const OUTCOME_TONES: Readonly<Record<StepView['outcome'], Tone>> = {
 /** Below a step, so that it is told apart from the next one. */
 const INDENT = '    '
 
-/** Tasks in the order in which they began; times count from the start of the run. `full`: nothing that was said is left out. */
+/**
+ * Tasks in the order in which they began; times count from the start of the run. `full`: nothing that was said is left
+ * out.
+ */
 export function stepLines(view: RunView, drawing: Drawing, full: boolean): readonly string[] {
   const begun = view.tasks
     .filter(({ steps }) => steps.length > 0)
@@ -51,9 +55,7 @@ export function stepLines(view: RunView, drawing: Drawing, full: boolean): reado
     ]),
   )
   const cut = !full && begun.some(({ steps }) => steps.some(({ text }) => isLong(text, drawing.width)))
-  return cut
-    ? [...shown, drawing.paint('quiet', `All that was said: parley show ${shortId(view.run)} --full`)]
-    : shown
+  return cut ? [...shown, drawing.paint('quiet', `Full text: parley show ${shortId(view.run)} --full`)] : shown
 }
 
 function stepRow(step: StepView, task: PlanTaskView, view: RunView, { now }: Drawing): Row {
@@ -71,11 +73,8 @@ function stepRow(step: StepView, task: PlanTaskView, view: RunView, { now }: Dra
 }
 
 /** Who took over from whom, and why. */
-function moveLines(
-  move: NonNullable<StepView['moves']>[number],
-  { width, paint }: Drawing,
-): readonly string[] {
-  const failed = move.outcome === 'failed' ? ', which came to nothing' : ''
+function moveLines(move: NonNullable<StepView['moves']>[number], { width, paint }: Drawing): readonly string[] {
+  const failed = move.outcome === 'failed' ? ', which failed' : ''
   const text = `${move.to} takes over from ${move.from}${failed}: ${oneLine(move.reason)}`
   return wrap(text, Math.max(cliLimits.leastColumns, width - INDENT.length)).map(
     line => `${INDENT}${paint(move.outcome === 'failed' ? 'bad' : 'quiet', line)}`,
@@ -99,14 +98,12 @@ function isLong(text: string | undefined, width: number): boolean {
 
 function wrapped(text: string | undefined, width: number): readonly string[] {
   const room = Math.max(cliLimits.leastColumns, width - INDENT.length)
-  return (text === undefined ? [] : lines(text.trim())).flatMap(line =>
-    line === '' ? [''] : wrap(line, room),
-  )
+  return (text === undefined ? [] : lines(text.trim())).flatMap(line => (line === '' ? [''] : wrap(line, room)))
 }
 
 /**
- * What the team has to say: the last word of each task that no other task builds on. One answer is given whole; of several, which are
- * rather reports, the beginning of each.
+ * What the team has to say: the last word of each task that no other task builds on. One answer is given whole; of
+ * several, which are rather reports, the beginning of each.
  */
 export function answerLines(view: RunView, { width, paint }: Drawing): readonly string[] {
   const needed = new Set(view.tasks.flatMap(({ needs }) => needs))
@@ -123,7 +120,7 @@ export function answerLines(view: RunView, { width, paint }: Drawing): readonly 
       paint('strong', `${oneLine(task.title)}:`),
       ...said(text, width, cliLimits.saidLines).map(line => (line === '' ? '' : `${INDENT}${line}`)),
     ]),
-    ...(cut ? [paint('quiet', `All that was said: parley show ${shortId(view.run)} --full`)] : []),
+    ...(cut ? [paint('quiet', `Full text: parley show ${shortId(view.run)} --full`)] : []),
     '',
   ]
 }

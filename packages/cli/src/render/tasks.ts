@@ -1,6 +1,7 @@
-// The tasks of a run, one line each as a tree with agent, attempt, time and spend, and below a task what it is doing or why it stopped.
+// The tasks of a run, one line each as a tree with agent, attempt, time and spend, and below a task what it is doing or
+// why it stopped.
 import { formatTimestamp, type Ticks } from '@parley/core'
-import type { PlanTaskView } from '../views.ts'
+import type { PlanTaskView } from '../node/views.ts'
 import { between, duration, spend } from './format.ts'
 import { type Column, grid, type Row } from './grid.ts'
 import type { Paint } from './paint.ts'
@@ -68,8 +69,7 @@ function remarks({ task, below }: TreeRow, { width, paint, now }: Drawing): read
   }
   const found: string[] = []
   if (task.activity && task.state === 'working') found.push(remark(task.activity, 'quiet'))
-  if (task.note && task.state !== 'done')
-    found.push(remark(task.note, task.state === 'failed' ? 'bad' : 'warning'))
+  if (task.note && task.state !== 'done') found.push(remark(task.note, task.state === 'failed' ? 'bad' : 'warning'))
   for (const text of successionNotes(task, now)) found.push(remark(text, 'warning'))
   for (const text of fileNotes(task)) found.push(remark(text, 'warning'))
   return found
@@ -80,11 +80,9 @@ export function fileNotes(task: PlanTaskView): readonly string[] {
   const { refused, refused_links = [], dropped = [], outside_links = [], symlinks, state } = task
   const begun = state !== 'waiting' && state !== 'gated' && state !== 'ready'
   return [
-    ...(refused.length > 0 ? [`not allowed, and put back: ${each(refused)}`] : []),
-    ...(refused_links.length > 0
-      ? [`links that lead out of the project, and put back: ${each(refused_links)}`]
-      : []),
-    ...(dropped.length > 0 ? [`pipes, sockets or devices, and left out: ${each(dropped)}`] : []),
+    ...(refused.length > 0 ? [`not allowed, reverted: ${each(refused)}`] : []),
+    ...(refused_links.length > 0 ? [`links that lead out of the project, reverted: ${each(refused_links)}`] : []),
+    ...(dropped.length > 0 ? [`pipes, sockets or devices, left out: ${each(dropped)}`] : []),
     ...(outside_links.length > 0 ? [`links that lead out of the project: ${each(outside_links)}`] : []),
     ...(symlinks && !begun ? ['its links may lead out of the project'] : []),
   ]
@@ -101,13 +99,7 @@ export function successionNotes({ terminating, salvage }: PlanTaskView, now: Tic
   return notes
 }
 
-function salvageNote({
-  state,
-  agent,
-  checkpoint,
-  files,
-  reason,
-}: NonNullable<PlanTaskView['salvage']>): string {
+function salvageNote({ state, agent, checkpoint, files, reason }: NonNullable<PlanTaskView['salvage']>): string {
   const what = files.length === 1 ? '1 file' : `${files.length} files`
   const from = `${what} of ${agent}, ${checkpoint}`
   switch (state) {

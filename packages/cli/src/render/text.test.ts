@@ -10,6 +10,13 @@ test('wide characters, emoji and combining marks take the columns that a termina
   expect(widthOf('👩‍👩‍👧')).toBe(2)
   expect(widthOf('한국')).toBe(4)
   expect(widthOf('✓ ● …')).toBe(5)
+  expect(widthOf('1️⃣ 🇩🇪')).toBe(5)
+  expect(widthOf('🇩')).toBe(1)
+  expect(widthOf('䷀☰')).toBe(4)
+  // A vowel sign that stands beside its consonant, and a half-width voicing mark.
+  expect(widthOf('கா')).toBe(2)
+  expect(widthOf('ｶﾞ')).toBe(2)
+  expect(widthOf('ㅤ\u200b')).toBe(0)
 })
 
 test('a text that is too long is cut with … and never becomes wider than asked', () => {
@@ -17,8 +24,7 @@ test('a text that is too long is cut with … and never becomes wider than asked
   expect(cut('Run the tests', 8)).toBe('Run the…')
   expect(cut('台所の掃除', 6)).toBe('台所…')
   expect(cut('anything', 0)).toBe('')
-  for (let width = 1; width < 14; width++)
-    expect(widthOf(cut('台a所b掃c除d', width))).toBeLessThanOrEqual(width)
+  for (let width = 1; width < 14; width++) expect(widthOf(cut('台a所b掃c除d', width))).toBeLessThanOrEqual(width)
 })
 
 test('fit fills or cuts to exactly the width', () => {

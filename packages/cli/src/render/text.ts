@@ -1,15 +1,28 @@
-// Text on a terminal: how many columns it takes, cutting and padding to a width. What others wrote is made harmless first.
+// Text on a terminal: how many columns it takes, cutting and padding to a width. What others wrote is made harmless
+// first.
 import { harmless, oneLine } from '@parley/core'
 
 export { harmless, oneLine }
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const plainAscii = /^[\x20-\x7e]*$/
-const pictograph = /\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F|\p{Regional_Indicator}/u
-const invisible = /^[\p{Mark}\p{Control}\p{Format}]+$/u
-/** East Asian wide and full-width ranges (Unicode 16, EastAsianWidth W and F), coarse where whole blocks are. */
+/** Emoji by themselves or made so, flags, keycaps. */
+const pictograph =
+  /(?!\p{Regional_Indicator})\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F|\p{Regional_Indicator}{2}|^[\d#*]\uFE0F?\u20E3/u
+const invisible = /[\p{Default_Ignorable_Code_Point}\p{Mn}\p{Me}\p{Control}\p{Format}\p{Surrogate}]/u
+/** What takes columns of its own though it belongs to the character before it. */
+const spacing = /[\p{Mc}\uFF9E\uFF9F]/u
+/** East Asian wide and full-width characters that are no emoji; compared with a library (docs/decisions/0025). */
 const wide =
-  /[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\u9FFF\uA000-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{17000}-\u{18DFF}\u{1AFF0}-\u{1B2FF}\u{20000}-\u{3FFFD}]/u
+  /[\u1100-\u115F\u2329\u232A\u2630-\u2637\u268A-\u268F\u2E80-\u303E\u3041-\u3247\u3250-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE10-\uFE19\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{1B2FF}\u{1D300}-\u{1D376}\u{1F200}-\u{1F265}\u{20000}-\u{3FFFD}]/u
+
+let segmenter: Intl.Segmenter | undefined
+
+/** Made when the first text comes that needs it: that takes longer than most commands draw. */
+function graphemes(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+  return segmenter.segment(text)
+}
+
 /** Several lines, each kept: what a terminal would obey is not. */
 export function lines(text: string): readonly string[] {
   return harmless(text.replace(/\r\n?/g, '\n'))
@@ -26,13 +39,18 @@ export function each(names: readonly string[]): string {
 export function widthOf(text: string): number {
   if (plainAscii.test(text)) return text.length
   let width = 0
-  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment)
+  for (const { segment } of graphemes(text)) width += graphemeWidth(segment)
   return width
 }
 
 function graphemeWidth(grapheme: string): number {
-  if (invisible.test(grapheme)) return 0
-  return pictograph.test(grapheme) || wide.test(grapheme) ? 2 : 1
+  if (pictograph.test(grapheme)) return 2
+  let width = 0
+  for (const character of grapheme) {
+    const takesColumns = width === 0 ? !invisible.test(character) : spacing.test(character)
+    if (takesColumns) width += wide.test(character) ? 2 : 1
+  }
+  return width
 }
 
 /** The text if it fits, else as much of it as fits with `…` behind it. */
@@ -41,7 +59,7 @@ export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   let kept = ''
   let taken = 0
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemes(text)) {
     const next = graphemeWidth(segment)
     if (taken + next > width - 1) break
     kept += segment
@@ -78,7 +96,7 @@ export function wrap(text: string, width: number): readonly string[] {
 function pieceUp(word: string, width: number): readonly string[] {
   const pieces: string[] = []
   let piece = ''
-  for (const { segment } of graphemes.segment(word)) {
+  for (const { segment } of graphemes(word)) {
     if (piece !== '' && widthOf(piece + segment) > width) {
       pieces.push(piece)
       piece = ''

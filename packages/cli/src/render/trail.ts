@@ -1,5 +1,5 @@
 // Entries of a record, each with the facts of its body, and what verification found.
-import type { EntryView, VerifyView } from '../views.ts'
+import type { EntryView, VerifyView } from '../node/views.ts'
 import { plural, shortId, timeOfDay } from './format.ts'
 import { grid, type Row } from './grid.ts'
 import type { Paint } from './paint.ts'
@@ -34,8 +34,8 @@ const INDENT = '      '
 const ID = /^[a-z_]+_[0-9a-z]{26}$/
 
 /**
- * The simple values of a body: what changed first, ids last and shortened, and nothing that the line has already. What is nested is left
- * to --json.
+ * The simple values of a body: what changed first, ids last and shortened, and nothing that the line has already. What
+ * is nested is left to --json.
  */
 function facts({ workspace, body }: EntryView): string {
   const said: string[] = []
@@ -57,7 +57,7 @@ export function verifyLines(report: VerifyView, paint: Paint): readonly string[]
   const entries = runs.reduce((sum, each) => sum + each.entries, 0)
   const all = `${plural(entries, 'entry', 'entries')} in ${plural(runs.length, 'run')}`
   const more = unreadable_total > 1 || runs.some(each => each.findings_total > 1)
-  if (sound) return [`${paint('good', 'Sound:')} ${all}, every hash, anchor and signature as it was written.`]
+  if (sound) return [`${paint('good', 'Sound:')} ${all}, every hash, anchor and signature verified.`]
   return [
     ...unreadable
       .slice(0, 1)
@@ -70,7 +70,7 @@ export function verifyLines(report: VerifyView, paint: Paint): readonly string[]
             `${paint('bad', damage)} ${shortId(run)}: ${oneLine(message)}${andMore(findings_total, 'finding')}`,
         ),
     ),
-    `${paint('bad', 'Damaged:')} ${plural(runs.filter(each => each.findings.length > 0).length, 'run')} of ${runs.length}, ${all}. Keep the profile's folder as it is, and compare with a backup or an export.${more ? ' All findings: --json.' : ''}`,
+    `${paint('bad', 'Damaged:')} ${plural(runs.filter(each => each.findings.length > 0).length, 'run')} of ${runs.length}, ${all}. Do not change the profile's folder; compare it with a backup or an export.${more ? ' All findings: --json.' : ''}`,
   ]
 }
 

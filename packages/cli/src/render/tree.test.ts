@@ -3,9 +3,7 @@ import { taskView } from '../testing/views.ts'
 import { treeOf } from './tree.ts'
 
 const drawn = (tasks: Parameters<typeof treeOf>[0]) =>
-  treeOf(tasks).map(
-    ({ branch, task, also }) => `${branch}${task.id}${also.map(each => ` +${each}`).join('')}`,
-  )
+  treeOf(tasks).map(({ branch, task, also }) => `${branch}${task.id}${also.map(each => ` +${each}`).join('')}`)
 
 test('a task stands below what it waits for, once, with the others named', () => {
   const tasks = [

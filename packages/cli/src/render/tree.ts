@@ -1,6 +1,6 @@
-// The tasks of a run as a tree: each below the task that it waits for; where it waits for several, below the last of them in the plan,
-// with the others named. Every task stands there exactly once.
-import type { PlanTaskView, TaskState } from '../views.ts'
+// The tasks of a run as a tree: each below the task that it waits for; where it waits for several, below the last of
+// them in the plan, with the others named. Every task stands there exactly once.
+import type { PlanTaskView, TaskState } from '../node/views.ts'
 import type { Tone } from './paint.ts'
 
 export interface TreeRow {

@@ -1,12 +1,14 @@
-// A machine for `parley doctor`, on which everything is well unless a test says otherwise, and a node that has nothing to say.
+// A machine for `parley doctor`, on which everything is well unless a test says otherwise, and a node that has nothing
+// to say.
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { NODE_VERSION } from '@parley/node'
 import { expect } from 'vitest'
-import { doctorWith } from '../commands/doctor.ts'
+import type { Table } from '../command.ts'
+import { doctorWith } from '../commands/node/doctor.ts'
 import type { FileFacts, Finding, Probes } from '../doctor/check.ts'
-import type { NodeApi } from '../node-api.ts'
-import type { NodeStatus } from '../views.ts'
+import type { NodeStatus } from '../node/views.ts'
+import type { Answering } from './fake-node.ts'
 import { parley, type Surroundings } from './parley.ts'
 
 export const own: FileFacts = { folder: true, mode: 0o700, owner: 1000, changed: 0 }
@@ -34,6 +36,12 @@ export const noNode = () => {
   throw new CallError('node_not_running', 'No node is running.')
 }
 
+/** The command alone, on a machine of the test's own. */
+export const doctorTable = (probes: Probes): Table => ({
+  commands: [['doctor', 'Check', async () => ({ default: doctorWith(probes) })]],
+  groups: [],
+})
+
 /** All checks, in a home of its own, on a machine that is well but for what a test brings. */
 export async function examined(home: string, probes: Partial<Probes> = {}, around: Surroundings = {}) {
   const ran = await parley(['doctor', '--json'], {
@@ -41,7 +49,7 @@ export async function examined(home: string, probes: Partial<Probes> = {}, aroun
     env: { HOME: home, PARLEY_HOME: join(home, '.parley'), PATH: '' },
     node: noNode,
     ...around,
-    table: { commands: [doctorWith({ ...well, ...probes })], groups: [] },
+    table: doctorTable({ ...well, ...probes }),
   })
   const { checks, problems, warnings } = JSON.parse(ran.out) as {
     checks: Finding[]
@@ -56,11 +64,11 @@ export async function examined(home: string, probes: Partial<Probes> = {}, aroun
 export const status = {
   version: NODE_VERSION,
   pid: 7,
-  runs: { working: 1, waiting: 0 },
+  runs: { working: 1, waiting: 0, for_peers: 0 },
   storage: { working: null, faults: [] },
   damage: [],
 } as unknown as NodeStatus
-export const sound: NodeApi['verifyTrail'] = async () => ({
+export const sound: Answering<'/trail/verify'> = async () => ({
   sound: true,
   runs: [],
   unreadable: [],
@@ -74,8 +82,6 @@ export const on = (devices: Readonly<Record<string, number>>) => ({
   file: (path: string) => {
     if (path.endsWith('alp_key.pem')) return KEY
     const name = Object.keys(devices).find(each => path.endsWith(each))
-    return name === undefined
-      ? undefined
-      : { ...own, folder: name === 'trail', mode: 0o600, device: devices[name]! }
+    return name === undefined ? undefined : { ...own, folder: name === 'trail', mode: 0o600, device: devices[name]! }
   },
 })

@@ -1,105 +1,78 @@
-// A node for tests of commands: every operation that a test does not bring is a defect of the test.
-import type { NodeApi } from '../node-api.ts'
-import type { RunView } from '../views.ts'
+// A node for tests of commands: what each operation that a test brings answers. Another one is a defect of the test.
+import type { ClientSubscribeOptions, Operation } from '@parley/call'
+import type { NodeOperations } from '@parley/node'
+import type { Calls, Input, NodePath, Output } from '../node/client.ts'
+import type { RunView } from '../node/views.ts'
 
-const OPERATIONS = [
-  'status',
-  'stop',
-  'solve',
-  'runs',
-  'show',
-  'follow',
-  'abort',
-  'migrate',
-  'left',
-  'salvage',
-  'tasks',
-  'gates',
-  'watchGates',
-  'respond',
-  'reply',
-  'setPassphrase',
-  'inject',
-  'suspend',
-  'resume',
-  'budgets',
-  'spentToday',
-  'raiseBudget',
-  'users',
-  'changeUser',
-  'queryTrail',
-  'watchTrail',
-  'verifyTrail',
-  'proveEntry',
-  'exportTrail',
-  'packTrail',
-  'importTrail',
-  'trailHeads',
-  'trailKeys',
-  'rotateKey',
-  'trailTiers',
-  'compactTrail',
-  'snapshotTrail',
-  'restoreTrail',
-  'agents',
-  'linkIdentity',
-  'rotateIdentity',
-  'peers',
-  'pinPeer',
-  'unpinPeer',
-  'allowPeer',
-  'pendingPeers',
-  'acceptPeer',
-  'dismissPeer',
-  'ping',
-  'ask',
-  'cancelAsk',
-  'callPeer',
-  'workspaceStatus',
-  'workspaceInbox',
-  'checkpoint',
-  'block',
-] as const satisfies readonly (keyof NodeApi)[]
+/** As much of the output as the command looks at. */
+type Shown<Path extends NodePath> = Partial<Output<Path>>
+type IsStream<Path extends NodePath> = NodeOperations[Path] extends Operation<'subscription'> ? true : false
 
-export interface FakeNode extends NodeApi {
-  readonly closed: () => boolean
+export type Answering<Path extends NodePath> = (
+  input: Input<Path>,
+  options: ClientSubscribeOptions,
+) => IsStream<Path> extends true ? AsyncIterable<Shown<Path>> : Promise<Shown<Path>>
+
+/** What is answered, with what it is refused, or what finds it out. */
+export type Brought = {
+  readonly [Path in NodePath]?:
+    | Answering<Path>
+    | Error
+    | (IsStream<Path> extends true ? readonly Shown<Path>[] : Shown<Path>)
 }
 
-export function fakeNode(brought: Partial<NodeApi> = {}): FakeNode {
+export interface FakeNode extends Calls {
+  readonly closed: () => boolean
+  /** The inputs that an operation got, in their order. */
+  asked<Path extends NodePath>(path: Path): readonly Input<Path>[]
+}
+
+export function fakeNode(brought: Brought = {}): FakeNode {
   let closed = false
-  const missing = Object.fromEntries(
-    OPERATIONS.map(name => [
-      name,
-      () => {
-        throw new Error(`the test did not bring ${name}`)
-      },
-    ]),
-  ) as unknown as NodeApi
+  const answers: Readonly<Record<string, unknown>> = { '/node/status': { machine: null }, ...brought }
+  const asked: (readonly [path: string, input: unknown])[] = []
+  const answer = (path: string, input: unknown, options: object = {}): unknown => {
+    asked.push([path, input])
+    const found = answers[path]
+    if (found === undefined) throw new Error(`the test did not bring ${path}`)
+    if (found instanceof Error) throw found
+    return typeof found === 'function' ? found(input, options) : found
+  }
   return {
-    ...missing,
-    held: async () => undefined,
-    ...brought,
+    call: async (path, input, options) => answer(path, input, options),
+    subscribe: (path, input, options) => {
+      const found = answer(path, input, options) as AsyncIterable<unknown> | readonly unknown[]
+      return Symbol.asyncIterator in found ? found : each(found)
+    },
     close: () => {
       closed = true
     },
     closed: () => closed,
+    asked: path => asked.filter(([each]) => each === path).map(([, input]) => input) as never,
   }
 }
 
+async function* each<T>(values: readonly T[]): AsyncIterable<T> {
+  yield* values
+}
+
 /** Follows through the given views, the last of which may never come to an end. */
-export function following(...rounds: readonly (readonly RunView[])[]): NodeApi['follow'] {
+export function following(...rounds: readonly (readonly RunView[])[]): Answering<'/runs/follow'> {
   const left = [...rounds]
-  return async function* (_run, signal) {
+  return async function* (_input, { signal }) {
     const views = left.length > 1 ? left.shift()! : left[0]!
     for (const view of views) {
       if (signal?.aborted) return
       yield view
     }
-    if (['waiting', 'working'].includes(views.at(-1)?.state ?? 'working')) {
-      await new Promise<void>(resolve => {
-        if (signal?.aborted) resolve()
-        signal?.addEventListener('abort', () => resolve(), { once: true })
-      })
-    }
+    if (['waiting', 'working'].includes(views.at(-1)?.state ?? 'working')) await aborted(signal)
   }
+}
+
+/** Resolves when whoever listens has gone. */
+export function aborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise(resolve => {
+    if (signal?.aborted) resolve()
+    signal?.addEventListener('abort', () => resolve(), { once: true })
+  })
 }

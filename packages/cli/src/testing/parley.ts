@@ -1,15 +1,14 @@
 // Runs the command inside the test, with the table that the real one has.
 import { type Clock, ManualClock } from '@parley/core'
-import type { Table } from '../args.ts'
-import type { ConnectChoice } from '../command.ts'
+import type { ConnectChoice, Table } from '../command.ts'
 import { commandTable } from '../commands/table.ts'
 import type { ExitCode } from '../exit.ts'
 import { main } from '../main.ts'
-import type { NodeApi } from '../node-api.ts'
+import type { Calls } from '../node/client.ts'
 import { FakeTerminal } from './terminal.ts'
 
 export interface Surroundings {
-  readonly node?: NodeApi | ((choice: ConnectChoice) => NodeApi | Promise<NodeApi>)
+  readonly node?: Calls | ((choice: ConnectChoice) => Calls | Promise<Calls>)
   readonly terminal?: FakeTerminal
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly cwd?: string

@@ -1,5 +1,5 @@
 // Views for tests: a run as the node would show it, with only what a test cares about said.
-import type { EntryView, GateView, PlanTaskView, RunView, StepView, UsageView } from '../views.ts'
+import type { EntryView, GateView, PlanTaskView, RunView, StepView, UsageView } from '../node/views.ts'
 
 export const NO_USAGE: UsageView = { turns: 0, wall_ms: 0, output_bytes: 0 }
 

@@ -1,4 +1,5 @@
-// Time for Parley under test: it passes in steps, so that what falls due happens at its own moment and not at the end of the step.
+// Time for Parley under test: it passes in steps, so that what falls due happens at its own moment and not at the end
+// of the step.
 import type { CancelTimer, Clock, Ticks } from '@parley/core'
 import { ticksPerMillisecond } from '@parley/core'
 

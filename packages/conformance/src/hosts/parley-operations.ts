@@ -1,18 +1,16 @@
-// The operations of the kit as Parley's handles carry them out: everything that agents, users and the operator ask to be done.
+// The operations of the kit as Parley's handles carry them out: everything that agents, users and the operator ask to
+// be done.
 import { ok, type Result, type RunId, type WorkspaceId } from '@parley/core'
-import {
-  type AgentHandle,
-  expandHighway,
-  type RunHandle,
-  type Runtime,
-  type UserHandle,
-} from '@parley/kernel'
+import { type AgentHandle, expandHighway, type RunHandle, type Runtime, type UserHandle } from '@parley/kernel'
 import type { Trail, TrailStore } from '@parley/trail'
 import type { Caller, Outcome } from '../host.ts'
 import type { OperationName, Params, Value } from '../operations.ts'
 import { done, outcomeOf, refusalOf } from './parley-answers.ts'
 
-/** What an operation is carried out with. Parameters are handed on as they came: refusing what is malformed is Parley's affair. */
+/**
+ * What an operation is carried out with. Parameters are handed on as they came: refusing what is malformed is Parley's
+ * affair.
+ */
 export interface Call {
   readonly runtime: Runtime
   readonly trail: Trail
@@ -36,8 +34,8 @@ type Field = {
 }[OperationName]
 
 /**
- * What a scenario handed in is anything at all, and what Parley makes of it is what is tested: `never` lets it pass every parameter's
- * type, and promises nothing.
+ * What a scenario handed in is anything at all, and what Parley makes of it is what is tested: `never` lets it pass
+ * every parameter's type, and promises nothing.
  */
 export type Parameters = { readonly [F in Field & string]: never }
 
@@ -92,10 +90,7 @@ type Change = 'suspend' | 'resume' | 'block' | 'unblock' | 'deactivate' | 'react
 function userChange(change: Change): (call: Call) => Promise<Outcome<unknown>> {
   return async ({ runtime, caller, params }) => {
     const by = caller.kind === 'user' ? { by: caller.user } : {}
-    return outcomeOf(
-      await runtime.users[change](params.user, { ...by, reason: params.reason ?? 'asked for' }),
-      nothing,
-    )
+    return outcomeOf(await runtime.users[change](params.user, { ...by, reason: params.reason ?? 'asked for' }), nothing)
   }
 }
 
@@ -157,10 +152,7 @@ export const OPERATIONS: Table = {
   ),
   create_checkpoint: byAgent((agent, params) => agent.checkpoint(params as never), same),
   change_checkpoint: byAgent((agent, { checkpoint }) => agent.changeCheckpoint(checkpoint), never),
-  write_memory: byAgent(
-    (agent, { key, value, workspace }) => agent.writeMemory(key, value, workspace),
-    nothing,
-  ),
+  write_memory: byAgent((agent, { key, value, workspace }) => agent.writeMemory(key, value, workspace), nothing),
   delete_memory: byAgent((agent, { key }) => agent.deleteMemory(key), nothing),
 
   create_workspace: byAgent(
@@ -183,8 +175,7 @@ export const OPERATIONS: Table = {
     (user, run, { workspace }) => user.resume(run, workspace),
   ),
   migrate: byAgent(
-    (agent, { workspace, agent: next, reason }) =>
-      agent.migrate(workspace, next, reason) as Promise<Result<unknown>>,
+    (agent, { workspace, agent: next, reason }) => agent.migrate(workspace, next, reason) as Promise<Result<unknown>>,
     nothing,
   ),
   terminate: byAgent(
@@ -199,10 +190,7 @@ export const OPERATIONS: Table = {
     (agent, { workspace, target, reason }) => agent.grantVisibility(workspace, target, reason),
     nothing,
   ),
-  change_priority: byAgent(
-    (agent, { workspace, priority }) => agent.changePriority(workspace, priority),
-    nothing,
-  ),
+  change_priority: byAgent((agent, { workspace, priority }) => agent.changePriority(workspace, priority), nothing),
   batch_priority: byAgent((agent, { group, priority }) => agent.batchPriority(group, priority), nothing),
   batch_abort: byAgent((agent, { group }) => agent.batchAbort(group), nothing),
   raise_budget: byBoth(
@@ -235,10 +223,7 @@ export const OPERATIONS: Table = {
     (agent, { source, decision, ...how }) => agent.decideIntegration(source, decision, how),
     ({ state }) => ({ outcome: state }),
   ),
-  fail_integration: byAgent(
-    (agent, { source }) => agent.failIntegration(source) as Promise<Result<unknown>>,
-    nothing,
-  ),
+  fail_integration: byAgent((agent, { source }) => agent.failIntegration(source) as Promise<Result<unknown>>, nothing),
   report_conflicts: byAgent(
     (agent, { source, conflicts }) => agent.reportConflicts(source, conflicts),
     conflicts => ({ conflicts }),

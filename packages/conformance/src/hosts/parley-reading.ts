@@ -1,13 +1,6 @@
-// The kit's reading operations on Parley: objects, structures and the trail. The runtime reads past access rules, by the coordinator's
-// eyes, who sees everything.
-import {
-  formatTimestamp,
-  type GraphId,
-  type Result,
-  type RunId,
-  type TaskId,
-  type WorkspaceId,
-} from '@parley/core'
+// The kit's reading operations on Parley: objects, structures and the trail. The runtime reads past access rules, by
+// the coordinator's eyes, who sees everything.
+import { formatTimestamp, type GraphId, type Result, type RunId, type TaskId, type WorkspaceId } from '@parley/core'
 import type {
   AgentHandle,
   EnvelopeView as ParleyEnvelope,
@@ -72,8 +65,7 @@ export const READING: Table = {
     const read = await byAgent((agent, { envelope }) => agent.thread(envelope), list)(call)
     if (!read.ok) return read
     const views: EnvelopeView[] = []
-    for (const envelope of read.value)
-      views.push(await envelopeView(call.run, { ...envelope, payload: null }))
+    for (const envelope of read.value) views.push(await envelopeView(call.run, { ...envelope, payload: null }))
     return done(views)
   },
   list_rights: byAgent(async (agent, { holder, target }) => {
@@ -131,22 +123,22 @@ export const READING: Table = {
     return done({ relation: new CausalOrder(entries).relation(first, second) })
   },
   async tier_of({ trail, run, params }) {
-    return done({ tier: (await trail.lifecycle(run.id).tierOf(params.seq)) ?? null })
+    return done({ tier: (await trail.run(run.id).tierOf(params.seq)) ?? null })
   },
   async compact(call) {
     const { trail, run, runtime, params } = call
     const at = formatTimestamp(runtime.now())
-    const compacted = await trail.lifecycle(run.id).compact(params.workspace, at)
+    const compacted = await trail.storage.compactWorkspace(run.id, params.workspace, at)
     if (compacted.ok) await recorded(call, compacted.value.summaries)
     return outcomeOf(compacted, ({ archived }) => ({ archived }))
   },
   async delete_archive({ trail, store, run, runtime, params, retention }) {
-    const archives = (await store.manifests(run.id)).filter(
+    const archives = (await store.tiers.manifests(run.id)).filter(
       each => each.workspace === params.workspace && !each.deleted,
     )
     if (archives.length === 0) return { ok: false, refused: 'NOT_FOUND' }
     for (const { archive } of archives) {
-      const deleted = await trail.lifecycle(run.id).deleteArchive(archive, runtime.now(), { cold: retention })
+      const deleted = await trail.storage.deleteArchive(run.id, archive, runtime.now(), { cold: retention })
       if (!deleted.ok) return refusalOf(deleted.error)
     }
     return done(undefined)
@@ -188,16 +180,17 @@ function pageOf({ entries, cursor, more }: QueryPage): TrailPage {
   return { entries: entries.map(entryOf), cursor, more }
 }
 
-/** What the trail proposes is appended by the runtime; in the standing run once the run itself has ended or is halted. */
+/**
+ * What the trail proposes is appended by the runtime; in the standing run once the run itself has ended or is halted.
+ */
 async function recorded({ runtime, run }: Call, entries: readonly ProposedEntry[]): Promise<void> {
   if (entries.length === 0) return
-  const done = await runtime.record(run.id, entries)
+  const done = await runtime.reads.record(run.id, entries)
   if (!done.ok) throw done.error
 }
 
 function workspaceView(view: ParleyWorkspace): WorkspaceView {
-  const { id, role, parent, status, owner, originator, visibility, authority, priority, mounts, delegate } =
-    view
+  const { id, role, parent, status, owner, originator, visibility, authority, priority, mounts, delegate } = view
   const { directive, timeout, group, agent, children, inbox, memory, register, deliverable, meter } = view
   return {
     ...{ id, role, parent, status, owner, originator, visibility, authority, priority, mounts, delegate },
@@ -213,11 +206,7 @@ function estimate({ resource_estimate }: { readonly resource_estimate: object | 
 
 async function envelopeView(
   run: RunHandle,
-  {
-    replies: _replies,
-    consumed: _consumed,
-    ...view
-  }: ParleyEnvelope & { readonly payload: EnvelopeView['payload'] },
+  { replies: _replies, consumed: _consumed, ...view }: ParleyEnvelope & { readonly payload: EnvelopeView['payload'] },
 ): Promise<EnvelopeView> {
   const { origin, originator } = await run.read(state => state.envelopes.get(view.id)!)
   return { ...view, origin, originator }
@@ -243,11 +232,7 @@ function reached(from: object): readonly string[] {
   const visit = (value: unknown) => {
     if (typeof value !== 'object' || value === null || seen.has(value)) return
     seen.add(value)
-    for (
-      let each: object | null = value;
-      each && each !== Object.prototype;
-      each = Object.getPrototypeOf(each)
-    )
+    for (let each: object | null = value; each && each !== Object.prototype; each = Object.getPrototypeOf(each))
       for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(each)))
         if (each === value || get) visit(Reflect.get(value, name))
   }
@@ -262,8 +247,7 @@ async function topology(
   about = '',
 ): Promise<Outcome<readonly string[]>> {
   const [workspace, task, graph] = [about as WorkspaceId, about as TaskId, about as GraphId]
-  const ids = (found: Result<readonly { readonly id: string }[]>) =>
-    outcomeOf(found, each => each.map(({ id }) => id))
+  const ids = (found: Result<readonly { readonly id: string }[]>) => outcomeOf(found, each => each.map(({ id }) => id))
   switch (question) {
     case 'owned_by':
       return done(await asked.ownedBy(about))

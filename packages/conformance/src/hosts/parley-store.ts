@@ -1,6 +1,6 @@
-// Parley's store under test: the next so many appends are taken and fail, as the store's contract says: with everything behind them, in
-// one turn. A disk that fails now and then would not do, since the log goes on in another file. Or it is slow: what was written is
-// confirmed only when it is released.
+// Parley's store under test: the next so many appends are taken and fail, as the store's contract says: with everything
+// behind them, in one turn. A disk that fails now and then would not do, since the log goes on in another file. Or it
+// is slow: what was written is confirmed only when it is released.
 import { ParleyError } from '@parley/core'
 import type { TrailStore } from '@parley/trail'
 

@@ -1,4 +1,5 @@
-// What Parley has stored, changed while nothing runs: records are taken out of one disk in memory and written to another.
+// What Parley has stored, changed while nothing runs: records are taken out of one disk in memory and written to
+// another.
 import { canonicalize, formatTimestamp, parseTimestamp, type RunId, type Ticks } from '@parley/core'
 import {
   forgeMemoryLog,
@@ -53,7 +54,10 @@ async function rewrite(
   system.disks = { trail: await forgeMemoryLog(written), blobs: system.disks.blobs }
 }
 
-/** What is not touched stays as it is to the letter. An object that is changed keeps the proof that it had: nobody can make another. */
+/**
+ * What is not touched stays as it is to the letter. An object that is changed keeps the proof that it had: nobody can
+ * make another.
+ */
 function changed(
   run: RunId,
   kept: readonly TrailRecord[],
@@ -133,11 +137,7 @@ function linked(records: readonly StoredRecord[]): readonly StoredRecord[] {
         ...(workspace !== null && { local_hash: '' }),
       },
     }
-    const { local, global } = hashesOf(
-      placed,
-      workspace === null ? null : (locals.get(workspace) ?? null),
-      last,
-    )
+    const { local, global } = hashesOf(placed, workspace === null ? null : (locals.get(workspace) ?? null), last)
     if (workspace !== null && local !== null) locals.set(workspace, local)
     last = global
     const integrity = {
@@ -158,9 +158,7 @@ export function drafted(
   return entries.map(({ workspace, actor, event_type, body, ...given }) => {
     const timestamp = given.timestamp ?? formatTimestamp(floor as Ticks)
     floor++
-    const repeated = (REGISTRY[event_type] ?? []).filter(
-      field => field === 'timestamp' || field === 'delivered_at',
-    )
+    const repeated = (REGISTRY[event_type] ?? []).filter(field => field === 'timestamp' || field === 'delivered_at')
     const stamped = { ...body, ...Object.fromEntries(repeated.map(field => [field, timestamp])) }
     const id = given.id ?? system.newId('e')
     return { seq: 0, id, timestamp, workspace, actor, event_type, body: stamped }

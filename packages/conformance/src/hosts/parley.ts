@@ -1,5 +1,5 @@
-// Parley as a host of the conformance kit: the kernel's runtime on a trail in memory, over disks that can be made to fail, with a clock
-// and a transport that do what they are told.
+// Parley as a host of the conformance kit: the kernel's runtime on a trail in memory, over disks that can be made to
+// fail, with a clock and a transport that do what they are told.
 import { hash } from 'node:crypto'
 import {
   asParleyError,
@@ -9,6 +9,7 @@ import {
   type RunId,
   SeededIds,
   type Ticks,
+  unwrap,
   type WorkspaceId,
 } from '@parley/core'
 import { type AgentHandle, type RunHandle, Runtime, type RuntimeOptions } from '@parley/kernel'
@@ -48,6 +49,9 @@ const SECRET = new Uint8Array(32).fill(42)
 const SEED = new Uint8Array(32).fill(7)
 const TABLE: Table = { ...OPERATIONS, ...READING }
 
+/** Entries that are asked for at once. */
+const PAGE = 1000
+
 /** Turns of the event loop in which everything that waits for no clock comes to its end. */
 const TURNS = 24
 
@@ -64,6 +68,8 @@ class ParleySystem implements System {
   #runtime!: Runtime
   #options!: RuntimeOptions
   readonly #runs = new Map<string, RunHandle>()
+  /** What was read of each run since it was opened: all that is to be read again is what came later. */
+  readonly #read = new Map<string, Entry[]>()
   readonly #agents = new Map<string, AgentHandle>()
   #notices: Notice[] = []
   #crashes = 0
@@ -92,6 +98,7 @@ class ParleySystem implements System {
       without,
     } = this.#setup
     const level = this.#setup.level ?? host.level
+    this.#read.clear()
     this.#store = this.#failing.over(await openMemoryStore(this.disks))
     this.#trail = new Trail({
       store: this.#store,
@@ -133,6 +140,8 @@ class ParleySystem implements System {
     const run = this.#runs.get(caller.run) as RunHandle
     const { retention = 0 } = this.#setup
     const params = given as Parameters
+    // Nothing else takes entries away.
+    if (operation === 'delete_archive') this.#read.clear()
     const [runtime, trail, store] = [this.#runtime, this.#trail, this.#store]
     try {
       return await operate({
@@ -159,11 +168,22 @@ class ParleySystem implements System {
   }
 
   async entries(run: string): Promise<readonly Entry[]> {
-    const entries: Entry[] = []
+    const trail = this.#trail.run(run as RunId)
+    const known = this.#read.get(run)
     try {
-      for await (const record of this.#trail.run(run as RunId).replay())
+      if (known) {
+        for (let more = true; more; ) {
+          const page = unwrap(await trail.query({ after: known.at(-1)?.seq ?? 0, limit: PAGE }))
+          known.push(...page.entries.map(entryOf))
+          more = page.more
+        }
+        return [...known]
+      }
+      const entries: Entry[] = []
+      for await (const record of trail.replay({ entriesOnly: true }))
         if ('event_type' in record) entries.push(entryOf(record))
-      return entries
+      this.#read.set(run, entries)
+      return [...entries]
     } catch {
       return this.#remains(run as RunId)
     }
@@ -263,9 +283,7 @@ class ParleySystem implements System {
         rule: fate => this.#transport.rule(fate),
         release: () => this.#transport.release(),
         async repeat(run, envelope) {
-          const arrived = await system.#runs
-            .get(run)!
-            .submit({ type: 'arrive', envelope: envelope as EnvelopeId })
+          const arrived = await system.#runs.get(run)!.submit({ type: 'arrive', envelope: envelope as EnvelopeId })
           if (!arrived.ok) throw arrived.error
         },
       },

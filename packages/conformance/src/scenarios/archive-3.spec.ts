@@ -85,8 +85,7 @@ scenario(
     const before = await local(kit, 'W')
     const archivable = before.filter(
       ({ event_type, body }) =>
-        event_type === 'envelope_delivered' ||
-        (event_type === 'workspace_state_changed' && body.to_state !== 'closed'),
+        event_type === 'envelope_delivered' || (event_type === 'workspace_state_changed' && body.to_state !== 'closed'),
     )
     const { archived } = await kit.do('runtime', 'compact', { workspace: 'W' })
     deepStrictEqual(archived, archivable.length)

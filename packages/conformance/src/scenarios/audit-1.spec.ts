@@ -1,4 +1,5 @@
-// Attribution, authority, one writer, denials (wacp-audit): in whose name acts are recorded, and that no denial is silent.
+// Attribution, authority, one writer, denials (wacp-audit): in whose name acts are recorded, and that no denial is
+// silent.
 import { deepStrictEqual, ok } from 'node:assert'
 import { denied, noCheckpoint } from '../entry-rows.ts'
 import { another, only } from '../gated.ts'
@@ -34,8 +35,7 @@ async function doer(kit: Kit, type: string, actor: string): Promise<string | nul
 /** The agent that the creation of a workspace names. */
 async function agentOf(kit: Kit, name: string): Promise<unknown> {
   const entries = await kit.entries()
-  return entries.find(each => each.event_type === 'workspace_created' && each.workspace === kit.id(name))
-    ?.body.agent
+  return entries.find(each => each.event_type === 'workspace_created' && each.workspace === kit.id(name))?.body.agent
 }
 
 scenario(
@@ -196,13 +196,17 @@ scenario(
   { level: 2, rules: ['W-SEC-12', 'W-CP-06', 'W-TAX-06'] },
   async kit => {
     await kit.worker('W')
+    await kit.worker('X')
     await kit.checkpoint('K', 'W')
     await kit.mark()
     const changes = { status: 'final' }
     await kit.refuses('IMMUTABLE', 'W', 'change_checkpoint', { checkpoint: 'K', changes })
+    // Who does not see it is not told that there is one.
+    await kit.refuses('NOT_FOUND', 'X', 'change_checkpoint', { checkpoint: 'K', changes })
     await kit.refuses('IMMUTABLE', 'W', 'register_type', { registration: { kind: 'role', name: 'boss' } })
     await kit.expectAdded([
       denied('W', 'worker', 'set:checkpoint', 'frozen', { target: 'K' }),
+      denied('X', 'worker', 'set:checkpoint', 'frozen', { target: 'K' }),
       denied('W', 'worker', 'set:taxonomy', 'frozen'),
     ])
   },

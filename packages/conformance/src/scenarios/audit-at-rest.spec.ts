@@ -1,4 +1,5 @@
-// What a reading of the text alone asks of what lies at rest: mail and checkpoints that were changed in the store (wacp-audit).
+// What a reading of the text alone asks of what lies at rest: mail and checkpoints that were changed in the store
+// (wacp-audit).
 import { deepStrictEqual, ok } from 'node:assert'
 import { SC } from '../entry-rows.ts'
 import type { StoredRecord } from '../faults.ts'
@@ -7,12 +8,10 @@ import type { Kit } from '../kit.ts'
 import type { Row } from '../rows.ts'
 import { scenario } from '../scenario.ts'
 
+type StoredObject = Extract<StoredRecord, { kind: 'object' }>
+
 /** Somebody with access to the store changes one object. */
-async function change(
-  kit: Kit,
-  name: string,
-  how: (value: Record<string, unknown>) => unknown,
-): Promise<void> {
+async function change(kit: Kit, name: string, how: (value: Record<string, unknown>) => unknown): Promise<void> {
   const changed = (record: StoredRecord): StoredRecord =>
     record.kind === 'object' && record.id === kit.id(name)
       ? { ...record, value: how(record.value as Record<string, unknown>) }
@@ -39,12 +38,7 @@ async function replaced(kit: Kit, from: string, to: string): Promise<ReadonlyMap
 }
 
 function violation(subject_type: string, subject_id: string, what: string, action_taken: string): Row {
-  return [
-    'integrity_violation',
-    null,
-    'protocol',
-    { subject_type, subject_id, violation: what, action_taken },
-  ]
+  return ['integrity_violation', null, 'protocol', { subject_type, subject_id, violation: what, action_taken }]
 }
 
 scenario(
@@ -118,5 +112,40 @@ scenario(
     await kit.settle()
     const halted = await replaced(kit, 'a text that nobody changes', 'another text')
     deepStrictEqual([halted.has(kit.run), halted.has(other)], [true, false])
+  },
+)
+
+scenario(
+  'WX-058 what a run rests on cannot be taken away, or passed off as something else',
+  { level: 2, rules: ['W-SEC-16'], sound: false },
+  async kit => {
+    const ways: Readonly<Record<string, (object: StoredObject) => readonly StoredRecord[]>> = {
+      'taken away': () => [],
+      'under another id': object => [{ ...object, id: `${object.id}x` }],
+      'changed, and of another kind': object => [{ ...object, type: 'checkpoint', value: { content: 'other' } }],
+    }
+    const runs = new Map<string, string>()
+    for (const way of Object.keys(ways)) {
+      await another(kit, 'off')
+      const directive = { format: 'markdown', content: `a directive that is ${way}` }
+      await kit.do('R', 'create_workspace', { role: 'worker', directive, dispatch: false })
+      await kit.settle()
+      runs.set(way, kit.run)
+    }
+    const found: string[] = []
+    const changing = (way: string) => (record: StoredRecord) => {
+      if (record.kind !== 'object' || !JSON.stringify(record.value).includes(`a directive that is ${way}`))
+        return [record]
+      found.push(way)
+      return ways[way]!(record)
+    }
+    const { halted } = await kit.restart({
+      meanwhile: async () => {
+        for (const [way, run] of runs) await kit.faults.stored.rewrite(run, records => records.flatMap(changing(way)))
+      },
+    })
+    deepStrictEqual(found, [...runs.keys()])
+    const still = [...runs].filter(([, run]) => !halted.some(each => each.run === run))
+    deepStrictEqual(still, [])
   },
 )

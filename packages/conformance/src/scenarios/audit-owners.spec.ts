@@ -1,5 +1,5 @@
-// Whose runs are, what levels take, what agents find out, where work comes from, how long it takes: scenarios from the text alone
-// (wacp-audit, second section).
+// Whose runs are, what levels take, what agents find out, where work comes from, how long it takes: scenarios from the
+// text alone (wacp-audit, second section).
 import { deepStrictEqual } from 'node:assert'
 import { denied } from '../entry-rows.ts'
 import type { Kit } from '../kit.ts'
@@ -50,12 +50,7 @@ scenario(
   { level: 2, rules: ['W-SEC-05', 'W-SEC-07', 'W-SEC-09'], opened: false },
   async kit => {
     for (const without of ['secret', 'users'] as const)
-      refused(
-        await kit.open({ level: kit.level, without }),
-        'UNSUPPORTED',
-        'unmet_level',
-        `Without ${without}`,
-      )
+      refused(await kit.open({ level: kit.level, without }), 'UNSUPPORTED', 'unmet_level', `Without ${without}`)
     for (const without of ['secret', 'users'] as const)
       must(await kit.open({ level: 1, without }), `Level 1 without ${without}`)
     must(await kit.open({ level: kit.level }), 'With both')
@@ -195,9 +190,7 @@ scenario(
     await inject('E2', 'uy', 'A')
     await kit.mark()
     await kit.delegate('B', { parent: 'A', caused_by: 'E2' })
-    await kit.expectAmong([
-      ['workspace_created', 'B', 'system', { parent: 'A', originator: 'uy', caused_by: 'E2' }],
-    ])
+    await kit.expectAmong([['workspace_created', 'B', 'system', { parent: 'A', originator: 'uy', caused_by: 'E2' }]])
     await kit.worker('B1', {}, 'B')
     await inject('E3', 'ux', 'A')
     await kit.worker('A1', { caused_by: 'E3' }, 'A')

@@ -174,7 +174,13 @@ scenario(
   async kit => {
     await kit.delegate('D')
     await kit.worker('W', {}, 'D')
+    await kit.worker('V')
     await kit.bring('W', 'integrating')
+    await kit.mark()
+    await kit.refuses('NOT_FOUND', 'D', 'read_result', { source: 'W' })
+    await kit.expectAdded([])
+    await kit.refuses('NOT_FOUND', 'V', 'read_result', { source: 'W' })
+    await kit.expectAmong([['capability_denied', 'V', 'worker', { capability: 'access:read' }]])
     const accept = { source: 'W', decision: 'accept', strategy: 'evaluated', result: { tree: 'of D' } }
     await kit.do('D', 'decide_integration', accept)
     await kit.mark()
@@ -237,13 +243,9 @@ scenario(
       await kit.expectAdded([['escalation_received', about, 'system', question]])
     }
     await kit.do('uy', 'answer_escalation', { signal: 'Q1', answer: { type: 'delegation' } })
-    await kit.expectAmong([
-      ['escalation_resolved', 'W', 'uy', { signal_id: 'Q1', response_type: 'delegation' }],
-    ])
+    await kit.expectAmong([['escalation_resolved', 'W', 'uy', { signal_id: 'Q1', response_type: 'delegation' }]])
     await kit.advance(GRACE + S)
-    await kit.expectAmong([
-      ['escalation_resolved', 'R', 'fallback', { signal_id: 'Q2', response_type: 'delegation' }],
-    ])
+    await kit.expectAmong([['escalation_resolved', 'R', 'fallback', { signal_id: 'Q2', response_type: 'delegation' }]])
     deepStrictEqual([await kit.state('R'), await kit.state('W')], ['active', 'active'])
   },
 )

@@ -1,4 +1,5 @@
-// Limits: warnings and failures in every dimension, what counts when, raises, and what delegates hand on (wacp-primitives 12).
+// Limits: warnings and failures in every dimension, what counts when, raises, and what delegates hand on
+// (wacp-primitives 12).
 import { deepStrictEqual } from 'node:assert'
 import { denied, failure, SC } from '../entry-rows.ts'
 import type { Entry } from '../host.ts'
@@ -139,8 +140,7 @@ scenario(
       }
       deepStrictEqual([warnings, await kit.state('B')], [1, 'failed'], dimension)
       // The checkpoint that reached the limit is kept.
-      if (dimension === 'checkpoint_limit')
-        deepStrictEqual((await kit.look('B')).register.at(-1)?.id, kit.id('K'))
+      if (dimension === 'checkpoint_limit') deepStrictEqual((await kit.look('B')).register.at(-1)?.id, kit.id('K'))
     }
 
     await kit.worker('A', { budget: { ...tokens(100), cost_limit: 100 } })
@@ -169,10 +169,7 @@ scenario(
     await kit.advance(49 * S)
     await kit.expectNone('budget_exceeded')
     const { meter, status } = await kit.look('W')
-    deepStrictEqual(
-      [status, Math.round(meter.compute_time / S), Math.round(meter.wall_time / S)],
-      ['active', 99, 299],
-    )
+    deepStrictEqual([status, Math.round(meter.compute_time / S), Math.round(meter.wall_time / S)], ['active', 99, 299])
     await kit.emit('W', 'blocked', { reason: 'waiting' })
     await kit.advance(20 * S)
     await kit.expectNone('budget_exceeded')

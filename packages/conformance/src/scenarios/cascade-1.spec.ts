@@ -1,4 +1,5 @@
-// What an end takes along: cascades, orphans, parents that cannot close, a coordinator that fails, a forced stop (wacp-primitives 1, 2).
+// What an end takes along: cascades, orphans, parents that cannot close, a coordinator that fails, a forced stop
+// (wacp-primitives 1, 2).
 import { deepStrictEqual } from 'node:assert'
 import { deliver, denied, emit, failure, right, SC } from '../entry-rows.ts'
 import { mismatch, type Row } from '../rows.ts'

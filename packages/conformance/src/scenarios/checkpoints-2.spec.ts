@@ -1,4 +1,5 @@
-// Checkpoints: what creating one leaves behind, what is rejected, that nothing of it changes, and what is delivered (wacp-primitives 5).
+// Checkpoints: what creating one leaves behind, what is rejected, that nothing of it changes, and what is delivered
+// (wacp-primitives 5).
 import { deepStrictEqual, notDeepStrictEqual } from 'node:assert'
 import { deliver, denied, emit, noCheckpoint, SC, taskStatus } from '../entry-rows.ts'
 import type { Kit } from '../kit.ts'
@@ -58,7 +59,7 @@ scenario(
 
 scenario(
   'WP-052 a checkpoint that fails a check is rejected on record, and no register changes',
-  { level: 1, rules: ['W-CP-04', 'W-CP-03'] },
+  { level: 1, rules: ['W-CP-04', 'W-CP-03', 'W-LIFE-04'] },
   async kit => {
     await kit.worker('W')
     await kit.worker('B')
@@ -171,10 +172,7 @@ scenario(
       SC('W2', 'active', 'integrating', 'agent_complete'),
       deliver('W2', 'R'),
     ])
-    deepStrictEqual(
-      [(await kit.look('W1')).deliverable, (await kit.look('W2')).deliverable],
-      [kit.id('K1'), null],
-    )
+    deepStrictEqual([(await kit.look('W1')).deliverable, (await kit.look('W2')).deliverable], [kit.id('K1'), null])
     deepStrictEqual((await kit.task('T1')).checkpoint_ref, kit.id('K1'))
 
     await kit.refuses('INVALID_STATE', 'R', 'begin_integration', { source: 'W2' }, 'no_final_checkpoint')

@@ -47,25 +47,13 @@ scenario(
   async kit => {
     const wrong = [{ timeout: -1 }, { timeout: 0 }, { timeout: 1.5 }, { liveness_interval: -1 }]
     for (const duration of wrong)
-      await kit.refuses(
-        'REJECTED',
-        'R',
-        'create_workspace',
-        { role: 'worker', ...duration },
-        'invalid_parameters',
-      )
+      await kit.refuses('REJECTED', 'R', 'create_workspace', { role: 'worker', ...duration }, 'invalid_parameters')
     await kit.expectAdded(wrong.map(() => notCreated('R', 'invalid_parameters')))
     deepStrictEqual((await kit.look('R')).children, [])
     if (kit.level < 3) return
     const highway = { gates: { task_approval: true }, gate_defaults: { timeout: -1 } }
     await kit.refuses('INVALID_ARGUMENT', 'runtime', 'expand_highway', { highway }, 'invalid_duration')
-    await kit.refuses(
-      'INVALID_ARGUMENT',
-      'runtime',
-      'start_run',
-      { owner: 'ux', highway },
-      'invalid_duration',
-    )
+    await kit.refuses('INVALID_ARGUMENT', 'runtime', 'start_run', { owner: 'ux', highway }, 'invalid_duration')
     await kit.expectAdded([])
     const { source, tick, unit } = await kit.do('runtime', 'clock_info')
     deepStrictEqual([typeof source, source === '', tick, unit], ['string', false, '1us', 'ms'])

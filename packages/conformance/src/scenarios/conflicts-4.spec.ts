@@ -64,8 +64,7 @@ scenario(
     await kit.refuses('INVALID_STATE', 'R', 'begin_integration', { source: 'W3' }, 'no_final_checkpoint')
     await kit.expectAdded([])
 
-    for (const workspace of ['W1', 'W2', 'W3'])
-      await kit.refuses('INVALID_STATE', 'R', 'resume', { workspace })
+    for (const workspace of ['W1', 'W2', 'W3']) await kit.refuses('INVALID_STATE', 'R', 'resume', { workspace })
     const reopen = { source: 'W3', decision: 'reopen' }
     await kit.refuses('INVALID_ARGUMENT', 'R', 'decide_integration', reopen, 'invalid_decision')
     deepStrictEqual(await kit.emit('W3', 'started'), 'absorbed')
@@ -97,12 +96,7 @@ scenario(
     ])
     await settle(kit, 'X1', 'coordinator_resolve')
     await kit.expectAdded([
-      settled(
-        'X1',
-        'closed',
-        { resolution_strategy: 'coordinator_resolve', resolution: 'keep both' },
-        'system',
-      ),
+      settled('X1', 'closed', { resolution_strategy: 'coordinator_resolve', resolution: 'keep both' }, 'system'),
     ])
     await kit.refuses('INVALID_STATE', 'R', 'decide_integration', { source: 'W', decision: 'accept' })
     await kit.expectAdded([])
@@ -173,9 +167,7 @@ scenario(
         [],
         strategy,
       )
-      deepStrictEqual(await kit.do('runtime', 'topology', { question: 'downward', about: 'R' }), [
-        kit.id('W'),
-      ])
+      deepStrictEqual(await kit.do('runtime', 'topology', { question: 'downward', about: 'R' }), [kit.id('W')])
       await kit.worker('W2')
       await kit.expectAmong([['workspace_created', 'W2', 'system']])
     }
@@ -220,9 +212,7 @@ scenario(
     const order = (order_index: number) => (kit.level >= 3 ? { order_index, order_basis: basis } : {})
     const strategy = kit.level >= 2 ? 'layered' : 'direct'
     await kit.do('R', 'begin_integration', { source: 'WA', strategy: 'direct', basis })
-    await kit.expectAmong([
-      ['integration_started', 'WA', 'system', { source: 'WA', target: 'R', ...order(1) }],
-    ])
+    await kit.expectAmong([['integration_started', 'WA', 'system', { source: 'WA', target: 'R', ...order(1) }]])
     const waiting = kit.call('R', 'begin_integration', { source: 'WB', strategy, basis })
     await kit.settle()
     await kit.expectAdded([])
@@ -240,8 +230,7 @@ scenario(
       await kit.expectAmong([
         ['conflict_detected', 'WB', 'protocol', { conflict_type: 'content_overlap', resources: ['f'] }],
       ])
-    else
-      await kit.expectAmong([['integration_completed', 'WB', 'system', { source: 'WB', result: 'success' }]])
+    else await kit.expectAmong([['integration_completed', 'WB', 'system', { source: 'WB', result: 'success' }]])
   },
 )
 
@@ -258,12 +247,7 @@ scenario(
       await kit.emit('W', 'started')
       await kit.final('W', ['f'])
       await kit.bring('W', 'failed')
-      const states = async () => [
-        await kit.state('R'),
-        await kit.state('A'),
-        await kit.look('W'),
-        await kit.task('T'),
-      ]
+      const states = async () => [await kit.state('R'), await kit.state('A'), await kit.look('W'), await kit.task('T')]
       const before = await states()
       await kit.do('R', 'begin_salvage', { source: 'W', strategy: 'evaluated' })
       await kit.mark()
@@ -276,6 +260,9 @@ scenario(
       }
       await kit.expectAdded([['conflict_detected', 'R', '*', about]])
       deepStrictEqual(await states(), before)
+      // Nothing is merged over an open conflict.
+      await kit.refuses('INVALID_STATE', 'R', 'decide_salvage', { source: 'W', decision: 'accept' })
+      await kit.expectAdded([])
       await kit.do('R', 'resolve_conflict', { source: 'W', conflict: 'X1', strategy, resolution: 'both' })
       const rework = strategy === 'agent_rework'
       const outcome = rework ? 'failed' : 'closed'

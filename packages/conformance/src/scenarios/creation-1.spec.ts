@@ -48,16 +48,10 @@ scenario(
     await kit.delegate('D', { budget: tokens(1000), resources: ['src'] })
     await kit.mark()
     const before = await kit.picture()
-    for (const beyond of [
-      { visibility: ['W'] },
-      { budget: tokens(1001) },
-      { resources: ['src', 'elsewhere'] },
-    ]) {
-      await kit
-        .refuses('CONTAINMENT', 'D', 'create_workspace', { role: 'worker', ...beyond })
-        .catch(cause => {
-          throw new Error(`${JSON.stringify(beyond)}: ${cause.message}`)
-        })
+    for (const beyond of [{ visibility: ['W'] }, { budget: tokens(1001) }, { resources: ['src', 'elsewhere'] }]) {
+      await kit.refuses('CONTAINMENT', 'D', 'create_workspace', { role: 'worker', ...beyond }).catch(cause => {
+        throw new Error(`${JSON.stringify(beyond)}: ${cause.message}`)
+      })
       await kit.expectAdded([denied('D', 'worker', 'operation:create_workspace', 'containment_violation')])
     }
     deepStrictEqual(await kit.picture(), before)

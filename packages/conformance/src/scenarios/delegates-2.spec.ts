@@ -57,9 +57,7 @@ scenario(
     }
     deepStrictEqual(await kit.picture(), before)
     await kit.delegate('G', { parent: 'D' })
-    await kit.expectAmong([
-      ['workspace_created', 'G', 'system', { workspace_id: 'G', parent: 'D', delegate: true }],
-    ])
+    await kit.expectAmong([['workspace_created', 'G', 'system', { workspace_id: 'G', parent: 'D', delegate: true }]])
     await kit.workspace('H', {}, 'G')
     deepStrictEqual((await kit.look('H')).parent, kit.id('G'))
   },

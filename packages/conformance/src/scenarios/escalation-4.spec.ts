@@ -76,18 +76,8 @@ scenario(
 
     await kit.do('alice', 'answer_escalation', answer('S1', REPLY))
     await kit.expectAmong([
-      [
-        'human_injection',
-        'W1',
-        'alice',
-        { envelope_id: '?E', actor: 'alice', to: 'W1', status: 'delivered' },
-      ],
-      [
-        'envelope_created',
-        'R',
-        'alice',
-        { envelope_id: '?E', to: 'W1', origin: 'human', originator: 'alice' },
-      ],
+      ['human_injection', 'W1', 'alice', { envelope_id: '?E', actor: 'alice', to: 'W1', status: 'delivered' }],
+      ['envelope_created', 'R', 'alice', { envelope_id: '?E', to: 'W1', origin: 'human', originator: 'alice' }],
       ['envelope_delivered', 'W1', 'protocol', { envelope_id: '?E' }],
       ended('W1', 'S1', 'alice', 'envelope', { response_ref: 'E' }),
     ])
@@ -151,8 +141,7 @@ scenario(
     users: ['ux'],
   },
   async kit => {
-    for (const user of ['alice', 'bob', 'carol', 'dave'])
-      await kit.user(user, ['inject_directive', 'abort_own'])
+    for (const user of ['alice', 'bob', 'carol', 'dave']) await kit.user(user, ['inject_directive', 'abort_own'])
 
     // Away, then back.
     for (const name of ['W1', 'W2']) await kit.worker(name, { owner: 'alice' })
@@ -171,12 +160,7 @@ scenario(
     // Its minute began with its receipt and not with her return.
     await kit.advance(MINUTE / 2 + 1)
     await kit.expectAmong([
-      [
-        'escalation_timeout',
-        'W2',
-        'fallback',
-        { signal_id: 'S2', fallback_action: 'delegate_to_coordinator' },
-      ],
+      ['escalation_timeout', 'W2', 'fallback', { signal_id: 'S2', fallback_action: 'delegate_to_coordinator' }],
       ended('W2', 'S2', 'fallback', 'delegation'),
     ])
 

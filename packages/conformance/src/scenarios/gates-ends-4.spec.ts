@@ -1,18 +1,8 @@
-// How gates end: by their fallback, with their subject, by the first who may answer; and what was decided is not asked again
-// (wacp-mechanisms 5.2, 5.5).
+// How gates end: by their fallback, with their subject, by the first who may answer; and what was decided is not asked
+// again (wacp-mechanisms 5.2, 5.5).
 import { deepStrictEqual, ok } from 'node:assert'
 import { deniedUser, failure, SC, taskStatus } from '../entry-rows.ts'
-import {
-  ANSWERING,
-  another,
-  approveAll,
-  expired,
-  invalidated,
-  lastMade,
-  only,
-  resolved,
-  triggered,
-} from '../gated.ts'
+import { ANSWERING, another, approveAll, expired, invalidated, lastMade, only, resolved, triggered } from '../gated.ts'
 import type { Kit } from '../kit.ts'
 import type { Row } from '../rows.ts'
 import { scenario } from '../scenario.ts'
@@ -30,8 +20,7 @@ function approved(task: string, actor: string, approval_source: string): readonl
 
 /** Gates of tasks by their tasks: GA waits for A. */
 async function taskGates(kit: Kit): Promise<void> {
-  for (const { id, task_ref } of await kit.do('runtime', 'list_gates'))
-    kit.name(id, `G${kit.names.of(task_ref ?? '')}`)
+  for (const { id, task_ref } of await kit.do('runtime', 'list_gates')) kit.name(id, `G${kit.names.of(task_ref ?? '')}`)
 }
 
 scenario(
@@ -227,7 +216,7 @@ scenario(
 
 scenario(
   'WM-079 whether somebody may answer is looked at when they do; the first who may decides',
-  { level: 2, rules: ['W-HWY-23'], run: { highway: only('integration') }, users: ['ux'] },
+  { level: 2, rules: ['W-HWY-23', 'W-HWY-07'], run: { highway: only('integration') }, users: ['ux'] },
   async kit => {
     await kit.user('alice', ['approve_integration'])
     await kit.user('bob', ['approve_integration'])
@@ -238,15 +227,9 @@ scenario(
     const yes = { gate: 'G1', action: 'approve' }
     await kit.refuses('PERMISSION_DENIED', 'bob', 'answer_gate', yes, 'wrong_scope')
     await kit.expectAdded([deniedUser('bob', 'approve_integration', 'wrong_scope')])
-    const answers = await Promise.all([
-      kit.call('carol', 'answer_gate', yes),
-      kit.call('alice', 'answer_gate', yes),
-    ])
+    const answers = await Promise.all([kit.call('carol', 'answer_gate', yes), kit.call('alice', 'answer_gate', yes)])
     const winner = answers[0]!.ok ? 'carol' : 'alice'
-    deepStrictEqual(answers.map(each => (each.ok ? 'ok' : each.reason)).toSorted(), [
-      'gate_not_pending',
-      'ok',
-    ])
+    deepStrictEqual(answers.map(each => (each.ok ? 'ok' : each.reason)).toSorted(), ['gate_not_pending', 'ok'])
     const added = await kit.expectAmong([
       resolved('G1', 'integration', 'I', 'approve', winner),
       ['integration_started', 'I', 'system', { source: 'I' }],

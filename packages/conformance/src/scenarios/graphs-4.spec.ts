@@ -113,12 +113,7 @@ scenario(
     await kit.graph({ B1: below, B2: { ...below, depends_on: ['B1', 'A'] } }, { into: 'G' })
     await kit.expectAdded([
       ['task_created', 'R', 'system', { task_id: 'B1', graph_id: 'G', parent_task: 'B' }],
-      [
-        'task_created',
-        'R',
-        'system',
-        { task_id: 'B2', graph_id: 'G', parent_task: 'B', depends_on: ['B1', 'A'] },
-      ],
+      ['task_created', 'R', 'system', { task_id: 'B2', graph_id: 'G', parent_task: 'B', depends_on: ['B1', 'A'] }],
       ...autoApproved('B1'),
       ...autoApproved('B2'),
     ])

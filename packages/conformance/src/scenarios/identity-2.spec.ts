@@ -143,9 +143,7 @@ scenario(
     const checkpoint = await kit.do('runtime', 'get_checkpoint', { checkpoint: 'K1' })
     deepStrictEqual(checkpoint.workspace, kit.id('W1'))
     deepStrictEqual((await kit.task('T1')).workspace_history, [kit.id('W1')])
-    deepStrictEqual(await kit.do('runtime', 'topology', { question: 'owned_by', about: 'uy' }), [
-      kit.id('W1'),
-    ])
+    deepStrictEqual(await kit.do('runtime', 'topology', { question: 'owned_by', about: 'uy' }), [kit.id('W1')])
     const kept = (await kit.entries()).slice(0, one.length)
     deepStrictEqual(kept, one)
 

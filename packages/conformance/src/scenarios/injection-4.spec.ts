@@ -92,9 +92,7 @@ scenario(
   async kit => {
     await kit.user('ux', ['inject_directive'])
     // The one in conflict holds its target, so it comes last.
-    const states = kit.states.toSorted(
-      (one, other) => Number(one === 'conflicted') - Number(other === 'conflicted'),
-    )
+    const states = kit.states.toSorted((one, other) => Number(one === 'conflicted') - Number(other === 'conflicted'))
     for (const state of states) {
       const [to, envelope] = [`in ${state}`, `to ${state}`]
       await kit.inState(to, state)

@@ -45,12 +45,7 @@ scenario(
     deepStrictEqual([await kit.state('A'), await kit.state('B')], ['closed', 'closed'])
     await kit.do('R', 'decide_integration', { source: 'C', decision: 'accept', strategy: 'layered' })
     await kit.expectAmong([
-      [
-        'conflict_detected',
-        'C',
-        'protocol',
-        { workspace_id: 'C', conflict_type: 'content_overlap', resources: ['f'] },
-      ],
+      ['conflict_detected', 'C', 'protocol', { workspace_id: 'C', conflict_type: 'content_overlap', resources: ['f'] }],
       ['workspace_state_changed', 'C', '*', { from_state: 'integrating', to_state: 'conflicted' }],
     ])
   },

@@ -1,16 +1,7 @@
-// One workspace through its states: observers, blocking, completion, failure, rework, suspension (wacp-primitives 2, 14).
+// One workspace through its states: observers, blocking, completion, failure, rework, suspension (wacp-primitives 2,
+// 14).
 import { deepStrictEqual } from 'node:assert'
-import {
-  arrived,
-  deliver,
-  denied,
-  emit,
-  noCheckpoint,
-  rejected,
-  SC,
-  signalled,
-  taskStatus,
-} from '../entry-rows.ts'
+import { arrived, deliver, denied, emit, noCheckpoint, rejected, SC, signalled, taskStatus } from '../entry-rows.ts'
 import type { Kit } from '../kit.ts'
 import type { Row } from '../rows.ts'
 import { scenario } from '../scenario.ts'

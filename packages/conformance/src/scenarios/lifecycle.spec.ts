@@ -1,17 +1,6 @@
 // Runs and workspaces: start, creation, states, suspension, ends (wacp-primitives 1, 2, 14).
 import { deepStrictEqual, notDeepStrictEqual } from 'node:assert'
-import {
-  created,
-  deliver,
-  delivered,
-  denied,
-  emit,
-  failure,
-  notCreated,
-  receipt,
-  right,
-  SC,
-} from '../entry-rows.ts'
+import { created, deliver, delivered, denied, emit, failure, notCreated, receipt, right, SC } from '../entry-rows.ts'
 import type { Entry } from '../host.ts'
 import { STATES, type State } from '../kit.ts'
 import type { OperationName } from '../operations.ts'
@@ -184,16 +173,14 @@ scenario(
         // Whoever waits for a binder would keep the next workspace waiting too.
         if (state === 'migrating') kit.faults.binder('work')
         await kit.settle()
-        if (!['closed', 'failed'].includes(await kit.state('W')))
-          await kit.do('R', 'abort', { workspace: 'W' })
+        if (!['closed', 'failed'].includes(await kit.state('W'))) await kit.do('R', 'abort', { workspace: 'W' })
       }
     // What the attempts do not come across: the ways back, and the end of a conflict.
     for (const state of ['active', 'blocked'] as const) {
       await kit.inState('W', state)
       await kit.do('R', 'suspend', { workspace: 'W', reason: 'pause' })
       await kit.do('R', 'resume', { workspace: 'W' })
-      if (kit.level >= 3)
-        await kit.do('R', 'migrate', { workspace: 'W', agent: `next-${state}`, reason: 'move' })
+      if (kit.level >= 3) await kit.do('R', 'migrate', { workspace: 'W', agent: `next-${state}`, reason: 'move' })
       deepStrictEqual(await kit.state('W'), state)
       await kit.do('R', 'abort', { workspace: 'W' })
     }
@@ -239,10 +226,7 @@ scenario(
     await kit.bring('W2', 'closed')
     await kit.mark()
     await kit.do('runtime', 'close_run')
-    await kit.expectAdded([
-      SC('R', 'active', 'integrating', 'run_complete'),
-      SC('R', 'integrating', 'closed', ANY),
-    ])
+    await kit.expectAdded([SC('R', 'active', 'integrating', 'run_complete'), SC('R', 'integrating', 'closed', ANY)])
     await kit.refuses('INVALID_STATE', 'R', 'create_workspace', { role: 'worker' })
     await kit.expectAdded([])
   },
@@ -281,12 +265,7 @@ scenario(
     await kit.do('R', 'suspend', { workspace: 'W', reason: 'pause' })
     await kit.expectAdded([
       emit('suspend', 'R', 'system', { ref: 'W' }),
-      [
-        'suspension_started',
-        'W',
-        'system',
-        { workspace_id: 'W', pre_suspension_state: 'blocked', reason: 'pause' },
-      ],
+      ['suspension_started', 'W', 'system', { workspace_id: 'W', pre_suspension_state: 'blocked', reason: 'pause' }],
       SC('W', 'blocked', 'suspended', 'suspended_by_coordinator', { actor: 'system' }),
     ])
     await kit.send('E1', 'R', 'W', 'feedback')

@@ -1,4 +1,5 @@
-// Envelopes on their way: the order of checks, the trail before everything, priorities, redelivery, threads (wacp-primitives 3).
+// Envelopes on their way: the order of checks, the trail before everything, priorities, redelivery, threads
+// (wacp-primitives 3).
 import { deepStrictEqual } from 'node:assert'
 import {
   arrived,
@@ -30,32 +31,28 @@ function acknowledged(kit: Kit, entries: readonly Entry[]): readonly string[] {
     .map(({ body }) => kit.names.of(String(body.ref)))
 }
 
-scenario(
-  'WP-030 the first check that fails gives the reason',
-  { level: 1, rules: ['W-ENV-05'] },
-  async kit => {
-    await kit.worker('W')
-    const [right] = await kit.rights('W', 'R')
-    await kit.do('R', 'revoke_right', { right: right!.id, reason: 'no more' })
-    await kit.mark()
-    const { payload } = kit.mail('R', 'query')
-    const attempts = [
-      [{ to: 'nobody', type: 'gossip', payload: { format: 'markdown' } }, 'invalid_structure'],
-      [{ to: 'nobody', type: 'gossip', payload }, 'invalid_type'],
-      [{ to: 'nobody', type: 'directive', payload }, 'target_not_found'],
-      [{ to: 'R', type: 'directive', payload }, 'permission_denied'],
-      [{ to: 'R', type: 'query', payload }, 'no_send_right'],
-    ] as const
-    for (const [draft, reason] of attempts) {
-      await kit.refuses('REJECTED', 'W', 'send_envelope', draft, reason)
-      await kit.expectAdded([rejected('W', reason, { type: draft.type, to: draft.to })])
-    }
-    await kit.grant('new', 'send', 'W', 'R')
-    await kit.mark()
-    await kit.send('E', 'W', 'R', 'query')
-    await kit.expectAdded(arrived('E', 'W', 'R', 'query'))
-  },
-)
+scenario('WP-030 the first check that fails gives the reason', { level: 1, rules: ['W-ENV-05'] }, async kit => {
+  await kit.worker('W')
+  const [right] = await kit.rights('W', 'R')
+  await kit.do('R', 'revoke_right', { right: right!.id, reason: 'no more' })
+  await kit.mark()
+  const { payload } = kit.mail('R', 'query')
+  const attempts = [
+    [{ to: 'nobody', type: 'gossip', payload: { format: 'markdown' } }, 'invalid_structure'],
+    [{ to: 'nobody', type: 'gossip', payload }, 'invalid_type'],
+    [{ to: 'nobody', type: 'directive', payload }, 'target_not_found'],
+    [{ to: 'R', type: 'directive', payload }, 'permission_denied'],
+    [{ to: 'R', type: 'query', payload }, 'no_send_right'],
+  ] as const
+  for (const [draft, reason] of attempts) {
+    await kit.refuses('REJECTED', 'W', 'send_envelope', draft, reason)
+    await kit.expectAdded([rejected('W', reason, { type: draft.type, to: draft.to })])
+  }
+  await kit.grant('new', 'send', 'W', 'R')
+  await kit.mark()
+  await kit.send('E', 'W', 'R', 'query')
+  await kit.expectAdded(arrived('E', 'W', 'R', 'query'))
+})
 
 scenario(
   'WP-031 what cannot be recorded is not sent, and what cannot be recorded as placed is not placed',
@@ -243,7 +240,7 @@ scenario(
 
 scenario(
   'WP-040 a reply may answer mail of any channel, an envelope may have several, and nobody acknowledges a receipt',
-  { level: 1, rules: ['W-ENV-20', 'W-ID-07', 'W-SIG-04', 'W-SIG-07', 'W-ENV-09'] },
+  { level: 1, rules: ['W-ENV-20', 'W-ID-07', 'W-SIG-04', 'W-SIG-07', 'W-ENV-09', 'W-SIG-08'] },
   async kit => {
     await kit.worker('W')
     await kit.worker('W2')

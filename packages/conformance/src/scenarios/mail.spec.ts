@@ -13,27 +13,21 @@ scenario(
     if (kit.level >= 2) await kit.inState('conflicted', 'conflicted')
     const good = { ...kit.mail('W', 'directive') }
     const { payload: _payload, ...headed } = good
-    const faults: readonly (readonly [
-      what: string,
-      draft: Record<string, unknown>,
-      reason: string,
-      from?: string,
-    ])[] = [
-      ['no content', { ...headed, payload: { format: 'markdown' } }, 'invalid_structure'],
-      ['an unknown priority', { ...good, priority: 'high' }, 'invalid_structure'],
-      ['a status of its own', { ...good, status: 'delivered' }, 'invalid_structure'],
-      ['to itself', { ...good, to: 'R' }, 'invalid_structure'],
-      ['an unknown type', { ...good, type: 'gossip' }, 'invalid_type'],
-      ['an unknown receiver', { ...good, to: 'nobody' }, 'target_not_found'],
-      ['to a closed one', { ...good, to: 'closed' }, 'target_terminal'],
-      ['to an integrating one', { ...good, to: 'integrating' }, 'target_terminal'],
-      ...(kit.level >= 2
-        ? [['to a conflicted one', { ...good, to: 'conflicted' }, 'target_terminal'] as const]
-        : []),
-      ['a reply to nothing', { ...good, in_reply_to: 'nothing' }, 'invalid_structure'],
-      ['a directive of a worker', { ...kit.mail('R', 'directive') }, 'permission_denied', 'W'],
-      ['two receivers', { ...good, to: ['W', 'R'] }, 'invalid_structure'],
-    ]
+    const faults: readonly (readonly [what: string, draft: Record<string, unknown>, reason: string, from?: string])[] =
+      [
+        ['no content', { ...headed, payload: { format: 'markdown' } }, 'invalid_structure'],
+        ['an unknown priority', { ...good, priority: 'high' }, 'invalid_structure'],
+        ['a status of its own', { ...good, status: 'delivered' }, 'invalid_structure'],
+        ['to itself', { ...good, to: 'R' }, 'invalid_structure'],
+        ['an unknown type', { ...good, type: 'gossip' }, 'invalid_type'],
+        ['an unknown receiver', { ...good, to: 'nobody' }, 'target_not_found'],
+        ['to a closed one', { ...good, to: 'closed' }, 'target_terminal'],
+        ['to an integrating one', { ...good, to: 'integrating' }, 'target_terminal'],
+        ...(kit.level >= 2 ? [['to a conflicted one', { ...good, to: 'conflicted' }, 'target_terminal'] as const] : []),
+        ['a reply to nothing', { ...good, in_reply_to: 'nothing' }, 'invalid_structure'],
+        ['a directive of a worker', { ...kit.mail('R', 'directive') }, 'permission_denied', 'W'],
+        ['two receivers', { ...good, to: ['W', 'R'] }, 'invalid_structure'],
+      ]
     const before = await kit.inbox('W')
     await kit.mark()
     for (const [what, draft, reason, from = 'R'] of faults) {

@@ -13,11 +13,7 @@ scenario(
     const reason = 'external_api_unavailable: {"service":"search","error":"503"}'
     await kit.emit('W', 'blocked', { reason })
     const [emitted, heard] = signalled('s', 'blocked', 'W', 'R', 'worker', { reason })
-    await kit.expectAdded([
-      emitted,
-      SC('W', 'active', 'blocked', 'agent_blocked', { initiator: 'worker' }),
-      heard,
-    ])
+    await kit.expectAdded([emitted, SC('W', 'active', 'blocked', 'agent_blocked', { initiator: 'worker' }), heard])
     await kit.emit('W', 'started')
     await kit.mark()
     await kit.refuses('INVALID_ARGUMENT', 'W', 'emit_signal', { type: 'blocked' })
@@ -64,12 +60,7 @@ scenario(
         { reason, scope: 'systemic', affected_workspaces: names, coordinator_action: 'batch_abort' },
       ],
       SC('E', 'active', 'failed', 'batch_abort', { actor: 'system' }),
-      [
-        'batch_abort',
-        'R',
-        'system',
-        { group_id: group, affected_workspaces: ['E'], skipped_workspaces: names },
-      ],
+      ['batch_abort', 'R', 'system', { group_id: group, affected_workspaces: ['E'], skipped_workspaces: names }],
     ])
   },
 )
@@ -150,10 +141,7 @@ scenario(
     kit.faults.store.fail()
     // The first failure is how the outage is noticed; it is answered, and not held.
     await kit.refuses('TRAIL_UNAVAILABLE', 'W', 'emit_signal', blocked('noticed'))
-    const held = [
-      kit.call('W', 'emit_signal', blocked('second')),
-      kit.call('W', 'emit_signal', { type: 'started' }),
-    ]
+    const held = [kit.call('W', 'emit_signal', blocked('second')), kit.call('W', 'emit_signal', { type: 'started' })]
     const third = kit.call('W', 'emit_signal', blocked('third'))
     let answered = false
     void third.then(() => {

@@ -128,8 +128,7 @@ scenario(
     deepStrictEqual((await kit.do('D', 'get_workspace', { workspace: 'C' })).id, kit.id('C'))
 
     const told = async () => (await kit.notices()).filter(each => each.to === 'W2').length
-    const local = async () =>
-      (await kit.do('W2', 'query_trail', { scope: 'local', workspace: 'W2' })).entries.length
+    const local = async () => (await kit.do('W2', 'query_trail', { scope: 'local', workspace: 'W2' })).entries.length
     const before = [await told(), await local()]
     await kit.do('R', 'grant_visibility', { workspace: 'W1', target: 'W2', reason: 'share' })
     await kit.expectAdded([

@@ -20,9 +20,7 @@ scenario(
     await kit.expectAdded([['authentication_failed', null, 'protocol', { entity: 'alice' }]])
     for (const user of ['system', 'worker']) {
       await kit.refuses('PERMISSION_DENIED', 'outsider', 'authenticate', { user, proven: true })
-      await kit.expectAdded([
-        ['authentication_failed', null, 'protocol', { entity: user, reason: 'unknown_identity' }],
-      ])
+      await kit.expectAdded([['authentication_failed', null, 'protocol', { entity: user, reason: 'unknown_identity' }]])
     }
   },
 )
@@ -49,9 +47,7 @@ scenario(
     )
     await kit.expectAdded([deniedUser('ux', ANY, 'missing_capability')])
     await kit.do('runtime', 'grant_capability', { user: 'ux', capability: 'suspend_any' })
-    await kit.expectAdded([
-      ['capability_granted', null, 'system', { user_id: 'ux', capability: 'suspend_any' }],
-    ])
+    await kit.expectAdded([['capability_granted', null, 'system', { user_id: 'ux', capability: 'suspend_any' }]])
     await kit.do('ux', 'suspend', { workspace: 'other', reason: 'wait' })
     await kit.expectAmong([['suspension_started', 'other', 'ux', { workspace_id: 'other', reason: 'wait' }]])
     await kit.refuses('INVALID_ARGUMENT', 'runtime', 'revoke_capability', {
@@ -88,13 +84,7 @@ scenario(
       ['task_approved', 'R', 'ux', { task_id: 'B', approval_source: 'human' }],
       taskStatus('B', 'draft', 'pending', 'ux'),
     ])
-    await kit.refuses(
-      'INVALID_STATE',
-      'ux',
-      'answer_gate',
-      { gate: 'G2', action: 'reject' },
-      'gate_not_pending',
-    )
+    await kit.refuses('INVALID_STATE', 'ux', 'answer_gate', { gate: 'G2', action: 'reject' }, 'gate_not_pending')
     const ended = (gate_id: string, task: string) =>
       [
         ['gate_timeout', null, 'fallback', { gate_id, fallback_action: 'reject' }],

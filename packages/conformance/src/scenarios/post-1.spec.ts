@@ -1,4 +1,5 @@
-// Mail across a crash, content that stays off the trail, mail of people, and mail that was altered (wacp-primitives 3, 5).
+// Mail across a crash, content that stays off the trail, mail of people, and mail that was altered (wacp-primitives 3,
+// 5).
 import { deepStrictEqual } from 'node:assert'
 import {
   arrived,
@@ -72,12 +73,7 @@ scenario(
       deepStrictEqual(amongMismatch(added, rows, kit.names), undefined)
     deepStrictEqual([await kit.inbox('W'), await kit.inbox('V')], [['E1', 'E2', 'E5'], ['E3']])
     const receipts = added.filter(({ body }) => body.type === 'acknowledged')
-    deepStrictEqual(receipts.map(({ body }) => kit.names.of(String(body.ref))).toSorted(), [
-      'E1',
-      'E2',
-      'E3',
-      'E5',
-    ])
+    deepStrictEqual(receipts.map(({ body }) => kit.names.of(String(body.ref))).toSorted(), ['E1', 'E2', 'E3', 'E5'])
   },
 )
 
@@ -156,12 +152,7 @@ function injection(
   },
 ): Row {
   const { under = to, ...fields } = more
-  return [
-    'human_injection',
-    under,
-    user,
-    { envelope_id: envelope, actor: user, to, type: 'directive', ...fields },
-  ]
+  return ['human_injection', under, user, { envelope_id: envelope, actor: user, to, type: 'directive', ...fields }]
 }
 
 scenario(
@@ -221,7 +212,7 @@ function violation(type: string, subject: string, action_taken: string): Row {
 
 scenario(
   'WP-043 what was altered after its proof was made is neither placed nor merged',
-  { level: 2, rules: ['W-ENV-05', 'W-CP-13'] },
+  { level: 2, rules: ['W-ENV-05', 'W-CP-13', 'W-SEC-07'] },
   async kit => {
     await kit.worker('W')
     await kit.mark()

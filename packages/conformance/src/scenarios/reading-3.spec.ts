@@ -44,8 +44,7 @@ scenario(
       taskStatus('B', 'draft', 'pending', 'fallback'),
     ])
     const all = await kit.entries()
-    const by = async (actor: string) =>
-      seqs((await kit.do('R', 'query_trail', { scope: 'global', actor })).entries)
+    const by = async (actor: string) => seqs((await kit.do('R', 'query_trail', { scope: 'global', actor })).entries)
     const of = (actor: string) => seqs(all.filter(entry => entry.actor === actor))
     deepStrictEqual([of('system').length > 0, of('alice').length], [true, 3])
     deepStrictEqual(await by('coordinator'), of('system'))
@@ -53,33 +52,29 @@ scenario(
   },
 )
 
-scenario(
-  'WM-018 aggregates are exact, and a text cannot be summed',
-  { level: 2, rules: ['W-TRAIL-18'] },
-  async kit => {
-    await kit.worker('W')
-    const used = [10, 20, 30, 40, 55]
-    for (const [index, tokens_consumed] of used.entries()) {
-      await kit.faults.meter(kit.run, kit.id('W'), { tokens: tokens_consumed })
-      await kit.checkpoint(`K${index}`, 'W', { resource_usage: { tokens_consumed, wall_time: 0, cost: 0 } })
-    }
-    await kit.mark()
-    const all = await kit.entries()
-    const filter = { event_type: 'checkpoint_created' }
-    const sum = 'resource_usage.tokens_consumed'
-    const [counted, ...others] = await kit.do('runtime', 'aggregate_trail', { filter })
-    deepStrictEqual([counted?.count, others], [5, []])
-    const [summed] = await kit.do('runtime', 'aggregate_trail', { filter, sum })
-    deepStrictEqual([summed?.count, summed?.sum], [5, 155])
-    const grouped = await kit.do('runtime', 'aggregate_trail', { filter: {}, group: 'event_type' })
-    const counts = new Map<string, number>()
-    for (const { event_type } of all) counts.set(event_type, (counts.get(event_type) ?? 0) + 1)
-    deepStrictEqual(new Map(grouped.map(({ key, count }) => [String(key), count])), counts)
-    const text = { filter, sum: 'status' }
-    await kit.refuses('INVALID_ARGUMENT', 'runtime', 'aggregate_trail', text, 'invalid_query')
-    await kit.expectAdded([])
-  },
-)
+scenario('WM-018 aggregates are exact, and a text cannot be summed', { level: 2, rules: ['W-TRAIL-18'] }, async kit => {
+  await kit.worker('W')
+  const used = [10, 20, 30, 40, 55]
+  for (const [index, tokens_consumed] of used.entries()) {
+    await kit.faults.meter(kit.run, kit.id('W'), { tokens: tokens_consumed })
+    await kit.checkpoint(`K${index}`, 'W', { resource_usage: { tokens_consumed, wall_time: 0, cost: 0 } })
+  }
+  await kit.mark()
+  const all = await kit.entries()
+  const filter = { event_type: 'checkpoint_created' }
+  const sum = 'resource_usage.tokens_consumed'
+  const [counted, ...others] = await kit.do('runtime', 'aggregate_trail', { filter })
+  deepStrictEqual([counted?.count, others], [5, []])
+  const [summed] = await kit.do('runtime', 'aggregate_trail', { filter, sum })
+  deepStrictEqual([summed?.count, summed?.sum], [5, 155])
+  const grouped = await kit.do('runtime', 'aggregate_trail', { filter: {}, group: 'event_type' })
+  const counts = new Map<string, number>()
+  for (const { event_type } of all) counts.set(event_type, (counts.get(event_type) ?? 0) + 1)
+  deepStrictEqual(new Map(grouped.map(({ key, count }) => [String(key), count])), counts)
+  const text = { filter, sum: 'status' }
+  await kit.refuses('INVALID_ARGUMENT', 'runtime', 'aggregate_trail', text, 'invalid_query')
+  await kit.expectAdded([])
+})
 
 scenario(
   'WM-020 a person sees what is hers, and everything only with the capability for it; a reach for more is on record',
@@ -109,7 +104,10 @@ scenario(
   },
 )
 
-/** A run in which something of everything happened, and that has ended; the last task takes a second attempt where it is retried. */
+/**
+ * A run in which something of everything happened, and that has ended; the last task takes a second attempt where it is
+ * retried.
+ */
 async function finished(kit: Kit, retried: boolean): Promise<readonly Entry[]> {
   must(await kit.start())
   await kit.emit('R', 'started')

@@ -27,15 +27,7 @@ scenario(
   'WM-032 after a crash states are what the trail says, nothing unrecorded happened, and the marker has the numbers',
   { level: 2, rules: ['W-REC-01', 'W-REC-14', 'W-REC-22'], setup: { appendRetries: 1 } },
   async kit => {
-    const states: readonly State[] = [
-      'idle',
-      'active',
-      'blocked',
-      'suspended',
-      'integrating',
-      'closed',
-      'failed',
-    ]
+    const states: readonly State[] = ['idle', 'active', 'blocked', 'suspended', 'integrating', 'closed', 'failed']
     for (const state of states) await kit.inState(`is ${state}`, state)
     await kit.mark()
     const before = await kit.picture()
@@ -127,7 +119,10 @@ scenario(
   },
 )
 
-/** A workspace W with something of every component: an orphan under its new parent P, with mail, rights, work and money spent. */
+/**
+ * A workspace W with something of every component: an orphan under its new parent P, with mail, rights, work and money
+ * spent.
+ */
 async function lived(kit: Kit): Promise<void> {
   await kit.delegate('D', { owner: 'ux' })
   await kit.delegate('P', { owner: 'uy' })
@@ -172,8 +167,7 @@ scenario(
     await kit.restart({ crash: true, outage: 1000 })
     await kit.expectAdded([['recovery_completed', null, 'protocol']])
     deepStrictEqual(await kit.picture(), before)
-    const { parent, owner, originator, priority, group, visibility, meter, limits, ...view } =
-      await kit.look('W')
+    const { parent, owner, originator, priority, group, visibility, meter, limits, ...view } = await kit.look('W')
     deepStrictEqual(
       { parent, owner, originator, priority, group, visibility: visibility.toSorted() },
       {
@@ -241,11 +235,7 @@ scenario(
             `${kit.names.of(String(workspace))} ${body.from_state} ${body.to_state} ${body.trigger}`,
         )
         .toSorted(),
-      [
-        'I idle active first_envelope',
-        'I2 idle active first_envelope',
-        'W active integrating agent_complete',
-      ],
+      ['I idle active first_envelope', 'I2 idle active first_envelope', 'W active integrating agent_complete'],
     )
     deepStrictEqual([await kit.state('W'), await kit.state('I')], ['integrating', 'active'])
     const marker = added.at(-1)!
@@ -272,7 +262,8 @@ scenario(
     const done = await kit.added()
     deepStrictEqual([await kit.inbox('W'), await kit.inbox('V')], [['E1'], ['E2', 'E3']])
     const first = done[0]!.seq
-    // Of E0 and E1 the delivery was made and not recorded, and E0 was read too; of E3 it was recorded and not acknowledged.
+    // Of E0 and E1 the delivery was made and not recorded, and E0 was read too; of E3 it was recorded and not
+    // acknowledged.
     const lost = ({ seq, event_type, body }: Entry) =>
       seq >= first &&
       event_type !== 'envelope_created' &&

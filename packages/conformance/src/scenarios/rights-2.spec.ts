@@ -1,4 +1,5 @@
-// Port rights on their way: handed on with mail, listed in vain, revoked, and the table that follows from the trail (wacp-primitives 10).
+// Port rights on their way: handed on with mail, listed in vain, revoked, and the table that follows from the trail
+// (wacp-primitives 10).
 import { deepStrictEqual } from 'node:assert'
 import { arrived, created, delivered, receipt, rejected, right } from '../entry-rows.ts'
 import type { Entry } from '../host.ts'
@@ -218,8 +219,7 @@ scenario(
       [],
     )
     deepStrictEqual([await listed(kit, { holder: 'W' }), await listed(kit, { target: 'W' })], [[], []])
-    const live = async () =>
-      byId((await kit.do('runtime', 'list_rights')).filter(({ status }) => status === 'active'))
+    const live = async () => byId((await kit.do('runtime', 'list_rights')).filter(({ status }) => status === 'active'))
     const before = await live()
     deepStrictEqual(byId(rebuilt(await kit.entries())), before)
     await kit.restart()

@@ -54,20 +54,13 @@ scenario(
     await kit.send('E', 'W', 'W2', 'note')
     await kit.expectAmong([
       created('E', 'W', 'W2', 'note'),
-      [
-        'port_right_consumed',
-        'W',
-        'protocol',
-        { right_id: 'once', holder: 'W', target: 'W2', via_envelope: 'E' },
-      ],
+      ['port_right_consumed', 'W', 'protocol', { right_id: 'once', holder: 'W', target: 'W2', via_envelope: 'E' }],
     ])
     await kit.refuses('REJECTED', 'W', 'send_envelope', { ...kit.mail('W2', 'note') }, 'no_send_right')
     await kit.expectAdded([rejected('W', 'no_send_right')])
     await kit.grant('again', 'send_once', 'W', 'W2')
     await kit.mark()
-    const racing = await Promise.all(
-      [1, 2].map(() => kit.call('W', 'send_envelope', { ...kit.mail('W2', 'note') })),
-    )
+    const racing = await Promise.all([1, 2].map(() => kit.call('W', 'send_envelope', { ...kit.mail('W2', 'note') })))
     deepStrictEqual(racing.map(({ ok }) => ok).toSorted(), [false, true])
     const added = await kit.expectAmong([
       ['port_right_consumed', 'W', 'protocol', { right_id: 'again' }],

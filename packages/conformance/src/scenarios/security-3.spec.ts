@@ -1,4 +1,5 @@
-// Who is who: names that nobody may bear, agents that speak for another, a second coordinator, people at a gate (wacp-mechanisms 4).
+// Who is who: names that nobody may bear, agents that speak for another, a second coordinator, people at a gate
+// (wacp-mechanisms 4).
 import { deepStrictEqual } from 'node:assert'
 import { denied, deniedUser } from '../entry-rows.ts'
 import { ANY } from '../rows.ts'
@@ -10,9 +11,7 @@ scenario(
   async kit => {
     for (const user of ['protocol', 'system', 'fallback', 'coordinator', 'worker', 'observer']) {
       await kit.refuses('PERMISSION_DENIED', 'outsider', 'authenticate', { user, proven: true })
-      await kit.expectAdded([
-        ['authentication_failed', null, 'protocol', { entity: user, reason: 'unknown_identity' }],
-      ])
+      await kit.expectAdded([['authentication_failed', null, 'protocol', { entity: user, reason: 'unknown_identity' }]])
       await kit.refuses('NOT_FOUND', 'runtime', 'get_user', { user })
     }
   },
@@ -90,9 +89,7 @@ scenario(
     const [gate] = await kit.gates()
     await kit.mark()
     await kit.refuses('PERMISSION_DENIED', 'outsider', 'authenticate', { user: 'ux', proven: false })
-    await kit.expectAdded([
-      ['authentication_failed', null, 'protocol', { entity: 'ux', context: 'highway_access' }],
-    ])
+    await kit.expectAdded([['authentication_failed', null, 'protocol', { entity: 'ux', context: 'highway_access' }]])
     const answer = { gate, action: 'approve' }
     await kit.refuses('PERMISSION_DENIED', 'away', 'answer_gate', answer, 'user_not_active')
     await kit.expectAdded([deniedUser('away', ANY, 'user_not_active')])

@@ -42,11 +42,7 @@ scenario(
     await kit.refuses('NOT_FOUND', 'W1', 'get_envelope', { envelope: 'E' })
     await kit.expectAdded([unread])
     for (const party of ['W2', 'R'])
-      deepStrictEqual(
-        (await kit.do(party, 'get_envelope', { envelope: 'E' })).payload?.content,
-        'text',
-        party,
-      )
+      deepStrictEqual((await kit.do(party, 'get_envelope', { envelope: 'E' })).payload?.content, 'text', party)
   },
 )
 

@@ -1,4 +1,5 @@
-// Signals: which are refused, where they go, in which order, and what becomes of those that change nothing (wacp-primitives 4).
+// Signals: which are refused, where they go, in which order, and what becomes of those that change nothing
+// (wacp-primitives 4).
 import { deepStrictEqual } from 'node:assert'
 import { deliver, denied, emit, SC, signalled, unreceived } from '../entry-rows.ts'
 import type { Row } from '../rows.ts'
@@ -13,11 +14,7 @@ scenario(
     const before = await kit.picture()
     await kit.refuses('PERMISSION_DENIED', 'W', 'emit_signal', { type: 'paused', reason: 'tired' })
     await kit.expectAdded([denied('W', 'worker', 'emit:paused')])
-    for (const signal of [
-      { type: 'blocked' },
-      { type: 'failed', reason: '' },
-      { type: 'started', id: 'mine' },
-    ])
+    for (const signal of [{ type: 'blocked' }, { type: 'failed', reason: '' }, { type: 'started', id: 'mine' }])
       await kit.refuses('INVALID_ARGUMENT', 'W', 'emit_signal', signal).catch(cause => {
         throw new Error(`${JSON.stringify(signal)}: ${cause.message}`)
       })

@@ -57,12 +57,7 @@ scenario(
       [[3, 'signature_invalid']],
     )
     await kit.expectAmong([
-      [
-        'integrity_violation',
-        null,
-        'protocol',
-        { subject_type: 'trail_entry', violation: 'signature_invalid' },
-      ],
+      ['integrity_violation', null, 'protocol', { subject_type: 'trail_entry', violation: 'signature_invalid' }],
     ])
   },
 )
@@ -101,7 +96,7 @@ scenario(
 
 scenario(
   'WM-025 compaction moves what is archivable once, and says how much',
-  { level: 3, rules: ['W-TRAIL-27'] },
+  { level: 3, rules: ['W-TRAIL-27', 'W-TRAIL-24'] },
   async kit => {
     await kit.worker('W')
     for (const name of ['E1', 'E2']) await kit.send(name, 'R', 'W', 'feedback')

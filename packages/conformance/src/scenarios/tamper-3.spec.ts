@@ -57,9 +57,7 @@ scenario(
     await kit.checkpoint('K', 'W', { resource_usage: { tokens_consumed: 1, wall_time: 2, cost: 3 } })
     await kit.settle()
     const before = await kit.entries()
-    const { seq, body, actor, workspace } = before.find(
-      ({ event_type }) => event_type === 'checkpoint_created',
-    )!
+    const { seq, body, actor, workspace } = before.find(({ event_type }) => event_type === 'checkpoint_created')!
     const reversed = Object.fromEntries(Object.entries(body).toReversed())
     notDeepStrictEqual(Object.keys(reversed), Object.keys(body))
     const entry = before[seq - 1]!
@@ -85,8 +83,7 @@ scenario(
 function rewritten(local: readonly Entry[]): readonly Entry[] {
   let last: string | null = null
   return local.map(entry => {
-    const body =
-      entry.event_type === 'checkpoint_created' ? { ...entry.body, confidence: 'high' } : entry.body
+    const body = entry.event_type === 'checkpoint_created' ? { ...entry.body, confidence: 'high' } : entry.body
     const prev_hash: string | null = last
     const entry_hash = hashesOf({ ...entry, body }, prev_hash, null).local!
     last = entry_hash
@@ -94,7 +91,10 @@ function rewritten(local: readonly Entry[]): readonly Entry[] {
   })
 }
 
-/** Entries as `alter` makes them, each with a global hash that fits it and the one before it; the anchors stay as they were. */
+/**
+ * Entries as `alter` makes them, each with a global hash that fits it and the one before it; the anchors stay as they
+ * were.
+ */
 function relinked(alter: (entry: Entry) => Entry): (entry: Entry) => Entry {
   let last: string | null = null
   return given => {
@@ -102,10 +102,7 @@ function relinked(alter: (entry: Entry) => Entry): (entry: Entry) => Entry {
     const { algorithm, local_hash } = integrity!
     const prev_hash: string | null = last
     const anchor = local_hash === undefined ? {} : { local_hash }
-    const entry_hash = digestOf(
-      algorithm,
-      canonicalize({ ...view, prev_hash, integrity: { algorithm, ...anchor } }),
-    )
+    const entry_hash = digestOf(algorithm, canonicalize({ ...view, prev_hash, integrity: { algorithm, ...anchor } }))
     last = entry_hash
     return { seq, ...view, prev_hash, integrity: { ...integrity!, entry_hash } }
   }
@@ -130,10 +127,7 @@ scenario(
       deepStrictEqual((await kit.do('runtime', 'verify_local', { entries: local })).findings, [])
       await kit.expectAdded([])
       const held = await kit.do('runtime', 'verify_local', { entries: forged })
-      deepStrictEqual(
-        [held.findings[0]?.seq, held.findings[0]?.violation],
-        [changed[0]!.seq, 'hash_mismatch'],
-      )
+      deepStrictEqual([held.findings[0]?.seq, held.findings[0]?.violation], [changed[0]!.seq, 'hash_mismatch'])
       await kit.expectAmong([violation('changed', 'hash_mismatch')])
 
       const copies = new Map(forged.map(each => [each.seq, each]))

@@ -1,5 +1,5 @@
-// Task graphs: what they refuse, how drafts leave their gate, binding, the way of a task, cancelling, what hangs on others, parts of
-// tasks, estimates (wacp-primitives 6).
+// Task graphs: what they refuse, how drafts leave their gate, binding, the way of a task, cancelling, what hangs on
+// others, parts of tasks, estimates (wacp-primitives 6).
 import { deepStrictEqual } from 'node:assert'
 import { autoApproved, deliver, denied, emit, failure, notCreated, SC, taskStatus } from '../entry-rows.ts'
 import type { Kit } from '../kit.ts'
@@ -24,8 +24,7 @@ async function freshRun(kit: Kit, highway: unknown = 'off'): Promise<void> {
 /** Approves the drafts of these tasks; all others stay where they are. */
 async function approve(kit: Kit, ...tasks: readonly string[]): Promise<void> {
   for (const { id, task_ref } of await kit.do('runtime', 'list_gates'))
-    if (tasks.includes(kit.names.of(task_ref ?? '')))
-      await kit.do('ux', 'answer_gate', { gate: id, action: 'approve' })
+    if (tasks.includes(kit.names.of(task_ref ?? ''))) await kit.do('ux', 'answer_gate', { gate: id, action: 'approve' })
   await kit.mark()
 }
 
@@ -53,8 +52,7 @@ scenario(
       ['CROSS_GRAPH', { C: { depends_on: ['A2'] } }],
       ['CROSS_GRAPH', { C: { parent_task: 'A2' } }],
     ] as const
-    for (const [code, tasks] of faulty)
-      await kit.refuses(code, 'R', 'add_tasks', { graph: 'G1', tasks: drafts(tasks) })
+    for (const [code, tasks] of faulty) await kit.refuses(code, 'R', 'add_tasks', { graph: 'G1', tasks: drafts(tasks) })
     await kit.refuses('CYCLE', 'R', 'submit_graph', {
       tasks: drafts({ fine: {}, C: { depends_on: ['D'] }, D: { depends_on: ['C'] } }),
     })
@@ -180,12 +178,7 @@ scenario(
       SC(workspace, 'active', 'integrating', 'agent_complete'),
       ...first,
       taskStatus(task, 'in_progress', 'completed'),
-      [
-        'task_completed',
-        'R',
-        'protocol',
-        { task_id: task, workspace_id: workspace, checkpoint_id: `K${workspace}` },
-      ],
+      ['task_completed', 'R', 'protocol', { task_id: task, workspace_id: workspace, checkpoint_id: `K${workspace}` }],
       deliver(workspace, 'R'),
     ]
     await kit.final('W')

@@ -20,9 +20,7 @@ scenario(
       ['task_created', 'R', 'system', { task_id: 'E', graph_id: 'G', depends_on: ['B', 'C'] }],
       ...autoApproved('A'),
     ])
-    const created = added
-      .filter(({ event_type }) => event_type === 'task_created')
-      .map(({ body }) => String(body.name))
+    const created = added.filter(({ event_type }) => event_type === 'task_created').map(({ body }) => String(body.name))
     deepStrictEqual(created.toSorted(), ['A', 'B', 'C', 'E'])
     deepStrictEqual([created[0], created[3]], ['A', 'E'])
     const approvals = created.flatMap((name): readonly Row[] => autoApproved(name))
@@ -47,12 +45,7 @@ scenario(
     await kit.mark()
     await kit.emit('W', 'failed', { reason: 'broken' })
     await kit.expectAmong([
-      [
-        'workspace_state_changed',
-        'W',
-        'protocol',
-        { to_state: 'failed', trigger: 'agent_failed', reason: 'broken' },
-      ],
+      ['workspace_state_changed', 'W', 'protocol', { to_state: 'failed', trigger: 'agent_failed', reason: 'broken' }],
       taskStatus('A', 'in_progress', 'failed'),
       [
         'task_failed',

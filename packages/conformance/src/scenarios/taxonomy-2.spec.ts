@@ -1,4 +1,5 @@
-// Vocabularies of applications: a derived role at work, documents that are refused, and that a run's words are fixed (wacp-primitives 9, 11).
+// Vocabularies of applications: a derived role at work, documents that are refused, and that a run's words are fixed
+// (wacp-primitives 9, 11).
 import { deepStrictEqual } from 'node:assert'
 import { arrived, deliver, denied, emit, noCheckpoint, notCreated, rejected } from '../entry-rows.ts'
 import { scenario } from '../scenario.ts'
@@ -107,8 +108,7 @@ const FAULTS: Readonly<Record<string, Parts>> = {
 /** A document with one valid role, and with these parts. */
 function documentOf(...faulty: readonly Parts[]): object {
   const [base, rest] = [{ id: 't', version: '1.2.0', protocol_version: '0.1' }, Object.assign({}, ...faulty)]
-  const all = (key: 'roles' | 'envelope_types' | 'checkpoint_types') =>
-    faulty.flatMap(each => each[key] ?? [])
+  const all = (key: 'roles' | 'envelope_types' | 'checkpoint_types') => faulty.flatMap(each => each[key] ?? [])
   return {
     ...base,
     ...rest,
@@ -136,11 +136,7 @@ scenario(
       deepStrictEqual((await faultsOf(documentOf(parts), what)) >= 1, true, what)
     const together = Object.values(FAULTS)
     const reported = await faultsOf(documentOf(...together), 'all of them at once')
-    deepStrictEqual(
-      reported >= together.length,
-      true,
-      `of ${together.length} faults ${reported} are reported`,
-    )
+    deepStrictEqual(reported >= together.length, true, `of ${together.length} faults ${reported} are reported`)
     deepStrictEqual(await standing(), before)
 
     must(await kit.start())

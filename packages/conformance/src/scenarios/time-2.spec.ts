@@ -1,4 +1,5 @@
-// Time against everything else: races with a timeout, silence, the order in which what waits is processed (wacp-primitives 12, 13).
+// Time against everything else: races with a timeout, silence, the order in which what waits is processed
+// (wacp-primitives 12, 13).
 import { deepStrictEqual } from 'node:assert'
 import { emit, failure, noCheckpoint } from '../entry-rows.ts'
 import type { Entry } from '../host.ts'

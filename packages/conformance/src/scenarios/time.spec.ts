@@ -49,12 +49,7 @@ scenario(
     const migrating = kit.call('R', 'migrate', { workspace: 'W', agent: 'a2', reason: 'move' })
     await kit.expectAdded([
       emit('migrate', 'R', 'system', { ref: 'W' }),
-      [
-        'migration_started',
-        'W',
-        'system',
-        { workspace_id: 'W', old_agent: agent, new_agent: 'a2', reason: 'move' },
-      ],
+      ['migration_started', 'W', 'system', { workspace_id: 'W', old_agent: agent, new_agent: 'a2', reason: 'move' }],
       SC('W', 'blocked', 'migrating', 'migration_initiated', { actor: 'system' }),
     ])
     await kit.send('E', 'R', 'W', 'feedback')
@@ -88,12 +83,7 @@ scenario(
     await kit.inState('W', 'active')
     await kit.do('R', 'terminate', { workspace: 'W', grace_period: 50, reason: 'enough' })
     await kit.expectAdded([
-      [
-        'graceful_termination_initiated',
-        'W',
-        'system',
-        { workspace_id: 'W', grace_period: 50, reason: 'enough' },
-      ],
+      ['graceful_termination_initiated', 'W', 'system', { workspace_id: 'W', grace_period: 50, reason: 'enough' }],
       ['envelope_created', 'R', 'system', { envelope_id: '?E', from: 'R', to: 'W', type: 'feedback' }],
       delivered('E', 'R', 'W'),
       emit('acknowledged', 'W', 'protocol', { ref: 'E' }),

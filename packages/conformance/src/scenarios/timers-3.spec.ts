@@ -1,4 +1,5 @@
-// Timers over an outage, decisions of which only the first part is on record, and the forced stop (wacp-mechanisms 3.2).
+// Timers over an outage, decisions of which only the first part is on record, and the forced stop (wacp-mechanisms
+// 3.2).
 import { deepStrictEqual } from 'node:assert'
 import { failure, taskStatus } from '../entry-rows.ts'
 import type { Entry } from '../host.ts'
@@ -16,9 +17,7 @@ scenario(
     await kit.advance(5 * S)
     await kit.mark()
     await kit.restart({ crash: true, outage: 3 * S })
-    await kit.expectAdded([
-      ['recovery_completed', null, 'protocol', { workspaces_failed: 0, timers_reconstructed: 1 }],
-    ])
+    await kit.expectAdded([['recovery_completed', null, 'protocol', { workspaces_failed: 0, timers_reconstructed: 1 }]])
     await kit.advance(2 * S - 2)
     await kit.expectAdded([])
     await kit.advance(3)
@@ -145,55 +144,44 @@ scenario(
     const answer = { type: 'abort' }
     await kit.do('ux', 'answer_escalation', { signal: escalation!.signal, answer })
     await kit.settle()
-    const answered = (await kit.entries()).findLast(
-      ({ event_type }) => event_type === 'escalation_resolved',
-    )!.seq
+    const answered = (await kit.entries()).findLast(({ event_type }) => event_type === 'escalation_resolved')!.seq
     await kit.restart({
       crash: true,
       meanwhile: () => kit.faults.stored.forge(kit.run, without(behind(answered))),
     })
     const aborted = (await kit.entries()).filter(({ seq }) => seq > answered)
     const end = aborted.find(({ event_type }) => event_type === 'workspace_state_changed')
-    deepStrictEqual(
-      [end?.workspace, end?.body.to_state, end?.body.reason],
-      [kit.id('E'), 'failed', 'aborted_by_human'],
-    )
+    deepStrictEqual([end?.workspace, end?.body.to_state, end?.body.reason], [kit.id('E'), 'failed', 'aborted_by_human'])
     deepStrictEqual(aborted.at(-1)?.event_type, 'recovery_completed')
     deepStrictEqual(await kit.do('runtime', 'list_escalations'), [])
   },
 )
 
-scenario(
-  'WM-050 a migration that was begun and not ended fails',
-  { level: 3, rules: ['W-REC-24'] },
-  async kit => {
-    // In the one case the state is on record too, in the other the runtime died right behind the first entry.
-    for (const alone of [false, true]) {
-      await kit.worker('W')
-      await kit.bring('W', 'migrating')
-      const started = (await kit.entries()).findLast(
-        ({ event_type }) => event_type === 'migration_started',
-      )!.seq
-      await kit.mark()
-      await kit.restart({
-        crash: true,
-        async meanwhile() {
-          kit.faults.binder('work')
-          if (alone) await kit.faults.stored.forge(kit.run, without(behind(started)))
-        },
-      })
-      const added = (await kit.entries()).filter(({ seq }) => seq > started)
-      const failed = added.findIndex(({ event_type }) => event_type === 'migration_failed')
-      deepStrictEqual([added[failed]?.workspace, added[failed]?.body.error], [kit.id('W'), 'runtime_restart'])
-      const end = added.findIndex(({ body }) => body.to_state === 'failed')
-      deepStrictEqual(
-        [end > failed, added[end]?.workspace, added[end]?.body.reason],
-        [true, kit.id('W'), 'migration_error'],
-      )
-      deepStrictEqual([await kit.state('W'), added.at(-1)?.event_type], ['failed', 'recovery_completed'])
-    }
-  },
-)
+scenario('WM-050 a migration that was begun and not ended fails', { level: 3, rules: ['W-REC-24'] }, async kit => {
+  // In the one case the state is on record too, in the other the runtime died right behind the first entry.
+  for (const alone of [false, true]) {
+    await kit.worker('W')
+    await kit.bring('W', 'migrating')
+    const started = (await kit.entries()).findLast(({ event_type }) => event_type === 'migration_started')!.seq
+    await kit.mark()
+    await kit.restart({
+      crash: true,
+      async meanwhile() {
+        kit.faults.binder('work')
+        if (alone) await kit.faults.stored.forge(kit.run, without(behind(started)))
+      },
+    })
+    const added = (await kit.entries()).filter(({ seq }) => seq > started)
+    const failed = added.findIndex(({ event_type }) => event_type === 'migration_failed')
+    deepStrictEqual([added[failed]?.workspace, added[failed]?.body.error], [kit.id('W'), 'runtime_restart'])
+    const end = added.findIndex(({ body }) => body.to_state === 'failed')
+    deepStrictEqual(
+      [end > failed, added[end]?.workspace, added[end]?.body.reason],
+      [true, kit.id('W'), 'migration_error'],
+    )
+    deepStrictEqual([await kit.state('W'), added.at(-1)?.event_type], ['failed', 'recovery_completed'])
+  }
+})
 
 scenario(
   'WM-051 a forced stop ends every workspace, then the gates, then the run, and the root last',

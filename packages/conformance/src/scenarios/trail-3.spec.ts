@@ -134,10 +134,7 @@ scenario(
     const sent = seqOf('envelope_created', 'envelope_id', 'E')
     const placed = seqOf('envelope_delivered', 'envelope_id', 'E')
     // One microsecond behind what the root heard last, and a second before the envelope was made.
-    const early = lower.replace(
-      /(\d{6})Z$/,
-      digits => `${String(Number(digits.slice(0, 6)) + 1).padStart(6, '0')}Z`,
-    )
+    const early = lower.replace(/(\d{6})Z$/, digits => `${String(Number(digits.slice(0, 6)) + 1).padStart(6, '0')}Z`)
     await kit.restart({
       meanwhile: () =>
         kit.faults.stored.forge(
@@ -193,9 +190,7 @@ scenario(
     await kit.expectAdded([['signal_emitted', null, 'worker', { from: 'W', type: 'complete' }]])
     deepStrictEqual(await kit.state('W'), 'failed')
     await kit.restart({ crash: true })
-    await kit.expectAdded([
-      ['recovery_completed', null, 'protocol', { quarantined_entries: 0, signals_requeued: 0 }],
-    ])
+    await kit.expectAdded([['recovery_completed', null, 'protocol', { quarantined_entries: 0, signals_requeued: 0 }]])
     deepStrictEqual(await found(kit, { scope: 'local', workspace: 'W' }), local)
   },
 )

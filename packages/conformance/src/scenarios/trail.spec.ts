@@ -150,20 +150,16 @@ scenario(
   },
 )
 
-scenario(
-  'WM-057 what a role may not do is denied and on record',
-  { level: 1, rules: ['W-SEC-12'] },
-  async kit => {
-    await kit.observer('O')
-    await kit.worker('W')
-    await kit.mark()
-    await kit.refuses('PERMISSION_DENIED', 'O', 'emit_signal', { type: 'blocked', reason: 'waiting' })
-    await kit.refuses('PERMISSION_DENIED', 'W', 'emit_signal', { type: 'pause' })
-    await kit.refuses('PERMISSION_DENIED', 'W', 'create_workspace', { role: 'worker' })
-    await kit.expectAdded([
-      denied('O', 'observer', 'emit:blocked'),
-      denied('W', 'worker', 'emit:pause'),
-      denied('W', 'worker', 'operation:create_workspace'),
-    ])
-  },
-)
+scenario('WM-057 what a role may not do is denied and on record', { level: 1, rules: ['W-SEC-12'] }, async kit => {
+  await kit.observer('O')
+  await kit.worker('W')
+  await kit.mark()
+  await kit.refuses('PERMISSION_DENIED', 'O', 'emit_signal', { type: 'blocked', reason: 'waiting' })
+  await kit.refuses('PERMISSION_DENIED', 'W', 'emit_signal', { type: 'pause' })
+  await kit.refuses('PERMISSION_DENIED', 'W', 'create_workspace', { role: 'worker' })
+  await kit.expectAdded([
+    denied('O', 'observer', 'emit:blocked'),
+    denied('W', 'worker', 'emit:pause'),
+    denied('W', 'worker', 'operation:create_workspace'),
+  ])
+})

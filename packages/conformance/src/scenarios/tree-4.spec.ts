@@ -111,12 +111,7 @@ scenario(
     await kit.emit('X1', 'failed', { reason: 'lost' })
     const reason = 'parent_aborted_cross_ownership'
     const orphaned = (workspace: string, old_parent: string): readonly Row[] => [
-      [
-        'workspace_reparented',
-        workspace,
-        'protocol',
-        { workspace_id: workspace, old_parent, new_parent: 'R', reason },
-      ],
+      ['workspace_reparented', workspace, 'protocol', { workspace_id: workspace, old_parent, new_parent: 'R', reason }],
       right('send', 'R', workspace, { actor: '*' }),
       right('send', workspace, 'R', { actor: '*' }),
     ]

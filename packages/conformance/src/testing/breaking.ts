@@ -1,5 +1,6 @@
-// Loaded by `--import` before anything else: changes one place of one source file as it is loaded, so that a host is broken in just that
-// way. The description is the JSON file that PARLEY_BROKEN names; where its place is not found exactly once, nothing is loaded.
+// Loaded by `--import` before anything else: changes one place of one source file as it is loaded, so that a host is
+// broken in just that way. The description is the JSON file that PARLEY_BROKEN names; where its place is not found
+// exactly once, nothing is loaded.
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import type { Break } from './break.ts'

@@ -1,5 +1,5 @@
-// The release check of examples/: each check runs as a process in a small real repository with one defect, and its JSON is looked at.
-// Secrets are made up here, from a hash, so that none stands in this file.
+// The release check of examples/: each check runs as a process in a small real repository with one defect, and its JSON
+// is looked at. Secrets are made up here, from a hash, so that none stands in this file.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -17,9 +17,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import type { CommandSettings } from '@parley/agents'
 import { unwrap } from '@parley/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { readTeam } from '../team/read.ts'
+import { readTeam } from '../team/testing.ts'
 
 const examples = join(import.meta.dirname, '..', '..', '..', '..', 'examples')
 const programs = join(examples, 'release-check', 'checks')
@@ -85,15 +86,11 @@ function repository(files: Files): string {
 
 function start(program: string, folder: string, env: Variables = {}, ...args: readonly string[]) {
   const { PARLEY_PROJECT: _, PARLEY_RUN: __, RELEASE_CHECK_RUNS: ___, ...inherited } = process.env
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [join(programs, `${program}.mjs`), ...args],
-    {
-      cwd: folder,
-      encoding: 'utf8',
-      env: { ...inherited, ...isolated, ...env },
-    },
-  )
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(programs, `${program}.mjs`), ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...inherited, ...isolated, ...env },
+  })
   return { status, stdout, stderr }
 }
 
@@ -152,8 +149,7 @@ const clean: Files = {
   'index.test.js': PASSING,
   'README.md':
     '# Clean\n\nSee [the changes](CHANGELOG.md#110---2030-01-02) and [how to use it](#use).\n\n## Use\n\nIt adds.\n',
-  'CHANGELOG.md':
-    '# Changelog\n\n## [1.1.0] - 2030-01-02\n\n- Adds faster\n\n## [1.0.0] - 2030-01-01\n\n- Adds\n',
+  'CHANGELOG.md': '# Changelog\n\n## [1.1.0] - 2030-01-02\n\n- Adds faster\n\n## [1.0.0] - 2030-01-01\n\n- Adds\n',
   LICENSE: MIT,
 }
 
@@ -172,7 +168,7 @@ describe('the team files of the examples', () => {
     const own = CHECKS.map(check => [check, [`release-report/${check}.*`]])
     expect(paths).toEqual({ ...Object.fromEntries(own), report: ['RELEASE-REPORT.md'] })
     expect(team.plan.find(({ id }) => id === 'report')?.needs?.toSorted()).toEqual([...CHECKS].toSorted())
-    for (const { command } of Object.values(team.agents)) {
+    for (const { command } of Object.values<CommandSettings>(team.agents)) {
       const [, script] = command ?? []
       expect(existsSync(script!.replace('{base}', join(examples, 'release-check')))).toBe(true)
     }
@@ -202,9 +198,7 @@ describe('a whole report', () => {
       'index.test.js': `import test from 'node:test'\ntest('${secret}', () => { console.log('${secret}'); throw new Error('${secret}') })\n`,
     })
     commit(folder, {}, `Use ${secret}`)
-    const said = [...CHECKS, 'report']
-      .map(check => start(check, folder))
-      .map(({ stdout, stderr }) => stdout + stderr)
+    const said = [...CHECKS, 'report'].map(check => start(check, folder)).map(({ stdout, stderr }) => stdout + stderr)
     const written = readdirSync(join(folder, 'release-report')).map(name =>
       readFileSync(join(folder, 'release-report', name), 'utf8'),
     )
@@ -291,18 +285,12 @@ describe('secrets', () => {
     ['Slack token', ['xoxb', '4920184756', random(24, 'slack')].join('-'), 'error'],
     ['private key', `${keyBegin}\n${random(64, 'key')}\n`, 'error'],
     ['private key', `const key = "${keyBegin}\\n${random(64, 'key')}"`, 'error'],
-    [
-      'signed token (JWT)',
-      `t = ey${'J'}${random(30, 'h')}.ey${'J'}${random(40, 'p')}.${random(43, 's')}`,
-      'warning',
-    ],
+    ['signed token (JWT)', `t = ey${'J'}${random(30, 'h')}.ey${'J'}${random(40, 'p')}.${random(43, 's')}`, 'warning'],
     ['password in a URL', `postgres://app:${random(12, 'url')}@db.internal/app`, 'warning'],
     ['value that looks like a key', `const apiKey = '${random(32, 'generic')}'`, 'warning'],
   ])('finds a %s', (kind, text, severity) => {
     const { findings } = run('secrets', repository({ 'a.txt': `first\n${text}\n` }))
-    expect(findings).toMatchObject([
-      { severity, file: 'a.txt', line: 2, message: expect.stringContaining(kind) },
-    ])
+    expect(findings).toMatchObject([{ severity, file: 'a.txt', line: 2, message: expect.stringContaining(kind) }])
     expect(JSON.stringify(findings)).not.toContain(random(10, 'key'))
   })
 
@@ -367,8 +355,7 @@ describe('secrets', () => {
     const folder = temporary()
     git(folder, 'init', '--quiet', '-b', 'main')
     const commits = Array.from({ length: 5000 }, (_, index) => {
-      const text =
-        index === 0 ? `${githubToken()}\n` : `line ${index}\nconst token = read(${index})\n`.repeat(20)
+      const text = index === 0 ? `${githubToken()}\n` : `line ${index}\nconst token = read(${index})\n`.repeat(20)
       const from = index === 0 ? '' : `from :${index}\n`
       return `commit refs/heads/main\nmark :${index + 1}\ncommitter Ann <ann@example.org> ${1_900_000_000 + index} +0000\ndata 1\nx\n${from}M 100644 inline f${index % 50}.txt\ndata ${text.length}\n${text}\n`
     })
@@ -446,10 +433,7 @@ describe('tests', () => {
       'node_modules/other/package.json': '{}',
       '.gitignore': 'node_modules/\n',
     }
-    const named = run(
-      'tests',
-      repository({ ...npm('node a.js', { dependencies: { 'left-pad': '1' } }), ...files }),
-    )
+    const named = run('tests', repository({ ...npm('node a.js', { dependencies: { 'left-pad': '1' } }), ...files }))
     expect(named).toMatchObject({
       verdict: 'warn',
       summary: expect.stringContaining('needs its dependencies installed (left-pad)'),
@@ -552,9 +536,7 @@ describe('tests', () => {
     ],
   ])('says where a test of %s failed', (_, files, programs, place) => {
     const { findings } = run('tests', repository(files), fakes(programs))
-    expect(findings.map(({ severity, file, line }) => `${severity} ${file}:${line}`)).toEqual([
-      `error ${place}`,
-    ])
+    expect(findings.map(({ severity, file, line }) => `${severity} ${file}:${line}`)).toEqual([`error ${place}`])
   })
 
   test('a project without tests, or tests that run this very check, are remarks', () => {
@@ -611,15 +593,11 @@ describe('licences', () => {
       'node_modules/b/package.json': '{"version":"1.0.0"}',
       'node_modules/b/LICENSE': MIT,
     })
-    const { verdict, findings } = run(
-      'licences',
-      repository({ ...own, 'package-lock.json': lock(packages) }),
-      { PARLEY_PROJECT: project },
-    )
+    const { verdict, findings } = run('licences', repository({ ...own, 'package-lock.json': lock(packages) }), {
+      PARLEY_PROJECT: project,
+    })
     expect(verdict).toBe('warn')
-    expect(findings.map(({ message }) => message)).toEqual([
-      'c 1.0.0 is without a licence that is known here',
-    ])
+    expect(findings.map(({ message }) => message)).toEqual(['c 1.0.0 is without a licence that is known here'])
   })
 
   test.each<readonly [string, string, string]>([
@@ -643,11 +621,7 @@ describe('licences', () => {
       'module example.org/own\n\ngo 1.22\n\nrequire (\n\texample.org/b v2.0.0 // indirect\n)\n',
       'example.org/b v2.0.0:6',
     ],
-    [
-      'requirements.txt',
-      '# base\n-r other.txt\nb==2.0.0 ; python_version > "3"\nc[extra]>=1\n',
-      'b 2.0.0:3 c 1:4',
-    ],
+    ['requirements.txt', '# base\n-r other.txt\nb==2.0.0 ; python_version > "3"\nc[extra]>=1\n', 'b 2.0.0:3 c 1:4'],
     [
       'uv.lock',
       '[[package]]\nname = "own"\nversion = "1"\nsource = { virtual = "." }\n\n[[package]]\nname = "b"\nversion = "2.0.0"\nsource = { registry = "x" }\n',
@@ -657,9 +631,7 @@ describe('licences', () => {
     const nowhere = { CARGO_HOME: temporary(), GOMODCACHE: temporary() }
     const { verdict, findings } = run('licences', repository({ ...own, [file]: text }), nowhere)
     expect(verdict).toBe('warn')
-    expect(findings.map(({ message, line }) => `${message.split(' is ')[0]}:${line}`).join(' ')).toBe(
-      expected,
-    )
+    expect(findings.map(({ message, line }) => `${message.split(' is ')[0]}:${line}`).join(' ')).toBe(expected)
   })
 
   test('reads the caches of cargo and go, and a virtual environment of Python', () => {
@@ -693,12 +665,7 @@ describe('changelog', () => {
 
   test.each<readonly [string, Files, Part['verdict'], object]>([
     ['none', {}, 'warn', { message: expect.stringContaining('no changelog') }],
-    [
-      'no entry',
-      { 'CHANGELOG.md': '# Changelog\n\n## 1.0.0\n\n- a\n' },
-      'fail',
-      { file: 'CHANGELOG.md', line: 3 },
-    ],
+    ['no entry', { 'CHANGELOG.md': '# Changelog\n\n## 1.0.0\n\n- a\n' }, 'fail', { file: 'CHANGELOG.md', line: 3 }],
     [
       'the entry of a longer version',
       { 'CHANGELOG.md': '## 12.0.0\n\n- a\n\n## 2.0.0-rc.1\n\n- b\n' },
@@ -738,9 +705,7 @@ describe('changelog', () => {
     expect(findings).toMatchObject([
       { file: 'package.json', line: 3, message: expect.stringContaining('released already (tag v2.0.0)') },
     ])
-    expect(readFileSync(join(folder, 'release-report', 'changelog.md'), 'utf8')).toContain(
-      '| Mend \\| the pipe |',
-    )
+    expect(readFileSync(join(folder, 'release-report', 'changelog.md'), 'utf8')).toContain('| Mend \\| the pipe |')
   })
 })
 
@@ -818,9 +783,7 @@ describe('links', () => {
     })
     const { verdict, findings, facts } = run('links', folder)
     expect(verdict).toBe('warn')
-    const found = findings.map(
-      ({ severity, file, line, message }) => `${severity} ${file}:${line} ${message}`,
-    )
+    const found = findings.map(({ severity, file, line, message }) => `${severity} ${file}:${line} ${message}`)
     expect(found).toEqual([
       'warning README.md:2 the link to docs/gone.md leads nowhere',
       'warning README.md:2 #none: README.md has no heading or anchor #none',

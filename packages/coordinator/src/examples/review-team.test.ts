@@ -1,10 +1,10 @@
-// The example with a reviewer, with scripted programs in the place of `claude` and `codex`: they read their prompt and print JSON lines as
-// the real ones do.
+// The example with a reviewer, with scripted programs in the place of `claude` and `codex`: they read their prompt and
+// print JSON lines as the real ones do.
 import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { readTeam } from '../team/read.ts'
+import { readTeam } from '../team/testing.ts'
 import { alice, Fixture, put } from '../testing/fixture.ts'
 
 const example = join(import.meta.dirname, '../../../../examples/review-team')
@@ -52,21 +52,14 @@ test('work goes back until the tests pass and the reviewer is content', async ()
   )
   fixture.commit('a test')
   const team = unwrap(readTeam(readFileSync(join(example, 'parley.yaml'), 'utf8'), { base: example }))
-  const request = {
-    intent: 'Add two numbers.',
-    project: fixture.project,
-    team,
-    principal: alice,
-    origin: 'test',
-  }
-  const { run } = unwrap(await fixture.conductor.solve({ ...request, approved: false }))
+  const request = { intent: 'Add two numbers.', principal: alice, origin: 'test' }
+  const setup = { project: fixture.project, team, approved: false }
+  const { run } = unwrap(await fixture.coordinator.start(request, setup))
   await fixture.until(run, ({ gates }) => gates.length > 0)
-  unwrap(await fixture.conductor.respond(run, { decision: 'approve', principal: alice }))
+  unwrap(await fixture.coordinator.gates.respond(run, { decision: 'approve', principal: alice }))
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 3, attempts: 3 }] })
-  expect(fixture.result(view, 'add.mjs')).toBe(
-    '// The sum of two numbers.\nexport const add = (a, b) => a + b\n',
-  )
+  expect(fixture.result(view, 'add.mjs')).toBe('// The sum of two numbers.\nexport const add = (a, b) => a + b\n')
   // Three turns of the writer, three of the tests, two of the reviewer.
   expect(view.usage).toMatchObject({ turns: 8, tokens_in: 400, tokens_out: 40 })
   expect(view.usage.usd).toBeCloseTo(0.03)

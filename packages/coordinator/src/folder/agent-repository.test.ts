@@ -93,25 +93,18 @@ describe('an agent in a git project', () => {
     const folder = await prepared(folders)
     const refs = ['for-each-ref', 'refs/heads', 'refs/tags', 'refs/remotes']
     expect(userGit(folder, ...refs)).toBe(userGit(project, ...refs))
-    expect(userGit(folder, 'for-each-ref').split('\n')).toHaveLength(
-      userGit(folder, ...refs).split('\n').length,
-    )
+    expect(userGit(folder, 'for-each-ref').split('\n')).toHaveLength(userGit(folder, ...refs).split('\n').length)
     expect(userGit(folder, 'rev-parse', 'HEAD')).toBe(base)
     expect(() => userGit(folder, 'symbolic-ref', '-q', 'HEAD')).toThrow()
     expect(userGit(folder, 'remote')).toBe('')
     expect(userGit(folder, 'stash', 'list')).toBe('')
     expect(userGit(folder, 'log', '--format=%H')).toBe(userGit(project, 'log', '--format=%H'))
     expect(userGit(folder, 'diff', 'v1', 'origin/main', '--stat')).toContain('readme.md')
-    expect(userGit(folder, 'blame', '-s', 'readme.md')).toBe(
-      userGit(project, 'blame', '-s', 'HEAD', 'readme.md'),
-    )
+    expect(userGit(folder, 'blame', '-s', 'readme.md')).toBe(userGit(project, 'blame', '-s', 'HEAD', 'readme.md'))
     expect(userGit(folder, 'describe', '--tags')).toBe('v2')
     expect(userGit(folder, 'status', '--porcelain')).toBe('')
     // Without any configuration of the agent's own.
-    shell(
-      folder,
-      'set -e; echo 1 > made; git add made; git commit --quiet -m made; git merge-base v1 HEAD; git fsck',
-    )
+    shell(folder, 'set -e; echo 1 > made; git add made; git commit --quiet -m made; git merge-base v1 HEAD; git fsck')
     expect(userGit(folder, 'log', '-1', '--format=%s %an', '--name-only')).toBe('made Parley\n\nmade')
     expect((await captured(folders)).changed).toMatchObject([{ path: 'made', kind: 'added' }])
   })

@@ -1,10 +1,10 @@
-// The git repository behind an agent's folder: private, one for each folder, made anew with it. It borrows the objects of the
-// repository that the run's commits live in and has copies of the project's branches and tags, so that git works there as in
-// the project. Whatever an agent does with git reaches neither the project nor another agent.
+// The git repository behind an agent's folder: private, one for each folder, made anew with it. It borrows the objects
+// of the repository that the run's commits live in and has copies of the project's branches and tags, so that git works
+// there as in the project. Whatever an agent does with git reaches neither the project nor another agent.
 import { appendFile, copyFile, cp, lstat, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { identity } from './git.ts'
-import { removeAll } from './remove.ts'
+import { removeAll } from './files/remove.ts'
+import { identity } from './git/git.ts'
 import type { Site } from './site.ts'
 
 /** HEAD is detached at the commit; there is no remote, no hook and no index yet. */
@@ -13,10 +13,7 @@ export async function makeAgentRepository(site: Site, gitDir: string, commit: st
   const copied = (name: string) => [join(contents.gitDir, name), join(gitDir, name)] as const
   await mkdir(join(gitDir, 'objects', 'info'), { recursive: true, mode: 0o700 })
   await mkdir(join(gitDir, 'refs'))
-  await writeFile(
-    join(gitDir, 'objects', 'info', 'alternates'),
-    alternates(join(repository.gitDir, 'objects')),
-  )
+  await writeFile(join(gitDir, 'objects', 'info', 'alternates'), alternates(join(repository.gitDir, 'objects')))
   // What git found out about the file system and the format of ids, and what is ignored.
   await copyFile(...copied('config'))
   await appendFile(join(gitDir, 'config'), configuration)
@@ -27,8 +24,8 @@ export async function makeAgentRepository(site: Site, gitDir: string, commit: st
 }
 
 /**
- * The bytes of files stay as they are, as everywhere in a run. A commit needs somebody who makes it, and nothing may go on
- * in the background after a turn.
+ * The bytes of files stay as they are, as everywhere in a run. A commit needs somebody who makes it, and nothing may go
+ * on in the background after a turn.
  */
 const configuration = `[core]
 	bare = false

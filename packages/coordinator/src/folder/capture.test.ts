@@ -82,9 +82,9 @@ describe('the commit', () => {
     // Its checkout of the first commit is a change of readme.md, and took away what it had committed.
     expect(paths(work.changed)).toEqual(['kept', 'readme.md'])
     expect(userGit(project, 'rev-parse', `${work.commit}^`)).toBe(await folders.head())
-    expect(
-      userGit(project, 'rev-parse', `refs/parley/${'run_01kabcdefghjkmnpqrstvwxyz0'}/ws/${ws('one')}`),
-    ).toBe(work.commit)
+    expect(userGit(project, 'rev-parse', `refs/parley/${'run_01kabcdefghjkmnpqrstvwxyz0'}/ws/${ws('one')}`)).toBe(
+      work.commit,
+    )
   })
 
   test('is kept from garbage collection', async () => {
@@ -181,11 +181,7 @@ describe.each([
   test('names that are not UTF-8 survive too, are told in quotes and can be asked for', async () => {
     const { folders } = await createFolders(make())
     const folder = await prepared(folders)
-    const name = Buffer.concat([
-      Buffer.from(`${folder}/src/caf`),
-      Buffer.from([0xe9, 0x0a]),
-      Buffer.from('.txt'),
-    ])
+    const name = Buffer.concat([Buffer.from(`${folder}/src/caf`), Buffer.from([0xe9, 0x0a]), Buffer.from('.txt')])
     writeFileSync(name, 'latin')
     const quoted = '"src/caf\\351\\012.txt"'
     const work = await captured(folders, 'one', { paths: ['src/**'] })
@@ -336,13 +332,7 @@ describe('what is refused', () => {
     })
     commitAll(join(folder, 'fresh/inner'), 'inner')
     const work = await captured(folders)
-    expect(paths(work.changed)).toEqual([
-      'fresh/.gitignore',
-      'fresh/file',
-      'fresh/inner/file',
-      'odd/file',
-      'src/file',
-    ])
+    expect(paths(work.changed)).toEqual(['fresh/.gitignore', 'fresh/file', 'fresh/inner/file', 'odd/file', 'src/file'])
     expect(work.changed.every(each => each.lines !== undefined)).toBe(true)
     expect(paths(work.refused)).toEqual(['fresh/.git', 'fresh/inner/.git', 'odd/.git', 'src/.git'])
     expect(work.refused.every(each => each.reason === 'git')).toBe(true)

@@ -1,21 +1,21 @@
-// What a workspace's folder holds becomes a commit, whatever the agent did with git there: the files are compared with the
-// parent through an index of our own. What the turn may not change is left out, put back and reported.
+// What a workspace's folder holds becomes a commit, whatever the agent did with git there: the files are compared with
+// the parent through an index of our own. What the turn may not change is left out, put back and reported.
 import { lstat, rename, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { globLimits, ParleyError, type WorkspaceId } from '@parley/core'
 import { mendGitFile } from './agent-repository.ts'
-import { allowedPaths } from './allowed-paths.ts'
-import { changesBetween, type NamedChange, shownChange } from './changes.ts'
 import { type Contents, copyIndex, type Tree } from './contents.ts'
-import { type FileName, foldersOf, joinNames } from './file-name.ts'
+import { allowedPaths } from './files/allowed-paths.ts'
+import { changesBetween, type NamedChange, shownChange } from './files/changes.ts'
+import { type FileName, foldersOf, joinNames } from './files/file-name.ts'
+import { leadsOutside, targetsOf } from './files/links.ts'
+import { putBack } from './files/put-back.ts'
+import { requireSize } from './files/size.ts'
+import { type FoundChange, type Survey, surveyFolder } from './files/survey.ts'
 import { folderLimits } from './limits.ts'
-import { leadsOutside, targetsOf } from './links.ts'
 import type { Captured, ChangeKind, RefusalReason, RefusedChange } from './model.ts'
-import { putBack } from './put-back.ts'
 import { privateFolder } from './repository.ts'
 import { places, type Site } from './site.ts'
-import { requireSize } from './size.ts'
-import { type FoundChange, type Survey, surveyFolder } from './survey.ts'
 import { knownIndex, newIndex } from './worktree.ts'
 
 export interface CaptureOptions {
@@ -27,11 +27,7 @@ export interface CaptureOptions {
   readonly author: string
 }
 
-export async function capture(
-  site: Site,
-  workspace: WorkspaceId,
-  options: CaptureOptions,
-): Promise<Captured> {
+export async function capture(site: Site, workspace: WorkspaceId, options: CaptureOptions): Promise<Captured> {
   const folder = places.workspace(site.home, workspace)
   const found = await lstat(folder).catch(() => undefined)
   if (!found?.isDirectory()) {
@@ -48,12 +44,7 @@ export async function capture(
   }
 }
 
-async function takeAll(
-  site: Site,
-  workspace: WorkspaceId,
-  tree: Tree,
-  options: CaptureOptions,
-): Promise<Captured> {
+async function takeAll(site: Site, workspace: WorkspaceId, tree: Tree, options: CaptureOptions): Promise<Captured> {
   const { contents, repository, scope } = site
   const { parent, message, author } = options
   const taken = await takeSteady(site, workspace, tree, options)
@@ -106,12 +97,7 @@ interface Taken {
 }
 
 /** An agent may be at work while a checkpoint is made, and git fails on a file that becomes a folder under its eyes. */
-async function takeSteady(
-  site: Site,
-  workspace: WorkspaceId,
-  tree: Tree,
-  options: CaptureOptions,
-): Promise<Taken> {
+async function takeSteady(site: Site, workspace: WorkspaceId, tree: Tree, options: CaptureOptions): Promise<Taken> {
   for (let tried = 1; ; tried++) {
     try {
       await startIndex(site, workspace, tree, options.parent)
@@ -156,13 +142,9 @@ async function take(site: Site, tree: Tree, options: CaptureOptions): Promise<Ta
   const inTree = new Set(changed.flatMap(({ name, from }) => (from === undefined ? [name] : [name, from])))
   const may = new Set(accepted.map(each => each.name))
   if ([...inTree].some(name => !may.has(name)) || !(await sameLinks(contents, changed, accepted))) {
-    throw new ParleyError(
-      'folder_busy',
-      `Files in ${tree.folder} changed while they were captured. Try again.`,
-      {
-        retryable: true,
-      },
-    )
+    throw new ParleyError('folder_busy', `Files in ${tree.folder} changed while they were captured. Try again.`, {
+      retryable: true,
+    })
   }
   // Git passes over names that would mean trouble on some system, such as `git~1`.
   const passedOver = accepted
@@ -245,8 +227,7 @@ async function judge(
   for (const change of found) {
     const { name, kind, bytes, readable } = change
     // A file cannot take the place of a folder that stays, nor a folder that of a file.
-    const inTheWay =
-      kind !== 'deleted' && (keptFolders.has(name) || foldersOf(name).some(each => kept.has(each)))
+    const inTheWay = kind !== 'deleted' && (keptFolders.has(name) || foldersOf(name).some(each => kept.has(each)))
     // A folder whose place was taken by what is refused comes back with all that was in it.
     const replaced = kind === 'deleted' ? foldersOf(name) : []
     if (!permitted.has(name) || inTheWay) refuse(change, 'outside')

@@ -1,12 +1,12 @@
 // Git on files and trees, with a git folder of our own in the run's home. For a copy it is the repository; for a git
-// project it only borrows the user's objects. Agents have others, so nothing that the user or an agent configured is run or
-// heeded: no filter, driver, hook or monitor.
+// project it only borrows the user's objects. Agents have others, so nothing that the user or an agent configured is
+// run or heeded: no filter, driver, hook or monitor.
 import { copyFile, mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, harmless, ParleyError } from '@parley/core'
-import { type GitAnswer, type GitCall, git } from './git.ts'
+import { removeAll } from './files/remove.ts'
+import { type GitAnswer, type GitCall, git } from './git/git.ts'
 import { folderLimits } from './limits.ts'
-import { removeAll } from './remove.ts'
 
 export interface ContentsOptions {
   /** The git folder. */
@@ -150,8 +150,8 @@ function authorName(author: string | undefined): string | undefined {
 }
 
 /**
- * Copies an index with its date, rounded down: git compares a file's date with the index's to know whether it may have been
- * changed unnoticed, and a later date would hide that.
+ * Copies an index with its date, rounded down: git compares a file's date with the index's to know whether it may have
+ * been changed unnoticed, and a later date would hide that.
  */
 export async function copyIndex(from: string, to: string): Promise<void> {
   await copyFile(from, to)

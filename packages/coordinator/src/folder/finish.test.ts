@@ -1,5 +1,14 @@
 // How a run ends: a branch or a folder, repeatable, and nothing else left.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
@@ -89,6 +98,40 @@ describe('a branch', () => {
     expect(unwrap(await again.finish())).toEqual(finished)
     expect(await again.changes(folders.facts.base, head)).toHaveLength(1)
   })
+})
+
+test('names of refs lie beside each other: neither a folder of refs nor a ref in the way is one that cannot be read', async () => {
+  const project = gitProject()
+  const { folders } = await createFolders(project)
+  await merge(folders, { a: '1' })
+  const { branch } = unwrap(await folders.finish())
+  expect(await folders.branch()).toBe(branch)
+  // Where the second run looks for a branch `parley`, there is the folder of the first one's.
+  const other = RUN.replace('01', '02') as typeof RUN
+  expect((await createFolders(project, other)).folders.facts.branchName).toMatch(/^parley\//)
+  userGit(project, 'branch', '--quiet', '-D', branch!)
+  userGit(project, 'branch', 'parley')
+  expect(await folders.branch()).toBeUndefined()
+})
+
+test('a result that cannot be read just now is not taken for one that is not there', async () => {
+  const project = gitProject()
+  const { folders, home } = await createFolders(project)
+  const head = await merge(folders, { a: '1' })
+  const ref = join(project, '.git/refs/parley', RUN, 'head')
+  writeFileSync(ref, 'torn')
+  expect(await folders.finish()).toMatchObject({ error: { code: 'git_failed' } })
+  writeFileSync(ref, `${head}\n`)
+  const finished = unwrap(await folders.finish())
+  await folders.clean()
+  const file = join(home, 'finished.json')
+  renameSync(file, `${file}.aside`)
+  symlinkSync(file, file)
+  expect(await folders.finish()).toMatchObject({ error: { code: 'folder_failed' } })
+  expect(await folders.finished()).toMatchObject({ error: { code: 'folder_failed' } })
+  renameSync(`${file}.aside`, file)
+  expect(unwrap(await folders.finish())).toEqual(finished)
+  expect(unwrap(await folders.finished())).toEqual(finished)
 })
 
 describe('a result folder', () => {

@@ -1,13 +1,13 @@
-// The end of a run: its folders go, its result stays as a branch of the user's repository or as a folder in the run's home.
-// All of it can be repeated, also after everything else of the run was cleaned away.
+// The end of a run: its folders go, its result stays as a branch of the user's repository or as a folder in the run's
+// home. All of it can be repeated, also after everything else of the run was cleaned away.
 
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { compile, ParleyError, Type } from '@parley/core'
+import { removeAll } from './files/remove.ts'
 import { folderLimits } from './limits.ts'
 import type { Finished } from './model.ts'
-import { removeAll } from './remove.ts'
 import { privateFolder } from './repository.ts'
 import { places, type Site } from './site.ts'
 import { dropAll } from './worktree.ts'
@@ -40,9 +40,19 @@ export async function lastHead({ home, facts }: Site): Promise<string> {
   return (await readFinished(home))?.head ?? facts.base
 }
 
-async function readFinished(home: string): Promise<Finished | undefined> {
-  const text = await readFile(places.finished(home), 'utf8').catch(() => undefined)
-  if (text === undefined) return undefined
+/**
+ * What was said when the run was finished. A file that cannot be read just now is not one that is missing: its result
+ * would be lost.
+ */
+export async function readFinished(home: string): Promise<Finished | undefined> {
+  const file = places.finished(home)
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
   const value: unknown = JSON.parse(text)
   return finishedFile.is(value) ? value : undefined
 }

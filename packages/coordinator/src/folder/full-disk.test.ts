@@ -1,5 +1,5 @@
-// Real disks that are full, read-only or out of files: what is found by looking at them, and that nothing which a git program left half done
-// stands in the way of the next try.
+// Real disks that are full, read-only or out of files: what is found by looking at them, and that nothing which a git
+// program left half done stands in the way of the next try.
 import { execFileSync } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -129,14 +129,13 @@ test('a run on a project whose disk is full or read-only is refused as the machi
     error: { code: 'machine_fault', retryable: true, message: expect.stringContaining(words) },
   })
   const free = fill(folder)
-  for (const _ of [1, 2])
-    expect(await fixture.trySolve(TEAM, { project })).toMatchObject(refused('the disk is full'))
+  for (const _ of [1, 2]) expect(await fixture.trySolve(TEAM, { project })).toMatchObject(refused('the disk is full'))
   expect(existsSync(join(project, '.git', 'refs', 'parley'))).toBe(false)
   free()
   execFileSync('mount', ['-o', 'remount,ro', folder])
   expect(await fixture.trySolve(TEAM, { project })).toMatchObject(refused('the disk is read-only'))
   // One project that cannot be written is no reason to stop the work on others.
-  expect(fixture.conductor.held).toBeUndefined()
+  expect(fixture.coordinator.held).toBeUndefined()
   execFileSync('mount', ['-o', 'remount,rw', folder])
   expect(existsSync(join(project, '.git', 'refs', 'parley'))).toBe(false)
   const { run } = unwrap(await fixture.trySolve(TEAM, { project }))
@@ -154,7 +153,7 @@ plan:
 
 test('a process that has no files left says so, for what it opens and for the git programs that it starts', () => {
   const probe = new URL('../machine/probe.ts', import.meta.url).pathname
-  const git = new URL('./git-process.ts', import.meta.url).pathname
+  const git = new URL('./git/git-process.ts', import.meta.url).pathname
   const script = `
     const { openSync, closeSync } = await import('node:fs')
     const { probeMachine } = await import(${JSON.stringify(probe)})

@@ -1,5 +1,5 @@
-// The user's repository: nothing of it is touched but refs of the run and one branch, and nothing that is configured there
-// is run.
+// The user's repository: nothing of it is touched but refs of the run and one branch, and nothing that is configured
+// there is run.
 import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { unwrap } from '@parley/core'
@@ -153,24 +153,21 @@ test('a dirty checkout stays exactly as it was, and no program that is configure
 test.each([
   { kind: 'git', make: gitProject },
   { kind: 'copy', make: plainProject },
-] as const)(
-  'filters that an agent configures in its folder are not run by us: a $kind project',
-  async ({ make }) => {
-    const { folders } = await createFolders(make())
-    const folder = await prepared(folders)
-    const mark = join(temporaryFolder(), 'ran')
-    userGit(folder, 'config', 'filter.evil.clean', `touch ${mark}; cat`)
-    userGit(folder, 'config', 'filter.evil.smudge', `touch ${mark}; cat`)
-    userGit(folder, 'config', 'core.fsmonitor', `touch ${mark}`)
-    const attributes = userGit(folder, 'rev-parse', '--path-format=absolute', '--git-path', 'info/attributes')
-    writeFileSync(attributes, '* filter=evil\n')
-    write(folder, { '.gitattributes': '* filter=evil\n', a: '1' })
-    const { commit } = await captured(folders)
-    unwrap(await folders.integrate(commit, { message: '' }))
-    await prepared(folders, 'two')
-    expect(existsSync(mark)).toBe(false)
-  },
-)
+] as const)('filters that an agent configures in its folder are not run by us: a $kind project', async ({ make }) => {
+  const { folders } = await createFolders(make())
+  const folder = await prepared(folders)
+  const mark = join(temporaryFolder(), 'ran')
+  userGit(folder, 'config', 'filter.evil.clean', `touch ${mark}; cat`)
+  userGit(folder, 'config', 'filter.evil.smudge', `touch ${mark}; cat`)
+  userGit(folder, 'config', 'core.fsmonitor', `touch ${mark}`)
+  const attributes = userGit(folder, 'rev-parse', '--path-format=absolute', '--git-path', 'info/attributes')
+  writeFileSync(attributes, '* filter=evil\n')
+  write(folder, { '.gitattributes': '* filter=evil\n', a: '1' })
+  const { commit } = await captured(folders)
+  unwrap(await folders.integrate(commit, { message: '' }))
+  await prepared(folders, 'two')
+  expect(existsSync(mark)).toBe(false)
+})
 
 test('other worktrees of the user are left alone, also those whose folder is away for a while', async () => {
   const project = gitProject()
@@ -197,8 +194,8 @@ test('two runs in one repository do not see each other', async () => {
   unwrap(await one.folders.finish())
   await one.folders.clean()
   expect(await captured(two.folders)).toMatchObject({ changed: [] })
-  expect(
-    (await two.folders.changes(two.folders.facts.base, await two.folders.head())).map(each => each.path),
-  ).toEqual(['b'])
+  expect((await two.folders.changes(two.folders.facts.base, await two.folders.head())).map(each => each.path)).toEqual([
+    'b',
+  ])
   expect(userGit(join(two.home, 'work', ws('one')), 'status', '--porcelain')).toContain('b')
 })

@@ -94,13 +94,9 @@ test('two processes that merge at once both get theirs in', async () => {
   const commits: string[] = []
   for (const name of names) commits.push(await work(folders, name, { [name]: name }, base))
   // Another home has turns of its own: only the ref's compare-and-swap keeps them apart, as between processes.
-  const other = unwrap(
-    await RunFolders.open({ facts: folders.facts, home: join(temporaryFolder(), 'h'), run: RUN }),
-  )
+  const other = unwrap(await RunFolders.open({ facts: folders.facts, home: join(temporaryFolder(), 'h'), run: RUN }))
   const results = await Promise.all(
-    commits.map((commit, number) =>
-      (number % 2 === 0 ? folders : other).integrate(commit, { message: commit }),
-    ),
+    commits.map((commit, number) => (number % 2 === 0 ? folders : other).integrate(commit, { message: commit })),
   )
   for (const result of results) unwrap(result)
   const head = await folders.head()

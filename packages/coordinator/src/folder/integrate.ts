@@ -1,14 +1,14 @@
-// Merging a commit into a line: the run's head, or that of a team inside it. A new tree, a new commit, and a compare-and-swap of the
-// ref. Killed at any point it has either happened or not, and doing it again changes nothing.
+// Merging a commit into a line: the run's head, or that of a team inside it. A new tree, a new commit, and a
+// compare-and-swap of the ref. Killed at any point it has either happened or not, and doing it again changes nothing.
 import { ParleyError, type WorkspaceId } from '@parley/core'
-import { changesBetween, type NamedChange } from './changes.ts'
 import type { Contents } from './contents.ts'
-import { type FileName, splitNames } from './file-name.ts'
+import { changesBetween, type NamedChange } from './files/changes.ts'
+import { type FileName, splitNames } from './files/file-name.ts'
+import { placeInside, targetsOf } from './files/links.ts'
+import { replaceFiles } from './files/replace-files.ts'
 import { lastHead } from './finish.ts'
 import { folderLimits } from './limits.ts'
-import { placeInside, targetsOf } from './links.ts'
 import type { Draft, Integrated, MergeWay } from './model.ts'
-import { replaceFiles } from './replace-files.ts'
 import type { Site } from './site.ts'
 
 export interface IntegrateOptions {
@@ -103,7 +103,10 @@ async function mergeTrees(
   return { tree: tree!, conflicts: [...new Set([...conflicts, ...strayed])] }
 }
 
-/** Links that only the merge lets lead outside: one side moved what the other side changed. On neither side they were judged so. */
+/**
+ * Links that only the merge lets lead outside: one side moved what the other side changed. On neither side they were
+ * judged so.
+ */
 async function strayedLinks(
   contents: Contents,
   head: string,

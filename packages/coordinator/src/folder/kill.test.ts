@@ -1,5 +1,5 @@
-// Kills: a process that prepares, captures and merges dies at any moment, alone or with its git programs. Whoever does the
-// same again succeeds.
+// Kills: a process that prepares, captures and merges dies at any moment, alone or with its git programs. Whoever does
+// the same again succeeds.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
@@ -59,9 +59,7 @@ describe.each([
 ] as const)('a $kind project', ({ kind, make }) => {
   test(`${KILLS} kills at random moments: repeating succeeds, and every task is in the result once`, async () => {
     const random = seeded(7)
-    const many = Object.fromEntries(
-      Array.from({ length: 200 }, (_, number) => [`many/${number}.txt`, `${number}\n`]),
-    )
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, number) => [`many/${number}.txt`, `${number}\n`]))
     const project = make({ ...someFiles, ...many, 'forbidden.txt': 'untouched' })
     const before = kind === 'git' ? picture(project) : listing(project)
     const { folders, home } = await createFolders(project)

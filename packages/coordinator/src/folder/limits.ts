@@ -19,7 +19,10 @@ export const folderLimits = {
   complaintBytes: 16 * KiB,
   /** Characters of a complaint that an error repeats. */
   complaintLength: 500,
-  /** How often a command is tried whose lock somebody else holds; the waits begin with the first and double up to the other. */
+  /**
+   * How often a command is tried whose lock somebody else holds; the waits begin with the first and double up to the
+   * other.
+   */
   lockAttempts: 9,
   lockFirstMs: 20,
   lockMostMs: 500,
@@ -42,7 +45,7 @@ export const folderLimits = {
   filesPerTurn: 1_000,
   /** Entries of folders that are looked at for pipes, sockets and devices, and how many of these are told. */
   lookedAt: 200_000,
-  specialFiles: 100,
+  specialFiles: 1_000,
   /** Links that a link is followed through, as many as Linux does. */
   linkHops: 40,
   authorLength: 100,

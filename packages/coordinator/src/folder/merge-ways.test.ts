@@ -104,10 +104,7 @@ test('a draft shows what does not fit, and what was made of it becomes the state
   const result = (await captured(folders, 'three', { parent: draft.commit })).commit
   unwrap(await merge(folders, second, { way: 'result', commit: result }))
   expect(await files(folders, ['both', 'added'])).toEqual({ both: 'first and second\n', added: 'new\n' })
-  expect(unwrap(await merge(folders, second, { way: 'result', commit: result }))).toHaveProperty(
-    'merged',
-    false,
-  )
+  expect(unwrap(await merge(folders, second, { way: 'result', commit: result }))).toHaveProperty('merged', false)
 })
 
 test('a team inside the run has a line of its own', async () => {

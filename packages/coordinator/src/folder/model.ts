@@ -1,5 +1,6 @@
 // What a run's folders tell: facts that are stored with the run, and changes of files.
 import { compile, type Static, Type } from '@parley/core'
+import type { Side } from '../merge/side.ts'
 
 export const projectKinds = ['git', 'copy'] as const
 export type ProjectKind = (typeof projectKinds)[number]
@@ -40,18 +41,10 @@ export interface FileChange {
 }
 
 /**
- * Why a change is refused: outside the paths of the turn; a `.git`; a submodule; a link that leads out of the project; a pipe, socket or device;
- * over the limit; one that git cannot take.
+ * Why a change is refused: outside the paths of the turn; a `.git`; a submodule; a link that leads out of the project;
+ * a pipe, socket or device; over the limit; one that git cannot take.
  */
-export const refusalReasons = [
-  'outside',
-  'git',
-  'submodule',
-  'symlink',
-  'special',
-  'too_large',
-  'unusable',
-] as const
+export const refusalReasons = ['outside', 'git', 'submodule', 'symlink', 'special', 'too_large', 'unusable'] as const
 export type RefusalReason = (typeof refusalReasons)[number]
 
 export interface RefusedChange extends FileChange {
@@ -62,25 +55,26 @@ export interface Captured {
   readonly commit: string
   readonly tree: string
   readonly changed: readonly FileChange[]
-  /** Put back in the folder and not in the commit. A new pipe, socket or device stays: whoever made it may still need it. */
+  /**
+   * Put back in the folder and not in the commit. A new pipe, socket or device stays: whoever made it may still need
+   * it.
+   */
   readonly refused: readonly RefusedChange[]
   /** Links that lead out of the project, where the turn may make such. */
   readonly outsideLinks: readonly string[]
 }
 
 /** `merged` is false if the commit was part of the head before. With conflicts nothing was changed. */
-export type Integrated =
-  | { readonly head: string; readonly merged: boolean }
-  | { readonly conflicts: readonly string[] }
+export type Integrated = { readonly head: string; readonly merged: boolean } | { readonly conflicts: readonly string[] }
 
 /**
- * How a commit is merged. `overwrite`: the files that it changed are as it has them. `take`: where the two do not fit together, one
- * side's version. `result`: exactly the files of another commit, which somebody made of both.
+ * How a commit is merged. `overwrite`: the files that it changed are as it has them. `take`: where the two do not fit
+ * together, one side's version. `result`: exactly the files of another commit, which somebody made of both.
  */
 export type MergeWay =
   | { readonly way: 'merge' }
   | { readonly way: 'overwrite' }
-  | { readonly way: 'take'; readonly side: 'incoming' | 'existing' }
+  | { readonly way: 'take'; readonly side: Side }
   | { readonly way: 'result'; readonly commit: string }
 
 /** What a three-way merge into `head` would give. */

@@ -4,13 +4,13 @@ import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, ParleyError, type RunId } from '@parley/core'
 import { Contents } from './contents.ts'
-import { exactBytes, firstCommit } from './copy.ts'
-import { requireGit } from './git.ts'
+import { exactBytes, firstCommit } from './files/copy.ts'
+import { Scope } from './files/scope.ts'
+import { requireGit } from './git/git.ts'
 import { folderLimits } from './limits.ts'
 import { type ProjectFacts, projectFacts } from './model.ts'
 import { findProject, type GitLocation, ignoredByUser, locate, type Project } from './project.ts'
 import { privateFolder, Repository } from './repository.ts'
-import { Scope } from './scope.ts'
 import { places, requireName, type Site } from './site.ts'
 
 interface Start {
@@ -49,10 +49,7 @@ export async function createSite(options: Start & { readonly project: string }):
 }
 
 /** Takes back what `createSite` may have written to a project before it was cut off. */
-export async function abandonSite({
-  project,
-  ...start
-}: Start & { readonly project: string }): Promise<void> {
+export async function abandonSite({ project, ...start }: Start & { readonly project: string }): Promise<void> {
   const location = existsSync(project) ? await locate(project, start.clock) : undefined
   if (location) await new Repository(location.gitDir, start).clean()
 }
@@ -100,10 +97,7 @@ async function ownContents(path: string, { home, clock }: Start): Promise<Conten
 }
 
 /** Made anew at every start: it holds nothing of its own. */
-async function borrowContents(
-  { path, gitDir, format }: GitLocation,
-  { home, clock }: Start,
-): Promise<Contents> {
+async function borrowContents({ path, gitDir, format }: GitLocation, { home, clock }: Start): Promise<Contents> {
   const shallow = await readFile(join(gitDir, 'shallow')).catch(() => undefined)
   const exclude = await ignoredByUser(path, gitDir, clock)
   return Contents.create(

@@ -118,10 +118,7 @@ describe('git', () => {
     const diff = await folders.diff(base, work.commit, { maxBytes: 10_000 })
     expect(diff).toContain('--- a/a.txt')
     unwrap(await folders.integrate(work.commit, { message: '' }))
-    expect((await folders.changes(base, await folders.head())).map(each => each.path)).toEqual([
-      'a.txt',
-      'src/n.txt',
-    ])
+    expect((await folders.changes(base, await folders.head())).map(each => each.path)).toEqual(['a.txt', 'src/n.txt'])
     write(unwrap(await folders.prepare(ws('two'), base)), { 'a.txt': 'other' })
     const two = await captured(folders, 'two', { parent: base })
     expect(unwrap(await folders.integrate(two.commit, { message: '' }))).toEqual({ conflicts: ['a.txt'] })

@@ -3,8 +3,8 @@ import { readFile, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join, relative } from 'node:path'
 import { type Clock, ParleyError } from '@parley/core'
-import { splitNames } from './file-name.ts'
-import { type GitPlace, git } from './git.ts'
+import { splitNames } from './files/file-name.ts'
+import { type GitPlace, git } from './git/git.ts'
 
 /** Where a folder lies in a git repository. */
 export interface GitLocation {
@@ -34,7 +34,8 @@ export async function findProject(project: string, clock: Clock): Promise<Projec
     )
   }
   const { folder } = location
-  // A folder that the repository around it knows nothing about, say below a home folder that is one: its files would be missing.
+  // A folder that the repository around it knows nothing about, say below a home folder that is one: its files would be
+  // missing.
   if (folder !== '' && (await resolve(place, `HEAD:${folder}`)) === undefined) return { kind: 'copy', path }
   return { ...location, kind: 'git', head, dirty: await countDirty(place) }
 }
@@ -99,8 +100,8 @@ async function line(place: GitPlace, args: readonly string[]): Promise<string> {
 }
 
 /**
- * Git compares contents through filters where it must; they are programs of the user's configuration, so they are switched
- * off.
+ * Git compares contents through filters where it must; they are programs of the user's configuration, so they are
+ * switched off.
  */
 async function countDirty(place: GitPlace): Promise<number> {
   const config = await withoutFilters(place)

@@ -1,11 +1,11 @@
 // The repository that a run's commits live in: the user's own, or the private one of a copy. Only refs below
 // refs/parley/<run>/ and one branch at the end are ever written there, and no agent's folder is linked to it.
-import { mkdir, rm, rmdir } from 'node:fs/promises'
+import { lstat, mkdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, ParleyError, type RunId } from '@parley/core'
-import { type GitPlace, git, whileLocked } from './git.ts'
+import { removeAll } from './files/remove.ts'
+import { type GitPlace, git, whileLocked } from './git/git.ts'
 import { folderLimits } from './limits.ts'
-import { removeAll } from './remove.ts'
 import { inTurn } from './turns.ts'
 
 export interface RefChange {
@@ -42,7 +42,21 @@ export class Repository {
     return this.#prefix + name
   }
 
+  /**
+   * Undefined where there is none. Git says the same of a ref that it cannot read, and work would be lost if that were
+   * believed.
+   */
   async read(ref: string): Promise<string | undefined> {
+    const found = await this.#find(ref)
+    if (found !== undefined) return found
+    if (!(await isFile(join(this.gitDir, ref)))) return undefined
+    // It may have been made in between.
+    const again = await this.#find(ref)
+    if (again !== undefined) return again
+    throw new ParleyError('git_failed', `The ref ${ref} of ${this.gitDir} is there and cannot be read.`)
+  }
+
+  async #find(ref: string): Promise<string | undefined> {
     const { code, stdout } = await git(this.#place, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`], {
       codes: [0, 1],
     })
@@ -88,8 +102,8 @@ export class Repository {
   }
 
   /**
-   * A lock on a ref of this run that outlasts all attempts was left by a process that was killed: only this process writes
-   * them.
+   * A lock on a ref of this run that outlasts all attempts was left by a process that was killed: only this process
+   * writes them.
    */
   async #unlocking<T>(attempt: () => Promise<T>): Promise<T> {
     for (let tried = 1; ; tried++) {
@@ -128,4 +142,17 @@ function instruction({ ref, to, from }: RefChange): string {
 /** A folder that only its owner can read. */
 export async function privateFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 })
+}
+
+/**
+ * A folder in the place of a ref holds other refs, and a ref in the place of one of its folders leaves no room for it.
+ */
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path)).isFile()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false
+    throw error
+  }
 }

@@ -116,9 +116,7 @@ describe.each([
     unwrap(await folders.prepare(ws('one'), base))
     expect(userGit(folder, 'rev-parse', 'HEAD')).toBe(base)
     expect(() => userGit(folder, 'symbolic-ref', '-q', 'HEAD')).toThrow()
-    expect(userGit(folder, 'status', '--porcelain=v2', '--branch').split('\n')).toContain(
-      '# branch.head (detached)',
-    )
+    expect(userGit(folder, 'status', '--porcelain=v2', '--branch').split('\n')).toContain('# branch.head (detached)')
     expect(userGit(folder, 'status')).not.toContain('merg')
     write(folder, { b: '2' })
     userGit(folder, 'add', 'b')
@@ -178,9 +176,7 @@ describe.each([
     expect(await folders.prepare(ws('a'), '1'.repeat(40))).toMatchObject({ error: { code: 'git_failed' } })
     await expect(folders.show(base, '../../etc/passwd', 10)).rejects.toMatchObject({ code: 'invalid_path' })
     const run = '../run' as RunId
-    expect(
-      await RunFolders.create({ project: folders.facts.path, home: folders.facts.path, run }),
-    ).toMatchObject({
+    expect(await RunFolders.create({ project: folders.facts.path, home: folders.facts.path, run })).toMatchObject({
       error: { code: 'invalid_id' },
     })
   })

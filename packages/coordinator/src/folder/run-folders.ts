@@ -1,19 +1,10 @@
-// A run's folders and merges. Every workspace works in a folder with a private git repository; what it made becomes a commit,
-// and commits are merged into the run's head. In the user's repository that adds refs below refs/parley/<run>/ and one branch
-// at the end; a project that is no repository is copied first.
-import {
-  type Clock,
-  err,
-  ok,
-  ParleyError,
-  type Result,
-  type RunId,
-  SystemClock,
-  type WorkspaceId,
-} from '@parley/core'
+// A run's folders and merges. Every workspace works in a folder with a private git repository; what it made becomes a
+// commit, and commits are merged into the run's head. In the user's repository that adds refs below refs/parley/<run>/
+// and one branch at the end; a project that is no repository is copied first.
+import { type Clock, err, ok, ParleyError, type Result, type RunId, SystemClock, type WorkspaceId } from '@parley/core'
 import { type CaptureOptions, capture } from './capture.ts'
-import { changesBetween, diffText, fileText, shownChange } from './changes.ts'
-import { finish } from './finish.ts'
+import { changesBetween, diffText, fileText, shownChange } from './files/changes.ts'
+import { finish, readFinished } from './finish.ts'
 import { draftMerge, headOf, type IntegrateOptions, integrate, startLine } from './integrate.ts'
 import { folderLimits } from './limits.ts'
 import type { Captured, Draft, Excerpt, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
@@ -77,15 +68,18 @@ export class RunFolders {
     return asResult(() => abandonSite({ clock: new SystemClock(), ...options }))
   }
 
-  /** The one folder of a project that its runs write to: the repository; undefined where it is in none, or cannot be read. */
+  /**
+   * The one folder of a project that its runs write to: the repository; undefined where it is in none, or cannot be
+   * read.
+   */
   static async writtenTo(project: string, clock: Clock): Promise<string | undefined> {
     const location = await locate(project, clock).catch(() => undefined)
     return location?.gitDir
   }
 
   /**
-   * Again after a restart, with the facts of then. Refuses with `project_gone` if the repository or its start commit is not
-   * there any more.
+   * Again after a restart, with the facts of then. Refuses with `project_gone` if the repository or its start commit is
+   * not there any more.
    */
   static open(options: OpenFoldersOptions): Promise<Result<RunFolders>> {
     return asResult(async () => new RunFolders(await openSite({ clock: new SystemClock(), ...options })))
@@ -102,7 +96,10 @@ export class RunFolders {
     return [home, repository.gitDir]
   }
 
-  /** Above the folders of all workspaces: a git program in one of them must not look for a repository here or further up. */
+  /**
+   * Above the folders of all workspaces: a git program in one of them must not look for a repository here or further
+   * up.
+   */
   get ceiling(): string {
     return places.work(this.#site.home)
   }
@@ -153,7 +150,10 @@ export class RunFolders {
     return (await changesBetween(contents, from, to)).map(each => shownChange(scope, each))
   }
 
-  /** Merges a commit into the head. Harmless to repeat; with conflicts, which are an answer and no error, nothing is changed. */
+  /**
+   * Merges a commit into the head. Harmless to repeat; with conflicts, which are an answer and no error, nothing is
+   * changed.
+   */
   integrate(commit: string, options: IntegrateOptions): Promise<Result<Integrated>> {
     return asResult(async () => {
       requireCommit(commit)
@@ -173,7 +173,10 @@ export class RunFolders {
     })
   }
 
-  /** Files of a draft that do not fit together, as text: at most so many bytes of each, and of all together ten times that. */
+  /**
+   * Files of a draft that do not fit together, as text: at most so many bytes of each, and of all together ten times
+   * that.
+   */
   async excerpts({ commit, conflicts }: Draft, maxBytes: number): Promise<readonly Excerpt[]> {
     const shown = conflicts.slice(0, folderLimits.namedFiles)
     return Promise.all(
@@ -192,7 +195,10 @@ export class RunFolders {
     return diffText(contents, { from, to, folder: facts.folder }, options.maxBytes)
   }
 
-  /** A file as text, cut after so many bytes; undefined if the commit has no such file. The path is relative to the project. */
+  /**
+   * A file as text, cut after so many bytes; undefined if the commit has no such file. The path is relative to the
+   * project.
+   */
   async show(commit: string, path: string, maxBytes: number): Promise<string | undefined> {
     requireCommit(commit)
     const { contents, scope } = this.#site
@@ -211,6 +217,11 @@ export class RunFolders {
    */
   finish(): Promise<Result<Finished>> {
     return asResult(() => inTurn(`${this.#site.home}/finish`, () => finish(this.#site)))
+  }
+
+  /** What `finish` has made; undefined where nothing tells that any more. */
+  finished(): Promise<Result<Finished | undefined>> {
+    return asResult(() => readFinished(this.#site.home))
   }
 
   /** The branch of the result, if it is there. Somebody may have worked on it since. */
@@ -242,13 +253,9 @@ async function asResult<T>(work: () => Promise<T>): Promise<Result<T>> {
     if (error instanceof ParleyError) return err(error)
     if (!(error instanceof Error) || !('syscall' in error)) throw error
     return err(
-      new ParleyError(
-        'folder_failed',
-        `The system refused something in the folders of a run: ${error.message}.`,
-        {
-          cause: error,
-        },
-      ),
+      new ParleyError('folder_failed', `The system refused something in the folders of a run: ${error.message}.`, {
+        cause: error,
+      }),
     )
   }
 }

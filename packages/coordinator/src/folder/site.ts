@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { type Clock, ParleyError, type RunId, type WorkspaceId } from '@parley/core'
 import type { Contents } from './contents.ts'
+import type { Scope } from './files/scope.ts'
 import type { ProjectFacts } from './model.ts'
 import type { Repository } from './repository.ts'
-import type { Scope } from './scope.ts'
 
 export interface Site {
   readonly home: string

@@ -1,11 +1,11 @@
-// The folder of a workspace: made anew for every turn, beside its place and moved there when it is whole, so that nothing
-// which a killed process left, or which an orphan of it still writes, can end up in it.
+// The folder of a workspace: made anew for every turn, beside its place and moved there when it is whole, so that
+// nothing which a killed process left, or which an orphan of it still writes, can end up in it.
 import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { WorkspaceId } from '@parley/core'
 import { gitFile, makeAgentRepository } from './agent-repository.ts'
 import { copyIndex } from './contents.ts'
-import { removeAll } from './remove.ts'
+import { removeAll } from './files/remove.ts'
 import { privateFolder } from './repository.ts'
 import { places, type Site } from './site.ts'
 
@@ -48,8 +48,7 @@ export async function drop(site: Site, workspace: WorkspaceId): Promise<void> {
 
 /** The same for every workspace. */
 export async function dropAll({ home }: Site): Promise<void> {
-  for (const place of [places.work, places.repositories, places.making, places.indexes])
-    await removeAll(place(home))
+  for (const place of [places.work, places.repositories, places.making, places.indexes]) await removeAll(place(home))
 }
 
 /** The index that prepare or the last capture wrote: git need not read files again that have not been touched since. */

@@ -1,12 +1,14 @@
-// Runs whose machine fails in the middle of them: real git, a real trail, and a machine that fails when the test says so.
+// Runs whose machine fails in the middle of them: real git, a real trail, and a machine that fails when the test says
+// so.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentFunction } from '@parley/agents'
-import { type MachineFault, ParleyError, SystemClock } from '@parley/core'
+import { err, type MachineFault, ParleyError, SystemClock } from '@parley/core'
 import { memoryDisks } from '@parley/trail'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { alice, Fixture, put } from '../testing/fixture.ts'
+import { machineLimits } from './limits.ts'
 import { Machine, type MachineOptions } from './machine.ts'
 
 const FULL: MachineFault = { code: 'ENOSPC', where: '/full' }
@@ -184,16 +186,16 @@ test('on a read-only disk what people ask for is refused within seconds, nothing
   const run = await fixture.solve(TEAM.replace(/ {2}- \{ id: b.*\n/, ''))
   await turn.promise
   disks.trail.fail('write', { times: Number.POSITIVE_INFINITY, code: 'EROFS' })
-  const { conductor } = fixture
+  const { coordinator } = fixture
   const by = { principal: alice, reason: 'enough' }
   // The first meets the fault, the others a run that waits for its trail.
   for (const act of [
-    () => conductor.abort(run, by),
-    () => conductor.abort(run, by),
-    () => conductor.abort(run, { ...by, task: 'a' }),
+    () => coordinator.interventions.abort(run, by),
+    () => coordinator.interventions.abort(run, by),
+    () => coordinator.interventions.abort(run, { ...by, task: 'a' }),
   ])
     expect(await act()).toMatchObject({ ok: false, error: { code: 'trail_unavailable' } })
-  await conductor.close()
+  await coordinator.close()
   disks.trail.mend()
   const entries = await fixture.trail.run(run).query({})
   expect(JSON.stringify(entries)).not.toContain('aborted')
@@ -301,4 +303,43 @@ test('a turn that ends well on a full disk is kept with a notice, on record and 
     'a: writer ended a turn without an error, but not on a sound disk: the disk is full (ENOSPC). Look at what it wrote; something may be missing.',
   ])
   machine.close()
+})
+
+/** Queries of the trail fail, as those of an index whose thread met a failing disk. */
+function failQueries(fixture: Fixture, times: number, details: Record<string, unknown>): void {
+  const open = fixture.trail.run.bind(fixture.trail)
+  let left = times
+  const error = new ParleyError('index_failed', 'The index of the trail failed.', { retryable: true, details })
+  vi.spyOn(fixture.trail, 'run').mockImplementation(id => {
+    const run = open(id)
+    const query = run.query.bind(run)
+    run.query = async (...asked) => (left-- > 0 ? err(error) : query(...asked))
+    return run
+  })
+}
+
+const write = (name: string): AgentFunction => {
+  return async ({ folder }) => {
+    put(folder!, `${name}.txt`, 'x\n')
+    return 'done'
+  }
+}
+
+test('an index that a failing disk keeps from answering ends no run, however often it fails', async () => {
+  const { machine } = failing({ firstProbe: 5, probe: 5, quiet: 5 })
+  const fixture = await Fixture.open({ writer: write('a'), other: write('b') }, { machine })
+  const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, ''))
+  failQueries(fixture, machineLimits.faultsInARow + 10, { system: 'EIO', path: '/trail/00000001.seg' })
+  expect((await fixture.over(run)).state).toBe('done')
+  machine.close()
+})
+
+test('a run that has begun is driven, although its trail cannot be read at that moment', async () => {
+  const fixture = await Fixture.open({ writer: write('a'), other: write('b') })
+  failQueries(fixture, 1, {})
+  const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, ''))
+  expect((await fixture.over(run)).state).toBe('done')
+  expect(fixture.logged.filter(line => line.startsWith('error'))).toEqual([
+    `error cannot go on with ${run}: The index of the trail failed.`,
+  ])
 })

@@ -73,10 +73,7 @@ test('a fault is visible from the first error until a look finds the machine sou
   await pass(machineTimes.probe)
   expect([waits.value, machine.held]).toEqual([true, undefined])
   // One line when it began and one when it ended, whatever was looked at between.
-  expect(logged.map(line => line.slice(0, 27))).toEqual([
-    'error Held up by the machin',
-    'info The machine is sound a',
-  ])
+  expect(logged.map(line => line.slice(0, 27))).toEqual(['error Held up by the machin', 'info The machine is sound a'])
 })
 
 test('an error that is not the machine’s holds nothing up', () => {
@@ -165,9 +162,7 @@ test('an error of another program is the machine’s where its folder cannot be 
   expect(await machine.blame(said, ['/run'])).toBeUndefined()
   expect(machine.held).toBeUndefined()
   state.fault = { code: 'EROFS', where: '/run' }
-  expect(await machine.blame(new ParleyError('git_failed', 'fatal: bad object'), ['/run'])).toEqual(
-    state.fault,
-  )
+  expect(await machine.blame(new ParleyError('git_failed', 'fatal: bad object'), ['/run'])).toEqual(state.fault)
   expect(machine.held).toMatchObject({ code: 'EROFS', where: '/run' })
 })
 

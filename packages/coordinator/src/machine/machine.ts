@@ -1,5 +1,6 @@
-// Whether the machine lets the node work. A fault of it holds everything up: no turn is taken, nothing that failed counts against the work,
-// and after growing waits it is looked whether the fault is over. Then everything goes on by itself.
+// Whether the machine lets the node work. A fault of it holds everything up: no turn is taken, nothing that failed
+// counts against the work, and after growing waits it is looked whether the fault is over. Then everything goes on by
+// itself.
 import {
   type CancelTimer,
   type Clock,
@@ -11,19 +12,21 @@ import {
   type Ticks,
   ticksPerMillisecond,
 } from '@parley/core'
-import type { MachineView } from '../view.ts'
+import type { MachineView } from '../view/view.ts'
 import { machineLimits, machineTimes } from './limits.ts'
 
 export interface MachineOptions {
   readonly clock: Clock
   /** The profile's folder: always looked at, and named where an error names no place. */
   readonly folder: string
-  /** Looks whether these folders can be written and, for faults that are not of a disk, whether files and processes can be had. Never rejects. */
-  readonly probe: (
-    fault: MachineFault | undefined,
-    folders: readonly string[],
-  ) => Promise<MachineFault | undefined>
-  /** Room that is kept for such times. `restore` answers with what keeps it from being laid out again. Neither throws. */
+  /**
+   * Looks whether these folders can be written and, for faults that are not of a disk, whether files and processes can
+   * be had. Never rejects.
+   */
+  readonly probe: (fault: MachineFault | undefined, folders: readonly string[]) => Promise<MachineFault | undefined>
+  /**
+   * Room that is kept for such times. `restore` answers with what keeps it from being laid out again. Neither throws.
+   */
   readonly reserve?: {
     release(): void
     restore(): Promise<MachineFault | undefined>
@@ -85,7 +88,10 @@ export class Machine {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Takes an error to be the machine's if it is one, and holds everything up. `folder`: where it happened, if the error does not say. */
+  /**
+   * Takes an error to be the machine's if it is one, and holds everything up. `folder`: where it happened, if the error
+   * does not say.
+   */
   report(thrown: unknown, folder?: string): MachineFault | undefined {
     const found = machineFaultOf(thrown)
     if (!found) return undefined
@@ -94,7 +100,10 @@ export class Machine {
     return fault
   }
 
-  /** The same for an error that need not name its reason, as that of another program: whether its folders can be written decides. */
+  /**
+   * The same for an error that need not name its reason, as that of another program: whether its folders can be written
+   * decides.
+   */
   async blame(thrown: unknown, folders: readonly string[]): Promise<MachineFault | undefined> {
     return this.report(thrown, folders[0]) ?? this.#held?.fault ?? this.look(folders)
   }
@@ -130,8 +139,9 @@ export class Machine {
   }
 
   /**
-   * Does something that can be repeated until the machine lets it succeed or fail by itself. A fault that comes back although every look finds
-   * the machine sound is the work's own, such as a file larger than what is left of the disk; what the trail cannot record never is.
+   * Does something that can be repeated until the machine lets it succeed or fail by itself. A fault that comes back
+   * although every look finds the machine sound is the work's own, such as a file larger than what is left of the disk;
+   * what the trail cannot record never is.
    */
   async through<T>(
     work: () => Promise<Result<T>>,
@@ -211,7 +221,7 @@ function needsRoom({ code }: MachineFault): boolean {
 
 /** Refusals of the trail say nothing about what was to be recorded. */
 export function isOfTrail(code: string): boolean {
-  return code.startsWith('trail_')
+  return code.startsWith('trail_') || code === 'index_failed'
 }
 
 function heldText(fault: MachineFault): string {

@@ -1,4 +1,5 @@
-// The machine, asked: whether a folder can be written, and whether files can be opened and processes started. What it cannot tell is no fault.
+// The machine, asked: whether a folder can be written, and whether files can be opened and processes started. What it
+// cannot tell is no fault.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rm, stat, statfs } from 'node:fs/promises'
@@ -14,9 +15,7 @@ export async function probeMachine(
     const found = await probeFolder(folder)
     if (found) return found
   }
-  return fault && !isDiskFault(fault)
-    ? ((await probeFiles(folders[0]!)) ?? (await probeProcess()))
-    : undefined
+  return fault && !isDiskFault(fault) ? ((await probeFiles(folders[0]!)) ?? (await probeProcess())) : undefined
 }
 
 /** `ENOSPC` where hardly any room or no further file is left; else what a write to it answers. */

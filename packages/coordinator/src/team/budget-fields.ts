@@ -1,4 +1,5 @@
-// The budget of a task or of a whole run in a team file, and the limits of the protocol that it stands for (W-BUDGET-02).
+// The budget of a task or of a whole run in a team file, and the limits of the protocol that it stands for
+// (W-BUDGET-02).
 import { durationPattern, parseBytes, parseDuration, sizePattern } from '@parley/agents'
 import { type Static, Type } from '@parley/core'
 import type { Budget, BudgetDimension } from '@parley/trail/events'
@@ -99,15 +100,8 @@ export function limitsOf(budget: BudgetFile): Limits {
 
 /** The same as a workspace's budget; undefined where nothing is limited. */
 export function workspaceBudget(limits: Limits): Budget | undefined {
-  const {
-    token_limit,
-    compute_timeout,
-    context_limit,
-    checkpoint_limit,
-    trail_limit,
-    bandwidth_limit,
-    cost_limit,
-  } = limits
+  const { token_limit, compute_timeout, context_limit, checkpoint_limit, trail_limit, bandwidth_limit, cost_limit } =
+    limits
   const compute = { ...given({ token_limit }), ...given({ compute_timeout }) }
   const storage = { ...given({ checkpoint_limit }), ...given({ trail_limit }) }
   const budget = {
@@ -120,9 +114,7 @@ export function workspaceBudget(limits: Limits): Budget | undefined {
   return Object.keys(budget).length > 0 ? budget : undefined
 }
 
-function given<T extends Readonly<Record<string, number | undefined>>>(
-  one: T,
-): { [Key in keyof T]?: number } {
+function given<T extends Readonly<Record<string, number | undefined>>>(one: T): { [Key in keyof T]?: number } {
   return Object.fromEntries(Object.entries(one).filter(([, value]) => value !== undefined)) as {
     [Key in keyof T]?: number
   }

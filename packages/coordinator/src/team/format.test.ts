@@ -31,9 +31,7 @@ test('a line that is empty or not there is left out', () => {
 })
 
 test('the mark stands below its character also behind tabs and characters outside the basic plane', () => {
-  expect(formatProblems([at(1, 8)], '\t"😀": x\r\n')).toBe(
-    'team file:1:8: It is wrong.\n  1 |  "😀": x\n    |       ^',
-  )
+  expect(formatProblems([at(1, 8)], '\t"😀": x\r\n')).toBe('team file:1:8: It is wrong.\n  1 |  "😀": x\n    |       ^')
 })
 
 test('of a long line the part around the mark is shown', () => {

@@ -1,5 +1,5 @@
-// The fields of a team file, and of a node's configuration, that say where people stand in the way: presets, gates, escalation (W-HWY-01,
-// -14); and the form in which a run keeps them.
+// The fields of a team file, and of a node's configuration, that say where people stand in the way: presets, gates,
+// escalation (W-HWY-01, -14); and the form in which a run keeps them.
 import { durationPattern, parseDuration } from '@parley/agents'
 import { type Static, Type } from '@parley/core'
 import { HIGHWAY_PRESETS, type HighwayPreset } from '@parley/kernel'
@@ -31,9 +31,7 @@ const gate = (type: GateType) =>
   Type.Optional(
     Type.Object(
       {
-        on: Type.Optional(
-          Type.Boolean({ title: 'On', description: 'Whether a person is asked.', default: true }),
-        ),
+        on: Type.Optional(Type.Boolean({ title: 'On', description: 'Whether a person is asked.', default: true })),
         timeout: Type.Optional(timeout('How long the gate waits for a person; never: for ever.')),
         fallback: Type.Optional(
           Type.Enum([...GATE_FALLBACKS], {
@@ -55,8 +53,7 @@ const EscalationSchema = Type.Object(
     fallback: Type.Optional(
       Type.Enum([...ESCALATION_FALLBACKS], {
         title: 'Fallback',
-        description:
-          'When nobody answers: go on at its own judgement, end the work, or leave it to the coordinator.',
+        description: 'When nobody answers: go on at its own judgement, end the work, or leave it to the coordinator.',
       }),
     ),
   },

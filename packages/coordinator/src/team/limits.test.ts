@@ -137,10 +137,7 @@ test.each([
   ['keys', Array.from({ length: 21_000 }, (_, index) => `key${index}: x\n`).join('')],
   ['equal keys', 'a: 1\n'.repeat(21_000)],
   ['needs', tasks(teamLimits.tasks, `, needs: [${list(80)}]`).slice(0, teamLimits.fileBytes - 1)],
-  [
-    'paths with braces',
-    tasks(20, `, paths: [${"'{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', ".repeat(250)}'{1..9}']`),
-  ],
+  ['paths with braces', tasks(20, `, paths: [${"'{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', ".repeat(250)}'{1..9}']`)],
   ['quotes', '"'.repeat(100_000)],
   ['closing brackets', '}'.repeat(100_000)],
   ['documents', '---\n'.repeat(40_000)],

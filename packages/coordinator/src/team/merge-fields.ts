@@ -1,4 +1,5 @@
-// How finished work is merged (W-INT-06), and what becomes of work that conflicts with what was merged before (W-INT-12).
+// How finished work is merged (W-INT-06), and what becomes of work that conflicts with what was merged before
+// (W-INT-12).
 import { type Static, Type } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/events'
 import { teamDefaults, teamLimits } from './limits.ts'
@@ -26,8 +27,7 @@ export const MergeSchema = Type.Object(
         minLength: 1,
         maxLength: teamLimits.promptLength,
         title: 'Merge prompt',
-        description:
-          'What the integrator is told beside the two versions. {intent} is replaced by the intent.',
+        description: 'What the integrator is told beside the two versions. {intent} is replaced by the intent.',
       }),
     ),
     conflicts: Type.Optional(
@@ -51,13 +51,12 @@ export interface Merge {
   readonly conflicts: (typeof CONFLICT_WAYS)[number]
 }
 
-/** What a task says goes before what the file says for all. A strategy of its own does not inherit the integrator of another. */
+/**
+ * What a task says goes before what the file says for all. A strategy of its own does not inherit the integrator of
+ * another.
+ */
 export function mergeOf(all: MergeFile | undefined, own: MergeFile | undefined): Merge {
-  const {
-    strategy = teamDefaults.merge.strategy,
-    by,
-    prompt,
-  } = own?.strategy !== undefined ? own : { ...all, ...own }
+  const { strategy = teamDefaults.merge.strategy, by, prompt } = own?.strategy !== undefined ? own : { ...all, ...own }
   const conflicts = own?.conflicts ?? all?.conflicts ?? teamDefaults.merge.conflicts
   if (strategy !== 'evaluated') return { strategy, conflicts }
   return { strategy, conflicts, ...(by !== undefined && { by }), ...(prompt !== undefined && { prompt }) }

@@ -15,13 +15,7 @@ const mistakes: readonly Mistake[] = [
   ['text that is no YAML', 'yaml_syntax', '', 'Flow map', `${agents}limits: { attempts: 2▸`],
   ['a tab as indentation', 'yaml_syntax', '', 'Tabs', `${head}agents:\n▸\tone: x\n`],
   ['a second document', 'yaml_syntax', '', 'second document', `${agents}▸---\na: 1\n`],
-  [
-    'a tag',
-    'yaml_syntax',
-    '',
-    'no tags',
-    `${head}description: ▸!secret x\nagents: { one: { preset: claude } }\n`,
-  ],
+  ['a tag', 'yaml_syntax', '', 'no tags', `${head}description: ▸!secret x\nagents: { one: { preset: claude } }\n`],
   ['a key that is no word', 'yaml_syntax', '', 'plain word', `${agents}▸[a]: 1\n`],
   ['an anchor that is not there', 'alias_unknown', 'name', "'&x'", 'version: 1\nname: ▸*x\n'],
   ['an alias inside itself', 'alias_unknown', 'name[0]', 'inside', 'version: 1\nname: &x [▸*x]\n'],
@@ -32,25 +26,11 @@ const mistakes: readonly Mistake[] = [
     "'name'",
     `${agents.replace('agents', '▸name: again\nagents')}plan: [{ id: a, agent: one, prompt: x }]\n`,
   ],
-  ['a peer with a bad name', 'bad_name', 'agents.one.peer', 'pinned peer', agent('{ peer: ▸home.server }')],
-  ['a peer that is no text', 'wrong_type', 'agents.one.peer', 'pinned peer', agent('{ peer: ▸7 }')],
-  [
-    'a peer that must be quick',
-    'bad_value',
-    'agents.one.timeout',
-    '1ms',
-    agent('{ peer: home, timeout: ▸0s }'),
-  ],
+  ['an agent that must be quick', 'bad_value', 'agents.one.timeout', '1ms', agent('{ preset: qwen, timeout: ▸0s }')],
   ['an empty file', 'wrong_type', '', 'is empty', '▸'],
   ['a file that is a list', 'wrong_type', '', 'a list', '▸- version: 1\n'],
 
-  [
-    'a fallback from nowhere',
-    'unknown_agent',
-    'plan[1].fallback',
-    "Did you mean 'two'?",
-    task('fallback: ▸tow'),
-  ],
+  ['a fallback from nowhere', 'unknown_agent', 'plan[1].fallback', "Did you mean 'two'?", task('fallback: ▸tow')],
   ['a fallback to oneself', 'bad_value', 'plan[1].fallback[1]', 'already', task('fallback: [two, ▸one]')],
   ['a fallback that is no name', 'wrong_type', 'plan[1].fallback', 'text, or a list', task('fallback: ▸3')],
   ['no fallback in a list', 'bad_value', 'plan[1].fallback', 'is empty', task('fallback: ▸[]')],
@@ -69,13 +49,7 @@ const mistakes: readonly Mistake[] = [
     task('review: { by: two, fallback: ▸two }'),
   ],
   ['a salvage from nowhere', 'bad_value', 'plan[1].salvage', 'never or ask', task('salvage: ▸always')],
-  [
-    'a salvage that is a list',
-    'wrong_type',
-    'plan[1].salvage',
-    'never or ask, or a mapping',
-    task('salvage: ▸[ask]'),
-  ],
+  ['a salvage that is a list', 'wrong_type', 'plan[1].salvage', 'never or ask, or a mapping', task('salvage: ▸[ask]')],
   ['a judge from nowhere', 'unknown_agent', 'plan[1].salvage.by', "'tow'", task('salvage: { by: ▸tow }')],
   [
     'a fallback for a team',
@@ -213,13 +187,7 @@ const mistakes: readonly Mistake[] = [
   ],
   ['a misspelt key', 'unknown_key', 'plan[1].promt', "Did you mean 'prompt'?", task('▸promt: y')],
   ['a key from nowhere', 'unknown_key', 'plan[1].colour', 'The keys are id, title', task('▸colour: red')],
-  [
-    'a misspelt key at the top',
-    'unknown_key',
-    'aproval',
-    "'approval'",
-    `${agent('{ preset: qwen }')}▸aproval: ask\n`,
-  ],
+  ['a misspelt key at the top', 'unknown_key', 'aproval', "'approval'", `${agent('{ preset: qwen }')}▸aproval: ask\n`],
   [
     'a misspelt key of an agent',
     'unknown_key',
@@ -234,31 +202,13 @@ const mistakes: readonly Mistake[] = [
     "'attempts'",
     `${agent('{ preset: qwen }')}limits: { ▸atempts: 2 }\n`,
   ],
-  [
-    'a misspelt key of a review',
-    'unknown_key',
-    'plan[1].review.bye',
-    "'by'",
-    task('review: { by: two, ▸bye: two }'),
-  ],
-  [
-    'a merge key',
-    'unknown_key',
-    'plan[1].<<'.replace('.<<', "['<<']"),
-    'Merge keys',
-    task('▸<<: { attempts: 1 }'),
-  ],
+  ['a misspelt key of a review', 'unknown_key', 'plan[1].review.bye', "'by'", task('review: { by: two, ▸bye: two }')],
+  ['a merge key', 'unknown_key', 'plan[1].<<'.replace('.<<', "['<<']"), 'Merge keys', task('▸<<: { attempts: 1 }')],
 
   ['no version', 'missing_key', 'version', "'version'", '▸name: team\nagents: { one: { preset: qwen } }\n'],
   ['no name', 'missing_key', 'name', "'name'", '▸version: 1\nagents: { one: { preset: qwen } }\n'],
   ['no agents key', 'missing_key', 'agents', "'agents'", `▸${head}`],
-  [
-    'a task without an agent',
-    'missing_key',
-    'plan[0].agent',
-    "'agent'",
-    `${agents}plan:\n  - ▸id: a\n    prompt: x\n`,
-  ],
+  ['a task without an agent', 'missing_key', 'plan[0].agent', "'agent'", `${agents}plan:\n  - ▸id: a\n    prompt: x\n`],
   [
     'a task without a prompt',
     'missing_key',
@@ -266,13 +216,7 @@ const mistakes: readonly Mistake[] = [
     "'prompt'",
     `${agents}plan:\n  - ▸{ id: a, agent: one }\n`,
   ],
-  [
-    'a task without an id',
-    'missing_key',
-    'plan[0].id',
-    "'id'",
-    `${agents}plan:\n  - ▸agent: one\n    prompt: x\n`,
-  ],
+  ['a task without an id', 'missing_key', 'plan[0].id', "'id'", `${agents}plan:\n  - ▸agent: one\n    prompt: x\n`],
   ['a review by nobody', 'missing_key', 'plan[1].review.by', "'by'", task('review: ▸{ prompt: ok? }')],
   [
     'an agent that cannot be started',
@@ -282,13 +226,7 @@ const mistakes: readonly Mistake[] = [
     `${head}agents:\n  ▸one: { slots: 2 }\n`,
   ],
 
-  [
-    'a number for a name',
-    'wrong_type',
-    'name',
-    'not 12',
-    `version: 1\nname: ▸12\nagents: { one: { preset: qwen } }\n`,
-  ],
+  ['a number for a name', 'wrong_type', 'name', 'not 12', `version: 1\nname: ▸12\nagents: { one: { preset: qwen } }\n`],
   ['a number for a text', 'wrong_type', 'plan[1].title', 'Put it in quotes', task('title: ▸12')],
   [
     'a text for a number',
@@ -323,13 +261,7 @@ const mistakes: readonly Mistake[] = [
   ['a list for a mapping', 'wrong_type', 'agents', 'a list', `${head}agents: ▸[one]\n`],
   ['an agent that is empty', 'wrong_type', 'agents.one', 'is empty', `${head}agents:\n  ▸one:\n  `],
   ['a plan that is empty', 'wrong_type', 'plan', 'is empty', `${agents}▸plan:\n`],
-  [
-    'a mapping for a list',
-    'wrong_type',
-    'plan',
-    'a list',
-    `${agents}plan:\n  ▸a: { agent: one, prompt: x }\n`,
-  ],
+  ['a mapping for a list', 'wrong_type', 'plan', 'a list', `${agents}plan:\n  ▸a: { agent: one, prompt: x }\n`],
   [
     'a duration without a unit',
     'wrong_type',
@@ -352,20 +284,8 @@ const mistakes: readonly Mistake[] = [
     'must be 1',
     `version: ▸2\nname: team\nagents: { one: { preset: qwen } }\n`,
   ],
-  [
-    'a word outside a set',
-    'bad_value',
-    'plan[1].priority',
-    'normal, elevated or urgent',
-    task('priority: ▸high'),
-  ],
-  [
-    'a misspelt preset',
-    'bad_value',
-    'agents.one.preset',
-    "Did you mean 'claude'?",
-    agent('{ preset: ▸cluade }'),
-  ],
+  ['a word outside a set', 'bad_value', 'plan[1].priority', 'normal, elevated or urgent', task('priority: ▸high')],
+  ['a misspelt preset', 'bad_value', 'agents.one.preset', "Did you mean 'claude'?", agent('{ preset: ▸cluade }')],
   [
     'a number out of range',
     'bad_value',
@@ -401,13 +321,7 @@ const mistakes: readonly Mistake[] = [
     'between 1ms and 30d',
     `${agent('{ preset: qwen }')}limits: { timeout: ▸721h }\n`,
   ],
-  [
-    'a size in words',
-    'bad_value',
-    'agents.one.max_output',
-    'a size',
-    agent('{ preset: qwen, max_output: ▸much }'),
-  ],
+  ['a size in words', 'bad_value', 'agents.one.max_output', 'a size', agent('{ preset: qwen, max_output: ▸much }')],
   [
     'a size without end',
     'bad_value',
@@ -418,13 +332,7 @@ const mistakes: readonly Mistake[] = [
   ['an empty prompt', 'bad_value', 'plan[1].title', 'is empty', task("title: ▸''")],
   ['an empty plan', 'bad_value', 'plan', 'is empty', `${agents}plan: ▸[]\n`],
   ['an empty command', 'bad_value', 'agents.one.command', 'is empty', agent('{ command: ▸[] }')],
-  [
-    'a command without a program',
-    'bad_value',
-    'agents.one.command',
-    'the program',
-    agent("{ command: ▸['', x] }"),
-  ],
+  ['a command without a program', 'bad_value', 'agents.one.command', 'the program', agent("{ command: ▸['', x] }")],
   ['a check without a program', 'bad_value', 'plan[1].check[0]', 'the program', task("check: [▸'']")],
   [
     'a path out of the project',
@@ -466,13 +374,7 @@ const mistakes: readonly Mistake[] = [
     'brings its own',
     agent('{ preset: qwen, command: ▸[sh] }'),
   ],
-  [
-    'a model for a command',
-    'bad_value',
-    'agents.one.model',
-    'only a preset',
-    agent('{ command: [sh], model: ▸big }'),
-  ],
+  ['a model for a command', 'bad_value', 'agents.one.model', 'only a preset', agent('{ command: [sh], model: ▸big }')],
   [
     'arguments beside a command',
     'bad_value',
@@ -546,13 +448,7 @@ const mistakes: readonly Mistake[] = [
     'The agents are one, two',
     `${agents}plan:\n  - { id: a, agent: ▸somebody, prompt: x }\n`,
   ],
-  [
-    'a reviewer that is not there',
-    'unknown_agent',
-    'plan[1].review.by',
-    "'three'",
-    task('review: { by: ▸three }'),
-  ],
+  ['a reviewer that is not there', 'unknown_agent', 'plan[1].review.by', "'three'", task('review: { by: ▸three }')],
   ['a need that is not there', 'unknown_task', 'plan[1].needs[1]', "'tests'", task('needs: [a, ▸tests]')],
   ['a task that needs itself', 'cycle', 'plan[1].needs[0]', 'needs itself', task('needs: [▸b]')],
   [
@@ -569,13 +465,7 @@ const mistakes: readonly Mistake[] = [
   ],
   ['no agent at all', 'no_agents', 'agents', 'at least one', `${head}agents: ▸{}\n`],
   ['nothing under agents', 'no_agents', 'agents', 'at least one', `${head}▸agents:\n`],
-  [
-    'two agents and no plan',
-    'plan_missing',
-    'plan',
-    'There are 2 agents',
-    agents.replace('agents', '▸agents'),
-  ],
+  ['two agents and no plan', 'plan_missing', 'plan', 'There are 2 agents', agents.replace('agents', '▸agents')],
 ]
 
 describe('a mistake is found where it is', () => {
@@ -621,8 +511,7 @@ test('a mistake in a repeated value is told once, where the value stands', () =>
 })
 
 test('a wrong word that an alias repeats is wrong where it is used', () => {
-  const text =
-    'version: 1\nname: &n t\nagents: { a: { preset: qwen } }\nplan: [{ id: x, agent: *n, prompt: x }]\n'
+  const text = 'version: 1\nname: &n t\nagents: { a: { preset: qwen } }\nplan: [{ id: x, agent: *n, prompt: x }]\n'
   expect(problemsIn(text)).toMatchObject([{ code: 'unknown_agent', line: 4, column: 24 }])
 })
 
@@ -631,27 +520,4 @@ test('what stands in a file cannot steer the terminal of its reader', () => {
   const shown = JSON.stringify(problemsIn(text))
   expect(shown).toContain('\ufffd[2J\ufffd')
   expect(shown).not.toMatch(/\\u001b|\u202e/)
-})
-
-test.each([
-  ['command', '[sh]'],
-  ['preset', 'claude'],
-  ['prompt', 'none'],
-  ['output', 'text'],
-  ['env', '{ A: b }'],
-  ['pass', '[HOME]'],
-  ['model', 'sonnet'],
-  ['args', '[-v]'],
-  ['max_output', '1MiB'],
-])("a peer has no '%s' of its own here", (field, value) => {
-  const { text, line, column } = marked(agent(`{ peer: home, ${field}: ▸${value} }`))
-  expect(problemsIn(text)).toMatchObject([
-    {
-      code: 'bad_value',
-      path: `agents.one.${field}`,
-      line,
-      column,
-      message: expect.stringContaining(`Leave out either 'peer' or '${field}'.`),
-    },
-  ])
 })

@@ -1,10 +1,9 @@
 // The patterns of the schema, each with the words that say what it asks for: nobody should have to read an expression.
 import { durationPattern, sizePattern } from '@parley/agents'
+import type { PatternMeaning } from '@parley/core'
 
 export const NAME_PATTERN = '^[a-z0-9][a-z0-9-]{0,63}$'
 export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$'
-/** The name of a pinned peer (ALP-ASK-08). */
-export const PEER_PATTERN = '^[A-Za-z0-9_-]{1,64}$'
 export const VARIABLE_PATTERN = '^[A-Za-z_][A-Za-z0-9_]*$'
 /** No process can be given a NUL. */
 export const WORD_PATTERN = '^[^\\u0000]*$'
@@ -14,18 +13,12 @@ export const PATH_PATTERN = '^(?![/!])(?!(?:.*/)?\\.\\.(?:/|$))[^\\u0000-\\u001f
 /** A duration, or no end. */
 export const TIMEOUT_PATTERN = `${durationPattern}|^never$`
 
-interface Meaning {
-  readonly code: 'bad_name' | 'bad_value'
-  readonly expected: string
-}
-
-export const MEANINGS: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
+export const MEANINGS: ReadonlyMap<string, PatternMeaning> = new Map<string, PatternMeaning>([
   [
     NAME_PATTERN,
     {
       code: 'bad_name',
-      expected:
-        'a name of 1 to 64 lower-case letters, digits and hyphens that starts with a letter or a digit',
+      expected: 'a name of 1 to 64 lower-case letters, digits and hyphens that starts with a letter or a digit',
     },
   ],
   [
@@ -37,13 +30,6 @@ export const MEANINGS: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
     },
   ],
   [
-    PEER_PATTERN,
-    {
-      code: 'bad_name',
-      expected: 'the name of a pinned peer: 1 to 64 letters, digits, hyphens and underscores',
-    },
-  ],
-  [
     VARIABLE_PATTERN,
     { code: 'bad_name', expected: 'the name of an environment variable: letters, digits and underscores' },
   ],
@@ -52,8 +38,7 @@ export const MEANINGS: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
     PATH_PATTERN,
     {
       code: 'bad_value',
-      expected:
-        "a path or glob inside the project, such as src/**: relative, with '/', without '..' and without '!'",
+      expected: "a path or glob inside the project, such as src/**: relative, with '/', without '..' and without '!'",
     },
   ],
   [durationPattern, { code: 'bad_value', expected: 'a duration with units, such as 90s, 10m or 1h30m' }],

@@ -1,6 +1,6 @@
 // What is wrong with a team file: a stable code for each kind of mistake, and the place in the file. Messages are made
 // only for those findings that are shown, since a bad file can have very many.
-import type { LineCounter } from 'yaml'
+import type { YamlPath, YamlText } from '@parley/core/yaml'
 import { teamLimits } from './limits.ts'
 import { quote } from './words.ts'
 
@@ -40,7 +40,10 @@ export interface TeamProblem {
   readonly path: string
 }
 
-export type Path = readonly (string | number)[]
+export type Path = YamlPath
+
+/** Line and column of an offset in the text. */
+export type Place = YamlText['place']
 
 export interface Finding {
   readonly code: TeamProblemCode
@@ -57,7 +60,7 @@ export interface Settled {
 }
 
 /** The findings in the order of the file, each once, at most `teamLimits.problems`. */
-export function settle(findings: readonly Finding[], lines: LineCounter): Settled {
+export function settle(findings: readonly Finding[], place: Place): Settled {
   // A value that an alias repeats is wrong wherever it is used, but it stands in the file once.
   const different = new Map<string, Finding>()
   for (const finding of findings.toSorted((a, b) => a.at - b.at)) {
@@ -66,8 +69,7 @@ export function settle(findings: readonly Finding[], lines: LineCounter): Settle
   }
   const shown = [...different.values()].slice(0, teamLimits.problems)
   const problems = shown.map(({ code, at, path, message }): TeamProblem => {
-    const { line, col } = lines.linePos(at)
-    return { code, message: message(), line, column: col, path: pathText(path) }
+    return { code, message: message(), ...place(at), path: pathText(path) }
   })
   return { problems, total: different.size }
 }

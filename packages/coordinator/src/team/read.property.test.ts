@@ -1,22 +1,21 @@
 // Whatever the text is, reading it ends in a team or in problems that lie inside the text; and what the walk over the
 // schema accepts, the compiled schema accepts as well.
 import { compile } from '@parley/core'
+import { plain } from '@parley/core/yaml'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { formatProblems } from './format.ts'
 import { teamLimits } from './limits.ts'
 import { TEAM_PROBLEM_CODES } from './problem.ts'
-import { readTeam } from './read.ts'
-import { TeamFileSchema } from './schema.ts'
 import { shapeFindings } from './shape.ts'
-import { plain, readSource } from './source.ts'
+import { readSource } from './source.ts'
 import { planFor } from './team.ts'
-import { FULL, problemsOf } from './testing.ts'
+import { FULL, problemsOf, readTeam, teamSchema } from './testing.ts'
 
 const RUNS = process.env.PARLEY_SOAK ? 60_000 : 1500
 const codes: readonly string[] = TEAM_PROBLEM_CODES
-const schema = compile(TeamFileSchema)
+const schema = compile(teamSchema)
 
 function endsInResult(text: string): void {
   const result = readTeam(text)
@@ -96,20 +95,7 @@ const pieces = [
     'null',
     'true',
   ],
-  ...[
-    '1',
-    '.nan',
-    '-0',
-    '0x1',
-    '\0',
-    '\ufeff',
-    '\u2028',
-    '😀',
-    '\ud800',
-    'a',
-    '__proto__: 1\n',
-    'constructor',
-  ],
+  ...['1', '.nan', '-0', '0x1', '\0', '\ufeff', '\u2028', '😀', '\ud800', 'a', '__proto__: 1\n', 'constructor'],
 ]
 const garbage = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),
@@ -195,7 +181,7 @@ test('the walk over the schema and the compiled schema agree on every value', ()
       if (!root) return
       const fits = schema.is(plain(root))
       if (fits) accepted++
-      expect(shapeFindings(root, TeamFileSchema).length === 0).toBe(fits)
+      expect(shapeFindings(root, teamSchema).length === 0).toBe(fits)
     }),
     { numRuns: RUNS },
   )

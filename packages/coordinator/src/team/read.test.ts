@@ -1,7 +1,6 @@
 import { canonicalize, unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
-import { readTeam } from './read.ts'
-import { FULL, problemsIn } from './testing.ts'
+import { FULL, problemsIn, readTeam } from './testing.ts'
 
 test('a file with everything in it becomes a team with units resolved and the plan in working order', () => {
   expect(unwrap(readTeam(FULL, { file: 'parley.yaml', base: '/project' }))).toEqual({
@@ -135,8 +134,7 @@ test('a refusal names the file, the first place and how many more there are', ()
     error: {
       code: 'invalid_team',
       retryable: false,
-      message:
-        "parley.yaml cannot be used. Line 1, column 10: 'version' must be 1, not 2. (and 1 more problem)",
+      message: "parley.yaml cannot be used. Line 1, column 10: 'version' must be 1, not 2. (and 1 more problem)",
       details: {
         file: '/somewhere/parley.yaml',
         total: 2,
@@ -160,9 +158,9 @@ describe('names that every object has are names like others', () => {
     const text =
       'version: 1\nname: odd\nagents: { one: { preset: qwen } }\nplan: [{ id: a, agent: constructor, prompt: x, needs: [toString] }]\n'
     expect(problemsIn(text)).toMatchObject([{ code: 'unknown_agent' }, { code: 'unknown_task' }])
-    expect(
-      problemsIn('version: 1\nname: odd\nagents: { one: { preset: qwen } }\ntoString: 1\n'),
-    ).toMatchObject([{ code: 'unknown_key' }])
+    expect(problemsIn('version: 1\nname: odd\nagents: { one: { preset: qwen } }\ntoString: 1\n')).toMatchObject([
+      { code: 'unknown_key' },
+    ])
   })
 
   test('as a variable', () => {
@@ -236,14 +234,5 @@ plan:
   test('a reviewer is used, and a team without a plan uses its agent', () => {
     expect(unwrap(readTeam(text.replace('by: one', 'by: idle'))).warnings).toEqual([])
     expect(unwrap(readTeam('version: 1\nname: s\nagents: { one: { preset: qwen } }\n')).warnings).toEqual([])
-  })
-})
-
-test('an agent may be a peer, with a time limit and slots', () => {
-  const text =
-    'version: 1\nname: far\nagents: { adviser: { peer: Home_server-2, timeout: 10m, slots: 1 }, other: { peer: x } }\nplan: [{ id: a, agent: adviser, prompt: x, fallback: other }]\n'
-  expect(unwrap(readTeam(text)).agents).toEqual({
-    adviser: { peer: 'Home_server-2', timeoutMs: 600_000, slots: 1 },
-    other: { peer: 'x', slots: 4 },
   })
 })

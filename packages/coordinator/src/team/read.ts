@@ -1,20 +1,22 @@
 // Reads a team file: text in, a team or the problems of the file out. Never throws, whatever the text is.
 import { basename } from 'node:path'
 import { parseDuration } from '@parley/agents'
-import { compile, err, ok, ParleyError, type Result } from '@parley/core'
-import { agentConfig } from './agent-fields.ts'
+import { type AgentKind, compile, err, ok, ParleyError, type Result, type TSchema, type Validator } from '@parley/core'
+import { type Located, plain } from '@parley/core/yaml'
+import { agentSchema, teamAgent } from './agent-fields.ts'
 import { limitsOf } from './budget-fields.ts'
 import { gatesOf } from './highway-fields.ts'
 import { teamDefaults } from './limits.ts'
 import { mergeOf } from './merge-fields.ts'
+import { fallbackOf, salvageOf } from './moving-work-fields.ts'
 import { inOrder } from './order.ts'
-import { type Finding, type Settled, settle, type TeamProblem } from './problem.ts'
+import { MEANINGS } from './patterns.ts'
+import { type Finding, type Place, type Settled, settle, type TeamProblem } from './problem.ts'
 import { ruleFindings } from './rules.ts'
-import { type TaskFile, type TeamFile, TeamFileSchema } from './schema.ts'
+import { type TaskFile, type TeamFile, teamFileSchema } from './schema.ts'
 import { shapeFindings } from './shape.ts'
-import { plain, readSource } from './source.ts'
-import { fallbackOf, salvageOf } from './succession-fields.ts'
-import { breakersOf, type PlannedTask, type Team, type TeamLimits } from './team.ts'
+import { readSource } from './source.ts'
+import { breakersOf, type PlannedTask, type Team, type TeamAgent, type TeamLimits } from './team.ts'
 import { count, visible } from './words.ts'
 
 export interface ReadTeamOptions {
@@ -24,24 +26,79 @@ export interface ReadTeamOptions {
   readonly base?: string
 }
 
-const teamFile = compile(TeamFileSchema)
+export interface TeamReader {
+  /** Of one agent, and of a whole file: for editors. */
+  readonly agentSchema: TSchema
+  readonly schema: ReturnType<typeof teamFileSchema>
+  /** Refuses with `invalid_team`; `details.problems` is a list of TeamProblem. */
+  read(text: string, options?: ReadTeamOptions): Result<Team>
+  /**
+   * The agents that another file lists in the format of a team file's, checked as those are. `agents` is the mapping;
+   * problems have their place in that file.
+   */
+  readAgents(
+    agents: Located,
+    place: Place,
+  ): { readonly agents: Readonly<Record<string, TeamAgent>>; readonly problems: readonly TeamProblem[] }
+}
 
-/** Refuses with `invalid_team`; `details.problems` is a list of TeamProblem. */
-export function readTeam(text: string, { file, base }: ReadTeamOptions = {}): Result<Team> {
-  // A byte order mark is no part of the first line.
-  const { lines, root, findings } = readSource(text.startsWith('\ufeff') ? text.slice(1) : text)
-  if (!root) return refused(settle(findings, lines), file)
-  const rules = ruleFindings(root)
-  const problems = [...findings, ...shapeFindings(root, TeamFileSchema), ...rules.problems]
-  if (problems.length > 0) return refused(settle(problems, lines), file)
-  const value = plain(root)
-  if (!teamFile.is(value)) return refused(settle(misfits(value), lines), file)
-  const warnings = settle(rules.warnings, lines).problems
-  return ok(normalised(value, warnings, base))
+/** Reads files whose agents are of these kinds. */
+export function teamReader(kinds: readonly AgentKind[]): TeamReader {
+  const agent = agentSchema(kinds)
+  const schema = teamFileSchema(agent)
+  const teamFile = compile(schema)
+  const meanings = new Map([...MEANINGS, ...kinds.flatMap(({ patterns }) => [...(patterns ?? [])])])
+  const isAgent = (value: Located) => shapeFindings(value, agent, meanings).length === 0
+  const check = (root: Located, findings: readonly Finding[]): Result<Checked, readonly Finding[]> => {
+    const rules = ruleFindings(root, { kinds, isAgent })
+    const problems = [...findings, ...shapeFindings(root, schema, meanings), ...rules.problems]
+    if (problems.length > 0) return err(problems)
+    const value = plain(root)
+    return teamFile.is(value) ? ok({ value, warnings: rules.warnings }) : err(misfits(teamFile, value))
+  }
+  return {
+    agentSchema: agent,
+    schema,
+    read(text, { file, base } = {}) {
+      const { place, root, findings } = readSource(text)
+      if (!root) return refused(settle(findings, place), file)
+      const checked = check(root, findings)
+      if (!checked.ok) return refused(settle(checked.error, place), file)
+      const { value, warnings } = checked.value
+      return ok(normalised(value, kinds, settle(warnings, place).problems, base))
+    },
+    readAgents(agents, place) {
+      const sound: [string, TeamAgent][] = []
+      const problems: TeamProblem[] = []
+      for (const entry of agents.kind === 'map' ? agents.entries : []) {
+        const checked = check(teamOf({ ...agents, kind: 'map', entries: [entry] }), [])
+        if (checked.ok)
+          sound.push([entry.key, normalised(checked.value.value, kinds, [], undefined).agents[entry.key]!])
+        else problems.push(...settle(checked.error, place).problems)
+      }
+      return { agents: Object.fromEntries(sound), problems }
+    },
+  }
+}
+
+/** A team of these agents alone. */
+function teamOf(agents: Located): Located {
+  const { at } = agents
+  const word = (key: string, value: string | number) => ({ key, at, value: { kind: 'scalar' as const, at, value } })
+  return {
+    kind: 'map',
+    at,
+    entries: [word('version', 1), word('name', 'configured'), { key: 'agents', at, value: agents }],
+  }
+}
+
+interface Checked {
+  readonly value: TeamFile
+  readonly warnings: readonly Finding[]
 }
 
 /** What the schema refuses and shape.ts let pass: a keyword that is not known there. */
-function misfits(value: unknown): readonly Finding[] {
+function misfits(teamFile: Validator<TeamFile>, value: unknown): readonly Finding[] {
   return teamFile.problems(value).map(({ path, expected, actual }) => ({
     code: 'bad_value',
     at: 0,
@@ -59,7 +116,12 @@ function refused({ problems, total }: Settled, file: string | undefined): Result
   return err(new ParleyError('invalid_team', summary, { details }))
 }
 
-function normalised(file: TeamFile, warnings: readonly TeamProblem[], base: string | undefined): Team {
+function normalised(
+  file: TeamFile,
+  kinds: readonly AgentKind[],
+  warnings: readonly TeamProblem[],
+  base: string | undefined,
+): Team {
   const {
     concurrency = teamDefaults.concurrency,
     attempts = teamDefaults.attempts,
@@ -75,9 +137,7 @@ function normalised(file: TeamFile, warnings: readonly TeamProblem[], base: stri
     budget: limitsOf(budget ?? {}),
     breakers: breakersOf(breakers),
   }
-  const agents = Object.entries(file.agents).map(([name, { slots = teamDefaults.slots, ...fields }]) => {
-    return [name, { ...agentConfig(fields), slots }] as const
-  })
+  const agents = Object.entries(file.agents).map(([name, agent]) => [name, teamAgent(kinds, agent)] as const)
   return {
     name: file.name,
     description: file.description ?? '',
@@ -104,8 +164,7 @@ function outside(symlinks: ForAll['symlinks']): Pick<PlannedTask, 'symlinks'> {
 }
 
 function plannedTask(file: TaskFile, limits: TeamLimits, all: ForAll): PlannedTask {
-  const { timeout, grace, review, budget, merge, plan, agent, prompt, fallback, salvage, symlinks, ...task } =
-    file
+  const { timeout, grace, review, budget, merge, plan, agent, prompt, fallback, salvage, symlinks, ...task } = file
   const saved = salvageOf(salvage)
   const next = fallbackOf(fallback)
   const common = {
@@ -127,19 +186,12 @@ function plannedTask(file: TaskFile, limits: TeamLimits, all: ForAll): PlannedTa
   return { ...common, agent: agent!, ...(next.length > 0 && { fallback: next }) }
 }
 
-function reviewOf({
-  by,
-  prompt,
-  fallback,
-}: NonNullable<TaskFile['review']>): NonNullable<PlannedTask['review']> {
+function reviewOf({ by, prompt, fallback }: NonNullable<TaskFile['review']>): NonNullable<PlannedTask['review']> {
   const next = fallbackOf(fallback)
   return { by, prompt: prompt ?? teamDefaults.reviewPrompt, ...(next.length > 0 && { fallback: next }) }
 }
 
-function inMs(
-  timeout: string | undefined,
-  grace: string | undefined,
-): Pick<TeamLimits, 'timeoutMs' | 'graceMs'> {
+function inMs(timeout: string | undefined, grace: string | undefined): Pick<TeamLimits, 'timeoutMs' | 'graceMs'> {
   return {
     ...(timeout !== undefined && { timeoutMs: parseDuration(timeout)! }),
     ...(grace !== undefined && { graceMs: parseDuration(grace)! }),

@@ -1,14 +1,13 @@
 // What a schema cannot say about a team file: names that must exist once, plans that lead somewhere, agents that can be
 // started. It looks at whatever is there, so that one reading finds as many mistakes as it can.
-import { durationPattern, parseBytes, parseDuration, planCommand } from '@parley/agents'
-import { compileGlobs } from '@parley/core'
-import { type AgentFile, AgentSchema, PEER_FIELDS } from './agent-fields.ts'
+import { agentLimits, durationPattern, kindOf, parseBytes, parseDuration } from '@parley/agents'
+import { type AgentKind, compileGlobs } from '@parley/core'
+import { type Entry, type Located, member, plain } from '@parley/core/yaml'
+import { type AgentFile, strangeFields } from './agent-fields.ts'
 import { teamLimits } from './limits.ts'
 import { findCycles } from './order.ts'
 import type { Finding, Path, TeamProblemCode } from './problem.ts'
-import { shapeFindings } from './shape.ts'
-import { type Entry, type Located, member, plain } from './source.ts'
-import { didYouMean, listed, quote, visible } from './words.ts'
+import { didYouMean, either, listed, quote, visible } from './words.ts'
 
 interface Word {
   readonly text: string
@@ -37,8 +36,14 @@ export interface Ruled {
   readonly warnings: readonly Finding[]
 }
 
-export function ruleFindings(root: Located): Ruled {
-  const rules = new Rules(root)
+export interface KnownAgents {
+  readonly kinds: readonly AgentKind[]
+  /** Whether it has the shape of an agent. */
+  readonly isAgent: (value: Located) => boolean
+}
+
+export function ruleFindings(root: Located, known: KnownAgents): Ruled {
+  const rules = new Rules(root, known)
   rules.check()
   return rules
 }
@@ -51,11 +56,13 @@ class Rules {
   readonly problems: Finding[] = []
   readonly warnings: Finding[] = []
   readonly #root: Located
+  readonly #known: KnownAgents
   readonly #agents: ReadonlyMap<string, Entry>
   readonly #plan: Located | undefined
 
-  constructor(root: Located) {
+  constructor(root: Located, known: KnownAgents) {
     this.#root = root
+    this.#known = known
     const agents = member(root, 'agents')?.value
     this.#agents = new Map(agents?.kind === 'map' ? agents.entries.map(entry => [entry.key, entry]) : [])
     this.#plan = member(root, 'plan')?.value
@@ -71,41 +78,37 @@ class Rules {
     this.#checkMerge(member(this.#root, 'merge')?.value, ['merge'])
     if (this.#plan === undefined) this.#checkSolo()
     // A list that is too long has been refused for that.
-    if (this.#plan?.kind === 'list' && this.#plan.items.length <= teamLimits.tasks)
-      this.#checkPlan(this.#plan.items)
+    if (this.#plan?.kind === 'list' && this.#plan.items.length <= teamLimits.tasks) this.#checkPlan(this.#plan.items)
   }
 
-  /** What a command agent may be is for @parley/agents to say; its message begins with the field that it is about. */
+  /** What an agent may be is for its kind to say. */
   #checkAgent({ key, at, value }: Entry): void {
-    if (value.kind !== 'map' || shapeFindings(value, AgentSchema).length > 0) return
+    const { kinds, isAgent } = this.#known
+    if (value.kind !== 'map' || !isAgent(value)) return
     const path = ['agents', key]
-    if (member(value, 'peer')) {
-      this.#checkPeer(value.entries, path)
-      this.#checkTimeout(value, path)
+    this.#checkTimeout(value, path, agentLimits.timeoutMs)
+    const { timeout: _timeout, slots: _slots, ...fields } = plain(value) as AgentFile
+    const kind = kindOf(kinds, fields)
+    if (!kind) {
+      const marks = kinds.flatMap(each => each.marks)
+      const message = () => `The agent ${quote(key)} cannot be started: give it ${either(marks.map(quote))}.`
+      this.#refuse('missing_key', at, [...path, marks[0]!], message)
       return
     }
-    if (!member(value, 'command') && !member(value, 'preset')) {
+    const mark = kind.marks.find(each => Object.hasOwn(fields, each))!
+    const strange = strangeFields(kind, Object.keys(fields))
+    for (const name of strange) {
       const message = () =>
-        `The agent ${quote(key)} cannot be started: give it a 'command', a 'preset' or a 'peer'.`
-      this.#refuse('missing_key', at, [...path, 'command'], message)
-      return
+        `An agent with ${quote(mark)} has no ${quote(name)}. Leave out either ${quote(mark)} or ${quote(name)}.`
+      this.#refuse('bad_value', member(value, name)!.value.at, [...path, name], message)
     }
-    const { slots: _, ...fields } = plain(value) as AgentFile
-    const planned = planCommand(fields)
-    if (planned.ok) return
-    const [, name = '', reason] = /^(\w+): (.*)$/s.exec(planned.error.message) ?? []
+    if (strange.length > 0) return
+    const read = kind.read(fields)
+    if (read.ok) return
+    const { field: name = '', reason } = read.error
     const field = member(value, name)
-    const message = () => visible(field ? `${quote(name)}: ${reason}` : planned.error.message)
+    const message = () => visible(field ? `${quote(name)}: ${reason}` : reason)
     this.#refuse('bad_value', field?.value.at ?? at, field ? [...path, name] : path, message)
-  }
-
-  #checkPeer(fields: readonly Entry[], path: Path): void {
-    for (const { key, value } of fields) {
-      if (PEER_FIELDS.includes(key)) continue
-      const message = () =>
-        `A peer works on its own machine and decides by itself how. Leave out either 'peer' or ${quote(key)}.`
-      this.#refuse('bad_value', value.at, [...path, key], message)
-    }
   }
 
   #checkProgram(command: Located | undefined, path: Path): void {
@@ -115,18 +118,13 @@ class Rules {
   }
 
   /** What has the right form and is still too little or too much. */
-  #checkTimeout(map: Located | undefined, path: Path): void {
+  #checkTimeout(map: Located | undefined, path: Path, mostMs: number = teamLimits.durationMs): void {
     const timeout = wordOf(member(map, 'timeout')?.value, [...path, 'timeout'])
     if (!timeout || !durationForm.test(timeout.text)) return
     const milliseconds = parseDuration(timeout.text) ?? Infinity
-    if (milliseconds >= 1 && milliseconds <= teamLimits.durationMs) return
-    const most = `${teamLimits.durationMs / (24 * 60 * 60_000)}d`
-    this.#refuse(
-      'bad_value',
-      timeout.at,
-      timeout.path,
-      () => `${quote(timeout.text)} is not between 1ms and ${most}.`,
-    )
+    if (milliseconds >= 1 && milliseconds <= mostMs) return
+    const most = `${mostMs / (24 * 60 * 60_000)}d`
+    this.#refuse('bad_value', timeout.at, timeout.path, () => `${quote(timeout.text)} is not between 1ms and ${most}.`)
   }
 
   /** It is the last part of a timeout, and somebody must be there to be told. */
@@ -159,8 +157,7 @@ class Rules {
     const tasks = items.map((item, index) => this.#readTask(item, ['plan', index], 1))
     const all = [...everyTask(tasks)]
     if (all.length > teamLimits.tasks) {
-      const message = () =>
-        `The plan has ${all.length} tasks in all; at most ${teamLimits.tasks} are allowed.`
+      const message = () => `The plan has ${all.length} tasks in all; at most ${teamLimits.tasks} are allowed.`
       this.#refuse('too_large', this.#plan!.at, ['plan'], message)
     }
     this.#checkIds(all)
@@ -207,8 +204,7 @@ class Rules {
   #checkFallback({ item, agent, fallback, reviewer, reviewers }: Task): void {
     const [first] = fallback
     if (first && member(item, 'plan')) {
-      const message = () =>
-        `A task with a plan has no agent that could be replaced. Give its parts a fallback.`
+      const message = () => `A task with a plan has no agent that could be replaced. Give its parts a fallback.`
       this.#refuse('bad_value', first.at, first.path, message)
     }
     this.#checkOther(fallback, agent, 'does the task')
@@ -238,8 +234,7 @@ class Rules {
     const approval = member(this.#root, 'approval')
     const task = member(gates, 'task_approval')
     if (!approval || !task) return
-    const message = () =>
-      `'approval' and 'gates.task_approval' say the same thing twice. Keep the one that you mean.`
+    const message = () => `'approval' and 'gates.task_approval' say the same thing twice. Keep the one that you mean.`
     this.#refuse('bad_value', task.at, ['gates', 'task_approval'], message)
   }
 
@@ -254,8 +249,7 @@ class Rules {
       this.#refuse('missing_key', merge.at, [...path, 'by'], message)
     }
     if (!evaluated && by) {
-      const message = () =>
-        `Only an evaluated merge is made by an agent. Set the strategy, or leave 'by' out.`
+      const message = () => `Only an evaluated merge is made by an agent. Set the strategy, or leave 'by' out.`
       this.#refuse('bad_value', by.at, by.path, message)
     }
     if (path.length === 1 && by) this.#checkAgentName(by)
@@ -328,8 +322,7 @@ class Rules {
     const ids = new Set<string>()
     for (const { id } of tasks) {
       if (!id) continue
-      const message = () =>
-        `Another task before this one has the id ${quote(id.text)}. Give each task its own.`
+      const message = () => `Another task before this one has the id ${quote(id.text)}. Give each task its own.`
       if (ids.has(id.text)) this.#refuse('duplicate_id', id.at, id.path, message)
       ids.add(id.text)
     }

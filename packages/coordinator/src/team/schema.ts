@@ -3,13 +3,13 @@
 import { durationPattern } from '@parley/agents'
 import { type Static, type TSchema, Type } from '@parley/core'
 import { TASK_PRIORITIES } from '@parley/trail/events'
-import { type AgentFile, AgentSchema } from './agent-fields.ts'
+import type { AgentFile } from './agent-fields.ts'
 import { BudgetSchema } from './budget-fields.ts'
 import { GatesSchema } from './highway-fields.ts'
 import { teamDefaults, teamLimits } from './limits.ts'
 import { MergeSchema } from './merge-fields.ts'
+import { FallbackSchema, SalvageSchema } from './moving-work-fields.ts'
 import { ID_PATTERN, NAME_PATTERN, PATH_PATTERN, WORD_PATTERN } from './patterns.ts'
-import { FallbackSchema, SalvageSchema } from './succession-fields.ts'
 
 export const TEAM_FILE_VERSION = 1
 export const APPROVALS = ['ask', 'none'] as const
@@ -61,14 +61,9 @@ const LimitsSchema = Type.Object(
         default: teamDefaults.attempts,
       }),
     ),
-    timeout: Type.Optional(
-      duration('Timeout', 'How long the whole run may take. Without it there is no such limit.'),
-    ),
+    timeout: Type.Optional(duration('Timeout', 'How long the whole run may take. Without it there is no such limit.')),
     grace: Type.Optional(
-      duration(
-        'Grace',
-        'So long before the timeout nothing new is begun, and the agents at work are asked to finish.',
-      ),
+      duration('Grace', 'So long before the timeout nothing new is begun, and the agents at work are asked to finish.'),
     ),
     budget: Type.Optional(BudgetSchema),
     breakers: Type.Optional(BreakersSchema),
@@ -129,8 +124,7 @@ const taskFields = {
       minLength: 1,
       maxLength: teamLimits.promptLength,
       title: 'Prompt',
-      description:
-        'What the agent is told. {intent} is replaced by the intent; other braces stay as they are.',
+      description: 'What the agent is told. {intent} is replaced by the intent; other braces stay as they are.',
     }),
   ),
   needs: Type.Optional(
@@ -156,14 +150,11 @@ const taskFields = {
       minimum: 1,
       maximum: teamLimits.attempts,
       title: 'Attempts',
-      description:
-        'How often this task is tried, the first time included. limits.attempts, if there is none.',
+      description: 'How often this task is tried, the first time included. limits.attempts, if there is none.',
     }),
   ),
   timeout: Type.Optional(duration('Timeout', 'How long one turn on this task may take.')),
-  grace: Type.Optional(
-    duration('Grace', 'So long before the timeout of its turn the agent is asked to finish.'),
-  ),
+  grace: Type.Optional(duration('Grace', 'So long before the timeout of its turn the agent is asked to finish.')),
   priority: Type.Optional(
     Type.Enum([...TASK_PRIORITIES], {
       title: 'Priority',
@@ -205,48 +196,51 @@ const InnerTaskSchema = Type.Object(taskFields, aboutTask)
 const MiddleTaskSchema = Type.Object({ ...taskFields, plan: plan(InnerTaskSchema, NESTED) }, aboutTask)
 const TaskSchema = Type.Object({ ...taskFields, plan: plan(MiddleTaskSchema, NESTED) }, aboutTask)
 
-export const TeamFileSchema = Type.Object(
-  {
-    version: Type.Literal(TEAM_FILE_VERSION, {
-      title: 'Version',
-      description: 'The version of this format.',
-    }),
-    name: Type.String({ pattern: NAME_PATTERN, title: 'Name', description: 'The name of the team.' }),
-    description: Type.Optional(
-      Type.String({
-        maxLength: teamLimits.descriptionLength,
-        title: 'Description',
-        description: 'What the team is for.',
+/** `agent`: the schema of one agent. */
+export function teamFileSchema(agent: TSchema) {
+  return Type.Object(
+    {
+      version: Type.Literal(TEAM_FILE_VERSION, {
+        title: 'Version',
+        description: 'The version of this format.',
       }),
-    ),
-    agents: Type.Unsafe<Record<string, AgentFile>>({
-      type: 'object',
-      propertyNames: { pattern: ID_PATTERN },
-      additionalProperties: AgentSchema,
-      minProperties: 1,
-      maxProperties: teamLimits.agents,
-      title: 'Agents',
-      description: 'The agents of the team by name.',
-    }),
-    limits: Type.Optional(LimitsSchema),
-    approval: Type.Optional(
-      Type.Enum([...APPROVALS], {
-        title: 'Approval',
-        description: 'ask: a person approves the plan before work starts. none: work starts at once.',
-        default: teamDefaults.approval,
+      name: Type.String({ pattern: NAME_PATTERN, title: 'Name', description: 'The name of the team.' }),
+      description: Type.Optional(
+        Type.String({
+          maxLength: teamLimits.descriptionLength,
+          title: 'Description',
+          description: 'What the team is for.',
+        }),
+      ),
+      agents: Type.Unsafe<Record<string, AgentFile>>({
+        type: 'object',
+        propertyNames: { pattern: ID_PATTERN },
+        additionalProperties: agent,
+        minProperties: 1,
+        maxProperties: teamLimits.agents,
+        title: 'Agents',
+        description: 'The agents of the team by name.',
       }),
-    ),
-    gates: Type.Optional(GatesSchema),
-    merge: Type.Optional(MergeSchema),
-    symlinks: Type.Optional(SymlinksSchema),
-    plan: plan(
-      TaskSchema,
-      'The tasks. Without a plan there must be exactly one agent, which gets the intent as its one task.',
-    ),
-  },
-  { ...closed, title: 'Team file', description: 'A team of agents, what it may use, and its plan.' },
-)
+      limits: Type.Optional(LimitsSchema),
+      approval: Type.Optional(
+        Type.Enum([...APPROVALS], {
+          title: 'Approval',
+          description: 'ask: a person approves the plan before work starts. none: work starts at once.',
+          default: teamDefaults.approval,
+        }),
+      ),
+      gates: Type.Optional(GatesSchema),
+      merge: Type.Optional(MergeSchema),
+      symlinks: Type.Optional(SymlinksSchema),
+      plan: plan(
+        TaskSchema,
+        'The tasks. Without a plan there must be exactly one agent, which gets the intent as its one task.',
+      ),
+    },
+    { ...closed, title: 'Team file', description: 'A team of agents, what it may use, and its plan.' },
+  )
+}
 
-export type TeamFile = Static<typeof TeamFileSchema>
+export type TeamFile = Static<ReturnType<typeof teamFileSchema>>
 /** A task at any depth. */
 export type TaskFile = Static<typeof InnerTaskSchema> & { readonly plan?: readonly TaskFile[] }

@@ -1,9 +1,9 @@
 // Holds a file against the schema, value by value, and says what is wrong where. It knows the keywords that our schemas
 // use; read.ts asks the compiled schema as well, so a keyword that is not known here is still enforced.
-import type { TSchema } from '@parley/core'
+import type { PatternMeaning, TSchema } from '@parley/core'
+import type { Located, Scalar } from '@parley/core/yaml'
 import { MEANINGS } from './patterns.ts'
 import type { Finding, Path, TeamProblemCode } from './problem.ts'
-import type { Located, Scalar } from './source.ts'
 import { count, didYouMean, either, quote } from './words.ts'
 
 /** What a TypeBox schema is when one looks at it as JSON. */
@@ -33,14 +33,22 @@ interface Shape {
 
 type ListOrMap<Kind> = Extract<Located, { readonly kind: Kind }>
 
-export function shapeFindings(root: Located, schema: TSchema): readonly Finding[] {
-  const walk = new Walk()
+/** What each pattern of a schema asks for, in words. */
+export type Meanings = ReadonlyMap<string, PatternMeaning>
+
+export function shapeFindings(root: Located, schema: TSchema, meanings: Meanings = MEANINGS): readonly Finding[] {
+  const walk = new Walk(meanings)
   walk.visit(root, schema as Shape, [])
   return walk.findings
 }
 
 class Walk {
   readonly findings: Finding[] = []
+  readonly #meanings: Meanings
+
+  constructor(meanings: Meanings) {
+    this.#meanings = meanings
+  }
 
   visit(value: Located, schema: Shape, path: Path): void {
     const meant = schema.anyOf?.find(each => isMeant(value, each))
@@ -50,7 +58,7 @@ class Walk {
     }
     const problem = mismatch(value, schema)
     if (problem) {
-      const message = () => `${subject(path)} ${complaint(value, schema)}`
+      const message = () => `${subject(path)} ${complaint(value, schema, this.#meanings)}`
       this.#add(problem, value.at, path, message)
       return
     }
@@ -62,8 +70,7 @@ class Walk {
   #visitMap(map: ListOrMap<'map'>, schema: Shape, path: Path): void {
     const { properties = {}, required = [], maxProperties = Infinity, additionalProperties: others } = schema
     if (map.entries.length > maxProperties) {
-      const message = () =>
-        `${subject(path)} has ${map.entries.length} entries; at most ${maxProperties} are allowed.`
+      const message = () => `${subject(path)} has ${map.entries.length} entries; at most ${maxProperties} are allowed.`
       this.#add('too_large', map.at, path, message)
       return
     }
@@ -90,12 +97,7 @@ class Walk {
       return
     }
     if (length < minItems) {
-      this.#add(
-        'bad_value',
-        list.at,
-        path,
-        () => `${subject(path)} is empty. Fill it in or leave the key out.`,
-      )
+      this.#add('bad_value', list.at, path, () => `${subject(path)} is empty. Fill it in or leave the key out.`)
     }
     const seen = new Set<Scalar>()
     list.items.forEach((item, index) => {
@@ -103,8 +105,7 @@ class Walk {
       if (items) this.visit(item, items, here)
       if (!schema.uniqueItems || item.kind !== 'scalar') return
       const { value } = item
-      if (seen.has(value))
-        this.#add('bad_value', item.at, here, () => `${described(item)} is in this list twice.`)
+      if (seen.has(value)) this.#add('bad_value', item.at, here, () => `${described(item)} is in this list twice.`)
       seen.add(value)
     })
   }
@@ -119,8 +120,8 @@ class Walk {
     } else if (length < minLength) {
       this.#add('bad_value', at, path, () => `${subject(path)} is empty. Fill it in or leave the key out.`)
     } else if (pattern !== undefined && !compiled(pattern).test(text)) {
-      const code = MEANINGS.get(pattern)?.code ?? 'bad_value'
-      this.#add(code, at, path, () => `${quote(text)} is not ${expected(schema)}.`)
+      const code = this.#meanings.get(pattern)?.code ?? 'bad_value'
+      this.#add(code, at, path, () => `${quote(text)} is not ${expected(schema, this.#meanings)}.`)
     }
   }
 
@@ -170,22 +171,20 @@ function isOfType(value: Located, type: string): boolean {
   return typeof value.value === type
 }
 
-function complaint(value: Located, schema: Shape): string {
-  if (value.kind === 'scalar' && value.value === null) return `is empty; it must be ${expected(schema)}.`
-  return `must be ${expected(schema)}, not ${described(value)}.${hint(value, schema)}`
+function complaint(value: Located, schema: Shape, meanings: Meanings): string {
+  if (value.kind === 'scalar' && value.value === null) return `is empty; it must be ${expected(schema, meanings)}.`
+  return `must be ${expected(schema, meanings)}, not ${described(value)}.${hint(value, schema)}`
 }
 
-function expected(schema: Shape): string {
-  if (schema.anyOf) return schema.anyOf.map(expected).join(', or ')
+function expected(schema: Shape, meanings: Meanings): string {
+  if (schema.anyOf) return schema.anyOf.map(each => expected(each, meanings)).join(', or ')
   const { type, pattern, minimum, maximum, examples, minProperties = 0 } = schema
   const options = schema.enum ?? (schema.const === undefined ? undefined : [schema.const])
   if (options) return either(options.map(String))
-  if (pattern !== undefined && type === 'string')
-    return MEANINGS.get(pattern)?.expected ?? `text like ${pattern}`
-  if (pattern !== undefined) return MEANINGS.get(pattern)?.expected ?? `a name like ${pattern}`
+  if (pattern !== undefined && type === 'string') return meanings.get(pattern)?.expected ?? `text like ${pattern}`
+  if (pattern !== undefined) return meanings.get(pattern)?.expected ?? `a name like ${pattern}`
   if (type === 'array') return examples?.[0] ? `a list, such as ${flow(examples[0])}` : 'a list'
-  if (type === 'object')
-    return minProperties > 0 ? 'a mapping with at least one entry' : 'a mapping of keys and values'
+  if (type === 'object') return minProperties > 0 ? 'a mapping with at least one entry' : 'a mapping of keys and values'
   if (type === 'string') return 'text'
   const range =
     minimum === undefined ? '' : maximum === undefined ? ` from ${minimum}` : ` from ${minimum} to ${maximum}`

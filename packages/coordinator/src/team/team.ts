@@ -1,23 +1,20 @@
-// A team as a run keeps it: plain JSON with every default filled in, durations in milliseconds, sizes in bytes, and the plan
-// in an order in which it can be worked off.
+// A team as a run keeps it: plain JSON with every default filled in, durations in milliseconds, sizes in bytes, and the
+// plan in an order in which it can be worked off.
+
+import type { AgentSettings } from '@parley/core'
 import type { TaskPriority } from '@parley/trail/events'
-import type { AgentConfig } from './agent-fields.ts'
+import type { TeamAgent } from './agent-fields.ts'
 import type { Limits } from './budget-fields.ts'
 import type { Gates } from './highway-fields.ts'
 import { teamDefaults } from './limits.ts'
 import { type Merge, mergeOf } from './merge-fields.ts'
+import type { Salvage } from './moving-work-fields.ts'
 import type { TeamProblem } from './problem.ts'
 import { INTENT } from './rules.ts'
 import type { APPROVALS } from './schema.ts'
-import type { Salvage } from './succession-fields.ts'
 import { shorten } from './words.ts'
 
-export type { AgentConfig }
-
-export type TeamAgent = AgentConfig & {
-  /** Turns of this agent at once. */
-  readonly slots: number
-}
+export type { TeamAgent }
 
 export interface TeamLimits {
   /** Turns at once in the run. */
@@ -97,9 +94,7 @@ export function* allTasks(plan: readonly PlannedTask[]): Generator<PlannedTask> 
 
 /** Whether any task may change a file of the project. */
 export function mayChange(plan: readonly PlannedTask[]): boolean {
-  return [...allTasks(plan)].some(
-    ({ plan: parts, paths }) => !parts && (paths === undefined || paths.length > 0),
-  )
+  return [...allTasks(plan)].some(({ plan: parts, paths }) => !parts && (paths === undefined || paths.length > 0))
 }
 
 export interface Team {
@@ -121,7 +116,7 @@ export interface Team {
 }
 
 /** A team of one agent without a plan. `name` is that of the team and of its agent. */
-export function soloTeam(name: string, agent: AgentConfig & { readonly slots?: number }): Team {
+export function soloTeam(name: string, agent: AgentSettings & { readonly slots?: number }): Team {
   const { concurrency, attempts, slots, approval } = teamDefaults
   return {
     name,

@@ -1,24 +1,23 @@
-// A conductor on a real trail and a real git repository, with agents that are functions of the test.
+// A coordinator on a real trail and a real git repository, with agents that are functions of the test.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type AgentFunction, type CommandAgent, commandAdapter, functionAdapter } from '@parley/agents'
-import { type Principal, type Result, type RunId, unwrap } from '@parley/core'
+import { type AgentFunction, type CommandSettings, commandKind, functionAdapter } from '@parley/agents'
+import { type Principal, type Result, type RunId, type RunRequest, SystemClock, unwrap } from '@parley/core'
 import { type memoryDisks, openMemoryStore, openTrail, Trail } from '@parley/trail'
 import { onTestFinished } from 'vitest'
-import { Conductor } from '../conductor.ts'
-import type { ConductorOptions, SolveRequest, WantedAdapter } from '../contract.ts'
+import type { CoordinatorOptions, RunSetup, WantedAdapter } from '../contract.ts'
+import { Coordinator } from '../coordinator.ts'
 import type { Machine } from '../machine/machine.ts'
-import { readTeam } from '../team/read.ts'
-import type { TeamAgent } from '../team/team.ts'
-import { isOver, type RunView } from '../view.ts'
+import { readTeam } from '../team/testing.ts'
+import { isOver, type RunView } from '../view/view.ts'
 
 export const alice: Principal = { id: 'alice', kind: 'user', scopes: ['owner'] }
 
 export type Scripts = Readonly<Record<string, AgentFunction>>
 
-export type SolveOptions = Partial<Omit<SolveRequest, 'team'>>
+export type SolveOptions = Partial<Omit<RunRequest & RunSetup, 'team'>>
 
 export class Fixture {
   readonly folder: string
@@ -26,11 +25,11 @@ export class Fixture {
   readonly profile: string
   scripts: Scripts
   trail!: Trail
-  conductor!: Conductor
+  coordinator!: Coordinator
   readonly logged: string[] = []
   /** What adapters were made for. */
   readonly wanted: WantedAdapter[] = []
-  abandon: ConductorOptions['abandon']
+  abandon: CoordinatorOptions['abandon']
   machine: Machine | undefined
   /** The trail's, where a test wants to see them fail. */
   disks: ReturnType<typeof memoryDisks> | undefined
@@ -42,10 +41,7 @@ export class Fixture {
     this.scripts = scripts
   }
 
-  static async open(
-    scripts: Scripts = {},
-    parts: Partial<Pick<Fixture, 'machine' | 'disks'>> = {},
-  ): Promise<Fixture> {
+  static async open(scripts: Scripts = {}, parts: Partial<Pick<Fixture, 'machine' | 'disks'>> = {}): Promise<Fixture> {
     const fixture = new Fixture(scripts)
     fixture.machine = parts.machine
     fixture.disks = parts.disks
@@ -59,19 +55,19 @@ export class Fixture {
   }
 
   async start(): Promise<void> {
-    this.trail = this.disks
-      ? new Trail({ store: await openMemoryStore(this.disks) })
-      : await openTrail(this.profile)
-    this.conductor = await Conductor.open({
+    this.trail = this.disks ? new Trail({ store: await openMemoryStore(this.disks) }) : await openTrail(this.profile)
+    this.coordinator = await Coordinator.open({
       trail: this.trail,
       profile: this.profile,
       secret: Buffer.alloc(32, 7),
       adapter: wanted => {
-        const { name, agent, base } = wanted
+        const { name, base } = wanted
+        const agent: CommandSettings = wanted.agent
         this.wanted.push(wanted)
+        const host = { clock: new SystemClock(), environment: process.env, base }
         return agent.command?.[0] === 'scripted'
           ? functionAdapter(name, this.#script(agent.command[1] ?? name))
-          : program(name, agent, base)
+          : commandKind.adapter(name, agent, host)
       },
       ...(this.abandon && { abandon: this.abandon }),
       ...(this.machine && { machine: this.machine }),
@@ -88,7 +84,7 @@ export class Fixture {
   }
 
   async stop(): Promise<void> {
-    await this.conductor.close()
+    await this.coordinator.close()
     await this.trail.close()
   }
 
@@ -125,20 +121,12 @@ export class Fixture {
 
   trySolve(yaml: string, options: SolveOptions): Promise<Result<{ readonly run: RunId }>> {
     const { intent = 'Do it.', approved = true, project = this.project, ...rest } = options
-    const team = unwrap(readTeam(yaml))
-    return this.conductor.solve({
-      intent,
-      project,
-      team,
-      principal: alice,
-      origin: 'test',
-      approved,
-      ...rest,
-    })
+    const all = { intent, principal: alice, origin: 'test', ...rest }
+    return this.coordinator.start(all, { ...all, team: unwrap(readTeam(yaml)), project, approved })
   }
 
   async until(run: RunId, holds: (view: RunView) => boolean): Promise<RunView> {
-    for await (const view of this.conductor.follow(run)) if (holds(view) || isOver(view.state)) return view
+    for await (const view of this.coordinator.views.follow(run)) if (holds(view) || isOver(view.state)) return view
     throw new Error('the run is not followed any more')
   }
 
@@ -168,21 +156,6 @@ export class Fixture {
   has(path: string): boolean {
     return existsSync(join(this.project, path))
   }
-}
-
-/** A real process. */
-function program(
-  name: string,
-  { slots: _, timeoutMs, maxOutputBytes, ...config }: TeamAgent,
-  base: string | undefined,
-) {
-  const units = {
-    ...(timeoutMs !== undefined && { timeout: `${timeoutMs}ms` }),
-    ...(maxOutputBytes !== undefined && { max_output: `${maxOutputBytes}B` }),
-  }
-  return unwrap(
-    commandAdapter(name, { ...config, ...units } as CommandAgent, base === undefined ? {} : { base }),
-  )
 }
 
 export function put(folder: string, path: string, text: string): void {

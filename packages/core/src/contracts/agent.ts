@@ -31,7 +31,10 @@ export interface TurnContextPart {
 export interface TurnInput {
   readonly run: RunId
   readonly workspace: WorkspaceId
-  /** The same at every attempt at the task, also after a restart, and in no other run: a key for effects that must not be repeated. */
+  /**
+   * The same at every attempt at the task, also after a restart, and in no other run: a key for effects that must not
+   * be repeated.
+   */
   readonly task?: TaskId
   /** `<agent>#<slot>`: one identity never sits in two live workspaces. */
   readonly agent: string
@@ -43,7 +46,10 @@ export interface TurnInput {
   readonly folder?: string
   /** Variables for the agent's process: never logged. */
   readonly environment?: Readonly<Record<string, string>>
-  /** With it the agent acts inside its workspace. Never logged, and in nobody's environment: a process is given a file with it. */
+  /**
+   * With it the agent acts inside its workspace. Never logged, and in nobody's environment: a process is given a file
+   * with it.
+   */
   readonly token?: string
   readonly budget?: TurnBudget
   readonly deadline?: Ticks

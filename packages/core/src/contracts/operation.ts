@@ -39,10 +39,14 @@ export interface OperationSpec<Input extends TSchema = TSchema, Output extends T
   readonly accessControl: AccessControl
   /** The codes that the operation itself may answer with; those of the protocol are not repeated. */
   readonly errorSchemas?: readonly OperationError[]
-  /** `internal` operations are reachable from other operations only; from a link they do not exist. Default `external`. */
+  /**
+   * `internal` operations are reachable from other operations only; from a link they do not exist. Default `external`.
+   */
   readonly visibility?: 'external' | 'internal'
   readonly version?: string
   readonly title?: string
   readonly description?: string
   readonly tags?: readonly string[]
+  /** For tools that read specs: the protocol hands it on and looks at nothing in it. */
+  readonly _meta?: Readonly<Record<string, unknown>>
 }

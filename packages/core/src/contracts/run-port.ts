@@ -1,12 +1,23 @@
 // RunPort: how link, crosstalk and alx start runs without knowing the kernel. Whoever holds one acts for a
 // principal that an IdentityProvider has vouched for.
 
-import type { EntryId, RunId } from '../ids.ts'
+import type { EntryId, RunId, WorkspaceId } from '../ids.ts'
 import type { Result } from '../result.ts'
-import type { Timestamp } from '../timestamp.ts'
+import type { Ticks, Timestamp } from '../timestamp.ts'
 import type { TurnBudget, TurnContextPart, Usage } from './agent.ts'
 import type { Principal } from './principal.ts'
 
+export const runKeyReuses = ['always', 'unless_failed'] as const
+
+/** Under a key a principal has one run: a second start answers with it. */
+export interface RunKey {
+  /** 1 to 256 characters. */
+  readonly text: string
+  /** `unless_failed`: a run that failed, or was cancelled, makes room for another one under the same key. */
+  readonly reuse: (typeof runKeyReuses)[number]
+}
+
+/** What somebody wants. How it is to be done (team, folder, approval) is for whoever starts the run. */
 export interface RunRequest {
   /** Becomes the originator of everything in the run. */
   readonly principal: Principal
@@ -14,14 +25,12 @@ export interface RunRequest {
   readonly intent: string
   /** Where it came from: `alx`, `alp`, `crosstalk`, `cli`, `console`. */
   readonly origin: string
-  /** The agent or team that shall do it; the node's default if absent. */
-  readonly team?: string
   /** What every turn that works on the intent is told first, for instance what was said before. */
   readonly told?: readonly TurnContextPart[]
   /** Stored with the root: session, correlation id and the like. Canonical JSON, at most `limits.runFactsBytes`. */
   readonly context?: Readonly<Record<string, unknown>>
-  /** The same principal and key give the same run, never a second one. */
-  readonly idempotencyKey?: string
+  /** A start under a key is no loop that a breaker must end. */
+  readonly key?: RunKey
   readonly budget?: TurnBudget
   /** Milliseconds after which the run is ended. */
   readonly timeoutMs?: number
@@ -46,6 +55,8 @@ export interface RunEnd {
   readonly error?: { readonly code: string; readonly message: string }
   /** The sum over all turns; a member is undefined where none of them measured it. */
   readonly usage: Usage
+  /** A turn was cut off before its agent said what it cost: `usage` is less than what was spent. */
+  readonly unknownCost?: true
 }
 
 export type RunPage = {
@@ -53,19 +64,60 @@ export type RunPage = {
   /** `seq` of the last event seen: pass it as `after` to go on from here, in another process too. */
   readonly cursor: number
   /**
-   * What agents said at their work since the last page. For watching only: it is not on record, a watch that begins later does not have it,
-   * and of more than a slow reader may leave waiting the oldest is left out, which a mark says.
+   * What agents said at their work since the last page. For watching only: it is not on record, a watch that begins
+   * later does not have it, and of more than a slow reader may leave waiting the oldest is left out, which a mark says.
    */
   readonly text?: string
   /** Present on the last page only. */
   readonly end?: RunEnd
 }
 
+/** What a run was started with. */
+export interface StoredRun {
+  readonly run: RunId
+  readonly root: WorkspaceId
+  readonly started: Ticks
+  readonly principal: string
+  readonly origin: string
+  /** What the request stored; empty if nothing. */
+  readonly context: Readonly<Record<string, unknown>>
+}
+
+export interface RunQuery {
+  readonly origin?: string
+  /** None that began before it. */
+  readonly since?: Ticks
+  /** The cursor of the page before. */
+  readonly after?: RunId
+  /** At most `limits.foundRuns`, which is the default. */
+  readonly limit?: number
+}
+
+export interface FoundRuns {
+  readonly runs: readonly StoredRun[]
+  /** Pass it as `after` to go on; absent on the last page. */
+  readonly cursor?: RunId
+}
+
+export type GateDecision =
+  | { readonly decision: 'approve' | 'reject'; readonly reason?: string | undefined }
+  | {
+      readonly decision: 'modify'
+      readonly changes: Readonly<Record<string, unknown>>
+      readonly reason?: string | undefined
+    }
+
+/** `envelope`: words for the agent, which then goes on. `delegate`: the coordinator is to handle it. */
+export type QuestionAnswer =
+  | { readonly answer: 'envelope'; readonly text: string }
+  | { readonly answer: 'abort' | 'delegate' }
+
 export interface RunPort {
   /**
    * Resolves when the run's first entries are durable. Refusals: `permission_denied`, `budget_exceeded`,
-   * `unknown_team`, `invalid_argument`, `overloaded`, `machine_fault`, `unavailable` and `trail_unavailable` (these four retryable), and
-   * what keeps the folder from being worked in. After a refusal nothing was started. A rejection is a defect, and with an idempotency key it is safe to ask again.
+   * `unknown_team`, `invalid_argument`, `overloaded`, `machine_fault`, `unavailable` and `trail_unavailable` (these
+   * four retryable), and what keeps the folder from being worked in. After a refusal nothing was started. A rejection
+   * is a defect, and with a key it is safe to ask again.
    */
   start(request: RunRequest): Promise<Result<{ readonly run: RunId }>>
 
@@ -81,12 +133,30 @@ export interface RunPort {
   ): AsyncIterable<RunPage>
 
   /**
-   * Resolves when the abort is durable; turns are still being ended then, and `watch` shows the end. Cancelling a
-   * run that has ended is accepted and changes nothing. Refusals: `not_found`, `permission_denied`,
-   * `trail_unavailable` (retryable).
+   * Resolves when the abort is durable; turns are still being ended then, and `watch` shows the end. Cancelling a run
+   * that has ended is accepted and changes nothing. It is on record under the principal's name, so that must be who
+   * does it: `system` where no person does. Refusals: `not_found`, `permission_denied`, `trail_unavailable`
+   * (retryable).
    */
   cancel(
     run: RunId,
-    options: { readonly principal: Principal; readonly reason: string },
+    options: { readonly principal: Principal | 'system'; readonly reason: string },
   ): Promise<Result<void>>
+
+  /**
+   * Answers a gate or a question by its id, as a person does in the inbox; the answer is on record under the
+   * principal's name, which must have the right to give it. Refusals: `not_found`, `ambiguous`, `invalid_argument`,
+   * `invalid_state` (also for a reply to a gate, or a decision on a question), `permission_denied`, `trail_unavailable`
+   * (retryable).
+   */
+  answer(
+    waiting: string,
+    options: { readonly principal: Principal; readonly answer: GateDecision | QuestionAnswer },
+  ): Promise<Result<{ readonly run: RunId }>>
+
+  /**
+   * Runs that the principal may see, the newest first, also those that are over. Throws what keeps a run's start from
+   * being read.
+   */
+  find(query: RunQuery & { readonly principal: Principal }): Promise<FoundRuns>
 }

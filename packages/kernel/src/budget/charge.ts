@@ -1,5 +1,5 @@
-// How use adds up in the fold (W-BUDGET-03, -07): on the workspace itself and on every delegate above it. Whoever crosses a mark of its
-// budget by it is marked, for `due` to deal with.
+// How use adds up in the fold (W-BUDGET-03, -07): on the workspace itself and on every delegate above it. Whoever
+// crosses a mark of its budget by it is marked, for `due` to deal with.
 import { parseTimestamp, type Ticks } from '@parley/core'
 import type { EntryDraft } from '@parley/trail'
 import type { BudgetDimension, EventBody, EventType } from '@parley/trail/events'
@@ -47,8 +47,7 @@ export function applyUsage(run: Run, usage: UsageRecord): void {
     charge(run, workspace, 'cost', usage.cost)
     run.measures.cost = true
   }
-  if (usage.context !== undefined)
-    charge(run, workspace, 'context', usage.context - meterOf(workspace).context)
+  if (usage.context !== undefined) charge(run, workspace, 'context', usage.context - meterOf(workspace).context)
 }
 
 export function charge(run: Run, workspace: Workspace, what: keyof Amounts, amount: number): void {
@@ -97,7 +96,10 @@ export interface BudgetMark {
   readonly limit: number
 }
 
-/** The mark that a workspace crossed and that is not on record yet, by what was measured; the warning first (W-BUDGET-04). */
+/**
+ * The mark that a workspace crossed and that is not on record yet, by what was measured; the warning first
+ * (W-BUDGET-04).
+ */
 export function crossedMark(run: Run, workspace: Workspace): BudgetMark | undefined {
   for (const [dimension, limit] of limitsOf(workspace.budget)) {
     if (limitsTime(dimension)) continue
@@ -115,8 +117,7 @@ export function markAt(
   consumed: number,
 ): BudgetMark | undefined {
   const warned = workspace.meter?.warned.get(dimension) === limit
-  if (!warned && consumed * 100 >= run.budgetWarning * limit)
-    return { type: 'warning', dimension, consumed, limit }
+  if (!warned && consumed * 100 >= run.budgetWarning * limit) return { type: 'warning', dimension, consumed, limit }
   return consumed >= limit ? { type: 'exceeded', dimension, consumed, limit } : undefined
 }
 

@@ -1,5 +1,6 @@
-// Time accounting from the timestamps of transitions (W-LIFE-04, W-BUDGET-01, -03, W-REC-20): the timeout's clock, compute time, wall
-// time, silence; and the moments at which each of them runs out. All of it is ticks; durations are whole milliseconds.
+// Time accounting from the timestamps of transitions (W-LIFE-04, W-BUDGET-01, -03, W-REC-20): the timeout's clock,
+// compute time, wall time, silence; and the moments at which each of them runs out. All of it is ticks; durations are
+// whole milliseconds.
 import { deadline, durationMs, type Ticks, ticksPerMillisecond } from '@parley/core'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { subtree, type Workspace } from '../workspace/workspace.ts'
@@ -14,7 +15,9 @@ function timeoutTicks({ status, since, spent }: Workspace, now: Ticks): number {
   return STATE_RULES[status].clocks.timeout ? before + (now - since) : before
 }
 
-/** The clocks that a budget can limit (W-BUDGET-02): compute time runs in `active`, wall time in `active` and `blocked`. */
+/**
+ * The clocks that a budget can limit (W-BUDGET-02): compute time runs in `active`, wall time in `active` and `blocked`.
+ */
 export type BudgetClock = 'computeTime' | 'wallTime'
 
 /** What a clock showed when the current state began. */
@@ -51,8 +54,8 @@ export function livenessAt({ livenessInterval, status, lastEntry }: Workspace): 
 }
 
 /**
- * When the clock of a workspace and of everything below it shows so many milliseconds in all; several that run bring it nearer.
- * Undefined while none runs and it has not come to that yet.
+ * When the clock of a workspace and of everything below it shows so many milliseconds in all; several that run bring it
+ * nearer. Undefined while none runs and it has not come to that yet.
  */
 export function clockAt(clock: BudgetClock, workspace: Workspace, milliseconds: number): Ticks | undefined {
   const from = workspace.created

@@ -19,7 +19,10 @@ export interface Usage {
   readonly context?: number
 }
 
-/** By the runtime's own measure, not by what an agent says. It is stored, so that meters survive a restart exactly (W-REC-25). */
+/**
+ * By the runtime's own measure, not by what an agent says. It is stored, so that meters survive a restart exactly
+ * (W-REC-25).
+ */
 export function decideMeter(batch: Batch, { workspace: id, tokens, cost, context }: Usage): Result<void> {
   const workspace = workspaceOf(batch.run, id)
   if (!workspace) return notFound('workspace', id)
@@ -40,7 +43,10 @@ export function decideMeter(batch: Batch, { workspace: id, tokens, cost, context
 
 const validator = compile(Budget, { name: 'limits' })
 
-/** `caller` may be absent where a user with the capability asked: then `actor` is that user. All limits are raised, or none. */
+/**
+ * `caller` may be absent where a user with the capability asked: then `actor` is that user. All limits are raised, or
+ * none.
+ */
 export function decideRaiseBudget(
   batch: Batch,
   caller: Workspace | undefined,
@@ -61,8 +67,7 @@ export function decideRaiseBudget(
     const old = limitOf(workspace.budget, dimension)
     if (old === undefined)
       return invalidArgument(`${workspace.id} has no ${dimension}; one that is added later would lower it.`)
-    if (limit <= old)
-      return invalidArgument(`The ${dimension} of ${workspace.id} is ${old}; it can only be raised.`)
+    if (limit <= old) return invalidArgument(`The ${dimension} of ${workspace.id} is ${old}; it can only be raised.`)
   }
   for (const [dimension, limit] of raised) {
     const increase = limit - limitOf(workspace.budget, dimension)!

@@ -1,4 +1,5 @@
-// What happens at the marks of a budget: the warning (W-BUDGET-04), and the failure at the limit (W-BUDGET-05, W-SIG-13).
+// What happens at the marks of a budget: the warning (W-BUDGET-04), and the failure at the limit (W-BUDGET-05,
+// W-SIG-13).
 import type { Ticks } from '@parley/core'
 import type { Batch } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'

@@ -1,89 +1,11 @@
-// Marks and limits in every dimension: the warning once, the failure at the limit, and that only the runtime's own measure counts
-// (W-BUDGET-02 to -05, W-SIG-13, W-CP-05).
+// Marks and limits in every dimension: the warning once, the failure at the limit, and that only the runtime's own
+// measure counts (W-BUDGET-02 to -05, W-SIG-13, W-CP-05).
 import { unwrap } from '@parley/core'
 import type { Budget, BudgetDimension } from '@parley/trail/events'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { addedRows, exceededRows, pass, S, warningRow } from '../testing/budgets.ts'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
 import { withLimit } from './meter.ts'
-
-interface Dimension {
-  readonly dimension: BudgetDimension
-  /** A hundredth of the limit. */
-  readonly unit: number
-  /** Brings what W consumed up to a number of units. */
-  readonly consumeTo: (f: Fixture, units: number) => Promise<void>
-}
-
-const metered = (dimension: BudgetDimension, report: 'tokens' | 'cost'): Dimension => ({
-  dimension,
-  unit: 1,
-  async consumeTo(f, units) {
-    const used = unwrap(await f.agent('W').meter())[report]
-    unwrap(await f.run.meter(f.id('W'), { [report]: units - used }))
-  },
-})
-
-/** Bytes are used up by something whose size grows with a text: how much the rest of it takes is measured on a probe. */
-function bytes(
-  dimension: BudgetDimension,
-  read: 'checkpoint_bytes' | 'trail_bytes' | 'bandwidth',
-  use: (f: Fixture, name: string, text: string) => Promise<unknown>,
-): Dimension {
-  const unit = 1000
-  return {
-    dimension,
-    unit,
-    async consumeTo(f, units) {
-      const used = async (name: string) => {
-        await f.settle()
-        return unwrap(await f.agent(name).meter())[read]
-      }
-      const before = await used('probe')
-      await use(f, 'probe', 'x')
-      const rest = (await used('probe')) - before - 1
-      for (;;) {
-        const left = units * unit - (await used('W'))
-        if (left <= 0) break
-        const part = left > 4000 + 3 * rest ? 4000 : left
-        await use(f, 'W', 'x'.repeat(part - rest))
-      }
-      await f.settle()
-    },
-  }
-}
-
-const timed = (dimension: BudgetDimension, read: 'compute_time' | 'wall_time'): Dimension => ({
-  dimension,
-  unit: 1000,
-  async consumeTo(f, units) {
-    const used = unwrap(await f.agent('W').meter())[read]
-    // The clock of a workspace began some ticks after the test's.
-    await pass(f, units * S - used - (units < 80 ? 0 : 1))
-    await pass(f, 1)
-  },
-})
-
-const DIMENSIONS: readonly Dimension[] = [
-  metered('token_limit', 'tokens'),
-  metered('cost_limit', 'cost'),
-  {
-    dimension: 'context_limit',
-    unit: 1,
-    consumeTo: async (f, units) => void unwrap(await f.run.meter(f.id('W'), { context: units })),
-  },
-  timed('compute_timeout', 'compute_time'),
-  timed('wall_time_limit', 'wall_time'),
-  bytes('checkpoint_limit', 'checkpoint_bytes', async (f, name, content) =>
-    unwrap(await f.checkpoint(name, { payload: { content } })),
-  ),
-  bytes('trail_limit', 'trail_bytes', async (f, name, reason) =>
-    unwrap(await f.agent(name).emit({ type: 'checkpoint', reason })),
-  ),
-  bytes('bandwidth_limit', 'bandwidth', async (f, name, content) =>
-    unwrap(await f.agent(name).send(f.mail('R', 'query', { payload: { format: 'markdown', content } }))),
-  ),
-]
 
 const budget = (dimension: BudgetDimension, limit: number): Budget => withLimit(undefined, dimension, limit)
 
@@ -94,56 +16,7 @@ async function marks(f: Fixture): Promise<readonly Row[]> {
   return start < 0 ? [] : rows.slice(start)
 }
 
-describe('WP-089 a warning at 80 %, failure at the limit, each once', () => {
-  test.each(DIMENSIONS)('$dimension', async ({ dimension, unit, consumeTo }) => {
-    const f = await fixture()
-    const limit = 100 * unit
-    await f.worker('probe', { budget: budget(dimension, 1e12) })
-    // Its first checkpoint has no parent to name.
-    unwrap(await f.checkpoint('probe'))
-    await f.worker('W', { budget: budget(dimension, limit) })
-    if (dimension === 'checkpoint_limit') unwrap(await f.checkpoint('W'))
-    await f.mark()
-    await consumeTo(f, 79)
-    expect(await marks(f)).toEqual([])
-    await consumeTo(f, 80)
-    expect(await marks(f)).toEqual([warningRow('W', dimension, 80 * unit, limit)])
-    expect(f.notices.filter(notice => notice.kind === 'budget')).toEqual([
-      {
-        kind: 'budget',
-        to: f.id('R'),
-        workspace: f.id('W'),
-        mark: 'warning',
-        dimension,
-        consumed: 80 * unit,
-        limit,
-      },
-    ])
-    await consumeTo(f, 99)
-    expect(await marks(f)).toEqual([])
-    expect(await f.state('W')).toBe('active')
-    await consumeTo(f, 100)
-    expect(await marks(f)).toEqual(exceededRows('W', dimension, limit, limit))
-    expect(f.notices.findLast(notice => notice.kind === 'budget')).toMatchObject({ mark: 'exceeded' })
-    expect(await f.run.read(run => run.marked.size)).toBe(0)
-    // The probe, with the same use and a higher limit, goes on.
-    expect(await f.state('probe')).toBe('active')
-  })
-})
-
-test.each(['token_limit', 'cost_limit', 'context_limit'] as const)(
-  'WP-089 a jump past both marks of %s warns first',
-  async dimension => {
-    const f = await fixture()
-    await f.worker('W', { budget: budget(dimension, 100) })
-    await f.mark()
-    const report = { token_limit: 'tokens', cost_limit: 'cost', context_limit: 'context' }[dimension]
-    unwrap(await f.run.meter(f.id('W'), { [report]: 150 }))
-    expect(await marks(f)).toEqual([warningRow('W', dimension, 150), ...exceededRows('W', dimension, 150)])
-  },
-)
-
-test('WP-089 the checkpoint that crosses the storage limit is kept, and nothing that waited comes before the failure', async () => {
+test('W-BUDGET-05 the checkpoint that crosses the storage limit is kept, and nothing that waited comes before the failure', async () => {
   const f = await fixture()
   await f.worker('W', { budget: budget('checkpoint_limit', 500) })
   await f.mark()
@@ -171,59 +44,6 @@ test('WP-089 the checkpoint that crosses the storage limit is kept, and nothing 
   expect(unwrap(await f.root.look(f.id('W'))).register).toHaveLength(1)
 })
 
-test('WP-089 what an agent reports counts against nothing', async () => {
-  const f = await fixture()
-  await f.worker('W', { budget: { compute_budget: { token_limit: 100 }, cost_limit: 100 } })
-  await f.mark()
-  unwrap(await f.checkpoint('W', { resource_usage: { tokens_consumed: 5000, wall_time: 1, cost: 5000 } }))
-  expect(await marks(f)).toEqual([])
-  expect(unwrap(await f.agent('W').meter())).toMatchObject({ tokens: 0, cost: 0 })
-  await f.restart()
-  expect(unwrap(await f.agent('W').meter())).toMatchObject({ tokens: 0, cost: 0 })
-})
-
-test('WM-005 one entry for each event: the checkpoint, its signal, and one warning', async () => {
-  const f = await fixture()
-  await f.worker('W', { budget: budget('token_limit', 100) })
-  unwrap(await f.run.meter(f.id('W'), { tokens: 79 }))
-  await f.mark()
-  const [metered, created] = await Promise.all([f.run.meter(f.id('W'), { tokens: 2 }), f.checkpoint('W')])
-  expect([refused(metered), refused(created)]).toEqual(['ok', 'ok'])
-  await f.advance(1)
-  const rows = await addedRows(f)
-  expect(rows.map(row => row[0]).toSorted()).toEqual([
-    'budget_warning',
-    'checkpoint_created',
-    'signal_delivered',
-    'signal_emitted',
-  ])
-  expect(rows).toContainEqual(warningRow('W', 'token_limit', 81))
-})
-
-test('WP-090 compute time runs in active only, wall time in active and blocked', async () => {
-  const f = await fixture()
-  await f.worker('W', { budget: { compute_budget: { compute_timeout: 100 * S, wall_time_limit: 320 * S } } })
-  const agent = f.agent('W')
-  await f.advance(50 * S)
-  unwrap(await agent.blocked('waiting'))
-  await f.advance(200 * S)
-  unwrap(await f.root.suspend(f.id('W'), 'pause'))
-  await f.advance(200 * S)
-  unwrap(await f.root.resume(f.id('W')))
-  unwrap(await agent.started())
-  await f.advance(49 * S)
-  expect(await f.state('W')).toBe('active')
-  const meter = unwrap(await agent.meter())
-  expect(Math.round(meter.compute_time / S)).toBe(99)
-  expect(Math.round(meter.wall_time / S)).toBe(299)
-  unwrap(await agent.blocked('waiting'))
-  await f.mark()
-  await pass(f, 20 * S)
-  expect(await marks(f)).toEqual([])
-  await pass(f, 1.1 * S)
-  expect(await marks(f)).toEqual(exceededRows('W', 'wall_time_limit', 320 * S, 320 * S, 'blocked'))
-})
-
 test('W-BUDGET-05 a limit that is reached while the workspace is suspended acts when it goes on', async () => {
   const f = await fixture()
   await f.worker('W', { budget: budget('token_limit', 100) })
@@ -233,10 +53,7 @@ test('W-BUDGET-05 a limit that is reached while the workspace is suspended acts 
   await f.advance(10 * S)
   await f.expectAdded([])
   unwrap(await f.root.resume(f.id('W')))
-  expect(await marks(f)).toEqual([
-    warningRow('W', 'token_limit', 120),
-    ...exceededRows('W', 'token_limit', 120),
-  ])
+  expect(await marks(f)).toEqual([warningRow('W', 'token_limit', 120), ...exceededRows('W', 'token_limit', 120)])
 })
 
 test('W-BUDGET-05 budgets act in blocked, and not once the work is handed in', async () => {

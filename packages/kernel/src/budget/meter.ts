@@ -1,5 +1,5 @@
-// What a workspace has used (W-BUDGET-02, -03): the clocks by state, what its host measured, bytes that the fold counted; and what of
-// it counts against which limit.
+// What a workspace has used (W-BUDGET-02, -03): the clocks by state, what its host measured, bytes that the fold
+// counted; and what of it counts against which limit.
 import type { Ticks } from '@parley/core'
 import { BUDGET_DIMENSIONS, type Budget, type BudgetDimension } from '@parley/trail/events'
 import { ended, subtree, type Workspace } from '../workspace/workspace.ts'

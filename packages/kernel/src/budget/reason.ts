@@ -1,5 +1,5 @@
-// The reason of a signal about resources (W-SIG-13): a word, a colon, and what was used of which limit. A cooperative agent near a limit
-// says `blocked` with `budget_warning`; the runtime at a limit says `failed` with `budget_exceeded`.
+// The reason of a signal about resources (W-SIG-13): a word, a colon, and what was used of which limit. A cooperative
+// agent near a limit says `blocked` with `budget_warning`; the runtime at a limit says `failed` with `budget_exceeded`.
 import { compile, Type } from '@parley/core'
 import { BUDGET_DIMENSIONS, type BudgetDimension } from '@parley/trail/events'
 

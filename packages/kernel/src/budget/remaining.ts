@@ -1,17 +1,16 @@
-// What is left of budgets: what a delegate may still hand on (W-BUDGET-07, W-WS-11, W-TOPO-TREE-04), and what a workspace may still use.
+// What is left of budgets: what a delegate may still hand on (W-BUDGET-07, W-WS-11, W-TOPO-TREE-04), and what a
+// workspace may still use.
 import type { Ticks } from '@parley/core'
 import type { Budget, BudgetDimension } from '@parley/trail/events'
 import { childrenOf, ended, isRoot, type Workspace } from '../workspace/workspace.ts'
 import { timeoutLeft } from './clock.ts'
 import { charged, limitOf, limitsOf, limitsTime, ownConsumed, withLimit } from './meter.ts'
 
-/** What a delegate with a limit may still give to children; unspent budget of children that ended has come back to it (A-62). */
-export function remaining(
-  delegate: Workspace,
-  dimension: BudgetDimension,
-  limit: number,
-  now: Ticks,
-): number {
+/**
+ * What a delegate with a limit may still give to children; unspent budget of children that ended has come back to it
+ * (A-62).
+ */
+export function remaining(delegate: Workspace, dimension: BudgetDimension, limit: number, now: Ticks): number {
   let left = limit - ownConsumed(delegate, dimension, now)
   for (const child of childrenOf(delegate)) {
     const given = ended(child) ? undefined : limitOf(child.budget, dimension)
@@ -21,8 +20,8 @@ export function remaining(
 }
 
 /**
- * The budget of a child below this parent: what was asked for, and in every dimension that the parent limits and the request does not,
- * all that remains. A text says why it does not fit.
+ * The budget of a child below this parent: what was asked for, and in every dimension that the parent limits and the
+ * request does not, all that remains. A text says why it does not fit.
  */
 export function childBudget(
   parent: Workspace,
@@ -69,16 +68,14 @@ export function tooHigh(
   return increase > left ? tooMuch(parent, dimension, increase, left) : undefined
 }
 
-function tooMuch(
-  parent: Workspace,
-  dimension: BudgetDimension,
-  wanted: number | string,
-  left: number,
-): string {
+function tooMuch(parent: Workspace, dimension: BudgetDimension, wanted: number | string, left: number): string {
   return `${parent.id} has ${Math.max(0, left)} left of its ${dimension}, too little for ${wanted}.`
 }
 
-/** What a workspace may still use: in each dimension that it or a delegate above it limits, and the time until the nearest timeout. */
+/**
+ * What a workspace may still use: in each dimension that it or a delegate above it limits, and the time until the
+ * nearest timeout.
+ */
 export type BudgetLeft = { readonly timeout: number | null } & {
   readonly [D in BudgetDimension]?: number
 }

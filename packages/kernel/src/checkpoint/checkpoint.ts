@@ -13,7 +13,10 @@ import { kernelLimits } from '../limits.ts'
 
 const Path = Type.String({ minLength: 1, maxLength: bodyLimits.resourceLength })
 
-/** What an agent supplies; every other field is the runtime's (W-CP-02). Types may ask for further fields of the payload. */
+/**
+ * What an agent supplies; every other field is the runtime's (W-CP-02). Types may ask for further fields of the
+ * payload.
+ */
 export const CheckpointDraftSchema = Type.Object(
   {
     type: Type.String(),

@@ -9,12 +9,7 @@ import { mayCreate } from '../role/matrix.ts'
 import { writeDelivered, writeEmitted } from '../signal/emit.ts'
 import { outsideAuthority } from '../workspace/authority.ts'
 import type { Workspace } from '../workspace/workspace.ts'
-import {
-  type Artifact,
-  type CheckpointDraft,
-  CheckpointDraftSchema,
-  type CheckpointRecord,
-} from './checkpoint.ts'
+import { type Artifact, type CheckpointDraft, CheckpointDraftSchema, type CheckpointRecord } from './checkpoint.ts'
 import { writeDiscrepancies } from './discrepancy.ts'
 import { proveCheckpoint } from './proof.ts'
 
@@ -25,11 +20,7 @@ export interface CheckpointCreated {
   readonly artifacts: readonly string[]
 }
 
-export function decideCheckpoint(
-  batch: Batch,
-  caller: Workspace,
-  submitted: unknown,
-): Result<CheckpointCreated> {
+export function decideCheckpoint(batch: Batch, caller: Workspace, submitted: unknown): Result<CheckpointCreated> {
   const claimed = (submitted as { readonly type?: unknown } | undefined)?.type
   const type = typeof claimed === 'string' ? claimed : undefined
   const rejected = (reason: CheckpointRejectionReason, message: string) => {
@@ -70,10 +61,7 @@ export function decideCheckpoint(
   // 5. W-CP-07
   const head = caller.register?.at(-1) ?? null
   if ((draft.parent ?? null) !== head)
-    return rejected(
-      'invalid_parent',
-      `The chain's head is ${head ?? 'empty'}; a checkpoint names it as its parent.`,
-    )
+    return rejected('invalid_parent', `The chain's head is ${head ?? 'empty'}; a checkpoint names it as its parent.`)
   if (batch.run.checkpoints.size >= kernelLimits.checkpoints)
     return limitReached('checkpoints in one run', kernelLimits.checkpoints)
   return ok(write(batch, caller, draft, head))

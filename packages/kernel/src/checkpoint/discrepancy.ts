@@ -1,5 +1,5 @@
-// What an agent says it used, against the meter (W-CP-10): amounts since its checkpoint before. A report that differs is kept as it is, and
-// the difference is on record; limits are enforced on the meter alone.
+// What an agent says it used, against the meter (W-CP-10): amounts since its checkpoint before. A report that differs
+// is kept as it is, and the difference is on record; limits are enforced on the meter alone.
 import type { CheckpointId, Ticks } from '@parley/core'
 import { type ResourceUsage, USAGE_FIELDS, type UsageField } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
@@ -60,7 +60,10 @@ export function writeDiscrepancies(
   }
 }
 
-/** A host that never reports an amount does not measure it: then there is nothing to compare with. Time is the runtime's own. */
+/**
+ * A host that never reports an amount does not measure it: then there is nothing to compare with. Time is the runtime's
+ * own.
+ */
 function isMeasured({ measures }: Run, field: UsageField): boolean {
   return field === 'wall_time' || (field === 'cost' ? measures.cost : measures.tokens)
 }

@@ -1,6 +1,6 @@
-// The proof of a checkpoint (W-SEC-09, W-CP-13): made at creation and recorded in `checkpoint_created.integrity`; checked before its
-// content is shown or integrated. The content lies in the store, so whoever asks for an integration brings along what its proof comes
-// to now: the proof alone, since commands wait in queues and contents can be large.
+// The proof of a checkpoint (W-SEC-09, W-CP-13): made at creation and recorded in `checkpoint_created.integrity`;
+// checked before its content is shown or integrated. The content lies in the store, so whoever asks for an integration
+// brings along what its proof comes to now: the proof alone, since commands wait in queues and contents can be large.
 import type { CheckpointId, WorkspaceId } from '@parley/core'
 import type { Proof, Proofs } from '../integrity/proofs.ts'
 import { tryToProve } from '../integrity/verify.ts'
@@ -16,14 +16,10 @@ export interface Evidence {
 export const EVIDENCE_MISSING = 'evidence_missing'
 
 /**
- * Over all content fields; the time is on the trail itself. A field that should not be there counts too. The key is that of the
- * workspace that made it, whatever the record says.
+ * Over all content fields; the time is on the trail itself. A field that should not be there counts too. The key is
+ * that of the workspace that made it, whatever the record says.
  */
-export function proveCheckpoint(
-  proofs: Proofs,
-  workspace: WorkspaceId,
-  record: CheckpointRecord,
-): Proof | null {
+export function proveCheckpoint(proofs: Proofs, workspace: WorkspaceId, record: CheckpointRecord): Proof | null {
   const { timestamp: _timestamp, integrity: _integrity, ...content } = record
   return tryToProve(proofs, workspace, content)
 }

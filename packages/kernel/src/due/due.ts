@@ -1,5 +1,6 @@
-// What time brings (W-CLOCK-05): timeouts, the idle watchdog, budgets, the end of a grace, silence, gates, escalations. The runtime keeps one alarm for
-// each run, set to the earliest of them; `due` then deals with what is due first, one at a time.
+// What time brings (W-CLOCK-05): timeouts, the idle watchdog, budgets, the end of a grace, silence, gates, escalations.
+// The runtime keeps one alarm for each run, set to the earliest of them; `due` then deals with what is due first, one
+// at a time.
 import {
   formatTimestamp,
   type GateId,
@@ -33,7 +34,10 @@ import { ended, type Workspace } from '../workspace/workspace.ts'
 
 const TIME_DIMENSIONS = Object.keys(CLOCK_OF) as readonly TimeDimension[]
 
-/** Something that waits for its time. In this order at the same instant: a timeout leaves no silence to warn of (W-BUDGET-09). */
+/**
+ * Something that waits for its time. In this order at the same instant: a timeout leaves no silence to warn of
+ * (W-BUDGET-09).
+ */
 type Waiting =
   | {
       readonly kind: 'mark' | 'timeout' | 'grace'
@@ -164,8 +168,9 @@ function* waiting(run: Run, { recovering = false }: DueOptions): Generator<Waiti
 }
 
 /**
- * The earliest moment that an entry, now folded in, may have brought; undefined where it brought none. What it only put off costs
- * nothing: the alarm finds out, as it does after everything that `due` itself wrote. Crossed marks need no moment (`firstMarked`).
+ * The earliest moment that an entry, now folded in, may have brought; undefined where it brought none. What it only put
+ * off costs nothing: the alarm finds out, as it does after everything that `due` itself wrote. Crossed marks need no
+ * moment (`firstMarked`).
  */
 export function dueAfter(run: Run, entry: EntryDraft): Ticks | undefined {
   switch (entry.event_type) {

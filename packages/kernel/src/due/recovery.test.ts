@@ -1,4 +1,5 @@
-// Clocks and meters over a restart (W-REC-15, -20, -25): what went on during the outage, what did not, and what an older trail says.
+// Clocks and meters over a restart (W-REC-15, -20, -25): what went on during the outage, what did not, and what an
+// older trail says.
 import { unwrap } from '@parley/core'
 import type { TrailObject } from '@parley/trail'
 import { expect, test } from 'vitest'
@@ -6,7 +7,7 @@ import { limitOf } from '../budget/meter.ts'
 import { viewMeter } from '../budget/view.ts'
 import { evolve } from '../evolve.ts'
 import { newRun, type Run } from '../run/run.ts'
-import { addedRows, failedRows, pass, S } from '../testing/budgets.ts'
+import { pass, S } from '../testing/budgets.ts'
 import { type Fixture, fixture } from '../testing/fixture.ts'
 
 /** The runtime goes away, and comes back later. */
@@ -17,37 +18,7 @@ async function outage(f: Fixture, milliseconds: number): Promise<void> {
   await f.settle()
 }
 
-test('WM-047 a timeout runs on while the runtime is away', async () => {
-  const f = await fixture()
-  await f.worker('W', { timeout: 10 * S })
-  await f.advance(5 * S)
-  await outage(f, 3 * S)
-  expect(unwrap(await f.run.remaining(f.id('W'))).timeout).toBe(2 * S)
-  await f.mark()
-  await f.advance(1.9 * S)
-  await f.expectAdded([])
-  await f.advance(0.2 * S)
-  expect(await addedRows(f)).toEqual(failedRows('W', 'active', 'timeout'))
-})
-
-test('WM-047 one that ran out meanwhile acts during recovery', async () => {
-  const f = await fixture()
-  await f.worker('W', { timeout: 10 * S })
-  await f.advance(5 * S)
-  const before = (await f.run.entries()).length
-  await outage(f, 6 * S)
-  const rows = (await f.run.entries()).slice(before).map(entry => f.row(entry))
-  expect(rows.map(([type, workspace]) => [type, workspace])).toEqual([
-    ['signal_emitted', 'W'],
-    ['workspace_state_changed', 'W'],
-    ['signal_delivered', 'R'],
-    ['recovery_completed', null],
-  ])
-  expect(rows[1]![3]).toMatchObject({ to_state: 'failed', trigger: 'timeout', reason: 'timeout' })
-  expect(rows[3]![3]).toMatchObject({ workspaces_failed: 1 })
-})
-
-test('WM-048 suspension and outage count as they should', async () => {
+test('W-REC-20 suspension and outage count as they should', async () => {
   const f = await fixture()
   const budget = { compute_budget: { compute_timeout: 10 * S } }
   await f.worker('W', { timeout: 20 * S, budget })
@@ -140,8 +111,7 @@ test('W-BUDGET-07 bytes count for a delegate even where an older trail gave the 
   unwrap(await f.checkpoint('W'))
   const run = newRun(f.run.id)
   for await (const record of f.trail.run(f.run.id).replay()) {
-    const child =
-      'event_type' in record && (record.body as { workspace_id?: string }).workspace_id === f.id('W')
+    const child = 'event_type' in record && (record.body as { workspace_id?: string }).workspace_id === f.id('W')
     if (!child || record.event_type !== 'workspace_created') evolve(run, record)
     else evolve(run, { ...record, body: { ...record.body, budget: undefined } as never })
   }

@@ -29,7 +29,7 @@ const fromRoot = (id: string) => ({ id, from: 'R', to: 'W', type: 'directive' })
 const B3 = { id: 'B3', from: 'V', to: 'W', type: 'note' }
 
 test.for([{ restarts: false }, { restarts: true }])(
-  'WP-034 blocking mail keeps out what is not blocking, and order inside a channel holds (restart in between: $restarts)',
+  'W-ENV-13 blocking mail keeps out what is not blocking, and order inside a channel holds (restart in between: $restarts)',
   async ({ restarts }) => {
     const f = await fixture({ run: withNotes })
     await twoChannels(f)
@@ -52,11 +52,7 @@ test.for([{ restarts: false }, { restarts: true }])(
       ...receipt('sig4', fromRoot('B2')),
     ])
     // The later blocking one is read first all the same: it lies there.
-    expect([await consume(f, 'W'), await consume(f, 'W'), await consume(f, 'W')]).toEqual([
-      'B2',
-      'N1',
-      undefined,
-    ])
+    expect([await consume(f, 'W'), await consume(f, 'W'), await consume(f, 'W')]).toEqual(['B2', 'N1', undefined])
   },
 )
 

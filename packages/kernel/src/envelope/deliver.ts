@@ -1,5 +1,5 @@
-// Delivery (W-ENV-08 to -12, -15, -16): what happens when an envelope arrives at its receiver, arrives again, or never arrives;
-// and consumption by the agent (W-WS-21).
+// Delivery (W-ENV-08 to -12, -15, -16): what happens when an envelope arrives at its receiver, arrives again, or never
+// arrives; and consumption by the agent (W-WS-21).
 import { type EnvelopeId, ok, type Result, type RightId, type WorkspaceId } from '@parley/core'
 import type { Batch } from '../batch.ts'
 import { actorOf } from '../batch.ts'
@@ -41,8 +41,8 @@ export function channelHead(run: Run, from: WorkspaceId, to: WorkspaceId): Envel
 }
 
 /**
- * The transport brought an envelope; `arrived` is what it handed in, where it carries the envelope itself. `ok` confirms it, so that
- * it is not carried again.
+ * The transport brought an envelope; `arrived` is what it handed in, where it carries the envelope itself. `ok`
+ * confirms it, so that it is not carried again.
  */
 export function decideArrival(batch: Batch, id: EnvelopeId, arrived?: unknown): Result<void> {
   const { run } = batch
@@ -57,9 +57,7 @@ export function decideArrival(batch: Batch, id: EnvelopeId, arrived?: unknown): 
     return ok(undefined)
   }
   if (channelHead(run, envelope.from, envelope.to) !== envelope)
-    return invalidState(
-      `${id} cannot be placed now: ${receiver.id} holds mail, or an earlier envelope comes first.`,
-    )
+    return invalidState(`${id} cannot be placed now: ${receiver.id} holds mail, or an earlier envelope comes first.`)
   const violation = arrivalViolation(batch, envelope, arrived)
   if (violation) writeForged(batch, envelope, violation)
   else writePlaced(batch, envelope, receiver)
@@ -199,7 +197,8 @@ export function decideConsume(batch: Batch, caller: Workspace): Result<EnvelopeR
   if (next === undefined) return ok(undefined)
   batch.store('consumed', batch.newId('obj'), { workspace: caller.id, envelope: next })
   const record = batch.run.envelopes.get(next)?.record
-  // W-SEC-10, AX-53: it may have been changed at rest since it was placed. It leaves the inbox, so that it does not hold up what follows.
+  // W-SEC-10, AX-53: it may have been changed at rest since it was placed. It leaves the inbox, so that it does not
+  // hold up what follows.
   const violation = consumptionViolation(batch, next, record)
   return violation ? refuseForged(batch, next, violation) : ok(record)
 }

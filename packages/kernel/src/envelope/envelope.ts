@@ -1,13 +1,5 @@
 // The envelope (W-ENV-01): what a sender hands in, what the content store keeps, and what the kernel remembers of it.
-import {
-  compile,
-  type EnvelopeId,
-  type GateId,
-  type ObjectId,
-  type Static,
-  Type,
-  type WorkspaceId,
-} from '@parley/core'
+import { compile, type EnvelopeId, type GateId, type ObjectId, type Static, Type, type WorkspaceId } from '@parley/core'
 import {
   bodyLimits,
   ENVELOPE_PRIORITIES,
@@ -97,7 +89,10 @@ export interface Envelope {
   undeliverable: UndeliverableReason | undefined
   /** The `envelope_delivery` gate that it waits at; its channel waits with it. */
   gate: GateId | undefined
-  /** Where the record is that a human's change at the gate left; the original stays under the envelope's own id (W-HWY-08). */
+  /**
+   * Where the record is that a human's change at the gate left; the original stays under the envelope's own id
+   * (W-HWY-08).
+   */
   changed: ObjectId | undefined
   consumed: boolean
   /** It did not match its proof when it was to be consumed: nobody was handed it (AX-53). */

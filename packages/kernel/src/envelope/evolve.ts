@@ -7,12 +7,7 @@ import { answerLost } from '../highway/escalation-evolve.ts'
 import { claim } from '../objects.ts'
 import { ticksOf } from '../recovery/trace.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
-import {
-  dropTermination,
-  loseTermination,
-  startTermination,
-  tellTermination,
-} from '../workspace/termination.ts'
+import { dropTermination, loseTermination, startTermination, tellTermination } from '../workspace/termination.ts'
 import type { Envelope, EnvelopeRecord } from './envelope.ts'
 import { emptyInbox } from './inbox.ts'
 

@@ -1,6 +1,7 @@
-// The proof of an envelope (W-SEC-07, AMB-17): over every field but `status` and `integrity`, with the sender's key. It is made when
-// the runtime has assigned the last field, and checked again before placement (W-ENV-08). A sender may bring a proof of its own over
-// what it hands in (W-ENV-05 check 3), so that nothing between it and the runtime changes a word.
+// The proof of an envelope (W-SEC-07, AMB-17): over every field but `status` and `integrity`, with the sender's key. It
+// is made when the runtime has assigned the last field, and checked again before placement (W-ENV-08). A sender may
+// bring a proof of its own over what it hands in (W-ENV-05 check 3), so that nothing between it and the runtime changes
+// a word.
 import { timingSafeEqual } from 'node:crypto'
 import { type EnvelopeId, ok, type Result, type WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
@@ -11,7 +12,10 @@ import { deepFreeze } from '../plain.ts'
 import { invalidArgument, refusal } from '../refusal.ts'
 import { type Envelope, type EnvelopeDraft, type EnvelopeRecord, envelopeDrafts } from './envelope.ts'
 
-/** The record with its proof, where this runtime makes any. Whatever writes or changes an envelope's record goes through here. */
+/**
+ * The record with its proof, where this runtime makes any. Whatever writes or changes an envelope's record goes through
+ * here.
+ */
 export function sealed(batch: Batch, record: EnvelopeRecord): EnvelopeRecord {
   const { proofs } = batch.context
   if (!proofs) return record
@@ -20,7 +24,10 @@ export function sealed(batch: Batch, record: EnvelopeRecord): EnvelopeRecord {
   return whole
 }
 
-/** Records that this process proved and froze: they cannot have changed since, so that their proof holds without being made again. */
+/**
+ * Records that this process proved and froze: they cannot have changed since, so that their proof holds without being
+ * made again.
+ */
 const sealedHere = new WeakSet<object>()
 
 /** Everything that a record brings is under its proof, also a field that should not be there. */
@@ -29,7 +36,10 @@ function provenFields(record: object): object {
   return fields
 }
 
-/** What a sender proves: its own fields, with the defaults in place, and who it is. What an agent sealed is of no use to its successor. */
+/**
+ * What a sender proves: its own fields, with the defaults in place, and who it is. What an agent sealed is of no use to
+ * its successor.
+ */
 function proveDraft(proofs: Proofs, { from, agent }: Sender, draft: EnvelopeDraft): Proof {
   const { to, type, payload, in_reply_to = null, rights = [], priority = 'normal' } = draft
   const { format, content, attachments = [] } = payload
@@ -59,7 +69,10 @@ export function sealDraft(proofs: Proofs | undefined, sender: Sender, draft: unk
   return ok({ ...checked.value, integrity: proveDraft(proofs, sender, checked.value) })
 }
 
-/** The proof that a submission brings. What it should have been is not recorded: that would be a valid proof of what was forged. */
+/**
+ * The proof that a submission brings. What it should have been is not recorded: that would be a valid proof of what was
+ * forged.
+ */
 export function draftViolation(proofs: Proofs, sender: Sender, draft: EnvelopeDraft): Violation | undefined {
   const claimed = draft.integrity
   if (!claimed) return undefined
@@ -86,8 +99,7 @@ export function arrivalViolation(
   if (!proofs) return undefined
   const recorded = envelope.record?.integrity
   const brought = integrityOf(arrived)
-  if (!recorded || !brought)
-    return { violation: 'proof_missing', expected: recorded?.proof ?? null, actual: null }
+  if (!recorded || !brought) return { violation: 'proof_missing', expected: recorded?.proof ?? null, actual: null }
   // The one on record counts: an earlier version of what a human changed since (W-HWY-08) has a valid proof too.
   if (brought.proof !== recorded.proof || brought.algorithm !== recorded.algorithm)
     return { violation: 'hash_mismatch', expected: recorded.proof, actual: digest(brought.proof) }
@@ -96,11 +108,7 @@ export function arrivalViolation(
 }
 
 /** A record that came out of the content store, against the proof that it carries. Another envelope's is wrong here. */
-export function recordViolation(
-  proofs: Proofs,
-  id: EnvelopeId,
-  record: EnvelopeRecord,
-): Violation | undefined {
+export function recordViolation(proofs: Proofs, id: EnvelopeId, record: EnvelopeRecord): Violation | undefined {
   const actual = record.id === id ? tryToProve(proofs, record.from, provenFields(record)) : null
   return violationOf(record.integrity, actual)
 }

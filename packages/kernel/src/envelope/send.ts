@@ -42,18 +42,16 @@ export interface Composed {
   readonly reserved?: EnvelopeId
   /** Writes what precedes the record of the envelope. */
   readonly accepted?: () => void
-  /** `none`: it needs no right and uses none up (W-TERM-02). `minted`: a sender without one makes itself one for this envelope. */
+  /**
+   * `none`: it needs no right and uses none up (W-TERM-02). `minted`: a sender without one makes itself one for this
+   * envelope.
+   */
   readonly right?: 'none' | 'minted'
   /** Header actor, where it is not the sender's agent that acts. */
   readonly actor?: string
 }
 
-export function decideSend(
-  batch: Batch,
-  sender: Workspace,
-  submitted: unknown,
-  composed: Composed = {},
-): Result<Sent> {
+export function decideSend(batch: Batch, sender: Workspace, submitted: unknown, composed: Composed = {}): Result<Sent> {
   const full = mailLimit(batch.run)
   if (full) return full
   const id = composed.reserved ?? batch.newId<EnvelopeId>('env')
@@ -68,20 +66,14 @@ export function decideSend(
 
 /** Whether the run can take one more envelope. */
 export function mailLimit(run: Run): Refusal | undefined {
-  if (run.envelopes.size >= kernelLimits.envelopes)
-    return limitReached('envelopes in one run', kernelLimits.envelopes)
+  if (run.envelopes.size >= kernelLimits.envelopes) return limitReached('envelopes in one run', kernelLimits.envelopes)
   if (run.undelivered >= kernelLimits.undelivered)
     return limitReached('envelopes that wait for delivery', kernelLimits.undelivered)
   return undefined
 }
 
 /** W-ENV-05. The first failure decides. */
-function check(
-  batch: Batch,
-  sender: Workspace,
-  submitted: unknown,
-  without?: Composed['right'],
-): Accepted | Rejection {
+function check(batch: Batch, sender: Workspace, submitted: unknown, without?: Composed['right']): Accepted | Rejection {
   const { run } = batch
   // 1
   if (!STATE_RULES[sender.status].sends || (isRoot(sender) && sender.status !== 'active'))
@@ -127,10 +119,7 @@ function check(
     if (target && mayMint(sender, receiver, target)) continue
     // Each entry needs a right of its own.
     const held = target && heldRight(sender, listed.type, target, handedOn)
-    if (!held)
-      return invalid(
-        `${sender.id} holds no '${listed.type}' right to ${listed.target} that it could hand on.`,
-      )
+    if (!held) return invalid(`${sender.id} holds no '${listed.type}' right to ${listed.target} that it could hand on.`)
     handedOn.add(held)
   }
   return { draft, receiver, right }
@@ -169,8 +158,7 @@ function write(
   { actor = actorOf(sender), right: without }: Composed,
 ): void {
   const by = { actor, id: sender.id }
-  const minted =
-    !right && without === 'minted' ? writeRight(batch, by, 'send_once', sender.id, receiver.id) : undefined
+  const minted = !right && without === 'minted' ? writeRight(batch, by, 'send_once', sender.id, receiver.id) : undefined
   writeCreated(batch, sender, { id, draft, origin: 'agent', originator: sender.originator }, actor)
   const once = minted ?? (right?.type === 'send_once' ? right.id : undefined)
   if (once === undefined) return

@@ -1,4 +1,5 @@
-// How a person answers an escalation (W-HWY-22): by mail to the agent, by ending its work, or by leaving it to the coordinator.
+// How a person answers an escalation (W-HWY-22): by mail to the agent, by ending its work, or by leaving it to the
+// coordinator.
 import { compile, ok, type Result, type SignalId, type Static, Type } from '@parley/core'
 import type { Batch } from '../batch.ts'
 import { type Envelope, PayloadSchema } from '../envelope/envelope.ts'
@@ -18,7 +19,10 @@ export type EscalationAnswer = Static<typeof EscalationAnswerSchema>
 
 const validator = compile(EscalationAnswerSchema, { name: 'answer' })
 
-/** What the content store keeps of an answer by envelope, so that the envelope's arrival ends the escalation after a restart too. */
+/**
+ * What the content store keeps of an answer by envelope, so that the envelope's arrival ends the escalation after a
+ * restart too.
+ */
 export interface AnswerRecord extends EscalationReply {
   readonly signal: SignalId
 }

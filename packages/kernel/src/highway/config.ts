@@ -1,5 +1,5 @@
-// The highway's configuration (W-HWY-01, -14, -15): four capabilities, each switchable; three presets; overrides per gate. A draft
-// expands into a configuration with everything said before the run starts, and the run keeps that.
+// The highway's configuration (W-HWY-01, -14, -15): four capabilities, each switchable; three presets; overrides per
+// gate. A draft expands into a configuration with everything said before the run starts, and the run keeps that.
 import { compile, ok, type Result, type Static, Type } from '@parley/core'
 import {
   ESCALATION_FALLBACKS,
@@ -50,10 +50,7 @@ const closed = { additionalProperties: false } as const
 const Time = Type.Number()
 const Timeout = Type.Union([Time, Type.Null()])
 const Fallback = Type.Enum([...GATE_FALLBACKS])
-const Choice = Type.Object(
-  { timeout: Type.Optional(Timeout), fallback: Type.Optional(Fallback) },
-  { ...closed },
-)
+const Choice = Type.Object({ timeout: Type.Optional(Timeout), fallback: Type.Optional(Fallback) }, { ...closed })
 const perGate = <S extends typeof Choice | ReturnType<typeof Type.Boolean>>(schema: S) =>
   Type.Object(
     Object.fromEntries(GATE_TYPES.map(type => [type, Type.Optional(schema)])) as {

@@ -1,5 +1,5 @@
-// The coordinator consults a person (§6.5, §10.1, W-HWY-20): it emits no `escalation`, but opens one about a workspace. The owner answers as
-// any other: by mail to the workspace, by ending it, or by leaving it to the coordinator.
+// The coordinator consults a person (§6.5, §10.1, W-HWY-20): it emits no `escalation`, but opens one about a workspace.
+// The owner answers as any other: by mail to the workspace, by ending it, or by leaving it to the coordinator.
 import { ok, type Result, type SignalId } from '@parley/core'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { kernelLimits } from '../limits.ts'
@@ -21,8 +21,7 @@ export function decideConsult(
   const target = operand(batch, caller, 'consult', request.workspace)
   if (!target.ok) return target
   const { reason } = request
-  if (typeof reason !== 'string' || reason === '')
-    return invalidArgument('A question to a person needs a reason.')
+  if (typeof reason !== 'string' || reason === '') return invalidArgument('A question to a person needs a reason.')
   if (ended(target.value))
     return invalidState(`${target.value.id} is ${target.value.status}; there is nothing to ask about it.`)
   if (!batch.run.highway.escalation.enabled)

@@ -43,11 +43,9 @@ export function carryOut(batch: Batch, waiting: Paused, { actor, modifications }
     case 'workspace_abort': {
       const caller = knownWorkspace(batch.run, paused.caller)
       const { workspace, grace } = paused
-      if (grace)
-        return decideTerminate(batch, caller, { workspace, gracePeriod: grace.period, ...grace }, true)
+      if (grace) return decideTerminate(batch, caller, { workspace, gracePeriod: grace.period, ...grace }, true)
       if (paused.task !== undefined) return decideCancelTask(batch, caller, paused.task, true)
-      if (paused.group === undefined)
-        return decideAbort(batch, caller, paused.workspace, 'aborted_by_coordinator')
+      if (paused.group === undefined) return decideAbort(batch, caller, paused.workspace, 'aborted_by_coordinator')
       const aborted = decideAbort(batch, caller, paused.workspace, 'batch_abort')
       writeMemberDecided(batch, paused.group, paused.workspace, aborted.ok)
       return aborted
@@ -117,7 +115,10 @@ function writeEnvelopeRejected(batch: Batch, id: EnvelopeId): void {
   })
 }
 
-/** What a human changed, as `gate_resolved` records it. Tasks and envelopes change in the state itself (highway/evolve.ts). */
+/**
+ * What a human changed, as `gate_resolved` records it. Tasks and envelopes change in the state itself
+ * (highway/evolve.ts).
+ */
 function withChanges(paused: Paused, changed: GateModifications): Paused {
   switch (paused.type) {
     case 'workspace_create': {

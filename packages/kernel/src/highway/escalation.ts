@@ -1,13 +1,6 @@
-// Escalations (W-HWY-20 to -22, W-SIG-12): an agent asks the owner of its workspace. Whom it waits for is the owner at each moment;
-// how that user stands decides whether it is with them, queued or rejected.
-import {
-  deadline,
-  durationMs,
-  type EnvelopeId,
-  type SignalId,
-  type Ticks,
-  type WorkspaceId,
-} from '@parley/core'
+// Escalations (W-HWY-20 to -22, W-SIG-12): an agent asks the owner of its workspace. Whom it waits for is the owner at
+// each moment; how that user stands decides whether it is with them, queued or rejected.
+import { deadline, durationMs, type EnvelopeId, type SignalId, type Ticks, type WorkspaceId } from '@parley/core'
 import type { EscalationResponse, WorkspaceState } from '@parley/trail/events'
 import type { Batch, UserDirectory } from '../batch.ts'
 import { decideSend } from '../envelope/send.ts'
@@ -77,13 +70,7 @@ export function writeEscalated(batch: Batch, from: Workspace, signal: SignalId, 
 }
 
 /** A question about a workspace goes to its owner, as the owner stands. */
-export function writeReceived(
-  batch: Batch,
-  from: Workspace,
-  signal: SignalId,
-  reason: string,
-  actor: string,
-): void {
+export function writeReceived(batch: Batch, from: Workspace, signal: SignalId, reason: string, actor: string): void {
   const { highway } = batch.run
   const addressee = from.owner
   const standing = availability(batch.context.users, addressee)
@@ -98,7 +85,10 @@ export function writeReceived(
   if (standing === 'away' && highway.escalation.timeout !== null) writeOverflow(batch, addressee)
 }
 
-/** W-HWY-21: the queue of a user has a bound. One more has come just now; the oldest beyond the bound run their fallback at once. */
+/**
+ * W-HWY-21: the queue of a user has a bound. One more has come just now; the oldest beyond the bound run their fallback
+ * at once.
+ */
 function writeOverflow(batch: Batch, addressee: string): void {
   const bound = batch.context.escalationQueue ?? kernelDefaults.escalationQueue
   const queue = waitingFor(batch.run, addressee).filter(({ queued }) => queued)
@@ -162,8 +152,9 @@ function writeFallback(batch: Batch, escalation: Escalation): void {
   const { fallback } = batch.run.highway.escalation
   const workspace = knownWorkspace(batch.run, escalation.workspace)
   if (fallback === 'approve') {
-    // AMB-26: where the ordinary checks refuse the envelope, the coordinator handles it. No agent said this: the root lends its name, as
-    // it does to people, and the record names the fallback (§9.1). It holds no right to what lies below its delegates.
+    // AMB-26: where the ordinary checks refuse the envelope, the coordinator handles it. No agent said this: the root
+    // lends its name, as it does to people, and the record names the fallback (§9.1). It holds no right to what lies
+    // below its delegates.
     const root = rootOf(batch.run)
     const further = workspace.parent !== root
     const composed = { actor: 'fallback', ...(further && { right: 'none' as const }) }

@@ -49,8 +49,7 @@ export const highwayFolds: Folds = {
     const waiting = run.gates.get(body.gate_id as GateId)
     if (!waiting) return
     remember(run, waiting, body)
-    if (body.fallback_action === 'escalate_to_coordinator')
-      waiting.handedOver = parseTimestamp(entry.timestamp)
+    if (body.fallback_action === 'escalate_to_coordinator') waiting.handedOver = parseTimestamp(entry.timestamp)
   },
 
   gate_resolved(run, body) {
@@ -66,7 +65,10 @@ export const highwayFolds: Folds = {
   },
 }
 
-/** W-HWY-11: what a fallback decided about a subject holds for the rest of the run, as far as there is room to remember it. */
+/**
+ * W-HWY-11: what a fallback decided about a subject holds for the rest of the run, as far as there is room to remember
+ * it.
+ */
 function remember(run: Run, { id, type, subject }: Gate, body: EventBody<'gate_timeout'>): void {
   run.guards.set(guardKey(type, subject), { gate: id, fallback: body.fallback_action })
   const [oldest] = run.guards.keys()

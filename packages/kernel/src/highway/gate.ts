@@ -1,5 +1,5 @@
-// Gates (W-HWY-03 to -06, -11): a decision of the coordinator or a delegate waits for a human. What waits is stored whole, so that
-// it can be carried out later, after a restart too.
+// Gates (W-HWY-03 to -06, -11): a decision of the coordinator or a delegate waits for a human. What waits is stored
+// whole, so that it can be carried out later, after a restart too.
 import {
   type CheckpointId,
   deadline,
@@ -126,9 +126,9 @@ export interface GateOptions {
 }
 
 /**
- * Asked right before a transition that can be gated, after its ordinary checks. Opens the gate where one stands in the way.
- * `always`: even where this type of gate is off (W-INT-12, `escalate`). `task`: the draft that a `task_approval` gate is about, and
- * `injectedBy` the user whose wish it comes from.
+ * Asked right before a transition that can be gated, after its ordinary checks. Opens the gate where one stands in the
+ * way. `always`: even where this type of gate is off (W-INT-12, `escalate`). `task`: the draft that a `task_approval`
+ * gate is about, and `injectedBy` the user whose wish it comes from.
  */
 export function gate(batch: Batch, paused: Paused, options: GateOptions = {}): GateVerdict {
   const { run } = batch
@@ -199,8 +199,7 @@ function writeReentry(
     ...modeOf(paused),
   })
   const pending = batch.run.gates.get(guard.gate)
-  if (pending && isPending(batch, pending))
-    writeResolved(batch, pending, { action: 'approve', actor: 'fallback' })
+  if (pending && isPending(batch, pending)) writeResolved(batch, pending, { action: 'approve', actor: 'fallback' })
   return converted === 'approve' ? 'proceed' : 'rejected'
 }
 
@@ -279,7 +278,10 @@ function isNew({ type }: Paused): boolean {
   return type === 'task_approval' || type === 'envelope_delivery'
 }
 
-/** W-HWY-06: one queue for each addressee; what was handed to the coordinator stands in none. Returns how many are ahead. */
+/**
+ * W-HWY-06: one queue for each addressee; what was handed to the coordinator stands in none. Returns how many are
+ * ahead.
+ */
 function enqueue(batch: Batch, addressee: string): number {
   batch.gateQueues ??= countQueues(batch)
   const queues = batch.gateQueues
@@ -329,7 +331,10 @@ export function gatesFull(run: Run, { type }: AgentCommand): Refusal | undefined
   return limitReached('gates that wait', kernelLimits.pendingGates)
 }
 
-/** The answer to whoever asked for something that now waits. It is carried out when the gate is approved; a notice says so. */
+/**
+ * The answer to whoever asked for something that now waits. It is carried out when the gate is approved; a notice says
+ * so.
+ */
 export function gated(gate: GateId): Refusal {
   return refusal('gated', `This waits for a human: gate ${gate}.`, { gate })
 }

@@ -3,14 +3,7 @@ import { type EnvelopeId, ok, type Result } from '@parley/core'
 import { bodyLimits, isTerminal } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
 import type { Envelope, EnvelopeDraft } from '../envelope/envelope.ts'
-import {
-  mailLimit,
-  type Rejection,
-  type Sent,
-  structured,
-  writeCreated,
-  writeRejected,
-} from '../envelope/send.ts'
+import { mailLimit, type Rejection, type Sent, structured, writeCreated, writeRejected } from '../envelope/send.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { type Run, rootOf, workspaceOf } from '../run/run.ts'
 import { authorizeUser, owns } from '../user/authorize.ts'
@@ -23,7 +16,8 @@ export function decideInject(batch: Batch, user: string, submitted: unknown): Re
     ...about,
     own: 'inject_directive',
     any: 'inject_directive_any',
-    // AMB-64: the root is everybody's, or nobody could ask for work. A target that does not exist is the rejection's affair.
+    // AMB-64: the root is everybody's, or nobody could ask for work. A target that does not exist is the rejection's
+    // affair.
     owned: !target || isRoot(target) || owns(user, target),
   })
   if (denied) return denied
@@ -62,8 +56,7 @@ function check(batch: Batch, root: Workspace, submitted: unknown): EnvelopeDraft
   if ('reason' in draft) return draft
   if ((draft.rights ?? []).length > 0)
     return { reason: 'invalid_structure', message: 'Injected mail carries no rights.' }
-  if (draft.integrity)
-    return { reason: 'invalid_structure', message: 'Injected mail gets its proof from the runtime.' }
+  if (draft.integrity) return { reason: 'invalid_structure', message: 'Injected mail gets its proof from the runtime.' }
   // 4
   if (!run.vocabulary.envelopeTypes.has(draft.type))
     return { reason: 'invalid_type', message: `The envelope type '${draft.type}' is not registered.` }
@@ -104,7 +97,10 @@ function writeInjection(
   })
 }
 
-/** W-USER-10: whether what `creator` makes may be called the answer to it. The root acts for everybody; a delegate got mail of its own. */
+/**
+ * W-USER-10: whether what `creator` makes may be called the answer to it. The root acts for everybody; a delegate got
+ * mail of its own.
+ */
 export function mayCite(creator: Workspace, { origin, type, to, status }: Envelope): boolean {
   const injected = origin === 'human' && type === 'directive' && status !== 'rejected'
   return injected && (isRoot(creator) || to === creator.id)

@@ -1,33 +1,11 @@
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { completedOn, overlap } from '../testing/conflicts.ts'
-import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+import { overlap } from '../testing/conflicts.ts'
+import { type Fixture, fixture } from '../testing/fixture.ts'
 import { approveAll, ended, gateOf, only, waiting } from '../testing/gates.ts'
-import { changed, graphOf, status } from '../testing/tasks.ts'
+import { graphOf, status } from '../testing/tasks.ts'
 
 const INVALID = { reason: 'subject_invalidated' }
-const DAY = 24 * 60 * 60_000
-
-test('WM-069 a gate ends with its subject: a human aborts what was to be merged', async () => {
-  const f = await fixture({ run: { owner: 'alice', highway: only('integration') } })
-  await completedOn(f, { I: ['f'] })
-  const gate = gateOf(f, await f.root.beginIntegration(f.id('I')))
-  const settled = f.run.settled(gate)
-  await f.mark()
-  unwrap(await f.runtime.user('alice').abort(f.run.id, f.id('I')))
-  await f.expectAdded([
-    ['signal_emitted', 'I', 'protocol'],
-    changed('I', 'integrating', 'failed', 'aborted_by_human', 'alice', 'human'),
-    ['signal_delivered', 'R', 'protocol'],
-    // The workspace is terminal: nothing is filed under it any more.
-    ended('G1', 'integration', null, 'reject', 'protocol', INVALID),
-  ])
-  expect(refused(await f.runtime.user('alice').approve(f.run.id, gate))).toBe(
-    'invalid_state(gate_not_pending)',
-  )
-  await f.expectAdded([])
-  expect(unwrap(await settled)).toMatchObject({ action: 'reject', actor: 'protocol', ...INVALID })
-})
 
 test('W-HWY-12 each type ends when its subject cannot proceed, and not before', async () => {
   const gates = {
@@ -103,59 +81,6 @@ test('W-HWY-12 a member that fails while its batch abort waits is skipped, and t
   expect(first).toBeDefined()
 })
 
-test('WM-071 under `gated` only gated transitions wait, however long; a forced stop ends every gate', async () => {
-  const f = await fixture({ run: { owner: 'ux', highway: 'gated' } })
-  await graphOf(f, { T: {} })
-  gateOf(
-    f,
-    await f.root.createWorkspace({ role: 'observer', timeout: 100 * DAY, context: { watch: 'it' } }),
-    'G2',
-  )
-  unwrap(await f.runtime.user('ux').approve(f.run.id, (await waiting(f))[1]!))
-  await f.settle()
-  const [id] = await f.run.read(run => [...run.workspaces.keys()].slice(1))
-  f.name(id!, 'O')
-  const O = unwrap(await f.run.observer(id!))
-  unwrap(await O.started())
-  gateOf(f, await f.root.abort(id!), 'G3')
-  await f.mark()
-  await f.advance(30 * DAY)
-  await f.expectAdded([])
-  // Other work goes on.
-  const observation = { type: 'observation', intent: 'see', parent: null, confidence: 'high' } as const
-  unwrap(await O.checkpoint({ ...observation, status: 'provisional', payload: { content: 'seen' } }))
-  await f.mark()
-  unwrap(await f.run.stop())
-  await f.expectAdded([
-    changed('O', 'active', 'failed', 'system_shutdown', 'protocol', 'protocol'),
-    ended('G1', 'task_approval', null, 'reject', 'protocol', INVALID),
-    ended('G3', 'workspace_abort', null, 'reject', 'protocol', INVALID),
-    ['system_degraded', null, 'protocol'],
-    changed('R', 'active', 'failed', 'system_shutdown', 'protocol', 'protocol'),
-  ])
-  expect((await f.run.entries()).some(each => each.event_type === 'gate_timeout')).toBe(false)
-})
-
-test('WM-051 a forced stop: workspaces, then gates, then the record of it, and the root last', async () => {
-  const f = await fixture({ run: { owner: 'ux', highway: {} } })
-  await f.worker('W')
-  await f.worker('V')
-  await graphOf(f, { T: {} })
-  const [gate] = await waiting(f)
-  await f.mark()
-  unwrap(await f.run.stop())
-  const shutdown = (name: string): Row =>
-    changed(name, 'active', 'failed', 'system_shutdown', 'protocol', 'protocol')
-  await f.expectAdded([
-    shutdown('V'),
-    shutdown('W'),
-    ended('G1', 'task_approval', null, 'reject', 'protocol', INVALID),
-    ['system_degraded', null, 'protocol'],
-    shutdown('R'),
-  ])
-  expect(unwrap(await f.run.settled(gate!))).toMatchObject({ action: 'reject', actor: 'protocol' })
-})
-
 test('W-HWY-12 a run that closes, and one whose root fails, end their gates before the last entry', async () => {
   for (const end of ['close', 'fail'] as const) {
     const f = await fixture({ run: { owner: 'ux', highway: {} } })
@@ -185,11 +110,7 @@ test('W-TASK-13 cancelling a draft takes its gate with it', async () => {
 /** A worker or delegate of a run in which everything is gated. */
 async function made(f: Fixture, name: string, draft: object = {}) {
   const directive = { format: 'markdown', content: 'work' }
-  gateOf(
-    f,
-    await f.root.createWorkspace({ role: 'worker', resources: ['**'], directive, ...draft }),
-    `made ${name}`,
-  )
+  gateOf(f, await f.root.createWorkspace({ role: 'worker', resources: ['**'], directive, ...draft }), `made ${name}`)
   await approveAll(f)
   const agent = await f.adopt(name, await f.run.read(run => [...run.workspaces.keys()].at(-1)!))
   unwrap(await agent.consume())

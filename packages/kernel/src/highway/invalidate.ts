@@ -1,5 +1,5 @@
-// Gates whose subject can no longer proceed (W-HWY-12): the runtime closes them behind the entry that took the subject away. The end
-// of a run takes all subjects.
+// Gates whose subject can no longer proceed (W-HWY-12): the runtime closes them behind the entry that took the subject
+// away. The end of a run takes all subjects.
 import type { TaskId, WorkspaceId } from '@parley/core'
 import { type EventBody, isTerminal, type WorkspaceState } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
@@ -50,8 +50,7 @@ function changesOf({ entries }: Batch): Changes | undefined {
     } else if (event_type === 'task_status_changed') {
       const change = body as EventBody<'task_status_changed'>
       if (change.to_status === 'cancelled') tasks.add(change.task_id)
-    } else if (event_type === 'conflict_resolved')
-      conflicts.add((body as EventBody<'conflict_resolved'>).conflict_id)
+    } else if (event_type === 'conflict_resolved') conflicts.add((body as EventBody<'conflict_resolved'>).conflict_id)
     else if (event_type === 'integration_completed' || event_type === 'integration_aborted') {
       const end = body as EventBody<'integration_aborted'>
       if (end.mode === 'salvage') salvages.add(end.source)

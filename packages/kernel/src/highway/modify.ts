@@ -1,5 +1,5 @@
-// What a human may change at a gate (W-HWY-08): only these fields, and the whole subject is checked again by the ordinary rules. A
-// change that does not pass leaves the gate as it was, without an entry.
+// What a human may change at a gate (W-HWY-08): only these fields, and the whole subject is checked again by the
+// ordinary rules. A change that does not pass leaves the gate as it was, without an entry.
 import { compile, type ObjectId, ok, type Result, Type } from '@parley/core'
 import {
   Budget,

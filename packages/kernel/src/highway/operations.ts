@@ -1,5 +1,5 @@
-// What users may do to workspaces through the highway: abort, suspend, resume, raise a budget, transfer (W-ROLE-04, last column).
-// Nothing of it is gated (W-HWY-03).
+// What users may do to workspaces through the highway: abort, suspend, resume, raise a budget, transfer (W-ROLE-04,
+// last column). Nothing of it is gated (W-HWY-03).
 import { assertNever, ok, type Result } from '@parley/core'
 import type { Capability } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
@@ -62,8 +62,7 @@ function operand(batch: Batch, user: string, rule: Rule, id: unknown): Result<Wo
 /** W-LIFE-10: the state change is the person's, the `failed` signal the runtime's. */
 function abort(batch: Batch, user: string, workspace: Workspace): Result<void> {
   if (isRoot(workspace)) return invalidState('The root cannot be aborted; stop the run instead.')
-  if (!STATE_RULES[workspace.status].aborts)
-    return invalidState(`${workspace.id} is ${workspace.status} already.`)
+  if (!STATE_RULES[workspace.status].aborts) return invalidState(`${workspace.id} is ${workspace.status} already.`)
   writeFailure(batch, workspace, byHuman(user))
   return ok(undefined)
 }

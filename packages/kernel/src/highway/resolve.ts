@@ -1,5 +1,5 @@
-// How gates end (W-HWY-07, -09, -10): by a human, by the coordinator, or by their fallback. The end is on record first; then what the
-// gate held up is carried out by the ordinary operation, checks included, since time has passed.
+// How gates end (W-HWY-07, -09, -10): by a human, by the coordinator, or by their fallback. The end is on record first;
+// then what the gate held up is carried out by the ordinary operation, checks included, since time has passed.
 import { durationMs, type GateId, ok, type Result } from '@parley/core'
 import { type Capability, GATE_ACTIONS, type GateType } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
@@ -28,15 +28,14 @@ export interface GateAnswer {
 }
 
 /** W-HWY-23: what it takes to answer, for what is the user's own and for everything. */
-const CAPABILITIES: { readonly [Type in GateType]: { readonly own: Capability; readonly any: Capability } } =
-  {
-    task_approval: { own: 'create_workspace', any: 'create_workspace_any' },
-    workspace_create: { own: 'create_workspace', any: 'create_workspace_any' },
-    envelope_delivery: { own: 'inject_directive', any: 'inject_directive_any' },
-    integration: { own: 'approve_integration', any: 'approve_integration_any' },
-    conflict_resolution: { own: 'approve_integration', any: 'approve_integration_any' },
-    workspace_abort: { own: 'abort_own', any: 'abort_any' },
-  }
+const CAPABILITIES: { readonly [Type in GateType]: { readonly own: Capability; readonly any: Capability } } = {
+  task_approval: { own: 'create_workspace', any: 'create_workspace_any' },
+  workspace_create: { own: 'create_workspace', any: 'create_workspace_any' },
+  envelope_delivery: { own: 'inject_directive', any: 'inject_directive_any' },
+  integration: { own: 'approve_integration', any: 'approve_integration_any' },
+  conflict_resolution: { own: 'approve_integration', any: 'approve_integration_any' },
+  workspace_abort: { own: 'abort_own', any: 'abort_any' },
+}
 
 /** W-HWY-07, in its order: active, capability and scope, pending, action, modifications. */
 export function decideResolveGate(batch: Batch, user: string, answer: GateAnswer): Result<GateOutcome> {
@@ -87,19 +86,11 @@ function denyInactive(batch: Batch, user: string, gate: unknown) {
 
 function notPending(gate: unknown): Result<never> {
   const id = typeof gate === 'string' ? gate.slice(0, 80) : ''
-  return invalidState(
-    `The gate ${id} does not wait: it has ended, or there never was one.`,
-    'gate_not_pending',
-  )
+  return invalidState(`The gate ${id} does not wait: it has ended, or there never was one.`, 'gate_not_pending')
 }
 
 /** The coordinator's answer to a gate that its fallback handed over (W-HWY-10). */
-export function decideAnswerGate(
-  batch: Batch,
-  caller: Workspace,
-  id: unknown,
-  action: unknown,
-): Result<GateOutcome> {
+export function decideAnswerGate(batch: Batch, caller: Workspace, id: unknown, action: unknown): Result<GateOutcome> {
   if (!isRoot(caller))
     return batch.deny(caller, {
       capability: 'operation:answer_gate',
@@ -136,8 +127,7 @@ export function writeGateDue(batch: Batch, gate: Gate): void {
     elapsed: Math.max(0, durationMs(gate.opened, batch.context.now)),
     ...modeOf(gate.paused),
   })
-  if (gate.fallback !== 'escalate_to_coordinator')
-    writeEnd(batch, gate, { action: gate.fallback, actor: 'fallback' })
+  if (gate.fallback !== 'escalate_to_coordinator') writeEnd(batch, gate, { action: gate.fallback, actor: 'fallback' })
 }
 
 /** `gate_resolved`, then the effect. */

@@ -14,33 +14,28 @@ const EFFECT: { readonly [Type in GateType]: string } = {
   workspace_abort: 'workspace_state_changed',
 }
 
-test.each(GATE_TYPES)(
-  'W-HWY-16 a %s gate waits over a restart, and a late answer still works',
-  async type => {
-    const bound: string[] = []
-    const f = await fixture({
-      run: { owner: 'ux', highway: only(type) },
-      bind: agent => void bound.push(agent.workspace),
-    })
-    await prepare(f, type)
-    const { under } = await TRANSITIONS[type](f)
-    const [gate] = await waiting(f)
-    await f.restart(() => f.clock.advance(60 * 60_000))
-    // Whoever asks how it ended may ask in another process than the one that was told to wait.
-    const settled = f.run.settled(gate!)
-    await f.mark()
-    bound.length = 0
-    unwrap(await f.runtime.user('ux').approve(f.run.id, gate!))
-    const added = await f.expectAmong([ended('G1', type, under, 'approve', 'ux')])
-    expect(added.map(each => each.event_type)).toContain(EFFECT[type])
-    expect(unwrap(await settled)).toMatchObject({ gate, action: 'approve', actor: 'ux' })
-    expect(refused(await f.runtime.user('ux').approve(f.run.id, gate!))).toBe(
-      'invalid_state(gate_not_pending)',
-    )
-    // A workspace that the gate let through has its agent.
-    expect(bound).toHaveLength(type === 'workspace_create' ? 1 : 0)
-  },
-)
+test.each(GATE_TYPES)('W-HWY-16 a %s gate waits over a restart, and a late answer still works', async type => {
+  const bound: string[] = []
+  const f = await fixture({
+    run: { owner: 'ux', highway: only(type) },
+    bind: agent => void bound.push(agent.workspace),
+  })
+  await prepare(f, type)
+  const { under } = await TRANSITIONS[type](f)
+  const [gate] = await waiting(f)
+  await f.restart(() => f.clock.advance(60 * 60_000))
+  // Whoever asks how it ended may ask in another process than the one that was told to wait.
+  const settled = f.run.settled(gate!)
+  await f.mark()
+  bound.length = 0
+  unwrap(await f.runtime.user('ux').approve(f.run.id, gate!))
+  const added = await f.expectAmong([ended('G1', type, under, 'approve', 'ux')])
+  expect(added.map(each => each.event_type)).toContain(EFFECT[type])
+  expect(unwrap(await settled)).toMatchObject({ gate, action: 'approve', actor: 'ux' })
+  expect(refused(await f.runtime.user('ux').approve(f.run.id, gate!))).toBe('invalid_state(gate_not_pending)')
+  // A workspace that the gate let through has its agent.
+  expect(bound).toHaveLength(type === 'workspace_create' ? 1 : 0)
+})
 
 test('W-REC-20 the time of a gate goes on while the runtime is away, and the guard is remembered', async () => {
   const f = await fixture({

@@ -1,14 +1,7 @@
-// What a gate is about (W-HWY-04): the whole subject for the human who decides, the id that pairs gates about the same thing, and whom
-// the gate is addressed to (W-HWY-23).
+// What a gate is about (W-HWY-04): the whole subject for the human who decides, the id that pairs gates about the same
+// thing, and whom the gate is addressed to (W-HWY-23).
 import { createHash } from 'node:crypto'
-import {
-  assertNever,
-  canonicalize,
-  type GraphId,
-  invariant,
-  type TaskId,
-  type WorkspaceId,
-} from '@parley/core'
+import { assertNever, canonicalize, type GraphId, invariant, type TaskId, type WorkspaceId } from '@parley/core'
 import type { Reference } from '@parley/trail/events'
 import type { Batch, UserDirectory } from '../batch.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
@@ -138,16 +131,14 @@ function creation(run: Run, caller: WorkspaceId, draft: WorkspaceDraft): Subject
   }
 }
 
-function bound(
-  run: Run,
-  { task }: Workspace,
-): { readonly task: TaskId | null; readonly graph: GraphId | null } {
+function bound(run: Run, { task }: Workspace): { readonly task: TaskId | null; readonly graph: GraphId | null } {
   return { task, graph: task === null ? null : (run.tasks.get(task)?.graph ?? null) }
 }
 
 /**
- * W-HWY-23: whom a gate is addressed to now. The owner of the workspace concerned, which for a creation is the new one; for a task the
- * user whose injection produced its graph. Whoever is deactivated is replaced by the root's owner.
+ * W-HWY-23: whom a gate is addressed to now. The owner of the workspace concerned, which for a creation is the new one;
+ * for a task the user whose injection produced its graph, if they may approve tasks. Whoever is deactivated is replaced
+ * by the root's owner.
  */
 export function addresseeOf(
   run: Run,
@@ -159,13 +150,19 @@ export function addresseeOf(
   const owner = workspace === null ? root.owner : knownWorkspace(run, workspace).owner
   const concerned =
     paused.type === 'task_approval'
-      ? (injectedBy ?? run.graphs.get(graph as GraphId)?.originator ?? root.owner)
+      ? (approving(users, injectedBy ?? run.graphs.get(graph as GraphId)?.originator) ?? root.owner)
       : paused.type === 'workspace_create'
         ? ((paused.draft as WorkspaceDraft).owner ?? owner)
         : 'mode' in paused
           ? knownWorkspace(run, paused.source).owner
           : owner
   return users?.stateOf(concerned) === 'deactivated' ? root.owner : concerned
+}
+
+/** Somebody who caused work need not be the one who is asked about it: a peer, for instance (§4.8). */
+function approving(users: UserDirectory | undefined, user: string | undefined): string | undefined {
+  if (!users || user === undefined) return user
+  return users.holds(user, 'create_workspace') || users.holds(user, 'create_workspace_any') ? user : undefined
 }
 
 /** What an entry says of an object that stays outside the trail (AMB-19). */

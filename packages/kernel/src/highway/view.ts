@@ -1,12 +1,6 @@
-// A gate that waits, as hosts show it (W-HWY-04, -06): everything that the human needs to decide, with whom it waits for now.
-import {
-  formatTimestamp,
-  type GateId,
-  type GraphId,
-  type TaskId,
-  type Timestamp,
-  type WorkspaceId,
-} from '@parley/core'
+// A gate that waits, as hosts show it (W-HWY-04, -06): everything that the human needs to decide, with whom it waits
+// for now.
+import { formatTimestamp, type GateId, type GraphId, type TaskId, type Timestamp, type WorkspaceId } from '@parley/core'
 import type { GateFallback, GateType } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
 import type { Run } from '../run/run.ts'

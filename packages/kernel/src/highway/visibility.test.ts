@@ -39,25 +39,3 @@ test('W-HWY-02 without visibility nothing is shown live; the trail can still be 
   expect(refused(await carol.watch(f.run.id))).toBe('invalid_state(visibility_off)')
   expect(unwrap(await carol.query(f.run.id, {})).entries.length).toBeGreaterThan(0)
 })
-
-test('WX-069 reaching for what one may not watch is on record, as a query for it is', async () => {
-  const f = await withUsers()
-  const alice = await person(f, 'alice')
-  await f.worker('W', { owner: 'alice' })
-  await f.worker('V')
-  await f.mark()
-  const stop = new AbortController()
-  const pages = unwrap(await alice.watch(f.run.id, { workspace: f.id('V') }, stop.signal))
-  const denied = { user_id: 'alice', capability: 'view_trail_any', action: 'query_trail' }
-  await f.expectAdded([
-    ['capability_denied', null, 'alice', { ...denied, target: 'V', reason: 'wrong_scope' }],
-  ])
-  const nothing = next(pages)
-  stop.abort()
-  expect(await nothing).toEqual([])
-
-  unwrap(await f.runtime.users.suspend('alice', { reason: 'holiday' }))
-  await f.mark()
-  unwrap(await alice.watch(f.run.id, {}, stop.signal))
-  await f.expectAmong([['capability_denied', null, 'alice', { ...denied, reason: 'user_not_active' }]])
-})

@@ -6,7 +6,7 @@ import type { Command } from '../command.ts'
 import { decide } from '../decide.ts'
 import { evolve } from '../evolve.ts'
 import { newRun } from '../run/run.ts'
-import type { AgentHandle } from '../runtime/agent.ts'
+import type { AgentHandle } from '../runtime/handle/agent.ts'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'
 
 /** Without what every restart leaves. */
@@ -196,7 +196,7 @@ test.each([
   },
 )
 
-test('WX-014 a house from before it had an owner is still the house, and its successor belongs to the operator', async () => {
+test('W-USER-07 a house from before it had an owner is still the house, and its successor belongs to the operator', async () => {
   const f = await fixture({ houseEntries: 8 })
   const first = f.runtime.house.run
   const head = await f.trail.run(first).head()
@@ -204,8 +204,7 @@ test('WX-014 a house from before it had an owner is still the house, and its suc
   await f.restart()
   expect(f.runtime.house.run).toBe(old)
   expect(await f.runtime.house.read(state => state.root?.owner)).toBe('system')
-  for (let count = 0; count < 8; count++)
-    unwrap(await f.runtime.users.accept({ user: `u${count}`, method: 'token' }))
+  for (let count = 0; count < 8; count++) unwrap(await f.runtime.users.accept({ user: `u${count}`, method: 'token' }))
   expect(f.runtime.house.run).not.toBe(old)
   expect(await f.runtime.house.read(state => state.root?.owner)).toBe('operator')
 })

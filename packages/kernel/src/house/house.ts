@@ -1,12 +1,12 @@
-// The house run: one in each profile, whose root never closes while it is the house and whose coordinator is the node. What belongs to
-// no live run is recorded here, and here users are kept. At a size limit a successor takes over; its context names the old head and
-// brings the users along.
+// The house run: one in each profile, whose root never closes while it is the house and whose coordinator is the node.
+// What belongs to no live run is recorded here, and here users are kept. At a size limit a successor takes over; its
+// context names the old head and brings the users along.
 import { invariant, type ObjectId, ok, type Result, type RunId, unwrap } from '@parley/core'
 import type { ProposedEntry, RunTrail } from '@parley/trail'
 import type { Command } from '../command.ts'
 import type { Run } from '../run/run.ts'
 import type { RunDraft } from '../run/start.ts'
-import type { RunHandle } from '../runtime/run-handle.ts'
+import type { RunHandle } from '../runtime/handle/run-handle.ts'
 import { type CarriedUser, carriedUsers } from '../user/evolve.ts'
 
 export const HOUSE_KEY = 'house'
@@ -166,7 +166,10 @@ async function houseContext(host: HouseHost, run: RunId): Promise<HouseContext |
   return value?.house === true ? (value as HouseContext) : undefined
 }
 
-/** Workspaces and roles of other runs do not exist in the house: the node records, and the body says whose affair it was. */
+/**
+ * Workspaces and roles of other runs do not exist in the house: the node records, and the body says whose affair it
+ * was.
+ */
 function atHouse(entry: ProposedEntry): ProposedEntry {
   const filed = { ...entry, workspace: null, actor: entry.actor === 'protocol' ? 'protocol' : 'system' }
   if (filed.event_type !== 'capability_denied') return filed

@@ -32,8 +32,7 @@ test('W-INT-12 with the gate on, every proposal of the integrator is asked for f
   await f.expectAmong([triggered('G1'), triggered('G2')])
   unwrap(await f.runtime.user('ux').approve(f.run.id, second))
   unwrap(await f.runtime.user('ux').approve(f.run.id, first))
-  const how = (resolution: string) =>
-    ({ strategy: 'coordinator_resolve', resolution, outcome: 'closed' }) as const
+  const how = (resolution: string) => ({ strategy: 'coordinator_resolve', resolution, outcome: 'closed' }) as const
   await f.expectAdded([
     answered('G2', 'approve', 'ux'),
     settled('X2', 'ux', how('yes')),
@@ -49,9 +48,7 @@ test('W-HWY-07 a rejected proposal leaves the workspace conflicted, and the next
   for (const [index, strategy] of (['coordinator_resolve', 'agent_rework'] as const).entries()) {
     const gate = gateOf(await f.root.resolveConflict(f.id('W'), one, strategy, 'so'))
     f.name(gate, `G${index}`)
-    const [entry] = (await f.expectAmong([triggered(`G${index}`)])).filter(
-      each => each.event_type === 'gate_triggered',
-    )
+    const [entry] = (await f.expectAmong([triggered(`G${index}`)])).filter(each => each.event_type === 'gate_triggered')
     expect(entry!.body).toMatchObject({ subject: { id: `${one}:${index}` } })
     unwrap(await f.runtime.user('ux').reject(f.run.id, gate))
     await f.expectAdded([answered(`G${index}`, 'reject', 'ux')])
@@ -93,48 +90,45 @@ test.each([
   ['approve', 'escalate', 'conflicted'],
   ['reject', 'coordinator_resolve', 'conflicted'],
   ['reject', 'escalate', 'failed'],
-] as const)(
-  'W-INT-12 when nobody answers, the fallback %s decides about %s: %s',
-  async (fallback, strategy, state) => {
-    const f = await fixture(gatedRun({ timeout: 1000, fallback }))
-    const [one] = await twoConflicts(f)
-    f.name(gateOf(await f.root.resolveConflict(f.id('W'), one, strategy, 'so')), 'G')
-    await f.mark()
-    await f.advance(1001)
-    const timeout: Row = [
-      'gate_timeout',
-      'W',
-      'fallback',
-      {
-        gate_id: 'G',
-        gate_type: 'conflict_resolution',
-        fallback_action: fallback,
-        elapsed: 1000,
-      },
-    ]
-    const carriedOut = settled('X1', 'fallback', { strategy, resolution: 'so', outcome: 'closed' })
-    const failed = endedConflicted('sig1', {
-      aborts: 'gate_rejected_by_human',
-      reason: 'conflict_unresolvable',
-      actor: 'protocol',
-      initiator: 'protocol',
-    })
-    const ruled = (conflict: string, resolution: string) =>
-      settled(conflict, 'fallback', { strategy, resolution, outcome: 'failed' })
-    await f.expectAdded([
-      timeout,
-      answered('G', fallback, 'fallback'),
-      ...(fallback === 'approve' ? [carriedOut] : []),
-      ...(state === 'failed'
-        ? [ruled('X1', 'gate_rejected_by_human'), ruled('X2', 'conflict_unresolvable'), ...failed]
-        : []),
-    ])
-    expect(await f.state('W')).toBe(state)
-    // A proposal that a fallback rejected is not held against the next one (W-HWY-04).
-    if (strategy === 'coordinator_resolve' && fallback === 'reject')
-      expect(refused(await f.root.resolveConflict(f.id('W'), one, strategy, 'so'))).toBe('gated')
-  },
-)
+] as const)('W-INT-12 when nobody answers, the fallback %s decides about %s: %s', async (fallback, strategy, state) => {
+  const f = await fixture(gatedRun({ timeout: 1000, fallback }))
+  const [one] = await twoConflicts(f)
+  f.name(gateOf(await f.root.resolveConflict(f.id('W'), one, strategy, 'so')), 'G')
+  await f.mark()
+  await f.advance(1001)
+  const timeout: Row = [
+    'gate_timeout',
+    'W',
+    'fallback',
+    {
+      gate_id: 'G',
+      gate_type: 'conflict_resolution',
+      fallback_action: fallback,
+      elapsed: 1000,
+    },
+  ]
+  const carriedOut = settled('X1', 'fallback', { strategy, resolution: 'so', outcome: 'closed' })
+  const failed = endedConflicted('sig1', {
+    aborts: 'gate_rejected_by_human',
+    reason: 'conflict_unresolvable',
+    actor: 'protocol',
+    initiator: 'protocol',
+  })
+  const ruled = (conflict: string, resolution: string) =>
+    settled(conflict, 'fallback', { strategy, resolution, outcome: 'failed' })
+  await f.expectAdded([
+    timeout,
+    answered('G', fallback, 'fallback'),
+    ...(fallback === 'approve' ? [carriedOut] : []),
+    ...(state === 'failed'
+      ? [ruled('X1', 'gate_rejected_by_human'), ruled('X2', 'conflict_unresolvable'), ...failed]
+      : []),
+  ])
+  expect(await f.state('W')).toBe(state)
+  // A proposal that a fallback rejected is not held against the next one (W-HWY-04).
+  if (strategy === 'coordinator_resolve' && fallback === 'reject')
+    expect(refused(await f.root.resolveConflict(f.id('W'), one, strategy, 'so'))).toBe('gated')
+})
 
 test('W-HWY-10 an integrator that proposes the same again after the human’s time decides itself', async () => {
   const f = await fixture(gatedRun({ timeout: 1000, fallback: 'escalate_to_coordinator' }))
@@ -170,8 +164,5 @@ test('W-HWY-12 a conflict that the integrator settles meanwhile takes its gate a
   expect(f.nameOf(gateOf(await f.root.resolveConflict(f.id('W'), one, 'escalate', 'so')))).toBe('G')
   await f.mark()
   unwrap(await f.root.resolveConflict(f.id('W'), one, 'coordinator_resolve', 'mine'))
-  await f.expectAdded([
-    byRoot('X1', 'mine'),
-    answered('G', 'reject', 'protocol', { reason: 'subject_invalidated' }),
-  ])
+  await f.expectAdded([byRoot('X1', 'mine'), answered('G', 'reject', 'protocol', { reason: 'subject_invalidated' })])
 })

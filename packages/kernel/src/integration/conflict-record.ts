@@ -1,5 +1,5 @@
-// Conflicts as they are kept and recorded (W-INT-11 to -13), in both modes: with the source in normal mode, with the integration itself
-// in salvage. How they are settled: conflict.ts and salvage-conflict.ts.
+// Conflicts as they are kept and recorded (W-INT-11 to -13), in both modes: with the source in normal mode, with the
+// integration itself in salvage. How they are settled: conflict.ts and salvage-conflict.ts.
 import type { Result } from '@parley/core'
 import {
   bodyLimits,
@@ -52,10 +52,7 @@ export type PausedConflict = Extract<Paused, { readonly type: 'conflict_resoluti
 /** What is wrong with a proposal as such. */
 export function proposalProblem(strategy: unknown, resolution: unknown): Result<never> | undefined {
   if (!RESOLUTION_STRATEGIES.some(each => each === strategy))
-    return invalidArgument(
-      `A conflict is resolved by one of ${RESOLUTION_STRATEGIES.join(', ')}.`,
-      'invalid_strategy',
-    )
+    return invalidArgument(`A conflict is resolved by one of ${RESOLUTION_STRATEGIES.join(', ')}.`, 'invalid_strategy')
   if (typeof resolution !== 'string' || resolution === '' || resolution.length > bodyLimits.textLength)
     return invalidArgument(`A resolution is a text of 1 to ${bodyLimits.textLength} characters.`)
   return undefined

@@ -4,195 +4,20 @@ import { decide } from '../decide.ts'
 import { evolve } from '../evolve.ts'
 import { kernelLimits } from '../limits.ts'
 import {
-  answered,
   begunBy,
   byRoot,
   closedConflicted,
   completedOn,
   conflictedBy,
   contradiction,
-  detected,
   endedConflicted,
   gateOf,
   mergedBy,
   overlap,
-  resolved,
-  settled,
-  triggered,
   twoConflicts,
 } from '../testing/conflicts.ts'
 import { fixture, refused } from '../testing/fixture.ts'
-import { aborted, changed, decided, emitted, finished, graphOf } from '../testing/tasks.ts'
-
-test('WM-084 an evaluated merge closes once each of its conflicts is settled, one of them by the owner', async () => {
-  const f = await fixture()
-  const { id } = await graphOf(f, { T: {} })
-  await finished(f, 'W', id('T'))
-  f.name(unwrap(await f.root.look(f.id('W'))).deliverable!, 'KW')
-  await f.mark()
-  unwrap(await f.root.beginIntegration(f.id('W'), 'evaluated'))
-  const ids = unwrap(await f.root.reportConflicts(f.id('W'), [overlap, contradiction]))
-  const [one, other] = ids as [string, string]
-  f.name(one, 'X1')
-  f.name(other, 'X2')
-  await f.expectAdded([
-    emitted('sig1', 'R', 'integrate', 'system', { ref: 'W' }),
-    begunBy('W', 'evaluated'),
-    detected('X1', 'W', 'system', overlap),
-    detected('X2', 'W', 'system', contradiction),
-    decided('W', 'integrating', 'conflicted', 'conflict_detected'),
-  ])
-
-  expect(unwrap(await f.root.resolveConflict(f.id('W'), one, 'coordinator_resolve', 'kept both'))).toEqual({
-    state: 'conflicted',
-  })
-  await f.expectAdded([byRoot('X1', 'kept both')])
-  // It cannot be closed while one is open.
-  expect(refused(await f.root.accept(f.id('W')))).toBe('invalid_state')
-  await f.expectAdded([])
-
-  const gate = gateOf(await f.root.resolveConflict(f.id('W'), other, 'escalate', 'say yes'))
-  f.name(gate, 'G')
-  await f.expectAmong([triggered('G')])
-  expect(await f.state('W')).toBe('conflicted')
-  unwrap(await f.runtime.user('ux').approve(f.run.id, gate))
-  await f.expectAdded([
-    answered('G', 'approve', 'ux'),
-    settled('X2', 'ux', { strategy: 'escalate', resolution: 'say yes', outcome: 'closed' }),
-    ...closedConflicted,
-  ])
-  const entries = (await f.run.entries()).map(entry => entry.event_type)
-  expect(entries.filter(type => type === 'checkpoint_created')).toHaveLength(1)
-  expect(unwrap(await f.root.integration(f.id('W')))).toMatchObject({
-    result: 'conflict_resolved',
-    conflicts: [
-      { conflict_id: one, strategy: 'coordinator_resolve', resolution: 'kept both', outcome: 'closed' },
-      { conflict_id: other, strategy: 'escalate', resolution: 'say yes', outcome: 'closed' },
-    ],
-  })
-})
-
-test('WM-085 work that one conflict sends back fails as a whole, and nothing new begins by itself', async () => {
-  const f = await fixture()
-  const [one] = await twoConflicts(f)
-  const sent = await f.root.resolveConflict(f.id('W'), one, 'agent_rework', 'start from the new f')
-  expect(unwrap(sent)).toEqual({ state: 'failed' })
-  await f.expectAdded([
-    settled('X1', 'system', {
-      strategy: 'agent_rework',
-      resolution: 'start from the new f',
-      outcome: 'failed',
-    }),
-    settled('X2', 'system', {
-      strategy: 'agent_rework',
-      resolution: 'conflict_unresolvable',
-      outcome: 'failed',
-    }),
-    ...endedConflicted('sig1', {
-      aborts: 'agent_rework',
-      reason: 'conflict_unresolvable',
-      actor: 'system',
-      initiator: 'coordinator',
-    }),
-  ])
-  expect(await f.run.read(run => run.workspaces.size)).toBe(2)
-})
-
-test('WM-085 an owner who rejects what was escalated ends the work', async () => {
-  const f = await fixture()
-  const [one, other] = await twoConflicts(f)
-  const gate = gateOf(await f.root.resolveConflict(f.id('W'), other, 'escalate', 'say yes'))
-  f.name(gate, 'G')
-  await f.mark()
-  unwrap(await f.runtime.user('ux').reject(f.run.id, gate))
-  await f.expectAdded([
-    answered('G', 'reject', 'ux'),
-    settled('X2', 'ux', { strategy: 'escalate', resolution: 'gate_rejected_by_human', outcome: 'failed' }),
-    settled('X1', 'ux', { strategy: 'escalate', resolution: 'conflict_unresolvable', outcome: 'failed' }),
-    ...endedConflicted('sig1', {
-      aborts: 'gate_rejected_by_human',
-      reason: 'conflict_unresolvable',
-      actor: 'ux',
-      initiator: 'human',
-    }),
-  ])
-  expect(refused(await f.root.resolveConflict(f.id('W'), one, 'coordinator_resolve', 'late'))).toBe(
-    'invalid_state(conflict_not_open)',
-  )
-  expect(await f.run.read(run => run.workspaces.size)).toBe(2)
-})
-
-test('WM-086 conflicts that outlast the workspace’s time fail it, and the gate that waits goes with it', async () => {
-  const f = await fixture()
-  const { id } = await graphOf(f, { T: {} })
-  await f.worker('W', { task: id('T'), directive: null, timeout: 20_000 })
-  unwrap(await f.agent('W').started())
-  await f.advance(15_000)
-  await f.bring('W', 'integrating')
-  // Nobody counts the time until it is looked at.
-  await f.advance(60_000)
-  const [one, other] = await conflictedBy(f, 'W', [overlap, contradiction])
-  unwrap(await f.root.resolveConflict(f.id('W'), one!, 'coordinator_resolve', 'kept both'))
-  f.name(gateOf(await f.root.resolveConflict(f.id('W'), other!, 'escalate', 'say yes')), 'G')
-  await f.mark()
-  await f.advance(4_900)
-  await f.expectAdded([])
-  await f.advance(101)
-  await f.expectAdded([
-    settled('X2', 'protocol', { strategy: 'timeout', resolution: 'conflict_timeout', outcome: 'failed' }),
-    ...endedConflicted('sig1', {
-      aborts: 'conflict_timeout',
-      reason: 'conflict_timeout',
-      actor: 'protocol',
-      initiator: 'protocol',
-    }),
-    // W is over: what follows is filed under nobody (W-TRAIL-08).
-    [
-      'gate_resolved',
-      null,
-      'protocol',
-      {
-        gate_id: 'G',
-        gate_type: 'conflict_resolution',
-        action: 'reject',
-        actor: 'protocol',
-        reason: 'subject_invalidated',
-      },
-    ],
-  ])
-})
-
-test('W-INT-15 conflicts of a layered merge that the integrator settles itself', async () => {
-  const f = await fixture()
-  await completedOn(f, { A: ['f'], B: ['g'], W: ['f', 'g'] })
-  for (const source of ['A', 'B']) unwrap(await f.root.accept(f.id(source)))
-  await f.mark()
-  const { conflicts } = unwrap(await f.root.accept(f.id('W'), 'layered'))
-  for (const [index, id] of conflicts.entries()) f.name(id, `X${index + 1}`)
-  for (const [index, id] of conflicts.entries())
-    unwrap(await f.root.resolveConflict(f.id('W'), id, 'coordinator_resolve', `merged ${index + 1}`))
-  const type = 'content_overlap'
-  const how = (resolution: string) => ({
-    type,
-    strategy: 'coordinator_resolve',
-    resolution,
-    outcome: 'closed' as const,
-  })
-  await f.expectAdded([
-    emitted('sig1', 'R', 'integrate', 'system', { ref: 'W' }),
-    begunBy('W', 'layered'),
-    ['conflict_detected', 'W', 'protocol'],
-    ['conflict_detected', 'W', 'protocol'],
-    decided('W', 'integrating', 'conflicted', 'conflict_detected'),
-    resolved('X1', 'W', 'system', how('merged 1')),
-    resolved('X2', 'W', 'system', how('merged 2')),
-    mergedBy('W', 'layered', 'conflict_resolved'),
-    decided('W', 'conflicted', 'closed', 'conflict_resolved'),
-  ])
-  // What came of it stands in the way of what comes next.
-  await completedOn(f, { C: ['f'] })
-  expect(unwrap(await f.root.accept(f.id('C'), 'layered')).state).toBe('conflicted')
-})
+import { aborted, changed, decided } from '../testing/tasks.ts'
 
 test('W-INT-06 the newest result that an integrator handed in is the merged state when the last conflict is settled', async () => {
   const f = await fixture()
@@ -298,9 +123,7 @@ test('W-INT-12 what does not fit is refused without an entry', async () => {
   await f.expectAdded([])
   unwrap(await resolve(one, 'coordinator_resolve'))
   expect(refused(await resolve(one, 'coordinator_resolve'))).toBe('invalid_state(conflict_not_open)')
-  expect(refused(await f.agent('V').resolveConflict(f.id('W'), one, 'escalate', 'so'))).toBe(
-    'permission_denied',
-  )
+  expect(refused(await f.agent('V').resolveConflict(f.id('W'), one, 'escalate', 'so'))).toBe('permission_denied')
 })
 
 test('W-LIFE-09 nothing leads out of conflicted but its resolution, an abort and time', async () => {
@@ -390,7 +213,13 @@ test('W-WS-14 the last conflict is not settled above a child at work; the others
   )!
   evolve(run, {
     ...created,
-    body: { ...created.body, workspace_id: 'ws_child', parent: f.id('W'), delegate: false } as never,
+    body: {
+      ...created.body,
+      workspace_id: 'ws_child',
+      parent: f.id('W'),
+      delegate: false,
+      directive: null,
+    } as never,
   })
   const ask = (conflict: string, strategy: string) =>
     decide(

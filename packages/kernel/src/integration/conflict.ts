@@ -1,4 +1,5 @@
-// Conflicts and how they are settled (W-INT-12 to -14): by the integrator, by asking the owner, by sending the work back, or by time.
+// Conflicts and how they are settled (W-INT-12 to -14): by the integrator, by asking the owner, by sending the work
+// back, or by time.
 import { type ObjectId, ok, type Result } from '@parley/core'
 import type { ResolutionStrategy, WorkspaceState } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
@@ -90,7 +91,10 @@ export function decideResolveConflict(
 /** `modify`: the strategy is the human's own, and not what the integrator proposed. */
 export type ConflictVerdict = 'approve' | 'modify' | 'reject'
 
-/** A `conflict_resolution` gate has ended: the resolution is carried out or dropped. `actor` is a user, `system` or `fallback`. */
+/**
+ * A `conflict_resolution` gate has ended: the resolution is carried out or dropped. `actor` is a user, `system` or
+ * `fallback`.
+ */
 export function writeConflictDecided(
   batch: Batch,
   paused: PausedConflict,
@@ -176,7 +180,9 @@ function rework(batch: Batch, settled: Case, actor: string, failure: Failure): R
   return fail(batch, settled, actor, { ...failure, aborts: 'agent_rework' })
 }
 
-/** W-HWY-07: a proposal of the integrator is dropped and another is needed; the owner's no to `escalate` ends the work. */
+/**
+ * W-HWY-07: a proposal of the integrator is dropped and another is needed; the owner's no to `escalate` ends the work.
+ */
 function reject(batch: Batch, settled: Case, actor: string): Result<ResolutionOutcome> {
   if (settled.strategy !== 'escalate') return ok({ state: 'conflicted' })
   const rejected = { ...settled, resolution: 'gate_rejected_by_human' }

@@ -1,4 +1,5 @@
-// Integration in normal mode (W-INT-01 to -04, -06, -08, -09, -15): begin, the three decisions, and a merge that failed.
+// Integration in normal mode (W-INT-01 to -04, -06, -08, -09, -15): begin, the three decisions, and a merge that
+// failed.
 import { type CheckpointId, type ObjectId, ok, type Result } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
@@ -25,20 +26,20 @@ import { salvageOf } from './salvage.ts'
 import { openSalvage, writeAborted } from './salvage-record.ts'
 import { closingProblem, integrable, judgeable, parentOf, sourceIn, targetOf } from './source.ts'
 
-/** Opens the integration of a source (W-INT-02 steps 2 to 5). `passed`: its gate was approved, or none stands in the way. */
-export function decideBegin(
-  batch: Batch,
-  caller: Workspace,
-  request: BeginRequest,
-  passed = false,
-): Result<void> {
+/**
+ * Opens the integration of a source (W-INT-02 steps 2 to 5). `passed`: its gate was approved, or none stands in the
+ * way.
+ */
+export function decideBegin(batch: Batch, caller: Workspace, request: BeginRequest, passed = false): Result<void> {
   const source = sourceIn(batch, caller, request.source, 'integrating')
   if (!source.ok) return source
   const begun = begin(batch, caller, source.value, request, { passed, accept: false })
   return begun.ok ? ok(undefined) : begun
 }
 
-/** Accept merges; revise and reject fail the source (W-INT-03). Each opens the integration first if it is not open yet. */
+/**
+ * Accept merges; revise and reject fail the source (W-INT-03). Each opens the integration first if it is not open yet.
+ */
 export function decideIntegration(
   batch: Batch,
   caller: Workspace,
@@ -149,8 +150,7 @@ function accept(
   if (!begun.ok) return begun
   const { strategy, checkpoint } = begun.value
   let resultRef: ObjectId | undefined
-  if (request.result !== undefined)
-    resultRef = storeResult(batch, source, parentOf(batch, source), request.result)
+  if (request.result !== undefined) resultRef = storeResult(batch, source, parentOf(batch, source), request.result)
   if (strategy !== 'direct') {
     const files = filesOf(batch.run, checkpoint)
     const found = overlapsOf(files, source, parentOf(batch, source), request.baseAware === true)
@@ -201,7 +201,10 @@ function writeStarted(
   writeDelivered(batch, signal)
 }
 
-/** `integration_aborted` where it was open before this batch comes from the failure itself; where it was opened just now, from here. */
+/**
+ * `integration_aborted` where it was open before this batch comes from the failure itself; where it was opened just
+ * now, from here.
+ */
 function writeEnded(
   batch: Batch,
   caller: Workspace,

@@ -1,6 +1,6 @@
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+import { type Fixture, fixture, type Row } from '../testing/fixture.ts'
 import {
   aborted,
   changed,
@@ -44,42 +44,6 @@ test('W-INT-02 an abort ends an open integration before the workspace fails', as
   await f.bring('W2', 'closed')
 })
 
-test('W-INT-02 a forced stop ends an open integration before the workspace fails', async () => {
-  const f = await fixture()
-  await openIntegration(f)
-  unwrap(await f.run.stop())
-  await f.expectAdded([
-    aborted('W', 'system_shutdown', 'protocol'),
-    changed('W', 'integrating', 'failed', 'system_shutdown', 'protocol', 'protocol'),
-    ...taskFailed('system_shutdown'),
-    [
-      'system_degraded',
-      null,
-      'protocol',
-      {
-        reason: 'forced_shutdown',
-        scope: 'systemic',
-        affected_workspaces: ['W'],
-        coordinator_action: 'batch_abort',
-      },
-    ],
-    changed('R', 'active', 'failed', 'system_shutdown', 'protocol', 'protocol'),
-  ])
-})
-
-test('W-INT-02 a coordinator that fails ends an open integration with everything else', async () => {
-  const f = await fixture()
-  await openIntegration(f)
-  unwrap(await f.root.failed('gave up'))
-  await f.expectAdded([
-    emitted('sig1', 'R', 'failed', 'system', { reason: 'gave up' }),
-    aborted('W', 'parent_failed', 'protocol'),
-    changed('W', 'integrating', 'failed', 'parent_failed', 'protocol', 'protocol'),
-    ...taskFailed('parent_failed'),
-    changed('R', 'active', 'failed', 'agent_failed', 'protocol', 'coordinator', 'gave up'),
-  ])
-})
-
 test('W-INT-02 a cascade ends the integrations that are open below, each before its workspace fails', async () => {
   const f = await fixture()
   const delegate = await f.worker('D', { delegate: true })
@@ -97,40 +61,6 @@ test('W-INT-02 a cascade ends the integrations that are open below, each before 
     aborted('C', 'parent_failed', 'protocol', 'D'),
     changed('C', 'integrating', 'failed', 'parent_failed', 'protocol', 'protocol'),
     delivered('sig1', 'D', 'R'),
-  ])
-})
-
-test('W-WS-14 nothing is merged above a child at work; judging it fails both', async () => {
-  const f = await fixture()
-  const delegate = await f.worker('D', { delegate: true })
-  await f.workspace('C', {}, delegate)
-  unwrap(await f.final('D'))
-  unwrap(await delegate.complete())
-  await f.mark()
-  expect(refused(await f.root.beginIntegration(f.id('D')))).toBe('invalid_state')
-  expect(refused(await f.root.accept(f.id('D')))).toBe('invalid_state')
-  await f.expectAdded([])
-  unwrap(await f.root.reject(f.id('D')))
-  await f.expectAdded([
-    emitted('sig1', 'R', 'integrate', 'system', { ref: 'D' }),
-    [
-      'integration_started',
-      'D',
-      'system',
-      {
-        source: 'D',
-        target: 'R',
-        owner: 'ux',
-        mode: 'normal',
-        strategy: 'direct',
-        checkpoint_ref: 'cp1',
-      },
-    ],
-    aborted('D', 'rejected'),
-    emitted('sig2', 'D', 'failed', 'system', { reason: 'rejected' }),
-    decided('D', 'integrating', 'failed', 'rejected'),
-    changed('C', 'idle', 'failed', 'parent_failed', 'protocol', 'protocol'),
-    delivered('sig2', 'D', 'R'),
   ])
 })
 

@@ -21,13 +21,7 @@ const triggered = (gate: string, source: string): Row => [
   { gate_id: gate, gate_type: 'integration', workspace: source },
 ]
 
-const answered = (
-  gate: string,
-  source: string | null,
-  action: string,
-  actor: string,
-  extra: object = {},
-): Row => [
+const answered = (gate: string, source: string | null, action: string, actor: string, extra: object = {}): Row => [
   'gate_resolved',
   source,
   actor,

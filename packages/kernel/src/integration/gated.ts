@@ -1,5 +1,5 @@
-// What an `integration` gate decided (W-HWY-07), and what was approved while another integration held the target: that one begins
-// when the lock is free (W-INT-08).
+// What an `integration` gate decided (W-HWY-07), and what was approved while another integration held the target: that
+// one begins when the lock is free (W-INT-08).
 import { ok, type Result, type Ticks } from '@parley/core'
 import type { Batch } from '../batch.ts'
 import { invalidState } from '../refusal.ts'
@@ -13,7 +13,10 @@ import { initiateSalvage } from './salvage.ts'
 import { integratorOf, salvageAt, salvageTarget } from './salvage-record.ts'
 import { isFree, parentOf } from './source.ts'
 
-/** The gate has ended. `actor` is a user, `system` or `fallback`; `paused` is what it stopped, changed where a human changed it. */
+/**
+ * The gate has ended. `actor` is a user, `system` or `fallback`; `paused` is what it stopped, changed where a human
+ * changed it.
+ */
 export function writeIntegrationDecided(
   batch: Batch,
   paused: PausedIntegration,
@@ -34,11 +37,7 @@ export function writeIntegrationDecided(
 }
 
 /** A rejection changes nothing: the source has failed already. */
-function writeSalvageApproved(
-  batch: Batch,
-  paused: PausedIntegration,
-  verdict: 'approve' | 'reject',
-): Result<void> {
+function writeSalvageApproved(batch: Batch, paused: PausedIntegration, verdict: 'approve' | 'reject'): Result<void> {
   if (verdict === 'reject') return ok(undefined)
   const source = salvageAt(batch.run, paused)
   if (!source) return invalidState(`${paused.source} has not failed; there is nothing to salvage.`)

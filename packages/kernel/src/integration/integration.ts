@@ -26,7 +26,9 @@ export interface AcceptRequest extends Omit<BeginRequest, 'strategy'> {
   readonly strategy?: unknown
   /** The synthesised result of an `evaluated` merge: the target's new merged state (W-INT-06). */
   readonly result?: unknown
-  /** Under `layered` and `evaluated`: ignore overlap with what was integrated before the source was created (AMB-55). */
+  /**
+   * Under `layered` and `evaluated`: ignore overlap with what was integrated before the source was created (AMB-55).
+   */
   readonly baseAware?: unknown
 }
 
@@ -80,7 +82,9 @@ export interface Salvaged {
   /** What it counts as, and what its agent declared (W-INT-19). */
   readonly confidence: Confidence
   readonly declared: Confidence
-  /** Files that earlier integrations into the target changed as well: the integrator judges whether they are conflicts. */
+  /**
+   * Files that earlier integrations into the target changed as well: the integrator judges whether they are conflicts.
+   */
   readonly overlaps: readonly Finding[]
 }
 
@@ -90,8 +94,8 @@ export interface SalvageOutcome {
 }
 
 /**
- * An integration of what a failed workspace left (W-INT-18 to -20). It is the target's and not the source's, which is frozen; so are
- * its conflicts.
+ * An integration of what a failed workspace left (W-INT-18 to -20). It is the target's and not the source's, which is
+ * frozen; so are its conflicts.
  */
 export interface Salvage extends Integration {
   readonly source: Workspace

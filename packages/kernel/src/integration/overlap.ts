@@ -1,5 +1,6 @@
-// Overlap, found mechanically under `layered` and `evaluated` (W-INT-07, AMB-55): the files of a source's checkpoint that an earlier
-// integration into the same target changed as well. What counts is the path, not what became of the file.
+// Overlap, found mechanically under `layered` and `evaluated` (W-INT-07, AMB-55): the files of a source's checkpoint
+// that an earlier integration into the same target changed as well. What counts is the path, not what became of the
+// file.
 import type { CheckpointId, WorkspaceId } from '@parley/core'
 import { kernelLimits } from '../limits.ts'
 import type { Run } from '../run/run.ts'
@@ -32,9 +33,7 @@ export function overlapsOf(
 
 /** The files that no reported overlap names: what the runtime finds there, the integrator has not told of yet. */
 export function unnamedIn(files: readonly string[], reported: readonly Finding[]): readonly string[] {
-  const named = new Set(
-    reported.flatMap(({ type, resources }) => (type === 'content_overlap' ? resources : [])),
-  )
+  const named = new Set(reported.flatMap(({ type, resources }) => (type === 'content_overlap' ? resources : [])))
   return files.filter(path => !named.has(path))
 }
 

@@ -1,5 +1,5 @@
-// The proof check of an integration (W-INT-05): a deliverable whose stored content is not what its agent handed in is never merged,
-// and no human is asked about it.
+// The proof check of an integration (W-INT-05): a deliverable whose stored content is not what its agent handed in is
+// never merged, and no human is asked about it.
 import { type CheckpointId, ok, type Result } from '@parley/core'
 import type { Batch } from '../batch.ts'
 import { EVIDENCE_MISSING, type Evidence } from '../checkpoint/proof.ts'
@@ -23,7 +23,10 @@ export function deliverableViolation(
   return ok(violationOf(batch.run.checkpoints.get(checkpoint)?.integrity, evidence.proof))
 }
 
-/** The same for a merge that was asked for earlier, and goes on now: the runtime brings the proof, since whoever asked may be gone. */
+/**
+ * The same for a merge that was asked for earlier, and goes on now: the runtime brings the proof, since whoever asked
+ * may be gone.
+ */
 export function storedViolation(batch: Batch, checkpoint: CheckpointId): Result<Violation | undefined> {
   const { proofs, evidence } = batch.context
   if (proofs && evidence?.checkpoint !== checkpoint) batch.lacks = checkpoint
@@ -41,12 +44,7 @@ export function writeForged(
 }
 
 /** To be called once `integration_started` is there: flagged, aborted, failed. */
-export function writeFlagged(
-  batch: Batch,
-  source: Workspace,
-  checkpoint: CheckpointId,
-  violation: Violation,
-): Refusal {
+export function writeFlagged(batch: Batch, source: Workspace, checkpoint: CheckpointId, violation: Violation): Refusal {
   const reason = 'integrity_violation'
   writeForged(batch, checkpoint, violation)
   // Where it was open before this batch, the failure itself ends it.

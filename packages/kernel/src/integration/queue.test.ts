@@ -2,7 +2,7 @@ import { type Result, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelDefaults } from '../limits.ts'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
-import { completed, decided, emitted, finished, graphOf, started, status } from '../testing/tasks.ts'
+import { completed, decided, emitted, started } from '../testing/tasks.ts'
 
 /** Workers with something to integrate; their checkpoints are K<name>. */
 async function ready(f: Fixture, names: readonly string[]): Promise<void> {
@@ -39,35 +39,6 @@ const closed = (source: string): readonly Row[] => [
 async function merged(f: Fixture): Promise<readonly string[]> {
   return unwrap(await f.root.look()).merges.map(({ source }) => f.nameOf(source))
 }
-
-test('WM-087 an integration waits while another one into the same target is open, and sees what that one left', async () => {
-  const f = await fixture()
-  const { id } = await graphOf(f, { A: {}, B: { depends_on: ['A'] } })
-  for (const name of ['A', 'B']) {
-    await finished(f, `W${name}`, id(name))
-    f.name(unwrap(await f.root.look(f.id(`W${name}`))).deliverable!, `KW${name}`)
-  }
-  unwrap(await f.root.beginIntegration(f.id('WA')))
-  await f.mark()
-  const waiting = asked(f.root.beginIntegration(f.id('WB')))
-  await f.settle()
-  expect(waiting.state).toBe('waiting')
-  await f.expectAdded([])
-  expect(await merged(f)).toEqual([])
-  unwrap(await f.root.accept(f.id('WA')))
-  unwrap(await waiting.answer)
-  // B is open now, and what A left is in the target already.
-  expect(await merged(f)).toEqual(['WA'])
-  unwrap(await f.root.accept(f.id('WB')))
-  await f.expectAdded([
-    ...closed('WA'),
-    status('A', 'completed', 'integrated', 'WA'),
-    ...begun('sig1', 'WB'),
-    ...closed('WB'),
-    status('B', 'completed', 'integrated', 'WB'),
-  ])
-  expect(await merged(f)).toEqual(['WA', 'WB'])
-})
 
 test('W-INT-08 integrations that wait go on in the order in which they were asked for, before any that is asked later', async () => {
   const f = await fixture()

@@ -34,8 +34,8 @@ export interface ReportRequest {
 }
 
 /**
- * The integrator of an `evaluated` merge found these; the other strategies leave it nothing to find. What overlaps besides, the runtime
- * finds (W-INT-07). Answers the ids, those of the integrator first.
+ * The integrator of an `evaluated` merge found these; the other strategies leave it nothing to find. What overlaps
+ * besides, the runtime finds (W-INT-07). Answers the ids, those of the integrator first.
  */
 export function decideReportConflicts(
   batch: Batch,
@@ -53,9 +53,7 @@ export function decideReportConflicts(
   const source = sourceIn(batch, caller, id, 'integrating')
   if (!source.ok) return source
   if (source.value.integration?.strategy !== 'evaluated')
-    return invalidState(
-      `Conflicts are reported while an 'evaluated' integration of ${source.value.id} is open.`,
-    )
+    return invalidState(`Conflicts are reported while an 'evaluated' integration of ${source.value.id} is open.`)
   const findings = findingsOf(submitted, baseAware)
   if (!findings.ok) return findings
   const reported = findings.value

@@ -1,4 +1,5 @@
-// What requests about an integration may say, whatever its mode: why it comes now (W-INT-09), which overlap counts (AMB-55).
+// What requests about an integration may say, whatever its mode: why it comes now (W-INT-09), which overlap counts
+// (AMB-55).
 import { bodyLimits } from '@parley/trail/events'
 import { invalidArgument, type Refusal } from '../refusal.ts'
 

@@ -1,17 +1,10 @@
 // Conflicts in salvage (W-INT-20, AMB-34): on record, settled as always, and no state or task moves.
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { completedOn, contradiction, gateOf, overlap } from '../testing/conflicts.ts'
+import { completedOn, gateOf, overlap } from '../testing/conflicts.ts'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
 import { only } from '../testing/gates.ts'
-import {
-  failedWork,
-  salvageAborted,
-  salvageBegun,
-  salvageDetected,
-  salvageMerged,
-  salvageResolved,
-} from '../testing/salvages.ts'
+import { failedWork, salvageAborted, salvageBegun, salvageDetected, salvageResolved } from '../testing/salvages.ts'
 
 const closedBy = (strategy: string, resolution: string) =>
   ({ type: 'content_overlap', strategy, resolution, outcome: 'closed' }) as const
@@ -38,56 +31,7 @@ async function states(f: Fixture) {
   }))
 }
 
-test('WM-089 an overlap that the coordinator resolves is merged, and no state changes', async () => {
-  const f = await fixture()
-  const [one] = await meets(f)
-  const before = await states(f)
-  // It is not merged over an open conflict, and none is reported beside it.
-  expect(refused(await f.root.mergeSalvage(f.id('W')))).toBe('invalid_state')
-  expect(refused(await f.root.reportConflicts(f.id('W'), [overlap]))).toBe('invalid_state')
-  await f.expectAdded([])
-  const solved = await f.root.resolveConflict(f.id('W'), one!, 'coordinator_resolve', 'both', {
-    made: 'of both',
-  })
-  expect(unwrap(solved)).toEqual({ salvage: 'merged' })
-  await f.expectAdded([
-    salvageResolved('X1', 'W', 'system', closedBy('coordinator_resolve', 'both')),
-    salvageMerged('W', { result: 'conflict_resolved', result_ref: 'obj1' }),
-  ])
-  expect(await states(f)).toEqual(before)
-  expect(unwrap(await f.root.integration(f.id('W')))).toMatchObject({
-    mode: 'salvage',
-    result: 'conflict_resolved',
-    conflicts: [{ conflict_id: one, strategy: 'coordinator_resolve', outcome: 'closed' }],
-  })
-})
-
-test('WM-089 rework ends the salvage with all its conflicts, and the task stays as it was', async () => {
-  const f = await fixture()
-  const [one] = await meets(f, [overlap, contradiction])
-  const before = await states(f)
-  expect(unwrap(await f.root.resolveConflict(f.id('W'), one!, 'agent_rework', 'anew'))).toEqual({
-    salvage: 'aborted',
-  })
-  await f.expectAdded([
-    salvageResolved('X1', 'W', 'system', {
-      type: 'content_overlap',
-      strategy: 'agent_rework',
-      resolution: 'anew',
-      outcome: 'failed',
-    }),
-    salvageResolved('X2', 'W', 'system', {
-      type: 'semantic_contradiction',
-      strategy: 'agent_rework',
-      resolution: 'conflict_unresolvable',
-      outcome: 'failed',
-    }),
-    salvageAborted('W', 'agent_rework'),
-  ])
-  expect(await states(f)).toEqual(before)
-})
-
-test('WM-089 the owner of the failed work is asked, and may end the salvage', async () => {
+test('W-INT-20 the owner of the failed work is asked, and may end the salvage', async () => {
   const f = await fixture()
   const [one] = await meets(f)
   const before = await states(f)
@@ -109,12 +53,10 @@ test('WM-089 the owner of the failed work is asked, and may end the salvage', as
   expect(await states(f)).toEqual(before)
 })
 
-test('WM-089 what the owner approves is merged; a proposal that is rejected leaves the salvage open', async () => {
+test('W-INT-20 what the owner approves is merged; a proposal that is rejected leaves the salvage open', async () => {
   const f = await fixture({ run: { highway: only('conflict_resolution') } })
   const [one] = await meets(f)
-  const first = gateOf(
-    await f.root.resolveConflict(f.id('W'), one!, 'coordinator_resolve', 'so', { made: 1 }),
-  )
+  const first = gateOf(await f.root.resolveConflict(f.id('W'), one!, 'coordinator_resolve', 'so', { made: 1 }))
   unwrap(await f.runtime.user('ux').reject(f.run.id, first))
   expect(unwrap(await f.root.integration(f.id('W')))).toMatchObject({ result: null, aborted: null })
   const second = gateOf(await f.root.resolveConflict(f.id('W'), one!, 'coordinator_resolve', 'or so'))

@@ -1,5 +1,5 @@
-// Conflicts of a salvage (W-INT-20, AMB-34): the same four kinds, settled in the same three ways, but they live in the integration
-// record. The source has failed for good, so that no state and no task changes whatever comes of them.
+// Conflicts of a salvage (W-INT-20, AMB-34): the same four kinds, settled in the same three ways, but they live in the
+// integration record. The source has failed for good, so that no state and no task changes whatever comes of them.
 import { ok, type Result } from '@parley/core'
 import type { ResolutionStrategy } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
@@ -51,11 +51,7 @@ interface Case {
   readonly resolution: string
 }
 
-export function decideResolveSalvage(
-  batch: Batch,
-  caller: Workspace,
-  request: ResolveRequest,
-): Result<SalvageOutcome> {
+export function decideResolveSalvage(batch: Batch, caller: Workspace, request: ResolveRequest): Result<SalvageOutcome> {
   const found = salvageOf(batch, caller, request.source)
   if (!found.ok) return found
   const unfit = proposalProblem(request.strategy, request.resolution)
@@ -113,8 +109,7 @@ function carryOut(
   // W-SEC-09: hours may lie between the beginning of the merge and its end.
   const violation = last ? storedViolation(batch, salvage.checkpoint) : ok(undefined)
   if (!violation.ok) return violation
-  if (violation.value)
-    return writeFlagged(batch, salvage.target, salvage.source, salvage.checkpoint, violation.value)
+  if (violation.value) return writeFlagged(batch, salvage.target, salvage.source, salvage.checkpoint, violation.value)
   writeResolved(batch, salvage, conflict, actor, { strategy, resolution, outcome: 'closed' })
   if (!last) return ok({ salvage: 'open' })
   return writeSalvaged(batch, salvage.target, salvage, 'conflict_resolved', ref ?? salvage.resultRef)
@@ -129,7 +124,10 @@ function reject(batch: Batch, settled: Case, actor: string): Result<SalvageOutco
   return fail(batch, { ...settled, resolution: reason }, actor, { reason, by })
 }
 
-/** W-INT-13: one that cannot be settled takes the others with it. What follows, a new workspace, is the integrator's to make. */
+/**
+ * W-INT-13: one that cannot be settled takes the others with it. What follows, a new workspace, is the integrator's to
+ * make.
+ */
 function fail(
   batch: Batch,
   settled: Case,

@@ -1,5 +1,5 @@
-// What is known of salvages (W-INT-18 to -21): which one is open, where it goes, and how it ends before its time. The decisions are in
-// salvage.ts.
+// What is known of salvages (W-INT-18 to -21): which one is open, where it goes, and how it ends before its time. The
+// decisions are in salvage.ts.
 import { type CheckpointId, ok, type Result } from '@parley/core'
 import type { Confidence } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
@@ -54,7 +54,10 @@ export function writeAborted(
   return ok({ salvage: 'aborted' })
 }
 
-/** Nothing is merged into a workspace that is sealed or terminal: what is open ends with the same word, before the state changes. */
+/**
+ * Nothing is merged into a workspace that is sealed or terminal: what is open ends with the same word, before the state
+ * changes.
+ */
 export function writeSalvageEnded(batch: Batch, target: Workspace, reason: string, actor: string): void {
   const open = openInto(batch.run, target)
   if (open) writeAborted(batch, open, reason, actor)

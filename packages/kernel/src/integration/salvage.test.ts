@@ -2,12 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type CheckpointId, unwrap } from '@parley/core'
+import { unwrap } from '@parley/core'
 import { tamper } from '@parley/trail/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { completedOn, conflictedBy, gateOf, overlap } from '../testing/conflicts.ts'
-import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
-import { failedOn, failedWork, salvageAborted, salvageBegun, salvageMerged } from '../testing/salvages.ts'
+import { fixture, type Row, refused } from '../testing/fixture.ts'
+import { failedOn, salvageAborted, salvageBegun } from '../testing/salvages.ts'
 import { changed, delivered, emitted } from '../testing/tasks.ts'
 
 const gatedRun = (setting: object = {}) => ({
@@ -34,72 +34,7 @@ const answered = (gate: string, action: string, actor: string, extra: object = {
   { gate_id: gate, gate_type: 'integration', action, ...extra, actor, mode: 'salvage' },
 ]
 
-/** Everything about the source that must not change. */
-async function pictureOf(f: Fixture, name: string) {
-  const task = await f.run.read(run => {
-    const { task } = run.workspaces.get(f.id(name))!
-    return task === null ? undefined : { ...run.tasks.get(task)! }
-  })
-  const trail = (await f.run.entries()).filter(entry => entry.workspace === f.id(name)).length
-  return { view: unwrap(await f.root.look(f.id(name))), task, trail }
-}
-
-test('WM-088 a final checkpoint of a failed workspace is saved by evaluation only, with low confidence', async () => {
-  const f = await fixture()
-  const { final, later } = await failedWork(f)
-  const before = await pictureOf(f, 'W')
-
-  expect(refused(await f.root.salvage(f.id('W'), { strategy: 'direct' }))).toBe(
-    'invalid_state(strategy_not_available)',
-  )
-  expect(refused(await f.root.salvage(f.id('W'), { strategy: 'layered' }))).toBe(
-    'invalid_state(strategy_not_available)',
-  )
-  await f.expectAdded([])
-
-  // The newest final one, although a provisional one came later.
-  expect(unwrap(await f.root.salvage(f.id('W')))).toEqual({
-    target: f.id('R'),
-    checkpoint: final,
-    confidence: 'low',
-    declared: 'high',
-    overlaps: [],
-  })
-  await f.expectAdded(salvageBegun('sig1', 'W', 'K1'))
-  expect(unwrap(await f.root.integration(f.id('W')))).toEqual({
-    source: f.id('W'),
-    target: f.id('R'),
-    owner: 'ux',
-    mode: 'salvage',
-    strategy: 'evaluated',
-    checkpoint_ref: final,
-    confidence: 'low',
-    conflicts: [],
-    result: null,
-    result_ref: null,
-    aborted: null,
-    order_index: null,
-    order_basis: null,
-  })
-  expect(unwrap(await f.root.mergeSalvage(f.id('W'), { text: 'what can be kept' }))).toEqual({
-    salvage: 'merged',
-  })
-  await f.expectAdded([salvageMerged('W', { result_ref: 'obj1' })])
-  expect(unwrap(await f.root.readResult(f.id('W')))).toEqual({ text: 'what can be kept' })
-  expect(unwrap(await f.root.readCheckpoint(final as CheckpointId)).confidence).toBe('high')
-
-  // Once more, with the other one, which turns out to be of no use.
-  unwrap(await f.root.salvage(f.id('W'), { checkpoint: later as CheckpointId, basis: 'last hope' }))
-  await f.expectAdded(salvageBegun('sig2', 'W', 'K2', {}, { order_index: 2, order_basis: 'last hope' }))
-  expect(unwrap(await f.root.discardSalvage(f.id('W')))).toEqual({ salvage: 'aborted' })
-  await f.expectAdded([salvageAborted('W', 'not_usable')])
-
-  expect(await pictureOf(f, 'W')).toEqual(before)
-  expect(await f.state('W')).toBe('failed')
-  expect(unwrap(await f.root.look()).merges).toMatchObject([{ source: f.id('W'), mode: 'salvage' }])
-})
-
-test('WM-088 without checkpoints there is nothing to salvage; a provisional one does where there is no final', async () => {
+test('W-INT-18 without checkpoints there is nothing to salvage; a provisional one does where there is no final', async () => {
   const f = await fixture()
   await f.worker('W')
   await f.bring('W', 'failed')
@@ -142,9 +77,7 @@ test('W-INT-18 it goes into the parent, and into the root once the parent is ter
   await failedOn(f, 'W', ['f'], {}, f.agent('D'))
   const asked = await f.root.salvage(f.id('W'))
   expect(refused(asked)).toBe('permission_denied')
-  await f.expectAmong([
-    ['capability_denied', 'R', 'system', { capability: 'operation:integrate', target: 'W' }],
-  ])
+  await f.expectAmong([['capability_denied', 'R', 'system', { capability: 'operation:integrate', target: 'W' }]])
   expect(unwrap(await f.agent('D').salvage(f.id('W'))).target).toBe(f.id('D'))
   await f.expectAdded([
     ...salvageBegun('sig1', 'W', 'KW', { target: 'D', actor: 'worker' }),
@@ -315,9 +248,7 @@ test('W-REC-24 a salvage that a crash interrupted is open again, with its confli
   const f = await fixture()
   await failedOn(f, 'W', ['f'])
   unwrap(await f.root.salvage(f.id('W')))
-  const [one, other] = unwrap(
-    await f.root.reportConflicts(f.id('W'), [overlap, { ...overlap, resources: ['g'] }]),
-  )
+  const [one, other] = unwrap(await f.root.reportConflicts(f.id('W'), [overlap, { ...overlap, resources: ['g'] }]))
   unwrap(await f.root.resolveConflict(f.id('W'), one!, 'coordinator_resolve', 'kept', { kept: 1 }))
   const before = unwrap(await f.root.integration(f.id('W')))
   expect(before?.result_ref).not.toBeNull()

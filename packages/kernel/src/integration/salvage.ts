@@ -1,5 +1,6 @@
-// Salvage (W-INT-18 to -20): what a failed workspace left is judged and merged by its parent's integrator. The source stays as it is and
-// gets no entries; whatever happens is filed under the target, with `mode: salvage`. Its conflicts: salvage-conflict.ts.
+// Salvage (W-INT-18 to -20): what a failed workspace left is judged and merged by its parent's integrator. The source
+// stays as it is and gets no entries; whatever happens is filed under the target, with `mode: salvage`. Its conflicts:
+// salvage-conflict.ts.
 import { type CheckpointId, ok, type Result } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationResult } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
@@ -23,13 +24,7 @@ import { storeResult } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
 import { deliverableViolation, storedViolation, writeForged } from './proof.ts'
 import { baseAwareProblem, basisProblem } from './request.ts'
-import {
-  openSalvage,
-  SALVAGED_CONFIDENCE,
-  salvageCandidate,
-  salvageTarget,
-  writeAborted,
-} from './salvage-record.ts'
+import { openSalvage, SALVAGED_CONFIDENCE, salvageCandidate, salvageTarget, writeAborted } from './salvage-record.ts'
 import { isFree, targetLocked } from './source.ts'
 
 /** The open salvage of that source, for the integrator that it belongs to. */
@@ -123,7 +118,8 @@ export function decideMergeSalvage(
   const ref = result === undefined ? undefined : storeResult(batch, salvage.source, salvage.target, result)
   const files = filesOf(batch.run, salvage.checkpoint)
   const overlaps = overlapsOf(files, salvage.source, salvage.target, request.baseAware === true)
-  // W-INT-07, W-INT-20: what is detected is recorded and settled first; what the integrator made of both sides is kept for that.
+  // W-INT-07, W-INT-20: what is detected is recorded and settled first; what the integrator made of both sides is kept
+  // for that.
   if (overlaps.length > 0) {
     writeDetected(batch, salvage, overlaps, 'protocol')
     return ok({ salvage: 'open' })
@@ -212,12 +208,7 @@ function gateProblem(
   return gated(verdict.waits)
 }
 
-function writeStarted(
-  batch: Batch,
-  integrator: Workspace,
-  source: Workspace,
-  { checkpoint, basis }: Start,
-): void {
+function writeStarted(batch: Batch, integrator: Workspace, source: Workspace, { checkpoint, basis }: Start): void {
   const signal = writeEmitted(batch, integrator, {
     type: 'integrate',
     ref: source.id,

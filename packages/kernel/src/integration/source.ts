@@ -24,8 +24,8 @@ export function integrable(batch: Batch, caller: Workspace, id: unknown): Result
 }
 
 /**
- * The same for whoever may send work back: below delegates that have completed, whose own work is frozen, the nearest ancestor that still
- * acts judges in their place, so that no child is left that nobody can judge (W-INT-01).
+ * The same for whoever may send work back: below delegates that have completed, whose own work is frozen, the nearest
+ * ancestor that still acts judges in their place, so that no child is left that nobody can judge (W-INT-01).
  */
 export function judgeable(batch: Batch, caller: Workspace, id: unknown): Result<Workspace> {
   const source = typeof id === 'string' ? workspaceOf(batch.run, id) : undefined

@@ -5,8 +5,7 @@ import { begunBy, completedOn, detected, mergedBy } from '../testing/conflicts.t
 import { fixture, type Row, refused } from '../testing/fixture.ts'
 import { decided, emitted } from '../testing/tasks.ts'
 
-const integrate = (signal: string, source: string): Row =>
-  emitted(signal, 'R', 'integrate', 'system', { ref: source })
+const integrate = (signal: string, source: string): Row => emitted(signal, 'R', 'integrate', 'system', { ref: source })
 
 const closed = (source: string): Row => decided(source, 'integrating', 'closed', 'integration_succeeded')
 
@@ -16,49 +15,6 @@ const shared = (earlier: string, resources: readonly string[]) => ({
   type: 'content_overlap' as const,
   resources,
   description: `Integrated earlier, ${earlier} changed ${resources.length} of the same files.`,
-})
-
-test('WM-083 direct overwrites what was integrated before, silently', async () => {
-  const f = await fixture()
-  await completedOn(f, { A: ['f'], B: ['f', 'g'] })
-  unwrap(await f.root.accept(f.id('A'), 'direct'))
-  await f.mark()
-  expect(unwrap(await f.root.accept(f.id('B'), 'direct'))).toEqual({ state: 'closed', conflicts: [] })
-  await f.expectAdded([integrate('sig1', 'B'), begunBy('B', 'direct'), mergedBy('B', 'direct'), closed('B')])
-})
-
-test('WM-083 layered notices the overlap and stops at it', async () => {
-  const f = await fixture()
-  await completedOn(f, { A: ['f'], B: ['f', 'g'] })
-  unwrap(await f.root.accept(f.id('A'), 'direct'))
-  await f.mark()
-  const outcome = unwrap(await f.root.accept(f.id('B'), 'layered'))
-  expect(outcome).toEqual({ state: 'conflicted', conflicts: [expect.stringMatching(/^conflict_/)] })
-  f.name(outcome.conflicts[0]!, 'X')
-  const found = shared(f.id('A'), ['f'])
-  await f.expectAdded([
-    integrate('sig1', 'B'),
-    begunBy('B', 'layered'),
-    detected('X', 'B', 'protocol', found),
-    conflicted('B'),
-  ])
-  expect(unwrap(await f.root.integration(f.id('B')))).toEqual({
-    source: f.id('B'),
-    target: f.root.workspace,
-    owner: 'ux',
-    mode: 'normal',
-    strategy: 'layered',
-    checkpoint_ref: unwrap(await f.root.look(f.id('B'))).deliverable,
-    confidence: 'medium',
-    conflicts: [
-      { conflict_id: outcome.conflicts[0], ...found, strategy: null, resolution: null, outcome: null },
-    ],
-    result: null,
-    result_ref: null,
-    aborted: null,
-    order_index: null,
-    order_basis: null,
-  })
 })
 
 test('W-INT-06 layered merges work on other files as it is', async () => {
@@ -124,16 +80,10 @@ test('AMB-55 the integrator may ignore what was merged before the source was cre
   unwrap(await f.root.accept(f.id('A')))
   await completedOn(f, { C: ['f'], D: ['f'] })
   // B was created before A was merged, C and D after it.
-  expect(unwrap(await f.root.accept(f.id('C'), { strategy: 'layered', baseAware: true })).state).toBe(
-    'closed',
-  )
-  expect(unwrap(await f.root.accept(f.id('D'), { strategy: 'layered', baseAware: true })).state).toBe(
-    'conflicted',
-  )
+  expect(unwrap(await f.root.accept(f.id('C'), { strategy: 'layered', baseAware: true })).state).toBe('closed')
+  expect(unwrap(await f.root.accept(f.id('D'), { strategy: 'layered', baseAware: true })).state).toBe('conflicted')
   unwrap(await f.root.abort(f.id('D')))
-  expect(unwrap(await f.root.accept(f.id('B'), { strategy: 'layered', baseAware: true })).state).toBe(
-    'conflicted',
-  )
+  expect(unwrap(await f.root.accept(f.id('B'), { strategy: 'layered', baseAware: true })).state).toBe('conflicted')
 })
 
 test('W-INT-07 the files of earlier integrations are known after a restart', async () => {
@@ -195,12 +145,7 @@ test('W-INT-06 an evaluated merge may come without a result', async () => {
   unwrap(await f.root.accept(f.id('Z')))
   await f.mark()
   unwrap(await f.root.accept(f.id('A'), 'evaluated'))
-  await f.expectAdded([
-    integrate('sig1', 'A'),
-    begunBy('A', 'evaluated'),
-    mergedBy('A', 'evaluated'),
-    closed('A'),
-  ])
+  await f.expectAdded([integrate('sig1', 'A'), begunBy('A', 'evaluated'), mergedBy('A', 'evaluated'), closed('A')])
   expect(refused(await f.root.readResult(f.id('A')))).toBe('not_found')
 })
 
@@ -239,8 +184,7 @@ test('W-INT-09 the place in the order and its basis are recorded where the integ
 test('W-INT-07 however much overlaps, what is recorded of it is bounded', async () => {
   const f = await fixture()
   const names = Array.from({ length: kernelLimits.conflicts + 2 }, (_, index) => `W${index}`)
-  const own = (name: string) =>
-    Array.from({ length: 12 }, (_, index) => `${name}/${index}${'x'.repeat(3500)}`)
+  const own = (name: string) => Array.from({ length: 12 }, (_, index) => `${name}/${index}${'x'.repeat(3500)}`)
   await completedOn(f, Object.fromEntries(names.map(name => [name, own(name)])))
   for (const name of names) unwrap(await f.root.accept(f.id(name)))
   await completedOn(f, { Z: names.flatMap(own) })

@@ -1,12 +1,11 @@
-// Whose agent did what an entry records (W-SEC-17): the header names a role, which several workspaces may have. Most of what is filed
-// under a workspace its own agent did; operations were carried out on it by a delegate above.
+// Whose agent did what an entry records (W-SEC-17): the header names a role, which several workspaces may have. Most of
+// what is filed under a workspace its own agent did; operations were carried out on it by a delegate above.
 import type { WorkspaceId } from '@parley/core'
 import type { Entry, RunModel, RunTrail, TrailQuery, WorkspaceFacts } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 
 /** Operations on a workspace that its direct parent has, and those of every delegate above it (W-ROLE-04). */
 const FROM_ABOVE: { readonly [T in EventType]?: 'parent' | 'above' } = {
-  workspace_created: 'parent',
   conflict_detected: 'parent',
   conflict_resolved: 'parent',
   workspace_state_changed: 'above',
@@ -43,6 +42,9 @@ async function actor(trail: RunTrail, entry: Entry, model: RunModel): Promise<Wo
 /** Where the body names the workspace that acted. */
 function namedActor({ event_type, body }: Entry): string | undefined {
   switch (event_type) {
+    // As it was then: one that is orphaned has another parent later.
+    case 'workspace_created':
+      return (body as EventBody<'workspace_created'>).parent ?? undefined
     case 'port_right_created':
       return (body as EventBody<'port_right_created'>).created_by
     case 'port_right_revoked':
@@ -71,7 +73,10 @@ async function isForced(trail: RunTrail, { event_type, workspace, seq, body }: E
   if (workspace === null) return false
   const change = await one(trail, { workspace, event_type: 'workspace_state_changed', after: seq })
   const { trigger } = (change?.body ?? {}) as Partial<EventBody<'workspace_state_changed'>>
-  return trigger !== undefined && trigger !== 'agent_failed'
+  if (!change || trigger === 'agent_failed') return false
+  // One that changes nothing, such as that of an agent whose work is being judged, is not that of a later failure.
+  const next = await one(trail, { workspace, event_type: 'signal_emitted', body: { type: 'failed' }, after: seq })
+  return !next || next.seq > change.seq
 }
 
 async function one(trail: RunTrail, query: TrailQuery): Promise<Entry | undefined> {
@@ -85,14 +90,16 @@ function isSalvage({ body }: Entry): boolean {
   return (body as { readonly mode?: unknown }).mode === 'salvage'
 }
 
-/** The sender, or the workspace that the entry is filed under; one that has ended takes no entries and is named in the body. */
+/**
+ * The sender, or the workspace that the entry is filed under; one that has ended takes no entries and is named in the
+ * body.
+ */
 function own({ event_type, workspace, body }: Entry): WorkspaceId | undefined {
   const { from } = body as { readonly from?: unknown }
   if (typeof from === 'string') return from as WorkspaceId
   if (event_type === 'capability_denied')
     return (workspace ?? (body as EventBody<'capability_denied'>).workspace) as WorkspaceId | undefined
-  if (event_type === 'trail_access_denied')
-    return (body as EventBody<'trail_access_denied'>).requester as WorkspaceId
+  if (event_type === 'trail_access_denied') return (body as EventBody<'trail_access_denied'>).requester as WorkspaceId
   return workspace ?? undefined
 }
 

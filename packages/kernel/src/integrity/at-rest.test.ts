@@ -1,4 +1,5 @@
-// Objects that were changed in the store under `single-runtime` (W-SEC-16): nothing of them becomes a part of the state, and that is on record.
+// Objects that were changed in the store under `single-runtime` (W-SEC-16): nothing of them becomes a part of the
+// state, and that is on record.
 import { isDeepStrictEqual } from 'node:util'
 import { type RunId, unwrap, type WorkspaceId } from '@parley/core'
 import { forgeMemoryLog, openMemoryStore, type StoredObject, type StoredRecord } from '@parley/trail'
@@ -83,14 +84,14 @@ async function busy(options: FixtureOptions = {}): Promise<{ f: Fixture; gate: s
   return { f, gate }
 }
 
-test('WX-056 a creation that was changed while it waited at its gate is not carried out', async () => {
+test('W-SEC-16 a creation that was changed while it waited at its gate is not carried out', async () => {
   const { f, gate } = await busy()
   await change(f, 'gate', put('"resources":["docs"]', '"resources":["*"]'))
   await expectHalted(f, gate)
   expect(refused(await f.runtime.user('ux').approve(f.run.id, gate as never))).toBe('run_halted')
 })
 
-describe('WX-057 an object that was changed at rest halts its run, and no other', () => {
+describe('W-SEC-16 an object that was changed at rest halts its run, and no other', () => {
   const changes: readonly (readonly [kind: string, from: string, to: string])[] = [
     ['highway', '"on":true', '"on":false'],
     ['settings', '"budget_warning":80', '"budget_warning":99'],
@@ -136,6 +137,12 @@ test('WX-058 another kind does not let changed content in', async () => {
   await expectHalted(f)
 })
 
+test('WX-058 a directive that was taken away before it was sent is missed', async () => {
+  const { f } = await busy()
+  await change(f, 'directive', () => undefined)
+  await expectHalted(f)
+})
+
 test('WX-059 a run that was begun without proofs goes on, says from where on there are some, and loses none of them', async () => {
   const options: { secret?: Uint8Array } & FixtureOptions = {
     level: 1,
@@ -151,9 +158,7 @@ test('WX-059 a run that was begun without proofs goes on, says from where on the
   expect(marks.map(({ body }) => 'content_proof' in body)).toEqual([true, false])
   expect(unwrap(await f.agent('W').readMemory('old'))).toBe('one')
   unwrap(await f.agent('W').writeMemory('new', 'two'))
-  await change(f, 'memory', object =>
-    object.data.includes('"two"') ? stripped(object) : put('"one"', '"1"')(object),
-  )
+  await change(f, 'memory', object => (object.data.includes('"two"') ? stripped(object) : put('"one"', '"1"')(object)))
   await expectHalted(f)
 })
 
@@ -163,7 +168,5 @@ test('WX-060 what is read by itself is checked as well, and the run goes on', as
   const run = unwrap(await f.runtime.open(f.run.id))
   const worker = unwrap(await run.worker(f.id('W')))
   expect(refused(await worker.readMemory('note'))).toBe('content_damaged')
-  expect(await violations(f, run.id)).toMatchObject([
-    { subject_type: 'trail_entry', action_taken: 'flagged' },
-  ])
+  expect(await violations(f, run.id)).toMatchObject([{ subject_type: 'trail_entry', action_taken: 'flagged' }])
 })

@@ -1,5 +1,5 @@
-// Keys that are derived from the profile's secret: HKDF (RFC 5869) without salt. One block of it is enough for a key, so that deriving is
-// as cheap as proving. The purpose keeps the keys of one use apart from those of all others.
+// Keys that are derived from the profile's secret: HKDF (RFC 5869) without salt. One block of it is enough for a key,
+// so that deriving is as cheap as proving. The purpose keeps the keys of one use apart from those of all others.
 import { createHmac } from 'node:crypto'
 import { ParleyError } from '@parley/core'
 import { HmacKey } from '@parley/trail'

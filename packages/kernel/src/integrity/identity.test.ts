@@ -1,8 +1,9 @@
-// Who speaks for a workspace (W-SEC-03, -04, -08): identities are bound at creation, and a claim that does not hold is on record.
+// Who speaks for a workspace (W-SEC-03, -04, -08): identities are bound at creation, and a claim that does not hold is
+// on record.
 import { unwrap, type WorkspaceId } from '@parley/core'
 import { expect, test } from 'vitest'
-import type { AgentHandle } from '../runtime/agent.ts'
-import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+import type { AgentHandle } from '../runtime/handle/agent.ts'
+import { fixture, type Row, refused } from '../testing/fixture.ts'
 import type { IdentityRequest } from './identity.ts'
 
 const secret = new Uint8Array(32).fill(42)
@@ -14,43 +15,6 @@ const failed = (entity: string, context: string, reason: string, source: string)
   { entity, context, reason, source },
 ]
 
-async function agentOf(f: Fixture, name: string): Promise<string | undefined> {
-  return f.run.read(run => run.workspaces.get(f.id(name))?.agent)
-}
-
-test('WM-052 an agent that emits in the name of another workspace is refused, and that is an attack', async () => {
-  const f = await fixture({ secret })
-  const one = await f.worker('W1')
-  await f.worker('W2')
-  unwrap(await f.final('W2'))
-  await f.mark()
-  const before = await f.picture()
-  const claim = { type: 'complete', from: f.id('W2') } as never
-  expect(refused(await one.emit(claim))).toBe('permission_denied(invalid_credential)')
-  await f.expectAdded([
-    failed('W2', 'signal_emit', 'invalid_credential', 'W1'),
-    [
-      'integrity_violation',
-      null,
-      'protocol',
-      {
-        subject_type: 'signal',
-        subject_id: '',
-        violation: 'signature_invalid',
-        expected: null,
-        actual: null,
-        action_taken: 'rejected',
-      },
-    ],
-  ])
-  expect(await f.picture()).toEqual(before)
-  const told = f.notices.filter(notice => notice.kind === 'security')
-  expect(told.map(notice => [notice.to, notice.event])).toEqual([
-    [f.id('R'), 'authentication_failed'],
-    [f.id('R'), 'integrity_violation'],
-  ])
-})
-
 test('W-SEC-03 a foreign `from` on an envelope is a matter of structure, also where there are proofs', async () => {
   const f = await fixture({ secret })
   const one = await f.worker('W1')
@@ -61,38 +25,6 @@ test('W-SEC-03 a foreign `from` on an envelope is a matter of structure, also wh
   expect((await f.added()).map(entry => entry.event_type)).toEqual(['envelope_rejected'])
 })
 
-test('WM-053 there is one coordinator: a second one does not authenticate and cannot be created', async () => {
-  const f = await fixture({ secret })
-  const root = f.root.workspace
-  await f.worker('W')
-  await f.mark()
-  expect(refused(await f.run.attach(root, 'agent:impostor'))).toBe('permission_denied(second_coordinator)')
-  await f.expectAdded([failed('agent:impostor', 'coordinator_attach', 'second_coordinator', 'R')])
-  const worker = (await agentOf(f, 'W'))!
-  expect(refused(await f.run.attach(root, worker))).toBe('permission_denied(second_coordinator)')
-  await f.expectAdded([failed('agent:W', 'coordinator_attach', 'second_coordinator', 'R')])
-  expect(refused(await f.root.createWorkspace({ role: 'coordinator' }))).toBe('permission_denied')
-  await f.expectAdded([
-    [
-      'capability_denied',
-      'R',
-      'system',
-      {
-        user_id: null,
-        capability: 'operation:create_workspace',
-        action: 'create_workspace',
-        reason: 'permission_denied',
-      },
-    ],
-  ])
-  const coordinators = await f.run.read(run =>
-    [...run.workspaces.values()].filter(each => each.role === 'coordinator').map(each => each.id),
-  )
-  expect(coordinators).toEqual([root])
-  const attached = unwrap(await f.run.attach(root, `agent:${root}`))
-  expect([attached.workspace, attached.role]).toEqual([root, 'coordinator'])
-})
-
 test('W-SEC-03 whoever proves to be the bound agent gets the handle of its workspace, also after a restart', async () => {
   const identify = ({ role, context }: IdentityRequest) => `${String(context.agent ?? role)}#1`
   const f = await fixture({ secret, identify })
@@ -101,9 +33,7 @@ test('W-SEC-03 whoever proves to be the bound agent gets the handle of its works
   const worker = unwrap(await f.run.attach(f.id('W'), 'coder#1'))
   expect(worker).toMatchObject({ workspace: f.id('W'), role: 'worker' })
   await f.mark()
-  expect(refused(await f.run.attach(f.id('W'), 'coordinator#1'))).toBe(
-    'permission_denied(invalid_credential)',
-  )
+  expect(refused(await f.run.attach(f.id('W'), 'coordinator#1'))).toBe('permission_denied(invalid_credential)')
   expect(refused(await f.run.attach(f.id('W'), 'nobody'))).toBe('permission_denied(unknown_identity)')
   expect(refused(await f.run.attach(f.id('W'), `${'x'.repeat(5000)}\ud800`))).toBe(
     'permission_denied(unknown_identity)',
@@ -144,10 +74,7 @@ test('W-WS-06 every workspace says who its agent is; nobody but the runtime supp
   })
   await f.worker('W', { context: { agent: 'coder' } })
   const created = (await f.run.entries()).filter(entry => entry.event_type === 'workspace_created')
-  expect(created.map(entry => (entry.body as { agent?: string }).agent)).toEqual([
-    'coordinator#2',
-    'worker#3',
-  ])
+  expect(created.map(entry => (entry.body as { agent?: string }).agent)).toEqual(['coordinator#2', 'worker#3'])
   // The house was asked for first.
   expect(asked.slice(1)).toEqual([
     { run: f.run.id, workspace: f.id('R'), role: 'coordinator', task: null, context: {} },

@@ -1,5 +1,6 @@
-// Who the agent of a workspace is (W-SEC-03): an identity of its own beside the workspace's id, bound at creation and on record in
-// `workspace_created.agent`, exchanged only by migration. One identity serves several workspaces one after another, never two at once.
+// Who the agent of a workspace is (W-SEC-03): an identity of its own beside the workspace's id, bound at creation and
+// on record in `workspace_created.agent`, exchanged only by migration. One identity serves several workspaces one after
+// another, never two at once.
 import { err, ok, ParleyError, type Result, type RunId, type WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
@@ -23,8 +24,8 @@ export interface IdentityRequest {
 export type Identify = (request: IdentityRequest) => string
 
 /**
- * W-SEC-03: whoever holds a handle speaks for its workspace as long as that agent is bound. A command without an agent is the runtime's
- * own. Undefined where there is nothing to refuse.
+ * W-SEC-03: whoever holds a handle speaks for its workspace as long as that agent is bound. A command without an agent
+ * is the runtime's own. Undefined where there is nothing to refuse.
  */
 export function notBound(batch: Batch, caller: Workspace, command: AgentCommand): Refusal | undefined {
   const { agent } = command
@@ -49,12 +50,11 @@ export function writeForgedSignal(batch: Batch): void {
   writeViolation(batch, subject, { violation: 'signature_invalid', expected: null, actual: null })
 }
 
-/** The identity that a new workspace's agent will have; refused where that agent sits in another live workspace of this run. */
-export function identityFor(
-  batch: Batch,
-  request: Omit<IdentityRequest, 'run'>,
-  source: string,
-): Result<string> {
+/**
+ * The identity that a new workspace's agent will have; refused where that agent sits in another live workspace of this
+ * run.
+ */
+export function identityFor(batch: Batch, request: Omit<IdentityRequest, 'run'>, source: string): Result<string> {
   const { run, context } = batch
   // An agent of its own for each workspace: nobody else can have that name.
   if (!context.identify) return ok(`agent:${request.workspace}`)

@@ -60,17 +60,7 @@ const checkpoint: fc.Arbitrary<CheckpointRecord> = fc.record(
     timestamp: text,
   },
   {
-    requiredKeys: [
-      'id',
-      'workspace',
-      'type',
-      'payload',
-      'intent',
-      'parent',
-      'status',
-      'confidence',
-      'timestamp',
-    ],
+    requiredKeys: ['id', 'workspace', 'type', 'payload', 'intent', 'parent', 'status', 'confidence', 'timestamp'],
   },
 )
 
@@ -133,14 +123,10 @@ test('W-SEC-09 whatever is changed in the content of a checkpoint breaks its pro
   fc.assert(
     fc.property(checkpoint, change, (record, how) => {
       const recorded = proveCheckpoint(proofs, record.workspace, record) ?? undefined
-      expect(
-        violationOf(recorded, proveCheckpoint(proofs, record.workspace, structuredClone(record))),
-      ).toBeUndefined()
+      expect(violationOf(recorded, proveCheckpoint(proofs, record.workspace, structuredClone(record)))).toBeUndefined()
       const forged = changed(record, how, 'timestamp')
       fc.pre(canonicalize(forged) !== canonicalize(record))
-      expect(violationOf(recorded, proveCheckpoint(proofs, record.workspace, forged))?.violation).toBe(
-        'hash_mismatch',
-      )
+      expect(violationOf(recorded, proveCheckpoint(proofs, record.workspace, forged))?.violation).toBe('hash_mismatch')
     }),
     { numRuns: 500 },
   )

@@ -1,5 +1,5 @@
-// Proofs keyed with a secret of the workspace that they come from (W-SEC-07): HMAC-SHA-256, the sheet's own choice, over canonical
-// JSON. The secret of a workspace is derived from the profile's and its id, and is stored nowhere.
+// Proofs keyed with a secret of the workspace that they come from (W-SEC-07): HMAC-SHA-256, the sheet's own choice,
+// over canonical JSON. The secret of a workspace is derived from the profile's and its id, and is stored nowhere.
 import { canonicalize, type WorkspaceId } from '@parley/core'
 import { HmacKey } from '@parley/trail'
 import { kernelLimits } from '../limits.ts'

@@ -1,4 +1,5 @@
-// The second step of a proof chain (W-SEC-17): what an act said, checked against the proof or the digest that is on record for it.
+// The second step of a proof chain (W-SEC-17): what an act said, checked against the proof or the digest that is on
+// record for it.
 import type { CheckpointId, EnvelopeId, ObjectId, WorkspaceId } from '@parley/core'
 import type { Entry, RunTrail } from '@parley/trail'
 import type { EventBody, EventType, Reference } from '@parley/trail/events'
@@ -29,10 +30,8 @@ export async function messageOf(source: Source, { event_type, body }: Entry): Pr
   return check ? check(source, body) : none
 }
 
-const ofEnvelope: Check<'envelope_created' | 'envelope_delivered' | 'envelope_redelivered'> = (
-  source,
-  body,
-) => envelope(source, body.envelope_id as EnvelopeId)
+const ofEnvelope: Check<'envelope_created' | 'envelope_delivered' | 'envelope_redelivered'> = (source, body) =>
+  envelope(source, body.envelope_id as EnvelopeId)
 
 const CHECKS: { readonly [T in EventType]?: Check<T> } = {
   checkpoint_created: checkpoint,
@@ -41,9 +40,7 @@ const CHECKS: { readonly [T in EventType]?: Check<T> } = {
   envelope_redelivered: ofEnvelope,
   // Of a rejected envelope only the fact is kept.
   human_injection: (source, body) =>
-    body.status === 'delivered' && body.envelope_id !== null
-      ? envelope(source, body.envelope_id as EnvelopeId)
-      : none,
+    body.status === 'delivered' && body.envelope_id !== null ? envelope(source, body.envelope_id as EnvelopeId) : none,
   escalation_resolved: (source, body) =>
     body.response_type === 'envelope' && body.response_ref !== undefined
       ? envelope(source, body.response_ref as EnvelopeId)
@@ -69,8 +66,7 @@ async function checkpoint(
 async function envelope({ trail, proofs }: Source, id: EnvelopeId): Promise<ProofStep> {
   if (!proofs) return missing(`There is no proof of the envelope ${id}.`)
   const record = await valueAt<EnvelopeRecord>(trail, id)
-  if (record && !recordViolation(proofs, id, record))
-    return verified(`The envelope ${id} is as its sender sealed it.`)
+  if (record && !recordViolation(proofs, id, record)) return verified(`The envelope ${id} is as its sender sealed it.`)
   return failed(`What the store holds of ${id} does not match its proof.`)
 }
 

@@ -1,5 +1,6 @@
-// Objects that were changed at rest (W-SEC-16): the trail proves what an object holds with the runtime's secret, and says what the proof
-// comes to when it is read. Envelopes and checkpoints have proofs of their own as well, which every use of them checks and records.
+// Objects that were changed at rest (W-SEC-16): the trail proves what an object holds with the runtime's secret, and
+// says what the proof comes to when it is read. Envelopes and checkpoints have proofs of their own as well, which every
+// use of them checks and records.
 import { ParleyError, type RunId } from '@parley/core'
 import type { EntryDraft, ProposedEntry, TrailObject } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
@@ -8,7 +9,10 @@ import { recordViolation } from '../envelope/proof.ts'
 import type { Run } from '../run/run.ts'
 import type { Proofs } from './proofs.ts'
 
-/** Looks at the objects of a run as it is replayed. Throws `content_damaged` for what must not become a part of its state. */
+/**
+ * Looks at the objects of a run as it is replayed. Throws `content_damaged` for what must not become a part of its
+ * state.
+ */
 export class ObjectCheck {
   readonly #run: Run
   readonly #proofs: Proofs | undefined
@@ -60,9 +64,17 @@ function showsItself({ kind, value }: TrailObject, proofs: Proofs | undefined): 
   return recordViolation(proofs, record.id, record) !== undefined
 }
 
-export function forgedObject(run: RunId, { id, kind }: TrailObject): ParleyError {
-  const message = `The ${kind} ${id} of ${run} is not what was proven; restore it from a backup.`
-  return new ParleyError('content_damaged', message, { details: { run, object: id } })
+export function forgedObject(run: RunId, { id, kind }: Pick<TrailObject, 'id' | 'kind'>): ParleyError {
+  return damagedObject(run, id, `The ${kind} ${id} of ${run} is not what was proven`)
+}
+
+export function missingDirective(run: RunId, id: string): ParleyError {
+  return damagedObject(run, id, `The directive ${id} of ${run} is missing`)
+}
+
+function damagedObject(run: RunId, object: string, what: string): ParleyError {
+  const message = `${what}; restore the trail from a backup.`
+  return new ParleyError('content_damaged', message, { details: { run, object } })
 }
 
 /** The record of it. An object is a part of what the trail says, and no subject of its own in the registry. */

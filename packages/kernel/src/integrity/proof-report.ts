@@ -1,5 +1,6 @@
-// The proof chain of one recorded act (W-SEC-17): who it was, by the entry that binds the name; what was said, by its own proof; the entry
-// with its actor; its link in the chains; the runtime's signature. Each step is checked anew from what is stored, and nothing is written.
+// The proof chain of one recorded act (W-SEC-17): who it was, by the entry that binds the name; what was said, by its
+// own proof; the entry with its actor; its link in the chains; the runtime's signature. Each step is checked anew from
+// what is stored, and nothing is written.
 import { asParleyError, type EntryId, err, ok, type Result, type RunId, type WorkspaceId } from '@parley/core'
 import type { Entry, EntryProof, RunModel, RunTrail, TrailQuery } from '@parley/trail'
 import { type EventBody, type EventType, RESERVED_ACTORS } from '@parley/trail/events'
@@ -17,7 +18,10 @@ export interface ProofStep {
   readonly detail: string
 }
 
-/** The entry that says who stands behind a name: of an agent its workspace's creation or newest migration, of a person the newest login. */
+/**
+ * The entry that says who stands behind a name: of an agent its workspace's creation or newest migration, of a person
+ * the newest login.
+ */
 export interface IdentityStep extends ProofStep {
   readonly name: string | null
   readonly run: RunId | null
@@ -53,10 +57,7 @@ export interface ProofSource {
 }
 
 /** `which`: the id of an entry, or its `seq`, which is found faster. */
-export async function proofReport(
-  source: ProofSource,
-  which: EntryId | number,
-): Promise<Result<ProofReport>> {
+export async function proofReport(source: ProofSource, which: EntryId | number): Promise<Result<ProofReport>> {
   try {
     const seq = typeof which === 'number' ? which : await seqOf(source.trail, which)
     const proof = seq === undefined ? undefined : await source.trail.prove(seq)
@@ -70,10 +71,7 @@ async function reportOn(source: ProofSource, proof: EntryProof): Promise<ProofRe
   const { entry } = proof
   const model = await source.trail.model()
   const party = partyOf(entry, model)
-  const [identity, message] = await Promise.all([
-    identityOf(source, entry, party, model),
-    messageOf(source, entry),
-  ])
+  const [identity, message] = await Promise.all([identityOf(source, entry, party, model), messageOf(source, entry)])
   const link = { ...linkOf(proof), hash: entry.integrity.entry_hash, previous: proof.previous }
   const signature = { ...signatureOf(proof), signer: entry.integrity.signer ?? null }
   const steps: readonly ProofStep[] = [identity, message, link, signature]
@@ -126,8 +124,7 @@ function signatureOf({ entry, findings }: EntryProof): ProofStep {
   const [wrong] = findings
   if (wrong?.violation === 'proof_missing') return { status: 'missing', detail: wrong.message }
   if (wrong) return { status: 'failed', detail: wrong.message }
-  if (entry.integrity.signature === undefined)
-    return { status: 'missing', detail: 'This trail is not signed.' }
+  if (entry.integrity.signature === undefined) return { status: 'missing', detail: 'This trail is not signed.' }
   return { status: 'verified', detail: 'The runtime signed the hash of the entry.' }
 }
 
@@ -148,9 +145,7 @@ async function identityOf(
       return identityOfAgent(
         source.trail,
         entry,
-        isAboutTask(entry)
-          ? await leaderOf(source.trail, entry)
-          : await actingWorkspace(source.trail, entry, model),
+        isAboutTask(entry) ? await leaderOf(source.trail, entry) : await actingWorkspace(source.trail, entry, model),
       )
   }
 }
@@ -161,7 +156,10 @@ function isAboutTask(entry: Entry): entry is TaskEntry {
   return ['task_created', 'task_assigned', 'task_status_changed'].includes(entry.event_type)
 }
 
-/** Tasks are filed under the root. An agent that acts on one executes a task above it (W-TASK-19), the nearest that has such a delegate. */
+/**
+ * Tasks are filed under the root. An agent that acts on one executes a task above it (W-TASK-19), the nearest that has
+ * such a delegate.
+ */
 async function leaderOf(
   trail: RunTrail,
   { seq, actor, body: { task_id } }: TaskEntry,
@@ -210,8 +208,7 @@ async function identityOfAgent(
 async function identityOfRuntime({ trail }: ProofSource, entry: Entry): Promise<IdentityStep> {
   const genesis = await trail.prove(1)
   const { signer } = entry.integrity
-  if (!genesis || signer === undefined)
-    return unbound('This trail is not signed, so that nothing names the runtime.')
+  if (!genesis || signer === undefined) return unbound('This trail is not signed, so that nothing names the runtime.')
   return bound(trail, genesis.entry, signer, 'The runtime that began the run.')
 }
 
@@ -229,8 +226,7 @@ async function identityOfUser(source: ProofSource, { actor, timestamp }: Entry):
       const page = await trail.query(query)
       if (!page.ok) throw page.error
       const [binding] = page.value.entries
-      if (binding)
-        return bound(trail, binding, actor, 'The person whom the authentication boundary accepted.')
+      if (binding) return bound(trail, binding, actor, 'The person whom the authentication boundary accepted.')
     }
   }
   return unbound(`No entry of this node binds the name ${actor}; the host keeps its users elsewhere.`)

@@ -36,7 +36,7 @@ const PAIRS: readonly (readonly [WorkspaceState, WorkspaceState, string])[] = [
   ['conflicted', 'failed', `conflict_unresolvable conflict_timeout ${ENDED}`],
 ]
 
-test('WP-009 of the 81 ordered pairs of states exactly the 22 of W-LIFE-02 exist, with their triggers', () => {
+test('W-LIFE-02 of the 81 ordered pairs of states exactly the 22 of W-LIFE-02 exist, with their triggers', () => {
   expect(PAIRS).toHaveLength(22)
   expect(WORKSPACE_STATES).toHaveLength(9)
   for (const from of WORKSPACE_STATES) {
@@ -60,8 +60,8 @@ test('W-LIFE-01 each state has one class', () => {
 })
 
 /**
- * Rows of W-LIFE-04, as the sheet has them; its one column `terminal` stands for both. Of a clock it says `paused`, `stopped` or `no`
- * where it stands still: here that is one word.
+ * Rows of W-LIFE-04, as the sheet has them; its one column `terminal` stands for both. Of a clock it says `paused`,
+ * `stopped` or `no` where it stands still: here that is one word.
  */
 const SHEET = `
 |                              | idle     | active   | blocked  | suspended | migrating | integrating         | conflicted          | closed  | failed  |

@@ -1,5 +1,6 @@
-// The nine workspace states: their classes (W-LIFE-01), the 22 legal transitions with their trigger codes (W-LIFE-02), and what
-// each state allows (W-LIFE-04). All three are tables; nothing else in the kernel says which transition is legal.
+// The nine workspace states: their classes (W-LIFE-01), the 22 legal transitions with their trigger codes (W-LIFE-02),
+// and what each state allows (W-LIFE-04). All three are tables; nothing else in the kernel says which transition is
+// legal.
 import type { Trigger, WorkspaceState } from '@parley/trail/events'
 
 export const STATE_CLASSES = {
@@ -13,7 +14,9 @@ const ABORT = ['aborted_by_coordinator', 'aborted_by_human', 'batch_abort', 'esc
 const ENDED = [...ABORT, 'parent_failed', 'system_shutdown'] as const
 const RAN_OUT = ['timeout', 'budget_exceeded', 'graceful_termination_expired'] as const
 
-/** W-LIFE-02: exactly these pairs, each with the codes that may cause it. Creation is recorded by `workspace_created`. */
+/**
+ * W-LIFE-02: exactly these pairs, each with the codes that may cause it. Creation is recorded by `workspace_created`.
+ */
 export const TRANSITIONS: {
   readonly [From in WorkspaceState]: { readonly [To in WorkspaceState]?: readonly Trigger[] }
 } = {

@@ -25,12 +25,7 @@ export interface Transition {
   readonly dimension?: BudgetDimension
 }
 
-export function writeTransition(
-  batch: Batch,
-  workspace: Workspace,
-  change: Transition,
-  from = workspace.status,
-): void {
+export function writeTransition(batch: Batch, workspace: Workspace, change: Transition, from = workspace.status): void {
   invariant(isTransition(from, change.to, change.trigger), 'only the pairs of W-LIFE-02 exist')
   batch.add('workspace_state_changed', workspace, change.actor, {
     workspace_id: workspace.id,

@@ -23,8 +23,7 @@ export function decideGrantRight(
 ): Result<RightId> {
   const holder = workspaceOf(batch.run, String(request.holder))
   const target = workspaceOf(batch.run, String(request.target))
-  const refused =
-    authorize(batch, caller, 'create_right', holder) ?? authorize(batch, caller, 'create_right', target)
+  const refused = authorize(batch, caller, 'create_right', holder) ?? authorize(batch, caller, 'create_right', target)
   if (refused) return refused
   if (!holder) return notFound('workspace', request.holder)
   if (!target) return notFound('workspace', request.target)
@@ -35,8 +34,7 @@ export function decideGrantRight(
   for (const workspace of [holder, target])
     if (ended(workspace)) return invalidState(`${workspace.id} is ${workspace.status}.`)
   const held = holder.rights?.get(target.id)?.length ?? 0
-  if (held >= kernelLimits.heldRights)
-    return limitReached('rights between two workspaces', kernelLimits.heldRights)
+  if (held >= kernelLimits.heldRights) return limitReached('rights between two workspaces', kernelLimits.heldRights)
   const id = batch.newId<RightId>('right')
   batch.add('port_right_created', holder, actorOf(caller), {
     right_id: id,
@@ -49,12 +47,7 @@ export function decideGrantRight(
 }
 
 /** W-PORT-08: at once for new submissions; what was accepted still arrives. */
-export function decideRevokeRight(
-  batch: Batch,
-  caller: Workspace,
-  id: unknown,
-  reason: unknown,
-): Result<void> {
+export function decideRevokeRight(batch: Batch, caller: Workspace, id: unknown, reason: unknown): Result<void> {
   const refused = authorize(batch, caller, 'revoke_right')
   if (refused) return refused
   const right = batch.run.rights.get(id as RightId)

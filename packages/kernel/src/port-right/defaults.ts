@@ -1,5 +1,5 @@
-// The rights that come by themselves (W-PORT-03): one in each direction between a workspace and its structural parent, where the
-// matrix lets them send anything at all.
+// The rights that come by themselves (W-PORT-03): one in each direction between a workspace and its structural parent,
+// where the matrix lets them send anything at all.
 import type { RightId, WorkspaceId } from '@parley/core'
 import type { RightType } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
@@ -38,8 +38,6 @@ export function writeDefaultRights(
   parent: Workspace,
 ): void {
   const { vocabulary } = batch.run
-  if (maySendAny(vocabulary, parent, child, 'sender_above'))
-    writeRight(batch, by, 'send', parent.id, child.id)
-  if (maySendAny(vocabulary, child, parent, 'receiver_above'))
-    writeRight(batch, by, 'send', child.id, parent.id)
+  if (maySendAny(vocabulary, parent, child, 'sender_above')) writeRight(batch, by, 'send', parent.id, child.id)
+  if (maySendAny(vocabulary, child, parent, 'receiver_above')) writeRight(batch, by, 'send', child.id, parent.id)
 }

@@ -1,4 +1,5 @@
-// What recovery (W-REC-11 to -18, -22) and the way out of degraded mode (W-REC-09) write. What the coordinator reports: report.ts.
+// What recovery (W-REC-11 to -18, -22) and the way out of degraded mode (W-REC-09) write. What the coordinator reports:
+// report.ts.
 import { assertNever, durationMs, type EnvelopeId, ok, type Result, type Timestamp } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'

@@ -1,12 +1,12 @@
-// Decisions of which only the first part is on record (W-REC-24): what is missing is produced once; and a recovery that is interrupted
-// and taken up again (W-REC-23).
+// Decisions of which only the first part is on record (W-REC-24): what is missing is produced once; and a recovery that
+// is interrupted and taken up again (W-REC-23).
 import { formatTimestamp, parseTimestamp, type SignalId, type Ticks, unwrap } from '@parley/core'
 import type { ProposedEntry, StoredRecord } from '@parley/trail'
 import type { GateType } from '@parley/trail/events'
 import { expect, test } from 'vitest'
 import { type Fixture, fixture, type Row } from '../testing/fixture.ts'
 import { behind, draft, leave, rewrite } from '../testing/foreign.ts'
-import { gateOf, only, prepare, TRANSITIONS, waiting } from '../testing/gates.ts'
+import { only, prepare, TRANSITIONS, waiting } from '../testing/gates.ts'
 import { send } from '../testing/mail.ts'
 import { carriedFixture } from '../testing/transport.ts'
 
@@ -22,13 +22,7 @@ async function repaired(f: Fixture, meanwhile?: () => void | Promise<void>): Pro
 
 const shape = (rows: readonly Row[]) => rows.map(row => row.slice(0, 3))
 
-function changed(
-  f: Fixture,
-  name: string,
-  from_state: string,
-  to_state: string,
-  trigger: string,
-): ProposedEntry {
+function changed(f: Fixture, name: string, from_state: string, to_state: string, trigger: string): ProposedEntry {
   const body = { workspace_id: f.id(name), from_state, to_state, trigger, initiator: 'protocol' }
   const failed = to_state === 'failed' ? { reason: trigger } : {}
   return {
@@ -52,18 +46,8 @@ const interrupted = { reason: 'migration_error', error: 'runtime_restart' }
 
 /** What is missing behind the last entry that is on record. */
 const LOST: Row[] = [
-  [
-    'migration_failed',
-    'W',
-    'protocol',
-    { workspace_id: 'W', old_agent: 'agent:W', new_agent: 'a2', ...interrupted },
-  ],
-  [
-    'signal_emitted',
-    'W',
-    'protocol',
-    { signal_id: 'sig1', from: 'W', type: 'failed', reason: 'migration_error' },
-  ],
+  ['migration_failed', 'W', 'protocol', { workspace_id: 'W', old_agent: 'agent:W', new_agent: 'a2', ...interrupted }],
+  ['signal_emitted', 'W', 'protocol', { signal_id: 'sig1', from: 'W', type: 'failed', reason: 'migration_error' }],
   [
     'workspace_state_changed',
     'W',
@@ -80,34 +64,6 @@ const LOST: Row[] = [
   ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
 ]
 const entered = (f: Fixture) => changed(f, 'W', 'active', 'migrating', 'migration_initiated')
-
-test('WM-050 a migration that a stop interrupted fails, since nobody knows how far it came', async () => {
-  const f = await fixture()
-  await f.worker('W')
-  await send(f, f.root, 'E', 'W', 'feedback')
-  await f.bring('W', 'migrating')
-  f.name('next_W', 'a2')
-  await send(f, f.root, 'E2', 'W', 'feedback')
-  const rows = await repaired(f)
-  const undeliverable = { envelope_id: 'E2', from: 'R', to: 'W', reason: 'failed' }
-  expect(rows).toEqual([...LOST, ['envelope_undeliverable', 'R', 'protocol', undeliverable]])
-  const marker = (await f.run.entries()).findLast(entry => entry.event_type === 'recovery_completed')
-  expect(marker).toBeDefined()
-  // Who was to take over is free again, and so is the old agent.
-  expect(await f.run.read(run => [...run.agents.keys()].map(agent => f.nameOf(agent)))).toEqual(['agent:R'])
-})
-
-test('WM-050 where only the first entry of a migration is on record, its transition comes before its end', async () => {
-  const f = await fixture()
-  await f.worker('W')
-  await f.mark()
-  await leave(f, [started(f)])
-  await f.mark()
-  const rows = await repaired(f)
-  const [first, ...rest] = rows
-  expect(first?.[3]).toMatchObject({ from_state: 'active', to_state: 'migrating' })
-  expect(rest).toEqual(LOST)
-})
 
 test.each([
   ['the failure', ['migration_failed'], LOST.slice(1)],
@@ -194,9 +150,7 @@ test('W-REC-24 a grace whose end is on record ends once', async () => {
   await f.settle()
   const body = { workspace_id: f.id('W'), grace_period: 1000, partial_checkpoint: null }
   const actor = 'protocol'
-  await leave(f, [
-    { event_type: 'graceful_termination_expired', workspace: f.id('W'), actor, body } as ProposedEntry,
-  ])
+  await leave(f, [{ event_type: 'graceful_termination_expired', workspace: f.id('W'), actor, body } as ProposedEntry])
   const rows = await repaired(f, () => f.clock.advance(1001))
   expect(shape(rows)).toEqual([
     ['signal_emitted', 'W', 'protocol'],
@@ -211,45 +165,6 @@ async function leaveResolved(f: Fixture, gate: string, type: GateType, under: st
   await leave(f, [{ event_type: 'gate_resolved', workspace, actor: 'ux', body } as ProposedEntry])
 }
 
-test('WM-050 gates and escalations that were decided or ran out are finished by recovery', async () => {
-  const gates = { task_approval: false, workspace_abort: true }
-  const f = await fixture({
-    run: {
-      owner: 'ux',
-      highway: {
-        gates,
-        gate_defaults: { timeout: 10_000, fallback: 'reject' },
-        escalation: { enabled: true, timeout: null, fallback: 'reject' },
-      },
-    },
-  })
-  for (const name of ['P', 'A', 'E']) await f.worker(name, { owner: 'ux' })
-  gateOf(f, await f.root.abort(f.id('P')), 'pending')
-  const approved = gateOf(f, await f.root.abort(f.id('A')), 'approved')
-  unwrap(await f.agent('E').blocked('stuck'))
-  const { signal } = unwrap(await f.agent('E').escalate('help'))
-  f.name(signal!, 'help')
-  await leaveResolved(f, approved, 'workspace_abort', 'A', 'approve')
-  const body = { signal_id: signal, workspace: f.id('E'), actor: 'ux', response_type: 'abort' }
-  await leave(f, [
-    { event_type: 'escalation_resolved', workspace: f.id('E'), actor: 'ux', body } as ProposedEntry,
-  ])
-  const rows = await repaired(f, () => f.clock.advance(20_000))
-  expect([await f.state('P'), await f.state('A'), await f.state('E')]).toEqual(['active', 'failed', 'failed'])
-  expect(shape(rows)).toEqual([
-    ['signal_emitted', 'A', 'system'],
-    ['workspace_state_changed', 'A', 'system'],
-    ['signal_delivered', 'R', 'protocol'],
-    ['signal_emitted', 'E', 'protocol'],
-    ['workspace_state_changed', 'E', 'ux'],
-    ['signal_delivered', 'R', 'protocol'],
-    ['gate_timeout', 'P', 'fallback'],
-    ['gate_resolved', 'P', 'fallback'],
-  ])
-  expect(rows[4]?.[3]).toMatchObject({ trigger: 'aborted_by_human', to_state: 'failed' })
-  expect(rows[7]?.[3]).toMatchObject({ gate_id: 'pending', action: 'reject', actor: 'fallback' })
-})
-
 const EFFECTS: { readonly [Type in GateType]: { readonly approve: string; readonly reject?: string } } = {
   task_approval: { approve: 'task_approved', reject: 'task_status_changed' },
   workspace_create: { approve: 'workspace_created', reject: 'workspace_rejected' },
@@ -263,22 +178,19 @@ test.for(
   Object.entries(EFFECTS).flatMap(([type, effects]) =>
     Object.entries(effects).map(([action, effect]) => ({ type: type as GateType, action, effect })),
   ),
-)(
-  'W-REC-24 a $type gate that was resolved ($action) gets its effect: $effect',
-  async ({ type, action, effect }) => {
-    const f = await fixture({ run: { owner: 'ux', highway: only(type) } })
-    await prepare(f, type)
-    const { under } = await TRANSITIONS[type](f)
-    const [gate] = await waiting(f)
-    await leaveResolved(f, gate!, type, under, action)
-    await f.mark()
-    await f.restart()
-    expect((await f.added()).map(entry => entry.event_type)).toContain(effect)
-    await f.restart()
-    // Once: a new workspace has an agent that says it is ready, and nothing else happens.
-    expect((await f.added()).map(entry => entry.event_type)).not.toContain(effect)
-  },
-)
+)('W-REC-24 a $type gate that was resolved ($action) gets its effect: $effect', async ({ type, action, effect }) => {
+  const f = await fixture({ run: { owner: 'ux', highway: only(type) } })
+  await prepare(f, type)
+  const { under } = await TRANSITIONS[type](f)
+  const [gate] = await waiting(f)
+  await leaveResolved(f, gate!, type, under, action)
+  await f.mark()
+  await f.restart()
+  expect((await f.added()).map(entry => entry.event_type)).toContain(effect)
+  await f.restart()
+  // Once: a new workspace has an agent that says it is ready, and nothing else happens.
+  expect((await f.added()).map(entry => entry.event_type)).not.toContain(effect)
+})
 
 test('W-REC-24 a gate that was answered by our own runtime is not carried out twice', async () => {
   const f = await fixture({ run: { owner: 'ux', highway: only('workspace_create') } })
@@ -369,9 +281,7 @@ test('W-REC-24 a workspace gets the rights that its creation misses', async () =
   const f = await fixture()
   await f.workspace('W')
   await f.settle()
-  const rights = unwrap(await f.root.rights()).filter(
-    each => each.holder === f.id('W') || each.target === f.id('W'),
-  )
+  const rights = unwrap(await f.root.rights()).filter(each => each.holder === f.id('W') || each.target === f.id('W'))
   const ids = new Set<string>(rights.map(each => each.id))
   const text = (view: string) => [...ids].some(id => view.includes(id))
   await f.mark()
@@ -387,9 +297,7 @@ test('W-REC-24 a workspace gets the rights that its creation misses', async () =
       return linked
     }),
   )
-  const made = unwrap(await f.root.rights()).filter(
-    each => each.holder === f.id('W') || each.target === f.id('W'),
-  )
+  const made = unwrap(await f.root.rights()).filter(each => each.holder === f.id('W') || each.target === f.id('W'))
   const plain = (list: typeof made) => list.map(({ type, holder, target }) => ({ type, holder, target }))
   expect(plain(made)).toEqual(plain(rights))
 })
@@ -459,7 +367,7 @@ async function endOf(f: Fixture): Promise<object> {
 }
 
 test.for([0, 1, 2, 3, 4, 5, 6])(
-  'WM-049 a recovery that dies after %i writes and is made again ends where an undisturbed one does, with one marker',
+  'W-REC-23 a recovery that dies after %i writes and is made again ends where an undisturbed one does, with one marker',
   async writes => {
     const calm = await wounded()
     await calm.restart()

@@ -1,5 +1,5 @@
-// Decisions of which a trail holds only the first part (W-REC-24): what is missing is produced once. Our own batches are atomic;
-// the trails of other runtimes need not be.
+// Decisions of which a trail holds only the first part (W-REC-24): what is missing is produced once. Our own batches
+// are atomic; the trails of other runtimes need not be.
 import type { CheckpointId, WorkspaceId } from '@parley/core'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
 import { writeGateEffect } from '../highway/resolve.ts'
@@ -38,7 +38,10 @@ export function halfApplied(run: Run, trace: Trace): readonly HalfApplied[] {
   ]
 }
 
-/** W-TASK-10, -11: a task that does not stand where the state of its workspace puts it, one step for each entry that it misses. */
+/**
+ * W-TASK-10, -11: a task that does not stand where the state of its workspace puts it, one step for each entry that it
+ * misses.
+ */
 function laggingTask(run: Run, workspace: Workspace, reason: string | undefined): readonly HalfApplied[] {
   const status = boundTask({ run }, workspace)?.status
   const step = { type: 'task_status', workspace: workspace.id, reason } as const

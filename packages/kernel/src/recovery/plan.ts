@@ -1,5 +1,5 @@
-// Steps 1 to 4 of recovery (W-REC-11): from what replay found to the list of what has to be written, in the order in which it is.
-// Nothing is written here, and nothing is known but the trail.
+// Steps 1 to 4 of recovery (W-REC-11): from what replay found to the list of what has to be written, in the order in
+// which it is. Nothing is written here, and nothing is known but the trail.
 import type { WorkspaceId } from '@parley/core'
 import { countTimers } from '../due/due.ts'
 import { type Envelope, onItsWay } from '../envelope/envelope.ts'

@@ -1,5 +1,5 @@
-// Isolated violations (W-REC-12, -13): entries whose hash and place are sound and which cannot be true all the same. Replay leaves
-// them out, they stay in storage, and each is on record once as quarantined.
+// Isolated violations (W-REC-12, -13): entries whose hash and place are sound and which cannot be true all the same.
+// Replay leaves them out, they stay in storage, and each is on record once as quarantined.
 import {
   type CheckpointId,
   type EnvelopeId,
@@ -48,8 +48,8 @@ export function quarantine(run: Run, entry: EntryDraft, violation: Violation): v
 }
 
 /**
- * An object whose content is gone resolves to nothing (W-REC-12): the entry that names it is left out for that, and nothing else is. Where
- * no entry can be left out for it, the run cannot go on without.
+ * An object whose content is gone resolves to nothing (W-REC-12): the entry that names it is left out for that, and
+ * nothing else is. Where no entry can be left out for it, the run cannot go on without.
  */
 export function passOver(run: Run, { id, kind, lost = '' }: TrailObject): void {
   const founds = kind === 'context' && run.root === undefined
@@ -145,9 +145,7 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
   gate_resolved: (run, body) => {
     if (!run.gates.has(body.gate_id as GateId)) return undefined
     const { description, payload } = body.modifications ?? {}
-    return (
-      (description && object(run, description.id, 'task')) ?? (payload && object(run, payload.id, 'envelope'))
-    )
+    return (description && object(run, description.id, 'task')) ?? (payload && object(run, payload.id, 'envelope'))
   },
   integration_started: (run, body) => workspace(run, body.source) ?? workspace(run, body.target),
   integration_completed: (run, body) => openIntegration(run, body),
@@ -164,8 +162,8 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
 }
 
 /**
- * W-CONC-08: the entry follows from another state than the entries before it left, as a second runtime writes it that knows nothing of
- * the first. Where retention has deleted entries, nobody can tell.
+ * W-CONC-08: the entry follows from another state than the entries before it left, as a second runtime writes it that
+ * knows nothing of the first. Where retention has deleted entries, nobody can tell.
  */
 function stale(run: Run, entry: EntryDraft & { readonly seq: number }): Violation | undefined {
   if (entry.seq !== run.seq + 1) return undefined

@@ -1,5 +1,5 @@
-// The coordinator's own word that something systemic is wrong (W-REC-05). The runtime probes nothing and guesses nothing (W-REC-04):
-// the coordinator queries the trail, draws its conclusion, and records what it does about it.
+// The coordinator's own word that something systemic is wrong (W-REC-05). The runtime probes nothing and guesses
+// nothing (W-REC-04): the coordinator queries the trail, draws its conclusion, and records what it does about it.
 import { compile, ok, type Result, Type, type WorkspaceId } from '@parley/core'
 import { COORDINATOR_ACTIONS, DEGRADED_SCOPES } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'

@@ -1,5 +1,6 @@
-// Recovery as the sheet's five steps (W-REC-11): what replay found becomes a plan, and the plan is carried out command by command
-// before anything from outside is taken. Each step is decided on the state of its moment, so that taking one twice does nothing.
+// Recovery as the sheet's five steps (W-REC-11): what replay found becomes a plan, and the plan is carried out command
+// by command before anything from outside is taken. Each step is decided on the state of its moment, so that taking one
+// twice does nothing.
 import type { CheckpointId, EnvelopeId, SignalId, Ticks, WorkspaceId } from '@parley/core'
 import type { SignalType } from '@parley/trail/events'
 import type { ResolvedGate } from './trace.ts'

@@ -1,5 +1,5 @@
-// What recovery must know of a run's past besides its state: decisions and signals whose consequence has not shown up yet. Our own
-// batches are atomic and leave nothing of the kind; trails of other runtimes may (W-REC-16, -24).
+// What recovery must know of a run's past besides its state: decisions and signals whose consequence has not shown up
+// yet. Our own batches are atomic and leave nothing of the kind; trails of other runtimes may (W-REC-16, -24).
 import {
   type CheckpointId,
   type GateId,
@@ -22,7 +22,10 @@ export interface ResolvedGate {
   readonly resolution: Resolution
 }
 
-/** What may stand behind the end of a gate although its effect does not: other decisions, and what recovery writes before effects. */
+/**
+ * What may stand behind the end of a gate although its effect does not: other decisions, and what recovery writes
+ * before effects.
+ */
 const DECISIONS: ReadonlySet<EventType> = new Set<EventType>([
   'gate_resolved',
   'gate_timeout',
@@ -142,11 +145,7 @@ const NOTES: { readonly [T in EventType]?: Note<T> } = {
 }
 
 /** The runtime's own `failed` ends a workspace in every state. */
-function drives(
-  type: string,
-  status: keyof (typeof SIGNAL_RULES)['failed']['moves'],
-  actor: string,
-): boolean {
+function drives(type: string, status: keyof (typeof SIGNAL_RULES)['failed']['moves'], actor: string): boolean {
   if (type === 'failed' && actor === 'protocol') return true
   return SIGNAL_RULES[type as keyof typeof SIGNAL_RULES].moves[status] !== undefined
 }

@@ -93,9 +93,7 @@ describe('A-07 the actions of an authority', () => {
 
   test('of the coordinator include every operation that it has', () => {
     const actions = actionsOf(role('coordinator'), false)
-    expect(actions).toEqual(
-      expect.arrayContaining(['operation:create_workspace', 'operation:grant_delegation']),
-    )
+    expect(actions).toEqual(expect.arrayContaining(['operation:create_workspace', 'operation:grant_delegation']))
     expect(actions).not.toContain('operation:revoke_visibility')
     expect(actions).not.toContain('access:own_memory')
   })
@@ -116,9 +114,7 @@ describe('A-07 the actions of an authority', () => {
   test('of the richest role that a taxonomy can define fit into a trail entry', () => {
     // Each control character takes six bytes in canonical form.
     const names = (prefix: string, count: number) =>
-      Array.from({ length: count }, (_, index) =>
-        `${prefix}${index}`.padEnd(taxonomyLimits.nameLength, '\u0001'),
-      )
+      Array.from({ length: count }, (_, index) => `${prefix}${index}`.padEnd(taxonomyLimits.nameLength, '\u0001'))
     const types = names('t', taxonomyLimits.envelopeTypes)
     const checkpoints = names('c', taxonomyLimits.checkpointTypes)
     const rich = unwrap(

@@ -1,12 +1,6 @@
 // The ceiling of derived roles (W-ROLE-09, A-53): what no definition may contain, whatever its base.
 
-import {
-  CAPABILITY_ACTIONS,
-  type Capability,
-  namesIn,
-  type RoleDefinition,
-  routesIn,
-} from '../taxonomy/document.ts'
+import { CAPABILITY_ACTIONS, type Capability, namesIn, type RoleDefinition, routesIn } from '../taxonomy/document.ts'
 
 /** Powers of the coordinator that no definition may name, neither as an action nor as a target. */
 export const CEILING_NAMES = [

@@ -39,14 +39,8 @@ export function maySend(
 }
 
 /** Whether the matrix lets one send the other at least one type: the condition of a default send right (W-PORT-03). */
-export function maySendAny(
-  vocabulary: Vocabulary,
-  sender: Party,
-  receiver: Party,
-  relation: Relation,
-): boolean {
-  for (const type of vocabulary.envelopeTypes)
-    if (maySend(vocabulary, sender, type, receiver, relation)) return true
+export function maySendAny(vocabulary: Vocabulary, sender: Party, receiver: Party, relation: Relation): boolean {
+  for (const type of vocabulary.envelopeTypes) if (maySend(vocabulary, sender, type, receiver, relation)) return true
   return false
 }
 

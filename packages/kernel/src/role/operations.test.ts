@@ -54,8 +54,5 @@ test('W-ROLE-04 users may ask for what the last column names', () => {
 })
 
 test('W-MIG-04 W-TERM-01 migration and graceful termination come with level 3', () => {
-  expect(OPERATION_NAMES.filter(name => OPERATIONS[name].level === 3)).toEqual([
-    'migrate',
-    'graceful_termination',
-  ])
+  expect(OPERATION_NAMES.filter(name => OPERATIONS[name].level === 3)).toEqual(['migrate', 'graceful_termination'])
 })

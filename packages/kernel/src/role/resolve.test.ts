@@ -59,10 +59,7 @@ describe('W-ROLE-08 a derived role', () => {
     const override = { checkpoint_types: ['x'] }
     expect([...resolve({ override, remove: [create('x')] }).create]).toEqual([])
     expect([...resolve({ override, remove: [create('x')], add: [create('x')] }).create]).toEqual(['x'])
-    expect([...resolve({ override, remove: [create('artifact')], add: [create('y')] }).create]).toEqual([
-      'x',
-      'y',
-    ])
+    expect([...resolve({ override, remove: [create('artifact')], add: [create('y')] }).create]).toEqual(['x', 'y'])
   })
 
   test('loses what it removes, rows included, and no type is left without a target', () => {

@@ -1,9 +1,9 @@
-// The deployment model (W-SEC-13, -16): what a runtime vouches for. It declares one and does not start where it lacks what that takes.
-// docs/guide/security.md says what each model protects, and what it does not.
+// The deployment model (W-SEC-13, -16): what a runtime vouches for. It declares one and does not start where it lacks
+// what that takes. docs/guide/security.md says what each model protects, and what it does not.
 import { ParleyError } from '@parley/core'
 import type { Sealing, StateCacheStore } from '@parley/trail'
 import { DEPLOYMENT_MODELS, type DeploymentModel } from '@parley/trail/events'
-import type { Transport } from '../runtime/transport.ts'
+import type { Transport } from '../runtime/actor/transport.ts'
 
 /** The trust boundary is this process, and access control enforces visibility inside it. */
 export const DEPLOYMENT_MODEL: DeploymentModel = 'single-runtime'
@@ -56,9 +56,7 @@ function missingFor(model: DeploymentModel, mechanisms: Mechanisms): readonly st
     }
     case 'zero-trust': {
       const storage =
-        sealing === 'workspace'
-          ? []
-          : ['a trail whose content is encrypted at rest with a key for each workspace']
+        sealing === 'workspace' ? [] : ['a trail whose content is encrypted at rest with a key for each workspace']
       const proofs = secret ? [] : ["the profile's secret, from which keys and proofs are made"]
       return [...storage, ...atRest, ...proofs]
     }

@@ -1,5 +1,5 @@
-// The level that a runtime claims (§12.2): it opens with what the level takes, or not at all; and from level 2 on nobody acts who was not
-// authenticated (§11.3, §11.8).
+// The level that a runtime claims (§12.2): it opens with what the level takes, or not at all; and from level 2 on
+// nobody acts who was not authenticated (§11.3, §11.8).
 import { type ParleyError, type SignalId, unwrap } from '@parley/core'
 import { openMemoryStore, Trail } from '@parley/trail'
 import { expect, onTestFinished, test } from 'vitest'
@@ -24,25 +24,22 @@ test.each<[Level | undefined, Partial<RuntimeOptions>, readonly RegExp[]]>([
   [2, {}, [/`secret`/, /`users`/]],
   [2, { users: 'house' }, [/`secret`/]],
   [2, { secret }, [/`users`/]],
-])(
-  'WX-015 level %s with %o does not open, says all that is missing, and leaves no trail',
-  async (...given) => {
-    const [level, options, expected] = given
-    const trail = await memoryTrail()
-    const opened = Runtime.open({ trail, ...options, ...(level !== undefined && { level }) })
-    const error: ParleyError = await opened.catch(cause => cause)
-    expect(error).toMatchObject({
-      code: 'unsupported',
-      details: { reason: 'unmet_level', level: level ?? 3 },
-    })
-    const { missing } = error.details as { missing: readonly string[] }
-    expect(missing).toHaveLength(expected.length)
-    for (const [index, each] of expected.entries()) expect(missing[index]).toMatch(each)
-    expect(await trail.runs()).toEqual([])
-  },
-)
+])('W-SEC-07 level %s with %o does not open, says all that is missing, and leaves no trail', async (...given) => {
+  const [level, options, expected] = given
+  const trail = await memoryTrail()
+  const opened = Runtime.open({ trail, ...options, ...(level !== undefined && { level }) })
+  const error: ParleyError = await opened.catch(cause => cause)
+  expect(error).toMatchObject({
+    code: 'unsupported',
+    details: { reason: 'unmet_level', level: level ?? 3 },
+  })
+  const { missing } = error.details as { missing: readonly string[] }
+  expect(missing).toHaveLength(expected.length)
+  for (const [index, each] of expected.entries()) expect(missing[index]).toMatch(each)
+  expect(await trail.runs()).toEqual([])
+})
 
-test('WX-015 level 1 opens with neither, levels 2 and 3 with both, and there is no other', async () => {
+test('W-SEC-07 level 1 opens with neither, levels 2 and 3 with both, and there is no other', async () => {
   for (const options of [{ level: 1 }, { level: 2, ...GUARDS }, { level: 3, ...GUARDS }, GUARDS] as const) {
     const runtime = await Runtime.open({ trail: await memoryTrail(), ...options })
     await runtime.close()
@@ -54,7 +51,7 @@ test('WX-015 level 1 opens with neither, levels 2 and 3 with both, and there is 
   })
 })
 
-test('WX-016 whoever was not authenticated does nothing, whatever they ask for, and each attempt is on record', async () => {
+test('W-SEC-05 whoever was not authenticated does nothing, whatever they ask for, and each attempt is on record', async () => {
   const f = await withUsers({ level: 2, run: { highway: 'gated' } })
   const gated = await f.root.createWorkspace({ role: 'worker' })
   const gate = (gated.ok ? undefined : gated.error.details.gate) as never

@@ -1,5 +1,5 @@
-// The conformance level (§12.2): what a runtime claims. It declares one and does not open without what that level takes; from level 2 on
-// everybody is authenticated (§11.3) and every message carries a proof (§11.4).
+// The conformance level (§12.2): what a runtime claims. It declares one and does not open without what that level
+// takes; from level 2 on everybody is authenticated (§11.3) and every message carries a proof (§11.4).
 import { ParleyError } from '@parley/core'
 
 export const LEVELS = [1, 2, 3] as const

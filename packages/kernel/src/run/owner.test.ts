@@ -4,28 +4,7 @@ import { expect, test } from 'vitest'
 import { fixture, refused } from '../testing/fixture.ts'
 import { person, withUsers } from '../testing/people.ts'
 
-test('WX-013 a run without an owner, or for nobody who is known and active, is refused and leaves no trail', async () => {
-  const f = await withUsers()
-  await person(f, 'away')
-  unwrap(await f.runtime.users.suspend('away', { reason: 'holiday' }))
-  const before = await f.trail.runs()
-  for (const [owner, reason] of [
-    [undefined, 'invalid_argument'],
-    ['', 'invalid_argument'],
-    ['system', 'invalid_argument(owner_invalid)'],
-    ['protocol', 'invalid_argument(owner_invalid)'],
-    ['coordinator', 'invalid_argument(owner_invalid)'],
-    ['worker', 'invalid_argument(owner_invalid)'],
-    ['nobody', 'invalid_argument(owner_invalid)'],
-    ['away', 'invalid_argument(user_not_active)'],
-  ] as const)
-    expect(refused(await f.runtime.start({ owner, highway: 'off' } as never)), owner).toBe(reason)
-  expect(refused(await f.runtime.start(undefined as never))).toBe('invalid_argument')
-  expect(await f.trail.runs()).toEqual(before)
-  expect(unwrap(await f.runtime.start({ owner: 'ux', highway: 'off' })).coordinator.role).toBe('coordinator')
-})
-
-test('WX-013 a level 1 runtime without a directory takes every name that stands for nothing else', async () => {
+test('W-USER-07 a level 1 runtime without a directory takes every name that stands for nothing else', async () => {
   const f = await fixture({ level: 1 })
   for (const owner of ['system', 'worker'])
     expect(refused(await f.runtime.start({ owner }))).toBe('invalid_argument(owner_invalid)')
@@ -33,7 +12,7 @@ test('WX-013 a level 1 runtime without a directory takes every name that stands 
   expect(unwrap(await run.coordinator.look()).owner).toBe('anybody')
 })
 
-test('WX-014 what nobody else owns belongs to the owner of the run, who gets its escalations; the house belongs to the operator', async () => {
+test('W-USER-07 what nobody else owns belongs to the owner of the run, who gets its escalations; the house belongs to the operator', async () => {
   const f = await withUsers({
     run: { highway: { gates: { task_approval: false } } },
     operator: 'root@example',
@@ -49,7 +28,7 @@ test('WX-014 what nobody else owns belongs to the owner of the run, who gets its
   }
 })
 
-test('WX-014 a house whose operator is suspended is still succeeded by the next', async () => {
+test('W-USER-07 a house whose operator is suspended is still succeeded by the next', async () => {
   const f = await withUsers({ houseEntries: 12 })
   await person(f, 'operator')
   unwrap(await f.runtime.users.suspend('operator', { reason: 'holiday' }))

@@ -1,4 +1,5 @@
-// The first entries of a run (W-LIFE-12): its root, and the root's own receive right. The runtime creates only this one workspace.
+// The first entries of a run (W-LIFE-12): its root, and the root's own receive right. The runtime creates only this one
+// workspace.
 import {
   compile,
   limits,
@@ -24,7 +25,10 @@ import { actionsOf } from '../role/matrix.ts'
 import { loadTaxonomy, PROTOCOL_VERSION, type Vocabulary } from '../taxonomy/taxonomy.ts'
 import { DEPLOYMENT_MODEL } from './deployment.ts'
 
-/** How a run is started. `owner` is the person who answers for it: what nobody else owns is theirs, and so are its escalations. */
+/**
+ * How a run is started. `owner` is the person who answers for it: what nobody else owns is theirs, and so are its
+ * escalations.
+ */
 export const RunDraftSchema = Type.Object(
   {
     owner: Type.String({ minLength: 1, maxLength: bodyLimits.userIdLength }),
@@ -101,7 +105,10 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
   return ok(id)
 }
 
-/** W-USER-07: a run belongs to a person, whom the directory knows where there is one. The house exists before anybody is known. */
+/**
+ * W-USER-07: a run belongs to a person, whom the directory knows where there is one. The house exists before anybody is
+ * known.
+ */
 function unfitOwner(batch: Batch, owner: string, { roles }: Vocabulary, house: boolean): Refusal | undefined {
   const { users } = batch.context
   const name = clip(owner, limits.messageValueLength)

@@ -14,8 +14,7 @@ export function decideClose(batch: Batch): Result<void> {
   const root = rootOf(batch.run)
   if (root.status !== 'active') return invalidState(`The root is ${root.status}; a run closes from active.`)
   for (const each of subtree(root))
-    if (each !== root && !ended(each))
-      return invalidState(`${each.id} is ${each.status}; finish or abort it first.`)
+    if (each !== root && !ended(each)) return invalidState(`${each.id} is ${each.status}; finish or abort it first.`)
   const open = openInto(batch.run, root)
   if (open) return invalidState(`The salvage of ${open.source.id} is open; merge or discard it first.`)
   const change = { trigger: 'run_complete', actor: 'protocol', initiator: 'protocol' } as const

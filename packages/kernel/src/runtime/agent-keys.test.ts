@@ -1,5 +1,5 @@
-// Keys for each workspace (zero-trust, W-SEC-13, -15): a grant hands over the key, and what an agent has no key for it does not read, even
-// where access control has a hole.
+// Keys for each workspace (zero-trust, W-SEC-13, -15): a grant hands over the key, and what an agent has no key for it
+// does not read, even where access control has a hole.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,9 +9,9 @@ import { tamper } from '@parley/trail/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { MemoryRecord } from '../objects.ts'
 import { type Fixture, type FixtureOptions, fixture, type Row, refused } from '../testing/fixture.ts'
-import type { AgentKeys } from './agent-keys.ts'
-import { readCheckpointContent, readContent, readEnvelopeContent } from './content.ts'
-import type { Delivery, Transport } from './transport.ts'
+import type { Delivery, Transport } from './actor/transport.ts'
+import type { AgentKeys } from './handle/agent-keys.ts'
+import { readCheckpointContent, readContent, readEnvelopeContent } from './handle/content.ts'
 
 const SECRET = new Uint8Array(32).fill(5)
 
@@ -33,7 +33,9 @@ const withheld = (reader: string, kind: string, target: string): Row => [
   },
 ]
 
-/** What access control would have to let pass: content read with the keys of one workspace, and nothing asked before. */
+/**
+ * What access control would have to let pass: content read with the keys of one workspace, and nothing asked before.
+ */
 function holeFor(f: Fixture, reader: string) {
   const keys = f.run.agentKeys(f.id(reader))!
   return {
@@ -152,8 +154,7 @@ test('W-SEC-15 every key is explained by the creation set, descent or a grant', 
     ['R', of('C'), true],
     ['R', { of: 'mail', from: f.id('W'), to: f.id('C') }, true],
   ]
-  for (const [name, scope, held] of table)
-    expect([name, scope, await has(name, scope)]).toEqual([name, scope, held])
+  for (const [name, scope, held] of table) expect([name, scope, await has(name, scope)]).toEqual([name, scope, held])
 })
 
 test('an agent whose workspace is over is denied under its name', async () => {
@@ -173,7 +174,7 @@ test('under the other models the runtime opens for whom access control lets pass
   expect(f.run.agentKeys(f.id('W'))).toBeUndefined()
 })
 
-test('WM-056 W-SEC-09 a sealed deliverable that was changed on the disk is flagged, and is not shown', async () => {
+test('W-SEC-09 a sealed deliverable that was changed on the disk is flagged, and is not shown', async () => {
   const profile = mkdtempSync(join(tmpdir(), 'parley-keys-'))
   onTestFinished(() => rmSync(profile, { recursive: true, force: true }))
   const stateCache = fileStateCache(join(profile, 'states'), { keys: new ContentKeys(SECRET), seals: true })
@@ -292,8 +293,6 @@ describe('in transit', () => {
     const { envelope } = unwrap(await f.root.feedback(f.id('W'), { format: 'markdown', content: 'two' }))
     f.name(envelope, 'E2')
     await f.settle()
-    await f.expectAmong([
-      ['envelope_rejected', 'R', 'protocol', { envelope_id: 'E2', reason: 'integrity_violation' }],
-    ])
+    await f.expectAmong([['envelope_rejected', 'R', 'protocol', { envelope_id: 'E2', reason: 'integrity_violation' }]])
   })
 })

@@ -1,10 +1,11 @@
-// The alarm of a run: it rings when something is due, not before, whatever the clock, the trail and the run do meanwhile.
+// The alarm of a run: it rings when something is due, not before, whatever the clock, the trail and the run do
+// meanwhile.
 import { err, ManualClock, ok, ParleyError, type Result, type Ticks, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { S } from '../testing/budgets.ts'
 import { fixture } from '../testing/fixture.ts'
-import { Alarm } from './alarm.ts'
+import { Alarm } from './actor/alarm.ts'
 
 const settle = async () => {
   for (let turn = 0; turn < 5; turn++) await new Promise(resolve => setImmediate(resolve))

@@ -1,8 +1,9 @@
-// Binding agents: what a failure leaves on record (W-WS-06 step 5, W-LIFE-10), and that a restart binds again without repeating.
+// Binding agents: what a failure leaves on record (W-WS-06 step 5, W-LIFE-10), and that a restart binds again without
+// repeating.
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'
-import type { AgentHandle } from './agent.ts'
+import type { AgentHandle } from './handle/agent.ts'
 
 /** A binder that notes whom it got and fails where it is told to. */
 class Binder {
@@ -46,10 +47,7 @@ test('W-WS-06 an agent that cannot be bound fails its workspace with creation_er
     ['task_failed', 'R', 'protocol', { ...task, attempt_number: 1, failure_reason: 'creation_error' }],
     ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
   ])
-  expect(f.notices.filter(({ to }) => to === f.root.workspace).map(({ kind }) => kind)).toEqual([
-    'state',
-    'signal',
-  ])
+  expect(f.notices.filter(({ to }) => to === f.root.workspace).map(({ kind }) => kind)).toEqual(['state', 'signal'])
 
   // The coordinator may try again, in another workspace (W-WS-03).
   binder.fails = () => false

@@ -9,8 +9,8 @@ import { type RunId, unwrap } from '@parley/core'
 import { type Entry, openTrail, type Trail } from '@parley/trail'
 import { expect, onTestFinished, test } from 'vitest'
 import { GUARDS } from '../testing/guards.ts'
-import type { AgentHandle } from './agent.ts'
-import type { RunHandle } from './run-handle.ts'
+import type { AgentHandle } from './handle/agent.ts'
+import type { RunHandle } from './handle/run-handle.ts'
 import { Runtime } from './runtime.ts'
 
 const WORKER = fileURLToPath(new URL('../testing/crash-run.ts', import.meta.url))
@@ -89,7 +89,7 @@ const STEPS: readonly (readonly [what: string, event: string, body: object, stat
 const NUMBERED = STEPS.map((step, index) => [index + 1, ...step] as const)
 
 test.each(NUMBERED)(
-  'WM-024 killed at the acknowledgement of command %d: it %s',
+  'W-TRAIL-26 killed at the acknowledgement of command %d: it %s',
   async (count, _what, event, body, state) => {
     const profile = temporaryFolder()
     const id = await workAndDie(profile, count)

@@ -1,7 +1,7 @@
-// Appends that fail (W-REC-06 to -09): nothing takes effect, tries are bounded, and what waits goes through in order afterwards.
+// Appends that fail (W-REC-06 to -09): nothing takes effect, tries are bounded, and what waits goes through in order
+// afterwards.
 import { type Result, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { kernelLimits } from '../limits.ts'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'
 
 const FOREVER = { times: Number.POSITIVE_INFINITY }
@@ -82,12 +82,7 @@ test('W-REC-07 a failed append is tried again after the configured waits; a succ
   const change = { workspace_id: 'W', from_state: 'active', to_state: 'blocked' }
   await f.expectAdded([
     ['signal_emitted', 'W', 'worker', { signal_id: 'sig1', from: 'W', type: 'blocked', reason: 'waiting' }],
-    [
-      'workspace_state_changed',
-      'W',
-      'protocol',
-      { ...change, trigger: 'agent_blocked', initiator: 'worker' },
-    ],
+    ['workspace_state_changed', 'W', 'protocol', { ...change, trigger: 'agent_blocked', initiator: 'worker' }],
     ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
   ])
   expect(waits()).toBe(0)
@@ -173,27 +168,6 @@ test('W-REC-08 while the trail is away later commands are held in order, aborts 
   expect(refused(await worker.blocked('third'))).toBe('trail_unavailable')
 })
 
-test('W-REC-08 what is held is bounded; beyond it a command is refused at once with trail_degraded', async () => {
-  const f = await fixture()
-  const worker = await f.worker('W')
-  const waits = await breakTrail(f)
-  expect(refused(await worker.blocked('first'))).toBe('trail_unavailable')
-  const held = [watch(worker.started())]
-  await until(() => waits() === 1)
-  // One is being tried; the queue takes its fill behind it.
-  for (let count = 0; count < kernelLimits.queuedCommands; count++) held.push(watch(worker.started()))
-  const refusedAtOnce = await worker.started()
-  expect(refused(refusedAtOnce)).toBe('trail_degraded')
-  expect(!refusedAtOnce.ok && refusedAtOnce.error.retryable).toBe(true)
-  expect(held.every(({ state }) => state === 'waiting' || state === 'trail_degraded')).toBe(true)
-  f.disks.trail.mend()
-  await f.advance(1000)
-  await until(() => held.every(({ state }) => state !== 'waiting'))
-  const went = held.filter(({ state }) => state === 'ok').length
-  expect(went).toBeGreaterThanOrEqual(kernelLimits.queuedCommands)
-  expect(await f.added()).toHaveLength(2 * went)
-})
-
 test('W-REC-08 what is durable can be read while nothing can be written', async () => {
   const f = await fixture()
   const worker = await f.worker('W')
@@ -232,13 +206,13 @@ test('a command that the trail cannot take is refused alone; what was submitted 
   ])
   expect(answers.map(answer => answer.ok)).toEqual([true, false, true, true])
   const added = (await f.added()).map(entry => f.row(entry))
-  expect(
-    added.filter(([type]) => type === 'signal_emitted').map(([, , , body]) => [body?.type, body?.reason]),
-  ).toEqual([
-    ['blocked', 'waiting'],
-    ['started', undefined],
-    ['blocked', 'again'],
-  ])
+  expect(added.filter(([type]) => type === 'signal_emitted').map(([, , , body]) => [body?.type, body?.reason])).toEqual(
+    [
+      ['blocked', 'waiting'],
+      ['started', undefined],
+      ['blocked', 'again'],
+    ],
+  )
   expect(added).toHaveLength(9)
   expect(await f.run.read(run => run.workspaces.size)).toBe(2)
   const before = await f.picture()
@@ -257,60 +231,7 @@ const BLOCKED = [
   ['signal_delivered', 'R', 'protocol'],
 ]
 
-test('WM-035 a store that fails twice and then works leaves one entry, the transition, and no word of it', async () => {
-  const f = await fixture({ commitRetries: [50, 100, 200] })
-  const worker = await f.worker('W')
-  const waits = await breakTrail(f)
-  const answer = watch(worker.blocked('waiting'))
-  for (const wait of [50, 100]) {
-    await until(() => waits() === 1)
-    if (wait === 100) f.disks.trail.mend()
-    await f.advance(wait)
-  }
-  await until(() => answer.state === 'ok')
-  expect(await f.state('W')).toBe('blocked')
-  expect(await shape(f)).toEqual(BLOCKED)
-})
-
-test('WM-036 what ran out while the trail was away comes before what was submitted meanwhile, and behind the word of it', async () => {
-  const f = await fixture()
-  const worker = await f.worker('W', { timeout: 10_000 })
-  await f.worker('V')
-  await breakTrail(f)
-  expect(refused(await f.agent('V').blocked('first'))).toBe('trail_unavailable')
-  f.notices.length = 0
-  const complete = watch(worker.complete())
-  for (let second = 0; second < 12; second++) await f.advance(1000)
-  expect(unwrap(await worker.look()).status).toBe('active')
-  expect(unwrap(await f.root.look(f.id('W'))).status).toBe('active')
-  expect((await f.run.entries()).length).toBeGreaterThan(0)
-  expect([complete.state, await shape(f)]).toEqual(['waiting', []])
-  f.disks.trail.mend()
-  for (let second = 0; second < 3; second++) await f.advance(1000)
-  await until(() => complete.state === 'ok')
-  const added = await f.addedWithOutages()
-  expect(added.map(entry => f.row(entry).slice(0, 3))).toEqual([
-    ['system_degraded', null, 'protocol'],
-    ['signal_emitted', 'W', 'protocol'],
-    ['workspace_state_changed', 'W', 'protocol'],
-    ['signal_delivered', 'R', 'protocol'],
-    ['signal_emitted', null, 'worker'],
-  ])
-  const [degraded, , failed] = added.map(entry => entry.body) as unknown as Record<string, string>[]
-  expect(degraded).toMatchObject({
-    scope: 'trail_storage',
-    affected_workspaces: [],
-    coordinator_action: 'wait',
-    degraded_to: added[0]!.timestamp,
-  })
-  expect(degraded!.degraded_from! < degraded!.degraded_to!).toBe(true)
-  expect(failed).toMatchObject({ to_state: 'failed', trigger: 'timeout' })
-  const { degraded_from: from, degraded_to, reason } = degraded!
-  const told = { kind: 'degraded', to: f.id('R'), scope: 'trail_storage', reason, from, until: degraded_to }
-  expect(f.notices[0]).toEqual(told)
-})
-
-test('WM-036 of several that ran out all come first', async () => {
+test('W-REC-09 of several that ran out all come first', async () => {
   const f = await fixture()
   for (const name of ['A', 'B', 'C']) await f.worker(name, { timeout: 10_000 })
   const other = await f.worker('W')
@@ -324,22 +245,6 @@ test('WM-036 of several that ran out all come first', async () => {
   await until(() => held.every(({ state }) => state === 'ok'))
   const states = (await f.added()).filter(entry => entry.event_type === 'workspace_state_changed')
   expect(states.map(entry => f.nameOf(entry.workspace!))).toEqual(['X', 'A', 'B', 'C', 'W'])
-})
-
-test('WM-037 of three submissions the hold takes two, in order, and refuses the third at once', async () => {
-  const f = await fixture({ heldCommands: 2 })
-  const worker = await f.worker('W')
-  await breakTrail(f)
-  expect(refused(await worker.blocked('first'))).toBe('trail_unavailable')
-  const held = [watch(worker.blocked('second')), watch(worker.started())]
-  const third = await worker.blocked('third')
-  expect(refused(third)).toBe('trail_degraded')
-  expect(!third.ok && third.error.retryable).toBe(true)
-  f.disks.trail.mend()
-  for (let second = 0; second < 3; second++) await f.advance(1000)
-  await until(() => held.every(({ state }) => state === 'ok'))
-  const signals = (await f.added()).filter(entry => entry.event_type === 'signal_emitted')
-  expect(signals.map(({ body }) => (body as { type: string }).type)).toEqual(['blocked', 'started'])
 })
 
 test('W-REC-08 a denied read waits for its record, an allowed one does not', async () => {
@@ -377,18 +282,4 @@ test('W-REC-09 a trail that is back is noticed although nobody asks for anything
   const before = await f.picture()
   await f.restart()
   expect(await f.picture()).toEqual(before)
-})
-
-test('WM-033 an agent says what it cannot go on without, and is refused where it says nothing', async () => {
-  const f = await fixture()
-  const worker = await f.worker('W')
-  await f.mark()
-  const reason = 'external_api_unavailable: {"service":"search","error":"503"}'
-  unwrap(await worker.blocked(reason))
-  const added = await f.addedWithOutages()
-  expect(added.map(entry => f.row(entry).slice(0, 3))).toEqual(BLOCKED)
-  expect(added[0]!.body).toMatchObject({ type: 'blocked', reason })
-  expect(added[1]!.body).toMatchObject({ to_state: 'blocked', trigger: 'agent_blocked' })
-  expect(refused(await worker.emit({ type: 'blocked' }))).toBe('invalid_argument')
-  expect(await shape(f)).toEqual([])
 })

@@ -1,5 +1,5 @@
-// Notices about gates: that one opened, that one fell to the coordinator, that one ended and what came of it. The coordinator hears of
-// all of them, and whoever asked for what a gate held up hears how it ended (W-HWY-07).
+// Notices about gates: that one opened, that one fell to the coordinator, that one ended and what came of it. The
+// coordinator hears of all of them, and whoever asked for what a gate held up hears how it ended (W-HWY-07).
 import type { GateId, GraphId, TaskId, WorkspaceId } from '@parley/core'
 import type { EntryDraft } from '@parley/trail'
 import type { EventBody, GateType } from '@parley/trail/events'

@@ -1,13 +1,15 @@
-// Runs that cannot be trusted (W-REC-13): found damaged when the runtime was opened, or not to be recovered. Such a run takes nothing
-// and nothing is written to it; a human has to look, and the other runs go on.
+// Runs that cannot be trusted (W-REC-13): found damaged when the runtime was opened, or not to be recovered. Such a run
+// takes nothing and nothing is written to it; a human has to look, and the other runs go on.
 import { asParleyError, type ObjectId, ParleyError, type RunId } from '@parley/core'
 import type { Finding, RunTrail, Trail } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
+import type { House } from '../house/house.ts'
+import { forgedEntry } from '../integrity/object-proof.ts'
 
 /**
- * What halts a run that could not be read: replay checks hashes, links, anchors and signatures as it goes (W-REC-12 steps 1 and 2), and
- * where it met damage, all of the stored trail is looked through for the report. The signatures of all of it take most of the time:
- * `verify` on demand.
+ * What halts a run that could not be read: replay checks hashes, links, anchors and signatures as it goes (W-REC-12
+ * steps 1 and 2), and where it met damage, all of the stored trail is looked through for the report. The signatures of
+ * all of it take most of the time: `verify` on demand.
  */
 export async function damageOf(id: RunId, trail: RunTrail, cause: unknown): Promise<ParleyError> {
   try {
@@ -19,12 +21,7 @@ export async function damageOf(id: RunId, trail: RunTrail, cause: unknown): Prom
   return haltedBy(id, cause)
 }
 
-export function haltError(
-  run: RunId,
-  what: string,
-  findings: readonly Finding[] = [],
-  cause?: unknown,
-): ParleyError {
+export function haltError(run: RunId, what: string, findings: readonly Finding[] = [], cause?: unknown): ParleyError {
   const message = `The run ${run} is halted: ${what}. Nothing is repaired by itself; verify the trail, and restore it from a backup.`
   return new ParleyError('run_halted', message, { details: { run, findings }, cause })
 }
@@ -36,7 +33,10 @@ export function haltedBy(run: RunId, cause: unknown): ParleyError {
   return haltError(run, error.message.replace(/\.$/, ''), [], error)
 }
 
-/** Throws where the house may be among them. It must not be replaced by an empty one: nobody would know any more who may do what. */
+/**
+ * Throws where the house may be among them. It must not be replaced by an empty one: nobody would know any more who may
+ * do what.
+ */
 export async function requireNoHouse(halted: ReadonlyMap<RunId, ParleyError>, trail: Trail): Promise<void> {
   for (const [id, error] of halted) if (await mayBeHouse(trail.run(id))) throw error
 }
@@ -52,5 +52,21 @@ async function mayBeHouse(trail: RunTrail): Promise<boolean> {
     return (object?.value as { readonly house?: unknown } | undefined)?.house === true
   } catch {
     return true
+  }
+}
+
+/** W-SEC-18: a run that is halted because its content was changed can record nothing itself; once for each object. */
+export async function recordForged(
+  halted: ReadonlyMap<RunId, ParleyError>,
+  house: Pick<House, 'record'>,
+  trail: RunTrail,
+): Promise<void> {
+  for (const { cause } of halted.values()) {
+    const { code, details } = asParleyError(cause)
+    if (code !== 'content_damaged') continue
+    const entry = forgedEntry(String(details.object ?? details.run))
+    const { subject_id } = entry.body
+    const known = await trail.query({ event_type: 'integrity_violation', body: { subject_id }, limit: 1 })
+    if (known.ok && known.value.entries.length === 0) await house.record([entry])
   }
 }

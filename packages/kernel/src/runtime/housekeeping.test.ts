@@ -1,4 +1,5 @@
-// The storage life cycle as a runtime drives it (W-TRAIL-24 to 30): by the clock, one run at a time, again after a restart and after a failure.
+// The storage life cycle as a runtime drives it (W-TRAIL-24 to 30): by the clock, one run at a time, again after a
+// restart and after a failure.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { edited, tamper } from '@parley/trail/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { type Fixture, type FixtureOptions, fixture, refused } from '../testing/fixture.ts'
-import type { StorageFault, StoragePolicy } from './housekeeping.ts'
+import type { StorageFault, StoragePolicy } from './storage-schedule.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -34,7 +35,7 @@ async function ended(storage: StoragePolicy | undefined, options: FixtureOptions
 const types = async (f: Fixture) =>
   unwrap(await f.trail.run(f.run.id).query({})).entries.map(({ event_type }) => event_type)
 const files = (f: Fixture, tier: string) => f.disks.trail.list(`${tier}/${f.run.id}`)
-const isCompacted = async (f: Fixture) => (await f.trail.compactor().pending()).length === 0
+const isCompacted = async (f: Fixture) => (await f.trail.storage.pending()).length === 0
 /** Work of the trail takes turns of the event loop, not time. */
 const until = (check: () => unknown) => vi.waitFor(check, { timeout: 10_000, interval: 2 })
 
@@ -241,13 +242,11 @@ test('W-TRAIL-10 a run that is damaged stays where it is, is on record once, and
   unwrap(await third.coordinator.started())
   unwrap(await third.close())
   await f.advance(LATER)
-  await until(async () => expect(await f.trail.compactor().pending()).toHaveLength(1))
+  await until(async () => expect(await f.trail.storage.pending()).toHaveLength(1))
   expect(f.runtime.storage.status().faults).toMatchObject([{ run: damaged, attempts: 3 }])
-  const left = (await f.trail.compactor().pending()).map(({ run }) => run)
+  const left = (await f.trail.storage.pending()).map(({ run }) => run)
   expect(left).toEqual([damaged])
-  const found = unwrap(
-    await f.trail.run(f.runtime.house.run).query({ event_type: 'integrity_violation' }),
-  ).entries
+  const found = unwrap(await f.trail.run(f.runtime.house.run).query({ event_type: 'integrity_violation' })).entries
   expect(found).toHaveLength(1)
   expect(found[0]).toMatchObject({
     workspace: null,

@@ -1,4 +1,5 @@
-// Who listens to the notices of a run (wacp-primitives 0.7). What one of them does wrong is its own affair: the run goes on.
+// Who listens to the notices of a run (wacp-primitives 0.7). What one of them does wrong is its own affair: the run
+// goes on.
 import type { Notice } from './notice.ts'
 
 export class Listeners {

@@ -1,5 +1,6 @@
-// Migrations at work (W-MIG-05): once a request is durable, the host prepares the new agent; then the swap is asked for, or the failure.
-// What became of a migration is read off the trail, so that whoever waits for it learns the same, whoever ended it.
+// Migrations at work (W-MIG-05): once a request is durable, the host prepares the new agent; then the swap is asked
+// for, or the failure. What became of a migration is read off the trail, so that whoever waits for it learns the same,
+// whoever ended it.
 import {
   asParleyError,
   type Clock,
@@ -15,10 +16,10 @@ import type { EventBody } from '@parley/trail/events'
 import type { RuntimeCommand } from '../command.ts'
 import { kernelDefaults } from '../limits.ts'
 import { invalidState, refusal } from '../refusal.ts'
-import { AgentHandle } from './agent.ts'
-import { Pauses } from './pauses.ts'
-import type { RunHandle } from './run-handle.ts'
-import { viewWorkspace, type WorkspaceView } from './view.ts'
+import { Pauses } from './actor/pauses.ts'
+import { AgentHandle } from './handle/agent.ts'
+import type { RunHandle } from './handle/run-handle.ts'
+import { viewWorkspace, type WorkspaceView } from './handle/view.ts'
 
 /** What the host is told of an agent that it is to prepare (W-MIG-05 step 3). */
 export interface MigrationRequest {
@@ -26,11 +27,17 @@ export interface MigrationRequest {
   readonly oldAgent: string
   readonly newAgent: string
   readonly reason: string
-  /** What the new agent will act by. It is refused as long as the old agent is bound: until the swap, which a `state` notice tells. */
+  /**
+   * What the new agent will act by. It is refused as long as the old agent is bound: until the swap, which a `state`
+   * notice tells.
+   */
   readonly agent: AgentHandle
   /** The frozen workspace (step 2): all of it is still there after the swap, and nothing of it changes before. */
   readonly snapshot: WorkspaceView
-  /** Aborted when the migration ended without its agent: by an abort, with its parent, with the run, or with the runtime. */
+  /**
+   * Aborted when the migration ended without its agent: by an abort, with its parent, with the run, or with the
+   * runtime.
+   */
   readonly signal: AbortSignal
 }
 
@@ -69,8 +76,7 @@ export class Migrations {
   /** To be told of each entry once it is durable, that of recovery aside. */
   follow(run: RunId, { event_type, body }: EntryDraft): void {
     if (event_type === 'migration_started') this.#begin(run, body as EventBody<'migration_started'>)
-    else if (event_type === 'workspace_state_changed')
-      this.#leave(body as EventBody<'workspace_state_changed'>)
+    else if (event_type === 'workspace_state_changed') this.#leave(body as EventBody<'workspace_state_changed'>)
   }
 
   /** The handle of the new agent once it is bound, or why it never will be. */
@@ -88,8 +94,7 @@ export class Migrations {
   /** Nothing is prepared any more; recovery deals with what is open (W-REC-24). */
   stop(): void {
     this.#pauses.end()
-    for (const open of this.#open.values())
-      this.#end(open, refusal('trail_unavailable', 'The runtime is closed.'))
+    for (const open of this.#open.values()) this.#end(open, refusal('trail_unavailable', 'The runtime is closed.'))
   }
 
   #begin(run: RunId, started: EventBody<'migration_started'>): void {

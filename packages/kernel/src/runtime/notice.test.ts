@@ -1,4 +1,5 @@
-// Notices (wacp-primitives 0.7): each reaches the agents that it is for, after what it names is on the trail, and nobody else.
+// Notices (wacp-primitives 0.7): each reaches the agents that it is for, after what it names is on the trail, and
+// nobody else.
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type Fixture, fixture } from '../testing/fixture.ts'
@@ -82,10 +83,7 @@ test('signals are announced to the parent; states to the agent and to the coordi
   const blocked = 'C active to blocked by agent_blocked'
   expect(await heard()).toEqual({ C: [blocked], R: [blocked], D: ['blocked of C no input'] })
   unwrap(await f.root.abort(f.id('D')))
-  const failures = [
-    'D active to failed by aborted_by_coordinator',
-    'C blocked to failed by parent_failed',
-  ] as const
+  const failures = ['D active to failed by aborted_by_coordinator', 'C blocked to failed by parent_failed'] as const
   expect(await heard()).toEqual({
     D: [failures[0]],
     C: [failures[1]],

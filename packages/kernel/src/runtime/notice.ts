@@ -1,5 +1,5 @@
-// Notices (wacp-primitives 0.7): callbacks to the agent of a workspace. Each names something that is on the trail already; one that
-// is missed can be found there.
+// Notices (wacp-primitives 0.7): callbacks to the agent of a workspace. Each names something that is on the trail
+// already; one that is missed can be found there.
 import type { EnvelopeId, GraphId, SignalId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
 import type { EntryDraft } from '@parley/trail'
 import type {
@@ -68,7 +68,10 @@ export type Notice = { readonly to: WorkspaceId } & (
   | UserNotice
   | EscalationNotice
   | GateNotice
-  /** W-SEC-06: somebody was not who they claimed to be, or something is not what was proven; the coordinator hears of it. */
+  /**
+   * W-SEC-06: somebody was not who they claimed to be, or something is not what was proven; the coordinator hears of
+   * it.
+   */
   | {
       readonly kind: 'security'
       readonly event: 'authentication_failed' | 'integrity_violation'
@@ -90,7 +93,10 @@ export type Notice = { readonly to: WorkspaceId } & (
   | { readonly kind: 'unresolvable'; readonly graph: GraphId; readonly tasks: readonly TaskId[] }
 )
 
-/** What an entry means to whom. To be asked right before the entry is folded in: a signal's own words are still at hand then. */
+/**
+ * What an entry means to whom. To be asked right before the entry is folded in: a signal's own words are still at hand
+ * then.
+ */
 export function noticesOf(run: Run, entry: EntryDraft): readonly Notice[] {
   switch (entry.event_type) {
     case 'envelope_delivered': {
@@ -117,9 +123,7 @@ export function noticesOf(run: Run, entry: EntryDraft): readonly Notice[] {
       return [{ kind: 'security', to: rootOf(run).id, event: entry.event_type, subject, reason: violation }]
     }
     case 'recovery_completed':
-      return [
-        { kind: 'recovered', to: rootOf(run).id, counts: entry.body as EventBody<'recovery_completed'> },
-      ]
+      return [{ kind: 'recovered', to: rootOf(run).id, counts: entry.body as EventBody<'recovery_completed'> }]
     case 'system_degraded':
       return [degradedNotice(run, entry.body as EventBody<'system_degraded'>)]
     case 'workspace_reparented':

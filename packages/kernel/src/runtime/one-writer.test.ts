@@ -11,7 +11,7 @@ const codeOf = (opened: Promise<unknown>) =>
     cause => asParleyError(cause).code,
   )
 
-test('WX-007 a second runtime over a trail that a live one holds is refused and changes nothing', async () => {
+test('W-CONC-08 a second runtime over a trail that a live one holds is refused and changes nothing', async () => {
   const f = await fixture()
   await f.worker('W')
   await f.mark()
@@ -29,7 +29,7 @@ test('WX-007 a second runtime over a trail that a live one holds is refused and 
   await next.close()
 })
 
-test('WX-007 two trails before one store have one writer as well; what could not be opened holds nothing', async () => {
+test('W-CONC-08 two trails before one store have one writer as well; what could not be opened holds nothing', async () => {
   const store = await openMemoryStore()
   const [one, other] = [new Trail({ store }), new Trail({ store })]
   expect(await codeOf(Runtime.open({ trail: one, deployment: 'zero-trust' }))).not.toBe('trail_in_use')
@@ -39,32 +39,10 @@ test('WX-007 two trails before one store have one writer as well; what could not
   await one.close()
 })
 
-/** Appends what a runtime would that saw the run as it was before. */
-async function write(f: Fixture, event_type: string, actor: string, body: object) {
-  const draft = { event_type, workspace: f.id('W'), actor, body } as never
-  const entry = stamp(draft, f.ids.next('e') as EntryId, formatTimestamp(f.runtime.clock.take()))
-  unwrap(await f.trail.run(f.run.id).append({ entries: [entry] }))
-  return entry
-}
-
 const violated = (f: Fixture) =>
   f.expectAmong([['integrity_violation', null, 'protocol', { subject_id: 'E', action_taken: 'quarantined' }]])
 
-test('WX-008 opening finds the state change of a second runtime that knew nothing of the first', async () => {
-  const f = await fixture()
-  await f.worker('W')
-  unwrap(await f.agent('W').blocked('waiting'))
-  const change = { from_state: 'active', to_state: 'suspended', trigger: 'suspended_by_coordinator' }
-  await f.mark()
-  const body = { workspace_id: f.id('W'), ...change, initiator: 'coordinator' }
-  const { id } = await write(f, 'workspace_state_changed', 'system', body)
-  f.name(id, 'E')
-  await f.restart()
-  await violated(f)
-  expect(await f.state('W')).toBe('blocked')
-})
-
-test('WX-008 opening finds a second checkpoint on the same place of the chain', async () => {
+test('W-CONC-08 opening finds a second checkpoint on the same place of the chain', async () => {
   const f = await fixture()
   await f.worker('W')
   const first = unwrap(await f.checkpoint('W')).checkpoint

@@ -1,5 +1,5 @@
-// What is checked of an unfinished run when it is opened (W-REC-12 step 1): hashes and links, anchors, signatures; and what a kept state
-// spares.
+// What is checked of an unfinished run when it is opened (W-REC-12 step 1): hashes and links, anchors, signatures; and
+// what a kept state spares.
 import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -67,10 +67,8 @@ function anchoredElsewhere(records: readonly StoredRecord[], at: number): Stored
   return records.map(record => {
     if (record.kind !== 'entry' || record.seq < at) return record
     const anchor = /"local_hash":"[0-9a-f]{64}"/
-    const moved =
-      record.seq === at ? record.view.replace(anchor, `"local_hash":"${'0'.repeat(64)}"`) : record.view
-    const view =
-      last === undefined ? moved : moved.replace(/"prev_hash":"[0-9a-f]{64}"/, `"prev_hash":"${last}"`)
+    const moved = record.seq === at ? record.view.replace(anchor, `"local_hash":"${'0'.repeat(64)}"`) : record.view
+    const view = last === undefined ? moved : moved.replace(/"prev_hash":"[0-9a-f]{64}"/, `"prev_hash":"${last}"`)
     last = hash('sha256', view, 'hex')
     return { ...record, view, hash: last }
   })

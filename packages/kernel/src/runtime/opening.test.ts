@@ -7,9 +7,9 @@ import { type RunId, unwrap } from '@parley/core'
 import { fileStateCache, openSegmentStore, type StateCacheStore, Trail, type TrailStore } from '@parley/trail'
 import { expect, onTestFinished, test } from 'vitest'
 import { GUARDS } from '../testing/guards.ts'
-import type { AgentHandle } from './agent.ts'
-import { replay } from './replay.ts'
-import type { RunHandle } from './run-handle.ts'
+import { replay } from './actor/replay.ts'
+import type { AgentHandle } from './handle/agent.ts'
+import type { RunHandle } from './handle/run-handle.ts'
 import { Runtime } from './runtime.ts'
 import type { RuntimeOptions } from './runtime-options.ts'
 
@@ -87,9 +87,7 @@ async function workersOf(run: RunHandle): Promise<AgentHandle[]> {
 }
 
 async function examined(runtime: Runtime, run: RunId): Promise<number> {
-  const found = await runtime
-    .trail(run)
-    .query({ event_type: 'recovery_completed', order: 'descending', limit: 1 })
+  const found = await runtime.trail(run).query({ event_type: 'recovery_completed', order: 'descending', limit: 1 })
   return (unwrap(found).entries[0]!.body as { trail_entries_examined: number }).trail_entries_examined
 }
 

@@ -2,16 +2,11 @@
 import { unwrap } from '@parley/core'
 import type { Entry, TrailQuery } from '@parley/trail'
 import { expect, test } from 'vitest'
-import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
-import type { AgentHandle } from './agent.ts'
+import { fixture, type Row, refused } from '../testing/fixture.ts'
+import type { AgentHandle } from './handle/agent.ts'
 
 async function ask(agent: AgentHandle, query: TrailQuery = {}): Promise<readonly Entry[]> {
   return unwrap(await agent.query(query)).entries
-}
-
-async function entriesOf(f: Fixture, ...names: string[]): Promise<readonly Entry[]> {
-  const ids = new Set(names.map(name => f.id(name)))
-  return (await f.run.entries()).filter(entry => entry.workspace !== null && ids.has(entry.workspace))
 }
 
 function denied(name: string, actor: string, scope: 'local' | 'global', workspace?: string): Row {
@@ -20,33 +15,7 @@ function denied(name: string, actor: string, scope: 'local' | 'global', workspac
   return ['trail_access_denied', name, actor, body]
 }
 
-test('WM-019 an agent sees the trails in its visibility; reaching outside finds nothing and is on record', async () => {
-  const f = await fixture()
-  const first = await f.worker('W1')
-  await f.worker('W2')
-  const observer = await f.observer('O', { visibility: [f.id('W1')] })
-  unwrap(await f.checkpoint('W1'))
-  unwrap(await f.checkpoint('W2'))
-  await f.mark()
-
-  expect(await ask(first, { workspace: f.id('W2') })).toEqual([])
-  await f.expectAdded([denied('W1', 'worker', 'local', 'W2')])
-
-  expect(await ask(first)).toEqual(await entriesOf(f, 'W1'))
-  expect(await ask(first, { event_type: 'checkpoint_created' })).toHaveLength(1)
-  expect(await ask(observer, { workspace: f.id('W1') })).toEqual(await entriesOf(f, 'W1'))
-  expect(await ask(observer)).toEqual(await entriesOf(f, 'W1', 'O'))
-  await f.expectAdded([])
-
-  expect(await ask(observer, { scope: 'global' })).toEqual([])
-  await f.expectAdded([denied('O', 'observer', 'global')])
-
-  expect(await ask(f.root)).toEqual(await f.run.entries())
-  expect(await ask(f.root, { scope: 'global' })).toEqual(await f.run.entries())
-  await f.expectAdded([])
-})
-
-test('WM-019 an observer that is configured for it reads the global trail; a worker never does', async () => {
+test('W-TRAIL-19 an observer that is configured for it reads the global trail; a worker never does', async () => {
   const f = await fixture({ observersReadGlobally: true })
   const worker = await f.worker('W1')
   const observer = await f.observer('O')
@@ -57,7 +26,7 @@ test('WM-019 an observer that is configured for it reads the global trail; a wor
   await f.expectAdded([denied('W1', 'worker', 'global')])
 })
 
-test('WM-019 a malformed query is refused and leaves no entry', async () => {
+test('W-TRAIL-19 a malformed query is refused and leaves no entry', async () => {
   const f = await fixture()
   const worker = await f.worker('W1')
   await f.mark()
@@ -66,7 +35,7 @@ test('WM-019 a malformed query is refused and leaves no entry', async () => {
   await f.expectAdded([])
 })
 
-test('WM-019 a workspace that ends while its agent queries has the denial recorded under none (W-TRAIL-08)', async () => {
+test('W-TRAIL-08 a workspace that ends while its agent queries has the denial recorded under none (W-TRAIL-08)', async () => {
   const f = await fixture()
   const worker = await f.worker('W1')
   await f.worker('W2')

@@ -1,5 +1,5 @@
-// Reading in somebody's name. What they reach for and may not see is on record (W-WS-15, W-TRAIL-19, -20): in the run, and once that has
-// ended, in the house.
+// Reading in somebody's name. What they reach for and may not see is on record (W-WS-15, W-TRAIL-19, -20): in the run,
+// and once that has ended, in the house.
 import { type IdSource, ok, type Result, type RunId, type StrictClock, type WorkspaceId } from '@parley/core'
 import type {
   Aggregated,
@@ -17,8 +17,8 @@ import type { Command } from '../command.ts'
 import { decide } from '../decide.ts'
 import type { House } from '../house/house.ts'
 import { elsewhere, invalidState, refusal } from '../refusal.ts'
+import { strangerEntry, userReader } from './handle/user-reader.ts'
 import type { Runs } from './runs.ts'
-import { strangerEntry, userReader } from './user-reader.ts'
 
 export interface ReadsOptions {
   readonly trail: Trail
@@ -37,7 +37,10 @@ export class RecordedReads {
     this.#options = options
   }
 
-  /** What may be read needs no entry, so that it can be read while none can be written (W-REC-08). Reading outlives the run. */
+  /**
+   * What may be read needs no entry, so that it can be read while none can be written (W-REC-08). Reading outlives the
+   * run.
+   */
   async mayRead(run: RunId, command: Command): Promise<Result<unknown>> {
     const actor = await this.#options.runs.open(run)
     if (!actor.ok) return actor
@@ -65,7 +68,9 @@ export class RecordedReads {
     return reader.ok ? this.#onRecord(run, await this.#trail(run).query(query, reader.value)) : reader
   }
 
-  /** Watching leaves no record; that a stranger tried to, or somebody reached for what is not theirs, does (W-TRAIL-20). */
+  /**
+   * Watching leaves no record; that a stranger tried to, or somebody reached for what is not theirs, does (W-TRAIL-20).
+   */
   async watchAsUser(
     run: RunId,
     filter: TrailFilter & { readonly after?: number },
@@ -83,9 +88,7 @@ export class RecordedReads {
   }
 
   async record(run: RunId, entries: readonly ProposedEntry[]): Promise<Result<void>> {
-    return (
-      (await this.#inRun<void>(run, { type: 'record', entries })) ?? this.#options.house().record(entries)
-    )
+    return (await this.#inRun<void>(run, { type: 'record', entries })) ?? this.#options.house().record(entries)
   }
 
   /** Undefined where the run has ended; it may also end while its own record waits for its turn. */

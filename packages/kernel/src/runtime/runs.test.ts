@@ -1,10 +1,11 @@
-// Many runs in one runtime: each on its own, finished ones out of memory but readable, and the end of the runtime itself.
+// Many runs in one runtime: each on its own, finished ones out of memory but readable, and the end of the runtime
+// itself.
 import { type GateId, type Result, type RunId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'
-import type { AgentHandle } from './agent.ts'
-import type { RunHandle } from './run-handle.ts'
+import type { AgentHandle } from './handle/agent.ts'
+import type { RunHandle } from './handle/run-handle.ts'
 
 async function startRun(f: Fixture): Promise<RunHandle> {
   const run = unwrap(await f.runtime.start({ owner: 'ux' }))
@@ -48,18 +49,8 @@ test('a run whose root closed leaves memory, stays readable and takes no more co
   expect(refused(await f.run.close())).toBe('ok')
   const change = { workspace_id: 'R', trigger: 'run_complete', initiator: 'protocol' }
   await f.expectAdded([
-    [
-      'workspace_state_changed',
-      'R',
-      'protocol',
-      { ...change, from_state: 'active', to_state: 'integrating' },
-    ],
-    [
-      'workspace_state_changed',
-      'R',
-      'protocol',
-      { ...change, from_state: 'integrating', to_state: 'closed' },
-    ],
+    ['workspace_state_changed', 'R', 'protocol', { ...change, from_state: 'active', to_state: 'integrating' }],
+    ['workspace_state_changed', 'R', 'protocol', { ...change, from_state: 'integrating', to_state: 'closed' }],
   ])
   expect(f.runtime.active).toEqual([])
   const entries = await f.run.entries()
@@ -124,12 +115,7 @@ test('a read that meets the end of its run is answered, and a denial is on recor
   const before = (await house.entries()).length
   const closing = f.run.close()
   for (let turn = 0; turn < 10; turn++) await Promise.resolve()
-  const reads = [
-    one.look(),
-    f.root.look(f.id('W2')),
-    one.look(f.id('W2')),
-    other.query({ workspace: f.id('W1') }),
-  ]
+  const reads = [one.look(), f.root.look(f.id('W2')), one.look(f.id('W2')), other.query({ workspace: f.id('W1') })]
   expect(refused(await closing)).toBe('ok')
   expect((await Promise.all(reads)).map(refused)).toEqual(['ok', 'ok', 'not_found', 'ok'])
   await f.expectAdded([
@@ -268,12 +254,7 @@ test('close waits for what is on its way to disk, refuses everything after it, a
   const change = { workspace_id: 'W', from_state: 'active', to_state: 'blocked' }
   await f.expectAdded([
     ['signal_emitted', 'W', 'worker', { signal_id: 'sig1', from: 'W', type: 'blocked', reason: 'waiting' }],
-    [
-      'workspace_state_changed',
-      'W',
-      'protocol',
-      { ...change, trigger: 'agent_blocked', initiator: 'worker' },
-    ],
+    ['workspace_state_changed', 'W', 'protocol', { ...change, trigger: 'agent_blocked', initiator: 'worker' }],
     ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
   ])
   expect(f.clock.pending).toBe(0)
@@ -290,12 +271,10 @@ test('a run that is being started while the runtime closes is there as a whole o
   expect(refused(started)).toBe('trail_unavailable')
 })
 
-test('the clock of a runtime starts above everything on record (W-CLOCK-07)', async () => {
+test('W-TRAIL-02 a host cannot record what is no type of entries', async () => {
   const f = await fixture()
-  await f.worker('W')
-  f.clock.set((f.clock.now() - 3_600_000_000) as never)
-  await f.restart()
-  unwrap(await f.agent('W').blocked('waiting'))
-  const stamps = (await f.run.entries()).map(({ timestamp }) => timestamp)
-  expect(stamps).toEqual([...new Set(stamps)].sort())
+  await f.mark()
+  const entry = { event_type: 'made_up', workspace: null, actor: 'protocol', body: {} } as never
+  expect(refused(await f.run.record([entry]))).toBe('invalid_argument')
+  await f.expectAdded([])
 })

@@ -1,13 +1,15 @@
-// The runs of a trail that are in memory: those at work, and finished ones for a while after they were read. One that is halted leaves
-// and is not let in again (W-REC-13).
+// The runs of a trail that are in memory: those at work, and finished ones for a while after they were read. One that
+// is halted leaves and is not let in again (W-REC-13).
 import { asParleyError, err, ok, ParleyError, type Result, type RunId } from '@parley/core'
 import type { Trail } from '@parley/trail'
 import { kernelLimits } from '../limits.ts'
 import type { Run } from '../run/run.ts'
-import type { RunActor } from './actor.ts'
+import type { RunActor } from './actor/actor.ts'
 import { damageOf, haltedBy } from './halt.ts'
 
-/** Replays a run. `proven`: it had not ended when the runtime stopped, and so it is looked at more closely (W-REC-12). */
+/**
+ * Replays a run. `proven`: it had not ended when the runtime stopped, and so it is looked at more closely (W-REC-12).
+ */
 type Open = (id: RunId, proven: boolean) => Promise<RunActor>
 
 export class Runs {
@@ -39,7 +41,10 @@ export class Runs {
     return this.#atWork.get(id)
   }
 
-  /** Brings in a run that had not ended. W-REC-12: damage halts this run and no other; a trail that is only away for now is no damage. */
+  /**
+   * Brings in a run that had not ended. W-REC-12: damage halts this run and no other; a trail that is only away for now
+   * is no damage.
+   */
   async examine(id: RunId): Promise<void> {
     try {
       await this.#actor(id, true)
@@ -49,7 +54,10 @@ export class Runs {
     }
   }
 
-  /** Any run, new ones included; refused where it is halted or imported, or the trail is away even for reading (W-REC-06). */
+  /**
+   * Any run, new ones included; refused where it is halted or imported, or the trail is away even for reading
+   * (W-REC-06).
+   */
   async open(id: RunId): Promise<Result<RunActor>> {
     try {
       return ok(await this.#actor(id))
@@ -76,10 +84,7 @@ export class Runs {
 
   async #load(id: RunId, proven: boolean): Promise<RunActor> {
     if (this.#trail.imported(id))
-      throw new ParleyError(
-        'invalid_state',
-        `${id} was imported: it can be read and verified, and nothing else.`,
-      )
+      throw new ParleyError('invalid_state', `${id} was imported: it can be read and verified, and nothing else.`)
     const actor = await this.#open(id, proven)
     if (!actor.ended) this.#atWork.set(id, actor)
     else await this.#remember(id, actor)
@@ -126,4 +131,10 @@ export class Runs {
     this.#atWork.clear()
     this.#finished.clear()
   }
+}
+
+/** A few at a time. */
+export async function inParts(runs: readonly RunId[], work: (run: RunId) => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < runs.length; at += kernelLimits.openingRuns)
+    await Promise.all(runs.slice(at, at + kernelLimits.openingRuns).map(work))
 }

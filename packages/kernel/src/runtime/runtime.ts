@@ -1,38 +1,13 @@
-// The runtime: all runs of one trail in one process. It opens what is unfinished, starts runs, binds their agents again, and keeps the
-// house run. runs.ts holds the runs themselves.
-import {
-  asParleyError,
-  type Clock,
-  err,
-  type IdSource,
-  isId,
-  ok,
-  type ParleyError,
-  type Result,
-  type RunId,
-  StrictClock,
-  SystemClock,
-  SystemIds,
-  type Ticks,
-  unwrap,
-  type WorkspaceId,
-} from '@parley/core'
-import {
-  type Aggregated,
-  ContentKeys,
-  type ProposedEntry,
-  type QueryPage,
-  type RunTrail,
-  type TrailAggregate,
-  type TrailFilter,
-  type TrailQuery,
-} from '@parley/trail'
+// The runtime: all runs of one trail in one process. It opens what is unfinished, starts runs, binds their agents
+// again, and keeps the house run. runs.ts holds the runs themselves.
+import type { Clock, IdSource, ParleyError, Result, RunId, Ticks, WorkspaceId } from '@parley/core'
+import { err, isId, ok, StrictClock, SystemClock, SystemIds, unwrap } from '@parley/core'
+import { ContentKeys, type RunTrail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
 import type { Command } from '../command.ts'
 import { HOUSE_KEY, House } from '../house/house.ts'
 import { keyedProofs } from '../integrity/keyed.ts'
-import { forgedEntry } from '../integrity/object-proof.ts'
 import type { Proofs } from '../integrity/proofs.ts'
 import { StateProof } from '../integrity/state-proof.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
@@ -43,21 +18,21 @@ import { requireLevel } from '../run/level.ts'
 import type { Run } from '../run/run.ts'
 import type { RunDraft } from '../run/start.ts'
 import { ended } from '../workspace/workspace.ts'
-import { RunActor } from './actor.ts'
-import type { AgentHandle } from './agent.ts'
-import { AgentKeys } from './agent-keys.ts'
-import { requireNoHouse } from './halt.ts'
-import { Housekeeping, type StorageKeeper } from './housekeeping.ts'
+import { RunActor } from './actor/actor.ts'
+import { transportIn } from './actor/sealed-transport.ts'
+import { stateCacheOf } from './actor/state-cache.ts'
+import { directTransport } from './actor/transport.ts'
+import { recordForged, requireNoHouse } from './halt.ts'
+import type { AgentHandle } from './handle/agent.ts'
+import { AgentKeys } from './handle/agent-keys.ts'
+import { RunHandle, type RunHost } from './handle/run-handle.ts'
+import { UserHandle } from './handle/user-handle.ts'
 import { Migrations } from './migrations.ts'
 import type { Notice } from './notice.ts'
 import { RecordedReads } from './recorded-reads.ts'
-import { RunHandle, type RunHost } from './run-handle.ts'
-import { Runs } from './runs.ts'
+import { inParts, Runs } from './runs.ts'
 import { type RuntimeOptions, settingsOf } from './runtime-options.ts'
-import { transportIn } from './sealed-transport.ts'
-import { StateCache } from './state-cache.ts'
-import { directTransport } from './transport.ts'
-import { UserHandle } from './user-handle.ts'
+import { type StorageKeeper, StorageSchedule } from './storage-schedule.ts'
 import { Users, type UsersHost } from './users.ts'
 
 export class Runtime implements RunHost, UsersHost {
@@ -65,6 +40,8 @@ export class Runtime implements RunHost, UsersHost {
   readonly users: Users = new Users(this)
   /** Makes and checks proofs; undefined at level 1. */
   readonly proofs: Proofs | undefined
+  /** Reading in somebody's name: what they reach for and may not see is on record (W-TRAIL-19, -20). */
+  readonly reads: RecordedReads
   /** What it vouches for (W-SEC-13). */
   readonly deployment: DeploymentModel
   readonly #options: RuntimeOptions
@@ -74,9 +51,8 @@ export class Runtime implements RunHost, UsersHost {
   readonly #stamps: StrictClock
   readonly #ids: IdSource
   readonly #runs: Runs
-  readonly #reads: RecordedReads
   readonly #migrations: Migrations
-  readonly #housekeeping: Housekeeping
+  readonly #storage: StorageSchedule
   #house: House | undefined
   /** Runs whose coordinator is the node itself. */
   readonly #houses = new Set<RunId>()
@@ -95,7 +71,7 @@ export class Runtime implements RunHost, UsersHost {
     this.#stamps = new StrictClock(this.#clock)
     this.#ids = options.ids ?? new SystemIds()
     this.#runs = new Runs(options.trail, (id, proven) => this.#openActor(id, proven))
-    this.#reads = new RecordedReads({
+    this.reads = new RecordedReads({
       trail: options.trail,
       runs: this.#runs,
       stamps: this.#stamps,
@@ -111,7 +87,7 @@ export class Runtime implements RunHost, UsersHost {
       submit: (run, command) => this.submit(run, command),
       onFault: this.#settings.onFault,
     })
-    this.#housekeeping = new Housekeeping({
+    this.#storage = new StorageSchedule({
       trail: options.trail,
       clock: this.#clock,
       stamps: this.#stamps,
@@ -126,8 +102,8 @@ export class Runtime implements RunHost, UsersHost {
   }
 
   /**
-   * Opens a runtime on a trail: unfinished runs are checked, replayed and recovered, and go on (W-REC-11). Throws `trail_in_use`, with
-   * nothing changed, where another one holds it.
+   * Opens a runtime on a trail: unfinished runs are checked, replayed and recovered, and go on (W-REC-11). Throws
+   * `trail_in_use`, with nothing changed, where another one holds it.
    */
   static async open(options: RuntimeOptions): Promise<Runtime> {
     const deployment = requireDeployment(options.deployment, {
@@ -166,28 +142,10 @@ export class Runtime implements RunHost, UsersHost {
     if (houses.length === 0) await requireNoHouse(this.halted, trail)
     for (const run of houses) await this.#recover(run)
     await this.#openHouse(houses)
-    await inParts(
-      runs.filter(run => !houses.includes(run)),
-      run => this.#recover(run),
-    )
-    await this.#recordForged()
-    this.#housekeeping.begin()
-  }
-
-  /** W-SEC-18: a run that is halted because its content was changed can record nothing itself; once for each object. */
-  async #recordForged(): Promise<void> {
-    for (const { cause } of this.halted.values()) {
-      const { code, details } = asParleyError(cause)
-      if (code !== 'content_damaged') continue
-      const entry = forgedEntry(String(details.object ?? details.run))
-      const { subject_id } = entry.body
-      const known = await this.trail(this.house.run).query({
-        event_type: 'integrity_violation',
-        body: { subject_id },
-        limit: 1,
-      })
-      if (known.ok && known.value.entries.length === 0) await this.house.record([entry])
-    }
+    const others = runs.filter(run => !houses.includes(run))
+    await inParts(others, run => this.#recover(run))
+    await recordForged(this.halted, this.house, this.trail(this.house.run))
+    this.#storage.begin()
   }
 
   async #openHouse(unfinished: readonly RunId[]): Promise<void> {
@@ -221,8 +179,8 @@ export class Runtime implements RunHost, UsersHost {
   }
 
   /**
-   * Starts a run: its root exists, its coordinator is bound and has said `ready`. `id` is for hosts that prepare something under the
-   * run's name first: one that no run has or had.
+   * Starts a run: its root exists, its coordinator is bound and has said `ready`. `id` is for hosts that prepare
+   * something under the run's name first: one that no run has or had.
    */
   start(draft: RunDraft, id?: RunId): Promise<Result<RunHandle>> {
     // What marks a run as the house is the runtime's own.
@@ -240,8 +198,7 @@ export class Runtime implements RunHost, UsersHost {
     if (!isId(id)) return invalidArgument('An id has 1 to 64 visible ASCII characters.')
     const actor = await this.#runs.open(id)
     if (!actor.ok) return actor
-    if (await actor.value.read(run => run.root !== undefined))
-      return invalidState(`The run ${id} has begun already.`)
+    if (await actor.value.read(run => run.root !== undefined)) return invalidState(`The run ${id} has begun already.`)
     const root = await actor.value.submit<WorkspaceId>({ type: 'start', draft: plain(draft) })
     if (!root.ok) {
       // Somebody else may have begun it meanwhile: then it goes on.
@@ -279,7 +236,7 @@ export class Runtime implements RunHost, UsersHost {
 
   /** The storage life cycle of runs that have ended. */
   get storage(): StorageKeeper {
-    return this.#housekeeping
+    return this.#storage
   }
 
   /** Runs that were found damaged or could not be recovered, each with its report: they take nothing (W-REC-13). */
@@ -301,7 +258,7 @@ export class Runtime implements RunHost, UsersHost {
   async close(): Promise<void> {
     this.#closed = true
     this.#migrations.stop()
-    this.#housekeeping.stop()
+    this.#storage.stop()
     await this.#runs.stop()
     this.#release()
   }
@@ -310,7 +267,7 @@ export class Runtime implements RunHost, UsersHost {
 
   submit<T>(run: RunId, command: Command): Promise<Result<T>> {
     if (this.#closed) return Promise.resolve(refusal('trail_unavailable', 'The runtime is closed.'))
-    if (command.type === 'read') return this.#reads.mayRead(run, command) as Promise<Result<T>>
+    if (command.type === 'read') return this.reads.mayRead(run, command) as Promise<Result<T>>
     const actor = this.#runs.get(run)
     if (actor) return actor.submit(command)
     const halted = this.halted.get(run)
@@ -355,34 +312,6 @@ export class Runtime implements RunHost, UsersHost {
     if (!this.#houses.has(agent.run)) return this.#options.bind?.(agent)
   }
 
-  /** W-TRAIL-19: what a reader reached for and may not see is on record, in the house run once the run itself has ended. */
-  query(run: RunId, query: TrailQuery, workspace: WorkspaceId): Promise<Result<QueryPage>> {
-    return this.#reads.query(run, query, workspace)
-  }
-
-  aggregate(run: RunId, query: TrailAggregate, workspace: WorkspaceId): Promise<Result<Aggregated>> {
-    return this.#reads.aggregate(run, query, workspace)
-  }
-
-  /** W-TRAIL-20: the same for a person. */
-  queryAsUser(run: RunId, query: TrailQuery, user: string): Promise<Result<QueryPage>> {
-    return this.#reads.queryAsUser(run, query, user)
-  }
-
-  /** W-HWY-02: the same as it becomes durable, unless the run shows nothing live. Watching leaves no record. */
-  watchAsUser(
-    run: RunId,
-    filter: TrailFilter & { readonly after?: number },
-    user: string,
-    signal?: AbortSignal,
-  ): Promise<Result<AsyncGenerator<QueryPage>>> {
-    return this.#reads.watchAsUser(run, filter, user, signal)
-  }
-
-  record(run: RunId, entries: readonly ProposedEntry[]): Promise<Result<void>> {
-    return this.#reads.record(run, entries)
-  }
-
   // Runs in memory
 
   #openActor(id: RunId, proven: boolean): Promise<RunActor> {
@@ -399,19 +328,11 @@ export class Runtime implements RunHost, UsersHost {
       proofs: this.proofs,
       deployment: this.deployment,
       proven,
-      states: this.#states(id),
+      states: stateCacheOf(this.#options, this.#stateProof, { id, trail, clock: this.#clock }),
       onCreated: (workspace, role, creator) => void this.#bindCreated(id, workspace, role, creator),
       onMigration: entry => this.#migrations.follow(id, entry),
       onEnd: () => this.#leave(id),
     })
-  }
-
-  #states(id: RunId): StateCache | undefined {
-    const { stateCache: store, onStateCacheFault: onFault = () => undefined } = this.#options
-    const entries = this.#options.stateCacheEntries ?? kernelLimits.stateCacheEntries
-    const proof = this.#stateProof
-    if (!store || !proof) return undefined
-    return new StateCache({ id, trail: this.trail(id), clock: this.#clock, store, proof, entries, onFault })
   }
 
   /** What binding comes to is on record; a workspace that ended meanwhile needs no agent. */
@@ -435,10 +356,13 @@ export class Runtime implements RunHost, UsersHost {
     const actor = this.#runs.get(id)
     if (actor) void this.#runs.leave(actor)
     this.#migrations.drop(id)
-    this.#housekeeping.ended()
+    this.#storage.ended()
   }
 
-  /** Recovers a run that was replayed and binds its agents again. Where the trail cannot be written, both happen once it can. */
+  /**
+   * Recovers a run that was replayed and binds its agents again. Where the trail cannot be written, both happen once it
+   * can.
+   */
   async #recover(id: RunId): Promise<void> {
     const actor = this.#runs.get(id)
     if (!actor) return
@@ -457,19 +381,9 @@ export class Runtime implements RunHost, UsersHost {
 
   /** Whoever was at work is bound again. */
   async #bindAgain(id: RunId): Promise<void> {
-    const state = await this.#runs.get(id)?.read(run => ({
-      root: run.root?.id,
-      open: [...run.workspaces.values()].filter(each => !ended(each)),
-    }))
-    if (this.#closed || state?.root === undefined) return
-    const run = new RunHandle(this, id, state.root)
-    for (const workspace of state.open)
-      await run.bind(workspace.id, workspace.role, workspace.creator ?? workspace.id)
+    const open = await this.#runs.get(id)?.read(run => [...run.workspaces.values()].filter(each => !ended(each)))
+    const run = await this.#handle(id)
+    if (!open || this.#closed) return
+    for (const each of open) await run?.bind(each.id, each.role, each.creator ?? each.id)
   }
-}
-
-/** A few at a time. */
-async function inParts(runs: readonly RunId[], work: (run: RunId) => Promise<unknown>): Promise<void> {
-  for (let at = 0; at < runs.length; at += kernelLimits.openingRuns)
-    await Promise.all(runs.slice(at, at + kernelLimits.openingRuns).map(work))
 }

@@ -10,9 +10,9 @@ import { kernelDefaults } from '../limits.ts'
 import { type Fixture, type FixtureOptions, fixture } from '../testing/fixture.ts'
 import { anyStep, commandOf, prologue, randomTaxonomy, type Step } from '../testing/random-commands.ts'
 import { MemoryStates } from '../testing/states.ts'
-import { type Replayed, replay } from './replay.ts'
-import { StateCache } from './state-cache.ts'
-import type { Pieces } from './state-graph.ts'
+import { type Replayed, replay } from './actor/replay.ts'
+import { StateCache } from './actor/state-cache.ts'
+import type { Pieces } from './actor/state-graph.ts'
 
 const SECRET = new Uint8Array(32).fill(42)
 const RUNS = process.env.PARLEY_SOAK ? 300 : 12
@@ -30,12 +30,7 @@ async function opened(f: Fixture, store?: MemoryStates): Promise<Opened> {
   return { ...(await replay({ id: f.run.id, trail, states })), faults, trail: trail.state()! }
 }
 
-function cacheOf(
-  f: Fixture,
-  store: MemoryStates,
-  trail = f.trail.run(f.run.id),
-  faults: unknown[] = [],
-): StateCache {
+function cacheOf(f: Fixture, store: MemoryStates, trail = f.trail.run(f.run.id), faults: unknown[] = []): StateCache {
   const onFault = (cause: unknown) => faults.push(cause)
   const proof = new StateProof(SECRET)
   return new StateCache({ id: f.run.id, trail, clock: new ManualClock(), store, proof, entries: 1, onFault })
@@ -170,10 +165,7 @@ describe('a state is passed over, and said to be once', () => {
 
   const proof = /no valid proof/
   const forged: readonly (readonly [string, (kept: Uint8Array, run: RunId) => Uint8Array])[] = [
-    [
-      'was changed',
-      kept => Buffer.from(Buffer.from(kept).toString('latin1').replace('docs', '*all'), 'latin1'),
-    ],
+    ['was changed', kept => Buffer.from(Buffer.from(kept).toString('latin1').replace('docs', '*all'), 'latin1')],
     ['has no proof', (kept, _run) => kept.subarray(32)],
     ['is shorter than a proof', kept => kept.subarray(0, 31)],
     ['has the proof of another run', (kept, run) => sealed(`${run}x` as RunId, kept.subarray(32))],
@@ -196,9 +188,7 @@ describe('a state is passed over, and said to be once', () => {
     const content = forge(kept, f.run.id)
     expect(Buffer.from(kept).equals(content)).toBe(false)
     const from = await opened(f, only(content, f.run.id))
-    expect(from.faults).toMatchObject([
-      { code: 'state_cache_unusable', message: expect.stringMatching(proof) },
-    ])
+    expect(from.faults).toMatchObject([{ code: 'state_cache_unusable', message: expect.stringMatching(proof) }])
     expect(from.run.workspaces.get(f.id('V'))?.authority.resources).toEqual(['docs'])
     await expectSame(f, from)
   })
@@ -288,9 +278,7 @@ describe('a runtime keeps states', () => {
     await f.checkpoint('W')
     await f.restart()
     const entries = await f.run.entries()
-    expect(await examined(f)).toBe(
-      entries.findLastIndex(each => each.event_type === 'recovery_completed') - written,
-    )
+    expect(await examined(f)).toBe(entries.findLastIndex(each => each.event_type === 'recovery_completed') - written)
     expect(entries.length - written).toBeGreaterThan(2)
     expect((await f.trail.run(f.run.id).verify()).findings).toEqual([])
   })

@@ -3,7 +3,7 @@ import { trailLimits } from '@parley/trail'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
-import { decodeGraph, encodeGraph, type Pieces } from './state-graph.ts'
+import { decodeGraph, encodeGraph, type Pieces } from './actor/state-graph.ts'
 
 function finish<Result>(work: Pieces<Result>): { readonly result: Result; readonly pieces: number } {
   for (let pieces = 1; ; pieces++) {
@@ -87,9 +87,7 @@ test('a tree may be deeper than the stack', () => {
 
 test('large states are written and read in many pieces, one large map among them', () => {
   const size = kernelLimits.stateCachePiece * 4
-  const map = new Map(
-    Array.from({ length: size }, (_, index) => [`key ${index}`, { index, text: `text ${index}` }]),
-  )
+  const map = new Map(Array.from({ length: size }, (_, index) => [`key ${index}`, { index, text: `text ${index}` }]))
   const { result, pieces } = finish(encodeGraph({ map }))
   expect(pieces).toBeGreaterThan(12)
   const read = finish(decodeGraph(result!))

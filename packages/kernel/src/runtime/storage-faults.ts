@@ -1,9 +1,9 @@
-// What the storage life cycle could not do: the newest reason for each run and for the storage as a whole, and when it is tried again. The waits
-// double, so that a disk that stays full is not asked every minute.
+// What the storage life cycle could not do: the newest reason for each run and for the storage as a whole, and when it
+// is tried again. The waits double, so that a disk that stays full is not asked every minute.
 import { type Clock, deadline, formatTimestamp, type ParleyError, type RunId, type Ticks } from '@parley/core'
 import { earlier } from '../due/due.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
-import type { StorageFault } from './housekeeping.ts'
+import type { StorageFault } from './storage-schedule.ts'
 
 interface Noted {
   readonly code: string
@@ -50,10 +50,7 @@ export class StorageFaults {
 
   /** When the first of them is tried again. */
   next(): Ticks | undefined {
-    return [...this.#noted.values()].reduce<Ticks | undefined>(
-      (at, { retry }) => earlier(at, retry),
-      undefined,
-    )
+    return [...this.#noted.values()].reduce<Ticks | undefined>((at, { retry }) => earlier(at, retry), undefined)
   }
 
   list(): readonly StorageFault[] {

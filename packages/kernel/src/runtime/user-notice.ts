@@ -1,5 +1,5 @@
-// Notices about people and about what agents ask them (W-USER-06, W-HWY-20 to -22). They go to the coordinator; whoever serves the
-// highway hears them through the run's subscription.
+// Notices about people and about what agents ask them (W-USER-06, W-HWY-20 to -22). They go to the coordinator; whoever
+// serves the highway hears them through the run's subscription.
 import type { SignalId, WorkspaceId } from '@parley/core'
 import type { EntryDraft } from '@parley/trail'
 import type { EscalationResponse, EventBody, UserState } from '@parley/trail/events'
@@ -51,8 +51,7 @@ export function escalationNotices(run: Run, entry: EntryDraft): readonly Noticed
     }
     case 'capability_denied': {
       const { capability, target, user_id, reason } = entry.body as EventBody<'capability_denied'>
-      const escalation =
-        capability === RECEIVE_ESCALATION ? run.escalations.get(target as SignalId) : undefined
+      const escalation = capability === RECEIVE_ESCALATION ? run.escalations.get(target as SignalId) : undefined
       if (!escalation || user_id === null) return []
       const event = reason === 'escalation_queue_overflow' ? 'overflow' : 'rejected'
       return [{ ...about(to, escalation.signal, escalation.workspace), event, addressee: user_id }]

@@ -1,6 +1,6 @@
-// The people that this node knows (W-USER-01 to -06, -12 to -15): accepted once by the authentication boundary, kept in the house run,
-// and a directory for every other run. What changes about a user is told to the coordinator of each run at work; it changes nothing
-// about workspaces by itself.
+// The people that this node knows (W-USER-01 to -06, -12 to -15): accepted once by the authentication boundary, kept in
+// the house run, and a directory for every other run. What changes about a user is told to the coordinator of each run
+// at work; it changes nothing about workspaces by itself.
 import { ok, type Result, type RunId, type WorkspaceId } from '@parley/core'
 import { CAPABILITIES, type Capability, type UserState } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
@@ -8,8 +8,8 @@ import type { Command } from '../command.ts'
 import { waitingFor } from '../highway/escalation.ts'
 import type { Run } from '../run/run.ts'
 import type { FailedClaim, User, UserChange, UserChanged, UserEvent } from '../user/user.ts'
+import { UserHandle, type UserHost } from './handle/user-handle.ts'
 import type { Notice } from './notice.ts'
-import { UserHandle, type UserHost } from './user-handle.ts'
 import type { UserTransitionEvent } from './user-notice.ts'
 
 export interface UserRecord {
@@ -116,9 +116,7 @@ export class Users implements UserDirectory {
 
   holds(user: string, capability: Capability): boolean {
     const record = this.#known.get(user)
-    return (
-      record !== undefined && (capability === 'view_trail_own' || record.capabilities.includes(capability))
-    )
+    return record !== undefined && (capability === 'view_trail_own' || record.capabilities.includes(capability))
   }
 
   async #change(change: UserChange): Promise<Result<UserRecord>> {
@@ -129,14 +127,13 @@ export class Users implements UserDirectory {
     this.#known.set(user, record)
     const transitions = changes.flatMap(({ event, state }) => (isTransition(event) ? [{ event, state }] : []))
     if (transitions.length > 0)
-      for (const run of this.#host.active)
-        await this.#announce(run, record, transitions).catch(() => undefined)
+      for (const run of this.#host.active) await this.#announce(run, record, transitions).catch(() => undefined)
     return ok(record)
   }
 
   /**
-   * W-USER-06. Whoever is back gets what was queued meanwhile, in order of arrival (W-USER-05). A run that cannot be read now misses
-   * the notice; what it names is on the trail of the house.
+   * W-USER-06. Whoever is back gets what was queued meanwhile, in order of arrival (W-USER-05). A run that cannot be
+   * read now misses the notice; what it names is on the trail of the house.
    */
   async #announce(
     run: RunId,

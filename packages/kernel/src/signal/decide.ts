@@ -35,8 +35,8 @@ export interface SignalOutcome {
   readonly signal: SignalId | undefined
   readonly outcome: 'applied' | 'recorded' | 'absorbed'
   /**
-   * Of a `complete` that was applied: the checkpoint that will be integrated. Null: there is no final one, so the work cannot be accepted,
-   * only revised, rejected or aborted (W-INT-04).
+   * Of a `complete` that was applied: the checkpoint that will be integrated. Null: there is no final one, so the work
+   * cannot be accepted, only revised, rejected or aborted (W-INT-04).
    */
   readonly integrates?: CheckpointId | null
 }
@@ -57,9 +57,7 @@ export function decideEmit(
   // 1. The caller speaks for its own workspace only.
   if (draft.from !== undefined && draft.from !== caller.id) {
     const message = `The agent of ${caller.id} cannot emit for another workspace.`
-    return batch.context.proofs
-      ? foreignOrigin(batch, caller, draft.from, message)
-      : deny('permission_denied', message)
+    return batch.context.proofs ? foreignOrigin(batch, caller, draft.from, message) : deny('permission_denied', message)
   }
   // 2. One of the eleven.
   if (!isSignalType(type)) return deny('permission_denied', `There is no signal of type '${clip(type, 80)}'.`)
@@ -82,7 +80,9 @@ export function decideEmit(
   return full ?? ok(writeAgentSignal(batch, caller, { ...draft, type }))
 }
 
-/** W-SEC-08: from level 2 on this is an attempt to be somebody else, and not only something that the caller may not do. */
+/**
+ * W-SEC-08: from level 2 on this is an attempt to be somebody else, and not only something that the caller may not do.
+ */
 function foreignOrigin(batch: Batch, caller: Workspace, claimed: unknown, message: string): Refusal {
   const reason = 'invalid_credential'
   const entity = String(claimed)
@@ -116,8 +116,7 @@ function writeAgentSignal(batch: Batch, from: Workspace, draft: SignalDraft): Si
   writeDelivered(batch, signal)
   writeAftermath(batch, from, to)
   if (type === 'escalation') writeEscalated(batch, from, signal.id, reason ?? type)
-  if (to === 'integrating')
-    return { signal: signal.id, outcome: 'applied', integrates: from.deliverable ?? null }
+  if (to === 'integrating') return { signal: signal.id, outcome: 'applied', integrates: from.deliverable ?? null }
   if (applied) return { signal: signal.id, outcome: 'applied' }
   return { signal: signal.id, outcome: SIGNAL_RULES[type].trigger ? 'absorbed' : 'recorded' }
 }
@@ -126,8 +125,7 @@ function writeAgentSignal(batch: Batch, from: Workspace, draft: SignalDraft): Si
 function writeMove(batch: Batch, from: Workspace, type: SignalType, to: WorkspaceState | undefined): boolean {
   const trigger = SIGNAL_RULES[type].trigger
   if (to === 'integrating') writeSalvageEnded(batch, from, to, 'protocol')
-  if (to && trigger)
-    writeTransition(batch, from, { to, trigger, actor: 'protocol', initiator: initiatorOf(from) })
+  if (to && trigger) writeTransition(batch, from, { to, trigger, actor: 'protocol', initiator: initiatorOf(from) })
   const state = to ?? from.status
   const started = type === 'started' && state === 'active' && writeTaskStarted(batch, from)
   if (to === 'integrating') writeTaskCompleted(batch, from)
@@ -155,7 +153,10 @@ export function writeDriven(batch: Batch, from: Workspace, signal: DrivingSignal
   writeFailure(batch, from, { ...failure, reason: reason ?? type, signaller: actor, emitted })
 }
 
-/** A `failed` of the runtime, or of whoever decided the failure, has the code as its reason; the agent's own has the agent's words. */
+/**
+ * A `failed` of the runtime, or of whoever decided the failure, has the code as its reason; the agent's own has the
+ * agent's words.
+ */
 function drivenFailure(from: Workspace, { reason, actor }: DrivingSignal) {
   const code = reason as Trigger
   if (actor === actorOf(from) || !isTransition(from.status, 'failed', code))
@@ -223,9 +224,7 @@ export function decideSignalArrival(batch: Batch, id: SignalId, receiver: Worksp
     if (!queue.some(signal => signal.id === id)) continue
     // W-SIG-06: the receiver may have paused since it was sent on its way, and nothing overtakes an earlier one.
     if (queue[0]?.id !== id || !takesSignals(receiver, receiver.status, receiver === from.parent))
-      return invalidState(
-        `${receiver.id} cannot take ${id} now: it is paused, or an earlier one comes first.`,
-      )
+      return invalidState(`${receiver.id} cannot take ${id} now: it is paused, or an earlier one comes first.`)
     writeDelivery(batch, id, from, receiver)
     return ok(undefined)
   }
@@ -244,8 +243,7 @@ function fieldProblem(draft: SignalDraft, reasonRequired: boolean): string | und
   for (const field of Object.keys(draft))
     if (!FIELDS.has(field)) return `A signal has no field '${clip(field, 80)}' that an agent could supply.`
   const reason: unknown = draft.reason
-  if (reasonRequired && (typeof reason !== 'string' || reason === ''))
-    return `'${draft.type}' needs a reason.`
+  if (reasonRequired && (typeof reason !== 'string' || reason === '')) return `'${draft.type}' needs a reason.`
   if (
     reason !== undefined &&
     (typeof reason !== 'string' || reason === '' || reason.length > kernelLimits.reasonLength)

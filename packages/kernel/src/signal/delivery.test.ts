@@ -1,10 +1,13 @@
 // Delivery of signals over a transport that carries them: order, repetition, receivers that pause (W-SIG-06, W-SIG-09).
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import type { Delivery, Transport } from '../runtime/transport.ts'
-import { type Fixture, fixture } from '../testing/fixture.ts'
+import type { Delivery, Transport } from '../runtime/actor/transport.ts'
+import { fixture } from '../testing/fixture.ts'
 
-/** Carries everything at once except the signals that it is told to keep; those arrive, late or again, when the test says so. */
+/**
+ * Carries everything at once except the signals that it is told to keep; those arrive, late or again, when the test
+ * says so.
+ */
 class HoldingTransport implements Transport {
   readonly signals = true
   readonly kept: { readonly delivery: Delivery; readonly arrive: () => Promise<void> }[] = []
@@ -19,52 +22,7 @@ class HoldingTransport implements Transport {
   }
 }
 
-function queueOf(f: Fixture): readonly string[] {
-  return f.notices.flatMap(notice =>
-    notice.kind === 'signal' && notice.to === f.root.workspace ? [notice.type] : [],
-  )
-}
-
-test('WP-047 a delayed signal holds back the later ones of its workspace: the parent sees them in order of emission', async () => {
-  const transport = new HoldingTransport()
-  const f = await fixture({ transport })
-  const worker = await f.worker('W')
-  await f.mark()
-  f.notices.length = 0
-  transport.keeps = ({ kind }) => kind === 'signal' && transport.kept.length === 0
-
-  const { checkpoint } = unwrap(await f.final('W'))
-  f.name(checkpoint, 'K')
-  expect(unwrap(await worker.complete())).toMatchObject({ outcome: 'applied' })
-  const created = { checkpoint_id: 'K', workspace: 'W', type: 'artifact', status: 'final' }
-  const change = { workspace_id: 'W', from_state: 'active', to_state: 'integrating' }
-  await f.expectAdded([
-    [
-      'checkpoint_created',
-      'W',
-      'worker',
-      { ...created, confidence: 'medium', parent: null, integrity: expect.anything() },
-    ],
-    ['signal_emitted', 'W', 'protocol', { signal_id: 'sig1', from: 'W', type: 'checkpoint', ref: 'K' }],
-    ['signal_emitted', 'W', 'worker', { signal_id: 'sig2', from: 'W', type: 'complete' }],
-    [
-      'workspace_state_changed',
-      'W',
-      'protocol',
-      { ...change, trigger: 'agent_complete', initiator: 'worker' },
-    ],
-  ])
-  expect(queueOf(f)).toEqual([])
-
-  await transport.kept[0]!.arrive()
-  await f.expectAdded([
-    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
-    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig2', from: 'W', delivered_to: 'R' }],
-  ])
-  expect(queueOf(f)).toEqual(['checkpoint', 'complete'])
-})
-
-test('WP-047 a signal that is lost on the way is carried again and never given up', async () => {
+test('W-SIG-06 a signal that is lost on the way is carried again and never given up', async () => {
   const transport = new HoldingTransport()
   const f = await fixture({ transport, redeliveryBase: 100 })
   const worker = await f.worker('W')
@@ -88,27 +46,7 @@ test('WP-047 a signal that is lost on the way is carried again and never given u
   expect(f.clock.pending).toBe(pending)
 })
 
-test('WP-048 a signal whose transition is not legal now is recorded and delivered, and changes nothing', async () => {
-  const f = await fixture()
-  const blocked = await f.worker('W')
-  const integrating = await f.worker('W2')
-  await f.bring('W', 'blocked')
-  await f.bring('W2', 'integrating')
-  await f.mark()
-  const before = await f.picture()
-
-  expect(unwrap(await blocked.complete()).outcome).toBe('absorbed')
-  expect(unwrap(await integrating.complete()).outcome).toBe('absorbed')
-  await f.expectAdded([
-    ['signal_emitted', 'W', 'worker', { signal_id: 'sig1', from: 'W', type: 'complete' }],
-    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
-    ['signal_emitted', 'W2', 'worker', { signal_id: 'sig2', from: 'W2', type: 'complete' }],
-    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig2', from: 'W2', delivered_to: 'R' }],
-  ])
-  expect(await f.picture()).toEqual(before)
-})
-
-test('WP-048 a signal that the transport brings twice is recorded twice and processed once', async () => {
+test('W-SIG-09 a signal that the transport brings twice is recorded twice and processed once', async () => {
   const transport = new HoldingTransport()
   const f = await fixture({ transport })
   const worker = await f.worker('W')
@@ -118,12 +56,7 @@ test('WP-048 a signal that the transport brings twice is recorded twice and proc
   const change = { workspace_id: 'W', from_state: 'active', to_state: 'blocked' }
   await f.expectAdded([
     ['signal_emitted', 'W', 'worker', { signal_id: 'sig1', from: 'W', type: 'blocked', reason: 'waiting' }],
-    [
-      'workspace_state_changed',
-      'W',
-      'protocol',
-      { ...change, trigger: 'agent_blocked', initiator: 'worker' },
-    ],
+    ['workspace_state_changed', 'W', 'protocol', { ...change, trigger: 'agent_blocked', initiator: 'worker' }],
     ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
   ])
   unwrap(await worker.started())
@@ -133,9 +66,7 @@ test('WP-048 a signal that the transport brings twice is recorded twice and proc
 
   const repeated = transport.seen.findLast(each => f.nameOf(each.delivery.id) === 'sig1')
   await repeated!.arrive()
-  await f.expectAdded([
-    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
-  ])
+  await f.expectAdded([['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }]])
   expect(f.notices).toEqual([])
   expect(await f.picture()).toEqual(before)
 
@@ -147,59 +78,54 @@ test('WP-048 a signal that the transport brings twice is recorded twice and proc
     signal: repeated!.delivery.id as never,
     to: f.root.workspace,
   })
-  await f.expectAdded([
-    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
-  ])
+  await f.expectAdded([['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }]])
   expect(f.notices).toEqual([])
 })
 
 test.each([
   ['together with its emission', false],
   ['by the transport', true],
-])(
-  'W-SIG-06 a receipt for a suspended sender waits until it is resumed, delivered %s',
-  async (_how, signals) => {
-    const transport = new HoldingTransport()
-    const { carry } = transport
-    const f = await fixture({ transport: { carry: carry.bind(transport), signals } })
-    const worker = await f.worker('W')
-    await f.mark()
-    transport.keeps = ({ kind }) => kind === 'envelope'
-    const sent = [
-      unwrap(await worker.send(f.mail('R', 'query'))).envelope,
-      unwrap(await worker.send(f.mail('R', 'query'))).envelope,
-    ]
-    for (const [index, envelope] of sent.entries()) f.name(envelope, `Q${index + 1}`)
-    await f.settle()
-    unwrap(await f.root.suspend(f.id('W'), 'pause'))
-    transport.keeps = () => false
-    await f.mark()
+])('W-SIG-06 a receipt for a suspended sender waits until it is resumed, delivered %s', async (_how, signals) => {
+  const transport = new HoldingTransport()
+  const { carry } = transport
+  const f = await fixture({ transport: { carry: carry.bind(transport), signals } })
+  const worker = await f.worker('W')
+  await f.mark()
+  transport.keeps = ({ kind }) => kind === 'envelope'
+  const sent = [
+    unwrap(await worker.send(f.mail('R', 'query'))).envelope,
+    unwrap(await worker.send(f.mail('R', 'query'))).envelope,
+  ]
+  for (const [index, envelope] of sent.entries()) f.name(envelope, `Q${index + 1}`)
+  await f.settle()
+  unwrap(await f.root.suspend(f.id('W'), 'pause'))
+  transport.keeps = () => false
+  await f.mark()
 
-    await transport.kept[0]!.arrive()
-    const receipt = (number: number) => ({
-      signal_id: `sig${number}`,
-      from: 'R',
-      type: 'acknowledged',
-      ref: `Q${number}`,
-    })
-    await f.expectAdded([
-      ['envelope_delivered', 'R', 'protocol', { envelope_id: 'Q1', from: 'W', to: 'R' }],
-      ['signal_emitted', 'R', 'protocol', receipt(1)],
-      ['envelope_delivered', 'R', 'protocol', { envelope_id: 'Q2', from: 'W', to: 'R' }],
-      ['signal_emitted', 'R', 'protocol', receipt(2)],
-    ])
+  await transport.kept[0]!.arrive()
+  const receipt = (number: number) => ({
+    signal_id: `sig${number}`,
+    from: 'R',
+    type: 'acknowledged',
+    ref: `Q${number}`,
+  })
+  await f.expectAdded([
+    ['envelope_delivered', 'R', 'protocol', { envelope_id: 'Q1', from: 'W', to: 'R' }],
+    ['signal_emitted', 'R', 'protocol', receipt(1)],
+    ['envelope_delivered', 'R', 'protocol', { envelope_id: 'Q2', from: 'W', to: 'R' }],
+    ['signal_emitted', 'R', 'protocol', receipt(2)],
+  ])
 
-    unwrap(await f.root.resume(f.id('W')))
-    const change = { workspace_id: 'W', from_state: 'suspended', to_state: 'active' }
-    const resumed = { trigger: 'resumed_by_coordinator', initiator: 'coordinator' }
-    await f.expectAdded([
-      ['suspension_resumed', 'W', 'system', { workspace_id: 'W', resumed_to_state: 'active', duration: 0 }],
-      ['workspace_state_changed', 'W', 'system', { ...change, ...resumed }],
-      ['signal_delivered', 'W', 'protocol', { signal_id: 'sig1', from: 'R', delivered_to: 'W' }],
-      ['signal_delivered', 'W', 'protocol', { signal_id: 'sig2', from: 'R', delivered_to: 'W' }],
-    ])
-  },
-)
+  unwrap(await f.root.resume(f.id('W')))
+  const change = { workspace_id: 'W', from_state: 'suspended', to_state: 'active' }
+  const resumed = { trigger: 'resumed_by_coordinator', initiator: 'coordinator' }
+  await f.expectAdded([
+    ['suspension_resumed', 'W', 'system', { workspace_id: 'W', resumed_to_state: 'active', duration: 0 }],
+    ['workspace_state_changed', 'W', 'system', { ...change, ...resumed }],
+    ['signal_delivered', 'W', 'protocol', { signal_id: 'sig1', from: 'R', delivered_to: 'W' }],
+    ['signal_delivered', 'W', 'protocol', { signal_id: 'sig2', from: 'R', delivered_to: 'W' }],
+  ])
+})
 
 test('W-SIG-06 a signal on its way to a workspace that is suspended meanwhile arrives only after the resumption', async () => {
   const transport = new HoldingTransport()

@@ -1,5 +1,5 @@
-// Emission and delivery of signals (W-SIG-03 to -11). Emission is recorded first; delivery stands behind whatever the signal
-// caused, in the same batch where its receiver can take it now.
+// Emission and delivery of signals (W-SIG-03 to -11). Emission is recorded first; delivery stands behind whatever the
+// signal caused, in the same batch where its receiver can take it now.
 import type { SignalId } from '@parley/core'
 import type { SignalType, WorkspaceState } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'

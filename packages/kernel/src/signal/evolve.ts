@@ -45,15 +45,17 @@ export const signalFolds: Folds = {
   },
 }
 
-/** W-SIG-11: what waited for a workspace that has ended is never delivered; what its living children sent waits for their fate. */
+/**
+ * W-SIG-11: what waited for a workspace that has ended is never delivered; what its living children sent waits for
+ * their fate.
+ */
 export function dropSignals(run: Run, receiver: Workspace): void {
   for (const emitter of run.signalling) {
     const survives = emitter.parent === receiver && !ended(emitter)
     keep(run, emitter, signal => signal.to !== receiver.id || survives)
   }
   // A workspace that fell with its parent has no other.
-  if (receiver.parent && ended(receiver.parent))
-    keep(run, receiver, signal => signal.to !== receiver.parent?.id)
+  if (receiver.parent && ended(receiver.parent)) keep(run, receiver, signal => signal.to !== receiver.parent?.id)
 }
 
 /** W-SIG-11: what a workspace sent to its parent goes to the new one. */

@@ -1,4 +1,5 @@
-// The eleven signals (W-SIG-01): what they mean for state and who must give a reason. Who may emit which is the role's affair.
+// The eleven signals (W-SIG-01): what they mean for state and who must give a reason. Who may emit which is the role's
+// affair.
 import type { SignalId, WorkspaceId } from '@parley/core'
 import type { SignalType, Trigger, WorkspaceState } from '@parley/trail/events'
 

@@ -1,4 +1,5 @@
-// Commands on tasks: submitting a graph, adding to one, retry, cancel; and the refusal of what never changes (W-TASK-03).
+// Commands on tasks: submitting a graph, adding to one, retry, cancel; and the refusal of what never changes
+// (W-TASK-03).
 import { compile, type EnvelopeId, type GraphId, ok, type Result, type TaskId } from '@parley/core'
 import { actorOf, type Batch } from '../batch.ts'
 import { type GuardedOutcome, gate, gated } from '../highway/gate.ts'
@@ -12,14 +13,7 @@ import { ended, type Workspace } from '../workspace/workspace.ts'
 import { writeTaskStatus } from './follow.ts'
 import { dependencyOrder } from './graph.ts'
 import { authorizeTask } from './permission.ts'
-import {
-  type Graph,
-  type GraphCause,
-  TASK_TRANSITIONS,
-  type Task,
-  type TaskDraft,
-  TaskDraftsSchema,
-} from './task.ts'
+import { type Graph, type GraphCause, TASK_TRANSITIONS, type Task, type TaskDraft, TaskDraftsSchema } from './task.ts'
 
 const validator = compile(TaskDraftsSchema, { name: 'tasks' })
 
@@ -46,8 +40,7 @@ export function decideSubmitGraph(
 ): Result<SubmittedTasks> {
   const refused = authorizeTask(batch, caller, 'submit_graph', undefined)
   if (refused) return refused
-  if (batch.run.graphs.size >= kernelLimits.graphs)
-    return limitReached('graphs in one run', kernelLimits.graphs)
+  if (batch.run.graphs.size >= kernelLimits.graphs) return limitReached('graphs in one run', kernelLimits.graphs)
   const graph = batch.newId<GraphId>('graph')
   const planned = plan(batch, submitted, undefined)
   if (!planned.ok) return planned
@@ -136,18 +129,12 @@ function plan(
     planned.push({ id, draft, dependsOn, parentTask: parent?.value ?? null })
   }
   const ordered = dependencyOrder(planned)
-  if (!ordered || cyclicParents(planned))
-    return refusal('cycle', 'The tasks depend on each other in a circle.')
+  if (!ordered || cyclicParents(planned)) return refusal('cycle', 'The tasks depend on each other in a circle.')
   return ok({ given: planned, ordered })
 }
 
 /** A key of this submission, or a task of the same graph. */
-function resolve(
-  run: Run,
-  graph: Graph | undefined,
-  ids: ReadonlyMap<string, TaskId>,
-  name: string,
-): Result<TaskId> {
+function resolve(run: Run, graph: Graph | undefined, ids: ReadonlyMap<string, TaskId>, name: string): Result<TaskId> {
   const own = ids.get(name)
   if (own) return ok(own)
   const known = run.tasks.get(name as TaskId)
@@ -223,31 +210,19 @@ export function writeApproved(batch: Batch, task: TaskId, actor: string): void {
 }
 
 /** W-TASK-12. */
-export function decideRetryTask(
-  batch: Batch,
-  caller: Workspace,
-  id: unknown,
-  override = false,
-): Result<void> {
+export function decideRetryTask(batch: Batch, caller: Workspace, id: unknown, override = false): Result<void> {
   const task = taskOf(batch, caller, 'retry_task', id)
   if (!task.ok) return task
   if (task.value.status !== 'failed')
     return invalidState(`The task ${task.value.id} is ${task.value.status}, not failed.`)
   if (task.value.history.length >= kernelLimits.attempts && !override)
-    return invalidState(
-      `The task ${task.value.id} was tried ${kernelLimits.attempts} times; override it or cancel it.`,
-    )
+    return invalidState(`The task ${task.value.id} was tried ${kernelLimits.attempts} times; override it or cancel it.`)
   writeTaskStatus(batch, task.value, 'pending', actorOf(caller), 'failed', null)
   return ok(undefined)
 }
 
 /** W-TASK-13: the task first, then the abort of a workspace that still works on it. `passed`: its gate was approved. */
-export function decideCancelTask(
-  batch: Batch,
-  caller: Workspace,
-  id: unknown,
-  passed = false,
-): Result<GuardedOutcome> {
+export function decideCancelTask(batch: Batch, caller: Workspace, id: unknown, passed = false): Result<GuardedOutcome> {
   const found = taskOf(batch, caller, 'cancel_task', id)
   if (!found.ok) return found
   const task = found.value
@@ -268,8 +243,7 @@ export function decideCancelTask(
     if (verdict !== 'proceed') return gated(verdict.waits)
   }
   writeTaskStatus(batch, task, 'cancelled', actorOf(caller))
-  if (aborts)
-    writeFailure(batch, workspace, { ...byOperation('aborted_by_coordinator', caller), sparesTask: true })
+  if (aborts) writeFailure(batch, workspace, { ...byOperation('aborted_by_coordinator', caller), sparesTask: true })
   return ok({ outcome: 'applied' })
 }
 

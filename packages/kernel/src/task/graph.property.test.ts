@@ -1,4 +1,5 @@
-// Random submissions: accepted exactly when they are acyclic and every reference stays inside, and written dependencies first.
+// Random submissions: accepted exactly when they are acyclic and every reference stays inside, and written dependencies
+// first.
 import { unwrap } from '@parley/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-// What can be read off a task graph: readiness (W-TASK-08), what can never become ready (W-TASK-14), and closures over it.
+// What can be read off a task graph: readiness (W-TASK-08), what can never become ready (W-TASK-14), and closures over
+// it.
 import type { GraphId, TaskId } from '@parley/core'
 import { TASK_PRIORITIES } from '@parley/trail/events'
 import type { Run } from '../run/run.ts'

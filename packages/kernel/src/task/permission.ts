@@ -1,4 +1,5 @@
-// Who may act on which task (W-TASK-19, A-46): the root on all, a delegate on the subtasks of the task that it executes.
+// Who may act on which task (W-TASK-19, A-46): the root on all, a delegate on the subtasks of the task that it
+// executes.
 import type { TaskId } from '@parley/core'
 import { type Batch, clip } from '../batch.ts'
 import type { Refusal, RefusalCode } from '../refusal.ts'
@@ -7,7 +8,10 @@ import { seesId } from '../workspace/queries.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import type { Task } from './task.ts'
 
-/** Undefined if the caller may act on this task, or on the graph where no task is given. `below`: what it does is done to subtasks. */
+/**
+ * Undefined if the caller may act on this task, or on the graph where no task is given. `below`: what it does is done
+ * to subtasks.
+ */
 export function authorizeTask(
   batch: Batch,
   caller: Workspace,

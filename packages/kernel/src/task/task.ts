@@ -30,8 +30,8 @@ const EstimateSchema = Type.Object(
 export type ResourceEstimate = Static<typeof EstimateSchema>
 
 /**
- * A task as it is submitted. Ids are the runtime's, so tasks of one submission name each other by `key`; `depends_on` and
- * `parent_task` hold such keys or ids of tasks that exist already.
+ * A task as it is submitted. Ids are the runtime's, so tasks of one submission name each other by `key`; `depends_on`
+ * and `parent_task` hold such keys or ids of tasks that exist already.
  */
 export const TaskDraftSchema = Type.Object(
   {

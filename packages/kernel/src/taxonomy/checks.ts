@@ -2,7 +2,13 @@
 // author of a taxonomy sees all faults at once.
 
 import { RESERVED_ACTORS } from '@parley/trail/events'
-import { BASE_CHECKPOINT_TYPES, BASE_ENVELOPE_TYPES, BASE_ROLES, EXTENSIBLE_ROLES } from '../role/base.ts'
+import {
+  BASE_CAPABILITIES,
+  BASE_CHECKPOINT_TYPES,
+  BASE_ENVELOPE_TYPES,
+  BASE_ROLES,
+  EXTENSIBLE_ROLES,
+} from '../role/base.ts'
 import { aboveCeiling } from '../role/ceiling.ts'
 import {
   type Capability,
@@ -38,8 +44,9 @@ const CHECKS: readonly [check: number, find: (parts: Parts) => readonly string[]
   [13, hasPermittedRoles],
 ]
 
-/** The ceiling of observers, as far as it takes the whole document. Runs on record may have begun before there was this rule. */
-const OBSERVER_CHECKS: typeof CHECKS = [
+/** More of the ceiling. Runs on record may have begun before there were these rules. */
+const LATER_CHECKS: typeof CHECKS = [
+  [7, readsNoMoreThanItsBase],
   [7, observersReceiveNothing],
   [9, addsNoWayToObservers],
   [10, rowsSpareObservers],
@@ -47,7 +54,7 @@ const OBSERVER_CHECKS: typeof CHECKS = [
 
 /** Every fault of a document in the order of the checks; none if it can be loaded. */
 export function faultsOf(document: unknown): readonly Fault[] {
-  return faultsBy(document, [...CHECKS, ...OBSERVER_CHECKS]).toSorted((one, other) => one.check - other.check)
+  return faultsBy(document, [...CHECKS, ...LATER_CHECKS]).toSorted((one, other) => one.check - other.check)
 }
 
 /** Faults by the rules under which every run on record began. */
@@ -117,6 +124,16 @@ function addsKnownRoutes({ roles, envelopeTypes }: Parts): readonly string[] {
   )
 }
 
+/** §5.3: what the coordinator alone reads is above everybody's ceiling. */
+function readsNoMoreThanItsBase({ roles }: Parts): readonly string[] {
+  const above = BASE_CAPABILITIES.coordinator.read
+  return ofEach(roles, 'role', ({ add }) =>
+    namesIn(add, 'read')
+      .filter(scope => above.includes(scope))
+      .map(scope => `adds reading of ${scope}, which is the coordinator's`),
+  )
+}
+
 /** §5.2: an observer sends nothing and receives nothing, whatever it is derived into. */
 function observersReceiveNothing({ roles }: Parts): readonly string[] {
   return ofEach(roles, 'role', ({ extends: base, add }) =>
@@ -182,9 +199,7 @@ function ofEach<Entry extends { readonly name: string }>(
 }
 
 function unknown(kind: string, names: readonly string[], registry: Registry<unknown>): readonly string[] {
-  return names
-    .filter(name => !registry.names.has(name))
-    .map(name => `names the unknown ${kind} ${quote(name)}`)
+  return names.filter(name => !registry.names.has(name)).map(name => `names the unknown ${kind} ${quote(name)}`)
 }
 
 function isOneOf(names: readonly string[], name: string): boolean {

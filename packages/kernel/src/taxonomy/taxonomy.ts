@@ -46,7 +46,10 @@ export function loadTaxonomy(document: unknown): Result<Vocabulary> {
   return checked(document, faultsOf)
 }
 
-/** The vocabulary that a run on record began with: it stays what it was, also where a later rule would refuse its document. */
+/**
+ * The vocabulary that a run on record began with: it stays what it was, also where a later rule would refuse its
+ * document.
+ */
 export function recordedVocabulary(document: unknown): Result<Vocabulary> {
   return checked(document, recordedFaultsOf)
 }

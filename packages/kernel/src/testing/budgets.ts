@@ -53,13 +53,7 @@ export const warningRow = (name: string, dimension: string, consumed: number, li
   { workspace_id: name, budget_dimension: dimension, consumed, limit, threshold_percent: 80 },
 ]
 
-export function exceededRows(
-  name: string,
-  dimension: string,
-  consumed: number,
-  limit = 100,
-  from = 'active',
-): Row[] {
+export function exceededRows(name: string, dimension: string, consumed: number, limit = 100, from = 'active'): Row[] {
   const body = { workspace_id: name, budget_dimension: dimension, consumed, limit }
   const signal = `budget_exceeded: ${JSON.stringify({ dimension, consumed, limit })}`
   return [

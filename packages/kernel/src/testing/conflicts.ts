@@ -1,24 +1,13 @@
 // Conflicts for tests: work that overlaps, and the entries that strategies and conflicts leave, as rows.
 import { type GateId, type Result, unwrap } from '@parley/core'
-import type { ConflictReport } from '../runtime/integrator.ts'
+import type { ConflictReport } from '../runtime/handle/integrator.ts'
 import { type Fixture, type Row, refused } from './fixture.ts'
-import {
-  aborted,
-  changed,
-  decided,
-  delivered,
-  emitted,
-  failedTask,
-  finished,
-  graphOf,
-  status,
-} from './tasks.ts'
+import { aborted, changed, decided, delivered, emitted, failedTask, finished, graphOf, status } from './tasks.ts'
 
-/** Workers that have completed work on these files, in this order, each `integrating` with a final checkpoint K<name>. */
-export async function completedOn(
-  f: Fixture,
-  work: Readonly<Record<string, readonly string[]>>,
-): Promise<void> {
+/**
+ * Workers that have completed work on these files, in this order, each `integrating` with a final checkpoint K<name>.
+ */
+export async function completedOn(f: Fixture, work: Readonly<Record<string, readonly string[]>>): Promise<void> {
   for (const [name, files] of Object.entries(work)) {
     await f.worker(name)
     f.name(unwrap(await f.final(name, [...files])).checkpoint, `K${name}`)

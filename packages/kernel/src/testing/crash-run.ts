@@ -4,7 +4,7 @@
 import { writeSync } from 'node:fs'
 import { unwrap } from '@parley/core'
 import { openTrail } from '@parley/trail'
-import type { AgentHandle } from '../runtime/agent.ts'
+import type { AgentHandle } from '../runtime/handle/agent.ts'
 import { Runtime } from '../runtime/runtime.ts'
 import { GUARDS } from './guards.ts'
 

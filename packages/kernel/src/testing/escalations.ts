@@ -34,12 +34,7 @@ export const payload = { format: 'markdown', content: 'do this' }
 export const reply: EscalationAnswer = { type: 'envelope', payload }
 
 export function received(workspace: string, signal_id: string, addressee: string, queued = false): Row {
-  return [
-    'escalation_received',
-    workspace,
-    'protocol',
-    { signal_id, workspace, reason: 'help', addressee, queued },
-  ]
+  return ['escalation_received', workspace, 'protocol', { signal_id, workspace, reason: 'help', addressee, queued }]
 }
 
 export function resolved(workspace: string, signal_id: string, actor: string, response: object): Row {
@@ -58,20 +53,10 @@ export function unreceived(user: string, target: string, reason: string): Row {
 
 export function blockedAndEscalated(workspace: string, blocked: string, signal: string): Row[] {
   return [
-    [
-      'signal_emitted',
-      workspace,
-      'worker',
-      { signal_id: blocked, from: workspace, type: 'blocked', reason: 'stuck' },
-    ],
+    ['signal_emitted', workspace, 'worker', { signal_id: blocked, from: workspace, type: 'blocked', reason: 'stuck' }],
     ['workspace_state_changed', workspace, 'protocol'],
     ['signal_delivered', 'R', 'protocol'],
-    [
-      'signal_emitted',
-      workspace,
-      'worker',
-      { signal_id: signal, from: workspace, type: 'escalation', reason: 'help' },
-    ],
+    ['signal_emitted', workspace, 'worker', { signal_id: signal, from: workspace, type: 'escalation', reason: 'help' }],
     ['signal_delivered', 'R', 'protocol', { signal_id: signal, from: workspace, delivered_to: 'R' }],
   ]
 }

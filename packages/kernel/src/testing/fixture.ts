@@ -1,4 +1,5 @@
-// A run for tests, on a real trail: names instead of ids, a clock that moves by hand, and the trail as a list that can be compared.
+// A run for tests, on a real trail: names instead of ids, a clock that moves by hand, and the trail as a list that can
+// be compared.
 import {
   type EntryId,
   formatTimestamp,
@@ -24,13 +25,13 @@ import type { WorkspaceState } from '@parley/trail/events'
 import { expect, onTestFinished } from 'vitest'
 import type { EnvelopeDraft } from '../envelope/envelope.ts'
 import type { RunDraft } from '../run/start.ts'
-import type { AgentHandle } from '../runtime/agent.ts'
+import type { AgentHandle } from '../runtime/handle/agent.ts'
+import type { RunHandle } from '../runtime/handle/run-handle.ts'
+import { viewEnvelope, viewRight, viewTask, viewWorkspace } from '../runtime/handle/view.ts'
 import type { MigrationRequest } from '../runtime/migrations.ts'
 import type { Notice } from '../runtime/notice.ts'
-import type { RunHandle } from '../runtime/run-handle.ts'
 import { Runtime } from '../runtime/runtime.ts'
 import type { RuntimeOptions } from '../runtime/runtime-options.ts'
-import { viewEnvelope, viewRight, viewTask, viewWorkspace } from '../runtime/view.ts'
 import type { WorkspaceDraft } from '../workspace/create.ts'
 import { GUARDS } from './guards.ts'
 
@@ -42,13 +43,19 @@ export interface FixtureOptions extends Partial<Omit<RuntimeOptions, 'trail' | '
   /** False: the root stays idle. */
   readonly active?: boolean
   readonly disks?: ReturnType<typeof memoryDisks>
-  /** A folder for the trail instead: for tests that change what is stored. What settles there takes as long as a disk takes. */
+  /**
+   * A folder for the trail instead: for tests that change what is stored. What settles there takes as long as a disk
+   * takes.
+   */
   readonly profile?: string
   /** Seals and opens what the trail holds. */
   readonly cipher?: ContentCipher
 }
 
-/** One entry as a test writes it: type, workspace (by name, null for none), actor, and those fields of the body that matter or all. */
+/**
+ * One entry as a test writes it: type, workspace (by name, null for none), actor, and those fields of the body that
+ * matter or all.
+ */
 export type Row = readonly [
   type: string,
   workspace: string | null,
@@ -162,11 +169,7 @@ export class Fixture {
   }
 
   /** A worker in `active`: it got a first envelope, and has consumed it. */
-  async worker(
-    name: string,
-    draft: Partial<WorkspaceDraft> = {},
-    by: AgentHandle = this.root,
-  ): Promise<AgentHandle> {
+  async worker(name: string, draft: Partial<WorkspaceDraft> = {}, by: AgentHandle = this.root): Promise<AgentHandle> {
     const directive = { format: 'markdown', content: 'work' }
     const agent = await this.workspace(name, { directive, ...draft }, by)
     await this.settle()
@@ -208,8 +211,8 @@ export class Fixture {
   }
 
   /**
-   * Brings a workspace into any of the nine states. `conflicted` is written as another runtime could have written it, and the runtime
-   * is opened again on that trail: handles taken before are stale, `agent(name)` gives new ones.
+   * Brings a workspace into any of the nine states. `conflicted` is written as another runtime could have written it,
+   * and the runtime is opened again on that trail: handles taken before are stale, `agent(name)` gives new ones.
    */
   async force(name: string, state: string): Promise<void> {
     const workspace_id = this.id(name)
@@ -297,7 +300,10 @@ export class Fixture {
     return this.run.read(run => run.workspaces.get(this.id(name))?.status)
   }
 
-  /** Every object of the run as readers see it, to be compared before and after. What was rejected never became an object. */
+  /**
+   * Every object of the run as readers see it, to be compared before and after. What was rejected never became an
+   * object.
+   */
   picture(): Promise<object> {
     return this.run.read(run => ({
       workspaces: [...run.workspaces.values()].map(each => ({
@@ -329,7 +335,10 @@ export class Fixture {
     this.#seen = (await this.run.entries()).length
   }
 
-  /** The entries since the last mark, which moves on, but for what the runtime says of its own outages: see `addedWithOutages`. */
+  /**
+   * The entries since the last mark, which moves on, but for what the runtime says of its own outages: see
+   * `addedWithOutages`.
+   */
   async added(): Promise<readonly Entry[]> {
     return (await this.addedWithOutages()).filter(entry => !aboutOutage(entry))
   }
@@ -343,14 +352,20 @@ export class Fixture {
     return added
   }
 
-  /** Asserts that exactly these entries were added since the last mark, in this order, ids by name, times equal to the header's. */
+  /**
+   * Asserts that exactly these entries were added since the last mark, in this order, ids by name, times equal to the
+   * header's.
+   */
   async expectAdded(rows: readonly Row[]): Promise<void> {
     const added = (await this.added()).map(entry => this.row(entry))
     const shown = added.map((row, index) => (rows[index]?.[3] === undefined ? row.slice(0, 3) : row))
     expect(shown).toEqual(rows.map(row => [...row]))
   }
 
-  /** Asserts that these entries were added in this order, whatever stands between them; bodies need only contain what is given. */
+  /**
+   * Asserts that these entries were added in this order, whatever stands between them; bodies need only contain what is
+   * given.
+   */
   async expectAmong(rows: readonly Row[]): Promise<readonly Entry[]> {
     const added = await this.added()
     const seen = added.map(entry => this.row(entry))
@@ -377,12 +392,7 @@ export class Fixture {
       expect(body[field], `${entry.event_type}.${field}`).toBe(entry.timestamp)
       delete body[field]
     }
-    return [
-      entry.event_type,
-      entry.workspace === null ? null : this.nameOf(entry.workspace),
-      entry.actor,
-      body,
-    ]
+    return [entry.event_type, entry.workspace === null ? null : this.nameOf(entry.workspace), entry.actor, body]
   }
 
   /** The name of an id; one without a name gets its kind and a number. */
@@ -424,8 +434,7 @@ export async function fixture(options: FixtureOptions = {}): Promise<Fixture> {
   await made.open()
   const draft = { owner: 'ux', highway: 'off', ...options.run } as const
   // A run belongs to somebody who is known.
-  if (options.users === 'house')
-    unwrap(await made.runtime.users.accept({ user: draft.owner, method: 'password' }))
+  if (options.users === 'house') unwrap(await made.runtime.users.accept({ user: draft.owner, method: 'password' }))
   made.run = unwrap(await made.runtime.start(draft))
   made.root = made.run.coordinator as AgentHandle
   made.name(made.root.workspace, 'R')

@@ -1,5 +1,6 @@
-// Trails as our own runtime never leaves them: half of a decision, as another runtime may that appends entry by entry, entries
-// that cannot be true, records that are gone or altered. What is forged here has sound hashes and places unless a test breaks them.
+// Trails as our own runtime never leaves them: half of a decision, as another runtime may that appends entry by entry
+// entries that cannot be true, records that are gone or altered. What is forged here has sound hashes and
+// places unless a test breaks them.
 import { hash } from 'node:crypto'
 import {
   canonicalize,

@@ -1,5 +1,5 @@
-// Gates for tests: a gate by the id that an operation was answered with, all six types in one run, and the entries that gates leave,
-// as rows.
+// Gates for tests: a gate by the id that an operation was answered with, all six types in one run, and the entries that
+// gates leave, as rows.
 import { type GateId, type Result, type TaskId, unwrap } from '@parley/core'
 import type { GateType } from '@parley/trail/events'
 import type { HighwayConfiguration } from '../highway/config.ts'
@@ -7,10 +7,7 @@ import { completedOn, overlap } from './conflicts.ts'
 import { type Fixture, type Row, refused } from './fixture.ts'
 
 /** One gate type on and all others off; no timeout unless it is given. */
-export function only(
-  type: GateType,
-  choice: HighwayConfiguration['gate_defaults'] = {},
-): HighwayConfiguration {
+export function only(type: GateType, choice: HighwayConfiguration['gate_defaults'] = {}): HighwayConfiguration {
   return {
     gates: { task_approval: false, [type]: true },
     gate_defaults: { timeout: null, fallback: 'reject', ...choice },
@@ -33,7 +30,10 @@ export async function waiting(f: Fixture): Promise<readonly GateId[]> {
   return ids
 }
 
-/** A transition of each type, asked for by the coordinator: what it answers, and the workspace that its gate is filed under. */
+/**
+ * A transition of each type, asked for by the coordinator: what it answers, and the workspace that its gate is filed
+ * under.
+ */
 export type Ask = (f: Fixture) => Promise<{ readonly result: Result<unknown>; readonly under: string | null }>
 
 /** Prepares a run for each transition; nothing of it is gated by the type that is then asked for. */

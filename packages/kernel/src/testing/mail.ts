@@ -1,6 +1,6 @@
 // Rows that every piece of mail leaves on the trail, for tests that compare the trail entry by entry.
 import { type EnvelopeId, unwrap } from '@parley/core'
-import type { AgentHandle } from '../runtime/agent.ts'
+import type { AgentHandle } from '../runtime/handle/agent.ts'
 import type { Fixture, Row } from './fixture.ts'
 
 /** Sends, and gives the envelope a name. */

@@ -1,8 +1,9 @@
-// People for tests: accepted by the real registry of the house run, and the house's trail as a list that can be compared.
+// People for tests: accepted by the real registry of the house run, and the house's trail as a list that can be
+// compared.
 import { type RunId, unwrap } from '@parley/core'
 import type { Entry } from '@parley/trail'
 import type { Capability } from '@parley/trail/events'
-import type { UserHandle } from '../runtime/user-handle.ts'
+import type { UserHandle } from '../runtime/handle/user-handle.ts'
 import { type Fixture, type FixtureOptions, fixture, type Row } from './fixture.ts'
 
 /** A run whose users are those of the house. */

@@ -1,5 +1,5 @@
-// Random commands for property tests: each is a few numbers, and becomes a command once there is a run whose objects it can name.
-// Most make sense where they are asked, so that runs get somewhere; the rest is what the checks are for.
+// Random commands for property tests: each is a few numbers, and becomes a command once there is a run whose objects it
+// can name. Most make sense where they are asked, so that runs get somewhere; the rest is what the checks are for.
 import type { WorkspaceId } from '@parley/core'
 import { SIGNAL_TYPES } from '@parley/trail/events'
 import fc from 'fast-check'
@@ -83,9 +83,7 @@ class Choice {
   caller(by: 'root' | 'agent'): Workspace | undefined {
     const all = [...this.#run.workspaces.values()]
     const root = this.#run.root!
-    const atWork = all.filter(
-      each => each !== root && (each.status === 'active' || each.status === 'blocked'),
-    )
+    const atWork = all.filter(each => each !== root && (each.status === 'active' || each.status === 'blocked'))
     const delegates = atWork.filter(each => each.delegate)
     const fits = by === 'root' ? this.of(root, root, root, root, ...delegates) : this.of(...atWork)
     return this.mostly(fits ?? root, ...all, undefined as never)
@@ -183,10 +181,7 @@ const topology: Build = choice => {
     { type: 'change_priority', workspace, priority },
     { type: 'transfer_ownership', workspace, owner: choice.mostly(choice.of('ux', 'uy'), 'system') },
     { type: 'reparent', workspace: orphan, parent: choice.workspace(each => each.delegate) },
-    choice.mostly<Asked>(
-      { type: 'batch_priority', group: 'g', priority },
-      { type: 'batch_abort', group: 'g' },
-    ),
+    choice.mostly<Asked>({ type: 'batch_priority', group: 'g', priority }, { type: 'batch_abort', group: 'g' }),
     { type: 'report_degraded', reason: 'odd', scope: 'systemic', action: 'wait' },
   )
 }
@@ -257,9 +252,7 @@ const integrate: Build = (choice, caller) => {
 /** What failed is salvaged, by whoever may, and what is open is judged. */
 const onSalvage: Build = (choice, _caller, run) => {
   const failed = choice.workspace(each => each.status === 'failed' && each.register !== undefined)
-  const open = [...run.salvages.values()].filter(
-    ({ result, aborted }) => result === undefined && aborted === undefined,
-  )
+  const open = [...run.salvages.values()].filter(({ result, aborted }) => result === undefined && aborted === undefined)
   const source = choice.id(open.map(each => each.source.id))
   const conflicts = open.flatMap(each => each.conflicts.filter(({ outcome }) => outcome === undefined))
   const found = { type: 'content_overlap', resources: ['a.txt'], description: 'they differ' }
@@ -280,10 +273,7 @@ const onConflict: Build = (choice, caller, run) => {
   const open = run.workspaces.get(source)?.conflicts?.filter(({ outcome }) => outcome === undefined) ?? []
   const type = choice.mostly(choice.of('content_overlap', 'constraint_breach'), 'taste')
   const found = { type, resources: ['a.txt'], description: 'they differ' }
-  const strategy = choice.mostly(
-    choice.of('coordinator_resolve', 'coordinator_resolve', 'escalate'),
-    'agent_rework',
-  )
+  const strategy = choice.mostly(choice.of('coordinator_resolve', 'coordinator_resolve', 'escalate'), 'agent_rework')
   const conflict = choice.id(open.map(({ id }) => id))
   const result = choice.sometimes() ? { result: { tree: 1 } } : {}
   return choice.of<Asked>(
@@ -355,9 +345,6 @@ const BY_ROOT = [
   ...[topology, topology, onConflict, onSalvage, onSalvage, raise],
 ]
 
-/** A step of the coordinator about what has failed. */
-export const salvageStep = anyStep.map(step => ({ ...step, kind: 2 * BY_ROOT.indexOf(onSalvage) }))
-
 /** The run's end, asked for rarely. */
 const ENDS: readonly Command[] = [{ type: 'close' }, { type: 'stop' }]
 
@@ -374,7 +361,10 @@ export function commandOf(run: Run, { kind, picks }: Step): Command {
     : ({ ...asked, caller: caller?.id ?? ('unknown' as WorkspaceId) } as AgentCommand)
 }
 
-/** The commands that bring a new run to where teams usually are: a graph, workers with their mail, a delegate, an observer. */
+/**
+ * The commands that bring a new run to where teams usually are: a graph, workers with their mail, a delegate, an
+ * observer.
+ */
 export function* prologue(run: Run): Generator<Command> {
   const caller = run.root!.id
   yield { type: 'emit', caller, draft: { type: 'started' } }

@@ -1,15 +1,10 @@
 // Port rights for tests: granting with a name, and the rows that rights leave on the trail.
 import { type Result, type RightId, unwrap } from '@parley/core'
-import type { AgentHandle } from '../runtime/agent.ts'
+import type { AgentHandle } from '../runtime/handle/agent.ts'
 import { type Fixture, type Row, refused } from './fixture.ts'
 
 /** The active rights of a holder to a target, oldest first. */
-export const rightsBetween = async (
-  f: Fixture,
-  holder: string,
-  target: string,
-  type?: string,
-): Promise<RightId[]> =>
+export const rightsBetween = async (f: Fixture, holder: string, target: string, type?: string): Promise<RightId[]> =>
   unwrap(await f.root.rights())
     .filter(each => each.holder === f.id(holder) && each.target === f.id(target) && each.status === 'active')
     .filter(each => type === undefined || each.type === type)

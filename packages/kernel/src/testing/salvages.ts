@@ -1,6 +1,6 @@
 // Salvage for tests: failed workspaces with work in them, and the entries that a salvage leaves, as rows.
 import { unwrap } from '@parley/core'
-import type { ConflictReport } from '../runtime/integrator.ts'
+import type { ConflictReport } from '../runtime/handle/integrator.ts'
 import { detected, resolved, type Settled } from './conflicts.ts'
 import type { Fixture, Row } from './fixture.ts'
 import { emitted, graphOf } from './tasks.ts'
@@ -53,20 +53,7 @@ export function salvageBegun(
   ]
 }
 
-export function salvageMerged(
-  source: string,
-  extra: object = {},
-  { target = 'R', actor = 'system' } = {},
-): Row {
-  const body = { source, target, mode: 'salvage', strategy: 'evaluated', result: 'success' }
-  return ['integration_completed', target, actor, { ...body, ...extra }]
-}
-
-export function salvageAborted(
-  source: string,
-  reason: string,
-  { target = 'R', actor = 'system' }: Place = {},
-): Row {
+export function salvageAborted(source: string, reason: string, { target = 'R', actor = 'system' }: Place = {}): Row {
   return ['integration_aborted', target, actor, { source, target, mode: 'salvage', reason }]
 }
 

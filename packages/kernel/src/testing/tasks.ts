@@ -1,10 +1,8 @@
 // Task graphs for tests: tasks by name, and the entries that tasks and integrations leave, as rows.
 import { type GraphId, type TaskId, unwrap } from '@parley/core'
-import type { EventBody, TaskStatus } from '@parley/trail/events'
-import { evolve } from '../evolve.ts'
-import { newRun, type Run } from '../run/run.ts'
-import type { AgentHandle } from '../runtime/agent.ts'
-import type { TaskView } from '../runtime/view.ts'
+import type { TaskStatus } from '@parley/trail/events'
+import type { AgentHandle } from '../runtime/handle/agent.ts'
+import type { TaskView } from '../runtime/handle/view.ts'
 import type { TaskDraft } from '../task/task.ts'
 import type { Fixture, Row } from './fixture.ts'
 
@@ -57,17 +55,6 @@ export async function statusOf(f: Fixture, id: TaskId): Promise<TaskStatus> {
 
 export async function dispatchableIn(f: Fixture, graph: GraphId): Promise<readonly string[]> {
   return unwrap(await f.root.dispatchable(graph)).map(task => task.name)
-}
-
-/** The run as it stands while a gate holds these tasks as drafts: gates come with level 2, so their approval is left out here. */
-export async function withDrafts(f: Fixture, ids: readonly TaskId[]): Promise<Run> {
-  const run = newRun(f.run.id)
-  for await (const record of f.trail.run(f.run.id).replay()) {
-    const body = 'event_type' in record ? (record.body as EventBody<'task_status_changed'>) : undefined
-    const leaves = 'event_type' in record && /^task_(approved|status_changed)$/.test(record.event_type)
-    if (!(leaves && ids.includes(body?.task_id as TaskId))) evolve(run, record)
-  }
-  return run
 }
 
 // Rows

@@ -1,4 +1,5 @@
-// Trees with several owners for tests, users that are known without a house, and the rows that topology leaves on the trail.
+// Trees with several owners for tests, users that are known without a house, and the rows that topology leaves on the
+// trail.
 import type { Capability, UserState } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
 import type { Row } from './fixture.ts'
@@ -11,8 +12,7 @@ export function directory(
 ): UserDirectory {
   return {
     stateOf: user => states[user],
-    holds: (user, capability) =>
-      capability === 'view_trail_own' || (held[user]?.includes(capability) ?? false),
+    holds: (user, capability) => capability === 'view_trail_own' || (held[user]?.includes(capability) ?? false),
   }
 }
 

@@ -1,12 +1,12 @@
 // A transport for tests: it says of each attempt what becomes of it, and remembers when each was made.
 import { type Clock, durationMs, type Ticks } from '@parley/core'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
-import type { Delivery, Transport } from '../runtime/transport.ts'
+import type { Delivery, Transport } from '../runtime/actor/transport.ts'
 import { type Fixture, type FixtureOptions, fixture } from './fixture.ts'
 
 /**
- * `drop`: never arrives. `unconfirmed`: arrives, and the confirmation is lost. `delay`: arrives when `release` is called.
- * `duplicate`: arrives twice.
+ * `drop`: never arrives. `unconfirmed`: arrives, and the confirmation is lost. `delay`: arrives when `release` is
+ * called. `duplicate`: arrives twice.
  */
 export type Fate = 'pass' | 'drop' | 'unconfirmed' | 'delay' | 'duplicate'
 
@@ -74,9 +74,7 @@ export class TestTransport implements Transport {
 }
 
 /** A run whose mail travels by a transport that the test controls. */
-export async function carriedFixture(
-  options: FixtureOptions = {},
-): Promise<{ f: Fixture; transport: TestTransport }> {
+export async function carriedFixture(options: FixtureOptions = {}): Promise<{ f: Fixture; transport: TestTransport }> {
   const transport = new TestTransport()
   const f = await fixture({ ...options, transport })
   transport.begin(f.clock)

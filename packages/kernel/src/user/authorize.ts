@@ -1,5 +1,5 @@
-// Whether a user may do something (W-SEC-05, W-USER-13): known, active, capability held, scope; in this order, the first failure is
-// on record.
+// Whether a user may do something (W-SEC-05, W-USER-13): known, active, capability held, scope; in this order, the
+// first failure is on record.
 import type { Capability } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
 import type { Refusal } from '../refusal.ts'
@@ -37,8 +37,8 @@ export function authorizeUser(batch: Batch, user: string, request: UserRequest):
 }
 
 /**
- * Before everything else: whether this is somebody whom the authentication boundary has handed over, under a name that stands for
- * nothing else in this run. Undefined if so.
+ * Before everything else: whether this is somebody whom the authentication boundary has handed over, under a name that
+ * stands for nothing else in this run. Undefined if so.
  */
 export function identifyUser(batch: Batch, user: string): Refusal | undefined {
   const { users } = batch.context

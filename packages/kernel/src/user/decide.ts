@@ -42,7 +42,10 @@ export function decideUser(batch: Batch, change: UserChange): Result<UserChanged
   }
 }
 
-/** W-USER-04: known from the first acceptance on, for ever. Who somebody is says nothing of what they may: that is checked later. */
+/**
+ * W-USER-04: known from the first acceptance on, for ever. Who somebody is says nothing of what they may: that is
+ * checked later.
+ */
 function decideAuthenticated(batch: Batch, id: string, method: unknown): Result<UserChanged> {
   const { run } = batch
   if (!isText(method) || method.length > bodyLimits.nameLength)
@@ -75,9 +78,7 @@ function decideTransition(
     return invalidArgument(`To ${type} a user takes ${'condition' in change ? 'a condition' : 'a reason'}.`)
   const { from, to } = USER_TRANSITIONS[type]
   if (!from.includes(user.state))
-    return invalidState(
-      `The user ${user.id} is ${user.state}: to ${type} is possible from ${from.join(', ')}.`,
-    )
+    return invalidState(`The user ${user.id} is ${user.state}: to ${type} is possible from ${from.join(', ')}.`)
   const event = writeTransition(batch, user, type, by, clip(words, kernelLimits.reasonLength))
   const changes: { event: UserEvent; state: UserState }[] = [{ event, state: to }]
   if (type === 'unblock' && user.suspension) {
@@ -138,8 +139,7 @@ function administers(batch: Batch, user: User, action: string, by: string): Refu
       reason,
       message,
     })
-  if (administrator.state !== 'active')
-    return denied('user_not_active', `The user ${by} is ${administrator.state}.`)
+  if (administrator.state !== 'active') return denied('user_not_active', `The user ${by} is ${administrator.state}.`)
   if (!administrator.capabilities.has('deactivate_user'))
     return denied('missing_capability', `${by} does not hold 'deactivate_user'.`)
   return undefined
@@ -155,8 +155,7 @@ function decideCapability(
   if (!isCapability(capability))
     return invalidArgument(`There is no such capability; there are ${CAPABILITIES.join(', ')}.`)
   if (by !== 'system') {
-    if (!batch.run.users.has(by))
-      return unidentified(batch, { entity: by }, `The user ${clip(by, 80)} is not known.`)
+    if (!batch.run.users.has(by)) return unidentified(batch, { entity: by }, `The user ${clip(by, 80)} is not known.`)
     const message = `Only the system can ${type} capabilities.`
     const action = `${type}_capability`
     return batch.denyUser(by, { capability, action, target: user.id, reason: 'permission_denied', message })

@@ -5,9 +5,15 @@ import { type Batch, clip } from '../batch.ts'
 import { type Refusal, refusal } from '../refusal.ts'
 import type { FailedClaim } from './user.ts'
 
+/**
+ * What nobody sees: two names that differ by it alone would be two people who look like one (W-USER-01: one id, one
+ * human).
+ */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
+
 /** W-USER-01, A-01: what stands for somebody else on the trail is nobody's name. */
 export function isUserId(batch: Batch, id: string): boolean {
-  if (id === '' || id.length > bodyLimits.userIdLength || !id.isWellFormed()) return false
+  if (id === '' || id.length > bodyLimits.userIdLength || !id.isWellFormed() || UNSEEN.test(id)) return false
   return !isReservedActor(id, new Set(batch.run.vocabulary.roles.keys()))
 }
 

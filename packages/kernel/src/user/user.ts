@@ -1,5 +1,5 @@
-// Users (W-USER-01 to -05): who they are to the kernel, and everything that can change about them. Only the house run keeps users;
-// other runs see them through the directory in `decide`'s context.
+// Users (W-USER-01 to -05): who they are to the kernel, and everything that can change about them. Only the house run
+// keeps users; other runs see them through the directory in `decide`'s context.
 import type { Capability, EventType, UserState } from '@parley/trail/events'
 
 /** A suspension in force; it survives a block (A-48), which is why its words are kept. */
@@ -32,16 +32,15 @@ export type UserChange = { readonly user: unknown } & (
 
 export type UserChangeType = UserChange['type']
 
-/** What a change came to: the events that record it, in order, and the user's state behind each. Empty: nothing changed. */
+/**
+ * What a change came to: the events that record it, in order, and the user's state behind each. Empty: nothing changed.
+ */
 export interface UserChanged {
   readonly user: string
   readonly changes: readonly { readonly event: UserEvent; readonly state: UserState }[]
 }
 
-export type UserEvent = Extract<
-  EventType,
-  `user_${string}` | 'authentication_succeeded' | `capability_${string}`
->
+export type UserEvent = Extract<EventType, `user_${string}` | 'authentication_succeeded' | `capability_${string}`>
 
 /** A claim to be somebody that did not hold (W-USER-04). */
 export interface FailedClaim {

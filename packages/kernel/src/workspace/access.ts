@@ -1,5 +1,5 @@
-// Reading and writing inside workspaces: what an agent may read (W-WS-15), its working memory (W-WS-22), and the attempts to change
-// what is frozen (W-WS-17, W-TOPO-VIS-02).
+// Reading and writing inside workspaces: what an agent may read (W-WS-15), its working memory (W-WS-22), and the
+// attempts to change what is frozen (W-WS-17, W-TOPO-VIS-02).
 import {
   type CheckpointId,
   type EnvelopeId,
@@ -61,18 +61,16 @@ export function decideRead(batch: Batch, caller: Workspace, kind: Readable, id: 
       if (!target) return notFound(kind, id)
       return target === caller || isAbove(caller, target) ? ok(undefined) : denied()
     }
-    // It is the state of the workspace that the merge went into.
+    // It is the state of the workspace that the merge went into, or would go into.
     case 'result': {
       const source = workspaceOf(run, id)
-      const target = source && integrationOf(run, source)?.target
-      if (!target) return notFound(kind, id)
+      if (!source) return notFound(kind, id)
+      const target = integrationOf(run, source)?.target ?? source.parent ?? source
       return sees(caller, target) ? ok(undefined) : denied()
     }
     case 'checkpoint':
     case 'artifact': {
-      const checkpoint = run.checkpoints.get(
-        (kind === 'artifact' ? run.artifacts.get(id) : id) as CheckpointId,
-      )
+      const checkpoint = run.checkpoints.get((kind === 'artifact' ? run.artifacts.get(id) : id) as CheckpointId)
       const producer = checkpoint && run.workspaces.get(checkpoint.workspace)
       if (!producer) return notFound(kind, id)
       return sees(caller, producer) ? ok(undefined) : denied()
@@ -124,11 +122,7 @@ export function decideWriteMemory(
   const { key, value } = write
   if (typeof key !== 'string' || key === '' || key.length > kernelLimits.memoryKeyLength)
     return invalidArgument(`A key is a text of 1 to ${kernelLimits.memoryKeyLength} characters.`)
-  if (
-    value !== undefined &&
-    !caller.memory?.has(key) &&
-    (caller.memory?.size ?? 0) >= kernelLimits.memoryKeys
-  )
+  if (value !== undefined && !caller.memory?.has(key) && (caller.memory?.size ?? 0) >= kernelLimits.memoryKeys)
     return limitReached('keys in one working memory', kernelLimits.memoryKeys)
   const memory: MemoryRecord = { workspace: caller.id, key, ...(value !== undefined && { value }) }
   batch.store('memory', batch.newId<ObjectId>('obj'), memory, { of: 'workspace', workspace: caller.id })

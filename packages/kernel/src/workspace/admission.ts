@@ -16,7 +16,9 @@ export interface CapacityProbe {
   shortage(open: number): Shortage
 }
 
-/** What there is too little of for one more workspace, as `workspace_rejected` says it; undefined where there is room. */
+/**
+ * What there is too little of for one more workspace, as `workspace_rejected` says it; undefined where there is room.
+ */
 export function shortageOf(batch: Batch): EventBody<'workspace_rejected'>['capacity_details'] | undefined {
   const shortage = batch.context.capacity?.shortage(batch.run.open)
   if (!shortage || Object.keys(shortage).length === 0) return undefined

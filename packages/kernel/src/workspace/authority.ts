@@ -1,5 +1,5 @@
-// What a workspace may modify (W-WS-17, §6.8): its `resources` are globs of paths, and a resource that is no path is named as it is.
-// A workspace without resources modifies nothing: there is no default-allow (§5.1).
+// What a workspace may modify (W-WS-17, §6.8): its `resources` are globs of paths, and a resource that is no path is
+// named as it is. A workspace without resources modifies nothing: there is no default-allow (§5.1).
 import { compileGlobs } from '@parley/core'
 import { type Authority, isRoot, type Workspace } from './workspace.ts'
 
@@ -24,8 +24,7 @@ function containedIn(authority: Authority): Contains {
     const glob = compileGlobs([resource])
     return glob.ok ? [glob.value] : []
   })
-  const contains = (path: string) =>
-    named.has(path) || (isPlain(path) && globs.some(matches => matches(path)))
+  const contains = (path: string) => named.has(path) || (isPlain(path) && globs.some(matches => matches(path)))
   compiled.set(authority, contains)
   return contains
 }

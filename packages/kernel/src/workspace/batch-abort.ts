@@ -1,5 +1,5 @@
-// The record of a batch abort (W-WS-19, A-19): its summary stands behind the last member, and where some wait at a gate, behind the
-// end of the last gate (W-HWY-03).
+// The record of a batch abort (W-WS-19, A-19): its summary stands behind the last member, and where some wait at a
+// gate, behind the end of the last gate (W-HWY-03).
 import { invariant, type ObjectId, type WorkspaceId } from '@parley/core'
 import type { TrailObject } from '@parley/trail'
 import type { Batch } from '../batch.ts'
@@ -12,22 +12,19 @@ export interface BatchOutcome {
   readonly skipped: readonly WorkspaceId[]
 }
 
-/** A batch abort that is not over: `waiting` are members whose gate is open. Stored, and stored again as each gate ends. */
+/**
+ * A batch abort that is not over: `waiting` are members whose gate is open. Stored, and stored again as each gate ends.
+ */
 export interface BatchAbort extends BatchOutcome {
   readonly group: string
   readonly waiting: readonly WorkspaceId[]
 }
 
 /**
- * The gate of one member's abort has ended, and what it decided is written: `aborted` if the abort was carried out just now. Behind
- * the last of them comes the summary.
+ * The gate of one member's abort has ended, and what it decided is written: `aborted` if the abort was carried out just
+ * now. Behind the last of them comes the summary.
  */
-export function writeMemberDecided(
-  batch: Batch,
-  group: string,
-  workspace: WorkspaceId,
-  aborted: boolean,
-): void {
+export function writeMemberDecided(batch: Batch, group: string, workspace: WorkspaceId, aborted: boolean): void {
   const open = openBatchAbort(batch, group)
   invariant(open, 'a gate of a batch abort ends before the batch abort does')
   const { affected, skipped } = open

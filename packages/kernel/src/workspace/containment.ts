@@ -1,5 +1,5 @@
-// What a parent must have so that a child may have it (W-WS-11, W-TOPO-TREE-04): asked at creation, at grants, and when an orphan gets
-// another parent. Budgets have their own file.
+// What a parent must have so that a child may have it (W-WS-11, W-TOPO-TREE-04): asked at creation, at grants, and when
+// an orphan gets another parent. Budgets have their own file.
 import { isAbove, isRoot, sees, type Workspace } from './workspace.ts'
 
 /** W-WS-05 row 8: the root in `active`, a delegate in `active` or `blocked`. */
@@ -19,7 +19,10 @@ export function blindAncestor(workspace: Workspace, target: Workspace): Workspac
   return undefined
 }
 
-/** Whether a workspace that moves below `parent` brings nothing along that `parent` does not see; its subtree comes with it. */
+/**
+ * Whether a workspace that moves below `parent` brings nothing along that `parent` does not see; its subtree comes with
+ * it.
+ */
 export function seesAllOf(parent: Workspace, moved: Workspace, visible: readonly Workspace[]): boolean {
   return visible.every(target => target === moved || isAbove(moved, target) || sees(parent, target))
 }

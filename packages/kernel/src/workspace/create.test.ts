@@ -15,12 +15,7 @@ const denial = (
   capability = 'operation:create_workspace',
   reason = 'permission_denied',
   [name, actor] = ['R', 'system'],
-): Row => [
-  'capability_denied',
-  name,
-  actor,
-  { user_id: null, capability, action: 'create_workspace', reason },
-]
+): Row => ['capability_denied', name, actor, { user_id: null, capability, action: 'create_workspace', reason }]
 
 /** Asks for a workspace with whatever a caller might send, and says what came of it; a refusal must change nothing. */
 async function attempt(f: Fixture, draft: object, by = f.root): Promise<string> {
@@ -30,39 +25,7 @@ async function attempt(f: Fixture, draft: object, by = f.root): Promise<string> 
   return result
 }
 
-test('WP-004 a creation that cannot be is refused with its reason, on record, and nothing exists', async () => {
-  const f = await fixture()
-  await f.worker('W')
-  await f.worker('X')
-  await f.force('X', 'failed')
-  const unknown = 'ws_zzzzzzzzzzzzzzzzzzzzzzzzzz'
-  const cases: readonly (readonly [object, string, Row])[] = [
-    [{ role: 'butler' }, 'rejected(unregistered_role)', rejection('unregistered_role')],
-    [{ role: 'coordinator' }, 'permission_denied', denial()],
-    [{ role: 'worker', parent: unknown }, 'rejected(parent_not_found)', rejection('parent_not_found')],
-    [{ role: 'worker', parent: f.id('X') }, 'rejected(parent_terminal)', rejection('parent_terminal')],
-    [
-      { role: 'worker', parent: f.id('W') },
-      'rejected(parent_not_accepting)',
-      rejection('parent_not_accepting'),
-    ],
-    [
-      { role: 'worker', visibility: [unknown] },
-      'rejected(dangling_reference)',
-      rejection('dangling_reference'),
-    ],
-    [{ role: 'worker', id: 'ws_mine' }, 'rejected(invalid_parameters)', rejection('invalid_parameters')],
-    [{ role: 'worker', timeout: -1 }, 'rejected(invalid_parameters)', rejection('invalid_parameters')],
-    [{ role: 'worker', originator: 'ux' }, 'permission_denied', denial('set:originator')],
-  ]
-  for (const [draft, result, row] of cases) {
-    expect(await attempt(f, draft), JSON.stringify(draft)).toBe(result)
-    await f.expectAdded([row])
-  }
-  expect(await f.run.read(run => run.workspaces.size)).toBe(3)
-})
-
-test('WP-004 every other fault of a request has its own place in the order of checks', async () => {
+test('W-WS-05 every other fault of a request has its own place in the order of checks', async () => {
   const f = await fixture()
   await f.worker('W')
   const invalid = 'rejected(invalid_parameters)'
@@ -93,12 +56,11 @@ test('WP-004 every other fault of a request has its own place in the order of ch
     [{ role: 'worker', parent: f.id('W'), visibility: ['ws_none'] }, 'rejected(parent_not_accepting)'],
     [{ role: 'worker', visibility: ['ws_none'], owner: 'protocol' }, dangling],
   ]
-  for (const [draft, result] of cases)
-    expect(await attempt(f, draft as object), JSON.stringify(draft)).toBe(result)
+  for (const [draft, result] of cases) expect(await attempt(f, draft as object), JSON.stringify(draft)).toBe(result)
   expect(await f.run.read(run => run.workspaces.size)).toBe(2)
 })
 
-test('WP-004 a delegate creates directly beneath itself, while it is active, and makes no delegates', async () => {
+test('W-ROLE-12 a delegate creates directly beneath itself, while it is active, and makes no delegates', async () => {
   const f = await fixture()
   const delegate = await f.worker('D', { delegate: true })
   await f.worker('D2', { delegate: true })
@@ -110,9 +72,7 @@ test('WP-004 a delegate creates directly beneath itself, while it is active, and
     'containment(containment_violation)',
   )
   await f.expectAdded([denial(undefined, 'containment_violation', own)])
-  expect(await attempt(f, { role: 'worker', resources: ['/etc'] }, delegate)).toBe(
-    'containment(containment_violation)',
-  )
+  expect(await attempt(f, { role: 'worker', resources: ['/etc'] }, delegate)).toBe('containment(containment_violation)')
   await f.expectAdded([denial(undefined, 'containment_violation', own)])
   expect(await attempt(f, { role: 'butler' }, delegate)).toBe('rejected(unregistered_role)')
   await f.expectAdded([rejection('unregistered_role', 'D')])
@@ -129,52 +89,6 @@ test('WP-004 a delegate creates directly beneath itself, while it is active, and
   await f.expectAdded([denial(undefined, undefined, own)])
   // The root may still create beneath a delegate that waits (row 8).
   expect(await attempt(f, { role: 'worker', parent: f.id('D') })).toBe('ok')
-})
-
-test('WM-029 a duration that is no positive whole number of milliseconds creates nothing', async () => {
-  const f = await fixture()
-  const wrong = [{ timeout: -1 }, { timeout: 0 }, { timeout: 1.5 }, { liveness_interval: -1 }]
-  for (const duration of wrong) {
-    expect(await attempt(f, { role: 'worker', ...duration })).toBe('rejected(invalid_parameters)')
-    await f.expectAdded([rejection('invalid_parameters')])
-  }
-  expect(await f.run.read(run => run.workspaces.size)).toBe(1)
-  await f.workspace('W', { timeout: 1, liveness_interval: 1 })
-  expect(unwrap(await f.agent('W').look())).toMatchObject({ timeout: 1, liveness_interval: 1 })
-})
-
-test('W-WS-06 an agent that cannot be bound fails its workspace, and the creator learns it', async () => {
-  const bind = (agent: { readonly role: string }) => {
-    if (agent.role === 'observer') throw new Error('no such agent')
-  }
-  const f = await fixture({ bind })
-  const result = await f.root.createWorkspace({ role: 'observer' })
-  expect(refused(result)).toBe('rejected(creation_error)')
-  f.name(result.ok ? '' : String(result.error.details.workspace), 'O')
-  await f.expectAdded([
-    ['workspace_created', 'O', 'system'],
-    ['port_right_created', 'O', 'system'],
-    [
-      'signal_emitted',
-      'O',
-      'protocol',
-      { signal_id: 'sig1', from: 'O', type: 'failed', reason: 'creation_error' },
-    ],
-    [
-      'workspace_state_changed',
-      'O',
-      'protocol',
-      {
-        workspace_id: 'O',
-        from_state: 'idle',
-        to_state: 'failed',
-        trigger: 'creation_error',
-        initiator: 'protocol',
-        reason: 'creation_error',
-      },
-    ],
-    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'O', delivered_to: 'R' }],
-  ])
 })
 
 test('a run that is full refuses more work until some of it has ended, and can still be stopped at once', async () => {
@@ -196,7 +110,5 @@ test('a run that is full refuses more work until some of it has ended, and can s
   expect(refused(await create())).toBe('ok')
   expect(refused(await create())).toBe('limit_reached')
   unwrap(await f.run.stop())
-  expect(await f.run.read(run => [...run.workspaces.values()].every(each => each.status === 'failed'))).toBe(
-    true,
-  )
+  expect(await f.run.read(run => [...run.workspaces.values()].every(each => each.status === 'failed'))).toBe(true)
 })

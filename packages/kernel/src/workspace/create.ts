@@ -1,5 +1,5 @@
-// Creating a workspace (W-WS-05): sixteen checks in a fixed order; then the entries of W-WS-06 up to the binding of the agent, which is
-// the runtime's affair.
+// Creating a workspace (W-WS-05): sixteen checks in a fixed order; then the entries of W-WS-06 up to the binding of the
+// agent, which is the runtime's affair.
 import {
   compile,
   type EnvelopeId,
@@ -44,8 +44,7 @@ import { ended, isRoot, sees, type Workspace } from './workspace.ts'
 
 const Duration = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 const Name = Type.String({ minLength: 1, maxLength: bodyLimits.nameLength })
-const list = (items: ReturnType<typeof Type.String>) =>
-  Type.Array(items, { maxItems: kernelLimits.creationList })
+const list = (items: ReturnType<typeof Type.String>) => Type.Array(items, { maxItems: kernelLimits.creationList })
 
 /** What a creator supplies. Every other field of the record is the runtime's (W-WS-01). */
 export const WorkspaceDraftSchema = Type.Object(
@@ -63,9 +62,7 @@ export const WorkspaceDraftSchema = Type.Object(
     dispatch: Type.Optional(Type.Boolean()),
     task: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    memory: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), { maxProperties: kernelLimits.memoryKeys }),
-    ),
+    memory: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: kernelLimits.memoryKeys })),
     timeout: Type.Optional(Duration),
     budget: Type.Optional(Budget),
     group: Type.Optional(Type.Union([Name, Type.Null()])),
@@ -97,12 +94,7 @@ export interface Created {
 }
 
 /** `passed`: its gate was approved. */
-export function decideCreate(
-  batch: Batch,
-  caller: Workspace,
-  request: unknown,
-  passed = false,
-): Result<Created> {
+export function decideCreate(batch: Batch, caller: Workspace, request: unknown, passed = false): Result<Created> {
   const approved = check(batch, caller, request)
   if (!approved.ok) return approved
   if (batch.run.open >= kernelLimits.openWorkspaces)
@@ -176,21 +168,13 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
   if (!parent) return rejected('parent_not_found', `There is no workspace ${draft.parent} to be the parent.`)
   if (ended(parent)) return rejected('parent_terminal', `The parent ${parent.id} is ${parent.status}.`)
   if (!acceptsChildren(parent))
-    return rejected(
-      'parent_not_accepting',
-      `${parent.id} (${parent.role}, ${parent.status}) takes no children.`,
-    )
+    return rejected('parent_not_accepting', `${parent.id} (${parent.role}, ${parent.status}) takes no children.`)
   // 9. W-ROLE-10
   if (draft.delegate && !(isRoot(caller) && role.base === 'worker'))
-    return denied(
-      'permission_denied',
-      'Only the root makes delegates, of workers.',
-      'operation:grant_delegation',
-    )
+    return denied('permission_denied', 'Only the root makes delegates, of workers.', 'operation:grant_delegation')
   // 10
   const targets = (draft.visibility ?? []).map(id => workspaceOf(run, id))
-  if (targets.includes(undefined))
-    return rejected('dangling_reference', 'A visibility target does not exist.')
+  if (targets.includes(undefined)) return rejected('dangling_reference', 'A visibility target does not exist.')
   const task = draft.task == null ? undefined : run.tasks.get(draft.task as TaskId)
   if (draft.task != null && !task) return rejected('dangling_reference', `There is no task ${draft.task}.`)
   const cause = draft.caused_by === undefined ? undefined : run.envelopes.get(draft.caused_by as EnvelopeId)
@@ -207,10 +191,7 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
   if (targets.some(target => target && !sees(parent, target)))
     return denied('containment_violation', `${parent.id} does not see all that the child is to see.`)
   if (!hasResources(parent, draft.resources ?? []))
-    return denied(
-      'containment_violation',
-      `${parent.id} has no authority over all that the child is to have.`,
-    )
+    return denied('containment_violation', `${parent.id} has no authority over all that the child is to have.`)
   const fitting = childBudget(parent, draft.budget, batch.context.now)
   if (typeof fitting === 'string') return denied('containment_violation', fitting)
   // 12, 13

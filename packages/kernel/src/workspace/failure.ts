@@ -1,5 +1,5 @@
-// How a workspace fails, whatever the cause: the record of the failure (W-LIFE-10), the cascade (W-WS-12), the end of a run by its
-// root (W-TOPO-TREE-06), and abort (W-WS-09).
+// How a workspace fails, whatever the cause: the record of the failure (W-LIFE-10), the cascade (W-WS-12), the end of a
+// run by its root (W-TOPO-TREE-06), and abort (W-WS-09).
 import { ok, type Result } from '@parley/core'
 import type { BudgetDimension, Trigger } from '@parley/trail/events'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
@@ -101,8 +101,8 @@ interface Cascade {
 }
 
 /**
- * W-WS-12, in tree order: along the tree and within one owner, never along causes. The root takes everybody. No signal is emitted for
- * a workspace that falls with its parent (A-15).
+ * W-WS-12, in tree order: along the tree and within one owner, never along causes. The root takes everybody. No signal
+ * is emitted for a workspace that falls with its parent (A-15).
  */
 function writeCascade(
   batch: Batch,
@@ -135,12 +135,7 @@ export function writeFailed(batch: Batch, workspace: Workspace, failure: Failure
 }
 
 /** W-INT-02: an integration that is open ends with its source, and a salvage with its target. */
-export function writeIntegrationAborted(
-  batch: Batch,
-  source: Workspace,
-  reason: string,
-  actor: string,
-): void {
+export function writeIntegrationAborted(batch: Batch, source: Workspace, reason: string, actor: string): void {
   writeSalvageEnded(batch, source, reason, actor)
   if (!source.integration) return
   batch.add('integration_aborted', source, actor, {

@@ -1,5 +1,5 @@
 // Groups and priorities (W-WS-18, -19), and room for more (W-WS-20).
-import { unwrap, type WorkspaceId } from '@parley/core'
+import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
 import { fixture, type Row, refused } from '../testing/fixture.ts'
@@ -26,81 +26,6 @@ const summary = (affected: string[], skipped: string[]): Row => [
   'system',
   { group_id: 'g', affected_workspaces: affected, skipped_workspaces: skipped },
 ]
-
-test('WP-024 priority changes one by one or for a group, and only where work is going on', async () => {
-  const f = await fixture()
-  const group = 'g'
-  await f.worker('A', { group })
-  await f.worker('B', { group, priority: 'background' })
-  await f.workspace('E', { group })
-  await f.worker('F', { group })
-  await f.worker('X')
-  await f.bring('B', 'blocked')
-  await f.bring('F', 'closed')
-  await f.mark()
-  unwrap(await f.root.changePriority(f.id('A'), 'critical'))
-  await f.expectAdded([repriced('A', 'normal', 'critical')])
-  const outcome = unwrap(await f.root.batchPriority('g', 'interactive'))
-  expect(outcome).toEqual({ affected: [f.id('A'), f.id('B')], skipped: [f.id('E'), f.id('F')] })
-  const added = await f.added()
-  expect(added.slice(0, 2).map(entry => f.row(entry))).toEqual([
-    repriced('A', 'critical', 'interactive'),
-    repriced('B', 'background', 'interactive'),
-  ])
-  expect(added.slice(2)).toMatchObject([
-    {
-      event_type: 'batch_priority_changed',
-      workspace: f.id('R'),
-      actor: 'system',
-      body: {
-        group_id: 'g',
-        old_priority: { [f.id('A')]: 'critical', [f.id('B')]: 'background' },
-        new_priority: 'interactive',
-        affected_workspaces: [f.id('A'), f.id('B')],
-        skipped_workspaces: [f.id('E'), f.id('F')],
-      },
-    },
-  ])
-  for (const name of ['E', 'F'])
-    expect(refused(await f.root.changePriority(f.id(name), 'critical'))).toBe('invalid_state')
-  unwrap(await f.root.changePriority(f.id('A'), 'interactive'))
-  await f.expectAdded([])
-  await f.restart()
-  expect(unwrap(await f.root.look(f.id('B'))).priority).toBe('interactive')
-  // Whoever has it already is left alone.
-  unwrap(await f.root.changePriority(f.id('A'), 'normal'))
-  expect(unwrap(await f.root.batchPriority('g', 'interactive'))).toEqual({
-    affected: [f.id('A')],
-    skipped: [f.id('B'), f.id('E'), f.id('F')],
-  })
-})
-
-test('WP-025 a batch abort fails the members one after the other and then says whom', async () => {
-  const f = await fixture()
-  const group = 'g'
-  await f.worker('A', { group })
-  await f.worker('B', { group })
-  await f.worker('F', { group })
-  await f.worker('W')
-  await f.bring('B', 'suspended')
-  await f.bring('F', 'closed')
-  await f.mark()
-  expect(unwrap(await f.root.batchAbort('g'))).toEqual({
-    group,
-    affected: [f.id('A'), f.id('B')],
-    skipped: [f.id('F')],
-    waiting: [],
-  })
-  await f.expectAdded([
-    ...failedByBatch('sig1', 'A', 'active'),
-    ...failedByBatch('sig2', 'B', 'suspended'),
-    summary(['A', 'B'], ['F']),
-  ])
-  expect(await f.state('W')).toBe('active')
-  // Nobody is left, and the record says that too.
-  unwrap(await f.root.batchAbort('g'))
-  await f.expectAdded([summary([], ['A', 'B', 'F'])])
-})
 
 test('W-WS-19 a member that fell with another, or outlived it, is dealt with where it stands by then', async () => {
   const f = await fixture()
@@ -227,50 +152,4 @@ test('W-WS-19 a group has as many members as one entry can name', async () => {
   await f.mark()
   expect(refused(await f.root.createWorkspace({ role: 'worker', group: 'g' }))).toBe('limit_reached')
   await f.expectAdded([])
-})
-
-test('WP-026 where one of four capacities does not suffice, nothing is created until it does', async () => {
-  let room = 1
-  const asked: number[] = []
-  const capacity = {
-    shortage(open: number) {
-      asked.push(open)
-      const needed = open
-      return needed <= room
-        ? {}
-        : { compute: { needed, available: room }, memory: { needed: 512, available: 0 } }
-    },
-  }
-  const f = await fixture({ capacity })
-  await f.worker('W')
-  await f.mark()
-  const result = await f.root.createWorkspace({ role: 'worker' })
-  expect(refused(result)).toBe('rejected(capacity_exhausted)')
-  const capacity_details = {
-    compute: { available: 1, required: 2 },
-    memory: { available: 0, required: 512 },
-  }
-  expect(result.ok ? {} : result.error.details.shortage).toEqual(capacity_details)
-  await f.expectAdded([
-    ['workspace_rejected', 'R', 'protocol', { reason: 'capacity_exhausted', capacity_details }],
-  ])
-  expect(await f.run.read(run => run.workspaces.size)).toBe(2)
-  // The checks before it come first, and a request that fails them asks nothing of the machine.
-  asked.length = 0
-  expect(refused(await f.root.createWorkspace({ role: 'nobody' }))).toBe('rejected(unregistered_role)')
-  const { tasks } = unwrap(
-    await f.root.submitGraph([
-      { key: 'a', name: 'a', description: 'a' },
-      { name: 'b', description: 'b', depends_on: ['a'] },
-    ]),
-  )
-  expect(refused(await f.root.createWorkspace({ role: 'worker', task: tasks[1]! }))).toBe(
-    'rejected(not_dispatchable)',
-  )
-  expect(asked).toEqual([])
-  room = 2
-  expect(refused(await f.root.createWorkspace({ role: 'worker' }))).toBe('ok')
-  expect((await f.added()).filter(each => each.event_type === 'workspace_created')).toHaveLength(1)
-  const ids: readonly WorkspaceId[] = unwrap(await f.root.topology.downward(f.id('R')))
-  expect(ids).toHaveLength(2)
 })

@@ -1,5 +1,6 @@
-// Replacing the agent of a workspace (W-MIG-04 to -07). The request freezes the workspace and is on record; the runtime then has the
-// new agent prepared, and asks for the swap or for the failure. Preparing first, then swapping: it is never without an agent (A-65).
+// Replacing the agent of a workspace (W-MIG-04 to -07). The request freezes the workspace and is on record; the runtime
+// then has the new agent prepared, and asks for the swap or for the failure. Preparing first, then swapping: it is
+// never without an agent (A-65).
 import { durationMs, invariant, ok, type Result, type WorkspaceId } from '@parley/core'
 import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
 import { atWork, isIdentity, NO_IDENTITY } from '../integrity/identity.ts'
@@ -32,9 +33,7 @@ export function decideMigrate(batch: Batch, caller: Workspace, request: MigrateR
   const missing = offered(batch, 'migrate')
   if (missing) return missing
   if (!STATE_RULES[workspace.status].migrates)
-    return invalidState(
-      `${workspace.id} is ${workspace.status}: only active or blocked workspaces are migrated.`,
-    )
+    return invalidState(`${workspace.id} is ${workspace.status}: only active or blocked workspaces are migrated.`)
   const { newAgent, reason } = request
   if (typeof reason !== 'string' || reason === '') return invalidArgument('A migration needs a reason.')
   if (!isIdentity(newAgent)) return invalidArgument(`A migration needs the new agent. ${NO_IDENTITY}`)
@@ -72,12 +71,7 @@ export function decideCompleteMigration(batch: Batch, id: WorkspaceId, agent: st
 }
 
 /** W-MIG-06: the new agent could not be prepared. The old one is not restored. */
-export function decideFailMigration(
-  batch: Batch,
-  id: WorkspaceId,
-  agent: string,
-  error: string,
-): Result<void> {
+export function decideFailMigration(batch: Batch, id: WorkspaceId, agent: string, error: string): Result<void> {
   const workspace = migrating(batch, id, agent)
   if (!workspace.ok) return workspace
   writeError(batch, workspace.value, error)
@@ -104,9 +98,9 @@ function writeError(batch: Batch, workspace: Workspace, error: string): void {
 }
 
 /**
- * W-REC-24: what a stop left of a migration. One that had not ended fails, since nobody knows any more how far the preparation came; of
- * one that had, only the transition is missing. Where the entry of the request stands alone, its own transition comes first, and this is
- * to be asked once more.
+ * W-REC-24: what a stop left of a migration. One that had not ended fails, since nobody knows any more how far the
+ * preparation came; of one that had, only the transition is missing. Where the entry of the request stands alone, its
+ * own transition comes first, and this is to be asked once more.
  */
 export function writeInterrupted(batch: Batch, workspace: Workspace): void {
   const { migration } = workspace

@@ -1,5 +1,5 @@
-// The replacement of a workspace's agent as the state keeps it (W-MIG-05, W-LIFE-11): who takes over, and how far it has come. The
-// new agent is reserved from the first entry on, so that nobody else is given it meanwhile (W-SEC-03).
+// The replacement of a workspace's agent as the state keeps it (W-MIG-05, W-LIFE-11): who takes over, and how far it
+// has come. The new agent is reserved from the first entry on, so that nobody else is given it meanwhile (W-SEC-03).
 import type { WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
@@ -37,7 +37,10 @@ export const migrationFolds: Folds = {
   },
 }
 
-/** The workspace has left `migrating`, or moved on without ever being in it; to be called before a terminal one gives up its agent. */
+/**
+ * The workspace has left `migrating`, or moved on without ever being in it; to be called before a terminal one gives up
+ * its agent.
+ */
 export function endMigration(run: Run, workspace: Workspace): void {
   const { migration } = workspace
   if (!migration) return

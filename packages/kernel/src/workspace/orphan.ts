@@ -1,5 +1,5 @@
-// Orphans (W-WS-13, W-TOPO-TREE-07): a workspace that outlives its parent because it belongs to somebody else goes to the root, and the
-// coordinator may give it one other parent. There is no other way to move a workspace.
+// Orphans (W-WS-13, W-TOPO-TREE-07): a workspace that outlives its parent because it belongs to somebody else goes to
+// the root, and the coordinator may give it one other parent. There is no other way to move a workspace.
 import { ok, type Result, type WorkspaceId } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
@@ -12,7 +12,10 @@ import { acceptsChildren, hasResources, seesAllOf } from './containment.ts'
 import { operand } from './operation.ts'
 import { ended, isAbove, isRoot, type Workspace } from './workspace.ts'
 
-/** Its parent has just failed. Its state, owner, rights and subtree stay as they are; new rights tie it to the root (A-16). */
+/**
+ * Its parent has just failed. Its state, owner, rights and subtree stay as they are; new rights tie it to the root
+ * (A-16).
+ */
 export function writeOrphaned(batch: Batch, workspace: Workspace): void {
   const root = rootOf(batch.run)
   writeReparented(batch, workspace, root, 'protocol', 'parent_aborted_cross_ownership')
@@ -22,8 +25,7 @@ export function writeOrphaned(batch: Batch, workspace: Workspace): void {
 export function writeRerouted(batch: Batch, workspace: Workspace): void {
   const parent = batch.parentOf(workspace)
   if (!parent || batch.context.carriesSignals) return
-  for (const signal of workspace.waiting ?? [])
-    if (signal.upward) writeDelivery(batch, signal.id, workspace, parent)
+  for (const signal of workspace.waiting ?? []) if (signal.upward) writeDelivery(batch, signal.id, workspace, parent)
 }
 
 export function decideReparent(batch: Batch, caller: Workspace, id: unknown, to: unknown): Result<void> {
@@ -66,8 +68,7 @@ export function decideReparent(batch: Batch, caller: Workspace, id: unknown, to:
 /** Rows 7 and 8 of W-WS-05, and what a tree and the owner ask for. */
 function ineligible(workspace: Workspace, parent: Workspace): string | undefined {
   if (parent === workspace.parent) return `${parent.id} is the parent of ${workspace.id} already.`
-  if (parent === workspace || isAbove(workspace, parent))
-    return `${parent.id} lies in the subtree of ${workspace.id}.`
+  if (parent === workspace || isAbove(workspace, parent)) return `${parent.id} lies in the subtree of ${workspace.id}.`
   if (!acceptsChildren(parent)) return `${parent.id} (${parent.role}, ${parent.status}) takes no children.`
   if (parent.owner !== workspace.owner)
     return `${parent.id} belongs to ${parent.owner}, and ${workspace.id} to ${workspace.owner}.`

@@ -1,5 +1,6 @@
-// What can be read off the tree and the structures that lie over it (mechanisms sheet, section 7): whose a workspace is, whose cause it
-// serves, who sees whom, which group it belongs to. Everything comes in order of creation unless said otherwise.
+// What can be read off the tree and the structures that lie over it (mechanisms sheet, section 7): whose a workspace
+// is, whose cause it serves, who sees whom, which group it belongs to. Everything comes in order of creation unless
+// said otherwise.
 import type { WorkspaceId } from '@parley/core'
 import type { Run } from '../run/run.ts'
 import { childrenOf, isRoot, sees, subtree, type Workspace } from './workspace.ts'
@@ -14,7 +15,10 @@ export function originatedBy(run: Run, originator: string): readonly Workspace[]
   return where(run, each => each.originator === originator)
 }
 
-/** W-TOPO-CAUS-04: the workspaces with which the work for a user begins, each below something that another originator began. */
+/**
+ * W-TOPO-CAUS-04: the workspaces with which the work for a user begins, each below something that another originator
+ * began.
+ */
 export function boundaries(run: Run): readonly Workspace[] {
   return where(run, each => each.boundary)
 }

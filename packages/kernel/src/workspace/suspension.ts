@@ -19,7 +19,9 @@ interface Decider {
   readonly initiator: string
 }
 
-/** A user's decision goes out through the root; its signal is the runtime's own, as with a human's abort (W-LIFE-10). */
+/**
+ * A user's decision goes out through the root; its signal is the runtime's own, as with a human's abort (W-LIFE-10).
+ */
 export function byUser(batch: Batch, user: string): Decider {
   return { from: rootOf(batch.run), signaller: 'protocol', actor: user, initiator: 'human' }
 }
@@ -62,10 +64,11 @@ export function decideResume(batch: Batch, caller: Workspace, id: unknown): Resu
   return target.ok ? resume(batch, target.value, byAgent(caller)) : target
 }
 
-/** Back to the remembered state (W-LIFE-11); held mail follows by itself, since its channel is open again (W-ENV-12). */
+/**
+ * Back to the remembered state (W-LIFE-11); held mail follows by itself, since its channel is open again (W-ENV-12).
+ */
 export function resume(batch: Batch, workspace: Workspace, by: Decider): Result<void> {
-  if (workspace.status !== 'suspended')
-    return invalidState(`${workspace.id} is ${workspace.status}, not suspended.`)
+  if (workspace.status !== 'suspended') return invalidState(`${workspace.id} is ${workspace.status}, not suspended.`)
   const { remembered, pausedAt } = workspace
   invariant(remembered !== undefined && pausedAt !== undefined, 'a suspended workspace remembers its state')
   const { actor, initiator } = by

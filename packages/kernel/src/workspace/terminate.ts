@@ -1,5 +1,5 @@
-// Asking a workspace to wind down (W-TERM-01 to -05): it is told by mail, and fails when its grace is over. What it has checkpointed
-// by then stays.
+// Asking a workspace to wind down (W-TERM-01 to -05): it is told by mail, and fails when its grace is over. What it has
+// checkpointed by then stays.
 import type { Result } from '@parley/core'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { decideSend, type Sent } from '../envelope/send.ts'
@@ -35,8 +35,7 @@ export function decideTerminate(
   const { gracePeriod, reason } = request
   if (!Number.isSafeInteger(gracePeriod) || (gracePeriod as number) <= 0)
     return invalidArgument('The period of grace is a whole number of milliseconds above 0.')
-  if (typeof reason !== 'string' || reason === '')
-    return invalidArgument('A graceful termination needs a reason.')
+  if (typeof reason !== 'string' || reason === '') return invalidArgument('A graceful termination needs a reason.')
   const grace = { period: gracePeriod as number, reason: clip(reason, kernelLimits.reasonLength) }
   // W-TERM-01: its end is the caller's abort, put off. Where that takes consent, so does this.
   if (!passed) {
@@ -55,7 +54,8 @@ export function decideTerminate(
   }
   const content = JSON.stringify({ intent: 'graceful_termination', grace_period: gracePeriod })
   const draft = { to: workspace.id, type: 'feedback', payload: { format: 'json', content } }
-  // W-TERM-02: the mail is the asker's own, however far above it stands. A request whose mail is rejected fails with it, and never began.
+  // W-TERM-02: the mail is the asker's own, however far above it stands. A request whose mail is rejected fails with
+  // it, and never began.
   return decideSend(batch, caller, draft, {
     right: 'none',
     accepted: () =>
@@ -72,8 +72,7 @@ function unfit(batch: Batch, workspace: Workspace): string | undefined {
   const { id, role, status, termination } = workspace
   if (batch.run.vocabulary.roles.get(role)?.base !== 'worker')
     return `${id} is a ${role}: only workers take the feedback that asks them to wind down.`
-  if (!STATE_RULES[status].terminates)
-    return `${id} is ${status}: only active or blocked workspaces wind down.`
+  if (!STATE_RULES[status].terminates) return `${id} is ${status}: only active or blocked workspaces wind down.`
   return termination?.envelope === undefined ? undefined : `${id} was asked to wind down already.`
 }
 

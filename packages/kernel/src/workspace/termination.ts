@@ -1,5 +1,5 @@
-// A workspace that was asked to wind down (W-TERM-02), as the state keeps it, and when its time is up (W-TERM-04, -05). The clock
-// stands still while the workspace is paused.
+// A workspace that was asked to wind down (W-TERM-02), as the state keeps it, and when its time is up (W-TERM-04, -05).
+// The clock stands still while the workspace is paused.
 import { deadline, type EnvelopeId, type Ticks, type WorkspaceId } from '@parley/core'
 import type { EventBody, WorkspaceState } from '@parley/trail/events'
 import { wholeMilliseconds } from '../budget/clock.ts'
@@ -53,7 +53,10 @@ export function loseTermination(receiver: Workspace, envelope: EnvelopeId): void
   if (receiver.termination?.envelope === envelope) receiver.termination = undefined
 }
 
-/** If that is rejected by a gate, or at once on the trail of a runtime that records the request first, the request has failed. */
+/**
+ * If that is rejected by a gate, or at once on the trail of a runtime that records the request first, the request has
+ * failed.
+ */
 export function dropTermination(run: Run, body: EventBody<'envelope_rejected'>): void {
   const receiver = run.workspaces.get(body.to as WorkspaceId)
   const { termination } = receiver ?? {}

@@ -1,5 +1,5 @@
-// Operations that change one workspace's place among the others: what it sees (W-WS-16), how urgent it is (W-WS-18), whose it is
-// (W-USER-09). Groups and orphans have files of their own.
+// Operations that change one workspace's place among the others: what it sees (W-WS-16), how urgent it is (W-WS-18),
+// whose it is (W-USER-09). Groups and orphans have files of their own.
 import { ok, type Result } from '@parley/core'
 import { WORKSPACE_PRIORITIES, type WorkspacePriority } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
@@ -56,12 +56,7 @@ function mayBeGiven({ status }: Workspace): boolean {
   return status === 'idle' || status === 'active' || status === 'blocked'
 }
 
-export function decideChangePriority(
-  batch: Batch,
-  caller: Workspace,
-  id: unknown,
-  priority: unknown,
-): Result<void> {
+export function decideChangePriority(batch: Batch, caller: Workspace, id: unknown, priority: unknown): Result<void> {
   const target = operand(batch, caller, 'change_priority', id)
   if (!target.ok) return target
   const wanted = priorityOf(priority)
@@ -98,7 +93,10 @@ export function writePriority(
   return true
 }
 
-/** One workspace in any state; its children keep their owner. `caller` is absent where a user asked, who then is `actor`. */
+/**
+ * One workspace in any state; its children keep their owner. `caller` is absent where a user asked, who then is
+ * `actor`.
+ */
 export function decideTransferOwnership(
   batch: Batch,
   caller: Workspace | undefined,

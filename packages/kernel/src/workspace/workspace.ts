@@ -1,5 +1,6 @@
-// The workspace record (W-WS-01) with its nine components (W-WS-02) as the kernel keeps them. What most workspaces never use is
-// absent until it is first used, so that an idle workspace is small. The local trail is the trail's own projection.
+// The workspace record (W-WS-01) with its nine components (W-WS-02) as the kernel keeps them. What most workspaces
+// never use is absent until it is first used, so that an idle workspace is small. The local trail is the trail's own
+// projection.
 import type { CheckpointId, EnvelopeId, ObjectId, TaskId, Ticks, WorkspaceId } from '@parley/core'
 import {
   type Budget,
@@ -47,7 +48,10 @@ export interface Workspace {
   /** The workspace whose agent asked for it: its parent, or the root further above. Null for the root. */
   readonly creator: WorkspaceId | null
 
-  /** The identity that is bound to it (W-SEC-03); it changes by migration only. Undefined in runs that began without identities. */
+  /**
+   * The identity that is bound to it (W-SEC-03); it changes by migration only. Undefined in runs that began without
+   * identities.
+   */
   agent: string | undefined
   /** Null for the root only. It changes when the parent fails and this one belongs to somebody else (W-WS-13). */
   parent: Workspace | null
@@ -125,7 +129,9 @@ export function ended(workspace: Workspace): boolean {
   return isTerminal(workspace.status)
 }
 
-/** Who speaks for it: the agent that is bound, or the one that a workspace without an identity on record has by itself. */
+/**
+ * Who speaks for it: the agent that is bound, or the one that a workspace without an identity on record has by itself.
+ */
 export function agentOf(workspace: Pick<Workspace, 'agent' | 'id'>): string {
   return workspace.agent ?? `agent:${workspace.id}`
 }
@@ -140,14 +146,12 @@ export function isAbove(ancestor: Workspace, workspace: Workspace): boolean {
   return false
 }
 
-/** Whether a reader sees a workspace: itself, what lies below it, what it was given; the root sees all (W-WS-15, W-TOPO-VIS-01). */
+/**
+ * Whether a reader sees a workspace: itself, what lies below it, what it was given; the root sees all (W-WS-15,
+ * W-TOPO-VIS-01).
+ */
 export function sees(reader: Workspace, target: Workspace): boolean {
-  return (
-    reader === target ||
-    isRoot(reader) ||
-    isAbove(reader, target) ||
-    (reader.visibility?.has(target.id) ?? false)
-  )
+  return reader === target || isRoot(reader) || isAbove(reader, target) || (reader.visibility?.has(target.id) ?? false)
 }
 
 export function childrenOf(workspace: Workspace): readonly Workspace[] {

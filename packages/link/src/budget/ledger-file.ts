@@ -1,70 +1,126 @@
-// The daily ledger as its file has it (ALP-BUD-02): sorted, compact ASCII JSON. Turns under way stand in a member of their own, which is left
-// out when there are none: then the file is exactly what the reference writes.
+// The daily ledger as its file has it (ALP-BUD-02): sorted, compact ASCII JSON. Turns under way stand in a member of
+// their own, which is left out when there are none: then the file is exactly what the reference writes.
 import { isUtf8 } from 'node:buffer'
-import type { Ticks } from '@parley/core'
+import {
+  type Clock,
+  Ledger,
+  type LedgerDamage,
+  type LedgerOptions,
+  type LedgerState,
+  type LedgerStore,
+  ledgerDay,
+  limits,
+  MOST_USD,
+  NOTHING_SPENT,
+  type Reservation,
+  type Spent,
+  type Ticks,
+} from '@parley/core'
+import { type Disk, machineDisk, writeWholeSync } from '@parley/keys/files'
+import { WatchedFile } from '../files/watched.ts'
 import { parseText } from '../json/parse.ts'
 import { float, integerOf, isWireObject, numberOf, type WireObject, type WireValue } from '../json/value.ts'
 import { sortedAsciiText } from '../json/write.ts'
 import { linkLimits } from '../limits.ts'
 
-export interface Spent {
-  readonly usd: number
-  readonly tokens: number
-}
-
-/** What was set aside for a turn before it began. */
-export interface Reservation {
-  readonly id: string
-  /** Under whose name it will be booked. */
-  readonly name: string
-  readonly usd: number
-  /** Unix seconds. */
-  readonly at: number
-}
-
-export interface LedgerState {
-  /** `YYYY-MM-DD`, UTC. */
-  readonly day: string
-  readonly profile: Spent
-  readonly byPeer: ReadonlyMap<string, Spent>
-  /** Totals of earlier days. */
-  readonly history: ReadonlyMap<string, Spent>
-  readonly reserved: ReadonlyMap<string, Reservation>
-}
-
-export const NOTHING: Spent = { usd: 0, tokens: 0 }
 const MICROS = 1_000_000
 const DAY_SECONDS = 86_400
-/** No sum grows beyond what can be written. */
-const MOST_USD = 1e12
 const DAY = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/
 
-export function dayOf(now: Ticks): string {
-  return new Date(now / 1000).toISOString().slice(0, 10)
+export interface LedgerFileOptions {
+  readonly clock: Clock
+  readonly disk?: Disk
+  readonly failed?: (what: string, cause: unknown) => void
 }
 
-export function add(one: Spent, other: Spent): Spent {
-  return {
-    usd: Math.min(one.usd + other.usd, MOST_USD),
-    tokens: Math.min(one.tokens + other.tokens, Number.MAX_SAFE_INTEGER),
+/** The daily ledger that is kept in this file. */
+export function openLedger(path: string, options: LedgerOptions & LedgerFileOptions): Ledger {
+  return new Ledger(new LedgerFile(path, options), options)
+}
+
+interface Reading {
+  readonly bytes: Buffer | undefined
+  /** What the disk said instead of bytes. */
+  readonly fault: unknown
+  readonly state: LedgerState
+  readonly damage: LedgerDamage | undefined
+}
+
+export class LedgerFile implements LedgerStore {
+  readonly #path: string
+  readonly #options: LedgerFileOptions
+  readonly #disk: Disk
+  readonly #file: WatchedFile<Buffer | undefined>
+  /** What was read last, and what it means. */
+  #known: Reading | undefined
+
+  constructor(path: string, options: LedgerFileOptions) {
+    this.#path = path
+    this.#options = options
+    this.#disk = options.disk ?? machineDisk
+    const most = linkLimits.ledgerFileBytes
+    this.#file = new WatchedFile(path, { disk: this.#disk, most, parse: bytes => bytes })
+  }
+
+  read(): Reading {
+    const bytes = this.#file.now()
+    const { fault } = this.#file
+    const now = this.#options.clock.now()
+    const day = ledgerDay(now)
+    const known = this.#known
+    if (known && known.bytes === bytes && known.fault === fault && known.state.day === day) return known
+    const read = fault === undefined ? readLedger(bytes, now) : undefined
+    const damage = read ? undefined : this.#damaged(fault)
+    // Told once for each damage, not for each look at it.
+    if (damage && !known?.damage) this.#options.failed?.(`${damage.problem} ${damage.remedy}`, fault)
+    this.#known = { bytes, fault, state: read ?? unspent(day), damage }
+    return this.#known
+  }
+
+  #damaged(fault: unknown): LedgerDamage {
+    const why = fault instanceof Error ? fault.message : 'it holds no ledger'
+    const when = fault === undefined ? ' while budget.daily_usd is set' : ''
+    const problem = `${this.#path} cannot be read (${why}), so nobody knows what was spent today, and no turn is taken${when}.`
+    const remedy = 'Restore it, or move it away: the day then begins at zero.'
+    return { problem, remedy, fault }
+  }
+
+  write(state: LedgerState): void {
+    writeWholeSync(this.#disk, this.#path, writeLedger(state))
+  }
+
+  setAside(): string {
+    const aside = `${this.#path}.damaged`
+    this.#disk.rename(this.#path, aside)
+    return aside
   }
 }
 
-/** What the bytes say of today; nothing where they cannot be read (ALP-ERR-05). What another day spent is history. */
-export function readLedger(bytes: Buffer | undefined, now: Ticks): LedgerState {
-  const value = bytes && isUtf8(bytes) ? parseText(bytes.toString('utf8')) : undefined
-  const file = isWireObject(value) ? value : {}
-  const today = dayOf(now)
+function unspent(day: string): LedgerState {
+  return { day, profile: NOTHING_SPENT, byPeer: new Map(), history: new Map(), reserved: new Map() }
+}
+
+/** What the bytes say of today; undefined where they are no ledger. What another day spent is history. */
+function readLedger(bytes: Buffer | undefined, now: Ticks): LedgerState | undefined {
+  const file = bytes ? objectIn(bytes) : {}
+  if (!file) return undefined
+  const today = ledgerDay(now)
   const day = typeof file.day === 'string' && DAY.test(file.day) ? file.day : undefined
+  if (day === today && file.profile !== undefined && !isSpent(file.profile)) return undefined
   const profile = spentOf(file.profile)
   const history = spentByName(file.history)
   if (day !== undefined && day !== today) history.set(day, profile)
   const reserved = reservedOf(file.reserved, now)
-  if (day !== today) return { day: today, profile: NOTHING, byPeer: new Map(), history, reserved }
+  if (day !== today) return { ...unspent(today), history, reserved }
   return { day, profile, byPeer: spentByName(file.by_peer), history, reserved }
 }
 
-export function writeLedger(state: LedgerState): Buffer {
+function objectIn(bytes: Buffer): WireObject | undefined {
+  const value = isUtf8(bytes) ? parseText(bytes.toString('utf8')) : undefined
+  return isWireObject(value) ? value : undefined
+}
+
+function writeLedger(state: LedgerState): Buffer {
   const days = [...state.history].toSorted(([a], [b]) => (a < b ? 1 : -1)).slice(0, linkLimits.ledgerDays)
   const text = sortedAsciiText({
     by_peer: named(state.byPeer),
@@ -96,8 +152,12 @@ function spentByName(value: WireValue | undefined): Map<string, Spent> {
   return new Map(entries.map(([name, each]) => [name.toWellFormed(), spentOf(each)]))
 }
 
+function isSpent(value: WireValue): boolean {
+  return isWireObject(value) && numberOf(value.usd) !== undefined
+}
+
 function spentOf(value: WireValue | undefined): Spent {
-  if (!isWireObject(value)) return NOTHING
+  if (!isWireObject(value)) return NOTHING_SPENT
   const tokens = integerOf(value.tokens)
   return { usd: sumOf(value.usd), tokens: typeof tokens === 'number' && tokens > 0 ? tokens : 0 }
 }
@@ -111,8 +171,7 @@ function sumOf(value: WireValue | undefined): number {
 function reservedOf(value: WireValue | undefined, now: Ticks): Map<string, Reservation> {
   const found = new Map<string, Reservation>()
   for (const [key, entry] of isWireObject(value) ? Object.entries(value) : []) {
-    if (!isWireObject(entry) || typeof entry.peer !== 'string' || found.size >= linkLimits.reservations)
-      continue
+    if (!isWireObject(entry) || typeof entry.peer !== 'string' || found.size >= limits.reservations) continue
     const id = key.toWellFormed()
     const at = numberOf(entry.at) ?? 0
     if (Math.abs(now / MICROS - at) < DAY_SECONDS)

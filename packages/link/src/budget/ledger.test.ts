@@ -1,23 +1,22 @@
 // The daily ledger (ALP-BUD-01 to -03): its file byte for byte, the cap, and that no crash forgets what was spent.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ManualClock, SystemClock } from '@parley/core'
+import { capOf, type Grant, INTERACTIVE, type Ledger, limits, ManualClock, SystemClock } from '@parley/core'
+import { type Disk, machineDisk } from '@parley/keys/files'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Disk } from '../files/disk.ts'
 import { linkPaths } from '../identity/files.ts'
-import { linkLimits } from '../limits.ts'
 import { at } from '../testing/clock.ts'
 import { Crash, CrashingDisk } from '../testing/crashing-disk.ts'
 import { temporaryFolder } from '../testing/homes.ts'
-import { capOf, type Grant, INTERACTIVE, Ledger } from './ledger.ts'
+import { openLedger } from './ledger-file.ts'
 
 function ledgerOf(cap: unknown, start = '2026-04-23T12:00:00Z') {
   const path = linkPaths(temporaryFolder()).ledger
   const clock = new ManualClock(at(start))
   const state = { cap }
-  const open = (disk?: Disk) => new Ledger(path, { clock, cap: () => state.cap, ...(disk && { disk }) })
+  const open = (disk?: Disk) => openLedger(path, { clock, cap: () => state.cap, ...(disk && { disk }) })
   const write = (text: string) => {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
@@ -61,7 +60,7 @@ test('ALP-BUD-02 the file is sorted, compact ASCII JSON, booked under the local 
   )
 })
 
-test('ALP-BUD-02 another day, and a file that cannot be read, are zero; the day before is history for thirty days', () => {
+test('ALP-BUD-02 another day, and a day that cannot be read, are zero; the day before is history for thirty days', () => {
   const { ledger, clock, write, text, open } = ledgerOf(1, '2026-04-23T23:59:59Z')
   granted(ledger).settle({ usd: 1 })
   expect(ledger.exhausted()).toEqual({ cap: 1, used: 1 })
@@ -81,17 +80,98 @@ test('ALP-BUD-02 another day, and a file that cannot be read, are zero; the day 
   const days = Object.keys(JSON.parse(text()).history)
   expect(days).toHaveLength(30)
   expect(days.at(-1)).toBe('2026-06-02')
-  for (const broken of [
-    '',
-    '{',
-    '[]',
-    '{"day":5}',
-    '{"day":"2026-06-03","profile":{"usd":"x","tokens":-1}}',
-  ]) {
-    write(broken)
-    expect(open().exhausted(), broken).toBeUndefined()
+  for (const odd of ['{}', '{"day":5}', '{"day":"2026-06-03"}', '{"day":"2026-06-03","by_peer":[]}']) {
+    write(odd)
+    expect(open().exhausted(), odd).toBeUndefined()
+    expect(open().unusable, odd).toBeUndefined()
     expect(open().today().profile).toEqual({ usd: 0, tokens: 0 })
   }
+})
+
+test.each([
+  ['', 'nothing'],
+  ['{"by_peer":{},"day":"2026-04-23","profile":{"tok', 'half of it'],
+  ['[]', 'something else'],
+  ['{"day":"2026-04-23","profile":{"usd":"x","tokens":-1}}', 'no amount'],
+])(
+  'ALP-BUD-02 a ledger %j that holds %s is never overwritten: with a cap no turn is taken, without one it is set aside',
+  text => {
+    const place = ledgerOf(1)
+    place.write(text)
+    const told: string[] = []
+    const ledger = openLedger(place.path, {
+      clock: place.clock,
+      cap: () => place.state.cap,
+      failed: what => void told.push(what),
+    })
+    for (let look = 0; look < 2; look++)
+      expect(ledger.reserve('alice')).toMatchObject({
+        ok: false,
+        error: { code: 'ledger_unavailable', message: expect.stringContaining(place.path) },
+      })
+    expect(ledger.unusable?.message).toContain('move it away')
+    expect(place.text()).toBe(text)
+    expect(told).toHaveLength(1)
+    // Whoever moves it away begins the day at zero; so does whoever has no cap.
+    place.state.cap = undefined
+    expect(ledger.unusable).toBeUndefined()
+    granted(ledger).settle({ usd: 0.5 })
+    expect(readFileSync(`${place.path}.damaged`, 'utf8')).toBe(text)
+    expect(ledger.today().profile.usd).toBe(0.5)
+    expect(told).toHaveLength(2)
+  },
+)
+
+test('ALP-BUD-02 a turn that ends while the ledger is damaged stays set aside, and is booked when that is over', () => {
+  const { ledger, write, path, text } = ledgerOf(5)
+  const grant = granted(ledger)
+  write('{')
+  expect(() => grant.settle({ usd: 0.5 })).toThrow(/move it away/)
+  expect(text()).toBe('{')
+  rmSync(path)
+  expect(ledger.today().reserved.size).toBe(1)
+  expect(grant.settle({ usd: 0.5 })).toEqual({ usd: 0.5, tokens: 0 })
+})
+
+test('ALP-BUD-02 a ledger that the disk does not give may be sound: it is neither overwritten nor set aside, cap or not', () => {
+  const { open, path, state, text } = ledgerOf(5)
+  granted(open()).settle({ usd: 0.5 })
+  const whole = text()
+  const full: Disk = {
+    ...machineDisk,
+    read: () => {
+      throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+    },
+  }
+  for (const cap of [5, undefined]) {
+    state.cap = cap
+    expect(open(full).reserve('alice')).toMatchObject({ ok: false, error: { code: 'ledger_unavailable' } })
+    expect(text()).toBe(whole)
+    expect(readdirSync(dirname(path))).toEqual(['ledger.json'])
+  }
+})
+
+test('ALP-BUD-02 a ledger that the disk gives again is read again, although nothing of the file has changed', () => {
+  const { open } = ledgerOf(5)
+  granted(open()).settle({ usd: 0.5 })
+  let fails = true
+  const disk: Disk = {
+    ...machineDisk,
+    // Old enough that its bytes are not looked at while its times stay.
+    stat: path => {
+      const found = machineDisk.stat(path)
+      return found && { ...found, settled: true }
+    },
+    read: (...asked) => {
+      if (fails) throw Object.assign(new Error('i/o error'), { code: 'EIO' })
+      return machineDisk.read(...asked)
+    },
+  }
+  const ledger = open(disk)
+  expect(ledger.unusable?.code).toBe('ledger_unavailable')
+  fails = false
+  expect(ledger.unusable).toBeUndefined()
+  expect(ledger.today().profile.usd).toBe(0.5)
 })
 
 test('ALP-BUD-03 exhausted is at the cap, not before; the reset comes at midnight UTC', () => {
@@ -109,7 +189,10 @@ test('ALP-BUD-03 exhausted is at the cap, not before; the reset comes at midnigh
 test('ALP-BUD-03 a turn that begins has its money set aside: turns at the same time cannot spend it twice', () => {
   const { ledger } = ledgerOf(2.5)
   const grants = [granted(ledger), granted(ledger), granted(ledger)]
-  expect(grants.map(({ budget }) => budget.usd)).toEqual([1, 1, 0.5])
+  const aside = [...ledger.today().reserved.values()].map(({ usd }) => usd)
+  expect(aside.toSorted()).toEqual([0.5, 1, 1])
+  // What is set aside is no limit: that is what was left of the day.
+  expect(grants.map(({ budget }) => budget.usd)).toEqual([2.5, 1.5, 0.5])
   expect(ledger.reserve('bob')).toEqual({ ok: false, error: { cap: 2.5, used: 2.5 } })
   // Nothing is spent yet: other calls, a cancel among them, are not refused.
   expect(grants[0]!.settle({ usd: 0.25 })).toEqual({ usd: 0.25, tokens: 0 })
@@ -168,9 +251,7 @@ test('ALP-BUD-02 a turn that runs over midnight is booked on the day on which it
 test('ALP-ASK-03 what a turn cost is booked, once, although another program wrote the ledger meanwhile and left out what was set aside', () => {
   const { ledger, write, text } = ledgerOf(2)
   const [one, other] = [granted(ledger), granted(ledger, 'bob')]
-  write(
-    '{"by_peer":{"carol":{"tokens":7,"usd":0.5}},"day":"2026-04-23","history":{},"profile":{"tokens":7,"usd":0.5}}',
-  )
+  write('{"by_peer":{"carol":{"tokens":7,"usd":0.5}},"day":"2026-04-23","history":{},"profile":{"tokens":7,"usd":0.5}}')
   expect(ledger.reserve('dave')).toEqual({ ok: false, error: { cap: 2, used: 2.5 } })
   expect(one.settle({ usd: 0.25, tokensIn: 3 })).toEqual({ usd: 0.25, tokens: 3 })
   expect(one.settle({ usd: 0.25 })).toEqual({ usd: 0, tokens: 0 })
@@ -207,7 +288,7 @@ test.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])(
 
 test('ALP-BUD-02 the ledger is bounded: turns under way, names in a day', () => {
   const { ledger: crowded, write, open } = ledgerOf(undefined)
-  for (let turn = 0; turn < linkLimits.reservations; turn++) granted(crowded)
+  for (let turn = 0; turn < limits.reservations; turn++) granted(crowded)
   expect(crowded.reserve('alice')).toMatchObject({
     ok: false,
     error: { code: 'ledger_full', retryable: true },
@@ -276,7 +357,7 @@ test.each([1, 2, 3])(
           ?.at(-1)
           ?.split(' ')[1] ?? 0,
       )
-    const { profile, reserved } = new Ledger(path, { clock: new SystemClock(), cap: () => undefined }).today()
+    const { profile, reserved } = openLedger(path, { clock: new SystemClock(), cap: () => undefined }).today()
     expect(last('settled')).toBeGreaterThan(0)
     expect(profile.usd).toBeGreaterThanOrEqual(0.5 * last('settled'))
     expect(profile.usd + reserved.size).toBeGreaterThanOrEqual(

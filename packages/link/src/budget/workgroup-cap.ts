@@ -1,10 +1,9 @@
-// The lifetime budget of a workgroup (ALP-BUD-04 to -06), as far as it is arithmetic: what a cap is, what an author's declaration counts, and
-// whether a post is admitted.
-import { ok, type Result, refuse } from '@parley/core'
+// The lifetime budget of a workgroup (ALP-BUD-04 to -06), as far as it is arithmetic: what a cap is, what an author's
+// declaration counts, and whether a post is admitted.
+import { ok, type Result, refuse, type Spent } from '@parley/core'
 import type { WireError } from '../envelope/envelope.ts'
 import { wireError } from '../errors.ts'
 import { float, integerOf, isWireObject, numberOf, type WireValue } from '../json/value.ts'
-import type { Spent } from './ledger-file.ts'
 
 /** ALP-BUD-04: `budget` as somebody creates a workgroup with it: left out, or a mapping with a `max_usd` above zero. */
 export function workgroupCap(budget: unknown): Result<number | undefined> {
@@ -27,11 +26,7 @@ function sum(value: number | undefined): number {
 }
 
 /** ALP-BUD-05: the refusal of a post; undefined where it is admitted. Reaching the cap exactly is admitted, once. */
-export function overWorkgroupCap(
-  cap: number | undefined,
-  used: number,
-  declared: number,
-): WireError | undefined {
+export function overWorkgroupCap(cap: number | undefined, used: number, declared: number): WireError | undefined {
   if (cap === undefined || (used < cap && used + declared <= cap)) return undefined
   return wireError('budget-exceeded', {
     cap_kind: 'workgroup_usd',

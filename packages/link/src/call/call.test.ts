@@ -1,5 +1,5 @@
-// `parley-call/1` on real sockets: who comes in, what a stranger gets, what ends a connection, and that the two protocols on one key cannot be
-// taken for each other.
+// `parley-call/1` on real sockets: who comes in, what a stranger gets, what ends a connection, and that the two
+// protocols on one key cannot be taken for each other.
 import { connect } from 'node:net'
 import {
   CallNode,
@@ -195,10 +195,7 @@ test('a caller of the other protocol fails as with a wrong key, on either port, 
 
 test('who holds the key of somebody else is refused by the dialler', async () => {
   const ground = await CallGround.start()
-  const dialled = await dialCall(
-    { ...ground.target, identity: carol.id },
-    { own: alice, clock, timeoutMs: 5000 },
-  )
+  const dialled = await dialCall({ ...ground.target, identity: carol.id }, { own: alice, clock, timeoutMs: 5000 })
   expect(dialled).toMatchObject({ ok: false, error: { code: 'link_handshake_failed' } })
 })
 
@@ -252,8 +249,7 @@ test('what waits for a peer that does not read is not touched by what is sent to
     dialled.value.start(new Recorder())
     return dialled.value
   }
-  const message = (letter: string) =>
-    JSON.stringify({ type: 'topic.test', id: '1', payload: letter.repeat(2 ** 20) })
+  const message = (letter: string) => JSON.stringify({ type: 'topic.test', id: '1', payload: letter.repeat(2 ** 20) })
   const [slow, fast] = [await dial(), await dial()]
   await until(() => accepted.length === 2)
   for (let index = 0; index < 12; index++) slow.send(message('s'))

@@ -18,8 +18,8 @@ export interface DialCallOptions extends DialOptions {
 }
 
 /**
- * Refusals as of `dialNoise`: `target-offline`, `link_handshake_failed`, `link_cancelled`, `link_bad_identity`. Whether the other side has
- * pinned us does not show here: if not, the transport closes at once.
+ * Refusals as of `dialNoise`: `target-offline`, `link_handshake_failed`, `link_handshake_timeout`, `link_cancelled`,
+ * `link_bad_identity`. Whether the other side has pinned us does not show here: if not, the transport closes at once.
  */
 export async function dialCall(target: CallTarget, options: DialCallOptions): Promise<Result<Transport>> {
   const { clock, principal, maxBody } = options

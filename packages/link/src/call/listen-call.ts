@@ -1,5 +1,5 @@
-// `parley-call/1`: a second listener on the same keys, whose handshakes have a prologue of their own and whose sessions carry the call
-// protocol. Only pinned peers come in; whoever else connects is left without a byte after the handshake.
+// `parley-call/1`: a second listener on the same keys, whose handshakes have a prologue of their own and whose sessions
+// carry the call protocol. Only pinned peers come in; whoever else connects is left without a byte after the handshake.
 import { DuplexTransport, type Transport } from '@parley/call'
 import type { Clock, Principal } from '@parley/core'
 import { ImageCache } from '../identity/curve.ts'
@@ -37,7 +37,10 @@ export interface ListenCallOptions {
 export interface CallListening {
   readonly host: string
   readonly port: number
-  /** Takes no more connections, closes those that are open after what was sent, and resolves when all are gone. Safe to repeat. */
+  /**
+   * Takes no more connections, closes those that are open after what was sent, and resolves when all are gone. Safe to
+   * repeat.
+   */
   close(): Promise<void>
 }
 

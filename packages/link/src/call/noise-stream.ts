@@ -1,5 +1,6 @@
-// A Noise session as a stream of bytes: what is written goes out in bulk frames (ALP-TCP-04), what comes in is handed on when it has proved
-// authentic. The call protocol has frames of its own inside, so that one of them may be larger than a frame of Noise.
+// A Noise session as a stream of bytes: what is written goes out in bulk frames (ALP-TCP-04), what comes in is handed
+// on when it has proved authentic. The call protocol has frames of its own inside, so that one of them may be larger
+// than a frame of Noise.
 import { Duplex } from 'node:stream'
 import { ParleyError } from '@parley/core'
 import { linkDefaults, linkLimits } from '../limits.ts'
@@ -50,10 +51,7 @@ export class NoiseStream extends Duplex {
   }
 
   override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#give(bytes).then(
-      sent => done(sent ? null : new ParleyError('link_closed', 'the connection is over')),
-      done,
-    )
+    this.#give(bytes).then(sent => done(sent ? null : new ParleyError('link_closed', 'the connection is over')), done)
   }
 
   async #give(bytes: Buffer): Promise<boolean> {

@@ -1,5 +1,5 @@
-// The call protocol with a peer that connected to us: who it is, and whether it is anybody, is asked anew for everything that goes to and
-// fro, so that an edit of the peer list applies at once (ALP-PEER-06).
+// The call protocol with a peer that connected to us: who it is, and whether it is anybody, is asked anew for
+// everything that goes to and fro, so that an edit of the peer list applies at once (ALP-PEER-06).
 import type { DuplexTransport, Receiver, Transport } from '@parley/call'
 import type { Principal } from '@parley/core'
 

@@ -1,7 +1,9 @@
-// The three calls of a peer as functions (ALP-PING, ALP-ASK, ALP-CANCEL), with what comes back read into types. A busy peer may be asked again.
+// The three calls of a peer as functions (ALP-PING, ALP-ASK, ALP-CANCEL), with what comes back read into types. A busy
+// peer may be asked again.
 import { randomInt } from 'node:crypto'
 import { type Clock, err, ok, ParleyError, type Result } from '@parley/core'
 import { WIRE_CODES } from '../errors.ts'
+import { errorIn } from '../failed-turn.ts'
 import { float, integerOf, isWireObject, numberOf, type WireObject, type WireValue } from '../json/value.ts'
 import { linkDefaults } from '../limits.ts'
 import type { LinkClient } from './client.ts'
@@ -22,6 +24,8 @@ export interface Answer {
   readonly cost: number
   /** The peer's turn was cancelled before it was done. */
   readonly interrupted: boolean
+  /** The peer's turn failed: the error ends its text (ALP-ASK-04). */
+  readonly failed: boolean
 }
 
 export interface AskOptions {
@@ -50,8 +54,7 @@ export async function ping(
   if (!said.ok) return said
   const { value } = said
   const version = isWireObject(value) ? integerOf(value.version) : undefined
-  if (!isWireObject(value) || value.nonce !== nonce || typeof version !== 'number')
-    return unreadable('link.ping')
+  if (!isWireObject(value) || value.nonce !== nonce || typeof version !== 'number') return unreadable('link.ping')
   return ok({ version, agentName: textOf(value.agent_name) })
 }
 
@@ -132,6 +135,7 @@ function answerOf(value: WireValue): Result<Answer, LinkFailure> {
     tokensOut: countOf(value.tokens_out),
     cost: amountOf(value.cost),
     interrupted: value.interrupted === true,
+    failed: typeof value.failed === 'boolean' ? value.failed : errorIn(value.text) !== undefined,
   })
 }
 

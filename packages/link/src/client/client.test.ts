@@ -1,4 +1,5 @@
-// The calling side (ALP-UNIX-06, -08, ALP-TCP-07, -10, -11, ALP-ENV-12, ALP-ERR-04) against a real server, and against those that misbehave.
+// The calling side (ALP-UNIX-06, -08, ALP-TCP-07, -10, -11, ALP-ENV-12, ALP-ERR-04) against a real server, and against
+// those that misbehave.
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { ManualClock } from '@parley/core'
@@ -20,10 +21,7 @@ import { targetOf } from './target.ts'
 const bob = identityOf('bob')
 
 /** A Unix server that answers each line as `answer` says. */
-function answering(
-  answer: (request: WireObject, bob: Scribe) => readonly (Buffer | string)[],
-  clock = vectorClock(),
-) {
+function answering(answer: (request: WireObject, bob: Scribe) => readonly (Buffer | string)[], clock = vectorClock()) {
   const scribe = new Scribe(bob, clock)
   return misbehaving('unix', socket => {
     socket.once('data', data => {
@@ -145,9 +143,7 @@ describe.each(CARRIERS)('over %s', carrier => {
       error: { where: 'local', error: { code: 'link_cancelled' } },
     })
     if (carrier === 'tcp') await until(() => theirs.aborted)
-    expect(
-      await ground.client().call(ground.target(carrier), 'x', {}, { signal: abort.signal }),
-    ).toMatchObject({
+    expect(await ground.client().call(ground.target(carrier), 'x', {}, { signal: abort.signal })).toMatchObject({
       ok: false,
       error: { error: { code: 'link_cancelled' } },
     })
@@ -192,6 +188,23 @@ test('ALP-TCP-11 a port that nobody serves, or a host that is none, is an offlin
     })
 })
 
+test('ALP-ENV-12 a message of a stream that comes twice is not taken twice', async () => {
+  const target = await answering(({ id }, scribe) => {
+    const chunk = scribe.response(identityOf('alice').id, String(id), {
+      result: { text: 'a' },
+      stream: 'chunk',
+    })
+    return [chunk, chunk]
+  })
+  const chunks: WireValue[] = []
+  const said = await alice().call(target, 'link.ask', {}, { onChunk: chunk => void chunks.push(chunk) })
+  expect(said).toMatchObject({
+    ok: false,
+    error: { error: { code: 'link_bad_response', details: { reason: 'replay' } } },
+  })
+  expect(chunks).toEqual([{ text: 'a' }])
+})
+
 test('ALP-TCP-11 whoever does not hold the pinned key is a failed handshake', async () => {
   const ground = await Ground.start()
   const wrong = { ...ground.target('tcp'), identity: identityOf('carol').id }
@@ -215,7 +228,7 @@ test('ALP-TCP-06 a responder that says nothing has ten seconds for the handshake
   clock.advance(linkDefaults.handshakeMs)
   expect(await call).toMatchObject({
     ok: false,
-    error: { where: 'local', error: { code: 'link_handshake_failed' } },
+    error: { where: 'local', error: { code: 'link_handshake_timeout' } },
   })
 })
 

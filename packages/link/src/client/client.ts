@@ -1,4 +1,5 @@
-// Calling peers: one connection for each request, or a session that uses a connection again (ALP-TCP-07). Nothing is ever sent twice.
+// Calling peers: one connection for each request, or a session that uses a connection again (ALP-TCP-07). Nothing is
+// ever sent twice.
 import { type CancelTimer, type Clock, err, ParleyError, type Result } from '@parley/core'
 import { Scribe } from '../envelope/envelope.ts'
 import type { LinkIdentity } from '../identity/identity.ts'
@@ -45,8 +46,8 @@ export class LinkClient {
 }
 
 /**
- * At most one request at a time. A connection that is idle for a minute, or that the other side closed, is replaced before the next request;
- * one that breaks during a request fails that request.
+ * At most one request at a time. A connection that is idle for a minute, or that the other side closed, is replaced
+ * before the next request; one that breaks during a request fails that request.
  */
 export class LinkSession {
   readonly #target: Target
@@ -90,11 +91,7 @@ export class LinkSession {
     this.#channel = undefined
   }
 
-  async #call(
-    method: string,
-    params: WireObject,
-    options: CallOptions,
-  ): Promise<Result<WireValue, LinkFailure>> {
+  async #call(method: string, params: WireObject, options: CallOptions): Promise<Result<WireValue, LinkFailure>> {
     this.#cancelIdle?.()
     const { identity: own, clock } = this.#options
     const timeoutMs = options.timeoutMs ?? linkDefaults.callMs
@@ -132,8 +129,8 @@ export class LinkSession {
   }
 
   /**
-   * Early servers close after one exchange, and their goodbye may still be on its way: a request that met it would be lost. So the first time
-   * it is waited for, and later whatever has arrived is looked at.
+   * Early servers close after one exchange, and their goodbye may still be on its way: a request that met it would be
+   * lost. So the first time it is waited for, and later whatever has arrived is looked at.
    */
   async #look(channel: Channel): Promise<void> {
     if (this.#keeps) await new Promise(resolve => setImmediate(resolve))

@@ -1,5 +1,5 @@
-// Connecting to a peer (ALP-UNIX-06, ALP-TCP-06, -11): who cannot be reached is offline; who is reached but is not the one that was pinned is
-// a failure of another kind.
+// Connecting to a peer (ALP-UNIX-06, ALP-TCP-06, -11): who cannot be reached is offline; who is reached but is not the
+// one that was pinned is a failure of another kind.
 import { connect, type Socket } from 'node:net'
 import { type Clock, err, ok, ParleyError, type Result, refuse } from '@parley/core'
 import { localError } from '../errors.ts'
@@ -27,11 +27,7 @@ export async function dial(target: Target, options: DialOptions): Promise<Result
   return dialled.ok ? ok(noiseChannel(dialled.value.noise.messages, dialled.value.session)) : dialled
 }
 
-async function dialUnix(
-  path: string,
-  lineBytes: number | undefined,
-  options: DialOptions,
-): Promise<Result<Channel>> {
+async function dialUnix(path: string, lineBytes: number | undefined, options: DialOptions): Promise<Result<Channel>> {
   const socket = await connected(connect({ path, allowHalfOpen: true }), path, options)
   if (!socket.ok) return socket
   const lines = new Lines(linkLimits.lineBytes)
@@ -53,8 +49,7 @@ export async function dialNoise(
 ): Promise<Result<NoiseDialled>> {
   const key = publicKeyOf(identity)
   const remote = key && x25519Image(key)
-  if (!remote)
-    return refuse('link_bad_identity', `"${identity}" is not the public key of a peer; pin it again.`)
+  if (!remote) return refuse('link_bad_identity', `"${identity}" is not the public key of a peer; pin it again.`)
   const name = `${host}:${port}`
   const socket = await connected(
     connect({
@@ -72,12 +67,21 @@ export async function dialNoise(
   if (!socket.ok) return socket
   const noise = new NoiseSocket(socket.value, options.clock)
   const patience = Math.min(options.timeoutMs, linkDefaults.handshakeMs)
-  const cancel = options.clock.after(patience, () => noise.messages.destroy(), { background: true })
+  let late = false
+  const over = () => {
+    late = true
+    noise.messages.destroy()
+  }
+  const cancel = options.clock.after(patience, over, { background: true })
   const handshake = options.prologue === undefined ? {} : { prologue: options.prologue }
   const session = await initiate(noise, options.own.noise, remote, handshake)
   cancel()
   if (session) return ok({ noise, session })
   noise.messages.destroy()
+  if (late)
+    return refuse('link_handshake_timeout', `${name} did not finish the handshake within ${patience} ms.`, {
+      retryable: true,
+    })
   return refuse(
     'link_handshake_failed',
     `${name} did not prove to be the pinned peer; compare its fingerprint with its owner's.`,
@@ -85,11 +89,7 @@ export async function dialNoise(
 }
 
 /** ALP-UNIX-06, ALP-TCP-11: any failure to connect is `target-offline`. */
-function connected(
-  socket: Socket,
-  name: string,
-  { clock, timeoutMs, signal }: DialOptions,
-): Promise<Result<Socket>> {
+function connected(socket: Socket, name: string, { clock, timeoutMs, signal }: DialOptions): Promise<Result<Socket>> {
   return new Promise(resolve => {
     const finish = (result: Result<Socket>) => {
       cancel()
@@ -103,13 +103,9 @@ function connected(
     const failed = (cause: Error) =>
       finish(err(offline(name, (cause as NodeJS.ErrnoException).code ?? cause.message, cause)))
     const aborted = () => finish(err(cancelled()))
-    const cancel = clock.after(
-      timeoutMs,
-      () => finish(err(offline(name, `no connection within ${timeoutMs} ms`))),
-      {
-        background: true,
-      },
-    )
+    const cancel = clock.after(timeoutMs, () => finish(err(offline(name, `no connection within ${timeoutMs} ms`))), {
+      background: true,
+    })
     socket.once('error', failed)
     socket.once('connect', () => finish(ok(socket)))
     signal?.addEventListener('abort', aborted, { once: true })

@@ -1,7 +1,9 @@
-// One request and everything that comes back for it on a connection (ALP-ENV-12, ALP-UNIX-06, -08, ALP-TCP-11): chunks, then the answer.
+// One request and everything that comes back for it on a connection (ALP-ENV-12, ALP-UNIX-06, -08, ALP-TCP-11): chunks,
+// then the answer.
 import { type Clock, err, ok, ParleyError, type Result } from '@parley/core'
 import type { Scribe, WireError } from '../envelope/envelope.ts'
 import { readResponse } from '../envelope/response.ts'
+import type { ReplayGuard } from '../envelope/verify.ts'
 import type { WireObject, WireValue } from '../json/value.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import type { Channel } from '../transport/channel.ts'
@@ -52,15 +54,30 @@ async function converse(options: Exchange): Promise<Result<WireValue, LinkFailur
   const id = scribe.newId()
   const sent = await channel.send(scribe.request(to, id, method, announced(params, channel)), timeoutMs)
   if (!sent) return local(closed('before the request was sent'))
+  const expected = { self: scribe.identity.id, dialled: to, id, replay: onceEach() }
   for (;;) {
     const incoming = await channel.receive(timeoutMs)
     if (typeof incoming === 'string') return local(missing(incoming, timeoutMs))
-    const verdict = readResponse(incoming, { self: scribe.identity.id, dialled: to, id, now: clock.now() })
+    const verdict = readResponse(incoming, { ...expected, now: clock.now() })
     if (!verdict.ok) return local(unusable(verdict.reason))
     if ('error' in verdict.body) return err({ where: 'remote', error: verdict.body.error })
     const { result, stream } = verdict.body
     if (stream !== 'chunk') return ok(result)
     await onChunk?.(result)
+  }
+}
+
+/** A chunk that comes twice would be text that was said once. */
+function onceEach(): ReplayGuard {
+  const seen = new Set<string>()
+  return (from, nonce) => {
+    const pair = `${from} ${nonce}`
+    if (seen.has(pair)) return 'replay'
+    seen.add(pair)
+    // The oldest has a timestamp by then that is not taken any more.
+    const [oldest] = seen
+    if (seen.size > linkLimits.responseNonces && oldest !== undefined) seen.delete(oldest)
+    return undefined
   }
 }
 

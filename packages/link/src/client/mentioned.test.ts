@@ -28,7 +28,7 @@ test('ALP-MENTION-04 a text that names a pinned peer goes straight to it; anythi
   if (!found?.target.ok) throw new Error('no target')
   const answer = await ask(here.client('alice'), here.clock, found.target.value, found.prompt)
   expect(answer).toMatchObject({ ok: true, value: { text: 'You said: hey , how are you?' } })
-  expect(here.port.requests).toEqual([])
+  expect(here.runs.requests).toEqual([])
   expect(find('@carol hi')).toMatchObject({
     target: { ok: true, value: { at: { host: 'far', port: 7423 } } },
   })

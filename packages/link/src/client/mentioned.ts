@@ -1,4 +1,5 @@
-// A text that a person typed, if it is for a peer (ALP-MENTION-04): it goes straight to that peer, and no model of ours sees it.
+// A text that a person typed, if it is for a peer (ALP-MENTION-04): it goes straight to that peer, and no model of ours
+// sees it.
 import type { ParleyError, Result } from '@parley/core'
 import type { ProfileLayout } from '../identity/local.ts'
 import { parseMention } from '../mention.ts'
@@ -12,11 +13,7 @@ export interface Mentioned {
 }
 
 /** Whom to ask and what; undefined for ordinary text. */
-export function mentioned(
-  text: string,
-  peers: PeerList,
-  layouts: readonly ProfileLayout[],
-): Mentioned | undefined {
+export function mentioned(text: string, peers: PeerList, layouts: readonly ProfileLayout[]): Mentioned | undefined {
   const all = peers.all()
   const found = parseMention(text, new Set(all.map(({ id }) => id)))
   const peer = found && all.find(({ id }) => id === found.peerId)

@@ -1,5 +1,5 @@
-// A peer as an agent: its turn is one `link.ask`. A team file can name it like any other worker; what it spends is on the peer's ledger and
-// comes back as the turn's usage.
+// A peer as an agent: its turn is one `link.ask`. A team file can name it like any other worker; what it spends is on
+// the peer's ledger and comes back as the turn's usage.
 import {
   type AgentAdapter,
   type Clock,
@@ -11,7 +11,8 @@ import {
   type Usage,
 } from '@parley/core'
 import { WIRE_CODES, type WireErrorName } from '../errors.ts'
-import { linkDefaults } from '../limits.ts'
+import { errorIn } from '../failed-turn.ts'
+import { linkDefaults, linkLimits } from '../limits.ts'
 import { type Answer, ask } from './calls.ts'
 import type { LinkClient } from './client.ts'
 import type { LinkFailure } from './exchange.ts'
@@ -29,17 +30,13 @@ export interface PeerAdapterOptions {
   /** Milliseconds for each message of the peer. */
   readonly timeoutMs?: number
   /**
-   * Whether the text is asked for as it comes. Not unless somebody watches (ALP-ASK-07); but a turn that takes longer than the time for one
-   * message needs it.
+   * Whether the text is asked for as it comes. Not unless somebody watches (ALP-ASK-07); but a turn that takes longer
+   * than the time for one message needs it.
    */
   readonly stream?: boolean
 }
 
-export function peerAdapter(
-  client: LinkClient,
-  peer: AdaptedPeer,
-  options: PeerAdapterOptions,
-): AgentAdapter {
+export function peerAdapter(client: LinkClient, peer: AdaptedPeer, options: PeerAdapterOptions): AgentAdapter {
   const running = new Map<AbortController, Promise<TurnResult>>()
   let closed = false
   return {
@@ -49,9 +46,7 @@ export function peerAdapter(
       if (closed) return Promise.resolve(failed(closedError(peer.id)))
       if (input.signal.aborted) return Promise.resolve(aborted(input.signal.reason))
       const stop = new AbortController()
-      const turn = takeTurn(client, peer, options, input, emit, stop.signal).finally(() =>
-        running.delete(stop),
-      )
+      const turn = takeTurn(client, peer, options, input, emit, stop.signal).finally(() => running.delete(stop))
       running.set(stop, turn)
       return turn
     },
@@ -107,6 +102,7 @@ async function takeTurn(
     if (!said.ok) return failed(errorOf(peer.id, said.error))
     if (said.value.interrupted)
       return failed(new ParleyError('peer_interrupted', `The turn of ${peer.id} was cancelled there.`), usage)
+    if (said.value.failed) return failed(failureOf(peer.id, said.value.text), usage)
     if (!stream) say({ type: 'text', text: said.value.text })
     return { outcome: 'complete', text: said.value.text, usage }
   } finally {
@@ -115,9 +111,13 @@ async function takeTurn(
   }
 }
 
-/** ALP has one text: what the agent should know comes first, each part under its title, then what is wanted. */
+/**
+ * ALP has one text: what is wanted comes first, since a person may have to approve it there; then what the agent should
+ * know, each part under its title. A peer has no folder of the run.
+ */
 function promptOf({ context, prompt }: TurnInput): string {
-  return [...context.map(({ title, text }) => `## ${title}\n\n${text}`), prompt].join('\n\n')
+  const known = context.filter(({ kind }) => kind !== 'workspace')
+  return [prompt, ...known.map(({ title, text }) => `## ${title}\n\n${text}`)].join('\n\n')
 }
 
 function usageOf({ tokensIn, tokensOut, cost }: Answer): Usage {
@@ -134,6 +134,11 @@ function errorOf(peer: string, failure: LinkFailure): ParleyError {
     `The peer ${peer} refused: ${message}${detail}.`,
     { retryable: message === 'target-busy' || message === 'rate-limited', details: { code } },
   )
+}
+
+function failureOf(peer: string, text: string): ParleyError {
+  const why = (errorIn(text) ?? text).slice(0, linkLimits.failureText)
+  return new ParleyError('peer_failed', `The turn of ${peer} failed there: ${why}`)
 }
 
 function failed(error: ParleyError, usage: Usage = {}): TurnResult {

@@ -1,4 +1,5 @@
-// Where a peer is reached (ALP-UNIX-07, ALP-TCP-10): an address for TCP, or the socket of the profile on this machine that holds its key.
+// Where a peer is reached (ALP-UNIX-07, ALP-TCP-10): an address for TCP, or the socket of the profile on this machine
+// that holds its key.
 import { err, ok, type ParleyError, type Result, refuse } from '@parley/core'
 import { localError } from '../errors.ts'
 import { localSocket, type ProfileLayout } from '../identity/local.ts'
@@ -7,7 +8,10 @@ export interface Target {
   /** The identity that must answer. */
   readonly identity: string
   readonly at: { readonly path: string } | { readonly host: string; readonly port: number }
-  /** The most bytes of a line on the Unix socket, where the peer is known to take more than every revision does (ALP-UNIX-04). */
+  /**
+   * The most bytes of a line on the Unix socket, where the peer is known to take more than every revision does
+   * (ALP-UNIX-04).
+   */
   readonly lineBytes?: number
 }
 
@@ -21,16 +25,15 @@ export interface Reachable {
 const DIGITS = /^[0-9]+$/
 const LAST_PORT = 65_535
 
-/** ALP-TCP-10: split at the last colon. Brackets stay in the host as in the reference, and are taken off when dialling. */
+/**
+ * ALP-TCP-10: split at the last colon. Brackets stay in the host as in the reference, and are taken off when dialling.
+ */
 export function parseAddress(address: string): Result<{ host: string; port: number }, ParleyError> {
   const colon = address.lastIndexOf(':')
   const host = address.slice(0, Math.max(0, colon))
   const port = address.slice(colon + 1)
   if (colon < 0 || host === '' || !DIGITS.test(port) || Number(port) > LAST_PORT)
-    return refuse(
-      'link_bad_address',
-      `"${address}" is no address; write host:port, for example home-server:7423.`,
-    )
+    return refuse('link_bad_address', `"${address}" is no address; write host:port, for example home-server:7423.`)
   return ok({ host, port: Number(port) })
 }
 

@@ -91,12 +91,9 @@ describe('verification', () => {
     expect(verdict(forgedBytes(alice, { to: bob.id, ts: NOW }))).toBe('accept')
   })
 
-  test.each(['v', 'from', 'to', 'ts', 'nonce', 'sig'] as const)(
-    'ALP-ENV-02 without alp.%s it is no message',
-    field => {
-      expect(verdict(forgedBytes(alice, { to: bob.id, ts: NOW, without: [field] }))).toBe(`missing ${field}`)
-    },
-  )
+  test.each(['v', 'from', 'to', 'ts', 'nonce', 'sig'] as const)('ALP-ENV-02 without alp.%s it is no message', field => {
+    expect(verdict(forgedBytes(alice, { to: bob.id, ts: NOW, without: [field] }))).toBe(`missing ${field}`)
+  })
 
   test('ALP-ENV-03 every member is signed, unknown and nested ones and those with awkward names too', () => {
     const body = { id: 'x', method: 'm', params: { deep: [{ a: float(1) }] }, extra: { b: 2 } }
@@ -126,9 +123,7 @@ describe('verification', () => {
     const sig = alpOf(sound).sig as string
     for (const bad of [1, null, [], {}, true]) {
       for (const field of ['from', 'to', 'nonce', 'sig'] as const)
-        expect(verdict(forgedBytes(alice, { ...rest, more: { [field]: bad } })), `${field} ${bad}`).not.toBe(
-          'accept',
-        )
+        expect(verdict(forgedBytes(alice, { ...rest, more: { [field]: bad } })), `${field} ${bad}`).not.toBe('accept')
       expect(verdict(Buffer.from(wireText({ ...sound, alp: bad })))).toMatch(/^missing (?:alp|v)$/)
     }
     for (const from of [
@@ -208,15 +203,7 @@ describe('timestamps', () => {
       expect(readTs(`${from}Z`)).toBe(start)
       expect(readTs(`${from}.250Z`)).toBe(start + 250_000)
       expect(readTs(`${from}.000001+01:00`)).toBe(start + 1 - 3_600_000_000)
-      for (const tail of [
-        '.12345Z',
-        '.1234567Z',
-        '.12345aZ',
-        '.123456',
-        ' 123456Z',
-        '.123456Z\n',
-        '.123456z',
-      ])
+      for (const tail of ['.12345Z', '.1234567Z', '.12345aZ', '.123456', ' 123456Z', '.123456Z\n', '.123456z'])
         expect(readTs(`${from}${tail}`), tail).toBeUndefined()
     }
     expect(readTs('2026-04-23T12:01:60.000001Z')).toBeUndefined()
@@ -264,13 +251,9 @@ describe('messages that are made here', () => {
 
   test('ALP-ENV-06 ids are random UUIDs, never the same twice; nor are nonces', () => {
     const ids = Array.from({ length: 100 }, () => scribe.newId())
-    for (const id of ids)
-      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(new Set(ids).size).toBe(100)
-    const nonces = Array.from(
-      { length: 100 },
-      () => alpOf(object(scribe.request(bob.id, 'x', 'm', {}))).nonce,
-    )
+    const nonces = Array.from({ length: 100 }, () => alpOf(object(scribe.request(bob.id, 'x', 'm', {}))).nonce)
     expect(new Set(nonces).size).toBe(100)
   })
 
@@ -282,9 +265,7 @@ describe('messages that are made here', () => {
     expect(Object.keys(body)).toEqual(['jsonrpc', 'id', 'alp', 'result'])
     expect(body.result).toEqual({})
     expect(alpOf(body)).toMatchObject({ from: bob.id, to: alice.id, ts: '2026-04-23T12:01:01.500000Z' })
-    const failed = object(
-      answering.response(alice.id, 'x', { error: { data: null, message: 'm', code: -1 } }),
-    )
+    const failed = object(answering.response(alice.id, 'x', { error: { data: null, message: 'm', code: -1 } }))
     expect(wireText(failed.error!)).toBe('{"code":-1,"message":"m","data":null}')
     for (const id of [null, 5, float(1), 'x', ['x']])
       expect(wireText(object(answering.response(alice.id, id, { result: {} })).id!)).toBe(wireText(id))
@@ -328,16 +309,12 @@ describe('answers that a caller takes', () => {
     expect(read(answering.response(alice.id, null, says))).toBe('id')
     expect(read(answering.response(carol.id, 'x', says))).toBe('recipient')
     expect(read(new Scribe(carol, clock).response(alice.id, 'x', says))).toBe('sender')
-    expect(read(new Scribe(bob, vectorClock('2026-04-23T12:04:00Z')).response(alice.id, 'x', says))).toBe(
-      'timestamp',
-    )
+    expect(read(new Scribe(bob, vectorClock('2026-04-23T12:04:00Z')).response(alice.id, 'x', says))).toBe('timestamp')
     expect(read(Buffer.from('{}'))).toBe('missing alp')
-    expect(read(forgedBytes(bob, { to: alice.id, ts: NOW, body: { id: 'x' } }))).toBe(
-      'neither result nor error',
+    expect(read(forgedBytes(bob, { to: alice.id, ts: NOW, body: { id: 'x' } }))).toBe('neither result nor error')
+    expect(read(forgedBytes(bob, { to: alice.id, ts: NOW, body: { jsonrpc: '1.0', id: 'x', result: {} } }))).toBe(
+      'jsonrpc',
     )
-    expect(
-      read(forgedBytes(bob, { to: alice.id, ts: NOW, body: { jsonrpc: '1.0', id: 'x', result: {} } })),
-    ).toBe('jsonrpc')
     // The same answer twice: callers keep no memory of them.
     const bytes = answering.response(alice.id, 'x', says)
     expect([read(bytes), read(bytes)]).toEqual(['taken', 'taken'])

@@ -1,5 +1,5 @@
-// Messages as they are made (ALP-ENV-01 to -06, -13, -14): one JSON object with its `alp` block, signed over the canonical form of everything
-// but the signature itself.
+// Messages as they are made (ALP-ENV-01 to -06, -13, -14): one JSON object with its `alp` block, signed over the
+// canonical form of everything but the signature itself.
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '@parley/core'
 import type { LinkIdentity } from '../identity/identity.ts'
@@ -26,9 +26,7 @@ export interface WireError {
 }
 
 /** What a response says. */
-export type ResponseBody =
-  | { readonly result: WireValue; readonly stream?: StreamMark }
-  | { readonly error: WireError }
+export type ResponseBody = { readonly result: WireValue; readonly stream?: StreamMark } | { readonly error: WireError }
 
 /** Signs what one identity says. */
 export class Scribe {

@@ -1,5 +1,6 @@
-// The memory of ALP-ENV-08 on disk, so that it outlives the process: `alp/secrets/replay.jsonl`, one line for each pair of a pinned sender.
-// A pair is in the file before its message is acted upon; a message whose pair cannot be written is dropped.
+// The memory of ALP-ENV-08 on disk, so that it outlives the process: `alp/secrets/replay.jsonl`, one line for each pair
+// of a pinned sender. A pair is in the file before its message is acted upon; a message whose pair cannot be written is
+// dropped.
 import {
   closeSync,
   constants,
@@ -39,7 +40,10 @@ export class ReplayJournal {
   #torn = false
   #rewriteFrom: number = linkLimits.replayRewriteLines
 
-  /** Throws `replay_journal_unusable` where the file is a symbolic link or cannot be read: without it, old messages would be taken again. */
+  /**
+   * Throws `replay_journal_unusable` where the file is a symbolic link or cannot be read: without it, old messages
+   * would be taken again.
+   */
   static open(path: string, options: ReplayJournalOptions): ReplayJournal {
     return new ReplayJournal(path, options)
   }
@@ -71,7 +75,8 @@ export class ReplayJournal {
   }
 
   /**
-   * Remembers the pair, or says why the message is dropped. Strangers are remembered in memory alone: what they send has no effect.
+   * Remembers the pair, or says why the message is dropped. Strangers are remembered in memory alone: what they send
+   * has no effect.
    */
   admit(from: string, nonce: string, pinned: boolean): 'replay' | 'replay journal' | undefined {
     const now = this.#clock.now()
@@ -137,11 +142,13 @@ export class ReplayJournal {
     const seconds = numberOf(value.seen_at)
     if (typeof from !== 'string' || typeof nonce !== 'string' || seconds === undefined) return
     const seenAt = Math.round(seconds * MICROS)
-    if (Number.isSafeInteger(seenAt) && this.#memory.hasRoom(from, now))
-      this.#memory.remember({ from, nonce, seenAt })
+    if (Number.isSafeInteger(seenAt) && this.#memory.hasRoom(from, now)) this.#memory.remember({ from, nonce, seenAt })
   }
 
-  /** ALP-ENV-08: at 2048 lines and twice the live set. A failure leaves the file as it was, which is only longer than it need be. */
+  /**
+   * ALP-ENV-08: at 2048 lines and twice the live set. A failure leaves the file as it was, which is only longer than it
+   * need be.
+   */
   #rewriteIfDue(now: Ticks): void {
     if (this.#lines < this.#rewriteFrom || this.#lines < 2 * this.#memory.size) return
     this.#memory.sweep(now)

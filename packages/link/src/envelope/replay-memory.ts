@@ -1,6 +1,7 @@
-// Which pairs of sender and nonce were seen (ALP-ENV-08), in memory and bounded. Pinned senders are held apart from strangers: a stranger's
-// message has no effect, so a flood of them may push out each other, but never a pair that matters.
-import type { Ticks } from '@parley/core'
+// Which pairs of sender and nonce were seen (ALP-ENV-08), in memory and bounded. Pinned senders are held apart from
+// strangers: a stranger's message has no effect, so a flood of them may push out each other, but never a pair that
+// matters.
+import { invariant, type Ticks } from '@parley/core'
 import { linkDefaults, linkLimits } from '../limits.ts'
 
 export interface ReplayLimits {
@@ -23,9 +24,7 @@ export class ReplayMemory {
   readonly #strangers = new Map<string, number>()
   #pairs = 0
 
-  constructor(
-    limits: ReplayLimits = { perSender: linkLimits.replayPerSender, pairs: linkLimits.replayPairs },
-  ) {
+  constructor(limits: ReplayLimits = { perSender: linkLimits.replayPerSender, pairs: linkLimits.replayPairs }) {
     this.#limits = limits
   }
 
@@ -73,8 +72,7 @@ export class ReplayMemory {
   }
 
   *live(): Generator<SeenPair> {
-    for (const [from, nonces] of this.#senders)
-      for (const [nonce, seenAt] of nonces) yield { from, nonce, seenAt }
+    for (const [from, nonces] of this.#senders) for (const [nonce, seenAt] of nonces) yield { from, nonce, seenAt }
   }
 
   #forget(from: string, nonces: Map<string, number>, now: Ticks): void {
@@ -82,6 +80,7 @@ export class ReplayMemory {
       if (isLive(seenAt, now)) break
       nonces.delete(nonce)
       this.#pairs--
+      invariant(this.#pairs >= 0, 'what is forgotten was counted')
     }
     if (nonces.size === 0) this.#senders.delete(from)
   }

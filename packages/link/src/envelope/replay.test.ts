@@ -33,9 +33,7 @@ test('ALP-ENV-08 the timeline of the vectors: five minutes, the last instant inc
   const memory = journal(fresh(), { clock })
   for (const { from, nonce, t_s, admitted } of vectors.replay) {
     clock.set((start + Math.round(t_s * 1_000_000)) as Ticks)
-    expect(memory.admit(from, nonce, true), `${from} ${nonce} at ${t_s} s`).toBe(
-      admitted ? undefined : 'replay',
-    )
+    expect(memory.admit(from, nonce, true), `${from} ${nonce} at ${t_s} s`).toBe(admitted ? undefined : 'replay')
   }
 })
 

@@ -1,7 +1,10 @@
-// `alp.ts` (ALP-ENV-07): written in UTC with the fraction left out when it is zero; read with any explicit offset, exact to the microsecond.
+// `alp.ts` (ALP-ENV-07): written in UTC with the fraction left out when it is zero; read with any explicit offset,
+// exact to the microsecond.
 import { formatTimestamp, type Ticks } from '@parley/core'
 
-/** The last second that was written, and the last that was read: those who speak with each other do so in the same one. */
+/**
+ * The last second that was written, and the last that was read: those who speak with each other do so in the same one.
+ */
 let written = { second: Number.NaN, text: '' }
 let known = { text: '', micros: 0 }
 
@@ -27,8 +30,7 @@ export function readTs(text: string): number | undefined {
   if (head === known.text && text.length === WHOLE && FRACTION.test(tail))
     return known.micros + Number(tail.slice(1, -1))
   const micros = parseTs(text)
-  if (micros !== undefined && FRACTION.test(tail))
-    known = { text: head, micros: micros - Number(tail.slice(1, -1)) }
+  if (micros !== undefined && FRACTION.test(tail)) known = { text: head, micros: micros - Number(tail.slice(1, -1)) }
   return micros
 }
 
@@ -45,12 +47,7 @@ function parseTs(text: string): number | undefined {
   date.setUTCFullYear(year, month - 1, day)
   date.setUTCHours(hour, minute, second)
   const real =
-    year > 0 &&
-    date.getUTCMonth() === month - 1 &&
-    date.getUTCDate() === day &&
-    hour < 24 &&
-    minute < 60 &&
-    second < 60
+    year > 0 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day && hour < 24 && minute < 60 && second < 60
   if (!real) return undefined
   const micros = Number((found[7] ?? '').padEnd(6, '0'))
   const offset = offsetSeconds(found[8], found[9], found[10], found[11])
@@ -59,12 +56,7 @@ function parseTs(text: string): number | undefined {
 
 type Six = [number, number, number, number, number, number]
 
-function offsetSeconds(
-  sign: string | undefined,
-  hours = '0',
-  minutes = '0',
-  seconds = '0',
-): number | undefined {
+function offsetSeconds(sign: string | undefined, hours = '0', minutes = '0', seconds = '0'): number | undefined {
   if (sign === undefined) return 0
   if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined
   const size = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)

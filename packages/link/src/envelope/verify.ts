@@ -1,6 +1,9 @@
-// The checks on whatever arrives, in the order of ALP-ENV-09. A failure is a reason for the log and never an answer (ALP-ERR-02).
+// The checks on whatever arrives, in the order of ALP-ENV-09. A failure is a reason for the log and never an answer
+// (ALP-ERR-02).
 import type { Ticks } from '@parley/core'
-import { fromBase64, publicKeyOf, signatureValid } from '../identity/identity.ts'
+import { fromBase64, SIGNATURE_BYTES } from '@parley/keys'
+import { verify } from '@parley/keys/sodium'
+import { publicKeyOf } from '../identity/identity.ts'
 import { parseWire } from '../json/parse.ts'
 import { isWireObject, type WireObject, type WireValue } from '../json/value.ts'
 import { signedText } from '../json/write.ts'
@@ -50,7 +53,7 @@ export interface VerifyContext {
   /** The identity that messages must be addressed to. */
   readonly self: string
   readonly now: Ticks
-  /** Left out by callers, who keep no such memory for responses (ALP-ENV-12). */
+  /** Callers keep one for each call alone (ALP-ENV-12). */
   readonly replay?: ReplayGuard
 }
 
@@ -70,8 +73,7 @@ export function verifyMessage(bytes: Uint8Array, context: VerifyContext): Verdic
   if (Math.abs(context.now - ts) > linkDefaults.skewSeconds * MICROS) return drop('timestamp')
   const { from, to, nonce, sig } = alp
   if (!isText(from) || !isText(to) || !isText(nonce) || !isText(sig)) return drop('malformed alp')
-  if (nonce.length > linkLimits.nonceLength || from.length > linkLimits.identityLength)
-    return drop('malformed alp')
+  if (nonce.length > linkLimits.nonceLength || from.length > linkLimits.identityLength) return drop('malformed alp')
   if (!signed(body, from, sig)) return drop('signature')
   const seen = context.replay?.(from, nonce)
   if (seen) return drop(seen)
@@ -86,10 +88,10 @@ function isText(value: WireValue | undefined): value is string {
 /** ALP-ENV-03: over the whole object without `alp.sig`, whatever else it holds. */
 function signed(body: WireObject, from: string, sig: string): boolean {
   const key = publicKeyOf(from)
-  const signature = fromBase64(sig, 64)
+  const signature = fromBase64(sig, SIGNATURE_BYTES)
   if (!key || !signature) return false
   const covered = coveredBytes(body)
-  return covered !== undefined && signatureValid(key, covered, signature)
+  return covered !== undefined && verify(key, covered, signature)
 }
 
 /** ALP-ENV-04 rule 6: a text with a lone surrogate has no bytes, so nobody can have signed it. */

@@ -1,10 +1,11 @@
-// Files of state with anything in them: they are read as something or as nothing, and never break what reads them (ALP-ERR-05).
+// Files of state with anything in them: they are read as something or as nothing, and never break what reads them
+// (ALP-ERR-05).
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ManualClock } from '@parley/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Ledger } from '../budget/ledger.ts'
+import { openLedger } from '../budget/ledger-file.ts'
 import { linkPaths } from '../identity/files.ts'
 import { PeerList } from '../peers/peer-list.ts'
 import { PendingPeers } from '../peers/pending.ts'
@@ -51,9 +52,7 @@ const contents = fc.oneof(
         ),
       ),
     })
-    .map(({ text, from, length, piece }) =>
-      Buffer.from(text.slice(0, from) + piece + text.slice(from + length)),
-    ),
+    .map(({ text, from, length, piece }) => Buffer.from(text.slice(0, from) + piece + text.slice(from + length))),
 )
 
 test('ALP-ERR-05 whatever lies in the files of peers, invites, spending and threads, they can be read and written', async () => {
@@ -70,22 +69,19 @@ test('ALP-ERR-05 whatever lies in the files of peers, invites, spending and thre
       const before = peers.all()
       const added = await peers.add({ id: 'new', pubkey: bob, allow: ['link.ping'] })
       // Either it was added and all others are as they were, or the file is.
-      expect(peers.all().map(({ id }) => id)).toEqual([
-        ...before.map(({ id }) => id),
-        ...(added.ok ? ['new'] : []),
-      ])
+      expect(peers.all().map(({ id }) => id)).toEqual([...before.map(({ id }) => id), ...(added.ok ? ['new'] : [])])
       const pending = new PendingPeers(paths.pending, { clock })
       pending.knock(carol, undefined)
       expect(pending.list().some(({ pubkey }) => pubkey === carol)).toBe(true)
       pending.close()
-      const ledger = new Ledger(paths.ledger, { clock, cap: () => undefined })
+      const ledger = openLedger(paths.ledger, { clock, cap: () => undefined })
       const spent = ledger.today().profile.usd
       const grant = ledger.reserve('a')
       if (grant.ok) grant.value.settle({ usd: 1 })
       expect(ledger.today().profile.usd).toBe(Math.min(spent + 1, 1e12))
       const threads = new Threads(paths.mentions, { clock })
-      threads.add({ id: 'a', identity: 'k' }, 'u', 'said')
-      expect(threads.history({ id: 'a', identity: 'k' }).at(-1)?.text).toBe('said')
+      threads.add({ id: 'a', pubkey: 'k' }, 'u', 'said')
+      expect(threads.history({ id: 'a', pubkey: 'k' }).at(-1)?.text).toBe('said')
     }),
     { numRuns },
   )

@@ -1,6 +1,6 @@
-// A file that people edit, read again whenever it changed and only then: its times and size are looked at every time, its bytes while the
-// times are too young to tell one edit from the next.
-import type { Disk } from './disk.ts'
+// A file that people edit, read again whenever it changed and only then: its times and size are looked at every time,
+// its bytes while the times are too young to tell one edit from the next.
+import type { Disk } from '@parley/keys/files'
 
 export interface WatchedOptions<T> {
   readonly disk: Disk
@@ -20,6 +20,7 @@ export class WatchedFile<T> {
   #bytes: Buffer | undefined
   #value: T
   #read = false
+  #fault: unknown
 
   constructor(path: string, options: WatchedOptions<T>) {
     this.#path = path
@@ -32,21 +33,29 @@ export class WatchedFile<T> {
     const { disk, most, parse, failed } = this.#options
     const found = disk.stat(this.#path)
     const same = this.#read && found?.stamp === this.#stamp
-    if (same && (!found || this.#settled)) return this.#value
+    // A disk that failed once may give the file now, and nothing of the file tells.
+    if (same && this.#fault === undefined && (!found || this.#settled)) return this.#value
     // Before the bytes: an edit between the two is seen the next time.
     this.#read = true
     this.#stamp = found?.stamp
     this.#settled = found?.settled ?? false
+    this.#fault = undefined
     let bytes: Buffer | undefined
     try {
       bytes = disk.read(this.#path, most)
     } catch (cause) {
+      this.#fault = cause
       if (!same) failed?.(cause)
     }
     if (alike(bytes, this.#bytes)) return this.#value
     this.#bytes = bytes
     this.#value = parse(bytes)
     return this.#value
+  }
+
+  /** Why it could not be read when it was last looked at, although it is there. */
+  get fault(): unknown {
+    return this.#fault
   }
 
   /** What it said when it was last looked at. */

@@ -1,5 +1,5 @@
-// The X25519 image of an Ed25519 public key (ALP-ID-08). libsodium has this map too, but refuses keys that are not on the curve, and ALP
-// makes no such check. Nothing here is secret.
+// The X25519 image of an Ed25519 public key (ALP-ID-08). libsodium has this map too, but refuses keys that are not on
+// the curve, and ALP makes no such check. Nothing here is secret.
 import { linkLimits } from '../limits.ts'
 
 const P = 2n ** 255n - 19n

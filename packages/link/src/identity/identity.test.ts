@@ -2,23 +2,16 @@ import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sshFingerprintOf } from '@parley/call'
 import type { ParleyError } from '@parley/core'
-import sodium from 'sodium-native'
+import { fingerprint, fromBase64, publicKeyOfPem, publicPem } from '@parley/keys'
+import { sodium } from '@parley/keys/sodium'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder, writeKeys } from '../testing/homes.ts'
 import { hex, identityOf, identityVector, vectors } from '../testing/vectors.ts'
 import { ImageCache, x25519Image } from './curve.ts'
 import { linkPaths, loadIdentity, localIdentity } from './files.ts'
-import { fingerprintOf, spokenFingerprint } from './fingerprint.ts'
-import {
-  fromBase64,
-  identityFromPem,
-  identityFromSeed,
-  identityOfPublicPem,
-  publicKeyOf,
-  publicPem,
-} from './identity.ts'
+import { fingerprintOf, spokenFingerprintOf } from './fingerprint.ts'
+import { identityFromPem, identityFromSeed, publicKeyOf } from './identity.ts'
 
 describe.each(vectors.identity)('the identity of $name', vector => {
   const identity = identityFromSeed(hex(vector.ed25519_seed_hex))
@@ -32,7 +25,7 @@ describe.each(vectors.identity)('the identity of $name', vector => {
   test('ALP-ID-02 its files are PKCS#8 and SubjectPublicKeyInfo in PEM', () => {
     expect(identityFromPem(vector.private_pem, 'the file').id).toBe(vector.pubkey_b64)
     expect(publicPem(identity.publicKey)).toBe(vector.public_pem)
-    expect(identityOfPublicPem(vector.public_pem)).toBe(vector.pubkey_b64)
+    expect(publicKeyOfPem(vector.public_pem)).toBe(vector.pubkey_b64)
   })
 
   test('ALP-ID-04 its string is the padded base64 of the public key', () => {
@@ -127,9 +120,7 @@ describe('key files', () => {
     for (const made of ['mkdir', 'mkfifo']) {
       rmSync(privateKey, { recursive: true })
       execFileSync(made, [privateKey])
-      expect(() => loadIdentity(home)).toThrow(
-        expect.objectContaining({ code: 'key_unusable' }) as ParleyError,
-      )
+      expect(() => loadIdentity(home)).toThrow(expect.objectContaining({ code: 'key_unusable' }) as ParleyError)
     }
   })
 
@@ -179,16 +170,16 @@ test('ALP-ID-04 another spelling of the same bytes is no identity', () => {
 describe('fingerprints', () => {
   test('ALP-ID-05 a fingerprint for programs is the one that principals have', () => {
     const { id, publicKey } = identityOf('alice')
-    expect(fingerprintOf(id)).toBe(sshFingerprintOf(publicKey))
+    expect(fingerprintOf(id)).toBe(fingerprint(publicKey))
     expect(fingerprintOf('nobody')).toBeUndefined()
   })
 
   test('ALP-ID-05 a fingerprint to read aloud is eight groups of five digits, and another for every key', () => {
-    const spoken = vectors.identity.map(({ pubkey_b64 }) => spokenFingerprint(pubkey_b64))
+    const spoken = vectors.identity.map(({ pubkey_b64 }) => spokenFingerprintOf(pubkey_b64))
     for (const text of spoken) expect(text).toMatch(/^(?:[0-9]{5} ){7}[0-9]{5}$/)
     expect(new Set(spoken).size).toBe(vectors.identity.length)
-    expect(spokenFingerprint(identityVector('alice').pubkey_b64)).toBe(spoken[0])
-    expect(spokenFingerprint('nobody')).toBeUndefined()
+    expect(spokenFingerprintOf(identityVector('alice').pubkey_b64)).toBe(spoken[0])
+    expect(spokenFingerprintOf('nobody')).toBeUndefined()
   })
 })
 

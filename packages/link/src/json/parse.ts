@@ -1,5 +1,5 @@
-// Reads JSON as Python does, as far as bytes on a wire can tell (ALP-ENV-04): numbers keep their kind, of equal keys the last one stays,
-// and there are bounds on nesting and digits. NaN and Infinity are no JSON here.
+// Reads JSON as Python does, as far as bytes on a wire can tell (ALP-ENV-04): numbers keep their kind, of equal keys
+// the last one stays, and there are bounds on nesting and digits. NaN and Infinity are no JSON here.
 import { isUtf8 } from 'node:buffer'
 import { linkLimits } from '../limits.ts'
 import { Float, type WireValue } from './value.ts'
@@ -39,7 +39,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /** Digits that every double holds exactly. */
 const SAFE_DIGITS = 15
 
-/** An object that inherits nothing, so that `__proto__` is a key like any other: of a class, since the engine keeps those fast. */
+/**
+ * An object that inherits nothing, so that `__proto__` is a key like any other: of a class, since the engine keeps
+ * those fast.
+ */
 class Members {
   [key: string]: WireValue
 }

@@ -1,5 +1,6 @@
-// Writes JSON byte for byte as Python's json.dumps does (ALP-ENV-04): compact, non-ASCII left raw; with sorted keys it is the canonical
-// form, which is what is signed. On the wire numbers are printed alike, so that every reader sees the same kind (ALP-ENV-05).
+// Writes JSON byte for byte as Python's json.dumps does (ALP-ENV-04): compact, non-ASCII left raw; with sorted keys it
+// is the canonical form, which is what is signed. On the wire numbers are printed alike, so that every reader sees the
+// same kind (ALP-ENV-05).
 import { ParleyError } from '@parley/core'
 import { linkLimits } from '../limits.ts'
 import { Float, isWireObject, type WireObject, type WireValue } from './value.ts'
@@ -14,7 +15,10 @@ const CANONICAL: Style = { sorted: true, infinite: true }
 const SORTED: Style = { sorted: true, infinite: false }
 const WIRE: Style = { sorted: false, infinite: false }
 
-/** What is signed and verified; `depth`: levels around it. Throws `not_canonical` where a text has a lone surrogate, which has no bytes (rule 6). */
+/**
+ * What is signed and verified; `depth`: levels around it. Throws `not_canonical` where a text has a lone surrogate,
+ * which has no bytes (rule 6).
+ */
 export function canonicalText(value: WireValue, depth = 0): string {
   return write(value, CANONICAL, depth)
 }
@@ -28,9 +32,7 @@ export function signedText(message: WireObject): string {
   const alp = message.alp!
   return writeMembers(message, CANONICAL, key =>
     key === 'alp' && isWireObject(alp)
-      ? writeMembers(alp, CANONICAL, inner =>
-          inner === 'sig' ? undefined : write(alp[inner]!, CANONICAL, 2),
-        )
+      ? writeMembers(alp, CANONICAL, inner => (inner === 'sig' ? undefined : write(alp[inner]!, CANONICAL, 2)))
       : write(message[key]!, CANONICAL, 1),
   )
 }
@@ -67,11 +69,8 @@ function write(value: WireValue, style: Style, depth: number): string {
     case 'object':
       if (value === null) return 'null'
       if (value instanceof Float) return writeFloat(value.value, style)
-      if (depth >= linkLimits.nesting)
-        throw notCanonical(`nesting beyond ${linkLimits.nesting} levels, or a cycle,`)
-      return Array.isArray(value)
-        ? writeArray(value, style, depth)
-        : writeObject(value as WireObject, style, depth)
+      if (depth >= linkLimits.nesting) throw notCanonical(`nesting beyond ${linkLimits.nesting} levels, or a cycle,`)
+      return Array.isArray(value) ? writeArray(value, style, depth) : writeObject(value as WireObject, style, depth)
     default:
       throw notCanonical(`a value of type ${typeof value}`)
   }
@@ -114,8 +113,7 @@ function writeString(text: string): string {
 
 function writeNumber(value: number): string {
   if (!Number.isInteger(value)) return pythonFloat(finite(value))
-  if (!Number.isSafeInteger(value))
-    throw notCanonical(`the number ${value}, which may be an integer or a float,`)
+  if (!Number.isSafeInteger(value)) throw notCanonical(`the number ${value}, which may be an integer or a float,`)
   return String(value + 0)
 }
 
@@ -128,7 +126,10 @@ function finite(value: number): number {
   return value
 }
 
-/** Sizes that are written positionally: from the first on, and below the second (rule 5). There JavaScript has the same digits. */
+/**
+ * Sizes that are written positionally: from the first on, and below the second (rule 5). There JavaScript has the same
+ * digits.
+ */
 const POSITIONAL_FROM = 1e-4
 const POSITIONAL_BELOW = 1e16
 
@@ -137,8 +138,7 @@ export function pythonFloat(value: number): string {
   if (!Number.isFinite(value)) return String(value)
   if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0'
   const size = Math.abs(value)
-  if (size >= POSITIONAL_FROM && size < POSITIONAL_BELOW)
-    return Number.isInteger(value) ? `${value}.0` : String(value)
+  if (size >= POSITIONAL_FROM && size < POSITIONAL_BELOW) return Number.isInteger(value) ? `${value}.0` : String(value)
   const [mantissa, power] = value.toExponential().split('e') as [string, string]
   return `${mantissa}e${power[0]}${power.slice(1).padStart(2, '0')}`
 }

@@ -1,7 +1,7 @@
-// The cipher of Noise (ALP-NOISE-06, ALP-NOISE-07; Noise rev. 34, section 5.1): ChaCha20-Poly1305 under a key that counts its messages. A
-// counter is never used twice, and never wraps.
+// The cipher of Noise (ALP-NOISE-06, ALP-NOISE-07; Noise rev. 34, section 5.1): ChaCha20-Poly1305 under a key that
+// counts its messages. A counter is never used twice, and never wraps.
 import { ParleyError } from '@parley/core'
-import sodium from 'sodium-native'
+import { sodium } from '@parley/keys/sodium'
 
 export const TAG_BYTES = 16
 const NONCE_BYTES = 12
@@ -18,17 +18,13 @@ export class CipherState {
     this.#counter = counter
   }
 
-  /** Writes ciphertext and tag to `target`, which has room for just these. Throws `noise_exhausted` when all counters are used. */
+  /**
+   * Writes ciphertext and tag to `target`, which has room for just these. Throws `noise_exhausted` when all counters
+   * are used.
+   */
   encrypt(target: Buffer, plaintext: Buffer, additional: Buffer | null = null): void {
     this.#count()
-    sodium.crypto_aead_chacha20poly1305_ietf_encrypt(
-      target,
-      plaintext,
-      additional,
-      null,
-      this.#nonce,
-      this.#key,
-    )
+    sodium.crypto_aead_chacha20poly1305_ietf_encrypt(target, plaintext, additional, null, this.#nonce, this.#key)
     this.#counter++
   }
 
@@ -38,7 +34,10 @@ export class CipherState {
     return this.#open(Buffer.allocUnsafe(ciphertext.length - TAG_BYTES), ciphertext, additional)
   }
 
-  /** As `decrypt`, in the ciphertext's own bytes, which are lost: large frames need no more room, which costs more than their deciphering. */
+  /**
+   * As `decrypt`, in the ciphertext's own bytes, which are lost: large frames need no more room, which costs more than
+   * their deciphering.
+   */
   decryptInPlace(ciphertext: Buffer): Buffer | undefined {
     if (ciphertext.length < TAG_BYTES) return undefined
     return this.#open(ciphertext.subarray(0, ciphertext.length - TAG_BYTES), ciphertext, null)
@@ -47,14 +46,7 @@ export class CipherState {
   #open(target: Buffer, ciphertext: Buffer, additional: Buffer | null): Buffer | undefined {
     this.#count()
     try {
-      sodium.crypto_aead_chacha20poly1305_ietf_decrypt(
-        target,
-        null,
-        ciphertext,
-        additional,
-        this.#nonce,
-        this.#key,
-      )
+      sodium.crypto_aead_chacha20poly1305_ietf_decrypt(target, null, ciphertext, additional, this.#nonce, this.#key)
     } catch {
       return undefined
     }

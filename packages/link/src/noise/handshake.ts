@@ -1,6 +1,7 @@
-// The handshake Noise_XK (ALP-NOISE-01 to -08): the initiator knows the responder's static key and shows its own encrypted, in the third
-// message. In ALP prologue and payloads are empty; another protocol on the same keys has a prologue of its own.
-import sodium from 'sodium-native'
+// The handshake Noise_XK (ALP-NOISE-01 to -08): the initiator knows the responder's static key and shows its own
+// encrypted, in the third message. In ALP prologue and payloads are empty; another protocol on the same keys has a
+// prologue of its own.
+import { sodium } from '@parley/keys/sodium'
 import type { KeyPair } from '../identity/identity.ts'
 import { CipherState, TAG_BYTES } from './cipher.ts'
 import { SymmetricState } from './symmetric.ts'
@@ -9,11 +10,7 @@ const KEY_BYTES = 32
 const NOTHING: Buffer = Buffer.alloc(0)
 
 /** ALP-NOISE-04: bytes of the three messages with empty payloads. */
-export const MESSAGE_BYTES = [
-  KEY_BYTES + TAG_BYTES,
-  KEY_BYTES + TAG_BYTES,
-  KEY_BYTES + 2 * TAG_BYTES,
-] as const
+export const MESSAGE_BYTES = [KEY_BYTES + TAG_BYTES, KEY_BYTES + TAG_BYTES, KEY_BYTES + 2 * TAG_BYTES] as const
 
 /** What both sides hold when it is done. */
 export interface Session {
@@ -71,8 +68,8 @@ function begin(responder: Buffer, prologue: Buffer = NOTHING): SymmetricState {
 }
 
 /**
- * The side that dials. The methods are called once each, in the order of the messages; undefined means that the handshake has failed and the
- * connection is to be closed without a byte.
+ * The side that dials. The methods are called once each, in the order of the messages; undefined means that the
+ * handshake has failed and the connection is to be closed without a byte.
  */
 export class Initiator {
   readonly #static: KeyPair

@@ -57,9 +57,7 @@ test('ALP-NOISE-02 an empty prologue and the responder’s key are mixed in firs
 })
 
 test('ALP-NOISE-03 the static keys are the images of the identities', () => {
-  expect(Buffer.from(identityOf('alice').noise.secretKey).toString('hex')).toBe(
-    vector.initiator_static_priv_hex,
-  )
+  expect(Buffer.from(identityOf('alice').noise.secretKey).toString('hex')).toBe(vector.initiator_static_priv_hex)
   expect(identityOf('bob').noise.publicKey.toString('hex')).toBe(vector.responder_static_pub_hex)
   const { dialled } = shake(
     new Initiator(identityOf('alice').noise, identityOf('bob').noise.publicKey),
@@ -78,14 +76,10 @@ test('ALP-NOISE-04 the three messages are those of the vector, with empty payloa
 
 test('ALP-NOISE-05 a published vector with prologue and payloads comes out to the byte', () => {
   const prologue = hex(publishedNoise.init_prologue)
-  const initiator = new Initiator(
-    keyPairOf(hex(publishedNoise.init_static)),
-    hex(publishedNoise.init_remote_static),
-    {
-      prologue,
-      ephemeral: keyPairOf(hex(publishedNoise.init_ephemeral)),
-    },
-  )
+  const initiator = new Initiator(keyPairOf(hex(publishedNoise.init_static)), hex(publishedNoise.init_remote_static), {
+    prologue,
+    ephemeral: keyPairOf(hex(publishedNoise.init_ephemeral)),
+  })
   const responder = new Responder(keyPairOf(hex(publishedNoise.resp_static)), {
     prologue,
     ephemeral: keyPairOf(hex(publishedNoise.resp_ephemeral)),
@@ -270,9 +264,7 @@ function talk(ours: Session, [sending, receiving]: [ForeignCipher, ForeignCipher
   for (let turn = 0; turn < 5; turn++) {
     const said = Buffer.from(`message ${turn} ${'ä'.repeat(turn * 100)}`)
     expect(ours.receiving.decrypt(Buffer.from(sending.EncryptWithAd(nothing, said)))?.equals(said)).toBe(true)
-    expect(
-      Buffer.from(receiving.DecryptWithAd(nothing, seal(ours.sending, said.toString()))).equals(said),
-    ).toBe(true)
+    expect(Buffer.from(receiving.DecryptWithAd(nothing, seal(ours.sending, said.toString()))).equals(said)).toBe(true)
   }
 }
 

@@ -1,5 +1,5 @@
-// The running state of a handshake (ALP-NOISE-01, ALP-NOISE-05; Noise rev. 34, section 5.2): a hash over everything said so far and a
-// chaining key that every Diffie-Hellman result is mixed into.
+// The running state of a handshake (ALP-NOISE-01, ALP-NOISE-05; Noise rev. 34, section 5.2): a hash over everything
+// said so far and a chaining key that every Diffie-Hellman result is mixed into.
 import { hash, hkdfSync } from 'node:crypto'
 import { CipherState, TAG_BYTES } from './cipher.ts'
 

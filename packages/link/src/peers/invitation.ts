@@ -1,8 +1,10 @@
-// The one line that people send each other to be pinned: a key, where it is reached, and a name that its owner proposes. It goes by hand or
-// mail, never over ALP (ALP-PEND-06), and proves nothing: the fingerprint is compared aloud.
+// The one line that people send each other to be pinned: a key, where it is reached, and a name that its owner
+// proposes. It goes by hand or mail, never over ALP (ALP-PEND-06), and proves nothing: the fingerprint is compared
+// aloud.
 import { ok, type Result, refuse } from '@parley/core'
+import { isPublicKey } from '@parley/keys'
 import { parseAddress } from '../client/target.ts'
-import { fromBase64, publicKeyOf } from '../identity/identity.ts'
+import { publicKeyOf } from '../identity/identity.ts'
 import { linkLimits } from '../limits.ts'
 import { trim } from '../text.ts'
 import { isPeerId } from './peer.ts'
@@ -16,7 +18,6 @@ export interface Invitation {
 }
 
 const SCHEME = 'alp://'
-const KEY_BYTES = 32
 const FORM = /^alp:\/\/([A-Za-z0-9_-]{43})(?:@([^\s#@]+))?(?:#([^\s#]+))?$/
 
 /** `alp://<key>@<host>:<port>#<name>`: nothing in it that a shell or a mail program would change. */
@@ -34,8 +35,7 @@ export function readInvitation(text: string): Result<Invitation> {
   const bytes = Buffer.from(key!, 'base64url')
   const pubkey = bytes.toString('base64')
   // One spelling for one key: the last character of another one would be lost.
-  if (bytes.toString('base64url') !== key || !fromBase64(pubkey, KEY_BYTES))
-    return bad('its key is damaged; copy the line again')
+  if (bytes.toString('base64url') !== key || !isPublicKey(pubkey)) return bad('its key is damaged; copy the line again')
   if (address !== undefined && !parseAddress(address).ok) return bad(`"${address}" is no address`)
   if (name !== undefined && !isPeerId(name)) return bad(`"${name}" cannot be a peer's name`)
   return ok({ pubkey, ...(address !== undefined && { address }), ...(name !== undefined && { name }) })

@@ -1,4 +1,5 @@
-// How the peer list is changed (ALP-PEER-05, -06): what is written, under which lock, and that no crash leaves half of it.
+// How the peer list is changed (ALP-PEER-05, -06): what is written, under which lock, and that no crash leaves half of
+// it.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -15,9 +16,9 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ManualClock, SystemClock } from '@parley/core'
+import { machineDisk } from '@parley/keys/files'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { machineDisk } from '../files/disk.ts'
 import { linkPaths } from '../identity/files.ts'
 import { linkLimits } from '../limits.ts'
 import { afterEachStep, Crash, CrashingDisk } from '../testing/crashing-disk.ts'
@@ -260,9 +261,7 @@ test('ALP-PEER-06 another program that holds the lock is waited for, and refused
     writeFileSync(lock, holder)
     if (old) utimesSync(lock, 1_000_000, 1_000_000)
     expect(
-      await spend(
-        list.add({ id, pubkey: identityOf({ a: 'alice', b: 'bob', c: 'carol' }[id]).id, allow: [] }),
-      ),
+      await spend(list.add({ id, pubkey: identityOf({ a: 'alice', b: 'bob', c: 'carol' }[id]).id, allow: [] })),
       id,
     ).toMatchObject({
       ok: true,
@@ -307,11 +306,11 @@ test('ALP-PEER-06 the disk that crashes would notice a file that is not synced b
   const sizes: number[] = []
   afterEachStep(
     disk => {
-      const descriptor = disk.create(`${paths.peers}.tmp`, 0o600)
+      const file = disk.open(`${paths.peers}.tmp`, 'create', 0o600)
       try {
-        disk.write(descriptor, Buffer.from('12345678'))
+        file.write(Buffer.from('12345678'), 0)
       } finally {
-        disk.close(descriptor)
+        file.close()
       }
       disk.rename(`${paths.peers}.tmp`, paths.peers)
       disk.syncFolder(dirname(paths.peers))

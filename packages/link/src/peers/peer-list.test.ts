@@ -1,8 +1,7 @@
 // The peer list as people write it, and how it is read (ALP-PEER-01 to -03, -06), on real files.
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { type Disk, machineDisk } from '@parley/keys/files'
 import { expect, test } from 'vitest'
-import type { Disk } from '../files/disk.ts'
-import { machineDisk } from '../files/disk.ts'
 import { linkLimits } from '../limits.ts'
 import { alice, bob, carol, listed } from '../testing/peer-lists.ts'
 import { rateLimitCaps, vectors } from '../testing/vectors.ts'
@@ -20,9 +19,7 @@ test('ALP-PEER-01 a file that is missing, no YAML, no list or no UTF-8 is an emp
 })
 
 test('ALP-PEER-01 entries that are no mapping or lack id or pubkey are skipped, and the others count', () => {
-  const { list } = listed(
-    `- text\n- [1]\n- id: x\n- pubkey: y\n- id: null\n  pubkey: z\n- id: a\n  pubkey: ${alice}\n`,
-  )
+  const { list } = listed(`- text\n- [1]\n- id: x\n- pubkey: y\n- id: null\n  pubkey: z\n- id: a\n  pubkey: ${alice}\n`)
   expect(list.all().map(({ id }) => id)).toEqual(['a'])
   expect(list.problems()).toHaveLength(5)
 })
@@ -115,10 +112,7 @@ test('ALP-RATE-01 per_minute counts when it is an integer above zero, as the vec
   }
   expect(rateLimitCaps().map(({ rateLimit }) => rateLimit)).toContain('{"per_minute":10.0}')
   for (const rate of ['10', '[10]', '{per_minute: true}', '{per_minute: null}', '{per_minute: .inf}'])
-    expect(
-      readPeer(readEntries(Buffer.from(`- {id: a, pubkey: b, rate_limit: ${rate}}`))![0]),
-      rate,
-    ).toMatchObject({
+    expect(readPeer(readEntries(Buffer.from(`- {id: a, pubkey: b, rate_limit: ${rate}}`))![0]), rate).toMatchObject({
       perMinute: 60,
     })
 })
@@ -139,9 +133,7 @@ test('ALP-RATE-01 a rate limit that cannot be read, and an id that nothing can n
   for (const fine of ['rate_limit: {per_minute: 5}', 'rate_limit: {}', 'rate_limit: null', 'alias: x'])
     expect(of(fine).problems, fine).toEqual([])
   const { list } = listed(`- {id: home.server, pubkey: "${alice}"}\n`)
-  expect(list.problems()).toMatchObject([
-    expect.stringMatching(/^Entry 1 \(home\.server\) has an id that no mention/),
-  ])
+  expect(list.problems()).toMatchObject([expect.stringMatching(/^Entry 1 \(home\.server\) has an id that no mention/)])
   expect(list.identities().has(alice)).toBe(true)
 })
 
@@ -195,15 +187,12 @@ test('ALP-PEER-06 a list that did not change is looked at and not read again', (
 })
 
 test('ALP-PEER-07 an entry says nothing of money: a legacy budget has no effect', () => {
-  const { list } = listed(
-    `- id: a\n  pubkey: ${alice}\n  allow: [link.ask]\n  budget: {usd: 0, daily_usd: 0}\n`,
-  )
+  const { list } = listed(`- id: a\n  pubkey: ${alice}\n  allow: [link.ask]\n  budget: {usd: 0, daily_usd: 0}\n`)
   expect(Object.keys(list.named('a')!).toSorted()).toEqual(['allow', 'id', 'perMinute', 'pubkey'])
 })
 
 test(`ALP-PEER-01 of more than ${linkLimits.peers} entries the first count`, async () => {
-  const entry = (n: number) =>
-    `- id: p${n}\n  pubkey: ${Buffer.from(String(n).padStart(32)).toString('base64')}\n`
+  const entry = (n: number) => `- id: p${n}\n  pubkey: ${Buffer.from(String(n).padStart(32)).toString('base64')}\n`
   const { list } = listed(Array.from({ length: linkLimits.peers + 5 }, (_, n) => entry(n)).join(''))
   expect(list.all()).toHaveLength(linkLimits.peers)
   expect(list.problems()).toHaveLength(5)

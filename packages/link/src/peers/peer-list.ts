@@ -1,12 +1,11 @@
-// Who is pinned (ALP-PEER): `alp/peers.yaml`, which people edit and this changes on request. Looked at anew for every request; a change is made
-// under a lock and replaces the file whole.
+// Who is pinned (ALP-PEER): `alp/peers.yaml`, which people edit and this changes on request. Looked at anew for every
+// request; a change is made under a lock and replaces the file whole.
 import { realpathSync } from 'node:fs'
 import { type Clock, ok, ParleyError, type Result, refuse } from '@parley/core'
-import { type Disk, machineDisk, writeWhole } from '../files/disk.ts'
-import { withLock } from '../files/lock.ts'
+import { type Disk, machineDisk, withLock, writeWholeSync } from '@parley/keys/files'
 import { WatchedFile } from '../files/watched.ts'
 import { publicKeyOf } from '../identity/identity.ts'
-import { linkLimits } from '../limits.ts'
+import { linkDefaults, linkLimits } from '../limits.ts'
 import { checkMethods, checkPeer, type NewPeer, oddityOf, type Peer, readPeer } from './peer.ts'
 import { PeersText, readEntries } from './peers-yaml.ts'
 
@@ -29,7 +28,10 @@ interface Snapshot {
   readonly problems: readonly string[]
 }
 
-/** A change that was made to the text: the peer that it is about, or nothing where the text that came of it does not say so. */
+/**
+ * A change that was made to the text: the peer that it is about, or nothing where the text that came of it does not say
+ * so.
+ */
 type Confirm = (after: Snapshot) => Peer | undefined
 type Change = (now: Snapshot, text: PeersText) => Result<Confirm, ParleyError>
 
@@ -78,7 +80,9 @@ export class PeerList {
     return this.#file.now().problems
   }
 
-  /** Pins a peer. Refusals: `invalid_peer`, `peer_exists` (ALP-PEER-05), `too_many_peers`, `peers_unreadable`, `locked`. */
+  /**
+   * Pins a peer. Refusals: `invalid_peer`, `peer_exists` (ALP-PEER-05), `too_many_peers`, `peers_unreadable`, `locked`.
+   */
   async add(peer: NewPeer): Promise<Result<Peer>> {
     const checked = checkPeer(peer)
     if (!checked.ok) return checked
@@ -98,7 +102,10 @@ export class PeerList {
     })
   }
 
-  /** Unpins a peer: from now on it gets silence. Refusals: `unknown_peer`, `peers_unreadable`, `locked`. The peer as it was. */
+  /**
+   * Unpins a peer: from now on it gets silence. Refusals: `unknown_peer`, `peers_unreadable`, `locked`. The peer as it
+   * was.
+   */
   async remove(id: string): Promise<Result<Peer>> {
     return this.#change(({ peers, places, namesakes }, text) => {
       const gone = peers.find(peer => peer.id === id)
@@ -123,8 +130,10 @@ export class PeerList {
 
   /** One change under the lock, to what the file says then. */
   async #change(change: Change): Promise<Result<Peer>> {
-    const done = await withLock(this.#options.lock, this.#options.clock, () => this.#changeNow(change))
-    return done.ok ? done.value : done
+    const { lock, clock } = this.#options
+    const { lockMs: waitMs, lockPollMs: pollMs, lockStaleMs: staleMs } = linkDefaults
+    const done = await withLock(lock, { clock, waitMs, pollMs, staleMs }, () => this.#changeNow(change))
+    return done.ok ? done.value : locked(lock, done.error === 'unnamed')
   }
 
   #changeNow(change: Change): Result<Peer> {
@@ -163,7 +172,7 @@ export class PeerList {
   #replace(bytes: Buffer): void {
     const stat = this.#disk.stat(this.#path)
     const path = stat ? realpathSync(this.#path) : this.#path
-    writeWhole(this.#disk, path, bytes, { mode: stat?.mode })
+    writeWholeSync(this.#disk, path, bytes, { mode: stat?.mode })
   }
 }
 
@@ -193,9 +202,7 @@ function snapshotOf(bytes: Buffer | undefined): Snapshot {
   for (const [place, entry] of entries.entries()) {
     const peer = readPeer(entry)
     const problem =
-      'problem' in peer
-        ? peer.problem
-        : (problemOf(peer, namesakes, byIdentity, places.size) ?? oddityOf(entry, peer))
+      'problem' in peer ? peer.problem : (problemOf(peer, namesakes, byIdentity, places.size) ?? oddityOf(entry, peer))
     if (problem !== undefined) problems.push(`Entry ${place + 1} ${problem}.`)
     if ('problem' in peer) continue
     // ALP-PEER-02: an id stands for one key. Fail closed: two keys would share what was said and spent under it.
@@ -230,9 +237,15 @@ function problemOf(
   if (ids.has(id)) return `(${id}) has the id of another one and counts for nothing`
   if (byIdentity.has(pubkey)) return `(${id}) has the key of ${byIdentity.get(pubkey)!.id}, which counts`
   // ALP-ID-04: compared as it stands, so that no message can ever come from another spelling.
-  if (publicKeyOf(pubkey)?.toString('base64') !== pubkey)
-    return `(${id}) has a pubkey that is not a public key`
+  if (publicKeyOf(pubkey)?.toString('base64') !== pubkey) return `(${id}) has a pubkey that is not a public key`
   return undefined
+}
+
+function locked(lock: string, unnamed: boolean): Result<never, ParleyError> {
+  const message = unnamed
+    ? `${lock} is empty: another ALP program, alpi for example, keeps it while it changes the list of peers, and may leave it there. Wait until that is done, then try again; where no such program uses this profile, the empty file can be moved away.`
+    : `Another program is changing the list of peers (${lock} says which). Wait until it is done, then try again.`
+  return refuse('locked', message, { retryable: true })
 }
 
 function unknown(id: string): Result<never, ParleyError> {

@@ -1,5 +1,5 @@
-// A peer as the list has it (ALP-PEER-01 to -03), and what a person may write there. What is read is taken leniently, as the reference does;
-// what is written is checked first.
+// A peer as the list has it (ALP-PEER-01 to -03), and what a person may write there. What is read is taken leniently,
+// as the reference does; what is written is checked first.
 import { parsePath } from '@parley/call'
 import { ok, type ParleyError, type Result, refuse } from '@parley/core'
 import { parseAddress } from '../client/target.ts'

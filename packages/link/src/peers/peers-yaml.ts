@@ -1,18 +1,9 @@
-// The text of `peers.yaml` (ALP-PEER-01, -06). Reading is YAML 1.1, as the reference reads; a change keeps the comments, the fields and the
-// order of entries that a person wrote, puts the fields of each entry into their order, and quotes every text.
+// The text of `peers.yaml` (ALP-PEER-01, -06). Reading is YAML 1.1, as the reference reads; a change keeps the
+// comments, the fields and the order of entries that a person wrote, puts the fields of each entry into their order,
+// and quotes every text.
 import { isUtf8 } from 'node:buffer'
-import {
-  Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  Pair,
-  parseDocument,
-  Scalar,
-  YAMLMap,
-  YAMLSeq,
-} from 'yaml'
+import { composeYaml } from '@parley/core/yaml'
+import { Document, isAlias, isMap, isScalar, isSeq, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml'
 import { linkLimits } from '../limits.ts'
 import type { NewPeer } from './peer.ts'
 
@@ -27,7 +18,10 @@ const STYLE = {
   defaultKeyType: 'PLAIN',
 } as const
 
-/** The entries as plain values, integers as bigints; undefined where the file is no YAML list. Nothing at all is an empty list. */
+/**
+ * The entries as plain values, integers as bigints; undefined where the file is no YAML list. Nothing at all is an
+ * empty list.
+ */
 export function readEntries(bytes: Buffer): readonly unknown[] | undefined {
   const document = parsed(bytes)
   return document && entriesOf(document)
@@ -46,14 +40,14 @@ function entriesOf(document: Document.Parsed): readonly unknown[] | undefined {
 
 function parsed(bytes: Buffer): Document.Parsed | undefined {
   if (!isUtf8(bytes)) return undefined
-  const document = parseDocument(bytes.toString('utf8'), {
-    version: '1.1',
+  const { peersFileBytes, yamlTokens: tokens, yamlDepth: depth } = linkLimits
+  const composed = composeYaml(
+    bytes.toString('utf8'),
+    { bytes: peersFileBytes, tokens, depth },
     // Of equal keys the last one counts, as in Python.
-    uniqueKeys: false,
-    intAsBigInt: true,
-    logLevel: 'silent',
-  })
-  return document.errors.length === 0 ? document : undefined
+    { version: '1.1', uniqueKeys: false, intAsBigInt: true },
+  )
+  return 'document' in composed && composed.document.errors.length === 0 ? composed.document : undefined
 }
 
 /** A list that is being changed. Entries are named by their place. */
@@ -76,8 +70,7 @@ export class PeersText {
 
   add(peer: NewPeer): void {
     const entry = new YAMLMap()
-    const put = (key: string, value: unknown) =>
-      void entry.add(new Pair(key, this.#document.createNode(value)))
+    const put = (key: string, value: unknown) => void entry.add(new Pair(key, this.#document.createNode(value)))
     put('id', peer.id)
     put('pubkey', peer.pubkey)
     if (peer.alias !== undefined) put('alias', peer.alias)

@@ -2,9 +2,8 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ManualClock } from '@parley/core'
+import { type Disk, machineDisk } from '@parley/keys/files'
 import { expect, test } from 'vitest'
-import type { Disk } from '../files/disk.ts'
-import { machineDisk } from '../files/disk.ts'
 import { linkPaths } from '../identity/files.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import { at } from '../testing/clock.ts'
@@ -28,9 +27,7 @@ function kept(disk?: Disk) {
 test('ALP-PEND-02 an entry has the key, both times as Unix seconds, and the address: null where there is none', () => {
   const { pending, clock, text, path } = kept()
   pending.knock(carol, undefined)
-  expect(text()).toBe(
-    `- pubkey: "${carol}"\n  first_seen: 1776945600.5\n  last_seen: 1776945600.5\n  address: null\n`,
-  )
+  expect(text()).toBe(`- pubkey: "${carol}"\n  first_seen: 1776945600.5\n  last_seen: 1776945600.5\n  address: null\n`)
   clock.advance(linkDefaults.pendingWriteMs)
   pending.knock(key(1), '10.0.0.7:41002')
   expect(text()).toContain('  address: "10.0.0.7:41002"\n')
@@ -144,9 +141,13 @@ test('ALP-PEND-04 a disk that fails is told to the log, and what knocked is writ
   let broken = true
   const { pending, clock, failed, open } = kept({
     ...machineDisk,
-    sync(descriptor) {
-      if (broken) throw new Error('no space left')
-      machineDisk.sync(descriptor)
+    open(...how) {
+      const file = machineDisk.open(...how)
+      const sync = () => {
+        if (broken) throw new Error('no space left')
+        file.sync()
+      }
+      return { ...file, sync }
     },
   })
   pending.knock(carol, undefined)

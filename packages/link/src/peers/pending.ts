@@ -1,7 +1,7 @@
-// Who knocked without being pinned (ALP-PEND): `alp/pending_peers.yaml`, for people to look at. Knocks are gathered in memory and written now
-// and then, so that a flood of strangers costs a write every few seconds and no more.
+// Who knocked without being pinned (ALP-PEND): `alp/pending_peers.yaml`, for people to look at. Knocks are gathered in
+// memory and written now and then, so that a flood of strangers costs a write every few seconds and no more.
 import type { CancelTimer, Clock } from '@parley/core'
-import { type Disk, machineDisk, writeWhole } from '../files/disk.ts'
+import { type Disk, machineDisk, writeWholeSync } from '@parley/keys/files'
 import { publicKeyOf } from '../identity/identity.ts'
 import { pythonFloat } from '../json/write.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
@@ -130,7 +130,7 @@ export class PendingPeers {
   }
 
   #write(peers: readonly PendingPeer[]): void {
-    writeWhole(this.#disk, this.#path, Buffer.from(textOf(peers)), { mode: MODE })
+    writeWholeSync(this.#disk, this.#path, Buffer.from(textOf(peers)), { mode: MODE })
     this.#knocks = new Map()
   }
 }

@@ -84,9 +84,7 @@ test('ALP-SRV-04 what is no request reaches the handler as such, with the reason
 test('ALP-ENV-13 an answer that is nothing is an empty object, and errors have three members', async () => {
   const ground = await Ground.start({
     handler: ({ method }) =>
-      method === 'nothing'
-        ? { result: null }
-        : { error: { code: -32601, message: 'method-not-found', data: null } },
+      method === 'nothing' ? { result: null } : { error: { code: -32601, message: 'method-not-found', data: null } },
   })
   expect(await ask(ground, { id: 'x', method: 'nothing' })).toMatchObject([{ result: {} }])
   const [failed] = await ask(ground, { id: 'x', method: 'other' })

@@ -1,5 +1,5 @@
-// One envelope and its answer, whatever carried it: the silent checks of ALP-SRV-01 (steps 1 to 3), then the handler, then signed responses.
-// Silence is one and the same for all reasons (ALP-ERR-02, ALP-ERR-05).
+// One envelope and its answer, whatever carried it: the silent checks of ALP-SRV-01 (steps 1 to 3), then the handler,
+// then signed responses. Silence is one and the same for all reasons (ALP-ERR-02, ALP-ERR-05).
 import { type Clock, ParleyError } from '@parley/core'
 import { type ResponseBody, Scribe, type WireError } from '../envelope/envelope.ts'
 import type { ReplayJournal } from '../envelope/replay-journal.ts'
@@ -21,7 +21,9 @@ import {
 /** Who is pinned. Asked anew for every envelope, so that edits of the peer list apply at once (ALP-PEER-06). */
 export interface Pins {
   identities(): ReadonlySet<string>
-  /** A verified envelope came from an identity that is not pinned: to be remembered (ALP-PEND-01), then it is dropped. */
+  /**
+   * A verified envelope came from an identity that is not pinned: to be remembered (ALP-PEND-01), then it is dropped.
+   */
   stranger(identity: string, remote: string | undefined): void
 }
 

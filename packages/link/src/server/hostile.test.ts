@@ -1,4 +1,5 @@
-// Floods and stalls (ALP-TCP-04, -06, -08, ALP-UNIX-04): the server stays up, holds no more than its bounds, and serves its peers meanwhile.
+// Floods and stalls (ALP-TCP-04, -06, -08, ALP-UNIX-04): the server stays up, holds no more than its bounds, and serves
+// its peers meanwhile.
 import { SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { linkLimits } from '../limits.ts'
@@ -110,8 +111,7 @@ test(`${COUNT} requests of one peer and garbage of others at the same time: ever
     }
   })()
   const session = ground.client().session(ground.target('tcp'))
-  for (let index = 0; index < COUNT; index++)
-    expect((await session.call('link.ping', { index })).ok).toBe(true)
+  for (let index = 0; index < COUNT; index++) expect((await session.call('link.ping', { index })).ok).toBe(true)
   stopped = true
   await garbage
   session.close()

@@ -67,17 +67,17 @@ test('ALP-TCP-01 an overlay or a local network of IPv6 is found too; an address 
 test('ALP-TCP-01 without such an address it stays on the Unix socket', () => {
   expect(planListening('default', {}, alone)).toEqual({ unix: true })
   // The whole world, or a bridge between containers: neither is taken by itself.
-  expect(
-    planListening('default', {}, inNetwork({ eth0: [v4('8.8.8.8')], docker0: [v4('172.17.0.1')] })),
-  ).toEqual({ unix: true })
+  expect(planListening('default', {}, inNetwork({ eth0: [v4('8.8.8.8')], docker0: [v4('172.17.0.1')] }))).toEqual({
+    unix: true,
+  })
 })
 
 test('ALP-TCP-01 an overlay is preferred to the local network', () => {
   const both = inNetwork({ eth0: [v4('192.168.1.5')], tailscale0: [v4('100.101.1.2')] })
   expect(planListening('default', {}, both).tcp?.host).toBe('100.101.1.2')
-  expect(
-    planListening('default', {}, inNetwork({ eth0: [v4('10.1.1.1')], wg0: [v4('10.9.9.9')] })).tcp?.host,
-  ).toBe('10.9.9.9')
+  expect(planListening('default', {}, inNetwork({ eth0: [v4('10.1.1.1')], wg0: [v4('10.9.9.9')] })).tcp?.host).toBe(
+    '10.9.9.9',
+  )
   expect(planListening('default', {}, inNetwork({ eth0: [v4('172.20.0.4')] })).tcp?.host).toBe('172.20.0.4')
 })
 
@@ -104,10 +104,7 @@ test('ALP-TCP-01 the environment overrides host and port', () => {
   })
   for (const port of ['', '0', '70000', 'x', '-1'])
     expect(
-      planListening(
-        'default',
-        { host: 'x', tcpPort: 1 },
-        { ...alone, environment: { ALPI_ALP_TCP_PORT: port } },
-      ).tcp?.port,
+      planListening('default', { host: 'x', tcpPort: 1 }, { ...alone, environment: { ALPI_ALP_TCP_PORT: port } }).tcp
+        ?.port,
     ).toBe(1)
 })

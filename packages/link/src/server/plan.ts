@@ -1,5 +1,5 @@
-// Where a profile listens (ALP-TCP-01): the Unix socket while the service is on; TCP where the default profile has a reachable address, and for
-// other profiles only on a port of their own.
+// Where a profile listens (ALP-TCP-01): the Unix socket while the service is on; TCP where the default profile has a
+// reachable address, and for other profiles only on a port of their own.
 import type { NetworkInterfaceInfo } from 'node:os'
 import { linkDefaults } from '../limits.ts'
 
@@ -57,8 +57,7 @@ function detectedHost({ interfaces, inDocker }: Surroundings): string | undefine
   const overlay =
     addresses.find(({ name }) => OVERLAYS.test(name)) ?? addresses.find(({ info }) => isShared(info.address))
   const local =
-    addresses.find(({ info }) => isPrivate(info.address)) ??
-    addresses.find(({ info }) => isUniqueLocal(info.address))
+    addresses.find(({ info }) => isPrivate(info.address)) ?? addresses.find(({ info }) => isUniqueLocal(info.address))
   // An address that the whole world can reach is listened on only where somebody wrote it down.
   return inDocker ? '0.0.0.0' : (overlay ?? local)?.info.address
 }

@@ -1,5 +1,5 @@
-// What a handler gets and what it gives back. Only envelopes that passed every silent check come so far: verified, addressed to us, sent by a
-// pinned identity, over a connection that this identity holds (ALP-SRV-01, steps 1 to 3).
+// What a handler gets and what it gives back. Only envelopes that passed every silent check come so far: verified,
+// addressed to us, sent by a pinned identity, over a connection that this identity holds (ALP-SRV-01, steps 1 to 3).
 import { JSONRPC, type WireError } from '../envelope/envelope.ts'
 import type { Message } from '../envelope/verify.ts'
 import { integerOf, isWireObject, type WireObject, type WireValue } from '../json/value.ts'
@@ -34,10 +34,7 @@ export interface LinkConnection {
 }
 
 /** A part of a streamed answer (ALP-ASK-06): chunks, then one `final` or one `error`. */
-export type StreamPart =
-  | { readonly chunk: WireValue }
-  | { readonly final: WireValue }
-  | { readonly error: WireError }
+export type StreamPart = { readonly chunk: WireValue } | { readonly final: WireValue } | { readonly error: WireError }
 
 export type Reply =
   | { readonly result: WireValue }
@@ -45,8 +42,9 @@ export type Reply =
   | { readonly stream: AsyncIterable<StreamPart> }
 
 /**
- * Answers one request. What it throws becomes `internal-error` (ALP-SRV-03), and so does a stream that ends without its last part. A stream is
- * asked for its next part when the one before was handed on; when the caller is gone its `return` is called.
+ * Answers one request. What it throws becomes `internal-error` (ALP-SRV-03), and so does a stream that ends without its
+ * last part. A stream is asked for its next part when the one before was handed on; when the caller is gone its
+ * `return` is called.
  */
 export type LinkHandler = (request: LinkRequest, connection: LinkConnection) => Reply | Promise<Reply>
 

@@ -1,5 +1,5 @@
-// A profile's ALP server: both transports with one conversation behind them (ALP-UNIX-03 to -05, ALP-TCP-05 to -09, -12). It starts on what it
-// can have, and stops without cutting an answer that is on its way.
+// A profile's ALP server: both transports with one conversation behind them (ALP-UNIX-03 to -05, ALP-TCP-05 to -09,
+// -12). It starts on what it can have, and stops without cutting an answer that is on its way.
 import { type Clock, ticksPerMillisecond } from '@parley/core'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import { type Carrier, type Channel, lineChannel, noiseChannel } from '../transport/channel.ts'
@@ -27,7 +27,9 @@ export class LinkServer {
   #closing: Promise<void> | undefined
   #roomyStrangers = 0
 
-  /** Starts what can be started. A transport that cannot is told to the log, and the other goes on alone (ALP-TCP-01). */
+  /**
+   * Starts what can be started. A transport that cannot is told to the log, and the other goes on alone (ALP-TCP-01).
+   */
   static async start(options: LinkServerOptions): Promise<LinkServer> {
     const server = new LinkServer(options)
     await server.#listen()
@@ -74,10 +76,7 @@ export class LinkServer {
     if (tcp) {
       const serve = (arrived: NoiseArrival) => void this.#greetNoise(arrived)
       const elsewhere = (bound: string, cause: unknown) => log?.elsewhere?.(tcp.host, bound, cause)
-      await this.#try(
-        'tcp',
-        listenNoise({ ...tcp, own: identity.noise, clock: this.#clock, serve, elsewhere }),
-      )
+      await this.#try('tcp', listenNoise({ ...tcp, own: identity.noise, clock: this.#clock, serve, elsewhere }))
     }
   }
 
@@ -94,9 +93,7 @@ export class LinkServer {
     const { socket } = arrival
     // Who says no more may still listen, or be gone: writing nothing fails in the second case alone.
     socket.once('end', () => void (socket.writable && socket.write(NOTHING)))
-    const channel = lineChannel(
-      new MessageSocket(arrival.socket, new Lines(linkLimits.lineBytes), this.#clock),
-    )
+    const channel = lineChannel(new MessageSocket(arrival.socket, new Lines(linkLimits.lineBytes), this.#clock))
     await this.#attend(channel, arrival, undefined, async serve => {
       const line = await channel.receive(linkDefaults.lineMs)
       return typeof line !== 'string' && (await serve(line))

@@ -1,5 +1,5 @@
-// A stranger learns nothing (ALP-ERR-02, ALP-ERR-05): whatever is wrong with a message, the bytes that come back are the same, and in the same
-// order: none on the Unix socket, the one handshake message on TCP.
+// A stranger learns nothing (ALP-ERR-02, ALP-ERR-05): whatever is wrong with a message, the bytes that come back are
+// the same, and in the same order: none on the Unix socket, the one handshake message on TCP.
 import { describe, expect, test } from 'vitest'
 import { Scribe } from '../envelope/envelope.ts'
 import { DROP_REASONS, type DropReason } from '../envelope/verify.ts'

@@ -334,9 +334,7 @@ test('ALP-TCP-01 where the port is taken the Unix socket serves alone, and the l
   expect(server.carriers).toEqual(['unix'])
   expect(server.port).toBeUndefined()
   expect(failed).toEqual(['listening (tcp) EADDRINUSE'])
-  const answer = await ground
-    .client()
-    .call({ identity: ground.identity.id, at: { path: ground.socket } }, 'link.ping')
+  const answer = await ground.client().call({ identity: ground.identity.id, at: { path: ground.socket } }, 'link.ping')
   expect(answer).toMatchObject({ ok: true, value: 'here' })
   await server.close()
 })

@@ -1,5 +1,5 @@
-// The Unix socket of a profile (ALP-UNIX-01, -02): made under another name and moved into place, so that it is its owner's alone from the
-// first moment and replaces whatever lay there; taken away at the end if it is still ours.
+// The Unix socket of a profile (ALP-UNIX-01, -02): made under another name and moved into place, so that it is its
+// owner's alone from the first moment and replaces whatever lay there; taken away at the end if it is still ours.
 import { randomBytes } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'

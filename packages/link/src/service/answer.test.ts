@@ -7,12 +7,12 @@ import type { WireObject } from '../json/value.ts'
 import { linkLimits } from '../limits.ts'
 import { RawPeer } from '../testing/ground.ts'
 import { Profile } from '../testing/profile.ts'
-import { end, type Script, ScriptedPort } from '../testing/scripted-port.ts'
+import { end, type Script, ScriptedRuns } from '../testing/scripted-runs.ts'
 import { identityOf } from '../testing/vectors.ts'
 import { CARRIERS } from '../transport/channel.ts'
 
 function scripted(script: Script): Promise<Profile> {
-  return Profile.start({ ask: new ScriptedPort(script) })
+  return Profile.start({ runs: new ScriptedRuns(script) })
 }
 
 /** Fits neither a frame nor a long line. */
@@ -26,19 +26,15 @@ test.each(CARRIERS)(
     })
     const whole = (await profile.call('link.ask', { prompt: 'x' }, { carrier })) as { text: string }
     expect(whole.text).toHaveLength(1_047_000)
-    profile.port.script = async function* () {
+    profile.runs.script = async function* () {
       yield end(LONG)
     }
     const cut = (await profile.call('link.ask', { prompt: 'x' }, { carrier })) as { text: string }
-    const [, missing] = /\n\n\[the answer was cut here: (\d+) of 600001 characters are missing\]$/.exec(
-      cut.text,
-    )!
+    const [, missing] = /\n\n\[the answer was cut here: (\d+) of 600001 characters are missing\]$/.exec(cut.text)!
     const kept = cut.text.slice(0, cut.text.indexOf('\n\n['))
     expect(LONG.startsWith(kept) && kept.isWellFormed()).toBe(true)
     expect(Number(missing)).toBe(600_001 - kept.length)
-    expect(Buffer.byteLength(kept)).toBeGreaterThan(
-      linkLimits.frameBytes - 2 * linkLimits.answerEnvelopeBytes,
-    )
+    expect(Buffer.byteLength(kept)).toBeGreaterThan(linkLimits.frameBytes - 2 * linkLimits.answerEnvelopeBytes)
   },
 )
 
@@ -73,7 +69,7 @@ test('ALP-UNIX-04 a client that does not say how long a line it reads gets lines
 test('ALP-UNIX-04 where the client asked for a stream, the whole of a long answer comes in chunks before the last line', async () => {
   const said = `${'0123456789'.repeat(20_000)}é`
   const profile = await scripted(async function* () {
-    yield { type: 'text', text: 'at work' }
+    yield { text: 'at work' }
     yield end(said)
   })
   const all = (await lines(profile, { prompt: 'x', stream: true })).map(line => parseWire(line) as WireObject)
@@ -82,13 +78,11 @@ test('ALP-UNIX-04 where the client asked for a stream, the whole of a long answe
   expect(chunks.join('')).toBe(`at work${said}`)
   expect(all.at(-1)).toMatchObject({ result: { text: expect.stringContaining('characters are missing]') } })
   // What was streamed already is not sent again.
-  profile.port.script = async function* () {
-    yield { type: 'text', text: said }
+  profile.runs.script = async function* () {
+    yield { text: said }
     yield end(said)
   }
-  const once = (await lines(profile, { prompt: 'x', stream: true })).map(
-    line => parseWire(line) as WireObject,
-  )
+  const once = (await lines(profile, { prompt: 'x', stream: true })).map(line => parseWire(line) as WireObject)
   const texts = once.slice(0, -1).map(({ result }) => (result as { text: string }).text)
   expect(texts.join('')).toBe(said)
 })

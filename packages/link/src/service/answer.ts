@@ -1,31 +1,64 @@
-// The answer to an ask (ALP-ASK-03, -04): how its text is put together, and its members in the order of the reference.
+// The answer to an ask (ALP-ASK-03, -04): how its text is put together, and its members in the order of the reference,
+// with `failed` behind them.
+import type { RunEnd } from '@parley/core'
+import { errorIn, errorSegment } from '../failed-turn.ts'
 import { float, type WireObject } from '../json/value.ts'
 import { trim } from '../text.ts'
-import type { AskEnd } from './ask-port.ts'
 
 const CANCELLED = '[cancelled]'
 
-/** ALP-ASK-04: the segments with a blank line between them, then an error as a segment of its own. */
-export function answerText({ segments, error, interrupted }: AskEnd): string {
-  const all = error === undefined ? segments : [...segments, `[error] ${error}`]
+/** The turn was ended before it was done. Where the node gave it up, that is no failure of the agent. */
+export function isInterrupted({ outcome, error }: RunEnd): boolean {
+  return outcome === 'cancelled' || error?.code === 'abandoned'
+}
+
+function hasFailed(end: RunEnd): boolean {
+  return end.outcome === 'failed' && !isInterrupted(end)
+}
+
+/** What a peer is told. Who decided, why, and which program ended how is for the owner, and stays in the run. */
+function failureText(code: string | undefined): string {
+  switch (code) {
+    case 'rejected':
+      return 'It was not approved.'
+    case 'budget_exceeded':
+      return 'The turn went over its budget.'
+    case 'timeout':
+      return 'The turn took longer than it may.'
+    default:
+      return 'The agent failed.'
+  }
+}
+
+/** ALP-ASK-04: what was said, then an error as a segment of its own. */
+export function answerText(end: RunEnd, interrupted: boolean): string {
+  const said = end.text === undefined ? [] : [end.text]
+  const all = hasFailed(end) ? [...said, errorSegment(failureText(end.error?.code))] : said
   const text = trim(all.join('\n\n')).toWellFormed()
   return text === '' && interrupted ? CANCELLED : text
 }
 
 /** What the agent itself said: what a thread remembers. */
-export function spokenText({ segments }: AskEnd): string {
-  return trim(segments.join('\n\n')).toWellFormed()
+export function spokenText({ text = '' }: RunEnd): string {
+  return trim(text).toWellFormed()
 }
 
 /** `text` as it fits the answer, `usd` as the ledger has booked it. */
-export function answerOf(end: AskEnd, text: string, session: string, usd: number): WireObject {
+export function answerOf(
+  end: RunEnd,
+  told: { readonly text: string; readonly session: string; readonly usd: number; readonly interrupted: boolean },
+): WireObject {
+  const { text, session, usd, interrupted } = told
+  const failed = hasFailed(end)
   return {
     text,
     tokens_in: count(end.usage.tokensIn),
     tokens_out: count(end.usage.tokensOut),
     cost: float(usd),
     session_id: session,
-    interrupted: end.interrupted,
+    interrupted,
+    // Left out where nothing looks like a failure: then the answer has the very members of the reference.
+    ...((failed || errorIn(text) !== undefined) && { failed }),
   }
 }
 

@@ -11,12 +11,14 @@ import { linkDefaults } from '../limits.ts'
 import { Caller } from '../testing/caller.ts'
 import { Ground, until } from '../testing/ground.ts'
 import { Profile, type ProfileOptions } from '../testing/profile.ts'
-import { aborted, end, endless, type Script, ScriptedPort } from '../testing/scripted-port.ts'
+import { aborted, end, endless, type Script, ScriptedRuns } from '../testing/scripted-runs.ts'
 import { identityOf } from '../testing/vectors.ts'
 import { CARRIERS } from '../transport/channel.ts'
 
+const broken = { outcome: 'failed', error: { code: 'task_failed', message: 'it broke' } } as const
+
 function scripted(script: Script, options: ProfileOptions = {}): Promise<Profile> {
-  return Profile.start({ ...options, ask: new ScriptedPort(script) })
+  return Profile.start({ ...options, runs: new ScriptedRuns(script) })
 }
 
 /** A streamed ask: the chunks, and what it came to. */
@@ -24,12 +26,7 @@ async function streamed(profile: Profile, prompt = 'hi', carrier: 'unix' | 'tcp'
   const chunks: WireValue[] = []
   const said = await profile
     .client()
-    .call(
-      profile.target(carrier),
-      'link.ask',
-      { prompt, stream: true },
-      { onChunk: chunk => void chunks.push(chunk) },
-    )
+    .call(profile.target(carrier), 'link.ask', { prompt, stream: true }, { onChunk: chunk => void chunks.push(chunk) })
   return { chunks, said }
 }
 
@@ -46,10 +43,10 @@ test('ALP-ASK-01 a prompt is needed, and trimmed; stream and budget are not', as
     expect(await profile.call('link.ask', params)).toMatchObject({
       error: { code: -32602, message: 'invalid-params', data: { detail: expect.any(String) } },
     })
-  expect(profile.port.requests).toEqual([])
+  expect(profile.runs.requests).toEqual([])
   await profile.call('link.ask', { prompt: ' \u0085hi\ufeff ' })
   await profile.call('link.ask', { prompt: 'x', stream: null, budget: null })
-  expect(profile.port.requests.map(({ prompt }) => prompt)).toEqual(['hi\ufeff', 'x'])
+  expect(profile.runs.requests.map(({ intent }) => intent)).toEqual(['hi\ufeff', 'x'])
 })
 
 test('ALP-ASK-01 a stream that is neither true nor false, and a budget that is none, are invalid; nothing runs', async () => {
@@ -72,7 +69,7 @@ test('ALP-ASK-01 a stream that is neither true nor false, and a budget that is n
     expect(await profile.call('link.ask', { prompt: 'x', ...params }), wireText(params)).toMatchObject({
       error: { code: -32602, message: 'invalid-params', data: { detail: expect.any(String) } },
     })
-  expect(profile.port.requests).toEqual([])
+  expect(profile.runs.requests).toEqual([])
   expect(existsSync(profile.paths.ledger)).toBe(false)
 })
 
@@ -82,7 +79,7 @@ test('ALP-ASK-01 a budget of nothing is a limit that every turn would pass', asy
     expect(await profile.call('link.ask', { prompt: 'x', budget }), wireText(budget)).toMatchObject({
       error: { code: -32005, message: 'budget-exceeded', data: { cap_kind: 'usd' } },
     })
-  expect(profile.port.requests).toEqual([])
+  expect(profile.runs.requests).toEqual([])
 })
 
 test('ALP-ASK-01 the budget of a call only lowers what the turn may spend', async () => {
@@ -90,24 +87,27 @@ test('ALP-ASK-01 the budget of a call only lowers what the turn may spend', asyn
   const budgets = async () => {
     for (const budget of [{ usd: 0.5, tokens: 100 }, { usd: 50 }, { usd: null }, {}])
       await profile.call('link.ask', { prompt: 'x', budget })
-    return profile.port.requests.splice(0).map(({ budget }) => budget)
+    return profile.runs.requests.splice(0).map(({ budget }) => budget)
   }
   expect(await budgets()).toEqual([{ usd: 0.5, tokens: 100 }, { usd: 50 }, {}, {}])
   profile.dailyUsd = 2.5
   expect(await budgets()).toEqual([{ usd: 0.5, tokens: 100 }, { usd: 1.25 }, { usd: 1 }, { usd: 0.75 }])
+  // What is set aside for a turn is no limit of it: it may spend what is left of the day.
+  profile.dailyUsd = 10
+  expect((await budgets()).slice(2)).toEqual([{ usd: 7.5 }, { usd: 7.25 }])
 })
 
-test("ALP-ASK-02 the turn is the profile's own: the port gets who asks, what, and what was said before", async () => {
+test("ALP-ASK-02 the turn is the profile's own: the run is told who asks, what, and what was said before", async () => {
   const profile = await Profile.start()
   await profile.call('link.ask', { prompt: 'who are you?' })
-  const [request] = profile.port.requests
+  const [request] = profile.runs.requests
   const { id } = identityOf('alice')
   expect(request).toMatchObject({
-    caller: { id: 'alice', identity: id, fingerprint: fingerprintOf(id) },
-    prompt: 'who are you?',
-    history: [],
+    principal: { id: `alp:${fingerprintOf(id)}`, kind: 'user', name: 'alice', scopes: [] },
+    intent: 'who are you?',
+    told: [],
   })
-  expect(request!.signal.aborted).toBe(false)
+  expect(profile.runs.cancelled).toEqual([])
 })
 
 test('ALP-ASK-03 the answer has its members in order, the cost as a float that matches the ledger, a fresh session', async () => {
@@ -127,19 +127,31 @@ test('ALP-ASK-03 the answer has its members in order, the cost as a float that m
 })
 
 test.each([
-  ['segments with a blank line between', { segments: ['one', 'two\n'] }, 'one\n\ntwo'],
-  ['an error behind what was said', { segments: ['one'], error: 'it broke' }, 'one\n\n[error] it broke'],
-  ['an error alone', { segments: [], error: 'it broke' }, '[error] it broke'],
-  ['nothing', { segments: [] }, ''],
-  ['interrupted with nothing', { segments: [' \n'], interrupted: true }, '[cancelled]'],
-  ['interrupted with something', { segments: ['half'], interrupted: true }, 'half'],
-  ['half a character', { segments: ['a\ud83d'] }, 'a\ufffd'],
+  ['segments with a blank line between', { text: 'one\n\ntwo\n' }, 'one\n\ntwo'],
+  ['an error behind what was said', { text: 'one', ...broken }, 'one\n\n[error] The agent failed.'],
+  ['an error alone', broken, '[error] The agent failed.'],
+  ['nothing', {}, ''],
+  ['interrupted with nothing', { text: ' \n', outcome: 'cancelled' }, '[cancelled]'],
+  ['interrupted with something', { text: 'half', outcome: 'cancelled' }, 'half'],
+  ['half a character', { text: 'a\ud83d' }, 'a\ufffd'],
 ] as const)('ALP-ASK-04 the text of %s', async (_, more, text) => {
   const profile = await scripted(async function* () {
-    yield { type: 'text', text: 'not part of it' }
+    yield { text: 'not part of it' }
     yield end('', more)
   })
   expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ text })
+})
+
+test('ALP-ASK-04 an answer says that its turn failed, and that it did not where its text only looks so', async () => {
+  const profile = await scripted(async function* () {
+    yield end('one', broken)
+  })
+  const asked = () => profile.call('link.ask', { prompt: 'x' })
+  expect(await asked()).toMatchObject({ text: 'one\n\n[error] The agent failed.', interrupted: false, failed: true })
+  profile.runs.script = async function* () {
+    yield end('The log says:\n\n[error] no such file')
+  }
+  expect(await asked()).toMatchObject({ failed: false })
 })
 
 test('ALP-ASK-05 one turn at a time: another ask is refused at once, whoever asks and however; then the next is taken', async () => {
@@ -157,10 +169,10 @@ test('ALP-ASK-05 one turn at a time: another ask is refused at once, whoever ask
   // A prompt is looked at first; other calls are not touched.
   expect(await profile.call('link.ask', { prompt: '' })).toMatchObject({ error: { code: -32602 } })
   expect(await profile.call('link.ping')).toMatchObject({ version: 1 })
-  expect(profile.port.requests).toHaveLength(1)
+  expect(profile.runs.requests).toHaveLength(1)
   expect(await profile.call('link.cancel')).toMatchObject({ cancelled: true })
   expect(await first).toMatchObject({ text: '[cancelled]', interrupted: true, tokens_in: 3 })
-  profile.port.script = async function* () {
+  profile.runs.script = async function* () {
     yield end('free')
   }
   expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ text: 'free' })
@@ -175,13 +187,9 @@ test('ALP-ASK-05 asks on one connection do not wait for each other, and a cancel
   expect(await caller.hear()).toMatchObject({ error: { code: -32007, message: 'target-busy' } })
   caller.say(caller.request({}, 'link.cancel'))
   const answers = [await caller.hear(), await caller.hear()]
-  expect(answers).toContainEqual(
-    expect.objectContaining({ result: expect.objectContaining({ cancelled: true }) }),
-  )
-  expect(answers).toContainEqual(
-    expect.objectContaining({ result: expect.objectContaining({ interrupted: true }) }),
-  )
-  expect(profile.port.requests).toHaveLength(1)
+  expect(answers).toContainEqual(expect.objectContaining({ result: expect.objectContaining({ cancelled: true }) }))
+  expect(answers).toContainEqual(expect.objectContaining({ result: expect.objectContaining({ interrupted: true }) }))
+  expect(profile.runs.requests).toHaveLength(1)
 })
 
 test('ALP-ASK-05 whoever has its answer is not met by its own turn', async () => {
@@ -207,24 +215,22 @@ test.each(CARRIERS)(
 
 test('ALP-ASK-06 no chunk is larger than a line of every revision, and none cuts a character', async () => {
   const profile = await scripted(async function* () {
-    yield { type: 'text', text: 'a\ud83d' }
-    yield { type: 'text', text: `\ude00${'\u0001😀'.repeat(20_000)}` }
-    yield { type: 'text', text: '\ud83d' }
+    yield { text: 'a\ud83d' }
+    yield { text: `\ude00${'\u0001😀'.repeat(20_000)}` }
+    yield { text: '\ud83d' }
     yield end('done')
   })
   const { chunks, said } = await streamed(profile)
   const texts = chunks.map(chunk => (chunk as { text: string }).text)
   expect(texts.join('')).toBe(`a😀${'\u0001😀'.repeat(20_000)}\ufffd`)
-  expect(texts.every(text => text.isWellFormed() && Buffer.byteLength(JSON.stringify(text)) < 60_000)).toBe(
-    true,
-  )
+  expect(texts.every(text => text.isWellFormed() && Buffer.byteLength(JSON.stringify(text)) < 60_000)).toBe(true)
   expect(said.ok).toBe(true)
 })
 
 test('ALP-ASK-06 a reader that is slow holds back the turn, and what waits for it is bounded', async () => {
   let given = 0
   const profile = await scripted(async function* () {
-    for (; given < 10_000; given++) yield { type: 'text', text: 'x'.repeat(1000) }
+    for (; given < 10_000; given++) yield { text: 'x'.repeat(1000) }
     yield end('done')
   })
   const hold = Promise.withResolvers<void>()
@@ -251,7 +257,7 @@ test('ALP-ASK-06 a reader that is slow holds back the turn, and what waits for i
 
 test('ALP-ASK-06 a turn that fails in mid-stream ends it with one error without a mark', async () => {
   const profile = await scripted(async function* () {
-    yield { type: 'text', text: 'a' }
+    yield { text: 'a' }
     throw new Error('a secret')
   })
   const { chunks, said } = await streamed(profile)
@@ -331,21 +337,21 @@ test('ALP-ASK-08 what was said comes before the next turn of the same peer and o
   await profile.shut()
   await profile.open()
   await profile.call('link.ask', { prompt: 'three' })
-  const said = profile.port.requests.map(({ history }) => history.map(({ text }) => text).slice(1))
+  const said = profile.runs.requests.map(({ told = [] }) => told.map(({ text }) => text).slice(1))
   expect(said).toEqual([[], [], ['one', 'You said: one']])
 })
 
 test('ALP-ASK-08 a turn that was interrupted or said nothing is not remembered, and one with an id that fits no file is not either', async () => {
   const profile = await Profile.start()
-  const ends = [end('half', { interrupted: true }), end(''), end('', { error: 'broke' })]
+  const ends = [end('half', { outcome: 'cancelled' }), end(''), end('', broken)]
   for (const each of ends) {
-    profile.port.script = async function* () {
+    profile.runs.script = async function* () {
       yield each
     }
     await profile.call('link.ask', { prompt: 'x' })
   }
   profile.editPeers(`- {id: "../alice", pubkey: "${identityOf('alice').id}", allow: [link.ask]}\n`)
-  profile.port.script = async function* () {
+  profile.runs.script = async function* () {
     yield end('said')
   }
   expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ text: 'said' })
@@ -353,7 +359,7 @@ test('ALP-ASK-08 a turn that was interrupted or said nothing is not remembered, 
   expect(existsSync(join(profile.home, 'alice.json'))).toBe(false)
 })
 
-test('ALP-ASK-09 what the port refuses is told as what it is, and nothing is booked', async () => {
+test('ALP-ASK-09 what a start is refused with is told as what it is, and nothing is booked', async () => {
   const profile = await Profile.start()
   profile.dailyUsd = 10
   for (const [code, wire] of [
@@ -370,8 +376,10 @@ test('ALP-ASK-09 what the port refuses is told as what it is, and nothing is boo
     ['budget_exceeded', { code: -32005, message: 'budget-exceeded', data: { cap_kind: 'usd' } }],
     ['permission_denied', { code: -32001, message: 'capability-denied', data: { method: 'link.ask' } }],
     ['unknown_team', { code: -32603, message: 'internal-error', data: { detail: 'because' } }],
+    // Its words may name what is the owner's.
+    ['invalid_project', { code: -32603, data: { detail: 'the turn could not be started here' } }],
   ] as const) {
-    profile.port.refusal = new ParleyError(code, 'because')
+    profile.runs.refusal = new ParleyError(code, 'because')
     expect(await profile.call('link.ask', { prompt: 'x' }), code).toMatchObject({ error: wire })
     expect(profile.service.ledger.today()).toMatchObject({ profile: { usd: 0 }, reserved: new Map() })
     expect(profile.service.running).toBeUndefined()
@@ -388,32 +396,32 @@ test('ALP-ASK-09 a ledger that a full disk keeps from being written makes the ta
   expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({
     error: { code: -32007, message: 'target-busy' },
   })
-  expect(profile.port.requests).toHaveLength(0)
+  expect(profile.runs.requests).toHaveLength(0)
   ledger.reserve = reserve
   expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ text: 'You said: x' })
 })
 
 test('ALP-ASK-09 a busy peer is asked again a few times, with pauses; without being told to, not once', async () => {
   const profile = await Profile.start()
-  profile.port.refusal = new ParleyError('overloaded', 'later')
+  profile.runs.refusal = new ParleyError('overloaded', 'later')
   const busy = { ok: false, error: { error: { message: 'target-busy' } } }
   expect(await ask(profile.client(), profile.clock, profile.target(), 'x')).toMatchObject(busy)
-  expect(profile.port.requests).toHaveLength(1)
+  expect(profile.runs.requests).toHaveLength(1)
   const asking = ask(profile.client(), profile.clock, profile.target(), 'x', { busyTries: 3 })
   for (let asked = 2; asked <= 4; asked++) {
-    await until(() => profile.port.requests.length === asked)
+    await until(() => profile.runs.requests.length === asked)
     for (let turns = 0; turns < 50; turns++) await new Promise(resolve => setImmediate(resolve))
-    if (asked === 3) profile.port.refusal = undefined
+    if (asked === 3) profile.runs.refusal = undefined
     profile.pass(linkDefaults.busyWaitMs * 2 ** (asked - 2))
   }
   expect(await asking).toMatchObject({ ok: true, value: { text: 'You said: x' } })
-  profile.port.refusal = new ParleyError('overloaded', 'later')
+  profile.runs.refusal = new ParleyError('overloaded', 'later')
   const stop = new AbortController()
   const given = ask(profile.client(), profile.clock, profile.target(), 'x', {
     busyTries: 3,
     signal: stop.signal,
   })
-  await until(() => profile.port.requests.length === 5)
+  await until(() => profile.runs.requests.length === 5)
   stop.abort()
   expect((await given).ok).toBe(false)
 })
@@ -455,12 +463,12 @@ test('ALP-PING-01 a ping is read into what it says, and an answer that is none i
   })
 })
 
-test('ALP-ASK-04 what a port says while it is interrupted is the answer, also where it says it late', async () => {
+test('ALP-ASK-04 what a run says while it is interrupted is the answer, also where it says it late', async () => {
   const profile = await scripted(async function* ({ signal }) {
-    yield { type: 'text', text: 'so far' }
+    yield { text: 'so far' }
     await aborted(signal)
-    yield { type: 'text', text: 'nobody hears this' }
-    yield end('so far', { interrupted: true })
+    yield { text: 'nobody hears this' }
+    yield end('so far', { outcome: 'cancelled' })
   })
   const asking = streamed(profile)
   await until(() => profile.service.running !== undefined)

@@ -1,19 +1,30 @@
-// link.ask and link.cancel (ALP-ASK, ALP-CANCEL): one turn at a time for the profile, nobody waits in line, and only who asked may cancel.
-import { type Clock, err, machineFaultOf, ParleyError, type TurnBudget } from '@parley/core'
-import type { Ledger } from '../budget/ledger.ts'
+// link.ask and link.cancel (ALP-ASK, ALP-CANCEL): one turn at a time for the profile, nobody waits in line, and only
+// who asked may cancel.
+import {
+  type Clock,
+  type Exhausted,
+  err,
+  invariant,
+  type Ledger,
+  machineFaultOf,
+  ParleyError,
+  type TurnBudget,
+} from '@parley/core'
+import type { WireError } from '../envelope/envelope.ts'
 import { dispatchErrors } from '../errors.ts'
-import { fingerprintOf } from '../identity/fingerprint.ts'
 import { integerOf, isWireObject, numberOf, type WireValue } from '../json/value.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import type { Reply } from '../server/request.ts'
 import { trim } from '../text.ts'
 import { jsonBytes } from './answer.ts'
-import { Asking, type AskingParts, HELD_UP } from './asking.ts'
+import { Asking, type AskingParts, HELD_UP, NOT_STARTED } from './asking.ts'
 import type { Method, MethodCall } from './methods.ts'
 
 export interface AsksOptions extends AskingParts {
   readonly ledger: Ledger
-  /** Whether watchers are told that a turn began and goes on (ALP-ASK-06); later revisions of a peer understand that. */
+  /**
+   * Whether watchers are told that a turn began and goes on (ALP-ASK-06); later revisions of a peer understand that.
+   */
   readonly events?: boolean
 }
 
@@ -35,32 +46,20 @@ export class Asks {
 
   readonly ask: Method = call => {
     const prompt = typeof call.params.prompt === 'string' ? trim(call.params.prompt) : ''
-    if (prompt === '')
-      return { error: dispatchErrors.invalidParams('prompt must be a text that is not empty') }
+    if (prompt === '') return { error: dispatchErrors.invalidParams('prompt must be a text that is not empty') }
     const watched = call.params.stream ?? false
-    if (typeof watched !== 'boolean')
-      return { error: dispatchErrors.invalidParams('stream must be true or false') }
+    if (typeof watched !== 'boolean') return { error: dispatchErrors.invalidParams('stream must be true or false') }
     const budget = budgetOf(call.params.budget)
-    if (!budget)
-      return { error: dispatchErrors.invalidParams('budget must have usd or tokens, not below zero') }
+    if (!budget) return { error: dispatchErrors.invalidParams('budget must have usd or tokens, not below zero') }
     // ALP-ASK-05: at once, and before anything is set aside.
     if (this.#running || this.#closed)
       return { error: dispatchErrors.targetBusy('another turn is running; ask again later') }
     // Whoever wants to spend nothing wants no turn.
     if (budget.usd === 0 || budget.tokens === 0) return { error: dispatchErrors.budgetExceeded(0, 0) }
     const grant = this.#reserve(call.peer.id, budget)
-    if (!grant.ok)
-      return {
-        error:
-          grant.error instanceof ParleyError
-            ? dispatchErrors.targetBusy(grant.error.message)
-            : dispatchErrors.budgetExceeded(grant.error.cap, grant.error.used),
-      }
-    const { id, pubkey } = call.peer
-    // A key whose signature was verified has a fingerprint.
-    const caller = { id, identity: pubkey, fingerprint: fingerprintOf(pubkey)! }
+    if (!grant.ok) return { error: refusedGrant(grant.error) }
     const textBytes = call.request.most - linkLimits.answerEnvelopeBytes - jsonBytes(call.request.id ?? '')
-    const asking = new Asking(this.#options, { caller, prompt, grant: grant.value, watched, textBytes })
+    const asking = new Asking(this.#options, { peer: call.peer, prompt, grant: grant.value, watched, textBytes })
     return this.#answer(asking, call, watched)
   }
 
@@ -78,11 +77,10 @@ export class Asks {
   readonly cancel: Method = ({ params, request }) => {
     const running = this.#running
     const { session_id = '' } = params
-    if (typeof session_id !== 'string')
-      return { error: dispatchErrors.invalidParams('session_id must be a text') }
+    if (typeof session_id !== 'string') return { error: dispatchErrors.invalidParams('session_id must be a text') }
     const named = trim(session_id)
     // ALP-CANCEL-02: without a name it is the caller's own turn; that of another caller is nobody's business.
-    const matches = running?.caller.identity === request.from && (named === '' || named === running.session)
+    const matches = running?.peer.pubkey === request.from && (named === '' || named === running.session)
     if (!matches) return { result: { cancelled: false } }
     running.cancel()
     return { result: { cancelled: true, session_id: running.session } }
@@ -90,7 +88,7 @@ export class Asks {
 
   /** The caller is not pinned any more: what it asked for is ended. */
   unpinned(identity: string): void {
-    if (this.#running?.caller.identity === identity)
+    if (this.#running?.peer.pubkey === identity)
       this.#running.interrupt('unpinned', 'its caller is not pinned any more')
   }
 
@@ -109,6 +107,7 @@ export class Asks {
   }
 
   #answer(asking: Asking, { connection }: MethodCall, watched: boolean): Reply | Promise<Reply> {
+    invariant(!this.#running, 'a profile takes one turn at a time')
     this.#running = asking
     // Nobody will read the answer: no more is spent on it.
     const gone = () => asking.interrupt('caller_gone', 'its caller is gone')
@@ -116,11 +115,20 @@ export class Asks {
     if (connection.signal.aborted) gone()
     const over = asking.reply.then(reply => {
       connection.signal.removeEventListener('abort', gone)
+      invariant(this.#running === asking, 'a turn ends as the one that runs')
       this.#running = undefined
       return reply
     })
     return watched ? { stream: asking.stream(this.#options.events ?? false) } : over
   }
+}
+
+function refusedGrant(error: Exhausted | ParleyError): WireError {
+  if (!(error instanceof ParleyError)) return dispatchErrors.budgetExceeded(error.cap, error.used)
+  // Which file of whose is none of a peer's business; it does not mend itself, either.
+  if (error.code === 'ledger_unavailable')
+    return machineFaultOf(error) ? dispatchErrors.targetBusy(HELD_UP) : dispatchErrors.internal(NOT_STARTED)
+  return dispatchErrors.targetBusy(error.message)
 }
 
 /**
@@ -131,7 +139,6 @@ function budgetOf(value: WireValue | undefined): TurnBudget | undefined {
   if (!isWireObject(value)) return undefined
   const usd = value.usd == null ? undefined : (numberOf(value.usd) ?? Number.NaN)
   const tokens = value.tokens == null ? undefined : Number(integerOf(value.tokens) ?? Number.NaN)
-  if ([usd, tokens].some(limit => limit !== undefined && !(Number.isFinite(limit) && limit >= 0)))
-    return undefined
+  if ([usd, tokens].some(limit => limit !== undefined && !(Number.isFinite(limit) && limit >= 0))) return undefined
   return { ...(usd !== undefined && { usd }), ...(tokens !== undefined && { tokens }) }
 }

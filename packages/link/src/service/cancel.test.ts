@@ -3,24 +3,27 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'
-import { Ledger } from '../budget/ledger.ts'
+import { openLedger } from '../budget/ledger-file.ts'
 import { ask, cancelAsk } from '../client/calls.ts'
 import { Scribe } from '../envelope/envelope.ts'
 import { float } from '../json/value.ts'
+import { peerPrincipal } from '../peers/principal.ts'
 import { RawPeer, until } from '../testing/ground.ts'
 import { Profile, type ProfileOptions } from '../testing/profile.ts'
-import { aborted, end, endless, type Script, ScriptedPort } from '../testing/scripted-port.ts'
+import { aborted, end, endless, type Script, ScriptedRuns } from '../testing/scripted-runs.ts'
 import { identityOf } from '../testing/vectors.ts'
 
+const { id: alice } = peerPrincipal({ id: 'alice', pubkey: identityOf('alice').id })
+
 function scripted(script: Script, options: ProfileOptions = {}): Promise<Profile> {
-  return Profile.start({ ...options, ask: new ScriptedPort(script) })
+  return Profile.start({ ...options, runs: new ScriptedRuns(script) })
 }
 
 test('ALP-BUD-03 the money of a turn is set aside before it begins and booked when it ended, in the file each time', async () => {
   const profile = await scripted(endless)
   profile.dailyUsd = 5
   const asking = profile.call('link.ask', { prompt: 'x' })
-  await until(() => profile.port.requests.length === 1)
+  await until(() => profile.runs.requests.length === 1)
   const now = () => JSON.parse(readFileSync(profile.paths.ledger, 'utf8'))
   expect(Object.values(now().reserved)).toMatchObject([{ peer: 'alice', usd: 1 }])
   await profile.call('link.cancel')
@@ -31,27 +34,27 @@ test('ALP-BUD-03 the money of a turn is set aside before it begins and booked wh
 
 test('ALP-BUD-03 a turn that breaks is booked with all that was set aside, and a node that died in one too', async () => {
   const profile = await scripted(async function* () {
-    yield { type: 'text', text: 'a' }
+    yield { text: 'a' }
     throw new Error('broken')
   })
   profile.dailyUsd = 2
   await profile.call('link.ask', { prompt: 'x' })
   expect(profile.service.ledger.today().profile.usd).toBe(1)
-  profile.port.script = endless
+  profile.runs.script = endless
   const asking = profile.call('link.ask', { prompt: 'x' })
   await until(() => profile.service.running !== undefined)
-  const next = new Ledger(profile.paths.ledger, { clock: profile.clock, cap: () => 2 })
+  const next = openLedger(profile.paths.ledger, { clock: profile.clock, cap: () => 2 })
   expect(next.reserve('x')).toEqual({ ok: false, error: { cap: 2, used: 2 } })
-  expect(next.orphans().map(({ id }) => id)).toEqual([profile.port.requests[1]?.reservation])
+  expect(next.orphans().map(({ id }) => id)).toEqual([profile.runs.requests[1]?.context?.reservation])
   await profile.call('link.cancel')
   await asking
 })
 
 test('ALP-BUD-08 a turn that was cut off before it said what it cost is booked with all that was set aside, and the answer says so', async () => {
   const profile = await scripted(async function* ({ signal }) {
-    yield { type: 'text', text: 'thinking' }
+    yield { text: 'thinking' }
     await aborted(signal)
-    yield end('', { interrupted: true, usage: { tokensIn: 3 }, unknownCost: true })
+    yield end('', { outcome: 'cancelled', usage: { tokensIn: 3 }, unknownCost: true })
   })
   profile.dailyUsd = 2
   for (const used of [1, 2]) {
@@ -81,7 +84,7 @@ test('ALP-BUD-02 a ledger that cannot be written refuses the turn: nothing runs 
   const profile = await Profile.start()
   mkdirSync(profile.paths.ledger, { recursive: true })
   expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ error: { code: -32603 } })
-  expect(profile.port.requests).toEqual([])
+  expect(profile.runs.requests).toEqual([])
   expect(profile.service.running).toBeUndefined()
 })
 
@@ -124,7 +127,7 @@ test('ALP-CANCEL-01 a cancel interrupts the turn with that session; any other ch
   expect(await cancelAsk(profile.client(), profile.target(), session)).toEqual({ ok: true, value: true })
   expect(await asking).toMatchObject({ ok: true, value: { interrupted: true, text: '[cancelled]' } })
   expect(await cancelAsk(profile.client(), profile.target(), session)).toEqual({ ok: true, value: false })
-  expect(profile.port.requests[0]?.signal.reason).toMatchObject({ code: 'cancelled' })
+  expect(profile.runs.cancelled).toEqual([[alice, 'The turn was interrupted: its caller cancelled it.']])
 })
 
 test('ALP-CANCEL-02 no session is the turn of the caller, the answer says which; another caller cancels nothing', async () => {
@@ -134,7 +137,7 @@ test('ALP-CANCEL-02 no session is the turn of the caller, the answer says which;
   const session_id = profile.service.running!
   for (const params of [{}, { session_id: '' }, { session_id }])
     expect(await profile.call('link.cancel', params, { as: 'carol' })).toEqual({ cancelled: false })
-  expect(profile.port.requests[0]?.signal.aborted).toBe(false)
+  expect(profile.runs.cancelled).toEqual([])
   expect(await profile.call('link.cancel', { session_id: ' ' })).toEqual({ cancelled: true, session_id })
   expect(await asking).toMatchObject({ session_id, interrupted: true })
 })
@@ -145,7 +148,7 @@ test('ALP-ASK-03 whoever was told that its turn is cancelled reads interrupted, 
     yield end('all of it', { usage: { usd: 0.5 } })
   })
   const asking = profile.call('link.ask', { prompt: 'x' })
-  await until(() => profile.port.requests.length === 1)
+  await until(() => profile.runs.requests.length === 1)
   expect(await profile.call('link.cancel')).toMatchObject({ cancelled: true })
   expect(await asking).toMatchObject({ text: 'all of it', interrupted: true, cost: 0.5 })
 })
@@ -167,7 +170,7 @@ test.each([
     leave.abort()
     expect((await asking).ok).toBe(false)
     await until(() => profile.service.running === undefined)
-    expect(profile.port.requests[0]?.signal.reason).toMatchObject({ code: 'caller_gone' })
+    expect(profile.runs.cancelled).toEqual([[alice, 'The turn was interrupted: its caller is gone.']])
     expect(profile.service.ledger.today().byPeer.get('alice')).toEqual({ usd: 0.125, tokens: 4 })
   },
 )
@@ -177,10 +180,7 @@ test('ALP-CANCEL-02 a caller on the Unix socket that says no more but listens ha
   const peer = await RawPeer.connected(connect({ path: profile.paths.socket, allowHalfOpen: true }))
   const scribe = new Scribe(identityOf('alice'), profile.clock)
   peer.socket.end(
-    Buffer.concat([
-      scribe.request(profile.identity.id, 'x', 'link.ask', { prompt: 'hi' }),
-      Buffer.from('\n'),
-    ]),
+    Buffer.concat([scribe.request(profile.identity.id, 'x', 'link.ask', { prompt: 'hi' }), Buffer.from('\n')]),
   )
   await peer.closed
   expect(peer.received.toString()).toContain('"text":"You said: hi"')

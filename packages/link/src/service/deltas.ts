@@ -1,5 +1,5 @@
-// Text on its way from a turn to whoever watches it: put together while the reader is slow, held back when too much waits, never cut inside a
-// character.
+// Text on its way from a turn to whoever watches it: put together while the reader is slow, held back when too much
+// waits, never cut inside a character.
 import { linkLimits } from '../limits.ts'
 import { isHigh, whole } from './answer.ts'
 

@@ -1,5 +1,5 @@
 // What happens to requests of a pinned peer (ALP-SRV, ALP-PING), over real sockets and real files.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { ParleyError, SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ import { wireText } from '../json/write.ts'
 import { forgedBytes } from '../testing/forge.ts'
 import { RawPeer, until } from '../testing/ground.ts'
 import { Profile } from '../testing/profile.ts'
-import { end, endless, ScriptedPort } from '../testing/scripted-port.ts'
+import { end, endless, owner, ScriptedRuns } from '../testing/scripted-runs.ts'
 import { identityOf, vectors } from '../testing/vectors.ts'
 import { CARRIERS } from '../transport/channel.ts'
 import { MethodTable } from './methods.ts'
@@ -49,6 +49,8 @@ test.each(vectors.server_checks)(
       params: {},
     })
     if (check.expect === 'handler') expect(answer).toHaveProperty('result')
+    // The vector has what the reference answers; the text has a code for what is no request (ALP-SRV-04).
+    else if (check.method === null) expect(answer).toMatchObject({ error: { code: -32600 } })
     else expect(JSON.parse(wireText(answer!.error!))).toEqual(check.expect)
   },
 )
@@ -95,13 +97,9 @@ test('ALP-SRV-03 params that are no object are invalid once the handler would ru
       { id: 'x', error: { code: -32602, message: 'invalid-params', data: { detail: expect.any(String) } } },
     ])
   for (const body of [{}, { params: null }])
-    expect(await say(profile, { id: 'x', method: 'link.ping', ...body })).toMatchObject([
-      { result: { version: 1 } },
-    ])
+    expect(await say(profile, { id: 'x', method: 'link.ping', ...body })).toMatchObject([{ result: { version: 1 } }])
   // Not before: what may not be called says so first.
-  expect(await say(profile, { id: 'x', method: 'link.ask', params: 'x' })).toMatchObject([
-    { error: { code: -32001 } },
-  ])
+  expect(await say(profile, { id: 'x', method: 'link.ask', params: 'x' })).toMatchObject([{ error: { code: -32001 } }])
 })
 
 test('ALP-SRV-04 an authentic message that is no request is told so, and takes its place in the minute', async () => {
@@ -186,7 +184,7 @@ test('ALP-PING-01 the nonce comes back, with the version and the name of the pro
       error: { code: -32602, message: 'invalid-params' },
     })
   expect(profile.service.peers.all()).toEqual(before)
-  expect(profile.port.requests).toEqual([])
+  expect(profile.runs.requests).toEqual([])
   expect(() => readFileSync(profile.paths.ledger)).toThrow('ENOENT')
 })
 
@@ -255,21 +253,28 @@ test('ALP-PEND-01 a restart keeps who knocked, and who is pinned', async () => {
 test('ALP-ASK-08 a peer that is unpinned leaves no thread to whoever gets its name next', async () => {
   const profile = await Profile.start()
   await profile.call('link.ask', { prompt: 'my secret' })
+  const kept = () => readdirSync(profile.paths.mentions)
+  expect(kept()).toHaveLength(1)
   expect((await profile.service.unpin('alice')).ok).toBe(true)
+  expect(kept()).toEqual([])
   expect(await profile.call('link.ping')).toBe('link_empty_response')
   await profile.pin('carol', { id: 'alice' })
   await profile.call('link.ask', { prompt: 'hi' }, { as: 'carol' })
-  expect(profile.port.requests.at(-1)?.history).toEqual([])
+  expect(profile.runs.requests.at(-1)?.told).toEqual([])
 })
 
 test('ALP-ASK-08 a peer that is unpinned while its turn runs is interrupted, hears nothing, and leaves no thread', async () => {
-  const profile = await Profile.start({ ask: new ScriptedPort(endless), clock: new SystemClock() })
+  const profile = await Profile.start({ runs: new ScriptedRuns(endless), clock: new SystemClock() })
   for (const carrier of CARRIERS) {
     const asking = profile.call('link.ask', { prompt: 'old secret', stream: true }, { carrier })
-    await until(() => profile.port.requests.length > 0)
+    await until(() => profile.runs.requests.length > 0)
     expect((await profile.service.unpin('alice')).ok).toBe(true)
     expect(await asking).toBe('link_empty_response')
-    expect(profile.port.requests.shift()?.signal.reason).toMatchObject({ code: 'unpinned' })
+    profile.runs.requests.shift()
+    expect(profile.runs.cancelled.pop()).toEqual([
+      owner.id,
+      'The turn was interrupted: its caller is not pinned any more.',
+    ])
     await until(() => profile.service.running === undefined)
     await profile.pin('alice')
   }
@@ -279,14 +284,14 @@ test('ALP-ASK-08 a peer that is unpinned while its turn runs is interrupted, hea
 test('ALP-ASK-08 a turn that ends after its peer was unpinned is not remembered, nor told to the next one of that name', async () => {
   const go = Promise.withResolvers<void>()
   const profile = await Profile.start({
-    ask: new ScriptedPort(async function* () {
+    runs: new ScriptedRuns(async function* () {
       await go.promise
       // A turn that does not heed the interruption.
       yield end('noted')
     }),
   })
   const asking = profile.call('link.ask', { prompt: 'old secret' })
-  await until(() => profile.port.requests.length === 1)
+  await until(() => profile.runs.requests.length === 1)
   expect((await profile.service.unpin('alice')).ok).toBe(true)
   await profile.pin('carol', { id: 'alice' })
   go.resolve()
@@ -294,7 +299,7 @@ test('ALP-ASK-08 a turn that ends after its peer was unpinned is not remembered,
   await until(() => profile.service.running === undefined)
   expect(existsSync(profile.paths.mentions)).toBe(false)
   expect(await profile.call('link.ask', { prompt: 'hi' }, { as: 'carol' })).toMatchObject({ text: 'noted' })
-  expect(profile.port.requests.at(-1)?.history).toEqual([])
+  expect(profile.runs.requests.at(-1)?.told).toEqual([])
 })
 
 test('ALP-ASK-08 a key that a person changed in the file reads nothing of what the old one said', async () => {
@@ -302,5 +307,5 @@ test('ALP-ASK-08 a key that a person changed in the file reads nothing of what t
   await profile.call('link.ask', { prompt: 'my secret' })
   profile.editPeers(`- {id: alice, pubkey: "${carol.id}", allow: [link.ask]}\n`)
   await profile.call('link.ask', { prompt: 'hi' }, { as: 'carol' })
-  expect(profile.port.requests.at(-1)?.history).toEqual([])
+  expect(profile.runs.requests.at(-1)?.told).toEqual([])
 })

@@ -1,4 +1,5 @@
-// A node that is killed in mid-answer: the caller learns it, and the next process knows what the last one did (ALP-ENV-08, ALP-PEND-01, ALP-BUD-02).
+// A node that is killed in mid-answer: the caller learns it, and the next process knows what the last one did
+// (ALP-ENV-08, ALP-PEND-01, ALP-BUD-02).
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'

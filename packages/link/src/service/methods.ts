@@ -1,5 +1,5 @@
-// The table of methods: what a pinned peer may call once the checks of dispatch are passed. `link.*` is entered here; workgroups and whatever
-// comes later enter themselves.
+// The table of methods: what a pinned peer may call once the checks of dispatch are passed. `link.*` is entered here;
+// workgroups and whatever comes later enter themselves.
 import { ParleyError } from '@parley/core'
 import type { WireObject } from '../json/value.ts'
 import type { Peer } from '../peers/peer.ts'
@@ -13,7 +13,10 @@ export interface MethodCall {
   readonly connection: LinkConnection
 }
 
-/** Answers one call. What it throws becomes `internal-error`. It runs at once: what it does before it first waits, nobody comes between. */
+/**
+ * Answers one call. What it throws becomes `internal-error`. It runs at once: what it does before it first waits,
+ * nobody comes between.
+ */
 export type Method = (call: MethodCall) => Reply | Promise<Reply>
 
 export class MethodTable {
@@ -21,8 +24,7 @@ export class MethodTable {
 
   /** Throws `method_exists` where the name is taken: that is a defect of whoever wires. */
   register(name: string, method: Method): this {
-    if (this.#methods.has(name))
-      throw new ParleyError('method_exists', `The method ${name} is registered already.`)
+    if (this.#methods.has(name)) throw new ParleyError('method_exists', `The method ${name} is registered already.`)
     this.#methods.set(name, method)
     return this
   }

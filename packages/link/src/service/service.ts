@@ -1,17 +1,15 @@
-// The service half of a profile's ALP: the files of peers, invites, spending and threads, and the handler that answers requests. The wire
-// half (`LinkServer`) takes `pins` and `handler`; who wires both also hands in what runs a turn.
+// The service half of a profile's ALP: the files of peers, invites, spending and threads, and the handler that answers
+// requests. The wire half (`LinkServer`) takes `pins` and `handler`; who wires both also hands in what starts runs.
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Clock, Result } from '@parley/core'
-import { Ledger } from '../budget/ledger.ts'
-import type { Disk } from '../files/disk.ts'
+import type { Clock, Ledger, Principal, Result, RunPort } from '@parley/core'
+import type { Disk } from '@parley/keys/files'
 import { linkPaths } from '../identity/files.ts'
 import { ACCEPTED_METHODS, type NewPeer, type Peer } from '../peers/peer.ts'
 import { PeerList } from '../peers/peer-list.ts'
 import { type PendingPeer, PendingPeers } from '../peers/pending.ts'
 import type { LinkLog, Pins } from '../server/conversation.ts'
 import type { LinkHandler } from '../server/request.ts'
-import type { AskPort } from './ask-port.ts'
 import { Asks } from './asks.ts'
 import { dispatcher } from './dispatch.ts'
 import { MethodTable } from './methods.ts'
@@ -25,11 +23,12 @@ export interface LinkServiceOptions {
   /** The profile's name, which `link.ping` tells. */
   readonly profile: string
   readonly clock: Clock
-  readonly ask: AskPort
-  /** `budget.daily_usd` of the configuration as it stands; asked for every request. */
-  readonly dailyUsd: () => unknown
-  /** US dollars that are set aside for one turn. */
-  readonly turnUsd?: number
+  /** What an ask becomes a run with; undefined while the node is not ready for that. */
+  readonly runs: () => RunPort | undefined
+  /** Who pins and unpins peers here: a turn that this ends is ended in their name. */
+  readonly owner: Principal
+  /** That of the profile, which its own turns draw from as well. */
+  readonly ledger: Ledger
   /** ALP-ASK-06: whether watchers are told that a turn began and goes on. */
   readonly events?: boolean
   /** Milliseconds on a clock that never goes back; the machine's unless a test says otherwise. */
@@ -56,21 +55,18 @@ export class LinkService {
     mkdirSync(dirname(paths.peers), { recursive: true, mode: 0o700 })
     const failed = (what: string, cause: unknown) => log?.failed?.(what, cause)
     const shared = { clock, failed, ...(disk && { disk }) }
-    const { turnUsd, events } = options
+    const { ledger, events } = options
     this.peers = new PeerList(paths.peers, { ...shared, lock: paths.peersLock })
-    this.ledger = new Ledger(paths.ledger, {
-      ...shared,
-      cap: options.dailyUsd,
-      ...(turnUsd !== undefined && { turnUsd }),
-    })
+    this.ledger = ledger
     this.#pending = new PendingPeers(paths.pending, shared)
     this.#threads = new Threads(paths.mentions, shared)
     this.#asks = new Asks({
       ...shared,
-      port: options.ask,
+      runs: options.runs,
+      owner: options.owner,
       threads: this.#threads,
-      isPinned: ({ id, identity }) => this.peers.named(id)?.pubkey === identity,
-      ledger: this.ledger,
+      isPinned: ({ id, pubkey }) => this.peers.named(id)?.pubkey === pubkey,
+      ledger,
       ...(events !== undefined && { events }),
     })
     this.methods = new MethodTable()
@@ -82,7 +78,7 @@ export class LinkService {
       stranger: (identity, remote) => this.#pending.knock(identity, remote),
     }
     const rate = new RateLimit(options.elapsed)
-    this.handler = dispatcher({ peers: this.peers, ledger: this.ledger, rate, methods: this.methods })
+    this.handler = dispatcher({ peers: this.peers, ledger, rate, methods: this.methods })
   }
 
   /** Pins a peer, also one that never knocked. Refusals as `PeerList.add`. */
@@ -92,7 +88,10 @@ export class LinkService {
     return pinned
   }
 
-  /** ALP-PEND-05: pins with a chosen id; what it may call is `link.ping` and `link.ask` unless the caller says otherwise. */
+  /**
+   * ALP-PEND-05: pins with a chosen id; what it may call is `link.ping` and `link.ask` unless the caller says
+   * otherwise.
+   */
   accept(peer: Omit<NewPeer, 'allow'> & { readonly allow?: readonly string[] }): Promise<Result<Peer>> {
     return this.pin({ ...peer, allow: peer.allow ?? ACCEPTED_METHODS })
   }
@@ -122,7 +121,10 @@ export class LinkService {
     return this.#asks.running
   }
 
-  /** Interrupts what runs and writes what is not written yet. Before the server closes, so that the last answer can still be sent. */
+  /**
+   * Interrupts what runs and writes what is not written yet. Before the server closes, so that the last answer can
+   * still be sent.
+   */
   async close(): Promise<void> {
     await this.#asks.close()
     this.#pending.close()

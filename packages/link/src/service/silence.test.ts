@@ -1,5 +1,6 @@
-// A stranger learns nothing of a whole profile (ALP-ERR-05, ALP-PEND-01): with the files, the handlers and the spending behind the server, what
-// comes back for any bad message is the same bytes in the same order. And a flood of them is no burden.
+// A stranger learns nothing of a whole profile (ALP-ERR-05, ALP-PEND-01): with the files, the handlers and the spending
+// behind the server, what comes back for any bad message is the same bytes in the same order. And a flood of them is no
+// burden.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -82,7 +83,7 @@ test('ALP-ERR-05 for every kind of bad message a profile sends the same bytes in
   expect([...traces.unix]).toEqual(['end, close'])
   expect([...traces.tcp]).toEqual(['50 bytes, end, close'])
   expect(profile.dropped).toHaveLength(2 * Object.keys(BAD_MESSAGES).length)
-  expect(profile.port.requests).toEqual([])
+  expect(profile.runs.requests).toEqual([])
   expect(existsSync(profile.paths.ledger)).toBe(false)
   // And it is not that nobody is ever answered.
   const sent = (name: string) => forgedBytes(identityOf(name), sound(profile))
@@ -108,7 +109,7 @@ test('ALP-ENV-08 a message that was answered before a restart is not answered af
   await profile.shut()
   await profile.open()
   expect(await unixTrace(profile, bytes)).toEqual(['end', 'close'])
-  expect(profile.port.requests).toHaveLength(1)
+  expect(profile.runs.requests).toHaveLength(1)
   expect(profile.dropped).toEqual(['replay'])
 })
 

@@ -1,8 +1,8 @@
 // What was said with a peer (ALP-ASK-08), on real files.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Disk } from '@parley/keys/files'
 import { expect, test } from 'vitest'
-import type { Disk } from '../files/disk.ts'
 import { linkLimits } from '../limits.ts'
 import { vectorClock } from '../testing/clock.ts'
 import { Crash, CrashingDisk } from '../testing/crashing-disk.ts'
@@ -10,7 +10,7 @@ import { temporaryFolder } from '../testing/homes.ts'
 import { Threads } from './threads.ts'
 
 /** A peer whose key is named after it, or after another one. */
-const of = (id: string, identity = `key of ${id}`) => ({ id, identity })
+const of = (id: string, pubkey = `key of ${id}`) => ({ id, pubkey })
 
 function threadsOf() {
   const folder = join(temporaryFolder(), 'mentions')
@@ -55,13 +55,13 @@ test('ALP-ASK-08 the agent reads one notice, then the turns in their order; of n
   expect(
     open()
       .history(of('alice'))
-      .map(({ role, text }) => [role, role === 'system' || text]),
+      .map(({ title, text }) => [title, title === 'What was said before' || text]),
   ).toEqual([
-    ['system', true],
-    ['user', 'one'],
-    ['assistant', 'two'],
-    ['user', 'three'],
-    ['assistant', 'four'],
+    ['What was said before', true],
+    ['alice said', 'one'],
+    ['You answered', 'two'],
+    ['alice said', 'three'],
+    ['You answered', 'four'],
   ])
   expect(open().history(of('alice'))[0]?.text).toContain('memory')
   expect(open().history(of('carol'))).toEqual([])

@@ -3,20 +3,17 @@
 // to a key; the id only names its file.
 import { isUtf8 } from 'node:buffer'
 import { join } from 'node:path'
-import type { Clock } from '@parley/core'
-import { type Disk, machineDisk, writeWhole } from '../files/disk.ts'
+import type { Clock, TurnContextPart } from '@parley/core'
+import { type Disk, machineDisk, writeWholeSync } from '@parley/keys/files'
 import { parseText } from '../json/parse.ts'
 import { float, isWireObject, numberOf, type WireValue } from '../json/value.ts'
 import { asciiText } from '../json/write.ts'
 import { linkLimits } from '../limits.ts'
+import type { Peer } from '../peers/peer.ts'
 import { whole } from './answer.ts'
-import type { AskMessage } from './ask-port.ts'
 
 /** Whose thread it is. */
-export interface ThreadOwner {
-  readonly id: string
-  readonly identity: string
-}
+export type ThreadOwner = Pick<Peer, 'id' | 'pubkey'>
 
 interface Turn {
   /** Unix seconds. */
@@ -49,15 +46,26 @@ export class Threads {
     this.#disk = disk
   }
 
-  /** What was said before, as the agent reads it; nothing where nothing was. */
-  history(peer: ThreadOwner): readonly AskMessage[] {
+  /**
+   * What was said before, as the agent reads it; nothing where nothing was. Of more than a turn is told the oldest are
+   * left out, which the notice says.
+   */
+  history(peer: ThreadOwner): readonly TurnContextPart[] {
     const turns = this.#turns(peer)
     if (turns.length === 0) return []
-    const said = turns.flatMap(({ user, assistant }): AskMessage[] => [
-      { role: 'user', text: user },
-      { role: 'assistant', text: assistant },
-    ])
-    return [{ role: 'system', text: NOTICE }, ...said]
+    let [room, from] = [linkLimits.toldText, turns.length]
+    for (const [at, { user, assistant }] of [...turns.entries()].toReversed()) {
+      room -= user.length + assistant.length
+      if (room < 0) break
+      from = at
+    }
+    const part = (title: string, text: string): TurnContextPart => ({ kind: 'memory', title, text })
+    return [
+      part('What was said before', from > 0 ? `${NOTICE} ${leftOut(from)}` : NOTICE),
+      ...turns
+        .slice(from)
+        .flatMap(({ user, assistant }) => [part(`${peer.id} said`, user), part('You answered', assistant)]),
+    ]
   }
 
   /** Adds a turn behind the others; the oldest go. Throws the system's error. */
@@ -66,7 +74,7 @@ export class Threads {
     if (path === undefined) return
     const turn = { at: this.#clock.now() / MICROS, user: bounded(user), assistant: bounded(assistant) }
     const turns = [...this.#turns(peer), turn].slice(-linkLimits.threadTurns)
-    writeWhole(this.#disk, path, Buffer.from(textOf(peer, turns)), { folderMode: FOLDER_MODE })
+    writeWholeSync(this.#disk, path, Buffer.from(textOf(peer, turns)), { folderMode: FOLDER_MODE })
   }
 
   /** A peer that is unpinned leaves nothing behind. */
@@ -80,7 +88,7 @@ export class Threads {
     return usable ? join(this.#folder, `${peerId}.json`) : undefined
   }
 
-  #turns({ id, identity }: ThreadOwner): readonly Turn[] {
+  #turns({ id, pubkey }: ThreadOwner): readonly Turn[] {
     const path = this.#path(id)
     if (path === undefined) return []
     try {
@@ -88,13 +96,17 @@ export class Threads {
       const thread = bytes && isUtf8(bytes) ? parseText(bytes.toString('utf8')) : undefined
       if (!isWireObject(thread)) return []
       // Another key had this id before. Other implementations name no key.
-      const foreign = thread.identity !== undefined && thread.identity !== identity
+      const foreign = thread.identity !== undefined && thread.identity !== pubkey
       return foreign ? [] : turnsOf(thread.turns)
     } catch {
       // ALP-ERR-05.
       return []
     }
   }
+}
+
+function leftOut(turns: number): string {
+  return `${turns} earlier ${turns === 1 ? 'turn is' : 'turns are'} left out here: together they are too long.`
 }
 
 function bounded(text: string): string {
@@ -109,15 +121,13 @@ function turnsOf(value: WireValue | undefined): readonly Turn[] {
       const { user, assistant } = turn
       if (typeof user !== 'string' || typeof assistant !== 'string') return []
       const at = numberOf(turn.at) ?? 0
-      return [
-        { at: Number.isFinite(at) ? at : 0, user: user.toWellFormed(), assistant: assistant.toWellFormed() },
-      ]
+      return [{ at: Number.isFinite(at) ? at : 0, user: user.toWellFormed(), assistant: assistant.toWellFormed() }]
     })
     .slice(-linkLimits.threadTurns)
 }
 
 /** As Python writes it with an indent of two; the key is a member of ours, which others ignore. */
-function textOf({ id, identity }: ThreadOwner, turns: readonly Turn[]): string {
+function textOf({ id, pubkey }: ThreadOwner, turns: readonly Turn[]): string {
   const items = turns.map(({ at, user, assistant }) => {
     const members = [
       `"at": ${asciiText(float(at))}`,
@@ -126,6 +136,6 @@ function textOf({ id, identity }: ThreadOwner, turns: readonly Turn[]): string {
     ]
     return `    {\n${members.map(member => `      ${member}`).join(',\n')}\n    }`
   })
-  const owner = `  "sender": ${asciiText(id)},\n  "identity": ${asciiText(identity)},\n`
+  const owner = `  "sender": ${asciiText(id)},\n  "identity": ${asciiText(pubkey)},\n`
   return `{\n${owner}  "turns": [\n${items.join(',\n')}\n  ]\n}`
 }

@@ -45,9 +45,7 @@ async function tapped(to: number, change = (piece: Buffer, _before: number) => p
 }
 
 const asked = (profile: Profile, { port }: Tap, prompt: string) =>
-  profile
-    .client()
-    .call({ identity: profile.identity.id, at: { host: '127.0.0.1', port } }, 'link.ask', { prompt })
+  profile.client().call({ identity: profile.identity.id, at: { host: '127.0.0.1', port } }, 'link.ask', { prompt })
 
 test('nobody on the path reads who calls, what is asked or what is answered', async () => {
   const profile = await Profile.start()
@@ -67,34 +65,31 @@ test('nobody on the path reads who calls, what is asked or what is answered', as
   }
 })
 
-test.each(['length', 'content', 'tag'])(
-  'what is changed on the path, in its %s, reaches nobody',
-  async part => {
-    const profile = await Profile.start()
-    let changed = 0
-    const tap = await tapped(profile.server.port!, (piece, before) => {
-      const start = Math.max(0, CALLERS - before)
-      if (start >= piece.length || changed > 0) return piece
-      piece[{ length: start + 3, content: start + 20, tag: piece.length - 1 }[part]!]! ^= 1
-      changed++
-      return piece
-    })
-    expect(await asked(profile, tap, 'x')).toMatchObject({ ok: false, error: { where: 'local' } })
-    expect(changed).toBe(1)
-    expect(profile.port.requests).toEqual([])
-  },
-)
+test.each(['length', 'content', 'tag'])('what is changed on the path, in its %s, reaches nobody', async part => {
+  const profile = await Profile.start()
+  let changed = 0
+  const tap = await tapped(profile.server.port!, (piece, before) => {
+    const start = Math.max(0, CALLERS - before)
+    if (start >= piece.length || changed > 0) return piece
+    piece[{ length: start + 3, content: start + 20, tag: piece.length - 1 }[part]!]! ^= 1
+    changed++
+    return piece
+  })
+  expect(await asked(profile, tap, 'x')).toMatchObject({ ok: false, error: { where: 'local' } })
+  expect(changed).toBe(1)
+  expect(profile.runs.requests).toEqual([])
+})
 
 test('what was recorded and is sent again gets the one message of a handshake, and nobody is asked', async () => {
   const profile = await Profile.start()
   const tap = await tapped(profile.server.port!)
   expect(await asked(profile, tap, 'pay')).toMatchObject({ ok: true })
-  expect(profile.port.requests).toHaveLength(1)
+  expect(profile.runs.requests).toHaveLength(1)
   const again = connect(profile.server.port!, '127.0.0.1')
   const heard: Buffer[] = []
   again.on('data', piece => heard.push(piece)).on('error', () => undefined)
   again.write(Buffer.concat(tap.sent))
   await once(again, 'close')
   expect(Buffer.concat(heard)).toHaveLength(HANDSHAKE[1]!)
-  expect(profile.port.requests).toHaveLength(1)
+  expect(profile.runs.requests).toHaveLength(1)
 })

@@ -1,4 +1,5 @@
-// Kinds of message that are dropped, for tests: everything that can be wrong with one, each made for the moment at which it is sent.
+// Kinds of message that are dropped, for tests: everything that can be wrong with one, each made for the moment at
+// which it is sent.
 import type { Clock, Ticks } from '@parley/core'
 import { writeTs } from '../envelope/timestamp.ts'
 import { float } from '../json/value.ts'
@@ -39,18 +40,15 @@ export const BAD_MESSAGES: Readonly<Record<string, Bad | typeof replayed>> = {
   'a time that is a number': ground => forgedBytes(alice, { ...sound(ground), ts: 1777032000 }),
   'an old time': ground => forgedBytes(alice, { ...sound(ground), ts: shifted(ground, -121) }),
   'a time to come': ground => forgedBytes(alice, { ...sound(ground), ts: shifted(ground, 121) }),
-  'a wrong signature': ground =>
-    forgedBytes(alice, { ...sound(ground), sig: Buffer.alloc(64, 1).toString('base64') }),
+  'a wrong signature': ground => forgedBytes(alice, { ...sound(ground), sig: Buffer.alloc(64, 1).toString('base64') }),
   'a signature that is no base64': ground => forgedBytes(alice, { ...sound(ground), sig: '!' }),
   'the signature of another': ground => forgedBytes(carol, { ...sound(ground), from: alice.id }),
   'a sender that is no key': ground => forgedBytes(alice, { ...sound(ground), from: 'alice' }),
   'a sender with a mile of spaces': ground =>
     forgedBytes(alice, { ...sound(ground), from: `${alice.id}${' '.repeat(5000)}` }),
   'a nonce that is a number': ground => forgedBytes(alice, { ...sound(ground), nonce: 1 }),
-  'an altered body': ground =>
-    Buffer.from(wireText(forge(alice, sound(ground))).replace('link.ping', 'link.pong')),
-  'a lone surrogate': ground =>
-    Buffer.from(wireText(forge(alice, sound(ground))).replace('"x"', '"\\ud800"')),
+  'an altered body': ground => Buffer.from(wireText(forge(alice, sound(ground))).replace('link.ping', 'link.pong')),
+  'a lone surrogate': ground => Buffer.from(wireText(forge(alice, sound(ground))).replace('"x"', '"\\ud800"')),
   'an integer without end': ground =>
     Buffer.from(wireText(forge(alice, sound(ground))).replace('"x"', '9'.repeat(5000))),
   'nesting without end': () => Buffer.from('['.repeat(5000) + ']'.repeat(5000)),

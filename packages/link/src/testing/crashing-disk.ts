@@ -1,7 +1,8 @@
-// A disk for tests that stops working after so many steps, as in a crash or a power cut: what was written and not synced is then only half
-// there, and names that were not synced may be gone. What is left lies in the real folder for the next process to find.
+// A disk for tests that stops working after so many steps, as in a crash or a power cut: what was written and not
+// synced is then only half there, and names that were not synced may be gone. What is left lies in the real folder for
+// the next process to find.
 import { existsSync, readFileSync, truncateSync } from 'node:fs'
-import { type Disk, machineDisk } from '../files/disk.ts'
+import { type Disk, type DiskFile, machineDisk } from '@parley/keys/files'
 
 export class Crash extends Error {}
 
@@ -9,7 +10,6 @@ export class CrashingDisk implements Disk {
   /** Steps that were taken. */
   steps = 0
   readonly #most: number
-  readonly #open = new Map<number, string>()
   readonly #unsynced = new Set<string>()
 
   constructor(most = Number.POSITIVE_INFINITY) {
@@ -20,7 +20,7 @@ export class CrashingDisk implements Disk {
     return machineDisk.read(path, most)
   }
 
-  stat(path: string) {
+  stat(path: string): ReturnType<Disk['stat']> {
     return machineDisk.stat(path)
   }
 
@@ -28,33 +28,30 @@ export class CrashingDisk implements Disk {
     this.#step(() => machineDisk.makeFolder(path, mode))
   }
 
-  create(path: string, mode: number): number {
+  exists(path: string): boolean {
+    return machineDisk.exists(path)
+  }
+
+  open(path: string, how: 'create', mode: number): DiskFile {
     return this.#step(() => {
-      const descriptor = machineDisk.create(path, mode)
-      this.#open.set(descriptor, path)
+      const file = machineDisk.open(path, how, mode)
       this.#unsynced.add(path)
-      return descriptor
+      return {
+        write: (bytes, at) =>
+          this.#step(
+            () => file.write(bytes, at),
+            // Cut in the middle.
+            () => file.write(bytes.subarray(0, bytes.length / 2), at),
+          ),
+        sync: () =>
+          this.#step(() => {
+            file.sync()
+            this.#unsynced.delete(path)
+          }),
+        // Not a step: a crash closes too.
+        close: () => file.close(),
+      }
     })
-  }
-
-  write(descriptor: number, bytes: Buffer): void {
-    this.#step(
-      () => machineDisk.write(descriptor, bytes),
-      // Cut in the middle.
-      () => machineDisk.write(descriptor, bytes.subarray(0, bytes.length / 2)),
-    )
-  }
-
-  sync(descriptor: number): void {
-    this.#step(() => {
-      machineDisk.sync(descriptor)
-      this.#unsynced.delete(this.#open.get(descriptor)!)
-    })
-  }
-
-  /** Not a step: a crash closes too. */
-  close(descriptor: number): void {
-    machineDisk.close(descriptor)
   }
 
   rename(from: string, to: string): void {
@@ -91,10 +88,7 @@ export class CrashingDisk implements Disk {
 }
 
 /** Runs `work` once for each step that it takes, stopped before that step; then says what is left. */
-export function afterEachStep(
-  work: (disk: Disk) => void,
-  look: (stoppedAt: number, done: boolean) => void,
-): void {
+export function afterEachStep(work: (disk: Disk) => void, look: (stoppedAt: number, done: boolean) => void): void {
   for (let at = 0; ; at++) {
     let done = true
     try {

@@ -1,4 +1,5 @@
-// A server of one of the vectors' identities on both transports, and whoever calls it, for tests: real sockets on loopback.
+// A server of one of the vectors' identities on both transports, and whoever calls it, for tests: real sockets on
+// loopback.
 import { mkdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { dirname } from 'node:path'

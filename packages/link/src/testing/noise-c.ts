@@ -1,4 +1,5 @@
-// noise-c, an implementation of Noise by others (in C, compiled to WebAssembly), for tests: the part that is used, and how it is loaded.
+// noise-c, an implementation of Noise by others (in C, compiled to WebAssembly), for tests: the part that is used, and
+// how it is loaded.
 import { createRequire } from 'node:module'
 
 export interface NoiseC {
@@ -22,7 +23,8 @@ export interface ForeignCipher {
 type Load = (ready: (noise: NoiseC) => void) => void
 
 /**
- * Its loader is from before Node.js had `fetch`, which it takes for a browser's; and it would end the process whenever a promise is rejected.
+ * Its loader is from before Node.js had `fetch`, which it takes for a browser's; and it would end the process whenever
+ * a promise is rejected.
  */
 export async function loadNoiseC(): Promise<NoiseC> {
   const { fetch } = globalThis

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { SystemClock } from '@parley/core'
-import type { Disk } from '../files/disk.ts'
+import type { Disk } from '@parley/keys/files'
 import { linkPaths } from '../identity/files.ts'
 import { PeerList } from '../peers/peer-list.ts'
 import { temporaryFolder } from './homes.ts'

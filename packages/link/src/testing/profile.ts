@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Clock, ManualClock } from '@parley/core'
 import { onTestFinished } from 'vitest'
+import { openLedger } from '../budget/ledger-file.ts'
 import { LinkClient } from '../client/client.ts'
 import type { Target } from '../client/target.ts'
 import { ReplayJournal } from '../envelope/replay-journal.ts'
@@ -12,17 +13,19 @@ import type { LinkIdentity } from '../identity/identity.ts'
 import { linkDefaults } from '../limits.ts'
 import type { NewPeer } from '../peers/peer.ts'
 import { LinkServer } from '../server/server.ts'
-import type { AskPort } from '../service/ask-port.ts'
 import { LinkService, type LinkServiceOptions } from '../service/service.ts'
 import type { Carrier } from '../transport/channel.ts'
 import { vectorClock } from './clock.ts'
 import { temporaryFolder, writeKeys } from './homes.ts'
-import { ScriptedPort } from './scripted-port.ts'
+import { owner, ScriptedRuns } from './scripted-runs.ts'
 import { identityOf } from './vectors.ts'
 
 const EVERYTHING = ['link.ping', 'link.ask', 'link.cancel']
 
-export interface ProfileOptions extends Partial<LinkServiceOptions> {
+export interface ProfileOptions extends Partial<Omit<LinkServiceOptions, 'runs'>> {
+  readonly runs?: ScriptedRuns
+  /** Whether the node is ready for runs. */
+  readonly ready?: () => boolean
   /** Who is pinned at the start, with what it may call. */
   readonly pinned?: Readonly<Record<string, Partial<NewPeer>>>
   readonly name?: string
@@ -34,14 +37,13 @@ export class Profile {
   readonly identity: LinkIdentity
   readonly clock: Clock
   readonly paths: ReturnType<typeof linkPaths>
-  readonly port: ScriptedPort
+  readonly runs: ScriptedRuns
   readonly dropped: DropReason[] = []
   readonly failed: string[] = []
   dailyUsd: unknown
   elapsedMs = 0
   service!: LinkService
   server!: LinkServer
-  readonly #ask: AskPort
   #journal!: ReplayJournal
 
   static async start(options: ProfileOptions = {}): Promise<Profile> {
@@ -51,28 +53,33 @@ export class Profile {
     return profile
   }
 
-  private constructor({ home, name = 'bob', clock = vectorClock(), ask }: ProfileOptions) {
+  private constructor({ home, name = 'bob', clock = vectorClock(), runs = new ScriptedRuns() }: ProfileOptions) {
     this.home = home ?? temporaryFolder()
     this.name = name
     this.clock = clock
     this.identity = identityOf(name)
-    this.port = ask instanceof ScriptedPort ? ask : new ScriptedPort()
-    this.#ask = ask ?? this.port
+    this.runs = runs
     this.paths = linkPaths(this.home)
     writeKeys(this.home, name)
     mkdirSync(dirname(this.paths.replay), { recursive: true })
   }
 
   /** Opens the files and listens; again after `shut`, as a new process would. */
-  async open(options: Partial<LinkServiceOptions> = {}): Promise<void> {
+  async open({ ready = () => true, runs: _, ...options }: ProfileOptions = {}): Promise<void> {
     const log = {
       dropped: (reason: DropReason) => void this.dropped.push(reason),
       failed: (what: string, cause: unknown) => void this.failed.push(`${what}: ${String(cause)}`),
     }
     this.service = new LinkService({
       profile: this.name,
-      ask: this.#ask,
-      dailyUsd: () => this.dailyUsd,
+      runs: () => (ready() ? this.runs : undefined),
+      owner,
+      ledger: openLedger(this.paths.ledger, {
+        clock: this.clock,
+        cap: () => this.dailyUsd,
+        failed: log.failed,
+        ...(options.disk && { disk: options.disk }),
+      }),
       elapsed: () => this.elapsedMs,
       log,
       ...options,
@@ -131,11 +138,7 @@ export class Profile {
   }
 
   /** What a call comes to: the result, or the peer's error, or the code of a failure of ours. */
-  async call(
-    method: string,
-    params = {},
-    { as = 'alice', carrier = 'unix' as Carrier } = {},
-  ): Promise<unknown> {
+  async call(method: string, params = {}, { as = 'alice', carrier = 'unix' as Carrier } = {}): Promise<unknown> {
     const said = await this.client(as).call(this.target(carrier), method, params)
     if (said.ok) return said.value
     return said.error.where === 'remote' ? { error: said.error.error } : said.error.error.code

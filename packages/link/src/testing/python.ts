@@ -14,9 +14,7 @@ const SCRIPT = join(import.meta.dirname, 'peer.py')
 
 /** Debian's own first: another Python of the machine need not have the package. */
 const python3 = orInstalled('python3-cryptography', () =>
-  ['/usr/bin/python3', 'python3'].find(
-    program => spawnSync(program, ['-c', 'import cryptography']).status === 0,
-  ),
+  ['/usr/bin/python3', 'python3'].find(program => spawnSync(program, ['-c', 'import cryptography']).status === 0),
 )
 
 /** Why there can be no such peer here. */

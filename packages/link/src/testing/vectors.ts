@@ -1,5 +1,5 @@
-// The worked vectors of the requirement sheet, for tests: facts that others computed (fixtures/alp.json), and a published vector of Noise
-// (fixtures/noise_xk.json).
+// The worked vectors of the requirement sheet, for tests: facts that others computed (fixtures/alp.json), and a
+// published vector of Noise (fixtures/noise_xk.json).
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { identityFromSeed, type LinkIdentity } from '../identity/identity.ts'

@@ -1,4 +1,5 @@
 // Bytes that came in and are not a whole message yet. Room grows with what has come, never with what a length promises.
+import { invariant } from '@parley/core'
 
 const SMALLEST = 256
 /** Room is made for so many times what has come. */
@@ -35,6 +36,7 @@ export class ByteQueue {
   take(skip: number, length: number): Buffer {
     const from = this.#start + skip
     const whole = from + length
+    invariant(whole <= this.#end, 'no more is taken than has come')
     if (whole < this.#end) {
       this.#start = whole
       return Buffer.from(this.#buffer.subarray(from, whole))

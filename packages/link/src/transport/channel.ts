@@ -1,4 +1,5 @@
-// One envelope after another, both ways, whatever carries them: lines on a Unix socket (ALP-UNIX-03), encrypted frames on TCP (ALP-TCP-04, -05).
+// One envelope after another, both ways, whatever carries them: lines on a Unix socket (ALP-UNIX-03), encrypted frames
+// on TCP (ALP-TCP-04, -05).
 import { ParleyError } from '@parley/core'
 import { linkLimits } from '../limits.ts'
 import { TAG_BYTES } from '../noise/cipher.ts'

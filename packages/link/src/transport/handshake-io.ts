@@ -1,16 +1,10 @@
-// The handshake on a real socket (ALP-TCP-03, -06; ALP-NOISE-04, -08): three frames with a length of two bytes, of just the sizes that empty
-// payloads have, within one time for all of them. Whoever fails is left without a byte.
+// The handshake on a real socket (ALP-TCP-03, -06; ALP-NOISE-04, -08): three frames with a length of two bytes, of just
+// the sizes that empty payloads have, within one time for all of them. Whoever fails is left without a byte.
 import type { Duplex } from 'node:stream'
 import type { Clock } from '@parley/core'
 import type { KeyPair } from '../identity/identity.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
-import {
-  type HandshakeOptions,
-  Initiator,
-  MESSAGE_BYTES,
-  Responder,
-  type Session,
-} from '../noise/handshake.ts'
+import { type HandshakeOptions, Initiator, MESSAGE_BYTES, Responder, type Session } from '../noise/handshake.ts'
 import { MessageSocket } from './message-socket.ts'
 import { Frames } from './split.ts'
 

@@ -1,10 +1,10 @@
-// Listening for Noise handshakes (ALP-TCP-03, -06): what comes of one is a session whose other side has proved its static key. ALP is one
-// protocol on top of it; another one has its own prologue and port.
+// Listening for Noise handshakes (ALP-TCP-03, -06): what comes of one is a session whose other side has proved its
+// static key. ALP is one protocol on top of it; another one has its own prologue and port.
 import type { Clock } from '@parley/core'
 import type { KeyPair } from '../identity/identity.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import { MESSAGE_BYTES, type Session } from '../noise/handshake.ts'
-import { Slots } from './door.ts'
+import { Slots } from './connection-limit.ts'
 import { NoiseSocket, respond } from './handshake-io.ts'
 import { type Arrival, type Listening, listen } from './listen.ts'
 

@@ -1,10 +1,10 @@
-// Listening sockets: every connection passes a door, and stopping ends them all. Below both transports, and below any other protocol on
-// the same handshake.
+// Listening sockets: every connection passes a door, and stopping ends them all. Below both transports, and below any
+// other protocol on the same handshake.
 import { createServer, type Server, type Socket } from 'node:net'
 import { linkLimits } from '../limits.ts'
-import { Door, type Guest } from './door.ts'
+import { ConnectionLimit, type Counted } from './connection-limit.ts'
 
-export interface Arrival extends Guest {
+export interface Arrival extends Counted {
   readonly socket: Socket
   /** `host:port` of the other side; undefined on a Unix socket. */
   readonly remote: string | undefined
@@ -26,24 +26,20 @@ export interface Listening {
 export type Where = { readonly path: string } | { readonly host: string; readonly port: number }
 
 /** Rejects with the system's error where nobody can listen there. */
-export async function listen(
-  where: Where,
-  most: number,
-  serve: (arrival: Arrival) => void,
-): Promise<Listening> {
-  const door = new Door(most)
+export async function listen(where: Where, most: number, serve: (arrival: Arrival) => void): Promise<Listening> {
+  const limit = new ConnectionLimit(most)
   const open = new Set<Arrival>()
   // A side that says no more may still listen (ALP-UNIX-03).
   const server = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
-    const arrival = arrivalOf(socket, peer => door.recognise(arrival, peer))
+    const arrival = arrivalOf(socket, peer => limit.recognise(arrival, peer))
     open.add(arrival)
     socket.once('close', () => {
       open.delete(arrival)
-      door.leave(arrival)
+      limit.leave(arrival)
     })
     // Until somebody serves it, an error would end the process.
     socket.on('error', () => undefined)
-    if (door.admit(arrival)) serve(arrival)
+    if (limit.admit(arrival)) serve(arrival)
     else socket.destroy()
   })
   await bound(server, where)

@@ -1,5 +1,5 @@
-// A socket that gives and takes whole messages: one is handed out when somebody asks, and the sender is held back while nobody does. No
-// error of a socket goes further than this file.
+// A socket that gives and takes whole messages: one is handed out when somebody asks, and the sender is held back while
+// nobody does. No error of a socket goes further than this file.
 import type { Duplex } from 'node:stream'
 import { type CancelTimer, type Clock, invariant } from '@parley/core'
 import type { Splitter } from './split.ts'
@@ -84,8 +84,8 @@ export class MessageSocket {
   }
 
   /**
-   * Resolves to whether the bytes were handed on; false when the connection is over, or its reader takes none for too long. Without patience
-   * it waits as long as the connection lasts.
+   * Resolves to whether the bytes were handed on; false when the connection is over, or its reader takes none for too
+   * long. Without patience it waits as long as the connection lasts.
    */
   send(bytes: Buffer, patienceMs?: number): Promise<boolean> {
     const socket = this.#socket
@@ -105,7 +105,10 @@ export class MessageSocket {
     })
   }
 
-  /** Says goodbye after what was sent. Who does not leave then is shown the door: closing at once could cost it the last message. */
+  /**
+   * Says goodbye after what was sent. Who does not leave then is shown the door: closing at once could cost it the last
+   * message.
+   */
   end(patienceMs: number): void {
     if (this.#gone) return
     const cancel = this.#clock.after(patienceMs, () => this.destroy(), { background: true })

@@ -1,5 +1,6 @@
-// Bulk frames (ALP-TCP-04): a length of four bytes, then ciphertext and tag. Large ones are written in buffers that are used again and again: room
-// that is made for each costs more than the cipher, most of it in the collector.
+// Bulk frames (ALP-TCP-04): a length of four bytes, then ciphertext and tag. Large ones are written in buffers that are
+// used again and again: room that is made for each costs more than the cipher, most of it in the collector.
+import { invariant } from '@parley/core'
 import { linkLimits } from '../limits.ts'
 import { type CipherState, TAG_BYTES } from '../noise/cipher.ts'
 import type { MessageSocket } from './message-socket.ts'
@@ -14,8 +15,8 @@ const SMALL = 4096
 const free: Buffer[] = []
 
 /**
- * Sends the plaintext in frames of at most so many bytes each, in one write; the result is that of `MessageSocket.send`. The socket is one of the
- * system, which has copied what it has taken.
+ * Sends the plaintext in frames of at most so many bytes each, in one write; the result is that of
+ * `MessageSocket.send`. The socket is one of the system, which has copied what it has taken.
  */
 export async function sendSealed(
   socket: MessageSocket,
@@ -25,12 +26,11 @@ export async function sendSealed(
 ): Promise<boolean> {
   const size = plaintext.length + Math.ceil(plaintext.length / most) * OVERHEAD
   const pooled = size > SMALL && size <= linkLimits.pooledBytes
-  const buffer = pooled
-    ? (free.pop() ?? Buffer.allocUnsafeSlow(linkLimits.pooledBytes))
-    : Buffer.allocUnsafe(size)
+  const buffer = pooled ? (free.pop() ?? Buffer.allocUnsafeSlow(linkLimits.pooledBytes)) : Buffer.allocUnsafe(size)
   let end = 0
   for (let at = 0; at < plaintext.length; at += most)
     end += sealInto(buffer, end, sending, plaintext.subarray(at, at + most))
+  invariant(end === size, 'sealed frames take the room that was made for them')
   const sent = await socket.send(buffer.subarray(0, end), patienceMs)
   // One that was not sent may still be in the system's hands.
   if (pooled && sent && free.length < linkLimits.pooledBuffers) free.push(buffer)

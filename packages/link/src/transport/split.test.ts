@@ -78,9 +78,10 @@ test('ALP-UNIX-04 a line of 1,048,576 bytes is taken, one byte more is not, whol
 })
 
 test('ALP-TCP-03 a length of zero is an empty message', () => {
-  expect(
-    cutAll(new Frames(2, linkLimits.handshakeFrameBytes), [Buffer.from([0, 0, 0, 1, 7])]).messages,
-  ).toEqual(['', '07'])
+  expect(cutAll(new Frames(2, linkLimits.handshakeFrameBytes), [Buffer.from([0, 0, 0, 1, 7])]).messages).toEqual([
+    '',
+    '07',
+  ])
 })
 
 test('ALP-TCP-04 a length beyond the limit ends it before any of the body is there', () => {

@@ -1,4 +1,5 @@
-// How a byte stream is cut into messages: lines on the Unix socket (ALP-UNIX-03, -04), frames with a length before them on TCP (ALP-TCP-03, -04).
+// How a byte stream is cut into messages: lines on the Unix socket (ALP-UNIX-03, -04), frames with a length before them
+// on TCP (ALP-TCP-03, -04).
 import { ByteQueue } from './byte-queue.ts'
 
 /** The next whole message; undefined while there is none; `violated` where there can be none any more. */
@@ -46,8 +47,8 @@ export class Lines implements Splitter {
 }
 
 /**
- * A length, then as many bytes. Which length changes when the handshake is done. Frames that lie whole in what came in are handed out as they lie
- * there: only those that are in two pieces are put together.
+ * A length, then as many bytes. Which length changes when the handshake is done. Frames that lie whole in what came in
+ * are handed out as they lie there: only those that are in two pieces are put together.
  */
 export class Frames implements Splitter {
   /** What came first: mostly the beginning of a frame. */
@@ -76,16 +77,14 @@ export class Frames implements Splitter {
   next(): Cut {
     while (this.#queue.length > 0) {
       const { length } = this.#queue
-      const wanted =
-        length < this.#prefix ? this.#prefix : this.#prefix + this.#queue.readLength(this.#prefix)
+      const wanted = length < this.#prefix ? this.#prefix : this.#prefix + this.#queue.readLength(this.#prefix)
       if (wanted > this.#prefix + this.#most) return 'violated'
       if (length >= wanted) return this.#queue.take(this.#prefix, wanted - this.#prefix)
       if (this.#chunk.length === 0) return undefined
       this.#queue.push(this.#taken(Math.min(wanted - length, this.#chunk.length)), wanted)
     }
     const { length } = this.#chunk
-    const wanted =
-      length < this.#prefix ? this.#prefix : this.#prefix + this.#chunk.readUIntBE(0, this.#prefix)
+    const wanted = length < this.#prefix ? this.#prefix : this.#prefix + this.#chunk.readUIntBE(0, this.#prefix)
     if (wanted > this.#prefix + this.#most) return 'violated'
     if (length >= wanted) return this.#taken(wanted).subarray(this.#prefix)
     if (length > 0) this.#queue.push(this.#taken(length), wanted)

@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { ground } from '../testing/ground.ts'
 import { configProblems, loadConfig } from './load.ts'
-import { configJsonSchema } from './schema.ts'
+import { configJsonSchema, teamJsonSchema } from './schema.ts'
 import { problemText } from './source.ts'
-import { SCHEMA_FILE, schemaText } from './write-schema.ts'
+import { SCHEMA_FILES } from './write-schema.ts'
 
 const FULL = `# comment
 turns: 3
@@ -26,8 +26,7 @@ agents:
 
 function load(text: string | undefined, more: { env?: object; flags?: Record<string, string> } = {}) {
   const place = ground()
-  const file =
-    text === undefined ? place.path('default', 'config.yaml') : place.write('default/config.yaml', text)
+  const file = text === undefined ? place.path('default', 'config.yaml') : place.write('default/config.yaml', text)
   const result = loadConfig({
     home: place.home,
     env: { ...more.env },
@@ -95,9 +94,9 @@ describe('the deployment model', () => {
         message: expect.stringContaining('single-runtime, shared-infrastructure'),
       },
     ])
-    expect(
-      refused('turns: 3\n', { env: { PARLEY_DEPLOYMENT: 'mesh' } }).error.details.problems,
-    ).toMatchObject([{ code: 'bad_value', path: 'deployment', source: 'environment PARLEY_DEPLOYMENT' }])
+    expect(refused('turns: 3\n', { env: { PARLEY_DEPLOYMENT: 'mesh' } }).error.details.problems).toMatchObject([
+      { code: 'bad_value', path: 'deployment', source: 'environment PARLEY_DEPLOYMENT' },
+    ])
   })
 })
 
@@ -318,14 +317,7 @@ describe('values', () => {
 
 describe('mistakes', () => {
   test.each([
-    [
-      'a key that is not known',
-      'turns: 1\nlogg:\n  level: info\n',
-      'unknown_key',
-      2,
-      1,
-      "Did you mean 'log'?",
-    ],
+    ['a key that is not known', 'turns: 1\nlogg:\n  level: info\n', 'unknown_key', 2, 1, "Did you mean 'log'?"],
     ['a nested one', 'log:\n  levle: info\n', 'unknown_key', 2, 3, "Did you mean 'level'?"],
     ['a value of another type', 'turns: many\n', 'bad_value', 1, 8, 'a whole number from 1 to 256'],
     ['a value out of range', '\nturns: 0\n', 'bad_value', 2, 8, 'a whole number from 1 to 256'],
@@ -335,6 +327,8 @@ describe('mistakes', () => {
     ['a list in place of settings', '- turns\n', 'bad_value', 1, 1, 'settings'],
     ['a key twice', 'turns: 1\nturns: 2\n', 'duplicate_key', 2, 1, ''],
     ['text that is no YAML', 'turns: [1\n', 'yaml_syntax', 2, 1, ''],
+    ['a second document', 'turns: 1\n---\nturns: 2\n', 'yaml_syntax', 2, 1, 'second document'],
+    ['an alias of nothing', 'turns: 1\nlog: *none\n', 'bad_value', 2, 6, '*none'],
     [
       'an agent with an unknown key',
       'agents:\n  a:\n    comand: [x]\n',
@@ -343,14 +337,7 @@ describe('mistakes', () => {
       5,
       "Did you mean 'command'?",
     ],
-    [
-      'an agent with a bad value',
-      'agents:\n  a:\n    command: [x]\n    timeout: soon\n',
-      'bad_value',
-      4,
-      14,
-      '',
-    ],
+    ['an agent with a bad value', 'agents:\n  a:\n    command: [x]\n    timeout: soon\n', 'bad_value', 4, 14, ''],
     ['an agent that is none', 'agents:\n  a: 3\n', 'wrong_type', 2, 6, ''],
     ['an agent with a preset that is none', 'agents:\n  a: { preset: clyde }\n', 'bad_value', 2, 16, ''],
   ])('%s', (_what, text, code, line, column, words) => {
@@ -384,9 +371,15 @@ describe('mistakes', () => {
   })
 })
 
-describe('the schema for editors', () => {
-  test('is the one of the code', () => {
-    expect(JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'))).toEqual(JSON.parse(schemaText()))
+describe('a schema for editors', () => {
+  test.each([...SCHEMA_FILES])('%s is the one of the code (write-schema.ts writes it)', (file, schema) => {
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(schema())
+  })
+
+  test.each([configJsonSchema(), teamJsonSchema()])('needs nothing from elsewhere', schema => {
+    expect(schema.$schema).toBe('https://json-schema.org/draft/2020-12/schema')
+    expect(JSON.stringify(schema)).not.toContain('$ref')
+    expect(compileForeign(schema)).toMatchObject({ ok: true })
   })
 
   test('accepts what is accepted and refuses what it can see', () => {

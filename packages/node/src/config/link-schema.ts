@@ -1,5 +1,5 @@
-// The parts of config.yaml that are about ALP and the daily budget. Other implementations of ALP read `service.alp`, `network.host`,
-// `alp.tcp_port`, `budget.daily_usd` and `public_bio` from the same places (section 26 of the sheet).
+// The parts of config.yaml that are about ALP and the daily budget. Other implementations of ALP read `service.alp`,
+// `network.host`, `alp.tcp_port`, `budget.daily_usd` and `public_bio` from the same places (section 26 of the sheet).
 import { Type } from '@parley/core'
 import { linkDefaults } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
@@ -14,8 +14,7 @@ export const ServiceSchema = Type.Object(
       Type.Boolean({
         default: true,
         title: 'ALP',
-        description:
-          'Whether other agents can reach this profile at all, over its Unix socket or the network.',
+        description: 'Whether other agents can reach this profile at all, over its Unix socket or the network.',
       }),
     ),
     // ALP-UNIX-01: a configuration as the protocol's text has it is taken.
@@ -72,8 +71,7 @@ export const AlpSchema = Type.Object(
         minLength: 1,
         maxLength: 64,
         title: 'Answering agent',
-        description:
-          'The agent that answers peers: one of `agents`, or a preset. `default_agent` without it.',
+        description: 'The agent that answers peers: one of `agents`, or a preset. `default_agent` without it.',
       }),
     ),
     project: Type.Optional(
@@ -118,6 +116,5 @@ export const BudgetSchema = Type.Object(
 export const PublicBio = Type.String({
   maxLength: nodeLimits.bioLength,
   title: 'Public bio',
-  description:
-    'One line about this agent that members of a workgroup see; they get the first 200 bytes of it.',
+  description: 'One line about this agent that members of a workgroup see; they get the first 200 bytes of it.',
 })

@@ -1,4 +1,5 @@
-// The settings of ALP and of the daily budget: from the file that other implementations read too, from the environment, and their mistakes.
+// The settings of ALP and of the daily budget: from the file that other implementations read too, from the environment,
+// and their mistakes.
 import { compileForeign, type ParleyError, unwrap } from '@parley/core'
 import { planListening } from '@parley/link'
 import { describe, expect, test } from 'vitest'
@@ -119,9 +120,7 @@ describe('config.yaml', () => {
 
 describe('an agent that is a peer', () => {
   test('stands among the others, with its time and its places', () => {
-    const { values, entries } = unwrap(
-      load('agents:\n  home: { peer: bob, timeout: 10m, slots: 2 }\n').result,
-    )
+    const { values, entries } = unwrap(load('agents:\n  home: { peer: bob, timeout: 10m, slots: 2 }\n').result)
     expect(values.agents.home).toMatchObject({ peer: 'bob', timeoutMs: 600_000, slots: 2 })
     expect(entries.find(({ key }) => key === 'agents.home')?.value).toMatchObject({ peer: 'bob' })
   })
@@ -207,12 +206,8 @@ describe('ALP-TCP-01 where to listen', () => {
   test('ALP-UNIX-01 the services of an ALP-only relay, as the text has them, are accepted without effect', () => {
     const relay = 'service: { alp: true, gateway: false, schedule: false }\nnetwork: { host: 10.0.0.1 }\n'
     expect(planned('default', relay)).toEqual(planned('default', 'network: { host: 10.0.0.1 }\n'))
-    expect(refused('service: { gateway: maybe }\n').details.problems).toMatchObject([
-      { path: 'service.gateway' },
-    ])
-    expect(refused('service: { gatway: false }\n').details.problems).toMatchObject([
-      { path: 'service.gatway' },
-    ])
+    expect(refused('service: { gateway: maybe }\n').details.problems).toMatchObject([{ path: 'service.gateway' }])
+    expect(refused('service: { gatway: false }\n').details.problems).toMatchObject([{ path: 'service.gatway' }])
   })
 
   test('nowhere with service.alp: false', () => {

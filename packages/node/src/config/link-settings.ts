@@ -1,5 +1,5 @@
-// The settings of ALP and of the daily budget (ALP-TCP-01, ALP-BUD-01, ALP-BIO-01). The keys are those that other implementations of ALP read
-// from the same file; what only Parley knows stands beside them under `alp`.
+// The settings of ALP and of the daily budget (ALP-TCP-01, ALP-BUD-01, ALP-BIO-01). The keys are those that other
+// implementations of ALP read from the same file; what only Parley knows stands beside them under `alp`.
 import { isIP } from 'node:net'
 import type { LinkConfig } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
@@ -144,7 +144,5 @@ function isHostName(text: string): boolean {
 
 function readPort(value: unknown): number | undefined {
   const port = typeof value === 'string' && /^\d{1,5}$/.test(value) ? Number(value) : value
-  return Number.isInteger(port) && (port as number) >= 0 && (port as number) <= 65_535
-    ? (port as number)
-    : undefined
+  return Number.isInteger(port) && (port as number) >= 0 && (port as number) <= 65_535 ? (port as number) : undefined
 }

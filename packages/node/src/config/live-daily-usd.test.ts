@@ -1,4 +1,5 @@
-// The daily cap while the node runs: an edit of config.yaml applies to the next turn, and a slip in it never lifts the cap.
+// The daily cap while the node runs: an edit of config.yaml applies to the next turn, and a slip in it never lifts the
+// cap.
 import { mkdirSync, rmSync } from 'node:fs'
 import { unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'

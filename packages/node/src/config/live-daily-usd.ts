@@ -1,16 +1,20 @@
-// `budget.daily_usd` as config.yaml has it now (ALP-BUD-01): whoever raises or lowers the cap need not start the node again. A file that cannot
-// be used changes nothing: a slip must never lift the cap.
+// `budget.daily_usd` as config.yaml has it now (ALP-BUD-01): whoever raises or lowers the cap need not start the node
+// again. A file that cannot be used changes nothing: a slip must never lift the cap.
 import { isUtf8 } from 'node:buffer'
-import { machineDisk, WatchedFile } from '@parley/link'
+import { machineDisk } from '@parley/keys/files'
+import { WatchedFile } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
-import type { NodeLog } from '../log.ts'
+import type { NodeLog } from '../log/log.ts'
 import { LINK_SETTINGS } from './link-settings.ts'
 import type { Config } from './load.ts'
 import { readSource } from './source.ts'
 
 const { key, read, expected } = LINK_SETTINGS.dailyUsd
 
-/** US dollars, or undefined where there is no cap. The file is looked at for every question, and read when it has changed. */
+/**
+ * US dollars, or undefined where there is no cap. The file is looked at for every question, and read when it has
+ * changed.
+ */
 export function liveDailyUsd(config: Config, log: Pick<NodeLog, 'warn' | 'info'>): () => number | undefined {
   let cap = config.values.dailyUsd ?? undefined
   const { from } = config.entries.find(entry => entry.key === key)!
@@ -28,9 +32,7 @@ export function liveDailyUsd(config: Config, log: Pick<NodeLog, 'warn' | 'info'>
       if (!looked) return
       // One that is there and cannot be read is no file without a cap.
       const said: Said =
-        bytes === undefined && machineDisk.stat(path)
-          ? { problem: 'it cannot be read.' }
-          : dailyUsdIn(bytes, path)
+        bytes === undefined && machineDisk.stat(path) ? { problem: 'it cannot be read.' } : dailyUsdIn(bytes, path)
       if ('problem' in said) return keep(said.problem)
       if (said.usd !== cap) log.info(`the daily budget is now ${capText(said.usd)}`)
       cap = said.usd

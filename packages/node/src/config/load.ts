@@ -1,24 +1,31 @@
-// The configuration of a profile: the file, then the environment, then flags, each value with where it came from. Everything that is wrong
-// is told at once.
+// The configuration of a profile: the file, then the environment, then flags, each value with where it came from.
+// Everything that is wrong is told at once.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { type Gates, type GatesFile, gatesOf, HIGHWAY_PRESETS, type HighwayPreset } from '@parley/coordinator'
+import {
+  type Gates,
+  type GatesFile,
+  gatesOf,
+  HIGHWAY_PRESETS,
+  type HighwayPreset,
+  type TeamAgent,
+} from '@parley/coordinator'
 import { compile, err, nearest, ok, type ParleyError, type Result } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
-import { isPassphraseHash } from '../passphrase.ts'
-import { chosenProfile, type Environment, type ProfilePaths, parleyHome, profilePaths } from '../paths.ts'
-import { type ConfiguredAgent, type ReadAgents, readAgents } from './agents.ts'
+import { isPassphraseHash } from '../profile/passphrase.ts'
+import { chosenProfile, type Environment, type ProfilePaths, parleyHome, profilePaths } from '../profile/paths.ts'
+import { type ReadAgents, readAgents } from './agents.ts'
 import { AlpSchema, BudgetSchema, NetworkSchema, ServiceSchema } from './link-schema.ts'
 import { type ConfigFile, ConfigSchema, ProfileGatesSchema, TrailSchema } from './schema.ts'
 import { SETTINGS, type Setting, type SettingValues } from './settings.ts'
-import { type ConfigProblem, invalidConfig, type Path, readSource, type Source } from './source.ts'
+import { type ConfigProblem, invalidConfig, readSource, type Source } from './source.ts'
 
 export interface ConfigValues extends SettingValues {
   /** For runs whose team says nothing about gates. */
   readonly gates?: Gates
   /** The hash of the passphrase that answers need. */
   readonly passphrase?: string
-  readonly agents: Readonly<Record<string, ConfiguredAgent>>
+  readonly agents: Readonly<Record<string, TeamAgent>>
 }
 
 /** One value as `parley config` shows it. */
@@ -36,7 +43,10 @@ export interface Config {
 }
 
 export interface LoadOptions {
-  /** By their names without dashes: `profile`, `turns`, `log-level`, `idle-timeout`, `default-agent`, `deployment`, `trusted-keys`, `trail-compact`, … */
+  /**
+   * By their names without dashes: `profile`, `turns`, `log-level`, `idle-timeout`, `default-agent`, `deployment`,
+   * `trusted-keys`, `trail-compact`, …
+   */
   readonly flags?: Readonly<Record<string, string | undefined>>
   readonly env?: Environment
   /** The user's own folder. */
@@ -93,11 +103,7 @@ export function loadConfig(options: LoadOptions = {}): Result<Config> {
   entries.push({
     key: 'gates',
     value: gates.value ? (gates.preset ? { preset: gates.preset } : said) : null,
-    from: gates.preset
-      ? 'environment PARLEY_GATES'
-      : said
-        ? `file ${file.value.path}:${place?.line ?? 1}`
-        : 'default',
+    from: gates.preset ? 'environment PARLEY_GATES' : said ? `file ${file.value.path}:${place?.line ?? 1}` : 'default',
   })
   const confirmed = file.value.source?.place(['gates', 'confirm'], 'key')
   // Not even its hash is shown.
@@ -135,7 +141,7 @@ interface FileValues {
   readonly path: string
   readonly value: ConfigFile
   readonly source: Source | undefined
-  readonly agents: Readonly<Record<string, ConfiguredAgent>>
+  readonly agents: Readonly<Record<string, TeamAgent>>
   readonly problems: readonly ConfigProblem[]
 }
 
@@ -147,19 +153,15 @@ function readFile(path: string): Result<FileValues, readonly ConfigProblem[]> {
     text = readFileSync(path, 'utf8')
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR')
-      return ok({ path, value: {}, source: undefined, ...NO_AGENTS })
-    return err([
-      { code: 'unreadable', message: `the file cannot be read (${code}).`, source: path, path: '' },
-    ])
+    if (code === 'ENOENT' || code === 'ENOTDIR') return ok({ path, value: {}, source: undefined, ...NO_AGENTS })
+    return err([{ code: 'unreadable', message: `the file cannot be read (${code}).`, source: path, path: '' }])
   }
   const source = readSource(text, path)
   if (!source.ok) return source
   const problems = shapeProblems(source.value, path)
   if (problems.length > 0) return err(problems)
   const value = source.value.value as ConfigFile
-  const read = value.agents ? readAgents(value.agents, source.value, path) : NO_AGENTS
-  return ok({ path, value, source: source.value, ...read })
+  return ok({ path, value, source: source.value, ...readAgents(source.value, path) })
 }
 
 /** What the schema does not accept, in the order of the file. */
@@ -219,10 +221,7 @@ function choose<T>(
     ...variablesOf(setting).map(name => [env[name] || undefined, `environment ${name}`] as const),
   ]
   const path = setting.key.split('.')
-  const inFile = path.reduce<unknown>(
-    (value, key) => (value as Record<string, unknown> | undefined)?.[key],
-    file.value,
-  )
+  const inFile = path.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], file.value)
   const choices: Choice<T>[] = []
   for (const [text, from] of given) {
     if (text === undefined) continue
@@ -250,10 +249,10 @@ function badValue(setting: Setting<unknown>, value: unknown, source: string): Co
 }
 
 /** Values of variables are left out: somebody may have put a key there in spite of the guide. */
-function agentEntry(name: string, agent: ConfiguredAgent, { path, source }: FileValues): ConfigEntry {
+function agentEntry(name: string, agent: TeamAgent, { path, source }: FileValues): ConfigEntry {
   const { env, ...rest } = agent
-  const value = { ...rest, ...(env && { env: Object.keys(env) }) }
-  const place = source?.place(['agents', name] satisfies Path, 'key')
+  const value = { ...rest, ...(typeof env === 'object' && env !== null && { env: Object.keys(env) }) }
+  const place = source?.place(['agents', name], 'key')
   return { key: `agents.${name}`, value, from: `file ${path}:${place?.line ?? 1}` }
 }
 

@@ -1,4 +1,5 @@
-// Values that several settings have in common, from text or from a value of the file; undefined for what they cannot be.
+// Values that several settings have in common, from text or from a value of the file; undefined for what they cannot
+// be.
 import { isAbsolute } from 'node:path'
 import { nodeLimits } from '../limits.ts'
 

@@ -1,12 +1,13 @@
 // The shape of config.yaml. The same schema checks a file and helps editors (schema/config.schema.json).
-import { CommandAgentSchema, durationPattern } from '@parley/agents'
-import { GatesSchema, PEER_PATTERN } from '@parley/coordinator'
+import { durationPattern } from '@parley/agents'
+import { GatesSchema } from '@parley/coordinator'
 import { mapSchema, type Static, type TSchema, Type } from '@parley/core'
 import { DEPLOYMENT_MODEL } from '@parley/kernel'
 import { DEPLOYMENT_MODELS } from '@parley/trail/events'
+import { agentSchema, teamSchema } from '../agents/team-files.ts'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
-import { LOG_LEVELS } from '../log.ts'
-import { PASSPHRASE_HASH } from '../passphrase.ts'
+import { LOG_LEVELS } from '../log/log.ts'
+import { PASSPHRASE_HASH } from '../profile/passphrase.ts'
 import { AlpSchema, BudgetSchema, NetworkSchema, PublicBio, ServiceSchema } from './link-schema.ts'
 
 const closed = { additionalProperties: false } as const
@@ -158,30 +159,23 @@ export const ConfigSchema = Type.Object(
 )
 export type ConfigFile = Static<typeof ConfigSchema>
 
-/** An agent, for editors. A file's agents are checked by the reader of team files, which knows more than a schema can say. */
-const AgentSchema = Type.Object(
-  {
-    ...CommandAgentSchema.properties,
-    peer: Type.Optional(
-      Type.String({
-        pattern: PEER_PATTERN,
-        description: 'A pinned peer that does the work on its own machine, instead of `command` or `preset`.',
-      }),
-    ),
-    slots: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 64, description: 'How many turns of this agent may run at once.' }),
-    ),
-  },
-  { ...closed, title: 'Agent', description: 'Who does the work: a command, a preset, or a peer.' },
-)
-
 /** config.yaml for editors, as JSON. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
+  // A file's agents are checked by the reader of team files, which knows more than a schema can say.
   const agents: TSchema = {
-    ...mapSchema(AgentSchema),
+    ...mapSchema(agentSchema),
     title: 'Agents',
     description: 'Agents by name, in the format of the agents of a team file.',
   }
   const whole = { ...ConfigSchema, properties: { ...ConfigSchema.properties, agents } }
-  return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...JSON.parse(JSON.stringify(whole)) }
+  return jsonSchema(whole)
+}
+
+/** A team file for editors, as JSON. */
+export function teamJsonSchema(): Readonly<Record<string, unknown>> {
+  return jsonSchema(teamSchema)
+}
+
+function jsonSchema(schema: TSchema): Readonly<Record<string, unknown>> {
+  return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...JSON.parse(JSON.stringify(schema)) }
 }

@@ -1,10 +1,11 @@
-// The settings that have a single value: how each is named in the file, the environment and on the command line, and what it may be.
+// The settings that have a single value: how each is named in the file, the environment and on the command line, and
+// what it may be.
 import { parseDuration } from '@parley/agents'
 import { DEPLOYMENT_MODEL, deploymentModel } from '@parley/kernel'
-import { isPublicKey } from '@parley/trail'
+import { isPublicKey } from '@parley/keys'
 import { DEPLOYMENT_MODELS, type DeploymentModel } from '@parley/trail/events'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
-import { LOG_LEVELS, type LogLevel } from '../log.ts'
+import { LOG_LEVELS, type LogLevel } from '../log/log.ts'
 import { LINK_SETTINGS } from './link-settings.ts'
 import { TRAIL_SETTINGS } from './trail-settings.ts'
 

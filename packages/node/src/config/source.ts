@@ -1,7 +1,6 @@
-// A YAML text as a plain value, with the place of everything in it. What the parser says is turned into problems here.
-import type { ParleyErrorOptions } from '@parley/core'
-import { err, ok, ParleyError, type Result } from '@parley/core'
-import { type Document, isMap, isNode, isSeq, LineCounter, type Node, type Pair, parseDocument } from 'yaml'
+// The text of config.yaml as a plain value, with the place of everything in it, and what is wrong with it as problems.
+import { err, ok, ParleyError, type ParleyErrorOptions, type Result } from '@parley/core'
+import { type Located, locate, plain, readYaml, type YamlFault, type YamlPath, type YamlText } from '@parley/core/yaml'
 import { nodeLimits } from '../limits.ts'
 
 export interface ConfigProblem {
@@ -17,80 +16,52 @@ export interface ConfigProblem {
   readonly path: string
 }
 
-export type Path = readonly (string | number)[]
-
 export interface Source {
   readonly value: unknown
+  readonly root: Located
+  readonly placeAt: YamlText['place']
   /** Of the value at a path, or of its key; of what is around it where there is nothing. */
-  place(path: Path, of?: 'value' | 'key'): { readonly line: number; readonly column: number }
+  place(path: YamlPath, of?: 'value' | 'key'): { readonly line: number; readonly column: number }
 }
 
 export function readSource(text: string, file: string): Result<Source, readonly ConfigProblem[]> {
-  const lines = new LineCounter()
-  const at = (offset: number) => {
-    const { line, col } = lines.linePos(offset)
-    return { line: Math.max(1, line), column: Math.max(1, col) }
-  }
-  const problem = (code: string, message: string, offset: number): ConfigProblem => ({
-    code,
-    message,
-    source: file,
-    ...at(offset),
-    path: '',
+  const { configBytes: bytes, configTokens: tokens, configDepth: depth, configAliasGrowth: aliasGrowth } = nodeLimits
+  const { root, faults, place } = readYaml(text, { bytes, tokens, depth, aliasGrowth })
+  const problems = faults.filter(matters).map(fault => ({ ...told(fault), source: file, ...place(fault.at), path: '' }))
+  if (!root || problems.length > 0) return err(problems.slice(0, nodeLimits.configProblems))
+  return ok({
+    value: plain(root) ?? {},
+    root,
+    placeAt: place,
+    place: (path, of) => place(locate(root, path, of)),
   })
-  if (Buffer.byteLength(text) > nodeLimits.configBytes)
-    return err([problem('too_large', `the file is larger than ${nodeLimits.configBytes} bytes.`, 0)])
-  try {
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, strict: true })
-    const problems = document.errors.map(({ message, pos, code }) =>
-      problem(code === 'DUPLICATE_KEY' ? 'duplicate_key' : 'yaml_syntax', plain(message), pos[0]),
-    )
-    if (problems.length > 0) return err(problems.slice(0, nodeLimits.configProblems))
-    const value: unknown = document.toJS({ maxAliasCount: 100 })
-    return ok({ value: value ?? {}, place: (path, of) => at(offsetOf(document, path, of)) })
-  } catch (thrown) {
-    // Too many aliases, or nesting beyond the stack.
-    return err([problem('bad_value', plain(thrown instanceof Error ? thrown.message : String(thrown)), 0)])
-  }
 }
 
-function plain(message: string): string {
-  return `${(message.split('\n', 1)[0] ?? message).replace(/\.$/, '')}.`
+/** A tag that nobody knows, or half a character, does no harm here. */
+function matters(fault: YamlFault): boolean {
+  return fault.kind !== 'half_character' && !(fault.kind === 'syntax' && fault.warning)
 }
 
-function offsetOf(document: Document, path: Path, of: 'value' | 'key' = 'value'): number {
-  let node: unknown = document.contents
-  let offset = 0
-  for (const part of path) {
-    const pair = isMap(node)
-      ? (node.items as Pair[]).find(
-          ({ key }) => String((key as { value?: unknown })?.value ?? key) === String(part),
-        )
-      : undefined
-    const next = pair
-      ? of === 'key'
-        ? pair.key
-        : pair.value
-      : isSeq(node)
-        ? node.items[Number(part)]
-        : undefined
-    const start = startOf(next) ?? startOf(pair?.key)
-    if (start === undefined) return offset
-    offset = start
-    node = pair ? pair.value : next
-  }
-  return offset
+function told(fault: YamlFault): Pick<ConfigProblem, 'code' | 'message'> {
+  const [code, message] = TOLD[fault.kind]
+  if (fault.kind === 'syntax') return { code, message: `${fault.says.split('\n', 1)[0]!.replace(/\.$/, '')}.` }
+  return { code, message: fault.kind === 'alias_unknown' ? `the alias *${fault.anchor} ${message}` : message }
 }
 
-function startOf(node: unknown): number | undefined {
-  return isNode(node) ? (node as Node).range?.[0] : undefined
+const TOLD: Readonly<Record<YamlFault['kind'], readonly [code: string, message: string]>> = {
+  too_many_bytes: ['too_large', `the file is larger than ${nodeLimits.configBytes} bytes.`],
+  too_many_tokens: ['too_large', 'the file has too many values.'],
+  too_deep: ['bad_value', 'the values are nested too deep here.'],
+  syntax: ['yaml_syntax', ''],
+  second_document: ['yaml_syntax', 'a second document starts here; a configuration is one.'],
+  duplicate_key: ['duplicate_key', 'Map keys must be unique.'],
+  alias_unknown: ['bad_value', 'repeats nothing that stands before it.'],
+  alias_limit: ['bad_value', 'the aliases of this file add up to too much.'],
+  half_character: ['bad_value', 'this text holds half a character.'],
 }
 
 /** All problems as one refusal; the first one is told, the rest are in the details. */
-export function invalidConfig(
-  problems: readonly ConfigProblem[],
-  options: ParleyErrorOptions = {},
-): ParleyError {
+export function invalidConfig(problems: readonly ConfigProblem[], options: ParleyErrorOptions = {}): ParleyError {
   const [first] = problems
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
   const message = `The configuration cannot be used. ${problemText(first!)}${more}`

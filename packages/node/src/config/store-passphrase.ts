@@ -1,20 +1,14 @@
-// Writes `gates.confirm` into config.yaml, and leaves everything else in it as it stands, comments too. The file is its owner's alone then.
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+// Writes `gates.confirm` into config.yaml, and leaves everything else in it as it stands, comments too. The file is its
+// owner's alone then.
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { asParleyError, err, ok, type Result, refuse } from '@parley/core'
+import { machineDisk, writeWholeSync } from '@parley/keys/files'
 import { isMap, parseDocument } from 'yaml'
 import { invalidConfig, readSource } from './source.ts'
 
-/** Refuses with `invalid_config` where the file cannot be understood, and `profile_unusable` where it cannot be written. */
+/**
+ * Refuses with `invalid_config` where the file cannot be understood, and `profile_unusable` where it cannot be written.
+ */
 export function storePassphrase(file: string, hash: string | undefined): Result<void> {
   try {
     const path = existsSync(file) ? realpathSync(file) : file
@@ -30,7 +24,7 @@ export function storePassphrase(file: string, hash: string | undefined): Result<
     const gates = document.get('gates')
     if (isMap(gates) && gates.items.length === 0) document.delete('gates')
     const rest = isMap(document.contents) && document.contents.items.length > 0
-    writeAside(path, rest ? document.toString({ lineWidth: 0 }) : '')
+    writeWholeSync(machineDisk, path, Buffer.from(rest ? document.toString({ lineWidth: 0 }) : ''))
     return ok(undefined)
   } catch (thrown) {
     const { message } = asParleyError(thrown)
@@ -39,18 +33,4 @@ export function storePassphrase(file: string, hash: string | undefined): Result<
       cause: thrown,
     })
   }
-}
-
-/** A crash leaves the old file or the new one. */
-function writeAside(file: string, text: string): void {
-  const aside = `${file}.${process.pid}.tmp`
-  rmSync(aside, { force: true })
-  const handle = openSync(aside, 'wx', 0o600)
-  try {
-    writeSync(handle, text)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-  renameSync(aside, file)
 }

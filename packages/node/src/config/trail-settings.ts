@@ -1,4 +1,5 @@
-// The settings of the record: when runs leave the log, how long they are kept where, the second copy, signatures (W-TRAIL-26, -28).
+// The settings of the record: when runs leave the log, how long they are kept where, the second copy, signatures
+// (W-TRAIL-26, -28).
 import { parseDuration } from '@parley/agents'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
 import { readFlag, readFolder } from './readings.ts'

@@ -1,16 +1,19 @@
-// Writes schema/config.schema.json: node --conditions=parley-source src/config/write-schema.ts
+// Writes the schemas for editors: node --conditions=parley-source src/config/write-schema.ts
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { configJsonSchema } from './schema.ts'
+import { configJsonSchema, teamJsonSchema } from './schema.ts'
 
-export const SCHEMA_FILE = fileURLToPath(new URL('../../schema/config.schema.json', import.meta.url))
+const place = (name: string) => fileURLToPath(new URL(`../../schema/${name}.schema.json`, import.meta.url))
 
-export function schemaText(): string {
-  return `${JSON.stringify(configJsonSchema(), null, 2)}\n`
-}
+/** Files with what belongs in them. */
+export const SCHEMA_FILES: ReadonlyMap<string, () => object> = new Map([
+  [place('config'), configJsonSchema],
+  [place('team'), teamJsonSchema],
+])
 
-if (import.meta.main) {
-  mkdirSync(dirname(SCHEMA_FILE), { recursive: true })
-  writeFileSync(SCHEMA_FILE, schemaText())
-}
+if (import.meta.main)
+  for (const [file, schema] of SCHEMA_FILES) {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, `${JSON.stringify(schema(), null, 2)}\n`)
+  }

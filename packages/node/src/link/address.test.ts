@@ -16,8 +16,7 @@ test('ALP-TCP-10 an address of either kind can be read back, also out of an invi
 })
 
 test('who listens everywhere is not invited to nowhere', () => {
-  for (const host of ['0.0.0.0', '::'])
-    expect(invitedAddress(host, 1)).not.toContain(host === '::' ? '[::]' : host)
+  for (const host of ['0.0.0.0', '::']) expect(invitedAddress(host, 1)).not.toContain(host === '::' ? '[::]' : host)
 })
 
 test('a profile proposes its own name; of the default one, which everybody has, that of its user or machine', () => {

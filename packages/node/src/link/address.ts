@@ -1,4 +1,5 @@
-// Where a profile is reached, as its owner tells others: the address that it listens on, and the name that it proposes for itself.
+// Where a profile is reached, as its owner tells others: the address that it listens on, and the name that it proposes
+// for itself.
 import { hostname, networkInterfaces, userInfo } from 'node:os'
 import { isPeerId } from '@parley/link'
 
@@ -19,7 +20,10 @@ function outside(): string | undefined {
   return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address
 }
 
-/** A profile of its own name is called so; everybody has one that is called `default`, so that one is called as its user or machine is. */
+/**
+ * A profile of its own name is called so; everybody has one that is called `default`, so that one is called as its user
+ * or machine is.
+ */
 export function proposedName(profile: string): string | undefined {
   const names = profile === 'default' ? [userName(), hostname().split('.')[0] ?? '', profile] : [profile]
   return names.find(name => name !== 'root' && isPeerId(name))

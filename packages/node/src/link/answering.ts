@@ -1,15 +1,17 @@
-// How this node answers a peer (ALP-ASK-02): one task of one agent, which may change no file, in a folder that the owner chose. What goes wrong
-// here is for the owner's log; the peer is told no more than that.
+// How this node answers a peer (ALP-ASK-02): one task of one agent, which may change no file, in a folder that the
+// owner chose. What goes wrong here is for the owner's log; the peer is told no more than that.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type PreparedRun, planFor, type Team } from '@parley/coordinator'
-import { asParleyError, ok, type ParleyError, type Result, refuse } from '@parley/core'
-import type { AgentDirectory } from '../agents.ts'
+import { planFor, type RunSetup, type Team } from '@parley/coordinator'
+import { asParleyError, ok, type ParleyError, type Principal, type Result, refuse } from '@parley/core'
+import type { AgentDirectory } from '../agents/directory.ts'
 import type { Config } from '../config/load.ts'
-import type { NodeLog } from '../log.ts'
+import type { NodeLog } from '../log/log.ts'
 
 export interface AnsweringOptions {
   readonly config: Config
+  /** Who answers for what the node does for peers. */
+  readonly owner: Principal
   readonly agents: AgentDirectory
   /** Whether the programs of a team are there. */
   readonly ready: (team: Team, intent: string) => Result<void>
@@ -18,16 +20,13 @@ export interface AnsweringOptions {
 
 /** Refuses with `unknown_team`, in words that a peer may read. */
 export async function answeringTeam(
-  { config, agents, ready, log }: AnsweringOptions,
+  { config, owner, agents, ready, log }: AnsweringOptions,
   intent: string,
-): Promise<Result<PreparedRun>> {
+): Promise<Result<RunSetup>> {
   const { alpAgent, alpApproval, alpProject } = config.values
   const cannot = (error: ParleyError) => {
     log.error(`a peer's ask cannot be answered: ${error.message}`, { code: error.code })
-    return refuse(
-      'unknown_team',
-      'The agent that answers for this profile cannot work now. Its owner was told why.',
-    )
+    return refuse('unknown_team', 'The agent that answers for this profile cannot work now. Its owner was told why.')
   }
   const found = await agents.team(alpAgent)
   if (!found.ok) return cannot(found.error)
@@ -35,8 +34,7 @@ export async function answeringTeam(
   const fit = ready(team, intent)
   if (!fit.ok) return cannot(fit.error)
   try {
-    // ALP has a rate limit of its own: asking the same again is no loop that a breaker must end.
-    return ok({ team, project: alpProject ?? desk(config), approved: alpApproval === 'auto', force: true })
+    return ok({ team, project: alpProject ?? emptyFolder(config), approved: alpApproval === 'auto', owner })
   } catch (cause) {
     return cannot(asParleyError(cause))
   }
@@ -51,7 +49,7 @@ function answerTeam(solo: Team): Team {
 }
 
 /** An empty folder of the profile: an agent that nobody gave a project to sees none. */
-function desk({ paths }: Config): string {
+function emptyFolder({ paths }: Config): string {
   const folder = join(paths.folder, 'desk')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   return folder

@@ -1,27 +1,26 @@
-// What the link gets of the rest of the node: the way from an inbound ask to a run, what is known of the runs of a node that died, and the
-// operations that peers may call.
+// What the link gets of the rest of the node: the way from an inbound ask to a run, what is known of the runs of a node
+// that died, and the operations that peers may call.
 import type { OperationMap } from '@parley/call'
-import { type Conducting, conductorRunPort, type Team } from '@parley/coordinator'
-import type { Clock, RunRequest } from '@parley/core'
-import { type LinkIdentity, runAskPort } from '@parley/link'
+import { type Coordination, coordinatorRunPort, type Team } from '@parley/coordinator'
+import type { Clock } from '@parley/core'
+import type { LinkIdentity } from '@parley/link'
 import type { Trail } from '@parley/trail'
-import type { AgentDirectory } from '../agents.ts'
+import type { AgentDirectory } from '../agents/directory.ts'
+import { preflight, type Surroundings } from '../agents/preflight.ts'
 import { linkConfig } from '../config/link-settings.ts'
 import type { Config } from '../config/load.ts'
-import type { NodeLog } from '../log.ts'
-import { preflight, type Surroundings } from '../preflight.ts'
+import type { NodeLog } from '../log/log.ts'
 import type { Spending } from '../spending/spending.ts'
 import { answeringTeam } from './answering.ts'
-import { type CallDoor, openCallDoor } from './call-door.ts'
+import { type CallListener, openCallListener } from './call-listener.ts'
 import type { LinkSurroundings, NodeLink } from './node-link.ts'
-import { pinnedIdentities } from './pinned-identities.ts'
 import { planHere } from './plan.ts'
 import { settleAsks } from './settle.ts'
 
 export interface AnswerParts {
   readonly config: Config
   readonly trail: Trail
-  readonly conductor: Conducting
+  readonly coordinator: Coordination
   readonly link: NodeLink
   readonly spending: Pick<Spending, 'costUnknown'>
   readonly agents: AgentDirectory
@@ -32,37 +31,40 @@ export interface AnswerParts {
 }
 
 export function linkSurroundings(parts: AnswerParts): LinkSurroundings {
-  const { config, trail, conductor, link, spending, agents, programs, clock, log } = parts
-  const { peers } = link.service
+  const { config, trail, coordinator, link, spending, agents, programs, clock, log } = parts
   const answering = {
     config,
+    owner: link.owner,
     agents,
     ready: (team: Team, intent: string) => preflight(team, intent, programs),
     log,
   }
-  const teamFor = ({ intent }: RunRequest) => answeringTeam(answering, intent)
-  const runs = conductorRunPort({ conductor, trail, teamFor })
-  const door = doorOf(parts)
+  const runs = coordinatorRunPort({
+    coordinator,
+    trail,
+    setup: ({ intent }) => answeringTeam(answering, intent),
+    costUnknown: run => spending.costUnknown(run),
+  })
+  const listenForCalls = callListening(parts)
   return {
-    ask: runAskPort({
-      runs,
-      identities: pinnedIdentities(peers),
-      unknownCost: run => spending.costUnknown(run),
-    }),
-    settle: orphans => settleAsks(orphans, conductor, clock, log),
-    ...(door && { door }),
+    runs,
+    settle: orphans => settleAsks(orphans, coordinator.records, clock, log),
+    ...(listenForCalls && { listenForCalls }),
   }
 }
 
-/** The listener of the call protocol, where somebody wants one. It keeps the port that it was given first: peers know it. */
-function doorOf({ config, link, operations, clock, log }: AnswerParts): LinkSurroundings['door'] {
+/**
+ * The listener of the call protocol, where somebody wants one. It keeps the port that it was given first: peers know
+ * it.
+ */
+function callListening({ config, link, operations, clock, log }: AnswerParts): LinkSurroundings['listenForCalls'] {
   const { alpCallPort } = config.values
   if (alpCallPort === undefined) return undefined
   let port = alpCallPort
-  return async (identity: LinkIdentity): Promise<CallDoor> => {
+  return async (identity: LinkIdentity): Promise<CallListener> => {
     const plan = planHere(config.paths.profile, { ...linkConfig(config.values), tcpPort: port })
     const { host = '127.0.0.1', fallback } = plan.tcp ?? {}
-    const door = await openCallDoor({
+    const listener = await openCallListener({
       host,
       port,
       ...(fallback !== undefined && { fallback }),
@@ -72,7 +74,7 @@ function doorOf({ config, link, operations, clock, log }: AnswerParts): LinkSurr
       clock,
       log,
     })
-    port = Number(door.at.slice(door.at.lastIndexOf(':') + 1))
-    return door
+    port = Number(listener.at.slice(listener.at.lastIndexOf(':') + 1))
+    return listener
   }
 }

@@ -1,21 +1,12 @@
-// Two nodes that have pinned each other: asks both ways as runs on the record, streamed, refused, cancelled, remembered.
+// Two nodes that have pinned each other: asks both ways as runs on the record, streamed, refused, cancelled,
+// remembered.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { refusal } from '../testing/calls.ts'
-import {
-  configure,
-  lastRun,
-  ledgerOf,
-  linkedGround,
-  linkedNode,
-  pin,
-  pinBoth,
-  startLinked,
-} from '../testing/linked.ts'
+import { configure, lastRun, ledgerOf, linkedGround, linkedNode, pin, pinBoth, startLinked } from '../testing/linked.ts'
 
-const remote = (error: { details: unknown }) =>
-  error.details as { code: number; message: string; data: unknown }
+const remote = (error: { details: unknown }) => error.details as { code: number; message: string; data: unknown }
 
 test('ALP-ASK-02 two nodes pin each other by a line, ping, and ask both ways; each ask is a run on the record', async () => {
   const alice = await linkedNode('alice')
@@ -162,11 +153,25 @@ test('ALP-BUD-03 the daily budget refuses with its cap and what is used; raised,
     data: { cap_kind: 'usd', cap: 0.2, used: 0.25 },
   })
   // The profile's own runs are held to the same day (ALP-BUD-01).
-  expect(
-    (await refusal(bob.start('version: 1\nname: t\nagents:\n  a: { command: [sh, -c, "echo x"] }\n'))).code,
-  ).toBe('budget_exceeded')
+  expect((await refusal(bob.start('version: 1\nname: t\nagents:\n  a: { command: [sh, -c, "echo x"] }\n'))).code).toBe(
+    'budget_exceeded',
+  )
   configure(bob.place, 'budget: { daily_usd: 5 }\n')
   expect(await alice.answer('bob', 'Three.')).toMatchObject({ text: 'a word' })
+})
+
+test('ALP-BUD-01 an answer that costs more than was set aside for it is not thrown away; one beyond the day is', async () => {
+  const alice = await linkedNode('alice')
+  const usage = `{"type":"usage","usd":3}`
+  const dear = `  dear: { command: [sh, -c, 'echo ''${usage}''; echo ''{"type":"result","text":"worth it"}''' ], output: json-lines }\n`
+  const bob = await linkedNode('bob', `${dear}alp: { agent: dear }\nbudget: { daily_usd: 5 }\n`)
+  await pinBoth(alice, bob)
+  expect(await alice.answer('bob', 'How much?')).toMatchObject({ text: 'worth it', usd: 3, failed: false })
+  expect(await alice.answer('bob', 'Once more?')).toMatchObject({
+    text: '[error] The turn went over its budget.',
+    usd: 3,
+    failed: true,
+  })
 })
 
 test('ALP-BUD-08 a cancelled turn whose agent tells its cost at the end is booked with all that was set aside', async () => {
@@ -241,9 +246,7 @@ test('the agent that answers sees the project that the owner chose, and changes 
   expect(readdirSync(project)).toEqual(['paper.txt'])
   expect(readFileSync(join(project, 'paper.txt'), 'utf8')).toBe('as it was')
   const run = await lastRun(bob)
-  expect(run.tasks).toMatchObject([
-    { files: [], refused: expect.arrayContaining(['other.txt', 'paper.txt']) },
-  ])
+  expect(run.tasks).toMatchObject([{ files: [], refused: expect.arrayContaining(['other.txt', 'paper.txt']) }])
   // No copy of the project is left for each ask.
   expect(run.result?.folder).toBeUndefined()
   expect(existsSync(place.path('default', 'runs', run.run, 'result'))).toBe(false)

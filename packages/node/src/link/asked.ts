@@ -1,5 +1,5 @@
-// One ask of a peer as a stream: its session, its text as it comes, its answer. Whoever leaves before the end has the turn cancelled at the
-// peer, which then has a while to say what it cost.
+// One ask of a peer as a stream: its session, its text as it comes, its answer. Whoever leaves before the end has the
+// turn cancelled at the peer, which then has a while to say what it cost.
 import type { Clock } from '@parley/core'
 import { type Answer, ask, giveUp, type LinkClient, type Target } from '@parley/link'
 import { refusalOf } from './failure.ts'
@@ -25,6 +25,7 @@ export interface AnswerView {
   readonly tokens_out: number
   readonly usd: number
   readonly interrupted: boolean
+  readonly failed: boolean
 }
 
 export interface Asker {
@@ -76,13 +77,6 @@ export async function* asked(asker: Asker, input: AskInput, signal: AbortSignal)
   }
 }
 
-function answerView({ text, sessionId, tokensIn, tokensOut, cost, interrupted }: Answer): AnswerView {
-  return {
-    text,
-    session: sessionId,
-    tokens_in: tokensIn,
-    tokens_out: tokensOut,
-    usd: cost,
-    interrupted,
-  }
+function answerView({ text, sessionId, tokensIn, tokensOut, cost, ...end }: Answer): AnswerView {
+  return { text, session: sessionId, tokens_in: tokensIn, tokens_out: tokensOut, usd: cost, ...end }
 }

@@ -1,5 +1,5 @@
-// One call of an operation at a peer's node, over its second listener (`parley-call/1`): a connection for one call, which the peer's list
-// must allow by the operation's path.
+// One call of an operation at a peer's node, over its second listener (`parley-call/1`): a connection for one call,
+// which the peer's list must allow by the operation's path.
 import { CONNECTION_CLOSED, connectClient } from '@parley/call'
 import { type Clock, ok, ParleyError, type Result, refuse } from '@parley/core'
 import { type CallTarget, dialCall, type LinkIdentity } from '@parley/link'
@@ -17,7 +17,10 @@ export interface PeerCall {
   readonly signal: AbortSignal
 }
 
-/** Refusals: those of `dialCall`, `link_empty_response` from whom we are not pinned, and what the peer says, as `peer_refused`. */
+/**
+ * Refusals: those of `dialCall`, `link_empty_response` from whom we are not pinned, and what the peer says, as
+ * `peer_refused`.
+ */
 export async function callPeer(call: PeerCall): Promise<Result<unknown>> {
   const { peer, own, target, clock, operation, input, timeoutMs, signal } = call
   const dialled = await dialCall(target, { own, clock, timeoutMs, signal })

@@ -1,5 +1,5 @@
-// What went wrong with a call of a peer, as callers of the node get it: what is wrong here keeps its own code, what the peer itself said is
-// `peer_refused` with its words in the details.
+// What went wrong with a call of a peer, as callers of the node get it: what is wrong here keeps its own code, what the
+// peer itself said is `peer_refused` with its words in the details.
 import { ParleyError } from '@parley/core'
 import { type LinkFailure, type WireObject, wireText } from '@parley/link'
 import { nodeLimits } from '../limits.ts'

@@ -1,5 +1,5 @@
-// Values from a writer to one reader, one at a time: the writer waits until its value was taken, and is let go when the reader leaves. So a slow
-// reader slows the peer down and not this node.
+// Values from a writer to one reader, one at a time: the writer waits until its value was taken, and is let go when the
+// reader leaves. So a slow reader slows the peer down and not this node.
 
 interface Waiting<T> {
   readonly value: T

@@ -1,4 +1,5 @@
-// Strangers who want to do harm, against a whole node: it stays up, its own socket answers, and a pinned peer is served meanwhile.
+// Strangers who want to do harm, against a whole node: it stays up, its own socket answers, and a pinned peer is served
+// meanwhile.
 
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
@@ -26,9 +27,7 @@ async function doors(bob: LinkedNode) {
   return { pubkey, tcp: tcp.value, unix: { path: at('unix') } }
 }
 
-function open(
-  at: { readonly host: string; readonly port: number } | { readonly path: string },
-): Promise<Socket> {
+function open(at: { readonly host: string; readonly port: number } | { readonly path: string }): Promise<Socket> {
   // From another address than the peer's: who shares one with an attacker shares his place in the queue (ALP-TCP-06).
   const socket = connect('path' in at ? at : { ...at, localAddress: '127.0.0.2' })
   socket.on('error', () => undefined)
@@ -65,11 +64,7 @@ test(`ALP-TCP-06 ALP-TCP-08 ${COUNT} of each kind of bad connection: the node an
     ['noise', 'tcp', () => randomBytes(500)],
     ['half a line', 'unix', () => '{"jsonrpc":"2.0","alp":{'],
     ['a line that is no JSON', 'unix', () => 'hello\n'],
-    [
-      'an envelope that nobody signed',
-      'unix',
-      () => '{"jsonrpc":"2.0","id":"x","method":"link.ping","alp":{}}\n',
-    ],
+    ['an envelope that nobody signed', 'unix', () => '{"jsonrpc":"2.0","id":"x","method":"link.ping","alp":{}}\n'],
     ['a line without end', 'unix', () => Buffer.alloc(2 * 1_048_576, 'x')],
   ]
   for (const [what, carrier, said] of kinds) {

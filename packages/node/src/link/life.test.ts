@@ -1,4 +1,5 @@
-// The link in the life of a node: strangers, a new key, a stop or a death in mid-answer, and what keeps it from listening.
+// The link in the life of a node: strangers, a new key, a stop or a death in mid-answer, and what keeps it from
+// listening.
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -7,10 +8,20 @@ import { connectClient, connectUnix } from '@parley/call'
 import { SystemClock, unwrap } from '@parley/core'
 import { dialCall, LinkClient, loadIdentity, parseAddress, ping } from '@parley/link'
 import { expect, onTestFinished, test } from 'vitest'
+import { ownerPrincipal } from '../identity.ts'
 import type { NodeOperations } from '../operations/index.ts'
 import { refusal } from '../testing/calls.ts'
 import { isAlive } from '../testing/ground.ts'
-import { lastRun, ledgerOf, linkedGround, linkedNode, pin, pinBoth, startLinked } from '../testing/linked.ts'
+import {
+  type LinkedNode,
+  lastRun,
+  ledgerOf,
+  linkedGround,
+  linkedNode,
+  pin,
+  pinBoth,
+  startLinked,
+} from '../testing/linked.ts'
 import { nodeProcess } from '../testing/process.ts'
 
 test('ALP-PEND-01 a stranger gets silence and is remembered; accepted by the beginning of its fingerprint, it is served', async () => {
@@ -21,16 +32,12 @@ test('ALP-PEND-01 a stranger gets silence and is remembered; accepted by the beg
   await refusal(alice.client.call('link', 'ping', { peer: 'bob' }))
   const { pubkey, fingerprint, spoken } = await alice.identity()
   const { pending } = await bob.client.call('peers', 'pending', {})
-  expect(pending).toMatchObject([
-    { pubkey, fingerprint, spoken, address: expect.stringContaining('127.0.0.1:') },
-  ])
+  expect(pending).toMatchObject([{ pubkey, fingerprint, spoken, address: expect.stringContaining('127.0.0.1:') }])
   expect((await bob.node.status()).link).toMatchObject({ peers: 0, pending: 1, problems: 0 })
   // Once for each key, and nothing that would help a stranger.
   const told = bob.log.lines.filter(({ message }) => message.includes('not pinned'))
   expect(told).toMatchObject([{ level: 'info', facts: { fingerprint } }])
-  expect((await refusal(bob.client.call('peers', 'accept', { key: 'SHA256:nobody', id: 'x' }))).code).toBe(
-    'not_found',
-  )
+  expect((await refusal(bob.client.call('peers', 'accept', { key: 'SHA256:nobody', id: 'x' }))).code).toBe('not_found')
   const key = fingerprint.slice(0, 15)
   const { peer } = await bob.client.call('peers', 'accept', { key, id: 'alice' })
   expect(peer).toMatchObject({ id: 'alice', pubkey, allow: ['link.ping', 'link.ask'] })
@@ -53,9 +60,7 @@ test('ALP-ID-05 a new key holds at once, on the same port; peers are cut off unt
   expect(after).toMatchObject({ ...rotated.new, invitation: rotated.invitation, listening: before.listening })
   expect(after.pubkey).not.toBe(before.pubkey)
   expect(loadIdentity(bob.place.path('default')).id).toBe(after.pubkey)
-  expect((await refusal(alice.client.call('link', 'ping', { peer: 'bob' }))).code).toBe(
-    'link_handshake_failed',
-  )
+  expect((await refusal(alice.client.call('link', 'ping', { peer: 'bob' }))).code).toBe('link_handshake_failed')
   // The other way round it is a stranger.
   expect((await refusal(bob.client.call('link', 'ping', { peer: 'alice' }))).code).toBe('link_empty_response')
   expect((await alice.client.call('peers', 'pending', {})).pending).toMatchObject([{ pubkey: after.pubkey }])
@@ -84,6 +89,51 @@ test('a node that stops interrupts the answer it is at: the asker is told, the r
   const run = await lastRun(again)
   expect(run.state).toBe('aborted')
   expect(await findMarked(`${run.run}/`)).toEqual([])
+})
+
+test('W-TRAIL-02 what ends an ask that waits for its approval is on record under the name of who did it', async () => {
+  const alice = await linkedNode('alice')
+  const bob = await linkedNode('bob', 'alp: { approval: ask }\n')
+  await pinBoth(alice, bob)
+  const me = ownerPrincipal().id
+  const peer = `alp:${(await alice.identity()).fingerprint}`
+  const waiting = async () => {
+    const answer = alice.answer('bob', 'May I?').catch(error => error)
+    const gates = async () => (await bob.client.call('gates', 'list', {})).gates
+    await expect.poll(async () => (await gates()).length, { timeout: 20_000 }).toBe(1)
+    const [gate] = await gates()
+    // §4.8: whoever answers for the run is asked about it.
+    expect(gate).toMatchObject({ addressee: me })
+    return { answer, run: gate!.run }
+  }
+  const injectionsOf = async (node: LinkedNode, run: string) => {
+    const { entries } = await node.client.call('trail', 'query', { run, limit: 256 })
+    expect(entries.find(({ event_type }) => event_type === 'gate_triggered')?.body).toMatchObject({
+      addressee: me,
+    })
+    const created = entries.filter(({ event_type }) => event_type === 'workspace_created')
+    expect(created.map(({ body }) => (body as { owner: string }).owner)).toEqual(created.map(() => me))
+    return entries.filter(({ event_type }) => event_type === 'human_injection').map(({ actor }) => actor)
+  }
+  const cancelled = await waiting()
+  expect(await bob.node.status()).toMatchObject({ runs: { waiting: 1, for_peers: 1 } })
+  expect(await alice.client.call('link', 'cancel', { peer: 'bob' })).toEqual({ cancelled: true })
+  expect(await cancelled.answer).toMatchObject({ text: '[cancelled]', interrupted: true, failed: false })
+  expect(await injectionsOf(bob, cancelled.run)).toEqual([peer, peer])
+  const unpinned = await waiting()
+  await bob.client.call('peers', 'unpin', { id: 'alice' })
+  await unpinned.answer
+  expect(await injectionsOf(bob, unpinned.run)).toEqual([peer, me])
+  await pin(bob, alice)
+  const stopped = await waiting()
+  await bob.node.stop('enough')
+  expect(await stopped.answer).toMatchObject({ text: '[cancelled]', interrupted: true })
+  const again = await startLinked('bob', bob.place, bob.stage)
+  expect(await injectionsOf(again, stopped.run)).toEqual([peer])
+  expect(await again.ended(stopped.run)).toMatchObject({
+    state: 'aborted',
+    reason: expect.stringContaining('stops'),
+  })
 })
 
 test('a node that is killed in mid-answer: the next one ends the run with its reason, settles it, and leaves no process', async () => {
@@ -159,9 +209,7 @@ test('ALP-TCP-01 a port that is taken keeps the node from nothing: it goes on ov
   expect((await bob.node.status()).link).toMatchObject({ listening: [{ carrier: 'unix' }], problems: 1 })
   const { problems } = await bob.client.call('peers', 'list', {})
   expect(problems).toEqual([expect.stringContaining('EADDRINUSE')])
-  expect(bob.log.lines).toContainEqual(
-    expect.objectContaining({ level: 'error', message: 'link: listening (tcp)' }),
-  )
+  expect(bob.log.lines).toContainEqual(expect.objectContaining({ level: 'error', message: 'link: listening (tcp)' }))
 })
 
 test('ALP-ERR-05 a list of peers that cannot be read pins nobody, and the node is up and says so', async () => {

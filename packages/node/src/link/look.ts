@@ -1,11 +1,16 @@
-// What the files of a profile say about its link, for whoever asks without a node: who is pinned, who knocked, where a node would listen.
-// Nothing is written, and nothing is made.
+// What the files of a profile say about its link, for whoever asks without a node: who is pinned, who knocked, where a
+// node would listen. Nothing is written, and nothing is made.
 
-import { SystemClock } from '@parley/core'
-import { type ListenPlan, linkPaths, PeerList, PendingPeers } from '@parley/link'
+import { type LedgerDamage, SystemClock } from '@parley/core'
+import { LedgerFile, type ListenPlan, linkPaths, PeerList, PendingPeers } from '@parley/link'
 import { linkConfig } from '../config/link-settings.ts'
 import type { Config } from '../config/load.ts'
 import { planHere } from './plan.ts'
+
+/** What keeps the daily ledger from being read, and what to do about it; undefined where nothing does. */
+export function ledgerProblem(profile: string): LedgerDamage | undefined {
+  return new LedgerFile(linkPaths(profile).ledger, { clock: new SystemClock() }).read().damage
+}
 
 export interface LinkLook {
   /** The profile's private key; there once a node has run. */

@@ -1,15 +1,23 @@
-// ALP in a node: the files, the listeners, calls of peers, and the way from an inbound ask to a run. Whatever is wrong with it is told, and
-// never keeps the node from starting (ALP-TCP-01).
+// ALP in a node: the files, the listeners, calls of peers, and the way from an inbound ask to a run. Whatever is wrong
+// with it is told, and never keeps the node from starting (ALP-TCP-01).
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { type AgentAdapter, type Clock, err, ok, ParleyError, type Result, refuse } from '@parley/core'
 import {
-  type AskPort,
+  type Clock,
+  err,
+  type Grant,
+  ok,
+  ParleyError,
+  type Principal,
+  type Result,
+  type RunPort,
+  refuse,
+} from '@parley/core'
+import {
   alpiLayout,
   type CallTarget,
   type Carrier,
   fingerprintOf,
-  type Grant,
   LinkClient,
   type LinkIdentity,
   type LinkLog,
@@ -21,19 +29,19 @@ import {
   type Peer,
   parleyLayout,
   ReplayJournal,
-  spokenFingerprint,
+  spokenFingerprintOf,
   type Target,
   targetOf,
   writeInvitation,
 } from '@parley/link'
 import { linkConfig } from '../config/link-settings.ts'
 import type { Config } from '../config/load.ts'
-import type { NodeLog } from '../log.ts'
-import type { Environment } from '../paths.ts'
-import type { Proof } from '../proof.ts'
+import type { NodeLog } from '../log/log.ts'
+import type { Environment } from '../profile/paths.ts'
+import type { Proof } from '../reach/proof.ts'
+import type { Spending } from '../spending/spending.ts'
 import { addressText, invitedAddress, proposedName } from './address.ts'
-import type { CallDoor } from './call-door.ts'
-import { peerTurns } from './peer-turns.ts'
+import type { CallListener } from './call-listener.ts'
 import { planHere } from './plan.ts'
 import { announced } from './strangers.ts'
 
@@ -41,8 +49,9 @@ export interface NodeLinkOptions {
   readonly config: Config
   readonly env: Environment
   readonly clock: Clock
-  /** `budget.daily_usd` as it stands; asked for every request. */
-  readonly dailyUsd: () => number | undefined
+  readonly spending: Pick<Spending, 'ledger'>
+  /** Who answers for what the node does for peers. */
+  readonly owner: Principal
   readonly log: NodeLog
 }
 
@@ -69,11 +78,12 @@ export interface OwnIdentity {
 
 /** What the link needs of the rest of the node, once that is up. */
 export interface LinkSurroundings {
-  readonly ask: AskPort
+  /** What an inbound ask becomes a run with. */
+  readonly runs: RunPort
   /** What was set aside by a node that died, to be settled before anybody is answered. */
   readonly settle: (orphans: readonly Grant[]) => Promise<void>
   /** Opens the listener of the call protocol; undefined where there is none. */
-  readonly door?: (identity: LinkIdentity) => Promise<CallDoor>
+  readonly listenForCalls?: (identity: LinkIdentity) => Promise<CallListener>
 }
 
 interface Problem {
@@ -93,18 +103,14 @@ export class NodeLink {
   #journal: ReplayJournal | undefined
   #server: LinkServer | undefined
   #tcpHost: string | undefined
-  #door: CallDoor | undefined
+  #callListener: CallListener | undefined
   #problems: readonly Problem[] = []
   /** Starting, changing the key and closing, one after the other. */
   #last: Promise<void> = Promise.resolve()
   #closed = false
 
   /** For a profile whose trail is open: that makes the key. Nothing listens yet, but peers can be called. */
-  static open(options: NodeLinkOptions): NodeLink {
-    return new NodeLink(options)
-  }
-
-  private constructor(options: NodeLinkOptions) {
+  constructor(options: NodeLinkOptions) {
     const { config, clock, log } = options
     this.#options = options
     this.#log = {
@@ -119,8 +125,9 @@ export class NodeLink {
       home: config.paths.folder,
       profile: config.paths.profile,
       clock,
-      ask: { start: async request => (await this.#surroundings?.ask.start(request)) ?? starting() },
-      dailyUsd: options.dailyUsd,
+      runs: () => this.#surroundings?.runs,
+      owner: options.owner,
+      ledger: options.spending.ledger,
       // Watchers see that a long turn goes on, and know its session from the beginning.
       events: true,
       log: this.#log,
@@ -130,14 +137,17 @@ export class NodeLink {
     this.#useKey()
   }
 
+  get owner(): Principal {
+    return this.#options.owner
+  }
+
   get on(): boolean {
     return this.#options.config.values.alp
   }
 
   /** What a call of a peer is made with now. Refuses with `link_off`, or with what is wrong with the key. */
   client(): Result<LinkClient> {
-    if (!this.on)
-      return refuse('link_off', 'ALP is switched off in this profile (service.alp in config.yaml).')
+    if (!this.on) return refuse('link_off', 'ALP is switched off in this profile (service.alp in config.yaml).')
     if (this.#client) return ok(this.#client)
     return err(this.#noKey())
   }
@@ -147,14 +157,16 @@ export class NodeLink {
     const peer = this.service.peers.named(id)
     if (!peer) {
       const known = this.service.peers.all().map(each => each.id)
-      const next =
-        known.length === 0 ? 'Nobody is pinned yet' : `Pinned here: ${known.slice(0, 20).join(', ')}`
+      const next = known.length === 0 ? 'Nobody is pinned yet' : `Pinned here: ${known.slice(0, 20).join(', ')}`
       return refuse('unknown_peer', `No peer is called ${id}. ${next}.`)
     }
     return this.#targetOf(peer)
   }
 
-  /** Where operations of a peer are called, and as whom. `port`: of its second listener. Refuses as `target`, and where it has no address. */
+  /**
+   * Where operations of a peer are called, and as whom. `port`: of its second listener. Refuses as `target`, and where
+   * it has no address.
+   */
   caller(id: string, port: number): Result<{ readonly own: LinkIdentity; readonly target: CallTarget }> {
     const usable = this.client()
     if (!usable.ok) return usable
@@ -166,24 +178,13 @@ export class NodeLink {
     return ok({ own: this.#identity!, target: { identity, at: { host, port } } })
   }
 
-  /** A peer as an agent of a run. Who is not pinned any more when its turn comes fails that turn. */
-  agent(name: string, peer: string, timeoutMs: number | undefined): AgentAdapter {
-    return peerTurns(name, {
-      clock: this.#options.clock,
-      peer,
-      client: () => this.client(),
-      target: () => this.target(peer),
-      ...(timeoutMs !== undefined && { timeoutMs }),
-    })
-  }
-
   isPinned(id: string): boolean {
     return this.service.peers.named(id) !== undefined
   }
 
   /** Connections over which peers call operations. */
   get callers(): number {
-    return this.#door?.links ?? 0
+    return this.#callListener?.links ?? 0
   }
 
   #targetOf(peer: Peer): Result<Target> {
@@ -205,15 +206,14 @@ export class NodeLink {
     const port = this.#server?.port
     const invitation = writeInvitation({
       pubkey,
-      ...(port !== undefined &&
-        this.#tcpHost !== undefined && { address: invitedAddress(this.#tcpHost, port) }),
+      ...(port !== undefined && this.#tcpHost !== undefined && { address: invitedAddress(this.#tcpHost, port) }),
       ...(name !== undefined && { name }),
     })
     // A key that signs has both.
     return ok({
       pubkey,
       fingerprint: fingerprintOf(pubkey)!,
-      spoken: spokenFingerprint(pubkey)!,
+      spoken: spokenFingerprintOf(pubkey)!,
       invitation,
     })
   }
@@ -233,8 +233,8 @@ export class NodeLink {
       carrier === 'unix' || port === undefined || this.#tcpHost === undefined
         ? linkPaths(this.#options.config.paths.folder).socket
         : addressText(this.#tcpHost, port)
-    const door: ListeningAt[] = this.#door ? [{ carrier: 'call', at: this.#door.at }] : []
-    return [...carriers.map(carrier => ({ carrier, at: at(carrier) })), ...door]
+    const calls: ListeningAt[] = this.#callListener ? [{ carrier: 'call', at: this.#callListener.at }] : []
+    return [...carriers.map(carrier => ({ carrier, at: at(carrier) })), ...calls]
   }
 
   /** As `/node/status` tells it; null where ALP is switched off. */
@@ -262,7 +262,10 @@ export class NodeLink {
     })
   }
 
-  /** Goes on with the key that the profile has now: connections of peers end, and those who have not pinned the new one get silence. */
+  /**
+   * Goes on with the key that the profile has now: connections of peers end, and those who have not pinned the new one
+   * get silence.
+   */
   rekey(): Promise<void> {
     return this.#next(async () => {
       const before = this.#identity?.id
@@ -275,7 +278,9 @@ export class NodeLink {
     })
   }
 
-  /** Takes no more connections, interrupts asks at work and lets them have their answer. Never rejects; safe to repeat. */
+  /**
+   * Takes no more connections, interrupts asks at work and lets them have their answer. Never rejects; safe to repeat.
+   */
   close(): Promise<void> {
     this.#closed = true
     return this.#next(async () => {
@@ -330,20 +335,20 @@ export class NodeLink {
         ...(tcp && { tcp }),
       })
     })
-    const open = this.#surroundings?.door
+    const open = this.#surroundings?.listenForCalls
     if (open)
       await this.#tried('listening (call)', async () => {
-        this.#door = await open(identity)
+        this.#callListener = await open(identity)
       })
   }
 
   async #shut(): Promise<void> {
-    const [server, door] = [this.#server, this.#door]
+    const [server, listener] = [this.#server, this.#callListener]
     this.#server = undefined
-    this.#door = undefined
+    this.#callListener = undefined
     await Promise.all([
       server && this.#tried('closing', () => server.close()),
-      door && this.#tried('closing', () => door.close()),
+      listener && this.#tried('closing', () => listener.close()),
     ])
   }
 
@@ -374,8 +379,4 @@ export class NodeLink {
     const why = this.#problems.find(({ about }) => about === 'key')?.text ?? 'The profile has no key.'
     return new ParleyError('key_unusable', why)
   }
-}
-
-function starting(): Result<never> {
-  return refuse('overloaded', 'The node is starting.', { retryable: true })
 }

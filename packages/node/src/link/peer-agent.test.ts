@@ -60,6 +60,19 @@ test.each([
   expect(run.tasks[0]!.steps.at(-1)!.text).toContain('instead')
 })
 
+test('ALP-ASK-04 a turn that failed at the peer is not its answer: the fallback does the task, and without one the task fails', async () => {
+  const alice = await linkedNode('alice')
+  const bob = await linkedNode('bob', '  broken: { command: [sh, -c, "exit 4"] }\nalp: { agent: broken }\n')
+  await pinBoth(alice, bob)
+  expect(await alice.answer('bob', 'Are you well?')).toMatchObject({ failed: true, interrupted: false })
+  const task = '{ id: one, agent: far, prompt: Say a number., attempts: 1'
+  const alone = await alice.ended(await alice.start(team('', `  - ${task} }\n`)))
+  expect(alone).toMatchObject({ state: 'failed', tasks: [{ note: expect.stringContaining('failed there') }] })
+  const near = '  near: { command: [sh, -c, "echo instead"] }\n'
+  const spared = await alice.ended(await alice.start(team(near, `  - ${task}, fallback: near }\n`)))
+  expect(spared).toMatchObject({ state: 'done', tasks: [{ agent: 'near' }] })
+})
+
 test('aborting the run cancels the turn at the peer', async () => {
   const alice = await linkedNode('alice')
   const bob = await linkedNode('bob')

@@ -1,7 +1,19 @@
-// What is booked for asks that a dead node left: what their runs have on record, and all that was set aside where nobody knows.
-import type { Conducting, RunAccount, StoredRun } from '@parley/coordinator'
-import { err, ManualClock, ok, ParleyError, type RunId, type Ticks, type Usage, unwrap } from '@parley/core'
-import { INTERACTIVE, Ledger } from '@parley/link'
+// What is booked for asks that a dead node left: what their runs have on record, and all that was set aside where
+// nobody knows.
+import type { Coordination, RunAccount } from '@parley/coordinator'
+import {
+  err,
+  INTERACTIVE,
+  ManualClock,
+  ok,
+  ParleyError,
+  type RunId,
+  type StoredRun,
+  type Ticks,
+  type Usage,
+  unwrap,
+} from '@parley/core'
+import { openLedger } from '@parley/link'
 import { expect, test } from 'vitest'
 import { ground, keptLog } from '../testing/ground.ts'
 import { settleAsks } from './settle.ts'
@@ -15,7 +27,7 @@ interface Known {
   readonly damaged?: boolean
 }
 
-/** Runs as a conductor tells them, and how many were read. */
+/** Runs as a coordinator tells them, and how many were read. */
 function runsOf(known: readonly Known[]) {
   const read: string[] = []
   const storedOf = (at: number): StoredRun =>
@@ -24,14 +36,15 @@ function runsOf(known: readonly Known[]) {
       started: NOW,
       principal: 'alp:x',
       origin: 'alp',
-      facts: { reservation: known[at]!.reservation },
+      context: { reservation: known[at]!.reservation },
     }) as unknown as StoredRun
-  const conductor: Pick<Conducting, 'stored' | 'account'> = {
-    async *stored() {
-      for (const at of known.keys()) {
-        read.push(`run_${at}`)
-        yield storedOf(at)
-      }
+  const records: Pick<Coordination['records'], 'find' | 'account'> = {
+    /** Pages of one run. */
+    async find({ after }) {
+      const at = after === undefined ? 0 : Number(after.slice(4)) + 1
+      read.push(`run_${at}`)
+      const run = storedOf(at)
+      return { runs: [run], ...(at + 1 < known.length && { cursor: run.run }) }
     },
     async account(run) {
       const { usage = {}, unknownCost = false, damaged } = known[Number(run.slice(4))]!
@@ -39,14 +52,14 @@ function runsOf(known: readonly Known[]) {
       return ok({ ...storedOf(Number(run.slice(4))), usage, unknownCost } as RunAccount)
     },
   }
-  return { conductor, read }
+  return { records, read }
 }
 
 function ledger() {
   const clock = new ManualClock(NOW)
   const place = ground()
   place.write('logs/.here', '')
-  return { clock, ledger: new Ledger(place.path('logs', 'ledger.json'), { clock, cap: () => 10 }) }
+  return { clock, ledger: openLedger(place.path('logs', 'ledger.json'), { clock, cap: () => 10 }) }
 }
 
 test('ALP-BUD-01 each ask is settled by its run: its usage, all of it where that is unknown, nothing where no run came to be', async () => {
@@ -54,14 +67,14 @@ test('ALP-BUD-01 each ask is settled by its run: its usage, all of it where that
   const set = (peer: string) => unwrap(book.reserve(peer, { usd: 0.5 })).id
   const [one, two, three, four] = ['one', 'two', 'three', 'four'].map(set)
   unwrap(book.reserve(INTERACTIVE, { usd: 0.5 }))
-  const { conductor } = runsOf([
+  const { records } = runsOf([
     { reservation: 'of another day' },
     { reservation: one!, usage: { usd: 0.2, tokensIn: 7 } },
     { reservation: two!, usage: { usd: 0.1 }, unknownCost: true },
     { reservation: three!, damaged: true },
   ])
   expect(four).toBeDefined()
-  await settleAsks(book.orphans(), conductor, clock, keptLog())
+  await settleAsks(book.orphans(), records, clock, keptLog())
   const { byPeer, reserved } = book.today()
   expect(Object.fromEntries(byPeer)).toEqual({
     one: { usd: 0.2, tokens: 7 },
@@ -76,11 +89,11 @@ test('ALP-BUD-01 each ask is settled by its run: its usage, all of it where that
 test('runs are looked through only where something is open, and no further than needed', async () => {
   const { clock, ledger: book } = ledger()
   const none = runsOf([{ reservation: 'x' }])
-  await settleAsks(book.orphans(), none.conductor, clock, keptLog())
+  await settleAsks(book.orphans(), none.records, clock, keptLog())
   expect(none.read).toEqual([])
   const { id } = unwrap(book.reserve('one', { usd: 0.5 }))
   const some = runsOf([{ reservation: id, usage: { usd: 0.1 } }, { reservation: 'older' }])
-  await settleAsks(book.orphans(), some.conductor, clock, keptLog())
+  await settleAsks(book.orphans(), some.records, clock, keptLog())
   expect(some.read).toEqual(['run_0'])
   expect(book.today().reserved.size).toBe(0)
 })

@@ -1,9 +1,9 @@
-// Telling the owner that somebody knocked (ALP-PEND): once for each key, and no more often than the list of pending peers can hold, so that a
-// flood of strangers does not become a flood of lines.
+// Telling the owner that somebody knocked (ALP-PEND): once for each key, and no more often than the list of pending
+// peers can hold, so that a flood of strangers does not become a flood of lines.
 import type { Clock } from '@parley/core'
 import { fingerprintOf, linkLimits, type Pins } from '@parley/link'
 import { nodeTimes } from '../limits.ts'
-import type { NodeLog } from '../log.ts'
+import type { NodeLog } from '../log/log.ts'
 
 export function announced(pins: Pins, clock: Clock, log: Pick<NodeLog, 'info'>): Pins {
   const told = new Set<string>()

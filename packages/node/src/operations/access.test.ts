@@ -1,15 +1,16 @@
-// Who may call what: the owner everything, the agent of a turn its own workspace, and whoever holds an old token nothing.
+// Who may call what: the owner everything, the agent of a turn its own workspace, and whoever holds an old token
+// nothing.
 import { connect } from 'node:net'
 import { encodeFrame } from '@parley/call'
-import type { WorkspaceDoor } from '@parley/coordinator'
+import type { AgentVerbs } from '@parley/coordinator'
 import { err, ok, ParleyError } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { collected, refusal, solve } from '../testing/calls.ts'
 import { startedNode } from '../testing/started.ts'
 
-function doorOf(): WorkspaceDoor {
+function verbsOf(): AgentVerbs {
   return {
-    // What a door says of itself must not become more than a turn's agent.
+    // What an agent says of itself must not become more than a turn's agent.
     principal: { id: 'writer#1', kind: 'user', scopes: ['owner'] },
     status: async () =>
       ok({
@@ -32,22 +33,20 @@ function doorOf(): WorkspaceDoor {
 
 describe('/workspaces, and who may call what', () => {
   test("a turn's token opens its own workspace", async () => {
-    const { client, conductor } = await startedNode()
-    conductor.doors.set('good', doorOf())
+    const { client, coordinator } = await startedNode()
+    coordinator.turns.set('good', verbsOf())
     const inside = { authToken: 'good' }
     expect(await client.call('workspaces', 'status', {}, inside)).toMatchObject({ workspace: 'ws_1' })
     expect(await client.call('workspaces', 'inbox', {}, inside)).toMatchObject({ mail: [{ text: 'Hi' }] })
     expect(await client.call('workspaces', 'checkpoint', { intent: 'half' }, inside)).toMatchObject({
       checkpoint: 'cp half',
     })
-    expect((await refusal(client.call('workspaces', 'block', { reason: 'x' }, inside))).code).toBe(
-      'invalid_state',
-    )
+    expect((await refusal(client.call('workspaces', 'block', { reason: 'x' }, inside))).code).toBe('invalid_state')
   })
 
   test('an agent does nothing but that, whatever its link is', async () => {
-    const { client, conductor, node } = await startedNode()
-    conductor.doors.set('good', doorOf())
+    const { client, coordinator, node } = await startedNode()
+    coordinator.turns.set('good', verbsOf())
     for (const token of ['good', 'stale']) {
       const options = { authToken: token }
       const calls = [
@@ -65,7 +64,7 @@ describe('/workspaces, and who may call what', () => {
       ]
       for (const call of calls) expect((await refusal(call)).code).toBe('FORBIDDEN')
     }
-    expect(conductor.solved).toEqual([])
+    expect(coordinator.solved).toEqual([])
     expect((await node.status()).runs.working).toBe(0)
   })
 
@@ -95,6 +94,7 @@ describe('/workspaces, and who may call what', () => {
       '/config/show',
       '/escalations/list',
       '/escalations/respond',
+      '/gates/find',
       '/gates/list',
       '/gates/passphrase',
       '/gates/respond',

@@ -1,7 +1,7 @@
 // /agents: what can take a turn here without a team file.
 import { operation } from '@parley/call'
 import { Type } from '@parley/core'
-import { type AgentDirectory, AgentViewSchema } from '../agents.ts'
+import { type AgentDirectory, AgentViewSchema } from '../agents/directory.ts'
 import { closed, forOwner, SearchPath } from './spec.ts'
 
 export interface AgentDeps {

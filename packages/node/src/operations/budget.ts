@@ -29,6 +29,7 @@ const TodaySchema = Type.Object(
       ),
       { maxItems: nodeLimits.spenders, description: 'The dearest first' },
     ),
+    problem: Type.Optional(Type.String({ description: 'Why the ledger cannot be read; then the amounts say nothing' })),
   },
   closed,
 )

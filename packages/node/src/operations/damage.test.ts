@@ -1,4 +1,5 @@
-// One damaged run: it is told what is wrong, and the node stays usable, above all for those who want to verify, look or stop.
+// One damaged run: it is told what is wrong, and the node stays usable, above all for those who want to verify, look or
+// stop.
 import { ParleyError } from '@parley/core'
 import { expect, test } from 'vitest'
 import { refusal, solve } from '../testing/calls.ts'
@@ -10,7 +11,10 @@ async function damagedNode() {
   const fail = async (): Promise<never> => {
     throw new ParleyError('trail_damaged', `Entry 14 of run ${run} does not match its hash.`)
   }
-  Object.assign(started.conductor, { runs: fail, view: fail, gates: fail })
+  const { coordinator } = started
+  Object.assign(coordinator.runs, { list: fail })
+  Object.assign(coordinator.views, { view: fail })
+  Object.assign(coordinator.gates, { list: fail })
   return { ...started, run }
 }
 
@@ -18,7 +22,7 @@ test('the node says how it is, and stops when it is asked to', async () => {
   const { client, node, log } = await damagedNode()
   expect(await client.call('node', 'status', {})).toMatchObject({
     pid: process.pid,
-    runs: { working: 0, waiting: 0 },
+    runs: { working: 0, waiting: 0, for_peers: 0 },
   })
   expect(log.lines.at(-1)).toMatchObject({ level: 'error', message: expect.stringContaining('Entry 14') })
   await client.call('node', 'stop', { reason: 'down' })

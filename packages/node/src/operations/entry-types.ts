@@ -1,5 +1,6 @@
-// The types of entries that a query names. A slip of the fingers would find nothing and look like an answer, so it is refused; a name that
-// the registry does not know is taken where the run has such entries: one that was imported may come from a version with more of them.
+// The types of entries that a query names. A slip of the fingers would find nothing and look like an answer, so it is
+// refused; a name that the registry does not know is taken where the run has such entries: one that was imported may
+// come from a version with more of them.
 import { nearest, ok, type Result, refuse } from '@parley/core'
 import { RUNTIME, type RunTrail, type TrailFilter } from '@parley/trail'
 import { EVENT_TYPES, isEventType } from '@parley/trail/events'
@@ -19,8 +20,7 @@ export async function knownTypes(
 }
 
 function unknown({ id }: RunTrail, name: string): Result<never> {
-  const meant =
-    EVENT_TYPES.find(each => name.length > 1 && each.startsWith(name)) ?? nearest(name, EVENT_TYPES)
+  const meant = EVENT_TYPES.find(each => name.length > 1 && each.startsWith(name)) ?? nearest(name, EVENT_TYPES)
   const hint = meant === undefined ? '' : ` Did you mean '${meant}'?`
   const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name
   return refuse('invalid_query', `'${shown}' is not a type of entry, and ${id} has none of it.${hint}`, {

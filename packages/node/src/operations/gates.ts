@@ -1,28 +1,28 @@
 // /gates, /escalations: everything that waits for a person, and their answers.
 import { operation } from '@parley/call'
-import { type Conducting, GateViewSchema } from '@parley/coordinator'
+import { type Coordination, GateViewSchema } from '@parley/coordinator'
 import { mapSchema, refuse, Type } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
-import type { AnswerPassphrase } from '../passphrase.ts'
+import type { AnswerPassphrase } from '../profile/passphrase.ts'
 import { caller } from './caller.ts'
 import { answered, closed, forOwner, Reason, RunText, refusals, streamed, told } from './spec.ts'
 
 export interface GateDeps {
-  readonly conductor: Conducting
+  readonly coordinator: Coordination
   readonly passphrase: Pick<AnswerPassphrase, 'check' | 'change' | 'required'>
 }
 
 /** Never on the trail: it goes no further than this file. */
-const Passphrase = Type.String({
+export const Passphrase = Type.String({
   maxLength: nodeLimits.passphraseMost,
   description: 'Where `gates.confirm` is set',
 })
-const PASSPHRASE_REFUSALS = ['passphrase_required', 'passphrase_wrong', 'passphrase_locked'] as const
+export const PASSPHRASE_REFUSALS = ['passphrase_required', 'passphrase_wrong', 'passphrase_locked'] as const
 
 const Waiting = Type.String({
   minLength: 1,
   maxLength: 160,
-  description: 'The id of what waits, the beginning of it if that is unique, or a run',
+  description: 'The id of what waits or of its run, the beginning of it if that is unique, or `last`',
 })
 const List = Type.Object({ gates: Type.Array(GateViewSchema) }, closed)
 const OfRun = Type.Object({ run: Type.Optional(RunText) }, closed)
@@ -37,10 +37,10 @@ const ANSWER_REFUSALS = refusals(
   'trail_damaged',
 )
 
-export function gateService({ conductor, passphrase: confirmed }: GateDeps) {
+export function gateService({ coordinator, passphrase: confirmed }: GateDeps) {
   const list = async (run: string | undefined, kind?: 'question') => {
-    const found = run === undefined ? undefined : answered(await told(conductor.find(run)))
-    const gates = await told(conductor.gates(found))
+    const found = run === undefined ? undefined : answered(await told(coordinator.runs.find(run)))
+    const gates = await told(coordinator.gates.list(found))
     return { gates: gates.filter(gate => kind === undefined || gate.kind === kind) }
   }
   return {
@@ -56,6 +56,19 @@ export function gateService({ conductor, passphrase: confirmed }: GateDeps) {
       },
       ({ run }) => list(run),
     ),
+    '/gates/find': operation(
+      {
+        name: '/gates/find',
+        opType: 'query',
+        description:
+          'What is meant by a name: one gate or question, or the tasks of a plan that wait. Without one, the only thing that waits.',
+        inputSchema: Type.Object({ name: Type.Optional(Waiting), kind: GateViewSchema.properties.kind }, closed),
+        outputSchema: List,
+        accessControl: forOwner,
+        errorSchemas: refusals('not_found', 'ambiguous', 'invalid_state', 'trail_unavailable', 'trail_damaged'),
+      },
+      async ({ name, kind }) => ({ gates: [...answered(await told(coordinator.gates.find(name, kind)))] }),
+    ),
     '/gates/watch': operation(
       {
         name: '/gates/watch',
@@ -67,7 +80,7 @@ export function gateService({ conductor, passphrase: confirmed }: GateDeps) {
         errorSchemas: refusals('unavailable', 'trail_unavailable', 'trail_damaged'),
       },
       async function* (_input, { signal }) {
-        for await (const gates of streamed(conductor.watchGates(signal))) yield { gates: [...gates] }
+        for await (const gates of streamed(coordinator.gates.watch(signal))) yield { gates: [...gates] }
       },
     ),
     '/gates/respond': operation(
@@ -102,10 +115,10 @@ export function gateService({ conductor, passphrase: confirmed }: GateDeps) {
         const principal = caller(identity)
         if (decision !== 'modify') {
           if (changes) answered(refuse('invalid_argument', 'Only `modify` changes something.'))
-          return listed(await told(conductor.respond(gate, { decision, ...why, principal })))
+          return listed(await told(coordinator.gates.respond(gate, { decision, ...why, principal })))
         }
         if (!changes) return answered(refuse('invalid_argument', 'Say what is to change.'))
-        return listed(await told(conductor.respond(gate, { decision, changes, ...why, principal })))
+        return listed(await told(coordinator.gates.respond(gate, { decision, changes, ...why, principal })))
       },
     ),
     '/gates/passphrase': operation(
@@ -114,18 +127,10 @@ export function gateService({ conductor, passphrase: confirmed }: GateDeps) {
         opType: 'mutation',
         description:
           'Sets the passphrase that answers need from now on, or takes it away where none is given. One that is set is needed for that.',
-        inputSchema: Type.Object(
-          { passphrase: Type.Optional(Passphrase), present: Type.Optional(Passphrase) },
-          closed,
-        ),
+        inputSchema: Type.Object({ passphrase: Type.Optional(Passphrase), present: Type.Optional(Passphrase) }, closed),
         outputSchema: Type.Object({ required: Type.Boolean() }, closed),
         accessControl: forOwner,
-        errorSchemas: refusals(
-          ...PASSPHRASE_REFUSALS,
-          'invalid_argument',
-          'invalid_config',
-          'profile_unusable',
-        ),
+        errorSchemas: refusals(...PASSPHRASE_REFUSALS, 'invalid_argument', 'invalid_config', 'profile_unusable'),
       },
       async ({ passphrase, present }) => {
         answered(await confirmed.change(passphrase, present))
@@ -148,8 +153,7 @@ export function gateService({ conductor, passphrase: confirmed }: GateDeps) {
       {
         name: '/escalations/respond',
         opType: 'mutation',
-        description:
-          'Answers a question: with words, by ending the work, or by leaving it to the coordinator.',
+        description: 'Answers a question: with words, by ending the work, or by leaving it to the coordinator.',
         inputSchema: Type.Object(
           {
             question: Waiting,
@@ -166,16 +170,15 @@ export function gateService({ conductor, passphrase: confirmed }: GateDeps) {
       async ({ question, answer, text, passphrase }, { identity }) => {
         answered(await confirmed.check(passphrase))
         const principal = caller(identity)
-        if (answer !== 'envelope')
-          return answered(await told(conductor.reply(question, { answer, principal })))
+        if (answer !== 'envelope') return answered(await told(coordinator.gates.reply(question, { answer, principal })))
         if (text === undefined) return answered(refuse('invalid_argument', 'A reply needs a text.'))
-        return answered(await told(conductor.reply(question, { answer, text, principal })))
+        return answered(await told(coordinator.gates.reply(question, { answer, text, principal })))
       },
     ),
   }
 }
 
-function listed(result: Awaited<ReturnType<Conducting['respond']>>) {
+function listed(result: Awaited<ReturnType<Coordination['gates']['respond']>>) {
   const { run, gates } = answered(result)
   return { run, gates: [...gates] }
 }

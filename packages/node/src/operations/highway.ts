@@ -1,6 +1,6 @@
 // /highway, /workspaces of others, /budgets: what a person does to a run at work beside answering it.
 import { operation } from '@parley/call'
-import { BudgetViewSchema, type Conducting } from '@parley/coordinator'
+import { BudgetViewSchema, type Coordination } from '@parley/coordinator'
 import { Type } from '@parley/core'
 import { BUDGET_DIMENSIONS, ENVELOPE_PRIORITIES } from '@parley/trail/events'
 import { nodeLimits } from '../limits.ts'
@@ -8,7 +8,7 @@ import { caller } from './caller.ts'
 import { answered, closed, forOwner, Reason, RunText, refusals, told } from './spec.ts'
 
 export interface HighwayDeps {
-  readonly conductor: Conducting
+  readonly coordinator: Coordination
 }
 
 const Task = Type.String({ minLength: 1, maxLength: 160, description: 'A task of the plan, or a workspace' })
@@ -23,8 +23,8 @@ const REFUSALS = refusals(
   'trail_damaged',
 )
 
-export function highwayService({ conductor }: HighwayDeps) {
-  const found = async (run: string) => answered(await told(conductor.find(run)))
+export function highwayService({ coordinator }: HighwayDeps) {
+  const found = async (run: string) => answered(await told(coordinator.runs.find(run)))
   return {
     '/highway/inject': operation(
       {
@@ -54,19 +54,15 @@ export function highwayService({ conductor }: HighwayDeps) {
           ...(priority && { priority }),
           principal: caller(identity),
         }
-        return { run, ...answered(await told(conductor.inject(run, injection))) }
+        return { run, ...answered(await told(coordinator.interventions.inject(run, injection))) }
       },
     ),
     '/workspaces/suspend': operation(
       {
         name: '/workspaces/suspend',
         opType: 'mutation',
-        description:
-          'Pauses the work on one task, or all work of a run. Its turn is ended and taken again later.',
-        inputSchema: Type.Object(
-          { run: RunText, task: Type.Optional(Task), reason: Type.Optional(Reason) },
-          closed,
-        ),
+        description: 'Pauses the work on one task, or all work of a run. Its turn is ended and taken again later.',
+        inputSchema: Type.Object({ run: RunText, task: Type.Optional(Task), reason: Type.Optional(Reason) }, closed),
         outputSchema: Done,
         accessControl: forOwner,
         errorSchemas: REFUSALS,
@@ -74,7 +70,7 @@ export function highwayService({ conductor }: HighwayDeps) {
       async ({ run: text, task, reason = 'no reason given' }, { identity }) => {
         const run = await found(text)
         const by = { principal: caller(identity), reason, ...(task !== undefined && { task }) }
-        answered(await told(conductor.suspend(run, by)))
+        answered(await told(coordinator.interventions.suspend(run, by)))
         return { run }
       },
     ),
@@ -91,7 +87,7 @@ export function highwayService({ conductor }: HighwayDeps) {
       async ({ run: text, task }, { identity }) => {
         const run = await found(text)
         const by = { principal: caller(identity), ...(task !== undefined && { task }) }
-        answered(await told(conductor.resume(run, by)))
+        answered(await told(coordinator.interventions.resume(run, by)))
         return { run }
       },
     ),
@@ -107,7 +103,7 @@ export function highwayService({ conductor }: HighwayDeps) {
       },
       async ({ run: text }) => {
         const run = await found(text)
-        return { run, budgets: [...answered(await told(conductor.budgets(run)))] }
+        return { run, budgets: [...answered(await told(coordinator.budgets.list(run)))] }
       },
     ),
     '/budgets/raise': operation(
@@ -131,7 +127,7 @@ export function highwayService({ conductor }: HighwayDeps) {
       async ({ run: text, task, dimension, limit }, { identity }) => {
         const run = await found(text)
         const raise = { principal: caller(identity), dimension, limit, ...(task !== undefined && { task }) }
-        answered(await told(conductor.raiseBudget(run, raise)))
+        answered(await told(coordinator.budgets.raise(run, raise)))
         return { run }
       },
     ),

@@ -4,10 +4,10 @@ import { type BudgetDeps, budgetService } from './budget.ts'
 import { type GateDeps, gateService } from './gates.ts'
 import { type HighwayDeps, highwayService } from './highway.ts'
 import { type LinkDeps, linkService } from './link.ts'
+import { type MovingWorkDeps, movingWorkService } from './moving-work.ts'
 import { type NodeDeps, nodeService } from './node.ts'
 import { type PeerDeps, peerService } from './peers.ts'
 import { type RunDeps, runService } from './runs.ts'
-import { type SuccessionDeps, successionService } from './succession.ts'
 import { type TrailDeps, trailService } from './trail.ts'
 import { type TrailFileDeps, trailFileService } from './trail-file.ts'
 import { type TrailKeyDeps, trailKeyService } from './trail-keys.ts'
@@ -20,7 +20,7 @@ export type OperationDeps = NodeDeps &
   BudgetDeps &
   GateDeps &
   HighwayDeps &
-  SuccessionDeps &
+  MovingWorkDeps &
   UserDeps &
   TrailDeps &
   TrailFileDeps &
@@ -38,7 +38,7 @@ export function nodeOperations(deps: OperationDeps) {
     ...budgetService(deps),
     ...gateService(deps),
     ...highwayService(deps),
-    ...successionService(deps),
+    ...movingWorkService(deps),
     ...userService(deps),
     ...trailService(deps),
     ...trailFileService(deps),

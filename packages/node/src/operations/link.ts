@@ -1,7 +1,7 @@
 // /link: who this profile is to others, and calling peers (ALP-PING, ALP-ASK, ALP-CANCEL).
 import { randomBytes } from 'node:crypto'
 import { operation } from '@parley/call'
-import type { Conducting } from '@parley/coordinator'
+import type { Coordination } from '@parley/coordinator'
 import { type Result, refuse, Type, ticksPerMillisecond } from '@parley/core'
 import {
   cancelAsk,
@@ -13,18 +13,18 @@ import {
   type Target,
 } from '@parley/link'
 import type { Config } from '../config/load.ts'
-import { type RotationParts, rotateKey } from '../key-rotation.ts'
 import { nodeLimits } from '../limits.ts'
 import { type AskInput, asked } from '../link/asked.ts'
 import { callPeer } from '../link/calling.ts'
 import { refusalOf } from '../link/failure.ts'
 import type { NodeLink } from '../link/node-link.ts'
-import type { NodeLog } from '../log.ts'
+import type { NodeLog } from '../log/log.ts'
+import { type RotationParts, rotateKey } from '../profile/key-rotation.ts'
 import { answered, Count, callError, closed, forOwner, Nothing, refusals, streamed, told } from './spec.ts'
 
 export interface LinkDeps extends RotationParts {
   readonly config: Pick<Config, 'paths'>
-  readonly conductor: Pick<Conducting, 'accept' | 'held'>
+  readonly coordinator: Pick<Coordination, 'users' | 'held'>
   readonly link: NodeLink
   readonly log: Pick<NodeLog, 'warn'>
 }
@@ -59,6 +59,7 @@ const calling = [
   'link_bad_identity',
   'target-offline',
   'link_handshake_failed',
+  'link_handshake_timeout',
   'link_empty_response',
   'link_timeout',
   'link_bad_response',
@@ -82,8 +83,7 @@ export function linkService(deps: LinkDeps) {
       {
         name: '/link/identity',
         opType: 'query',
-        description:
-          'Who this profile is to others, where it is reached, and the line that they paste to pin it.',
+        description: 'Who this profile is to others, where it is reached, and the line that they paste to pin it.',
         inputSchema: Nothing,
         outputSchema: Type.Object(
           {
@@ -157,10 +157,7 @@ export function linkService(deps: LinkDeps) {
         const { client, target } = reach(peer)
         const before = clock.now()
         const nonce = randomBytes(8).toString('hex')
-        const { version, agentName } = got(
-          peer,
-          await ping(client, target, { nonce, timeoutMs: timeout_ms, signal }),
-        )
+        const { version, agentName } = got(peer, await ping(client, target, { nonce, timeoutMs: timeout_ms, signal }))
         const ms = Math.max(0, clock.now() - before) / ticksPerMillisecond
         return { peer, version, agent_name: agentName, ms }
       },
@@ -193,6 +190,7 @@ export function linkService(deps: LinkDeps) {
               tokens_out: Count,
               usd: Type.Number({ minimum: 0, description: 'What the peer has spent' }),
               interrupted: Type.Boolean({ description: 'The turn was cancelled before it was done' }),
+              failed: Type.Boolean({ description: 'The turn failed: the text ends with the error' }),
             },
             closed,
           ),
@@ -201,7 +199,7 @@ export function linkService(deps: LinkDeps) {
         errorSchemas: refusals(...calling, 'machine_fault'),
       },
       async function* ({ peer, prompt, usd, tokens, timeout_ms }, { signal }) {
-        const { held } = deps.conductor
+        const { held } = deps.coordinator
         if (held) answered(refuse('machine_fault', `${held.message} Nothing was asked; ask again then.`))
         const { client, target } = reach(peer)
         const failed = (what: string, cause: unknown) => log.warn(`link: ${what}`, { cause })
@@ -220,8 +218,7 @@ export function linkService(deps: LinkDeps) {
       {
         name: '/link/cancel',
         opType: 'mutation',
-        description:
-          'Cancels a turn that this profile has asked a peer for; without a session, whichever runs.',
+        description: 'Cancels a turn that this profile has asked a peer for; without a session, whichever runs.',
         inputSchema: Type.Object({ peer: PeerId, session: Type.Optional(Session) }, closed),
         outputSchema: Type.Object({ cancelled: Type.Boolean() }, closed),
         accessControl: forOwner,

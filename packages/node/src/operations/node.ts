@@ -1,11 +1,12 @@
-// /node: what runs here, that it is this profile's node, and stopping it. /config: the values in force, each with where it came from.
+// /node: what runs here, that it is this profile's node, and stopping it. /config: the values in force, each with where
+// it came from.
 import { operation } from '@parley/call'
 import { MachineViewSchema } from '@parley/coordinator'
 import { type Static, Type } from '@parley/core'
 import { DEPLOYMENT_MODELS } from '@parley/trail/events'
 import type { Config } from '../config/load.ts'
-import { STARTED_BY } from '../node-file.ts'
-import { NONCE_PATTERN, type Proof } from '../proof.ts'
+import { STARTED_BY } from '../reach/node-file.ts'
+import { NONCE_PATTERN, type Proof } from '../reach/proof.ts'
 import { ListeningSchema } from './link.ts'
 import { Count, closed, forOwner, Nothing, Reason, refusals } from './spec.ts'
 
@@ -41,7 +42,17 @@ export const NodeStatusSchema = Type.Object(
     started: Type.String({ description: 'Timestamp, UTC' }),
     started_by: Type.Enum([...STARTED_BY]),
     uptime_ms: Count,
-    runs: Type.Object({ working: Count, waiting: Count }, closed),
+    runs: Type.Object(
+      {
+        working: Count,
+        waiting: Count,
+        for_peers: Type.Integer({
+          minimum: 0,
+          description: 'Those among them that answer a peer, and end with the node',
+        }),
+      },
+      closed,
+    ),
     clients: Count,
     deployment: Type.Enum([...DEPLOYMENT_MODELS], { description: 'The security model that it keeps' }),
     idle_timeout_ms: Type.Integer({ minimum: 0, description: '0: it does not stop by itself' }),
@@ -75,9 +86,7 @@ const ConfigViewSchema = Type.Object(
     profile: Type.String(),
     folder: Type.String(),
     file: Type.String(),
-    values: Type.Array(
-      Type.Object({ key: Type.String(), value: Type.Unknown(), from: Type.String() }, closed),
-    ),
+    values: Type.Array(Type.Object({ key: Type.String(), value: Type.Unknown(), from: Type.String() }, closed)),
   },
   closed,
 )

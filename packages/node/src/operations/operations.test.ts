@@ -29,7 +29,7 @@ describe('/node and /config', () => {
       pid: process.pid,
       version: '0.1.0',
       started_by: 'up',
-      runs: { working: 0, waiting: 0 },
+      runs: { working: 0, waiting: 0, for_peers: 0 },
       clients: 1,
       idle_timeout_ms: 0,
       damage: [],
@@ -54,14 +54,14 @@ describe('/node and /config', () => {
 
 describe('/solve/start', () => {
   test('with a team file starts a run of that team, for the owner, and passes warnings on', async () => {
-    const { client, conductor } = await startedNode()
+    const { client, coordinator } = await startedNode()
     const started = await client.call('solve', 'start', {
       ...solve,
       team: { text: TEAM, file: '/teams/t.yaml' },
     })
     expect(started.run).toMatch(/^run_/)
     expect(started.warnings).toEqual([expect.stringMatching(/^line 5: .*b/)])
-    expect(conductor.solved[0]).toMatchObject({
+    expect(coordinator.solved[0]).toMatchObject({
       intent: 'Do it.',
       project: '/project',
       origin: 'cli',
@@ -85,10 +85,10 @@ describe('/solve/start', () => {
     const place = ground()
     place.write('default/config.yaml', 'agents:\n  mine: { command: [./mine.sh] }\n')
     chmodSync(place.write('default/mine.sh', '#!/bin/sh\n'), 0o755)
-    const { client, conductor } = await startedNode({ place })
+    const { client, coordinator } = await startedNode({ place })
     await client.call('solve', 'start', { ...solve, agent: 'mine' })
     await client.call('solve', 'start', { ...solve, agent: 'codex' })
-    expect(conductor.solved.map(({ team }) => team)).toMatchObject([
+    expect(coordinator.solved.map(({ team }) => team)).toMatchObject([
       { name: 'mine', agents: { mine: { command: ['./mine.sh'] } }, base: place.path('default') },
       { name: 'codex', agents: { codex: { preset: 'codex' } } },
     ])
@@ -101,23 +101,19 @@ describe('/solve/start', () => {
   test('with neither takes the default agent, or the only preset that is there', async () => {
     const chosen = await startedNode({ flags: { 'default-agent': 'qwen' } })
     await chosen.client.call('solve', 'start', solve)
-    expect(chosen.conductor.solved[0]?.team.name).toBe('qwen')
-    const only = await startedNode({ presets: [{ name: 'gemini', file: '/bin/gemini' }] })
+    expect(chosen.coordinator.solved[0]?.team.name).toBe('qwen')
+    const only = await startedNode({ presets: { gemini: '1.0.0' } })
     await only.client.call('solve', 'start', solve)
-    expect(only.conductor.solved[0]?.team.name).toBe('gemini')
+    expect(only.coordinator.solved[0]?.team.name).toBe('gemini')
   })
 
   test('says what to do where it cannot tell which agent is meant', async () => {
-    const none = await startedNode()
+    const none = await startedNode({ presets: {} })
     expect(await refusal(none.client.call('solve', 'start', solve))).toMatchObject({
       code: 'no_agent',
       message: expect.stringMatching(/none of claude.*default_agent/),
     })
-    const two = [
-      { name: 'claude', file: '/bin/claude' } as const,
-      { name: 'codex', file: '/bin/codex' } as const,
-    ]
-    const several = await startedNode({ presets: two })
+    const several = await startedNode({ presets: { claude: '2.1.0', codex: '0.50.0' } })
     expect(await refusal(several.client.call('solve', 'start', solve))).toMatchObject({
       code: 'no_agent',
       details: { found: ['claude', 'codex'] },
@@ -136,9 +132,7 @@ describe('/solve/start', () => {
 
   test('a refusal keeps its code, its details and whether to try again', async () => {
     const { client } = await startedNode()
-    const error = await refusal(
-      client.call('solve', 'start', { ...solve, intent: 'too much', agent: 'claude' }),
-    )
+    const error = await refusal(client.call('solve', 'start', { ...solve, intent: 'too much', agent: 'claude' }))
     expect(error).toMatchObject({ code: 'overloaded', retryable: true, details: { most: 1 } })
   })
 })
@@ -164,9 +158,7 @@ describe('/runs, /tasks and /gates', () => {
   test('a run that is not there is refused, also where values would stream', async () => {
     const { client } = await startedNode()
     expect((await refusal(client.call('runs', 'show', { run: 'run_x' }))).code).toBe('not_found')
-    expect((await refusal(collected(client.subscribe('runs', 'follow', { run: 'run_x' })))).code).toBe(
-      'not_found',
-    )
+    expect((await refusal(collected(client.subscribe('runs', 'follow', { run: 'run_x' })))).code).toBe('not_found')
   })
 
   test('what ends a stream keeps its code', async () => {
@@ -185,15 +177,15 @@ describe('/runs, /tasks and /gates', () => {
   })
 
   test('a run is aborted with a reason', async () => {
-    const { client, conductor, run } = await withRun()
+    const { client, coordinator, run } = await withRun()
     expect(await client.call('runs', 'abort', { run: 'last', reason: 'too slow' })).toEqual({ run })
-    expect(conductor.aborted).toEqual([`${run}: too slow`])
+    expect(coordinator.aborted).toEqual([`${run}: too slow`])
   })
 
   test('the work on one task is aborted', async () => {
-    const { client, conductor, run } = await withRun()
+    const { client, coordinator, run } = await withRun()
     await client.call('runs', 'abort', { run, task: 'docs' })
-    expect(conductor.aborted).toEqual([`${run} docs: no reason given`])
+    expect(coordinator.aborted).toEqual([`${run} docs: no reason given`])
   })
 })
 
@@ -213,20 +205,21 @@ const question: GateView = { ...gate, id: 'sig_1', kind: 'question', type: 'esca
 
 describe('/gates and /escalations', () => {
   test('are listed, of one run too, and watched', async () => {
-    const { client, conductor, run } = await withRun()
+    const { client, coordinator, run } = await withRun()
     const other = { ...gate, id: 'gate_2', run }
-    conductor.openGates = [gate, other, question]
+    coordinator.openGates = [gate, other, question]
     expect(await client.call('gates', 'list', {})).toEqual({ gates: [gate, other, question] })
     expect(await client.call('gates', 'list', { run: 'last' })).toEqual({ gates: [other] })
     expect(await client.call('escalations', 'list', {})).toEqual({ gates: [question] })
+    expect(await client.call('gates', 'find', { kind: 'gate' })).toEqual({ gates: [gate, other, question] })
     const lists: unknown[] = []
     for await (const { gates } of client.subscribe('gates', 'watch', {})) lists.push(gates)
     expect(lists).toEqual([[gate, other, question], []])
   })
 
   test('are answered under the name of whoever called', async () => {
-    const { client, conductor } = await startedNode()
-    conductor.openGates = [gate]
+    const { client, coordinator } = await startedNode()
+    coordinator.openGates = [gate]
     const principal = { kind: 'user', scopes: ['owner'] }
     expect(await client.call('gates', 'respond', { gate: 'gate_1', decision: 'approve' })).toEqual({
       run: 'run_1',
@@ -236,7 +229,7 @@ describe('/gates and /escalations', () => {
     await client.call('gates', 'respond', { gate: 'gate_1', decision: 'modify', changes, reason: 'better' })
     await client.call('escalations', 'respond', { question: 'sig_1', answer: 'envelope', text: 'Yes.' })
     await client.call('escalations', 'respond', { question: 'sig_1', answer: 'delegate' })
-    expect(conductor.answers).toMatchObject([
+    expect(coordinator.answers).toMatchObject([
       { decision: 'approve', principal },
       { decision: 'modify', changes, reason: 'better', principal },
       { question: 'sig_1', answer: 'envelope', text: 'Yes.', principal },
@@ -250,22 +243,22 @@ describe('/gates and /escalations', () => {
     ['gates', { gate: 'gate_1', decision: 'approve', changes: { name: 'x' } }, 'invalid_argument'],
     ['escalations', { question: 'sig_1', answer: 'envelope' }, 'invalid_argument'],
   ] as const)('%s: %j is refused with %s', async (service, input, code) => {
-    const { client, conductor } = await startedNode()
-    conductor.openGates = [gate]
+    const { client, coordinator } = await startedNode()
+    coordinator.openGates = [gate]
     expect((await refusal(client.call(service, 'respond', input as never))).code).toBe(code)
-    expect(conductor.answers).toEqual([])
+    expect(coordinator.answers).toEqual([])
   })
 })
 
 describe('what people do to runs at work', () => {
   test('reaches the coordinator with who did it', async () => {
-    const { client, conductor, run } = await withRun()
+    const { client, coordinator, run } = await withRun()
     await client.call('highway', 'inject', { run, to: 'docs', text: 'Hurry.', priority: 'urgent' })
     await client.call('workspaces', 'suspend', { run, task: 'docs', reason: 'lunch' })
     await client.call('workspaces', 'resume', { run })
     await client.call('budgets', 'raise', { run, task: 'docs', dimension: 'token_limit', limit: 5 })
     const principal = { kind: 'user' }
-    expect(conductor.acts).toMatchObject([
+    expect(coordinator.acts).toMatchObject([
       { act: 'inject', run, to: 'docs', text: 'Hurry.', priority: 'urgent', principal },
       { act: 'suspend', run, task: 'docs', reason: 'lunch', principal },
       { act: 'resume', run, principal },
@@ -277,13 +270,13 @@ describe('what people do to runs at work', () => {
 
 describe('/users', () => {
   test('whoever owns the profile is known from the start, and users are changed', async () => {
-    const { client, conductor } = await startedNode()
+    const { client, coordinator } = await startedNode()
     const { users } = await client.call('users', 'list', {})
     expect(users).toHaveLength(1)
     const { user } = users[0]!
     await client.call('users', 'change', { user, act: 'suspend', reason: 'holiday' })
     await client.call('users', 'change', { user, act: 'grant', capability: 'abort_any' })
-    expect(conductor.acts).toMatchObject([
+    expect(coordinator.acts).toMatchObject([
       { user, act: 'suspend', reason: 'holiday' },
       { user, act: 'grant', capability: 'abort_any' },
     ])
@@ -324,8 +317,8 @@ describe('/trail', () => {
   })
 
   test('is watched from a cursor on, as entries come', async () => {
-    const { client, conductor, run } = await withRun()
-    const { script } = conductor.runsById.get(run)!
+    const { client, coordinator, run } = await withRun()
+    const { script } = coordinator.runsById.get(run)!
     const seen: number[] = []
     for await (const page of client.subscribe('trail', 'watch', { run, after: 1 })) {
       seen.push(...page.entries.map(({ seq }) => seq))
@@ -337,8 +330,8 @@ describe('/trail', () => {
   })
 
   test('a page never is larger than a frame allows', async () => {
-    const { client, conductor, run } = await withRun()
-    const { script } = conductor.runsById.get(run)!
+    const { client, coordinator, run } = await withRun()
+    const { script } = coordinator.runsById.get(run)!
     const worker = await script.workspace()
     const artifact_ids = Array.from({ length: 3000 }, (_, index) => `artifact_${index}_${'x'.repeat(48)}`)
     const count = Math.ceil(callLimits.frameBytes / 4 / JSON.stringify(artifact_ids).length) + 2
@@ -375,13 +368,11 @@ describe('/trail', () => {
     })
     const gone = [{ run: 'run_gone', seq: 1, hash: '0'.repeat(64) }]
     expect(await client.call('trail', 'verify', { expect: gone })).toMatchObject({ sound: false })
-    expect((await refusal(client.call('trail', 'verify', { run, expect: gone }))).code).toBe(
-      'invalid_argument',
-    )
+    expect((await refusal(client.call('trail', 'verify', { run, expect: gone }))).code).toBe('invalid_argument')
   })
 
   test('a run goes as one file to another profile, and is there what it was', async () => {
-    const { client, run, conductor } = await withRun()
+    const { client, run, coordinator } = await withRun()
     const other = await startedNode()
     const pieces = await collected(client.subscribe('trail', 'pack', { run }))
     const file = join(other.place.home, 'run.parley')
@@ -403,14 +394,14 @@ describe('/trail', () => {
     })
     const { entries } = await other.client.call('trail', 'query', { run })
     expect(entries).toEqual((await client.call('trail', 'query', { run })).entries)
-    await conductor.runsById.get(run)!.script.workspace()
+    await coordinator.runsById.get(run)!.script.workspace()
     const later = await collected(client.subscribe('trail', 'pack', { run, up_to: 3, content: 'none' }))
     writeFileSync(`${file}.3`, Buffer.concat(later.map(({ data }) => Buffer.from(data, 'base64'))))
     expect(await refusedWith({ ...given, file: `${file}.3` })).toBe('run_exists')
   })
 
   test('has its keys, and gets a new one while it goes on', async () => {
-    const { client, run, conductor } = await withRun()
+    const { client, run, coordinator } = await withRun()
     const before = await client.call('trail', 'keys', {})
     expect(before.keys).toMatchObject([{ until: null, endorsed_by: null }])
     const rotated = await client.call('trail', 'rotate-key', {})
@@ -420,20 +411,17 @@ describe('/trail', () => {
       new: { until: null, endorsed_by: old!.key },
       recorded: true,
     })
-    expect(conductor.methods.at(-1)).toBe(`key_rotation ${old!.fingerprint} ${rotated.new.fingerprint}`)
-    await conductor.runsById.get(run)!.script.workspace()
+    expect(coordinator.methods.at(-1)).toBe(`key_rotation ${old!.fingerprint} ${rotated.new.fingerprint}`)
+    await coordinator.runsById.get(run)!.script.workspace()
     const { entries } = await client.call('trail', 'query', { run })
     expect(entries.map(({ integrity }) => integrity.signer)).toEqual([old!.key, old!.key, rotated.new.key])
     expect(await client.call('trail', 'verify', {})).toMatchObject({ sound: true })
-    expect((await client.call('trail', 'keys', {})).keys.map(({ key }) => key)).toEqual([
-      old!.key,
-      rotated.new.key,
-    ])
+    expect((await client.call('trail', 'keys', {})).keys.map(({ key }) => key)).toEqual([old!.key, rotated.new.key])
   })
 
   test('is exported as lines that verify by themselves', async () => {
-    const { client, conductor, run } = await withRun()
-    const { script } = conductor.runsById.get(run)!
+    const { client, coordinator, run } = await withRun()
+    const { script } = coordinator.runsById.get(run)!
     for (let number = 0; number < nodeLimits.pageEntries + 10; number++) await script.workspace()
     const pages = await collected(client.subscribe('trail', 'export', { run }))
     const [first, ...lines] = pages.flatMap(page => page.lines)
@@ -464,7 +452,7 @@ describe('/agents/list', () => {
     )
     const { client } = await startedNode({
       place,
-      presets: [{ name: 'claude', file: '/bin/claude', version: '2.1.0' }],
+      presets: { claude: '2.1.0' },
     })
     const { agents } = await client.call('agents', 'list', {})
     const by = Object.fromEntries(agents.map(agent => [agent.name, agent]))
@@ -492,43 +480,52 @@ describe('work that changes hands', () => {
   }
 
   test('is moved to an agent of the team, or to one of the node whose program is there', async () => {
-    const { client, conductor, run, place } = await withRun()
+    const { client, coordinator, run, place } = await withRun()
     const moved = await client.call('workspaces', 'migrate', { run: 'last', task: 'one', to: 'own' })
     expect(moved).toEqual({ run, workspace: 'ws_1', from: 'writer#1', to: 'own#1' })
-    expect(conductor.acts).toMatchObject([
+    expect(coordinator.acts).toMatchObject([
       { act: 'migrate', task: 'one', to: 'own', reason: 'no reason given', principal: { kind: 'user' } },
     ])
-    expect(conductor.acts[0]).not.toHaveProperty('agent')
+    expect(coordinator.acts[0]).not.toHaveProperty('agent')
     await client.call('workspaces', 'migrate', { run, task: 'one', to: 'qwen' })
-    expect(conductor.acts[1]).toMatchObject({ to: 'qwen', agent: { preset: 'qwen' } })
+    expect(coordinator.acts[1]).toMatchObject({ to: 'qwen', agent: { preset: 'qwen' } })
     rmSync(join(place.home, 'programs', 'qwen'))
     const absent = client.call('workspaces', 'migrate', { run, task: 'one', to: 'qwen' })
     expect((await refusal(absent)).code).toBe('program_missing')
-    expect(conductor.acts).toHaveLength(2)
+    expect(coordinator.acts).toHaveLength(2)
   })
 
   test('has time to finish, within a day', async () => {
-    const { client, conductor, run } = await withRun()
+    const { client, coordinator, run } = await withRun()
     await client.call('runs', 'abort', { run, task: 'one', grace: 1000 })
-    expect(conductor.acts).toEqual([{ act: 'wind down', run, task: 'one', grace: 1000 }])
+    expect(coordinator.acts).toEqual([{ act: 'wind down', run, task: 'one', grace: 1000 }])
     const forever = client.call('runs', 'abort', { run, grace: nodeLimits.graceMs + 1 })
     expect((await refusal(forever)).code).toBe('INVALID_INPUT')
   })
 
   test('is looked at and saved when it has failed', async () => {
-    const { client, conductor, run } = await withRun()
+    const { client, coordinator, run } = await withRun()
     expect(await client.call('workspaces', 'left', { run, task: 'a' })).toMatchObject({
       run,
       left: { task: 'a', checkpoint: 'cp_1' },
     })
-    expect((await refusal(client.call('workspaces', 'left', { run, task: 'b' }))).code).toBe(
-      'nothing_to_salvage',
-    )
+    expect((await refusal(client.call('workspaces', 'left', { run, task: 'b' }))).code).toBe('nothing_to_salvage')
     const judged = { run, task: 'a', take: false, checkpoint: 'cp_1', reason: 'No use' }
     expect(await client.call('workspaces', 'salvage', judged)).toMatchObject({
       salvage: { state: 'discarded' },
     })
-    expect(conductor.acts.at(-1)).toMatchObject({ act: 'salvage', take: false, reason: 'No use' })
+    expect(coordinator.acts.at(-1)).toMatchObject({ act: 'salvage', take: false, reason: 'No use' })
     expect((await refusal(client.call('trail', 'proof', { run, entry: 7 }))).code).toBe('not_found')
+  })
+
+  test('is judged with the passphrase where answers need one', async () => {
+    const { client, coordinator, run } = await withRun()
+    const passphrase = 'correct horse battery'
+    const judged = { run, task: 'a', take: true, checkpoint: 'cp_1' }
+    await client.call('gates', 'passphrase', { passphrase })
+    expect((await refusal(client.call('workspaces', 'salvage', judged))).code).toBe('passphrase_required')
+    expect(coordinator.acts).toEqual([])
+    await client.call('workspaces', 'salvage', { ...judged, passphrase })
+    expect(coordinator.acts).toMatchObject([{ act: 'salvage', take: true }])
   })
 })

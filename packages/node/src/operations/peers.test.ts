@@ -83,9 +83,7 @@ describe('/peers', () => {
     const place = ground()
     place.write(
       'default/alp/pending_peers.yaml',
-      [1, 2]
-        .map(byte => `- pubkey: "${key(byte)}"\n  first_seen: ${byte}.5\n  last_seen: 1${byte}.0\n`)
-        .join(''),
+      [1, 2].map(byte => `- pubkey: "${key(byte)}"\n  first_seen: ${byte}.5\n  last_seen: 1${byte}.0\n`).join(''),
     )
     const { client } = await startedNode({ place })
     const { pending } = await client.call('peers', 'pending', {})
@@ -124,7 +122,8 @@ test('/link/identity tells the key, where it listens, and the line to paste, whi
     problems: 0,
   })
   const { keys } = await client.call('trail', 'keys', {})
-  expect(keys.at(-1)!.key).toBe(identity.pubkey)
+  // One key, one fingerprint, wherever it is shown.
+  expect(keys.at(-1)).toMatchObject({ key: identity.pubkey, fingerprint: identity.fingerprint })
   const other = await startedNode()
   const { peer } = await other.client.call('peers', 'pin', { invitation: identity.invitation, id: 'x' })
   expect(peer).toMatchObject({

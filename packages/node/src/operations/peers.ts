@@ -8,7 +8,7 @@ import {
   type Peer,
   type PendingPeer,
   readInvitation,
-  spokenFingerprint,
+  spokenFingerprintOf,
 } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
 import type { NodeLink } from '../link/node-link.ts'
@@ -93,10 +93,7 @@ export function peerService({ link }: PeerDeps) {
         opType: 'query',
         description: 'Who is pinned, in the order of the list, and what is wrong with the list or the link.',
         inputSchema: Nothing,
-        outputSchema: Type.Object(
-          { peers: Type.Array(PeerSchema), problems: Type.Array(Type.String()) },
-          closed,
-        ),
+        outputSchema: Type.Object({ peers: Type.Array(PeerSchema), problems: Type.Array(Type.String()) }, closed),
         accessControl: forOwner,
       },
       () => ({ peers: service.peers.all().map(view), problems: [...link.problems] }),
@@ -238,16 +235,10 @@ export function peerService({ link }: PeerDeps) {
   function mayPin({ id, pubkey }: Pick<NewPeer, 'id' | 'pubkey'>): Result<void> {
     const own = link.identity()
     if (own.ok && own.value.pubkey === pubkey)
-      return refuse(
-        'invalid_peer',
-        'This is the key of this profile itself; paste the line of the other side.',
-      )
+      return refuse('invalid_peer', 'This is the key of this profile itself; paste the line of the other side.')
     // The ledger books what is nobody's under such names (ALP-BUD-02).
     return id.startsWith(RESERVED)
-      ? refuse(
-          'invalid_peer',
-          `A peer cannot be called ${id}: names that begin with ${RESERVED} are the ledger's.`,
-        )
+      ? refuse('invalid_peer', `A peer cannot be called ${id}: names that begin with ${RESERVED} are the ledger's.`)
       : ok(undefined)
   }
 }
@@ -263,7 +254,7 @@ function invited(invitation: string | undefined, pubkey: string | undefined): Re
 }
 
 function digitsOf(pubkey: string): { readonly fingerprint: string; readonly spoken: string } {
-  return { fingerprint: fingerprintOf(pubkey) ?? '', spoken: spokenFingerprint(pubkey) ?? '' }
+  return { fingerprint: fingerprintOf(pubkey) ?? '', spoken: spokenFingerprintOf(pubkey) ?? '' }
 }
 
 function pendingView({ pubkey, address, firstSeen, lastSeen }: PendingPeer): PendingView {

@@ -2,22 +2,23 @@
 import { dirname, isAbsolute } from 'node:path'
 import { operation } from '@parley/call'
 import {
-  type Conducting,
+  type Coordination,
   HIGHWAY_PRESETS,
   LISTED_STATES,
   PlanTaskViewSchema,
   RunSummarySchema,
   RunViewSchema,
-  readTeam,
 } from '@parley/coordinator'
 import { mapSchema, type RunId, refuse, Type } from '@parley/core'
-import type { AgentDirectory } from '../agents.ts'
-import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../caller-environment.ts'
+import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../agents/caller-environment.ts'
+import type { AgentDirectory } from '../agents/directory.ts'
+import { preflight, type Surroundings } from '../agents/preflight.ts'
+import { readTeam } from '../agents/team-files.ts'
 import { nodeLimits } from '../limits.ts'
-import { preflight, type Surroundings } from '../preflight.ts'
 import type { Spending } from '../spending/spending.ts'
 import { caller } from './caller.ts'
 import {
+  ABSENCES,
   answered,
   Count,
   closed,
@@ -31,7 +32,7 @@ import {
 } from './spec.ts'
 
 export interface RunDeps {
-  readonly conductor: Conducting
+  readonly coordinator: Coordination
   readonly agents: AgentDirectory
   /** Where programs are looked for, on the node's own path if a caller does not say, and who is pinned. */
   readonly programs: Surroundings
@@ -46,8 +47,8 @@ const Environment = Type.Unsafe<CallerEnvironment>({
 const Started = Type.Object({ run: Type.String(), warnings: Type.Array(Type.String()) }, closed)
 const OfRun = Type.Object({ run: RunText }, closed)
 
-export function runService({ conductor, agents, programs, spending }: RunDeps) {
-  const found = async (run: string) => answered(await told(conductor.find(run)))
+export function runService({ coordinator, agents, programs, spending }: RunDeps) {
+  const found = async (run: string) => answered(await told(coordinator.runs.find(run)))
   return {
     '/solve/start': operation(
       {
@@ -92,36 +93,28 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
         ),
         outputSchema: Started,
         accessControl: forOwner,
-        errorSchemas: refusals(
-          'invalid_team',
-          'invalid_argument',
-          'invalid_project',
-          'unknown_agent',
-          'no_agent',
-          'invalid_agent',
-          'program_missing',
-          'unknown_peer',
-          'budget_exceeded',
-          'overloaded',
-          'machine_fault',
-          'breaker_open',
-          'unavailable',
-          'trail_unavailable',
-          'trail_damaged',
-        ),
+        errorSchemas: [
+          ...ABSENCES,
+          ...refusals(
+            'invalid_team',
+            'invalid_argument',
+            'invalid_project',
+            'unknown_agent',
+            'no_agent',
+            'invalid_agent',
+            'budget_exceeded',
+            'ledger_unavailable',
+            'overloaded',
+            'machine_fault',
+            'breaker_open',
+            'unavailable',
+            'trail_unavailable',
+            'trail_damaged',
+          ),
+        ],
       },
       async (input, { identity }) => {
-        const {
-          intent,
-          project,
-          team: given,
-          agent,
-          approved,
-          environment: sent,
-          gates,
-          parent,
-          force,
-        } = input
+        const { intent, project, team: given, agent, approved, environment: sent, gates, parent, force } = input
         if (!isAbsolute(project)) answered(refuse('invalid_argument', `${project} is no absolute path.`))
         if (given && agent !== undefined)
           answered(refuse('invalid_argument', 'A run has a team file or an agent, not both.'))
@@ -133,22 +126,19 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
         answered(preflight(team, intent, { ...programs, path: sent?.PATH ?? programs.path }))
         // ALP-BUD-01: a run whose turns would all be refused is not begun.
         answered(spending.mayStart())
-        const environment =
-          sent && callerEnvironment(answered(checkedEnvironment(sent)), Object.values(team.agents))
-        const request = {
-          intent,
-          project,
+        const environment = sent && callerEnvironment(answered(checkedEnvironment(sent)), Object.values(team.agents))
+        const setup = {
           team,
-          principal: caller(identity),
-          origin: 'cli',
+          project,
           approved,
-          ...(gates && { gates: { preset: gates, gates: {} } }),
+          gates: gates && { preset: gates, gates: {} },
           // Of a run of another profile nothing is known here.
-          ...(parent !== undefined && { parent: parent as RunId }),
-          ...(force !== undefined && { force }),
-          ...(environment && { environment }),
+          parent: parent as RunId | undefined,
+          force,
+          environment,
         }
-        const { run } = answered(await told(conductor.solve(request)))
+        const request = { principal: caller(identity), intent, origin: 'cli' }
+        const { run } = answered(await told(coordinator.start(request, setup)))
         return { run, warnings: team.warnings.map(({ line, message }) => `line ${line}: ${message}`) }
       },
     ),
@@ -161,9 +151,7 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
         inputSchema: Type.Object(
           {
             limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-            states: Type.Optional(
-              Type.Array(Type.Enum([...LISTED_STATES]), { maxItems: LISTED_STATES.length }),
-            ),
+            states: Type.Optional(Type.Array(Type.Enum([...LISTED_STATES]), { maxItems: LISTED_STATES.length })),
           },
           closed,
         ),
@@ -171,7 +159,7 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
         accessControl: forOwner,
         errorSchemas: refusals('trail_unavailable', 'trail_damaged'),
       },
-      async filter => ({ runs: [...(await told(conductor.runs(filter)))] }),
+      async filter => ({ runs: [...(await told(coordinator.runs.list(filter)))] }),
     ),
     '/runs/show': operation(
       {
@@ -183,7 +171,7 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
         accessControl: forOwner,
         errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', ...UNREADABLE),
       },
-      async ({ run }) => answered(await told(conductor.view(await found(run)))),
+      async ({ run }) => answered(await told(coordinator.views.view(await found(run)))),
     ),
     '/runs/follow': operation(
       {
@@ -196,7 +184,7 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
         errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', ...UNREADABLE),
       },
       async function* ({ run }, { signal }) {
-        yield* streamed(conductor.follow(await found(run), signal))
+        yield* streamed(coordinator.views.follow(await found(run), signal))
       },
     ),
     '/runs/abort': operation(
@@ -240,7 +228,7 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
           ...(task !== undefined && { task }),
           ...(grace !== undefined && { grace }),
         }
-        answered(await told(conductor.abort(run, by)))
+        answered(await told(coordinator.interventions.abort(run, by)))
         return { run }
       },
     ),
@@ -250,15 +238,12 @@ export function runService({ conductor, agents, programs, spending }: RunDeps) {
         opType: 'query',
         description: 'The tasks of a run in the order of its plan.',
         inputSchema: OfRun,
-        outputSchema: Type.Object(
-          { run: Type.String(), tasks: Type.Array(PlanTaskViewSchema), cursor: Count },
-          closed,
-        ),
+        outputSchema: Type.Object({ run: Type.String(), tasks: Type.Array(PlanTaskViewSchema), cursor: Count }, closed),
         accessControl: forOwner,
         errorSchemas: refusals('not_found', 'ambiguous', 'unavailable', ...UNREADABLE),
       },
       async ({ run }) => {
-        const view = answered(await told(conductor.view(await found(run))))
+        const view = answered(await told(coordinator.views.view(await found(run))))
         return { run: view.run, tasks: view.tasks, cursor: view.cursor }
       },
     ),

@@ -1,7 +1,8 @@
-// What all operations share: who may call them, the codes that they refuse with, and how a refusal of the inside becomes one of the call
-// protocol. A code stays what it is.
+// What all operations share: who may call them, the codes that they refuse with, and how a refusal of the inside
+// becomes one of the call protocol. A code stays what it is.
 import { CallError } from '@parley/call'
 import { type OperationError, ParleyError, type Result, Type } from '@parley/core'
+import { agentKinds } from '../agents/kinds.ts'
 import { OWNER_SCOPE, WORKSPACE_SCOPE } from '../identity.ts'
 import { nodeLimits } from '../limits.ts'
 
@@ -34,7 +35,6 @@ const REFUSALS = {
   nothing_to_salvage: 'The task left nothing that was kept',
   unknown_agent: 'There is no agent of this name',
   no_agent: 'It is not known which agent shall do it',
-  program_missing: 'A program of an agent or a check is not there; nothing was started',
   invalid_agent: 'An agent makes no sense',
   no_workspace: 'The caller is not the agent of a turn',
   permission_denied: 'Whoever asks may not do this',
@@ -45,9 +45,9 @@ const REFUSALS = {
   profile_unusable: 'A file of the profile cannot be written',
   rejected: 'The message cannot go there; the details say why',
   breaker_open: 'Too many runs of this kind were started; the message says what to do',
+  ledger_unavailable: 'The daily ledger cannot be read, and there is a cap that needs it',
   budget_exceeded: 'The profile may spend no more today; the details say when that changes',
-  machine_fault:
-    'The machine has no room, files or memory, or its disk cannot be written; nothing was started',
+  machine_fault: 'The machine has no room, files or memory, or its disk cannot be written; nothing was started',
   overloaded: 'Too much is going on; ask again later',
   unavailable: 'The node is stopping',
   trail_unavailable: 'The trail cannot be written or read',
@@ -82,6 +82,7 @@ const REFUSALS = {
   link_bad_identity: 'What is pinned is not a public key',
   'target-offline': 'The peer cannot be reached',
   link_handshake_failed: 'Who answers has not the key that is pinned',
+  link_handshake_timeout: 'Whoever listens there did not finish the handshake in time',
   link_empty_response: 'The peer was silent: this profile is not pinned there, or the clocks differ',
   link_timeout: 'The peer did not answer in time',
   link_bad_response: 'What the peer sent is no answer',
@@ -105,6 +106,13 @@ export const UNREADABLE = [
 export function refusals(...codes: readonly RefusalCode[]): readonly OperationError[] {
   return codes.map(code => ({ code, description: REFUSALS[code], schema: Type.Object({}) }))
 }
+
+/** Of runs whose agents lack what they work with. */
+export const ABSENCES: readonly OperationError[] = agentKinds.map(({ absence: { code, description } }) => ({
+  code,
+  description,
+  schema: Type.Object({}),
+}))
 
 /** The value of a result, or its refusal thrown as what callers get. */
 export function answered<T>(result: Result<T>): T {

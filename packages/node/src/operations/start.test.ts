@@ -24,12 +24,11 @@ function program(place: Ground, name: string): string {
 }
 
 test('an agent whose tasks another can take over need not be there; one of them must', async () => {
-  const { client, place, conductor } = await startedNode()
-  const agents =
-    '  a: { command: [parley-none] }\n  b: { command: [sh] }\n  c: { command: [parley-none-either] }'
+  const { client, place, coordinator } = await startedNode()
+  const agents = '  a: { command: [parley-none] }\n  b: { command: [sh] }\n  c: { command: [parley-none-either] }'
   const plan = (fallback: string) => `  - { id: one, agent: a, prompt: Do it., fallback: ${fallback} }`
   await client.call('solve', 'start', { ...solve, team: teamOf(place, agents, plan('[c, b]')) })
-  expect(conductor.solved).toHaveLength(1)
+  expect(coordinator.solved).toHaveLength(1)
   const none = client.call('solve', 'start', { ...solve, team: teamOf(place, agents, plan('c')) })
   expect(await refusal(none)).toMatchObject({
     code: 'program_missing',
@@ -40,16 +39,16 @@ test('an agent whose tasks another can take over need not be there; one of them 
   expect((await refusal(needed)).code).toBe('program_missing')
   const spared = reviews.replace('by: a', 'by: a, fallback: [c, b]')
   await client.call('solve', 'start', { ...solve, team: teamOf(place, agents, spared) })
-  expect(conductor.solved).toHaveLength(2)
+  expect(coordinator.solved).toHaveLength(2)
 })
 
 describe('the environment of whoever starts a run', () => {
   test('goes with the run: their PATH and what the agents pass on, and nothing else', async () => {
-    const { client, conductor, place } = await startedNode()
+    const { client, coordinator, place } = await startedNode()
     const team = teamOf(place, '  a: { command: [sh], pass: [MY_KEY, NOT_SET] }\n  b: { preset: codex }')
     const environment = { PATH: '/usr/bin:/bin', MY_KEY: SECRET, OPENAI_API_KEY: 'k', HOME: '/x', OTHER: 'y' }
     await client.call('solve', 'start', { ...solve, team, environment })
-    expect(conductor.solved[0]).toHaveProperty('environment', {
+    expect(coordinator.solved[0]).toHaveProperty('environment', {
       PATH: '/usr/bin:/bin',
       MY_KEY: SECRET,
       OPENAI_API_KEY: 'k',
@@ -62,9 +61,7 @@ describe('the environment of whoever starts a run', () => {
     await client.call('solve', 'start', { ...solve, team, environment: { MY_KEY: SECRET } })
     await refusal(client.call('solve', 'start', { ...solve, team, environment: { MY_KEY: `${SECRET}\0` } }))
     expect(JSON.stringify(log.lines)).not.toContain(SECRET)
-    const files = readdirSync(place.path(), { recursive: true, encoding: 'utf8' }).map(file =>
-      place.path(file),
-    )
+    const files = readdirSync(place.path(), { recursive: true, encoding: 'utf8' }).map(file => place.path(file))
     for (const file of files.filter(each => statSync(each).isFile()))
       expect(readFileSync(file).includes(SECRET), file).toBe(false)
   })
@@ -76,12 +73,12 @@ describe('the environment of whoever starts a run', () => {
     ['too much of it', { MY_KEY: SECRET.repeat(nodeLimits.environmentLength / 10) }],
     ['too many', Object.fromEntries(Array.from({ length: 513 }, (_, n) => [`V${n}`, SECRET]))],
   ])('is refused with %s, and no value is repeated', async (_what, environment) => {
-    const { client, conductor, place } = await startedNode()
+    const { client, coordinator, place } = await startedNode()
     const team = teamOf(place, '  a: { command: [sh], pass: [MY_KEY] }')
     const error = await refusal(client.call('solve', 'start', { ...solve, team, environment }))
     expect(error.code).toBe('invalid_argument')
     expect(JSON.stringify(error)).not.toContain(SECRET)
-    expect(conductor.solved).toEqual([])
+    expect(coordinator.solved).toEqual([])
   })
 
   test('says where programs are: what was put on their PATH later is found', async () => {
@@ -106,7 +103,7 @@ describe('the environment of whoever starts a run', () => {
 
 describe('a run is not started', () => {
   test('where programs of its agents, reviewers or checks are missing, and each is named', async () => {
-    const { client, conductor, place } = await startedNode()
+    const { client, coordinator, place } = await startedNode()
     const team = teamOf(
       place,
       '  a: { command: [no-such-a] }\n  r: { command: [./no-such-r] }\n  idle: { command: [no-such-idle] }',
@@ -123,19 +120,18 @@ describe('a run is not started', () => {
         ],
       },
     })
-    for (const name of ['no-such-a', './no-such-r', 'no-such-check', place.home])
-      expect(error.message).toContain(name)
-    expect(conductor.solved).toEqual([])
+    for (const name of ['no-such-a', './no-such-r', 'no-such-check', place.home]) expect(error.message).toContain(name)
+    expect(coordinator.solved).toEqual([])
   })
 
   test('where a preset is not installed, with how to get it', async () => {
-    const { client, conductor } = await startedNode({ env: { PATH: '/nowhere' } })
+    const { client, coordinator } = await startedNode({ env: { PATH: '/nowhere' } })
     const error = await refusal(client.call('solve', 'start', { ...solve, agent: 'claude' }))
     expect(error).toMatchObject({
       code: 'program_missing',
       details: { missing: [{ program: 'claude', help: expect.stringContaining('claude') }] },
     })
-    expect(conductor.solved).toEqual([])
+    expect(coordinator.solved).toEqual([])
   })
 
   test('where a program may not be executed', async () => {
@@ -149,7 +145,7 @@ describe('a run is not started', () => {
   })
 
   test('but it is where an agent has a PATH of its own, or the program may be in the folder of a turn', async () => {
-    const { client, place, conductor } = await startedNode()
+    const { client, place, coordinator } = await startedNode()
     const path = program(place, 'own')
     const own = teamOf(place, `  a: { command: [own], env: { PATH: '${path}' } }`)
     await client.call('solve', 'start', { ...solve, team: own })
@@ -158,6 +154,6 @@ describe('a run is not started', () => {
     const inside = teamOf(place, '  a: { command: [tool-of-the-project] }')
     const environment = { PATH: 'node_modules/.bin:/bin' }
     await client.call('solve', 'start', { ...solve, team: inside, environment })
-    expect(conductor.solved).toHaveLength(3)
+    expect(coordinator.solved).toHaveLength(3)
   })
 })

@@ -1,27 +1,17 @@
 // /trail: a run as one file, out of this record and into it, and the heads to hold it against later.
 import { isAbsolute } from 'node:path'
 import { operation } from '@parley/call'
-import type { Conducting } from '@parley/coordinator'
+import type { Coordination } from '@parley/coordinator'
 import { type Clock, formatTimestamp, refuse, type Static, Type } from '@parley/core'
-import { EXPORT_CONTENTS, fingerprint, isPublicKey, type Trail, withFile } from '@parley/trail'
+import { fingerprint, isPublicKey } from '@parley/keys'
+import { EXPORT_CONTENTS, type Trail, withFile } from '@parley/trail'
 import type { Config } from '../config/load.ts'
 import { nodeLimits } from '../limits.ts'
 import { findRun } from './find-run.ts'
-import {
-  answered,
-  Count,
-  closed,
-  forOwner,
-  Nothing,
-  RunText,
-  refusals,
-  streamed,
-  told,
-  UNREADABLE,
-} from './spec.ts'
+import { answered, Count, closed, forOwner, Nothing, RunText, refusals, streamed, told, UNREADABLE } from './spec.ts'
 
 export interface TrailFileDeps {
-  readonly conductor: Pick<Conducting, 'find'>
+  readonly coordinator: Pick<Coordination, 'runs'>
   readonly trail: Trail
   readonly clock: Clock
   readonly config: Pick<Config, 'values'>
@@ -37,7 +27,7 @@ export const RunHeadSchema = Type.Object(
 )
 export type RunHeadView = Static<typeof RunHeadSchema>
 
-export function trailFileService({ conductor, trail, clock, config }: TrailFileDeps) {
+export function trailFileService({ coordinator, trail, clock, config }: TrailFileDeps) {
   const { trustedKeys } = config.values
   return {
     '/trail/pack': operation(
@@ -54,9 +44,7 @@ export function trailFileService({ conductor, trail, clock, config }: TrailFileD
                 description: 'As it is stored (default), opened where it is sealed, or left out',
               }),
             ),
-            up_to: Type.Optional(
-              Type.Integer({ minimum: 1, description: 'The last entry; the newest by default' }),
-            ),
+            up_to: Type.Optional(Type.Integer({ minimum: 1, description: 'The last entry; the newest by default' })),
           },
           closed,
         ),
@@ -68,7 +56,7 @@ export function trailFileService({ conductor, trail, clock, config }: TrailFileD
         errorSchemas: refusals('not_found', 'ambiguous', ...UNREADABLE),
       },
       async function* ({ run: text, content, up_to }, { signal }) {
-        const run = answered(await told(findRun(text, conductor, trail)))
+        const run = answered(await told(findRun(text, coordinator, trail)))
         const at = formatTimestamp(clock.now())
         const options = { at, ...(content && { content }), ...(up_to !== undefined && { upTo: up_to }) }
         for await (const bytes of streamed(answered(await told(trail.export(run, options))))) {

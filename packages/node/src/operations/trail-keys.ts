@@ -1,9 +1,10 @@
-// /trail: the keys that sign the record, and putting a new one in place. The key is the profile's one identity (ALP-ID-05): rotating it is
-// rotating that.
+// /trail: the keys that sign the record, and putting a new one in place. The key is the profile's one identity
+// (ALP-ID-05): rotating it is rotating that.
 import { operation } from '@parley/call'
 import { type Static, Type } from '@parley/core'
-import { fingerprint, type TrailKey } from '@parley/trail'
-import { type RotationParts, rotateKey } from '../key-rotation.ts'
+import { fingerprint } from '@parley/keys'
+import type { TrailKey } from '@parley/trail'
+import { type RotationParts, rotateKey } from '../profile/key-rotation.ts'
 import { answered, closed, forOwner, Nothing, refusals, told } from './spec.ts'
 
 export type TrailKeyDeps = RotationParts

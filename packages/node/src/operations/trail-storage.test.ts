@@ -1,4 +1,5 @@
-// The storage of runs that are over, over the socket: tiers, compaction and snapshots on request and by the clock, and a replica that is away.
+// The storage of runs that are over, over the socket: tiers, compaction and snapshots on request and by the clock, and
+// a replica that is away.
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -17,9 +18,7 @@ test('W-TRAIL-25 a run that is over is compacted by itself, and counts in its ti
   const { place, replica } = configured('compact: 0, warm: 0')
   const { client, solved } = await realNode(place)
   const run = await solved('A thing.')
-  await expect
-    .poll(async () => (await client.call('trail', 'tiers', {})).warm.entries, { timeout: 30_000 })
-    .toBe(0)
+  await expect.poll(async () => (await client.call('trail', 'tiers', {})).warm.entries, { timeout: 30_000 }).toBe(0)
   const tiers = await client.call('trail', 'tiers', {})
   expect(tiers).toMatchObject({ cold: { runs: 1 }, deleted: 0, replica: { folder: replica, lacking: 0 } })
   expect(tiers.hot.oldest).not.toBeNull()
@@ -43,9 +42,7 @@ test('W-TRAIL-27, -30 on request: one run, all of them, and a snapshot; runs at 
   const taken = await client.call('trail', 'snapshot', { run: first })
   expect(taken).toMatchObject({ run: first, entries: taken.up_to })
   expect(readdirSync(place.path('default', 'trail', 'snapshots'))).toEqual([`${taken.snapshot}.zst`])
-  const busy = await start(
-    'version: 1\nname: t\napproval: none\nagents:\n  a: { command: [sh, -c, "sleep 30"] }\n',
-  )
+  const busy = await start('version: 1\nname: t\napproval: none\nagents:\n  a: { command: [sh, -c, "sleep 30"] }\n')
   for (const what of ['compact', 'snapshot'] as const)
     await expect(client.call('trail', what, { run: busy })).rejects.toMatchObject({ code: 'invalid_state' })
   await client.call('runs', 'abort', { run: busy, reason: 'enough' })

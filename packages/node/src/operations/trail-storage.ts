@@ -1,7 +1,7 @@
-// /trail: the storage of runs that are over. What lies in which tier, taking runs out of the log, freezing one, and repairing the cold tier
-// from its replica.
+// /trail: the storage of runs that are over. What lies in which tier, taking runs out of the log, freezing one, and
+// repairing the cold tier from its replica.
 import { operation } from '@parley/call'
-import type { Conducting } from '@parley/coordinator'
+import type { Coordination } from '@parley/coordinator'
 import { formatTimestamp, type Static, Type } from '@parley/core'
 import type { TierFigures, Trail } from '@parley/trail'
 import { nodeLimits } from '../limits.ts'
@@ -9,7 +9,7 @@ import { findRun } from './find-run.ts'
 import { answered, Count, closed, forOwner, Nothing, RunText, refusals, told } from './spec.ts'
 
 export interface TrailStorageDeps {
-  readonly conductor: Pick<Conducting, 'find' | 'storage'>
+  readonly coordinator: Pick<Coordination, 'runs' | 'storage'>
   readonly trail: Trail
 }
 
@@ -61,15 +61,13 @@ const CompactedSchema = Type.Object(
         closed,
       ),
     ),
-    failed: Type.Array(
-      Type.Object({ run: Type.String(), code: Type.String(), message: Type.String() }, closed),
-    ),
+    failed: Type.Array(Type.Object({ run: Type.String(), code: Type.String(), message: Type.String() }, closed)),
     freed: Type.Integer({ minimum: 0, description: 'Bytes of the log that were freed' }),
   },
   closed,
 )
 
-export function trailStorageService({ conductor, trail }: TrailStorageDeps) {
+export function trailStorageService({ coordinator, trail }: TrailStorageDeps) {
   return {
     '/trail/tiers': operation(
       {
@@ -101,8 +99,7 @@ export function trailStorageService({ conductor, trail }: TrailStorageDeps) {
       {
         name: '/trail/compact',
         opType: 'mutation',
-        description:
-          'Takes a run that is over out of the log, or all of them, without waiting for the delay.',
+        description: 'Takes a run that is over out of the log, or all of them, without waiting for the delay.',
         inputSchema: Type.Object({ run: Type.Optional(RunText) }, closed),
         outputSchema: CompactedSchema,
         accessControl: forOwner,
@@ -117,8 +114,8 @@ export function trailStorageService({ conductor, trail }: TrailStorageDeps) {
         ),
       },
       async ({ run: text }) => {
-        const run = text === undefined ? undefined : answered(await told(findRun(text, conductor, trail)))
-        const { runs, failed, freed } = answered(await told(conductor.storage.compact(run)))
+        const run = text === undefined ? undefined : answered(await told(findRun(text, coordinator, trail)))
+        const { runs, failed, freed } = answered(await told(coordinator.storage.compact(run)))
         return {
           runs: runs.map(({ run, archived, moved }) => ({ run, archived, records: moved.records })),
           failed: failed.map(each => ({ ...each })),
@@ -135,9 +132,7 @@ export function trailStorageService({ conductor, trail }: TrailStorageDeps) {
         inputSchema: Type.Object(
           {
             run: RunText,
-            up_to: Type.Optional(
-              Type.Integer({ minimum: 1, description: 'The last entry; the newest by default' }),
-            ),
+            up_to: Type.Optional(Type.Integer({ minimum: 1, description: 'The last entry; the newest by default' })),
           },
           closed,
         ),
@@ -163,8 +158,8 @@ export function trailStorageService({ conductor, trail }: TrailStorageDeps) {
         ),
       },
       async ({ run: text, up_to }) => {
-        const run = answered(await told(findRun(text, conductor, trail)))
-        const taken = answered(await told(conductor.storage.snapshot(run, up_to)))
+        const run = answered(await told(findRun(text, coordinator, trail)))
+        const taken = answered(await told(coordinator.storage.snapshot(run, up_to)))
         return {
           run,
           snapshot: taken.snapshot_id,
@@ -193,8 +188,8 @@ export function trailStorageService({ conductor, trail }: TrailStorageDeps) {
         errorSchemas: refusals('replica_unavailable', 'trail_unavailable', 'trail_full'),
       },
       async () => {
-        const { restored, lost } = await told(trail.restore())
-        const replicated = lost.length === 0 ? await told(trail.replicate()) : 0
+        const { restored, lost } = await told(trail.storage.restore())
+        const replicated = lost.length === 0 ? await told(trail.storage.replicate()) : 0
         return { restored: [...restored], lost: [...lost], replicated }
       },
     ),

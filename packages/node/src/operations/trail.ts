@@ -1,7 +1,7 @@
 // /trail: reading, following, verifying and exporting the record. The owner reads everything, as the node itself does.
 import { hash } from 'node:crypto'
 import { operation } from '@parley/call'
-import type { Conducting } from '@parley/coordinator'
+import type { Coordination } from '@parley/coordinator'
 import { canonicalize, type RunId, refuse, type Static, Type } from '@parley/core'
 import {
   type Entry,
@@ -20,7 +20,7 @@ import { answered, Count, closed, forOwner, RunText, refusals, streamed, told, U
 import { RunHeadSchema } from './trail-file.ts'
 
 export interface TrailDeps {
-  readonly conductor: Pick<Conducting, 'find'>
+  readonly coordinator: Pick<Coordination, 'runs'>
   readonly trail: Trail
 }
 
@@ -81,8 +81,8 @@ const ReportSchema = Type.Object(
 
 export const EXPORT_FORMAT = 'parley-trail/1'
 
-export function trailService({ conductor, trail }: TrailDeps) {
-  const found = async (text: string): Promise<RunId> => answered(await told(findRun(text, conductor, trail)))
+export function trailService({ coordinator, trail }: TrailDeps) {
+  const found = async (text: string): Promise<RunId> => answered(await told(findRun(text, coordinator, trail)))
   return {
     '/trail/query': operation(
       {
@@ -145,13 +145,7 @@ export function trailService({ conductor, trail }: TrailDeps) {
         ),
         outputSchema: ReportSchema,
         accessControl: forOwner,
-        errorSchemas: refusals(
-          'not_found',
-          'ambiguous',
-          'invalid_argument',
-          'trail_unavailable',
-          'trail_damaged',
-        ),
+        errorSchemas: refusals('not_found', 'ambiguous', 'invalid_argument', 'trail_unavailable', 'trail_damaged'),
       },
       async ({ run: text, expect = [] }) => {
         const heads = expect.map(head => ({ ...head, run: head.run as RunId }))
@@ -161,9 +155,7 @@ export function trailService({ conductor, trail }: TrailDeps) {
         }
         const run = await found(text)
         if (heads.some(head => head.run !== run))
-          answered(
-            refuse('invalid_argument', `A head of another run says nothing about ${run}; leave the run out.`),
-          )
+          answered(refuse('invalid_argument', `A head of another run says nothing about ${run}; leave the run out.`))
         return report([await told(trail.run(run).verify({ knownHeads: heads }))], [])
       },
     ),
@@ -188,16 +180,16 @@ export function trailService({ conductor, trail }: TrailDeps) {
   }
 }
 
-/** The trail bounds a page in bytes as well, so that it fits into a frame. What a reader was denied is the runtime's to record. */
+/**
+ * The trail bounds a page in bytes as well, so that it fits into a frame. What a reader was denied is the runtime's to
+ * record.
+ */
 function pageView({ entries, cursor, more, partial }: QueryPage) {
   return { entries: [...entries], cursor, more, ...(partial && { partial: [...partial] }) }
 }
 
 /** Bounded, so that it fits into an answer: the first finding of each run is always there. */
-export function report(
-  runs: readonly VerifyReport[],
-  unreadable: readonly string[],
-): Static<typeof ReportSchema> {
+export function report(runs: readonly VerifyReport[], unreadable: readonly string[]): Static<typeof ReportSchema> {
   let left = nodeLimits.reportFindings
   const taken = (count: number) => {
     const more = Math.min(Math.max(0, count - 1), left)
@@ -219,11 +211,7 @@ export function report(
 }
 
 /** What was there when the export began; what is appended meanwhile is left to the next one. */
-async function* exported(
-  run: RunTrail,
-  summary: RunSummary,
-  signal: AbortSignal,
-): AsyncGenerator<{ lines: string[] }> {
+async function* exported(run: RunTrail, summary: RunSummary, signal: AbortSignal): AsyncGenerator<{ lines: string[] }> {
   const last = answered(await run.query({ after: summary.seq - 1, limit: 1 })).entries[0]
   const { signature, signer } = last?.integrity ?? {}
   const header = {
@@ -253,7 +241,5 @@ function globalView({ seq, integrity, ...entry }: Entry): string {
     integrity: { algorithm, ...(local_hash !== undefined && { local_hash }) },
   })
   if (hash('sha256', view, 'hex') === entry_hash) return view
-  return answered(
-    refuse('trail_damaged', `Entry ${seq} (${entry.id}) does not match its hash. Verify the run.`),
-  )
+  return answered(refuse('trail_damaged', `Entry ${seq} (${entry.id}) does not match its hash. Verify the run.`))
 }

@@ -1,19 +1,19 @@
 // /users: the people that this node knows.
 import { operation } from '@parley/call'
-import { type Conducting, UserViewSchema } from '@parley/coordinator'
+import { type Coordination, UserViewSchema } from '@parley/coordinator'
 import { refuse, Type } from '@parley/core'
 import { CAPABILITIES } from '@parley/trail/events'
 import { caller } from './caller.ts'
 import { answered, closed, forOwner, Nothing, Reason, refusals, told } from './spec.ts'
 
 export interface UserDeps {
-  readonly conductor: Conducting
+  readonly coordinator: Coordination
 }
 
 const STATES = ['suspend', 'resume', 'block', 'unblock', 'deactivate', 'reactivate'] as const
 const User = Type.String({ minLength: 1, maxLength: 256 })
 
-export function userService({ conductor }: UserDeps) {
+export function userService({ coordinator }: UserDeps) {
   return {
     '/users/list': operation(
       {
@@ -25,7 +25,7 @@ export function userService({ conductor }: UserDeps) {
         accessControl: forOwner,
         errorSchemas: refusals('trail_unavailable', 'trail_damaged'),
       },
-      async () => ({ users: [...(await told(conductor.users()))] }),
+      async () => ({ users: [...(await told(coordinator.users.list()))] }),
     ),
     '/users/change': operation(
       {
@@ -58,14 +58,14 @@ export function userService({ conductor }: UserDeps) {
         if (act === 'grant' || act === 'revoke') {
           if (capability === undefined)
             return answered(refuse('invalid_argument', `Name the capability: ${CAPABILITIES.join(', ')}.`))
-          answered(await told(conductor.changeUser(user, { act, capability, ...why, principal })))
+          answered(await told(coordinator.users.change(user, { act, capability, ...why, principal })))
         } else {
           if (capability !== undefined)
             return answered(refuse('invalid_argument', 'A capability goes with grant and revoke only.'))
           const change = { act, reason: reason ?? 'no reason given', principal }
-          answered(await told(conductor.changeUser(user, change)))
+          answered(await told(coordinator.users.change(user, change)))
         }
-        const view = (await told(conductor.users())).find(each => each.user === user)
+        const view = (await told(coordinator.users.list())).find(each => each.user === user)
         return view ?? answered(refuse('not_found', `There is no user ${user}.`))
       },
     ),

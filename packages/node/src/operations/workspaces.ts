@@ -1,12 +1,13 @@
-// /workspaces: what the agent of a turn does with its own workspace. Which one that is comes from its token, never from the input.
+// /workspaces: what the agent of a turn does with its own workspace. Which one that is comes from its token, never from
+// the input.
 import { CallError, operation } from '@parley/call'
-import type { WorkspaceDoor } from '@parley/coordinator'
+import type { AgentVerbs } from '@parley/coordinator'
 import { type Principal, Type } from '@parley/core'
 import { OWNER_SCOPE, type TurnIdentities } from '../identity.ts'
 import { answered, Count, closed, forWorkspace, Nothing, Reason, refusals } from './spec.ts'
 
 export interface WorkspaceDeps {
-  readonly identities: Pick<TurnIdentities, 'doorOf'>
+  readonly identities: Pick<TurnIdentities, 'verbsOf'>
 }
 
 const StatusSchema = Type.Object(
@@ -37,9 +38,9 @@ const MailSchema = Type.Object(
 )
 
 export function workspaceService({ identities }: WorkspaceDeps) {
-  const inside = (identity: Principal | undefined): WorkspaceDoor => {
-    const door = identities.doorOf(identity)
-    if (door) return door
+  const inside = (identity: Principal | undefined): AgentVerbs => {
+    const verbs = identities.verbsOf(identity)
+    if (verbs) return verbs
     if (identity?.scopes.includes(OWNER_SCOPE))
       throw new CallError(
         'no_workspace',
@@ -106,8 +107,7 @@ export function workspaceService({ identities }: WorkspaceDeps) {
         ...common,
         name: '/workspaces/block',
         opType: 'mutation',
-        description:
-          'Says that the turn cannot go on without an answer; it ends as blocked when its process ends.',
+        description: 'Says that the turn cannot go on without an answer; it ends as blocked when its process ends.',
         inputSchema: Type.Object({ reason: Reason }, closed),
         outputSchema: Type.Object({ blocked: Type.Boolean() }, closed),
       },

@@ -1,25 +1,24 @@
-// A day of a real node under a daily cap: runs that are refused, turns that are, what a check does then, and what a crash leaves.
+// A day of a real node under a daily cap: runs that are refused, turns that are, what a check does then, and what a
+// crash leaves.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { SystemClock, unwrap } from '@parley/core'
-import { INTERACTIVE, Ledger, linkPaths } from '@parley/link'
+import { INTERACTIVE, SystemClock, unwrap } from '@parley/core'
+import { linkPaths, openLedger } from '@parley/link'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { connectNode } from '../client.ts'
-import { readNodeFile } from '../node-file.ts'
+import { readNodeFile } from '../reach/node-file.ts'
 import { refusal } from '../testing/calls.ts'
 import { type Ground, ground } from '../testing/ground.ts'
 import { project, realNode } from '../testing/real.ts'
 
-const spends = (usd: number) =>
-  `echo '{"type":"usage","usd":${usd},"tokens_in":100,"tokens_out":20}'; echo x >> b.txt`
+const spends = (usd: number) => `echo '{"type":"usage","usd":${usd},"tokens_in":100,"tokens_out":20}'; echo x >> b.txt`
 const agent = (script: string) => `{ command: [sh, -c, ${JSON.stringify(script)}], output: json-lines }`
 const team = (agents: Readonly<Record<string, string>>, plan = '') =>
   `version: 1\nname: t\napproval: none\nagents:\n${Object.entries(agents)
     .map(([name, script]) => `  ${name}: ${agent(script)}\n`)
     .join('')}${plan}`
 
-const ledgerFile = (place: Ground) =>
-  JSON.parse(readFileSync(linkPaths(place.path('default')).ledger, 'utf8'))
+const ledgerFile = (place: Ground) => JSON.parse(readFileSync(linkPaths(place.path('default')).ledger, 'utf8'))
 
 describe('ALP-BUD-01 a node with a daily cap', () => {
   test('takes runs until it is reached, refuses the next with what to do, and goes on when it is raised', async () => {
@@ -95,7 +94,7 @@ test('ALP-BUD-01 what a node had set aside when it died is spent for the next on
   const place = ground()
   place.write('default/config.yaml', 'budget: { daily_usd: 3 }\n')
   const { ledger } = linkPaths(place.path('default'))
-  const dead = new Ledger(ledger, { clock: new SystemClock(), cap: () => 3 })
+  const dead = openLedger(ledger, { clock: new SystemClock(), cap: () => 3 })
   expect(dead.reserve(INTERACTIVE).ok && dead.reserve(INTERACTIVE, { usd: 0.5 }).ok).toBe(true)
   expect(existsSync(ledger)).toBe(true)
   const { client } = await realNode(place)

@@ -1,16 +1,14 @@
 // What somebody is told who may spend no more today (ALP-BUD-03).
-import { DAILY_BUDGET } from '@parley/coordinator'
-import { formatTimestamp, ParleyError, type Ticks, ticksPerMillisecond } from '@parley/core'
-import type { Exhausted } from '@parley/link'
+import { type Exhausted, formatTimestamp, ParleyError, type Ticks, ticksPerMillisecond } from '@parley/core'
 
 const DAY = 86_400_000 * ticksPerMillisecond
 
-/** The cap is reached. It begins with what tells the coordinator that no other attempt helps. */
+/** The cap is reached. Its code tells the coordinator that no other attempt helps. */
 export function budgetExceeded({ cap, used }: Exhausted, now: Ticks): ParleyError {
   const { resets, when } = resetOf(now)
   return new ParleyError(
     'budget_exceeded',
-    `${DAILY_BUDGET} ${dollars(used)} of ${dollars(cap)} are used up. It begins anew at ${when}. If more may be spent today, raise budget.daily_usd (a change of config.yaml applies at once; \`parley config\` says where it is set) and start the run again. \`parley budget\` shows who spent it.`,
+    `Daily budget: ${dollars(used)} of ${dollars(cap)} are used up. It begins anew at ${when}. If more may be spent today, raise budget.daily_usd (a change of config.yaml applies at once; \`parley config\` says where it is set) and start the run again. \`parley budget\` shows who spent it.`,
     { details: { cap_kind: 'usd', cap, used, resets } },
   )
 }
@@ -20,7 +18,7 @@ export function budgetSetAside({ cap, used }: Exhausted, now: Ticks): ParleyErro
   const { resets, when } = resetOf(now)
   return new ParleyError(
     'budget_exceeded',
-    `${DAILY_BUDGET} what is left of ${dollars(cap)} is set aside for turns that are still at work. Start the run again when they are done, raise budget.daily_usd, or wait until ${when}.`,
+    `Daily budget: what is left of ${dollars(cap)} is set aside for turns that are still at work. Start the run again when they are done, raise budget.daily_usd, or wait until ${when}.`,
     { retryable: true, details: { cap_kind: 'usd', cap, used, resets } },
   )
 }

@@ -1,10 +1,11 @@
-// The profile's own turns on the daily ledger, with a real ledger file: what is set aside, what is booked, who is refused and who waits.
+// The profile's own turns on the daily ledger, with a real ledger file: what is set aside, what is booked, who is
+// refused and who waits.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type AgentFunction, functionAdapter } from '@parley/agents'
-import { DAILY_BUDGET } from '@parley/coordinator'
 import {
   type AgentAdapter,
+  INTERACTIVE,
   ManualClock,
   ParleyError,
   SystemIds,
@@ -14,7 +15,7 @@ import {
   type TurnResult,
   type Usage,
 } from '@parley/core'
-import { INTERACTIVE, Ledger, linkPaths } from '@parley/link'
+import { linkPaths, openLedger } from '@parley/link'
 import { describe, expect, test } from 'vitest'
 import { nodeTimes } from '../limits.ts'
 import { ground, keptLog } from '../testing/ground.ts'
@@ -28,7 +29,7 @@ function purse(cap: number | undefined) {
   const path = linkPaths(ground().path('default')).ledger
   const clock = new ManualClock(NOON)
   const state = { cap }
-  const ledger = new Ledger(path, { clock, cap: () => state.cap })
+  const ledger = openLedger(path, { clock, cap: () => state.cap })
   const log = keptLog()
   const own = new OwnTurns({ ledger, told: new ToldCosts(), clock, log })
   const agent = (run: AgentFunction, name = 'coder') => own.ledgered(functionAdapter(name, run, { clock }))
@@ -76,7 +77,7 @@ describe('ALP-BUD-01 a turn of the profile itself', () => {
     let during: readonly number[] = []
     const turn = agent(given => {
       during = reserved()
-      expect(given.budget).toEqual({ usd: 1 })
+      expect(given.budget).toEqual({ usd: 5 })
       return { outcome: 'complete', text: 'done', usage: { usd: 0.25, tokensIn: 10, tokensOut: 5 } }
     })
     expect(await turn.takeTurn(input(), () => undefined)).toMatchObject({
@@ -139,7 +140,7 @@ describe('ALP-BUD-01 a turn of the profile itself', () => {
       },
     })
     const { message } = (refused as { error: ParleyError }).error
-    expect(message.startsWith(DAILY_BUDGET)).toBe(true)
+    expect(message.startsWith('Daily budget:')).toBe(true)
     expect(message).toContain('$2.50 of $2.00')
     expect(message).toContain('00:00 UTC, in 12h00m')
     expect(message).toContain('budget.daily_usd')
@@ -234,7 +235,7 @@ describe('ALP-BUD-01 what is booked for', () => {
     expect(ledger.today().profile.usd).toBe(1.5)
   })
 
-  test('a peer is nothing: its owner pays, and what it claims cannot use up this budget', async () => {
+  test('a turn that somebody else pays for is nothing: a peer has its owner, and what it claims cannot use up this budget', async () => {
     const { own, ledger } = purse(1)
     const seen: unknown[] = []
     const bob: AgentAdapter = {
@@ -246,13 +247,13 @@ describe('ALP-BUD-01 what is booked for', () => {
       },
       close: async () => undefined,
     }
-    expect(await own.ledgered(bob).takeTurn(input(), () => undefined)).toMatchObject({ usage: { usd: 1000 } })
+    expect(await own.stoppable(bob).takeTurn(input(), () => undefined)).toMatchObject({ usage: { usd: 1000 } })
     expect(seen).toEqual([undefined])
     expect(ledger.today().profile.usd).toBe(0)
     // The cap stops everything all the same.
     const grant = ledger.reserve(INTERACTIVE)
     if (grant.ok) grant.value.settle({ usd: 1 })
-    expect(codeOf(await own.ledgered(bob).takeTurn(input(), () => undefined))).toBe('budget_exceeded')
+    expect(codeOf(await own.stoppable(bob).takeTurn(input(), () => undefined))).toBe('budget_exceeded')
     expect(seen).toHaveLength(1)
   })
 })
@@ -340,24 +341,48 @@ describe('ALP-BUD-01 turns at the same time', () => {
   })
 })
 
-describe('ALP-BUD-02 a ledger that cannot be written', () => {
-  test('lets no turn begin', async () => {
-    const { agent, path } = purse(5)
-    // A file where its folder should be.
-    mkdirSync(dirname(dirname(path)), { recursive: true })
-    writeFileSync(dirname(path), '')
-    let taken = false
-    const turn = agent(() => {
-      taken = true
-      return ''
-    })
-    expect(await turn.takeTurn(input(), () => undefined)).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'ledger_unavailable', message: expect.stringContaining('logs/ledger.json') },
-    })
-    expect(taken).toBe(false)
+test.each([
+  {
+    what: 'be read',
+    message: 'move it away',
+    spoil(path: string) {
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, '{')
+    },
+  },
+  {
+    what: 'be written',
+    message: 'logs/ledger.json',
+    spoil(path: string) {
+      // A file where its folder should be.
+      mkdirSync(dirname(dirname(path)), { recursive: true })
+      writeFileSync(dirname(path), '')
+    },
+  },
+])('ALP-BUD-02 a ledger that cannot $what lets no turn begin', async ({ message, spoil }) => {
+  const { agent, path } = purse(5)
+  spoil(path)
+  let taken = false
+  const turn = agent(() => {
+    taken = true
+    return ''
   })
+  expect(await turn.takeTurn(input(), () => undefined)).toMatchObject({
+    outcome: 'failed',
+    error: { code: 'ledger_unavailable', message: expect.stringContaining(message) },
+  })
+  expect(taken).toBe(false)
+})
 
+test('ALP-BUD-02 a ledger that cannot be read lets no run begin, and stays as it is', () => {
+  const { path, ledger } = purse(5)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, '{')
+  expect(ledger.unusable?.code).toBe('ledger_unavailable')
+  expect(readFileSync(path, 'utf8')).toBe('{')
+})
+
+describe('ALP-BUD-02 a ledger that cannot be written', () => {
   test('takes no result from a turn that is done, and counts what was set aside', async () => {
     const { agent, path, ledger, log } = purse(5)
     const turn = agent(() => {

@@ -1,10 +1,15 @@
-// The profile's own turns on the daily ledger (ALP-BUD-01): what a turn may cost is set aside before it begins, and what it did cost is booked
-// when it ended. A turn for a peer is not among them: ALP sets aside for the whole ask.
+// The profile's own turns on the daily ledger (ALP-BUD-01): what a turn may cost is set aside before it begins, and
+// what it did cost is booked when it ended. A turn for a peer is not among them: ALP sets aside for the whole ask.
 import {
   type AgentAdapter,
   type Clock,
   err,
+  type Grant,
+  INTERACTIVE,
+  invariant,
+  type Ledger,
   ParleyError,
+  pause,
   type Result,
   type TurnEvent,
   type TurnInput,
@@ -12,14 +17,13 @@ import {
   ticksPerMillisecond,
   type Usage,
 } from '@parley/core'
-import { type Grant, INTERACTIVE, type Ledger } from '@parley/link'
 import { nodeTimes } from '../limits.ts'
-import type { NodeLog } from '../log.ts'
+import type { NodeLog } from '../log/log.ts'
 import { budgetExceeded, budgetSetAside, ledgerUnavailable } from './exceeded.ts'
 import type { ToldCosts } from './told-costs.ts'
 
 export interface OwnTurnsOptions {
-  readonly ledger: Pick<Ledger, 'reserve' | 'exhausted'>
+  readonly ledger: Pick<Ledger, 'reserve' | 'exhausted' | 'unusable'>
   readonly told: ToldCosts
   readonly clock: Clock
   readonly log: Pick<NodeLog, 'error'>
@@ -38,7 +42,7 @@ export class OwnTurns {
   get refusal(): ParleyError | undefined {
     const { ledger, clock } = this.#options
     const exhausted = ledger.exhausted()
-    return exhausted && budgetExceeded(exhausted, clock.now())
+    return exhausted ? budgetExceeded(exhausted, clock.now()) : ledger.unusable
   }
 
   /** The same agent, each of whose turns is on the ledger. */
@@ -47,23 +51,25 @@ export class OwnTurns {
     return {
       name: agent.name,
       kind: agent.kind,
-      takeTurn: (input, emit) =>
-        agent.kind === 'peer'
-          ? this.#takeOfPeer(agent, input, emit)
-          : this.#take(agent, input, emit, closing.signal),
+      takeTurn: (input, emit) => this.#take(agent, input, emit, closing.signal),
       close: () => {
-        closing.abort(
-          new ParleyError('closed', `The agent ${agent.name} takes no more turns: it was closed.`),
-        )
+        closing.abort(new ParleyError('closed', `The agent ${agent.name} takes no more turns: it was closed.`))
         return agent.close()
       },
     }
   }
 
-  /** What a peer spends is on the ledger of its owner, who pays it; a peer that claims too much must not use up this one. */
-  #takeOfPeer(agent: AgentAdapter, input: TurnInput, emit: Emit): Promise<TurnResult> {
-    const { refusal } = this
-    return refusal ? Promise.resolve(failed(refusal)) : agent.takeTurn(input, emit)
+  /** The same agent, for whose turns somebody else pays: nothing is booked here, but the cap stops them too. */
+  stoppable(agent: AgentAdapter): AgentAdapter {
+    return {
+      name: agent.name,
+      kind: agent.kind,
+      takeTurn: (input, emit) => {
+        const { refusal } = this
+        return refusal ? Promise.resolve(failed(refusal)) : agent.takeTurn(input, emit)
+      },
+      close: () => agent.close(),
+    }
   }
 
   async #take(agent: AgentAdapter, input: TurnInput, emit: Emit, closing: AbortSignal): Promise<TurnResult> {
@@ -71,6 +77,7 @@ export class OwnTurns {
     const reserved = await this.#reserve(name, input, emit, AbortSignal.any([input.signal, closing]))
     if (!reserved.ok) return failed(reserved.error)
     const grant = reserved.value
+    invariant(grant.name === INTERACTIVE, 'what the profile spends itself is booked under its own name')
     // Of an agent that tells nothing, nothing was set aside: that is no limit for it.
     const budget = this.#options.told.tells(name) === false ? input.budget : grant.budget
     let result: TurnResult
@@ -123,12 +130,9 @@ export class OwnTurns {
     try {
       grant.settle(usage)
     } catch (cause) {
-      this.#options.log.error(
-        'what a turn cost could not be booked; what was set aside for it counts instead',
-        {
-          cause,
-        },
-      )
+      this.#options.log.error('what a turn cost could not be booked; what was set aside for it counts instead', {
+        cause,
+      })
     }
   }
 }
@@ -141,24 +145,10 @@ function failed(error: ParleyError): TurnResult {
 
 /** As every adapter says it. */
 function ended(reason: unknown): ParleyError {
-  if (!(reason instanceof ParleyError))
-    return new ParleyError('aborted', 'The turn was ended before it began.')
+  if (!(reason instanceof ParleyError)) return new ParleyError('aborted', 'The turn was ended before it began.')
   if (reason.code === 'closed') return reason
   return new ParleyError('aborted', `The turn was ended before it began: ${reason.message}`, {
     details: { reason: reason.code },
     cause: reason,
-  })
-}
-
-function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    const done = () => {
-      cancel()
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const cancel = clock.after(milliseconds, done, { background: true })
-    signal.addEventListener('abort', done)
-    if (signal.aborted) done()
   })
 }

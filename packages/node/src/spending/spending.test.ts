@@ -1,6 +1,7 @@
 // What the profile spends in a day: what is shown of it, which agents are on the ledger, and what a crash leaves.
 import { functionAdapter } from '@parley/agents'
 import {
+  INTERACTIVE,
   ManualClock,
   ParleyError,
   SystemIds,
@@ -9,7 +10,7 @@ import {
   type TurnResult,
   type Usage,
 } from '@parley/core'
-import { INTERACTIVE, Ledger, linkPaths } from '@parley/link'
+import { linkPaths, openLedger } from '@parley/link'
 import { describe, expect, test } from 'vitest'
 import { ground, keptLog } from '../testing/ground.ts'
 import { Spending } from './spending.ts'
@@ -23,7 +24,7 @@ function profile(cap: number | undefined) {
   const log = keptLog()
   const open = () => Spending.open({ home, clock, dailyUsd: () => state.cap, log })
   /** What another process wrote before this one. */
-  const before = new Ledger(linkPaths(home).ledger, { clock, cap: () => state.cap })
+  const before = openLedger(linkPaths(home).ledger, { clock, cap: () => state.cap })
   const reserve = (name: string, usd?: number) => {
     const grant = before.reserve(name, usd === undefined ? {} : { usd })
     if (!grant.ok) throw new Error('refused')
@@ -90,19 +91,19 @@ describe('ALP-BUD-01 on the ledger', () => {
   const spending = () => profile(1).open()
 
   test('is every agent of a run that no peer has asked for', () => {
-    expect(spending().ledgered(agent, { origin: 'cli', check: false })).not.toBe(agent)
-    expect(spending().ledgered(agent, { origin: 'alx', check: false })).not.toBe(agent)
+    expect(spending().ledgered(agent, { origin: 'cli', costs: 'profile' })).not.toBe(agent)
+    expect(spending().ledgered(agent, { origin: 'alx', costs: 'profile' })).not.toBe(agent)
   })
 
   test('is not what a peer has asked for, which is there already, nor a check', async () => {
     const spent = spending()
     const noted = spent.ledgered(
       functionAdapter('coder', () => ({ outcome: 'complete', text: '', usage: { usd: 0.5 } })),
-      { origin: 'alp', check: false },
+      { origin: 'alp', costs: 'profile' },
     )
     await noted.takeTurn(input(), () => undefined)
     expect(spent.today()).toMatchObject({ used_usd: 0, reserved_usd: 0 })
-    expect(spent.ledgered(agent, { origin: 'cli', check: true })).toBe(agent)
+    expect(spent.ledgered(agent, { origin: 'cli', costs: 'nothing' })).toBe(agent)
   })
 })
 
@@ -119,7 +120,7 @@ describe('ALP-BUD-08 what a run for a peer cost is unknown', () => {
       const turn = { ...functionAdapter('coder', () => ''), name: 'coder', kind: 'function' }
       const asked = spent.ledgered(
         { ...turn, takeTurn: async () => (result === 'defect' ? Promise.reject(cutOff) : result) },
-        { origin: 'alp', check: false },
+        { origin: 'alp', costs: 'profile' },
       )
       const given = input()
       await asked.takeTurn(given, () => undefined).catch(() => undefined)
@@ -143,7 +144,7 @@ describe('ALP-BUD-08 what a run for a peer cost is unknown', () => {
 
   test('and nothing where the turn was ended before it began', async () => {
     const spent = profile(1).open()
-    const asked = spent.ledgered(agent, { origin: 'alp', check: false })
+    const asked = spent.ledgered(agent, { origin: 'alp', costs: 'profile' })
     const given = input({ signal: AbortSignal.abort(cutOff) })
     await asked.takeTurn(given, () => undefined)
     expect(spent.costUnknown(given.run)).toBe(false)

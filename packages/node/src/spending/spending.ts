@@ -1,11 +1,20 @@
-// What the profile spends in a day, in one place: the ledger, the cap as the configuration has it now, the profile's own turns, and what a turn
-// that a crash ended had set aside.
-import type { WantedAdapter } from '@parley/coordinator'
-import { type AgentAdapter, type Clock, err, ok, type Result, type RunId } from '@parley/core'
-import { capOf, INTERACTIVE, Ledger, linkPaths } from '@parley/link'
+// What the profile spends in a day, in one place: the ledger, the cap as the configuration has it now, the profile's
+// own turns, and what a turn that a crash ended had set aside.
+import {
+  type AgentAdapter,
+  type Clock,
+  capOf,
+  err,
+  INTERACTIVE,
+  type Ledger,
+  ok,
+  type Result,
+  type RunId,
+  type TurnCosts,
+} from '@parley/core'
+import { ALP_ORIGIN, linkPaths, openLedger } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
-import { ALP_ORIGIN } from '../link/pinned-identities.ts'
-import type { NodeLog } from '../log.ts'
+import type { NodeLog } from '../log/log.ts'
 import { AskedTurns } from './asked-turns.ts'
 import { OwnTurns } from './own-turns.ts'
 import { ToldCosts } from './told-costs.ts'
@@ -36,11 +45,13 @@ export interface SpentToday {
   readonly reserved_usd: number
   /** The dearest first. */
   readonly by: readonly Spender[]
+  /** The ledger cannot be read: then the amounts say nothing. */
+  readonly problem?: string
 }
 
 export class Spending {
   readonly ledger: Ledger
-  readonly dailyUsd: () => number | undefined
+  readonly #dailyUsd: () => number | undefined
   readonly #own: OwnTurns
   readonly #asked: AskedTurns
 
@@ -52,8 +63,8 @@ export class Spending {
   }
 
   private constructor({ home, clock, dailyUsd, log }: SpendingOptions) {
-    this.dailyUsd = dailyUsd
-    this.ledger = new Ledger(linkPaths(home).ledger, {
+    this.#dailyUsd = dailyUsd
+    this.ledger = openLedger(linkPaths(home).ledger, {
       clock,
       cap: dailyUsd,
       failed: (what, cause) => log.error(what, { cause }),
@@ -64,12 +75,16 @@ export class Spending {
   }
 
   /**
-   * The same agent, with each turn on the ledger. What a peer has asked for is there already, for the whole ask. A check costs nothing, and what
-   * it finds must not depend on money.
+   * The same agent, with each turn on the ledger of whoever pays for it. What a peer has asked for is there already,
+   * for the whole ask.
    */
-  ledgered(agent: AgentAdapter, { origin, check }: Pick<WantedAdapter, 'origin' | 'check'>): AgentAdapter {
-    if (check) return agent
-    return origin === ALP_ORIGIN ? this.#asked.noted(agent) : this.#own.ledgered(agent)
+  ledgered(
+    agent: AgentAdapter,
+    { origin, costs }: { readonly origin: string; readonly costs: TurnCosts },
+  ): AgentAdapter {
+    if (costs === 'nothing') return agent
+    if (origin === ALP_ORIGIN) return this.#asked.noted(agent)
+    return costs === 'elsewhere' ? this.#own.stoppable(agent) : this.#own.ledgered(agent)
   }
 
   /** Whether a turn of a run for a peer was cut off before its agent said what it cost. */
@@ -77,7 +92,7 @@ export class Spending {
     return this.#asked.costUnknown(run)
   }
 
-  /** Refuses with `budget_exceeded` where the cap is reached: then nothing is started. */
+  /** Refuses with `budget_exceeded` where the cap is reached, or `ledger_unavailable`: then nothing is started. */
   mayStart(): Result<void> {
     const { refusal } = this.#own
     return refusal ? err(refusal) : ok(undefined)
@@ -85,28 +100,28 @@ export class Spending {
 
   today(): SpentToday {
     const { day, profile, byPeer, reserved } = this.ledger.today()
+    const { damage } = this.ledger
     const by = [...byPeer].map(([name, { usd, tokens }]) => ({ name, usd, tokens }))
     return {
       day,
-      cap: capOf(this.dailyUsd()) ?? null,
+      cap: capOf(this.#dailyUsd()) ?? null,
       used_usd: profile.usd,
       used_tokens: profile.tokens,
       reserved_usd: [...reserved.values()].reduce((sum, { usd }) => sum + usd, 0),
       by: by
-        .toSorted(
-          (one, other) =>
-            other.usd - one.usd || other.tokens - one.tokens || (one.name < other.name ? -1 : 1),
-        )
+        .toSorted((one, other) => other.usd - one.usd || other.tokens - one.tokens || (one.name < other.name ? -1 : 1))
         .slice(0, nodeLimits.spenders),
+      ...(damage && { problem: `${damage.problem} ${damage.remedy}` }),
     }
   }
 
   /**
-   * Nobody can say any more what a turn cost that a crash ended: the record of its run does not tell one turn from another. Where there is a
-   * cap, all that was set aside counts as spent, so that a crash never makes room. What peers had asked for is settled by their runs.
+   * Nobody can say any more what a turn cost that a crash ended: the record of its run does not tell one turn from
+   * another. Where there is a cap, all that was set aside counts as spent, so that a crash never makes room. What peers
+   * had asked for is settled by their runs.
    */
   #settleOrphans(log: SpendingOptions['log']): void {
-    const capped = capOf(this.dailyUsd()) !== undefined
+    const capped = capOf(this.#dailyUsd()) !== undefined
     let usd = 0
     const orphans = this.ledger.orphans().filter(({ name }) => name === INTERACTIVE)
     for (const orphan of orphans) {
@@ -117,8 +132,6 @@ export class Spending {
       }
     }
     if (orphans.length > 0)
-      log.info(
-        `${orphans.length} turns of an earlier node were cut off; $${usd.toFixed(2)} are booked for them`,
-      )
+      log.info(`${orphans.length} turns of an earlier node were cut off; $${usd.toFixed(2)} are booked for them`)
   }
 }

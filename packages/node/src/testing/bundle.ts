@@ -1,6 +1,6 @@
-// The command and the node as a few files instead of hundreds. They start in a third of the time that the sources take, and the tests
-// start hundreds of them. Made again when a source has changed.
-import { createHash } from 'node:crypto'
+// The command and the node as a few files instead of hundreds: what `bin/parley` runs, what tests start, and what is
+// published. Made again when a source has changed.
+import { hash } from 'node:crypto'
 import {
   chmodSync,
   existsSync,
@@ -12,81 +12,81 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
-import { rolldown } from 'rolldown'
+import { basename, join } from 'node:path'
 
 const root = join(import.meta.dirname, '..', '..', '..', '..')
 const cache = join(root, '.cache')
-/** Milliseconds after which nobody starts anything from a bundle that was not asked for again. */
-const FORGOTTEN = 6 * 3_600_000
+/** A node or a turn may still load from a bundle that nobody asked for again. */
+const KEPT_MS = 7 * 24 * 3_600_000
+const KEPT = 100
 
-/** Every file that is started as a process or thread, by the name that its starter looks for beside itself. */
-const ENTRIES: Readonly<Record<string, string>> = {
+/** Large programs: a first file switches V8's compile cache on before the code is read. */
+const PROGRAMS: Readonly<Record<string, string>> = {
   parley: 'packages/cli/src/parley.ts',
   main: 'packages/node/src/main.ts',
-  'odd-main': 'packages/node/src/testing/odd-main.ts',
-  'loop-watch-thread': 'packages/node/src/loop-watch-thread.ts',
-  'git-server': 'packages/coordinator/src/folder/git-server.ts',
+}
+/** A node that behaves oddly, for tests. */
+const ODD = { 'odd-main': 'packages/node/src/testing/odd-main.ts' }
+/** Small programs and threads. All are found by the names that their starters look for beside themselves. */
+const PARTS: Readonly<Record<string, string>> = {
+  'git-server': 'packages/coordinator/src/folder/git/git-server.ts',
+  'loop-watch-thread': 'packages/node/src/log/loop-watch-thread.ts',
   'signing-thread': 'packages/trail/src/signing-thread.ts',
   'sqlite-worker': 'packages/trail/src/index/sqlite-worker.ts',
 }
 
 export interface Bundled {
+  readonly folder: string
   /** The command. */
   readonly parley: string
   /** The node. */
   readonly main: string
   /** A node that behaves oddly. */
   readonly oddMain: string
-  /** For `NODE_COMPILE_CACHE`. */
-  readonly compiled: string
 }
 
 export async function bundled(): Promise<Bundled> {
+  const began = new Date()
   // The guides are found two folders above, as from the sources.
-  const made = join(cache, `bundle-${fingerprint()}`)
-  if (!existsSync(made)) await make(made)
-  const now = new Date()
-  utimesSync(made, now, now)
-  removeForgotten()
-  return {
-    parley: join(made, 'dist', 'parley.js'),
-    main: join(made, 'dist', 'main.js'),
-    oddMain: join(made, 'dist', 'odd-main.js'),
-    compiled: join(made, 'compiled'),
-  }
+  const folder = join(cache, `bundle-${fingerprint()}`)
+  if (!existsSync(folder)) await make(folder)
+  // Whatever is newer than this is not in it.
+  utimesSync(join(folder, 'made'), began, began)
+  utimesSync(folder, began, began)
+  removeForgotten(folder)
+  const file = (name: string) => join(folder, 'dist', `${name}.js`)
+  return { folder, parley: file('parley'), main: file('main'), oddMain: file('odd-main') }
 }
 
-/** Of the sources as they are. */
+/** `bin/parley` runs this bundle from now on, on this Node. */
+export function makeCurrent(folder: string): void {
+  const aside = mkdtempSync(join(cache, 'making-'))
+  symlinkSync(basename(folder), join(aside, 'current'), 'junction')
+  renameSync(join(aside, 'current'), join(cache, 'current'))
+  rmSync(aside, { recursive: true })
+}
+
+/** Of the sources as they are, and of the Node that runs them. */
 function fingerprint(): string {
-  const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json')))
-  for (const file of globSync('packages/*/src/**/*.ts', { cwd: root }).toSorted()) {
-    const { mtimeMs, size } = statSync(join(root, file))
-    hash.update(`${file} ${mtimeMs} ${size}\n`)
-  }
-  return hash.digest('hex').slice(0, 16)
+  const files = globSync(['packages/*/src/**/*.ts', 'packages/*/package.json', 'package-lock.json'], { cwd: root })
+  const parts = files.toSorted().map(file => `${file} ${hash('sha256', readFileSync(join(root, file)))}`)
+  return hash('sha256', [process.execPath, ...parts].join('\n')).slice(0, 16)
 }
 
 /** Beside its place and then moved there: somebody else may make the same at this moment. */
 async function make(place: string): Promise<void> {
   mkdirSync(cache, { recursive: true })
   const aside = mkdtempSync(join(cache, 'making-'))
-  const bundle = await rolldown({
-    cwd: root,
-    input: Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(root, file)])),
-    platform: 'node',
-    // It loads a binary from beside itself.
-    external: /^sodium-native/,
-    resolve: { conditionNames: ['parley-source', 'node', 'import', 'default'] },
-    logLevel: 'silent',
-  })
-  await bundle.write({ dir: join(aside, 'dist'), format: 'esm', entryFileNames: '[name].js' })
-  await bundle.close()
+  const dist = join(aside, 'dist')
+  await writeBundle(dist, { ...PROGRAMS, ...ODD })
   const { version } = JSON.parse(readFileSync(join(root, 'packages/cli/package.json'), 'utf8'))
   writeFileSync(join(aside, 'package.json'), JSON.stringify({ type: 'module', version }))
+  writeFileSync(join(aside, 'made'), '')
+  writeFileSync(join(aside, 'exec-path'), `${process.execPath}\n`)
   // Tests start nodes as other users, too.
   chmodSync(aside, 0o755)
   try {
@@ -97,10 +97,40 @@ async function make(place: string): Promise<void> {
   }
 }
 
-function removeForgotten(): void {
-  for (const name of readdirSync(cache).filter(each => /^(bundle|making)-/.test(each))) {
-    const found = statSync(join(cache, name), { throwIfNoEntry: false })
-    if (found && Date.now() - found.mtimeMs > FORGOTTEN)
-      rmSync(join(cache, name), { recursive: true, force: true })
-  }
+/** As it is published, unless other programs are named. */
+export async function writeBundle(dist: string, programs = PROGRAMS): Promise<void> {
+  const { rolldown } = await import('rolldown')
+  const large = Object.entries(programs).map(([name, file]) => [`${name}-program`, join(root, file)])
+  const parts = Object.entries(PARTS).map(([name, file]) => [name, join(root, file)])
+  const bundle = await rolldown({
+    cwd: root,
+    input: Object.fromEntries([...large, ...parts]),
+    platform: 'node',
+    // It loads a binary from beside itself.
+    external: /^sodium-native/,
+    resolve: { conditionNames: ['parley-source', 'node', 'import', 'default'] },
+    logLevel: 'silent',
+  })
+  await bundle.write({ dir: dist, format: 'esm', entryFileNames: '[name].js' })
+  await bundle.close()
+  for (const name of Object.keys(programs)) writeFileSync(join(dist, `${name}.js`), firstFile(name))
+}
+
+/** What compiling yields is kept beside the bundle, where nobody but the owner of the code can write. */
+function firstFile(name: string): string {
+  return `#!/usr/bin/env node
+import { enableCompileCache, flushCompileCache } from 'node:module'
+enableCompileCache(\`\${import.meta.dirname}/../compiled\`)
+setTimeout(flushCompileCache, 3000).unref()
+await import('./${name}-program.js')
+`
+}
+
+function removeForgotten(current: string): void {
+  const found = readdirSync(cache)
+    .filter(name => /^(bundle|making)-/.test(name) && join(cache, name) !== current)
+    .map(name => ({ name, at: statSync(join(cache, name), { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+    .toSorted((one, other) => other.at - one.at)
+  for (const [index, { name, at }] of found.entries())
+    if (index >= KEPT || Date.now() - at > KEPT_MS) rmSync(join(cache, name), { recursive: true, force: true })
 }

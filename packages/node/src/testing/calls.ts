@@ -2,9 +2,7 @@
 
 export const solve = { intent: 'Do it.', project: '/project', approved: true }
 
-export async function refusal(
-  promise: Promise<unknown>,
-): Promise<{ code: string; message: string; details: unknown }> {
+export async function refusal(promise: Promise<unknown>): Promise<{ code: string; message: string; details: unknown }> {
   return promise.then(
     () => {
       throw new Error('it was answered')

@@ -14,8 +14,8 @@ import { dirname, join } from 'node:path'
 import { unwrap } from '@parley/core'
 import { expect, onTestFinished } from 'vitest'
 import { type Config, loadConfig } from '../config/load.ts'
-import { readNodeFile } from '../node-file.ts'
-import type { Environment } from '../paths.ts'
+import type { Environment } from '../profile/paths.ts'
+import { readNodeFile } from '../reach/node-file.ts'
 
 export interface Ground {
   /** The user's own folder; profiles are below `.parley`. */
@@ -35,8 +35,7 @@ export function ground(name = ''): Ground {
   const env = { PATH: process.env.PATH, HOME: home, ...ON_LOOPBACK }
   const path = (...parts: readonly string[]) => join(home, '.parley', ...parts)
   onTestFinished(async () => {
-    for (const profile of existsSync(path()) ? readdirSync(path()) : [])
-      await ended(path(profile, 'node.json'))
+    for (const profile of existsSync(path()) ? readdirSync(path()) : []) await ended(path(profile, 'node.json'))
     // One that found the profile in use may still be on its way out, and would make the folder anew.
     try {
       await expect.poll(() => processesOf(home), { timeout: 20_000, interval: 20 }).toEqual([])

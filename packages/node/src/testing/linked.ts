@@ -1,16 +1,18 @@
-// Nodes of two people, each with a home of its own, that link over loopback. What their agents say and when they end is decided by the test
-// through files, so that nothing depends on time.
+// Nodes of two people, each with a home of its own, that link over loopback. What their agents say and when they end is
+// decided by the test through files, so that nothing depends on time.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { AskValue } from '../link/asked.ts'
-import type { Environment } from '../paths.ts'
+import type { Environment } from '../profile/paths.ts'
 import { type Ground, ground } from './ground.ts'
 import { realNode } from './real.ts'
 
 export const EVERY_METHOD = ['link.ping', 'link.ask', 'link.cancel']
 
-/** Says that it is at work and what that has cost, waits as long as `hold` is there, and answers what `answer` holds. */
+/**
+ * Says that it is at work and what that has cost, waits as long as `hold` is there, and answers what `answer` holds.
+ */
 const AGENT = `
 cat > "$STAGE/prompt.part"; mv "$STAGE/prompt.part" "$STAGE/prompt"
 echo '{"type":"text","text":"at work"}'

@@ -1,8 +1,8 @@
-// A background process for tests that misbehaves as its environment tells it: `hang` never stops by itself, `throw` has an error that nobody
-// catches, `full` one of the machine, `sleep` never becomes a node, `crash` ends at once, `block` lets nothing else happen for a while,
-// `freeze` for ever.
+// A background process for tests that misbehaves as its environment tells it: `hang` never stops by itself, `throw` has
+// an error that nobody catches, `full` one of the machine, `no-room` meets one as it starts, `sleep` never becomes a
+// node, `crash` ends at once, `block` lets nothing else happen for a while, `freeze` for ever.
 import { runNode } from '../run.ts'
-import { ScriptedConductor } from './conducting.ts'
+import { ScriptedCoordinator } from './scripted-coordinator.ts'
 
 const how = process.env.PARLEY_ODD
 if (how === 'crash') throw new Error('this node has no luck')
@@ -13,16 +13,16 @@ else {
     startedBy: 'up',
     complain: text => process.stderr.write(text),
     conduct: async options => {
-      const conductor = new ScriptedConductor(options)
-      if (how === 'hang') conductor.closing = new Promise(() => undefined)
-      return conductor
+      if (how === 'no-room') throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+      const coordinator = new ScriptedCoordinator(options)
+      if (how === 'hang') coordinator.closing = new Promise(() => undefined)
+      return coordinator
     },
     started: () => {
       process.stdout.write('started\n')
       if (how === 'block') setTimeout(() => blockLoop(4_000), 200)
       if (how === 'freeze') setTimeout(() => blockLoop(Infinity), 200)
-      if (how === 'full')
-        setImmediate(() => Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' })))
+      if (how === 'full') setImmediate(() => Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' })))
       if (how === 'throw') setImmediate(() => Promise.reject(new Error('nobody catches this')))
     },
   })

@@ -2,11 +2,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished } from 'vitest'
-import { readNodeFile } from '../node-file.ts'
+import { readNodeFile } from '../reach/node-file.ts'
 import { bundled } from './bundle.ts'
 import type { Ground } from './ground.ts'
 
-const { main: MAIN, oddMain: ODD_MAIN, compiled } = await bundled()
+const { main: MAIN, oddMain: ODD_MAIN } = await bundled()
 
 export { ODD_MAIN }
 
@@ -23,16 +23,12 @@ export function nodeProcess(
   place: Ground,
   options: { readonly entry?: string; readonly env?: Record<string, string>; readonly uid?: number } = {},
 ): NodeProcess {
-  const child = spawn(
-    process.execPath,
-    [...process.execArgv, options.entry ?? MAIN, '--profile', 'default'],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { NODE_COMPILE_CACHE: compiled, ...place.env, ...options.env },
-      cwd: '/',
-      ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
-    },
-  )
+  const child = spawn(process.execPath, [...process.execArgv, options.entry ?? MAIN, '--profile', 'default'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...place.env, ...options.env },
+    cwd: '/',
+    ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
+  })
   let output = ''
   child.stdout.on('data', chunk => {
     output += String(chunk)

@@ -7,7 +7,7 @@ import { unwrap } from '@parley/core'
 import { onTestFinished } from 'vitest'
 import { Node } from '../node.ts'
 import type { NodeOperations } from '../operations/index.ts'
-import type { Environment } from '../paths.ts'
+import type { Environment } from '../profile/paths.ts'
 import { type Ground, keptLog } from './ground.ts'
 
 export const TEAM = 'version: 1\nname: t\napproval: none\nagents:\n  a: { command: [sh, -c, "echo done"] }\n'
@@ -29,7 +29,6 @@ export async function realNode(place: Ground, env: Environment = {}) {
       log,
       env: { ...place.env, ...env },
       startedBy: 'up',
-      detect: async () => [],
     }),
   )
   const client = connectClient<NodeOperations>({
@@ -49,7 +48,6 @@ export async function realNode(place: Ground, env: Environment = {}) {
     for await (const view of client.subscribe('runs', 'follow', { run })) if (isOver(view.state)) return view
     throw new Error(`${run} did not end`)
   }
-  const solved = async (intent: string): Promise<string> =>
-    (await ended(await start(TEAM, undefined, intent))).run
+  const solved = async (intent: string): Promise<string> => (await ended(await start(TEAM, undefined, intent))).run
   return { node, client, log, start, ended, solved }
 }

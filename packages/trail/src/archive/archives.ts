@@ -1,7 +1,7 @@
-// Archives of both kinds in both tiers (manifest.ts, layout.ts): writing them so that a crash leaves whole ones only, moving them from warm to
-// cold, deleting them, reading their records. The manifest is written last, and with it the archive counts; what goes to the cold tier is in the replica before that.
+// Archives of both kinds in both tiers (manifest.ts, layout.ts): writing them so that a crash leaves whole ones only,
+// moving them from warm to cold, deleting them, reading their records. The manifest is written last, and with it the
+// archive counts; what goes to the cold tier is in the replica before that.
 import { ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
-import { sha256 } from '../chain.ts'
 import type { StoredRecord } from '../entry.ts'
 import { damagedError } from '../errors.ts'
 import type { RunPoint } from '../index/contract.ts'
@@ -9,6 +9,7 @@ import type { TrailKey } from '../keys/trail-key.ts'
 import { Blobs } from '../log/blobs.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { readRecord, spanRecord } from '../log/record.ts'
+import { sha256 } from '../run/chain.ts'
 import type { RunHead } from '../store/store.ts'
 import { dropAbandoned } from './abandoned.ts'
 import { Catalogue } from './catalogue.ts'
@@ -34,7 +35,7 @@ import type { Squeeze } from './squeeze.ts'
 import { type PackedArchive, UnpackedArchives } from './unpacked.ts'
 import { markWhole, wholeUpTo } from './whole.ts'
 
-export interface ArchivesOptions {
+interface ArchivesOptions {
   /** The trail's folder. */
   readonly files: Files
   /** Blobs of the profile, for copies in the cold tier. */
@@ -120,7 +121,10 @@ export class Archives {
     await this.#keepAll(moved, packed)
   }
 
-  /** Removes what moves left behind in a run's warm folder: archives that `dead` names, second copies, files without a manifest. */
+  /**
+   * Removes what moves left behind in a run's warm folder: archives that `dead` names, second copies, files without a
+   * manifest.
+   */
   async sweep(run: RunId, dead: ReadonlySet<number>): Promise<void> {
     const folder = `${RUNS}/${safeName(run)}`
     const found = new Set<number>()
@@ -159,7 +163,9 @@ export class Archives {
     this.catalogue.enter(archive, folder)
   }
 
-  /** What cannot be copied is tried again under another number: records that nobody lists must not pile up meanwhile. */
+  /**
+   * What cannot be copied is tried again under another number: records that nobody lists must not pile up meanwhile.
+   */
   async #keepCopies(manifest: Manifest, packed: Buffer | undefined, content: Buffer): Promise<void> {
     const { archive } = manifest
     const folder = folderOf(manifest)
@@ -169,8 +175,7 @@ export class Archives {
       for (const blob of blobs) await this.blobs.put(blob, this.blob(blob))
       await this.#copyOut(manifest, packed, content, blobs)
     } catch (cause) {
-      if (packed && !this.#files.exists(manifestFile(folder, archive)))
-        this.#files.remove(recordsFile(folder, archive))
+      if (packed && !this.#files.exists(manifestFile(folder, archive))) this.#files.remove(recordsFile(folder, archive))
       throw cause
     }
   }
@@ -196,11 +201,7 @@ export class Archives {
 
   /** The content of a blob, wherever there is a sound copy of it. */
   blob(name: string): string {
-    const copies = [
-      this.#options.blobs,
-      this.blobs,
-      ...(this.#options.replica ? [this.#options.replica] : []),
-    ]
+    const copies = [this.#options.blobs, this.blobs, ...(this.#options.replica ? [this.#options.replica] : [])]
     let first: unknown
     for (const blobs of copies) {
       try {
@@ -249,7 +250,9 @@ export class Archives {
     return readRecord(source, span)
   }
 
-  /** Notes, in the replica and here, that an archive is to be deleted. It counts until its records are gone (`asFound`). */
+  /**
+   * Notes, in the replica and here, that an archive is to be deleted. It counts until its records are gone (`asFound`).
+   */
   async noteDeleted(manifest: Manifest): Promise<void> {
     const { archive } = manifest
     const folder = this.catalogue.folder(archive)
@@ -262,7 +265,10 @@ export class Archives {
     await writeWhole(this.#files, manifestFile(folder, archive), content)
   }
 
-  /** Deletes the records of such an archive and keeps the manifest. Here first: what counts here is in both (W-TRAIL-26). */
+  /**
+   * Deletes the records of such an archive and keeps the manifest. Here first: what counts here is in both
+   * (W-TRAIL-26).
+   */
   async deleteNoted({ run, archive }: Manifest): Promise<void> {
     const folder = folderOf({ tier: 'cold', run })
     this.#unpacked.forget(archive)

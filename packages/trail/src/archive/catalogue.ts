@@ -1,5 +1,5 @@
-// Which archives there are, in both tiers, found by the names of files (layout.ts), and what their manifests say. A manifest that cannot be read
-// here is read from the replica.
+// Which archives there are, in both tiers, found by the names of files (layout.ts), and what their manifests say. A
+// manifest that cannot be read here is read from the replica.
 import type { RunId } from '@parley/core'
 import { damagedError } from '../errors.ts'
 import { type Files, readWhole } from '../log/files.ts'
@@ -81,7 +81,10 @@ export class Catalogue {
     return [...new Set([...this.#find().values()].map(withoutTier))].sort().map(runOf)
   }
 
-  /** Every archive's manifest, of one run or of all, in order of number; the name of one that cannot be read. A turn of the event loop each. */
+  /**
+   * Every archive's manifest, of one run or of all, in order of number; the name of one that cannot be read. A turn of
+   * the event loop each.
+   */
   async *inspect(run?: RunId): AsyncGenerator<Manifest | string> {
     for (const [archive, folder] of this.#listed(run)) {
       yield this.#manifest(folder, archive) ?? `${folder}/${archive}`

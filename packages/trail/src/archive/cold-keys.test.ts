@@ -1,5 +1,5 @@
-// A copy of the cold tier is verified by whoever knows one key of the chain of rotations (W-TRAIL-15, 26), as an exported file is; whatever else its
-// lists of keys say is not believed.
+// A copy of the cold tier is verified by whoever knows one key of the chain of rotations (W-TRAIL-15, 26), as an
+// exported file is; whatever else its lists of keys say is not believed.
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatTimestamp, type RunId, SeededIds, type Timestamp, unwrap } from '@parley/core'
@@ -22,7 +22,7 @@ async function rotated({ trail, strict }: TestTrail): Promise<string> {
 /** Ends a run and brings all of it to the cold tier. */
 async function gone({ trail, strict }: TestTrail, script: ScriptedRun): Promise<void> {
   await script.end()
-  const compactor = trail.compactor()
+  const compactor = trail.storage
   for (let done = false; !done; ) {
     const step = unwrap(await compactor.compactRun(script.run.id, formatTimestamp(strict.take())))
     done = step.done
@@ -31,7 +31,9 @@ async function gone({ trail, strict }: TestTrail, script: ScriptedRun): Promise<
   unwrap(await compactor.expire(script.run.id, strict.take(), NOW))
 }
 
-/** Two runs in the cold tier, one of the first key and one of the first two, and a third key that has signed neither. */
+/**
+ * Two runs in the cold tier, one of the first key and one of the first two, and a third key that has signed neither.
+ */
 async function rotatedTwice() {
   const replica = temporaryFolder()
   const t = await temporaryTrail({ signs: true, replica })
@@ -65,8 +67,7 @@ async function verified(folder: string, trusted?: readonly string[]) {
   return { sound: findings.length === 0 && problems.length === 0, findings, problems, runs }
 }
 
-const listIn = (folder: string): { keys: TrailKey[] } =>
-  JSON.parse(readFileSync(join(folder, 'keys.json'), 'utf8'))
+const listIn = (folder: string): { keys: TrailKey[] } => JSON.parse(readFileSync(join(folder, 'keys.json'), 'utf8'))
 
 function changeList(folder: string, change: (keys: TrailKey[]) => TrailKey[]): void {
   const list = listIn(folder)
@@ -134,10 +135,7 @@ test('W-TRAIL-15 a list that somebody has changed leads to no key, and is told',
   expect(claimed.problems).toEqual([expect.stringContaining('does not hold')])
   expect(claimed.findings.length).toBeGreaterThan(0)
   // Named, but by nobody.
-  const listed = await forged(
-    list => [...list, { key: stranger.id, since: null, until: null }],
-    [stranger.id],
-  )
+  const listed = await forged(list => [...list, { key: stranger.id, since: null, until: null }], [stranger.id])
   expect([listed.sound, listed.problems]).toEqual([false, []])
   // Without the endorsement there is no way from the last key to the ones before it.
   const cut = await forged(list => named(list, 2, { endorsement: undefined } as never), [keys[2]!])
@@ -165,7 +163,7 @@ test('W-TRAIL-15 an imported run is verified with a key of whoever made it, and 
   const source = bytesInMemory(await exported(one, script.run.id))
   unwrap(await other.trail.import(source, { keys: [former], at }))
   other.clock.advance(1000)
-  unwrap(await other.trail.compactor().expire(script.run.id, other.strict.take(), NOW))
+  unwrap(await other.trail.storage.expire(script.run.id, other.strict.take(), NOW))
   await gone(other, own)
   const mine = other.trail.keys[0]!.key
   await other.trail.close()
@@ -186,22 +184,22 @@ test('W-TRAIL-26 a replica that was away at a rotation is behind, and hears of i
   const t = await temporaryTrail({ signs: true, replica })
   const script = await t.start()
   await rotated(t)
-  expect(await t.trail.replicate()).toBe(0)
-  expect([
-    existsSync(join(replica, 'keys.json')),
-    existsSync(join(t.profile, 'trail', 'cold', 'keys.json')),
-  ]).toEqual([false, false])
+  expect(await t.trail.storage.replicate()).toBe(0)
+  expect([existsSync(join(replica, 'keys.json')), existsSync(join(t.profile, 'trail', 'cold', 'keys.json'))]).toEqual([
+    false,
+    false,
+  ])
   await gone(t, script)
   expect(listIn(replica).keys).toHaveLength(2)
   renameSync(replica, `${replica}.away`)
   const key = await rotated(t)
   // Behind whatever the storage had to do.
-  unwrap(await t.trail.compactor().reclaim())
+  unwrap(await t.trail.storage.reclaim())
   renameSync(`${replica}.away`, replica)
   expect(listIn(replica).keys).toHaveLength(2)
   expect((await t.trail.replica())?.lacking).toBe(1)
-  expect(await t.trail.replicate()).toBeGreaterThan(0)
-  expect(await t.trail.replicate()).toBe(0)
+  expect(await t.trail.storage.replicate()).toBeGreaterThan(0)
+  expect(await t.trail.storage.replicate()).toBe(0)
   expect((await t.trail.replica())?.lacking).toBe(0)
   expect((await verified(replica, [key])).sound).toBe(true)
 })

@@ -1,5 +1,6 @@
-// The public keys that have signed, beside the cold tier and in its replica (`keys.json`), so that either can be verified by whoever knows one of
-// them. A copy may come from anywhere: nothing in its lists is believed but what a key that is known leads to (keys/trail-key.ts).
+// The public keys that have signed, beside the cold tier and in its replica (`keys.json`), so that either can be
+// verified by whoever knows one of them. A copy may come from anywhere: nothing in its lists is believed but what a key
+// that is known leads to (keys/trail-key.ts).
 import { compile, type RunId, Type } from '@parley/core'
 import { KeyRing } from '../keys/key-ring.ts'
 import { followKeys, keyProblems, type TrailKey, TrailKeySchema, type Trust } from '../keys/trail-key.ts'
@@ -30,9 +31,7 @@ export function keysToKeep(files: Files): Buffer | undefined {
   const own = ownKeys(files)
   if (own.length === 0) return undefined
   // A profile whose cold tier came from a replica has a list of its own that knows less.
-  const before = (keysIn(files, `${COLD}/${COLD_KEYS}`) ?? []).filter(
-    ({ key }) => !own.some(each => each.key === key),
-  )
+  const before = (keysIn(files, `${COLD}/${COLD_KEYS}`) ?? []).filter(({ key }) => !own.some(each => each.key === key))
   const keys = [...before, ...own].slice(-2 * trailLimits.keys)
   return Buffer.from(`${JSON.stringify({ version: 1, keys }, null, 2)}\n`)
 }

@@ -1,10 +1,11 @@
-// The content of an archive to be: records one behind the other, and the list of them for its manifest. Nothing here touches a disk.
+// The content of an archive to be: records one behind the other, and the list of them for its manifest. Nothing here
+// touches a disk.
 import { canonicalize } from '@parley/core'
-import { globalEntry, sha256 } from '../chain.ts'
 import type { StoredEntry } from '../entry.ts'
 import { damagedError } from '../errors.ts'
 import { pause } from '../log/pause.ts'
 import { KIND_ENTRY, readEntry, readObject, recordBound, spanRecord, writeRecord } from '../log/record.ts'
+import { globalEntry, sha256 } from '../run/chain.ts'
 import type { Manifest } from './manifest.ts'
 
 export interface Contents {

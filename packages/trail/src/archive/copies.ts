@@ -1,9 +1,11 @@
-// The two copies of the cold tier, held against each other: the replica brought up to date, and the tier repaired from it.
-import { sha256 } from '../chain.ts'
+// The two copies of the cold tier, held against each other: the replica brought up to date, and the tier repaired from
+// it.
+
 import { Blobs } from '../log/blobs.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import { spanRecord } from '../log/record.ts'
+import { sha256 } from '../run/chain.ts'
 import type { RestoreReport } from '../store/store.ts'
 import { abandonedIn, dropAbandoned } from './abandoned.ts'
 import { type Archives, blobsOf } from './archives.ts'
@@ -59,12 +61,7 @@ export async function replicateCold({ files, archives, replica, squeeze }: ColdC
   })
 }
 
-async function copyArchive(
-  cold: Files,
-  target: Files,
-  manifest: Manifest,
-  squeeze: Squeeze,
-): Promise<number> {
+async function copyArchive(cold: Files, target: Files, manifest: Manifest, squeeze: Squeeze): Promise<number> {
   const folder = safeName(manifest.run)
   const records = recordsFile(folder, manifest.archive)
   let copied = 0
@@ -94,7 +91,10 @@ async function copyArchive(
   return copied
 }
 
-/** Puts back from the replica what is missing or damaged in the cold tier; every copy is checked before it takes its place. */
+/**
+ * Puts back from the replica what is missing or damaged in the cold tier; every copy is checked before it takes its
+ * place.
+ */
 export async function restoreCold(
   { files, replica, squeeze }: ColdCopies,
   leftovers: Pick<Leftovers, 'isLeftover'>,
@@ -107,12 +107,10 @@ export async function restoreCold(
       const manifest = manifestIn(cold, folder, archive) ?? (source && manifestIn(source, folder, archive))
       if (!manifest) {
         const torn = manifestNames(cold, folder, archive).length > 0
-        if (torn || !(await leftovers.isLeftover(folder, archive)))
-          lost.push(`${COLD}/${folder}/${archive}.json.zst`)
+        if (torn || !(await leftovers.isLeftover(folder, archive))) lost.push(`${COLD}/${folder}/${archive}.json.zst`)
       } else if (!manifest.deleted && !(await isSound(cold, manifest, squeeze)))
         lost.push(`${COLD}/${recordsFile(folder, archive)}`)
-      else
-        for (const blob of blobsOf(manifest)) if (!hasBlob(cold, blob)) lost.push(`${COLD}/${blobPath(blob)}`)
+      else for (const blob of blobsOf(manifest)) if (!hasBlob(cold, blob)) lost.push(`${COLD}/${blobPath(blob)}`)
       await pause()
     }
   }
@@ -138,12 +136,7 @@ export async function restoreCold(
   })
 }
 
-async function restoreArchive(
-  source: Files,
-  cold: Files,
-  manifest: Manifest,
-  squeeze: Squeeze,
-): Promise<string[]> {
+async function restoreArchive(source: Files, cold: Files, manifest: Manifest, squeeze: Squeeze): Promise<string[]> {
   const restored: string[] = []
   const folder = safeName(manifest.run)
   const { archive } = manifest
@@ -154,7 +147,8 @@ async function restoreArchive(
     restored.push(`${COLD}/${blobPath(blob)}`)
   }
   const records = recordsFile(folder, archive)
-  // What is not here and was to be deleted by now is deleted: a replica that was away has its records still, and they must not come back.
+  // What is not here and was to be deleted by now is deleted: a replica that was away has its records still, and they
+  // must not come back.
   const wanted = cold.exists(records) || !(known ?? notedIn(source, folder, archive))?.deleted
   if (wanted && !(await isSound(cold, manifest, squeeze)) && (await isSound(source, manifest, squeeze))) {
     await copyFile(source, records, cold, records)
@@ -175,7 +169,10 @@ function* archivesIn(cold: Files, folders = runFolders(cold, '')): Generator<rea
   }
 }
 
-/** Whether the records of an archive are what its manifest says, by the hash of the file or, where none is known, of every entry. */
+/**
+ * Whether the records of an archive are what its manifest says, by the hash of the file or, where none is known, of
+ * every entry.
+ */
 async function isSound(cold: Files, manifest: Manifest, squeeze: Squeeze): Promise<boolean> {
   const packed = readWhole(cold, recordsFile(safeName(manifest.run), manifest.archive))
   if (!packed) return false

@@ -7,8 +7,7 @@ export function diskReplica(folder: string): ReplicaOptions {
   return {
     name: folder,
     open: () => {
-      if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-        throw new Error('there is no such folder')
+      if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new Error('there is no such folder')
       return new DiskFiles(folder)
     },
   }

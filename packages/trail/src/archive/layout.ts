@@ -1,5 +1,6 @@
-// Where archives lie: `runs/<run>/<number>.zst` and `cold/<run>/<number>.zst`, each with its manifest `<number>.json.zst` beside it (the first
-// manifests were `<number>.json`). An archive exists once its manifest does. Names of runs hold no dot, names beside them do.
+// Where archives lie: `runs/<run>/<number>.zst` and `cold/<run>/<number>.zst`, each with its manifest
+// `<number>.json.zst` beside it (the first manifests were `<number>.json`). An archive exists once its manifest does.
+// Names of runs hold no dot, names beside them do.
 import type { RunId } from '@parley/core'
 import type { Files } from '../log/files.ts'
 
@@ -44,9 +45,7 @@ export function withoutTier(path: string): string {
 }
 
 /** The number that a file's name begins with, and whether it is a manifest. */
-export function archiveName(
-  name: string,
-): { readonly archive: number; readonly manifest: boolean } | undefined {
+export function archiveName(name: string): { readonly archive: number; readonly manifest: boolean } | undefined {
   const [, number, kind] = /^(\d+)\.(json|json\.zst|zst)$/.exec(name) ?? []
   return number === undefined ? undefined : { archive: Number(number), manifest: kind !== 'zst' }
 }
@@ -61,7 +60,10 @@ export function runFolders(files: Files, root: string): string[] {
   return files.list(root).filter(name => !name.includes('.'))
 }
 
-/** A folder that is laid out as the cold tier is, as a trail's folder without a log; only runs that are whole in it are seen. */
+/**
+ * A folder that is laid out as the cold tier is, as a trail's folder without a log; only runs that are whole in it are
+ * seen.
+ */
 export function coldFiles(cold: Files): Files {
   const inside = (path: string) => (path.startsWith(`${COLD}/`) ? path.slice(COLD.length + 1) : undefined)
   const readOnly = (): never => {

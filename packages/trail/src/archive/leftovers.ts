@@ -1,5 +1,6 @@
-// What a crash leaves in the cold tier of an archive that never counted: records without a manifest (layout.ts). They are known by what they
-// hold being elsewhere, too: a file that has merely lost its manifest may be the last copy there is, and is never taken for one of them.
+// What a crash leaves in the cold tier of an archive that never counted: records without a manifest (layout.ts). They
+// are known by what they hold being elsewhere, too: a file that has merely lost its manifest may be the last copy there
+// is, and is never taken for one of them.
 import { ParleyError, type RunId } from '@parley/core'
 import type { TrailIndex } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
@@ -10,7 +11,7 @@ import { type Contents, contentsOf } from './contents.ts'
 import { archiveName, COLD, isTorn, recordsFile, runOf, safeName } from './layout.ts'
 import type { Squeeze } from './squeeze.ts'
 
-export interface LeftoversOptions {
+interface LeftoversOptions {
   /** The trail's folder. */
   readonly files: Files
   readonly catalogue: Catalogue
@@ -37,7 +38,8 @@ export class Leftovers {
     const whole = new Set(named.flatMap(({ archive, manifest }) => (manifest ? archive : [])))
     const dead = names.filter(isTorn).map(each => `${folder}/${each}`)
     for (const { archive } of named) {
-      // The replica may have got the archive under this number: another one must not get it, and does not once a higher one counts.
+      // The replica may have got the archive under this number: another one must not get it, and does not once a higher
+      // one counts.
       if (whole.has(archive) || archive >= catalogue.highest) continue
       if (await this.isLeftover(name, archive)) dead.push(recordsFile(folder, archive))
     }
@@ -78,8 +80,7 @@ export class Leftovers {
         after = page.more ? page.entries.at(-1)!.seq : before
       }
       if (!entries.every(({ hash }) => known.has(hash))) return false
-      for (const { id } of objects)
-        if (!known.has(id) && !(await index.object(run, id, position()))) return false
+      for (const { id } of objects) if (!known.has(id) && !(await index.object(run, id, position()))) return false
       return true
     } catch (cause) {
       if (cause instanceof ParleyError && cause.code === 'trail_damaged') return false

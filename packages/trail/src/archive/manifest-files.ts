@@ -1,4 +1,5 @@
-// The manifest of an archive as it lies in one copy of the cold tier, or in the warm one, found by the archive's number.
+// The manifest of an archive as it lies in one copy of the cold tier, or in the warm one, found by the archive's
+// number.
 import { type Files, readWhole } from '../log/files.ts'
 import { archiveName } from './layout.ts'
 import { asFound, type Manifest, parseManifest } from './manifest.ts'

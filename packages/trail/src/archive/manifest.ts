@@ -1,4 +1,5 @@
-// What an archive holds (W-TRAIL-29). The manifest outlives the archive: once that was deleted, it bridges the hole in the chains.
+// What an archive holds (W-TRAIL-29). The manifest outlives the archive: once that was deleted, it bridges the hole in
+// the chains.
 import {
   compile,
   type EntryId,
@@ -39,10 +40,13 @@ const ListedObject = Type.Object({
   blob: Type.Union([Hash, Type.Null()]),
 })
 
-export const ManifestSchema = Type.Object(
+const ManifestSchema = Type.Object(
   {
     version: Type.Literal(2),
-    /** `workspace`: what compaction took of one workspace (W-TRAIL-27); `run`: all else of a run, as it stood in the log. */
+    /**
+     * `workspace`: what compaction took of one workspace (W-TRAIL-27); `run`: all else of a run, as it stood in the
+     * log.
+     */
     kind: Type.Union([Type.Literal('workspace'), Type.Literal('run')]),
     tier: Type.Union([Type.Literal('warm'), Type.Literal('cold')]),
     run: id<RunId>(),
@@ -51,12 +55,17 @@ export const ManifestSchema = Type.Object(
     archive: Type.Integer({ minimum: 1 }),
     /** When it came into its tier. */
     archived_at: Time,
-    /** Hash over the local hashes of the entries, in `seq` order (W-TRAIL-27); a system-level entry counts with its global one. */
+    /**
+     * Hash over the local hashes of the entries, in `seq` order (W-TRAIL-27); a system-level entry counts with its
+     * global one.
+     */
     archive_hash: Hash,
     /** Bytes of the records before compression, and the SHA-256 of the compressed file where it is known. */
     bytes: Count,
     sha256: Type.Union([Hash, Type.Null()]),
-    /** The archive was deleted after its retention; the entries are gone. It counts once the records are, see `asFound`. */
+    /**
+     * The archive was deleted after its retention; the entries are gone. It counts once the records are, see `asFound`.
+     */
     deleted: Type.Boolean(),
     /** The newest entry of the run that was known when this was written. */
     head: Type.Union([Type.Object({ seq: Count, hash: Hash }), Type.Null()]),
@@ -100,8 +109,8 @@ const shape = compile(ManifestSchema)
 const firstShape = compile(FirstManifest)
 
 /**
- * A manifest as it counts beside the files that are there: a deletion that was noted and did not come to its end has deleted nothing, in either
- * copy of the cold tier (W-TRAIL-26), and can be tried again.
+ * A manifest as it counts beside the files that are there: a deletion that was noted and did not come to its end has
+ * deleted nothing, in either copy of the cold tier (W-TRAIL-26), and can be tried again.
  */
 export function asFound(manifest: Manifest, files: Files, folder: string): Manifest {
   const unfinished = manifest.deleted && files.exists(recordsFile(folder, manifest.archive))

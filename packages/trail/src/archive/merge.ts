@@ -1,5 +1,6 @@
-// Reading archives and the log as one, without an index: of each run first what lies in archives up to where these are complete, then the
-// log, with archived entries in their places; the manifest stands in for those that were deleted. Every record comes once.
+// Reading archives and the log as one, without an index: of each run first what lies in archives up to where these are
+// complete, then the log, with archived entries in their places; the manifest stands in for those that were deleted.
+// Every record comes once.
 import type { ObjectId, RunId, WorkspaceId } from '@parley/core'
 import { pause } from '../log/pause.ts'
 import type { ScannedRecord } from '../store/store.ts'
@@ -26,7 +27,10 @@ interface Place {
 
 interface RestOfRun {
   readonly held: HeldRun
-  /** Archived entries behind where the archives are complete, in ascending `seq`; `next` is the first that was not handed out yet. */
+  /**
+   * Archived entries behind where the archives are complete, in ascending `seq`; `next` is the first that was not
+   * handed out yet.
+   */
   readonly places: readonly Place[]
   next: number
 }
@@ -45,8 +49,8 @@ export class TierMerge {
   }
 
   /**
-   * The beginning of a run, as far as archives hold it whole, without entries up to `after`. What is archived of the rest is kept in mind
-   * for `merge`.
+   * The beginning of a run, as far as archives hold it whole, without entries up to `after`. What is archived of the
+   * rest is kept in mind for `merge`.
    */
   async *begin(run: RunId, after = 0): AsyncGenerator<readonly ScannedRecord[]> {
     const held = new HeldRun()
@@ -59,8 +63,7 @@ export class TierMerge {
       held.add(manifest)
       for (const place of placesIn(manifest)) found.set(place.id ?? place.seq, place)
     }
-    const isBefore = ({ id, seq }: Place) =>
-      id === undefined ? seq < held.until.seq : held.hasObject(id, seq)
+    const isBefore = ({ id, seq }: Place) => (id === undefined ? seq < held.until.seq : held.hasObject(id, seq))
     const places = [...found.values()]
       .filter(({ id, seq }) => id !== undefined || seq > after)
       .sort((a, b) => a.seq - b.seq || a.ordinal - b.ordinal)
@@ -82,11 +85,12 @@ export class TierMerge {
     }
   }
 
-  /** The records of the log with the archived ones put in. A copy that is still in the log is not the one that counts. */
+  /**
+   * The records of the log with the archived ones put in. A copy that is still in the log is not the one that counts.
+   */
   *merge(records: readonly ScannedRecord[]): Generator<ScannedRecord> {
     for (const record of records) {
-      const rest =
-        record.kind === 'entry' || record.kind === 'object' ? this.#runs.get(record.run) : undefined
+      const rest = record.kind === 'entry' || record.kind === 'object' ? this.#runs.get(record.run) : undefined
       if (!rest) {
         yield record
       } else if (record.kind === 'entry') {
@@ -125,7 +129,10 @@ export class TierMerge {
     }
   }
 
-  /** W-TRAIL-28: an archive may be deleted while somebody reads; then its manifest bridges the hole, and nothing is damaged. */
+  /**
+   * W-TRAIL-28: an archive may be deleted while somebody reads; then its manifest bridges the hole, and nothing is
+   * damaged.
+   */
   #deletedSince(archive: number): ReadonlyMap<number | ObjectId, Place> | undefined {
     const known = this.#deleted.get(archive)
     if (known) return known

@@ -1,5 +1,5 @@
-// The second copy of the cold tier, on another device (W-TRAIL-26): laid out as `cold/` is. It is never made by itself, and a mark in it says
-// whose it is: an empty mount point is not taken for it.
+// The second copy of the cold tier, on another device (W-TRAIL-26): laid out as `cold/` is. It is never made by itself,
+// and a mark in it says whose it is: an empty mount point is not taken for it.
 import { compile, ParleyError, Type } from '@parley/core'
 import { Blobs } from '../log/blobs.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'

@@ -1,4 +1,5 @@
-// Compression of archives. On disk it runs in libuv's thread pool, so that appends go on meanwhile; a store in memory has no threads.
+// Compression of archives. On disk it runs in libuv's thread pool, so that appends go on meanwhile; a store in memory
+// has no threads.
 
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib'

@@ -1,5 +1,5 @@
-// What lies where (W-TRAIL-24), and how far the replica follows, for people. Read from manifests and names of files: nothing is decompressed
-// but manifests, and nothing is written but the mark of a replica that was empty.
+// What lies where (W-TRAIL-24), and how far the replica follows, for people. Read from manifests and names of files:
+// nothing is decompressed but manifests, and nothing is written but the mark of a replica that was empty.
 import type { RunId, Ticks } from '@parley/core'
 import { type Files, readWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
@@ -53,7 +53,7 @@ export interface ReplicaReport {
   readonly problem?: string
 }
 
-export interface TierSources {
+interface TierSources {
   readonly files: Files
   readonly archives: Archives
   readonly replica: Replica | undefined
@@ -69,13 +69,7 @@ interface Counted {
   oldest: Ticks | null
 }
 
-export async function reportTiers({
-  files,
-  archives,
-  replica,
-  runs,
-  inLog,
-}: TierSources): Promise<TierReport> {
+export async function reportTiers({ files, archives, replica, runs, inLog }: TierSources): Promise<TierReport> {
   const tiers = { hot: nothing(), warm: nothing(), cold: nothing() }
   const unreadable: string[] = []
   let deleted = 0
@@ -92,12 +86,7 @@ export async function reportTiers({
     deleted += gone
     const folder = safeName(run.run)
     const rest = Math.max(0, run.entries - cold)
-    add(
-      run.ended ? tiers.warm : tiers.hot,
-      run,
-      rest,
-      bytesIn(files, `${RUNS}/${folder}`) + (inLog.get(run.run) ?? 0),
-    )
+    add(run.ended ? tiers.warm : tiers.hot, run, rest, bytesIn(files, `${RUNS}/${folder}`) + (inLog.get(run.run) ?? 0))
     add(tiers.cold, run, cold, bytesIn(files, `${COLD}/${folder}`))
     await pause()
   }

@@ -1,15 +1,17 @@
-// Content at rest (W-SEC-16): what an object holds, sealed by XChaCha20-Poly1305 under the key of its scope, and bound to its place, so that
-// no sealed text can stand for another. Entries are never sealed: they must stay readable for queries and for verification.
+// Content at rest (W-SEC-16): what an object holds, sealed by XChaCha20-Poly1305 under the key of its scope, and bound
+// to its place, so that no sealed text can stand for another. Entries are never sealed: they must stay readable for
+// queries and for verification.
 //
 //   enc:1:<id of the secret>:<scope>:<base64 of 24 bytes nonce and ciphertext>
 //
-// What is not sealed is proven instead, by HMAC-SHA-256 over the same place and the content, so that it cannot be changed unnoticed:
+// What is not sealed is proven instead, by HMAC-SHA-256 over the same place and the content, so that it cannot be
+// changed unnoticed:
 //
 //   mac:1:<id of the secret>:<64 hexadecimal digits>:<canonical JSON>
 //
 // Canonical JSON never begins so: objects that were written before either began are told apart by their first letters.
 import { ParleyError, type RunId } from '@parley/core'
-import sodium from 'sodium-native'
+import { sodium } from '@parley/keys/sodium'
 import type { StoredObject } from '../entry.ts'
 import type { DeploymentModel } from '../events/index.ts'
 import { HmacKey } from './hmac.ts'
@@ -67,11 +69,7 @@ export class ContentCipher {
   }
 
   /** Seals an object that is about to be written, or proves it where nothing is sealed. */
-  sealObject(
-    object: StoredObject,
-    scope: ContentScope = { of: 'run' },
-    sealing: Sealing = this.sealing,
-  ): StoredObject {
+  sealObject(object: StoredObject, scope: ContentScope = { of: 'run' }, sealing: Sealing = this.sealing): StoredObject {
     if (sealing === 'none') return { ...object, data: this.#prove(object) }
     const reach: ContentScope = sealing === 'trail' ? { of: 'trail' } : scope
     return { ...object, data: this.seal(object.data, placeOf(object), reach) }
@@ -138,11 +136,14 @@ export function isSealed(data: string): boolean {
 }
 
 /** Whether the data of an object carries a proof. */
-export function isProven(data: string): boolean {
+function isProven(data: string): boolean {
   return data.startsWith(PROVEN)
 }
 
-/** What the proof of content came to: there was none, or it does not fit. Undefined where nobody can tell without the secret. */
+/**
+ * What the proof of content came to: there was none, or it does not fit. Undefined where nobody can tell without the
+ * secret.
+ */
 export type ContentProof = 'valid' | 'missing' | 'forged' | undefined
 
 export function proofOf(object: StoredObject, cipher: ContentCipher | undefined): ContentProof {
@@ -160,9 +161,9 @@ export function unwrapProven(object: StoredObject): StoredObject {
 }
 
 /**
- * The object with its content as it was handed in: for an export that shows content, and for reading. What is not sealed is not checked
- * here (`proofOf`). Throws `content_key_missing` where the secret is another one or none is there, and `content_damaged` where the content
- * was changed.
+ * The object with its content as it was handed in: for an export that shows content, and for reading. What is not
+ * sealed is not checked here (`proofOf`). Throws `content_key_missing` where the secret is another one or none is
+ * there, and `content_damaged` where the content was changed.
  */
 export function openObject(object: StoredObject, cipher: ContentCipher | undefined): StoredObject {
   if (!isSealed(object.data)) return unwrapProven(object)

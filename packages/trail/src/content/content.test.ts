@@ -2,16 +2,8 @@
 import { hkdfSync } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  limits,
-  type ObjectId,
-  type RunId,
-  SeededIds,
-  type Timestamp,
-  unwrap,
-  type WorkspaceId,
-} from '@parley/core'
-import sodium from 'sodium-native'
+import { limits, type ObjectId, type RunId, SeededIds, type Timestamp, unwrap, type WorkspaceId } from '@parley/core'
+import { sodium } from '@parley/keys/sodium'
 import { describe, expect, test } from 'vitest'
 import type { StoredObject } from '../entry.ts'
 import { bytesInMemory } from '../export/read.ts'
@@ -216,11 +208,7 @@ describe('a trail', () => {
     await trail.close()
     const bytes = bytesBelow(profile)
     const keys = new ContentKeys(SECRET)
-    for (const key of [
-      Buffer.from(SECRET),
-      keys.ofState(run.id),
-      ...scopes.map(each => keys.of(run.id, each)),
-    ])
+    for (const key of [Buffer.from(SECRET), keys.ofState(run.id), ...scopes.map(each => keys.of(run.id, each))])
       for (const form of ['latin1', 'hex', 'base64', 'base64url'] as const)
         expect(bytes.includes(key.toString(form))).toBe(false)
     expect(bytes).toContain(keys.id)
@@ -253,9 +241,7 @@ describe('a trail', () => {
     expect((await run.object('small' as ObjectId, holding(scopes[2]!)))?.value).toEqual({ text: MARKER })
     const denied = { code: 'content_key_missing', details: { reason: 'not_given' } }
     await expect(run.object('small' as ObjectId, holding())).rejects.toMatchObject(denied)
-    await expect(run.object('large' as ObjectId, holding(scopes[3]!, scopes[4]!))).rejects.toMatchObject(
-      denied,
-    )
+    await expect(run.object('large' as ObjectId, holding(scopes[3]!, scopes[4]!))).rejects.toMatchObject(denied)
   })
 
   test.each(['stored', 'opened'] as const)(
@@ -266,14 +252,11 @@ describe('a trail', () => {
       const object = { id: 'small' as ObjectId, kind: 'memory', value: { text: MARKER }, scope: scopes[2]! }
       unwrap(await script.run.append({ entries: [], objects: [object] }))
       unwrap(
-        await script.append(
-          script.entry('checkpoint_rejected', script.root, 'protocol', { workspace: script.root }),
-        ),
+        await script.append(script.entry('checkpoint_rejected', script.root, 'protocol', { workspace: script.root })),
       )
       const at = '2026-03-02T10:00:00.000000Z' as Timestamp
       const parts: Buffer[] = []
-      for await (const part of unwrap(await here.trail.export(script.run.id, { at, content })))
-        parts.push(part)
+      for await (const part of unwrap(await here.trail.export(script.run.id, { at, content }))) parts.push(part)
       const there = await temporaryTrail({ ids: new SeededIds(2), cipher: cipherOf('workspace', OTHER) })
       const keys = [here.trail.keys.at(-1)!.key]
       unwrap(await there.trail.import(bytesInMemory(Buffer.concat(parts)), { keys, at }))
@@ -281,7 +264,8 @@ describe('a trail', () => {
       if (content === 'opened') expect((await read)?.value).toEqual({ text: MARKER })
       else await expect(read).rejects.toMatchObject({ code: 'content_key_missing' })
       await there.trail.close()
-      // Archives are compressed, so that looking for the marker would prove nothing: without a secret it cannot be read.
+      // Archives are compressed, so that looking for the marker would prove nothing: without a secret it cannot be
+      // read.
       const bare = await openTrail(there.profile, { signer: null })
       const closed = bare.run(script.run.id).object('small' as ObjectId)
       await expect(closed)
@@ -295,9 +279,7 @@ describe('a trail', () => {
     await trail.close()
     const before = bytesBelow(profile)
     for (const sealing of SEALINGS)
-      await expect(
-        openTrail(profile, { signer: null, cipher: cipherOf(sealing, OTHER) }),
-      ).rejects.toMatchObject({
+      await expect(openTrail(profile, { signer: null, cipher: cipherOf(sealing, OTHER) })).rejects.toMatchObject({
         code: 'secret_mismatch',
         message: expect.stringContaining('Restore'),
       })

@@ -1,9 +1,10 @@
-// Sealing of what is kept beside the trail (states of runs): a stream of chunks by XChaCha20-Poly1305, so that a large state neither holds up
-// the event loop nor can be cut or put together anew. Bound to its run.
+// Sealing of what is kept beside the trail (states of runs): a stream of chunks by XChaCha20-Poly1305, so that a large
+// state neither holds up the event loop nor can be cut or put together anew. Bound to its run.
 //
-//   8 bytes id of the secret · 24 bytes header · chunks of at most `trailLimits.sealedChunkBytes` and a tag each, the last one marked
+//   8 bytes id of the secret · 24 bytes header · chunks of at most `trailLimits.sealedChunkBytes` and a tag each,
+//   the last one marked
 import type { RunId } from '@parley/core'
-import sodium from 'sodium-native'
+import { sodium } from '@parley/keys/sodium'
 import { trailLimits } from '../limits.ts'
 import type { ContentKeys } from './keys.ts'
 
@@ -31,11 +32,7 @@ export async function sealState(keys: ContentKeys, run: RunId, content: Uint8Arr
 }
 
 /** Undefined for what was not sealed with this secret for this run, or is not whole. */
-export async function openState(
-  keys: ContentKeys,
-  run: RunId,
-  content: Uint8Array,
-): Promise<Uint8Array | undefined> {
+export async function openState(keys: ContentKeys, run: RunId, content: Uint8Array): Promise<Uint8Array | undefined> {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
   const id = Buffer.from(keys.id, 'hex')
   const start = id.length + HEADER
@@ -43,9 +40,7 @@ export async function openState(
   const state = Buffer.alloc(sodium.crypto_secretstream_xchacha20poly1305_STATEBYTES)
   const header = bytes.subarray(id.length, start)
   sodium.crypto_secretstream_xchacha20poly1305_init_pull(state, header, keys.ofState(run))
-  const plain = Buffer.allocUnsafe(
-    bytes.length - start - Math.ceil((bytes.length - start) / (CHUNK + TAG)) * TAG,
-  )
+  const plain = Buffer.allocUnsafe(bytes.length - start - Math.ceil((bytes.length - start) / (CHUNK + TAG)) * TAG)
   const tag = Buffer.alloc(sodium.crypto_secretstream_xchacha20poly1305_TAGBYTES)
   const bound = Buffer.from(run, 'latin1')
   let filled = 0

@@ -5,7 +5,6 @@ import { type EventType, eventDefinition } from './registry.ts'
 
 /** Words that no `user_id` may equal. `coordinator` is among them, though the trail writes `system` instead. */
 export const RESERVED_ACTORS = ['system', 'protocol', 'fallback', 'coordinator'] as const
-export type ReservedActor = (typeof RESERVED_ACTORS)[number]
 
 /** Whether a text is refused as a `user_id`: a reserved word or the name of a registered role. */
 export function isReservedActor(text: string, knownRoles: ReadonlySet<string>): boolean {

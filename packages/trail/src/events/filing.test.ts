@@ -94,9 +94,7 @@ describe('filing', () => {
   it.each(expected)('W-TRAIL-08 files $type under $place', ({ place, type }) => {
     const body = exampleBody(type)
     const fixed: Record<string, unknown> = { root, null: null, caller: 'caller' }
-    expect(filedUnder(type, body, root)).toBe(
-      place in fixed ? fixed[place] : body[place as keyof typeof body],
-    )
+    expect(filedUnder(type, body, root)).toBe(place in fixed ? fixed[place] : body[place as keyof typeof body])
   })
 
   it.each(['integration_started', 'integration_completed', 'integration_aborted'] as const)(
@@ -122,9 +120,7 @@ describe('filing', () => {
   )
 
   it('W-SEC-12 files the denial of a user, and of an agent whose workspace is terminal, under no workspace', () => {
-    expect(
-      filedUnder('capability_denied', exampleBody('capability_denied', { user_id: 'alice' }), root),
-    ).toBeNull()
+    expect(filedUnder('capability_denied', exampleBody('capability_denied', { user_id: 'alice' }), root)).toBeNull()
     const late = exampleBody('capability_denied', { workspace: 'ws_1' })
     expect(filedUnder('capability_denied', late, root)).toBeNull()
   })

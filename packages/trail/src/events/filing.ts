@@ -45,8 +45,7 @@ function named(body: object, field: string): WorkspaceId | null {
 /** A malformed injection is refused before its target is looked up, so only the appender knows the target. */
 function injected(body: EventBody<'human_injection'>): WorkspaceId | null | 'caller' {
   if (body.status === 'delivered' || body.reason === 'workspace_sealed') return named(body, 'to')
-  if (body.to === null || body.reason === 'workspace_terminal' || body.reason === 'target_not_found')
-    return null
+  if (body.to === null || body.reason === 'workspace_terminal' || body.reason === 'target_not_found') return null
   return 'caller'
 }
 

@@ -52,10 +52,7 @@ const COUNTS = {
 }
 
 it('W-TRAIL-03 closed sets have as many members as the sheets list, each once', () => {
-  const sets = Object.entries(names).filter(([, value]) => Array.isArray(value)) as [
-    string,
-    readonly string[],
-  ][]
+  const sets = Object.entries(names).filter(([, value]) => Array.isArray(value)) as [string, readonly string[]][]
   expect(Object.fromEntries(sets.map(([name, members]) => [name, members.length]))).toEqual(COUNTS)
   for (const [name, members] of sets) expect(new Set(members).size, name).toBe(members.length)
 })

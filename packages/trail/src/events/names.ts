@@ -17,7 +17,7 @@ export const WORKSPACE_STATES = [
 export type WorkspaceState = (typeof WORKSPACE_STATES)[number]
 
 export const TERMINAL_STATES = ['closed', 'failed'] as const
-export type TerminalState = (typeof TERMINAL_STATES)[number]
+type TerminalState = (typeof TERMINAL_STATES)[number]
 
 export function isTerminal(state: WorkspaceState): state is TerminalState {
   return state === 'closed' || state === 'failed'
@@ -95,7 +95,6 @@ export type BudgetDimension = (typeof BUDGET_DIMENSIONS)[number]
 
 /** W-WS-13 */
 export const REPARENT_REASONS = ['parent_aborted_cross_ownership', 'orphan_reassigned'] as const
-export type ReparentReason = (typeof REPARENT_REASONS)[number]
 
 /** W-SEC-13 */
 export const DEPLOYMENT_MODELS = ['single-runtime', 'shared-infrastructure', 'zero-trust'] as const
@@ -216,13 +215,7 @@ export const ENVELOPE_REJECTION_REASONS = [
 export type EnvelopeRejectionReason = (typeof ENVELOPE_REJECTION_REASONS)[number]
 
 /** Attempts used up (W-ENV-15), or the state of a target that no longer takes mail (W-ENV-18). */
-export const UNDELIVERABLE_REASONS = [
-  'delivery_exhausted',
-  'integrating',
-  'conflicted',
-  'closed',
-  'failed',
-] as const
+export const UNDELIVERABLE_REASONS = ['delivery_exhausted', 'integrating', 'conflicted', 'closed', 'failed'] as const
 export type UndeliverableReason = (typeof UNDELIVERABLE_REASONS)[number]
 
 export const RIGHT_TYPES = ['send', 'receive', 'send_once'] as const
@@ -268,7 +261,6 @@ export const TASK_PRIORITIES = ['normal', 'elevated', 'urgent'] as const
 export type TaskPriority = (typeof TASK_PRIORITIES)[number]
 
 export const APPROVAL_SOURCES = ['human', 'timeout-auto-approve'] as const
-export type ApprovalSource = (typeof APPROVAL_SOURCES)[number]
 
 // Human highway
 
@@ -294,7 +286,6 @@ export const REENTRY_CONVERSIONS = ['approve', 'reject'] as const
 export type ReentryConversion = (typeof REENTRY_CONVERSIONS)[number]
 
 export const INJECTION_STATUSES = ['delivered', 'rejected'] as const
-export type InjectionStatus = (typeof INJECTION_STATUSES)[number]
 
 export const ESCALATION_FALLBACKS = ['approve', 'reject', 'delegate_to_coordinator'] as const
 export type EscalationFallback = (typeof ESCALATION_FALLBACKS)[number]
@@ -312,13 +303,10 @@ export const COORDINATOR_ACTIONS = ['pause_dispatch', 'batch_abort', 'escalate',
 export type CoordinatorAction = (typeof COORDINATOR_ACTIONS)[number]
 
 export const VIOLATION_SUBJECTS = ['envelope', 'signal', 'checkpoint', 'trail_entry'] as const
-export type ViolationSubject = (typeof VIOLATION_SUBJECTS)[number]
 
 export const VIOLATIONS = ['hash_mismatch', 'signature_invalid', 'proof_missing', 'chain_broken'] as const
 export type Violation = (typeof VIOLATIONS)[number]
 
 export const VIOLATION_ACTIONS = ['rejected', 'flagged', 'quarantined'] as const
-export type ViolationAction = (typeof VIOLATION_ACTIONS)[number]
 
 export const TRAIL_SCOPES = ['local', 'global'] as const
-export type TrailScope = (typeof TRAIL_SCOPES)[number]

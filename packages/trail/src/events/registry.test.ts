@@ -7,14 +7,7 @@ import { envelopeEvents } from './envelope.ts'
 import { highwayEvents } from './highway.ts'
 import { integrationEvents } from './integration.ts'
 import { WORKSPACE_STATES } from './names.ts'
-import {
-  checkBody,
-  compactionClass,
-  EVENT_TYPES,
-  type EventType,
-  eventDefinition,
-  isEventType,
-} from './registry.ts'
+import { checkBody, compactionClass, EVENT_TYPES, type EventType, eventDefinition, isEventType } from './registry.ts'
 import { signalEvents } from './signal.ts'
 import { recoveryEvents, securityEvents, trailEvents } from './system.ts'
 import { taskEvents } from './task.ts'
@@ -171,8 +164,7 @@ describe.each(rows)('$type', ({ type, schema }) => {
 
 describe('bodies', () => {
   it('W-TRAIL-32 hold a description only of a conflict, and no payload', () => {
-    const listing = (field: string) =>
-      rows.filter(row => field in row.schema.properties!).map(row => row.type)
+    const listing = (field: string) => rows.filter(row => field in row.schema.properties!).map(row => row.type)
     expect(listing('description')).toEqual(['conflict_detected'])
     expect(listing('payload')).toEqual([])
     expect(listing('content')).toEqual([])
@@ -180,9 +172,7 @@ describe('bodies', () => {
 
   it('W-TRAIL-32 name a gate subject by reference and refuse the subject itself', () => {
     const subject = { kind: 'task', id: 'task_1', digest: 'ab', name: 'Parser', depends_on: [] }
-    expect(checkBody('gate_triggered', { ...exampleBody('gate_triggered'), subject })?.code).toBe(
-      'invalid_body',
-    )
+    expect(checkBody('gate_triggered', { ...exampleBody('gate_triggered'), subject })?.code).toBe('invalid_body')
   })
 
   it('W-HWY-08 record changed texts of a gate by reference', () => {
@@ -283,9 +273,7 @@ describe('bodies', () => {
 
   it('allow what only higher levels know to be absent', () => {
     expect(checkBody('workspace_created', without(exampleBody('workspace_created'), 'agent'))).toBeUndefined()
-    expect(
-      checkBody('checkpoint_created', without(exampleBody('checkpoint_created'), 'integrity')),
-    ).toBeUndefined()
+    expect(checkBody('checkpoint_created', without(exampleBody('checkpoint_created'), 'integrity'))).toBeUndefined()
   })
 
   it('never echo a long value when they are refused', () => {

@@ -35,7 +35,7 @@ export type EventType = Definitions[number]['type']
 export type EventBody<T extends EventType = EventType> = EventBodies[T]
 
 /** One row: what the sheet says about an event type. */
-export interface EventDefinition<T extends EventType = EventType> {
+interface EventDefinition<T extends EventType = EventType> {
   readonly type: T
   readonly filed: Filing
   readonly actors: readonly ActorKind[]

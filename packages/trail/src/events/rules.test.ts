@@ -29,9 +29,7 @@ describe('genesis', () => {
   })
 
   it.each(['single_runtime', 'cloud', ''])('W-SEC-13 refuses the deployment model %j', deployment_model => {
-    expect(checkBody('workspace_created', { ...exampleGenesis(), deployment_model })?.code).toBe(
-      'invalid_body',
-    )
+    expect(checkBody('workspace_created', { ...exampleGenesis(), deployment_model })?.code).toBe('invalid_body')
   })
 })
 
@@ -45,21 +43,18 @@ describe('workspace_state_changed', () => {
   })
 
   it('W-LIFE-05 refuses an empty reason', () => {
-    expect(
-      checkBody('workspace_state_changed', exampleBody('workspace_state_changed', { reason: '' }))?.code,
-    ).toBe('invalid_body')
+    expect(checkBody('workspace_state_changed', exampleBody('workspace_state_changed', { reason: '' }))?.code).toBe(
+      'invalid_body',
+    )
   })
 })
 
 describe('workspace_rejected', () => {
-  it.each(WORKSPACE_REJECTION_REASONS)(
-    'W-WS-05 has capacity details only for lack of capacity: %s',
-    reason => {
-      const empty = exampleBody('workspace_rejected', { reason, capacity_details: {} })
-      expect(checkBody('workspace_rejected', empty)).toBeUndefined()
-      const detailed = exampleBody('workspace_rejected', { reason })
-      const code = reason === 'capacity_exhausted' ? undefined : 'invalid_body'
-      expect(checkBody('workspace_rejected', detailed)?.code).toBe(code)
-    },
-  )
+  it.each(WORKSPACE_REJECTION_REASONS)('W-WS-05 has capacity details only for lack of capacity: %s', reason => {
+    const empty = exampleBody('workspace_rejected', { reason, capacity_details: {} })
+    expect(checkBody('workspace_rejected', empty)).toBeUndefined()
+    const detailed = exampleBody('workspace_rejected', { reason })
+    const code = reason === 'capacity_exhausted' ? undefined : 'invalid_body'
+    expect(checkBody('workspace_rejected', detailed)?.code).toBe(code)
+  })
 })

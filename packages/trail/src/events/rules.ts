@@ -18,7 +18,7 @@ export const GENESIS_FIELDS = [
   'protocol_version',
   'deployment_model',
 ] as const
-export type GenesisField = (typeof GENESIS_FIELDS)[number]
+type GenesisField = (typeof GENESIS_FIELDS)[number]
 
 type WorkspaceCreated = EventBody<'workspace_created'>
 export type GenesisBody = WorkspaceCreated & { parent: null } & {
@@ -51,7 +51,6 @@ function failureReason(body: EventBody<'workspace_state_changed'>): string | und
 
 /** W-WS-05 */
 function capacityDetails(body: EventBody<'workspace_rejected'>): string | undefined {
-  if (body.reason === 'capacity_exhausted' || Object.keys(body.capacity_details).length === 0)
-    return undefined
+  if (body.reason === 'capacity_exhausted' || Object.keys(body.capacity_details).length === 0) return undefined
   return 'capacity_details: expected to be empty unless reason is capacity_exhausted'
 }

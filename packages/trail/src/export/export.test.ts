@@ -1,4 +1,5 @@
-// A run as one file: what is in it, that it verifies with a public key and nothing else, and that any change of it is found.
+// A run as one file: what is in it, that it verifies with a public key and nothing else, and that any change of it is
+// found.
 import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
@@ -142,13 +143,9 @@ test('a head that is known from elsewhere must be in the file', async () => {
   const file = await exported(t, script, { upTo: 7 })
   const keys = [keyOf(t)]
   const known = { run: script.run.id, seq, hash: hash! }
-  expect((await verified(file, { keys, heads: [known] })).findings).toMatchObject([
-    { seq: 8, damage: 'truncated' },
-  ])
+  expect((await verified(file, { keys, heads: [known] })).findings).toMatchObject([{ seq: 8, damage: 'truncated' }])
   const forged = { run: script.run.id, seq: 7, hash: 'f'.repeat(64) }
-  expect((await verified(file, { keys, heads: [forged] })).findings).toMatchObject([
-    { seq: 7, damage: 'rolled_back' },
-  ])
+  expect((await verified(file, { keys, heads: [forged] })).findings).toMatchObject([{ seq: 7, damage: 'rolled_back' }])
   const elsewhere = { ...forged, run: 'run_other' as typeof forged.run }
   expect((await verified(file, { keys, heads: [elsewhere] })).sound).toBe(true)
 })
@@ -179,11 +176,7 @@ function partsOf(file: Buffer): { kind: number; at: number; end: number }[] {
 }
 
 /** Never an exception that is not a refusal, never accepted. */
-async function refused(
-  file: Buffer,
-  options: VerifyExportOptions,
-  what: string,
-): Promise<ExportReport | undefined> {
+async function refused(file: Buffer, options: VerifyExportOptions, what: string): Promise<ExportReport | undefined> {
   try {
     const report = await verified(file, options)
     expect(report.sound, what).toBe(false)
@@ -216,15 +209,7 @@ test('a file that was cut anywhere, or that goes on behind its end, is found', a
   const file = await exported(t, script)
   const keys = [keyOf(t)]
   const random = seededRandom(11)
-  const cuts = [
-    0,
-    1,
-    12,
-    13,
-    14,
-    file.length - 1,
-    ...partsOf(file).flatMap(({ at, end }) => [at, at + 20, end - 1]),
-  ]
+  const cuts = [0, 1, 12, 13, 14, file.length - 1, ...partsOf(file).flatMap(({ at, end }) => [at, at + 20, end - 1])]
   for (let count = 0; count < (process.env.PARLEY_SOAK ? 2000 : 100); count++)
     cuts.push(Math.floor(random() * file.length))
   for (const cut of cuts) await refused(file.subarray(0, cut), { keys }, `cut at ${cut}`)
@@ -241,19 +226,12 @@ test('garbage of any kind is refused', async () => {
     for (let left = 1 + Math.floor(random() * 20); left > 0; left--) {
       const at = Math.floor(random() * changed.length)
       const length = Math.min(changed.length - at, 1 + Math.floor(random() * 40))
-      if (random() < 0.5)
-        changed.copy(changed, at, Math.floor(random() * (changed.length - length)), changed.length)
+      if (random() < 0.5) changed.copy(changed, at, Math.floor(random() * (changed.length - length)), changed.length)
       for (let index = 0; index < length; index++) changed[at + index] = Math.floor(random() * 256)
     }
     await refused(changed, { keys: [keyOf(t)] }, `garbage ${count}`)
   }
-  for (const text of [
-    '',
-    'parley-run/1',
-    'parley-run/2\n',
-    'parley-run/x\n',
-    '{"format":"parley-trail/1"}\n',
-  ])
+  for (const text of ['', 'parley-run/1', 'parley-run/2\n', 'parley-run/x\n', '{"format":"parley-trail/1"}\n'])
     await refused(Buffer.from(text), {}, text)
   await expect(verified(Buffer.from('parley-run/2\nxyz'))).rejects.toMatchObject({ code: 'export_version' })
 })
@@ -265,8 +243,7 @@ test('parts that were left out, doubled or moved are found', async () => {
   const parts = partsOf(file)
   expect(parts.map(({ kind }) => kind)).toEqual([PART.header, PART.records, PART.end, PART.seal])
   const slices = parts.map(({ at, end }) => file.subarray(at, end))
-  const built = (order: readonly number[]) =>
-    Buffer.concat([FIRST_LINE, ...order.map(index => slices[index]!)])
+  const built = (order: readonly number[]) => Buffer.concat([FIRST_LINE, ...order.map(index => slices[index]!)])
   for (const order of [
     [1, 2, 3],
     [0, 2, 3],
@@ -387,15 +364,14 @@ test('W-TRAIL-29 entries that retention has deleted are bridged, and the rest st
   const checkpoint = script.entry('checkpoint_created', worker, 'worker', { workspace: worker })
   unwrap(await script.appendWith([content], checkpoint))
   await script.state(worker, 'active', 'closed')
-  const lifecycle = t.trail.lifecycle(script.run.id)
   const { summaries } = unwrap(
-    await lifecycle.compact(worker as WorkspaceId, formatTimestamp(t.strict.take())),
+    await t.trail.storage.compactWorkspace(script.run.id, worker as WorkspaceId, formatTimestamp(t.strict.take())),
   )
   unwrap(await script.append(...summaries))
   const whole = await verified(await exported(t, script), { keys: [keyOf(t)] })
   expect(whole).toMatchObject({ sound: true, bridged: 0 })
   t.clock.advance(10_000)
-  unwrap(await lifecycle.deleteArchive(1, t.strict.take(), { cold: 1 }))
+  unwrap(await t.trail.storage.deleteArchive(script.run.id, 1, t.strict.take(), { cold: 1 }))
   const report = await verified(await exported(t, script), { keys: [keyOf(t)] })
   expect(report).toMatchObject({ sound: true, bridged: 4, entries: whole.entries })
 })

@@ -1,27 +1,20 @@
-// A run as one file, `parley-run/1`: what is on record of it, in the bytes that were hashed and signed, so that anybody can verify it with
-// nothing but a public key. Read and written a part at a time.
+// A run as one file, `parley-run/1`: what is on record of it, in the bytes that were hashed and signed, so that anybody
+// can verify it with nothing but a public key. Read and written a part at a time.
 //
 //   "parley-run/1\n" · parts: header · records and bridges in the order of the log · end · seal
-//   part: u8 kind · u8 coding (0 as it is, 1 zstd) · u16 0 · u32 length · u32 length as stored · 32 bytes SHA-256 of the content · content
+//   part: u8 kind · u8 coding (0 as it is, 1 zstd) · u16 0 · u32 length · u32 length as stored ·
+//         32 bytes SHA-256 of the content · content
 //
-// `records` holds entries and objects in the form of the log (log/record.ts), objects always whole. `bridges` stand for entries that were
-// deleted after their retention. The seal is a signature over the SHA-256 of every byte before it: entries are signed one by one, but
-// objects, the head and the list of keys have nothing else to hold them.
+// `records` holds entries and objects in the form of the log (log/record.ts), objects always whole. `bridges` stand for
+// entries that were deleted after their retention. The seal is a signature over the SHA-256 of every byte before it:
+// entries are signed one by one, but objects, the head and the list of keys have nothing else to hold them.
 import { hash } from 'node:crypto'
-import {
-  compile,
-  type EntryId,
-  type RunId,
-  type Static,
-  type Timestamp,
-  Type,
-  type WorkspaceId,
-} from '@parley/core'
+import { compile, type EntryId, type RunId, type Static, type Timestamp, Type, type WorkspaceId } from '@parley/core'
 import { TrailKeySchema } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
 
 export const EXPORT_NAME = 'parley-run'
-export const EXPORT_VERSION = 1
+const EXPORT_VERSION = 1
 export const EXPORT_FORMAT = `${EXPORT_NAME}/${EXPORT_VERSION}`
 export const FIRST_LINE = Buffer.from(`${EXPORT_FORMAT}\n`)
 
@@ -38,7 +31,7 @@ const Count = Type.Integer({ minimum: 0 })
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Id = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\x21-\\x7e]+$' })
 
-export const ExportHeaderSchema = Type.Object(
+const ExportHeaderSchema = Type.Object(
   {
     format: Type.Literal(EXPORT_FORMAT),
     run: Type.Unsafe<RunId>(Id),
@@ -53,7 +46,7 @@ export const ExportHeaderSchema = Type.Object(
 )
 export type ExportHeader = Static<typeof ExportHeaderSchema>
 
-export const BridgesSchema = Type.Array(
+const BridgesSchema = Type.Array(
   Type.Object(
     {
       seq: Type.Integer({ minimum: 1 }),
@@ -69,7 +62,7 @@ export const BridgesSchema = Type.Array(
 )
 export type Bridges = Static<typeof BridgesSchema>
 
-export const ExportEndSchema = Type.Object(
+const ExportEndSchema = Type.Object(
   {
     entries: Count,
     /** Entries that were deleted after their retention; they are among `entries`. */
@@ -83,7 +76,7 @@ export const ExportEndSchema = Type.Object(
 )
 export type ExportEnd = Static<typeof ExportEndSchema>
 
-export const ExportSealSchema = Type.Object(
+const ExportSealSchema = Type.Object(
   {
     digest: Hash,
     signer: Type.Union([Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' }), Type.Null()]),

@@ -1,5 +1,5 @@
-// Real processes that are really killed: while the key is being replaced, and while a run is being imported. And memory: a long run passes
-// through in a bounded part of it.
+// Real processes that are really killed: while the key is being replaced, and while a run is being imported. And
+// memory: a long run passes through in a bounded part of it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { createWriteStream, readdirSync } from 'node:fs'
@@ -18,9 +18,9 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { link } from '../chain.ts'
 import type { EntryDraft, StoredRecord } from '../entry.ts'
 import { seededRandom } from '../log/random.ts'
+import { link } from '../run/chain.ts'
 import { ed25519Signer } from '../signing.ts'
 import { exampleBody, exampleGenesis } from '../testing/examples.ts'
 import { temporaryFolder, temporaryTrail } from '../testing/temporary.ts'
@@ -115,8 +115,7 @@ function longRun(entries: number, objectBytes: number) {
     local = null
     for (let seq = 1; seq <= entries; seq++) {
       const data = JSON.stringify(randomBytes(objectBytes).toString('base64'))
-      if (seq > 1)
-        yield { kind: 'object', run: RUN, seq, id: `obj_${seq}` as ObjectId, objectKind: 'payload', data }
+      if (seq > 1) yield { kind: 'object', run: RUN, seq, id: `obj_${seq}` as ObjectId, objectKind: 'payload', data }
       yield entry(seq)
       if (seq % 64 === 0) await new Promise(resolve => setImmediate(resolve))
     }
@@ -136,7 +135,10 @@ async function longFile(file: string, entries: number, objectBytes: number): Pro
   await pipeline(Readable.from(parts), createWriteStream(file))
 }
 
-/** The most memory that is really held while something goes on, above what was before: garbage is collected before each look. */
+/**
+ * The most memory that is really held while something goes on, above what was before: garbage is collected before each
+ * look.
+ */
 async function peak(work: () => Promise<unknown>): Promise<number> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

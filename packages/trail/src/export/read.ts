@@ -1,18 +1,12 @@
-// Reading an exported run a part at a time, from a file or from memory. Whatever the bytes are, it ends, and with bounded memory: a part
-// that makes no sense is told as a problem, never thrown.
+// Reading an exported run a part at a time, from a file or from memory. Whatever the bytes are, it ends, and with
+// bounded memory: a part that makes no sense is told as a problem, never thrown.
 import { createHash, hash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
 import { ParleyError } from '@parley/core'
-import {
-  EXPORT_FORMAT,
-  EXPORT_NAME,
-  FIRST_LINE,
-  PART_HEADER,
-  type PartFrame,
-  readPartHeader,
-} from './format.ts'
+import { isSystemError } from '../log/files.ts'
+import { EXPORT_FORMAT, EXPORT_NAME, FIRST_LINE, PART_HEADER, type PartFrame, readPartHeader } from './format.ts'
 
 const decompress = promisify(zstdDecompress)
 
@@ -50,8 +44,7 @@ export async function withFile<T>(path: string, use: (source: ByteSource) => Pro
   } catch (cause) {
     if (cause instanceof ParleyError || !isSystemError(cause)) throw cause
     const missing = cause.code === 'ENOENT' || cause.code === 'ENOTDIR'
-    if (missing)
-      throw new ParleyError('file_not_found', `There is no file ${path}.`, { details: { path }, cause })
+    if (missing) throw new ParleyError('file_not_found', `There is no file ${path}.`, { details: { path }, cause })
     throw unreadable(path, `The system says ${cause.code}.`, cause)
   } finally {
     await file?.close()
@@ -74,10 +67,6 @@ function fileSource(file: FileHandle, size: number, path: string): ByteSource {
   }
 }
 
-function isSystemError(cause: unknown): cause is NodeJS.ErrnoException & { readonly code: string } {
-  return cause instanceof Error && 'code' in cause && /^E[A-Z]+$/.test(String(cause.code))
-}
-
 function unreadable(path: string, why: string, cause?: unknown): ParleyError {
   return new ParleyError('file_unreadable', `${path} cannot be read. ${why}`, { details: { path }, cause })
 }
@@ -95,7 +84,10 @@ export async function checkFirstLine(source: ByteSource): Promise<void> {
   throw new ParleyError('not_an_export', message)
 }
 
-/** The parts of the file behind its first line. Where it cannot be said where the next part begins, the last one tells so and ends it. */
+/**
+ * The parts of the file behind its first line. Where it cannot be said where the next part begins, the last one tells
+ * so and ends it.
+ */
 export async function* readParts(source: ByteSource): AsyncGenerator<ExportPart> {
   const digest = createHash('sha256').update(FIRST_LINE)
   let at = FIRST_LINE.length
@@ -122,9 +114,7 @@ export async function* readParts(source: ByteSource): AsyncGenerator<ExportPart>
 async function unpack(frame: PartFrame, stored: Buffer): Promise<Pick<ExportPart, 'content' | 'problem'>> {
   let content: Buffer
   try {
-    content = frame.compressed
-      ? await decompress(stored, { maxOutputLength: Math.max(1, frame.length) })
-      : stored
+    content = frame.compressed ? await decompress(stored, { maxOutputLength: Math.max(1, frame.length) }) : stored
   } catch {
     return { content: undefined, problem: 'is damaged and cannot be unpacked' }
   }

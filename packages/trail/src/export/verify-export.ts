@@ -1,6 +1,6 @@
-// Verifying an exported run without its trail (W-TRAIL-16): every hash, both chains, the anchors, every signature, the content, the head and
-// the seal, in one pass and with bounded memory. With keys that the verifier knows it proves who made the file; without any it proves only
-// that nothing was changed since, by anybody who could not sign it again.
+// Verifying an exported run without its trail (W-TRAIL-16): every hash, both chains, the anchors, every signature, the
+// content, the head and the seal, in one pass and with bounded memory. With keys that the verifier knows it proves who
+// made the file; without any it proves only that nothing was changed since, by anybody who could not sign it again.
 import { setImmediate as turn } from 'node:timers/promises'
 import {
   canonicalize,
@@ -11,15 +11,17 @@ import {
   type Timestamp,
   type WorkspaceId,
 } from '@parley/core'
+import { fingerprint } from '@parley/keys'
 import { isSealed } from '../content/cipher.ts'
 import type { EntryDraft, StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
 import { isTerminal, type WorkspaceState } from '../events/index.ts'
-import { fingerprint, followKeys, keyProblems, type Trust, trustOf } from '../keys/trail-key.ts'
+import { followKeys, keyProblems, type Trust, trustOf } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
 import { KIND_BLOB, KIND_HOLE, readRecord, spanRecord } from '../log/record.ts'
 import { signatureValid } from '../signing.ts'
 import type { BridgedEntry, RunHead } from '../store/store.ts'
-import { type Finding, RunVerifier } from '../verify.ts'
+import type { Finding } from '../verify/report.ts'
+import { RunVerifier } from '../verify/verify.ts'
 import {
   type Bridges,
   bridgesShape,
@@ -37,11 +39,12 @@ import {
 import { type ByteSource, checkFirstLine, type ExportPart, readParts } from './read.ts'
 
 /**
- * What the signatures were checked against. `trusted`: keys that the verifier knows, and those that these lead to. `file_keys_only`: the keys
- * that the file itself brings, which says nothing about who made it. `none`: nothing is signed.
+ * What the signatures were checked against. `trusted`: keys that the verifier knows, and those that these lead to.
+ * `file_keys_only`: the keys that the file itself brings, which says nothing about who made it. `none`: nothing is
+ * signed.
  */
-export const SIGNATURE_CHECKS = ['trusted', 'file_keys_only', 'none'] as const
-export type SignatureCheck = (typeof SIGNATURE_CHECKS)[number]
+const SIGNATURE_CHECKS = ['trusted', 'file_keys_only', 'none'] as const
+type SignatureCheck = (typeof SIGNATURE_CHECKS)[number]
 
 export interface ExportReport {
   readonly format: typeof EXPORT_FORMAT
@@ -71,7 +74,7 @@ export interface ExportReport {
   readonly problems: readonly string[]
 }
 
-export interface SignerReport {
+interface SignerReport {
   readonly key: string
   readonly fingerprint: string
   readonly entries: number
@@ -90,11 +93,11 @@ export interface VerifyExportOptions {
 /** Entries that are verified before others get their turn. */
 const AT_ONCE = 128
 
-/** Fails with `not_an_export`, `export_version`, `export_unreadable` (not even the header can be read). Everything else is in the report. */
-export async function verifyExport(
-  source: ByteSource,
-  options: VerifyExportOptions = {},
-): Promise<ExportReport> {
+/**
+ * Fails with `not_an_export`, `export_version`, `export_unreadable` (not even the header can be read). Everything else
+ * is in the report.
+ */
+export async function verifyExport(source: ByteSource, options: VerifyExportOptions = {}): Promise<ExportReport> {
   return (await examineExport(source, options)).report
 }
 
@@ -177,8 +180,7 @@ class Examination {
     if (problem) this.problem(`Part ${number} of the file ${problem}.`)
     if (problem && part.content === undefined) this.#verifier.unreadable(`part ${number} of the file`)
     if (part.content === undefined) return
-    if (this.#end && part.kind !== PART.seal)
-      return this.problem(`Part ${number} of the file stands behind its end.`)
+    if (this.#end && part.kind !== PART.seal) return this.problem(`Part ${number} of the file stands behind its end.`)
     switch (part.kind) {
       case PART.records:
         return this.#records(part.content, number)
@@ -201,9 +203,7 @@ class Examination {
     for (let at = 0; at < content.length; ) {
       const span = spanRecord(content, at, content.length)
       if (!span || span.kind === KIND_HOLE || span.kind === KIND_BLOB) {
-        this.problem(
-          `Part ${number} of the file holds something that is no record, behind entry ${this.#seq}.`,
-        )
+        this.problem(`Part ${number} of the file holds something that is no record, behind entry ${this.#seq}.`)
         break
       }
       const record = readRecord(content, span)
@@ -232,8 +232,7 @@ class Examination {
     this.#entries++
     this.#seq = stored.seq
     this.#hash = stored.hash
-    if (stored.signer !== undefined)
-      this.#signers.set(stored.signer, (this.#signers.get(stored.signer) ?? 0) + 1)
+    if (stored.signer !== undefined) this.#signers.set(stored.signer, (this.#signers.get(stored.signer) ?? 0) + 1)
     const draft = draftOf(stored.view)
     if (!draft) this.problem(`Entry ${stored.seq} is no entry of a trail.`)
     else this.#follow(draft)
@@ -254,15 +253,12 @@ class Examination {
     if (isSealed(stored.data)) this.#sealed++
     if (this.#header.content === 'none')
       this.problem(`The object ${stored.id} is in a file that says it has no content.`)
-    if (stored.seq !== this.#seq + 1)
-      this.problem(`The object ${stored.id} does not stand where it was written.`)
-    if (!isId(stored.id) || !isId(stored.objectKind))
-      this.problem(`An object before entry ${stored.seq} has no id.`)
+    if (stored.seq !== this.#seq + 1) this.problem(`The object ${stored.id} does not stand where it was written.`)
+    if (!isId(stored.id) || !isId(stored.objectKind)) this.problem(`An object before entry ${stored.seq} has no id.`)
   }
 
   async #bridges(bridges: Bridges | undefined, number: number): Promise<void> {
-    if (!bridges)
-      return this.problem(`Part ${number} of the file, which bridges deleted entries, cannot be read.`)
+    if (!bridges) return this.problem(`Part ${number} of the file, which bridges deleted entries, cannot be read.`)
     const { run } = this.#header
     const entries = bridges.map(
       ({ seq, workspace, hash, local_hash }): BridgedEntry => ({
@@ -298,8 +294,7 @@ class Examination {
     const { digest, signer, signature } = seal
     if (digest !== before) this.problem('The file is not the one that was sealed: its digest does not match.')
     if (signer === null || signature === null) {
-      if (this.#options.keys)
-        this.problem('The file is not sealed: nobody vouches for its head and its content.')
+      if (this.#options.keys) this.problem('The file is not sealed: nobody vouches for its head and its content.')
       return
     }
     if (!signatureValid(signer, sealedHash(digest), signature))

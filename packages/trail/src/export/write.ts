@@ -29,12 +29,12 @@ import {
 const compress = promisify(zstdCompress)
 
 /** Where the records come from: a store. */
-export interface ExportSource {
+interface ExportSource {
   replay(run: RunHead['run']): AsyncIterable<StoredRecord>
   manifests(run: RunHead['run']): Promise<readonly Manifest[]>
 }
 
-export interface ExportOptions {
+interface ExportOptions {
   /** Which run, and up to where. */
   readonly head: RunHead
   readonly at: Timestamp

@@ -1,5 +1,6 @@
-// What is kept of an imported run beside its records (`imports/<run>.json`): from whom it is, since when, and which keys may have signed it.
-// It is there before any record is, so that a run from elsewhere is never taken for one of our own.
+// What is kept of an imported run beside its records (`imports/<run>.json`): from whom it is, since when, and which
+// keys may have signed it. It is there before any record is, so that a run from elsewhere is never taken for one of our
+// own.
 import { compile, type RunId, type Static, type Timestamp, Type } from '@parley/core'
 import { safeName } from '../archive/layout.ts'
 import { damagedError } from '../errors.ts'
@@ -14,7 +15,7 @@ const closed = { additionalProperties: false } as const
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Time = Type.Unsafe<Timestamp>(Type.String({ minLength: 27, maxLength: 27 }))
 
-export const ImportRecordSchema = Type.Object(
+const ImportRecordSchema = Type.Object(
   {
     version: Type.Literal(1),
     /** `pending`: nothing of it counts, and the next opening removes it. `done`: all of it counts. */
@@ -35,7 +36,7 @@ export type ImportRecord = Static<typeof ImportRecordSchema>
 
 const shape = compile(ImportRecordSchema)
 
-export function importFile(run: RunId): string {
+function importFile(run: RunId): string {
   return `${IMPORTS}/${safeName(run)}.json`
 }
 
@@ -60,10 +61,7 @@ export function readImports(files: Files): ImportRecord[] {
       const record = parsed(readWhole(files, `${IMPORTS}/${name}`))
       if (record && importFile(record.run) === `${IMPORTS}/${name}`) return record
       const file = `trail/${IMPORTS}/${name}`
-      throw damagedError(
-        `${file}, which tells of an imported run, cannot be read. Restore it from a backup.`,
-        { file },
-      )
+      throw damagedError(`${file}, which tells of an imported run, cannot be read. Restore it from a backup.`, { file })
     })
 }
 

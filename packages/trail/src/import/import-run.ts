@@ -1,5 +1,5 @@
-// Importing an exported run: verified while it is read, staged, and made to count at once when all of it was sound. Its bytes stay as they
-// are, so that the signatures of whoever made it stay valid; nothing is ever appended to it here.
+// Importing an exported run: verified while it is read, staged, and made to count at once when all of it was sound. Its
+// bytes stay as they are, so that the signatures of whoever made it stay valid; nothing is ever appended to it here.
 import { err, ok, ParleyError, type Result, type RunId, type Timestamp } from '@parley/core'
 import { type ContentCipher, isSealed, unwrapProven } from '../content/cipher.ts'
 import type { StoredRecord } from '../entry.ts'
@@ -22,7 +22,10 @@ interface ImportStore extends TrailImports {
   head(run: RunId): Promise<RunHead | undefined>
 }
 
-/** Records of one run on their way into a store: nobody sees any of them before `commit`, and everybody all of them after it. */
+/**
+ * Records of one run on their way into a store: nobody sees any of them before `commit`, and everybody all of them
+ * after it.
+ */
 export interface RunImport {
   add(records: readonly StoredRecord[]): Promise<void>
   bridge(bridges: Bridges): Promise<void>
@@ -45,8 +48,8 @@ export interface Imported {
 }
 
 /**
- * Refuses with `export_damaged` (details: the first problem), `export_untrusted` (no key), `run_exists` (another run of this name, or this one
- * up to another head), and the codes of `verifyExport`.
+ * Refuses with `export_damaged` (details: the first problem), `export_untrusted` (no key), `run_exists` (another run of
+ * this name, or this one up to another head), and the codes of `verifyExport`.
  */
 export async function importRun(
   store: ImportStore,
@@ -106,8 +109,7 @@ async function readHeader(source: ByteSource): Promise<ExportHeader> {
   await checkFirstLine(source)
   for await (const { kind, content } of readParts(source)) {
     try {
-      const header: unknown =
-        kind === PART.header && content ? JSON.parse(content.toString('utf8')) : undefined
+      const header: unknown = kind === PART.header && content ? JSON.parse(content.toString('utf8')) : undefined
       if (headerShape.is(header)) return header
     } catch {
       // Said below.
@@ -118,11 +120,11 @@ async function readHeader(source: ByteSource): Promise<ExportHeader> {
   throw new ParleyError('export_unreadable', message)
 }
 
-/** Content that came opened lies here as content of our own does; what came sealed needs the secret of whoever sealed it. */
-function sealedHere(
-  records: readonly StoredRecord[],
-  cipher: ContentCipher | undefined,
-): readonly StoredRecord[] {
+/**
+ * Content that came opened lies here as content of our own does; what came sealed needs the secret of whoever sealed
+ * it.
+ */
+function sealedHere(records: readonly StoredRecord[], cipher: ContentCipher | undefined): readonly StoredRecord[] {
   if (!cipher) return records
   return records.map(each =>
     each.kind === 'object' && !isSealed(each.data) ? cipher.sealObject(unwrapProven(each)) : each,
@@ -138,13 +140,9 @@ function refusalOf({ sound, findings, problems, signatures, run }: ExportReport)
   if (signatures !== 'trusted') return untrusted()
   if (sound) return undefined
   const what = findings[0]?.message ?? problems[0] ?? 'it is not sound'
-  return new ParleyError(
-    'export_damaged',
-    `The file is not sound, so nothing of ${run} was imported: ${what}`,
-    {
-      details: { run, findings: findings.slice(0, 10), problems: problems.slice(0, 10) },
-    },
-  )
+  return new ParleyError('export_damaged', `The file is not sound, so nothing of ${run} was imported: ${what}`, {
+    details: { run, findings: findings.slice(0, 10), problems: problems.slice(0, 10) },
+  })
 }
 
 function untrusted(): ParleyError {

@@ -1,5 +1,5 @@
-// An imported run with entries that retention had deleted before it came, through all tiers: compacted, moved to the cold tier and its replica,
-// kept where nothing of ours covers it, and verified from either copy alone.
+// An imported run with entries that retention had deleted before it came, through all tiers: compacted, moved to the
+// cold tier and its replica, kept where nothing of ours covers it, and verified from either copy alone.
 import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatTimestamp, type ObjectId, SeededIds, type Ticks, type Timestamp, unwrap } from '@parley/core'
@@ -36,7 +36,7 @@ async function sourceRun(): Promise<{ one: TestTrail; script: ScriptedRun; recor
   await script.state(worker, 'active', 'closed')
   await script.end()
   const { seq } = await script.run.head()
-  unwrap(await script.append(unwrap(await one.trail.lifecycle(script.run.id).snapshot('theirs', seq))))
+  unwrap(await script.append(unwrap(await one.trail.storage.snapshot(script.run.id, 'theirs', seq))))
   const records: StoredRecord[] = []
   const source = await collected(one.trail, script)
   await verifyExport(bytesInMemory(source), {
@@ -133,20 +133,19 @@ test.each(CASES)('W-TRAIL-29 an imported run that has holes %s goes through all 
       expect((await t.trail.run(run).model()).ended, opened).toBe(ended)
       await t.trail.close()
       if (opened !== 'live')
-        for (const suffix of ['', '-wal', '-shm'])
-          rmSync(join(t.profile, `trail.index.db${suffix}`), { force: true })
+        for (const suffix of ['', '-wal', '-shm']) rmSync(join(t.profile, `trail.index.db${suffix}`), { force: true })
       t = await t.reopen()
     }
   }
   await everywhere()
-  const compacted = await t.trail.compactor().compactRun(run, formatTimestamp(after(DAY)))
+  const compacted = await t.trail.storage.compactRun(run, formatTimestamp(after(DAY)))
   if (!ended) {
     expect(compacted).toMatchObject({ error: { code: 'invalid_state' } })
-    return expect(await t.trail.compactor().warm()).toEqual([])
+    return expect(await t.trail.storage.warm()).toEqual([])
   }
   expect(compacted).toMatchObject({ ok: true, value: { done: true, archived: 0, summaries: [] } })
   await sound(t.trail)
-  const compactor = t.trail.compactor()
+  const compactor = t.trail.storage
   expect(await compactor.warm()).toEqual([run])
   expect(await compactor.expire(run, after(DAY / 2), RETENTION)).toMatchObject({
     error: { code: 'retention_active' },
@@ -157,7 +156,7 @@ test.each(CASES)('W-TRAIL-29 an imported run that has holes %s goes through all 
   await everywhere()
   expect(unwrap(await importing(t.trail))).toMatchObject({ already: true })
   expect(await t.trail.replica()).toMatchObject({ lacking: 0 })
-  expect(await t.trail.replicate()).toBe(0)
+  expect(await t.trail.storage.replicate()).toBe(0)
   const passed = await collected(t.trail, script)
   const both = [...keys, t.trail.keys.at(-1)!.key]
   expect(await verifyExport(bytesInMemory(passed), { keys: both })).toMatchObject({
@@ -191,7 +190,7 @@ test('W-TRAIL-28 the snapshot that an imported run tells of is with whoever took
   const run = script.run.id
   unwrap(await trail.import(bytesInMemory(file), { keys: [signer().id], at: AT }))
   // As whoever keeps the house does it: nothing of the run is in the log, so its files move as they came.
-  const compactor = trail.compactor()
+  const compactor = trail.storage
   expect(await compactor.pending()).toEqual([])
   expect(unwrap(await compactor.expire(run, after(2 * DAY), RETENTION))).toBe(3)
   const late = after(9 * DAY)
@@ -199,7 +198,7 @@ test('W-TRAIL-28 the snapshot that an imported run tells of is with whoever took
   const numbers = names(profile, 'trail', 'cold', run).flatMap(each => /^(\d+)\.json/.exec(each)?.[1] ?? [])
   const codes: string[] = []
   for (const number of numbers) {
-    const gone = await trail.lifecycle(run).deleteArchive(Number(number), late, RETENTION)
+    const gone = await trail.storage.deleteArchive(run, Number(number), late, RETENTION)
     codes.push(gone.ok ? 'deleted' : gone.error.code)
   }
   expect(codes).toEqual(['retention_active', 'not_found', 'retention_active'])

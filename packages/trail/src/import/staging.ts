@@ -1,21 +1,21 @@
-// The records of a run that comes from elsewhere, on their way in: archives as a run has them (archive/), in a folder where nobody looks for
-// them (`imports/<run>.<number>.zst`). What makes them count is the run's import record; from then on they are put into place, by this process
-// or by the next.
+// The records of a run that comes from elsewhere, on their way in: archives as a run has them (archive/), in a folder
+// where nobody looks for them (`imports/<run>.<number>.zst`). What makes them count is the run's import record; from
+// then on they are put into place, by this process or by the next.
 import type { RunId, Timestamp } from '@parley/core'
 import { archiveHashOf, contentsOf } from '../archive/contents.ts'
 import { archiveName, madeFolder, RUNS, safeName } from '../archive/layout.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import type { Squeeze } from '../archive/squeeze.ts'
-import { sha256 } from '../chain.ts'
 import type { StoredRecord } from '../entry.ts'
 import type { Bridges } from '../export/format.ts'
 import { trailLimits } from '../limits.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import { recordBound, writeRecord } from '../log/record.ts'
+import { sha256 } from '../run/chain.ts'
 import { IMPORTS } from './import-record.ts'
 
-export interface StagingOptions {
+interface StagingOptions {
   readonly files: Files
   readonly squeeze: Squeeze
   /** The next number of an archive, which nobody else gets. */
@@ -52,8 +52,7 @@ export class Staging {
         this.#next = record.seq + 1
         this.#loose = 0
       }
-      const full =
-        this.#waiting.length >= trailLimits.archiveRecords || this.#bytes >= trailLimits.archiveBytes
+      const full = this.#waiting.length >= trailLimits.archiveRecords || this.#bytes >= trailLimits.archiveBytes
       if (full) await this.#flush()
     }
   }
@@ -128,10 +127,9 @@ export async function placeStaged(files: Files, run: RunId): Promise<void> {
   if (names.length === 0) return
   const folder = `${RUNS}/${safeName(run)}`
   await madeFolder(files, folder)
-  // Copies, and records before manifests: an archive exists once its manifest does, and at no time a record is in no place.
-  const manifestsLast = names.toSorted(
-    (a, b) => Number(archiveName(a)!.manifest) - Number(archiveName(b)!.manifest),
-  )
+  // Copies, and records before manifests: an archive exists once its manifest does, and at no time a record is in no
+  // place.
+  const manifestsLast = names.toSorted((a, b) => Number(archiveName(a)!.manifest) - Number(archiveName(b)!.manifest))
   for (const name of manifestsLast) {
     await writeWhole(files, `${folder}/${name}`, readWhole(files, stagedFile(run, name))!)
     await pause()

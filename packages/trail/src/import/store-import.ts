@@ -9,7 +9,7 @@ import { type ImportRecord, removeImport, writeImport } from './import-record.ts
 import type { RunImport } from './import-run.ts'
 import { placeStaged, removeStaged, Staging } from './staging.ts'
 
-export interface StoreImportOptions {
+interface StoreImportOptions {
   readonly files: Files
   readonly blobs: Blobs
   readonly squeeze: Squeeze
@@ -88,7 +88,8 @@ export class StoreImport implements RunImport {
     const { files, over } = this.#options
     const { run } = this.#record
     try {
-      // A record that could not be written may be there all the same: nothing is removed before it is certain that it does not count.
+      // A record that could not be written may be there all the same: nothing is removed before it is certain that it
+      // does not count.
       if (this.#state === 'committing') await writeImport(files, this.#record)
       await removeStaged(files, run)
       await removeImport(files, run)

@@ -201,9 +201,7 @@ describe.each(KINDS)('an index of %s rows over its log', kind => {
       log.segments.set(2, log.segments.get(2)!.subarray(0, SEGMENT_HEADER))
       const page = await all(bench.open())
       expect(page.entries.map(entry => entry.seq)).toEqual([1, 4])
-      expect(page.partial).toContainEqual(
-        expect.stringMatching(/entries 2 to 3 should stand before this place/),
-      )
+      expect(page.partial).toContainEqual(expect.stringMatching(/entries 2 to 3 should stand before this place/))
     })
 
     it('by an entry that stands twice keeps the first', async () => {
@@ -247,9 +245,7 @@ describe.each(KINDS)('an index of %s rows over its log', kind => {
         details: { run: RUN, seq: 2, segment: 1 },
       }
       await expect(seqs(index)).rejects.toMatchObject(damaged)
-      await expect(index.aggregate({ filter: { run: RUN }, sum: ['amount'] }, 1)).rejects.toMatchObject(
-        damaged,
-      )
+      await expect(index.aggregate({ filter: { run: RUN }, sum: ['amount'] }, 1)).rejects.toMatchObject(damaged)
       await expect(index.replay(RUN, 0, 10, undefined, 1)).rejects.toMatchObject(damaged)
       expect(await index.select({ run: RUN, order: 'ascending', limit: 1 }, 1)).toMatchObject({
         entries: [{ seq: 1 }],

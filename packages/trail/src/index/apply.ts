@@ -1,6 +1,7 @@
-// Bringing the rows up to a point of the log: archives first, then segment after segment, frame after frame. Damage never
-// stops it: what is sound is taken in, what is not is remembered.
+// Bringing the rows up to a point of the log: archives first, then segment after segment, frame after frame. Damage
+// never stops it: what is sound is taken in, what is not is remembered.
 import type { RunId } from '@parley/core'
+import { isSystemError } from '../log/files.ts'
 import { FRAME_HEADER, type FrameSpan, frameRecords } from '../log/frame.ts'
 import { type RecordSpan, recordRun, spanRecord } from '../log/record.ts'
 import { readSegmentHeader, SEGMENT_HEADER } from '../log/segment.ts'
@@ -19,6 +20,8 @@ export class Applier {
   #archive = 0
   #archiveAt = 0
   #archivesDone = false
+  /** Archives that the disk did not give, and their runs. */
+  readonly #unread = new Map<number, RunId | ''>()
   /** Queries are answered while archives that came later are taken in. */
   #opened = false
   /** The last bytes met were damaged, so that the number of the next frame is open. */
@@ -40,6 +43,11 @@ export class Applier {
     this.#archive = 0
     this.#archiveAt = 0
     this.#archivesDone = false
+  }
+
+  /** The disk did not give an archive of this run; it may by now. */
+  hasUnread(run: RunId): boolean {
+    return this.#unread.size > 0 && [...this.#unread.values()].some(each => each === run || each === '')
   }
 
   get adopted(): boolean {
@@ -88,14 +96,16 @@ export class Applier {
     return isAt(applied, target) ? { ...applied, frame: Math.max(applied.frame, target.frame) } : applied
   }
 
-  /** Goes on to the next segment that there is. Numbers may be left out: a segment laid out in advance and never used is removed. */
+  /**
+   * Goes on to the next segment that there is. Numbers may be left out: a segment laid out in advance and never used is
+   * removed.
+   */
   #enterNext(applied: Applied, target: LogPoint, slice: Slice): Applied {
     let segment = applied.segment === 0 ? this.#reader.firstSegment() : applied.segment + 1
     while (segment < target.segment && this.#reader.sealedEnd(segment) === undefined) segment++
     const header = readSegmentHeader(this.#reader.read(segment, 0, SEGMENT_HEADER))
     // A segment of which everything moved to archives is removed; its frames are not missing.
-    if (header?.previous === applied.segment)
-      this.#expectFrame(header.firstFrame, applied.frame, segment, 0, slice)
+    if (header?.previous === applied.segment) this.#expectFrame(header.firstFrame, applied.frame, segment, 0, slice)
     const frame = Math.max(applied.frame, (header?.firstFrame ?? 0) - 1)
     return { ...applied, segment, end: SEGMENT_HEADER, frame }
   }
@@ -112,8 +122,7 @@ export class Applier {
       const { source, frame, at } = found
       this.#expectFrame(frame.number, applied.frame, segment, at, slice)
       this.#gap = false
-      for (const span of soundRecords(source, frame))
-        slice.add(source, span, segment, at + span.start - frame.start)
+      for (const span of soundRecords(source, frame)) slice.add(source, span, segment, at + span.start - frame.start)
       applied = {
         ...applied,
         end: at + frame.end - frame.start,
@@ -156,28 +165,47 @@ export class Applier {
   }
 
   /**
-   * Takes in the archives that the rows do not know yet: all of them when the index is new, otherwise those that a crash kept it
-   * from hearing of, and whether those that it knows were deleted. True when none is left.
+   * Takes in the archives that the rows do not know yet: all of them when the index is new, otherwise those that a
+   * crash kept it from hearing of, and whether those that it knows were deleted. True when none is left.
    */
   #applyArchives(slice: Slice): boolean {
     this.#archives ??= [...this.#reader.archives()].sort((a, b) => b.file - a.file)
     for (; this.#archive < this.#archives.length; this.#archive++) {
       if (slice.full) return false
       const archive = this.#archives[this.#archive]!
-      const known = this.#rows.archive(archive.file)
-      if (known !== 'gone' && archive.forgotten) {
-        slice.forget(archive.forgotten)
-        this.#rows.setArchive(archive.file, 'gone')
-      } else if (known === undefined) {
-        if (!this.#applyArchive(archive, slice)) return false
+      try {
+        if (!this.#takeArchive(archive, slice)) return false
+        this.#unread.delete(archive.file)
+      } catch (cause) {
+        // A disk that fails says nothing about the archive, and everybody else's entries are there.
+        if (!isSystemError(cause)) throw cause
+        this.#unread.set(archive.file, archive.run ?? '')
+        this.#breakOff(archive, this.#archiveAt, slice)
       }
     }
     return true
   }
 
-  /** True when the archive is finished. One that cannot be read to its end is tried again when the index is opened again. */
+  #takeArchive(archive: ArchiveRecords, slice: Slice): boolean {
+    const known = this.#rows.archive(archive.file)
+    if (known === 'gone' || (known === 'held' && !archive.forgotten)) return true
+    if (!archive.forgotten) return this.#applyArchive(archive, slice)
+    slice.forget(archive.forgotten)
+    this.#rows.setArchive(archive.file, 'gone')
+    return true
+  }
+
+  #breakOff({ file, run }: ArchiveRecords, at: number, slice: Slice): void {
+    slice.damage(run ?? '', { file, at }, 'the archive cannot be read any further')
+    this.#archiveAt = 0
+  }
+
+  /**
+   * True when the archive is finished. One that cannot be read to its end is tried again when the index is opened
+   * again.
+   */
   #applyArchive(archive: ArchiveRecords, slice: Slice): boolean {
-    const { file, length, run, ordinals } = archive
+    const { file, length, ordinals } = archive
     while (this.#archiveAt < length) {
       if (slice.full) return false
       const base = this.#archiveAt
@@ -190,8 +218,7 @@ export class Applier {
         at = span.end
       }
       if (at === 0) {
-        slice.damage(run ?? '', { file, at: base }, 'the archive cannot be read any further')
-        this.#archiveAt = 0
+        this.#breakOff(archive, base, slice)
         return true
       }
       this.#archiveAt = base + at
@@ -205,7 +232,8 @@ export class Applier {
   #readArchive(file: number, at: number, length: number): Buffer {
     try {
       return this.#reader.read(file, at, length)
-    } catch {
+    } catch (cause) {
+      if (isSystemError(cause)) throw cause
       return Buffer.alloc(0)
     }
   }

@@ -1,9 +1,10 @@
-// Archives as an index reads them: `cold/<run>/<number>.zst` and `runs/<run>/<number>.zst` with the manifest beside each, as archive/ writes
-// them. Manifests are read only where the index does not know an archive yet: there may be thousands.
+// Archives as an index reads them: `cold/<run>/<number>.zst` and `runs/<run>/<number>.zst` with the manifest beside
+// each, as archive/ writes them. Manifests are read only where the index does not know an archive yet: there may be
+// thousands.
 import type { ObjectId, RunId, WorkspaceId } from '@parley/core'
 import { archiveName, COLD, RUNS, runFolders, withoutTier } from '../archive/layout.ts'
 import { unpackSync } from '../archive/squeeze.ts'
-import { type Files, readWhole } from '../log/files.ts'
+import { type Files, isSystemError, readWhole } from '../log/files.ts'
 import type { ArchiveRecords, Forgotten } from './contract.ts'
 import { indexLimits } from './limits.ts'
 import { isFiled } from './moves.ts'
@@ -85,20 +86,23 @@ export class ArchiveReader {
     return bytes
   }
 
-  /** Undefined where it is damaged. */
+  /** Undefined where it is damaged. Throws what a failing disk says. */
   manifest(number: number): Manifest | undefined {
     if (this.#manifest?.number === number) return this.#manifest.content
     let content: Manifest | undefined
     try {
       content = parseManifest(this.#read(number, found => found.manifest))
-    } catch {
+    } catch (cause) {
+      if (isSystemError(cause)) throw cause
       // Whoever needs it does with the records.
     }
     this.#manifest = { number, content }
     return content
   }
 
-  /** An archive may have moved since its folder was looked up; one that is damaged may have a sound copy in the replica. */
+  /**
+   * An archive may have moved since its folder was looked up; one that is damaged may have a sound copy in the replica.
+   */
   #read(number: number, name: (found: Found) => string): Buffer {
     const first = this.#found?.get(number)
     if (!first) this.list()
@@ -109,10 +113,13 @@ export class ArchiveReader {
     } catch (cause) {
       if (first) this.list()
       const moved = this.#found?.get(number)
-      if (moved && moved.folder !== found.folder)
-        return readPacked(this.#files, `${moved.folder}/${name(moved)}`)
+      if (moved && moved.folder !== found.folder) return readPacked(this.#files, `${moved.folder}/${name(moved)}`)
       if (!this.#replica) throw cause
-      return readPacked(this.#replica(), `${withoutTier(found.folder)}/${name(found)}`)
+      try {
+        return readPacked(this.#replica(), `${withoutTier(found.folder)}/${name(found)}`)
+      } catch (again) {
+        throw isSystemError(cause) ? cause : again
+      }
     }
   }
 }
@@ -136,7 +143,8 @@ class ListedArchive implements ArchiveRecords {
     if (manifest) return manifest.bytes
     try {
       return this.#archives.unpack(-this.file).length
-    } catch {
+    } catch (cause) {
+      if (isSystemError(cause)) throw cause
       return 1
     }
   }
@@ -168,9 +176,7 @@ function readPacked(files: Files, file: string): Buffer {
 }
 
 function parseManifest(content: Buffer): Manifest | undefined {
-  const { run, workspace, bytes, deleted, entries, objects }: Record<string, unknown> = JSON.parse(
-    content.toString(),
-  )
+  const { run, workspace, bytes, deleted, entries, objects }: Record<string, unknown> = JSON.parse(content.toString())
   if (typeof run !== 'string' || typeof bytes !== 'number' || !Array.isArray(entries)) return undefined
   const seqs = entries.map((entry: { seq?: unknown }) => entry.seq).filter(seq => typeof seq === 'number')
   const listed = entries as { seq: number; workspace?: WorkspaceId | null }[]

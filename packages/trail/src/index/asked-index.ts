@@ -1,15 +1,9 @@
-// The methods of an index as questions to whatever answers them: a worker thread (sqlite-index.ts) or an index in the caller's own
-// thread (memory-index.ts). Records come back as the bytes of the log and are decoded here.
+// The methods of an index as questions to whatever answers them: a worker thread (sqlite-index.ts) or an index in the
+// caller's own thread (memory-index.ts). Records come back as the bytes of the log and are decoded here.
 import type { ObjectId, RunId } from '@parley/core'
 import type { StoredEntry, StoredObject } from '../entry.ts'
-import type {
-  AggregateRow,
-  Position,
-  RunSummary,
-  StoreAggregate,
-  StorePage,
-  StoreQuery,
-} from '../store/store.ts'
+import type { AggregateRow, Position, RunSummary, StoreAggregate, StorePage, StoreQuery } from '../store/store.ts'
+import { unpackRecords } from './answer/fetch.ts'
 import type {
   IndexedHead,
   IndexOpening,
@@ -21,7 +15,6 @@ import type {
   TakeRequest,
   TrailIndex,
 } from './contract.ts'
-import { unpackRecords } from './fetch.ts'
 import type { IndexAnswers, IndexRequest } from './protocol.ts'
 
 export abstract class AskedIndex implements TrailIndex {

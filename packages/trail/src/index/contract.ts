@@ -30,7 +30,9 @@ export interface IndexOpening {
   readonly lostHeads: readonly RunHead[]
 }
 
-/** The newest entry that the index has of a run, and how many it accounts for, those that are gone for good included. */
+/**
+ * The newest entry that the index has of a run, and how many it accounts for, those that are gone for good included.
+ */
 export interface IndexedHead extends RunHead {
   readonly known: number
 }
@@ -48,33 +50,32 @@ export interface TrailIndex {
   object(run: RunId, id: ObjectId, atLeast: Position): Promise<StoredObject | undefined>
   place(run: RunId, seq: number, atLeast: Position): Promise<RecordPlace | undefined>
   /** Up to `limit` records of a run in log order, from the one behind `cursor`; `cursor` is undefined at the end. */
-  replay(
-    run: RunId,
-    after: number,
-    limit: number,
-    cursor: string | undefined,
-    atLeast: Position,
-  ): Promise<ReplayPage>
+  replay(run: RunId, after: number, limit: number, cursor: string | undefined, atLeast: Position): Promise<ReplayPage>
   /** Records of a run as the bytes of the log, in its order, for an archive. */
   take(request: TakeRequest, atLeast: Position): Promise<TakenRecords>
   /** Which runs, or whether one, have records in which segments. */
   usage(atLeast: Position, run?: RunId): Promise<readonly RunUsage[]>
   /**
-   * Records of one run now lie in an archive (a file below 0) instead of where they were; of two archives the one with the higher number
-   * counts. Each is read and checked at its new place first: nothing is moved when one is not there. What a crash keeps from the index it
-   * finds by itself when it is opened.
+   * Records of one run now lie in an archive (a file below 0) instead of where they were; of two archives the one with
+   * the higher number counts. Each is read and checked at its new place first: nothing is moved when one is not there.
+   * What a crash keeps from the index it finds by itself when it is opened.
    */
   relocate(run: RunId, places: readonly RecordPlace[]): Promise<void>
   /** Takes in archives that came from elsewhere while the index was open. */
   adopt(): Promise<void>
-  /** Entries of one run are gone for good (retention), and so are the objects that lie in `file`, where one is given. */
+  /**
+   * Entries of one run are gone for good (retention), and so are the objects that lie in `file`, where one is given.
+   */
   forget(run: RunId, seqs: readonly number[], file?: number): Promise<void>
   /** Makes the index anew from the log: it turned out not to hold what the log does. */
   rebuild(): Promise<void>
   close(): Promise<void>
 }
 
-/** Where a record lies: a segment (above 0) or an archive (below 0), and its bytes. An object has an id, an entry has none. */
+/**
+ * Where a record lies: a segment (above 0) or an archive (below 0), and its bytes. An object has an id, an entry has
+ * none.
+ */
 export interface RecordPlace {
   readonly seq: number
   readonly id?: ObjectId
@@ -84,8 +85,8 @@ export interface RecordPlace {
 }
 
 /**
- * A place in a run, in the order of its log: behind it stand the entry `seq` and all that follow, and those objects of that `seq` that are
- * not among its first `objects`.
+ * A place in a run, in the order of its log: behind it stand the entry `seq` and all that follow, and those objects of
+ * that `seq` that are not among its first `objects`.
  */
 export interface RunPoint {
   readonly seq: number
@@ -155,7 +156,10 @@ export interface Forgotten {
   readonly filed?: { readonly seq: number; readonly workspace: WorkspaceId } | undefined
 }
 
-/** An archive (its number is below 0): a plain sequence of records without frames, or what was in it before it was deleted. */
+/**
+ * An archive (its number is below 0): a plain sequence of records without frames, or what was in it before it was
+ * deleted.
+ */
 export interface ArchiveRecords {
   readonly file: number
   /** Whose entries it holds, where that is known without reading it. */

@@ -15,9 +15,7 @@ export function closedError(): ParleyError {
 }
 
 export function busyError(): ParleyError {
-  return new ParleyError(
-    'index_busy',
-    'Too many queries wait for the index of the trail; try again in a moment.',
-    { retryable: true },
-  )
+  return new ParleyError('index_busy', 'Too many queries wait for the index of the trail; try again in a moment.', {
+    retryable: true,
+  })
 }

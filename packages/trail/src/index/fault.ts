@@ -1,5 +1,6 @@
-// What an index refuses or finds wrong, in a form that crosses threads. It is not a ParleyError because the worker thread
-// would have to load all of core, which triples the time it takes to start; error.ts makes one of it on the caller's side.
+// What an index refuses or finds wrong, in a form that crosses threads. It is not a ParleyError because the worker
+// thread would have to load all of core, which triples the time it takes to start; error.ts makes one of it on the
+// caller's side.
 import type { ParleyErrorJson } from '@parley/core'
 
 export class IndexFault extends Error {
@@ -7,11 +8,7 @@ export class IndexFault extends Error {
   readonly retryable: boolean
   readonly details: Readonly<Record<string, unknown>>
 
-  constructor(
-    code: string,
-    message: string,
-    options: { retryable?: boolean; details?: Record<string, unknown> } = {},
-  ) {
+  constructor(code: string, message: string, options: { retryable?: boolean; details?: Record<string, unknown> } = {}) {
     super(message)
     this.code = code
     this.retryable = options.retryable ?? false
@@ -38,6 +35,13 @@ export function faultJson(thrown: unknown): ParleyErrorJson {
     code: 'index_failed',
     message: `The index of the trail failed: ${reason}`,
     retryable: true,
-    details: {},
+    details: systemOf(thrown),
   }
+}
+
+/** What the machine said: a fault of it must be told from one of the index (`machineFaultOf` of core reads it). */
+function systemOf(thrown: unknown): Record<string, unknown> {
+  const { code, errcode, path } = thrown as Partial<Record<string, unknown>>
+  if (typeof code !== 'string') return {}
+  return { system: code, ...(errcode !== undefined && { errcode }), ...(path !== undefined && { path }) }
 }

@@ -54,6 +54,19 @@ test('an index that is full refuses until there is space, and then lacks nothing
   expect(await index.runs(log.end.frame)).toMatchObject([{ run: RUN as RunId, entries: 440 }])
 })
 
+test('what SQLite undoes by itself between two answers is taken from the log again', async () => {
+  const log = new TestLog()
+  const disk = new IndexDisk()
+  const index = new MemoryIndex({ reader: log, trail: TRAIL, end: log.end, disk })
+  await seqs(index, log)
+  grow(log, index, 3)
+  expect(await seqs(index, log)).toEqual(upTo(3))
+  // As a statement that fails does it: back to what was committed last.
+  expect(disk.found()!.isTransaction).toBe(false)
+  grow(log, index, 2)
+  expect(await seqs(index, log)).toEqual(upTo(5))
+})
+
 test('an index that is made anew on demand holds what the log does', async () => {
   const log = new TestLog()
   const disk = new IndexDisk()

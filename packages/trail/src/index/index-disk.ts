@@ -1,8 +1,8 @@
-// The tables of an index in memory, and what can go wrong with them: they run out of space, or a commit fails. They outlive whoever uses
-// them, as a file does.
+// The tables of an index in memory, and what can go wrong with them: they run out of space, or a commit fails. They
+// outlive whoever uses them, as a file does.
 import { DatabaseSync } from 'node:sqlite'
-import type { IndexFile } from './sqlite-open.ts'
-import { layOutTables } from './sqlite-open.ts'
+import type { IndexFile } from './sqlite/sqlite-open.ts'
+import { layOutTables } from './sqlite/sqlite-open.ts'
 
 /** `undone`: SQLite has rolled back by itself; `refused`: the transaction is still open. Both happen. */
 export type CommitFault = 'undone' | 'refused'
@@ -60,9 +60,7 @@ export class IndexDisk {
 
   #limit(): void {
     if (!this.#database?.isOpen) return
-    const pages = this.#full
-      ? Number(this.#database.prepare('PRAGMA page_count').get()!.page_count)
-      : MOST_PAGES
+    const pages = this.#full ? Number(this.#database.prepare('PRAGMA page_count').get()!.page_count) : MOST_PAGES
     this.#database.exec(`PRAGMA max_page_count = ${pages}`)
   }
 

@@ -1,13 +1,14 @@
-// One index at work: tables that follow a log, and what they answer. The same on the worker's thread (index-server.ts) and in the
-// caller's (memory-index.ts).
+// One index at work: tables that follow a log, and what they answer. The same on the worker's thread (index-server.ts)
+// and in the caller's (memory-index.ts).
+import type { RunId } from '@parley/core'
 import type { Position, RunHead } from '../store/store.ts'
+import { Engine, type Work } from './answer/engine.ts'
 import { Applier } from './apply.ts'
 import type { LogPoint, LogReader } from './contract.ts'
-import { Engine, type Work } from './engine.ts'
-import { lostHeads } from './lost-heads.ts'
 import type { IndexAnswer, IndexRequest } from './protocol.ts'
-import type { IndexFile } from './sqlite-open.ts'
-import { SqliteRows } from './sqlite-rows.ts'
+import { lostHeads } from './sqlite/lost-heads.ts'
+import type { IndexFile } from './sqlite/sqlite-open.ts'
+import { SqliteRows } from './sqlite/sqlite-rows.ts'
 
 export class LiveIndex {
   readonly #reader: LogReader
@@ -36,6 +37,8 @@ export class LiveIndex {
   }
 
   *start(request: IndexRequest): Work<IndexAnswer> {
+    const run = runOf(request)
+    if (run !== undefined && this.#applier.hasUnread(run)) yield* this.#adopt()
     const engine = this.#engine
     switch (request.kind) {
       case 'select':
@@ -63,8 +66,7 @@ export class LiveIndex {
       case 'usage':
         return yield* engine.usage(request.run)
       case 'adopt':
-        this.#applier.adopt()
-        while (!this.#applier.adopted) yield
+        yield* this.#adopt()
         return undefined
       case 'rebuild':
         this.rebuild()
@@ -72,6 +74,11 @@ export class LiveIndex {
       default:
         return request satisfies never
     }
+  }
+
+  *#adopt(): Work<void> {
+    this.#applier.adopt()
+    while (!this.#applier.adopted) yield
   }
 
   /** There is something that only the open transaction holds. */
@@ -99,5 +106,17 @@ export class LiveIndex {
 
   close(): void {
     this.#rows.close()
+  }
+}
+
+/** The run whose records a request reads. */
+function runOf(request: IndexRequest): RunId | undefined {
+  switch (request.kind) {
+    case 'select':
+      return request.query.run
+    case 'aggregate':
+      return request.query.filter.run
+    default:
+      return 'run' in request ? request.run : undefined
   }
 }

@@ -4,14 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { zstdCompressSync } from 'node:zlib'
-import {
-  canonicalize,
-  formatTimestamp,
-  type ObjectId,
-  type RunId,
-  type Ticks,
-  type WorkspaceId,
-} from '@parley/core'
+import { canonicalize, formatTimestamp, type ObjectId, type RunId, type Ticks, type WorkspaceId } from '@parley/core'
 import type { StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
 import { FRAME_HEADER, sealFrame } from '../log/frame.ts'
 import { recordBound, writeRecord } from '../log/record.ts'
@@ -200,9 +193,7 @@ export class TestLog implements LogReader {
 
   archives(): ArchiveRecords[] {
     return [...this.cold].map(([number, { run, seqs, bytes, deleted }]) =>
-      deleted
-        ? { file: -number, length: 0, forgotten: { run, seqs } }
-        : { file: -number, length: bytes.length },
+      deleted ? { file: -number, length: 0, forgotten: { run, seqs } } : { file: -number, length: bytes.length },
     )
   }
 

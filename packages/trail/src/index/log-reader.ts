@@ -1,4 +1,5 @@
-// The log as an index reads it: segments and archives, over whatever files it lies in. One for the worker's thread and for an index in memory.
+// The log as an index reads it: segments and archives, over whatever files it lies in. One for the worker's thread and
+// for an index in memory.
 import { readEnds } from '../log/ends.ts'
 import type { Files } from '../log/files.ts'
 import { SegmentReader } from '../log/reader.ts'

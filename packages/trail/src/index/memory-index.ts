@@ -1,4 +1,5 @@
-// An index in the caller's thread, over tables in memory: for simulation, and where there is no disk. Deterministic: no threads, no timers.
+// An index in the caller's thread, over tables in memory: for simulation, and where there is no disk. Deterministic: no
+// threads, no timers.
 import type { Position } from '../store/store.ts'
 import { AskedIndex } from './asked-index.ts'
 import type { IndexOpening, LogPoint, LogReader } from './contract.ts'
@@ -7,7 +8,7 @@ import { IndexDisk } from './index-disk.ts'
 import { indexLimits } from './limits.ts'
 import { LiveIndex } from './live-index.ts'
 import type { IndexAnswers, IndexRequest } from './protocol.ts'
-import { checkTables, readHeads } from './sqlite-open.ts'
+import { checkTables, readHeads } from './sqlite/sqlite-open.ts'
 
 interface Waiting {
   readonly atLeast: Position
@@ -15,7 +16,7 @@ interface Waiting {
   readonly refuse: () => void
 }
 
-export interface MemoryIndexOptions {
+interface MemoryIndexOptions {
   readonly reader: LogReader
   readonly trail: string
   readonly end: LogPoint
@@ -43,9 +44,7 @@ export class MemoryIndex extends AskedIndex {
     const wrong = found ? checkTables(found, trail, end, reader) : undefined
     const reusable = found !== undefined && wrong === undefined
     const oldHeads = found && wrong?.file === 'evidence' ? readHeads(found) : []
-    this.#index = new LiveIndex(reusable ? { database: found } : disk.renew(trail), reader, () =>
-      disk.renew(trail),
-    )
+    this.#index = new LiveIndex(reusable ? { database: found } : disk.renew(trail), reader, () => disk.renew(trail))
     if (oldHeads.length > 0) while (!this.#index.step(end));
     this.#opening = {
       ...(reusable

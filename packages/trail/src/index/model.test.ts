@@ -105,20 +105,15 @@ describe.each(KINDS)('%s rows', kind => {
   it('select what a list of entries and a filter would', async () => {
     const order = fc.constantFrom('ascending', 'descending')
     await fc.assert(
-      fc.asyncProperty(
-        filters,
-        order,
-        fc.integer({ min: 1, max: COUNT + 1 }),
-        async (filter, direction, limit) => {
-          const query = { ...filter, order: direction, limit } as StoreQuery
-          const page = await index.select(query, bench.log.end.frame)
-          const expected = known.filter(each => matches(each, filter)).map(each => each.entry)
-          if (direction === 'descending') expected.reverse()
-          expect(page.entries).toEqual(expected.slice(0, limit))
-          expect(page.more).toBe(expected.length > limit)
-          expect(page.partial).toBeUndefined()
-        },
-      ),
+      fc.asyncProperty(filters, order, fc.integer({ min: 1, max: COUNT + 1 }), async (filter, direction, limit) => {
+        const query = { ...filter, order: direction, limit } as StoreQuery
+        const page = await index.select(query, bench.log.end.frame)
+        const expected = known.filter(each => matches(each, filter)).map(each => each.entry)
+        if (direction === 'descending') expected.reverse()
+        expect(page.entries).toEqual(expected.slice(0, limit))
+        expect(page.more).toBe(expected.length > limit)
+        expect(page.partial).toBeUndefined()
+      }),
       { seed: 11, numRuns: 400 },
     )
   })
@@ -136,11 +131,7 @@ describe.each(KINDS)('%s rows', kind => {
         if (groupBy === undefined) expected.set(null, { count: 0, sum: 0 })
         for (const each of counted) {
           const key =
-            groupBy === undefined
-              ? null
-              : typeof groupBy === 'string'
-                ? each[groupBy]
-                : (each.body.kind ?? null)
+            groupBy === undefined ? null : typeof groupBy === 'string' ? each[groupBy] : (each.body.kind ?? null)
           const { count, sum } = expected.get(key) ?? { count: 0, sum: 0 }
           expected.set(key, { count: count + 1, sum: sum + (summing ? Number(each.body.n) : 0) })
         }
@@ -153,10 +144,7 @@ describe.each(KINDS)('%s rows', kind => {
   it('find a range of time by a range of seq', async () => {
     for (const [at, each] of known.entries()) {
       const from = each.ticks as Ticks
-      const page = await index.select(
-        { run: RUN, order: 'ascending', limit: 1, from, to: from },
-        bench.log.end.frame,
-      )
+      const page = await index.select({ run: RUN, order: 'ascending', limit: 1, from, to: from }, bench.log.end.frame)
       expect(page.entries.map(entry => entry.seq)).toEqual([at + 1])
     }
   })

@@ -1,7 +1,9 @@
-// What the caller's thread and the worker's thread say to each other. Records cross as the bytes of the log, in buffers that
-// are handed over, not copied; the caller's side decodes them.
+// What the caller's thread and the worker's thread say to each other. Records cross as the bytes of the log, in buffers
+// that are handed over, not copied; the caller's side decodes them.
 import type { ObjectId, ParleyErrorJson, RunId } from '@parley/core'
 import type { AggregateRow, Position, RunSummary, StoreAggregate, StoreQuery } from '../store/store.ts'
+import type { PackedPage } from './answer/engine.ts'
+import type { PackedReplay } from './answer/replay.ts'
 import type {
   IndexedHead,
   IndexOpening,
@@ -11,8 +13,6 @@ import type {
   TakenRecords,
   TakeRequest,
 } from './contract.ts'
-import type { PackedPage } from './engine.ts'
-import type { PackedReplay } from './replay.ts'
 
 export interface WorkerOptions {
   /** The trail's folder, with its segments. */

@@ -90,15 +90,6 @@ export interface Applied {
   readonly lastMark: number
 }
 
-export const NOTHING_APPLIED: Applied = {
-  segment: 0,
-  end: 0,
-  frame: 0,
-  lastSegment: 0,
-  lastAt: 0,
-  lastMark: 0,
-}
-
 /** Recognises a frame by its header, which holds its number, its length and the checksum of its content. */
 export function frameMark(header: Buffer): number {
   return crc32(header)
@@ -144,10 +135,13 @@ export interface Tally {
 }
 
 export interface Rows {
-  // Changes happen between `begin` and `commit` or `keep`, and become visible to a later opening all together or not at all.
+  // Changes happen between `begin` and `commit` or `keep`, and become visible to a later opening all together or not at
+  // all.
   begin(): void
   commit(): void
-  /** Ends a change like `commit`, but gathers it with those that follow: what a crash loses is taken from the log again. */
+  /**
+   * Ends a change like `commit`, but gathers it with those that follow: what a crash loses is taken from the log again.
+   */
   keep(): void
   /** Takes back everything since the last commit; `applied` says where that was. */
   rollback(): void

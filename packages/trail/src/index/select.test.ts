@@ -65,10 +65,7 @@ describe.each(KINDS)('select over %s rows', kind => {
   afterAll(() => bench.remove())
 
   async function found(query: Partial<StoreQuery>): Promise<number[]> {
-    const page = await index.select(
-      { run: RUN, order: 'ascending', limit: 100, ...query },
-      bench.log.end.frame,
-    )
+    const page = await index.select({ run: RUN, order: 'ascending', limit: 100, ...query }, bench.log.end.frame)
     expect(page.partial).toBeUndefined()
     return page.entries.map(entry => entry.seq)
   }
@@ -120,11 +117,7 @@ describe.each(KINDS)('select over %s rows', kind => {
     ['a flag in a body', { body: [{ path: ['flag'], equals: true }] }, [7]],
     ['a nested body path', { body: [{ path: ['usage', 'cost'], equals: 3 }] }, [6]],
     ['a path into a list', { body: [{ path: ['list', '0'], equals: 1 }] }, []],
-    [
-      'a path that every object inherits',
-      { body: [{ path: ['constructor', 'name'], equals: 'Object' }] },
-      [],
-    ],
+    ['a path that every object inherits', { body: [{ path: ['constructor', 'name'], equals: 'Object' }] }, []],
     [
       'two body values',
       {
@@ -186,10 +179,7 @@ describe.each(KINDS)('select over %s rows', kind => {
     const all = await found(filter)
     const paged: number[] = []
     for (let after = 0, more = true; more; ) {
-      const page = await index.select(
-        { run: RUN, order: 'ascending', limit: 1, after, ...filter },
-        bench.log.end.frame,
-      )
+      const page = await index.select({ run: RUN, order: 'ascending', limit: 1, after, ...filter }, bench.log.end.frame)
       paged.push(...page.entries.map(entry => entry.seq))
       after = paged.at(-1)!
       more = page.more
@@ -199,10 +189,7 @@ describe.each(KINDS)('select over %s rows', kind => {
 
   it('says that there is no more when a page holds exactly the rest', async () => {
     for (const filter of [{ after: 6 }, { body: [{ path: ['n'], equals: 1 }] }]) {
-      const page = await index.select(
-        { run: RUN, order: 'ascending', limit: 2, ...filter },
-        bench.log.end.frame,
-      )
+      const page = await index.select({ run: RUN, order: 'ascending', limit: 2, ...filter }, bench.log.end.frame)
       expect(page.entries).toHaveLength(2)
       expect(page.more).toBe(false)
     }
@@ -237,10 +224,7 @@ describe.each(KINDS)('pages over %s rows', kind => {
     for (const body of [undefined, [{ path: ['n'], equals: 1 }]]) {
       const seqs: number[] = []
       for (let after = 0, more = true; more; ) {
-        const page = await index.select(
-          { run: RUN, order: 'ascending', limit: 1000, after, ...(body && { body }) },
-          60,
-        )
+        const page = await index.select({ run: RUN, order: 'ascending', limit: 1000, after, ...(body && { body }) }, 60)
         const bytes = page.entries.reduce((sum, entry) => sum + entry.view.length, 0)
         expect(bytes).toBeLessThanOrEqual(indexLimits.pageBytes)
         seqs.push(...page.entries.map(entry => entry.seq))
@@ -271,9 +255,7 @@ describe.each(KINDS)('pages over %s rows', kind => {
       workspace: `ws_${workspace}` as WorkspaceId,
     }))
     const merged = await index.select({ run: RUN, order: 'descending', limit: last, spans }, at)
-    expect(merged.entries.map(entry => entry.seq)).toEqual(
-      Array.from({ length: last }, (_, back) => last - back),
-    )
+    expect(merged.entries.map(entry => entry.seq)).toEqual(Array.from({ length: last }, (_, back) => last - back))
   })
 
   it('choose by what is rarer between a workspace and a type', async () => {
@@ -299,10 +281,7 @@ describe.each(KINDS)('pages over %s rows', kind => {
     bench.log.add({ ticks: START + 50 }, { ticks: START + 10 }, { ticks: START + 60 }, { ticks: START + 20 })
     const page = await bench
       .open()
-      .select(
-        { run: RUN, order: 'ascending', limit: 9, from: (START + 15) as Ticks, to: (START + 55) as Ticks },
-        1,
-      )
+      .select({ run: RUN, order: 'ascending', limit: 9, from: (START + 15) as Ticks, to: (START + 55) as Ticks }, 1)
     expect(page.entries.map(entry => entry.seq)).toEqual([1, 4])
   })
 })

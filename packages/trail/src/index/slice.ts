@@ -1,16 +1,16 @@
-// One bounded piece of the log on its way into the rows: what a record changes, and what is remembered of damage. All of a
-// slice is in one transaction (apply.ts).
+// One bounded piece of the log on its way into the rows: what a record changes, and what is remembered of damage. All
+// of a slice is in one transaction (apply.ts).
 import { crc32 } from 'node:zlib'
 import type { ObjectId, RunId } from '@parley/core'
 import { TERMINAL_STATES } from '../events/names.ts'
 import { KIND_ENTRY, KIND_HOLE, type RecordSpan, readObject, recordHash, recordRun } from '../log/record.ts'
+import { fetchRecords } from './answer/fetch.ts'
+import { readView, ticksOf, type View } from './answer/view.ts'
 import type { Forgotten, LogReader } from './contract.ts'
 import { IndexFault } from './fault.ts'
-import { fetchRecords } from './fetch.ts'
 import { indexLimits } from './limits.ts'
 import { counts, forgetEntries } from './moves.ts'
 import type { Place, Rows, RunRow } from './rows.ts'
-import { readView, ticksOf, type View } from './view.ts'
 
 interface TouchedRun {
   readonly row: RunRow
@@ -20,7 +20,10 @@ interface TouchedRun {
 
 type DamagedPlace = Pick<Place, 'file' | 'at'>
 const NOTHING_MISSING = { first: 0, last: -1 }
-/** Taken of runs that have ended (W-TRAIL-30). It outlives the end: retention deletes that only behind a snapshot that stays (W-TRAIL-28). */
+/**
+ * Taken of runs that have ended (W-TRAIL-30). It outlives the end: retention deletes that only behind a snapshot that
+ * stays (W-TRAIL-28).
+ */
 const SNAPSHOT = 'trail_snapshot_created'
 /** Behind every place that there is. */
 const EVERYWHERE = Number.MAX_SAFE_INTEGER
@@ -40,14 +43,11 @@ export class Slice {
     return this.#records >= indexLimits.sliceRecords
   }
 
-  /** Takes in the record that `span` describes in `source` and that starts at `at` in its file; `ordinals` are those of an archive's objects. */
-  add(
-    source: Buffer,
-    span: RecordSpan,
-    file: number,
-    at: number,
-    ordinals?: ReadonlyMap<ObjectId, number>,
-  ): void {
+  /**
+   * Takes in the record that `span` describes in `source` and that starts at `at` in its file; `ordinals` are those of
+   * an archive's objects.
+   */
+  add(source: Buffer, span: RecordSpan, file: number, at: number, ordinals?: ReadonlyMap<ObjectId, number>): void {
     this.#records++
     // Something stood here that is now in an archive.
     if (span.kind === KIND_HOLE) return
@@ -162,7 +162,10 @@ export class Slice {
     this.damage(row.run, place, `${which} should stand before this place`, { first, last: seq - 1 })
   }
 
-  /** Whether an entry is known already. An archive's copy counts (moves.ts); of two in the segments the first, and the second is damage. */
+  /**
+   * Whether an entry is known already. An archive's copy counts (moves.ts); of two in the segments the first, and the
+   * second is damage.
+   */
   #isThere(touched: TouchedRun, seq: number, place: Place): boolean {
     const { row } = touched
     const known = this.#rows.entry(row, seq)

@@ -1,15 +1,15 @@
 // What only the index in a file can do: be found again, be found wanting, lose its thread.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
 import type { RunId } from '@parley/core'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { sha256 } from '../chain.ts'
+import { sha256 } from '../run/chain.ts'
 import type { TrailIndex } from './contract.ts'
 import { indexLimits } from './limits.ts'
 import { Bench, RUN, type TestLog, TRAIL } from './log-fixture.test.support.ts'
-import { SCHEMA, SCHEMA_VERSION } from './sqlite-schema.ts'
+import { SCHEMA, SCHEMA_VERSION } from './sqlite/sqlite-schema.ts'
 
 const workers: Worker[] = []
 vi.mock('node:worker_threads', async importOriginal => {
@@ -127,10 +127,10 @@ describe('opening an index file', () => {
 
   it('has another version wherever its tables are others', () => {
     const digest = 'a350433b281b59fd9f892f2073ff69cad7203a37b4b88f1f42f2fc9141dfe487'
-    expect(
-      [SCHEMA_VERSION, sha256(SCHEMA)],
-      'new tables need a new SCHEMA_VERSION, then a new line here',
-    ).toEqual([3, digest])
+    expect([SCHEMA_VERSION, sha256(SCHEMA)], 'new tables need a new SCHEMA_VERSION, then a new line here').toEqual([
+      3,
+      digest,
+    ])
   })
 
   it('makes it again when it is of another trail', async () => {
@@ -173,9 +173,7 @@ describe('an index that knows more than the log', () => {
     await indexOnce()
     log.cutTo(before)
     const index = bench.open()
-    expect(await index.opening()).toEqual(
-      rebuilt('it was ahead of the log', [{ run: RUN, seq: 2, hash: lost!.hash }]),
-    )
+    expect(await index.opening()).toEqual(rebuilt('it was ahead of the log', [{ run: RUN, seq: 2, hash: lost!.hash }]))
     expect(await index.head(RUN, log.end.frame)).toEqual({ run: RUN, known: 1, seq: 1, hash: first!.hash })
     await bench.closeIndexes()
     expect(await bench.open().opening()).toEqual(current)
@@ -251,8 +249,7 @@ describe('the thread of an index', () => {
 
   it('lets others in between while it searches through many bodies', async () => {
     const many = indexLimits.scanRows * 3
-    for (let left = many; left > 0; left -= 256)
-      log.add(...Array.from({ length: 256 }, () => ({ body: { n: 1 } })))
+    for (let left = many; left > 0; left -= 256) log.add(...Array.from({ length: 256 }, () => ({ body: { n: 1 } })))
     const index = bench.open()
     await index.runs(log.end.frame)
     const order: string[] = []
@@ -312,12 +309,7 @@ describe('a process with an index', () => {
       const index = sqliteIndex(${JSON.stringify(options)})
       index.advance(${JSON.stringify(log.end)})
       console.log((await index.opening()).state, (await index.head('${RUN}', 1)).seq)`
-    const said = execFileSync(process.execPath, [
-      ...process.execArgv,
-      '--input-type=module',
-      '--eval',
-      script,
-    ])
+    const said = execFileSync(process.execPath, [...process.execArgv, '--input-type=module', '--eval', script])
     expect(said.toString()).toBe('rebuilt 1\n')
   })
 })
@@ -372,6 +364,32 @@ describe('archives that an index did not hear of', () => {
     await bench.closeIndexes()
     copyFileSync(aside, archive)
     const again = await bench.open().select({ run: RUN, order: 'ascending', limit: 9 }, log.end.frame)
+    expect(again.entries.map(entry => entry.seq)).toEqual([1, 2, 3])
+    expect(again.partial).toBeUndefined()
+    save.mockRestore()
+  })
+
+  it.each(['1.zst', '1.json'])('are read as soon as the disk gives %s again', async name => {
+    const entries = [...log.add({}), ...log.add({})]
+    log.rotate()
+    log.add({})
+    log.archive(1, entries)
+    log.segments.delete(1)
+    bench.save()
+    const file = `${bench.folder}/cold/${RUN}/${name}`
+    const aside = `${bench.file}.aside`
+    renameSync(file, aside)
+    // Reading it fails with a system error, as on a disk that fails.
+    mkdirSync(file)
+    const save = vi.spyOn(bench, 'save').mockImplementation(() => {})
+    const index = bench.open()
+    const whole = { run: RUN, order: 'ascending', limit: 9 } as const
+    const page = await index.select(whole, log.end.frame)
+    expect(page.entries.map(entry => entry.seq)).toEqual([3])
+    expect(page.partial).toContainEqual('archive 1, byte 0: the archive cannot be read any further')
+    rmdirSync(file)
+    renameSync(aside, file)
+    const again = await index.select(whole, log.end.frame)
     expect(again.entries.map(entry => entry.seq)).toEqual([1, 2, 3])
     expect(again.partial).toBeUndefined()
     save.mockRestore()

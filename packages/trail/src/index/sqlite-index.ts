@@ -1,5 +1,5 @@
-// The caller's side of the SQLite index: it sends questions to a worker thread and decodes the answers. It never runs SQL.
-// A worker that dies fails what was asked of it; the next question starts another one.
+// The caller's side of the SQLite index: it sends questions to a worker thread and decodes the answers. It never runs
+// SQL. A worker that dies fails what was asked of it; the next question starts another one.
 import { Worker } from 'node:worker_threads'
 import { assertNever } from '@parley/core'
 import type { Position } from '../store/store.ts'
@@ -8,20 +8,13 @@ import { AskedIndex } from './asked-index.ts'
 import type { IndexOpening, LogPoint, TrailIndex } from './contract.ts'
 import { asIndexError, busyError, closedError, indexError } from './error.ts'
 import { indexLimits } from './limits.ts'
-import type {
-  FromWorker,
-  IndexAnswer,
-  IndexAnswers,
-  IndexRequest,
-  ToWorker,
-  WorkerOptions,
-} from './protocol.ts'
+import type { FromWorker, IndexAnswer, IndexAnswers, IndexRequest, ToWorker, WorkerOptions } from './protocol.ts'
 
-export type SqliteIndexOptions = WorkerOptions
+type SqliteIndexOptions = WorkerOptions
 
 /**
- * Opens the index of a trail's log that ends at `end`, and makes it where there is none that fits. A thread that was started
- * before the end of the log was known saves the time that starting one takes.
+ * Opens the index of a trail's log that ends at `end`, and makes it where there is none that fits. A thread that was
+ * started before the end of the log was known saves the time that starting one takes.
  */
 export function sqliteIndex(options: SqliteIndexOptions, thread?: Worker): TrailIndex {
   return new SqliteIndex(options, thread)

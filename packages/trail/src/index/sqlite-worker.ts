@@ -1,5 +1,5 @@
-// The thread that owns the index file and does all SQL. What it needs to say how it found the file is loaded first: whoever
-// opens a trail waits for that, and not for the rest.
+// The thread that owns the index file and does all SQL. What it needs to say how it found the file is loaded first:
+// whoever opens a trail waits for that, and not for the rest.
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
@@ -8,7 +8,7 @@ import { DiskFiles } from '../log/disk-files.ts'
 import { faultJson } from './fault.ts'
 import { IndexLog } from './log-reader.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.ts'
-import { openIndexFile } from './sqlite-open.ts'
+import { openIndexFile } from './sqlite/sqlite-open.ts'
 
 const INDEX_NICENESS = 10
 
@@ -17,8 +17,7 @@ const say = (message: FromWorker) => port.postMessage(message)
 
 /** What is heard before everything is loaded waits here. */
 const early: ToWorker[] = []
-let hear = (message: ToWorker): unknown =>
-  message.kind === 'start' ? start(message.options) : early.push(message)
+let hear = (message: ToWorker): unknown => (message.kind === 'start' ? start(message.options) : early.push(message))
 
 yieldToWriters()
 port.on('message', (message: ToWorker) => hear(message))
@@ -38,7 +37,7 @@ async function start(options: WorkerOptions): Promise<void> {
     // Whether old heads are lost is known only once the log has been read again.
     const told = opened.oldHeads.length === 0
     if (told) say({ kind: 'opened', opening: { ...opened.opening, lostHeads: [] } })
-    const { IndexServer } = await import('./index-server.ts')
+    const { IndexServer } = await import('./sqlite/index-server.ts')
     const server = new IndexServer(port, options, reader, opened, told)
     hear = message => server.hear(message)
     for (const message of early) server.hear(message)
@@ -48,7 +47,9 @@ async function start(options: WorkerOptions): Promise<void> {
   }
 }
 
-/** Where cores are few, answering an append matters more than indexing it: Linux can tell threads apart, others cannot. */
+/**
+ * Where cores are few, answering an append matters more than indexing it: Linux can tell threads apart, others cannot.
+ */
 function yieldToWriters(): void {
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))

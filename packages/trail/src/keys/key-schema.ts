@@ -1,4 +1,5 @@
-// The shape of a key on a list of keys. Apart from trail-key.ts, so that whoever only reads a list needs no cryptography.
+// The shape of a key on a list of keys. Apart from trail-key.ts, so that whoever only reads a list needs no
+// cryptography.
 import { type Static, type Timestamp, Type } from '@parley/core'
 
 const PublicKey = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' })
@@ -35,9 +36,3 @@ export const TrailKeySchema = Type.Object(
   closed,
 )
 export type TrailKey = Static<typeof TrailKeySchema>
-
-/** Whether a text names a public key, in the one way of writing it. */
-export function isPublicKey(text: string): boolean {
-  const bytes = Buffer.from(text, 'base64')
-  return bytes.length === 32 && bytes.toString('base64') === text
-}

@@ -1,10 +1,10 @@
-// Which key a profile has, as its public files say: for whoever wants to know that a node is the one of this profile. Nothing secret is
-// read, and no cryptography is needed for it.
+// Which key a profile has, as its public files say: for whoever wants to know that a node is the one of this profile.
+// Nothing secret is read, and no cryptography is needed for it.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { publicKeyOfPem } from '@parley/keys'
 import { DiskFiles } from '../log/disk-files.ts'
 import { KeyRing } from './key-ring.ts'
-import { publicKeyOfPem } from './public-keys.ts'
 
 export interface KnownKeys {
   /** The newest key of the list, and the published one, unless the list says that it was replaced. */

@@ -1,15 +1,6 @@
 // A key that is lost, damaged or exchanged is refused and never replaced: a new one would be another identity.
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Timestamp } from '@parley/core'
 import { describe, expect, test } from 'vitest'
@@ -53,11 +44,7 @@ async function otherKey(name: 'alp_key.pem' | 'alp_key.pub'): Promise<Buffer> {
 function identityFiles({ profile, list }: Used): unknown {
   const folder = join(profile, 'alp', 'secrets')
   const files = [...readdirSync(folder).map(name => join(folder, name)), list].filter(existsSync)
-  return files.map(file => [
-    file,
-    statSync(file).isFile() && readFileSync(file, 'utf8'),
-    statSync(file).mtimeMs,
-  ])
+  return files.map(file => [file, statSync(file).isFile() && readFileSync(file, 'utf8'), statSync(file).mtimeMs])
 }
 
 const DAMAGE: readonly (readonly [string, string, (used: Used) => void | Promise<void>])[] = [

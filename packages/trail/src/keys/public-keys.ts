@@ -1,8 +1,8 @@
-// Public keys as people hand them over: the base64 of an identity, one or more lines of it, or the PEM of `alp_key.pub`.
-import { createPublicKey } from 'node:crypto'
+// Public keys as people hand them over: the base64 of an identity, one or more lines of it, or the PEM of
+// `alp_key.pub`.
 import { err, ok, ParleyError, type Result } from '@parley/core'
+import { isPublicKey, publicKeyOfPem } from '@parley/keys'
 import { trailLimits } from '../limits.ts'
-import { isPublicKey } from './key-schema.ts'
 
 /** Refuses with `invalid_key`. Empty lines and those that begin with `#` are passed over. */
 export function parsePublicKeys(text: string): Result<readonly string[]> {
@@ -21,17 +21,6 @@ function fromPem(text: string): Result<readonly string[]> {
     return invalid('This is a private key, which nobody else may see. The public one is alp_key.pub.')
   const key = publicKeyOfPem(text)
   return key === undefined ? invalid('The file holds no Ed25519 public key.') : ok([key])
-}
-
-/** The key that the PEM of an `alp_key.pub` names; undefined where it names none. */
-export function publicKeyOfPem(text: string): string | undefined {
-  try {
-    const { crv, x } = createPublicKey(text).export({ format: 'jwk' }) as { crv?: string; x?: string }
-    return crv === 'Ed25519' && x !== undefined ? Buffer.from(x, 'base64url').toString('base64') : undefined
-  } catch {
-    // Whatever is wrong with it, it is no key.
-    return undefined
-  }
 }
 
 function invalid(what: string): Result<never> {

@@ -1,18 +1,13 @@
-// The keys that sign a trail, one after the other (W-TRAIL-15). A rotation is a statement that both keys sign: the old one vouches for the
-// new one, the new one owns up to the old one. So whoever knows one key of the chain can follow it in both directions, and nobody can put
-// a key of their own before or behind somebody else's.
+// The keys that sign a trail, one after the other (W-TRAIL-15). A rotation is a statement that both keys sign: the old
+// one vouches for the new one, the new one owns up to the old one. So whoever knows one key of the chain can follow it
+// in both directions, and nobody can put a key of their own before or behind somebody else's.
 import { hash } from 'node:crypto'
 import { canonicalize, type Timestamp } from '@parley/core'
+import { fingerprint } from '@parley/keys'
 import { type Signer, signatureValid } from '../signing.ts'
 import type { Endorsement, TrailKey } from './key-schema.ts'
 
-export {
-  type Endorsement,
-  EndorsementSchema,
-  isPublicKey,
-  type TrailKey,
-  TrailKeySchema,
-} from './key-schema.ts'
+export { type Endorsement, EndorsementSchema, type TrailKey, TrailKeySchema } from './key-schema.ts'
 
 const STATEMENT = 'parley-key-rotation/1'
 
@@ -21,11 +16,6 @@ export interface Trust {
   readonly trusted: ReadonlySet<string>
   /** Keys that were replaced, in order, each with the timestamp of the last entry that it may have signed. */
   readonly retired: ReadonlyMap<string, Timestamp>
-}
-
-/** A short name for people to compare: the SHA-256 of the raw key, as ssh writes it. */
-export function fingerprint(key: string): string {
-  return `SHA256:${hash('sha256', Buffer.from(key, 'base64'), 'base64').replace(/=+$/, '')}`
 }
 
 export function endorse(old: Signer, next: Signer, at: Timestamp, until: Timestamp): Endorsement {
@@ -53,8 +43,8 @@ export function trustOf(keys: readonly TrailKey[]): Trust {
 }
 
 /**
- * What somebody trusts who knows some keys and is shown a list that they have no reason to believe: the known ones, and those that sound
- * endorsements lead to from there.
+ * What somebody trusts who knows some keys and is shown a list that they have no reason to believe: the known ones, and
+ * those that sound endorsements lead to from there.
  */
 export function followKeys(known: Iterable<string>, shown: readonly TrailKey[]): Trust {
   const links = shown.flatMap(({ key, endorsement }) =>

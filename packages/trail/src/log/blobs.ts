@@ -26,7 +26,9 @@ export class Blobs {
     this.#files = files
   }
 
-  /** Keeps the data; resolves with nothing once it would survive a power loss. Keeping the same data again is harmless. */
+  /**
+   * Keeps the data; resolves with nothing once it would survive a power loss. Keeping the same data again is harmless.
+   */
   put(name: string, data: string): Promise<void> {
     const writing = this.#writing.get(name)
     if (writing) return writing

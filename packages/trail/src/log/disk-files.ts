@@ -1,4 +1,5 @@
-// The file layer on a real disk. Writes are synchronous, since they only reach the page cache; syncs run on libuv's threads.
+// The file layer on a real disk. Writes are synchronous, since they only reach the page cache; syncs run on libuv's
+// threads.
 import {
   closeSync,
   constants,
@@ -42,9 +43,7 @@ class DiskFile implements LogFile {
   }
 
   sync(): Promise<void> {
-    return new Promise((resolve, reject) =>
-      fdatasync(this.#descriptor, error => (error ? reject(error) : resolve())),
-    )
+    return new Promise((resolve, reject) => fdatasync(this.#descriptor, error => (error ? reject(error) : resolve())))
   }
 
   read(at: number, length: number): Buffer {
@@ -70,7 +69,9 @@ class DiskFile implements LogFile {
   }
 }
 
-/** The files below `root`, which is made if it is missing. What Parley writes is for its owner alone (modes 0700, 0600). */
+/**
+ * The files below `root`, which is made if it is missing. What Parley writes is for its owner alone (modes 0700, 0600).
+ */
 export class DiskFiles implements Files {
   readonly root: string
   readonly #readOnly: boolean
@@ -83,8 +84,7 @@ export class DiskFiles implements Files {
   }
 
   open(path: string, how: OpenMode): LogFile {
-    if (this.#readOnly || how === 'reading')
-      return new DiskFile(openSync(join(this.root, path), constants.O_RDONLY))
+    if (this.#readOnly || how === 'reading') return new DiskFile(openSync(join(this.root, path), constants.O_RDONLY))
     const flags = constants.O_RDWR | (how === 'create' ? constants.O_CREAT | constants.O_EXCL : 0)
     return new DiskFile(openSync(join(this.root, path), flags, 0o600))
   }

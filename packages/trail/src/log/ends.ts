@@ -1,16 +1,11 @@
 // Which segments of a log count, and where each of them ends: what their headers say of each other.
 import type { Files, LogFile } from './files.ts'
-import {
-  readSegmentHeader,
-  SEGMENT_HEADER,
-  type SegmentHeader,
-  segmentName,
-  segmentNumber,
-} from './segment.ts'
+import { readSegmentHeader, SEGMENT_HEADER, type SegmentHeader, segmentName, segmentNumber } from './segment.ts'
 
 /**
- * The bytes of each segment that count, ascending. A segment says where the one before it ends, so that bytes behind a failed sync are never
- * read; where nobody says so, because a header is damaged or the next one was removed, its `size` must do.
+ * The bytes of each segment that count, ascending. A segment says where the one before it ends, so that bytes behind a
+ * failed sync are never read; where nobody says so, because a header is damaged or the next one was removed, its `size`
+ * must do.
  */
 export function segmentEnds(
   headers: ReadonlyMap<number, SegmentHeader | undefined>,
@@ -36,8 +31,7 @@ export function readEnds(files: Files, trail: string, last: number): Map<number,
     const header = readSegmentHeader(start)
     if (header && header.trail !== trail) continue
     // Nothing but zeros: laid out in advance, and never used.
-    if (header || start.some(byte => byte !== 0))
-      headers.set(segment, header?.segment === segment ? header : undefined)
+    if (header || start.some(byte => byte !== 0)) headers.set(segment, header?.segment === segment ? header : undefined)
   }
   return segmentEnds(headers, segment => opened(files, segment, file => file.size))
 }

@@ -278,8 +278,7 @@ export class FaultyFiles implements Files {
 
   /** For the files of this layer: bytes left once a file has grown by `more`. */
   room(more: number): number {
-    if (more === 0 || this.capacity === Number.POSITIVE_INFINITY)
-      return more === 0 ? 0 : Number.POSITIVE_INFINITY
+    if (more === 0 || this.capacity === Number.POSITIVE_INFINITY) return more === 0 ? 0 : Number.POSITIVE_INFINITY
     let used = 0
     for (const content of this.#names.values()) used += content.size
     return this.capacity - used - more

@@ -1,5 +1,6 @@
 // The file layer under the log: a small interface with two implementations, the disk (disk-files.ts) and a faulty
 // twin in memory (faulty-files.ts) that can lose, tear and refuse what a real disk can.
+export { writeWhole } from '@parley/keys/files'
 
 /** One open file. Writes go to the operating system at once; only `sync` makes them last. */
 export interface LogFile {
@@ -18,7 +19,10 @@ export interface LogFile {
 /** What is only read can be read where nothing can be written. */
 export type OpenMode = 'reading' | 'existing' | 'create'
 
-/** A folder and what is below it. Paths are relative, with `/`. Names made, renamed or removed last only after `syncFolder`. */
+/**
+ * A folder and what is below it. Paths are relative, with `/`. Names made, renamed or removed last only after
+ * `syncFolder`.
+ */
 export interface Files {
   /** Opens for reading and writing, or for `reading` alone; `create` makes the file and fails if it is there. */
   open(path: string, how: OpenMode): LogFile
@@ -35,6 +39,11 @@ export interface Files {
   free(): number
 }
 
+/** What the operating system said, such as `EIO`. */
+export function isSystemError(cause: unknown): cause is NodeJS.ErrnoException & { readonly code: string } {
+  return cause instanceof Error && 'code' in cause && /^E[A-Z]+$/.test(String(cause.code))
+}
+
 /** Reads a whole file, or undefined when there is none. */
 export function readWhole(files: Files, path: string): Buffer | undefined {
   if (!files.exists(path)) return undefined
@@ -44,19 +53,4 @@ export function readWhole(files: Files, path: string): Buffer | undefined {
   } finally {
     file.close()
   }
-}
-
-/** Replaces a file so that a crash leaves either the old or the new content, and the new one once this resolves. */
-export async function writeWhole(files: Files, path: string, data: Uint8Array): Promise<void> {
-  const temporary = `${path}.tmp`
-  if (files.exists(temporary)) files.remove(temporary)
-  const file = files.open(temporary, 'create')
-  try {
-    file.write(data, 0)
-    await file.sync()
-  } finally {
-    file.close()
-  }
-  files.rename(temporary, path)
-  await files.syncFolder(path.slice(0, Math.max(0, path.lastIndexOf('/'))))
 }

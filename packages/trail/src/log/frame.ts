@@ -1,7 +1,8 @@
-// A frame is one group commit: the unit that is on disk whole or not at all. At most one frame is on its way to
-// disk, so a bad frame with nothing but zeros behind it is a torn tail, and any other bad frame is damage.
+// A frame is one group commit: the unit that is on disk whole or not at all. At most one frame is on its way to disk,
+// so a bad frame with nothing but zeros behind it is a torn tail, and any other bad frame is damage.
 //
-//   u32 magic · u32 checksum · u32 payload length · u32 record count · u64 frame number · f64 greatest timestamp · payload
+//   u32 magic · u32 checksum · u32 payload length · u32 record count · u64 frame number · f64 greatest timestamp ·
+//   payload
 //
 // The checksum (CRC-32) covers everything behind it.
 import { crc32 } from 'node:zlib'
@@ -68,13 +69,11 @@ export function* frameRecords(source: Buffer, frame: FrameSpan): Generator<Recor
   let at = frame.payload
   for (let index = 0; index < frame.count; index++) {
     const span = spanRecord(source, at, frame.end)
-    if (span === undefined)
-      throw new Error(`frame ${frame.number}: record ${index} of ${frame.count} is malformed`)
+    if (span === undefined) throw new Error(`frame ${frame.number}: record ${index} of ${frame.count} is malformed`)
     yield span
     at = span.end
   }
-  if (at !== frame.end)
-    throw new Error(`frame ${frame.number}: ${frame.end - at} bytes behind the last record`)
+  if (at !== frame.end) throw new Error(`frame ${frame.number}: ${frame.end - at} bytes behind the last record`)
 }
 
 /** The first offset in `[from, limit)` at which a sound frame starts. */
@@ -83,7 +82,10 @@ export function findFrame(source: Buffer, from: number, limit: number): number |
   return undefined
 }
 
-/** Whether a frame with a number above `number` was ever started in `[from, limit)`, sound or not. Its number holds zeros, which no text does. */
+/**
+ * Whether a frame with a number above `number` was ever started in `[from, limit)`, sound or not. Its number holds
+ * zeros, which no text does.
+ */
 export function startsFrame(source: Buffer, from: number, limit: number, number: number): boolean {
   for (const at of marks(source, from, limit)) {
     const found = source.readUInt32LE(at + 16) + source.readUInt32LE(at + 20) * 2 ** 32

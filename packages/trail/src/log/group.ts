@@ -1,10 +1,9 @@
 // One group commit in the making: the batches that arrived while the disk was busy, laid out as one frame.
 import { crc32 } from 'node:zlib'
-import { type ParleyError, parseTimestamp, type RunId, type Ticks, type Timestamp } from '@parley/core'
-import type { StoredRecord } from '../entry.ts'
+import { type ParleyError, parseTimestamp, type Ticks, type Timestamp } from '@parley/core'
+import type { StoredEntry, StoredRecord } from '../entry.ts'
 import { trailLimits } from '../limits.ts'
 import type { FramedObject } from '../store/recent-objects.ts'
-import type { RunHead } from '../store/store.ts'
 import { FRAME_HEADER, sealFrame } from './frame.ts'
 import { recordBound, writeRecord } from './record.ts'
 import { SEGMENT_HEADER, type SegmentHeader, writeSegmentHeader } from './segment.ts'
@@ -22,7 +21,7 @@ export class Group {
   readonly settles: Settle[] = []
   /** It begins a new segment. */
   rolls = false
-  readonly heads = new Map<RunId, RunHead>()
+  readonly entries: StoredEntry[] = []
   readonly objects: FramedObject[] = []
   /** What must be durable before this group may be: blobs that its objects name. */
   readonly before: Promise<unknown>[] = []
@@ -59,7 +58,7 @@ export class Group {
         this.objects.push({ run, id, seq, at: start - SEGMENT_HEADER, length: this.#length - start, crc })
         continue
       }
-      this.heads.set(record.run, record)
+      this.entries.push(record)
       const timestamp = viewTimestamp(record.view)
       if (timestamp > this.#latest) this.#latest = timestamp
     }

@@ -18,7 +18,7 @@ import {
 import { noteHeads } from './tail-heads.ts'
 import { type WalkedGap, walkFrames } from './walk.ts'
 
-export const QUARANTINE = 'quarantine'
+const QUARANTINE = 'quarantine'
 
 export interface OpenedLog {
   readonly trail: string | undefined
@@ -82,12 +82,11 @@ function sizeOf(files: Files, segment: number): number {
   return size
 }
 
-/** A segment's header; undefined when the header is lost but frames are there; `unused` when nothing was ever committed to it. */
-async function inspect(
-  files: Files,
-  number: number,
-  damage: Damage[],
-): Promise<SegmentHeader | undefined | 'unused'> {
+/**
+ * A segment's header; undefined when the header is lost but frames are there; `unused` when nothing was ever committed
+ * to it.
+ */
+async function inspect(files: Files, number: number, damage: Damage[]): Promise<SegmentHeader | undefined | 'unused'> {
   const name = segmentName(number)
   const file = files.open(name, 'reading')
   const start = file.read(0, SEGMENT_HEADER)
@@ -103,11 +102,7 @@ async function inspect(
   const header = readSegmentHeader(start)
   if (header?.segment === number) return header
   const bytes = readWhole(files, name)!
-  for (const found of walkFrames(
-    (at, length) => bytes.subarray(at, at + length),
-    SEGMENT_HEADER,
-    bytes.length,
-  )) {
+  for (const found of walkFrames((at, length) => bytes.subarray(at, at + length), SEGMENT_HEADER, bytes.length)) {
     if (found.kind === 'gap') continue
     damage.push({
       code: 'segment_header_damaged',
@@ -123,7 +118,10 @@ async function inspect(
   return 'unused'
 }
 
-/** A segment that was given up, and could not be removed then: its frame was tried again in the next one, or its callers heard that it failed. */
+/**
+ * A segment that was given up, and could not be removed then: its frame was tried again in the next one, or its callers
+ * heard that it failed.
+ */
 async function putAway(files: Files, segment: number): Promise<void> {
   await quarantine(files, segment, 0, readWhole(files, segmentName(segment))!)
   files.remove(segmentName(segment))
@@ -180,7 +178,10 @@ async function readTail(
   }
 }
 
-/** At most one frame is on its way to disk, so where a second one was started, it was not a crash that spoiled the first. */
+/**
+ * At most one frame is on its way to disk, so where a second one was started, it was not a crash that spoiled the
+ * first.
+ */
 function isOneFrame(file: LogFile, gap: WalkedGap, lastFrame: number): boolean {
   const length = gap.end - gap.at
   if (length > trailLimits.batchBytes + FRAME_HEADER) return false

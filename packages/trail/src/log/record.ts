@@ -9,7 +9,7 @@
 import type { ObjectId, RunId } from '@parley/core'
 import type { StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
 
-export const RECORD_HEADER = 12
+const RECORD_HEADER = 12
 const HASH_BYTES = 32
 const SIGNATURE_BYTES = 64
 export const KIND_ENTRY = 1
@@ -106,11 +106,7 @@ export function readEntry(source: Buffer, span: RecordSpan): StoredEntry {
   return {
     ...base,
     signature: source.toString('hex', signature, signature + SIGNATURE_BYTES),
-    signer: source.toString(
-      'latin1',
-      signature + SIGNATURE_BYTES,
-      signature + SIGNATURE_BYTES + signerLength,
-    ),
+    signer: source.toString('latin1', signature + SIGNATURE_BYTES, signature + SIGNATURE_BYTES + signerLength),
   }
 }
 

@@ -43,7 +43,10 @@ export function writeSegmentHeader(target: Buffer, header: SegmentHeader): void 
   target.writeUInt32LE(crc32(target.subarray(0, SEGMENT_HEADER - 4)), SEGMENT_HEADER - 4)
 }
 
-/** The version of the format of a segment, if its header is sound; headers of all versions have the same size and checksum. */
+/**
+ * The version of the format of a segment, if its header is sound; headers of all versions have the same size and
+ * checksum.
+ */
 export function segmentVersion(source: Buffer): number | undefined {
   if (source.length < SEGMENT_HEADER || source.readUInt32LE(0) !== MAGIC) return undefined
   const sound = source.readUInt32LE(SEGMENT_HEADER - 4) === crc32(source.subarray(0, SEGMENT_HEADER - 4))

@@ -11,8 +11,7 @@ export function noteHeads({ source, frame }: WalkedFrame, heads: Map<RunId, RunH
     for (const span of frameRecords(source, frame)) {
       if (span.kind !== KIND_ENTRY) continue
       const run = recordRun(source, span)
-      if (span.seq > (heads.get(run)?.seq ?? 0))
-        heads.set(run, { run, seq: span.seq, hash: recordHash(source, span) })
+      if (span.seq > (heads.get(run)?.seq ?? 0)) heads.set(run, { run, seq: span.seq, hash: recordHash(source, span) })
     }
   } catch {
     // A malformed record in a sound frame: what is missing shows as a gap in the numbers of its run.

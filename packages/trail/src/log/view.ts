@@ -1,6 +1,6 @@
 // The tail of a view's canonical text. Keys are sorted, so every view ends with
-// `"integrity":{…},"prev_hash":…,"timestamp":"…","workspace":…}`. A quote inside a string is escaped, so the last match of a key
-// is the key itself, and everything before it has a fixed width.
+// `"integrity":{…},"prev_hash":…,"timestamp":"…","workspace":…}`. A quote inside a string is escaped, so the last match
+// of a key is the key itself, and everything before it has a fixed width.
 import type { Timestamp, WorkspaceId } from '@parley/core'
 
 const ALGORITHM = '"integrity":{"algorithm":"sha-256"'
@@ -20,8 +20,7 @@ export function viewTimestamp(view: string): Timestamp {
 /** Whether a view names this hash, or with `null` no hash, as that of the entry before it; without parsing the view. */
 export function viewFollows(view: string, hash: string | null): boolean {
   const end = view.lastIndexOf(WORKSPACE_KEY) - TIMESTAMP_KEY.length - TIMESTAMP_LENGTH - 1
-  if (hash === null)
-    return view.startsWith('null', end - 4) && view.startsWith(PREV_KEY, end - 4 - PREV_KEY.length)
+  if (hash === null) return view.startsWith('null', end - 4) && view.startsWith(PREV_KEY, end - 4 - PREV_KEY.length)
   const at = end - 1 - HASH_LENGTH
   return view.startsWith(hash, at) && view.startsWith(PREV_KEY, at - 1 - PREV_KEY.length)
 }

@@ -21,7 +21,9 @@ export interface WalkedGap {
 
 type ReadBytes = (at: number, length: number) => Buffer
 
-/** Sound frames and the gaps between them in `[from, end)`. Zeros behind the last frame are no gap: they were laid out. */
+/**
+ * Sound frames and the gaps between them in `[from, end)`. Zeros behind the last frame are no gap: they were laid out.
+ */
 export function* walkFrames(read: ReadBytes, from: number, end: number): Generator<WalkedFrame | WalkedGap> {
   let base = from
   let window: Buffer = Buffer.alloc(0)
@@ -54,8 +56,7 @@ export function* walkFrames(read: ReadBytes, from: number, end: number): Generat
 /** Length of the bytes without the zeros at their end. */
 function lastUsed(bytes: Buffer): number {
   let length = bytes.length
-  while (length >= 8 && bytes.readUInt32LE(length - 4) === 0 && bytes.readUInt32LE(length - 8) === 0)
-    length -= 8
+  while (length >= 8 && bytes.readUInt32LE(length - 4) === 0 && bytes.readUInt32LE(length - 8) === 0) length -= 8
   while (length > 0 && bytes[length - 1] === 0) length--
   return length
 }

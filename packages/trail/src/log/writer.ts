@@ -1,6 +1,6 @@
 // The writing end of the log: group commit, one frame at a time, into segments that were laid out in advance.
 // Group commit runs across all runs of a store; a caller is answered only after its frame was synced.
-import { ParleyError, type RunId, type Ticks } from '@parley/core'
+import { invariant, ParleyError, type Ticks } from '@parley/core'
 import type { StoredRecord } from '../entry.ts'
 import { commitError } from '../errors.ts'
 import type { LogPoint } from '../index/contract.ts'
@@ -21,7 +21,7 @@ interface Segment {
   readonly capacity: number
 }
 
-export interface LogWriterOptions {
+interface LogWriterOptions {
   readonly files: Files
   readonly opened: OpenedLog
   readonly trail: string
@@ -51,8 +51,6 @@ export class LogWriter {
   #frame: number
   #floor: Ticks
   readonly #runs: RunHeads
-  /** Runs that have entries in the current segment. */
-  #touched: Set<RunId>
   #queue: Group[] = []
   #queuedBytes = 0
   #spare: Buffer[] = []
@@ -69,11 +67,11 @@ export class LogWriter {
     this.#frame = opened.end.frame
     this.#floor = opened.floor
     this.#runs = options.runs
-    this.#touched = new Set(opened.tailHeads.keys())
     if (opened.end.segment > 0) {
       const file = options.files.open(segmentName(opened.end.segment), 'existing')
       this.#segment = { number: opened.end.segment, file, end: opened.end.end, capacity: this.#nextCapacity }
       this.#suspect = !opened.continues
+      this.#runs.placed(opened.tailHeads.keys(), opened.end.segment)
     }
   }
 
@@ -86,11 +84,7 @@ export class LogWriter {
   }
 
   /** Takes a batch, or says why not; see `TrailStore.append`. `before` must succeed before the batch is written. */
-  append(
-    records: readonly StoredRecord[],
-    settle: Settle,
-    before?: Promise<unknown>,
-  ): ParleyError | undefined {
+  append(records: readonly StoredRecord[], settle: Settle, before?: Promise<unknown>): ParleyError | undefined {
     if (this.#closed) return new ParleyError('trail_closed', 'The trail is closed.')
     const bytes = batchBound(records)
     if (bytes > trailLimits.batchBytes) {
@@ -120,8 +114,8 @@ export class LogWriter {
   }
 
   /**
-   * Finishes the current segment: an empty commit begins the next one. For whoever wants to remove what the current one holds. Fails as a batch
-   * does.
+   * Finishes the current segment: an empty commit begins the next one. For whoever wants to remove what the current one
+   * holds. Fails as a batch does.
    */
   async roll(): Promise<void> {
     if (this.#closed) throw new ParleyError('trail_closed', 'The trail is closed.')
@@ -150,7 +144,7 @@ export class LogWriter {
       // Everything that counts is durable already; only zeros are left over.
     }
     segment.file.close()
-    this.#options.sealed(this.point, this.#newestOf(this.#touched))
+    this.#options.sealed(this.point, this.#runs.headsIn(segment.number))
   }
 
   async #run(): Promise<void> {
@@ -171,6 +165,7 @@ export class LogWriter {
 
   #settle(group: Group, error?: ParleyError): void {
     this.#queuedBytes -= group.bound
+    invariant(this.#queuedBytes >= 0, 'what waits for the disk was counted when it was taken')
     for (const settle of group.settles) settle(error)
     if (this.#spare.length < trailLimits.spareBuffers && group.buffer.length <= 2 * trailLimits.groupBytes) {
       this.#spare.push(group.buffer)
@@ -192,7 +187,8 @@ export class LogWriter {
       try {
         await this.#write(group, frame)
       } catch {
-        // A sync that failed is never trusted later: the frame goes into a new segment, which records where this one ends.
+        // A sync that failed is never trusted later: the frame goes into a new segment, which records where this one
+        // ends.
         this.#suspect = true
         await this.#write(group, frame)
       }
@@ -202,14 +198,15 @@ export class LogWriter {
     }
     this.#frame = frame
     this.#floor = Math.max(this.#floor, group.latest) as Ticks
-    this.#runs.committed(group.heads.values())
-    for (const run of group.heads.keys()) this.#touched.add(run)
     const { point } = this
+    this.#runs.committed(group.entries, point.segment)
     this.#options.committed(point, group.objects, point.end - group.frameBytes)
     return undefined
   }
 
-  /** The callers hear that nothing was recorded: try to make that so even if the process dies before the next commit. */
+  /**
+   * The callers hear that nothing was recorded: try to make that so even if the process dies before the next commit.
+   */
   #forsake(): void {
     try {
       if (this.#suspect) this.#segment?.file.truncate(this.#segment.end)
@@ -232,7 +229,10 @@ export class LogWriter {
     if (segment.end > segment.capacity / 2) this.#prepare()
   }
 
-  /** A segment that was continued after a restart lost its zeros when it was closed; without them each sync would carry metadata. */
+  /**
+   * A segment that was continued after a restart lost its zeros when it was closed; without them each sync would carry
+   * metadata.
+   */
   #layOut(segment: Segment, bytes: number): void {
     if (segment.end + bytes <= segment.file.size) return
     const room = Math.min(segment.capacity - segment.file.size, ZEROS.length)
@@ -242,7 +242,8 @@ export class LogWriter {
   /** Starts a new segment with this frame; the old one ends where it was last durable. */
   async #rotate(group: Group, frame: number): Promise<void> {
     const bytes = SEGMENT_HEADER + group.frameBytes
-    // What rolls makes room: it must not lay out a large segment for that. One that lies ready has the lower number, and comes first.
+    // What rolls makes room: it must not lay out a large segment for that. One that lies ready has the lower number,
+    // and comes first.
     const fresh = group.rolls && !this.#prepared
     const next = fresh ? await this.#create(this.#firstCapacity) : await this.#take(bytes)
     const old = this.#segment
@@ -268,7 +269,10 @@ export class LogWriter {
     if (old) this.#retire(old)
   }
 
-  /** The segment laid out in advance, or one with just the room needed where that failed, for instance for want of space. */
+  /**
+   * The segment laid out in advance, or one with just the room needed where that failed, for instance for want of
+   * space.
+   */
   async #take(bytes: number): Promise<Segment> {
     this.#prepare()
     const prepared = await this.#prepared?.catch(() => undefined)
@@ -279,19 +283,13 @@ export class LogWriter {
   }
 
   #retire(old: Segment): void {
-    const heads = this.#newestOf(this.#touched)
-    this.#touched = new Set()
     try {
       old.file.truncate(old.end)
     } catch {
       // Only space is lost: the new segment's header says where the old one ends.
     }
     old.file.close()
-    this.#options.sealed({ segment: old.number, end: old.end, frame: this.#frame }, heads)
-  }
-
-  #newestOf(runs: Iterable<RunId>): RunHead[] {
-    return Array.from(runs, run => this.#runs.of(run)!)
+    this.#options.sealed({ segment: old.number, end: old.end, frame: this.#frame }, this.#runs.headsIn(old.number))
   }
 
   #prepare(): void {
@@ -348,9 +346,6 @@ export class LogWriter {
   }
 
   #growCapacity(): void {
-    this.#nextCapacity = Math.min(
-      this.#nextCapacity * 2,
-      this.#options.segmentBytes ?? trailLimits.segmentBytes,
-    )
+    this.#nextCapacity = Math.min(this.#nextCapacity * 2, this.#options.segmentBytes ?? trailLimits.segmentBytes)
   }
 }

@@ -1,97 +1,16 @@
-// What every trail store must do, as one suite (see the contract in store.ts). An implementation runs it with a maker that can
-// open the same storage again.
-import { hash } from 'node:crypto'
-import {
-  type ObjectId,
-  type ParleyError,
-  parseTimestamp,
-  type RunId,
-  type Timestamp,
-  type WorkspaceId,
-} from '@parley/core'
+// What every trail store must do, as one suite (see the contract in store.ts). An implementation runs it with a maker
+// that can open the same storage again.
+import { type ObjectId, type ParleyError, parseTimestamp } from '@parley/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
-import type { StoreQuery, TrailStore } from './store.ts'
+import type { StoredEntry } from '../entry.ts'
+import { A, append, B, collect, entry, fill, hashes, object, R1, R2, seqs, timeOf } from './compliance-records.ts'
+import type { TrailStore } from './store.ts'
 
 export interface StoreMaker {
   /** Opens the storage, made on first use. */
   open(): Promise<TrailStore>
   /** Removes the storage. */
   dispose(): Promise<void>
-}
-
-const R1 = 'run_1' as RunId
-const R2 = 'run_2' as RunId
-const A = 'ws_a' as WorkspaceId
-const B = 'ws_b' as WorkspaceId
-
-interface Shape {
-  readonly workspace?: WorkspaceId | null
-  readonly actor?: string
-  readonly type?: string
-  readonly body?: object
-}
-
-/** The hash of each entry that was made last in its place. */
-const hashes = new Map<string, string>()
-
-/** An entry as a store sees one: the text of a view and its hash. Timestamps rise with `seq`; it follows the one made before it. */
-function entry(run: RunId, seq: number, shape: Shape = {}): StoredEntry {
-  const workspace = shape.workspace === undefined ? A : shape.workspace
-  const view = JSON.stringify({
-    actor: shape.actor ?? 'protocol',
-    body: shape.body ?? { n: seq },
-    event_type: shape.type ?? 'signal_delivered',
-    id: `e_${run}_${seq}`,
-    integrity: { algorithm: 'sha-256', ...(workspace !== null && { local_hash: 'cd'.repeat(32) }) },
-    prev_hash: hashes.get(`${run} ${seq - 1}`) ?? null,
-    timestamp: timeOf(seq),
-    workspace,
-  })
-  const made = hash('sha256', view, 'hex')
-  hashes.set(`${run} ${seq}`, made)
-  return { kind: 'entry', run, seq, view, hash: made }
-}
-
-function timeOf(seq: number): Timestamp {
-  return `2026-03-01T09:00:00.${String(seq).padStart(6, '0')}Z` as Timestamp
-}
-
-function object(run: RunId, seq: number, id: string, data: string): StoredObject {
-  return { kind: 'object', run, seq, id: id as ObjectId, objectKind: 'payload', data: JSON.stringify(data) }
-}
-
-function append(store: TrailStore, ...records: readonly StoredRecord[]): Promise<ParleyError | undefined> {
-  return new Promise(resolve => {
-    const refused = store.append(records, resolve)
-    if (refused) resolve(refused)
-  })
-}
-
-async function fill(
-  store: TrailStore,
-  run: RunId,
-  count: number,
-  shape?: (seq: number) => Shape,
-): Promise<void> {
-  for (let seq = 1; seq <= count; seq++)
-    expect(await append(store, entry(run, seq, shape?.(seq)))).toBeUndefined()
-}
-
-const everything = { order: 'ascending', limit: 1000 } as const
-
-async function seqs(
-  store: TrailStore,
-  query: Omit<StoreQuery, 'order' | 'limit'> & Partial<StoreQuery>,
-): Promise<number[]> {
-  const page = await store.select({ ...everything, ...query })
-  return page.entries.map(each => each.seq)
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = []
-  for await (const item of items) all.push(item)
-  return all
 }
 
 export function trailStoreCompliance(name: string, make: () => StoreMaker | Promise<StoreMaker>): void {
@@ -125,11 +44,7 @@ export function trailStoreCompliance(name: string, make: () => StoreMaker | Prom
 
     test('what was acknowledged is read back as it was, at once and after reopening', async () => {
       const signed = { ...entry(R1, 1), signature: 'ab'.repeat(64), signer: 'key' }
-      const records = [
-        object(R1, 1, 'o1', 'Grüße 🌍'),
-        signed,
-        entry(R1, 2, { body: { text: 'é\u2028"\\' } }),
-      ]
+      const records = [object(R1, 1, 'o1', 'Grüße 🌍'), signed, entry(R1, 2, { body: { text: 'é\u2028"\\' } })]
       expect(await append(store, ...records)).toBeUndefined()
       expect(await collect(store.replay(R1))).toEqual(records)
       await reopen()
@@ -154,8 +69,7 @@ export function trailStoreCompliance(name: string, make: () => StoreMaker | Prom
 
     test('batches of many runs at once keep the order of each run', async () => {
       const results = []
-      for (let seq = 1; seq <= 200; seq++)
-        for (const run of [R1, R2]) results.push(append(store, entry(run, seq)))
+      for (let seq = 1; seq <= 200; seq++) for (const run of [R1, R2]) results.push(append(store, entry(run, seq)))
       expect((await Promise.all(results)).every(error => error === undefined)).toBe(true)
       const wanted = Array.from({ length: 200 }, (_, index) => index + 1)
       expect(await seqs(store, { run: R1 })).toEqual(wanted)
@@ -306,9 +220,7 @@ export function trailStoreCompliance(name: string, make: () => StoreMaker | Prom
         body: { cost: seq, kind: seq % 2 ? 'odd' : 'even' },
       }))
       expect(await store.aggregate({ filter: { run: R1 } })).toEqual([{ key: null, count: 6, sum: 0 }])
-      expect(await store.aggregate({ filter: { run: R1 }, sum: ['cost'] })).toEqual([
-        { key: null, count: 6, sum: 21 },
-      ])
+      expect(await store.aggregate({ filter: { run: R1 }, sum: ['cost'] })).toEqual([{ key: null, count: 6, sum: 21 }])
       const byWorkspace = await store.aggregate({ filter: { run: R1 }, groupBy: 'workspace', sum: ['cost'] })
       expect(byWorkspace.toSorted((a, b) => a.count - b.count)).toEqual([
         { key: B, count: 2, sum: 11 },
@@ -347,15 +259,13 @@ export function trailStoreCompliance(name: string, make: () => StoreMaker | Prom
 
     test('archived entries are read from the archive, in their places; deleted ones are bridged', async () => {
       await fill(store, R1, 6)
-      const manifest = await store.archive(R1, A, [2, 4], timeOf(900))
+      const manifest = await store.tiers.archive(R1, A, [2, 4], timeOf(900))
       for (const time of ['live', 'reopened']) {
         expect(await seqs(store, { run: R1 }), time).toEqual([1, 2, 3, 4, 5, 6])
-        expect((await collect(store.scan(R1))).flat(), time).toEqual(
-          [1, 2, 3, 4, 5, 6].map(seq => entry(R1, seq)),
-        )
+        expect((await collect(store.scan(R1))).flat(), time).toEqual([1, 2, 3, 4, 5, 6].map(seq => entry(R1, seq)))
         await reopen()
       }
-      await store.deleteArchive(manifest)
+      await store.tiers.deleteArchive(manifest)
       for (const time of ['live', 'reopened']) {
         expect(await seqs(store, { run: R1 }), time).toEqual([1, 3, 5, 6])
         const scanned = (await collect(store.scan(R1))).flat()
@@ -374,16 +284,16 @@ export function trailStoreCompliance(name: string, make: () => StoreMaker | Prom
         expect(await append(store, ...record(seq))).toBeUndefined()
         expect(await append(store, entry(R2, seq))).toBeUndefined()
       }
-      await store.archive(R1, A, [2], timeOf(900))
-      expect(await store.whereIs(R1, 1)).toBe('log')
-      expect((await store.moveRun(R1, timeOf(901))).records).toBe(7)
-      expect((await store.moveRun(R1, timeOf(902))).records).toBe(0)
-      expect((await store.usage()).map(({ run, segments }) => [run, segments.length])).toEqual([
+      await store.tiers.archive(R1, A, [2], timeOf(900))
+      expect(await store.tiers.whereIs(R1, 1)).toBe('log')
+      expect((await store.tiers.moveRun(R1, timeOf(901))).records).toBe(7)
+      expect((await store.tiers.moveRun(R1, timeOf(902))).records).toBe(0)
+      expect((await store.tiers.usage()).map(({ run, segments }) => [run, segments.length])).toEqual([
         [R1, 0],
         [R2, 1],
       ])
-      expect(await store.warmRuns()).toEqual([R1])
-      expect([await store.whereIs(R1, 1), await store.whereIs(R1, 2)]).toEqual(['warm', 'cold'])
+      expect(await store.tiers.warmRuns()).toEqual([R1])
+      expect([await store.tiers.whereIs(R1, 1), await store.tiers.whereIs(R1, 2)]).toEqual(['warm', 'cold'])
       expect(await append(store, ...record(5))).toBeUndefined()
       records.push(...record(5))
       for (const time of ['live', 'reopened', 'moved again', 'in the cold tier', 'reopened again']) {
@@ -392,31 +302,31 @@ export function trailStoreCompliance(name: string, make: () => StoreMaker | Prom
         expect(await seqs(store, { run: R2 }), time).toEqual([1, 2, 3, 4])
         expect((await store.object(R1, 'o3' as ObjectId))?.data, time).toBe('"text 3"')
         expect(await store.head(R1), time).toMatchObject({ seq: 5 })
-        if (time === 'reopened') expect((await store.moveRun(R1, timeOf(903))).records).toBeGreaterThan(1)
-        else if (time === 'moved again') expect(await store.expire(R1, timeOf(904))).toBe(1)
+        if (time === 'reopened') expect((await store.tiers.moveRun(R1, timeOf(903))).records).toBeGreaterThan(1)
+        else if (time === 'moved again') expect(await store.tiers.expire(R1, timeOf(904))).toBe(1)
         else await reopen()
       }
-      expect(await store.whereIs(R1, 5)).toBe('cold')
-      expect(await store.warmRuns()).toEqual([])
+      expect(await store.tiers.whereIs(R1, 5)).toBe('cold')
+      expect(await store.tiers.warmRuns()).toEqual([])
     })
 
     test('objects alone behind the last entry move with their run, and keep their order', async () => {
       const loose = ['a', 'b', 'c'].map(id => object(R1, 2, id, id))
       expect(await append(store, entry(R1, 1))).toBeUndefined()
       expect(await append(store, loose[0]!, loose[1]!)).toBeUndefined()
-      expect((await store.moveRun(R1, timeOf(900))).records).toBe(3)
+      expect((await store.tiers.moveRun(R1, timeOf(900))).records).toBe(3)
       expect(await append(store, loose[2]!, entry(R1, 2))).toBeUndefined()
       for (const time of ['live', 'reopened', 'moved again']) {
         expect(await collect(store.replay(R1)), time).toEqual([entry(R1, 1), ...loose, entry(R1, 2)])
         expect((await collect(store.scan(R1))).flat(), time).toEqual([entry(R1, 1), ...loose, entry(R1, 2)])
-        if (time === 'reopened') await store.moveRun(R1, timeOf(901))
+        if (time === 'reopened') await store.tiers.moveRun(R1, timeOf(901))
         else await reopen()
       }
     })
 
     test('a run does not go to the cold tier while it is in the log', async () => {
       await fill(store, R1, 2)
-      await expect(store.expire(R1, timeOf(900))).rejects.toMatchObject({ code: 'invalid_state' })
+      await expect(store.tiers.expire(R1, timeOf(900))).rejects.toMatchObject({ code: 'invalid_state' })
     })
 
     test('a closed store refuses, and closing again is harmless', async () => {

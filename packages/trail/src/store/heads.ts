@@ -1,9 +1,10 @@
 // What is known of chain heads outside the log itself: one small file for each finished segment, and one for heads that
-// an index knew and the log no longer reaches. They make truncation and rollback visible (`heads/` in the trail's folder).
+// an index knew and the log no longer reaches. They make truncation and rollback visible (`heads/` in the trail's
+// folder).
 import { compile, type RunId, type Static, Type } from '@parley/core'
-import { sha256 } from '../chain.ts'
 import type { LogPoint } from '../index/contract.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
+import { sha256 } from '../run/chain.ts'
 import type { RunHead } from './store.ts'
 
 const FOLDER = 'heads'

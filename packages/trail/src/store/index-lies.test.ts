@@ -1,5 +1,5 @@
-// The index may say where a record lies, never whether there is one: whatever an index on disk has lost, a run is read as the log holds it,
-// and nothing is written into a place that is taken.
+// The index may say where a record lies, never whether there is one: whatever an index on disk has lost, a run is read
+// as the log holds it, and nothing is written into a place that is taken.
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,7 +9,7 @@ import { DiskFiles } from '../log/disk-files.ts'
 import type { LogFile } from '../log/files.ts'
 import { memoryDisks, openMemoryStore } from '../open-memory.ts'
 import { openSegmentStore } from '../open-trail.ts'
-import { RunTrail } from '../run-trail.ts'
+import { RunTrail } from '../run/run-trail.ts'
 import { ScriptedRun } from '../testing/scripted-run.ts'
 import { type TestTrail, temporaryTrail } from '../testing/temporary.ts'
 import { Trail } from '../trail.ts'

@@ -1,5 +1,5 @@
-// The heads of runs that anything outside the log knows: the index, the heads files, the manifests of archives. A log that ends before one of
-// them has lost entries that were acknowledged.
+// The heads of runs that anything outside the log knows: the index, the heads files, the manifests of archives. A log
+// that ends before one of them has lost entries that were acknowledged.
 import type { RunId } from '@parley/core'
 import type { Archives } from '../archive/archives.ts'
 import type { LogPoint, TrailIndex } from '../index/contract.ts'
@@ -56,8 +56,7 @@ export class KnownHeads {
     for await (const manifest of this.#archives.catalogue.inspect(run)) {
       if (typeof manifest === 'string' || !manifest.head) continue
       const { seq, hash } = manifest.head
-      if (seq > (newest.get(manifest.run)?.seq ?? 0))
-        newest.set(manifest.run, { run: manifest.run, seq, hash })
+      if (seq > (newest.get(manifest.run)?.seq ?? 0)) newest.set(manifest.run, { run: manifest.run, seq, hash })
     }
     for (const each of run === undefined ? this.#archives.catalogue.runs() : [run]) {
       const whole = this.#archives.wholeUpTo(each)

@@ -1,5 +1,6 @@
-// Archives that somebody removed: the index still places entries in them, and nothing of that number is there any more. Where the log has
-// dropped what they held, the entries are missing, and verification sees that; where it has not, only readers would notice.
+// Archives that somebody removed: the index still places entries in them, and nothing of that number is there any more.
+// Where the log has dropped what they held, the entries are missing, and verification sees that; where it has not, only
+// readers would notice.
 import type { RunId } from '@parley/core'
 import type { Catalogue } from '../archive/catalogue.ts'
 import { HeldRun } from '../archive/held.ts'
@@ -14,8 +15,8 @@ export interface LostArchive {
 }
 
 /**
- * At most one of each run. Runs move to archives from their beginning on, so the first entry that no archive holds is in the log, or in the first
- * archive that is lost. What `catalogue` cannot read is told by a scan.
+ * At most one of each run. Runs move to archives from their beginning on, so the first entry that no archive holds is
+ * in the log, or in the first archive that is lost. What `catalogue` cannot read is told by a scan.
  */
 export async function* lostArchives(
   catalogue: Catalogue,
@@ -30,7 +31,6 @@ export async function* lostArchives(
     let seq = Math.max(1, held.until.seq)
     while (seq <= head && held.hasEntry(seq)) seq++
     const place = seq <= head ? await index.place(run, seq, position) : undefined
-    if (place && place.file < 0 && catalogue.folder(-place.file) === undefined)
-      yield { run, seq, archive: -place.file }
+    if (place && place.file < 0 && catalogue.folder(-place.file) === undefined) yield { run, seq, archive: -place.file }
   }
 }

@@ -1,8 +1,8 @@
-// Where the objects written last lie in the log, so that reading one back need not wait for the index. What is read is still what
-// the disk holds, checked as the index checks it.
+// Where the objects written last lie in the log, so that reading one back need not wait for the index. What is read is
+// still what the disk holds, checked as the index checks it.
 import type { ObjectId, RunId } from '@parley/core'
 import type { StoredObject } from '../entry.ts'
-import { fetchWhole, type RecordSource, unpackRecords, type Wanted } from '../index/fetch.ts'
+import { fetchWhole, type RecordSource, unpackRecords, type Wanted } from '../index/answer/fetch.ts'
 import { trailLimits } from '../limits.ts'
 
 /** An object of one frame; `at` counts from the start of the frame. */
@@ -36,7 +36,10 @@ export class RecentObjects {
     }
   }
 
-  /** The object as the log holds it now; undefined where it is not among the last or not what was written: the index says then what is wrong. */
+  /**
+   * The object as the log holds it now; undefined where it is not among the last or not what was written: the index
+   * says then what is wrong.
+   */
   read(reader: RecordSource, run: RunId, id: ObjectId): StoredObject | undefined {
     const place = this.#young.get(id) ?? this.#old.get(id)
     if (place?.run !== run) return undefined

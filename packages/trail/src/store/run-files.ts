@@ -1,9 +1,11 @@
 // The warm files of one run: which of them are worth writing anew, and which nobody needs any more.
 import type { RunId } from '@parley/core'
 import type { Catalogue } from '../archive/catalogue.ts'
+import type { Contents } from '../archive/contents.ts'
 import { HeldRun } from '../archive/held.ts'
 import type { Manifest } from '../archive/manifest.ts'
-import type { RunPoint } from '../index/contract.ts'
+import { damagedError } from '../errors.ts'
+import type { RunPoint, RunUsage } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
 
 /** What is kept of a manifest. */
@@ -32,7 +34,10 @@ export class RunFiles {
     this.#warm.push({ archive, bytes, small, seqs, dead: false })
   }
 
-  /** Numbers of the files that hold what others hold, too, and of those that are small: they are put together with what is new. */
+  /**
+   * Numbers of the files that hold what others hold, too, and of those that are small: they are put together with what
+   * is new.
+   */
   untidy(): number[] {
     return this.#warm.filter(({ small, dead }) => small || dead).map(({ archive }) => archive)
   }
@@ -68,4 +73,23 @@ export async function superseded(catalogue: Catalogue, run: RunId): Promise<numb
     if (tier === 'warm') left.set(archive, new Set(keys))
   }
   return [...left].filter(([, missing]) => missing.size === 0).map(([archive]) => archive)
+}
+
+/** What the log has lost must not be lost for good: nothing moves out of it where entries of the run are missing. */
+export function expectNoGap(run: RunId, { entries }: Contents, held: HeldRun): void {
+  const seqs = new Set(entries.map(({ seq }) => seq))
+  const last = entries.at(-1)?.seq ?? 0
+  for (let seq = Math.max(1, held.until.seq); seq < last; seq++) {
+    if (seqs.has(seq) || held.hasEntry(seq)) continue
+    throw damagedError(`${run} misses entry ${seq}; it stays in the log. Verify the run.`, { run, seq })
+  }
+}
+
+/** Bytes that counting records take in each segment that has any. */
+export function usedSegments(usage: readonly RunUsage[]): Map<number, number> {
+  const used = new Map<number, number>()
+  for (const { segments } of usage) {
+    for (const { segment, bytes } of segments) used.set(segment, (used.get(segment) ?? 0) + bytes)
+  }
+  return used
 }

@@ -1,29 +1,18 @@
 // The embedded trail store: a framed segment log with group commit, blobs beside it, and a disposable index.
 // On disk the index is SQLite on a worker thread; over the faulty twin it is in memory.
-import {
-  limits,
-  type ObjectId,
-  ParleyError,
-  type RunId,
-  type Ticks,
-  type Timestamp,
-  type WorkspaceId,
-} from '@parley/core'
+import { invariant, limits, type ObjectId, ParleyError, type RunId, type Ticks } from '@parley/core'
 import { Archives } from '../archive/archives.ts'
-import { type ColdCopies, replicateCold, restoreCold } from '../archive/copies.ts'
+import type { ColdCopies } from '../archive/copies.ts'
 import { Leftovers } from '../archive/leftovers.ts'
-import type { Manifest } from '../archive/manifest.ts'
 import { TierMerge } from '../archive/merge.ts'
 import { Replica, type ReplicaOptions } from '../archive/replica.ts'
-import { writeSnapshot } from '../archive/snapshot.ts'
 import { pooledSqueeze, type Squeeze } from '../archive/squeeze.ts'
-import { type ReplicaReport, reportReplica, reportTiers, type TierReport } from '../archive/tier-report.ts'
 import type { StoredObject, StoredRecord } from '../entry.ts'
 import { readOnlyError } from '../errors.ts'
 import type { ImportRecord } from '../import/import-record.ts'
 import type { RunImport } from '../import/import-run.ts'
 import { type ImportParts, StoreImports } from '../import/store-imports.ts'
-import type { LogPoint, RunUsage, TrailIndex } from '../index/contract.ts'
+import type { LogPoint, TrailIndex } from '../index/contract.ts'
 import { type BlobReport, Blobs, blobName } from '../log/blobs.ts'
 import type { Files } from '../log/files.ts'
 import { type OpenedLog, openLog } from '../log/open.ts'
@@ -38,10 +27,7 @@ import { RecentObjects } from './recent-objects.ts'
 import type {
   AggregateRow,
   Damage,
-  MoveProgress,
   Position,
-  RecordTier,
-  RestoreReport,
   RunHead,
   RunSummary,
   ScannedRecord,
@@ -77,9 +63,7 @@ const REPLAY_PAGE = 4096
 
 export class SegmentStore implements TrailStore {
   readonly #archives: Archives
-  readonly #copies: ColdCopies
-  readonly #leftovers: Leftovers
-  readonly #tiers: Tiers
+  readonly tiers: Tiers
   readonly readOnly: boolean
   readonly #blobs: Blobs
   readonly #heads: HeadFiles
@@ -112,7 +96,6 @@ export class SegmentStore implements TrailStore {
     const replica = options.replica && new Replica(options.replica, trail, files)
     this.#blobs = new Blobs(options.blobs)
     this.#archives = new Archives({ files, blobs: this.#blobs, squeeze, replica })
-    this.#copies = { files, archives: this.#archives, replica, squeeze }
     this.readOnly = options.readOnly ?? false
     this.#heads = log.heads
     this.#reader = log.reader
@@ -139,6 +122,7 @@ export class SegmentStore implements TrailStore {
       runs: this.#runHeads,
       committed: (point, objects, frameAt) => {
         this.#reader.extend(point.segment, point.end)
+        invariant(point.frame === this.#position + 1, 'commits are acknowledged in their order, and none is left out')
         this.#recent.add(objects, point.segment, frameAt)
         this.#position = point.frame
         this.#index.advance(point)
@@ -150,21 +134,24 @@ export class SegmentStore implements TrailStore {
       ...(options.firstSegmentBytes && { firstSegmentBytes: options.firstSegmentBytes }),
       ...(options.segmentBytes && { segmentBytes: options.segmentBytes }),
     })
-    this.#leftovers = new Leftovers({
+    const copies: ColdCopies = { files, archives: this.#archives, replica, squeeze }
+    const leftovers = new Leftovers({
       files,
       catalogue: this.#archives.catalogue,
       squeeze,
       index: this.#index,
       position: () => this.#position,
     })
-    this.#tiers = new Tiers({
-      archives: this.#archives,
-      leftovers: this.#leftovers,
+    this.tiers = new Tiers({
+      copies,
+      leftovers,
       reader: this.#reader,
       index: this.#index,
       writer: this.#writer,
       readOnly: this.readOnly,
       head: run => this.head(run),
+      runs: () => this.runs(),
+      replay: run => this.replay(run),
       foreign: run => this.imports.get(run)?.keys,
       position: () => this.#position,
       scanned: () => this.#scans > 0,
@@ -232,8 +219,9 @@ export class SegmentStore implements TrailStore {
   }
 
   /**
-   * The index may say where a record lies, never whether there is one: an index that knows less of a run than the log holds is made anew
-   * before anything is read through it. Once in a life: what is still missing then is missing in the log.
+   * The index may say where a record lies, never whether there is one: an index that knows less of a run than the log
+   * holds is made anew before anything is read through it. Once in a life: what is still missing then is missing in the
+   * log.
    */
   async #indexed(run: RunId): Promise<RunHead | undefined> {
     const own = this.#runHeads.of(run)
@@ -285,29 +273,32 @@ export class SegmentStore implements TrailStore {
   /** Whether the log holds more of any run than the index has said. */
   #lacks(runs: readonly RunSummary[]): boolean {
     const listed = new Map(runs.map(({ run, seq }) => [run, seq]))
-    return [...this.#runHeads.values()].some(({ run, seq }) => seq > (listed.get(run) ?? 0))
+    return this.#runHeads.values().some(({ run, seq }) => seq > (listed.get(run) ?? 0))
   }
 
-  select(query: StoreQuery): Promise<StorePage> {
+  async select(query: StoreQuery): Promise<StorePage> {
+    await this.tiers.certain()
     return this.#index.select(query, this.#position)
   }
 
-  aggregate(query: StoreAggregate): Promise<readonly AggregateRow[]> {
+  async aggregate(query: StoreAggregate): Promise<readonly AggregateRow[]> {
+    await this.tiers.certain()
     return this.#index.aggregate(query, this.#position)
   }
 
   async object(run: RunId, id: ObjectId): Promise<StoredObject | undefined> {
-    const found =
-      this.#recent.read(this.#reader, run, id) ?? (await this.#index.object(run, id, this.#position))
+    const found = this.#recent.read(this.#reader, run, id) ?? (await this.#index.object(run, id, this.#position))
     return found && this.#fill(found)
   }
 
   async *replay(run: RunId, after = 0): AsyncGenerator<StoredRecord> {
+    await this.tiers.certain()
     await this.#indexed(run)
     let cursor: string | undefined
     do {
       const page = await this.#index.replay(run, after, REPLAY_PAGE, cursor, this.#position)
       for (const record of page.records) yield record.kind === 'object' ? this.#fillForReplay(record) : record
+      invariant(page.cursor === undefined || page.cursor !== cursor, 'a page of a replay continues behind the last')
       cursor = page.cursor
     } while (cursor !== undefined)
   }
@@ -334,85 +325,13 @@ export class SegmentStore implements TrailStore {
     }
   }
 
-  /** The segment that an entry lies in; 0 where it is not known. An index that errs makes entries look missing, never sound. */
+  /**
+   * The segment that an entry lies in; 0 where it is not known. An index that errs makes entries look missing, never
+   * sound.
+   */
   async #segmentOf(run: RunId, seq: number): Promise<number> {
     const place = await this.#index.place(run, seq, this.#position)
     return Math.max(0, place?.file ?? 0)
-  }
-
-  archive(run: RunId, workspace: WorkspaceId, seqs: readonly number[], at: Timestamp): Promise<Manifest> {
-    return this.#tiers.archive(run, workspace, seqs, at)
-  }
-
-  async manifests(run: RunId): Promise<readonly Manifest[]> {
-    const found: Manifest[] = []
-    for await (const manifest of this.#archives.catalogue.manifests(run)) found.push(manifest)
-    return found
-  }
-
-  async whereIs(run: RunId, seq: number): Promise<RecordTier | undefined> {
-    const place = await this.#index.place(run, seq, this.#position)
-    if (!place) return undefined
-    return place.file > 0 ? 'log' : this.#archives.catalogue.tierOf(-place.file)
-  }
-
-  usage(): Promise<readonly RunUsage[]> {
-    return this.#tiers.usage()
-  }
-
-  moveRun(run: RunId, at: Timestamp, progress?: (moved: MoveProgress) => void): Promise<MoveProgress> {
-    return this.#tiers.moveRun(run, at, progress)
-  }
-
-  async warmRuns(): Promise<readonly RunId[]> {
-    return this.#archives.catalogue.warmRuns()
-  }
-
-  expire(run: RunId, at: Timestamp): Promise<number> {
-    return this.#tiers.expire(run, at)
-  }
-
-  reclaim(): Promise<number> {
-    return this.#tiers.reclaim()
-  }
-
-  deleteArchive(manifest: Manifest): Promise<void> {
-    return this.#tiers.deleteArchive(manifest)
-  }
-
-  async keepKeys(): Promise<void> {
-    await this.#tiers.keepKeys()
-  }
-
-  replicate(): Promise<number> {
-    return this.#tiers.alone(() => replicateCold(this.#copies))
-  }
-
-  restore(): Promise<RestoreReport> {
-    return this.#tiers.alone(async () => {
-      const report = await restoreCold(this.#copies, this.#leftovers)
-      this.#archives.refresh()
-      await this.#index.adopt()
-      return report
-    })
-  }
-
-  async replica(): Promise<ReplicaReport | null> {
-    const { files, replica } = this.#copies
-    return replica ? reportReplica(files, replica) : null
-  }
-
-  async tiers(): Promise<TierReport> {
-    const runs = await this.runs()
-    const usage = await this.usage()
-    const inLog = usage.map(
-      ({ run, segments }) => [run, segments.reduce((sum, { bytes }) => sum + bytes, 0)] as const,
-    )
-    return reportTiers({ ...this.#copies, runs, inLog: new Map(inLog) })
-  }
-
-  snapshot(run: RunId, id: string, upTo: number): Promise<number> {
-    return writeSnapshot(this.#copies, id, upTo, this.replay(run))
   }
 
   /** Which blobs nobody refers to, which are damaged, which are missing. Reads every blob. */
@@ -427,7 +346,7 @@ export class SegmentStore implements TrailStore {
   close(): Promise<void> {
     this.#closing ??= (async () => {
       try {
-        await this.#tiers.close()
+        await this.tiers.close()
         await this.#writer.close()
         await this.#heads.settled()
         await this.#index.close()
@@ -454,17 +373,18 @@ export class SegmentStore implements TrailStore {
   }
 }
 
-/** Where each run stands in the segments: from the heads files as far as they are of the segments as they are, else from the segments. */
+/**
+ * Where each run stands in the segments: from the heads files as far as they are of the segments as they are, else from
+ * the segments.
+ */
 async function readRunHeads(opened: OpenedLog, reader: SegmentReader, files: HeadFiles): Promise<RunHeads> {
-  const newest = new Map<RunId, RunHead>()
+  const runs = new RunHeads()
   for (const [segment, end] of opened.segments) {
     const tail = segment === opened.end.segment ? opened.tailHeads.values() : files.current(segment, end)
-    for (const head of tail ?? reader.heads(segment).values()) {
-      if (head.seq > (newest.get(head.run)?.seq ?? 0)) newest.set(head.run, head)
-    }
+    for (const head of tail ?? reader.heads(segment).values()) runs.learn(head)
     await pause()
   }
-  return new RunHeads(newest)
+  return runs
 }
 
 function isLarge(record: StoredRecord): record is StoredObject {

@@ -1,6 +1,6 @@
-// Where a runtime keeps states of runs beside the trail, so that long runs open fast: one file for each run that has one. All its I/O is
-// here. Such a file is never authoritative: one that is torn, damaged or of another format counts as absent, and may be deleted at
-// any time.
+// Where a runtime keeps states of runs beside the trail, so that long runs open fast: one file for each run that has
+// one. All its I/O is here. Such a file is never authoritative: one that is torn, damaged or of another format counts
+// as absent, and may be deleted at any time.
 //
 //   "PLSC" · u32 format (1: as it is, 2: sealed) · u32 CRC-32 of what follows · content
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
@@ -23,7 +23,7 @@ export interface StateCacheStore {
   readonly sealed?: boolean
 }
 
-export interface StateSealing {
+interface StateSealing {
   readonly keys: ContentKeys
   /** False: states are kept as they are, and those that were sealed before are opened all the same. */
   readonly seals: boolean
@@ -37,8 +37,8 @@ const HEADER = 12
 const SLACK = 1024 * 1024
 
 /**
- * States in the files of a folder, which is made when it is needed and which nobody else writes to. Where states are sealed, those that
- * were not are deleted: their content must not lie about any longer.
+ * States in the files of a folder, which is made when it is needed and which nobody else writes to. Where states are
+ * sealed, those that were not are deleted: their content must not lie about any longer.
  */
 export function fileStateCache(folder: string, sealing?: StateSealing): StateCacheStore {
   const seals = sealing?.seals ?? false
@@ -104,9 +104,7 @@ async function sealedNamesIn(folder: string): Promise<Set<string>> {
 async function formatOf(path: string): Promise<number | undefined> {
   await using file = await open(path, 'r')
   const { bytesRead, buffer } = await file.read(Buffer.alloc(HEADER), 0, HEADER, 0)
-  return bytesRead === HEADER && buffer.toString('latin1', 0, 4) === MAGIC
-    ? buffer.readUInt32LE(4)
-    : undefined
+  return bytesRead === HEADER && buffer.toString('latin1', 0, 4) === MAGIC ? buffer.readUInt32LE(4) : undefined
 }
 
 function headerOf(parts: readonly Uint8Array[], format: number): Buffer {
@@ -139,7 +137,9 @@ async function readFile(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Not synced: after a power loss the checksum tells whether the content made it to the disk, and nothing hangs on it. */
+/**
+ * Not synced: after a power loss the checksum tells whether the content made it to the disk, and nothing hangs on it.
+ */
 async function replaceFile(path: string, parts: readonly Uint8Array[]): Promise<void> {
   const temporary = `${path}.tmp`
   try {

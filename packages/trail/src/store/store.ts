@@ -94,15 +94,19 @@ export interface Damage {
   readonly runs: readonly RunId[]
 }
 
-export interface TrailStore extends TrailArchive, TrailImports {
+export interface TrailStore extends TrailImports {
+  /** Moves records out of the log and to the cold tier. */
+  readonly tiers: TrailTiers
+
   /**
-   * Appends the records of one batch, all or none; objects stand before the entries that name them. A batch that cannot be
-   * taken is refused at once by the error returned (`trail_busy`: too much is waiting, retryable; `trail_closed`;
-   * `batch_too_large`; `trail_conflict`: an entry's `seq` or `prev_hash` does not follow the newest entry of its run that the storage itself
-   * holds or was given before), and `settle` is never called. One that is taken becomes durable behind those taken before it, and
-   * `settle` is called once, after `append` has returned: without an error when the batch would survive a power loss, with
-   * `trail_unavailable` or `trail_full` (both retryable) when it did not become durable. When a batch fails, every batch behind it
-   * fails in the same turn of the event loop, before anything else can be appended.
+   * Appends the records of one batch, all or none; objects stand before the entries that name them. A batch that cannot
+   * be taken is refused at once by the error returned (`trail_busy`: too much is waiting, retryable; `trail_closed`;
+   * `batch_too_large`; `trail_conflict`: an entry's `seq` or `prev_hash` does not follow the newest entry of its run
+   * that the storage itself holds or was given before), and `settle` is never called. One that is taken becomes durable
+   * behind those taken before it, and `settle` is called once, after `append` has returned: without an error when the
+   * batch would survive a power loss, with `trail_unavailable` or `trail_full` (both retryable) when it did not become
+   * durable. When a batch fails, every batch behind it fails in the same turn of the event loop, before anything else
+   * can be appended.
    */
   append(records: readonly StoredRecord[], settle: (error?: ParleyError) => void): ParleyError | undefined
 
@@ -121,8 +125,8 @@ export interface TrailStore extends TrailArchive, TrailImports {
   head(run: RunId): Promise<RunHead | undefined>
 
   /**
-   * The newest entry of a run as the storage itself holds it, without the help of an index: what a reading of the run must reach. Undefined
-   * for a new run, and for one that came from elsewhere.
+   * The newest entry of a run as the storage itself holds it, without the help of an index: what a reading of the run
+   * must reach. Undefined for a new run, and for one that came from elsewhere.
    */
   logHead(run: RunId): Promise<RunHead | undefined>
 
@@ -140,32 +144,39 @@ export interface TrailStore extends TrailArchive, TrailImports {
   object(run: RunId, id: ObjectId): Promise<StoredObject | undefined>
 
   /**
-   * Entries and objects of one run in the order of the log, for replay. Every entry is checked against its hash; an object whose content is
-   * gone or damaged comes with `lost`.
+   * Entries and objects of one run in the order of the log, for replay. Every entry is checked against its hash; an
+   * object whose content is gone or damaged comes with `lost`.
    */
   replay(run: RunId, after?: number): AsyncIterable<StoredRecord>
 
   /**
    * What is physically there of one run (or of all), in the order of the log, without any help of an index and without
-   * correction: for verification. Damaged places are yielded as findings, not thrown. With `after`, entries of the run up to that
-   * one may be left out.
+   * correction: for verification. Damaged places are yielded as findings, not thrown. With `after`, entries of the run
+   * up to that one may be left out.
    */
   scan(run?: RunId, after?: number): AsyncIterable<readonly ScannedRecord[]>
 
   /** Which blobs nobody refers to, which are damaged, which are missing. Reads everything. */
   checkBlobs(): Promise<BlobReport>
 
-  /** Waits for what was appended, writes heads, releases the lock. Later calls fail with `trail_closed`. Safe to repeat. */
+  /**
+   * Waits for what was appended, writes heads, releases the lock. Later calls fail with `trail_closed`. Safe to repeat.
+   */
   close(): Promise<void>
 }
 
 /**
- * The part of a store that moves records out of the log and to the cold tier (W-TRAIL-24 to 29). Copies are durable before anything is removed,
- * and appends go on meanwhile. Where a replica was named and cannot be used, what needs it fails with `replica_unavailable` (retryable), and
- * nothing is removed; a run of which entries are missing stays where it is (`trail_damaged`).
+ * The part of a store that moves records out of the log and to the cold tier (W-TRAIL-24 to 29). Copies are durable
+ * before anything is removed, and appends go on meanwhile. Whoever calls makes one change at a time (`StorageManager`);
+ * what only reads may be asked at any time. Where a replica was named and cannot be used, what needs it
+ * fails with `replica_unavailable` (retryable), and nothing is removed; a run of which entries are missing stays where
+ * it is (`trail_damaged`).
  */
-export interface TrailArchive {
-  /** Copies entries of one workspace, given by ascending `seq`, into an archive in the cold tier; from then on they are read from there. */
+export interface TrailTiers {
+  /**
+   * Copies entries of one workspace, given by ascending `seq`, into an archive in the cold tier; from then on they are
+   * read from there.
+   */
   archive(run: RunId, workspace: WorkspaceId, seqs: readonly number[], at: Timestamp): Promise<Manifest>
   manifests(run: RunId): Promise<readonly Manifest[]>
   /** Where an entry lies; undefined when there is none. */
@@ -173,17 +184,21 @@ export interface TrailArchive {
   /** Which runs have records in the log, in which of its segments. */
   usage(): Promise<readonly RunUsage[]>
   /**
-   * Moves all that a run has in the log to files of its own (`runs/<run>/`), in steps of bounded size. Meant for runs that have ended; what is
-   * appended to one later is taken along by the next call, which also puts small files together.
+   * Moves all that a run has in the log to files of its own (`runs/<run>/`), in steps of bounded size. Meant for runs
+   * that have ended; what is appended to one later is taken along by the next call, which also puts small files
+   * together.
    */
   moveRun(run: RunId, at: Timestamp, progress?: (moved: MoveProgress) => void): Promise<MoveProgress>
   /** Runs that have files which are not in the cold tier. */
   warmRuns(): Promise<readonly RunId[]>
-  /** Moves the files of a run, and the blobs that it refers to, to the cold tier; returns how many files. `invalid_state` while it is in the log. */
+  /**
+   * Moves the files of a run, and the blobs that it refers to, to the cold tier; returns how many files.
+   * `invalid_state` while it is in the log.
+   */
   expire(run: RunId, at: Timestamp): Promise<number>
   /**
-   * Removes segments of which every record is in an archive; returns their bytes. What counts in mostly empty segments is moved to files of
-   * its runs first.
+   * Removes segments of which every record is in an archive; returns their bytes. What counts in mostly empty segments
+   * is moved to files of its runs first.
    */
   reclaim(): Promise<number>
   /** Deletes an archive's entries for good and keeps its manifest. The caller has checked retention. */
@@ -197,7 +212,7 @@ export interface TrailArchive {
   /** How far the replica follows, by names and sizes of files; null where there is none. */
   replica(): Promise<ReplicaReport | null>
   /** What lies where, and how far the replica follows. Reads every manifest. */
-  tiers(): Promise<TierReport>
+  report(): Promise<TierReport>
   /** Keeps a frozen copy of all entries of a run up to a `seq` under `snapshots/`; returns how many there were. */
   snapshot(run: RunId, id: string, upTo: number): Promise<number>
 }
@@ -230,7 +245,7 @@ export interface BridgedEntry {
   readonly localHash: string | undefined
 }
 
-export interface ScanDamage {
+interface ScanDamage {
   readonly kind: 'damage'
   readonly where: string
   readonly message: string

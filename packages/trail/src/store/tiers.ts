@@ -1,13 +1,17 @@
-// Moving records between the places that a store has for them (W-TRAIL-25 to 29): from the log to files of runs, from there to the cold tier,
-// and removing what nobody needs any more. One change at a time; each is durable at its new place before anything is removed, and a crash leaves
-// every record where it counts (docs/decisions/0014). Appends and queries go on meanwhile.
-import { formatTimestamp, ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
+// Moving records between the places that a store has for them (W-TRAIL-25 to 29): from the log to files of runs, from
+// there to the cold tier, and removing what nobody needs any more. Each change is durable at its new place before
+// anything is removed, and a crash leaves every record where it counts (docs/decisions/0014). Appends and queries go on
+// meanwhile.
+import { formatTimestamp, invariant, ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
 import type { ArchiveDraft, Archives } from '../archive/archives.ts'
-import { type Contents, contentsOf, packEntries } from '../archive/contents.ts'
+import { contentsOf, packEntries } from '../archive/contents.ts'
+import { type ColdCopies, replicateCold, restoreCold } from '../archive/copies.ts'
 import { HeldRun } from '../archive/held.ts'
 import type { Leftovers } from '../archive/leftovers.ts'
 import type { Manifest } from '../archive/manifest.ts'
-import type { StoredEntry } from '../entry.ts'
+import { writeSnapshot } from '../archive/snapshot.ts'
+import { type ReplicaReport, reportReplica, reportTiers, type TierReport } from '../archive/tier-report.ts'
+import type { StoredEntry, StoredRecord } from '../entry.ts'
 import { damagedError, readOnlyError } from '../errors.ts'
 import type { RecordPlace, RunUsage, TakenRecords, TrailIndex } from '../index/contract.ts'
 import type { TrailKey } from '../keys/trail-key.ts'
@@ -15,12 +19,12 @@ import { trailLimits } from '../limits.ts'
 import { pause } from '../log/pause.ts'
 import type { SegmentReader } from '../log/reader.ts'
 import type { LogWriter } from '../log/writer.ts'
-import { type RunFiles, runFiles, superseded } from './run-files.ts'
-import type { MoveProgress, RunHead } from './store.ts'
+import { expectNoGap, type RunFiles, runFiles, superseded, usedSegments } from './run-files.ts'
+import type { MoveProgress, RecordTier, RestoreReport, RunHead, RunSummary, TrailTiers } from './store.ts'
 import { wipeRecords } from './wipe.ts'
 
-export interface TiersOptions {
-  readonly archives: Archives
+interface TiersOptions {
+  readonly copies: ColdCopies
   readonly leftovers: Leftovers
   readonly reader: SegmentReader
   readonly index: TrailIndex
@@ -28,6 +32,8 @@ export interface TiersOptions {
   readonly readOnly: boolean
   /** The newest entry of a run, whether it is still there or not. */
   readonly head: (run: RunId) => Promise<RunHead | undefined>
+  readonly runs: () => Promise<readonly RunSummary[]>
+  readonly replay: (run: RunId) => AsyncIterable<StoredRecord>
   /** The keys of whoever made an imported run. */
   readonly foreign: (run: RunId) => readonly TrailKey[] | undefined
   /** The newest position that was acknowledged. */
@@ -38,42 +44,134 @@ export interface TiersOptions {
 
 const EVERYWHERE = Number.MAX_SAFE_INTEGER
 
-export class Tiers {
+export class Tiers implements TrailTiers {
   readonly #options: TiersOptions
   readonly #archives: Archives
   readonly #index: TrailIndex
-  #last: Promise<unknown> = Promise.resolve()
+  /** The change that is under way. */
+  #changing: Promise<unknown> | undefined
   #closed = false
+  /** A change failed: archives may count that the index was not told of. */
+  #doubtful = false
+  #adopting: Promise<void> | undefined
 
   constructor(options: TiersOptions) {
     this.#options = options
-    this.#archives = options.archives
+    this.#archives = options.copies.archives
     this.#index = options.index
   }
 
   /** Waits for the step that is under way; what is left of it is given up. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#last
+    await this.#changing
   }
 
-  /** One change after the other: what one has moved, the next must know of. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#options.readOnly) return Promise.reject(readOnlyError())
-    const done = this.#last.then(() => {
+  async #change<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#options.readOnly) throw readOnlyError()
+    invariant(!this.#changing, 'the storage is changed by one piece of work at a time')
+    const done = this.#changed(work)
+    this.#changing = done.catch(() => undefined)
+    try {
+      return await done
+    } finally {
+      this.#changing = undefined
+    }
+  }
+
+  async #changed<T>(work: () => Promise<T>): Promise<T> {
+    this.#expectOpen()
+    // Else what an archive holds would be taken from the log once more, and be in two of them.
+    await this.certain()
+    try {
+      return await work()
+    } catch (cause) {
+      this.#doubtful = true
+      throw cause
+    }
+  }
+
+  /**
+   * Tells the index of what it could not be told of: then it knows every archive that counts, and every one that is
+   * deleted. No change is at work meanwhile: each begins with this.
+   */
+  async certain(): Promise<void> {
+    if (!this.#doubtful) return
+    this.#adopting ??= this.#adopt()
+    await this.#adopting
+  }
+
+  async #adopt(): Promise<void> {
+    try {
       this.#expectOpen()
-      return work()
-    })
-    this.#last = done.catch(() => {})
-    return done
+      await this.#index.adopt()
+      this.#doubtful = false
+    } finally {
+      this.#adopting = undefined
+    }
   }
 
   #expectOpen(): void {
     if (this.#closed) throw new ParleyError('trail_closed', 'The trail is closed.')
   }
 
+  async manifests(run: RunId): Promise<readonly Manifest[]> {
+    const found: Manifest[] = []
+    for await (const manifest of this.#archives.catalogue.manifests(run)) found.push(manifest)
+    return found
+  }
+
+  async whereIs(run: RunId, seq: number): Promise<RecordTier | undefined> {
+    await this.certain()
+    const place = await this.#index.place(run, seq, this.#options.position())
+    if (!place) return undefined
+    return place.file > 0 ? 'log' : this.#archives.catalogue.tierOf(-place.file)
+  }
+
+  async usage(): Promise<readonly RunUsage[]> {
+    await this.certain()
+    return this.#usage()
+  }
+
+  #usage(): Promise<readonly RunUsage[]> {
+    return this.#index.usage(this.#options.position())
+  }
+
+  async warmRuns(): Promise<readonly RunId[]> {
+    return this.#archives.catalogue.warmRuns()
+  }
+
+  async replica(): Promise<ReplicaReport | null> {
+    const { files, replica } = this.#options.copies
+    return replica ? reportReplica(files, replica) : null
+  }
+
+  async report(): Promise<TierReport> {
+    const runs = await this.#options.runs()
+    const usage = await this.usage()
+    const inLog = usage.map(({ run, segments }) => [run, segments.reduce((sum, { bytes }) => sum + bytes, 0)] as const)
+    return reportTiers({ ...this.#options.copies, runs, inLog: new Map(inLog) })
+  }
+
+  snapshot(run: RunId, id: string, upTo: number): Promise<number> {
+    return writeSnapshot(this.#options.copies, id, upTo, this.#options.replay(run))
+  }
+
+  replicate(): Promise<number> {
+    return this.#change(() => replicateCold(this.#options.copies))
+  }
+
+  restore(): Promise<RestoreReport> {
+    return this.#change(async () => {
+      const report = await restoreCold(this.#options.copies, this.#options.leftovers)
+      this.#archives.refresh()
+      await this.#index.adopt()
+      return report
+    })
+  }
+
   archive(run: RunId, workspace: WorkspaceId, seqs: readonly number[], at: Timestamp): Promise<Manifest> {
-    return this.alone(async () => {
+    return this.#change(async () => {
       const entries = await this.#select(run, workspace, seqs)
       const contents = await contentsOf(packEntries(entries))
       const kept = await this.#keep({ kind: 'workspace', run, workspace, at, contents, until: null })
@@ -83,22 +181,20 @@ export class Tiers {
   }
 
   moveRun(run: RunId, at: Timestamp, progress?: (moved: MoveProgress) => void): Promise<MoveProgress> {
-    return this.alone(() => this.#move(run, at, EVERYWHERE, true, progress))
-  }
-
-  usage(): Promise<readonly RunUsage[]> {
-    return this.#index.usage(this.#options.position())
+    return this.#change(() => this.#move(run, at, EVERYWHERE, true, progress))
   }
 
   expire(run: RunId, at: Timestamp): Promise<number> {
-    return this.alone(async () => {
-      // Before it is asked what the log still holds: what is appended from here on is not in the cold tier when this is done.
+    return this.#change(async () => {
+      // Before it is asked what the log still holds: what is appended from here on is not in the cold tier when this is
+      // done.
       const head = await this.#options.head(run)
       const [usage] = await this.#index.usage(this.#options.position(), run)
       if (usage && usage.segments.length > 0)
         throw new ParleyError('invalid_state', `${run} is still in the log; compact it first.`)
       let moved = 0
-      // Files that a crash kept from going: what they hold is in another one, and deleting either must not leave it in the other.
+      // Files that a crash kept from going: what they hold is in another one, and deleting either must not leave it in
+      // the other.
       const dead = new Set(await superseded(this.#archives.catalogue, run))
       for await (const manifest of this.#archives.catalogue.manifests(run)) {
         if (manifest.tier !== 'warm' || dead.has(manifest.archive)) continue
@@ -113,14 +209,14 @@ export class Tiers {
     })
   }
 
-  keepKeys(): Promise<number> {
-    return this.alone(() => this.#archives.keepKeys())
+  async keepKeys(): Promise<void> {
+    await this.#change(() => this.#archives.keepKeys())
   }
 
   reclaim(): Promise<number> {
-    return this.alone(async () => {
+    return this.#change(async () => {
       await this.#carry()
-      const used = usedSegments(await this.usage())
+      const used = usedSegments(await this.#usage())
       await this.#rollIfUnused(used)
       let bytes = 0
       for (const segment of this.#finished()) {
@@ -131,13 +227,16 @@ export class Tiers {
   }
 
   deleteArchive(manifest: Manifest): Promise<void> {
-    return this.alone(async () => {
+    return this.#change(async () => {
       await this.#archives.noteDeleted(manifest)
       // Before the records go: what fails up to there has deleted nothing, and the next attempt finishes it.
       await wipeRecords(this.#options.reader, this.#options.writer, manifest)
       await this.#archives.deleteNoted(manifest)
       const seqs = manifest.entries.map(({ seq }) => seq)
-      await this.#index.forget(manifest.run, seqs, -manifest.archive)
+      // It is deleted by now, whether the index can be told or not.
+      await this.#index.forget(manifest.run, seqs, -manifest.archive).catch(() => {
+        this.#doubtful = true
+      })
     })
   }
 
@@ -224,11 +323,12 @@ export class Tiers {
   }
 
   /**
-   * Where what counts in the oldest segments is at most half of them, it moves to files of its runs, whether these have ended or not: so one
-   * long run does not hold on to the log for ever, and what is copied is never more than what is freed.
+   * Where what counts in the oldest segments is at most half of them, it moves to files of its runs, whether these have
+   * ended or not: so one long run does not hold on to the log for ever, and what is copied is never more than what is
+   * freed.
    */
   async #carry(): Promise<void> {
-    const usage = await this.usage()
+    const usage = await this.#usage()
     const used = usedSegments(usage)
     let upTo = 0
     let total = 0
@@ -257,18 +357,19 @@ export class Tiers {
     if (this.#options.reader.sizeOf(newest) >= trailLimits.rolledBytes) await this.#options.writer.roll()
   }
 
-  /** The index says that nobody needs this segment; the archives must say so, too. Damage is evidence: such a segment stays. */
+  /**
+   * The index says that nobody needs this segment; the archives must say so, too. Damage is evidence: such a segment
+   * stays.
+   */
   async #drop(segment: number): Promise<number> {
     const { reader, scanned } = this.#options
     const runs = new Map<RunId, HeldRun>()
     for (const records of reader.scan(segment, undefined)) {
       for (const record of records) {
         if (record.kind !== 'entry' && record.kind !== 'object') return 0
-        const held =
-          runs.get(record.run) ?? (await HeldRun.of(this.#archives.catalogue.manifests(record.run)))
+        const held = runs.get(record.run) ?? (await HeldRun.of(this.#archives.catalogue.manifests(record.run)))
         runs.set(record.run, held)
-        const isHeld =
-          record.kind === 'entry' ? held.hasEntry(record.seq) : held.hasObject(record.id, record.seq)
+        const isHeld = record.kind === 'entry' ? held.hasEntry(record.seq) : held.hasObject(record.id, record.seq)
         if (!isHeld) return 0
       }
       await pause()
@@ -278,23 +379,4 @@ export class Tiers {
     await reader.drop(segment)
     return bytes
   }
-}
-
-/** What the log has lost must not be lost for good: nothing moves out of it where entries of the run are missing. */
-function expectNoGap(run: RunId, { entries }: Contents, held: HeldRun): void {
-  const seqs = new Set(entries.map(({ seq }) => seq))
-  const last = entries.at(-1)?.seq ?? 0
-  for (let seq = Math.max(1, held.until.seq); seq < last; seq++) {
-    if (seqs.has(seq) || held.hasEntry(seq)) continue
-    throw damagedError(`${run} misses entry ${seq}; it stays in the log. Verify the run.`, { run, seq })
-  }
-}
-
-/** Bytes that counting records take in each segment that has any. */
-function usedSegments(usage: readonly RunUsage[]): Map<number, number> {
-  const used = new Map<number, number>()
-  for (const { segments } of usage) {
-    for (const { segment, bytes } of segments) used.set(segment, (used.get(segment) ?? 0) + bytes)
-  }
-  return used
 }

@@ -35,8 +35,7 @@ async function work(): Promise<never> {
     const entries = Array.from({ length: 1 + Math.floor(random() * 3) }, () =>
       script.entry('checkpoint_rejected', script.root, 'protocol', { workspace: script.root }),
     )
-    const large =
-      random() < 0.02 ? [{ id: ids.next('obj') as never, kind: 'payload', value: 'x'.repeat(80_000) }] : []
+    const large = random() < 0.02 ? [{ id: ids.next('obj') as never, kind: 'payload', value: 'x'.repeat(80_000) }] : []
     const { last, head } = unwrap(await script.appendWith(large, ...entries))
     report({ run: script.run.id, seq: last, hash: head })
   }

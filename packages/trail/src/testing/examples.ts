@@ -1,23 +1,18 @@
 // One realistic body per event type, for tests and benchmarks of everything that writes or reads a trail.
 import type { EventBody, EventType, GenesisBody } from '../events/index.ts'
-
-const root = 'ws_06bxq3n8y0r5d1k7m2p9t4v6wz'
-const delegate = 'ws_06bxq3nf2kc8t5w1j4q7z0a3rd'
-const worker = 'ws_06bxq3nj9h4v6x0e2s5m8y1b7c'
-const envelope = 'env_06bxq3p1a7g3k9n5r2t8w4z0d6'
-const earlierEnvelope = 'env_06bxq3p0v5x1b7d3h9k4m8q2s6'
-const signal = 'sig_06bxq3p4e2j8m0s6v1x7c5f9h3'
-const checkpoint = 'cp_06bxq3p8c6f2h4k0n9r5t1w7y3'
-const earlierCheckpoint = 'cp_06bxq3p6z1b5d9g3j7m2p8s4v0'
-const task = 'task_06bxq3n4w8y2a6c0e5g1j7m3q9'
-const earlierTask = 'task_06bxq3n4s0t6v2x8z4b1d5f9h3'
-const graph = 'graph_06bxq3n3r7t1v5x9z2b6d0f4h8'
-const right = 'right_06bxq3nm1p5s9v3x7z2b6d0g4j'
-const gate = 'gate_06bxq3nt8w2y6a0c4e9g3j7m1p'
-const conflict = 'conf_06bxq3q2d6f0h4k8n1r5t9w3y7'
-const hash = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
-const now = '2026-03-01T09:05:00.000042Z'
-const earlier = '2026-03-01T09:04:58.731904Z'
+import {
+  checkpoint,
+  conflict,
+  delegate,
+  earlier,
+  earlierEnvelope,
+  envelope,
+  now,
+  root,
+  task,
+  worker,
+} from './example-ids.ts'
+import { MESSAGE_EXAMPLES } from './message-examples.ts'
 
 const EXAMPLES: { readonly [T in EventType]: EventBody<T> } = {
   workspace_created: {
@@ -199,258 +194,11 @@ const EXAMPLES: { readonly [T in EventType]: EventBody<T> } = {
     role: 'reviewer',
     timestamp: now,
   },
-
-  signal_emitted: {
-    signal_id: signal,
-    from: worker,
-    type: 'checkpoint',
-    reason: 'first half is done',
-    ref: checkpoint,
-    timestamp: now,
-  },
-  signal_delivered: { signal_id: signal, from: worker, delivered_to: root, delivered_at: now },
-
-  envelope_created: {
-    envelope_id: envelope,
-    from: root,
-    to: worker,
-    type: 'directive',
-    priority: 'normal',
-    in_reply_to: earlierEnvelope,
-    originator: 'alice',
-    timestamp: now,
-    origin: 'agent',
-  },
-  envelope_delivered: { envelope_id: envelope, from: root, to: worker, delivered_at: now },
-  envelope_rejected: {
-    envelope_id: envelope,
-    from: worker,
-    to: delegate,
-    type: 'query',
-    reason: 'no_send_right',
-    timestamp: now,
-  },
-  envelope_undeliverable: {
-    envelope_id: envelope,
-    from: root,
-    to: worker,
-    reason: 'delivery_exhausted',
-    timestamp: now,
-  },
-  envelope_redelivered: { envelope_id: envelope, from: root, to: worker, timestamp: now },
-  port_right_created: {
-    right_id: right,
-    right_type: 'send',
-    holder: worker,
-    target: root,
-    created_by: root,
-  },
-  port_right_transferred: {
-    right_id: right,
-    right_type: 'send_once',
-    from_holder: delegate,
-    to_holder: worker,
-    target: root,
-    via_envelope: envelope,
-  },
-  port_right_revoked: {
-    right_id: right,
-    right_type: 'send',
-    holder: worker,
-    target: delegate,
-    revoked_by: root,
-    reason: 'the review is over',
-  },
-  port_right_consumed: { right_id: right, holder: worker, target: root, via_envelope: envelope },
-
-  checkpoint_created: {
-    checkpoint_id: checkpoint,
-    workspace: worker,
-    type: 'artifact',
-    status: 'final',
-    confidence: 'high',
-    parent: earlierCheckpoint,
-    timestamp: now,
-    resource_usage: { tokens_consumed: 18_204, wall_time: 41_870, cost: 0.21 },
-    integrity: { proof: hash, algorithm: 'hmac-sha-256' },
-    artifact_ids: ['art_06bxq3p8b3d7g1j5m9p2s6v0x4'],
-  },
-  checkpoint_rejected: {
-    workspace: worker,
-    type: 'artifact',
-    reason: 'invalid_parent',
-    timestamp: now,
-  },
-  resource_discrepancy: {
-    checkpoint_id: checkpoint,
-    workspace: worker,
-    field: 'tokens_consumed',
-    agent_value: 18_204,
-    runtime_value: 19_877,
-    timestamp: now,
-  },
-
-  graph_created: { graph_id: graph, root_task_id: task, task_count: 3 },
-  task_created: {
-    task_id: task,
-    graph_id: graph,
-    parent_task: earlierTask,
-    name: 'Write the parser',
-    depends_on: [earlierTask],
-    priority: 'elevated',
-  },
-  task_approved: { task_id: task, approval_source: 'human' },
-  task_assigned: { task_id: task, workspace_id: worker, attempt_number: 1 },
-  task_status_changed: {
-    task_id: task,
-    from_status: 'pending',
-    to_status: 'assigned',
-    workspace_id: worker,
-  },
-  task_completed: { task_id: task, workspace_id: worker, checkpoint_id: checkpoint },
-  task_failed: { task_id: task, workspace_id: worker, attempt_number: 1, failure_reason: 'timeout' },
-
-  integration_started: {
-    source: worker,
-    target: root,
-    owner: 'alice',
-    mode: 'normal',
-    strategy: 'layered',
-    checkpoint_ref: checkpoint,
-    timestamp: now,
-    order_index: 2,
-    order_basis: 'dependencies',
-  },
-  integration_completed: {
-    source: worker,
-    target: root,
-    mode: 'normal',
-    strategy: 'layered',
-    result: 'success',
-    timestamp: now,
-    result_ref: 'obj_06bxq3q5f9h3k7n1r6t0w4y8b2',
-  },
-  integration_aborted: {
-    source: worker,
-    target: root,
-    mode: 'normal',
-    reason: 'revision_required',
-    timestamp: now,
-  },
-
-  gate_triggered: {
-    gate_id: gate,
-    gate_type: 'integration',
-    subject: { kind: 'integration', id: `${worker}:normal`, digest: hash },
-    workspace: worker,
-    task_ref: task,
-    graph_ref: graph,
-    timeout: 600_000,
-    fallback: 'escalate_to_coordinator',
-    queue_position: 0,
-    addressee: 'alice',
-  },
-  gate_resolved: {
-    gate_id: gate,
-    gate_type: 'integration',
-    action: 'modify',
-    modifications: { strategy: 'evaluated' },
-    actor: 'alice',
-    reason: 'wants to see both versions',
-  },
-  gate_timeout: {
-    gate_id: gate,
-    gate_type: 'integration',
-    fallback_action: 'escalate_to_coordinator',
-    elapsed: 600_000,
-  },
-  gate_reentry_blocked: {
-    gate_id: gate,
-    gate_type: 'integration',
-    subject_id: `${worker}:normal`,
-    converted_to: 'approve',
-  },
-  human_injection: {
-    envelope_id: envelope,
-    actor: 'alice',
-    to: worker,
-    type: 'directive',
-    status: 'rejected',
-    reason: 'workspace_sealed',
-  },
-  escalation_received: {
-    signal_id: signal,
-    workspace: worker,
-    reason: 'two requirements contradict each other',
-    addressee: 'alice',
-    queued: false,
-  },
-  escalation_resolved: {
-    signal_id: signal,
-    workspace: worker,
-    actor: 'alice',
-    response_type: 'envelope',
-    response_ref: envelope,
-  },
-  escalation_timeout: {
-    signal_id: signal,
-    workspace: worker,
-    fallback_action: 'delegate_to_coordinator',
-    elapsed: 600_000,
-  },
-
-  system_degraded: {
-    reason: 'no space left on device',
-    scope: 'trail_storage',
-    affected_workspaces: [worker],
-    coordinator_action: 'wait',
-    degraded_from: earlier,
-    degraded_to: now,
-  },
-  recovery_completed: {
-    downtime: 4_210,
-    workspaces_recovered: 12,
-    workspaces_failed: 1,
-    envelopes_redelivered: 3,
-    signals_requeued: 2,
-    timers_reconstructed: 14,
-    trail_entries_examined: 1_873,
-    quarantined_entries: 0,
-  },
-  integrity_violation: {
-    subject_type: 'checkpoint',
-    subject_id: checkpoint,
-    violation: 'hash_mismatch',
-    expected: hash,
-    actual: hash.replace('9f86', '0000'),
-    action_taken: 'flagged',
-  },
-  trail_compacted: {
-    workspace: worker,
-    entries_archived: 41,
-    entries_preserved: 17,
-    archive_range: { from: earlier, to: now },
-    archive_hash: hash,
-  },
-  trail_access_denied: {
-    requester: 'worker',
-    requested_scope: 'local',
-    requested_workspace: delegate,
-    reason: 'outside the visibility set',
-  },
-  trail_snapshot_created: {
-    snapshot_id: 'snap_06bxq3q9j3m7p1s5v0x4z8b2d6',
-    up_to: 1_873,
-    entry_count: 1_873,
-    head_hash: hash,
-  },
+  ...MESSAGE_EXAMPLES,
 }
 
 /** A fresh, valid body of that type, with every optional field that fits it. */
-export function exampleBody<T extends EventType>(
-  type: T,
-  overrides: Partial<EventBody<T>> = {},
-): EventBody<T> {
+export function exampleBody<T extends EventType>(type: T, overrides: Partial<EventBody<T>> = {}): EventBody<T> {
   return { ...structuredClone(EXAMPLES[type]), ...overrides }
 }
 

@@ -1,5 +1,5 @@
-// Files over a disk whose power goes at a given operation: whatever changes something counts, and from then on everything fails. What the machine
-// finds afterwards is told by the disk itself (`FaultyFiles.crash`).
+// Files over a disk whose power goes at a given operation: whatever changes something counts, and from then on
+// everything fails. What the machine finds afterwards is told by the disk itself (`FaultyFiles.crash`).
 import type { Files, LogFile } from '../log/files.ts'
 
 export class PowerCut {

@@ -1,5 +1,5 @@
-// A process that appends to a trail and replaces its key again and again, and reports what was acknowledged, until it is killed.
-//   node rotator.ts PROFILE SEED
+// A process that appends to a trail and replaces its key again and again, and reports what was acknowledged, until it
+// is killed. node rotator.ts PROFILE SEED
 import { writeSync } from 'node:fs'
 import { formatTimestamp, SeededIds, StrictClock, SystemClock, unwrap } from '@parley/core'
 import { openTrail } from '../open-trail.ts'

@@ -1,5 +1,5 @@
-// A run written by script, one lawful entry after the other: for tests, benchmarks and the demonstration. It stands in for
-// a runtime: it stamps, files and appends, and decides nothing else.
+// A run written by script, one lawful entry after the other: for tests, benchmarks and the demonstration. It stands in
+// for a runtime: it stamps, files and appends, and decides nothing else.
 import {
   type Clock,
   type EntryId,
@@ -13,7 +13,7 @@ import {
 } from '@parley/core'
 import { type EntryDraft, type ProposedEntry, stamp, type TrailObject } from '../entry.ts'
 import type { EventBody, EventType, WorkspaceState } from '../events/index.ts'
-import type { Appended, RunTrail } from '../run-trail.ts'
+import type { Appended, RunTrail } from '../run/run-trail.ts'
 import type { Trail } from '../trail.ts'
 import { exampleBody, exampleGenesis } from './examples.ts'
 
@@ -26,12 +26,7 @@ export class ScriptedRun {
   readonly #clock: StrictClock
 
   /** A new run, or one that is there already when its id and root are given. */
-  constructor(
-    trail: Trail,
-    ids: IdSource,
-    clock: Clock | StrictClock,
-    known?: { run: RunId; root: WorkspaceId },
-  ) {
+  constructor(trail: Trail, ids: IdSource, clock: Clock | StrictClock, known?: { run: RunId; root: WorkspaceId }) {
     this.run = trail.run(known?.run ?? (ids.next('run') as RunId))
     this.root = known?.root ?? (ids.next('ws') as WorkspaceId)
     this.#ids = ids
@@ -59,12 +54,7 @@ export class ScriptedRun {
   }
 
   /** A proposal of any type, with the example body of that type where nothing else is given. */
-  entry<T extends EventType>(
-    type: T,
-    workspace: WorkspaceId | null,
-    actor: string,
-    body: Body<T> = {},
-  ): ProposedEntry {
+  entry<T extends EventType>(type: T, workspace: WorkspaceId | null, actor: string, body: Body<T> = {}): ProposedEntry {
     const { timestamp: _stamped, ...rest } = exampleBody(type, body as never) as { timestamp?: unknown }
     return { event_type: type, workspace, actor, body: rest } as ProposedEntry
   }
@@ -74,10 +64,7 @@ export class ScriptedRun {
     return this.appendWith([], ...proposals)
   }
 
-  appendWith(
-    objects: readonly TrailObject[],
-    ...proposals: readonly ProposedEntry[]
-  ): Promise<Result<Appended>> {
+  appendWith(objects: readonly TrailObject[], ...proposals: readonly ProposedEntry[]): Promise<Result<Appended>> {
     return this.run.append({ entries: this.drafts(proposals), objects })
   }
 
@@ -86,9 +73,7 @@ export class ScriptedRun {
     return proposals.map((proposal, index) => {
       const timestamp = formatTimestamp((base + index) as typeof base)
       const draft = stamp(proposal, this.#ids.next('e') as EntryId, timestamp)
-      return 'delivered_at' in draft.body
-        ? { ...draft, body: { ...draft.body, delivered_at: timestamp } }
-        : draft
+      return 'delivered_at' in draft.body ? { ...draft, body: { ...draft.body, delivered_at: timestamp } } : draft
     })
   }
 
@@ -126,9 +111,7 @@ export class ScriptedRun {
   async checkpoint(workspace: WorkspaceId, more: Body<'checkpoint_created'> = {}): Promise<string> {
     const checkpoint_id = this.#ids.next('cp')
     unwrap(
-      await this.append(
-        this.entry('checkpoint_created', workspace, 'worker', { checkpoint_id, workspace, ...more }),
-      ),
+      await this.append(this.entry('checkpoint_created', workspace, 'worker', { checkpoint_id, workspace, ...more })),
     )
     return checkpoint_id
   }

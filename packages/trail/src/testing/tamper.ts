@@ -1,5 +1,5 @@
-// What somebody with access to the disk could do: take the records of a log apart, change them, and write sound frames again.
-// The store is closed while this happens.
+// What somebody with access to the disk could do: take the records of a log apart, change them, and write sound frames
+// again. The store is closed while this happens.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Ticks } from '@parley/core'
@@ -36,19 +36,14 @@ export function tamper(
   writeFileSync(first!, Buffer.concat([header, ...frames]))
   for (const file of others) rmSync(file)
   if (!options.keepIndex) {
-    for (const suffix of ['', '-wal', '-shm'])
-      rmSync(join(profile, `trail.index.db${suffix}`), { force: true })
+    for (const suffix of ['', '-wal', '-shm']) rmSync(join(profile, `trail.index.db${suffix}`), { force: true })
   }
   if (options.removeHeads) rmSync(join(folder, 'heads'), { recursive: true, force: true })
 }
 
 function recordsOf(bytes: Buffer): StoredRecord[] {
   const records: StoredRecord[] = []
-  for (const found of walkFrames(
-    (at, length) => bytes.subarray(at, at + length),
-    SEGMENT_HEADER,
-    bytes.length,
-  )) {
+  for (const found of walkFrames((at, length) => bytes.subarray(at, at + length), SEGMENT_HEADER, bytes.length)) {
     if (found.kind === 'gap') throw new Error('the log is damaged already')
     for (const span of frameRecords(found.source, found.frame)) records.push(readRecord(found.source, span))
   }
@@ -57,7 +52,6 @@ function recordsOf(bytes: Buffer): StoredRecord[] {
 
 /** The same entry with another text in its view. */
 export function edited(record: StoredRecord, from: string, to: string): StoredEntry {
-  if (record.kind !== 'entry' || !record.view.includes(from))
-    throw new Error(`'${from}' is not in the record`)
+  if (record.kind !== 'entry' || !record.view.includes(from)) throw new Error(`'${from}' is not in the record`)
   return { ...record, view: record.view.replace(from, to) }
 }

@@ -48,19 +48,14 @@ export function claudeParser(report: Report): Parser {
       ...usageOf({ usd: line.total_cost_usd }),
     })
     const text = textOf(line.result)
-    const bad =
-      line.is_error === true || (typeof line.subtype === 'string' && line.subtype.startsWith('error'))
+    const bad = line.is_error === true || (typeof line.subtype === 'string' && line.subtype.startsWith('error'))
     if (!bad) {
       if (text !== undefined) report.result(text)
       return
     }
     const subtype = textOf(line.subtype)
     report.failed(
-      text ??
-        errorText(line.error) ??
-        arrayOf(line.errors).map(errorText).find(Boolean) ??
-        subtype ??
-        'no reason',
+      text ?? errorText(line.error) ?? arrayOf(line.errors).map(errorText).find(Boolean) ?? subtype ?? 'no reason',
     )
   }
 

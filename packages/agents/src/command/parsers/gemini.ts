@@ -69,8 +69,6 @@ function stats(it: JsonObject): Usage {
   }
   return Object.values(it.models)
     .map(model => objectOf(objectOf(model).tokens))
-    .map(tokens =>
-      usageOf({ tokensIn: tokens.prompt, tokensOut: tokens.candidates, tokensCached: tokens.cached }),
-    )
+    .map(tokens => usageOf({ tokensIn: tokens.prompt, tokensOut: tokens.candidates, tokensCached: tokens.cached }))
     .reduce(sumUsage, {})
 }

@@ -27,11 +27,4 @@ function qwenParser(report: Report): Parser {
   }
 }
 
-const geminiTypes: ReadonlySet<unknown> = new Set([
-  'init',
-  'message',
-  'tool_use',
-  'tool_result',
-  'error',
-  undefined,
-])
+const geminiTypes: ReadonlySet<unknown> = new Set(['init', 'message', 'tool_use', 'tool_result', 'error', undefined])

@@ -13,7 +13,10 @@ export interface DriverTask {
   readonly to: number
 }
 
-/** What one workspace does: a file of its own, one that it may not write, and many so that there is something to interrupt. */
+/**
+ * What one workspace does: a file of its own, one that it may not write, and many so that there is something to
+ * interrupt.
+ */
 export function change(folder: string, number: number): void {
   writeFileSync(join(folder, `task-${number}.txt`), `task ${number}\n`)
   writeFileSync(join(folder, 'forbidden.txt'), String(number))

@@ -41,14 +41,7 @@ function makeWritable(folder: string): void {
   for (const name of readdirSync(folder)) makeWritable(join(folder, name))
 }
 
-const identity = [
-  '-c',
-  'user.name=User',
-  '-c',
-  'user.email=user@example.org',
-  '-c',
-  'protocol.file.allow=always',
-]
+const identity = ['-c', 'user.name=User', '-c', 'user.email=user@example.org', '-c', 'protocol.file.allow=always']
 
 /** The user's own git: what it prints, without the last line break. */
 export function userGit(cwd: string, ...args: string[]): string {
@@ -131,7 +124,9 @@ export async function captured(
   )
 }
 
-/** Everything below a folder, as text that shows any difference: kinds, modes, links and contents. `.git` is left out. */
+/**
+ * Everything below a folder, as text that shows any difference: kinds, modes, links and contents. `.git` is left out.
+ */
 export function listing(folder: string, skip: readonly string[] = ['.git']): string[] {
   const lines: string[] = []
   const walk = (path: Buffer, shown: string) => {
@@ -153,7 +148,9 @@ function hash(data: Buffer | string): string {
   return createHash('sha256').update(data).digest('hex').slice(0, 16)
 }
 
-/** What the user has: checkout, index, branches, hooks, configuration. Refs and worktrees of runs are not part of it. */
+/**
+ * What the user has: checkout, index, branches, hooks, configuration. Refs and worktrees of runs are not part of it.
+ */
 export function picture(project: string): unknown {
   const gitDir = userGit(project, 'rev-parse', '--path-format=absolute', '--git-dir')
   const common = userGit(project, 'rev-parse', '--path-format=absolute', '--git-common-dir')

@@ -1,0 +1,85 @@
+// The kind `command`: any program, by its command line or as a preset.
+import { type AgentKind, type Clock, unwrap } from '@parley/core'
+import { presetNames, presets } from '../presets.ts'
+import { programAdapter } from './adapter.ts'
+import { commandText } from './command-text.ts'
+import {
+  type CommandAgent,
+  CommandAgentSchema,
+  type CommandPlan,
+  type CommandSettings,
+  commandPlan,
+  readCommand,
+  refuseAgent,
+} from './config.ts'
+import type { Variables } from './environment.ts'
+import { findProgram, inFront, missingProgram, PROGRAM_ABSENCE, type ProgramPlace } from './find-program.ts'
+import { formatBytes } from './quantities.ts'
+import { programVersion } from './version.ts'
+
+export interface CommandHost extends Omit<ProgramPlace, 'path'> {
+  readonly clock: Clock
+  /** Of which an agent gets a part; its PATH is where programs are looked for. */
+  readonly environment: Variables
+  /** Where the tokens of turns are kept; the system's temporary folder by default. */
+  readonly tokens?: string | undefined
+}
+
+const { timeout: _, ...fields } = CommandAgentSchema.properties
+
+export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> = {
+  name: 'command',
+  marks: ['command', 'preset'],
+  fields,
+  ready: Object.fromEntries(presetNames.map(preset => [preset, { preset }])),
+  costs: 'profile',
+  absence: PROGRAM_ABSENCE,
+
+  read: given => readCommand(given as Omit<CommandAgent, 'timeout'>),
+
+  describe({ command, preset, model, args, env, pass, maxOutputBytes }) {
+    const variables = Object.entries(env ?? {}).map(([name, value]) => `${name}=${value}`)
+    const modelled = model === undefined ? '' : `, model ${model}`
+    const more = args === undefined ? '' : `, with ${commandText(args)}`
+    return {
+      program: preset === undefined ? (command?.[0] ?? '') : presets[preset].program,
+      preset,
+      runs: command === undefined ? `preset ${preset}${modelled}${more}` : commandText(command),
+      facts: [
+        ...(variables.length > 0 ? [['env', variables.join(' ')] as const] : []),
+        ...(pass && pass.length > 0 ? [['gets', pass.join(', ')] as const] : []),
+      ],
+      limits: maxOutputBytes === undefined ? [] : [`${formatBytes(maxOutputBytes)} of output`],
+    }
+  },
+
+  needs: ({ preset }) => (preset === undefined ? undefined : presets[preset].needs),
+
+  passes: settings => planOf(settings).pass,
+
+  missing(settings, place) {
+    const { command, env, preset } = planOf(settings)
+    const part = missingProgram(command[0], { ...place, path: env.PATH ?? place.path })
+    return part && { ...part, help: preset && presets[preset].needs.help }
+  },
+
+  /** Only of presets: what another program does with `--version` nobody knows. */
+  async version({ preset }, { path }) {
+    if (preset === undefined) return undefined
+    const file = findProgram(presets[preset].program, path, '/')
+    return file === undefined ? undefined : programVersion(file, path)
+  },
+
+  adapter(name, settings, { bin, environment, ...host }) {
+    const plan = planOf(settings)
+    const { PATH } = plan.env
+    const env = PATH === undefined ? plan.env : { ...plan.env, PATH: inFront(bin, PATH) }
+    const around = { ...environment, PATH: inFront(bin, environment.PATH) }
+    return programAdapter(name, { ...plan, env }, { ...host, environment: around })
+  },
+}
+
+function planOf(settings: CommandSettings): CommandPlan {
+  const plan = commandPlan(settings)
+  return plan.ok ? plan.value : unwrap(refuseAgent(plan.error))
+}

@@ -1,0 +1,48 @@
+// `parley config`: each value of the configuration and where it came from. It needs no node.
+import { command } from '../../command.ts'
+import { drawing, print } from '../../output.ts'
+import { grid } from '../../render/grid.ts'
+import type { Drawing } from '../../render/tasks.ts'
+import { oneLine } from '../../render/text.ts'
+
+export default command({
+  examples: [
+    ['parley config', 'the settings of the profile'],
+    ['parley config --profile work --json', 'another profile, for a program'],
+  ],
+  async run(context) {
+    const { loadConfig } = await import('@parley/node')
+    const loaded = loadConfig({ flags: { profile: context.global.profile }, env: context.env })
+    if (!loaded.ok) throw loaded.error
+    const { paths, entries } = loaded.value
+    const { profile, folder, config: file } = paths
+    print(context, { profile, folder, file, values: entries }, () => configLines(loaded.value, drawing(context)))
+  },
+})
+
+interface ShownConfig {
+  readonly paths: { readonly profile: string; readonly folder: string; readonly config: string }
+  readonly entries: readonly { readonly key: string; readonly value: unknown; readonly from: string }[]
+}
+
+function configLines({ paths, entries }: ShownConfig, { width, paint }: Drawing): readonly string[] {
+  return [
+    `profile ${oneLine(paths.profile)} in ${oneLine(paths.folder)}`,
+    '',
+    ...grid(
+      [{ header: 'SETTING' }, { header: 'VALUE', flexible: true }, { header: 'FROM', flexible: true }],
+      entries.map(({ key, value, from }) => [
+        key,
+        oneLine(shown(value)),
+        { text: oneLine(from), tone: from === 'default' ? 'quiet' : 'strong' },
+      ]),
+      width,
+      paint,
+    ),
+  ]
+}
+
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return '-'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

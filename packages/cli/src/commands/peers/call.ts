@@ -1,0 +1,54 @@
+// `parley call`: an operation of a peer's node, over its second listener.
+import { command } from '../../command.ts'
+import { Failure } from '../../failure.ts'
+import { printJson } from '../../output.ts'
+import { patience, timeOf } from '../words.ts'
+import { peerFailure } from './peer-failure.ts'
+import { PEER } from './words.ts'
+
+export default command({
+  about:
+    'The peer needs a second listener (`alp.call_port` in its config.yaml), and its owner allows each operation: parley peers allow YOU /runs/list. Queries and mutations can be called; the output is printed as JSON.',
+  args: [
+    PEER,
+    { name: 'OPERATION', summary: 'Its path, such as /runs/list' },
+    { name: 'INPUT', summary: 'Its input, as JSON (default: {})', optional: true },
+  ],
+  flags: {
+    port: { type: 'text', value: 'PORT', summary: 'The port of its second listener (default: 7424)' },
+    timeout: { type: 'text', value: 'TIME', summary: 'How long to wait (default: 30s)' },
+  },
+  examples: [
+    ['parley call bob /services/list', 'what you may call there'],
+    [`parley call bob /runs/list '{"limit": 3}'`, "bob's newest runs, if bob allows that"],
+  ],
+  async run(context, { flags, words }) {
+    const [peer = '', operation = '', text = '{}'] = words
+    const input = inputOf(text)
+    const port = portOf(flags.port)
+    const timeout_ms = await timeOf(flags.timeout)
+    const called = { peer, operation, input, port, timeout_ms }
+    const { output } = await context.api.link.call(called, patience(timeout_ms)).catch(thrown => {
+      throw peerFailure(peer, thrown)
+    })
+    printJson(context, output)
+  },
+})
+
+function inputOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new Failure('usage', 'The input is not JSON.', {
+      why: cause instanceof Error ? cause.message : String(cause),
+      next: `Quote it for the shell: '{"limit": 3}'`,
+    })
+  }
+}
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (port >= 1 && port <= 65_535) return port
+  throw new Failure('usage', `'${text}' is not a port.`, { next: 'Give a number from 1 to 65535.' })
+}

@@ -1,0 +1,33 @@
+// `parley ping`: whether a peer is there and takes our calls.
+import { command } from '../../command.ts'
+import { print } from '../../output.ts'
+import { duration } from '../../render/format.ts'
+import { oneLine } from '../../render/text.ts'
+import { patience, timeOf } from '../words.ts'
+import { peerFailure } from './peer-failure.ts'
+import { PEER } from './words.ts'
+
+export default command({
+  args: [PEER],
+  flags: {
+    timeout: { type: 'text', value: 'TIME', summary: 'How long to wait (default: 5s)' },
+  },
+  examples: [
+    ['parley ping bob', 'who answers, and how quickly'],
+    ['parley ping bob --timeout 1s --json', 'for a script; the exit code tells the result'],
+  ],
+  async run(context, { flags, words }) {
+    const timeout_ms = await timeOf(flags.timeout)
+    const peer = words[0]!
+    const pong = await context.api.link.ping({ peer, timeout_ms }, patience(timeout_ms)).catch(thrown => {
+      throw peerFailure(peer, thrown)
+    })
+    print(context, pong, () => [
+      `${oneLine(peer)} answers: profile ${oneLine(pong.agent_name)}, ALP version ${pong.version}, ${took(pong.ms)}`,
+    ])
+  },
+})
+
+function took(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : duration(ms)
+}

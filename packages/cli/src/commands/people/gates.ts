@@ -1,0 +1,24 @@
+// `parley gates`: a list of the gates that wait for a person, for scripts. `parley inbox` is for people.
+import { command } from '../../command.ts'
+import { machineFault } from '../../node/client.ts'
+import { drawing, print, remark } from '../../output.ts'
+import { heldLine } from '../../render/machine.ts'
+import { gatesTable } from '../../render/runs.ts'
+import { OF_RUN } from '../words.ts'
+
+export default command({
+  args: [OF_RUN],
+  examples: [
+    ['parley gates', 'every gate of every run'],
+    ['parley gates --json', 'in full, for a program that asks somebody'],
+  ],
+  async run(context, { words }) {
+    const { gates } = await context.api.gates.list({ run: words[0] })
+    const list = gates.filter(({ kind }) => kind === 'gate')
+    const machine = await machineFault(context.api)
+    print(context, { gates: list, ...(machine && { machine }) }, () =>
+      list.length > 0 ? gatesTable(list, drawing(context)) : ['No gate is waiting for you.'],
+    )
+    if (machine) remark(context, heldLine(machine, drawing(context)))
+  },
+})

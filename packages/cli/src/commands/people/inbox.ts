@@ -1,0 +1,57 @@
+// `parley inbox`: everything that waits for a person, live. On a terminal it is answered right there.
+import { type Context, command } from '../../command.ts'
+import { attendInbox } from '../../live/inbox.ts'
+import { machineFault } from '../../node/client.ts'
+import type { GateView, MachineView } from '../../node/views.ts'
+import { drawing, print, printJson, remark } from '../../output.ts'
+import { heldLine } from '../../render/machine.ts'
+import { gatesTable } from '../../render/runs.ts'
+
+export default command({
+  about:
+    'On a terminal the list stays on the screen and is kept up to date: type a number to open one and answer it, or q to quit. Without a terminal the list is printed once, or with --follow after each change.',
+  flags: {
+    follow: { type: 'boolean', summary: 'Print the list again after each change' },
+    run: { type: 'text', value: 'RUN', summary: 'Only for this run' },
+  },
+  examples: [
+    ['parley inbox', 'on a terminal: look, choose, answer'],
+    ['parley inbox --json --follow', 'one JSON line per change, for a program that notifies somebody'],
+  ],
+  async run(context, { flags }) {
+    const api = await context.connect()
+    const run = flags.run === undefined ? undefined : (await api.runs.show({ run: flags.run })).run
+    const own = (list: readonly GateView[]) => list.filter(gate => run === undefined || gate.run === run)
+    if (flags.follow) {
+      for await (const { gates } of interruptible(context, signal => api.streams.gates.watch({}, { signal })))
+        show(context, own(gates), await machineFault(api))
+      return
+    }
+    if (context.terminal.interactive && !context.global.json) return attendInbox(context, api, own)
+    show(context, own((await api.gates.list({})).gates), await machineFault(api))
+  },
+})
+
+function show(context: Context, list: readonly GateView[], machine: MachineView | undefined): void {
+  if (context.global.json) {
+    printJson(context, { waiting: list, ...(machine && { machine }) })
+    return
+  }
+  print(context, list, () => (list.length > 0 ? gatesTable(list, drawing(context)) : ['Nothing is waiting for you.']))
+  if (machine) remark(context, heldLine(machine, drawing(context)))
+}
+
+/** Until Ctrl-C. */
+async function* interruptible<T>(
+  { terminal }: Context,
+  watch: (signal: AbortSignal) => AsyncIterable<T>,
+): AsyncIterable<T> {
+  const controller = new AbortController()
+  const takeBack = terminal.onInterrupt(() => controller.abort())
+  try {
+    yield* watch(controller.signal)
+  } finally {
+    takeBack()
+    controller.abort()
+  }
+}

@@ -1,0 +1,76 @@
+// What `approve`, `reject`, `modify` and `reply` share. A run stands for its plan: every task of it that waits is
+// answered by itself.
+import type { Argument, Context } from '../../command.ts'
+import { asFailure, Failure } from '../../failure.ts'
+import { cliLimits } from '../../limits.ts'
+import type { Decision, Reply } from '../../live/gate.ts'
+import type { GateView } from '../../node/views.ts'
+import { print } from '../../output.ts'
+import { shortGate, shortId } from '../../render/format.ts'
+import { oneLine } from '../../render/text.ts'
+
+export const GATE_OR_RUN: Argument = {
+  name: 'GATE|RUN',
+  summary:
+    'What is waiting, or its run: the id, a unique prefix of it, or last (default: the only one that is waiting)',
+  optional: true,
+}
+
+const DONE: Readonly<Record<Decision['decision'], string>> = {
+  approve: 'Approved',
+  reject: 'Rejected',
+  modify: 'Approved with changes',
+}
+
+export async function respond(context: Context, named: string | undefined, decision: Decision): Promise<void> {
+  const views = await meant(context, named, 'gate')
+  const { run, gates } = await context.api.gates.respond({ gate: nameOf(views), ...decision })
+  print(context, { run, gates, ...decision }, () => [
+    ...answeredLines(views, gates, DONE[decision.decision]),
+    ...(decision.decision !== 'reject' && !context.global.quiet
+      ? [`Watch it: parley show ${shortId(run)} --follow`]
+      : []),
+  ])
+}
+
+export async function answer(context: Context, named: string | undefined, reply: Reply): Promise<void> {
+  const [asked] = await meant(context, named, 'question')
+  const { run } = await context.api.escalations.respond({ question: asked.id, ...reply })
+  const done = {
+    envelope: 'Replied to',
+    abort: 'Ended the work that was asking',
+    delegate: 'Left to the coordinator',
+  }
+  print(context, { run, question: asked.id, ...reply }, () => [`${done[reply.answer]}: ${oneLine(asked.question)}`])
+}
+
+function answeredLines(views: readonly GateView[], ids: readonly string[], done: string): readonly string[] {
+  const known = views.filter(({ id }) => ids.includes(id))
+  const shown = known.slice(0, cliLimits.listedGates).map(({ question }) => `${done}: ${oneLine(question)}`)
+  const more = ids.length - shown.length
+  return more > 0 && shown.length > 0 ? [...shown, `… and ${more} more.`] : shown
+}
+
+type Meant = readonly [GateView, ...GateView[]]
+
+/** What a person means by a name, or by none, as the node decides it. */
+export async function meant({ api }: Context, name: string | undefined, kind: GateView['kind']): Promise<Meant> {
+  try {
+    const { gates } = await api.gates.find({ name, kind })
+    return gates as [GateView, ...GateView[]]
+  } catch (thrown) {
+    const { code, message, details } = asFailure(thrown)
+    if (code !== 'invalid_state' || typeof details.gate !== 'string') throw thrown
+    const id = shortGate({ id: details.gate })
+    throw new Failure(code, message, {
+      why: kind === 'gate' ? 'A question takes a reply.' : 'A gate is approved, rejected or modified.',
+      next: kind === 'gate' ? `parley reply ${id} "…"` : `parley approve ${id}, or parley reject ${id}`,
+      details,
+    })
+  }
+}
+
+/** The whole plan by its run. */
+function nameOf([first, ...others]: Meant): string {
+  return others.length === 0 ? first.id : first.run
+}

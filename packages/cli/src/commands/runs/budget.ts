@@ -1,0 +1,129 @@
+// `parley budget`: what the profile has spent today; what a run and its tasks may use, how far they have, and higher
+// limits.
+import { type Context, command } from '../../command.ts'
+import { Failure } from '../../failure.ts'
+import type { BudgetLimit, TodayView } from '../../node/views.ts'
+import { drawing, print } from '../../output.ts'
+import { count, money } from '../../render/format.ts'
+import { grid } from '../../render/grid.ts'
+import { budgetsTable, LIMIT_NAMES } from '../../render/runs.ts'
+import type { Drawing } from '../../render/tasks.ts'
+import { oneLine } from '../../render/text.ts'
+import { RUN } from '../words.ts'
+
+export default command({
+  about: `Without a run: what the profile has spent today (UTC) against \`budget.daily_usd\` in config.yaml, for your own turns and for peers. To raise a limit of a run, give its name and the new amount: ${Object.values(LIMIT_NAMES).join(', ')}. Amounts are written as in a team file.`,
+  args: [
+    { ...RUN, summary: 'A run: its id, a unique prefix of it, or last' },
+    { name: 'NAME=AMOUNT', summary: 'A higher limit', optional: true, rest: true },
+  ],
+  flags: {
+    task: {
+      type: 'text',
+      value: 'TASK',
+      summary: "The task whose limit is raised (default: the run's own)",
+    },
+  },
+  examples: [
+    ['parley budget', 'what the profile has spent today, and for whom'],
+    ['parley budget last', 'the newest run'],
+    ['parley budget last tokens=2000000', 'more for the whole run'],
+    ['parley budget last --task docs cost=5 working_time=2h', 'more for one task'],
+  ],
+  async run(context, { flags, words }) {
+    const [named, ...raises] = words
+    if (named === undefined) return today(context, flags.task)
+    // Read only where something is raised: it brings the whole node with it.
+    const units = raises.length > 0 ? await import('@parley/node') : undefined
+    const wanted = raises.map(word => raiseOf(word, units!))
+    const { run } = await context.api.runs.show({ run: named })
+    for (const raise of wanted) await context.api.budgets.raise({ run, ...raise, task: flags.task })
+    const budgets = (await context.api.budgets.list({ run })).budgets
+    print(context, { run, budgets }, () =>
+      budgets.length > 0 ? budgetsTable(budgets, drawing(context)) : ['No budget is set for this run.'],
+    )
+  },
+})
+
+async function today(context: Context, task: string | undefined): Promise<undefined> {
+  if (task !== undefined)
+    throw new Failure('usage', '--task needs a run.', { next: `parley budget last --task ${task} cost=5` })
+  const spent = await context.api.budget.today({})
+  print(context, spent, () => todayLines(spent, drawing(context)))
+}
+
+type Units = Pick<typeof import('@parley/node'), 'parseBytes' | 'parseDuration'>
+
+function raiseOf(word: string, units: Units): { readonly dimension: BudgetLimit; readonly limit: number } {
+  const at = word.indexOf('=')
+  const name = word.slice(0, Math.max(0, at))
+  const dimension = Object.entries(LIMIT_NAMES).find(([, each]) => each === name)?.[0] as BudgetLimit | undefined
+  const limit = dimension && amountOf(dimension, word.slice(at + 1), units)
+  if (dimension && limit !== undefined && limit > 0) return { dimension, limit }
+  throw new Failure('usage', `'${word}' is not a limit.`, {
+    why: dimension
+      ? `The amount of ${name} is written as in a team file.`
+      : `A limit is one of ${Object.values(LIMIT_NAMES).join(', ')}, an equals sign and an amount.`,
+    next: 'parley budget last tokens=2000000 cost=5 working_time=2h trail=64MiB',
+  })
+}
+
+function amountOf(dimension: BudgetLimit, text: string, { parseBytes, parseDuration }: Units): number | undefined {
+  switch (dimension) {
+    case 'compute_timeout':
+    case 'wall_time_limit':
+      return parseDuration(text)
+    case 'checkpoint_limit':
+    case 'trail_limit':
+    case 'bandwidth_limit':
+      return parseBytes(text)
+    default:
+      return /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined
+  }
+}
+
+/** As the ledger calls them (ALP-BUD-02). */
+const NAMES: Readonly<Record<string, string>> = {
+  __interactive__: 'your own turns',
+  __others__: 'others',
+}
+
+function todayLines(today: TodayView, { width, paint }: Drawing): readonly string[] {
+  const { by, cap, problem } = today
+  if (problem !== undefined) return [paint('bad', oneLine(problem))]
+  const full = cap !== null && today.used_usd >= cap
+  const sum = paint(full ? 'bad' : 'strong', sumOf(today))
+  const aside = today.reserved_usd > 0 ? [`${money(today.reserved_usd)} more is reserved for running turns.`] : []
+  const next = full
+    ? 'Nothing more starts until 00:00 UTC, or until budget.daily_usd in config.yaml is raised.'
+    : cap === null
+      ? 'There is no cap: budget.daily_usd in config.yaml sets one.'
+      : undefined
+  const head = [sum, ...aside, ...(next === undefined ? [] : [next])]
+  if (by.length === 0) return head
+  return [
+    ...head,
+    '',
+    ...grid(
+      [
+        { header: 'FOR', flexible: true },
+        { header: 'COST', align: 'right' },
+        { header: 'TOKENS', align: 'right' },
+      ],
+      by.map(({ name, usd, tokens }) => [
+        NAMES[name] ?? `peer ${oneLine(name)}`,
+        money(usd),
+        tokens > 0 ? count(tokens) : '',
+      ]),
+      width,
+      paint,
+    ),
+  ]
+}
+
+/** `2026-11-15 (UTC): $2.50 of $5.00, 12k tokens`. */
+function sumOf({ day, cap, used_usd, used_tokens }: TodayView): string {
+  const limit = cap === null ? '' : ` of ${money(cap)}`
+  const tokens = used_tokens > 0 ? `, ${count(used_tokens)} tokens` : ''
+  return `${day} (UTC): ${money(used_usd)}${limit}${tokens}`
+}

@@ -1,0 +1,39 @@
+// `parley inject`: words of a person for agents at work.
+import { command } from '../../command.ts'
+import type { Input } from '../../node/client.ts'
+import { print } from '../../output.ts'
+import { reasonOf } from '../words.ts'
+
+export default command({
+  about:
+    'Without --to, every agent whose turn starts later gets the message. With --to, the agent of that task gets it as mail: during its turn if it checks its inbox, otherwise with its next turn.',
+  args: [
+    { name: 'RUN', summary: 'A run: its id, a unique prefix of it, or last' },
+    { name: 'TEXT', summary: 'What you want to say, in quotes' },
+  ],
+  flags: {
+    to: { type: 'text', value: 'TASK', summary: 'A task of the plan, or a workspace' },
+    type: {
+      type: 'text',
+      value: 'TYPE',
+      summary: 'The type of the message (default: feedback, or directive for all)',
+    },
+    priority: {
+      type: 'text',
+      value: 'PRIORITY',
+      choices: ['normal', 'urgent', 'blocking'],
+      summary: 'How urgent it is',
+    },
+  },
+  examples: [
+    ['parley inject last "Keep the old name of the function"', 'for every turn that starts later'],
+    ['parley inject last "Only the English pages" --to docs', 'for the agent of one task'],
+  ],
+  async run(context, { flags, words }) {
+    const { to, type } = flags
+    const priority = flags.priority as Input<'/highway/inject'>['priority']
+    const text = reasonOf(words[1]) ?? ''
+    const sent = await context.api.highway.inject({ run: words[0]!, text, to, type, priority })
+    print(context, sent, () => [`Sent to ${flags.to ?? 'the coordinator'} of ${sent.run}.`])
+  },
+})

@@ -1,0 +1,17 @@
+// `parley resume`: suspended work goes on.
+import { command } from '../../command.ts'
+import { print } from '../../output.ts'
+import { OF_TASK, THE_RUN } from '../words.ts'
+
+export default command({
+  args: [THE_RUN, OF_TASK],
+  examples: [
+    ['parley resume last', 'everything of the newest run that is suspended'],
+    ['parley resume run_01m7 docs', 'one task'],
+  ],
+  async run(context, { words }) {
+    const { run } = await context.api.runs.show({ run: words[0]! })
+    await context.api.workspaces.resume({ run, task: words[1] })
+    print(context, { run, task: words[1] ?? null }, () => [`Resumed ${words[1] ?? 'the work'} of ${run}.`])
+  },
+})

@@ -1,0 +1,50 @@
+// `parley runs`: the runs of the profile.
+import { command } from '../../command.ts'
+import { cliLimits } from '../../limits.ts'
+import { machineFault } from '../../node/client.ts'
+import { LISTED_STATES, type ListedState } from '../../node/views.ts'
+import { drawing, print, remark } from '../../output.ts'
+import { heldLine } from '../../render/machine.ts'
+import { damageRemark, runsTable } from '../../render/runs.ts'
+import { limitOf } from '../words.ts'
+
+const NONE = 'No runs. `parley solve "…"` starts one.'
+const NO_SUCH = 'No such runs. `parley runs` lists all.'
+
+export default command({
+  flags: {
+    state: {
+      type: 'text',
+      value: 'STATE',
+      many: true,
+      choices: LISTED_STATES,
+      summary: 'Only runs in this state; may be repeated',
+    },
+    limit: { type: 'integer', value: 'N', summary: `At most this many (default: ${cliLimits.runs})` },
+  },
+  examples: [
+    ['parley runs', 'the newest runs'],
+    ['parley runs --state working --state waiting --json', 'runs in progress, for a program'],
+    ['parley runs --state damaged', 'those whose record is damaged'],
+  ],
+  async run(context, { flags }) {
+    const limit = limitOf(flags.limit, cliLimits.runs, cliLimits.mostRuns)
+    const states = flags.state as readonly ListedState[]
+    // One more than is shown tells whether there are more.
+    const asked = Math.min(limit + 1, cliLimits.mostRuns)
+    const { runs: found } = await context.api.runs.list({
+      limit: asked,
+      states: states.length > 0 ? states : undefined,
+    })
+    const list = found.slice(0, limit)
+    const more = found.length > limit
+    const machine = await machineFault(context.api)
+    print(context, { runs: list, more, ...(machine && { machine }) }, () =>
+      list.length > 0 ? runsTable(list, drawing(context)) : [states.length > 0 ? NO_SUCH : NONE],
+    )
+    if (machine) remark(context, heldLine(machine, drawing(context)))
+    const damage = damageRemark(list)
+    if (damage !== undefined) remark(context, damage)
+    if (more) remark(context, `There are more: --limit ${Math.min(limit * 5, cliLimits.mostRuns)}`)
+  },
+})

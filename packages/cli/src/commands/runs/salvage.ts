@@ -1,0 +1,100 @@
+// `parley salvage`: a person judges what a failed task left, and takes it over or lets it go.
+import { type Context, command } from '../../command.ts'
+import { EXIT, type ExitCode } from '../../exit.ts'
+import { Failure } from '../../failure.ts'
+import { PASSPHRASE_FLAG } from '../../node/confirm.ts'
+import type { LeftView, SalvageView } from '../../node/views.ts'
+import { drawing, print, printLines, remark } from '../../output.ts'
+import { shortId } from '../../render/format.ts'
+import { each, lines, oneLine, wrap } from '../../render/text.ts'
+import { LAST, reasonOf } from '../words.ts'
+
+export default command({
+  about:
+    'Shows why the task failed and what it had saved, then asks. If you keep it, it is merged into the result; the task stays failed. This works while the run is in progress: with `salvage: ask` in the team file it waits for you.',
+  args: [{ name: 'TASK', summary: 'A failed task of the run' }],
+  flags: {
+    run: { type: 'text', value: 'RUN', summary: 'The run (default: last)' },
+    checkpoint: { type: 'text', value: 'ID', summary: 'A checkpoint other than the newest' },
+    yes: { type: 'boolean', short: 'y', summary: 'Keep it without asking' },
+    discard: { type: 'boolean', summary: 'Discard it: a run that waits for the answer continues' },
+    reason: { type: 'text', value: 'TEXT', summary: 'The reason; it is recorded on the trail' },
+    ...PASSPHRASE_FLAG,
+  },
+  examples: [
+    ['parley salvage docs', 'review it, and decide'],
+    ['parley salvage docs --run run_01m7 --yes', 'keep it'],
+    ['parley salvage docs --discard --reason "Wrong track"', 'discard it'],
+  ],
+  async run(context, { flags, words }) {
+    const task = words[0]!
+    if (flags.yes && flags.discard)
+      throw new Failure('usage', '--yes and --discard contradict each other.', { next: 'Give one of them.' })
+    const { run, left } = await context.api.workspaces.left({
+      run: flags.run ?? LAST,
+      task,
+      checkpoint: flags.checkpoint,
+    })
+    if (!flags.yes && !flags.discard) printLines(context, leftLines(left, drawing(context).width))
+    const take = flags.yes || (!flags.discard && (await decided(context, task)))
+    if (take === undefined) return EXIT.refused
+    const reason = reasonOf(flags.reason)
+    const { checkpoint } = left
+    const { salvage: saved } = await context.api.workspaces.salvage({ run, task, take, checkpoint, reason })
+    print(context, { run, task, ...saved }, () => [outcome(saved, task, run)])
+    return exitOf(saved, take)
+  },
+})
+
+/** Undefined: nothing was decided. */
+async function decided(context: Context, task: string): Promise<boolean | undefined> {
+  if (!context.terminal.interactive || context.global.json) {
+    remark(context, `Nothing was decided. parley salvage ${task} --yes keeps it, --discard discards it.`)
+    return undefined
+  }
+  for (;;) {
+    const typed = await context.terminal.ask('Keep it? [y]es, [n]o (discard it), [l]ater: ')
+    switch (typed?.trim().toLowerCase()) {
+      case 'y':
+      case 'yes':
+        return true
+      case 'n':
+      case 'no':
+        return false
+      case undefined:
+      case 'l':
+      case 'later':
+        return undefined
+    }
+  }
+}
+
+function leftLines(left: LeftView, width: number): readonly string[] {
+  const { task, agent, checkpoint, final, failure, text, files, conflicts, diff } = left
+  return [
+    ...wrap(`${oneLine(task)} failed: ${oneLine(failure)}`, width),
+    `left     ${each(files)}, by ${oneLine(agent)}, ${checkpoint}${final ? '' : ', not finished'}`,
+    ...(text.trim() === '' ? [] : wrap(`said     ${oneLine(text)}`, width)),
+    ...(conflicts.length > 0 ? [`conflict ${each(conflicts)}: you will be asked which version to keep`] : []),
+    '',
+    ...lines(diff),
+    '',
+  ]
+}
+
+function outcome({ state, files, reason }: SalvageView, task: string, run: string): string {
+  const what = files.length === 1 ? '1 file' : `${files.length} files`
+  switch (state) {
+    case 'merged':
+      return `Kept what ${task} left: ${what}.`
+    case 'discarded':
+      return `Discarded what ${task} left${reason ? `: ${reason}` : ''}.`
+    default:
+      return `What ${task} left waits for an answer: parley gates ${shortId(run)}`
+  }
+}
+
+/** Asked for, and not there: somebody has to see to it. */
+function exitOf({ state }: SalvageView, take: boolean): ExitCode {
+  return take && state === 'discarded' ? EXIT.failed : EXIT.done
+}

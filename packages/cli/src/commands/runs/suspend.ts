@@ -1,0 +1,23 @@
+// `parley suspend`: work that stands still for a while.
+import { command } from '../../command.ts'
+import { print } from '../../output.ts'
+import { OF_TASK, reasonOf, THE_RUN } from '../words.ts'
+
+export default command({
+  about:
+    'Running turns are ended, and run again from their last checkpoint after `parley resume`. No time or budget is used in the meantime.',
+  args: [THE_RUN, OF_TASK],
+  flags: { reason: { type: 'text', value: 'TEXT', summary: 'The reason; it is recorded on the trail' } },
+  examples: [
+    ['parley suspend last', 'everything of the newest run'],
+    ['parley suspend run_01m7 docs --reason "The style guide is coming"', 'one task'],
+  ],
+  async run(context, { flags, words }) {
+    const { run } = await context.api.runs.show({ run: words[0]! })
+    const reason = reasonOf(flags.reason) ?? 'suspended by its owner'
+    await context.api.workspaces.suspend({ run, reason, task: words[1] })
+    print(context, { run, task: words[1] ?? null, reason }, () => [
+      `Suspended ${words[1] ?? 'all work'} of ${run}. Resume it with: parley resume ${run}`,
+    ])
+  },
+})

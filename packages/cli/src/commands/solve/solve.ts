@@ -1,0 +1,195 @@
+// `parley solve`: the main job. Starts a run for an intent, asks once, follows it to its end.
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { type Context, command } from '../../command.ts'
+import { EXIT, type ExitCode } from '../../exit.ts'
+import { Failure } from '../../failure.ts'
+import { cliLimits } from '../../limits.ts'
+import { askPeer } from '../../live/ask.ts'
+import { attend } from '../../live/attend.ts'
+import type { Input, NodeClient } from '../../node/client.ts'
+import { isOver, type RunView } from '../../node/views.ts'
+import { print, remark } from '../../output.ts'
+import { shortId } from '../../render/format.ts'
+import { oneLine } from '../../render/text.ts'
+import { readTextFile, TEAM_FILE } from '../words.ts'
+import { type Mentioned, mentionedPeer } from './mention.ts'
+
+type SolveInput = Input<'/solve/start'>
+
+export const START_FLAGS = {
+  project: {
+    type: 'text',
+    value: 'FOLDER',
+    complete: 'folder',
+    summary: 'The project (default: this folder)',
+  },
+  yes: {
+    type: 'boolean',
+    short: 'y',
+    summary: 'Approve the plan: every task is approved under your name',
+  },
+  gates: {
+    type: 'text',
+    value: 'PRESET',
+    choices: ['autonomous', 'supervised', 'gated'],
+    summary: 'When you are asked, overriding the team file',
+  },
+  force: { type: 'boolean', summary: 'Start it even though the same run was started too often' },
+  detach: { type: 'boolean', summary: 'Start it and return immediately' },
+} as const
+
+export default command({
+  about:
+    "Uses the team file given with --team, or the project's parley.yaml (also from a subfolder of a git repository), or the agent given with --agent, or the default agent. On a terminal it shows the plan and asks once. Without a terminal it needs --yes; otherwise the run waits for `parley approve`. Ctrl-C never ends a run without asking. Text that mentions a pinned peer, such as @bob, goes straight to that peer, as with `parley ask`, unless --team or --agent is given.",
+  args: [{ name: 'INTENT', summary: 'What you want, in quotes, or - to read it from standard input' }],
+  flags: {
+    team: { type: 'text', value: 'FILE', complete: 'file', summary: 'The team file' },
+    agent: { type: 'text', value: 'NAME', summary: 'One agent alone, configured or a preset' },
+    ...START_FLAGS,
+  },
+  examples: [
+    ['parley solve "Write tests for the parser"', 'with the team in parley.yaml, asking before it starts'],
+    [
+      'parley solve "Fix the broken links" --agent claude --yes --json',
+      'one agent, no questions, one JSON line per change',
+    ],
+    ['parley solve "@bob which version runs there?"', 'asks the pinned peer bob; nothing runs here'],
+  ],
+  async run(context, { flags, words }) {
+    if (flags.team !== undefined && flags.agent !== undefined) {
+      throw new Failure('usage', 'Both --team and --agent are given.', {
+        why: 'A run has a team file or one agent.',
+        next: 'Leave one of them out.',
+      })
+    }
+    const intent = (words[0] === '-' ? await context.terminal.input() : words[0]!).trim()
+    const mentioned =
+      flags.team === undefined && flags.agent === undefined ? await mentionedPeer(context, intent) : undefined
+    if (mentioned) return askMentioned(context, mentioned, flags.detach)
+    const { file, project } = placeOf(context, flags)
+    return start(context, {
+      intent,
+      project,
+      team: file === undefined ? undefined : { file, text: readTextFile(file) },
+      agent: flags.agent,
+      approved: flags.yes,
+      ...startChoices(context, flags),
+      detach: flags.detach,
+    })
+  },
+})
+
+/** ALP-MENTION-04: straight to the peer. There is no run, and no agent of ours is asked. */
+function askMentioned(context: Context, { api, peer, prompt }: Mentioned, detach: boolean): Promise<ExitCode> {
+  if (detach) {
+    throw new Failure('usage', `A request to the peer ${peer} cannot run in the background.`, {
+      why: 'Its turn ends when nobody is waiting for the answer.',
+      next: 'Leave out --detach, or name an agent with --agent if this is not for the peer.',
+    })
+  }
+  remark(context, `This goes to the peer ${peer}. Use --agent or --team to keep it here.`)
+  return askPeer(context, api, { peer, prompt })
+}
+
+/** What `solve` and `run` have in common beside the plan. */
+export function startChoices(
+  { env }: Context,
+  { gates, force }: { readonly gates: string | undefined; readonly force: boolean },
+): Pick<SolveInput, 'gates' | 'parent' | 'force'> {
+  // Inside a turn: the run that this one comes from.
+  const parent = env.PARLEY_RUN || undefined
+  return { gates: gates as SolveInput['gates'], parent, force: force || undefined }
+}
+
+interface Place {
+  readonly file?: string
+  readonly project: string
+}
+
+/**
+ * The team file and the project that are meant. A team file at the top of a repository is for all of it, as `git` would
+ * see it.
+ */
+function placeOf(
+  context: Context,
+  flags: {
+    readonly team: string | undefined
+    readonly agent: string | undefined
+    readonly project: string | undefined
+  },
+): Place {
+  const { cwd } = context
+  const project = resolve(cwd, flags.project ?? '.')
+  if (flags.team !== undefined) return { file: resolve(cwd, flags.team), project }
+  if (flags.agent !== undefined) return { project }
+  const here = [join(project, TEAM_FILE), join(cwd, TEAM_FILE)].find(each => existsSync(each))
+  if (here !== undefined) return { file: here, project }
+  const above = flags.project === undefined ? teamAbove(cwd) : undefined
+  if (above === undefined) return { project }
+  remark(context, `Using the team file ${above}; its folder is the project.`)
+  return { file: above, project: dirname(above) }
+}
+
+/** The nearest team file on the way up to the top of the repository; nothing is looked for outside of one. */
+function teamAbove(folder: string): string | undefined {
+  let found: string | undefined
+  for (let place = folder; ; place = dirname(place)) {
+    const file = join(place, TEAM_FILE)
+    if (found === undefined && existsSync(file)) found = file
+    if (existsSync(join(place, '.git'))) return found
+    if (dirname(place) === place) return undefined
+  }
+}
+
+/** Whether it waits for somebody is known a moment after its start. */
+async function begun({ clock }: Context, api: NodeClient, run: string): Promise<RunView> {
+  const controller = new AbortController()
+  const cancel = clock.after(cliLimits.begunMs, () => controller.abort())
+  try {
+    for await (const view of api.streams.runs.follow({ run }, { signal: controller.signal }))
+      if (view.gates.length > 0 || isOver(view.state) || view.tasks.some(({ state }) => state !== 'waiting'))
+        return view
+  } finally {
+    cancel()
+    controller.abort()
+  }
+  return api.runs.show({ run })
+}
+
+export async function start(
+  context: Context,
+  { detach, ...input }: SolveInput & { readonly detach: boolean },
+): Promise<ExitCode> {
+  if (input.intent === '' || input.intent.length > cliLimits.intentLength) {
+    throw new Failure('usage', input.intent === '' ? 'The intent is empty.' : 'The intent is too long.', {
+      why: `It must be 1 to ${cliLimits.intentLength} characters.`,
+      next: 'parley solve "what you want"',
+    })
+  }
+  const { readTeamFile } = await import('../../team-file.ts')
+  // Before a node is asked, or even started: what is wrong with the file is told with its lines.
+  const team = input.team && readTeamFile(input.team.text, input.team.file, context.cwd)
+  const api = await context.connect({ create: true })
+  const { startEnvironment } = await import('@parley/node')
+  const environment = startEnvironment(context.env, { team: team || undefined })
+  const { run, warnings } = await api.solve.start({ ...input, environment })
+  for (const each of warnings) remark(context, `${context.terminal.paint('warning', 'warning:')} ${oneLine(each)}`)
+  if (detach) {
+    const view = await begun(context, api, run)
+    print(context, view, () => [
+      run,
+      ...(context.global.quiet ? [] : [`It is running in the background: parley show ${shortId(run)} --follow`]),
+      ...(view.gates.length > 0 && !context.global.quiet
+        ? [`It is waiting for an answer: parley approve ${shortId(run)}`]
+        : []),
+    ])
+    return EXIT.done
+  }
+  return attend(context, api, run, {
+    yes: input.approved,
+    // The run has them too, without the lines of the file.
+    told: warnings.map(each => each.replace(/^line \d+: /, '')),
+    ...(team && { team }),
+  })
+}

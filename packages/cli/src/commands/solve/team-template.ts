@@ -1,0 +1,118 @@
+// The team file that `parley init` writes: for the agents that are there, or a working example of plain commands where
+// there is none.
+
+const HEAD = (name: string, description: string) => `# A team for \`parley solve "…"\` and \`parley run parley.yaml\`.
+# Every field is explained in docs/guide/team-files.md of Parley.
+version: 1
+name: ${name}
+description: ${description}
+`
+
+const TAIL = `
+# A person approves the plan before work starts. \`none\` starts at once.
+approval: ask
+
+limits:
+  concurrency: 4     # turns at once in a run
+  attempts: 2        # tries of one task, the first included
+  # timeout: 1h      # of the whole run
+`
+
+export function teamTemplate(agents: readonly string[], folder: string): string {
+  const name = teamName(folder)
+  const [first, second] = agents
+  if (first === undefined) return exampleTeam(name)
+  return second === undefined ? soloTeam(name, first) : pairTeam(name, first, second)
+}
+
+/** A folder's name as the name of a team: \`[a-z0-9][a-z0-9-]{0,63}\`. */
+export function teamName(folder: string): string {
+  const plain = folder
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+/, '')
+    .slice(0, 64)
+    .replace(/-+$/, '')
+  return plain === '' ? 'team' : plain
+}
+
+function soloTeam(name: string, agent: string): string {
+  return `${HEAD(name, 'Solves what it is asked for')}
+agents:
+  ${agent}:
+    preset: ${agent}
+    # model: name-of-a-model
+    timeout: 30m
+${TAIL}
+# Without a plan the one agent gets the intent as its one task. With a plan there can be several tasks and agents:
+#
+# plan:
+#   - id: work
+#     title: Do what was asked
+#     agent: ${agent}
+#     prompt: '{intent}'
+#     paths: [src/**]            # what it may change
+#     check: [npm, test]         # must exit 0 before the work is accepted
+`
+}
+
+function pairTeam(name: string, writer: string, reviewer: string): string {
+  return `${HEAD(name, 'Solves what it is asked for, with a second pair of eyes')}
+agents:
+  ${writer}:
+    preset: ${writer}
+    # model: name-of-a-model
+    timeout: 30m
+  ${reviewer}:
+    preset: ${reviewer}
+${TAIL}
+plan:
+  - id: work
+    title: Do what was asked
+    agent: ${writer}
+    prompt: '{intent}'
+    # paths: [src/**]          # what it may change; everything if left out
+    # check: [npm, test]       # must exit 0 before the work is accepted
+    review:
+      by: ${reviewer}
+      prompt: Does this do what was asked, completely and simply? Is it tested?
+`
+}
+
+function exampleTeam(name: string): string {
+  return `${HEAD(name, 'Takes stock of this folder')}
+# None of the known agents was found on PATH, so this team has plain commands as agents. It works as it is:
+#   parley run parley.yaml
+# An agent is any program that changes files in its folder. With one of the known ones installed:
+#   agents: { writer: { preset: claude } }
+agents:
+  files:
+    command: [sh, -c, 'mkdir -p report && { echo "# Files"; echo; find . -type f -not -path "./.git*" -not -path "./report/*" | sed "s/^/- /" | sort | head -n 500; } > report/files.md']
+    prompt: none
+  todos:
+    command: [sh, -c, 'mkdir -p report && { echo "# Open ends"; echo; grep -rnI --exclude-dir=.git --exclude-dir=report --exclude-dir=node_modules -E "TODO|FIXME" . | cut -c 1-200 | sed "s/^/- /" | head -n 200; true; } > report/todos.md']
+    prompt: none
+  summary:
+    command: [sh, -c, 'cat report/files.md report/todos.md > report/README.md']
+    prompt: none
+${TAIL}
+plan:
+  - id: files
+    title: List the files
+    agent: files
+    prompt: List the files.
+    paths: [report/**]
+  - id: todos
+    title: Find open ends
+    agent: todos
+    prompt: Find what is marked as open.
+    paths: [report/**]
+  - id: summary
+    title: Put it together
+    agent: summary
+    prompt: Put both lists together.
+    needs: [files, todos]
+    paths: [report/**]
+`
+}

@@ -1,0 +1,56 @@
+// Writing a file that was not there before, whole or not at all.
+import { existsSync } from 'node:fs'
+import { link, open, rename, rm } from 'node:fs/promises'
+import { Failure } from '../../failure.ts'
+
+/** Never over something that is there: a record is not replaced by accident. Returns the bytes written. */
+export async function writeNewFile(file: string, pieces: AsyncIterable<string | Uint8Array>): Promise<number> {
+  const partial = `${file}.${process.pid}.part`
+  try {
+    const bytes = await writeAll(partial, pieces)
+    await putInPlace(partial, file)
+    return bytes
+  } catch (thrown) {
+    throw asFailure(file, thrown)
+  } finally {
+    await rm(partial, { force: true })
+  }
+}
+
+/** A link fails where there is a file already; not every file system has links. */
+async function putInPlace(partial: string, file: string): Promise<void> {
+  try {
+    await link(partial, file)
+  } catch (thrown) {
+    const { code = '' } = thrown as NodeJS.ErrnoException
+    if (!NO_LINKS.has(code) || existsSync(file)) throw thrown
+    await rename(partial, file)
+  }
+}
+
+const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+
+async function writeAll(file: string, pieces: AsyncIterable<string | Uint8Array>): Promise<number> {
+  await using written = await open(file, 'wx', 0o600)
+  for await (const piece of pieces) await written.writeFile(piece)
+  await written.sync()
+  return (await written.stat()).size
+}
+
+function asFailure(file: string, thrown: unknown): unknown {
+  const { code } = thrown as NodeJS.ErrnoException
+  if (code === 'EEXIST') {
+    return new Failure('file_exists', `${file} already exists.`, {
+      why: 'An export never overwrites a file.',
+      next: 'Choose another name with --output.',
+      details: { file },
+    })
+  }
+  if (typeof code !== 'string' || !/^E[A-Z]+$/.test(code)) return thrown
+  return new Failure('file_unwritable', `${file} cannot be written.`, {
+    why: `The system says ${code}.`,
+    next: 'Choose another place with --output.',
+    details: { file },
+    cause: thrown,
+  })
+}

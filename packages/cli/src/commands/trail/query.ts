@@ -1,0 +1,34 @@
+// `parley trail query`: entries of a run's record.
+import { command } from '../../command.ts'
+import { cliLimits } from '../../limits.ts'
+import { drawing, print, remark } from '../../output.ts'
+import { entryLines } from '../../render/trail.ts'
+import { LAST, limitOf, RUN } from '../words.ts'
+import { FILTER_FLAGS, filterOf } from './filter.ts'
+
+export default command({
+  args: [RUN],
+  flags: {
+    ...FILTER_FLAGS,
+    after: { type: 'integer', value: 'SEQ', summary: 'Only entries after this one' },
+    limit: { type: 'integer', value: 'N', summary: `At most this many (default: ${cliLimits.entries})` },
+    newest: { type: 'boolean', summary: 'The newest first' },
+  },
+  examples: [
+    ['parley trail query', 'the beginning of the newest run'],
+    ['parley trail query run_01m7 --type workspace_state_changed --newest', 'what changed last'],
+  ],
+  async run(context, { flags, words }) {
+    const filter = filterOf(flags)
+    const limit = limitOf(flags.limit, cliLimits.entries, cliLimits.mostEntries)
+    const page = await context.api.trail.query({
+      run: words[0] ?? LAST,
+      ...filter,
+      after: flags.after,
+      order: flags.newest ? 'descending' : undefined,
+      limit,
+    })
+    print(context, page, () => (page.entries.length > 0 ? entryLines(page.entries, drawing(context)) : ['No entries.']))
+    if (page.more) remark(context, `There are more: --after ${page.cursor}`)
+  },
+})

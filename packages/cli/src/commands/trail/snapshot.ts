@@ -1,0 +1,25 @@
+// `parley trail snapshot`: freezes a run that is over as one file.
+import { command } from '../../command.ts'
+import { SLOW } from '../../limits.ts'
+import { print } from '../../output.ts'
+import { plural } from '../../render/format.ts'
+
+export default command({
+  about:
+    'Its chain is verified first; a damaged run is not frozen. The file is stored in trail/snapshots of the profile and never rewritten; the entry trail_snapshot_created says what it holds. If `trail.cold` allows archives to be deleted, those of a whole run are deleted only after a snapshot.',
+  args: [{ name: 'RUN', summary: 'A run: its id, a unique prefix of it, or last' }],
+  flags: {
+    'up-to': { type: 'integer', value: 'SEQ', summary: 'Up to and including this entry (default: the newest)' },
+  },
+  examples: [
+    ['parley trail snapshot last', 'the whole newest run'],
+    ['parley trail snapshot run_01m7 --up-to 120', 'its first 120 entries'],
+  ],
+  async run(context, { words, flags }) {
+    const taken = await context.api.trail.snapshot({ run: words[0]!, up_to: flags['up-to'] }, SLOW)
+    print(context, taken, () => [
+      `${taken.snapshot}: ${plural(taken.entries, 'entry', 'entries')} of ${taken.run}`,
+      `head  ${taken.run}:${taken.up_to}:${taken.head}`,
+    ])
+  },
+})

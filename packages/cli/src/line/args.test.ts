@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest'
+import { commandTable } from '../commands/table.ts'
+import { parley } from '../testing/parley.ts'
+import { type Parsed, parseCommandLine } from './args.ts'
+
+const parse = (...args: string[]): Promise<Parsed> => parseCommandLine(args, commandTable)
+const command = async (...args: string[]) => {
+  const parsed = await parse(...args)
+  if (parsed.kind !== 'command') throw new Error(`not a command: ${JSON.stringify(parsed)}`)
+  return parsed
+}
+const complaint = async (...args: string[]) => {
+  const parsed = await parse(...args)
+  if (parsed.kind !== 'wrong') throw new Error(`not wrong: ${parsed.kind}`)
+  const { code, message, why, next } = parsed.failure
+  return { code, message, why, next: next[0] }
+}
+
+test('flags and words may come in any order, global flags before the command too', async () => {
+  const one = await command('--profile', 'work', 'solve', '--yes', 'tidy up', '--team=t.yaml', '--json')
+  expect(one.command.name).toBe('solve')
+  expect(one.global).toMatchObject({ profile: 'work', json: true, quiet: false })
+  expect(one.input.words).toEqual(['tidy up'])
+  expect(one.input.flags).toMatchObject({ yes: true, team: 't.yaml', detach: false, agent: undefined })
+  expect((await command('solve', '-y', 'x')).input.flags).toMatchObject({ yes: true })
+})
+
+test('a command of a group has two words', async () => {
+  const { command: found, input } = await command(
+    'trail',
+    '--json',
+    'query',
+    'run_1',
+    '--type',
+    'a',
+    '--type',
+    'b',
+    '--limit',
+    '5',
+  )
+  expect(found.name).toBe('trail query')
+  expect(input.words).toEqual(['run_1'])
+  expect(input.flags).toMatchObject({ type: ['a', 'b'], limit: 5 })
+})
+
+test('-- ends the flags', async () => {
+  expect((await command('solve', '--', '--help')).input.words).toEqual(['--help'])
+})
+
+test('an unknown command, flag or topic names the nearest one and the usage', async () => {
+  expect(await complaint('solv', 'x')).toEqual({
+    code: 'usage',
+    message: "There is no command 'solv'.",
+    why: "Did you mean 'solve'?",
+    next: 'usage: parley COMMAND',
+  })
+  expect(await complaint('trail', 'verfy')).toMatchObject({
+    why: "Did you mean 'verify'?",
+    next: 'usage: parley trail query|follow|verify|proof|export|import|heads|keys|rotate-key|tiers|compact|snapshot|restore',
+  })
+  expect(await complaint('solve', 'x', '--tema', 'f')).toMatchObject({
+    message: 'There is no flag --tema.',
+    why: "Did you mean '--team'?",
+    next: expect.stringMatching(/^usage: parley solve INTENT \[--team FILE\]/),
+  })
+  expect(await complaint('help', 'aprove')).toMatchObject({ why: "Did you mean 'approve'?" })
+  expect(await complaint('runs', '--wrong')).not.toHaveProperty('why', "Did you mean '--json'?")
+  expect(await complaint('zzzzzz')).toMatchObject({ why: '`parley help` lists all.' })
+})
+
+test('what is missing, too much or of the wrong kind is wrong usage', async () => {
+  expect(await complaint('solve')).toMatchObject({
+    message: 'INTENT is missing: what you want, in quotes, or - to read it from standard input.',
+  })
+  expect(await complaint('solve', 'tidy', 'up')).toMatchObject({
+    message: "One word too many: 'up'. Put text with spaces into quotes.",
+  })
+  expect(await complaint('runs', '--limit', 'many')).toMatchObject({
+    message: "--limit takes a whole number, not 'many'.",
+  })
+  expect(await complaint('runs', '--limit')).toMatchObject({ message: '--limit needs a value: --limit N.' })
+  expect(await complaint('solve', 'x', '--team', '--yes')).toMatchObject({
+    message: '--team needs a value: --team FILE, or --team=--yes if that is what you mean.',
+  })
+  expect(await complaint('runs', '--state', 'doen')).toMatchObject({
+    message: expect.stringContaining("not 'doen'"),
+  })
+  expect(await complaint('solve', 'x', '--yes=no')).toMatchObject({ message: '--yes takes no value.' })
+  expect(await complaint('completion', 'tcsh')).toMatchObject({
+    message: "SHELL is one of bash, zsh, fish, not 'tcsh'.",
+  })
+  expect(await complaint('trail')).toMatchObject({ message: "'parley trail' needs a second word." })
+  expect(await complaint()).toMatchObject({ message: 'Which command?' })
+  expect(await complaint('solve', 'x', '--__proto__')).toMatchObject({ message: 'There is no flag --__proto__.' })
+})
+
+test('help is given for everything, a group and a command, whatever else is wrong', async () => {
+  expect(await parse('--help')).toMatchObject({ kind: 'help', topic: undefined })
+  expect(await parse('help')).toMatchObject({ kind: 'help', topic: undefined })
+  expect(await parse('help', 'help')).toMatchObject({ kind: 'help', topic: undefined })
+  expect(await parse('help', 'trail', 'query')).toMatchObject({ kind: 'help', topic: 'trail query' })
+  expect(await parse('trail', '--help')).toMatchObject({ kind: 'help', topic: 'trail' })
+  expect(await parse('solve', '--help')).toMatchObject({ kind: 'help', topic: 'solve' })
+  expect(await parse('solve', '--nonsense', '-h')).toMatchObject({ kind: 'help', topic: 'solve' })
+  expect(await parse('--version')).toMatchObject({ kind: 'version' })
+})
+
+test('wrong usage ends with 2, on stderr, as JSON where JSON was asked for', async () => {
+  const people = await parley(['solve'])
+  expect(people).toMatchObject({ code: 2, out: '' })
+  expect(people.err).toBe(
+    'parley: INTENT is missing: what you want, in quotes, or - to read it from standard input.\n' +
+      '  why:  `parley solve --help` has examples.\n' +
+      '  next: usage: parley solve INTENT [--team FILE] [--agent NAME] [--project FOLDER] [--yes] [--gates PRESET] [--force] [--detach]\n',
+  )
+  const program = await parley(['solve', '--json', '--bad'])
+  expect(program).toMatchObject({ code: 2, out: '' })
+  expect(JSON.parse(program.err)).toMatchObject({
+    error: { code: 'usage', message: 'There is no flag --bad.', details: {} },
+  })
+})
+
+test('--version prints the version', async () => {
+  expect(await parley(['--version'])).toEqual({ code: 0, out: '1.2.3\n', err: '' })
+  expect(await parley(['--version', '--json'])).toMatchObject({ out: '{"version":"1.2.3"}\n' })
+})

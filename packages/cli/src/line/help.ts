@@ -1,0 +1,116 @@
+// Help, from the table of commands: of everything, of a group, of one command.
+import { type FlagTable, type Group, loaded, type NamedCommand, type Table } from '../command.ts'
+import { EXIT_MEANINGS } from '../exit.ts'
+import { grid } from '../render/grid.ts'
+import { wrap } from '../render/text.ts'
+import { GLOBAL_FLAGS, usageOf } from './args.ts'
+import { firstWords, secondWords } from './words.ts'
+
+export interface HelpOptions {
+  readonly width: number
+}
+
+export async function helpText(topic: string | undefined, table: Table, options: HelpOptions): Promise<string> {
+  const found = table.commands.find(([name]) => name === topic)
+  if (found) return commandHelp(await loaded(found), options)
+  const group = table.groups.find(({ name }) => name === topic)
+  if (group) return groupHelp(group, table, options)
+  return overview(table, options)
+}
+
+function overview(table: Table, { width }: HelpOptions): string {
+  return page([
+    'Parley lets a team of agents solve an intent, with a record of everything and a person at every gate.',
+    '',
+    'usage: parley COMMAND [ARGUMENTS] [FLAGS]',
+    '',
+    'Commands:',
+    ...pairs(firstWords(table), width),
+    '',
+    'Flags for every command:',
+    ...flagLines(GLOBAL_FLAGS, width),
+    '',
+    'Exit codes:',
+    ...pairs(
+      EXIT_MEANINGS.map(([code, meaning]) => [String(code), meaning] as const),
+      width,
+    ),
+    '',
+    'Start with `parley init`, then `parley solve "what you want"`. `parley help COMMAND` says more.',
+  ])
+}
+
+function groupHelp({ name, summary, alone }: Group, table: Table, { width }: HelpOptions): string {
+  const of = secondWords(table, name)
+  return page([
+    `${summary}.`,
+    '',
+    `usage: parley ${name} ${of.map(([word]) => word).join('|')}`,
+    '',
+    'Commands:',
+    ...pairs(
+      of.map(([word, means]) => [`${name} ${word}`, means] as const),
+      width,
+    ),
+    '',
+    ...(alone ? [`\`parley ${name}\` alone means \`parley ${alone}\`.`] : []),
+    `\`parley help ${name} COMMAND\` says more.`,
+  ])
+}
+
+function commandHelp(found: NamedCommand, { width }: HelpOptions): string {
+  const { summary, about, args, flags, examples } = found
+  return page([
+    `${summary}.`,
+    '',
+    `usage: ${usageOf(found)}`,
+    ...(about ? ['', ...about.split('\n').flatMap(text => wrap(text, width))] : []),
+    ...(args.length > 0
+      ? [
+          '',
+          'Arguments:',
+          ...pairs(
+            args.map(arg => [arg.name, arg.summary] as const),
+            width,
+          ),
+        ]
+      : []),
+    ...(Object.keys(flags).length > 0 ? ['', 'Flags:', ...flagLines(flags, width)] : []),
+    '',
+    `Flags for every command: ${Object.keys(GLOBAL_FLAGS)
+      .map(name => `--${name}`)
+      .join(' ')}`,
+    '',
+    'Examples:',
+    ...examples.flatMap(([line, what]) => [`  ${line}`, `      ${what}`]),
+  ])
+}
+
+function flagLines(flags: FlagTable, width: number): readonly string[] {
+  return pairs(
+    Object.entries(flags).map(([name, spec]) => {
+      const short = spec.short ? `-${spec.short}, ` : ''
+      const value = spec.type === 'boolean' ? '' : ` ${spec.value ?? 'VALUE'}`
+      const choices = spec.choices ? `: ${spec.choices.join(', ')}` : ''
+      return [`${short}--${name}${value}`, `${spec.summary}${choices}`] as const
+    }),
+    width,
+  )
+}
+
+/** A name and what it means, the meaning wrapped beside it. */
+function pairs(rows: readonly (readonly [string, string])[], width: number): readonly string[] {
+  const left = Math.max(...rows.map(([name]) => name.length))
+  const right = Math.max(20, width - left - 4)
+  return grid(
+    [{}, {}],
+    rows.flatMap(([name, meaning]) =>
+      wrap(meaning, right).map((line, index) => [`  ${index === 0 ? name : ''}`.padEnd(left + 2), line]),
+    ),
+    left + 4 + right,
+  )
+}
+
+function page(lines: readonly string[]): string {
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,109 @@
+// What a person reads before a run starts and when it is over.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { following } from '../testing/fake-node.ts'
+import { parley } from '../testing/parley.ts'
+import { done, node, solve, waiting, working } from '../testing/solving.ts'
+import { FakeTerminal } from '../testing/terminal.ts'
+import { runView, stepView, taskView } from '../testing/views.ts'
+
+test('a plan is not approved blindly: details show what runs, the prompt, what it may change, check, review and limits', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-attend-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(
+    join(folder, 'parley.yaml'),
+    `version: 1
+name: house
+agents:
+  writer: { command: [sh, -c, 'rm -r dust'], env: { ROOM: attic }, pass: [BROOM_KEY], timeout: 5m }
+  critic: { preset: claude, model: strict }
+  helper: { command: [tidy] }
+  second: { preset: codex }
+limits: { concurrency: 3, timeout: 1h }
+plan:
+  - id: scan
+    title: Scan the house
+    agent: writer
+    prompt: "Do this: {intent}"
+    paths: [dust/**]
+    check: [npm, test]
+    fallback: helper
+    review: { by: critic, prompt: Is it clean?, fallback: [second, helper] }
+`,
+  )
+  const { api } = node(following([waiting], [done]))
+  const terminal = new FakeTerminal({ interactive: true, answers: ['d', 'y'] })
+  const ran = await parley(['solve', 'Tidy the house'], { node: api, terminal, cwd: folder })
+  expect(ran.code).toBe(0)
+  expect(terminal.output).toContain(`intent   Tidy the house
+limits   3 turns at once, ends after 1h00m
+asked    May writer do "Scan the house"?
+
+scan: Scan the house
+  agent    writer
+  runs     sh -c 'rm -r dust'
+  env      ROOM=attic
+  gets     BROOM_KEY
+  or       helper
+  runs     tidy
+  prompt   Do this: Tidy the house
+  changes  dust/**
+  check    npm test
+  review   by critic: Is it clean?
+  runs     preset claude, model strict
+  or       second
+  runs     preset codex
+  or       helper
+  runs     tidy
+  limits   2 attempts at most, 5m00s a turn
+`)
+  const waits = await parley(['solve', 'Tidy the house'], {
+    node: node(following([waiting])).api,
+    cwd: folder,
+  })
+  expect(waits.err).toContain("runs     sh -c 'rm -r dust'")
+})
+
+test('what the team has to say is printed at the end: one answer whole', async () => {
+  const text = Array.from({ length: 30 }, (_, index) => `Line ${index} of the answer`).join('\n')
+  const answered = runView({ ...done, tasks: [{ ...done.tasks[0]!, steps: [stepView({ text })] }] })
+  const { out } = await solve({ node: node(following([answered])).api }, '--yes')
+  expect(out).toContain(`${text}\n\nDone. 1 of 1 task`)
+  expect((await solve({ node: node(following([answered])).api }, '--yes', '--quiet')).out).toMatch(/^Line 0 of/)
+})
+
+test('of several answers the beginning of each is printed, and none of a task that others build on', async () => {
+  const long = Array.from({ length: 30 }, (_, index) => `Line ${index}`).join('\n')
+  const task = (id: string, text: string, needs: string[] = []) =>
+    taskView(id, { state: 'done', needs, steps: [stepView({ text })] })
+  const several = runView({
+    ...done,
+    tasks: [task('first', 'Only a step.'), task('one', long, ['first']), task('two', 'Short.', ['first'])],
+  })
+  const { out } = await solve({ node: node(following([several])).api }, '--yes')
+  expect(out).toContain('one:\n    Line 0\n')
+  expect(out).toContain('    … 24 more lines\ntwo:\n    Short.\n')
+  expect(out).toContain('parley show run_01m7aaaaaa --full')
+  expect(out).not.toContain('Only a step.')
+})
+
+test('a warning is told at the start, once, and the failure of a task is told once at the end', async () => {
+  const warnings = ['2 uncommitted changes are not part of it.']
+  const failed = runView({
+    state: 'failed',
+    warnings,
+    reason: 'scan: no house',
+    tasks: [taskView('scan', { state: 'failed', note: 'no house', attempt: 1 })],
+  })
+  const { api } = node(following([{ ...working, warnings }, { ...working, warnings }, failed]))
+  const ran = await solve({ node: api }, '--yes')
+  expect(ran.err).toBe(`warning: ${warnings[0]}\n`)
+  expect(ran.out.slice(ran.out.indexOf('Failed.')).match(/no house/g)?.length).toBe(1)
+})
+
+test('a file that was put back twice is named once', async () => {
+  const twice = runView({ ...done, tasks: [{ ...done.tasks[0]!, refused: ['w.txt', 'w.txt'] }] })
+  expect((await solve({ node: node(following([twice])).api }, '--yes')).out).toContain('(not allowed, reverted: w.txt)')
+})

@@ -1,0 +1,58 @@
+// The node as commands call it: its operations as members, `node.runs.show({ run })`, typed by what the node registers.
+// Runs are named by id, by its beginning or as `last`. A call rejects with the operation's error; `asFailure` knows
+// them.
+import {
+  type CallMembers,
+  type ClientCallOptions,
+  type ClientSubscribeOptions,
+  type Given,
+  type InputOf,
+  type OutputOf,
+  pathProxy,
+  type StreamMembers,
+} from '@parley/call'
+import type { NodeOperations } from '@parley/node'
+
+export type NodePath = keyof NodeOperations & string
+export type Input<Path extends NodePath> = Given<InputOf<NodeOperations, Path>>
+export type Output<Path extends NodePath> = OutputOf<NodeOperations, Path>
+
+export type NodeClient = CallMembers<NodeOperations> & { readonly streams: StreamMembers<NodeOperations> }
+
+/** How operations are called, by path. What holds for all of them, such as a token, is added here. */
+export interface Calls {
+  call(path: string, input: unknown, options?: ClientCallOptions): Promise<unknown>
+  subscribe(path: string, input: unknown, options?: ClientSubscribeOptions): AsyncIterable<unknown>
+  close(): void
+}
+
+export function nodeClient({ call, subscribe }: Calls): NodeClient {
+  type Arguments = readonly [unknown, ClientCallOptions?]
+  const streams = pathProxy((path, given) => subscribe(path, ...(given as Arguments)))
+  const calls = pathProxy((path, given) => call(path, ...(given as Arguments)))
+  return new Proxy(calls, {
+    get: (target, name) => (name === 'streams' ? streams : Reflect.get(target, name)),
+  }) as NodeClient
+}
+
+/** The calls that `open` gives, asked for once, when the first of them is made. */
+export function onFirstUse(open: () => Promise<Calls>): Calls {
+  let opened: Promise<Calls> | undefined
+  const calls = () => (opened ??= open())
+  return {
+    call: async (path, input, options) => (await calls()).call(path, input, options),
+    async *subscribe(path, input, options) {
+      yield* (await calls()).subscribe(path, input, options)
+    },
+    close: () => void opened?.then(({ close }) => close()),
+  }
+}
+
+/**
+ * The fault of the machine that holds all work up, if there is one. A node of another version may say nothing of it.
+ */
+export async function machineFault(
+  api: NodeClient,
+): Promise<NonNullable<Output<'/node/status'>['machine']> | undefined> {
+  return (await api.node.status({})).machine ?? undefined
+}

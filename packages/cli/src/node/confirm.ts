@@ -1,0 +1,93 @@
+// The passphrase that answers may need: asked for where the node wants it and somebody is there to type it, or read
+// from standard input where they say so. It is never an argument, and it is forgotten soon.
+import type { Clock } from '@parley/core'
+import type { FlagSpec } from '../command.ts'
+import { asFailure, Failure } from '../failure.ts'
+import { cliLimits } from '../limits.ts'
+import type { Terminal } from '../terminal.ts'
+import type { Calls, NodePath } from './client.ts'
+
+/** For every command that answers. */
+export const PASSPHRASE_FLAG = {
+  'passphrase-stdin': {
+    type: 'boolean',
+    summary: 'Read the passphrase from standard input, if answers require one (gates.confirm)',
+  },
+} as const satisfies Readonly<Record<string, FlagSpec>>
+
+export interface Confirming {
+  readonly terminal: Terminal
+  readonly clock: Clock
+  /** Somebody can be asked. */
+  readonly asks: boolean
+  readonly fromInput: boolean
+}
+
+const ANSWERS: ReadonlySet<string> = new Set<NodePath>([
+  '/gates/respond',
+  '/escalations/respond',
+  '/workspaces/salvage',
+])
+
+/** Answers carry the passphrase, as far as the node wants one. */
+export function confirming(calls: Calls, options: Confirming): Calls {
+  const known = new KnownPassphrase(options)
+  return {
+    ...calls,
+    call: (path, input, more) =>
+      ANSWERS.has(path)
+        ? known.use(passphrase => calls.call(path, { ...(input as object), passphrase }, more))
+        : calls.call(path, input, more),
+  }
+}
+
+class KnownPassphrase {
+  readonly #options: Confirming
+  #passphrase: string | undefined
+  #since = 0
+
+  constructor(options: Confirming) {
+    this.#options = options
+  }
+
+  async use<T>(act: (passphrase: string | undefined) => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      const passphrase = await this.#recent()
+      try {
+        return await act(passphrase)
+      } catch (thrown) {
+        const { code } = asFailure(thrown)
+        this.#passphrase = undefined
+        if (code !== 'passphrase_required' && code !== 'passphrase_wrong') throw thrown
+        const { asks, fromInput, terminal } = this.#options
+        if (!asks || fromInput || attempt >= cliLimits.passphraseTries) throw thrown
+        if (code === 'passphrase_wrong') terminal.err('Wrong passphrase.\n')
+        this.#keep(await askPassphrase(terminal, 'Passphrase: '))
+      }
+    }
+  }
+
+  /** What was typed a moment ago is good for the next gate of the same plan. */
+  async #recent(): Promise<string | undefined> {
+    const { fromInput, terminal, clock } = this.#options
+    if (fromInput && this.#passphrase === undefined) this.#keep(firstLine(await terminal.input()))
+    if (!fromInput && clock.now() / 1000 - this.#since > cliLimits.passphraseMs) this.#passphrase = undefined
+    return this.#passphrase
+  }
+
+  #keep(passphrase: string): void {
+    this.#passphrase = passphrase
+    this.#since = this.#options.clock.now() / 1000
+  }
+}
+
+export function firstLine(text: string): string {
+  return text.split(/\r?\n/, 1)[0] ?? ''
+}
+
+/** Refuses with `interrupted` where nobody typed anything to the end. */
+export async function askPassphrase(terminal: Terminal, question: string): Promise<string> {
+  const typed = await terminal.askSecret(question)
+  if (typed !== undefined) return typed
+  throw new Failure('interrupted', 'No passphrase was given. Nothing was changed.')
+}

@@ -1,0 +1,117 @@
+// Reaching the node. Inside a workspace every call carries the workspace's token, so that an agent never acts as the
+// owner of its run, not even by accident.
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Client } from '@parley/call'
+import { assertNever, ParleyError } from '@parley/core'
+import type { ConnectChoice, Environment, GlobalFlags } from '../command.ts'
+import { Failure } from '../failure.ts'
+import { cliLimits } from '../limits.ts'
+import type { Calls } from './client.ts'
+import { forPeople, turnAt } from './for-people.ts'
+import { explained, refuseSlip, refuseStopped } from './no-node.ts'
+
+type Surroundings = Pick<Environment, 'env' | 'clock'>
+
+export function connector(
+  { profile }: Pick<GlobalFlags, 'profile'>,
+  { env, clock }: Surroundings,
+): (choice?: ConnectChoice) => Promise<Calls> {
+  const file = env.PARLEY_TOKEN_FILE || undefined
+  if (file !== undefined) return () => inside(file, { env, clock })
+  return async ({
+    start = true,
+    create = false,
+    lasting = false,
+    anyVersion = false,
+    env: more = {},
+  }: ConnectChoice = {}) => {
+    // Most of the time that a short command takes is reading code: what does not need a node does not read it.
+    const { connectNode } = await import('@parley/node/commands')
+    if (start && !create) await refuseSlip(profile, env)
+    await refuseStopped(profile, env)
+    const connected = await connectNode({
+      ...(profile !== undefined && { profile }),
+      // A node that is there to stay does not stop by itself.
+      env: { ...env, ...more, ...(lasting && { PARLEY_IDLE_TIMEOUT: '0' }) },
+      start,
+      anyVersion,
+      clock,
+    })
+    if (!connected.ok) throw await explained(connected.error, profile, env)
+    const { client, status, paths } = connected.value
+    return forPeople(callsOver(client as Client, undefined), () => turnAt(status?.socket ?? paths.socket, env))
+  }
+}
+
+/**
+ * Inside a workspace: its node is the one that is there, at the socket that it named, and it is never started from
+ * here.
+ */
+async function inside(file: string, { env, clock }: Surroundings): Promise<Calls> {
+  const socket = env.PARLEY_SOCKET
+  if (!socket) {
+    throw new Failure('no_workspace', 'PARLEY_TOKEN_FILE is set, but PARLEY_SOCKET is not.', {
+      why: "A workspace's turn has both in its environment.",
+      next: 'Keep both as they were, or unset PARLEY_TOKEN_FILE outside a workspace.',
+    })
+  }
+  const token = readToken(file)
+  const { reachNode, unanswered } = await import('@parley/node/commands')
+  const { PARLEY_HOME: home, PARLEY_PROFILE: profile } = env
+  const folder = home && profile ? join(home, profile) : undefined
+  const reached = await reachNode({
+    socket: () => socket,
+    folder,
+    keyless: true,
+    clock,
+    maxAttempts: cliLimits.reconnects,
+  })
+  switch (reached.kind) {
+    case 'reached':
+      if (reached.proof !== 'unanswered')
+        return forPeople(callsOver(reached.client as Client, token), async () => env.PARLEY_TURN || 'by its token')
+      reached.client.close()
+      throw unanswered(folder, socket)
+    case 'absent':
+      throw away(socket, reached.cause)
+    case 'failed':
+      throw reached.error instanceof ParleyError ? reached.error : away(socket, reached.error)
+    default:
+      return assertNever(reached)
+  }
+}
+
+function readToken(file: string): string {
+  try {
+    if (statSync(file).size > cliLimits.tokenBytes) throw new RangeError('it is too large for a token')
+    return readFileSync(file, 'utf8').trim()
+  } catch (cause) {
+    throw new Failure('permission_denied', `The token of this turn, ${file}, cannot be read.`, {
+      why: `${(cause as NodeJS.ErrnoException).code ?? (cause as Error).message}: its turn is over, or this process may not read the file.`,
+      next: 'End your process: the next turn has its own token.',
+      details: { file },
+      cause,
+    })
+  }
+}
+
+function away(socket: string, cause: unknown): Failure {
+  return new Failure('node_unreachable', `The node of this workspace does not answer at ${socket}.`, {
+    why: `The system says ${(cause as NodeJS.ErrnoException).code ?? 'nothing'}; the node has stopped or is restarting.`,
+    next: 'Try again in a moment. Your files are kept either way.',
+    details: { socket },
+    cause,
+  })
+}
+
+/** Every call carries the token of a workspace, where there is one. */
+function callsOver(client: Client, token: string | undefined): Calls {
+  const auth = token === undefined ? {} : { authToken: token }
+  const named = (path: string) => path.split('/').slice(1) as [service: string, op: string]
+  return {
+    call: (path, input, options) => client.call(...named(path), input, { ...auth, ...options }),
+    subscribe: (path, input, options) => client.subscribe(...named(path), input, { ...auth, ...options }),
+    close: () => client.close(),
+  }
+}

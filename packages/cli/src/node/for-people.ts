@@ -1,0 +1,73 @@
+// What only people may do. An agent runs as the same user as the person, so where it leaves its token away the node
+// takes it for the person. The command refuses, as far as it can see that a turn started it: this stops accidents, not
+// attackers (docs/guide/gates.md).
+import { Failure } from '../failure.ts'
+import type { Calls, NodePath } from './client.ts'
+
+/**
+ * Decisions over runs, people, money, peers, keys and the record. Reading is free, and so is beginning a run of one's
+ * own.
+ */
+const FOR_PEOPLE: ReadonlySet<string> = new Set<NodePath>([
+  '/gates/respond',
+  '/escalations/respond',
+  '/gates/passphrase',
+  '/highway/inject',
+  '/workspaces/suspend',
+  '/workspaces/resume',
+  '/workspaces/migrate',
+  '/workspaces/salvage',
+  '/runs/abort',
+  '/budgets/raise',
+  '/users/change',
+  '/peers/pin',
+  '/peers/unpin',
+  '/peers/allow',
+  '/peers/accept',
+  '/peers/dismiss',
+  '/link/rotate-key',
+  '/trail/rotate-key',
+  '/trail/import',
+  '/trail/compact',
+  '/trail/snapshot',
+  '/trail/restore',
+  '/node/stop',
+])
+
+/** `turn` says whose turn this process belongs to, if to any; it is asked before each such act. */
+export function forPeople(calls: Calls, turn: () => Promise<string | undefined>): Calls {
+  return {
+    ...calls,
+    call: async (path, input, options) => {
+      const marker = FOR_PEOPLE.has(path) ? await turn() : undefined
+      if (marker !== undefined) throw insideTurn(marker)
+      return calls.call(path, input, options)
+    },
+  }
+}
+
+/**
+ * Of the node at `socket`: a command inside a turn of one node may do as people do at another, for instance in the
+ * tests of a program.
+ */
+export async function turnAt(
+  socket: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string | undefined> {
+  const { turnsAbove } = await import('@parley/node/commands')
+  const turns = await turnsAbove(env)
+  const told = turns.filter(turn => turn.socket !== undefined)
+  // Where none says which node it belongs to, it may be this one.
+  return (told.length === 0 ? turns[0] : told.find(turn => turn.socket === socket))?.marker
+}
+
+function insideTurn(marker: string): Failure {
+  return new Failure('inside_turn', "Only a person may do this, and this is an agent's turn.", {
+    why: `PARLEY_TURN is in the environment of this process, or of one that started it: ${marker}.`,
+    next: [
+      'As an agent: leave it to the person who owns the run; `parley ws block "…"` asks them.',
+      'As a person: use a terminal that no agent started.',
+    ],
+    details: { turn: marker },
+  })
+}

@@ -1,0 +1,163 @@
+// Why there is no node to talk to, as far as it can be seen from outside: a profile that was mistyped, a configuration
+// that is not valid, a key that is lost, a process that does not answer.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { CallError } from '@parley/call'
+import { type Clock, ParleyError } from '@parley/core'
+import type { Environment } from '../command.ts'
+import { Failure } from '../failure.ts'
+import { cliLimits } from '../limits.ts'
+import { suggest } from '../line/suggest.ts'
+
+/**
+ * A profile that somebody names and that is not there is more likely mistyped than wanted: reading commands do not make
+ * it.
+ */
+export async function refuseSlip(flag: string | undefined, env: Environment['env']): Promise<void> {
+  if (flag === undefined && !env.PARLEY_PROFILE) return
+  const paths = await pathsOf(flag, env)
+  if (!paths || paths.profile === 'default' || existsSync(paths.folder)) return
+  const known = existsSync(paths.home)
+    ? readdirSync(paths.home, { withFileTypes: true })
+        .filter(each => each.isDirectory())
+        .map(each => each.name)
+    : []
+  const near = suggest(paths.profile, known)
+  throw new Failure('not_found', `There is no profile '${paths.profile}'.`, {
+    why: near === undefined ? `${paths.folder} does not exist.` : `Did you mean '${near}'?`,
+    next: '`parley solve`, `parley run` and `parley up` create a new one.',
+    details: { profile: paths.profile, profiles: known },
+  })
+}
+
+async function pathsOf(flag: string | undefined, env: Environment['env']) {
+  const { chosenProfile, parleyHome, profilePaths } = await import('@parley/node/commands')
+  const paths = profilePaths(chosenProfile(flag, env), parleyHome(env, homedir()), env)
+  return paths.ok ? paths.value : undefined
+}
+
+/**
+ * What can be seen from here of why a node is not there: a configuration that is not valid, a lost key, or a process
+ * that does not answer.
+ */
+export async function explained(
+  error: ParleyError,
+  flag: string | undefined,
+  env: Environment['env'],
+): Promise<ParleyError> {
+  const { keyProblem, loadConfig, readNodeFile } = await import('@parley/node')
+  if (error.code === 'node_start_failed') {
+    const config = loadConfig({ flags: { profile: flag }, env })
+    if (!config.ok) return config.error
+    const lost = keyProblem(config.value.paths.folder)
+    if (lost) return lost
+    const { code } = (error.cause ?? {}) as NodeJS.ErrnoException
+    if (code !== undefined && CLOSED.has(code)) return unwritable(error, code)
+  }
+  const paths = await pathsOf(flag, env)
+  const pid = paths && readNodeFile(paths.nodeFile)?.pid
+  // It does not listen any more and has not ended: whoever asked for its stop wants to know.
+  if (error.code === 'node_not_running' && pid !== undefined && isLeftNode(pid))
+    return new ParleyError(error.code, error.message, {
+      retryable: true,
+      details: { ...error.details, pid },
+      cause: error,
+    })
+  return paths && pid !== undefined && isThere(pid) && silent(error) ? unanswered(paths, pid, error) : error
+}
+
+const CLOSED: ReadonlySet<string> = new Set(['EACCES', 'EPERM'])
+
+function unwritable(error: ParleyError, code: string): Failure {
+  const { path } = error.cause as NodeJS.ErrnoException
+  return new Failure('profile_unusable', `${path ?? 'The profile'} cannot be written, so no node starts.`, {
+    why: `The system says ${code}.`,
+    next: '`parley doctor` says how to fix it; PARLEY_HOME sets another place.',
+    details: { ...error.details, ...(path !== undefined && { path }), system: code },
+    cause: error,
+  })
+}
+
+/**
+ * A process that was stopped (SIGSTOP, Ctrl-Z) is told at once, where the system shows it; nobody has to wait for it.
+ */
+export async function refuseStopped(flag: string | undefined, env: Environment['env']): Promise<void> {
+  const { readNodeFile } = await import('@parley/node/commands')
+  const paths = await pathsOf(flag, env)
+  const pid = paths && readNodeFile(paths.nodeFile)?.pid
+  if (paths && pid !== undefined && isStopped(pid)) throw unanswered(paths, pid, undefined)
+}
+
+function unanswered(
+  { profile, log }: { readonly profile: string; readonly log: string },
+  pid: number,
+  cause: ParleyError | undefined,
+): Failure {
+  const stopped = isStopped(pid)
+  return new Failure('node_unreachable', `The node of profile '${profile}' (process ${pid}) does not answer.`, {
+    why: `The process exists, but it ${stopped ? 'was stopped' : 'is stopped or hangs'}. Nothing was executed.`,
+    next: [
+      `\`kill -CONT ${pid}\` wakes it${stopped ? '' : ' if it was stopped'}.`,
+      `\`kill ${pid}\` asks it to end. Its runs continue with the next node.`,
+    ],
+    details: { ...cause?.details, pid, log },
+    ...(cause && { cause }),
+  })
+}
+
+/** The state stands behind the name, which is in brackets and may contain anything. */
+function isStopped(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const runtime = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T') && runtime.includes('node')
+  } catch {
+    return false
+  }
+}
+
+/** It is there, and did not say anything. */
+function silent({ code, cause }: ParleyError): boolean {
+  if (code === 'node_start_failed') return true
+  return code === 'node_unreachable' && cause instanceof CallError && cause.code === 'TIMEOUT'
+}
+
+/**
+ * A number from a file may belong to any process by now: only where the system shows that it is a node does it count.
+ */
+function isLeftNode(pid: number): boolean {
+  try {
+    return !hasEnded(pid) && /node|parley/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** Resolves to whether the process has ended by the time that a stop may take. */
+export async function endedInTime(pid: number, clock: Clock): Promise<boolean> {
+  for (let waited = 0; !hasEnded(pid); waited += cliLimits.downLookMs) {
+    if (waited >= cliLimits.downMs) return false
+    await new Promise<void>(resolve => clock.after(cliLimits.downLookMs, resolve))
+  }
+  return true
+}
+
+/** One that nobody has collected yet has ended as well. */
+function hasEnded(pid: number): boolean {
+  if (!isThere(pid)) return true
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z')
+  } catch {
+    return !isThere(pid)
+  }
+}
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,54 @@
+// What the node shows of runs, tasks, gates, trails and agents, as its operations declare it.
+import type { Input, Output } from './client.ts'
+
+export type NodeStatus = Output<'/node/status'>
+/** What holds a node up. */
+export type MachineView = NonNullable<NodeStatus['machine']>
+export type RunSummaryView = Output<'/runs/list'>['runs'][number]
+export type RunView = Output<'/runs/show'>
+export type RunState = RunView['state']
+/** One whose record is damaged is listed, and cannot be shown. */
+export type ListedState = RunSummaryView['state']
+export type PlanTaskView = RunView['tasks'][number]
+export type TaskState = PlanTaskView['state']
+/** An attempt at a task, or a judgement of one. */
+export type StepView = PlanTaskView['steps'][number]
+export type UsageView = RunView['usage']
+export type GateView = Output<'/gates/list'>['gates'][number]
+export type BudgetView = Output<'/budgets/list'>['budgets'][number]
+/** What the profile has spent today. */
+export type TodayView = Output<'/budget/today'>
+/** What can be raised. */
+export type BudgetLimit = Input<'/budgets/raise'>['dimension']
+export type UserView = Output<'/users/list'>['users'][number]
+export type TrailPage = Output<'/trail/query'>
+export type EntryView = TrailPage['entries'][number]
+export type VerifyView = Output<'/trail/verify'>
+export type HeadView = Output<'/trail/heads'>['heads'][number]
+export type KeyView = Output<'/trail/keys'>['keys'][number]
+export type TiersView = Output<'/trail/tiers'>
+export type RotationView = Output<'/trail/rotate-key'>
+export type LeftView = Output<'/workspaces/left'>['left']
+export type SalvageView = Output<'/workspaces/salvage'>['salvage']
+export type ProofView = Output<'/trail/proof'>
+export type AgentView = Output<'/agents/list'>['agents'][number]
+export type IdentityView = Output<'/link/identity'>
+export type PeerView = Output<'/peers/list'>['peers'][number]
+export type PendingView = Output<'/peers/pending'>['pending'][number]
+/** What comes of asking a peer: its session, its text as it comes, and at the end the answer. */
+export type AskedView = Output<'/link/ask'>
+export type AnswerView = Extract<AskedView, { readonly type: 'answer' }>
+
+export const LISTED_STATES = [
+  'waiting',
+  'working',
+  'done',
+  'failed',
+  'rejected',
+  'aborted',
+  'damaged',
+] as const satisfies readonly ListedState[]
+
+export function isOver(state: RunState): boolean {
+  return state !== 'waiting' && state !== 'working'
+}

@@ -1,0 +1,145 @@
+// Looking through a workspace's folder: which files differ from the index, and what can never be part of a commit:
+// repositories inside it, submodules that are not what they were, pipes and the like. Changes nothing in the folder.
+import { lstatSync } from 'node:fs'
+import { lstat, readdir, readlink } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
+import type { Contents, Tree } from '../contents.ts'
+import { folderLimits } from '../limits.ts'
+import type { ChangeKind, RefusalReason } from '../model.ts'
+import { canRead } from './copy.ts'
+import { type FileName, foldersOf, splitNames } from './file-name.ts'
+import { otherFiles, type TrackedFile, trackedFiles } from './list-files.ts'
+import { below } from './remove.ts'
+import { specialFiles } from './special-files.ts'
+
+export interface FoundChange {
+  readonly name: FileName
+  readonly kind: Exclude<ChangeKind, 'renamed'>
+  /** 0 if it was deleted. */
+  readonly bytes: number
+  readonly readable: boolean
+  /** Of a symbolic link: its target, one character for each byte. */
+  readonly link?: string
+}
+
+interface Barred {
+  readonly name: FileName
+  readonly kind: Exclude<ChangeKind, 'renamed'>
+  readonly reason: RefusalReason
+}
+
+export interface Survey {
+  readonly found: readonly FoundChange[]
+  /** Refused whatever the turn may change. */
+  readonly refused: readonly Barred[]
+  /** Neither file, folder nor link: git passes over them, unless they took the place of something. */
+  readonly special: readonly FileName[]
+  /** There are more files than were looked at. */
+  readonly cut: boolean
+}
+
+export async function surveyFolder(contents: Contents, tree: Tree): Promise<Survey> {
+  await contents.runOn(tree, ['update-index', '-q', '--refresh'], {
+    codes: [0, 1],
+    timeoutMs: folderLimits.checkoutMs,
+  })
+  const [tracked, differing, others, special] = await Promise.all([
+    trackedFiles(contents, tree),
+    differingFiles(contents, tree),
+    otherFiles(contents, tree),
+    specialFiles(contents, tree),
+  ])
+  const submodules = tracked.filter(each => each.submodule)
+  const isSubmodule = new Set(submodules.map(each => each.name))
+  const moved = new Set(differing.filter(({ name }) => isSubmodule.has(name)).map(({ name }) => name))
+  const names: Pick<FoundChange, 'name' | 'kind'>[] = [
+    ...differing.filter(({ name }) => !isSubmodule.has(name)),
+    ...others.files.map(name => ({ name, kind: 'added' as const })),
+  ]
+  return {
+    found: await lookAt(tree, names),
+    refused: [
+      ...(await alteredSubmodules(tree, submodules, moved)),
+      ...(await repositoriesInside(tree, tracked, others.files)),
+      ...others.closed.map((name): Barred => {
+        return { name: name.slice(0, -1) as FileName, kind: 'added', reason: 'git' }
+      }),
+    ],
+    special,
+    cut: others.cut,
+  }
+}
+
+async function differingFiles(contents: Contents, tree: Tree): Promise<Pick<FoundChange, 'name' | 'kind'>[]> {
+  // The changes inside a submodule would be found by a git there, with whatever is configured there.
+  const args = ['diff-files', '-z', '--raw', '--no-renames', '--ignore-submodules=dirty']
+  const fields = splitNames((await contents.runOn(tree, args)).stdout)
+  const found: Pick<FoundChange, 'name' | 'kind'>[] = []
+  for (let next = 0; next + 1 < fields.length; next += 2) {
+    found.push({ name: fields[next + 1]!, kind: fields[next]!.endsWith(' D') ? 'deleted' : 'changed' })
+  }
+  return found
+}
+
+async function lookAt(tree: Tree, names: readonly Pick<FoundChange, 'name' | 'kind'>[]): Promise<FoundChange[]> {
+  const found: FoundChange[] = []
+  for (const { name, kind } of names.slice(0, folderLimits.files + 1)) {
+    const path = below(tree.folder, name)
+    const stats = kind === 'deleted' ? undefined : await lstat(path).catch(() => undefined)
+    const isFile = stats?.isFile() ?? false
+    // Gone by now, it is taken for a file, and the tree that comes of it will tell.
+    const link = stats?.isSymbolicLink() ? await readlink(path, 'buffer').catch(() => undefined) : undefined
+    found.push({
+      name,
+      kind,
+      bytes: isFile ? stats!.size : 0,
+      readable: !isFile || (await canRead(path)),
+      ...(link && { link: link.toString('latin1') }),
+    })
+  }
+  return found
+}
+
+/** A submodule is an empty folder, or a checkout of the very commit that the parent names. */
+async function alteredSubmodules(
+  tree: Tree,
+  submodules: readonly TrackedFile[],
+  moved: ReadonlySet<FileName>,
+): Promise<Barred[]> {
+  const barred: Barred[] = []
+  for (const { name } of submodules) {
+    const inside = await readdir(below(tree.folder, name)).catch(() => undefined)
+    if (inside === undefined) barred.push({ name, kind: 'deleted', reason: 'submodule' })
+    else if (moved.has(name) || (inside.length > 0 && !inside.includes('.git'))) {
+      barred.push({ name, kind: 'changed', reason: 'submodule' })
+    }
+  }
+  return barred
+}
+
+/** Every `.git` below the top, in any folder that holds files. Git itself shows none of them. */
+async function repositoriesInside(
+  tree: Tree,
+  tracked: readonly TrackedFile[],
+  others: readonly FileName[],
+): Promise<Barred[]> {
+  const folders = new Set<string>()
+  for (const { name } of tracked) for (const folder of foldersOf(name)) folders.add(folder)
+  for (const name of others) for (const folder of foldersOf(name)) folders.add(folder)
+  const barred: Barred[] = []
+  // Beyond a link, or a file that took a folder's place, nothing belongs to the project. Outer folders come before
+  // inner ones.
+  const real = new Set([''])
+  let looked = 0
+  for (const folder of folders) {
+    if (++looked % folderLimits.filesPerTurn === 0) await setImmediate()
+    if (!real.has(folder.slice(0, Math.max(0, folder.lastIndexOf('/'))))) continue
+    if (!lstatSync(below(tree.folder, folder), { throwIfNoEntry: false })?.isDirectory()) continue
+    real.add(folder)
+    const name = `${folder}/.git` as FileName
+    if (lstatSync(below(tree.folder, name), { throwIfNoEntry: false })) {
+      barred.push({ name, kind: 'added', reason: 'git' })
+    }
+  }
+  return barred
+}

@@ -1,0 +1,237 @@
+// Merging finished work as its task wants it (W-INT-06, -12). The trail decides first; the folders follow what it
+// decided, and do so again after a restart, since merging twice changes nothing.
+
+import { type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
+import type { Coordinator, Delegate } from '@parley/kernel'
+import type { IntegrationStrategy } from '@parley/trail/events'
+import { ask } from '../ask.ts'
+import type { Draft, MergeWay, RunFolders } from '../folder/run-folders.ts'
+import { coordinatorLimits } from '../limits.ts'
+import type { ProjectedConflict, ProjectedWorkspace } from '../projection/projected.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
+import type { PlannedTask } from '../team/team.ts'
+import { commitMessage } from './commit-message.ts'
+import { sideOf, sideText } from './side.ts'
+import { readConflicts } from './verdict.ts'
+
+export type IntegratorHandle = Coordinator | Delegate
+
+export interface Merging {
+  readonly handle: IntegratorHandle
+  readonly folders: RunFolders
+  readonly projection: RunProjection
+  /** Whose line it is merged into; undefined for the run's own. */
+  readonly line: WorkspaceId | undefined
+  /** Gives both versions to the agent that makes one of them. */
+  readonly merge: (
+    work: ProjectedWorkspace,
+    draft: { readonly commit: string; readonly conflicts: readonly string[] },
+  ) => Promise<void>
+}
+
+/**
+ * Whether something else is being merged into the same line (W-INT-08): what is asked for then waits, and with it
+ * everything that the other one needs to come to its end. Asked of the kernel itself, since what was begun a moment ago
+ * counts.
+ */
+export async function isLocked(handle: IntegratorHandle, source?: WorkspaceId): Promise<boolean> {
+  const target = await handle.look()
+  // Whoever was replaced meanwhile merges nothing either.
+  if (!target.ok) return true
+  const { merging } = target.value
+  return merging !== null && merging !== source
+}
+
+/** Work that was judged and is to be merged. */
+export async function mergeWork(merging: Merging, work: ProjectedWorkspace, task: PlannedTask): Promise<void> {
+  if (merging.projection.highway.waits('integration', work.id)) return
+  // A person may have chosen another one at the gate.
+  const strategy = work.integration?.open ? work.integration.strategy : task.merge.strategy
+  const basis = 'the order in which work was accepted'
+  if (strategy !== 'evaluated') {
+    await ask(merging.handle.accept(work.id, { strategy, basis, baseAware: true }))
+    return
+  }
+  // Opened first: nothing else is merged while the integrator works on the present state.
+  if (!work.integration?.open) {
+    await ask(merging.handle.beginIntegration(work.id, { strategy, basis }))
+    return
+  }
+  await mergeEvaluated(merging, work)
+}
+
+async function mergeEvaluated(merging: Merging, work: ProjectedWorkspace): Promise<void> {
+  const mergers = mergersOf(merging, work)
+  if (mergers.some(each => each.ended === undefined && each.state !== 'integrating')) return
+  const made = mergers.findLast(each => each.state === 'integrating')
+  if (!made) {
+    // An integrator that fails is asked once more; without a result the work cannot be merged.
+    if (mergers.length >= coordinatorLimits.mergeAttempts) {
+      await ask(merging.handle.failIntegration(work.id))
+      return
+    }
+    const draft = unwrap(await merging.folders.draft(commitOf(work), merging.line))
+    await merging.merge(work, draft)
+    return
+  }
+  const result = made.checkpoints.findLast(each => each.final)
+  const found = readConflicts(result?.text ?? '')
+  if (found.length > 0 && work.conflicts.length === 0) {
+    await ask(merging.handle.reportConflicts(work.id, found, { baseAware: true }))
+    return
+  }
+  const how = { strategy: 'evaluated', result: { commit: result?.commit ?? null }, baseAware: true } as const
+  await ask(merging.handle.accept(work.id, how))
+}
+
+function mergersOf({ projection }: Merging, { id }: ProjectedWorkspace): ProjectedWorkspace[] {
+  return projection.about(id).filter(({ facts }) => facts?.kind === 'merge')
+}
+
+/** Work that conflicts with what was merged before it: one conflict at a time. */
+export async function settleConflict(merging: Merging, work: ProjectedWorkspace, task: PlannedTask): Promise<void> {
+  if (merging.projection.highway.waits('conflict_resolution', work.id)) return
+  const conflict = work.conflicts.find(({ settled }) => settled === undefined)
+  if (!conflict) return
+  const { strategy, resolution } = await proposal(merging, work, task, conflict)
+  const made = mergersOf(merging, work)
+    .findLast(each => each.state === 'integrating')
+    ?.checkpoints.findLast(each => each.final)
+  const evaluated = work.integration?.strategy === 'evaluated'
+  const result = evaluated && made ? { commit: made.commit ?? null } : undefined
+  await ask(merging.handle.resolveConflict(work.id, conflict.id, strategy, resolution, result))
+}
+
+type Proposal = {
+  readonly strategy: 'coordinator_resolve' | 'agent_rework' | 'escalate'
+  readonly resolution: string
+}
+
+async function proposal(
+  { projection, folders, line }: Merging,
+  work: ProjectedWorkspace,
+  task: PlannedTask,
+  conflict: ProjectedConflict,
+): Promise<Proposal> {
+  const { draft, files, shown } = await conflictText({ folders, line }, commitOf(work))
+  const evaluated = work.integration?.strategy === 'evaluated'
+  const rework = clip(
+    evaluated
+      ? `${conflict.description} Do the work again on the present state.`
+      : `The work conflicts with what was merged meanwhile, in: ${files || conflict.resources.join(', ')}. Do it again on the present state.\n${shown}`,
+  )
+  // A person has turned down an earlier proposal: then the work is done again, and if they do not want that either,
+  // they decide.
+  const turnedDown = projection.highway.ended('conflict_resolution', work.id)
+  if (turnedDown?.action === 'reject') {
+    const paused = turnedDown.gate.record.paused
+    const before =
+      paused.type === 'conflict_resolution' && paused.conflict === conflict.id ? paused.strategy : undefined
+    if (before === 'coordinator_resolve') return { strategy: 'agent_rework', resolution: rework }
+    if (before === 'agent_rework') return { strategy: 'escalate', resolution: clip(sideText('incoming', shown)) }
+  }
+  if (evaluated && conflict.foundBy === 'runtime')
+    return {
+      strategy: 'coordinator_resolve',
+      resolution: clip(`The integrator read both versions of ${conflict.resources.join(', ')} and made one.`),
+    }
+  if (!evaluated && draft.conflicts.length === 0)
+    return {
+      strategy: 'coordinator_resolve',
+      resolution: clip(`clean three-way merge of ${conflict.resources.join(', ')}`),
+    }
+  if (task.merge.conflicts === 'rework') return { strategy: 'agent_rework', resolution: rework }
+  return {
+    strategy: 'escalate',
+    resolution: clip(
+      evaluated
+        ? `Take the result of the integrator in spite of this.`
+        : sideText(
+            'incoming',
+            `Whose version of ${files} is taken: incoming is this work, existing is what was merged before.\n${shown}`,
+          ),
+    ),
+  }
+}
+
+/** What a commit would be merged with, and the files that do not fit together as a person is shown them. */
+export async function conflictText(
+  { folders, line }: Pick<Merging, 'folders' | 'line'>,
+  commit: string,
+): Promise<{ readonly draft: Draft; readonly files: string; readonly shown: string }> {
+  const draft = unwrap(await folders.draft(commit, line))
+  const excerpts = await folders.excerpts(draft, coordinatorLimits.excerptBytes)
+  const shown = excerpts.map(({ path, text }) => `${path}:\n${text}`).join('\n')
+  return { draft, files: draft.conflicts.join(', '), shown }
+}
+
+/** Work that the trail says is merged. */
+interface Merged {
+  readonly work: ProjectedWorkspace
+  readonly seq: number
+  readonly commit: string | undefined
+  readonly message: string
+}
+
+function mergedOf(work: ProjectedWorkspace, task: PlannedTask): Merged | undefined {
+  const { salvage, checkpoints, merged, state } = work
+  if (salvage?.merged !== undefined)
+    return {
+      work,
+      seq: salvage.merged,
+      commit: checkpoints.find(({ id }) => id === salvage.checkpoint)?.commit,
+      message: `Salvaged: ${commitMessage(task, { 'Parley-Checkpoint': salvage.checkpoint })}`,
+    }
+  if (merged === undefined || state !== 'closed') return undefined
+  const commit = checkpoints.findLast(each => each.final)?.commit
+  return { work, seq: merged, commit, message: commitMessage(task) }
+}
+
+/** Folders follow the trail: whatever it says is merged and is not in its line yet, in the order of the trail. */
+export async function applyMerges(
+  { folders, projection, line }: Pick<Merging, 'folders' | 'projection' | 'line'>,
+  works: readonly { readonly work: ProjectedWorkspace; readonly task: PlannedTask }[],
+  load: (result: ObjectId) => Promise<unknown>,
+): Promise<boolean> {
+  let changed = false
+  const due = works
+    .flatMap(({ work, task }) => mergedOf(work, task) ?? [])
+    .toSorted((one, other) => one.seq - other.seq)
+  for (const { work, commit, message } of due) {
+    if (commit === undefined || projection.applied.has(work.id)) continue
+    const way = await wayOf(work, load)
+    const into = line === undefined ? {} : { into: line }
+    const merged = unwrap(await folders.integrate(commit, { message, way, ...into }))
+    // Different files can stand in each other's way all the same: a folder where the other has a file.
+    if ('conflicts' in merged)
+      unwrap(await folders.integrate(commit, { message, way: { way: 'take', side: 'incoming' }, ...into }))
+    projection.applied.add(work.id)
+    changed = true
+  }
+  return changed
+}
+
+async function wayOf(
+  { integration, salvage, ...work }: ProjectedWorkspace,
+  load: (result: ObjectId) => Promise<unknown>,
+): Promise<MergeWay> {
+  const strategy: IntegrationStrategy = salvage ? 'evaluated' : (integration?.strategy ?? 'layered')
+  if (strategy === 'direct') return { way: 'overwrite' }
+  const ref = (salvage ?? integration)?.result
+  if (strategy === 'evaluated' && ref !== undefined) {
+    const result = (await load(ref)) as { readonly commit?: string | null } | undefined
+    return result?.commit ? { way: 'result', commit: result.commit } : { way: 'merge' }
+  }
+  const conflicts = salvage?.conflicts ?? work.conflicts
+  const asked = conflicts.findLast(({ settled }) => settled?.strategy === 'escalate')
+  if (!asked) return { way: 'merge' }
+  return { way: 'take', side: sideOf(asked.settled!.resolution) ?? 'incoming' }
+}
+
+function commitOf(work: ProjectedWorkspace): string {
+  return work.checkpoints.findLast(each => each.final)?.commit ?? work.facts!.commit
+}
+
+export function clip(text: string): string {
+  return text.slice(0, coordinatorLimits.resolutionLength)
+}

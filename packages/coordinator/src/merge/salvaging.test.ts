@@ -1,0 +1,297 @@
+// What failed work left: judged by a person or by an agent, merged, in conflict with what came before, or let go.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type RunId, unwrap } from '@parley/core'
+import { expect, test } from 'vitest'
+import { alice, Fixture, put, type Scripts } from '../testing/fixture.ts'
+
+const team = (salvage: string, more = '') => `version: 1
+name: savers
+approval: none
+agents:
+  one: { command: [scripted, one] }
+  two: { command: [scripted, two] }
+  judge: { command: [scripted, judge] }
+${more}
+plan:
+  - { id: a, title: The first, agent: one, prompt: First., attempts: 1${salvage} }
+  - { id: b, title: The second, agent: two, prompt: Second., salvage: { by: judge } }
+`
+
+/** Keeps something and fails. */
+const failing =
+  (
+    fixture: () => Fixture,
+    file: string,
+    words: string,
+    after: () => Promise<unknown> = async () => undefined,
+  ): Scripts[string] =>
+  async input => {
+    put(input.folder!, file, words)
+    const door = unwrap(fixture().coordinator.verbs(input.token!))
+    unwrap(await door.checkpoint('as far as it goes'))
+    await after()
+    throw new Error('it broke')
+  }
+
+/** What became of a salvage; its signal and gates are the kernel's to test. */
+async function saved(fixture: Fixture, run: RunId) {
+  const { entries } = unwrap(await fixture.trail.run(run).query({ limit: 1000 }))
+  return entries
+    .filter(({ event_type }) => !/^(signal|gate)_/.test(event_type))
+    .filter(({ body }) => (body as { mode?: string }).mode === 'salvage')
+    .map(({ event_type, body }) => {
+      const { result, reason, outcome } = body as Readonly<Record<string, string>>
+      return [event_type, result ?? reason ?? outcome].filter(each => each !== undefined).join(' ')
+    })
+}
+
+test('without a word in the team file a run ends as before, and nothing is saved', async () => {
+  const fixture = await Fixture.open({ one: failing(() => fixture, 'part', 'x\n'), two: () => 'done' })
+  const view = await fixture.over(await fixture.solve(team('')))
+  expect(view).toMatchObject({ state: 'failed', tasks: [{ state: 'failed' }, { state: 'done' }] })
+  expect(view.tasks[0]?.salvage).toBeUndefined()
+  expect(fixture.result(view, 'part')).toBeUndefined()
+})
+
+test('W-INT-18 ask: a person looks at what was left and takes it over; the task stays failed', async () => {
+  const fixture = await Fixture.open({ one: failing(() => fixture, 'part', 'x\n'), two: () => 'done' })
+  const run = await fixture.solve(team(', salvage: ask'))
+  const asked = await fixture.until(run, ({ gates }) => gates.length > 0)
+  expect(asked).toMatchObject({
+    state: 'working',
+    tasks: [{ state: 'failed', salvage: { state: 'offered', agent: 'one#1', files: ['part'] } }, {}],
+    gates: [{ kind: 'gate', type: 'integration', task: 'a', addressee: 'alice' }],
+  })
+  await fixture.restart()
+  const left = unwrap(await fixture.coordinator.salvages.left(run, { task: 'a' }))
+  expect(left).toMatchObject({
+    task: 'a',
+    final: false,
+    files: ['part'],
+    conflicts: [],
+    text: 'as far as it goes',
+  })
+  expect(left.failure).toContain('it broke')
+  expect(left.diff).toContain('+x')
+  const taken = unwrap(await fixture.coordinator.salvages.decide(run, { principal: alice, task: 'a', take: true }))
+  expect(taken).toMatchObject({ state: 'merged' })
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({
+    state: 'failed',
+    tasks: [{ state: 'failed', salvage: { state: 'merged' } }, {}],
+  })
+  expect(fixture.result(view, 'part')).toBe('x\n')
+  expect(fixture.git('log', '-1', '--format=%B', view.result!.branch!)).toContain('Salvaged: The first')
+  expect(await saved(fixture, run)).toEqual(['integration_started', 'integration_completed success'])
+})
+
+test('the question is answered like a gate, and no means that the run ends without it', async () => {
+  const fixture = await Fixture.open({ one: failing(() => fixture, 'part', 'x\n'), two: () => 'done' })
+  const run = await fixture.solve(team(', salvage: ask'))
+  const { gates } = await fixture.until(run, view => view.gates.length > 0)
+  const answer = { principal: alice, reason: 'No use' } as const
+  expect(
+    await fixture.coordinator.gates.respond(gates[0]!.id, { ...answer, decision: 'modify', changes: {} }),
+  ).toMatchObject({
+    error: { code: 'invalid_argument' },
+  })
+  unwrap(await fixture.coordinator.gates.respond(gates[0]!.id, { ...answer, decision: 'reject' }))
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({ state: 'failed', tasks: [{ salvage: { state: 'discarded' } }, {}] })
+  expect(fixture.result(view, 'part')).toBeUndefined()
+  expect(await fixture.coordinator.salvages.decide(run, { principal: alice, task: 'a', take: true })).toMatchObject({
+    error: { code: 'invalid_state', message: expect.stringContaining('salvage: ask') },
+  })
+})
+
+const START = '1\n2\n3\n'
+
+test.each([
+  ['approve', undefined, 'left\n2\n3\n'],
+  ['modify', 'existing', 'merged\n2\n3\n'],
+  ['reject', undefined, 'merged\n2\n3\n'],
+] as const)(
+  'W-INT-20 what does not fit what was merged meanwhile is put to a person: %s %s',
+  async (decision, resolution, expected) => {
+    const merged = Promise.withResolvers<void>()
+    const fixture = await Fixture.open({
+      one: failing(
+        () => fixture,
+        'text',
+        START.replace('1', 'left'),
+        () => merged.promise,
+      ),
+      two: input => {
+        put(input.folder!, 'text', START.replace('1', 'merged'))
+        return 'done'
+      },
+    })
+    fixture.write('text', START)
+    fixture.commit('text')
+    const run = await fixture.solve(team(', salvage: ask'))
+    await fixture.until(run, ({ tasks }) => tasks[1]?.state === 'done')
+    merged.resolve()
+    await fixture.until(run, ({ gates }) => gates.length > 0)
+    expect(unwrap(await fixture.coordinator.salvages.left(run, { task: 'a' })).conflicts).toEqual(['text'])
+    const taken = unwrap(await fixture.coordinator.salvages.decide(run, { principal: alice, task: 'a', take: true }))
+    expect(taken.state).toBe('open')
+    const [gate] = await fixture.coordinator.gates.list(run)
+    expect(gate).toMatchObject({ type: 'conflict_resolution', task: 'a' })
+    expect(gate!.question).toContain('in text')
+    await fixture.restart()
+    const answer = decision === 'modify' ? { decision, changes: { resolution: resolution! } } : ({ decision } as const)
+    unwrap(await fixture.coordinator.gates.respond(gate!.id, { ...answer, principal: alice }))
+    const view = await fixture.over(run)
+    expect(fixture.result(view, 'text')).toBe(expected)
+    expect(view.tasks[0]?.salvage?.state).toBe(decision === 'reject' ? 'discarded' : 'merged')
+    expect(await saved(fixture, run)).toEqual([
+      'integration_started',
+      'conflict_detected',
+      ...(decision === 'reject'
+        ? ['conflict_resolved failed', 'integration_aborted gate_rejected_by_human']
+        : ['conflict_resolved closed', 'integration_completed conflict_resolved']),
+    ])
+  },
+)
+
+test('an agent judges what was left, and what it makes of it is merged', async () => {
+  const told: string[] = []
+  const fixture = await Fixture.open({
+    one: failing(() => fixture, 'part', 'good\nbad\n'),
+    two: () => 'done',
+    judge: input => {
+      told.push(input.prompt)
+      expect(readFileSync(join(input.folder!, 'part'), 'utf8')).toBe('good\nbad\n')
+      put(input.folder!, 'part', 'good\n')
+      return 'Half of it.'
+    },
+  })
+  const run = await fixture.solve(team(', salvage: { by: judge, prompt: "Be strict about {intent}" }'), {
+    intent: 'taste',
+  })
+  const view = await fixture.over(run)
+  expect(told[0]).toContain('Be strict about taste')
+  expect(told[0]).toContain('it broke')
+  expect(fixture.result(view, 'part')).toBe('good\n')
+  expect(view.tasks[0]).toMatchObject({ state: 'failed', salvage: { state: 'merged' } })
+  expect(view.tasks[0]?.steps.map(({ kind, outcome }) => [kind, outcome])).toEqual([
+    ['work', 'failed'],
+    ['merge', 'complete'],
+  ])
+})
+
+test.each([
+  ['UNUSABLE: all of it is wrong', 'not usable'],
+  ['CONFLICT semantic_contradiction: it drops what the other reads', 'agent rework'],
+])('an agent that finds nothing of use lets it go: %s', async (answer, reason) => {
+  const fixture = await Fixture.open({
+    one: failing(() => fixture, 'part', 'x\n'),
+    two: () => 'done',
+    judge: () => `I looked.\n${answer}`,
+  })
+  const view = await fixture.over(await fixture.solve(team(', salvage: { by: judge }')))
+  expect(view.tasks[0]?.salvage).toMatchObject({ state: 'discarded', reason })
+  expect(fixture.result(view, 'part')).toBeUndefined()
+})
+
+test('a person who asked for the end and waited in vain is asked about what was left', async () => {
+  const kept = Promise.withResolvers<void>()
+  const fixture = await Fixture.open({
+    one: failing(
+      () => fixture,
+      'part',
+      'x\n',
+      () => {
+        kept.resolve()
+        return new Promise(() => undefined)
+      },
+    ),
+    two: () => 'done',
+  })
+  const run = await fixture.solve(team('').replace('attempts: 1', 'attempts: 3'))
+  await kept.promise
+  unwrap(
+    await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'Enough', task: 'a', grace: 300 }),
+  )
+  const view = await fixture.until(run, ({ gates }) => gates.length > 0)
+  expect(view.tasks[0]).toMatchObject({ state: 'failed', attempt: 1, salvage: { state: 'offered' } })
+  expect(view.tasks[0]?.note).toContain('alice asked for that: Enough')
+  unwrap(await fixture.coordinator.gates.respond(run, { principal: alice, decision: 'approve' }))
+  const over = await fixture.over(run)
+  expect(fixture.result(over, 'part')).toBe('x\n')
+})
+
+test.each([
+  ['approve', 'merged'],
+  ['reject', 'discarded'],
+] as const)('W-INT-20 with the gate on, the salvage itself waits for a person: %s', async (decision, state) => {
+  const fixture = await Fixture.open({
+    one: failing(() => fixture, 'part', 'x\n'),
+    two: () => 'done',
+    judge: () => 'All of it.',
+  })
+  const gated = team(', salvage: { by: judge }', 'gates: { task_approval: { on: false }, integration: { on: true } }')
+  const run = await fixture.solve(gated.replace('approval: none\n', ''))
+  let question = ''
+  for (;;) {
+    const { gates, state: now } = await fixture.until(run, view => view.gates.length > 0)
+    if (now !== 'working') break
+    const [gate] = gates
+    if (gate!.task === 'a') question ||= gate!.question
+    const answer = gate!.task === 'a' ? decision : 'approve'
+    unwrap(await fixture.coordinator.gates.respond(gate!.id, { principal: alice, decision: answer }))
+  }
+  expect(question).toBe('May what is left of "The first" be taken over?')
+  const view = await fixture.over(run)
+  expect(view.tasks[0]?.salvage?.state).toBe(state)
+  expect(fixture.result(view, 'part')).toBe(state === 'merged' ? 'x\n' : undefined)
+})
+
+test('a part of a team inside the team is saved into the line of that team, and that line with the team', async () => {
+  const fixture = await Fixture.open({ one: failing(() => fixture, 'part', 'x\n'), two: () => 'done' })
+  const run = await fixture.solve(`version: 1
+name: nested
+approval: none
+agents:
+  one: { command: [scripted, one] }
+  two: { command: [scripted, two] }
+plan:
+  - id: t
+    attempts: 1
+    salvage: ask
+    plan:
+      - { id: a, agent: one, prompt: First., attempts: 1, salvage: ask }
+  - { id: b, agent: two, prompt: Second. }
+`)
+  const { gates } = await fixture.until(run, view => view.gates.length > 0)
+  expect(gates).toMatchObject([{ type: 'integration', task: 'a' }])
+  unwrap(await fixture.coordinator.gates.respond(gates[0]!.id, { principal: alice, decision: 'approve' }))
+  const whole = await fixture.until(run, view => view.gates[0]?.task === 't')
+  unwrap(await fixture.coordinator.gates.respond(whole.gates[0]!.id, { principal: alice, decision: 'approve' }))
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({ state: 'failed' })
+  expect(fixture.result(view, 'part')).toBe('x\n')
+  expect(view.tasks.find(({ id }) => id === 'a')?.salvage).toMatchObject({ state: 'merged' })
+  const merged = ['integration_started', 'integration_completed success']
+  expect(await saved(fixture, run)).toEqual([...merged, ...merged])
+})
+
+test('two evaluated merges one after the other: neither waits for the other in a circle', async () => {
+  const both = Promise.withResolvers<void>()
+  let ready = 0
+  const work =
+    (file: string): Scripts[string] =>
+    async input => {
+      put(input.folder!, file, 'x\n')
+      if (++ready === 2) both.resolve()
+      await both.promise
+      return 'done'
+    }
+  const fixture = await Fixture.open({ one: work('a'), two: work('b'), judge: () => 'Both.' })
+  const run = await fixture.solve(team('', 'merge: { strategy: evaluated, by: judge }'))
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({ state: 'done', tasks_done: 2 })
+  expect(fixture.result(view, 'a')).toBe('x\n')
+  expect(fixture.result(view, 'b')).toBe('x\n')
+})

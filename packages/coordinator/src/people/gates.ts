@@ -1,0 +1,168 @@
+// What waits for people, and their answers (W-HWY): gates, questions of agents, and what failed work left. The kernel's
+// user handle checks and records every answer.
+import {
+  err,
+  type GateDecision,
+  type GateId,
+  ok,
+  type ParleyError,
+  type Principal,
+  pause,
+  type QuestionAnswer,
+  type Result,
+  type RunId,
+  type SignalId,
+} from '@parley/core'
+import type { UserHandle } from '@parley/kernel'
+import { coordinatorDefaults } from '../limits.ts'
+import { SIDES, sideOf } from '../merge/side.ts'
+import type { GateView } from '../view/people-view.ts'
+import { type ActsHost, type By, refuse, unwritable } from './acts.ts'
+import { meantGates } from './meant-gates.ts'
+import type { Salvages } from './salvages.ts'
+
+export interface GatesHost extends ActsHost {
+  readonly find: (text: string) => Promise<Result<RunId>>
+  /** Decides about what failed work left, where no gate of the kernel stands behind the question. */
+  readonly salvages: Pick<Salvages, 'decide'>
+}
+
+/**
+ * Refusals have the kernel's codes: `permission_denied`, `invalid_state`, `invalid_argument`, `not_found`; and
+ * `ambiguous` for short ids.
+ */
+export class Gates {
+  readonly #host: GatesHost
+
+  constructor(host: GatesHost) {
+    this.#host = host
+  }
+
+  /** Everything that waits for a person, the oldest first; of one run, if one is named. */
+  async list(run?: RunId): Promise<readonly GateView[]> {
+    const { drivers } = this.#host
+    const chosen = run === undefined ? [...drivers.values()] : [drivers.get(run)]
+    const views = chosen.flatMap(each => each?.view.gates ?? [])
+    return views.toSorted((one, other) => (one.since < other.since ? -1 : 1))
+  }
+
+  /** The same as it is now, and again after every change. */
+  async *watch(signal?: AbortSignal): AsyncIterable<readonly GateView[]> {
+    const { clock, drivers, machine } = this.#host
+    let before: string | undefined
+    while (!signal?.aborted) {
+      const changed = Promise.withResolvers<void>()
+      const stop = () => changed.resolve()
+      const offs = [...[...drivers.values()].map(driver => driver.onChange(stop)), machine.onChange(stop)]
+      signal?.addEventListener('abort', stop)
+      try {
+        const now = await this.list()
+        // What holds everything up is told with it.
+        const text = JSON.stringify([now, machine.held])
+        if (text !== before) yield now
+        before = text
+        // A run that starts meanwhile has no driver yet that could tell.
+        await Promise.race([changed.promise, pause(clock, coordinatorDefaults.gateInterval, signal)])
+        await pause(clock, coordinatorDefaults.viewInterval, signal)
+      } finally {
+        for (const off of offs) off()
+        signal?.removeEventListener('abort', stop)
+      }
+    }
+  }
+
+  /**
+   * Answers a gate by its id or a unique beginning of it, or by its run: then every task of its plan that waits is
+   * answered, each by itself.
+   */
+  async respond(
+    text: string,
+    { principal, ...decision }: GateDecision & By,
+  ): Promise<Result<{ readonly run: RunId; readonly gates: readonly string[] }>> {
+    const found = await this.find(text, 'gate')
+    if (!found.ok) return found
+    const run = found.value[0].run as RunId
+    const noSide = found.value.map(view => noSideIn(view, decision)).find(each => each !== undefined)
+    if (noSide) return noSide
+    const refused = await unwritable(this.#host, run)
+    if (refused) return refused
+    const user = this.#host.runtime.user(principal.id)
+    let failed: ParleyError | undefined
+    const answered: string[] = []
+    for (const view of found.value) {
+      const { id } = view
+      const result = isOffer(view)
+        ? await this.#judge(run, id, principal, decision)
+        : await answerGate(user, run, id as GateId, decision)
+      // One that cannot be answered does not keep the others waiting (W-HWY-26).
+      if (result.ok) answered.push(id)
+      else failed ??= result.error
+    }
+    await this.#host.drivers.get(run)?.poke()
+    if (failed && answered.length === 0) return err(failed)
+    return ok({ run, gates: answered })
+  }
+
+  async #judge(
+    run: RunId,
+    task: string,
+    principal: Principal,
+    { decision, reason }: GateDecision,
+  ): Promise<Result<unknown>> {
+    if (decision === 'modify')
+      return refuse('invalid_argument', 'What failed work left is taken over or not: approve or reject it.')
+    return this.#host.salvages.decide(run, { principal, task, take: decision === 'approve', reason })
+  }
+
+  /** Answers a question by its id, by a unique beginning of it, or by its run if there is just one. */
+  async reply(text: string, { principal, ...answer }: QuestionAnswer & By): Promise<Result<{ readonly run: RunId }>> {
+    const found = await this.find(text, 'question')
+    if (!found.ok) return found
+    const [view] = found.value
+    const run = view.run as RunId
+    if (answer.answer === 'envelope' && answer.text.trim() === '')
+      return refuse('invalid_argument', 'A reply needs a text.')
+    const refused = await unwritable(this.#host, run)
+    if (refused) return refused
+    const told =
+      answer.answer === 'envelope'
+        ? ({ type: 'envelope', payload: { format: 'text', content: answer.text } } as const)
+        : ({ type: answer.answer === 'abort' ? 'abort' : 'delegation' } as const)
+    const user = this.#host.runtime.user(principal.id)
+    const result = await user.answerEscalation(run, view.id as SignalId, told)
+    await this.#host.drivers.get(run)?.poke()
+    return result.ok ? ok({ run }) : result
+  }
+
+  /** What a name means, or none; `last` is the newest run. See `meantGates`. */
+  async find(name: string | undefined, kind: GateView['kind']): Promise<Result<readonly [GateView, ...GateView[]]>> {
+    const run = name === 'last' ? await this.#host.find(name) : undefined
+    if (run && !run.ok) return run
+    return meantGates(await this.list(), run?.value ?? name, kind)
+  }
+}
+
+/** A question of the coordinator's own, which no gate of the kernel stands behind. */
+function isOffer({ id, workspace }: GateView): boolean {
+  return id === workspace
+}
+
+/** Where a person decides whose version is taken, they name one of both. */
+function noSideIn({ subject }: GateView, answer: GateDecision) {
+  const { proposal } = (subject ?? {}) as { readonly proposal?: { readonly resolution?: unknown } }
+  if (typeof proposal?.resolution !== 'string' || sideOf(proposal.resolution) === undefined) return undefined
+  const { resolution } = answer.decision === 'modify' ? answer.changes : {}
+  if (resolution === undefined || SIDES.some(side => side === resolution)) return undefined
+  return refuse('invalid_argument', `The resolution is one of ${SIDES.join(', ')}.`)
+}
+
+function answerGate(user: UserHandle, run: RunId, gate: GateId, decision: GateDecision): Promise<Result<unknown>> {
+  switch (decision.decision) {
+    case 'approve':
+      return user.approve(run, gate, decision.reason)
+    case 'reject':
+      return user.reject(run, gate, decision.reason)
+    case 'modify':
+      return user.modify(run, gate, decision.changes, decision.reason)
+  }
+}

@@ -1,0 +1,505 @@
+// People in the way of a run: gates of every kind, questions, budgets, breakers, suspension; each survives a restart.
+import { type GraphId, type RunId, type TaskId, type TurnInput, unwrap } from '@parley/core'
+import { Runtime } from '@parley/kernel'
+import { openTrail } from '@parley/trail'
+import { type EventBody, type EventType, GATE_TYPES } from '@parley/trail/events'
+import { expect, test } from 'vitest'
+import { alice, Fixture, put } from '../testing/fixture.ts'
+import type { GateView } from '../view/people-view.ts'
+
+const write = (path: string, text: string) => (input: TurnInput) => {
+  put(input.folder!, path, `${text}\n`)
+  return `wrote ${path}`
+}
+
+const solo = (extra = '') => `version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\n${extra}`
+
+const pair = (extra = '') => `version: 1
+name: pair
+agents:
+  one: { command: [scripted, one] }
+  two: { command: [scripted, two] }
+plan:
+  - { id: a, agent: one, prompt: Write one. }
+  - { id: b, agent: two, prompt: Write two., needs: [a] }
+${extra}`
+
+async function trail(fixture: Fixture, run: RunId, type: EventType) {
+  return unwrap(await fixture.trail.run(run).query({ event_type: type, limit: 1000 })).entries
+}
+
+type Resolved = EventBody<'gate_resolved'>
+
+/** While the node is down, the coordinator adds a task that the plan has not. */
+async function planMore(fixture: Fixture, run: RunId): Promise<void> {
+  const store = await openTrail(fixture.profile)
+  const runtime = await Runtime.open({ trail: store, secret: Buffer.alloc(32, 7), users: 'house' })
+  const { coordinator } = unwrap(await runtime.open(run))
+  const [made] = unwrap(await store.run(run).query({ event_type: 'task_created', limit: 1 })).entries
+  const { graph_id, task_id } = made!.body as EventBody<'task_created'>
+  const more = { name: 'more', description: 'Delete everything.', parent_task: task_id as TaskId }
+  unwrap(await coordinator.addTasks(graph_id as GraphId, [more]))
+  await runtime.close()
+  await store.close()
+}
+
+const gateOf = async (fixture: Fixture, run: RunId, type: GateView['type']): Promise<GateView> => {
+  const view = await fixture.until(run, ({ gates }) => gates.some(each => each.type === type))
+  const gate = view.gates.find(each => each.type === type)
+  if (!gate) throw new Error(`${run} is ${view.state} and has no gate of type ${type}: ${view.reason}`)
+  return gate
+}
+
+test('with an approval of its own each task is approved under the name of whoever asked', async () => {
+  const fixture = await Fixture.open({ one: write('1', 'x'), two: write('2', 'x') })
+  const run = await fixture.solve(pair())
+  expect((await fixture.over(run)).state).toBe('done')
+  const resolved = await trail(fixture, run, 'gate_resolved')
+  expect(resolved.map(({ actor, body }) => [actor, (body as { reason?: string }).reason])).toEqual([
+    ['alice', 'approved with the request'],
+    ['alice', 'approved with the request'],
+  ])
+  const created = await trail(fixture, run, 'workspace_created')
+  expect(created.map(({ body }) => (body as { originator: string }).originator)).toEqual(['system', 'alice', 'alice'])
+})
+
+test('W-HWY-13 what is planned later waits for the person, also where the request came with an approval', async () => {
+  let planned = false
+  const fixture = await Fixture.open({
+    one: async input => {
+      if (!planned) await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      return write('1', 'x')(input)
+    },
+    two: async input => {
+      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      return ''
+    },
+  })
+  const run = await fixture.solve(pair())
+  await fixture.until(run, ({ tasks }) => tasks.some(({ state }) => state === 'working'))
+  await fixture.stop()
+  await planMore(fixture, run)
+  planned = true
+  await fixture.start()
+  // The rest of the plan goes on under alice’s name; what she never saw waits for her.
+  const view = await fixture.until(run, ({ tasks }) => tasks[1]?.state === 'working')
+  expect(view.gates).toMatchObject([{ type: 'task_approval', addressee: 'alice', waits_for: 'person' }])
+  const approved = async () => (await trail(fixture, run, 'task_approved')).map(({ actor }) => actor)
+  expect(await approved()).toEqual(['alice', 'alice'])
+  unwrap(await fixture.coordinator.gates.respond(view.gates[0]!.id, { decision: 'approve', principal: alice }))
+  expect(await approved()).toEqual(['alice', 'alice', 'alice'])
+  const reasons = (await trail(fixture, run, 'gate_resolved')).map(({ body }) => (body as Resolved).reason)
+  const given = 'approved with the request'
+  expect(reasons).toEqual([given, given, undefined])
+  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'enough' }))
+})
+
+test('gated: every transition waits for a person, in a restart too, and then the run is done', async () => {
+  const fixture = await Fixture.open({ one: write('1', 'x'), two: write('2', 'x') })
+  const run = await fixture.solve(pair('gates: { preset: gated }\n'), { approved: false })
+  const seen = new Set<string>()
+  for (let rounds = 0; rounds < 40; rounds++) {
+    const view = await fixture.until(run, ({ gates }) => gates.length > 0)
+    if (view.gates.length === 0) break
+    for (const gate of view.gates) {
+      expect(gate).toMatchObject({ kind: 'gate', addressee: 'alice', waits_for: 'person' })
+      expect(gate).not.toHaveProperty('deadline')
+      if (!seen.has(gate.type)) {
+        seen.add(gate.type)
+        await fixture.restart()
+        expect((await fixture.coordinator.gates.list(run)).map(({ id }) => id)).toContain(gate.id)
+      }
+      unwrap(await fixture.coordinator.gates.respond(gate.id, { decision: 'approve', principal: alice }))
+    }
+  }
+  expect((await fixture.over(run)).state).toBe('done')
+  // Nothing conflicted and nothing was aborted here.
+  expect([...seen].toSorted()).toEqual(
+    GATE_TYPES.filter(type => type !== 'conflict_resolution' && type !== 'workspace_abort').toSorted(),
+  )
+  expect(new Set((await trail(fixture, run, 'gate_resolved')).map(({ actor }) => actor))).toEqual(new Set(['alice']))
+}, 60_000)
+
+test('supervised: what nobody answers falls to the coordinator, which lets it go on', async () => {
+  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const gates = 'gates: { preset: supervised, task_approval: { timeout: 500ms }, integration: { timeout: 500ms } }\n'
+  const run = await fixture.solve(solo(gates), { approved: false })
+  expect((await fixture.over(run)).state).toBe('done')
+  const ended = await trail(fixture, run, 'gate_resolved')
+  expect(ended.map(({ actor, body }) => [actor, (body as { gate_type: string }).gate_type])).toEqual([
+    ['system', 'task_approval'],
+    ['system', 'integration'],
+  ])
+})
+
+test.each([
+  ['approve', 'done'],
+  ['reject', 'rejected'],
+] as const)('a task that nobody looks at falls back to %s', async (fallback, state) => {
+  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const gates = `gates: { task_approval: { timeout: 50ms, fallback: ${fallback} } }\n`
+  const run = await fixture.solve(solo(gates), { approved: false })
+  expect((await fixture.over(run)).state).toBe(state)
+})
+
+test('a rejected merge is the end of the task, and says who and why', async () => {
+  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const run = await fixture.solve(solo('gates: { task_approval: { on: false }, integration: { on: true } }\n'))
+  const gate = await gateOf(fixture, run, 'integration')
+  expect(gate.question).toContain('(one file)')
+  unwrap(
+    await fixture.coordinator.gates.respond(gate.id, { decision: 'reject', reason: 'Not this.', principal: alice }),
+  )
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({ state: 'failed', tasks: [{ state: 'failed', attempt: 1 }] })
+  expect(view.tasks[0]?.note).toBe('alice did not let it be merged: Not this.')
+  expect(fixture.result(view, '1')).toBeUndefined()
+})
+
+test('a rejected workspace is not asked for again', async () => {
+  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const run = await fixture.solve(solo('gates: { task_approval: { on: false }, workspace_create: { on: true } }\n'))
+  const gate = await gateOf(fixture, run, 'workspace_create')
+  unwrap(await fixture.coordinator.gates.respond(gate.id, { decision: 'reject', reason: 'No room.', principal: alice }))
+  const view = await fixture.over(run)
+  expect(view.tasks).toMatchObject([{ state: 'cancelled', note: 'Not done: alice did not approve it: No room.' }])
+  expect(await trail(fixture, run, 'gate_triggered')).toHaveLength(1)
+})
+
+test('what a person changes at the gate of a task is what the agent is told', async () => {
+  const told: string[] = []
+  const fixture = await Fixture.open({
+    one: input => {
+      told.push(input.prompt)
+      return 'done'
+    },
+  })
+  const run = await fixture.solve(solo(), { approved: false, intent: 'Paint it red.' })
+  const gate = await gateOf(fixture, run, 'task_approval')
+  expect(gate.changes).toContain('description')
+  expect(gate.subject).toMatchObject({ description: 'Paint it red.' })
+  const bad = await fixture.coordinator.gates.respond(gate.id, {
+    decision: 'modify',
+    changes: { depends_on: [] },
+    principal: alice,
+  })
+  expect(bad).toMatchObject({ ok: false, error: { details: { reason: 'modification_not_allowed' } } })
+  unwrap(
+    await fixture.coordinator.gates.respond(gate.id, {
+      decision: 'modify',
+      changes: { description: 'Paint it blue.', name: 'Painting' },
+      principal: alice,
+    }),
+  )
+  const view = await fixture.over(run)
+  expect(told).toEqual(['Paint it blue.'])
+  expect(view).toMatchObject({ state: 'done', tasks: [{ title: 'Painting' }] })
+})
+
+test('a letter is changed on its way', async () => {
+  const told: string[] = []
+  const fixture = await Fixture.open({
+    one: input => {
+      told.push(input.prompt)
+      return 'done'
+    },
+  })
+  const run = await fixture.solve(solo('gates: { task_approval: { on: false }, envelope_delivery: { on: true } }\n'))
+  const gate = await gateOf(fixture, run, 'envelope_delivery')
+  const payload = { format: 'text', content: 'Something else.', attachments: [] }
+  unwrap(
+    await fixture.coordinator.gates.respond(gate.id, { decision: 'modify', changes: { payload }, principal: alice }),
+  )
+  expect((await fixture.over(run)).state).toBe('done')
+  expect(told).toEqual(['Something else.'])
+})
+
+test('somebody without the right cannot answer, and the gate goes on waiting', async () => {
+  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const run = await fixture.solve(solo(), { approved: false })
+  const gate = await gateOf(fixture, run, 'task_approval')
+  const bob = { id: 'bob', kind: 'user', scopes: [] } as const
+  unwrap(await fixture.coordinator.users.accept(bob, 'test'))
+  expect(await fixture.coordinator.gates.respond(gate.id, { decision: 'approve', principal: bob })).toMatchObject({
+    ok: false,
+    error: { code: 'permission_denied' },
+  })
+  expect(await fixture.coordinator.gates.list(run)).toHaveLength(1)
+  unwrap(await fixture.coordinator.gates.respond(run, { decision: 'approve', principal: alice }))
+  expect((await fixture.over(run)).state).toBe('done')
+  expect(await trail(fixture, run, 'capability_denied')).toMatchObject([{ actor: 'bob' }])
+})
+
+const asking = (fixture: () => Fixture, told: string[]) => async (input: TurnInput) => {
+  told.push(input.context.map(({ text }) => text).join('\n'))
+  if (told.length === 1) unwrap(await unwrap(fixture().coordinator.verbs(input.token!)).block('Which colour?'))
+  put(input.folder!, 'colour.txt', `${told.length}\n`)
+  return 'done'
+}
+
+test.each([
+  ['delegate', 'done'],
+  ['abort', 'failed'],
+] as const)('a question is answered with %s', async (answer, state) => {
+  const told: string[] = []
+  const fixture: Fixture = await Fixture.open({ one: input => asking(() => fixture, told)(input) })
+  const run = await fixture.solve(solo())
+  const gate = await gateOf(fixture, run, 'escalation')
+  expect(gate).toMatchObject({
+    kind: 'question',
+    question: 'Which colour?',
+    addressee: 'alice',
+    task: 'solve',
+  })
+  unwrap(await fixture.coordinator.gates.reply(gate.id.slice(0, 12), { answer, principal: alice }))
+  const view = await fixture.over(run)
+  expect(view.state).toBe(state)
+  if (state === 'done') expect(told[1]).toContain('Nobody could answer')
+  else expect(view.tasks[0]?.note).toContain('alice ended it')
+})
+
+test.each([
+  ['approve', 'done'],
+  ['reject', 'failed'],
+  ['delegate_to_coordinator', 'done'],
+] as const)('a question that nobody answers falls back to %s', async (fallback, state) => {
+  const told: string[] = []
+  const fixture: Fixture = await Fixture.open({ one: input => asking(() => fixture, told)(input) })
+  const run = await fixture.solve(
+    solo(`gates: { task_approval: { on: false }, escalation: { timeout: 50ms, fallback: ${fallback} } }\n`),
+  )
+  expect((await fixture.over(run)).state).toBe(state)
+  expect(await trail(fixture, run, 'escalation_timeout')).toHaveLength(1)
+})
+
+test('an agent that only asks is stopped by a breaker', async () => {
+  let turns = 0
+  const fixture: Fixture = await Fixture.open({
+    one: async input => {
+      turns++
+      unwrap(await unwrap(fixture.coordinator.verbs(input.token!)).block('And now?'))
+      return 'asked'
+    },
+  })
+  const gates =
+    'gates: { task_approval: { on: false }, escalation: { timeout: 20ms, fallback: delegate_to_coordinator } }\n'
+  const run = await fixture.solve(solo(`limits: { attempts: 1 }\n${gates}`))
+  const view = await fixture.over(run)
+  expect(view.state).toBe('failed')
+  expect(turns).toBe(3)
+  expect(view.reason).toContain('Breaker: 3 turns in a row changed nothing')
+})
+
+test('attempts that come to the same are not repeated for ever', async () => {
+  let turns = 0
+  const fixture = await Fixture.open({
+    one: () => {
+      turns++
+      throw new Error('no network')
+    },
+  })
+  const run = await fixture.solve(solo('limits: { attempts: 9 }\n'))
+  const view = await fixture.over(run)
+  expect(view.state).toBe('failed')
+  expect(turns).toBe(3)
+  expect(view.tasks[0]?.note).toContain('Breaker: 3 attempts in a row came to the same.')
+})
+
+const spending = (tokens: number) => (input: TurnInput, emit: (event: never) => void) => {
+  emit({ type: 'usage', usage: { tokensIn: tokens, tokensOut: 0 } } as never)
+  put(input.folder!, `${input.agent.replace('#', '')}.txt`, 'x')
+  return 'done'
+}
+
+test('a budget of the run that is used up stops the next task before it is dispatched', async () => {
+  let second = 0
+  const fixture = await Fixture.open({
+    one: spending(1000),
+    two: () => {
+      second++
+      return 'never'
+    },
+  })
+  const run = await fixture.solve(pair('limits: { budget: { tokens: 1000 } }\n'))
+  const view = await fixture.over(run)
+  expect(view.state).toBe('failed')
+  expect(second).toBe(0)
+  expect(view.tasks[1]).toMatchObject({
+    state: 'cancelled',
+    note: 'The budget of the run is used up: tokens.',
+  })
+  const created = await trail(fixture, run, 'workspace_created')
+  expect(created).toHaveLength(2)
+})
+
+test('a turn that goes over its budget is ended, and attempts share what the task has', async () => {
+  let turns = 0
+  const fixture = await Fixture.open({
+    one: async (_input, emit) => {
+      turns++
+      emit({ type: 'usage', usage: { tokensIn: 5000, tokensOut: 0 } } as never)
+      return 'too much'
+    },
+  })
+  const run = await fixture.solve(`version: 1
+name: thrifty
+agents:
+  one: { command: [scripted, one] }
+limits: { attempts: 5 }
+plan:
+  - { id: a, agent: one, prompt: Work., budget: { tokens: 3000 } }
+`)
+  const view = await fixture.over(run)
+  expect(view.state).toBe('failed')
+  expect(turns).toBe(1)
+  expect(view.tasks[0]?.note).toContain('It went over its budget')
+  expect(await trail(fixture, run, 'budget_exceeded')).toHaveLength(1)
+  expect(await trail(fixture, run, 'budget_warning')).toHaveLength(1)
+})
+
+test('a higher budget lets the work go on, under the name of whoever gave it', async () => {
+  const asked = Promise.withResolvers<void>()
+  const fixture: Fixture = await Fixture.open({
+    one: async (input, emit) => {
+      emit({ type: 'usage', usage: { tokensIn: 900, tokensOut: 0 } } as never)
+      if (input.epoch === 1) {
+        unwrap(await unwrap(fixture.coordinator.verbs(input.token!)).block('More?'))
+        asked.resolve()
+      }
+      put(input.folder!, 'a.txt', `${input.epoch}`)
+      return 'done'
+    },
+  })
+  const run = await fixture.solve(`version: 1
+name: thrifty
+agents:
+  one: { command: [scripted, one] }
+plan:
+  - { id: a, agent: one, prompt: Work., budget: { tokens: 1000 } }
+`)
+  await gateOf(fixture, run, 'escalation')
+  expect(unwrap(await fixture.coordinator.budgets.list(run))).toMatchObject([
+    { task: 'a', dimension: 'token_limit', limit: 1000, used: 900, warned: true },
+  ])
+  const raise = { principal: alice, task: 'a', dimension: 'token_limit' }
+  expect(await fixture.coordinator.budgets.raise(run, { ...raise, limit: 900 })).toMatchObject({ ok: false })
+  unwrap(await fixture.coordinator.budgets.raise(run, { ...raise, limit: 5000 }))
+  unwrap(await fixture.coordinator.gates.reply(run, { answer: 'envelope', text: 'Yes.', principal: alice }))
+  expect((await fixture.over(run)).state).toBe('done')
+  expect(await trail(fixture, run, 'budget_modified')).toMatchObject([{ actor: 'alice', body: { new_limit: 5000 } }])
+})
+
+test('suspended work stands still, over a restart as well, and goes on when it is resumed', async () => {
+  const signals: AbortSignal[] = []
+  const fixture = await Fixture.open({
+    one: async input => {
+      signals.push(input.signal)
+      if (signals.length === 1) await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      put(input.folder!, 'a.txt', 'x')
+      return 'done'
+    },
+  })
+  const run = await fixture.solve(solo())
+  await fixture.until(run, ({ usage }) => usage.turns === 1)
+  unwrap(await fixture.coordinator.interventions.suspend(run, { principal: alice, reason: 'lunch', task: 'solve' }))
+  await fixture.until(run, ({ tasks }) => tasks[0]?.state === 'suspended')
+  expect(signals[0]?.aborted).toBe(true)
+  await fixture.restart()
+  expect(unwrap(await fixture.coordinator.views.view(run)).tasks).toMatchObject([
+    { state: 'suspended', note: 'Suspended by alice.' },
+  ])
+  expect(signals).toHaveLength(1)
+  unwrap(await fixture.coordinator.interventions.resume(run, { principal: alice }))
+  expect((await fixture.over(run)).state).toBe('done')
+  expect(signals).toHaveLength(2)
+})
+
+test('work that waits for an answer is suspended, resumed and answered', async () => {
+  const told: string[] = []
+  const fixture: Fixture = await Fixture.open({ one: input => asking(() => fixture, told)(input) })
+  const run = await fixture.solve(solo())
+  await gateOf(fixture, run, 'escalation')
+  unwrap(await fixture.coordinator.interventions.suspend(run, { principal: alice, reason: 'lunch' }))
+  unwrap(await fixture.coordinator.gates.reply(run, { answer: 'envelope', text: 'Blue.', principal: alice }))
+  await fixture.until(run, ({ tasks }) => tasks[0]?.state === 'suspended')
+  expect(told).toHaveLength(1)
+  unwrap(await fixture.coordinator.interventions.resume(run, { principal: alice, task: 'solve' }))
+  expect((await fixture.over(run)).state).toBe('done')
+  expect(told[1]).toContain('Blue.')
+  expect(fixture.logged.filter(line => line.startsWith('error'))).toEqual([])
+})
+
+test('words of a person reach the agent at work, and words to all reach whoever starts later', async () => {
+  const told: string[] = []
+  const working = Promise.withResolvers<void>()
+  const spoken = Promise.withResolvers<void>()
+  const fixture: Fixture = await Fixture.open({
+    one: async input => {
+      working.resolve()
+      await spoken.promise
+      const mail = unwrap(await unwrap(fixture.coordinator.verbs(input.token!)).inbox())
+      told.push(...mail.map(({ text }) => text))
+      return 'done'
+    },
+    two: input => {
+      told.push(input.context.map(({ text }) => text).join('\n'))
+      return 'done'
+    },
+  })
+  const run = await fixture.solve(pair())
+  await working.promise
+  unwrap(await fixture.coordinator.interventions.inject(run, { to: 'a', text: 'Hurry.', principal: alice }))
+  unwrap(await fixture.coordinator.interventions.inject(run, { text: 'Keep it short.', principal: alice }))
+  spoken.resolve()
+  expect((await fixture.over(run)).state).toBe('done')
+  expect(told[0]).toBe('Hurry.')
+  expect(told[1]).toContain('Keep it short.')
+  expect(await trail(fixture, run, 'human_injection')).toMatchObject([
+    { actor: 'alice' },
+    { actor: 'alice' },
+    { actor: 'alice' },
+  ])
+})
+
+test('who ended a run, and why, is on the trail', async () => {
+  const working = Promise.withResolvers<void>()
+  const fixture = await Fixture.open({
+    one: async input => {
+      working.resolve()
+      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      return ''
+    },
+  })
+  const run = await fixture.solve(solo())
+  await working.promise
+  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'too slow' }))
+  expect(await fixture.over(run)).toMatchObject({ state: 'aborted', reason: 'alice ended it: too slow' })
+})
+
+test('agents of a run start no endless chain of runs, and nothing starts the same again and again', async () => {
+  const fixture = await Fixture.open({ one: () => 'done' })
+  const first = await fixture.solve(solo())
+  await fixture.over(first)
+  const child = await fixture.solve(solo(), { parent: first, intent: 'child' })
+  await fixture.over(child)
+  const refused = { ok: false, error: { code: 'breaker_open' } }
+  expect(await fixture.trySolve(solo(), { parent: child, intent: 'grandchild' })).toMatchObject(refused)
+  for (let starts = 1; starts < 12; starts++) await fixture.over(await fixture.solve(solo()))
+  expect(await fixture.trySolve(solo(), {})).toMatchObject(refused)
+  expect(await fixture.trySolve(solo(), { force: true })).toMatchObject({ ok: true })
+}, 60_000)
+
+test('the last who can let others in cannot be shut out', async () => {
+  const fixture = await Fixture.open({})
+  unwrap(await fixture.coordinator.users.accept(alice, 'test'))
+  expect(await fixture.coordinator.users.list()).toMatchObject([{ user: 'alice', state: 'active', waiting: 0 }])
+  expect((await fixture.coordinator.users.list())[0]?.capabilities).toHaveLength(16)
+  const act = { act: 'suspend', reason: 'holiday', principal: alice } as const
+  expect(await fixture.coordinator.users.change('alice', act)).toMatchObject({
+    ok: false,
+    error: { code: 'invalid_state' },
+  })
+  unwrap(await fixture.coordinator.users.accept({ id: 'bob', kind: 'user', scopes: ['owner'] }, 'test'))
+  unwrap(await fixture.coordinator.users.change('bob', act))
+  expect((await fixture.coordinator.users.list())[1]).toMatchObject({ user: 'bob', state: 'suspended' })
+})

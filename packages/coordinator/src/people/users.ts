@@ -1,0 +1,111 @@
+// Who the people of a profile are: accepted once, changed by those who may. Every act goes through the kernel's users,
+// which check and record it; here it is decided what somebody new may do, and that nobody locks everybody out.
+import { err, ok, ParleyError, type Principal, type Result } from '@parley/core'
+import type { Runtime } from '@parley/kernel'
+import { CAPABILITIES, type Capability } from '@parley/trail/events'
+import type { GateView, UserView } from '../view/people-view.ts'
+import { type By, refuse } from './acts.ts'
+
+/** What it takes to tell the coordinator of one's own run something (W-HWY-17). */
+const WISH = 'inject_directive'
+
+export type UserAct =
+  | {
+      readonly act: 'suspend' | 'resume' | 'block' | 'unblock' | 'deactivate' | 'reactivate'
+      readonly reason: string
+    }
+  | { readonly act: 'grant' | 'revoke'; readonly capability: Capability; readonly reason?: string | undefined }
+
+export class Users {
+  readonly #users: Runtime['users']
+  /** Everything that waits for somebody. */
+  readonly #waiting: () => Promise<readonly GateView[]>
+
+  constructor(users: Runtime['users'], waiting: () => Promise<readonly GateView[]>) {
+    this.#users = users
+    this.#waiting = waiting
+  }
+
+  async list(): Promise<readonly UserView[]> {
+    const waiting = await this.#waiting()
+    return this.#users.list().map(({ user, state, capabilities }) => ({
+      user,
+      state,
+      capabilities: [...capabilities],
+      waiting: waiting.filter(({ addressee }) => addressee === user).length,
+    }))
+  }
+
+  /** A person that the authentication boundary has accepted; known from then on. */
+  async accept(principal: Principal, method: string): Promise<Result<void>> {
+    const users = this.#users
+    const before = users.get(principal.id)
+    const accepted = await users.accept({ user: principal.id, method })
+    if (!accepted.ok) return accepted
+    // Whoever owns the profile answers for all of it, from the first day on; what is taken away later stays so.
+    if (before !== undefined || !principal.scopes.includes('owner')) return ok(undefined)
+    for (const capability of CAPABILITIES) {
+      const granted = await users.grant(principal.id, capability)
+      if (!granted.ok) return granted
+    }
+    return ok(undefined)
+  }
+
+  /**
+   * Whoever hands in a principal for a run has authenticated it; from the first time on it is a known user. One who
+   * does not own the profile may say what they want in runs of their own, and nothing else. `approves`: tasks as well.
+   */
+  async admit(principal: Principal, method: string): Promise<Result<{ readonly approves: boolean }>> {
+    const users = this.#users
+    const { id } = principal
+    if (users.get(id) === undefined) {
+      const accepted = await this.accept(principal, method)
+      const granted = accepted.ok && !users.holds(id, WISH) ? await users.grant(id, WISH) : accepted
+      if (!granted.ok) return granted
+    }
+    const may = (own: Capability, any: Capability) => users.holds(id, own) || users.holds(id, any)
+    const state = users.stateOf(id)
+    if (state !== 'active') return refuse('permission_denied', `${id} may not start runs: ${state}.`)
+    if (!may(WISH, 'inject_directive_any'))
+      return refuse('permission_denied', `${id} may not start runs without the capability '${WISH}'.`)
+    return ok({ approves: may('create_workspace', 'create_workspace_any') })
+  }
+
+  async change(user: string, { principal, ...act }: UserAct & By): Promise<Result<void>> {
+    const locked = this.#locksOut(user, act)
+    if (locked) return err(locked)
+    const changed = await changeOf(this.#users, user, act, principal.id)
+    return changed.ok ? ok(undefined) : changed
+  }
+
+  /** Somebody must stay who can let others in again. */
+  #locksOut(user: string, act: UserAct): ParleyError | undefined {
+    const takes =
+      act.act === 'suspend' ||
+      act.act === 'block' ||
+      act.act === 'deactivate' ||
+      (act.act === 'revoke' && act.capability === 'deactivate_user')
+    if (!takes) return undefined
+    const known = this.#users.list()
+    const others = known.filter(
+      each => each.user !== user && each.state === 'active' && each.capabilities.includes('deactivate_user'),
+    )
+    if (others.length > 0 || !known.some(each => each.user === user)) return undefined
+    return new ParleyError(
+      'invalid_state',
+      `${user} is the last who can change users. Give somebody else 'deactivate_user' first.`,
+    )
+  }
+}
+
+/** States are changed under the person's name; capabilities are the system's to give (W-USER-15). */
+function changeOf(users: Runtime['users'], user: string, act: UserAct, by: string): Promise<Result<unknown>> {
+  switch (act.act) {
+    case 'grant':
+      return users.grant(user, act.capability)
+    case 'revoke':
+      return users.revoke(user, act.capability, { ...(act.reason !== undefined && { reason: act.reason }) })
+    default:
+      return users[act.act](user, { by, reason: act.reason })
+  }
+}

@@ -1,0 +1,50 @@
+// Why nothing is tried any more after a task's newest attempt has failed: what decides the next step and what people
+// are told is one thing.
+
+import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
+import { repeated } from '../run/breakers.ts'
+import type { PlannedTask } from '../team/team.ts'
+import { failureText } from '../view/failure-text.ts'
+import { allowance, type LiveTurn, spentText } from './spending.ts'
+import { lostAttempts } from './task-agent.ts'
+
+/** Decisions after which nobody tries again: a person's, or a judge's that the work cannot be used. */
+const LAST_WORDS = new Set(['rejected', 'gate_rejected_by_human', 'aborted_by_human', 'escalation_timeout'])
+
+/** Of a turn that was not taken because the profile may spend no more today: another attempt would be told the same. */
+const NO_MONEY = 'budget_exceeded'
+
+/**
+ * Whether a task, or all of them, are to come to their end in the time that they were given: a person wants it, or the
+ * run's time is nearly over.
+ */
+export function isEnding(projection: RunProjection, task?: string): boolean {
+  return (
+    projection.timeRunsOut ||
+    projection.controls.some(
+      each => each.kind === 'abort' && each.grace !== undefined && (each.task === undefined || each.task === task),
+    )
+  )
+}
+
+/** Undefined while there will be another attempt. */
+export function whyFinal(
+  projection: RunProjection,
+  task: ProjectedTask,
+  planned: PlannedTask,
+  live?: LiveTurn,
+): string | undefined {
+  const newest: ProjectedWorkspace | undefined = projection.workspaces.get(task.attempts.at(-1)!)
+  const failure = newest ? failureText(newest, projection) : 'It was not done.'
+  const { breakers } = projection.facts?.team.limits ?? {}
+  const again = breakers && repeated(task, projection, breakers, attempt => failureText(attempt, projection))
+  if (again !== undefined) return again
+  const { spent } = allowance(projection, planned, task, live)
+  if (spent) return `${failure} ${spentText(spent)}`
+  if (newest?.trigger === 'agent_failed' && newest.checkpoints.at(-1)?.turn?.error === NO_MONEY) return failure
+  if (isEnding(projection, planned.id)) return failure
+  const counted = task.attempts.length - Math.min(lostAttempts(projection, task), planned.attempts)
+  const over = counted >= planned.attempts || LAST_WORDS.has(newest?.trigger ?? '')
+  return over ? failure : undefined
+}

@@ -1,0 +1,114 @@
+// What is known of the workspaces and tasks of a run: the parts of its projection.
+import type { CheckpointId, MachineCode, ObjectId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
+import type { IntegrationStrategy, TaskStatus, WorkspaceState } from '@parley/trail/events'
+import type { Verdict } from '../merge/verdict.ts'
+import type { WorkspaceFacts } from '../run/facts.ts'
+import type { ProjectedMigration, ProjectedSalvage, ProjectedTermination } from './moving-work.ts'
+
+/** Of `capability_denied` entries about files that a turn changed without being allowed to. */
+export const FOLDER_CAPABILITY = 'folder:write'
+
+/** What such a turn did: it changed a file, made a link that leads out of the project, or a pipe, socket or device. */
+export const FOLDER_ACTIONS = ['write', 'link_outside', 'special_file'] as const
+export type FolderAction = (typeof FOLDER_ACTIONS)[number]
+
+/** What one turn did and cost, as its checkpoint keeps it. */
+export interface TurnRecord {
+  readonly epoch: number
+  readonly outcome: 'complete' | 'failed' | 'blocked' | 'kept'
+  readonly wall_ms: number
+  readonly output_bytes: number
+  /** The fault of its disk that it did not fail of: what it wrote may be incomplete. */
+  readonly machine?: MachineCode
+  readonly tokens_in?: number
+  readonly tokens_out?: number
+  readonly tokens_cached?: number
+  readonly usd?: number
+  /** The code of what it failed of. */
+  readonly error?: string
+}
+
+export interface ProjectedCheckpoint {
+  readonly id: CheckpointId
+  readonly final: boolean
+  readonly text: string
+  readonly files: readonly string[]
+  /** Links of the work that lead out of the project. */
+  readonly outsideLinks: readonly string[]
+  /** What the folder held. */
+  readonly commit: string | undefined
+  /** Of a workspace that judges another one's work. */
+  readonly verdict: Verdict | undefined
+  readonly turn: TurnRecord | undefined
+}
+
+export interface ProjectedConflict {
+  readonly id: string
+  readonly type: string
+  readonly resources: readonly string[]
+  readonly description: string
+  /** Who found it: the runtime, by the paths alone (W-INT-07), or the integrator. */
+  readonly foundBy: 'runtime' | 'integrator'
+  /** How it was settled, once it is. */
+  settled: { readonly strategy: string; readonly resolution: string; readonly outcome: string } | undefined
+}
+
+export interface ProjectedWorkspace {
+  readonly id: WorkspaceId
+  /** As its context has them, with the agent that it has now. */
+  facts: WorkspaceFacts | undefined
+  /** Who integrates it; it changes if that one fails and this one belongs to somebody else. */
+  parent: WorkspaceId | null
+  /** Whom its questions go to. */
+  owner: string
+  readonly seq: number
+  readonly created: Timestamp
+  state: WorkspaceState
+  /** Since when it is in that state. */
+  changed: Timestamp
+  ended: Timestamp | undefined
+  /** Why it ended, or waits: the code of the last change, what its agent said, and who decided it. */
+  trigger: string | undefined
+  reason: string | undefined
+  decidedBy: string | undefined
+  readonly checkpoints: ProjectedCheckpoint[]
+  /** A turn was begun since the last checkpoint that says what one came to. */
+  turnOpen: boolean
+  /** Files that it changed without being allowed to, and what else was not taken over. */
+  readonly refused: Record<FolderAction, string[]>
+  /** Its integration: open, or how it ended. */
+  integration:
+    | {
+        readonly strategy: IntegrationStrategy
+        readonly open: boolean
+        readonly result: ObjectId | undefined
+      }
+    | undefined
+  /** `seq` of the end of its integration: merges are applied in this order. */
+  merged: number | undefined
+  readonly conflicts: ProjectedConflict[]
+  readonly migrations: ProjectedMigration[]
+  /** While it runs. */
+  termination: ProjectedTermination | undefined
+  salvage: ProjectedSalvage | undefined
+  /** The newest limit that it went over. */
+  exceeded: string | undefined
+  /** What the run measured of it; known while the run is at work. */
+  metered: { readonly tokens: number; readonly cost: number } | undefined
+}
+
+export interface ProjectedTask {
+  readonly id: TaskId
+  /** The name in the plan. */
+  readonly name: string
+  /** What a person changed at its gate. */
+  changed: { readonly title?: string; readonly priority?: string }
+  readonly seq: number
+  readonly dependsOn: readonly TaskId[]
+  /** The task that it is part of. */
+  readonly parent: TaskId | null
+  status: TaskStatus
+  readonly attempts: WorkspaceId[]
+  /** Who cancelled or rejected it. */
+  decidedBy: string | undefined
+}

@@ -1,0 +1,322 @@
+// What the trail of a run says about its work: folded entry by entry, live and from disk alike. The driver of a run
+// decides by it, and views are made of it.
+import {
+  type CheckpointId,
+  durationMs,
+  type GateId,
+  type GraphId,
+  invariant,
+  type ObjectId,
+  parseTimestamp,
+  type TaskId,
+  type WorkspaceId,
+} from '@parley/core'
+import type { CheckpointRecord, EnvelopeRecord } from '@parley/kernel'
+import type { Entry } from '@parley/trail'
+import { type EventBody, type EventType, isTerminal } from '@parley/trail/events'
+import type { Verdict } from '../merge/verdict.ts'
+import type { RunFacts, WorkspaceFacts } from '../run/facts.ts'
+import type { TeamAgent } from '../team/team.ts'
+import { tail } from '../turn/turn-text.ts'
+import { type Control, readControl } from './control.ts'
+import { ProjectedHighway } from './highway.ts'
+import { movingWorkFolds } from './moving-work.ts'
+import {
+  FOLDER_ACTIONS,
+  FOLDER_CAPABILITY,
+  type ProjectedConflict,
+  type ProjectedTask,
+  type ProjectedWorkspace,
+  type TurnRecord,
+} from './projected.ts'
+
+export type Load = (id: ObjectId) => Promise<unknown>
+
+export class RunProjection {
+  facts: RunFacts | undefined
+  root: ProjectedWorkspace | undefined
+  graph: GraphId | undefined
+  readonly workspaces = new Map<WorkspaceId, ProjectedWorkspace>()
+  readonly tasks = new Map<TaskId, ProjectedTask>()
+  readonly highway = new ProjectedHighway()
+  /** What people told the coordinator, in order. */
+  readonly controls: Control[] = []
+  /** Work whose merge the folders have followed, as far as this process knows. */
+  readonly applied = new Set<WorkspaceId>()
+  /** Whether the time of the run is nearly over: whoever drives it says so, since a record has no clock. */
+  timeRunsOut = false
+  cursor = 0
+
+  get over(): boolean {
+    return this.root !== undefined && isTerminal(this.root.state)
+  }
+
+  /** The newest task of that name. */
+  task(name: string): ProjectedTask | undefined {
+    let found: ProjectedTask | undefined
+    for (const task of this.tasks.values()) if (task.name === name) found = task
+    return found
+  }
+
+  /**
+   * The first task of that name: a team that is tried again plans its tasks anew, and they keep the ids that agents
+   * were told before.
+   */
+  firstTask(name: string): ProjectedTask | undefined {
+    for (const task of this.tasks.values()) if (task.name === name) return task
+    return undefined
+  }
+
+  /** Those that are about the work of a workspace, in order: judges and mergers. */
+  about(of: WorkspaceId): ProjectedWorkspace[] {
+    return [...this.workspaces.values()].filter(({ facts }) => facts && 'of' in facts && facts.of === (of as string))
+  }
+
+  judges(of: WorkspaceId): ProjectedWorkspace[] {
+    return this.about(of).filter(({ facts }) => facts?.kind !== 'merge')
+  }
+
+  /** An agent of the team, or one that a person brought in. */
+  agentConfig(name: string): TeamAgent | undefined {
+    const { agents = {} } = this.facts?.team ?? {}
+    if (Object.hasOwn(agents, name)) return agents[name]
+    const brought = this.controls.findLast(each => each.kind === 'migrate' && each.to === name && each.agent)
+    return brought?.kind === 'migrate' ? brought.agent : undefined
+  }
+
+  async apply(entry: Entry, load: Load): Promise<void> {
+    invariant(entry.seq > this.cursor, 'a projection never goes back')
+    if (entry.event_type === 'gate_resolved') this.#modified(entry.body as EventBody<'gate_resolved'>)
+    const fold = FOLDS[entry.event_type] as Fold<EventType> | undefined
+    if (fold) await fold(this, entry.body, entry, load)
+    await this.highway.apply(entry, load)
+    this.cursor = entry.seq
+  }
+
+  #modified({ gate_id, modifications }: EventBody<'gate_resolved'>): void {
+    const gate = this.highway.gates.get(gate_id as GateId)
+    const task = gate?.type === 'task_approval' && gate.task !== null ? this.tasks.get(gate.task) : undefined
+    if (!task || !modifications) return
+    const { name, priority } = modifications
+    task.changed = { ...(name !== undefined && { title: name }), ...(priority && { priority }) }
+  }
+}
+
+type Fold<T extends EventType> = (
+  projection: RunProjection,
+  body: EventBody<T>,
+  entry: Entry,
+  load: Load,
+) => void | Promise<void>
+
+export type Folds = { readonly [T in EventType]?: Fold<T> }
+
+const FOLDS: Folds = {
+  ...movingWorkFolds,
+
+  async workspace_created(projection, body, entry, load) {
+    const context = body.context === undefined ? undefined : await load(body.context as ObjectId)
+    const root = body.parent === null
+    const workspace: ProjectedWorkspace = {
+      id: body.workspace_id as WorkspaceId,
+      facts: root ? undefined : (context as WorkspaceFacts | undefined),
+      parent: body.parent as WorkspaceId | null,
+      owner: body.owner,
+      seq: entry.seq,
+      created: entry.timestamp,
+      state: 'idle',
+      changed: entry.timestamp,
+      ended: undefined,
+      trigger: undefined,
+      reason: undefined,
+      decidedBy: undefined,
+      checkpoints: [],
+      turnOpen: false,
+      refused: { write: [], link_outside: [], special_file: [] },
+      integration: undefined,
+      merged: undefined,
+      conflicts: [],
+      migrations: [],
+      termination: undefined,
+      salvage: undefined,
+      exceeded: undefined,
+      metered: undefined,
+    }
+    projection.workspaces.set(workspace.id, workspace)
+    if (!root) return
+    projection.root = workspace
+    projection.facts = context as RunFacts | undefined
+  },
+
+  workspace_state_changed(projection, body, entry) {
+    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
+    if (!workspace) return
+    const { termination } = workspace
+    if (termination && (body.from_state === 'suspended' || body.from_state === 'migrating'))
+      termination.paused += durationMs(parseTimestamp(workspace.changed)!, parseTimestamp(entry.timestamp)!)
+    if (body.to_state === 'integrating' || body.to_state === 'failed') workspace.termination = undefined
+    workspace.state = body.to_state
+    workspace.changed = entry.timestamp
+    workspace.trigger = body.trigger
+    workspace.decidedBy = body.initiator === 'human' ? entry.actor : undefined
+    if (body.to_state === 'active') workspace.reason = undefined
+    if (isTerminal(body.to_state)) workspace.ended = entry.timestamp
+  },
+
+  workspace_reparented(projection, body) {
+    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
+    if (workspace) workspace.parent = body.new_parent as WorkspaceId
+  },
+
+  workspace_ownership_transferred(projection, body) {
+    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
+    if (workspace) workspace.owner = body.to_user
+  },
+
+  budget_exceeded(projection, body) {
+    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
+    if (workspace) workspace.exceeded = body.budget_dimension
+  },
+
+  /**
+   * The words of an agent that fails or waits stand in its signal, before the change of state. The protocol's own say
+   * only what changed.
+   */
+  signal_emitted(projection, { from, type, reason }, { actor }) {
+    const workspace = projection.workspaces.get(from as WorkspaceId)
+    // The coordinator's own words are the system's; of a worker those are what others did to it.
+    if (!workspace || actor === 'protocol' || (actor === 'system') !== (workspace === projection.root)) return
+    if (type === 'failed' || type === 'blocked') workspace.reason = reason
+    if (type === 'started') workspace.turnOpen = true
+  },
+
+  async checkpoint_created(projection, body, _entry, load) {
+    const workspace = projection.workspaces.get(body.workspace as WorkspaceId)
+    const record = (await load(body.checkpoint_id as ObjectId)) as CheckpointRecord | undefined
+    if (!workspace || !record) return
+    const {
+      content,
+      files_changed,
+      outside_links = [],
+      commit,
+      verdict,
+      turn,
+    } = record.payload as CheckpointRecord['payload'] & {
+      readonly outside_links?: readonly string[]
+      readonly commit?: string
+      readonly verdict?: Verdict
+      readonly turn?: TurnRecord
+    }
+    if (turn && turn.outcome !== 'kept') workspace.turnOpen = false
+    workspace.checkpoints.push({
+      id: record.id,
+      final: record.status === 'final',
+      // Others are told and shown its end; all of it stays on record.
+      text: tail(content),
+      files: files_changed,
+      outsideLinks: outside_links,
+      commit,
+      verdict,
+      turn,
+    })
+  },
+
+  capability_denied(projection, body, entry) {
+    if (body.capability !== FOLDER_CAPABILITY) return
+    const workspace = projection.workspaces.get(entry.workspace as WorkspaceId)
+    const action = FOLDER_ACTIONS.find(each => each === body.action) ?? 'write'
+    if (workspace && body.target !== undefined) workspace.refused[action].push(body.target)
+  },
+
+  graph_created(projection, body) {
+    projection.graph ??= body.graph_id as GraphId
+  },
+
+  task_created(projection, body, entry) {
+    const id = body.task_id as TaskId
+    projection.tasks.set(id, {
+      id,
+      name: body.name,
+      changed: {},
+      seq: entry.seq,
+      dependsOn: body.depends_on as TaskId[],
+      parent: (body.parent_task ?? null) as TaskId | null,
+      status: 'draft',
+      attempts: [],
+      decidedBy: undefined,
+    })
+  },
+
+  task_assigned(projection, body) {
+    projection.tasks.get(body.task_id as TaskId)?.attempts.push(body.workspace_id as WorkspaceId)
+  },
+
+  task_status_changed(projection, body, entry) {
+    const task = projection.tasks.get(body.task_id as TaskId)
+    if (!task) return
+    task.status = body.to_status
+    if (body.to_status === 'cancelled') task.decidedBy = entry.actor
+  },
+
+  integration_started(projection, body, entry) {
+    const source = projection.workspaces.get(body.source as WorkspaceId)
+    if (source && body.mode === 'salvage')
+      source.salvage = {
+        seq: entry.seq,
+        target: body.target as WorkspaceId,
+        checkpoint: body.checkpoint_ref as CheckpointId,
+        open: true,
+        result: undefined,
+        merged: undefined,
+        aborted: undefined,
+        conflicts: [],
+      }
+    else if (source) source.integration = { strategy: body.strategy, open: true, result: undefined }
+  },
+
+  integration_completed(projection, body, entry) {
+    const source = projection.workspaces.get(body.source as WorkspaceId)
+    if (!source) return
+    const result = body.result_ref as ObjectId | undefined
+    if (body.mode === 'salvage') {
+      if (source.salvage) source.salvage = { ...source.salvage, open: false, result, merged: entry.seq }
+      return
+    }
+    source.integration = { strategy: body.strategy, open: false, result }
+    source.merged = entry.seq
+  },
+
+  integration_aborted(projection, body) {
+    const source = projection.workspaces.get(body.source as WorkspaceId)
+    if (body.mode === 'salvage') {
+      if (source?.salvage) source.salvage = { ...source.salvage, open: false, aborted: body.reason }
+    } else if (source?.integration) source.integration = { ...source.integration, open: false }
+  },
+
+  conflict_detected(projection, body, { actor }) {
+    const { conflict_id: id, conflict_type: type, resources, description } = body
+    const foundBy = actor === 'protocol' ? 'runtime' : 'integrator'
+    conflictsOf(projection, body)?.push({ id, type, resources, description, foundBy, settled: undefined })
+  },
+
+  conflict_resolved(projection, body) {
+    const conflict = conflictsOf(projection, body)?.find(({ id }) => id === body.conflict_id)
+    const { resolution_strategy: strategy, resolution, outcome } = body
+    if (conflict) conflict.settled = { strategy, resolution, outcome }
+  },
+
+  async envelope_created(projection, body, entry, load) {
+    if (body.origin !== 'human' || body.to !== (projection.root?.id as string)) return
+    const record = (await load(body.envelope_id as ObjectId)) as EnvelopeRecord | undefined
+    if (record) projection.controls.push(readControl(record, entry.actor, entry.timestamp))
+  },
+}
+
+/** Conflicts of a salvage are no part of the workspace, which has failed already. */
+function conflictsOf(
+  projection: RunProjection,
+  { workspace_id, mode }: { readonly workspace_id: string; readonly mode?: string },
+): ProjectedConflict[] | undefined {
+  const workspace = projection.workspaces.get(workspace_id as WorkspaceId)
+  return mode === 'salvage' ? workspace?.salvage?.conflicts : workspace?.conflicts
+}

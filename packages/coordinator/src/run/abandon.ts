@@ -1,0 +1,17 @@
+// Runs that are ended because nobody waits for them any more, after a stop or before one: the coordinator itself says
+// that they have failed, and why (W-TOPO-TREE-06). Nobody else has ended them.
+import { ok, type Result } from '@parley/core'
+import type { RunHandle } from '@parley/kernel'
+import { coordinatorLimits } from '../limits.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
+
+export async function abandonRun(run: RunHandle, reason: string): Promise<Result<void>> {
+  const failed = await run.coordinator.failed(reason.slice(0, coordinatorLimits.reasonLength))
+  if (failed.ok) return ok(undefined)
+  // A root that has not begun cannot say so.
+  return failed.error.code === 'invalid_state' ? run.stop() : failed
+}
+
+export function wasAbandoned({ root }: RunProjection): boolean {
+  return root?.state === 'failed' && root.trigger === 'agent_failed'
+}

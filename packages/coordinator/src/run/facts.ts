@@ -1,0 +1,80 @@
+// What a run and a workspace are about, as the context object of each keeps it: everything that is needed to go on
+// after a restart.
+import type { TurnContextPart } from '@parley/core'
+import type { ProjectFacts } from '../folder/run-folders.ts'
+import type { PlannedTask, Team } from '../team/team.ts'
+
+/** The context of the root. */
+export interface RunFacts {
+  readonly intent: string
+  readonly team: Team
+  /** The plan with the intent filled in. */
+  readonly plan: readonly PlannedTask[]
+  readonly project: ProjectFacts
+  readonly principal: string
+  readonly origin: string
+  /**
+   * `given`: the principal approves the tasks of the plan with the request itself, so that nobody is asked about these.
+   */
+  readonly approval: 'ask' | 'given'
+  /** How long questions of agents wait, null without end, and what happens then. */
+  readonly questions: { readonly timeout: number | null; readonly fallback: string }
+  /** The run whose agent started this one. */
+  readonly parent?: string
+  /** What every turn of work is told first. */
+  readonly context?: readonly TurnContextPart[]
+  /** What the request stored for whoever asks for the run. */
+  readonly stored?: Readonly<Record<string, unknown>>
+  /** The idempotency key of the request. */
+  readonly key?: string
+}
+
+interface Common {
+  /** The task of the plan. */
+  readonly task: string
+  /** The commit that its folder starts from. */
+  readonly commit: string
+  /** `<agent>#<slot>`; of a team `team:<task>`. */
+  readonly agent: string
+}
+
+interface Attempt extends Common {
+  readonly attempt: number
+  /** Results of the tasks that it needs. */
+  readonly results: readonly { readonly title: string; readonly text: string }[]
+  /** Why earlier attempts were sent back or failed, the newest last. */
+  readonly feedback: readonly string[]
+}
+
+/** The context of a workspace in which an agent works on a task. */
+export interface WorkFacts extends Attempt {
+  readonly kind: 'work'
+  /** What its folder holds at first, where that is more than `commit`: an attempt before it that was cut off. */
+  readonly start?: string
+}
+
+/** The context of a delegate: a team inside the team works on the task. */
+export interface TeamFacts extends Attempt {
+  readonly kind: 'team'
+}
+
+/**
+ * The context of a workspace that judges the work of another: a command that must succeed, or an agent that gives a
+ * verdict.
+ */
+export interface JudgeFacts extends Common {
+  readonly kind: 'check' | 'review'
+  /** The workspace whose work is judged. */
+  readonly of: string
+}
+
+/** The context of a workspace that makes one of two versions: its folder starts with the draft of the merge. */
+export interface MergeFacts extends Common {
+  readonly kind: 'merge'
+  /** The workspace whose work is merged. */
+  readonly of: string
+  /** Files of the draft in which both versions stand between marks. */
+  readonly conflicts: readonly string[]
+}
+
+export type WorkspaceFacts = WorkFacts | TeamFacts | JudgeFacts | MergeFacts

@@ -1,0 +1,62 @@
+// The adapters of the agents of each run: one for each agent, made when it is first wanted and closed when the run is
+// over. The environment of whoever started the run is kept for them here, in memory only.
+import { type AgentAdapter, asParleyError, ParleyError, type RunId } from '@parley/core'
+import type { CoordinatorOptions } from '../contract.ts'
+import type { PlannedTask, TeamAgent } from '../team/team.ts'
+import { nameOf } from '../turn/identities.ts'
+import type { RunFacts, WorkspaceFacts } from './facts.ts'
+
+export class RunAdapters {
+  readonly #make: CoordinatorOptions['adapter']
+  readonly #log: NonNullable<CoordinatorOptions['log']>
+  readonly #byRun = new Map<RunId, Map<string, AgentAdapter>>()
+  readonly #environments = new Map<RunId, Readonly<Record<string, string>>>()
+
+  constructor(make: CoordinatorOptions['adapter'], log: NonNullable<CoordinatorOptions['log']>) {
+    this.#make = make
+    this.#log = log
+  }
+
+  /** For all adapters of the run that are made from now on. */
+  setEnvironment(run: RunId, environment: Readonly<Record<string, string>>): void {
+    this.#environments.set(run, environment)
+  }
+
+  /** `agent`: what the run knows of the agent of this work; a check has none. */
+  adapter(
+    run: RunId,
+    { team, origin }: RunFacts,
+    work: WorkspaceFacts,
+    task: PlannedTask,
+    agent: TeamAgent | undefined,
+  ): AgentAdapter {
+    const adapters = this.#byRun.get(run) ?? new Map<string, AgentAdapter>()
+    this.#byRun.set(run, adapters)
+    const name = nameOf(work.agent)
+    const known = adapters.get(name)
+    if (known) return known
+    const check = work.kind === 'check'
+    const config = check ? ({ command: [...task.check!], prompt: 'none', output: 'text', slots: 1 } as const) : agent
+    if (!config) throw new ParleyError('not_found', `The team ${team.name} has no agent ${name}.`)
+    const environment = this.#environments.get(run)
+    const adapter = this.#make({ run, name, agent: config, check, base: team.base, environment, origin })
+    adapters.set(name, adapter)
+    return adapter
+  }
+
+  async close(run: RunId): Promise<void> {
+    const adapters = this.#byRun.get(run)
+    this.#byRun.delete(run)
+    this.#environments.delete(run)
+    for (const adapter of adapters?.values() ?? [])
+      try {
+        await adapter.close()
+      } catch (cause) {
+        this.#log('warn', `the agent ${adapter.name} did not close: ${asParleyError(cause).message}`, { run })
+      }
+  }
+
+  async closeAll(): Promise<void> {
+    for (const run of this.#byRun.keys()) await this.close(run)
+  }
+}

@@ -1,0 +1,297 @@
+// The coordinating agent of one run. It follows the run's trail and, after everything that happened, does what is next:
+// answer what falls to it, let its integrators work (integrator.ts), end the run. Nothing is remembered elsewhere, so a
+// restart simply continues.
+import { asParleyError, err, type GateId, ok, type Result, type WorkspaceId } from '@parley/core'
+import type { RunHandle, UserHandle } from '@parley/kernel'
+import { ask, emptyInbox } from '../ask.ts'
+import type { RunFolders } from '../folder/run-folders.ts'
+import { isOfPlan } from '../plan/approved-plan.ts'
+import { driveDelegate } from '../plan/delegate.ts'
+import { Integrator, type IntegratorHost } from '../plan/integrator.ts'
+import { plannedTasks } from '../plan/spending.ts'
+import { controlPayload } from '../projection/control.ts'
+import type { ProjectedWorkspace } from '../projection/projected.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
+import type { PlannedTask } from '../team/team.ts'
+import type { Semaphore } from '../turn/semaphore.ts'
+import type { TurnDriver } from '../turn/turn-driver.ts'
+import { TurnDrivers, type TurnDriversOptions } from '../turn/turn-drivers.ts'
+import type { CutOff } from '../view/run-records.ts'
+import { placed, resultAt } from '../view/run-result.ts'
+import { type Live, runView } from '../view/to-view.ts'
+import type { RunView } from '../view/view.ts'
+import type { RunFacts, WorkspaceFacts } from './facts.ts'
+import { Handovers } from './handover.ts'
+import { RunFollower, type RunFollowerOptions } from './run-follower.ts'
+import { RunTime } from './run-time.ts'
+
+export interface RunDriverOptions extends RunFollowerOptions {
+  /** Whoever started the run. */
+  readonly principal: UserHandle
+  readonly facts: RunFacts
+  readonly adapter: TurnDriversOptions['adapter']
+  readonly token: TurnDriversOptions['token']
+  readonly environment: Readonly<Record<string, string>>
+  /** Turns at once over all runs. */
+  readonly turns: Semaphore
+  /** `<agent>#<slot>`, with a slot that no live workspace has. */
+  readonly identity: (agent: string) => string
+  readonly release: (identity: string) => void
+  readonly onEvent: TurnDriversOptions['onEvent']
+  /** The run is over. `tidy`: nothing of it is left to be cleaned up. */
+  readonly onEnd: (tidy: boolean) => void
+}
+
+export class RunDriver {
+  readonly #options: RunDriverOptions
+  readonly #run: RunHandle
+  readonly #follower: RunFollower
+  readonly #projection: RunProjection
+  readonly #plan: ReadonlyMap<string, PlannedTask>
+  readonly #drivers: TurnDrivers
+  readonly #listeners = new Set<() => void>()
+  readonly #stop = new AbortController()
+  readonly #integratorHost: IntegratorHost
+  readonly #integrator: Integrator
+  readonly #handovers: Handovers
+  readonly #time: RunTime
+  /** Gates that were answered already; what was refused then is not asked again. */
+  readonly #answered = new Set<GateId>()
+  #result: RunView['result']
+
+  constructor(options: RunDriverOptions) {
+    this.#options = options
+    this.#run = options.run
+    const { facts, run } = options
+    this.#plan = plannedTasks(facts.plan)
+    this.#follower = new RunFollower(options, {
+      step: () => this.#step(),
+      finish: () => this.#finish(),
+      changed: () => this.#changed(),
+      stopping: this.#stop.signal,
+    })
+    const { projection } = this.#follower
+    this.#projection = projection
+    const poke = () => void this.poke()
+    this.#handovers = new Handovers({ ...options, projection })
+    this.#time = new RunTime({ ...options, projection, poke })
+    this.#drivers = new TurnDrivers({
+      ...options,
+      projection,
+      plan: this.#plan,
+      handOver: (workspace, to, reason) => {
+        this.#handovers.want(workspace, to, reason)
+        poke()
+      },
+      changed: this.#changed,
+    })
+    this.#integratorHost = {
+      ...options,
+      projection,
+      live: ({ id }) => this.#drivers.get(id)?.turn,
+      merged: () => this.#showResult(),
+    }
+    this.#integrator = new Integrator(this.#integratorHost, { handle: run.coordinator, plan: facts.plan })
+  }
+
+  get view(): RunView {
+    return runView(this.#run.id, this.#projection, this.#live)
+  }
+
+  get projection(): RunProjection {
+    return this.#projection
+  }
+
+  /** All of the trail was read once. Before that, what was seen is the past. */
+  get knows(): boolean {
+    return this.#follower.knows
+  }
+
+  /** What turns had used that were ended before they could record it. */
+  get cutOff(): CutOff {
+    return this.#drivers.cutOff
+  }
+
+  /** Resolves when nobody follows the run any more: it is over and its turns have ended, or the node stops. */
+  get finished(): Promise<void> {
+    return this.#follower.done
+  }
+
+  get folders(): RunFolders {
+    return this.#options.folders
+  }
+
+  /** For acts that people ask the coordinator for. */
+  get coordinator(): RunHandle['coordinator'] {
+    return this.#run.coordinator
+  }
+
+  readonly #live: Live = {
+    activity: workspace => this.#drivers.get(workspace)?.activity,
+    turn: workspace => this.#drivers.get(workspace)?.turn,
+    result: () => this.#result,
+  }
+
+  driver(workspace: WorkspaceId): TurnDriver | undefined {
+    return this.#drivers.get(workspace)
+  }
+
+  /** Puts another agent in the place of a workspace's own; answers when that is done. */
+  async migrate(workspace: ProjectedWorkspace, to: string, reason: string): Promise<Result<{ to: string }>> {
+    const moved = await this.#handovers.migrate(workspace, to, reason)
+    await this.poke()
+    return moved
+  }
+
+  /**
+   * W-MIG-05 step 3: the processes of the old agent are gone before the new one is bound. What they left is put back.
+   */
+  async prepare(workspace: WorkspaceId): Promise<void> {
+    await this.#drivers.get(workspace)?.stop()
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  readonly #changed = (): void => {
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** Resolves when it knows what the trail says. */
+  start(): Promise<void> {
+    return this.#follower.start()
+  }
+
+  /** Ends turns and follows no longer; the run itself stays as it is. */
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    this.#changed()
+    await this.#drivers.stop()
+    await this.#follower.stop()
+    this.#time.cancel()
+  }
+
+  /** Looks what is next now; resolves when that is done. */
+  poke(): Promise<void> {
+    return this.#follower.poke()
+  }
+
+  async #step(): Promise<void> {
+    const { root } = this.#projection
+    if (!root || this.#projection.over) return
+    if (await this.#time.endLate(root)) return
+    if (!(await this.#hasIntent(root))) return
+    await this.#answerGates()
+    if (await this.#time.endInTime()) return
+    await this.#handovers.step()
+    await this.#follower.catchUp()
+    this.#drivers.update()
+    for (const { id, facts, state, parent } of this.#projection.workspaces.values())
+      if (facts && state === 'idle') await ask(this.#run.bind(id, 'worker', parent ?? root.id))
+    await this.#integrator.step()
+    await this.#leadTeams()
+    await this.#close()
+  }
+
+  /**
+   * Work begins with the wish of a person in the root's inbox (DESIGN, Runs); a stop may have come before it got there.
+   */
+  async #hasIntent(root: ProjectedWorkspace): Promise<boolean> {
+    const { coordinator } = this.#run
+    if (root.state === 'idle') {
+      await ask(coordinator.started())
+      return false
+    }
+    if (!this.#projection.controls.some(({ kind }) => kind === 'intent')) {
+      const payload = controlPayload({ parley: 'intent', text: this.#options.facts.intent })
+      await ask(this.#options.principal.inject(this.#run.id, { to: root.id, type: 'directive', payload }))
+      return false
+    }
+    // What people say is on the trail, and the projection knows it; the inbox is only emptied.
+    return emptyInbox(coordinator)
+  }
+
+  /**
+   * The tasks of the plan are approved under the name of whoever asked for the run with their approval; what is planned
+   * later is theirs to answer. What nobody answered in time falls to the coordinator.
+   */
+  async #answerGates(): Promise<void> {
+    const { facts, principal, release } = this.#options
+    for (const { gate, action } of this.#projection.highway.takeEnds()) {
+      const { paused } = gate.record
+      if (paused.type !== 'workspace_create' || action !== 'reject') continue
+      const { context } = paused.draft as { readonly context?: Partial<WorkspaceFacts> }
+      if (context?.agent !== undefined) release(context.agent)
+    }
+    for (const gate of this.#projection.highway.gates.values()) {
+      if (gate.handedOver !== undefined) {
+        await ask(this.#run.coordinator.answerGate(gate.id, 'approve'))
+        continue
+      }
+      if (gate.type !== 'task_approval' || facts.approval !== 'given' || this.#answered.has(gate.id)) continue
+      if (!isOfPlan(this.#projection, gate)) continue
+      this.#answered.add(gate.id)
+      const approved = await principal.approve(this.#run.id, gate.id, 'approved with the request')
+      if (!approved.ok)
+        this.#options.log('warn', `${principal.id} cannot approve ${gate.id}: ${approved.error.message}`)
+    }
+  }
+
+  async #leadTeams(): Promise<void> {
+    for (const workspace of this.#projection.workspaces.values()) {
+      if (workspace.facts?.kind !== 'team' || workspace.state !== 'active') continue
+      const planned = this.#plan.get(workspace.facts.task)
+      if (planned?.plan) await driveDelegate(this.#integratorHost, workspace, workspace.facts, planned)
+    }
+  }
+
+  async #showResult(): Promise<void> {
+    const { folders } = this.#options
+    this.#result = await resultAt(folders, await folders.head())
+  }
+
+  /** When nothing is left to be done: the folders first, since the run cannot be asked to mend them afterwards. */
+  async #close(): Promise<void> {
+    const open = [...this.#projection.workspaces.values()].some(
+      each => each !== this.#projection.root && each.ended === undefined,
+    )
+    if (!this.#integrator.tasks.settled || open) return
+    await this.#settleFolders()
+    await ask(this.#run.close())
+  }
+
+  async #settleFolders(): Promise<void> {
+    const { folders, log, machine } = this.#options
+    await this.#showResult()
+    const finished = await folders.finish()
+    if (!finished.ok) {
+      if (!this.#follower.isTired && (await machine.blame(finished.error, folders.disks))) throw finished.error
+      log('error', `the result of ${this.#run.id} could not be put in its place: ${finished.error.message}`)
+      return
+    }
+    this.#result = placed(this.#result!, finished.value)
+  }
+
+  async #tidy(): Promise<Result<void>> {
+    try {
+      if (this.#projection.root?.state === 'failed') await this.#settleFolders()
+      await this.#options.folders.clean()
+      return ok(undefined)
+    } catch (cause) {
+      return err(asParleyError(cause))
+    }
+  }
+
+  /** The run has ended, by itself or because somebody ended it. */
+  async #finish(): Promise<void> {
+    this.#time.cancel()
+    await this.#drivers.end()
+    const { folders, machine, log } = this.#options
+    const tidied = await machine.through(() => this.#tidy(), folders.disks, this.#stop.signal)
+    if (!tidied.ok) log('warn', `the folders of ${this.#run.id} were not cleaned up: ${tidied.error.message}`)
+    this.#options.onEnd(tidied.ok)
+    this.#changed()
+  }
+}

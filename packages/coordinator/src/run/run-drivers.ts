@@ -1,0 +1,216 @@
+// The drivers of all runs at work: one for each run, from its start, or that of the node, until it is over. A run that
+// a stop interrupted goes on; what a run has left behind when it is over is cleaned up.
+import { endMarked } from '@parley/agents'
+import {
+  asParleyError,
+  type Clock,
+  ParleyError,
+  type Result,
+  type RunId,
+  type StoredRun,
+  unwrap,
+  type WorkspaceId,
+} from '@parley/core'
+import type { RunHandle, Runtime } from '@parley/kernel'
+import type { CoordinatorOptions, Log } from '../contract.ts'
+import type { RunFolders } from '../folder/run-folders.ts'
+import { coordinatorDefaults } from '../limits.ts'
+import type { Machine } from '../machine/machine.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
+import { Identities, liveAgents } from '../turn/identities.ts'
+import { Semaphore } from '../turn/semaphore.ts'
+import { turnToken } from '../turn/token.ts'
+import type { TurnListeners } from '../turn/turn-listeners.ts'
+import { abandonRun } from './abandon.ts'
+import type { RunFacts } from './facts.ts'
+import type { RunAdapters } from './run-adapters.ts'
+import { RunDriver } from './run-driver.ts'
+import type { RunHomes } from './run-homes.ts'
+
+export interface RunDriversOptions
+  extends Pick<CoordinatorOptions, 'trail' | 'profile' | 'secret' | 'environment' | 'turns' | 'abandon'> {
+  readonly runtime: Runtime
+  readonly clock: Clock
+  readonly machine: Machine
+  readonly adapters: RunAdapters
+  readonly homes: RunHomes
+  readonly listeners: TurnListeners
+  /** Fires when the node stops. */
+  readonly stopping: AbortSignal
+  readonly log: Log
+  readonly storedRun: (run: RunId) => Promise<Result<StoredRun>>
+  readonly project: (run: RunId) => Promise<RunProjection>
+  readonly onEnd: (run: RunId, driver: RunDriver) => void
+}
+
+export class RunDrivers {
+  readonly #options: RunDriversOptions
+  readonly #drivers: Map<RunId, RunDriver>
+  readonly #identities = new Identities()
+  readonly #turns: Semaphore
+  /** A stop waits for it. */
+  readonly #work = new Set<Promise<unknown>>()
+
+  /** `drivers`: others read it too. */
+  constructor(drivers: Map<RunId, RunDriver>, options: RunDriversOptions) {
+    this.#drivers = drivers
+    this.#options = options
+    this.#turns = new Semaphore(options.turns ?? coordinatorDefaults.turns)
+  }
+
+  /** Goes on with all runs that are not over, and cleans up after those that are. */
+  async resumeAll(): Promise<void> {
+    const { runtime, homes } = this.#options
+    // All names that are taken first: one run's agents must not get those of another's.
+    for (const run of runtime.active) await this.#takeNames(run)
+    for (const run of runtime.active) await this.#resume(run)
+    for (const run of homes.unsettled) await this.#tidy(run)
+  }
+
+  /** Drives a run that has just begun. It is on record, so what stops it here is tried again, as at a start. */
+  async begin(run: RunHandle, facts: RunFacts, folders: RunFolders): Promise<void> {
+    try {
+      await this.#drive(run, facts, folders)
+    } catch (cause) {
+      await this.#notDriven(run.id, cause, 0)
+    }
+  }
+
+  async #drive(run: RunHandle, facts: RunFacts, folders: RunFolders): Promise<void> {
+    const { trail, secret, runtime, clock, machine, adapters, listeners, log, environment = {} } = this.#options
+    const driver = new RunDriver({
+      run,
+      principal: runtime.user(facts.principal),
+      entries: after => trail.run(run.id).query({ after, limit: 256 }, { kind: 'runtime' }),
+      facts,
+      folders,
+      clock,
+      machine,
+      adapter: (work, task, agent) => adapters.adapter(run.id, facts, work, task, agent),
+      token: (workspace, epoch) => turnToken(secret, { run: run.id, workspace, epoch }),
+      environment,
+      turns: this.#turns,
+      identity: agent => this.#identities.next(agent),
+      release: identity => this.#identities.release(identity),
+      log,
+      onEvent: event => listeners.tell(run.id, event),
+      onEnd: tidy => this.#ended(run.id, driver, tidy),
+    })
+    this.#drivers.set(run.id, driver)
+    try {
+      await driver.start()
+    } catch (cause) {
+      this.#drivers.delete(run.id)
+      throw cause
+    }
+  }
+
+  /** Puts a workspace's folder in order for another agent (W-MIG-05). */
+  async prepare(run: RunId, workspace: WorkspaceId): Promise<void> {
+    const driver = this.#drivers.get(run)
+    if (!driver) throw new ParleyError('unavailable', `Nobody drives ${run}.`)
+    await driver.prepare(workspace)
+  }
+
+  /** Work that a stop waits for. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    this.#work.add(work)
+    try {
+      return await work
+    } finally {
+      this.#work.delete(work)
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#work)
+    await Promise.all([...this.#drivers.values()].map(driver => driver.stop()))
+    await this.#options.adapters.closeAll()
+  }
+
+  #ended(run: RunId, driver: RunDriver, tidy: boolean): void {
+    const { homes, adapters, onEnd } = this.#options
+    onEnd(run, driver)
+    this.#drivers.delete(run)
+    if (tidy) homes.settle(run, driver.projection)
+    void adapters.close(run)
+  }
+
+  async #resume(id: RunId, troubles = 0): Promise<void> {
+    const { runtime, clock, homes, log } = this.#options
+    try {
+      const run = unwrap(await runtime.open(id))
+      const facts = unwrap(await run.coordinator.readContext()) as RunFacts
+      // A run that something else than a coordinator has started is not ours to drive.
+      if (facts.plan === undefined || facts.project === undefined) return
+      const { found: ended } = await endMarked(`${id}/`, { clock })
+      if (ended > 0) log('info', `ended ${ended} processes that an earlier node left behind`, { run: id })
+      if (await this.#abandons(run)) return
+      const folders = unwrap(await homes.open(id, facts.project))
+      await this.#drive(run, facts, folders)
+      log('info', `goes on with ${id}, with the environment of this node`, { run: id })
+    } catch (cause) {
+      await this.#notDriven(id, cause, troubles)
+    }
+  }
+
+  /** A run at work must not be left without anybody who drives it. */
+  async #notDriven(id: RunId, cause: unknown, troubles: number): Promise<void> {
+    const { runtime, clock, log, stopping } = this.#options
+    const again = async (count: number) => {
+      if (!stopping.aborted && !this.#drivers.has(id) && runtime.active.includes(id)) await this.#resume(id, count)
+    }
+    if (await this.#whenSound(cause, id, () => again(troubles))) return
+    // One broken run must not keep the others from going on; it can still be looked at and aborted.
+    log('error', `cannot go on with ${id}: ${asParleyError(cause).message}`, { run: id, troubles })
+    const wait = coordinatorDefaults.stepRetries[troubles]
+    if (wait !== undefined) clock.after(wait, () => void this.during(again(troubles + 1)), { background: true })
+  }
+
+  /** What a fault of the machine kept from being done is done when it is sound again, unless the node stops. */
+  async #whenSound(cause: unknown, run: RunId, work: () => Promise<void>): Promise<boolean> {
+    const { machine, profile, homes, stopping } = this.#options
+    if (!(await machine.blame(cause, [profile, homes.home(run)]))) return false
+    void machine.sound(stopping).then(async sound => {
+      if (sound) await this.during(work())
+    })
+    return true
+  }
+
+  /** Whether it is ended in place of going on. Its folders are cleaned up with those of all that are over. */
+  async #abandons(run: RunHandle): Promise<boolean> {
+    const { abandon, storedRun, log } = this.#options
+    const reason = abandon?.(unwrap(await storedRun(run.id)))
+    if (reason === undefined) return false
+    const names = await liveAgents(run)
+    unwrap(await abandonRun(run, reason))
+    for (const name of names) this.#identities.release(name)
+    log('info', `does not go on with ${run.id}: ${reason}`, { run: run.id })
+    return true
+  }
+
+  async #takeNames(id: RunId): Promise<void> {
+    const { runtime, log } = this.#options
+    try {
+      this.#identities.take(await liveAgents(unwrap(await runtime.open(id))))
+    } catch (cause) {
+      // As with going on: one broken run is its own trouble.
+      log('error', `cannot read who works in ${id}: ${asParleyError(cause).message}`, { run: id })
+    }
+  }
+
+  /** What a stop between a run's end and its cleaning up has left. */
+  async #tidy(run: RunId): Promise<void> {
+    const { runtime, clock, homes, project, log } = this.#options
+    // What is not over can be looked at and aborted, and keeps what it has until then.
+    if (this.#drivers.has(run) || runtime.active.includes(run)) return
+    try {
+      await endMarked(`${run}/`, { clock })
+      await homes.clean(run)
+      homes.settle(run, await project(run))
+    } catch (cause) {
+      log('warn', `the folders of ${run} were not cleaned up: ${asParleyError(cause).message}`, { run })
+      await this.#whenSound(cause, run, () => this.#tidy(run))
+    }
+  }
+}

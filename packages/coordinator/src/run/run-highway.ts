@@ -1,0 +1,63 @@
+// The highway of a run (W-HWY-14, -15): what its team file, or else the node's configuration, says about gates, in the
+// kernel's terms.
+import type { HighwayDraft } from '@parley/kernel'
+import type { RunSetup } from '../contract.ts'
+import type { Gates } from '../team/highway-fields.ts'
+import type { Team } from '../team/team.ts'
+
+/** Without a word about gates a person approves the tasks, takes as long as they like, and is asked nothing else. */
+const PATIENT = { timeout: null }
+
+type Highway = Exclude<HighwayDraft, string>
+
+/**
+ * `approves`: whoever asks for the run may approve its tasks. What somebody else has approved for them opens no gate.
+ */
+export function highwayFor(
+  { team, gates, approved }: Pick<RunSetup, 'team' | 'gates' | 'approved'>,
+  configured: Gates | undefined,
+  approves: boolean,
+): Highway {
+  const highway = highwayOf(withGates(team, gates), configured)
+  return approved && !approves ? { ...highway, gates: { ...highway.gates, task_approval: false } } : highway
+}
+
+function withGates(team: Team, gates: Gates | undefined): Pick<Team, 'gates' | 'approval'> {
+  const { approval } = team
+  if (gates) return { approval: gates.gates.task_approval ? 'ask' : approval, gates }
+  return team.gates ? { approval, gates: team.gates } : { approval }
+}
+
+function highwayOf(team: Pick<Team, 'gates' | 'approval'>, configured?: Gates): Highway {
+  const said = team.gates ?? configured
+  const approved = team.approval === 'none'
+  if (!said) {
+    return {
+      gates: { task_approval: !approved },
+      gate_defaults: PATIENT,
+      escalation: PATIENT,
+    }
+  }
+  const { preset, gates, escalation, injection } = said
+  const choices = Object.entries(gates)
+  const named = choices.map(([type, { on = true }]) => [type, on] as const)
+  return {
+    ...(preset && { preset }),
+    gates: { ...(approved && { task_approval: false }), ...Object.fromEntries(named) },
+    // Where no preset gives them a time, gates wait.
+    ...(!preset && { gate_defaults: PATIENT }),
+    gate_overrides: Object.fromEntries(
+      choices.map(([type, { timeoutMs, fallback }]) => [
+        type,
+        { ...(timeoutMs !== undefined && { timeout: timeoutMs }), ...(fallback && { fallback }) },
+      ]),
+    ),
+    ...(injection !== undefined && { injection }),
+    escalation: {
+      ...(!preset && PATIENT),
+      ...(escalation?.on !== undefined && { enabled: escalation.on }),
+      ...(escalation?.timeoutMs !== undefined && { timeout: escalation.timeoutMs }),
+      ...(escalation?.fallback && { fallback: escalation.fallback }),
+    },
+  }
+}

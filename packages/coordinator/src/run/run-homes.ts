@@ -1,0 +1,139 @@
+// The folder of each run below the profile. As long as there may be something to clean up, a file in it says so, with
+// the facts that it takes: a stop at any moment leaves nothing behind for good. What is kept in the end is the result.
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { asParleyError, type Clock, type Result, type RunId, unwrap } from '@parley/core'
+import { type CreateFoldersOptions, type ProjectFacts, RunFolders } from '../folder/run-folders.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
+import { hasResult, placed, resultAt } from '../view/run-result.ts'
+import type { RunView } from '../view/view.ts'
+
+/** In a run's folder while there may be something to clean up. */
+const OPEN = 'open'
+const GONE = "the run's folder is gone from the profile"
+const LOST = 'what was noted of its result is gone from the profile'
+const MOVED = 'the project, or the commit that the run started from, is not where it was'
+
+export class RunHomes {
+  readonly #runs: string
+  readonly #clock: Clock
+
+  constructor(profile: string, clock: Clock) {
+    this.#runs = join(profile, 'runs')
+    this.#clock = clock
+  }
+
+  /** Where the folders of a run are. */
+  home(run: RunId): string {
+    return join(this.#runs, run)
+  }
+
+  #mark(run: RunId): string {
+    return join(this.home(run), OPEN)
+  }
+
+  /** For a new run. A refusal leaves nothing, or what the next start cleans up. */
+  async create(run: RunId, project: string): Promise<Result<RunFolders>> {
+    const home = this.home(run)
+    const options = { project, home, run, clock: this.#clock }
+    let failed: unknown
+    try {
+      mkdirSync(home, { recursive: true, mode: 0o700 })
+      // Where to look for what a stop leaves in the project before its facts are known.
+      this.#writeMark(run, { project })
+      const folders = await RunFolders.create(options)
+      if (folders.ok) this.#writeMark(run, folders.value.facts)
+      else if (folders.error.code !== 'run_exists') await this.#abandon(options)
+      return folders
+    } catch (cause) {
+      failed = cause
+    }
+    await this.#abandon(options)
+    throw failed
+  }
+
+  async #abandon(options: CreateFoldersOptions): Promise<void> {
+    if ((await RunFolders.abandon(options)).ok) this.remove(options.run)
+  }
+
+  /** Whole, or as it was: half of it could never be cleaned up. */
+  #writeMark(run: RunId, known: ProjectFacts | { readonly project: string }): void {
+    const mark = this.#mark(run)
+    writeFileSync(`${mark}.new`, JSON.stringify(known), { mode: 0o600 })
+    renameSync(`${mark}.new`, mark)
+  }
+
+  open(run: RunId, facts: ProjectFacts): Promise<Result<RunFolders>> {
+    return RunFolders.open({ facts, home: this.home(run), run, clock: this.#clock })
+  }
+
+  remove(run: RunId): void {
+    rmSync(this.home(run), { recursive: true, force: true })
+  }
+
+  /** Runs whose folders may have to be cleaned up. */
+  get unsettled(): RunId[] {
+    return (readFolder(this.#runs) as RunId[]).filter(run => existsSync(this.#mark(run)))
+  }
+
+  /** What a stop between a run's end and its cleaning up has left. */
+  async clean(run: RunId): Promise<void> {
+    const facts = readFileSync(this.#mark(run), 'utf8')
+    if (facts === '') return
+    const known = JSON.parse(facts) as ProjectFacts | { readonly project: string }
+    if ('project' in known) {
+      const { project } = known
+      unwrap(await RunFolders.abandon({ project, home: this.home(run), run, clock: this.#clock }))
+      return
+    }
+    const folders = unwrap(await this.open(run, known))
+    unwrap(await folders.finish())
+    await folders.clean()
+  }
+
+  /**
+   * What is kept of its folders is its result: one that never came to be has none, and neither has one that could
+   * change nothing.
+   */
+  settle(run: RunId, projection: RunProjection): void {
+    if (projection.root && hasResult(projection)) rmSync(this.#mark(run), { force: true })
+    else this.remove(run)
+  }
+
+  /**
+   * Where the result of a run is that ended before this node was started, or why nobody can tell; neither where it
+   * cannot be told just now.
+   */
+  async resultOf(run: RunId, projection: RunProjection): Promise<Pick<RunView, 'result' | 'result_unknown'>> {
+    const { facts } = projection
+    // Asking changes nothing: what is not settled is so by the driver, or by the next start.
+    if (!facts || !hasResult(projection) || existsSync(this.#mark(run))) return {}
+    const isGone = !existsSync(this.home(run))
+    try {
+      const folders = unwrap(await this.open(run, facts.project))
+      const finished = isGone ? undefined : unwrap(await folders.finished())
+      if (!finished) {
+        const branch = await folders.branch()
+        if (isGone) this.remove(run)
+        return {
+          result_unknown: `${isGone ? GONE : LOST}${branch === undefined ? '' : `; its branch is ${branch}`}`,
+        }
+      }
+      return { result: placed(await resultAt(folders, finished.head), finished) }
+    } catch (cause) {
+      if (isGone) {
+        this.remove(run)
+        return { result_unknown: GONE }
+      }
+      return asParleyError(cause).code === 'project_gone' ? { result_unknown: MOVED } : {}
+    }
+  }
+}
+
+function readFolder(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,548 @@
+// RunPort on a real trail: what its comments promise, from start to end, and over restarts.
+import { mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { ok, type Principal, type RunEnd, type RunId, type RunKey, type RunPage, refuse, unwrap } from '@parley/core'
+import { expect, test } from 'vitest'
+import type { RunSetup } from '../contract.ts'
+import { coordinatorLimits } from '../limits.ts'
+import { readTeam } from '../team/testing.ts'
+import { alice, Fixture, put } from '../testing/fixture.ts'
+import { coordinatorRunPort } from './run-port.ts'
+
+const peer: Principal = { id: 'alp:SHA256:abc', kind: 'user', name: 'home', scopes: [] }
+const stranger: Principal = { id: 'alp:SHA256:xyz', kind: 'user', scopes: [] }
+
+const solo = (more = '') =>
+  `version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\nlimits: { attempts: 1 }\n${more}`
+
+function portOf(fixture: Fixture, given: Partial<RunSetup> = {}, yaml = solo()) {
+  const { coordinator, trail } = fixture
+  const ready = { team: unwrap(readTeam(yaml)), project: fixture.project, approved: true, ...given }
+  return coordinatorRunPort({ coordinator, trail, setup: async () => ok(ready), costUnknown: () => false })
+}
+
+const request = (intent: string, principal = peer) => ({ principal, intent, origin: 'alp' }) as const
+
+const keyOf = (text: string, reuse: RunKey['reuse'] = 'always'): RunKey => ({ text, reuse })
+
+async function collect(pages: AsyncIterable<RunPage>): Promise<{ pages: RunPage[]; end: RunEnd; text: string }> {
+  const all: RunPage[] = []
+  for await (const page of pages) all.push(page)
+  const text = all.map(page => page.text ?? '').join('')
+  return { pages: all, end: all.at(-1)!.end!, text }
+}
+
+test('a run is watched from its first entry to its end, which has the whole answer and what it used', async () => {
+  const answer = `begin ${'🜁'.repeat(50_000)} end`
+  const fixture = await Fixture.open({
+    one: (_, emit) => {
+      emit({ type: 'text', text: 'I look.' })
+      emit({ type: 'thinking', text: 'hm' })
+      emit({ type: 'text', text: 'I ', part: true })
+      emit({ type: 'text', text: 'write.', part: true })
+      emit({ type: 'text', text: 'Done.' })
+      emit({ type: 'usage', usage: { tokensIn: 10, tokensOut: 5, usd: 0.25 } })
+      return answer
+    },
+  })
+  const port = portOf(fixture)
+  const { run } = unwrap(await port.start({ ...request('Do it.'), context: { session: 's1', reservation: 'r1' } }))
+  const { pages, end, text } = await collect(port.watch(run, { principal: peer }))
+  expect(end).toEqual({
+    outcome: 'complete',
+    text: answer,
+    usage: { tokensIn: 10, tokensOut: 5, usd: 0.25 },
+  })
+  expect(text).toBe('I look.\nI write.\nDone.\n')
+  const entries = unwrap(await fixture.trail.run(run).query({ limit: 1000 })).entries
+  const events = pages.flatMap(page => page.events)
+  expect(events.map(({ seq }) => seq)).toEqual(entries.map(({ seq }) => seq))
+  expect(events[0]).toEqual({
+    seq: 1,
+    id: entries[0]!.id,
+    timestamp: entries[0]!.timestamp,
+    type: 'workspace_created',
+    body: entries[0]!.body,
+  })
+  expect(pages.filter(page => page.end)).toHaveLength(1)
+  expect(pages.at(-1)!.cursor).toBe(entries.at(-1)!.seq)
+  // Views show what they always did.
+  const { tasks } = unwrap(await fixture.coordinator.views.view(run))
+  expect(tasks[0]!.steps[0]!.text).toHaveLength(16_384)
+  expect(unwrap(await fixture.coordinator.records.storedRun(run))).toMatchObject({
+    principal: peer.id,
+    origin: 'alp',
+    context: { session: 's1', reservation: 'r1' },
+  })
+})
+
+test('a watch goes on behind a cursor, also in another process and behind the end', async () => {
+  const fixture = await Fixture.open({ one: () => 'said' })
+  const port = portOf(fixture)
+  const { run } = unwrap(await port.start(request('Do it.')))
+  const first = await collect(port.watch(run, { principal: peer }))
+  await fixture.restart()
+  const again = portOf(fixture)
+  const all = first.pages.flatMap(page => page.events)
+  const rest = await collect(again.watch(run, { principal: peer, after: 3 }))
+  expect(rest.pages.flatMap(page => page.events)).toEqual(all.filter(({ seq }) => seq > 3))
+  expect(rest.end).toEqual(first.end)
+  const cursor = first.pages.at(-1)!.cursor
+  expect((await collect(again.watch(run, { principal: peer, after: cursor }))).pages).toEqual([
+    { events: [], cursor, end: first.end },
+  ])
+})
+
+test('what reviews and checks say is not for watching; the answer is what no other task builds on', async () => {
+  const fixture = await Fixture.open({
+    one: ({ prompt }, emit) => {
+      emit({ type: 'text', text: `working: ${prompt}` })
+      return `result of ${prompt}`
+    },
+    judge: (_, emit) => {
+      emit({ type: 'text', text: 'judging' })
+      return 'ACCEPT'
+    },
+  })
+  const yaml = `
+version: 1
+name: three
+agents:
+  one: { command: [scripted, one] }
+  judge: { command: [scripted, judge] }
+plan:
+  - { id: base, agent: one, prompt: base, review: { by: judge } }
+  - { id: left, agent: one, prompt: left, needs: [base], check: [sh, -c, echo checking] }
+  - { id: right, agent: one, prompt: right, needs: [base] }
+`
+  const port = portOf(fixture, {}, yaml)
+  const { run } = unwrap(await port.start(request('Do it.')))
+  const { end, text } = await collect(port.watch(run, { principal: peer }))
+  expect(end).toEqual({ outcome: 'complete', text: 'result of left\n\nresult of right', usage: {} })
+  expect(
+    text
+      .split('\n')
+      .filter(line => line !== '')
+      .toSorted(),
+  ).toEqual(['working: base', 'working: left', 'working: right'])
+})
+
+test('only whoever started a run, and an owner, sees it or ends it', async () => {
+  const fixture = await Fixture.open({
+    one: ({ signal }) => new Promise(resolve => signal.addEventListener('abort', () => resolve(''))),
+  })
+  unwrap(await fixture.coordinator.users.accept(alice, 'test'))
+  const port = portOf(fixture)
+  const { run } = unwrap(await port.start(request('Do it.')))
+  await fixture.until(run, view => view.tasks[0]?.state === 'working')
+  const missing = { code: 'not_found', message: `There is no run ${run}.` }
+  await expect(collect(port.watch(run, { principal: stranger }))).rejects.toMatchObject(missing)
+  expect(await port.cancel(run, { principal: stranger, reason: 'no' })).toMatchObject({
+    ok: false,
+    error: missing,
+  })
+  const nowhere = 'run_01' as RunId
+  await expect(collect(port.watch(nowhere, { principal: alice }))).rejects.toMatchObject({
+    code: 'not_found',
+  })
+  expect(await port.cancel(nowhere, { principal: alice, reason: 'no' })).toMatchObject({
+    ok: false,
+    error: { code: 'not_found' },
+  })
+  const owner = collect(port.watch(run, { principal: alice }))
+  unwrap(await port.cancel(run, { principal: alice, reason: 'enough' }))
+  expect((await owner).end.outcome).toBe('cancelled')
+})
+
+test('ALP-CANCEL-01 a cancelled run ends its turn, and its end says what that had used; to cancel again changes nothing', async () => {
+  const working = Promise.withResolvers<void>()
+  const fixture = await Fixture.open({
+    one: ({ signal }, emit) => {
+      emit({ type: 'usage', usage: { tokensIn: 7, tokensOut: 3, usd: 0.5 } })
+      working.resolve()
+      return new Promise(resolve => signal.addEventListener('abort', () => resolve('late')))
+    },
+  })
+  const port = portOf(fixture)
+  const { run } = unwrap(await port.start(request('Do it.')))
+  const watching = collect(port.watch(run, { principal: peer }))
+  await working.promise
+  unwrap(await port.cancel(run, { principal: peer, reason: 'The caller hung up.' }))
+  const used = { tokensIn: 7, tokensOut: 3, usd: 0.5 }
+  const { end } = await watching
+  expect(end).toMatchObject({ outcome: 'cancelled', usage: used })
+  expect(end.error?.message).toContain('The caller hung up.')
+  expect(end.text).toBeUndefined()
+  expect(unwrap(await fixture.coordinator.records.account(run))).toMatchObject({ usage: used, unknownCost: false, end })
+  unwrap(await port.cancel(run, { principal: peer, reason: 'again' }))
+  expect((await collect(port.watch(run, { principal: peer }))).end).toEqual(end)
+})
+
+test('a principal and a key give one run, whoever asks how often, also after a restart', async () => {
+  let turns = 0
+  const fixture = await Fixture.open({
+    one: () => {
+      turns++
+      return 'once'
+    },
+  })
+  const port = portOf(fixture)
+  const keyed = { ...request('Do it.'), key: keyOf('alp:session-1') }
+  const started = await Promise.all([port.start(keyed), port.start(keyed), port.start(keyed)])
+  const [{ run }] = started.map(each => unwrap(each)) as [{ run: RunId }]
+  expect(new Set(started.map(each => unwrap(each).run))).toEqual(new Set([run]))
+  await fixture.over(run)
+  expect(unwrap(await port.start({ ...keyed, intent: 'Something else.' })).run).toBe(run)
+  await fixture.restart()
+  const { coordinator, trail } = fixture
+  const full = coordinatorRunPort({
+    coordinator,
+    trail,
+    costUnknown: () => false,
+    setup: async () => refuse('budget_exceeded', 'Nothing is left for today.'),
+  })
+  expect(unwrap(await full.start(keyed)).run).toBe(run)
+  expect(await full.start({ ...keyed, key: keyOf('alp:session-2') })).toMatchObject({
+    ok: false,
+    error: { code: 'budget_exceeded' },
+  })
+  const other = unwrap(await portOf(fixture).start({ ...keyed, principal: stranger })).run
+  expect(other).not.toBe(run)
+  await fixture.over(other)
+  expect(turns).toBe(2)
+})
+
+test('a key that is used again unless its run failed gives another run after a failure, and none after a success', async () => {
+  let turns = 0
+  const fixture = await Fixture.open({
+    one: () => {
+      if (++turns === 1) throw new Error('no model')
+      return 'at last'
+    },
+  })
+  const port = portOf(fixture)
+  const keyed = { ...request('Do it.'), key: keyOf('ct:1', 'unless_failed') }
+  const failed = unwrap(await port.start(keyed)).run
+  expect(unwrap(await port.start(keyed)).run).toBe(failed)
+  await fixture.over(failed)
+  expect(unwrap(await port.start({ ...keyed, key: keyOf('ct:1') })).run).toBe(failed)
+  const again = unwrap(await port.start(keyed)).run
+  expect(again).not.toBe(failed)
+  await fixture.over(again)
+  for (const reuse of ['always', 'unless_failed'] as const)
+    expect(unwrap(await port.start({ ...keyed, key: keyOf('ct:1', reuse) })).run).toBe(again)
+  expect(turns).toBe(2)
+})
+
+test('starts under keys are no loop: however many have the same intent, no breaker opens for them', async () => {
+  const fixture = await Fixture.open()
+  const port = portOf(fixture, { approved: false })
+  for (let at = 0; at <= coordinatorLimits.sameRuns; at++)
+    unwrap(await port.start({ ...request('Do it.'), key: keyOf(`k${at}`) }))
+  expect(await port.start(request('Do it.'))).toMatchObject({ error: { code: 'breaker_open' } })
+})
+
+test('a principal finds the runs that it started, an owner those of all, page by page and the newest first', async () => {
+  const fixture = await Fixture.open({ one: () => 'done' })
+  const port = portOf(fixture)
+  const started: RunId[] = []
+  for (const [at, principal] of [peer, stranger, peer, peer].entries())
+    started.push(unwrap(await port.start({ ...request(`${at}`, principal), context: { at } })).run)
+  const [first, foreign, second, third] = started
+  const page = await port.find({ principal: peer, origin: 'alp', limit: 2 })
+  expect(page.runs.map(({ run, context }) => [run, context.at])).toEqual([
+    [third, 3],
+    [second, 2],
+  ])
+  const rest = await port.find({ principal: peer, after: page.cursor!, limit: 2 })
+  expect(rest).toMatchObject({ runs: [{ run: first }] })
+  expect(rest.cursor).toBeUndefined()
+  expect((await port.find({ principal: alice })).runs.map(({ run }) => run)).toEqual(started.toReversed())
+  expect((await port.find({ principal: alice, origin: 'cli' })).runs).toEqual([])
+  expect(foreign).toBeDefined()
+  for (const run of started) await fixture.over(run)
+})
+
+test('a gate and a question are answered through the port as in the inbox, by those who may', async () => {
+  const fixture = await Fixture.open({ one: () => 'yes' })
+  unwrap(await fixture.coordinator.users.accept(alice, 'test'))
+  const port = portOf(fixture, { approved: false })
+  const { run } = unwrap(await port.start(request('May I?')))
+  const { gates } = await fixture.until(run, view => view.gates.length > 0)
+  const [gate] = gates
+  const approve = { decision: 'approve' } as const
+  expect(await port.answer(gate!.id, { principal: peer, answer: approve })).toMatchObject({
+    error: { code: 'permission_denied' },
+  })
+  const reply = { answer: 'envelope', text: 'Go on.' } as const
+  expect(await port.answer(gate!.id, { principal: alice, answer: reply })).toMatchObject({
+    error: { code: 'invalid_state' },
+  })
+  expect(unwrap(await port.answer(gate!.id, { principal: alice, answer: approve })).run).toBe(run)
+  expect((await collect(port.watch(run, { principal: peer }))).end.outcome).toBe('complete')
+  expect(await port.answer(gate!.id, { principal: alice, answer: approve })).toMatchObject({
+    error: { code: 'not_found' },
+  })
+})
+
+test('the end of a run says where a turn was cut off before it told its cost', async () => {
+  const fixture = await Fixture.open({ one: () => 'done' })
+  const { coordinator, trail } = fixture
+  const setup = async () => ok({ team: unwrap(readTeam(solo())), project: fixture.project, approved: true })
+  const port = coordinatorRunPort({ coordinator, trail, setup, costUnknown: () => true })
+  const { run } = unwrap(await port.start(request('Do it.')))
+  expect((await collect(port.watch(run, { principal: peer }))).end).toMatchObject({ unknownCost: true })
+})
+
+test("the request's budget and time limit hold where they are narrower than the team's", async () => {
+  const fixture = await Fixture.open({ one: ({ budget }) => JSON.stringify(budget) })
+  const wide = solo().replace('attempts: 1', 'attempts: 1, timeout: 1h, budget: { tokens: 100, cost: 5 }')
+  const limitsOf = async (run: RunId) => {
+    const [first] = unwrap(await fixture.trail.run(run).query({ limit: 1 })).entries
+    const { context } = first!.body as unknown as { context: never }
+    const object = await fixture.trail.run(run).object(context)
+    return (object!.value as { team: { limits: object } }).team.limits
+  }
+  const port = portOf(fixture, {}, wide)
+  const { run } = unwrap(await port.start({ ...request('Do it.'), budget: { tokens: 1000, usd: 2 }, timeoutMs: 5_000 }))
+  expect((await collect(port.watch(run, { principal: peer }))).end.text).toBe('{"tokens":100,"usd":2}')
+  expect(await limitsOf(run)).toMatchObject({
+    timeoutMs: 5_000,
+    budget: { token_limit: 100, cost_limit: 2 },
+  })
+  // A grace that is longer than what is left of the time would let nobody begin.
+  const patient = portOf(fixture, {}, wide.replace('timeout: 1h', 'timeout: 1h, grace: 10s'))
+  for (const [timeoutMs, graceMs] of [
+    [5_000, undefined],
+    [50_000, 10_000],
+  ] as const) {
+    const started = unwrap(await patient.start({ ...request('Do it.'), timeoutMs }))
+    const { graceMs: kept, ...limits } = (await limitsOf(started.run)) as { graceMs?: number }
+    expect({ ...limits, kept }).toMatchObject({ timeoutMs, kept: graceMs })
+    await fixture.over(started.run)
+  }
+  const bad = [
+    [{ budget: { usd: 0 } }, 'budget_exceeded'],
+    [{ budget: { tokens: -1 } }, 'invalid_argument'],
+    [{ budget: { usd: Number.NaN } }, 'invalid_argument'],
+    [{ timeoutMs: 0 }, 'invalid_argument'],
+  ] as const
+  for (const [limits, code] of bad)
+    expect(await port.start({ ...request('Do it.'), ...limits })).toMatchObject({
+      ok: false,
+      error: { code },
+    })
+})
+
+test('a run that goes over its budget fails, and says what it had used', async () => {
+  const fixture = await Fixture.open({
+    one: ({ signal }, emit) => {
+      emit({ type: 'usage', usage: { usd: 3 } })
+      return signal.aborted ? '' : 'too dear'
+    },
+  })
+  const port = portOf(fixture)
+  const { run } = unwrap(await port.start({ ...request('Do it.'), budget: { usd: 1 } }))
+  const { end } = await collect(port.watch(run, { principal: peer }))
+  expect(end).toMatchObject({ outcome: 'failed', error: { code: 'budget_exceeded' }, usage: { usd: 3 } })
+})
+
+test('a run whose time is up is ended, and says so', async () => {
+  const fixture = await Fixture.open({
+    one: ({ signal }) => new Promise(resolve => signal.addEventListener('abort', () => resolve('late'))),
+  })
+  const port = portOf(fixture)
+  const { run } = unwrap(await port.start({ ...request('Do it.'), timeoutMs: 50 }))
+  expect((await collect(port.watch(run, { principal: peer }))).end).toMatchObject({
+    outcome: 'failed',
+    error: { code: 'timeout', message: 'It took longer than its limit.' },
+  })
+})
+
+test('a run that fails says why', async () => {
+  const fixture = await Fixture.open({
+    one: () => {
+      throw new Error('no model')
+    },
+  })
+  const port = portOf(fixture)
+  const { run } = unwrap(await port.start(request('Do it.')))
+  const { end } = await collect(port.watch(run, { principal: peer }))
+  expect(end).toMatchObject({ outcome: 'failed', error: { code: 'task_failed' } })
+  expect(end.error?.message).toContain('no model')
+})
+
+test('a watch ends when its node stops, and goes on with the next', async () => {
+  const working = Promise.withResolvers<void>()
+  let turns = 0
+  const fixture = await Fixture.open({
+    one: ({ signal }) => {
+      if (++turns > 1) return 'at last'
+      working.resolve()
+      return new Promise(resolve => signal.addEventListener('abort', () => resolve('')))
+    },
+  })
+  const port = portOf(fixture)
+  const { run } = unwrap(await port.start(request('Do it.')))
+  const before: RunPage[] = []
+  const watching = (async () => {
+    for await (const page of port.watch(run, { principal: peer })) before.push(page)
+  })()
+  await working.promise
+  await fixture.until(run, view => view.tasks[0]?.state === 'working')
+  const broken = expect(watching).rejects.toMatchObject({ code: 'unavailable', retryable: true })
+  await fixture.stop()
+  await broken
+  expect(await port.start(request('Another.'))).toMatchObject({
+    ok: false,
+    error: { code: 'unavailable', retryable: true },
+  })
+  await fixture.start()
+  const after = await collect(portOf(fixture).watch(run, { principal: peer, after: before.at(-1)!.cursor }))
+  const seqs = [...before, ...after.pages].flatMap(page => page.events.map(({ seq }) => seq))
+  expect(seqs).toEqual(seqs.map((_, index) => index + 1))
+  expect(after.end).toMatchObject({ outcome: 'complete', text: 'at last' })
+})
+
+test('leaving a watch, or its signal, ends it and nothing else', async () => {
+  const go = Promise.withResolvers<void>()
+  const fixture = await Fixture.open({
+    one: async (_, emit) => {
+      emit({ type: 'text', text: 'x' })
+      await go.promise
+      return 'done'
+    },
+  })
+  const port = portOf(fixture)
+  const { run } = unwrap(await port.start(request('Do it.')))
+  for await (const page of port.watch(run, { principal: peer })) if (page.text) break
+  const stop = new AbortController()
+  const pages: RunPage[] = []
+  const watching = (async () => {
+    for await (const page of port.watch(run, { principal: peer, signal: stop.signal })) {
+      pages.push(page)
+      stop.abort()
+    }
+  })()
+  await watching
+  expect(pages).toHaveLength(1)
+  go.resolve()
+  expect((await collect(port.watch(run, { principal: peer }))).end.outcome).toBe('complete')
+})
+
+test('ALP-ASK-08 what the request tells first is told before everything else, also after a restart', async () => {
+  const told: (readonly string[])[] = []
+  const working = Promise.withResolvers<void>()
+  const fixture = await Fixture.open({
+    one: ({ context, signal }) => {
+      told.push(context.map(({ title }) => title))
+      if (told.length > 1) return 'yes'
+      working.resolve()
+      return new Promise(resolve => signal.addEventListener('abort', () => resolve('')))
+    },
+  })
+  const port = portOf(fixture)
+  const parts = [
+    { kind: 'memory', title: 'home said', text: 'Hello.' },
+    { kind: 'memory', title: 'You answered', text: 'Hello too.' },
+  ]
+  const { run } = unwrap(await port.start({ ...request('And now?'), told: parts }))
+  await working.promise
+  await fixture.restart()
+  await fixture.over(run)
+  for (const titles of told) expect(titles).toEqual(['home said', 'You answered', 'Where you work'])
+  expect(told).toHaveLength(2)
+})
+
+test('a run that the node did not approve waits for its owner; its starter cannot approve it', async () => {
+  const fixture = await Fixture.open({ one: () => 'yes' })
+  unwrap(await fixture.coordinator.users.accept(alice, 'test'))
+  const port = portOf(fixture, { approved: false })
+  const { run } = unwrap(await port.start(request('May I?')))
+  await fixture.until(run, ({ gates }) => gates.length > 0)
+  expect(await fixture.coordinator.gates.respond(run, { decision: 'approve', principal: peer })).toMatchObject({
+    ok: false,
+    error: { code: 'permission_denied' },
+  })
+  const watching = collect(port.watch(run, { principal: peer }))
+  unwrap(await fixture.coordinator.gates.respond(run, { decision: 'approve', principal: alice }))
+  expect((await watching).end.outcome).toBe('complete')
+  const refused = unwrap(await port.start(request('And this?'))).run
+  await fixture.until(refused, ({ gates }) => gates.length > 0)
+  unwrap(await fixture.coordinator.gates.respond(refused, { decision: 'reject', reason: 'No.', principal: alice }))
+  expect((await collect(port.watch(refused, { principal: peer }))).end).toMatchObject({
+    outcome: 'failed',
+    error: { code: 'rejected', message: 'The plan was not approved by alice: No.' },
+  })
+})
+
+test('a peer gets no more than its own wish takes, and nothing when that is taken away', async () => {
+  const fixture = await Fixture.open({ one: () => 'yes' })
+  unwrap(await fixture.coordinator.users.accept(alice, 'test'))
+  const port = portOf(fixture)
+  const { run } = unwrap(await port.start(request('Do it.')))
+  await fixture.over(run)
+  const opened = unwrap(await fixture.trail.run(run).query({ event_type: ['gate_opened'] })).entries
+  expect(opened).toEqual([])
+  const users = await fixture.coordinator.users.list()
+  expect(users.find(({ user }) => user === peer.id)).toMatchObject({ capabilities: ['inject_directive'] })
+  const take = { act: 'revoke', capability: 'inject_directive', principal: alice } as const
+  unwrap(await fixture.coordinator.users.change(peer.id, take))
+  const again = await port.start(request('Do it.'))
+  expect(again).toMatchObject({ ok: false, error: { code: 'permission_denied' } })
+})
+
+test('what is too much to be told or stored is refused, and a refusal of the team as it is', async () => {
+  const fixture = await Fixture.open({ one: () => 'yes' })
+  const port = portOf(fixture)
+  const part = { kind: 'memory', title: 't', text: 'x' }
+  const bad = [
+    { told: Array.from({ length: 65 }, () => part) },
+    { told: [{ ...part, text: 'x'.repeat(262_144) }] },
+    { context: { much: 'x'.repeat(9_000) } },
+    { context: { odd: () => 1 } },
+    { key: keyOf('') },
+    { key: keyOf('k'.repeat(257)) },
+    { intent: ' ' },
+  ]
+  for (const more of bad)
+    expect(await port.start({ ...request('Do it.'), ...more }), JSON.stringify(more).slice(0, 60)).toMatchObject({
+      ok: false,
+      error: { code: 'invalid_argument' },
+    })
+  expect(await fixture.coordinator.runs.list()).toEqual([])
+  const { coordinator, trail } = fixture
+  const none = coordinatorRunPort({
+    coordinator,
+    trail,
+    costUnknown: () => false,
+    setup: async () => refuse('unknown_team', 'There is no such team.'),
+  })
+  expect(await none.start(request('Do it.'))).toMatchObject({ ok: false, error: { code: 'unknown_team' } })
+})
+
+test('ALP-ASK-02 a run in an empty folder that may change nothing gives its answer and leaves the folder empty', async () => {
+  const fixture = await Fixture.open({
+    one: ({ folder }) => {
+      put(folder!, 'note.txt', 'mine\n')
+      return 'answered'
+    },
+  })
+  const record = join(fixture.folder, 'record')
+  mkdirSync(record, { mode: 0o700 })
+  const yaml = solo("plan: [{ id: answer, agent: one, prompt: '{intent}', paths: [] }]\n")
+  const port = portOf(fixture, { project: record }, yaml)
+  const { run } = unwrap(await port.start(request('What is it?')))
+  expect((await collect(port.watch(run, { principal: peer }))).end).toMatchObject({
+    outcome: 'complete',
+    text: 'answered',
+  })
+  expect(readdirSync(record)).toEqual([])
+  // Nothing is kept of so many of them but what is on the trail.
+  const view = unwrap(await fixture.coordinator.views.view(run))
+  expect(view.tasks[0]!.refused).toEqual(['note.txt'])
+  expect(view.result).toBeUndefined()
+  expect(readdirSync(join(fixture.profile, 'runs'))).toEqual([])
+  await fixture.restart()
+  expect(unwrap(await fixture.coordinator.views.view(run))).toEqual(view)
+})

@@ -1,0 +1,184 @@
+// Starting runs: who may, where, once for each key; the folders, the highway, the first entries. After a refusal
+// nothing of the run is left.
+import {
+  asParleyError,
+  type Clock,
+  err,
+  type IdSource,
+  machineFaultText,
+  ok,
+  ParleyError,
+  type Result,
+  type RunId,
+  type RunRequest,
+  unwrap,
+} from '@parley/core'
+import { expandHighway, type Runtime } from '@parley/kernel'
+import type { CoordinatorOptions, Log, RunSetup } from '../contract.ts'
+import { RunFolders } from '../folder/run-folders.ts'
+import { coordinatorLimits } from '../limits.ts'
+import type { Machine } from '../machine/machine.ts'
+import type { Users } from '../people/users.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
+import { planFor } from '../team/team.ts'
+import { StartBreaker } from './breakers.ts'
+import { limited, misfit } from './check-request.ts'
+import type { RunFacts } from './facts.ts'
+import type { RunAdapters } from './run-adapters.ts'
+import type { RunDrivers } from './run-drivers.ts'
+import { highwayFor } from './run-highway.ts'
+import type { RunHomes } from './run-homes.ts'
+import { type FindKeyed, KeyedStarts } from './run-key.ts'
+
+export interface RunStartsOptions extends Pick<CoordinatorOptions, 'profile' | 'secret' | 'gates'> {
+  readonly runtime: Runtime
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly machine: Machine
+  readonly adapters: RunAdapters
+  readonly homes: RunHomes
+  readonly users: Users
+  readonly drivers: Pick<RunDrivers, 'begin' | 'during'>
+  /** Runs at work. */
+  readonly count: () => number
+  /** Fires when the node stops. */
+  readonly stopping: AbortSignal
+  readonly log: Log
+  readonly keyed: FindKeyed
+  readonly project: (run: RunId) => Promise<Result<RunProjection>>
+}
+
+type Started = Result<{ readonly run: RunId }>
+
+export class RunStarts {
+  readonly #options: RunStartsOptions
+  readonly #breaker = new StartBreaker()
+  readonly #keyed: KeyedStarts
+
+  constructor(options: RunStartsOptions) {
+    this.#options = options
+    this.#keyed = new KeyedStarts(options.secret, options.ids, options.keyed)
+  }
+
+  async start(request: RunRequest, setup: RunSetup): Promise<Started> {
+    const refused = this.#refuse(request, setup)
+    if (refused) return err(refused)
+    const { ids, profile, drivers } = this.#options
+    const { principal, key } = request
+    const start = (run: RunId) => this.#start(request, { ...setup, team: limited(setup.team, request) }, run)
+    const begun = key === undefined ? start(ids.next('run') as RunId) : this.#keyed.once(principal.id, key, start)
+    const started = begun
+      .catch(cause => err(unusable(profile, cause)))
+      .then(result => this.#startedOrHeld(result, setup.project))
+    return drivers.during(started)
+  }
+
+  #refuse(request: RunRequest, { team }: RunSetup): ParleyError | undefined {
+    const { stopping, machine, count } = this.#options
+    if (stopping.aborted) return new ParleyError('unavailable', 'The node is stopping.', { retryable: true })
+    const { held } = machine
+    if (held) return heldUp(held.message)
+    const bad = misfit(request, team)
+    if (bad) return bad
+    if (count() >= coordinatorLimits.activeRuns)
+      return new ParleyError('overloaded', `${coordinatorLimits.activeRuns} runs are at work already.`, {
+        retryable: true,
+      })
+    return undefined
+  }
+
+  /** What the machine kept from being started can be asked for again; nothing of it is left. */
+  async #startedOrHeld(result: Started, project: string): Promise<Started> {
+    if (result.ok || result.error.code === 'machine_fault') return result
+    const { machine, clock } = this.#options
+    const { error } = result
+    // What git says of a full disk is words; the disk is asked.
+    const wordless = FOLDER_CODES.has(error.code)
+    const fault = machine.report(error) ?? (wordless ? await machine.look() : undefined)
+    if (fault) return err(heldUp(machine.held!.message, error))
+    const place = wordless ? await RunFolders.writtenTo(project, clock) : undefined
+    const found = place === undefined ? undefined : await machine.inspect([place])
+    return found
+      ? err(heldUp(`The project cannot be worked on until its disk can be written: ${machineFaultText(found)}.`, error))
+      : result
+  }
+
+  async #start(request: RunRequest, setup: RunSetup, run: RunId): Promise<Started> {
+    const { users, homes, gates, runtime, adapters, drivers, log, stopping } = this.#options
+    const { intent, principal, origin, told, context: stored, key } = request
+    const { team, project, approved, owner = principal, parent, environment } = setup
+    const allowed = await this.#mayStart(request, setup)
+    if (!allowed.ok) return allowed
+    const known = await users.admit(principal, origin)
+    if (!known.ok) return known
+    const folders = await homes.create(run, project)
+    if (!folders.ok) return folders
+    const highway = highwayFor(setup, gates, known.value.approves)
+    const { escalation } = unwrap(expandHighway(highway))
+    const facts: RunFacts = {
+      intent,
+      team,
+      plan: planFor(team, intent),
+      project: folders.value.facts,
+      principal: principal.id,
+      origin,
+      approval: approved ? 'given' : 'ask',
+      questions: { timeout: escalation.timeout, fallback: escalation.fallback },
+      ...(parent !== undefined && { parent }),
+      ...(told && told.length > 0 && { context: told }),
+      ...(stored && { stored }),
+      ...(key && { key: key.text }),
+    }
+    const started = await runtime.start({ owner: owner.id, highway, context: { ...facts } }, run)
+    if (!started.ok) {
+      // It may have begun all the same: nobody was told so, and nobody shall find it at work.
+      const begun = runtime.active.includes(run) ? await runtime.open(run) : undefined
+      if (begun?.ok) await begun.value.stop()
+      await folders.value.clean()
+      homes.remove(run)
+      return started
+    }
+    if (environment) adapters.setEnvironment(run, environment)
+    // The node stops: the next one goes on with it.
+    if (!stopping.aborted) await drivers.begin(started.value, facts, folders.value)
+    log('info', `started ${run}`, { run, team: team.name, principal: principal.id })
+    return ok({ run })
+  }
+
+  /** Runs that agents start, and runs that something starts again and again, are bounded. */
+  async #mayStart({ intent, key: once }: RunRequest, setup: RunSetup): Promise<Result<void>> {
+    const { team, project, parent, force = once !== undefined } = setup
+    const key = JSON.stringify([intent, team.name, project])
+    const now = this.#options.clock.now()
+    const above = parent && { run: parent, depth: await this.#depth(parent) }
+    const open = this.#breaker.refuse(key, above, now, force)
+    if (open) return err(open)
+    this.#breaker.note(key, parent, now)
+    return ok(undefined)
+  }
+
+  /** How many runs stand above one, itself included. */
+  async #depth(run: RunId): Promise<number> {
+    let depth = 0
+    for (let each: RunId | undefined = run; each !== undefined && depth <= coordinatorLimits.startedDepth; depth++) {
+      const projection: Result<RunProjection> = await this.#options.project(each)
+      each = (projection.ok ? projection.value.facts?.parent : undefined) as RunId | undefined
+    }
+    return depth
+  }
+}
+
+const FOLDER_CODES: ReadonlySet<string> = new Set(['git_failed', 'folder_failed', 'repository_locked'])
+
+/** Nothing is lost: nothing was begun. */
+function heldUp(message: string, cause?: ParleyError): ParleyError {
+  return new ParleyError('machine_fault', `${message} Nothing was started; ask again then.`, {
+    retryable: true,
+    ...(cause && { cause }),
+  })
+}
+
+function unusable(profile: string, cause: unknown): ParleyError {
+  const { message } = asParleyError(cause)
+  return new ParleyError('profile_unusable', `The run could not be prepared in ${profile}: ${message}`, { cause })
+}

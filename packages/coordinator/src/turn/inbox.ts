@@ -1,0 +1,115 @@
+// The mail of a workspace: what comes is taken once, and everything that no finished turn has dealt with is for the
+// next one.
+import { type EnvelopeId, ok, type Result, unwrap } from '@parley/core'
+import type { EnvelopeRecord, RunHandle, Worker } from '@parley/kernel'
+import type { WorkspaceMail } from '../contract.ts'
+
+export class Inbox {
+  readonly #run: RunHandle
+  readonly #worker: Worker
+  /** At hand for the turn: reading it back from the record takes longer. */
+  readonly #letters = new Map<EnvelopeId, WorkspaceMail>()
+
+  constructor(run: RunHandle, worker: Worker) {
+    this.#run = run
+    this.#worker = worker
+  }
+
+  /** The next mail, which is handed out once. */
+  async consume(): Promise<Result<WorkspaceMail | undefined>> {
+    const next = await this.#worker.consume()
+    return next.ok ? ok(next.value && mailOf(next.value)) : next
+  }
+
+  /**
+   * Everything that is not handled; waits if there is nothing. Undefined if the signal fires first: nobody waits for it
+   * any more.
+   */
+  async unhandled(
+    handled: readonly EnvelopeId[],
+    signal: AbortSignal,
+  ): Promise<readonly EnvelopeId[] | 'paused' | undefined> {
+    for (;;) {
+      // Reaching for mail while the workspace is paused would be on record as a denial.
+      if (await this.#isPaused()) return 'paused'
+      for (;;) {
+        const next = await this.consume()
+        if (isPaused(next)) return 'paused'
+        if (isForged(next)) continue
+        const mail = unwrap(next)
+        if (!mail) break
+        this.#hold(mail)
+      }
+      const consumed = await this.#run.read(run =>
+        [...run.envelopes.values()]
+          .filter(each => each.to === this.#worker.workspace && each.consumed && !each.forged)
+          .map(each => each.id),
+      )
+      const open = consumed.filter(id => !handled.includes(id))
+      if (open.length > 0) return open
+      const next = await this.#worker.receive(signal)
+      if (!next.ok && signal.aborted) return undefined
+      if (isPaused(next)) return 'paused'
+      if (isForged(next)) continue
+      this.#hold(mailOf(unwrap(next)))
+    }
+  }
+
+  #isPaused(): Promise<boolean> {
+    return this.#run.read(run => {
+      const status = run.workspaces.get(this.#worker.workspace)?.status
+      return status === 'suspended' || status === 'migrating'
+    })
+  }
+
+  #hold(mail: WorkspaceMail): void {
+    this.#letters.set(mail.id as EnvelopeId, mail)
+  }
+
+  /** Mail that has been handed out already. */
+  async letter(id: EnvelopeId): Promise<WorkspaceMail> {
+    const held = this.#letters.get(id)
+    if (held) return held
+    const { from, type, priority, payload } = unwrap(await this.#worker.readEnvelope(id))
+    return { id, from, type, priority, text: payload ? wordsOf(payload) : '' }
+  }
+
+  /** A turn has dealt with what is at hand. */
+  clear(): void {
+    this.#letters.clear()
+  }
+
+  fromPerson(mail: readonly EnvelopeId[]): Promise<boolean> {
+    return this.#run.read(run => mail.some(id => run.envelopes.get(id)?.origin === 'human'))
+  }
+}
+
+/** Who is suspended reads no mail. */
+function isPaused(result: Result<unknown>): boolean {
+  return !result.ok && result.error.code === 'invalid_state'
+}
+
+/** Mail that was changed at rest: that is on record, and nobody gets it. */
+function isForged(result: Result<unknown>): boolean {
+  return !result.ok && result.error.details.reason === 'integrity_violation'
+}
+
+function mailOf({ id, from, type, priority, payload }: EnvelopeRecord): WorkspaceMail {
+  return { id, from, type, priority, text: wordsOf(payload) }
+}
+
+/** What the runtime says in JSON, in words (W-TERM-02). */
+function wordsOf({ format, content }: EnvelopeRecord['payload']): string {
+  if (format !== 'json') return content
+  const { intent, grace_period: period } = (parsed(content) ?? {}) as Readonly<Record<string, unknown>>
+  if (intent !== 'graceful_termination' || typeof period !== 'number') return content
+  return `You are asked to finish (graceful_termination): you have ${Math.ceil(period / 1000)} s in all. Bring what you have to a good end and exit; what your folder holds then is your result. If you cannot, keep what is worth it with \`parley ws checkpoint\`. After that time the work is ended.`
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,58 @@
+// When an agent that is a peer cannot work, and another takes over.
+import { ParleyError } from '@parley/core'
+import { expect, test } from 'vitest'
+import { Fixture } from '../testing/fixture.ts'
+import { outageOf } from './outage.ts'
+
+const error = (code: string) => new ParleyError(code, `${code}: no`)
+
+test.each([
+  'target-offline',
+  'link_handshake_failed',
+  'link_handshake_timeout',
+  'link_empty_response',
+  'unpinned',
+  'unknown_peer',
+  'link_off',
+  'capability-denied',
+  'target-busy',
+  'rate-limited',
+  'budget-exceeded',
+  'peer_failed',
+])('a peer that answers with %s cannot work', code => {
+  expect(outageOf(error(code))).toMatch(/^\w/)
+})
+
+test.each([
+  'link_timeout',
+  'link_bad_response',
+  'peer_interrupted',
+  'internal-error',
+  'invalid-params',
+  'aborted',
+  'timeout',
+  'budget_exceeded',
+])('%s is about the work, and not about who does it', code => {
+  expect(outageOf(error(code))).toBeUndefined()
+})
+
+test('a fallback takes over from a peer that is away, in the same attempt', async () => {
+  const fixture = await Fixture.open({
+    far: () => ({ outcome: 'failed', error: error('target-offline'), usage: {} }),
+    near: () => 'I am here.',
+  })
+  const run = await fixture.solve(`
+version: 1
+name: never-alone
+agents:
+  far: { command: [scripted, far] }
+  near: { command: [scripted, near] }
+plan:
+  - { id: a, agent: far, fallback: near, prompt: x }
+`)
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({ state: 'done', tasks: [{ agent: 'near', attempt: 1 }] })
+  const [move] = view.tasks[0]!.steps[0]!.moves!
+  expect(move).toMatchObject({ from: 'far#1', to: 'near#1', outcome: 'completed' })
+  expect(move!.reason).toContain('it cannot be reached')
+})

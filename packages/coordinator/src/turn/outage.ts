@@ -1,0 +1,53 @@
+// Whether a turn failed because its agent cannot work, whatever the task is: its program, its account, its quota, or
+// the way to it. Then another agent may do the same task at once; a failure of the work itself is for the next attempt.
+import type { ParleyError } from '@parley/core'
+import { coordinatorLimits } from '../limits.ts'
+
+const STARTS = new Set(['not_found', 'not_executable', 'start_failed', 'closed'])
+
+const QUOTA =
+  /rate.?limit|too many requests|\b429\b|quota|usage limit|overloaded|insufficient (credit|balance)|out of credits/i
+const ACCOUNT =
+  /unauthori[sz]ed|\b401\b|authentication|not (authenticated|logged in)|(invalid|missing|no|expired) (api.?key|credentials|token)|please (log ?in|run \S+ login)/i
+
+/** Why an agent that is somebody else's, at the other end of a link, does not take the turn. */
+const OUT_OF_REACH: ReadonlyMap<string, string> = new Map([
+  ['target-offline', 'it cannot be reached'],
+  ['link_handshake_failed', 'it did not prove who it is'],
+  ['link_handshake_timeout', 'it does not answer us'],
+  ['link_bad_identity', 'it did not prove who it is'],
+  // What being dropped looks like: it does not know us, or not any more.
+  ['link_empty_response', 'it does not answer us'],
+  ['unpinned', 'it does not answer us'],
+  ['unknown_peer', 'it is not pinned here'],
+  ['link_off', 'links to other nodes are off here'],
+  ['capability-denied', 'it does not let us ask'],
+  ['method-not-found', 'it does not let us ask'],
+  ['target-busy', 'it is busy'],
+  ['rate-limited', 'it has no quota left for now'],
+  ['budget-exceeded', 'it has no quota left for now'],
+  // Why is known there: what the peer says of it is no more than that.
+  ['peer_failed', 'its turn failed there'],
+])
+
+/** A shell's way of saying that there is no such program, or that it cannot be run. */
+const NOT_RUN = [126, 127]
+
+/** What is wrong with the agent, in a few words; undefined if it could work. */
+export function outageOf({ code, message, details }: ParleyError): string | undefined {
+  if (STARTS.has(code)) return 'it cannot be started'
+  const away = OUT_OF_REACH.get(code)
+  if (away !== undefined) return away
+  if (code !== 'exit_nonzero' && code !== 'agent_error') return undefined
+  // What an agent prints on the way is about its task; how it ends is about itself.
+  const ending = [message, details.reported, details.stderr]
+    .filter(each => typeof each === 'string')
+    .map(each => each.slice(-coordinatorLimits.reasonLength))
+    .join('\n')
+  if (QUOTA.test(ending)) return 'it has no quota left for now'
+  if (ACCOUNT.test(ending)) return 'it is not logged in'
+  if (code !== 'exit_nonzero') return undefined
+  if (NOT_RUN.includes(details.exitCode as number)) return 'it cannot be started'
+  const silent = typeof details.output !== 'string' || details.output.trim() === ''
+  return silent && details.reported === undefined ? 'it broke off without a result' : undefined
+}

@@ -1,0 +1,117 @@
+// What an agent is told for a turn: its task, and the pieces of context that it should read, in that order.
+import type { TurnContextPart } from '@parley/core'
+import type { WorkspaceMail } from '../contract.ts'
+import type { RunFacts, WorkFacts } from '../run/facts.ts'
+import type { PlannedTask } from '../team/team.ts'
+
+export interface Told {
+  readonly prompt: string
+  readonly context: readonly TurnContextPart[]
+}
+
+export function workPrompt(
+  run: RunFacts,
+  task: PlannedTask,
+  facts: WorkFacts,
+  {
+    mail,
+    question,
+    guidance = [],
+    predecessors = '',
+  }: {
+    readonly mail: readonly WorkspaceMail[]
+    readonly question?: string | undefined
+    /** What people told the whole run. */
+    readonly guidance?: readonly { readonly by: string; readonly text: string }[]
+    /** What agents before this one did in its workspace. */
+    readonly predecessors?: string
+  },
+): Told {
+  // What was said before all this comes before everything else.
+  const context: TurnContextPart[] = [...(run.context ?? [])]
+  if (run.intent.trim() !== task.prompt.trim())
+    context.push({ kind: 'intent', title: 'What the whole run is for', text: run.intent })
+  for (const { by, text } of guidance)
+    context.push({ kind: 'envelope', title: `Guidance from ${by} for everybody`, text })
+  for (const { title, text } of facts.results) context.push({ kind: 'checkpoint', title: `Result of: ${title}`, text })
+  for (const text of facts.feedback)
+    context.push({ kind: 'feedback', title: 'An earlier attempt was not accepted', text })
+  if (predecessors !== '')
+    context.push({ kind: 'checkpoint', title: 'You take over from another agent', text: predecessors })
+  if (question !== undefined) context.push({ kind: 'question', title: 'What you asked', text: question })
+  for (const { from, text } of mail) context.push({ kind: 'envelope', title: `Message from ${from}`, text })
+  context.push({ kind: 'workspace', title: 'Where you work', text: placeText(task) })
+  return { prompt: task.prompt, context }
+}
+
+function placeText({ paths, symlinks }: PlannedTask): string {
+  const limit =
+    paths === undefined
+      ? 'You may change any file in it.'
+      : paths.length === 0
+        ? 'You may not change any file in it.'
+        : `You may change only: ${paths.join(', ')}. Any other change is put back.`
+  return `Your working folder is a copy of the project of your own. ${limit}${symlinks ? '' : ' A symbolic link that leads out of it is put back.'} Finish by exiting; \`parley ws block "question"\` says that you need an answer first.`
+}
+
+export function reviewPrompt(
+  run: RunFacts,
+  task: PlannedTask,
+  author: string,
+  work: { readonly text: string; readonly diff: string },
+): Told {
+  const ask = task.review?.prompt ?? 'Is this work right and complete?'
+  const prompt = `${ask}
+
+Judge the work below, which was done for the task "${task.title}". The folder holds the project with that work in it. Change nothing.
+End with one line: ACCEPT, or REVISE: what must be better, or REJECT: why it cannot be used.`
+  const context: TurnContextPart[] = [
+    { kind: 'intent', title: 'What the whole run is for', text: run.intent },
+    { kind: 'directive', title: 'The task', text: task.prompt },
+    { kind: 'checkpoint', title: `What ${author} says about it`, text: work.text },
+    { kind: 'diff', title: 'What was changed', text: work.diff },
+  ]
+  return { prompt, context: context.filter(({ text }) => text.trim() !== '') }
+}
+
+/**
+ * Both versions are in the folder already, joined where they fit together. `failed`: why the work failed whose rest is
+ * judged.
+ */
+export function mergePrompt(
+  run: RunFacts,
+  task: PlannedTask,
+  conflicts: readonly string[],
+  diff: string,
+  failed?: string,
+): Told {
+  const own = failed === undefined ? task.merge.prompt : salvagePrompt(task)
+  const ask = own ?? (failed === undefined ? 'Keep what both versions are for.' : 'Keep what can be used of it.')
+  const marked =
+    conflicts.length === 0
+      ? 'The two versions fit together line by line; see whether they do in meaning.'
+      : `In these files both versions stand between conflict marks: ${conflicts.join(', ')}. Leave no mark behind.`
+  const rest =
+    failed === undefined
+      ? ''
+      : `
+The work was never finished: ${failed}
+Trust nothing of it that you have not looked at. If none of it can be used, end with one line: UNUSABLE: why`
+  const prompt = `${ask}
+
+Your working folder holds the project with everything that was merged before, and the work on the task "${task.title}" laid over it. ${marked}
+Make of it what the project should be, and change nothing else. Finish by exiting.
+If the two contradict each other so that a person or the author must decide, end with one line for each contradiction:
+CONFLICT semantic_contradiction: what contradicts what
+(or dependency_violation, or constraint_breach).${rest}`
+  const context: TurnContextPart[] = [
+    { kind: 'intent', title: 'What the whole run is for', text: run.intent },
+    { kind: 'directive', title: 'The task', text: task.prompt },
+    { kind: 'diff', title: 'What the work changed, seen from where it started', text: diff },
+  ]
+  return { prompt, context: context.filter(({ text }) => text.trim() !== '') }
+}
+
+function salvagePrompt({ salvage }: PlannedTask): string | undefined {
+  return salvage?.way === 'agent' ? salvage.prompt : undefined
+}

@@ -1,0 +1,384 @@
+// Runs the turns of one workspace, from its directive until it is done, has failed, or the node stops. A turn that died
+// with the node is run again: its folder is put back to the last checkpoint, and its mail is handed to it once more.
+import {
+  asParleyError,
+  type EnvelopeId,
+  err,
+  invariant,
+  isDiskFault,
+  type MachineCode,
+  ok,
+  ParleyError,
+  pause,
+  type Result,
+  type TurnResult,
+  type Usage,
+  unwrap,
+  type WorkspaceId,
+} from '@parley/core'
+import type { Worker, WorkspaceView } from '@parley/kernel'
+import { isTerminal } from '@parley/trail/events'
+import type { AgentVerbs } from '../contract.ts'
+import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
+import { machineLimits } from '../machine/limits.ts'
+import { isOfTrail, type Machine } from '../machine/machine.ts'
+import { nextFallback } from '../plan/task-agent.ts'
+import type { TurnRecord } from '../projection/projected.ts'
+import type { WorkspaceFacts } from '../run/facts.ts'
+import type { PlannedTask } from '../team/team.ts'
+import { agentVerbs } from './agent-verbs.ts'
+import { outageOf } from './outage.ts'
+import { Turn, type TurnHost } from './turn.ts'
+import { briefOf } from './turn-brief.ts'
+import { keepFailure, settleTurn } from './turn-end.ts'
+import { reasonOf } from './turn-text.ts'
+import { WorkspaceRecord } from './workspace-record.ts'
+
+/** What the turns of a workspace need of the run, beside what each of them does. */
+export interface TurnDriverHost extends TurnHost {
+  /** Waits until a turn of this agent may start; undefined if the signal fires first. */
+  readonly slot: (facts: WorkspaceFacts, signal: AbortSignal) => Promise<(() => void) | undefined>
+  readonly machine: Machine
+  readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
+  /** The agent cannot work: another one is to have its place. This driver takes no further turn. */
+  readonly handOver: (workspace: WorkspaceId, to: string, reason: string) => void
+  /** A turn was ended from outside: nothing on record says what it used. */
+  readonly cutOff: (usage: Usage) => void
+}
+
+/** Under the key `turn` of the workspace's memory. */
+interface TurnMemory {
+  readonly epoch: number
+  /** Mail that earlier turns have dealt with. */
+  readonly handled: readonly EnvelopeId[]
+  /** What the last turn waits for. */
+  readonly question?: string
+  /** Turns in a row that changed nothing and that no person started. */
+  readonly idle?: number
+}
+
+/** What a turn began with. */
+interface Taken {
+  readonly folder: string
+  readonly handled: readonly EnvelopeId[]
+  readonly mail: readonly EnvelopeId[]
+  readonly idle: number
+}
+
+export class TurnDriver {
+  readonly workspace: WorkspaceId
+  readonly facts: WorkspaceFacts
+  readonly #task: PlannedTask
+  readonly #host: TurnDriverHost
+  readonly #stop = new AbortController()
+  #turn: Turn | undefined
+  #record: WorkspaceRecord | undefined
+  #folder: string | undefined
+  #memory: TurnMemory | undefined
+  /** Faults of the machine in a row, without a turn in between that came to something. */
+  #faults = 0
+  /** Whether this driver has asked what its agent wants to know. */
+  #asked = false
+  #done: Promise<void> = Promise.resolve()
+
+  constructor(host: TurnDriverHost, workspace: WorkspaceId, facts: WorkspaceFacts, task: PlannedTask) {
+    this.#host = host
+    this.workspace = workspace
+    this.facts = facts
+    this.#task = task
+  }
+
+  /** What the agent said last. */
+  get activity(): string | undefined {
+    return this.#turn?.activity
+  }
+
+  /** The turn that is taken now, as far as it has come. */
+  get turn(): TurnRecord | undefined {
+    return this.#turn?.record()
+  }
+
+  start(): void {
+    this.#done = this.#keepOn()
+  }
+
+  /**
+   * What a turn needs may be away for a while; what is on the trail by then is not done again. Otherwise the workspace
+   * must not hang.
+   */
+  async #keepOn(): Promise<void> {
+    for (let troubles = 0; ; troubles++) {
+      try {
+        return await this.#work()
+      } catch (cause) {
+        const error = asParleyError(cause)
+        this.#turn = undefined
+        if (this.#stop.signal.aborted) return
+        if (await this.#waitsForMachine(error)) {
+          troubles = -1
+          continue
+        }
+        this.#host.log('error', `the turns of ${this.workspace} stopped: ${error.message}`, {
+          error,
+          troubles,
+        })
+        const wait = error.retryable ? coordinatorDefaults.stepRetries[troubles] : undefined
+        if (wait === undefined && (await this.#record?.worker.failed(reasonOf(error)))?.ok) return
+        await pause(this.#host.clock, wait ?? coordinatorDefaults.stepRetries.at(-1)!, this.#stop.signal)
+      }
+    }
+  }
+
+  /** Whether the machine stood in the way; when it is sound again, what was to be done is tried again. */
+  async #waitsForMachine(error: ParleyError): Promise<boolean> {
+    const { machine, folders } = this.#host
+    if (this.#faults >= machineLimits.faultsInARow && !isOfTrail(error.code)) return false
+    if (!(await machine.blame(error, folders.disks))) return false
+    this.#faults++
+    return machine.sound(this.#stop.signal)
+  }
+
+  /** Ends the turn at work, if there is one, and takes no other. The workspace stays as it is. */
+  async stop(): Promise<void> {
+    this.#end(new ParleyError('aborted', 'The node is stopping.'))
+    await this.#done
+  }
+
+  #end(why: ParleyError): void {
+    this.#stop.abort(why)
+    this.#turn?.end(why)
+  }
+
+  /** What a token of this epoch opens; undefined if no such turn runs. */
+  verbs(epoch: number): AgentVerbs | undefined {
+    const turn = this.#turn
+    if (!turn || turn.ended || epoch !== turn.epoch) return undefined
+    return agentVerbs({
+      record: this.#record!,
+      // Whoever keeps them cannot use them after the turn.
+      open: () => this.#turn === turn && !turn.ended,
+      turn: () => turn.record(),
+      taken: id => turn.taken.push(id),
+      block: reason => {
+        turn.blocked = reason
+      },
+    })
+  }
+
+  async #work(): Promise<void> {
+    const { run, folders, machine } = this.#host
+    const worker = unwrap(await run.worker(this.workspace))
+    const { signal } = this.#stop
+    this.#record = new WorkspaceRecord(run, worker, this.facts, this.#task, folders, async work => {
+      const done = await machine.through(work, folders.disks, signal)
+      // The node stops while the machine does not let it: the next one does it, and nothing of it has failed.
+      if (!done.ok && signal.aborted && machine.held) throw signal.reason
+      return done
+    })
+    // Whoever ends the workspace ends its turn.
+    const off = worker.subscribe(notice => {
+      if (notice.kind !== 'state' || notice.workspace !== this.workspace) return
+      // Whoever suspends it pauses its turn, which is taken again from the last checkpoint.
+      if (notice.state === 'suspended') this.#turn?.suspend()
+      if (!isTerminal(notice.state)) return
+      this.#end(new ParleyError('aborted', `The workspace was ended: ${notice.trigger}.`))
+    })
+    try {
+      while (await this.#next(this.#record));
+    } finally {
+      off()
+    }
+  }
+
+  /** One turn; false when there will be no other. */
+  async #next(record: WorkspaceRecord): Promise<boolean> {
+    const { worker } = record
+    const view = await this.#awake(worker)
+    if (!view) return false
+    // The checkpoint was made, and the node died before the agent's `complete`.
+    if (view.deliverable !== null) {
+      await record.complete()
+      return false
+    }
+    const memory = this.#memory ?? (await this.#remember(worker))
+    if (view.status === 'blocked') await this.#askAgain(record, view, memory)
+    const mail = await record.inbox.unhandled(memory.handled, this.#stop.signal)
+    if (!mail) return false
+    // Suspended or ended while it waited: the next look says which.
+    if (mail === 'paused') return true
+    // It may have been paused while it waited.
+    const now = unwrap(await worker.look())
+    if (now.status !== 'active' && now.status !== 'blocked') return !isTerminal(now.status)
+    const release = await this.#host.slot(this.facts, this.#stop.signal)
+    if (!release) return false
+    try {
+      return await this.#take(record, view, memory, mail)
+    } finally {
+      release()
+    }
+  }
+
+  /** Waits until the directive is there; undefined if the workspace is past working. */
+  async #awake(worker: Worker): Promise<WorkspaceView | undefined> {
+    const { signal } = this.#stop
+    for (;;) {
+      const told = Promise.withResolvers<void>()
+      const off = worker.subscribe(() => told.resolve())
+      const stop = () => told.resolve()
+      signal.addEventListener('abort', stop)
+      try {
+        const view = unwrap(await worker.look())
+        if (signal.aborted) return undefined
+        if (view.status === 'active' || view.status === 'blocked') return view
+        if (isTerminal(view.status) || view.status === 'integrating') return undefined
+        await told.promise
+      } finally {
+        off()
+        signal.removeEventListener('abort', stop)
+      }
+    }
+  }
+
+  async #remember(worker: Worker): Promise<TurnMemory> {
+    const stored = await worker.readMemory('turn')
+    return stored.ok ? (stored.value as TurnMemory) : { epoch: 0, handled: [] }
+  }
+
+  async #writeMemory(record: WorkspaceRecord, memory: TurnMemory): Promise<void> {
+    await record.remember('turn', memory)
+    this.#memory = memory
+  }
+
+  /** The node may have died between `blocked` and the question itself. */
+  async #askAgain({ worker }: WorkspaceRecord, { inbox }: WorkspaceView, { question }: TurnMemory): Promise<void> {
+    const { highway } = this.#host.projection
+    const asked = highway.asks(this.workspace) !== undefined || highway.delegated(this.workspace).open
+    if (asked || question === undefined || this.#asked || inbox.length > 0) return
+    this.#asked = true
+    unwrap(await worker.escalate(question))
+  }
+
+  async #take(
+    record: WorkspaceRecord,
+    view: WorkspaceView,
+    { epoch: before, handled, question, idle = 0 }: TurnMemory,
+    mail: readonly EnvelopeId[],
+  ): Promise<boolean> {
+    const epoch = before + 1
+    await this.#writeMemory(record, {
+      epoch,
+      handled,
+      idle,
+      ...(question !== undefined && { question }),
+    })
+    if (view.status === 'blocked' || before === 0) await record.started()
+    const folder = this.#folder ?? unwrap(await this.#host.folders.prepare(this.workspace, await record.lastCommit()))
+    const brief = await briefOf(this.#host, record, { directive: view.directive, mail, question })
+    if (this.#stop.signal.aborted) return false
+    invariant(!this.#turn, 'a workspace takes one turn at a time')
+    const turn = new Turn(this.#host, record, epoch)
+    this.#turn = turn
+    this.#host.changed()
+    const result = await turn.take(brief, folder)
+    this.#turn = undefined
+    try {
+      if (result.outcome !== 'failed') turn.met = await this.#diskFault(turn)
+      return await this.#settle(record, turn, result, { folder, handled, mail, idle })
+    } finally {
+      // Its workspace may have ended before that could be recorded.
+      if (record.settled !== epoch) this.#host.cutOff(result.usage)
+    }
+  }
+
+  async #settle(
+    record: WorkspaceRecord,
+    turn: Turn,
+    result: TurnResult,
+    { folder, handled, mail, idle }: Taken,
+  ): Promise<boolean> {
+    // What it used counts, whatever became of it.
+    unwrap(await this.#host.machine.through(() => metered(turn, result.usage), [folder], this.#stop.signal))
+    // Nobody waits for it, or the node stops and the next one runs it again.
+    if (this.#stop.signal.aborted) return false
+    if (turn.suspended) {
+      this.#folder = undefined
+      return true
+    }
+    if (await this.#failedByMachine(turn, result, folder)) return true
+    this.#faults = 0
+    if (await this.#handsOver(record, turn, result)) return false
+    const from = await record.lastCommit()
+    const blocked = await settleTurn(record, result, turn.record(result), turn.blocked)
+    if (!blocked) return false
+    // What this node's own turn has left, and kept, needs no cleaning for the next.
+    this.#folder = folder
+    record.inbox.clear()
+    const taken = [...mail, ...turn.taken]
+    const moved = (await record.lastCommit()) !== from || (await record.inbox.fromPerson(taken))
+    const still = moved ? 0 : idle + 1
+    const { noProgress } = this.#host.facts.team.limits.breakers
+    if (noProgress > 0 && still >= noProgress) {
+      await record.failed(`Breaker: ${still} turns in a row changed nothing. Last question: ${blocked}`)
+      return false
+    }
+    const next = { epoch: turn.epoch, handled: [...handled, ...taken], question: blocked, idle: still }
+    await this.#writeMemory(record, next)
+    this.#asked = true
+    await record.ask(blocked)
+    return true
+  }
+
+  /** An agent may not have looked at what became of its writes: that is told, and its work kept. */
+  async #diskFault({ began }: Turn): Promise<MachineCode | undefined> {
+    const { machine, folders } = this.#host
+    // Beside the agent's folder, where nothing that is looked with becomes a part of the work.
+    const fault = machine.faultSince(began) ?? (await machine.inspect(folders.disks.slice(0, 1)))
+    return fault && isDiskFault(fault) ? fault.code : undefined
+  }
+
+  /**
+   * Whether a turn failed because the machine did: then it never was an attempt, and is taken again from what was kept
+   * last.
+   */
+  async #failedByMachine(turn: Turn, result: TurnResult, folder: string): Promise<boolean> {
+    const { machine, folders, log } = this.#host
+    // A turn that was ended from outside failed for that reason.
+    if (result.outcome !== 'failed' || turn.blocked !== undefined || turn.ended) return false
+    if (this.#faults >= machineLimits.faultsInARow) return false
+    const held = machine.wasHeldSince(turn.began)
+    const fault =
+      machine.report(result.error, folder) ?? (held ? undefined : await machine.look([folder, ...folders.disks]))
+    if (!fault && !held) return false
+    this.#faults++
+    this.#folder = undefined
+    log('warn', `a turn of ${this.workspace} is taken again: ${result.error.message}`, { code: fault?.code })
+    // What it has left may be what fills the disk.
+    await folders.discard(this.workspace).catch(() => undefined)
+    return true
+  }
+
+  /**
+   * Whether the turn failed for want of its agent, and the task has another one for that. The folder goes back to what
+   * was kept last.
+   */
+  async #handsOver(record: WorkspaceRecord, turn: Turn, result: TurnResult): Promise<boolean> {
+    if (result.outcome !== 'failed' || turn.blocked !== undefined) return false
+    if (this.facts.kind !== 'work' && this.facts.kind !== 'review') return false
+    const outage = outageOf(result.error)
+    const seen = this.#host.projection.workspaces.get(this.workspace)
+    const next = seen && nextFallback(seen, this.#task)
+    if (outage === undefined || next === undefined) return false
+    await keepFailure(record, result.error, turn.record(result))
+    const reason = `${this.facts.agent} cannot work: ${outage}. ${result.error.message}`
+    this.#host.handOver(this.workspace, next, reason.slice(0, coordinatorLimits.reasonLength))
+    return true
+  }
+}
+
+async function metered(turn: Turn, usage: Usage): Promise<Result<void>> {
+  try {
+    return ok(await turn.meter(usage))
+  } catch (cause) {
+    return err(asParleyError(cause))
+  }
+}

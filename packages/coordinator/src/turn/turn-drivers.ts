@@ -1,0 +1,129 @@
+// Those who take the turns of a run: one driver for each workspace at work, from the moment when it is seen until it
+// has ended, its turn with it, and its folder is gone.
+import { sumUsage } from '@parley/agents'
+import { type AgentAdapter, asParleyError, type Usage, type WorkspaceId } from '@parley/core'
+import type { Machine } from '../machine/machine.ts'
+import type { WorkspaceFacts } from '../run/facts.ts'
+import type { PlannedTask, TeamAgent } from '../team/team.ts'
+import { type CutOff, NOTHING_CUT_OFF } from '../view/run-records.ts'
+import { nameOf } from './identities.ts'
+import type { Semaphore } from './semaphore.ts'
+import { TurnDriver, type TurnDriverHost } from './turn-driver.ts'
+import { TurnSlots } from './turn-slots.ts'
+
+export interface TurnDriversOptions extends Omit<TurnDriverHost, 'adapter' | 'slot' | 'cutOff'> {
+  /** The tasks of the plan by name. */
+  readonly plan: ReadonlyMap<string, PlannedTask>
+  /** `agent`: what the run knows of the agent of this work. */
+  readonly adapter: (facts: WorkspaceFacts, task: PlannedTask, agent: TeamAgent | undefined) => AgentAdapter
+  /** Turns at once over all runs. */
+  readonly turns: Semaphore
+  /** An identity that no workspace has any more. */
+  readonly release: (identity: string) => void
+}
+
+export class TurnDrivers {
+  readonly #options: TurnDriversOptions
+  readonly #host: TurnDriverHost
+  readonly #drivers = new Map<WorkspaceId, TurnDriver>()
+  /** Drivers of workspaces that have ended, until their turns have too. */
+  readonly #leaving = new Set<Promise<void>>()
+  #cutOff = NOTHING_CUT_OFF
+  #stopped = false
+
+  constructor(options: TurnDriversOptions) {
+    const { projection, turns, facts, adapter, machine } = options
+    const { concurrency } = facts.team.limits
+    const slots = new TurnSlots({ concurrency, turns, slotsOf: agent => projection.agentConfig(agent)?.slots })
+    this.#options = options
+    this.#host = {
+      ...options,
+      adapter: (work, task) => adapter(work, task, projection.agentConfig(nameOf(work.agent))),
+      slot: ({ agent }, signal) => whenSound(machine, signal, () => slots.acquire(agent, signal)),
+      cutOff: usage => this.#addCutOff(usage),
+    }
+  }
+
+  get(workspace: WorkspaceId): TurnDriver | undefined {
+    return this.#drivers.get(workspace)
+  }
+
+  /** What turns had used that were ended before they could record it. */
+  get cutOff(): CutOff {
+    return this.#cutOff
+  }
+
+  #addCutOff(used: Usage): void {
+    const { turns, usage } = this.#cutOff
+    this.#cutOff = { turns: turns + 1, usage: sumUsage(usage, used) }
+  }
+
+  /** After everything that was seen. */
+  update(): void {
+    if (!this.#stopped) this.#begin()
+    this.#forgetEnded()
+  }
+
+  /** Every workspace at work has somebody who takes its turns; a team takes none. */
+  #begin(): void {
+    const { projection, plan } = this.#options
+    for (const { id, facts, ended } of projection.workspaces.values()) {
+      if (!facts || facts.kind === 'team' || ended !== undefined) continue
+      // One whose agent was replaced has stopped, and stays until the new one is bound.
+      if (this.#drivers.get(id)?.facts.agent === facts.agent) continue
+      const task = plan.get(facts.task)
+      if (!task) continue
+      const driver = new TurnDriver(this.#host, id, facts, task)
+      this.#drivers.set(id, driver)
+      driver.start()
+    }
+  }
+
+  #forgetEnded(): void {
+    const { projection, release } = this.#options
+    for (const [id, driver] of this.#drivers) {
+      if (projection.workspaces.get(id)?.ended === undefined) continue
+      this.#drivers.delete(id)
+      release(driver.facts.agent)
+      const leaving = this.#leave(id, driver).finally(() => this.#leaving.delete(leaving))
+      this.#leaving.add(leaving)
+    }
+  }
+
+  async #leave(id: WorkspaceId, driver: TurnDriver): Promise<void> {
+    const { folders, log } = this.#options
+    try {
+      await driver.stop()
+      await folders.discard(id)
+    } catch (cause) {
+      log('warn', `the folder of ${id} was not removed: ${asParleyError(cause).message}`)
+    }
+  }
+
+  /** Ends all turns; no other begins. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await Promise.all([...[...this.#drivers.values()].map(driver => driver.stop()), ...this.#leaving])
+  }
+
+  /** The same when the run is over: nobody has a place in it any more. */
+  async end(): Promise<void> {
+    await this.stop()
+    for (const { facts } of this.#drivers.values()) this.#options.release(facts.agent)
+    this.#drivers.clear()
+  }
+}
+
+/** No turn begins while the machine is at fault, not even one whose place became free meanwhile. */
+async function whenSound(
+  machine: Machine,
+  signal: AbortSignal,
+  acquire: () => Promise<(() => void) | undefined>,
+): Promise<(() => void) | undefined> {
+  for (;;) {
+    if (!(await machine.sound(signal))) return undefined
+    const release = await acquire()
+    if (!release || !machine.held) return release
+    release()
+  }
+}

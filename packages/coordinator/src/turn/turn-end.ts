@@ -1,0 +1,82 @@
+// What a turn came to: kept on the trail before anything follows from it, then said as a signal.
+import { ParleyError, type TurnResult } from '@parley/core'
+import { coordinatorLimits } from '../limits.ts'
+import { readVerdict, type Verdict } from '../merge/verdict.ts'
+import type { TurnRecord } from '../projection/projected.ts'
+import { answerText, errorText, reasonOf, tail } from './turn-text.ts'
+import type { WorkspaceRecord } from './workspace-record.ts'
+
+/** What the agent waits for before another turn; `blocked` is what it said with `parley ws block`. */
+export async function settleTurn(
+  record: WorkspaceRecord,
+  result: TurnResult,
+  turn: TurnRecord,
+  blocked: string | undefined,
+): Promise<string | undefined> {
+  const { kind } = record.facts
+  if (kind === 'check' || kind === 'review') return settleJudgement(record, result, turn)
+  const waits = blocked ?? (result.outcome === 'blocked' ? result.reason || 'It does not say what for.' : undefined)
+  if (result.outcome === 'failed' && waits === undefined) return fail(record, result.error, turn)
+  const captured = await record.capture()
+  if (!captured.ok) return fail(record, captured.error, turn)
+  const made = {
+    captured: captured.value,
+    turn: { ...turn, outcome: waits === undefined ? turn.outcome : 'blocked' },
+  } as const
+  if (waits !== undefined) {
+    const reason = waits.slice(0, coordinatorLimits.reasonLength)
+    await record.checkpoint({ ...made, status: 'provisional', content: reason })
+    return reason
+  }
+  await record.checkpoint({
+    ...made,
+    status: 'final',
+    content: result.outcome === 'complete' ? answerText(result.text) : '',
+  })
+  await record.complete()
+  return undefined
+}
+
+/** A command that fails is a judgement too; an agent that gives none has failed. */
+async function settleJudgement(record: WorkspaceRecord, result: TurnResult, turn: TurnRecord): Promise<undefined> {
+  const judgement = record.facts.kind === 'check' ? checked(record, result) : reviewed(result)
+  if (!judgement) {
+    const none = new ParleyError('no_verdict', `${record.facts.agent} did not end with ACCEPT, REVISE or REJECT.`)
+    return fail(record, result.outcome === 'failed' ? result.error : none, turn)
+  }
+  const { verdict, text } = judgement
+  await record.checkpoint({ status: 'final', content: text, verdict, turn })
+  await record.complete()
+  return undefined
+}
+
+interface Judged {
+  readonly verdict: Verdict
+  readonly text: string
+}
+
+function checked({ task }: WorkspaceRecord, result: TurnResult): Judged {
+  if (result.outcome === 'complete') return { verdict: 'accept', text: tail(result.text) }
+  const why = result.outcome === 'failed' ? errorText(result.error) : result.reason
+  return { verdict: 'revise', text: tail(`\`${task.check?.join(' ')}\` did not succeed. ${why}`) }
+}
+
+function reviewed(result: TurnResult): Judged | undefined {
+  const judgement = result.outcome === 'complete' ? readVerdict(result.text) : undefined
+  return judgement && { verdict: judgement.verdict, text: tail(judgement.feedback) }
+}
+
+/** What it cost is on record, whatever becomes of the work. */
+export async function keepFailure(record: WorkspaceRecord, error: ParleyError, turn: TurnRecord): Promise<void> {
+  await record.checkpoint({
+    status: 'provisional',
+    content: errorText(error),
+    turn: { ...turn, outcome: 'failed', error: error.code },
+  })
+}
+
+async function fail(record: WorkspaceRecord, error: ParleyError, turn: TurnRecord): Promise<undefined> {
+  await keepFailure(record, error, turn)
+  await record.failed(reasonOf(error))
+  return undefined
+}

@@ -1,0 +1,40 @@
+// Who listens to the agents of a run while they work.
+import { asParleyError, type RunId } from '@parley/core'
+import type { WorkspaceEvent } from '../contract.ts'
+
+type Listener = (event: WorkspaceEvent) => void
+
+export class TurnListeners {
+  readonly #byRun = new Map<RunId, Set<Listener>>()
+  readonly #failed: (message: string) => void
+
+  constructor(failed: (message: string) => void) {
+    this.#failed = failed
+  }
+
+  /**
+   * Hears what the agents of a run emit, as long as it is at work; nothing of it is on record. A listener must not
+   * throw.
+   */
+  listen(run: RunId, listener: Listener): () => void {
+    // Whoever listens twice is told twice.
+    const own: Listener = event => listener(event)
+    const listeners = this.#byRun.get(run) ?? new Set()
+    this.#byRun.set(run, listeners.add(own))
+    return () => {
+      listeners.delete(own)
+      if (listeners.size === 0 && this.#byRun.get(run) === listeners) this.#byRun.delete(run)
+    }
+  }
+
+  tell(run: RunId, event: WorkspaceEvent): void {
+    for (const listener of this.#byRun.get(run) ?? []) {
+      try {
+        listener(event)
+      } catch (cause) {
+        // A watcher that fails must not fail the turn.
+        this.#failed(`somebody who listens to ${run} failed: ${asParleyError(cause).message}`)
+      }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// Short texts about turns: for the trail, for views, for other agents.
+import type { ParleyError, Usage } from '@parley/core'
+import { coordinatorLimits } from '../limits.ts'
+import type { TurnRecord } from '../projection/projected.ts'
+
+/** What an agent's output told of its cost. */
+export function told(usage: Usage): Pick<TurnRecord, 'tokens_in' | 'tokens_out' | 'tokens_cached' | 'usd'> {
+  return {
+    ...(usage.tokensIn !== undefined && { tokens_in: usage.tokensIn }),
+    ...(usage.tokensOut !== undefined && { tokens_out: usage.tokensOut }),
+    ...(usage.tokensCached !== undefined && { tokens_cached: usage.tokensCached }),
+    ...(usage.usd !== undefined && { usd: usage.usd }),
+  }
+}
+
+/** The last line that says something. */
+export function lastLine(text: string): string | undefined {
+  const lines = text.split('\n').map(each => each.trim())
+  return lines.findLast(each => each !== '')?.slice(0, coordinatorLimits.activityLength)
+}
+
+/** The end of a text says more than its beginning. Half a character is none, and could not be recorded. */
+export function tail(text: string): string {
+  return text.slice(-coordinatorLimits.textLength).toWellFormed()
+}
+
+/** An answer as it is kept: whole, unless it is longer than anybody reads. */
+export function answerText(text: string): string {
+  return text.slice(-coordinatorLimits.answerLength).toWellFormed()
+}
+
+export function reasonOf(error: ParleyError): string {
+  return error.message.slice(0, coordinatorLimits.reasonLength) || error.code
+}
+
+/** With what the process printed, where it is known. */
+export function errorText({ message, details }: ParleyError): string {
+  const printed = [details.output, details.stderr].filter(each => typeof each === 'string' && each.trim() !== '')
+  return tail([message, ...printed].join('\n\n'))
+}

@@ -1,0 +1,221 @@
+// One turn of an agent while it is taken: what it is given, what it says and uses meanwhile, what it may still spend,
+// and how long it may take. It can be ended from outside at any time.
+import {
+  type AgentAdapter,
+  asParleyError,
+  type CancelTimer,
+  type Clock,
+  type EnvelopeId,
+  type MachineCode,
+  ParleyError,
+  type Ticks,
+  type TurnBudget,
+  type TurnEvent,
+  type TurnResult,
+  type Usage,
+  unwrap,
+  type WorkspaceId,
+} from '@parley/core'
+import type { RunHandle } from '@parley/kernel'
+import type { WorkspaceEvent } from '../contract.ts'
+import type { RunFolders } from '../folder/run-folders.ts'
+import { coordinatorDefaults } from '../limits.ts'
+import type { TurnRecord } from '../projection/projected.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
+import type { RunFacts, WorkspaceFacts } from '../run/facts.ts'
+import type { PlannedTask } from '../team/team.ts'
+import type { Told } from './prompt.ts'
+import { turnDeadline } from './turn-deadline.ts'
+import { lastLine, told } from './turn-text.ts'
+import type { WorkspaceRecord } from './workspace-record.ts'
+
+/** What a turn needs of the run and its coordinator. */
+export interface TurnHost {
+  readonly run: RunHandle
+  readonly facts: RunFacts
+  /** What the trail says, as far as it is read. */
+  readonly projection: RunProjection
+  readonly folders: RunFolders
+  readonly clock: Clock
+  readonly adapter: (facts: WorkspaceFacts, task: PlannedTask) => AgentAdapter
+  readonly token: (workspace: WorkspaceId, epoch: number) => string
+  readonly environment: Readonly<Record<string, string>>
+  /** What an agent says or does at its turn, for those who watch. */
+  readonly onEvent: (event: WorkspaceEvent) => void
+  /** Something that a view shows has changed. */
+  readonly changed: () => void
+}
+
+export class Turn {
+  readonly epoch: number
+  /** Mail that the agent took during the turn. */
+  readonly taken: EnvelopeId[] = []
+  /** What the agent says that it waits for. */
+  blocked: string | undefined
+  /** What was wrong with its disk while it was taken, although it did not fail. */
+  met: MachineCode | undefined
+  readonly #host: TurnHost
+  readonly #record: WorkspaceRecord
+  readonly #abort = new AbortController()
+  readonly began: Ticks
+  #usage: Usage = {}
+  /** What of it the run was told, and when. */
+  #metered = { tokens: 0, cost: 0 }
+  #meteredAt: number
+  #activity: string | undefined
+
+  constructor(host: TurnHost, record: WorkspaceRecord, epoch: number) {
+    this.#host = host
+    this.#record = record
+    this.epoch = epoch
+    this.began = host.clock.now()
+    this.#meteredAt = this.began
+  }
+
+  /** What the agent said last. */
+  get activity(): string | undefined {
+    return this.#activity
+  }
+
+  end(why: ParleyError): void {
+    this.#abort.abort(why)
+  }
+
+  get ended(): boolean {
+    return this.#abort.signal.aborted
+  }
+
+  /** Ends it as well: it is taken again from the last checkpoint. */
+  suspend(): void {
+    this.end(new ParleyError('suspended', 'The work was suspended.'))
+  }
+
+  get suspended(): boolean {
+    const { aborted, reason } = this.#abort.signal
+    return aborted && reason instanceof ParleyError && reason.code === 'suspended'
+  }
+
+  async take(brief: Told, folder: string): Promise<TurnResult> {
+    const cancel = this.#deadline()
+    try {
+      return await this.#result(brief, folder)
+    } finally {
+      cancel?.()
+    }
+  }
+
+  #deadline(): CancelTimer | undefined {
+    const { clock, run } = this.#host
+    const { task, facts, workspace } = this.#record
+    const { timeoutMs, graceMs } = task
+    return turnDeadline({
+      clock,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      // Whoever judges has nothing that a shorter time would leave.
+      ...(graceMs !== undefined && facts.kind === 'work' && { graceMs }),
+      askToFinish: async (period, reason) => (await run.coordinator.terminate(workspace, period, reason)).ok,
+      end: why => this.end(why),
+    })
+  }
+
+  async #result({ prompt, context }: Told, folder: string): Promise<TurnResult> {
+    const { run, facts, projection, folders, environment, token, adapter } = this.#host
+    const { workspace, task, facts: own } = this.#record
+    const { epoch } = this
+    const { signal } = this.#abort
+    const budget = await this.#budget()
+    const id = projection.firstTask(task.id)?.id
+    const input = {
+      run: run.id,
+      workspace,
+      ...(id !== undefined && { task: id }),
+      agent: own.agent,
+      epoch,
+      prompt,
+      context,
+      folder,
+      environment: {
+        ...environment,
+        // Without a `.git` of its own, a git program there must not find one further up.
+        GIT_CEILING_DIRECTORIES: folders.ceiling,
+        PARLEY_RUN: run.id,
+        PARLEY_WORKSPACE: workspace,
+        PARLEY_TASK: task.id,
+        ...(id !== undefined && { PARLEY_TASK_ID: id }),
+        PARLEY_AGENT: own.agent,
+        PARLEY_PROJECT: facts.project.path,
+      },
+      token: token(workspace, epoch),
+      ...(budget && { budget }),
+      signal,
+    }
+    try {
+      const result = await adapter(own, task).takeTurn(input, event => this.#emitted(event))
+      const why: unknown = signal.reason
+      // What the adapter calls aborted was a deadline, if that is why it was told to stop.
+      return result.outcome === 'failed' && why instanceof ParleyError ? { ...result, error: why } : result
+    } catch (cause) {
+      return { outcome: 'failed', error: asParleyError(cause), usage: {} }
+    }
+  }
+
+  /** What the turn may still spend; undefined where nothing limits it. */
+  async #budget(): Promise<TurnBudget | undefined> {
+    const remaining = await this.#host.run.remaining(this.#record.workspace)
+    const { token_limit: tokens, cost_limit: usd } = unwrap(remaining)
+    if (tokens === undefined && usd === undefined) return undefined
+    return { ...(tokens !== undefined && { tokens }), ...(usd !== undefined && { usd }) }
+  }
+
+  #emitted(event: TurnEvent): void {
+    const { clock, onEvent, changed } = this.#host
+    const { workspace, task, facts } = this.#record
+    if (event.type === 'usage') {
+      this.#usage = event.usage
+      const due = clock.now() - this.#meteredAt >= coordinatorDefaults.meterInterval * 1000
+      // Told at the end of the turn again, where a failure counts.
+      if (due) void this.meter(event.usage).catch(() => undefined)
+    }
+    if (event.type === 'tool') this.#activity = lastLine(`${event.name} ${event.summary ?? ''}`)
+    else if (event.type !== 'usage') this.#activity = lastLine(event.text) ?? this.#activity
+    onEvent({ workspace, task: task.id, kind: facts.kind, event })
+    changed()
+  }
+
+  /** Tells the run what was used since it was told last; a workspace that is over its limit is ended by that. */
+  async meter({ tokensIn = 0, tokensOut = 0, usd = 0 }: Usage): Promise<void> {
+    const { tokens, cost } = this.#metered
+    const used = { tokens: tokensIn + tokensOut - tokens, cost: usd - cost }
+    if (used.tokens <= 0 && used.cost <= 0) return
+    // At once: what is told while this is on its way is not told twice.
+    this.#metered = { tokens: Math.max(tokens, tokensIn + tokensOut), cost: Math.max(cost, usd) }
+    this.#meteredAt = this.#host.clock.now()
+    const metered = await this.#host.run.meter(this.#record.workspace, {
+      ...(used.tokens > 0 && { tokens: used.tokens }),
+      ...(used.cost > 0 && { cost: used.cost }),
+    })
+    if (metered.ok || !metered.error.retryable) return
+    const { tokens: toldTokens, cost: toldCost } = this.#metered
+    this.#metered = {
+      tokens: toldTokens - Math.max(0, used.tokens),
+      cost: toldCost - Math.max(0, used.cost),
+    }
+    throw metered.error
+  }
+
+  /** As far as it has come, or with what it came to. */
+  record(result?: TurnResult): TurnRecord {
+    const { meter } = (result ?? {}) as {
+      readonly meter?: { readonly wallMs: number; readonly outputBytes: number }
+    }
+    const wall = (this.#host.clock.now() - this.began) / 1000
+    return {
+      epoch: this.epoch,
+      outcome: result?.outcome ?? 'kept',
+      wall_ms: Math.max(0, Math.round(meter?.wallMs ?? wall)),
+      output_bytes: meter?.outputBytes ?? 0,
+      ...(this.met !== undefined && { machine: this.met }),
+      ...told(result?.usage ?? this.#usage),
+    }
+  }
+}

@@ -1,0 +1,126 @@
+// What waits for people, in their words: gates and questions of a run's projection as views.
+import type { RunId } from '@parley/core'
+import { MODIFIABLE } from '@parley/kernel'
+import { coordinatorLimits } from '../limits.ts'
+import { plannedTasks } from '../plan/spending.ts'
+import { after, deadlineOf, type ProjectedGate } from '../projection/highway.ts'
+import type { ProjectedWorkspace } from '../projection/projected.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
+import { doerOf } from '../team/team.ts'
+import { shorten } from '../team/words.ts'
+import type { GateView } from './people-view.ts'
+import { offers } from './salvage-view.ts'
+
+/** The oldest first. */
+export function gateViews(run: RunId, projection: RunProjection): GateView[] {
+  if (projection.over) return []
+  const gates = [...projection.highway.gates.values()].map(gate => gateView(run, projection, gate))
+  const questions = [...projection.highway.escalations.values()].map(
+    ({ signal, workspace, reason, since }): GateView => {
+      const about = projection.workspaces.get(workspace)
+      const { timeout = null, fallback } = projection.facts?.questions ?? {}
+      return {
+        id: signal,
+        run,
+        kind: 'question',
+        type: 'escalation',
+        question: reason,
+        ...(about?.facts && { task: about.facts.task }),
+        workspace,
+        addressee: about?.owner ?? '',
+        waits_for: 'person',
+        since,
+        ...(timeout !== null && fallback !== undefined && { deadline: after(since, timeout), fallback }),
+        changes: [],
+      }
+    },
+  )
+  return [...gates, ...questions, ...offers(run, projection)].toSorted((one, other) =>
+    one.since < other.since ? -1 : 1,
+  )
+}
+
+function gateView(run: RunId, projection: RunProjection, gate: ProjectedGate): GateView {
+  const about = gate.workspace === null ? undefined : projection.workspaces.get(gate.workspace)
+  const task = (gate.task === null ? undefined : projection.tasks.get(gate.task)?.name) ?? about?.facts?.task
+  const deadline = deadlineOf(gate)
+  return {
+    id: gate.id,
+    run,
+    kind: 'gate',
+    type: gate.type,
+    question: questionOf(projection, gate, task, about),
+    ...(task !== undefined && { task }),
+    ...(gate.workspace !== null && gate.type !== 'workspace_create' && { workspace: gate.workspace }),
+    addressee: gate.addressee,
+    waits_for: gate.handedOver === undefined ? 'person' : 'coordinator',
+    since: gate.since,
+    ...(deadline !== undefined && { deadline, fallback: gate.fallback }),
+    changes: isSalvage(gate) && gate.type === 'integration' ? [] : [...MODIFIABLE[gate.type]],
+    subject: gate.record.subject,
+  }
+}
+
+function questionOf(
+  projection: RunProjection,
+  { type, record }: ProjectedGate,
+  id: string | undefined,
+  about: ProjectedWorkspace | undefined,
+): string {
+  const planned = id === undefined ? undefined : plannedTasks(projection.facts?.plan ?? []).get(id)
+  const title = planned ? `"${planned.title}"` : 'this work'
+  const doer = planned ? doerOf(planned) : 'an agent'
+  const { paused } = record
+  switch (type) {
+    case 'task_approval':
+      return asked(projection, doer) ?? `May ${doer} do ${title}?`
+    case 'workspace_create': {
+      const { context } = (paused.type === type ? paused.draft : {}) as {
+        readonly context?: { readonly kind?: string; readonly agent?: string; readonly attempt?: number }
+      }
+      const what =
+        context?.kind === 'work' || context?.kind === 'team'
+          ? `start on ${title}`
+          : `${context?.kind ?? 'work on'} ${title}`
+      return `May ${context?.agent ?? doer} ${what}?`
+    }
+    case 'envelope_delivery':
+      return `May this message reach the agent of ${title}?`
+    case 'integration': {
+      if (isSalvage({ record })) return `May what is left of ${title} be taken over?`
+      const { files = [], outsideLinks = [] } = about?.checkpoints.findLast(each => each.final) ?? {}
+      const links = outsideLinks.length === 0 ? '' : ` ${linksText(outsideLinks)}`
+      return `May the work on ${title} be merged (${files.length === 1 ? 'one file' : `${files.length} files`})?${links}`
+    }
+    case 'conflict_resolution': {
+      const conflicts = isSalvage({ record }) ? about?.salvage?.conflicts : about?.conflicts
+      const files = conflicts?.find(({ settled }) => !settled)?.resources.join(', ') ?? ''
+      const proposal = paused.type === type ? `${paused.strategy}: ${firstLine(paused.resolution)}` : ''
+      return `Shall the conflict of ${title}${files === '' ? '' : ` in ${files}`} be settled so? ${proposal}`
+    }
+    case 'workspace_abort':
+      return `May the work on ${title} be ended?`
+  }
+}
+
+function isSalvage({ record: { paused } }: Pick<ProjectedGate, 'record'>): boolean {
+  return 'mode' in paused && paused.mode === 'salvage'
+}
+
+function linksText(links: readonly string[]): string {
+  const shown = links.slice(0, coordinatorLimits.namedLinks).join(', ')
+  const more =
+    links.length > coordinatorLimits.namedLinks ? ` and ${links.length - coordinatorLimits.namedLinks} more` : ''
+  return `Links in it lead out of the project: ${shown}${more}.`
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? ''
+}
+
+/** Of a run that somebody else has asked for: the title of its task is ours, and says nothing of what is wanted. */
+function asked({ facts }: RunProjection, doer: string): string | undefined {
+  const peer = facts?.stored?.peer
+  if (typeof peer !== 'string') return undefined
+  return `${peer} asks: "${shorten(facts!.intent.replaceAll(/\s+/g, ' '), coordinatorLimits.askedLength)}" May ${doer} answer?`
+}

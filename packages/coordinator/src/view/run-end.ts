@@ -1,0 +1,92 @@
+// What a run came to, for whoever asked for it: the answer of its agents, whole; why there is none; what it used.
+import type { ObjectId, RunEnd, RunId, Usage } from '@parley/core'
+import type { CheckpointRecord } from '@parley/kernel'
+import type { ProjectedWorkspace } from '../projection/projected.ts'
+import type { Load, RunProjection } from '../projection/run-projection.ts'
+import { wasAbandoned } from '../run/abandon.ts'
+import { runView, wasLate } from './to-view.ts'
+import type { RunView, UsageView } from './view.ts'
+
+/** Of a run that is over. `usage` is what all its turns have used. */
+export async function runEnd(run: RunId, projection: RunProjection, usage: Usage, load: Load): Promise<RunEnd> {
+  const view = runView(run, projection)
+  const text = await answerOf(projection, load)
+  return { ...outcomeOf(view, projection), ...(text !== '' && { text }), usage }
+}
+
+function outcomeOf(view: RunView, projection: RunProjection): Pick<RunEnd, 'outcome' | 'error'> {
+  const { state, reason = 'Nobody knows why.' } = view
+  switch (state) {
+    case 'done':
+      return { outcome: 'complete' }
+    case 'rejected':
+      // Ended while its approval waited, and not turned down.
+      if (projection.controls.some(each => each.kind === 'abort' && each.task === undefined)) break
+      return { outcome: 'failed', error: { code: 'rejected', message: reason } }
+    case 'aborted':
+      if (wasAbandoned(projection)) return { outcome: 'failed', error: { code: 'abandoned', message: reason } }
+      if (wasLate(projection)) return { outcome: 'failed', error: { code: 'timeout', message: reason } }
+      break
+    default:
+      return { outcome: 'failed', error: failureOf(view, projection) }
+  }
+  return { outcome: 'cancelled', error: { code: 'cancelled', message: reason } }
+}
+
+/** The first task that came to nothing. What it was called is known to whoever asked. */
+function failureOf({ tasks }: RunView, projection: RunProjection): NonNullable<RunEnd['error']> {
+  const failed = tasks.find(each => each.state === 'failed') ?? tasks.find(each => each.state === 'cancelled')
+  const newest = projection.task(failed?.id ?? '')?.attempts.at(-1)
+  const exceeded = newest && projection.workspaces.get(newest)?.exceeded
+  return {
+    code: exceeded === undefined ? 'task_failed' : 'budget_exceeded',
+    message: failed?.note ?? 'The work was not done.',
+  }
+}
+
+/** The results that no other task builds on, in the order of the plan. */
+async function answerOf(projection: RunProjection, load: Load): Promise<string> {
+  const plan = projection.facts?.plan ?? []
+  const needed = new Set(plan.flatMap(({ needs }) => needs))
+  const texts: string[] = []
+  for (const { id } of plan) {
+    const task = needed.has(id) ? undefined : projection.task(id)
+    if (task?.status !== 'integrated') continue
+    texts.push(await wholeText(projection.workspaces.get(task.attempts.at(-1)!), load))
+  }
+  return texts.filter(text => text.trim() !== '').join('\n\n')
+}
+
+async function wholeText(work: ProjectedWorkspace | undefined, load: Load): Promise<string> {
+  const final = work?.checkpoints.findLast(each => each.final)
+  if (!final) return ''
+  const record = (await load(final.id as string as ObjectId)) as CheckpointRecord | undefined
+  return record?.payload.content ?? final.text
+}
+
+export function usageOf({ tokens_in, tokens_out, tokens_cached, usd }: UsageView): Usage {
+  return {
+    ...(tokens_in !== undefined && { tokensIn: tokens_in }),
+    ...(tokens_out !== undefined && { tokensOut: tokens_out }),
+    ...(tokens_cached !== undefined && { tokensCached: tokens_cached }),
+    ...(usd !== undefined && { usd }),
+  }
+}
+
+/**
+ * Turns of which the trail does not say what they came to: each began and its node died, or it was ended from outside.
+ */
+export function lostTurns(projection: RunProjection): number {
+  let lost = 0
+  for (const { facts, checkpoints, turnOpen } of projection.workspaces.values()) {
+    // A check spends nothing, and a team takes no turns.
+    if (!facts || facts.kind === 'team' || facts.kind === 'check') continue
+    const turns = checkpoints.flatMap(({ turn }) => turn ?? [])
+    const settled = new Set(turns.filter(({ outcome }) => outcome !== 'kept').map(({ epoch }) => epoch))
+    const newest = Math.max(0, ...turns.map(({ epoch }) => epoch))
+    lost += newest - settled.size
+    // Unless it is the newest of those, which has kept something on the way.
+    if (turnOpen && (newest === 0 || settled.has(newest))) lost++
+  }
+  return lost
+}

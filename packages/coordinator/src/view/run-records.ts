@@ -1,0 +1,177 @@
+// Questions about runs from the outside: what they were started with, which one has a key, what they came to. Those
+// that are over are read from the trail; of those that just ended it is known as well what their cut-off turns had
+// used, which came too late for the record.
+import { sumUsage } from '@parley/agents'
+import {
+  asParleyError,
+  type EntryId,
+  err,
+  type FoundRuns,
+  limits,
+  type ObjectId,
+  ok,
+  ParleyError,
+  type Result,
+  type RunId,
+  type RunKey,
+  type RunQuery,
+  type StoredRun,
+  type Ticks,
+  type Usage,
+  unwrap,
+} from '@parley/core'
+import type { ProofReport, Runtime } from '@parley/kernel'
+import type { Trail } from '@parley/trail'
+import type { RunAccount } from '../contract.ts'
+import { coordinatorLimits } from '../limits.ts'
+import type { Load, RunProjection } from '../projection/run-projection.ts'
+import type { RunDriver } from '../run/run-driver.ts'
+import { keyMark } from '../run/run-key.ts'
+import { lostTurns, runEnd, usageOf } from './run-end.ts'
+import { readStart, type StartedRun } from './stored-run.ts'
+import { runView } from './to-view.ts'
+
+export interface RunRecordsOptions {
+  readonly trail: Trail
+  readonly runtime: Runtime
+  readonly secret: Uint8Array
+  readonly driver: (run: RunId) => RunDriver | undefined
+  readonly isActive: (run: RunId) => boolean
+  /** What the trail says of a run. */
+  readonly project: (run: RunId) => Promise<Result<RunProjection>>
+}
+
+/** Turns that were ended after the last word of their run. */
+export interface CutOff {
+  readonly turns: number
+  readonly usage: Usage
+}
+
+export const NOTHING_CUT_OFF: CutOff = { turns: 0, usage: {} }
+
+export class RunRecords {
+  readonly #options: RunRecordsOptions
+  /** The oldest first. */
+  readonly #cutOffs = new Map<RunId, CutOff>()
+
+  constructor(options: RunRecordsOptions) {
+    this.#options = options
+  }
+
+  /** Of a run that has just ended. */
+  keep(run: RunId, cutOff: CutOff): void {
+    if (cutOff.turns === 0) return
+    this.#cutOffs.set(run, cutOff)
+    const [oldest] = this.#cutOffs.keys()
+    if (this.#cutOffs.size > coordinatorLimits.keptCutOffs && oldest !== undefined) this.#cutOffs.delete(oldest)
+  }
+
+  /** What a run was started with; nothing else of it is read. */
+  async storedRun(run: RunId): Promise<Result<StoredRun>> {
+    try {
+      // What a run from elsewhere says of itself is not what was asked for here.
+      const start = this.#options.trail.imported(run) ? undefined : await this.#start(run)
+      return start ? ok(start.stored) : err(notFound(run))
+    } catch (cause) {
+      return err(asParleyError(cause))
+    }
+  }
+
+  /** Runs that somebody `sees`, the newest first, also those that are over. Nothing but their starts is read. */
+  async find(
+    { origin, since = 0 as Ticks, after, limit }: RunQuery,
+    sees: (run: StoredRun) => boolean,
+  ): Promise<FoundRuns> {
+    const most = Math.min(limit ?? limits.foundRuns, limits.foundRuns)
+    const all = (await this.#options.trail.runs()).filter(({ created, imported }) => created >= since && !imported)
+    const runs: StoredRun[] = []
+    for (const { run } of all.toSorted(newestFirst)) {
+      if (after !== undefined && run >= after) continue
+      const stored = (await this.#start(run))?.stored
+      if (!stored || (origin !== undefined && stored.origin !== origin) || !sees(stored)) continue
+      runs.push(stored)
+      if (runs.length === most) return { runs, cursor: run }
+    }
+    return { runs }
+  }
+
+  /** The run that a start of a principal under this key answers with. */
+  async keyed(principal: string, { text, reuse }: RunKey): Promise<RunId | undefined> {
+    const mark = keyMark(this.#options.secret, principal, text)
+    const marked = (await this.#options.trail.runs()).filter(({ run, imported }) => !imported && run.endsWith(mark))
+    for (const { run, ended } of marked.toSorted(newestFirst)) {
+      const start = await this.#start(run)
+      if (start?.stored.principal !== principal || start.key !== text) continue
+      if (!ended) return run
+      if (await this.#neverBegan(run)) continue
+      if (reuse === 'always' || unwrap(await this.account(run)).end?.outcome === 'complete') return run
+    }
+    return undefined
+  }
+
+  /** It was ended when its start could not be recorded whole: whoever asked for it was told that there is none. */
+  async #neverBegan(run: RunId): Promise<boolean> {
+    const projection = await this.#options.project(run)
+    return (
+      projection.ok && projection.value.controls.length === 0 && projection.value.root?.trigger === 'system_shutdown'
+    )
+  }
+
+  /** Everything that proves one recorded act (W-SEC-17); by the id of its entry or by its `seq`. */
+  async proof(run: RunId, entry: EntryId | number): Promise<Result<ProofReport>> {
+    const handle = await this.#options.runtime.open(run)
+    return handle.ok ? handle.value.proof(entry) : handle
+  }
+
+  /** What it came to; of a run that has just ended, when its turns have ended as well. */
+  async account(run: RunId): Promise<Result<RunAccount>> {
+    const stored = await this.storedRun(run)
+    if (!stored.ok) return stored
+    const driver = this.#options.driver(run)
+    if (driver) {
+      // Whoever asks may have seen the end on the trail before the driver did.
+      await driver.poke()
+      if (driver.projection.over) await driver.finished
+      return ok(await this.#told(stored.value, driver.projection, driver.cutOff, usageOf(driver.view.usage)))
+    }
+    const projection = await this.#options.project(run)
+    if (!projection.ok) return projection
+    const cutOff = this.#cutOffs.get(run) ?? NOTHING_CUT_OFF
+    return ok(await this.#told(stored.value, projection.value, cutOff, usageOf(runView(run, projection.value).usage)))
+  }
+
+  async #told(stored: StoredRun, projection: RunProjection, cutOff: CutOff, onRecord: Usage): Promise<RunAccount> {
+    const { run } = stored
+    const usage = sumUsage(onRecord, cutOff.usage)
+    const known = { ...stored, usage, unknownCost: projection.over && lostTurns(projection) > cutOff.turns }
+    return projection.over ? { ...known, end: await runEnd(run, projection, usage, this.#load(run)) } : known
+  }
+
+  #load(run: RunId): Load {
+    return async (id: ObjectId) => {
+      const object = await this.#options.trail.run(run).object(id)
+      await this.#release(run)
+      return object?.value
+    }
+  }
+
+  async #start(run: RunId): Promise<StartedRun | undefined> {
+    const start = await readStart(this.#options.trail, run)
+    await this.#release(run)
+    return start
+  }
+
+  /** Nothing of a run that is not at work stays in memory. */
+  async #release(run: RunId): Promise<void> {
+    if (!this.#options.isActive(run)) await this.#options.trail.release(run)
+  }
+}
+
+/** Ids begin with their time. */
+function newestFirst(one: { readonly run: RunId }, other: { readonly run: RunId }): number {
+  return one.run < other.run ? 1 : -1
+}
+
+function notFound(run: RunId): ParleyError {
+  return new ParleyError('not_found', `There is no run ${run}.`)
+}

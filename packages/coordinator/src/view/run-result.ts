@@ -1,0 +1,29 @@
+// The result of a run as people are shown it: a commit, what it changes, and the branch or folder in which it is to be
+// found.
+import type { Finished, RunFolders } from '../folder/run-folders.ts'
+import { coordinatorLimits } from '../limits.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
+import { mayChange } from '../team/team.ts'
+import type { RunView } from './view.ts'
+
+export type RunResult = NonNullable<RunView['result']>
+
+export async function resultAt(folders: RunFolders, commit: string): Promise<RunResult> {
+  const { base } = folders.facts
+  const changes = await folders.changes(base, commit)
+  return { commit, base, files: changes.map(({ path }) => path).slice(0, coordinatorLimits.shownFiles) }
+}
+
+/** With the place that it was put in at the end of the run. */
+export function placed(result: RunResult, { branch, folder }: Finished): RunResult {
+  return {
+    ...result,
+    ...(branch !== undefined && { branch }),
+    ...(folder !== undefined && { folder }),
+  }
+}
+
+/** A run that could change nothing has none. */
+export function hasResult({ facts }: RunProjection): boolean {
+  return !facts || mayChange(facts.plan)
+}

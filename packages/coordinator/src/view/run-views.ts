@@ -1,0 +1,129 @@
+// Views of runs: of those at work from their drivers, of all others from the trail, which is read once as long as a
+// view of one that is over is remembered.
+import { type Clock, err, ok, ParleyError, pause, type Result, type RunId, unwrap } from '@parley/core'
+import type { Trail } from '@parley/trail'
+import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
+import type { Machine } from '../machine/machine.ts'
+import { RunProjection } from '../projection/run-projection.ts'
+import type { RunDriver } from '../run/run-driver.ts'
+import type { RunHomes } from '../run/run-homes.ts'
+import { unreadable } from './run-list.ts'
+import { hasResult } from './run-result.ts'
+import { runView } from './to-view.ts'
+import { isOver, type RunView } from './view.ts'
+
+export interface RunViewsOptions {
+  readonly trail: Trail
+  readonly clock: Clock
+  readonly homes: RunHomes
+  readonly driver: (run: RunId) => RunDriver | undefined
+  readonly isActive: (run: RunId) => boolean
+  readonly machine: Machine
+  /** Fires when the node stops. */
+  readonly stopping: AbortSignal
+}
+
+export class RunViews {
+  readonly #options: RunViewsOptions
+  /** Of runs that are over, the oldest first. */
+  readonly #finished = new Map<RunId, RunView>()
+
+  constructor(options: RunViewsOptions) {
+    this.#options = options
+  }
+
+  async view(run: RunId): Promise<Result<RunView>> {
+    const seen = await this.#view(run)
+    const { held } = this.#options.machine
+    // What was imported goes on elsewhere, if at all.
+    return seen.ok && held && !isOver(seen.value.state) && !seen.value.imported
+      ? ok({ ...seen.value, machine: held })
+      : seen
+  }
+
+  async #view(run: RunId): Promise<Result<RunView>> {
+    const { driver, trail, homes } = this.#options
+    const at = driver(run)
+    const known = at?.knows ? at.view : this.#finished.get(run)
+    if (known) return ok(known)
+    const read = await this.readable(run)
+    if (!read.ok) return read
+    const projection = read.value
+    if (!projection.root) return err(new ParleyError('not_found', `There is no run ${run}.`))
+    const view = runView(run, projection)
+    const origin = trail.imported(run)
+    const result = origin ? {} : await homes.resultOf(run, projection)
+    const whole = origin
+      ? // Nobody here can answer what it waits for.
+        { ...view, gates: [], imported: { from: origin.fingerprint, at: origin.at } }
+      : { ...view, ...result }
+    // A disk that fails while the result is looked for must not be what everybody is told from then on.
+    const complete = origin || !hasResult(projection) || whole.result || whole.result_unknown
+    if (isOver(view.state) && complete) this.#remember(run, whole)
+    return ok(whole)
+  }
+
+  /** The view as it is, then again after changes, and a last time when the run is over. */
+  async *follow(run: RunId, signal?: AbortSignal): AsyncIterable<RunView> {
+    const { clock, stopping, machine, isActive } = this.#options
+    for (;;) {
+      const driver = this.#options.driver(run)
+      const changed = Promise.withResolvers<void>()
+      const off = driver?.onChange(() => changed.resolve())
+      const stop = () => changed.resolve()
+      const offMachine = machine.onChange(stop)
+      signal?.addEventListener('abort', stop)
+      try {
+        const view = unwrap(await this.view(run))
+        // A run that is over is shown when its folders are in order as well.
+        if (!driver || !isOver(view.state)) yield view
+        if (signal?.aborted || (!driver && (isOver(view.state) || !isActive(run)))) return
+        // One that could not be driven at its start is tried again, and has a driver then.
+        if (!driver) await Promise.race([changed.promise, pause(clock, coordinatorDefaults.gateInterval, signal)])
+        else await changed.promise
+        if (stopping.aborted) throw new ParleyError('unavailable', 'The node is stopping.', { retryable: true })
+        await pause(clock, coordinatorDefaults.viewInterval, signal)
+      } finally {
+        off?.()
+        offMachine()
+        signal?.removeEventListener('abort', stop)
+      }
+    }
+  }
+
+  /** The last view of a run that has just ended. */
+  keep(run: RunId, driver: RunDriver): void {
+    const { result, ...view } = driver.view
+    this.#remember(run, result && hasResult(driver.projection) ? { ...view, result } : view)
+  }
+
+  #remember(run: RunId, view: RunView): void {
+    this.#finished.set(run, view)
+    const [oldest] = this.#finished.keys()
+    if (this.#finished.size > coordinatorLimits.cachedRuns && oldest !== undefined) this.#finished.delete(oldest)
+  }
+
+  /** What the trail says. A damaged run is a refusal for whoever asks for it, and nothing to the others. */
+  async readable(run: RunId): Promise<Result<RunProjection>> {
+    try {
+      return ok(await this.project(run))
+    } catch (cause) {
+      return err(unreadable(run, cause))
+    }
+  }
+
+  /** Throws where the run is damaged. */
+  async project(run: RunId): Promise<RunProjection> {
+    const trail = this.#options.trail.run(run)
+    const projection = new RunProjection()
+    const objects = new Map<string, unknown>()
+    for await (const record of trail.replay({ sound: true })) {
+      if ('event_type' in record)
+        await projection.apply(record, async id => objects.get(id) ?? (await trail.object(id))?.value)
+      else objects.set(record.id, record.value)
+    }
+    // Nothing of a run that is not at work stays in memory.
+    if (!this.#options.isActive(run)) await this.#options.trail.release(run)
+    return projection
+  }
+}

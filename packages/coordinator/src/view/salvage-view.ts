@@ -1,0 +1,96 @@
+// What failed work left and what became of it, as people are shown it; and the question whether it is to be taken over.
+import type { RunId } from '@parley/core'
+import type { RunFolders } from '../folder/run-folders.ts'
+import { coordinatorLimits } from '../limits.ts'
+import { candidateOf, leftOf, standOf, targetOf } from '../merge/salvaging.ts'
+import { whyFinal } from '../plan/finality.ts'
+import { plannedTasks } from '../plan/spending.ts'
+import type { ProjectedCheckpoint, ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
+import type { PlannedTask } from '../team/team.ts'
+import { failureText } from './failure-text.ts'
+import type { GateView, LeftView, SalvageView } from './people-view.ts'
+
+/** Undefined where nobody wants it, and nobody is asked. */
+export function salvageView(
+  projection: RunProjection,
+  work: ProjectedWorkspace,
+  planned: PlannedTask,
+  final: boolean,
+): SalvageView | undefined {
+  const { salvage, checkpoints, facts } = work
+  const chosen = checkpoints.find(({ id }) => id === salvage?.checkpoint) ?? candidateOf(work)
+  const stand = standOf(projection, work, planned, final)
+  if (!chosen || !facts || stand === 'none') return undefined
+  const reason = salvage?.aborted?.replaceAll('_', ' ')
+  return {
+    // Once a run has ended, nobody is asked any more.
+    state: projection.over && stand !== 'merged' ? 'discarded' : stand,
+    workspace: work.id,
+    checkpoint: chosen.id,
+    agent: facts.agent,
+    files: chosen.files.slice(0, coordinatorLimits.shownFiles),
+    ...(reason !== undefined && { reason }),
+  }
+}
+
+export function salvageOfTask(
+  projection: RunProjection,
+  task: ProjectedTask,
+  planned: PlannedTask,
+): SalvageView | undefined {
+  const work = leftOf(projection, task)
+  const final = task.status === 'failed' && whyFinal(projection, task, planned) !== undefined
+  return work && salvageView(projection, work, planned, final)
+}
+
+/** The questions to people: each is answered like a gate, by the id of the workspace. */
+export function offers(run: RunId, projection: RunProjection): GateView[] {
+  const plan = plannedTasks(projection.facts?.plan ?? [])
+  return [...projection.tasks.values()].flatMap((task): GateView[] => {
+    const planned = plan.get(task.name)
+    const view = planned && salvageOfTask(projection, task, planned)
+    const work = view && leftOf(projection, task)
+    if (!work || view?.state !== 'offered') return []
+    const { files, checkpoint, agent } = view
+    return [
+      {
+        id: work.id,
+        run,
+        kind: 'gate',
+        type: 'integration',
+        question: `Shall what is left of "${planned!.title}" be taken over (${files.length === 1 ? 'one file' : `${files.length} files`})? Its work failed.`,
+        task: task.name,
+        workspace: work.id,
+        addressee: work.owner,
+        waits_for: 'person',
+        since: work.ended ?? work.changed,
+        changes: [],
+        subject: { mode: 'salvage', checkpoint, agent, files },
+      },
+    ]
+  })
+}
+
+export async function leftView(
+  projection: RunProjection,
+  folders: RunFolders,
+  work: ProjectedWorkspace,
+  { id, commit, final, text, files }: ProjectedCheckpoint,
+): Promise<LeftView> {
+  const target = targetOf(projection, work)
+  const line = target === projection.root?.id ? undefined : target
+  const draft = await folders.draft(commit!, line)
+  return {
+    task: work.facts!.task,
+    workspace: work.id,
+    agent: work.facts!.agent,
+    checkpoint: id,
+    final,
+    failure: failureText(work, projection),
+    text,
+    files: files.slice(0, coordinatorLimits.shownFiles),
+    diff: await folders.diff(work.facts!.commit, commit!, { maxBytes: coordinatorLimits.diffBytes }),
+    conflicts: draft.ok ? [...draft.value.conflicts] : [],
+  }
+}

@@ -1,0 +1,28 @@
+// What a run was started with, from its first entry: the root's context says it, and nothing else of the run need be
+// read.
+import { type ObjectId, parseTimestamp, type RunId, type StoredRun, unwrap, type WorkspaceId } from '@parley/core'
+import type { Trail } from '@parley/trail'
+import type { EventBody } from '@parley/trail/events'
+import type { RunFacts } from '../run/facts.ts'
+
+export interface StartedRun {
+  readonly stored: StoredRun
+  /** Under which idempotency key. */
+  readonly key: string | undefined
+}
+
+/**
+ * Undefined where there is no such run, or something else than a coordinator has started it. Throws where it cannot be
+ * read.
+ */
+export async function readStart(trail: Trail, run: RunId): Promise<StartedRun | undefined> {
+  const one = trail.run(run)
+  const [first] = unwrap(await one.query({ event_type: 'workspace_created', limit: 1 })).entries
+  if (!first) return undefined
+  const { workspace_id: root, context } = first.body as EventBody<'workspace_created'>
+  const object = context === undefined ? undefined : await one.object(context as ObjectId)
+  const { plan, principal, origin, stored = {}, key } = (object?.value ?? {}) as Partial<RunFacts>
+  if (plan === undefined || principal === undefined || origin === undefined) return undefined
+  const started = parseTimestamp(first.timestamp)!
+  return { stored: { run, root: root as WorkspaceId, started, principal, origin, context: stored }, key }
+}

@@ -1,0 +1,372 @@
+// A run's projection as its view.
+import {
+  durationMs,
+  machineFaultText,
+  parseTimestamp,
+  type RunId,
+  type Timestamp,
+  type WorkspaceId,
+} from '@parley/core'
+import { coordinatorLimits } from '../limits.ts'
+import { judgedBy } from '../merge/evaluation.ts'
+import { whyFinal } from '../plan/finality.ts'
+import { allowance, spentText } from '../plan/spending.ts'
+import { after } from '../projection/highway.ts'
+import type { FolderAction, ProjectedTask, ProjectedWorkspace, TurnRecord } from '../projection/projected.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
+import { wasAbandoned } from '../run/abandon.ts'
+import { doerOf, type PlannedTask } from '../team/team.ts'
+import { nameOf } from '../turn/identities.ts'
+import { failureText, sentence } from './failure-text.ts'
+import { gateViews } from './gate-view.ts'
+import { salvageOfTask } from './salvage-view.ts'
+import type {
+  PlanTaskView,
+  RunState,
+  RunSummaryView,
+  RunView,
+  StepOutcome,
+  StepView,
+  TaskState,
+  UsageView,
+} from './view.ts'
+
+/** What is known only while a turn is at work. */
+export interface Live {
+  activity(workspace: WorkspaceId): string | undefined
+  /** The turn that runs in a workspace, as far as it has come. */
+  turn(workspace: WorkspaceId): Omit<TurnRecord, 'epoch' | 'outcome'> | undefined
+  result(): RunView['result']
+}
+
+export const nothingLive: Live = { activity: () => undefined, turn: () => undefined, result: () => undefined }
+
+export function runView(run: RunId, projection: RunProjection, live: Live = nothingLive): RunView {
+  const { facts, root } = projection
+  const tasks = [...withParents(facts?.plan ?? [])].map(({ planned, parent }) =>
+    taskView(planned, parent, projection, live),
+  )
+  const state = runState(projection, tasks)
+  const result = live.result()
+  const reason = reasonOf(state, tasks, projection)
+  return {
+    run,
+    intent: facts?.intent ?? '',
+    team: facts?.team.name ?? '',
+    project: facts?.project.path ?? '',
+    principal: facts?.principal ?? '',
+    state,
+    started: root?.created ?? '',
+    ...(root?.ended !== undefined && { ended: root.ended }),
+    tasks_done: tasks.filter(task => task.state === 'done').length,
+    tasks_total: tasks.length,
+    usage: total(tasks.map(task => task.usage)),
+    tasks,
+    gates: gateViews(run, projection),
+    ...(reason !== undefined && { reason }),
+    ...(result && { result }),
+    warnings: warningsOf(projection),
+    cursor: projection.cursor,
+  }
+}
+
+export function summary({
+  tasks: _,
+  gates: _gates,
+  reason: _reason,
+  result: _result,
+  warnings: _warnings,
+  cursor: _cursor,
+  ...rest
+}: RunView): RunSummaryView {
+  return rest
+}
+
+function* withParents(
+  plan: readonly PlannedTask[],
+  parent?: string,
+): Generator<{ readonly planned: PlannedTask; readonly parent: string | undefined }> {
+  for (const planned of plan) {
+    yield { planned, parent }
+    if (planned.plan) yield* withParents(planned.plan, planned.id)
+  }
+}
+
+function runState(projection: RunProjection, tasks: readonly PlanTaskView[]): RunState {
+  const top = tasks.filter(task => task.parent === undefined)
+  if (projection.root?.state === 'closed') {
+    if (top.every(task => task.state === 'done')) return 'done'
+    if (projection.controls.some(each => each.kind === 'abort' && each.task === undefined)) return 'aborted'
+    return top.every(task => isRejected(projection, task)) ? 'rejected' : 'failed'
+  }
+  const begun = [...projection.tasks.values()].some(task => task.status !== 'draft' && task.status !== 'cancelled')
+  if (projection.root?.state === 'failed')
+    return begun || projection.facts?.approval === 'given' || wasLate(projection) || wasAbandoned(projection)
+      ? 'aborted'
+      : 'rejected'
+  return begun || projection.facts?.approval === 'given' ? 'working' : 'waiting'
+}
+
+/** Whether a person did not want a task, or one that it needs. */
+function isRejected(projection: RunProjection, { id }: PlanTaskView): boolean {
+  const task = projection.task(id)
+  return task?.status === 'cancelled' && task.attempts.length === 0
+}
+
+/** Whether a run was ended when its time was up. */
+export function wasLate(projection: RunProjection): boolean {
+  const { timeoutMs } = projection.facts?.team.limits ?? {}
+  return timeoutMs !== undefined && tookAtLeast(projection, timeoutMs)
+}
+
+/** Whether a run came to its end in the time that it had to finish. */
+function ranOutOfTime(projection: RunProjection): boolean {
+  const { timeoutMs, graceMs } = projection.facts?.team.limits ?? {}
+  return timeoutMs !== undefined && graceMs !== undefined && tookAtLeast(projection, timeoutMs - graceMs)
+}
+
+function tookAtLeast({ root }: RunProjection, milliseconds: number): boolean {
+  if (root?.ended === undefined) return false
+  return durationMs(parseTimestamp(root.created)!, parseTimestamp(root.ended)!) >= milliseconds
+}
+
+function reasonOf(state: RunState, tasks: readonly PlanTaskView[], projection: RunProjection): string | undefined {
+  const abort = projection.controls.findLast(each => each.kind === 'abort' && each.task === undefined)
+  if (state === 'rejected' && abort?.kind !== 'abort')
+    return sentence(`The plan was not approved${rejectedBy(projection)}`)
+  if (abort?.kind === 'abort' && (state === 'aborted' || state === 'rejected'))
+    return `${abort.by} ended it: ${abort.reason}`
+  if (wasAbandoned(projection)) return projection.root?.reason
+  if (state === 'aborted') return wasLate(projection) ? 'It took longer than its limit.' : 'Somebody ended it.'
+  if (state !== 'failed') return undefined
+  const failed = tasks.find(task => task.state === 'failed')
+  if (!failed && ranOutOfTime(projection))
+    return 'The time of the run was nearly over, and not everything had been begun.'
+  const first = failed ?? tasks.find(task => task.state === 'cancelled')
+  return first && `${first.title}: ${first.note ?? 'failed'}`
+}
+
+function rejectedBy(projection: RunProjection): string {
+  for (const task of projection.tasks.values()) {
+    const end = projection.highway.ended('task_approval', task.id)
+    if (end?.action === 'reject') return ` by ${end.actor}${end.reason === undefined ? '' : `: ${end.reason}`}`
+  }
+  return ''
+}
+
+function warningsOf(projection: RunProjection): string[] {
+  const { facts } = projection
+  if (!facts) return []
+  const { dirty } = facts.project
+  const changes =
+    dirty === 1 ? 'One uncommitted change of the project is' : `${dirty} uncommitted changes of the project are`
+  const uncommitted = dirty > 0 ? [`${changes} not part of this run.`] : []
+  const team = facts.team.warnings.map(({ message }) => message)
+  return [...team, ...uncommitted, ...[...projection.workspaces.values()].flatMap(diskWarning)]
+}
+
+function diskWarning({ facts, checkpoints }: ProjectedWorkspace): string[] {
+  const code = checkpoints.findLast(({ turn }) => turn?.machine !== undefined)?.turn?.machine
+  if (!facts || code === undefined) return []
+  const fault = machineFaultText({ code })
+  return [
+    `${facts.task}: ${nameOf(facts.agent)} ended a turn without an error, but not on a sound disk: ${fault}. Look at what it wrote; something may be missing.`,
+  ]
+}
+
+function taskView(
+  planned: PlannedTask,
+  parent: string | undefined,
+  projection: RunProjection,
+  live: Live,
+): PlanTaskView {
+  const task = projection.task(planned.id)
+  const attempts = (task?.attempts ?? []).map(id => projection.workspaces.get(id)!).filter(each => each !== undefined)
+  const newest = attempts.at(-1)
+  const work = newest?.checkpoints.findLast(each => each.final)
+  const all = attempts.flatMap(each => [each, ...projection.about(each.id)])
+  const merger = newest && projection.about(newest.id).findLast(({ facts }) => facts?.kind === 'merge')
+  const made = merger?.checkpoints.findLast(each => each.final) ?? work
+  const outsideLinks = made?.outsideLinks ?? []
+  const state = task ? taskState(task, planned, newest, projection) : projection.over ? 'cancelled' : 'waiting'
+  const busy = newest && [...projection.about(newest.id).toReversed(), newest].find(each => each.ended === undefined)
+  const activity = busy && state !== 'done' ? live.activity(busy.id) : undefined
+  const note = noteOf(state, task, planned, newest, projection)
+  const salvage = task && salvageOfTask(projection, task, planned)
+  const moved = newest?.facts?.kind === 'work' && newest.facts.agent
+  return {
+    id: planned.id,
+    ...(parent !== undefined && { parent }),
+    title: task?.changed.title ?? planned.title,
+    agent: moved ? nameOf(moved) : doerOf(planned),
+    state,
+    needs: [...planned.needs],
+    attempt: attempts.length,
+    attempts: planned.attempts,
+    ...(newest && { workspace: newest.id }),
+    ...(attempts[0] && { started: attempts[0].created }),
+    ...(newest?.ended !== undefined && isSettled(state) && { ended: newest.ended }),
+    ...(activity !== undefined && { activity }),
+    ...(note !== undefined && { note }),
+    ...(newest?.termination && { terminating: terminatingView(newest) }),
+    ...(salvage && { salvage }),
+    files: (work?.files ?? []).slice(0, coordinatorLimits.shownFiles),
+    refused: refusedBy(all, 'write'),
+    ...named('refused_links', refusedBy(all, 'link_outside')),
+    ...named('dropped', refusedBy(all, 'special_file')),
+    ...(planned.symlinks && { symlinks: planned.symlinks }),
+    ...named('outside_links', outsideLinks),
+    steps: all.map(each => stepView(each, attempts, live)),
+    usage: usageOf(all, live),
+  }
+}
+
+function refusedBy(workspaces: readonly ProjectedWorkspace[], action: FolderAction): string[] {
+  return [...new Set(workspaces.flatMap(({ refused }) => refused[action]))]
+}
+
+function named<K extends string>(key: K, names: readonly string[]): { [Key in K]?: string[] } {
+  return (names.length === 0 ? {} : { [key]: [...names] }) as { [Key in K]?: string[] }
+}
+
+/** Time in which it is paused does not count; while it is, the end moves on. */
+function terminatingView({ termination }: ProjectedWorkspace): { until: string; reason: string } {
+  const { since, period, paused, reason } = termination!
+  return { until: after(since as Timestamp, period + paused), reason }
+}
+
+function stepView(each: ProjectedWorkspace, attempts: readonly ProjectedWorkspace[], live: Live): StepView {
+  const { facts } = each
+  const work = facts && 'of' in facts ? facts.of : each.id
+  const text = each.checkpoints.findLast(({ turn }) => turn?.outcome !== 'kept')?.text ?? each.reason
+  return {
+    kind: facts?.kind ?? 'work',
+    agent: facts?.agent ?? '',
+    attempt: attempts.findIndex(({ id }) => id === work) + 1,
+    workspace: each.id,
+    outcome: stepOutcome(each),
+    started: each.created,
+    ...(each.ended !== undefined && { ended: each.ended }),
+    ...(text !== undefined && text !== '' && { text }),
+    ...(each.migrations.length > 0 && { moves: each.migrations.map(move => ({ ...move })) }),
+    usage: usageOf([each], live),
+  }
+}
+
+const VERDICT_OUTCOMES = { accept: 'accepted', revise: 'revise', reject: 'rejected' } as const
+
+function stepOutcome({ state, ended, trigger, checkpoints }: ProjectedWorkspace): StepOutcome {
+  const verdict = checkpoints.findLast(each => each.final)?.verdict
+  if (verdict !== undefined) return VERDICT_OUTCOMES[verdict]
+  if (state === 'blocked') return 'blocked'
+  if (state === 'closed' || state === 'integrating') return 'complete'
+  if (ended === undefined) return 'working'
+  if (trigger === 'revision_required') return 'revise'
+  return trigger === 'rejected' ? 'rejected' : 'failed'
+}
+
+const isSettled = (state: TaskState) => state === 'done' || state === 'failed' || state === 'cancelled'
+
+function taskState(
+  task: ProjectedTask,
+  planned: PlannedTask,
+  newest: ProjectedWorkspace | undefined,
+  projection: RunProjection,
+): TaskState {
+  switch (task.status) {
+    case 'draft':
+      if (projection.over) return 'cancelled'
+      return projection.highway.waits('task_approval', task.id) ? 'gated' : 'waiting'
+    case 'pending':
+      if (projection.over) return 'cancelled'
+      if (projection.highway.waits('workspace_create', task.id)) return 'gated'
+      return task.dependsOn.every(id => projection.tasks.get(id)?.status === 'integrated') ? 'ready' : 'waiting'
+    case 'assigned':
+    case 'in_progress':
+      if (newest?.state === 'blocked' || newest?.state === 'suspended' || newest?.state === 'migrating')
+        return newest.state
+      return 'working'
+    case 'completed':
+      if (newest?.state === 'conflicted') return 'conflicted'
+      if (newest && projection.highway.waits('integration', newest.id)) return 'gated'
+      return judgedBy(planned).length > 0 &&
+        projection.judges(newest?.id ?? ('' as WorkspaceId)).some(each => each.ended === undefined)
+        ? 'reviewing'
+        : 'integrating'
+    case 'integrated':
+      return 'done'
+    case 'failed':
+      return projection.over || whyFinal(projection, task, planned) !== undefined ? 'failed' : 'ready'
+    case 'cancelled':
+      return 'cancelled'
+  }
+}
+
+function noteOf(
+  state: TaskState,
+  task: ProjectedTask | undefined,
+  planned: PlannedTask,
+  newest: ProjectedWorkspace | undefined,
+  projection: RunProjection,
+): string | undefined {
+  if (state === 'cancelled') return task && cancelNote(task, planned, projection)
+  if (!newest) return undefined
+  if (state === 'blocked') return newest.reason
+  if (state === 'suspended') return `Suspended${newest.decidedBy === undefined ? '' : ` by ${newest.decidedBy}`}.`
+  const move = newest.migrations.at(-1)
+  if (state === 'migrating' && move) return `${move.to} takes over from ${move.from}: ${move.reason}`
+  if (state === 'conflicted') return newest.conflicts.find(({ settled }) => !settled)?.description
+  if (state !== 'failed' && state !== 'ready') return undefined
+  return (
+    (task?.status === 'failed' ? whyFinal(projection, task, planned) : undefined) ?? failureText(newest, projection)
+  )
+}
+
+function cancelNote(task: ProjectedTask, planned: PlannedTask, projection: RunProjection): string {
+  for (const type of ['task_approval', 'workspace_create', 'envelope_delivery'] as const) {
+    const end = projection.highway.ended(type, task.id)
+    if (end?.action !== 'reject') continue
+    const by = end.actor === 'system' ? 'the coordinator' : end.actor
+    const who = end.actor === 'fallback' ? 'nobody approved it in time' : `${by} did not approve it`
+    const why = end.reason === undefined || end.actor === 'fallback' ? '' : `: ${end.reason}`
+    return sentence(`Not done: ${who}${why}`)
+  }
+  const { spent } = allowance(projection, planned, task)
+  return spent ? spentText(spent) : 'Not needed any more.'
+}
+
+function usageOf(workspaces: readonly ProjectedWorkspace[], live: Live): UsageView {
+  return total(
+    workspaces.flatMap(each => {
+      const running = each.ended === undefined ? live.turn(each.id) : undefined
+      return [
+        ...each.checkpoints.flatMap(({ turn }) => (turn && turn.outcome !== 'kept' ? [turn] : [])),
+        ...(running ? [running] : []),
+      ].map(turn => ({
+        turns: 1,
+        wall_ms: turn.wall_ms,
+        output_bytes: turn.output_bytes,
+        ...optional(turn),
+      }))
+    }),
+  )
+}
+
+const OPTIONAL = ['tokens_in', 'tokens_out', 'tokens_cached', 'usd'] as const
+type Told = Partial<Record<(typeof OPTIONAL)[number], number>>
+
+function optional(turn: Told): Told {
+  return Object.fromEntries(OPTIONAL.flatMap(key => (turn[key] === undefined ? [] : [[key, turn[key]]])))
+}
+
+/** What nobody told stays unknown; it is not nothing. */
+export function total(usages: readonly UsageView[]): UsageView {
+  const sum = (key: keyof UsageView) => usages.reduce((all, each) => all + (each[key] ?? 0), 0)
+  const told = OPTIONAL.filter(key => usages.some(each => each[key] !== undefined))
+  return {
+    turns: sum('turns'),
+    wall_ms: sum('wall_ms'),
+    output_bytes: sum('output_bytes'),
+    ...Object.fromEntries(told.map(key => [key, sum(key)])),
+  }
+}

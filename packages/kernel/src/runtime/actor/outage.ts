@@ -1,0 +1,48 @@
+// Degraded mode (W-REC-08): since when nothing of a run can be written, and the next moment at which that is tried
+// although nobody asks for anything.
+import type { CancelTimer, Clock, Timestamp } from '@parley/core'
+import { kernelDefaults } from '../../limits.ts'
+
+export class Outage {
+  readonly #clock: Clock
+  readonly #retry: () => void
+  #since: { readonly from: Timestamp; readonly reason: string } | undefined
+  #readable = false
+  #cancel: CancelTimer | undefined
+
+  constructor(clock: Clock, retry: () => void) {
+    this.#clock = clock
+    this.#retry = retry
+  }
+
+  get since(): { readonly from: Timestamp; readonly reason: string } | undefined {
+    return this.#since
+  }
+
+  /** While it lasts nothing is decided: once what failed is undone, the state is what the trail says. */
+  get readable(): boolean {
+    return this.#readable
+  }
+
+  begin(from: Timestamp, reason: string): void {
+    this.#since ??= { from, reason }
+  }
+
+  /** What failed is undone. */
+  undone(): void {
+    this.#readable = this.#since !== undefined
+  }
+
+  /** Nobody waits: tries again by itself after a while. */
+  tryLater(): void {
+    this.#cancel?.()
+    if (this.#since) this.#cancel = this.#clock.after(kernelDefaults.degradedRetry, this.#retry)
+  }
+
+  end(): void {
+    this.#since = undefined
+    this.#readable = false
+    this.#cancel?.()
+    this.#cancel = undefined
+  }
+}

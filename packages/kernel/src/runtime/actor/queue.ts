@@ -1,0 +1,152 @@
+// What a run deals with next. While it is recovered that is what recovery asks, and nothing else (W-REC-11). Then it is
+// commands by class (W-CONC-02), first in, first out inside each, and what ran out meanwhile. Those that wait for an
+// integration into a target to end stand apart (W-INT-08).
+import type { Result, StrictClock, WorkspaceId } from '@parley/core'
+import { type Command, PRECEDENCE, precedenceOf } from '../../command.ts'
+import { nextDue } from '../../due/due.ts'
+import { kernelLimits } from '../../limits.ts'
+import { limitReached } from '../../refusal.ts'
+import type { Run } from '../../run/run.ts'
+
+export interface Queued {
+  readonly command: Command
+  readonly answer: (result: Result<unknown>) => void
+}
+
+export class CommandQueue {
+  readonly #stamps: StrictClock
+  readonly #classes: readonly Queued[][] = Object.values(PRECEDENCE).map(() => [])
+  #size = 0
+  readonly #locked = new Map<WorkspaceId, Queued[]>()
+  #lockedSize = 0
+  readonly #recovery: Queued[] = []
+  #recovering: boolean
+  /**
+   * Something may have run out while the trail was away (W-REC-09) or slow (W-CONC-06): it comes before the commands
+   * that wait.
+   */
+  #overdue = false
+
+  constructor(stamps: StrictClock, recovering: boolean) {
+    this.#stamps = stamps
+    this.#recovering = recovering
+  }
+
+  /** How many commands wait for their turn, those at a lock and those of recovery aside. */
+  get size(): number {
+    return this.#size
+  }
+
+  get recovering(): boolean {
+    return this.#recovering
+  }
+
+  /** Whether there may be something to deal with now. */
+  get waiting(): boolean {
+    return this.#recovering ? this.#recovery.length > 0 : this.#size > 0 || this.#overdue
+  }
+
+  push(queued: Queued): void {
+    this.#classes[precedenceOf(queued.command)]!.push(queued)
+    this.#size++
+  }
+
+  pushForRecovery(queued: Queued): void {
+    this.#recovery.push(queued)
+  }
+
+  /** Asks for something that nobody waits for, unless it is asked for already. */
+  pushOnce(command: Command): void {
+    const queue = this.#classes[precedenceOf(command)]!
+    if (queue.some(queued => queued.command.type === command.type)) return
+    this.push({ command, answer: () => undefined })
+  }
+
+  /** Recovery is done: everybody is served. */
+  recovered(): void {
+    this.#recovering = false
+  }
+
+  /** Something may have run out that no command asks for. */
+  lookForDue(): void {
+    this.#overdue = !this.#recovering
+  }
+
+  next(run: Run): Queued | undefined {
+    if (this.#recovering) return this.#recovery.shift()
+    if (!this.#overdue) return this.#upTo(PRECEDENCE.other)
+    return this.#upTo(PRECEDENCE.failure) ?? this.#nextDue(run) ?? this.#upTo(PRECEDENCE.other)
+  }
+
+  /** The next of the classes up to `last`. */
+  #upTo(last: number): Queued | undefined {
+    for (let at = 0; at <= last; at++) {
+      const queued = this.#classes[at]!.shift()
+      if (!queued) continue
+      this.#size--
+      return queued
+    }
+    return undefined
+  }
+
+  /** What ran out meanwhile, one after the other until nothing is due. */
+  #nextDue(run: Run): Queued | undefined {
+    const next = nextDue(run)
+    if (next === undefined || next > this.#stamps.next()) {
+      this.#overdue = false
+      return undefined
+    }
+    const answer = (result: Result<unknown>) => {
+      // What stays due although nothing can be done about it must not spin.
+      if (!result.ok || result.value !== true) this.#overdue = false
+    }
+    return { command: { type: 'due' }, answer }
+  }
+
+  /** What was taken and came to nothing, back to where it was, in order. */
+  putBack(group: readonly Queued[]): void {
+    if (this.#recovering) this.#recovery.unshift(...group)
+    else this.#toFront(group)
+  }
+
+  #toFront(group: readonly Queued[]): void {
+    for (const queued of group.toReversed()) {
+      this.#classes[precedenceOf(queued.command)]!.unshift(queued)
+      this.#size++
+    }
+  }
+
+  /** Waits until the target is free; refused where too many do. */
+  lock(queued: Queued, target: WorkspaceId): void {
+    if (this.#lockedSize >= kernelLimits.queuedCommands) {
+      queued.answer(limitReached('commands that wait for an integration', kernelLimits.queuedCommands))
+      return
+    }
+    this.#lockedSize++
+    const waiting = this.#locked.get(target)
+    if (waiting) waiting.push(queued)
+    else this.#locked.set(target, [queued])
+  }
+
+  /** The target is free: whoever waited for it is asked again, in order and before what was asked later. */
+  unlock(target: WorkspaceId): void {
+    const waiting = this.#locked.get(target)
+    if (!waiting) return
+    this.#locked.delete(target)
+    this.#lockedSize -= waiting.length
+    this.#toFront(waiting)
+  }
+
+  unlockAll(): void {
+    for (const target of [...this.#locked.keys()]) this.unlock(target)
+  }
+
+  /** Answers everything that waits. */
+  refuse(refused: Result<never>): void {
+    for (const queue of [...this.#classes, ...this.#locked.values(), this.#recovery])
+      for (const { answer } of queue.splice(0)) answer(refused)
+    this.#locked.clear()
+    this.#size = 0
+    this.#lockedSize = 0
+  }
+}

@@ -1,0 +1,191 @@
+// The state cache: the folded state of a run at one of its entries, kept so that opening reads only what came later. It
+// is never authoritative, and not WACP's trail snapshot: one that is missing, without a valid proof, of another version
+// or not borne out by the trail is passed over, and the run is replayed from its beginning. What stands before a kept
+// state is not verified again when a run is opened; `verify` does that on demand. The store does all I/O; long work
+// lets the event loop turn in between.
+import { type CancelTimer, type Clock, ParleyError, type RunId, unwrap } from '@parley/core'
+import type { RunTrail, StateCacheStore, TrailState } from '@parley/trail'
+import type { StateProof } from '../../integrity/state-proof.ts'
+import { kernelDefaults, kernelLimits } from '../../limits.ts'
+import { newRun, type Run, runEnded } from '../../run/run.ts'
+import { recordedVocabulary, type Taxonomy } from '../../taxonomy/taxonomy.ts'
+import type { RuntimeOptions } from '../runtime-options.ts'
+import { decodeGraph, encodeGraph, type Pieces } from './state-graph.ts'
+
+type StateCacheSettings = Pick<RuntimeOptions, 'stateCache' | 'onStateCacheFault' | 'stateCacheEntries'>
+
+/** Changes with everything that makes a fold come to another state, or gives a state another shape. */
+const VERSION = 'kernel 0.1.0, state 3'
+
+export interface StateCacheOptions {
+  readonly id: RunId
+  readonly trail: RunTrail
+  readonly clock: Clock
+  readonly store: StateCacheStore
+  /** Seals what is kept, so that nobody else can make or change a state. */
+  readonly proof: StateProof
+  /** Entries behind the newest kept state after which the next one is kept. */
+  readonly entries: number
+  /** Told why a state could not be kept or used; the run goes on as without it. */
+  readonly onFault: (cause: unknown) => void
+}
+
+/** The cache of one run; undefined where the host keeps none, or nothing could prove a state. */
+export function stateCacheOf(
+  { stateCache: store, onStateCacheFault: onFault = () => undefined, stateCacheEntries }: StateCacheSettings,
+  proof: StateProof | undefined,
+  run: Pick<StateCacheOptions, 'id' | 'trail' | 'clock'>,
+): StateCache | undefined {
+  const entries = stateCacheEntries ?? kernelLimits.stateCacheEntries
+  return store && proof && new StateCache({ ...run, store, proof, entries, onFault })
+}
+
+/** A state of a run, and of its trail, at the same entry. */
+export interface KeptState {
+  readonly run: Run
+  readonly trail: TrailState
+}
+
+/** What is written. A vocabulary follows from its document. */
+interface Content {
+  readonly version: string
+  readonly fields: readonly string[]
+  readonly run: Omit<Run, 'vocabulary'> & { readonly vocabulary: Taxonomy | null }
+  readonly trail: TrailState
+}
+
+/** Keeps the state of one run. Whoever changes the state says so first, and hands it over only as the trail has it. */
+export class StateCache {
+  readonly #options: StateCacheOptions
+  /** `seq` of the newest state that was kept, or tried to be. */
+  #kept = 0
+  /** Grows when the state changes: what is being written is then of no use. */
+  #changes = 0
+  #resting: CancelTimer | undefined
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(options: StateCacheOptions) {
+    this.#options = options
+  }
+
+  /** The state that was kept last, with the run's trail taken up there; what came later is for the caller to replay. */
+  async load(): Promise<KeptState | undefined> {
+    const { id, store, proof, trail, onFault } = this.#options
+    try {
+      const sealed = await store.load(id)
+      if (!sealed) return undefined
+      const bytes = await inPieces(proof.open(id, sealed))
+      if (!bytes) throw unusable(id, 'it has no valid proof; it was changed, or another version or secret kept it')
+      const kept = restored(id, await inPieces(decodeGraph(bytes)))
+      if (!(await trail.resume(kept.trail))) throw unusable(id, 'the trail does not bear it out')
+      this.#kept = kept.run.seq
+      return kept
+    } catch (cause) {
+      onFault(cause)
+      return undefined
+    }
+  }
+
+  /** The state is about to change. */
+  changing(): void {
+    this.#changes++
+  }
+
+  /** So much has come since the last one that the run had better wait for the next. */
+  isOverdue(run: Run): boolean {
+    return this.#isDue(run, kernelLimits.stateCacheOverdue)
+  }
+
+  /** Nothing waits to be done: the state is kept if that is due and stays so for a while. */
+  rest(run: () => Run): void {
+    if (this.#resting || !this.#isDue(run(), 1)) return
+    const changes = this.#changes
+    const rested = () => {
+      this.#resting = undefined
+      if (changes === this.#changes) void this.keep(run())
+      else this.rest(run)
+    }
+    this.#resting = this.#options.clock.after(kernelDefaults.stateCacheRest, rested, { background: true })
+  }
+
+  /** Keeps the state, unless it changes before it is written out. Never rejects. */
+  keep(run: Run): Promise<void> {
+    this.#last = this.#last.then(() => this.#keep(run)).catch(this.#options.onFault)
+    return this.#last
+  }
+
+  /** The run stops in good order, and this is its last state. */
+  async stop(run: Run): Promise<void> {
+    this.halt()
+    await (this.#isDue(run, kernelLimits.stateCacheStop) ? this.keep(run) : this.#last)
+  }
+
+  /** Nothing is kept by itself any more. */
+  halt(): void {
+    this.#resting?.()
+    this.#resting = undefined
+  }
+
+  /** The run has ended: whoever reads it later replays it. Never rejects. */
+  remove(): Promise<void> {
+    this.halt()
+    this.changing()
+    const { store, id, onFault } = this.#options
+    this.#last = this.#last.then(() => store.remove(id)).catch(onFault)
+    return this.#last
+  }
+
+  #isDue(run: Run, times: number): boolean {
+    return run.seq - this.#kept >= this.#options.entries * times
+  }
+
+  async #keep(run: Run): Promise<void> {
+    const { id, trail, store, proof } = this.#options
+    const state = trail.state()
+    // Something may be on its way, or have been appended by somebody else.
+    if (!state || !isSamePlace(run, state) || runEnded(run)) return
+    const changes = this.#changes
+    const before = this.#kept
+    this.#kept = run.seq
+    const bytes = await inPieces(encodeGraph(contentOf(run, state)), () => this.#changes !== changes)
+    if (bytes === 'stopped') this.#kept = before
+    else if (bytes) await store.save(id, await inPieces(proof.seal(id, bytes)))
+    else throw unusable(id, 'it is too large')
+  }
+}
+
+function isSamePlace(run: Pick<Run, 'seq' | 'objects'>, { chain, objects }: TrailState): boolean {
+  return run.seq === chain.seq && run.objects === objects.count
+}
+
+function contentOf(run: Run, trail: TrailState): Content {
+  return {
+    version: VERSION,
+    fields: Object.keys(run),
+    run: { ...run, vocabulary: run.vocabulary.document },
+    trail,
+  }
+}
+
+function restored(id: RunId, decoded: unknown): KeptState {
+  const { version, fields, run, trail } = decoded as Content
+  const known = Object.keys(newRun(id))
+  if (version !== VERSION || fields.join() !== known.join()) throw unusable(id, 'it is of another version')
+  if (run.id !== id || !isSamePlace(run, trail)) throw unusable(id, 'it is of another run')
+  return { run: { ...run, vocabulary: unwrap(recordedVocabulary(run.vocabulary)) }, trail }
+}
+
+function unusable(run: RunId, why: string): ParleyError {
+  return new ParleyError('state_cache_unusable', `The kept state of ${run} was passed over: ${why}.`)
+}
+
+/** Does all of the work; others get their turn between its pieces, and may put an end to it. */
+async function inPieces<Result>(work: Pieces<Result>): Promise<Result>
+async function inPieces<Result>(work: Pieces<Result>, ends: () => boolean): Promise<Result | 'stopped'>
+async function inPieces<Result>(work: Pieces<Result>, ends: () => boolean = () => false): Promise<Result | 'stopped'> {
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done) return step.value
+    await new Promise(resolve => setImmediate(resolve))
+    if (ends()) return 'stopped'
+  }
+}

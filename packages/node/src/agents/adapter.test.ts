@@ -1,0 +1,106 @@
+// The way from a stored agent to a process: nothing that a team file can say gets lost.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type AgentSettings, type RunId, refuse, SystemClock, unwrap, type WorkspaceId } from '@parley/core'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Environment } from '../profile/paths.ts'
+import { agentAdapter } from './adapter.ts'
+import { readTeam } from './team-files.ts'
+
+interface Around {
+  readonly base?: string
+  readonly env?: Environment
+  readonly caller?: Readonly<Record<string, string>> | undefined
+}
+
+/** As a node makes it; nobody pays here, and there are no peers. */
+function adapted(agent: AgentSettings, { base, env = process.env, caller }: Around = {}) {
+  const none = () => refuse('unavailable', 'There is no link here.')
+  const adapter = agentAdapter(
+    {
+      run: 'run_1' as RunId,
+      name: 'a',
+      agent: { slots: 1, ...agent },
+      check: false,
+      base,
+      environment: caller,
+      origin: 'test',
+    },
+    {
+      clock: new SystemClock(),
+      env,
+      functions: { greet: ({ prompt }) => `hello, ${prompt}`, hang: () => new Promise(() => undefined) },
+      peers: { client: none, target: none },
+      spending: { ledgered: each => each },
+    },
+  )
+  onTestFinished(() => adapter.close())
+  return adapter
+}
+
+function turn(folder: string) {
+  return {
+    run: 'run_1' as RunId,
+    workspace: 'ws_1' as WorkspaceId,
+    agent: 'a#1',
+    epoch: 1,
+    prompt: 'Hello.',
+    context: [],
+    folder,
+    environment: { PARLEY_SOCKET: '/s' },
+    signal: new AbortController().signal,
+  }
+}
+
+test('an agent of a team file takes a turn, with a program beside the file, its variables and its limits', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'parley-node-adapter-'))
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }))
+  writeFileSync(join(base, 'agent.sh'), '#!/bin/sh\necho "$LEVEL $PARLEY_SOCKET"; cat\n', { mode: 0o755 })
+  const team = unwrap(
+    readTeam(`version: 1
+name: t
+agents:
+  a: { command: [./agent.sh], env: { LEVEL: high }, timeout: 1m, max_output: 64KiB, slots: 2 }
+`),
+  )
+  const adapter = adapted(team.agents.a!, { base })
+  const result = await adapter.takeTurn(turn(base), () => undefined)
+  expect(result).toMatchObject({ outcome: 'complete', text: expect.stringMatching(/^high \/s\nHello\./) })
+  const small = adapted({ ...team.agents.a!, maxOutputBytes: 4 }, { base })
+  expect(await small.takeTurn(turn(base), () => undefined)).toMatchObject({
+    outcome: 'failed',
+    error: { code: 'output_limit' },
+  })
+})
+
+test('an agent that makes no sense is refused with its reason', () => {
+  const bad = [{}, { preset: 'clyde' }, { command: [] }, { function: 'nobody' }]
+  for (const agent of bad) expect(() => adapted(agent)).toThrow(expect.objectContaining({ code: 'invalid_agent' }))
+})
+
+test('what the caller has goes before what the node has, and an agent gets no more of it than it passes on', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'parley-node-adapter-'))
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }))
+  const config = { command: ['/bin/sh', '-c', 'echo "$ONE,$TWO,$THREE"'], pass: ['ONE', 'TWO'] }
+  const env = { PATH: '/bin', ONE: 'node', TWO: 'node', THREE: 'node' }
+  const said = async (caller: Readonly<Record<string, string>> | undefined) => {
+    const adapter = adapted(config, { base, env, caller })
+    const result = await adapter.takeTurn(turn(base), () => undefined)
+    return result.outcome === 'complete' ? result.text.trim() : result.outcome
+  }
+  expect(await said({ ONE: 'caller', THREE: 'caller' })).toBe('caller,node,')
+  expect(await said(undefined)).toBe('node,node,')
+})
+
+test('a function of the program that runs the node takes a turn, within its time', async () => {
+  const greet = adapted({ function: 'greet' })
+  expect(greet).toMatchObject({ name: 'a', kind: 'function' })
+  const said = await greet.takeTurn(turn('/'), () => undefined)
+  expect(said).toMatchObject({ outcome: 'complete', text: 'hello, Hello.' })
+  const hang = adapted({ function: 'hang', timeoutMs: 20 })
+  expect(await hang.takeTurn(turn('/'), () => undefined)).toMatchObject({
+    outcome: 'failed',
+    error: { code: 'timeout', message: expect.stringContaining('hang') },
+  })
+})

@@ -1,0 +1,21 @@
+// From an agent as a run keeps it to the adapter that takes its turns, each of them on the ledger.
+import type { WantedAdapter } from '@parley/coordinator'
+import type { AgentAdapter } from '@parley/core'
+import type { Environment } from '../profile/paths.ts'
+import type { Spending } from '../spending/spending.ts'
+import { type AgentHost, kindFor } from './kinds.ts'
+
+export interface AdapterOptions extends Omit<AgentHost, 'base' | 'environment'> {
+  /** The node's own: what whoever started the run has goes before it. */
+  readonly env: Environment
+  readonly spending: Pick<Spending, 'ledgered'>
+}
+
+/** Throws `invalid_agent` for settings that make no sense. */
+export function agentAdapter(wanted: WantedAdapter, { env, spending, ...host }: AdapterOptions): AgentAdapter {
+  const { name, agent, base, environment: caller, check, origin } = wanted
+  const kind = kindFor(agent)
+  const made = kind.adapter(name, agent, { ...host, base, environment: { ...env, ...caller } })
+  // A check costs nothing, and what it finds must not depend on money.
+  return spending.ledgered(made, { origin, costs: check ? 'nothing' : kind.costs })
+}

@@ -1,0 +1,129 @@
+// Stands in for the coordinator where the trail's own book of runs is damaged: no run can be started or driven, but the
+// trail can still be verified and read, and the node stopped.
+import type { Coordination, CoordinatorOptions } from '@parley/coordinator'
+import { asParleyError, err, ok, ParleyError, type Result, type RunId } from '@parley/core'
+import type { Trail } from '@parley/trail'
+import type { NodeLog } from './log/log.ts'
+
+/** A profile whose book of runs is damaged still has a node: to verify, to read, and to be stopped. */
+export async function orDamagedRuns(
+  open: (options: CoordinatorOptions) => Promise<Coordination>,
+  log: NodeLog,
+  options: CoordinatorOptions,
+): Promise<Coordination> {
+  try {
+    return await open(options)
+  } catch (thrown) {
+    const error = damageOf(asParleyError(thrown))
+    if (!error) throw thrown
+    log.error(`no run can be started or go on: ${error.message}`, { code: error.code })
+    return new DamagedRuns(options.trail, error)
+  }
+}
+
+/** The house run is damaged: without it there is nobody to record anything. */
+function damageOf(error: ParleyError): ParleyError | undefined {
+  if (error.code === 'trail_damaged') return error
+  if (error.code !== 'run_halted') return undefined
+  return new ParleyError('trail_damaged', error.message, { details: error.details, cause: error })
+}
+
+export class DamagedRuns implements Coordination {
+  /** Says what is damaged; every refusal is this one. */
+  readonly error: ParleyError
+  readonly #trail: Pick<Trail, 'runs'>
+  readonly #stop = new AbortController()
+  readonly #refuse = async () => err(this.error)
+  readonly #throw = async () => {
+    throw this.error
+  }
+  /** Of what is watched and read on and on. */
+  readonly #fail = async function* (this: DamagedRuns): AsyncGenerator<never> {
+    yield await Promise.reject(this.error)
+  }.bind(this)
+
+  constructor(trail: Pick<Trail, 'runs'>, error: ParleyError) {
+    this.#trail = trail
+    this.error = error
+  }
+
+  readonly start = this.#refuse
+  readonly views = { view: this.#refuse, follow: this.#fail }
+  readonly records = {
+    storedRun: this.#refuse,
+    find: this.#throw,
+    keyed: this.#throw,
+    account: this.#refuse,
+    proof: this.#refuse,
+  }
+  /** No turn is at work. */
+  readonly listeners = { listen: () => () => undefined }
+  readonly gates = {
+    list: async () => [],
+    find: this.#refuse,
+    watch: this.#fail,
+    respond: this.#refuse,
+    reply: this.#refuse,
+  }
+  readonly interventions = {
+    inject: this.#refuse,
+    suspend: this.#refuse,
+    resume: this.#refuse,
+    abort: this.#refuse,
+    abandon: this.#refuse,
+  }
+  readonly migrations = { hasAgent: async () => false, migrate: this.#refuse }
+  readonly salvages = { left: this.#refuse, decide: this.#refuse }
+  readonly budgets = { list: this.#refuse, raise: this.#refuse }
+  readonly users = {
+    list: async () => [],
+    /** Nobody can be recorded, and nobody need be: there is nothing that they could do. */
+    accept: async () => ok(undefined),
+    change: this.#refuse,
+  }
+  /** Nothing is moved where it is not known what is damaged, and nothing could be put on record. */
+  readonly storage = {
+    compact: this.#refuse,
+    snapshot: this.#refuse,
+    status: () => ({ working: null, faults: [] }),
+  }
+  readonly runs: Coordination['runs'] = {
+    /** Not an empty list: that would say that there are none. Those at work, though, are none. */
+    list: async ({ states } = {}) => {
+      if (states?.every(state => state === 'waiting' || state === 'working')) return []
+      throw this.error
+    },
+    find: text => this.#find(text),
+  }
+
+  async #find(text: string): Promise<Result<RunId>> {
+    const ids = (await this.#trail.runs()).map(({ run }) => run)
+    const found = ids.filter(id => id.startsWith(text) || id.slice(4).startsWith(text))
+    const [only] = found.includes(text as RunId) ? [text as RunId] : found
+    if (only !== undefined && (only === text || found.length === 1)) return ok(only)
+    // Which run is the last one cannot be told without reading them.
+    if (text === 'last') return err(this.error)
+    return err(
+      found.length === 0
+        ? new ParleyError('not_found', `There is no run ${text}.`)
+        : new ParleyError('ambiguous', `${found.length} runs begin with ${text}; give more of the id.`, {
+            details: { runs: found.slice(0, 10) },
+          }),
+    )
+  }
+
+  /** There is nothing to be held up. */
+  readonly held = undefined
+
+  verbs() {
+    return err(new ParleyError('permission_denied', 'No turn with this token is at work.'))
+  }
+
+  get stopping(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+  }
+}

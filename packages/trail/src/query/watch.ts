@@ -1,0 +1,106 @@
+// Watching a run (W-TRAIL-21): a query that is asked again after each commit. A slow reader costs the writer nothing:
+// it is behind, and catches up by query.
+import type { RunId } from '@parley/core'
+import { trailLimits } from '../limits.ts'
+import type { TrailReader } from './access.ts'
+import type { TrailFilter } from './query.ts'
+import type { QueryPage, RunQueries } from './run-query.ts'
+
+/** The commits of one run, for whoever watches it. */
+class RunCommits {
+  watchers = 0
+  /** Grows with every commit, so that a watcher can tell whether it missed one. */
+  count = 0
+  /** `seq` of the newest entry of which a commit was told. */
+  durable = 0
+  readonly #wake = new Set<() => void>()
+
+  committed(seq: number): void {
+    this.durable = seq
+    this.count++
+    for (const wake of this.#wake) wake()
+  }
+
+  /** Resolves at the next commit, or as soon as the signal is raised; it may have been already. */
+  next(signal: AbortSignal | undefined): Promise<void> {
+    if (signal?.aborted) return Promise.resolve()
+    return new Promise(resolve => {
+      const done = () => {
+        signal?.removeEventListener('abort', done)
+        this.#wake.delete(done)
+        resolve()
+      }
+      this.#wake.add(done)
+      signal?.addEventListener('abort', done)
+    })
+  }
+}
+
+/**
+ * Who watches which run. A watch outlives the object that it was asked of: a run that has ended is released, and
+ * another object appends to it.
+ */
+export class RunWatchers {
+  readonly #runs = new Map<RunId, RunCommits>()
+
+  join(run: RunId): RunCommits {
+    const commits = this.#runs.get(run) ?? new RunCommits()
+    this.#runs.set(run, commits)
+    commits.watchers++
+    return commits
+  }
+
+  leave(run: RunId, commits: RunCommits): void {
+    if (--commits.watchers === 0) this.#runs.delete(run)
+  }
+
+  /** Entries of the run up to this one are durable. */
+  committed(run: RunId, seq: number): void {
+    this.#runs.get(run)?.committed(seq)
+  }
+}
+
+export class RunWatch {
+  readonly #run: RunId
+  readonly #queries: RunQueries
+  readonly #watchers: RunWatchers
+
+  constructor(run: RunId, queries: RunQueries, watchers: RunWatchers) {
+    this.#run = run
+    this.#queries = queries
+    this.#watchers = watchers
+  }
+
+  async *pages(
+    filter: TrailFilter & { readonly after?: number },
+    reader: TrailReader,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<QueryPage> {
+    const commits = this.#watchers.join(this.#run)
+    try {
+      yield* this.#pages(commits, filter, reader, signal)
+    } finally {
+      this.#watchers.leave(this.#run, commits)
+    }
+  }
+
+  async *#pages(
+    commits: RunCommits,
+    filter: TrailFilter & { readonly after?: number },
+    reader: TrailReader,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<QueryPage> {
+    let { after = 0, ...rest } = filter
+    for (;;) {
+      if (signal?.aborted) return
+      const { count, durable } = commits
+      const page = await this.#queries.query({ ...rest, after, limit: trailLimits.watchEntries }, reader)
+      if (!page.ok) throw page.error
+      // What the filter passed over need not be looked at again.
+      after = page.value.more ? page.value.cursor : Math.max(page.value.cursor, durable)
+      if (page.value.entries.length > 0) yield page.value
+      if (page.value.more || commits.count !== count) continue
+      await commits.next(signal)
+    }
+  }
+}

@@ -1,0 +1,346 @@
+// One run of a trail: appending linked batches, verifying, and the ways to read it (run-reading.ts, run-query.ts,
+// watch.ts). Appends are validated and linked at once and answered when they are durable.
+import {
+  asParleyError,
+  type EntryId,
+  err,
+  invariant,
+  limits,
+  type ObjectId,
+  ok,
+  ParleyError,
+  type Result,
+  type RunId,
+  refuse,
+} from '@parley/core'
+import type { ContentCipher } from '../content/cipher.ts'
+import type { ContentKeyRing } from '../content/keys.ts'
+import { RunContent } from '../content/run-content.ts'
+import type { Entry, EntryDraft, StoredEntry, StoredRecord, TrailObject } from '../entry.ts'
+import { haltedError } from '../errors.ts'
+import { RUNTIME, type TrailReader } from '../query/access.ts'
+import type { RunModel } from '../query/model.ts'
+import type { TrailAggregate, TrailFilter, TrailQuery } from '../query/query.ts'
+import { type Aggregated, type QueryPage, RunQueries } from '../query/run-query.ts'
+import { RunWatch, RunWatchers } from '../query/watch.ts'
+import { entryAt } from '../store/entry-at.ts'
+import type { TrailStore } from '../store/store.ts'
+import { type EntryProof, proveEntry } from '../verify/entry-proof.ts'
+import { type VerifyOptions, type VerifyReport, violationOf } from '../verify/report.ts'
+import { judgeDeletions, RunVerifier } from '../verify/verify.ts'
+import { localAnchors, verifyLocal } from '../verify/verify-local.ts'
+import { globalEntry } from './chain.ts'
+import type { ChainMark, RunChain } from './run-chain.ts'
+import { type ReplayOptions, RunReading } from './run-reading.ts'
+import type { RunState, TrailState } from './run-state.ts'
+import { type Forged, readObject, readObjectWith, storeObject } from './stored-object.ts'
+
+export interface Batch {
+  readonly entries: readonly EntryDraft[]
+  /** What the entries refer to; stored before them in the same atomic batch. */
+  readonly objects?: readonly TrailObject[]
+}
+
+/** The places that a batch got in the run. */
+export interface Appended {
+  readonly first: number
+  readonly last: number
+  /** Global hash of the last entry. */
+  readonly head: string
+}
+
+export type Tier = 'hot' | 'warm' | 'cold'
+
+interface Pending {
+  readonly mark: ChainMark
+  readonly batch: Batch
+}
+
+export class RunTrail {
+  readonly id: RunId
+  /** How what its objects hold is sealed and opened. */
+  readonly content: RunContent
+  readonly #store: TrailStore
+  readonly #stage: Pick<TrailStore, 'append'>
+  readonly #checks: () => VerifyOptions
+  readonly #reading: RunReading
+  readonly #queries: RunQueries
+  readonly #watch: RunWatch
+  readonly #watchers: RunWatchers
+  readonly #pending: Pending[] = []
+  #released = false
+  /** The newest append; batches settle in order, so when it is settled all are. */
+  #last: Promise<unknown> | undefined
+
+  constructor(
+    id: RunId,
+    store: TrailStore,
+    /** Where batches go: the store itself, or what signs them first. */
+    stage: Pick<TrailStore, 'append'> = store,
+    /** Who may have signed, as of now: keys change. */
+    checks: () => VerifyOptions = () => ({}),
+    cipher: () => ContentCipher | undefined = () => undefined,
+    /** Shared by all objects of a trail. */
+    watchers = new RunWatchers(),
+  ) {
+    this.id = id
+    this.#store = store
+    this.#stage = stage
+    this.#checks = checks
+    this.content = new RunContent(id, cipher, () => this.#genesis())
+    this.#reading = new RunReading(id, store, this.content, checks)
+    this.#queries = new RunQueries(id, store, () => this.model())
+    this.#watchers = watchers
+    this.#watch = new RunWatch(id, this.#queries, watchers)
+  }
+
+  /**
+   * Ends the use of this object. Resolves once what it was given is settled: then another one may go on with the run.
+   */
+  async release(): Promise<void> {
+    this.#released = true
+    await this.#last
+  }
+
+  /** The read model of what is durable; reads the run on first use. */
+  async model(): Promise<RunModel> {
+    return (await this.#reading.load()).model
+  }
+
+  /** The chain's newest place, batches on their way to disk included. */
+  async head(): Promise<{ seq: number; hash: string | null }> {
+    const { chain } = await this.#reading.load()
+    return { seq: chain.seq, hash: chain.hash }
+  }
+
+  /**
+   * Appends all entries of a batch or none. A refusal leaves the run as it was; see the codes of `TrailStore.append`
+   * and W-TRAIL-03.
+   */
+  append(batch: Batch): Promise<Result<Appended>> {
+    return this.appendEach([batch])[0]!
+  }
+
+  /**
+   * Appends batches that build on each other: one that is refused takes all behind it along, as one that fails does.
+   */
+  appendEach(batches: readonly Batch[]): readonly Promise<Result<Appended>>[] {
+    const { state } = this.#reading
+    if (state) return this.#appendEach(state, batches)
+    const loaded = this.#reading.load().then(
+      read => this.#appendEach(read, batches),
+      (cause: unknown) => batches.map(() => Promise.resolve(err(asParleyError(cause)))),
+    )
+    return batches.map(async (_, index) => (await loaded)[index]!)
+  }
+
+  #appendEach(state: RunState, batches: readonly Batch[]): readonly Promise<Result<Appended>>[] {
+    let refused: ParleyError | undefined
+    return batches.map(batch => {
+      const taken = refused ?? this.#append(state, batch)
+      if (!(taken instanceof ParleyError)) return taken
+      refused = taken
+      return Promise.resolve(err(taken))
+    })
+  }
+
+  #append(state: RunState, batch: Batch): Promise<Result<Appended>> | ParleyError {
+    const { chain } = state
+    const refused = this.#released
+      ? releasedError(this.id)
+      : (checkBatch(batch) ?? this.#foreign() ?? haltedError(this.#store.damage, this.id))
+    if (refused) return refused
+    const mark = chain.mark()
+    const records: StoredRecord[] = []
+    for (const object of batch.objects ?? []) {
+      const stored = storeObject(object, this.id, mark.seq + 1, this.content)
+      if (stored instanceof ParleyError) return stored
+      records.push(stored)
+    }
+    for (const draft of batch.entries) {
+      const linked = chain.extend(draft, mark)
+      if (linked instanceof ParleyError) {
+        chain.reset(mark)
+        return linked
+      }
+      records.push(linked)
+    }
+    invariant(chain.seq === mark.seq + batch.entries.length, 'the entries of a batch take the next places of their run')
+    const pending: Pending = { mark, batch }
+    const appended: Appended = { first: mark.seq + 1, last: chain.seq, head: chain.hash ?? '' }
+    const { promise, resolve } = Promise.withResolvers<Result<Appended>>()
+    const busy = this.#stage.append(records, error => {
+      if (error) this.#takeBack(chain, pending, error)
+      else this.#committed(state, pending)
+      resolve(error ? err(error) : ok(appended))
+    })
+    if (busy) {
+      chain.reset(mark)
+      this.#noteConflict(busy)
+      return busy
+    }
+    this.#pending.push(pending)
+    this.#last = promise
+    return promise
+  }
+
+  #committed(state: RunState, pending: Pending): void {
+    const { mark, batch } = pending
+    invariant(this.#pending.shift() === pending, 'batches of a run settle in the order in which they were taken')
+    state.committed(batch.objects ?? [], batch.entries, mark.seq + 1)
+    this.#watchers.committed(this.id, mark.seq + batch.entries.length)
+  }
+
+  /**
+   * A batch that fails takes all that were linked behind it along, which fail in the same turn; those before it are on
+   * their way.
+   */
+  #takeBack(chain: RunChain, failed: Pending, error: ParleyError): void {
+    this.#noteConflict(error)
+    const at = this.#pending.indexOf(failed)
+    if (at < 0) return
+    for (const pending of this.#pending.splice(at).toReversed()) chain.reset(pending.mark)
+  }
+
+  /** The log holds something else than this object believes: the next append begins with reading it. */
+  #noteConflict({ code }: ParleyError): void {
+    if (code === 'trail_conflict') this.#reading.forget()
+  }
+
+  /** No entry is ever changed or removed (W-TRAIL-09). */
+  update(id: EntryId): Result<never> {
+    return refuse('immutable', `The entry ${id} cannot be changed; append a correction that cites it.`)
+  }
+
+  delete(id: EntryId): Result<never> {
+    return refuse(
+      'immutable',
+      `The entry ${id} cannot be deleted; compaction moves entries, and retention decides about archives.`,
+    )
+  }
+
+  /** What a reader may see of what they ask for (W-TRAIL-17 to 20). */
+  query(query: TrailQuery, reader: TrailReader = RUNTIME): Promise<Result<QueryPage>> {
+    return this.#queries.query(query, reader)
+  }
+
+  /** Counts, groups and sums over what a query would find (W-TRAIL-18). */
+  aggregate(query: TrailAggregate, reader: TrailReader = RUNTIME): Promise<Result<Aggregated>> {
+    return this.#queries.aggregate(query, reader)
+  }
+
+  /**
+   * Pages of entries as they become durable, in `seq` order, from behind a position and without end, until the signal
+   * is raised.
+   */
+  watch(
+    filter: TrailFilter & { readonly after?: number },
+    reader: TrailReader = RUNTIME,
+    signal?: AbortSignal,
+  ): AsyncGenerator<QueryPage> {
+    return this.#watch.pages(filter, reader, signal)
+  }
+
+  /**
+   * With a ring, sealed content is opened with nothing but its keys: `content_key_missing` where it has none that fits.
+   * Content that was changed is refused with `content_damaged`, unless it is to be shown: then `proof` says so.
+   */
+  async object(id: ObjectId, ring?: ContentKeyRing, forged?: Forged): Promise<TrailObject | undefined> {
+    const stored = await this.#store.object(this.id, id)
+    if (!stored) return undefined
+    await this.content.learn()
+    return ring ? readObjectWith(ring, stored, this.content, forged) : readObject(stored, this.content, forged)
+  }
+
+  /** What `resume` takes later; undefined before the run was read, and while batches are on their way. */
+  state(): TrailState | undefined {
+    return this.#pending.length === 0 ? this.#reading.state?.kept() : undefined
+  }
+
+  /**
+   * Goes on from a state that was kept, so that what stands before it need not be read. False where the log does not
+   * hold what the state ends with: then nothing has changed. What stands before is taken on trust here: `verify` reads
+   * all of it.
+   */
+  resume(kept: TrailState): Promise<boolean> {
+    return this.#reading.resume(kept)
+  }
+
+  /**
+   * Entries and objects in the order of the log: what a runtime replays. Whoever opens a run with it reads all of it,
+   * so what this object needs to know is gathered on the way.
+   */
+  replay(options: ReplayOptions = {}): AsyncGenerator<Entry | TrailObject> {
+    return this.#reading.replay(options)
+  }
+
+  /** Recomputes everything from the stored bytes and compares with the newest known heads (W-TRAIL-16). */
+  async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    const given = this.#checks()
+    const knownHeads = [
+      ...(await this.#store.knownHeads(this.id)),
+      ...(given.knownHeads ?? []),
+      ...(options.knownHeads ?? []),
+    ]
+    const { behind } = options
+    // Whether a run is signed is told by its first entry, or by the one that the kept state ends with.
+    const signed = behind && (await entryAt(this.#store, this.id, behind.seq))?.signature !== undefined
+    const checks = { ...(signed && { signed }), ...given, ...options, knownHeads }
+    const verifier = new RunVerifier(this.id, checks)
+    if (!behind) for await (const lost of this.#store.lostArchives(this.id)) verifier.lost(lost)
+    for await (const records of this.#store.scan(this.id, behind?.seq)) {
+      for (const record of records) {
+        if (record.kind === 'entry') verifier.entry(record)
+        else if (record.kind === 'bridge') verifier.bridge(record)
+        else if (record.kind === 'damage') verifier.unreadable(record.where)
+      }
+    }
+    await judgeDeletions(this.#store, this.id, verifier)
+    return verifier.finish()
+  }
+
+  /** Where an entry is kept; undefined for one that does not exist or was deleted (W-TRAIL-24, AMB-58). */
+  async tierOf(seq: number): Promise<Tier | undefined> {
+    const stored = await entryAt(this.#store, this.id, seq)
+    if (!stored) return undefined
+    if ((await this.#store.tiers.whereIs(this.id, seq)) === 'cold') return 'cold'
+    const { workspace } = globalEntry(stored)
+    const model = await this.model()
+    const ended = workspace === null ? model.ended : model.workspaces.get(workspace)?.ended !== undefined
+    return ended ? 'warm' : 'hot'
+  }
+
+  /** One entry with everything that proves it by itself (W-SEC-17); undefined where there is none. */
+  prove(seq: number): Promise<EntryProof | undefined> {
+    return proveEntry(this.#store, this.id, seq, this.#checks())
+  }
+
+  /** Checks a copy of a local trail against the anchors in the global record (W-TRAIL-14). */
+  async verifyLocal(entries: readonly Entry[]): Promise<Pick<VerifyReport, 'findings' | 'violations'>> {
+    const findings = verifyLocal(entries, await localAnchors(this.#store, this.id))
+    return { findings, violations: findings.map(violationOf) }
+  }
+
+  /** Of a run of our own: what came from elsewhere may have come opened. */
+  async #genesis(): Promise<StoredEntry | undefined> {
+    return this.#store.imports.has(this.id) ? undefined : entryAt(this.#store, this.id, 1)
+  }
+
+  /** A run from elsewhere stays as it came. */
+  #foreign(): ParleyError | undefined {
+    if (!this.#store.imports.has(this.id)) return undefined
+    const message = `${this.id} was imported; nothing is added to it here.`
+    return new ParleyError('run_imported', message, { details: { run: this.id } })
+  }
+}
+
+function releasedError(run: RunId): ParleyError {
+  return new ParleyError('run_released', `${run} was released; ask the trail for it again.`)
+}
+
+function checkBatch(batch: Batch): ParleyError | undefined {
+  const records = batch.entries.length + (batch.objects?.length ?? 0)
+  if (records === 0) return new ParleyError('invalid_entry', 'A batch needs at least one record.')
+  if (records <= limits.batchEntries) return undefined
+  return new ParleyError('batch_too_large', `A batch holds at most ${limits.batchEntries} records; split it.`)
+}

@@ -1,0 +1,347 @@
+// Verification (W-TRAIL-16): recompute both chains from the stored bytes, check anchors and signatures, compare with
+// the newest heads that anyone knows. Each finding names the entry and the kind of damage; nothing is repaired here.
+import type { EntryId, RunId, WorkspaceId } from '@parley/core'
+import type { Manifest } from '../archive/manifest.ts'
+import type { StoredEntry } from '../entry.ts'
+import type { Violation } from '../events/index.ts'
+import { trailLimits } from '../limits.ts'
+import { localView, type ViewTail, viewTail, viewTimestamp } from '../log/view.ts'
+import { sha256 } from '../run/chain.ts'
+import { signatureValid } from '../signing.ts'
+import type { LostArchive } from '../store/lost-archives.ts'
+import type { BridgedEntry, RunHead, TrailStore } from '../store/store.ts'
+import { type DamageKind, type Finding, type VerifyOptions, type VerifyReport, violationOf } from './report.ts'
+
+/** How many recent hashes are remembered, to tell a fork from a displaced entry. */
+const REMEMBERED = 4096
+
+export class RunVerifier {
+  readonly #run: RunId
+  readonly #options: VerifyOptions
+  /** Who knows what may not agree: all of it counts. */
+  readonly #known: Map<number, RunHead[]>
+  readonly #findings = new Map<number, Finding>()
+  readonly #locals = new Map<WorkspaceId, string>()
+  readonly #recent = new Map<number, string>()
+  readonly #gaps = new Map<number, number>()
+  /** Places of retired keys in their order; all that are not retired stand behind them. */
+  readonly #places: ReadonlyMap<string, number>
+  /** The place of the newest key that was met. */
+  #place = 0
+  #signed: boolean
+  /** Entries up to here are not looked at. */
+  #begin = 0
+  #seq = 0
+  #hash: string | null = null
+  #entries = 0
+  #bridged = false
+  /** What the run itself says may be deleted: archives by their hash, and everything up to a `seq`. */
+  readonly #compacted = new Set<string>()
+  #frozen = 0
+
+  constructor(run: RunId, options: VerifyOptions = {}) {
+    this.#run = run
+    this.#options = options
+    this.#signed = options.signed ?? false
+    this.#places = new Map([...(options.retired?.keys() ?? [])].map((key, index) => [key, index]))
+    this.#known = Map.groupBy(options.knownHeads ?? [], head => head.seq)
+    if (!options.behind) return
+    const { seq, hash, locals } = options.behind
+    this.#begin = seq
+    this.#seq = seq
+    this.#hash = hash
+    if (hash !== null) this.#recent.set(seq, hash)
+    for (const [workspace, head] of locals) this.#locals.set(workspace, head.hash)
+  }
+
+  /** A place of the store that could not be read at all. */
+  unreadable(where: string): void {
+    this.#report(
+      this.#seq + 1,
+      null,
+      'unreadable',
+      'chain_broken',
+      `${where} cannot be read`,
+      'a sound commit',
+      'damaged bytes',
+    )
+  }
+
+  /** An archive that held this entry was removed, whether its entries are somewhere else or not. */
+  lost({ seq, archive }: LostArchive): void {
+    const what = `archive ${archive} is gone, which held entry ${seq}: what it held is not shown any more`
+    this.#report(seq, null, 'missing', 'chain_broken', what, `archive ${archive}`, 'none')
+  }
+
+  /** The newest entry so far. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** Entries were deleted, and what is left says whether that was allowed. */
+  get bridges(): boolean {
+    return this.#bridged
+  }
+
+  /**
+   * Whether what was deleted of a run may have been (W-TRAIL-28): an entry that stays must cover each archive. A
+   * manifest is not signed, so that anybody could say of any archive that it was deleted.
+   */
+  deletions(manifests: readonly Manifest[]): void {
+    const deleted = manifests.filter(manifest => manifest.deleted)
+    const runGone = deleted.some(({ kind }) => kind === 'run')
+    for (const { kind, archive, archive_hash, entries } of deleted) {
+      const [first, last] = [entries[0]?.seq ?? 0, entries.at(-1)?.seq ?? 0]
+      const covered = kind === 'run' ? this.#frozen >= last : this.#compacted.has(archive_hash) || runGone
+      if (covered || first <= this.#begin) continue
+      const what = `entries of archive ${archive} were deleted, and no entry that stays says that they might be`
+      this.#report(first, null, 'missing', 'chain_broken', what, archive_hash, 'none')
+    }
+  }
+
+  bridge(entry: BridgedEntry): void {
+    if (entry.seq <= this.#begin) return
+    this.#bridged = true
+    this.#entries++
+    this.#placed(entry.seq, entry.hash)
+    if (entry.workspace !== null && entry.localHash) this.#locals.set(entry.workspace, entry.localHash)
+  }
+
+  entry(stored: StoredEntry): void {
+    if (stored.seq <= this.#begin) return
+    this.#entries++
+    const tail = viewTail(stored.view)
+    const computed = sha256(stored.view)
+    if (stored.seq === this.#begin + 1 && stored.signature !== undefined) this.#signed = true
+    const sound =
+      this.#checkOrder(stored, tail) && this.#checkHashes(stored, tail, computed) && this.#checkSignature(stored)
+    const known = this.#known.get(stored.seq)?.find(({ hash }) => hash !== stored.hash)
+    if (sound && known) {
+      this.#bad(
+        stored,
+        'rolled_back',
+        'chain_broken',
+        'is not the one that was acknowledged at this place',
+        known.hash,
+        stored.hash,
+      )
+    }
+    if (sound) this.#noteCover(stored.view)
+    if (stored.seq > this.#seq || this.#seq === 0) this.#placed(stored.seq, stored.hash)
+    if (tail?.workspace != null && tail.localHash) this.#locals.set(tail.workspace, tail.localHash)
+  }
+
+  /** What was found first so far. */
+  get finding(): Finding | undefined {
+    return this.#findings.values().next().value
+  }
+
+  finish(): VerifyReport {
+    const newest = [...this.#known.values()]
+      .flat()
+      .reduce<RunHead | undefined>((a, b) => (a && a.seq > b.seq ? a : b), undefined)
+    if (newest && newest.seq > this.#seq) {
+      const message = `the log ends at ${this.#seq}, but ${newest.seq} was acknowledged`
+      this.#report(this.#seq + 1, null, 'truncated', 'chain_broken', message, newest.hash, this.#hash ?? 'none')
+    }
+    const findings = [...this.#findings.values()].sort((a, b) => a.seq - b.seq)
+    return {
+      run: this.#run,
+      entries: this.#entries,
+      head: this.#hash === null ? undefined : { run: this.#run, seq: this.#seq, hash: this.#hash },
+      findings,
+      violations: findings.map(violationOf),
+    }
+  }
+
+  #noteCover(view: string): void {
+    if (view.includes('"event_type":"trail_compacted"')) this.#compacted.add(bodyOf(view).archive_hash as string)
+    if (view.includes('"event_type":"trail_snapshot_created"'))
+      this.#frozen = Math.max(this.#frozen, Number(bodyOf(view).up_to))
+  }
+
+  #placed(seq: number, hash: string): void {
+    this.#seq = seq
+    this.#hash = hash
+    this.#recent.set(seq, hash)
+    this.#recent.delete(seq - REMEMBERED)
+  }
+
+  /** Step 3: position and link. */
+  #checkOrder(stored: StoredEntry, tail: ViewTail | undefined): boolean {
+    const prev = tail?.prevHash ?? null
+    const { seq } = stored
+    if (seq === this.#seq + 1) {
+      if (prev === this.#hash) return true
+      return this.#bad(
+        stored,
+        'spliced',
+        'chain_broken',
+        `does not follow entry ${this.#seq}: one of the two was put there later`,
+        this.#hash ?? 'null',
+        prev ?? 'null',
+      )
+    }
+    if (seq > this.#seq) {
+      const what =
+        seq === this.#seq + 2
+          ? `follows a gap: entry ${seq - 1} is missing`
+          : `follows a gap: entries ${this.#seq + 1} to ${seq - 1} are missing`
+      this.#gaps.set(this.#seq + 1, seq)
+      return this.#bad(stored, 'missing', 'chain_broken', what, this.#hash ?? 'null', prev ?? 'null')
+    }
+    const displaced = this.#gaps.get(seq)
+    if (displaced !== undefined) {
+      // Not missing after all: it stands further back.
+      this.#findings.delete(displaced)
+      return this.#bad(
+        stored,
+        'reordered',
+        'chain_broken',
+        `stands behind entry ${this.#seq}`,
+        this.#recent.get(seq - 1) ?? 'null',
+        prev ?? 'null',
+      )
+    }
+    const before = seq === 1 ? null : this.#recent.get(seq - 1)
+    if (prev === before && this.#recent.get(seq) !== stored.hash) {
+      return this.#bad(
+        stored,
+        'forked',
+        'chain_broken',
+        `is a second entry at this place`,
+        this.#recent.get(seq) ?? 'null',
+        stored.hash,
+      )
+    }
+    return this.#bad(
+      stored,
+      'reordered',
+      'chain_broken',
+      `stands again behind entry ${this.#seq}`,
+      this.#hash ?? 'null',
+      prev ?? 'null',
+    )
+  }
+
+  /** Steps 2 and 4: the entry's own hash, and the anchor of its local view. */
+  #checkHashes(stored: StoredEntry, tail: ViewTail | undefined, computed: string): boolean {
+    if (computed !== stored.hash || tail === undefined) {
+      return this.#bad(stored, 'edited', 'hash_mismatch', 'does not match its hash', stored.hash, computed)
+    }
+    if (tail.workspace === null) return true
+    const local = sha256(localView(tail, this.#locals.get(tail.workspace) ?? null))
+    if (local === tail.localHash) return true
+    return this.#bad(
+      stored,
+      'edited',
+      'hash_mismatch',
+      `does not match the local trail of ${tail.workspace}`,
+      tail.localHash ?? 'none',
+      local,
+    )
+  }
+
+  /** Step 5. */
+  #checkSignature(stored: StoredEntry): boolean {
+    if (stored.signature === undefined || stored.signer === undefined) {
+      return this.#signed
+        ? this.#bad(stored, 'signature', 'proof_missing', 'is not signed, though its run is', 'a signature', 'none')
+        : true
+    }
+    if (this.#options.skipSignatures) return true
+    const { trusted } = this.#options
+    if (trusted && !trusted.has(stored.signer)) {
+      return this.#bad(
+        stored,
+        'signature',
+        'signature_invalid',
+        'is signed with a key that is not known',
+        [...trusted].join(' '),
+        stored.signer,
+      )
+    }
+    const vouched = stored.seq < (this.#options.signaturesFrom ?? 0)
+    if (!vouched && !signatureValid(stored.signer, stored.hash, stored.signature)) {
+      return this.#bad(
+        stored,
+        'signature',
+        'signature_invalid',
+        'has a signature that does not fit',
+        stored.signer,
+        stored.signature,
+      )
+    }
+    return this.#checkKey(stored, stored.signer)
+  }
+
+  /** A key that was replaced signs nothing any more: neither later than its end, nor behind an entry of a later key. */
+  #checkKey(stored: StoredEntry, signer: string): boolean {
+    const until = this.#options.retired?.get(signer)
+    const timestamp = viewTimestamp(stored.view)
+    if (until !== undefined && timestamp > until) {
+      const what = 'is signed with a key that had been replaced before'
+      return this.#bad(stored, 'signature', 'signature_invalid', what, until, timestamp)
+    }
+    const place = this.#places.get(signer) ?? this.#places.size
+    if (place < this.#place) {
+      const what = 'is signed with a former key, though an entry before it has a later one'
+      return this.#bad(stored, 'signature', 'signature_invalid', what, 'a later key', signer)
+    }
+    this.#place = place
+    return true
+  }
+
+  #bad(
+    stored: StoredEntry,
+    damage: DamageKind,
+    violation: Violation,
+    what: string,
+    expected: string,
+    actual: string,
+  ): false {
+    this.#report(stored.seq, idOf(stored.view), damage, violation, what, expected, actual)
+    return false
+  }
+
+  #report(
+    seq: number,
+    entry: EntryId | null,
+    damage: DamageKind,
+    violation: Violation,
+    what: string,
+    expected: string,
+    actual: string,
+  ): void {
+    if (this.#findings.has(seq) || this.#findings.size >= trailLimits.findings) return
+    const message = entry === null ? `${this.#run}: ${what}` : `${this.#run}: entry ${seq} (${entry}) ${what}`
+    this.#findings.set(seq, { seq, entry, damage, violation, message, expected, actual })
+  }
+}
+
+function idOf(view: string): EntryId | null {
+  try {
+    return (JSON.parse(view) as { id: EntryId }).id
+  } catch {
+    return null
+  }
+}
+
+function bodyOf(view: string): Readonly<Record<string, unknown>> {
+  return (JSON.parse(view) as { readonly body: Readonly<Record<string, unknown>> }).body
+}
+
+/**
+ * Judges what was deleted of a run once all of it was read. What covers a deletion was durable before it, though
+ * perhaps not when the reading came there: the end is read again. What an imported run lacks was judged when it came,
+ * and of a copy of the cold tier what covers a deletion may still be in the log.
+ */
+export async function judgeDeletions(store: TrailStore, run: RunId, verifier: RunVerifier): Promise<void> {
+  if (!verifier.bridges || store.readOnly || store.imports.has(run)) return
+  const manifests = await store.tiers.manifests(run)
+  const { seq: last } = verifier
+  for await (const records of store.scan(run, last)) {
+    for (const record of records) if (record.kind === 'entry' && record.seq > last) verifier.entry(record)
+  }
+  verifier.deletions(manifests)
+}
