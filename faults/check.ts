@@ -163,7 +163,9 @@ async function checkEnd({ world, journal, clients }: Stage, told: ToldRun): Prom
     else journal.note(`${run} ended as ${why}, after ${excuses.join('; ')}`)
     return
   }
-  const again = view.tasks.flatMap(({ id, attempt, note }) => (attempt > 1 ? [`${id} ${attempt} (${note ?? ''})`] : []))
+  const again = view.tasks.flatMap(({ id, attempt, steps }) =>
+    attempt > 1 ? [`${id} ${attempt} (${steps.map(step => JSON.stringify(step)).join('; ')})`] : [],
+  )
   if (again.length > 0 && excuses.length === 0)
     journal.found(`${run} took more than one attempt, although no agent failed: ${again.join(', ')}`)
   // Putting the result in its place may have been held up, too.

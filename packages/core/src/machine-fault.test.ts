@@ -15,10 +15,11 @@ test.each(machineCodes)('%s is the machine’s, however deep it lies', code => {
 })
 
 test('a quota that is used up is one, for which Node.js has no name', () => {
-  for (const errno of [-122, -69]) {
-    expect(machineFaultOf(system('UNKNOWN', { errno, path: '/p/file' }))).toEqual({ code: 'EDQUOT', where: '/p/file' })
-    expect(systemCode(system('UNKNOWN', { errno }))).toBe('EDQUOT')
-  }
+  for (const errno of [-122, -69])
+    for (const name of ['UNKNOWN', `Unknown system error ${errno}`]) {
+      expect(machineFaultOf(system(name, { errno, path: '/p/file' }))).toEqual({ code: 'EDQUOT', where: '/p/file' })
+      expect(systemCode(system(name, { errno }))).toBe('EDQUOT')
+    }
   expect(machineFaultOf(system('UNKNOWN', { errno: -4094 }))).toBeUndefined()
 })
 

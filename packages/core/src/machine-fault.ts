@@ -64,11 +64,14 @@ export function machineFaultOf(thrown: unknown): MachineFault | undefined {
 /** On Linux, and on macOS and the BSDs. */
 const EDQUOT: ReadonlySet<unknown> = new Set([-122, -69])
 
-/** The name of a system error. Node.js has none for a used-up quota and calls it `UNKNOWN`; its number tells. */
+/**
+ * The name of a system error. Node.js has none for a used-up quota and calls it `UNKNOWN`, or `Unknown system error
+ * -122` where a promise brings it; its number tells.
+ */
 export function systemCode(thrown: unknown): string {
   const { code, errno } = (thrown ?? {}) as Readonly<Record<string, unknown>>
-  if (code === 'UNKNOWN' && EDQUOT.has(errno)) return 'EDQUOT'
-  return typeof code === 'string' ? code : 'unknown'
+  if (typeof code !== 'string') return 'unknown'
+  return /^unknown\b/i.test(code) && EDQUOT.has(errno) ? 'EDQUOT' : code
 }
 
 function codeOf(error: Readonly<Record<string, unknown>>): MachineCode | undefined {

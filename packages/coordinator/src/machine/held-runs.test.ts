@@ -202,87 +202,82 @@ test('on a read-only disk what people ask for is refused within seconds, nothing
   machine.close()
 }, 30_000)
 
-test('work that an agent has finished is kept until it can be captured, and is not done again', async context => {
+/** A full disk of its own in a place of the run; undefined where nobody may mount anything. */
+function fullDiskAt(place: string): { free(): void } | undefined {
+  mkdirSync(place, { recursive: true })
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', place], { stdio: 'ignore' })
+  } catch {
+    return undefined
+  }
+  let mounted = true
+  const free = () => {
+    if (mounted) execFileSync('umount', ['--lazy', place])
+    mounted = false
+  }
+  onTestFinished(free)
+  writeFileSync(join(place, 'filler'), Buffer.alloc(4096))
+  return { free }
+}
+
+/**
+ * A run whose writer, in its first turn, leaves a full disk in a place of the run: `index`, where captures keep what git
+ * knows of the files, or `new`, where folders are made.
+ */
+async function runIntoFullDisk(place: 'index' | 'new', team: string) {
   const { state, machine } = failing({ firstProbe: 50, probe: 100, quiet: 50 })
-  let turns = 0
-  let full: string | undefined
-  const fixture = await Fixture.open(
-    {
-      writer: async ({ folder }) => {
-        turns++
-        put(folder!, 'a.txt', 'a\n')
-        // Where captures keep what git knows of the files, there is no room for it.
-        const place = join(folder!, '..', '..', 'index')
-        try {
-          execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', place], { stdio: 'ignore' })
-          full = place
-          writeFileSync(join(place, 'filler'), Buffer.alloc(4096))
-          state.fault = FULL
-        } catch {
-          // Nobody may mount anything here.
-        }
-        return { outcome: 'complete', text: 'done', usage: {} }
-      },
-    },
-    { machine },
-  )
-  onTestFinished(() => {
-    if (full !== undefined) execFileSync('umount', ['--lazy', full])
-  })
-  const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, '').replace(/ {2}- \{ id: b.*\n/, ''))
-  await until(() => turns === 1)
-  if (full === undefined) return context.skip()
-  await until(() => machine.held !== undefined && state.looks > 2)
-  execFileSync('umount', [full])
-  full = undefined
-  state.fault = undefined
+  const turns: string[] = []
+  let disk: ReturnType<typeof fullDiskAt>
+  const script =
+    (name: string): AgentFunction =>
+    async ({ folder }) => {
+      turns.push(name)
+      put(folder!, `${name}.txt`, `${name}\n`)
+      if (turns.length === 1) disk = fullDiskAt(join(folder!, '..', '..', place))
+      if (disk && turns.length === 1) state.fault = FULL
+      return { outcome: 'complete', text: 'done', usage: {} }
+    }
+  const fixture = await Fixture.open({ writer: script('writer'), other: script('other') }, { machine })
+  onTestFinished(() => machine.close())
+  const run = await fixture.solve(team)
+  await until(() => turns.length === 1)
+  await new Promise(resolve => setImmediate(resolve))
+  if (disk) await until(() => machine.held !== undefined && state.looks > 2)
+  const heal = () => {
+    disk?.free()
+    state.fault = undefined
+  }
+  return { fixture, machine, run, turns, full: disk !== undefined, heal }
+}
+
+const BOTH = TEAM.replace(/, check: \[.*\]/, '')
+const ALONE = BOTH.replace(/ {2}- \{ id: b.*\n/, '')
+
+test('work that an agent has finished is kept until it can be captured, and is not done again', async context => {
+  const { fixture, run, turns, full, heal } = await runIntoFullDisk('index', ALONE)
+  if (!full) return context.skip()
+  heal()
   const over = await fixture.over(run)
   expect(over).toMatchObject({ state: 'done', tasks: [{ attempt: 1 }] })
-  expect([turns, fixture.result(over, 'a.txt')]).toEqual([1, 'a\n'])
-  machine.close()
+  expect([turns, fixture.result(over, 'writer.txt')]).toEqual([['writer'], 'writer\n'])
 })
 
-test('a node that stops while finished work cannot be captured leaves it to the next one, and nothing has failed', async context => {
-  const { state, machine } = failing({ firstProbe: 50, probe: 100, quiet: 50 })
-  let turns = 0
-  let full: string | undefined
-  const fixture = await Fixture.open(
-    {
-      writer: async ({ folder }) => {
-        turns++
-        put(folder!, 'a.txt', 'a\n')
-        if (turns > 1) return { outcome: 'complete', text: 'done', usage: {} }
-        const place = join(folder!, '..', '..', 'index')
-        try {
-          execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', place], { stdio: 'ignore' })
-          full = place
-          writeFileSync(join(place, 'filler'), Buffer.alloc(4096))
-          state.fault = FULL
-        } catch {
-          // Nobody may mount anything here.
-        }
-        return { outcome: 'complete', text: 'done', usage: {} }
-      },
-    },
-    { machine },
-  )
-  onTestFinished(() => {
-    if (full !== undefined) execFileSync('umount', ['--lazy', full])
-  })
-  const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, '').replace(/ {2}- \{ id: b.*\n/, ''))
-  await until(() => turns === 1)
-  if (full === undefined) return context.skip()
-  await until(() => machine.held !== undefined && state.looks > 2)
+test.each([
+  ['finished work cannot be captured', 'index', ALONE],
+  ['the folder of a turn cannot be made', 'new', BOTH],
+] as const)('a node that stops while %s leaves it to the next one, and nothing has failed', async (_, place, team) => {
+  const { fixture, machine, run, full, heal } = await runIntoFullDisk(place, team)
+  if (!full) return
   await fixture.stop()
-  execFileSync('umount', [full])
-  full = undefined
-  state.fault = undefined
+  heal()
   await until(() => machine.held === undefined)
   await fixture.start()
   const over = await fixture.over(run)
-  expect(over).toMatchObject({ state: 'done', tasks: [{ attempt: 1 }] })
-  expect(fixture.result(over, 'a.txt')).toBe('a\n')
-  machine.close()
+  expect(over).toMatchObject({ state: 'done', tasks: over.tasks.map(() => ({ attempt: 1 })) })
+  expect(over.tasks.flatMap(({ steps }) => steps.map(({ outcome }) => outcome))).toEqual(
+    over.tasks.map(() => 'complete'),
+  )
+  expect(fixture.result(over, 'writer.txt')).toBe('writer\n')
 })
 
 test('a turn that ends well on a full disk is kept with a notice, on record and in the view; one on a sound disk has none', async () => {

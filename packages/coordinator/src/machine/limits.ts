@@ -41,3 +41,6 @@ export const machineTimes = {
   /** A program that is started to see whether one can be. */
   program: 10_000,
 } as const
+
+/** Milliseconds before a step of the node's own is tried again that failed for no reason that a look finds. */
+export const unexplainedRetries = [250, 1_000] as const

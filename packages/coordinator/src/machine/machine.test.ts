@@ -1,7 +1,7 @@
 // Holding everything up and going on, with a clock and a machine of the test's own.
 import { err, type MachineFault, ManualClock, ok, ParleyError, type Result } from '@parley/core'
 import { expect, test } from 'vitest'
-import { machineLimits, machineTimes } from './limits.ts'
+import { machineLimits, machineTimes, unexplainedRetries } from './limits.ts'
 import { Machine } from './machine.ts'
 
 const FULL = Object.assign(new Error('ENOSPC: no space left on device, write'), {
@@ -230,4 +230,40 @@ test('who does not want to wait any more is let go, and nothing is looked at aft
   const before = asked.length
   await pass(100_000)
   expect([asked.length, clock.pending]).toEqual([before, 0])
+})
+
+test('what failed with a folder for no reason that a look finds is tried again, a few times; other failures are not', async () => {
+  const { machine, state, pass } = world()
+  state.fault = undefined
+  const tries: string[] = []
+  const failing = (code: string, times: number) => async (): Promise<Result<string>> => {
+    tries.push(code)
+    const failed = tries.filter(each => each === code).length <= times
+    return failed ? err(new ParleyError(code, 'git read-tree failed: unable to write file README.md')) : ok('made')
+  }
+  const passing = watched(machine.through(failing('git_failed', unexplainedRetries.length), ['/run']))
+  const lasting = watched(machine.through(failing('folder_failed', 100), ['/run']))
+  const own = watched(machine.through(failing('exit_nonzero', 1), ['/run']))
+  await pass(unexplainedRetries.reduce((sum, each) => sum + each, 0) + 500)
+  expect(passing.value).toEqual(ok('made'))
+  expect(lasting.value).toMatchObject({ ok: false, error: { code: 'folder_failed' } })
+  expect(own.value).toMatchObject({ ok: false, error: { code: 'exit_nonzero' } })
+  expect(tries.filter(each => each === 'exit_nonzero')).toHaveLength(1)
+  expect(tries.filter(each => each === 'folder_failed')).toHaveLength(1 + unexplainedRetries.length)
+})
+
+test('nothing is tried again for a node that stops', async () => {
+  const { machine, state, pass } = world()
+  state.fault = undefined
+  const stopped = new AbortController()
+  let tries = 0
+  const work = async (): Promise<Result<string>> => {
+    tries++
+    return err(new ParleyError('git_failed', 'unable to write file README.md'))
+  }
+  const done = watched(machine.through(work, ['/run'], stopped.signal))
+  await pass(100)
+  stopped.abort()
+  await pass(100)
+  expect([tries, done.value]).toMatchObject([1, { ok: false }])
 })

@@ -8,12 +8,13 @@ import {
   type MachineFault,
   machineFaultOf,
   machineFaultText,
+  pause,
   type Result,
   type Ticks,
   ticksPerMillisecond,
 } from '@parley/core'
 import type { MachineView } from '../view/view.ts'
-import { machineLimits, machineTimes } from './limits.ts'
+import { machineLimits, machineTimes, unexplainedRetries } from './limits.ts'
 
 export interface MachineOptions {
   readonly clock: Clock
@@ -141,18 +142,28 @@ export class Machine {
   /**
    * Does something that can be repeated until the machine lets it succeed or fail by itself. A fault that comes back
    * although every look finds the machine sound is the work's own, such as a file larger than what is left of the disk;
-   * what the trail cannot record never is.
+   * what the trail cannot record never is. A fault may be over before anybody can look, and git does not always say what
+   * it met: what failed with the folders of a run is tried again either way.
    */
   async through<T>(
     work: () => Promise<Result<T>>,
     folders: readonly string[],
     signal?: AbortSignal,
   ): Promise<Result<T>> {
-    for (let tries = 1; ; tries++) {
+    const { clock } = this.#options
+    const waits = [...unexplainedRetries]
+    for (let tries = 1; ; ) {
       const done = await work()
-      if (done.ok || !(await this.blame(done.error, folders))) return done
-      if (tries >= machineLimits.faultsInARow && !isOfTrail(done.error.code)) return done
-      if (!(await this.sound(signal))) return done
+      if (done.ok) return done
+      if (await this.blame(done.error, folders)) {
+        if (tries++ >= machineLimits.faultsInARow && !isOfTrail(done.error.code)) return done
+        if (!(await this.sound(signal))) return done
+        continue
+      }
+      const wait = isOfFolders(done.error.code) ? waits.shift() : undefined
+      if (wait === undefined) return done
+      await pause(clock, wait, signal)
+      if (signal?.aborted) return done
     }
   }
 
@@ -222,6 +233,13 @@ function needsRoom({ code }: MachineFault): boolean {
 /** Refusals of the trail say nothing about what was to be recorded. */
 export function isOfTrail(code: string): boolean {
   return code.startsWith('trail_') || code === 'index_failed'
+}
+
+const OF_FOLDERS: ReadonlySet<string> = new Set(['git_failed', 'folder_failed', 'repository_locked'])
+
+/** What the node itself does with the folders of a run: no agent has failed with it. */
+export function isOfFolders(code: string): boolean {
+  return OF_FOLDERS.has(code)
 }
 
 function heldText(fault: MachineFault): string {

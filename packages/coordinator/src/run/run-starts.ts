@@ -17,7 +17,7 @@ import { expandHighway, type Runtime } from '@parley/kernel'
 import type { CoordinatorOptions, Log, RunSetup } from '../contract.ts'
 import { RunFolders } from '../folder/run-folders.ts'
 import { coordinatorLimits } from '../limits.ts'
-import type { Machine } from '../machine/machine.ts'
+import { isOfFolders, type Machine } from '../machine/machine.ts'
 import type { Users } from '../people/users.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { planFor } from '../team/team.ts'
@@ -93,7 +93,7 @@ export class RunStarts {
     const { machine, clock } = this.#options
     const { error } = result
     // What git says of a full disk is words; the disk is asked.
-    const wordless = FOLDER_CODES.has(error.code)
+    const wordless = isOfFolders(error.code)
     const fault = machine.report(error) ?? (wordless ? await machine.look() : undefined)
     if (fault) return err(heldUp(machine.held!.message, error))
     const place = wordless ? await RunFolders.writtenTo(project, clock) : undefined
@@ -167,8 +167,6 @@ export class RunStarts {
     return depth
   }
 }
-
-const FOLDER_CODES: ReadonlySet<string> = new Set(['git_failed', 'folder_failed', 'repository_locked'])
 
 /** Nothing is lost: nothing was begun. */
 function heldUp(message: string, cause?: ParleyError): ParleyError {

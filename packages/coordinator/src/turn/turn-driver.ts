@@ -20,8 +20,8 @@ import type { Worker, WorkspaceView } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
 import type { AgentVerbs } from '../contract.ts'
 import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
-import { machineLimits } from '../machine/limits.ts'
-import { isOfTrail, type Machine } from '../machine/machine.ts'
+import { machineLimits, unexplainedRetries } from '../machine/limits.ts'
+import { isOfFolders, isOfTrail, type Machine } from '../machine/machine.ts'
 import { nextFallback } from '../plan/task-agent.ts'
 import type { TurnRecord } from '../projection/projected.ts'
 import type { WorkspaceFacts } from '../run/facts.ts'
@@ -33,6 +33,8 @@ import { briefOf } from './turn-brief.ts'
 import { keepFailure, settleTurn } from './turn-end.ts'
 import { reasonOf } from './turn-text.ts'
 import { WorkspaceRecord } from './workspace-record.ts'
+
+const { stepRetries } = coordinatorDefaults
 
 /** What the turns of a workspace need of the run, beside what each of them does. */
 export interface TurnDriverHost extends TurnHost {
@@ -118,13 +120,16 @@ export class TurnDriver {
           troubles = -1
           continue
         }
+        // The node stops while the machine stands in the way: the next one takes the turn, and nothing has failed.
+        if (this.#stop.signal.aborted) return
         this.#host.log('error', `the turns of ${this.workspace} stopped: ${error.message}`, {
           error,
           troubles,
         })
-        const wait = error.retryable ? coordinatorDefaults.stepRetries[troubles] : undefined
+        const waits = error.retryable ? stepRetries : isOfFolders(error.code) ? unexplainedRetries : []
+        const wait = waits[troubles]
         if (wait === undefined && (await this.#record?.worker.failed(reasonOf(error)))?.ok) return
-        await pause(this.#host.clock, wait ?? coordinatorDefaults.stepRetries.at(-1)!, this.#stop.signal)
+        await pause(this.#host.clock, wait ?? stepRetries.at(-1)!, this.#stop.signal)
       }
     }
   }
