@@ -338,3 +338,31 @@ test('a run that has begun is driven, although its trail cannot be read at that 
     `error cannot go on with ${run}: The index of the trail failed.`,
   ])
 })
+
+test('a run that a failing disk keeps from being read when the node starts goes on when it can be read, with the same agents', async () => {
+  const { state, machine } = failing({ firstProbe: 5, probe: 5, quiet: 5 })
+  onTestFinished(() => machine.close())
+  const disks = memoryDisks()
+  const begun = Promise.withResolvers<void>()
+  const turns: string[] = []
+  const writer: AgentFunction = async ({ folder, signal }) => {
+    turns.push('writer')
+    begun.resolve()
+    if (turns.length === 1) await new Promise(resolve => signal.addEventListener('abort', resolve))
+    put(folder!, 'a.txt', 'x\n')
+    return 'done'
+  }
+  const fixture = await Fixture.open({ writer, other: write('b') }, { machine, disks })
+  // Too long for the log itself, so that the run cannot be read without its blob.
+  const team = TEAM.replace(/, check: \[.*\]/, '').replaceAll(/prompt: x\b/g, `prompt: ${'x'.repeat(60_000)}`)
+  const run = await fixture.solve(team)
+  await begun.promise
+  await fixture.stop()
+  disks.blobs.fail('read', { times: 3, code: 'EIO' })
+  await fixture.start()
+  await until(() => turns.length === 2)
+  const over = await fixture.over(run)
+  expect(over).toMatchObject({ state: 'done', tasks: over.tasks.map(() => ({ attempt: 1 })) })
+  expect(state.looks).toBeGreaterThan(0)
+  expect(await fixture.trail.run(run).verify()).toMatchObject({ findings: [] })
+})

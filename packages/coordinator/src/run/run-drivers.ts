@@ -15,6 +15,7 @@ import type { RunHandle, Runtime } from '@parley/kernel'
 import type { CoordinatorOptions, Log } from '../contract.ts'
 import type { RunFolders } from '../folder/run-folders.ts'
 import { coordinatorDefaults } from '../limits.ts'
+import { machineLimits } from '../machine/limits.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { Identities, liveAgents } from '../turn/identities.ts'
@@ -42,6 +43,14 @@ export interface RunDriversOptions
   readonly project: (run: RunId) => Promise<RunProjection>
   readonly onEnd: (run: RunId, driver: RunDriver) => void
 }
+
+/** What kept a run from being driven, how often in a row: the machine, and anything else. */
+interface Troubles {
+  readonly faults: number
+  readonly own: number
+}
+
+const NONE: Troubles = { faults: 0, own: 0 }
 
 export class RunDrivers {
   readonly #options: RunDriversOptions
@@ -72,7 +81,7 @@ export class RunDrivers {
     try {
       await this.#drive(run, facts, folders)
     } catch (cause) {
-      await this.#notDriven(run.id, cause, 0)
+      await this.#notDriven(run.id, cause, NONE)
     }
   }
 
@@ -136,10 +145,11 @@ export class RunDrivers {
     void adapters.close(run)
   }
 
-  async #resume(id: RunId, troubles = 0): Promise<void> {
+  async #resume(id: RunId, troubles = NONE): Promise<void> {
     const { runtime, clock, homes, log } = this.#options
     try {
       const run = unwrap(await runtime.open(id))
+      this.#identities.take(await liveAgents(run))
       const facts = unwrap(await run.coordinator.readContext()) as RunFacts
       // A run that something else than a coordinator has started is not ours to drive.
       if (facts.plan === undefined || facts.project === undefined) return
@@ -155,16 +165,19 @@ export class RunDrivers {
   }
 
   /** A run at work must not be left without anybody who drives it. */
-  async #notDriven(id: RunId, cause: unknown, troubles: number): Promise<void> {
+  async #notDriven(id: RunId, cause: unknown, { faults, own }: Troubles): Promise<void> {
     const { runtime, clock, log, stopping } = this.#options
-    const again = async (count: number) => {
-      if (!stopping.aborted && !this.#drivers.has(id) && runtime.active.includes(id)) await this.#resume(id, count)
+    const again = async (troubles: Troubles) => {
+      if (stopping.aborted || this.#drivers.has(id) || !runtime.active.includes(id)) return
+      await this.#resume(id, troubles)
     }
-    if (await this.#whenSound(cause, id, () => again(troubles))) return
+    const isTired = faults >= machineLimits.faultsInARow
+    if (!isTired && (await this.#whenSound(cause, id, () => again({ faults: faults + 1, own })))) return
     // One broken run must not keep the others from going on; it can still be looked at and aborted.
-    log('error', `cannot go on with ${id}: ${asParleyError(cause).message}`, { run: id, troubles })
-    const wait = coordinatorDefaults.stepRetries[troubles]
-    if (wait !== undefined) clock.after(wait, () => void this.during(again(troubles + 1)), { background: true })
+    log('error', `cannot go on with ${id}: ${asParleyError(cause).message}`, { run: id, troubles: own })
+    const wait = coordinatorDefaults.stepRetries[own]
+    if (wait !== undefined)
+      clock.after(wait, () => void this.during(again({ faults, own: own + 1 })), { background: true })
   }
 
   /** What a fault of the machine kept from being done is done when it is sound again, unless the node stops. */

@@ -3,6 +3,7 @@
 import { ParleyError, parseTimestamp, type Ticks, unwrap } from '@parley/core'
 import type { EntryDraft, ProposedEntry } from '@parley/trail'
 import { expect, test } from 'vitest'
+import type { AgentHandle } from '../runtime/handle/agent.ts'
 import { referenceTaxonomy } from '../taxonomy/reference.ts'
 import { type Fixture, fixture, type Row } from '../testing/fixture.ts'
 import { behind, draft, rewrite } from '../testing/foreign.ts'
@@ -96,14 +97,44 @@ test('W-REC-13 a large object that is gone takes the entry that names it along, 
   unwrap(await f.final('W'))
 })
 
+/** Too large for the log itself: a run that has it cannot be opened without a blob. */
+const LARGE_TAXONOMY = {
+  ...referenceTaxonomy,
+  envelope_types: [
+    ...referenceTaxonomy.envelope_types,
+    ...Array.from({ length: 120 }, (_, index) => ({
+      name: `type-${index}`,
+      description: 'x'.repeat(1000),
+      permissions: [{ sender_role: 'coordinator', receiver_role: 'worker' }],
+    })),
+  ],
+}
+
+test('W-REC-12 a run that a failing disk keeps from being read is not halted, and goes on once it can be read', async () => {
+  const f = await fixture({ run: { taxonomy: LARGE_TAXONOMY } })
+  const other = unwrap(await f.runtime.start({ owner: 'ux', highway: 'off' }))
+  await f.worker('W')
+  await f.reopen(() => f.disks.blobs.fail('read', { times: Number.POSITIVE_INFINITY }))
+  expect(f.runtime.halted.size).toBe(0)
+  expect(f.runtime.active).toEqual([other.id, f.run.id])
+  const markers = async () =>
+    unwrap(await f.runtime.trail(f.run.id).query({ event_type: 'recovery_completed' })).entries.length
+  const before = await markers()
+  expect(await f.runtime.open(f.run.id)).toMatchObject({ error: { code: 'trail_unavailable', retryable: true } })
+  expect(await f.runtime.submit(f.run.id, { type: 'sweep' } as never)).toMatchObject({
+    error: { code: 'trail_unavailable' },
+  })
+  f.disks.blobs.mend()
+  // Both wait for the same try.
+  const [run] = await Promise.all([f.runtime.open(f.run.id), f.runtime.open(f.run.id)])
+  const worker = unwrap(await unwrap(run).worker(f.id('W')))
+  unwrap(await (worker as AgentHandle).writeMemory('after', 1))
+  expect(await markers()).toBe(before + 1)
+  expect((await f.runtime.trail(f.run.id).verify()).findings).toEqual([])
+})
+
 test('W-REC-13 what no entry can be left out for halts the run that needs it, with a report that names it', async () => {
-  const types = Array.from({ length: 120 }, (_, index) => ({
-    name: `type-${index}`,
-    description: 'x'.repeat(1000),
-    permissions: [{ sender_role: 'coordinator', receiver_role: 'worker' }],
-  }))
-  const taxonomy = { ...referenceTaxonomy, envelope_types: [...referenceTaxonomy.envelope_types, ...types] }
-  const f = await fixture({ run: { taxonomy } })
+  const f = await fixture({ run: { taxonomy: LARGE_TAXONOMY } })
   const other = unwrap(await f.runtime.start({ owner: 'ux', highway: 'off' }))
   await f.reopen(() => loseBlobs(f))
   expect(f.runtime.halted.get(f.run.id)?.message).toMatch(/blob [0-9a-f]{64} is not there/)

@@ -33,12 +33,19 @@ export function haltedBy(run: RunId, cause: unknown): ParleyError {
   return haltError(run, error.message.replace(/\.$/, ''), [], error)
 }
 
+/** A fault of the machine is no damage: the run is read again when that is over. */
+export function awayBy(run: RunId, cause: unknown): ParleyError {
+  const { message } = asParleyError(cause)
+  const text = `The run ${run} cannot be read for now: ${message.replace(/\.$/, '')}.`
+  return new ParleyError('trail_unavailable', text, { retryable: true, details: { run }, cause })
+}
+
 /**
  * Throws where the house may be among them. It must not be replaced by an empty one: nobody would know any more who may
  * do what.
  */
-export async function requireNoHouse(halted: ReadonlyMap<RunId, ParleyError>, trail: Trail): Promise<void> {
-  for (const [id, error] of halted) if (await mayBeHouse(trail.run(id))) throw error
+export async function requireNoHouse(unread: Iterable<[RunId, ParleyError]>, trail: Trail): Promise<void> {
+  for (const [id, error] of unread) if (await mayBeHouse(trail.run(id))) throw error
 }
 
 async function mayBeHouse(trail: RunTrail): Promise<boolean> {

@@ -1,11 +1,11 @@
 // The runs of a trail that are in memory: those at work, and finished ones for a while after they were read. One that
-// is halted leaves and is not let in again (W-REC-13).
-import { asParleyError, err, ok, ParleyError, type Result, type RunId } from '@parley/core'
+// is halted leaves and is not let in again (W-REC-13); one that the machine keeps from being read may come back.
+import { asParleyError, err, machineFaultOf, ok, ParleyError, type Result, type RunId } from '@parley/core'
 import type { Trail } from '@parley/trail'
 import { kernelLimits } from '../limits.ts'
 import type { Run } from '../run/run.ts'
 import type { RunActor } from './actor/actor.ts'
-import { damageOf, haltedBy } from './halt.ts'
+import { awayBy, damageOf, haltedBy } from './halt.ts'
 
 /**
  * Replays a run. `proven`: it had not ended when the runtime stopped, and so it is looked at more closely (W-REC-12).
@@ -20,6 +20,7 @@ export class Runs {
   /** Finished runs that were read lately, oldest first. */
   readonly #finished = new Map<RunId, RunActor>()
   readonly #halted = new Map<RunId, ParleyError>()
+  readonly #away = new Map<RunId, ParleyError>()
 
   constructor(trail: Trail, open: Open) {
     this.#trail = trail
@@ -36,20 +37,32 @@ export class Runs {
     return this.#halted
   }
 
+  /** Unfinished runs that could not be read or recovered because the machine failed, with what was met. */
+  get away(): ReadonlyMap<RunId, ParleyError> {
+    return this.#away
+  }
+
   /** A run at work. */
   get(id: RunId): RunActor | undefined {
     return this.#atWork.get(id)
   }
 
   /**
-   * Brings in a run that had not ended. W-REC-12: damage halts this run and no other; a trail that is only away for now
-   * is no damage.
+   * Brings in a run that had not ended. W-REC-12: damage halts this run and no other; a trail that is only away for now,
+   * or a disk that fails to read it, is no damage.
    */
   async examine(id: RunId): Promise<void> {
     try {
       await this.#actor(id, true)
+      this.#away.delete(id)
     } catch (cause) {
-      if (asParleyError(cause).retryable) throw cause
+      const { retryable } = asParleyError(cause)
+      if (retryable && !this.#away.has(id)) throw cause
+      if (retryable || machineFaultOf(cause)) {
+        this.#away.set(id, awayBy(id, cause))
+        return
+      }
+      this.#away.delete(id)
       this.#halted.set(id, await damageOf(id, this.#trail.run(id), cause))
     }
   }
@@ -75,8 +88,8 @@ export class Runs {
   #actor(id: RunId, proven = false): Promise<RunActor> {
     const known = this.#atWork.get(id) ?? this.#finished.get(id)
     if (known) return Promise.resolve(known)
-    const halted = this.#halted.get(id)
-    if (halted) return Promise.reject(halted)
+    const refused = this.#halted.get(id) ?? (proven ? undefined : this.#away.get(id))
+    if (refused) return Promise.reject(refused)
     const opening = this.#opening.get(id) ?? this.#load(id, proven).finally(() => this.#opening.delete(id))
     this.#opening.set(id, opening)
     return opening
@@ -112,9 +125,16 @@ export class Runs {
   }
 
   /** What a run at work met keeps it from going on. */
-  halt(id: RunId, cause: unknown): void {
+  async halt(id: RunId, cause: unknown): Promise<void> {
+    const actor = this.#atWork.get(id)
     this.#atWork.delete(id)
-    this.#halted.set(id, haltedBy(id, cause))
+    if (!machineFaultOf(cause)) {
+      this.#halted.set(id, haltedBy(id, cause))
+      return
+    }
+    this.#away.set(id, awayBy(id, cause))
+    // It is read anew when it comes back.
+    if (actor) await this.leave(actor)
   }
 
   /** Has the trail let go of a run, unless it is in memory here. */

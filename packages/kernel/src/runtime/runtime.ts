@@ -56,6 +56,7 @@ export class Runtime implements RunHost, UsersHost {
   #house: House | undefined
   /** Runs whose coordinator is the node itself. */
   readonly #houses = new Set<RunId>()
+  readonly #returning = new Map<RunId, Promise<void>>()
   #closed = false
   /** Gives the trail up (W-CONC-08). */
   readonly #release: () => void
@@ -139,7 +140,7 @@ export class Runtime implements RunHost, UsersHost {
     // Other runs ask the house who their users are, so it comes first.
     for (const run of runs) if (await this.read(run, state => state.house)) this.#houses.add(run)
     const houses = [...this.#houses]
-    if (houses.length === 0) await requireNoHouse(this.halted, trail)
+    if (houses.length === 0) await requireNoHouse([...this.halted, ...this.#runs.away], trail)
     for (const run of houses) await this.#recover(run)
     await this.#openHouse(houses)
     const others = runs.filter(run => !houses.includes(run))
@@ -213,6 +214,7 @@ export class Runtime implements RunHost, UsersHost {
 
   /** A run that exists, whether it is at work or finished. */
   async open(id: RunId): Promise<Result<RunHandle>> {
+    if (this.#runs.away.has(id)) await this.#bringBack(id)
     const actor = await this.#runs.open(id)
     if (!actor.ok) return actor
     const root = await actor.value.read(run => run.root?.id)
@@ -244,9 +246,9 @@ export class Runtime implements RunHost, UsersHost {
     return this.#runs.halted
   }
 
-  /** The runs at work, the house run aside. */
+  /** The runs at work, the house run aside; those too that cannot be read for now, which `open` tries again. */
   get active(): readonly RunId[] {
-    return this.#runs.ids.filter(id => !this.#houses.has(id))
+    return [...this.#runs.ids, ...this.#runs.away.keys()].filter(id => !this.#houses.has(id))
   }
 
   /** Whether nothing of a run can be written for now: commands are held until that is over (W-REC-08). */
@@ -270,8 +272,8 @@ export class Runtime implements RunHost, UsersHost {
     if (command.type === 'read') return this.reads.mayRead(run, command) as Promise<Result<T>>
     const actor = this.#runs.get(run)
     if (actor) return actor.submit(command)
-    const halted = this.halted.get(run)
-    if (halted) return Promise.resolve(err(halted))
+    const refused = this.halted.get(run) ?? this.#runs.away.get(run)
+    if (refused) return Promise.resolve(err(refused))
     return Promise.resolve(invalidState(`The run ${run} has ended.`))
   }
 
@@ -373,10 +375,22 @@ export class Runtime implements RunHost, UsersHost {
       () => this.#bindAgain(id),
       cause => {
         this.#migrations.drop(id)
-        this.#runs.halt(id, cause)
+        return this.#runs.halt(id, cause)
       },
     )
     await Promise.race([recovered, delayed])
+  }
+
+  /** A run that could not be read goes on if it can be by now; all who ask meanwhile wait for the same try. */
+  #bringBack(id: RunId): Promise<void> {
+    const known = this.#returning.get(id)
+    if (known) return known
+    const returning = this.#runs
+      .examine(id)
+      .then(() => this.#recover(id))
+      .finally(() => this.#returning.delete(id))
+    this.#returning.set(id, returning)
+    return returning
   }
 
   /** Whoever was at work is bound again. */
