@@ -1,6 +1,6 @@
 // What corruption leads to (W-REC-12, -13): isolated violations are left out and recorded once; damage halts the run it
 // is in.
-import { ParleyError, parseTimestamp, type Ticks, unwrap } from '@parley/core'
+import { machineFaultOf, ParleyError, parseTimestamp, type Ticks, unwrap } from '@parley/core'
 import type { EntryDraft, ProposedEntry } from '@parley/trail'
 import { expect, test } from 'vitest'
 import type { AgentHandle } from '../runtime/handle/agent.ts'
@@ -131,6 +131,31 @@ test('W-REC-12 a run that a failing disk keeps from being read is not halted, an
   unwrap(await (worker as AgentHandle).writeMemory('after', 1))
   expect(await markers()).toBe(before + 1)
   expect((await f.runtime.trail(f.run.id).verify()).findings).toEqual([])
+})
+
+test('W-REC-12 a disk that fails at any one read while a runtime opens halts no run and replaces no house', async () => {
+  const f = await fixture({ run: { taxonomy: LARGE_TAXONOMY } })
+  const other = unwrap(await f.runtime.start({ owner: 'ux', highway: 'off' }))
+  const house = f.runtime.house.run
+  const outcomes = new Set<string>()
+  for (const disk of [f.disks.trail, f.disks.blobs])
+    for (let after = 0; after < 25; after++) {
+      await f.runtime.close()
+      await f.trail.close()
+      disk.fail('read', { after })
+      const refused = await f.open().catch((error: unknown) => error)
+      disk.mend()
+      // A node that meets this refuses to start, and starts again when the machine is sound.
+      if (refused !== undefined) {
+        expect(machineFaultOf(refused)).toMatchObject({ code: 'EIO' })
+        expect(refused).not.toMatchObject({ code: 'run_halted' })
+      } else expect(f.runtime.halted.size).toBe(0)
+      outcomes.add(refused === undefined ? 'opened' : 'refused')
+      if (refused === undefined) for (const run of [other.id, f.run.id]) unwrap(await f.runtime.open(run))
+      else await f.open()
+      expect([f.runtime.house.run, ...f.runtime.active].toSorted()).toEqual([house, other.id, f.run.id].toSorted())
+    }
+  expect(outcomes).toEqual(new Set(['opened', 'refused']))
 })
 
 test('W-REC-13 what no entry can be left out for halts the run that needs it, with a report that names it', async () => {
