@@ -142,8 +142,8 @@ export class Machine {
   /**
    * Does something that can be repeated until the machine lets it succeed or fail by itself. A fault that comes back
    * although every look finds the machine sound is the work's own, such as a file larger than what is left of the disk;
-   * what the trail cannot record never is. A fault may be over before anybody can look, and git does not always say what
-   * it met: what failed with the folders of a run is tried again either way.
+   * what the trail cannot record never is. A fault may be over before anybody can look, and git does not always say
+   * what it met: what failed with the folders of a run is tried again either way.
    */
   async through<T>(
     work: () => Promise<Result<T>>,

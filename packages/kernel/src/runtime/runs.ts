@@ -48,8 +48,8 @@ export class Runs {
   }
 
   /**
-   * Brings in a run that had not ended. W-REC-12: damage halts this run and no other; a trail that is only away for now,
-   * or a disk that fails to read it, is no damage.
+   * Brings in a run that had not ended. W-REC-12: damage halts this run and no other; a trail that is only away for
+   * now, or a disk that fails to read it, is no damage.
    */
   async examine(id: RunId): Promise<void> {
     try {
