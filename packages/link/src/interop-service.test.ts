@@ -1,11 +1,11 @@
 // A whole profile and the peer in Python, which was written from the protocol: ask, streamed ask, cancel, pins and
 // invites, in both directions and over both transports.
-import { ok, ParleyError, type RunId, SystemClock, SystemIds, type WorkspaceId } from '@parley/core'
+import { ok, ParleyError, SystemClock } from '@parley/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ask, cancelAsk, ping } from './client/calls.ts'
 import { LinkClient } from './client/client.ts'
-import { peerAdapter } from './client/peer-adapter.ts'
 import { until } from './testing/ground.ts'
+import { peerAgent, turn } from './testing/peer-agents.ts'
 import { Profile } from './testing/profile.ts'
 import { PYTHON_MISSING, PythonServer, pythonCalls, pythonMissing } from './testing/python.ts'
 import { endless, ScriptedRuns } from './testing/scripted-runs.ts'
@@ -144,21 +144,10 @@ describe.each(CARRIERS)('over %s', carrier => {
 
   test('ALP-CANCEL-01 Python is a worker: its turn is aborted there, and its cost comes back', async () => {
     const { target } = await PythonServer.start(carrier)
-    const adapter = peerAdapter(client, { id: 'snake', target: () => ok(target) }, { clock, stream: true })
-    const ids = new SystemIds()
+    const snake = peerAgent({ clock, peers: { client: () => ok(client), target: () => ok(target) } })
     const stop = new AbortController()
-    const result = await adapter.takeTurn(
-      {
-        run: ids.next('run') as RunId,
-        workspace: ids.next('ws') as WorkspaceId,
-        agent: 'snake#1',
-        epoch: 1,
-        prompt: 'wait',
-        context: [],
-        signal: stop.signal,
-      },
-      () => stop.abort(new ParleyError('operator', 'enough')),
-    )
+    const enough = () => stop.abort(new ParleyError('operator', 'enough'))
+    const result = await snake.takeTurn(turn(stop.signal, { prompt: 'wait' }), enough)
     expect(result).toMatchObject({
       outcome: 'failed',
       error: { code: 'aborted' },

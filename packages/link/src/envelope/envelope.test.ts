@@ -10,9 +10,9 @@ import { at, vectorClock } from '../testing/clock.ts'
 import { forge, forgedBytes } from '../testing/forge.ts'
 import { identityOf, vectors } from '../testing/vectors.ts'
 import { Scribe } from './envelope.ts'
-import { readResponse } from './response.ts'
+
 import { readTs, writeTs } from './timestamp.ts'
-import { type DropReason, verifyMessage } from './verify.ts'
+import { type DropReason, readResponse, verifyMessage } from './verify.ts'
 
 const [alice, bob, carol] = [identityOf('alice'), identityOf('bob'), identityOf('carol')]
 const NOW = '2026-04-23T12:01:00Z'

@@ -8,10 +8,16 @@ import { sodium } from '@parley/keys/sodium'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder, writeKeys } from '../testing/homes.ts'
 import { hex, identityOf, identityVector, vectors } from '../testing/vectors.ts'
-import { ImageCache, x25519Image } from './curve.ts'
+import { x25519Image } from './curve.ts'
 import { linkPaths, loadIdentity, localIdentity } from './files.ts'
-import { fingerprintOf, spokenFingerprintOf } from './fingerprint.ts'
-import { identityFromPem, identityFromSeed, publicKeyOf } from './identity.ts'
+import {
+  fingerprintOf,
+  ImageCache,
+  identityFromPem,
+  identityFromSeed,
+  publicKeyOf,
+  spokenFingerprintOf,
+} from './identity.ts'
 
 describe.each(vectors.identity)('the identity of $name', vector => {
   const identity = identityFromSeed(hex(vector.ed25519_seed_hex))

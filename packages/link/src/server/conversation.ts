@@ -1,38 +1,28 @@
-// One envelope and its answer, whatever carried it: the silent checks of ALP-SRV-01 (steps 1 to 3), then the handler,
-// then signed responses. Silence is one and the same for all reasons (ALP-ERR-02, ALP-ERR-05).
+// One envelope and its answer over either carrier: the silent checks of ALP-SRV-01 (steps 1 to 3), then the handler, then
+// signed responses. Silence is the same for all reasons (ALP-ERR-02, ALP-ERR-05).
 import { type Clock, ParleyError } from '@parley/core'
 import { type ResponseBody, Scribe, type WireError } from '../envelope/envelope.ts'
 import type { ReplayJournal } from '../envelope/replay-journal.ts'
 import { type DropReason, verifyMessage } from '../envelope/verify.ts'
 import { dispatchErrors } from '../errors.ts'
-import { ImageCache } from '../identity/curve.ts'
-import { type LinkIdentity, publicKeyOf } from '../identity/identity.ts'
+import { ImageCache, type LinkIdentity } from '../identity/identity.ts'
 import { linkDefaults } from '../limits.ts'
 import type { Carrier, Channel } from '../transport/channel.ts'
-import {
-  type LinkConnection,
-  type LinkHandler,
-  type LinkRequest,
-  type Reply,
-  requestOf,
-  type StreamPart,
-} from './request.ts'
+import { type LinkConnection, type LinkHandler, type LinkRequest, requestOf, type StreamPart } from './request.ts'
 
-/** Who is pinned. Asked anew for every envelope, so that edits of the peer list apply at once (ALP-PEER-06). */
+/** Who is pinned. Asked for every envelope, so that edits of the peer list apply at once (ALP-PEER-06). */
 export interface Pins {
   identities(): ReadonlySet<string>
-  /**
-   * A verified envelope came from an identity that is not pinned: to be remembered (ALP-PEND-01), then it is dropped.
-   */
+  /** Remembers the sender of a verified envelope that is dropped because nobody pinned it (ALP-PEND-01). */
   stranger(identity: string, remote: string | undefined): void
 }
 
-/** What the operator's log may know. Nothing of it leaves the machine. */
+/** For the operator's log: nothing of it leaves the machine. */
 export interface LinkLog {
   dropped?(reason: DropReason, carrier: Carrier): void
-  /** Something of ours failed: a handler, the peer list, a listener. */
+  /** A handler, the peer list or a listener failed. */
   failed?(what: string, cause: unknown): void
-  /** ALP-TCP-01: `host` is not the machine's own, so that it listens on `bound`. */
+  /** ALP-TCP-01: the machine does not have `host`, so it listens on `bound`. */
   elsewhere?(host: string, bound: string, cause: unknown): void
 }
 
@@ -45,8 +35,7 @@ export interface ConversationOptions {
   readonly log?: LinkLog
 }
 
-/** The side of a connection that the checks need. */
-export interface Caller {
+interface Caller {
   readonly channel: Channel
   readonly connection: LinkConnection
   /** The static key that a caller over TCP has proved to hold. */
@@ -58,14 +47,14 @@ export interface Caller {
 export class Conversation {
   readonly #options: ConversationOptions
   readonly #scribe: Scribe
-  readonly #images = new ImageCache(publicKeyOf)
+  readonly #images = new ImageCache()
 
   constructor(options: ConversationOptions) {
     this.#options = options
     this.#scribe = new Scribe(options.identity, options.clock)
   }
 
-  /** Whose static key it is, among those who are pinned now (ALP-TCP-08). */
+  /** The pinned identity that holds this static key (ALP-TCP-08). */
   pinnedBy(noiseStatic: Buffer): string | undefined {
     return this.#images.holder(noiseStatic, this.#pinned())
   }
@@ -101,7 +90,7 @@ export class Conversation {
     return requestOf(verdict.message, channel)
   }
 
-  /** Where the list cannot be had nobody is pinned (ALP-ERR-05). */
+  /** If the list cannot be read, nobody is pinned (ALP-ERR-05). */
   #pinned(): ReadonlySet<string> {
     return this.#guarded('the list of peers', () => this.#options.pins.identities()) ?? new Set()
   }
@@ -115,7 +104,7 @@ export class Conversation {
     }
   }
 
-  async #replyTo(request: LinkRequest, connection: LinkConnection): Promise<Reply> {
+  async #replyTo(request: LinkRequest, connection: LinkConnection) {
     try {
       return await this.#options.handler(request, connection)
     } catch (cause) {
@@ -141,18 +130,13 @@ export class Conversation {
       return await this.#send({ error: this.#internal(cause) }, request, channel)
     } finally {
       // Not waited for: a turn that takes long to wind up holds up nobody.
-      this.#windUp(iterator)
+      const windUp = async () => iterator.return?.()
+      windUp().catch(cause => this.#options.log?.failed?.('a stream', cause))
     }
   }
 
-  #windUp(iterator: AsyncIterator<StreamPart>): void {
-    void Promise.resolve()
-      .then(() => iterator.return?.())
-      .catch(cause => this.#options.log?.failed?.('a stream', cause))
-  }
-
   async #send(says: ResponseBody, request: LinkRequest, channel: Channel): Promise<boolean> {
-    // Whoever was unpinned meanwhile gets silence, like everybody who is not pinned.
+    // A peer that was unpinned meanwhile gets the silence of a stranger.
     if (!this.#pinned().has(request.from)) return false
     let bytes = this.#sealed(says, request)
     if (bytes.length > request.most)
@@ -168,7 +152,7 @@ export class Conversation {
     }
   }
 
-  /** ALP-SRV-03. A refusal of ours is written for others to read; what a defect says may hold what is not theirs. */
+  /** ALP-SRV-03. A refusal of ours is written for others to read; the text of a defect may hold secrets. */
   #internal(cause: unknown): WireError {
     this.#options.log?.failed?.('a handler', cause)
     return dispatchErrors.internal(cause instanceof ParleyError ? cause.message : 'the request failed here')

@@ -1,7 +1,8 @@
-// Where a profile listens (ALP-TCP-01): the Unix socket while the service is on; TCP where the default profile has a
-// reachable address, and for other profiles only on a port of their own.
+// Where a profile listens (ALP-TCP-01): on the Unix socket while the service is on; over TCP if the default profile has
+// a reachable address, and for other profiles only on a port of their own.
 import type { NetworkInterfaceInfo } from 'node:os'
 import { linkDefaults } from '../limits.ts'
+import type { TcpPlan } from '../transport/listen.ts'
 
 export interface LinkConfig {
   /** `service.alp`; true unless it is false. */
@@ -12,7 +13,7 @@ export interface LinkConfig {
   readonly tcpPort?: number
 }
 
-/** What the machine says: passed in, so that this decides and nothing else. */
+/** What the machine says: passed in, so that nothing here asks the machine. */
 export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>
@@ -22,14 +23,6 @@ export interface Surroundings {
 export interface ListenPlan {
   readonly unix: boolean
   readonly tcp?: TcpPlan
-}
-
-export interface TcpPlan {
-  /** What peers are told; listened on where the machine has it. */
-  readonly host: string
-  readonly port: number
-  /** Listened on where `host` is a name or an address that the machine does not have: behind a NAT, in a container. */
-  readonly fallback?: string
 }
 
 export function planListening(profile: string, config: LinkConfig, around: Surroundings): ListenPlan {
@@ -58,15 +51,15 @@ function detectedHost({ interfaces, inDocker }: Surroundings): string | undefine
     addresses.find(({ name }) => OVERLAYS.test(name)) ?? addresses.find(({ info }) => isShared(info.address))
   const local =
     addresses.find(({ info }) => isPrivate(info.address)) ?? addresses.find(({ info }) => isUniqueLocal(info.address))
-  // An address that the whole world can reach is listened on only where somebody wrote it down.
+  // An address that the whole world can reach is listened on only if a person wrote it down.
   return inDocker ? '0.0.0.0' : (overlay ?? local)?.info.address
 }
 
-/** Networks between containers of this machine reach no other. */
+/** Networks between containers of this machine alone. */
 const BRIDGES = /^(?:docker|br-|veth|virbr|cni|flannel)/
 const OVERLAYS = /^(?:tailscale|wg|utun|tun|zt|nebula)/
 
-/** fe80::/10 and 169.254.0.0/16: of no use without naming an interface, and often there beside another address. */
+/** fe80::/10 and 169.254.0.0/16: useless without naming an interface, and often beside another address. */
 function isLinkLocal(address: string): boolean {
   return /^fe[89ab]/i.test(address) || address.startsWith('169.254.')
 }

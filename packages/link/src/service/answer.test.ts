@@ -1,11 +1,10 @@
 // The room that an answer has (ALP-ASK-04, ALP-UNIX-04), over real sockets; the turn itself is a script.
-import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { Scribe } from '../envelope/envelope.ts'
 import { parseWire } from '../json/parse.ts'
 import type { WireObject } from '../json/value.ts'
 import { linkLimits } from '../limits.ts'
-import { RawPeer } from '../testing/ground.ts'
+import { linesOf } from '../testing/ground.ts'
 import { Profile } from '../testing/profile.ts'
 import { end, type Script, ScriptedRuns } from '../testing/scripted-runs.ts'
 import { identityOf } from '../testing/vectors.ts'
@@ -39,13 +38,9 @@ test.each(CARRIERS)(
 )
 
 /** What a client of the reference reads on the Unix socket: lines, the longest of which it would take. */
-async function lines(profile: Profile, params: WireObject): Promise<Buffer[]> {
-  const peer = await RawPeer.connected(connect(profile.paths.socket))
+function lines(profile: Profile, params: WireObject): Promise<Buffer[]> {
   const scribe = new Scribe(identityOf('alice'), profile.clock)
-  peer.write(Buffer.concat([scribe.request(profile.identity.id, 'x', 'link.ask', params), Buffer.from('\n')]))
-  await peer.closed
-  const all = peer.received.toString().split('\n').filter(Boolean)
-  return all.map(line => Buffer.from(line))
+  return linesOf(profile.paths.socket, scribe.request(profile.identity.id, 'x', 'link.ask', params))
 }
 
 test('ALP-UNIX-04 a client that does not say how long a line it reads gets lines of 64 KiB at most, and a mark where text is missing', async () => {

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { ParleyError, SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { ask, ping } from '../client/calls.ts'
-import { fingerprintOf } from '../identity/fingerprint.ts'
+import { fingerprintOf } from '../identity/identity.ts'
 import { float, type WireObject, type WireValue } from '../json/value.ts'
 import { wireText } from '../json/write.ts'
 import { linkDefaults } from '../limits.ts'
 import { Caller } from '../testing/caller.ts'
-import { Ground, until } from '../testing/ground.ts'
+import { failure, Ground, idle, until } from '../testing/ground.ts'
 import { Profile, type ProfileOptions } from '../testing/profile.ts'
 import { aborted, end, endless, type Script, ScriptedRuns } from '../testing/scripted-runs.ts'
 import { identityOf } from '../testing/vectors.ts'
@@ -247,7 +247,7 @@ test('ALP-ASK-06 a reader that is slow holds back the turn, and what waits for i
     },
   )
   await until(() => heard > 0)
-  for (let turns = 0; turns < 2000; turns++) await new Promise(resolve => setImmediate(resolve))
+  await idle(2000)
   // What the operating system holds comes on top of what waits here.
   expect(given).toBeLessThan(9000)
   hold.resolve()
@@ -410,7 +410,7 @@ test('ALP-ASK-09 a busy peer is asked again a few times, with pauses; without be
   const asking = ask(profile.client(), profile.clock, profile.target(), 'x', { busyTries: 3 })
   for (let asked = 2; asked <= 4; asked++) {
     await until(() => profile.runs.requests.length === asked)
-    for (let turns = 0; turns < 50; turns++) await new Promise(resolve => setImmediate(resolve))
+    await idle(50)
     if (asked === 3) profile.runs.refusal = undefined
     profile.pass(linkDefaults.busyWaitMs * 2 ** (asked - 2))
   }
@@ -453,10 +453,7 @@ test('ALP-PING-01 a ping is read into what it says, and an answer that is none i
     await ping(ground.client(), ground.target('unix'), { nonce: 'n' }),
     await ask(ground.client(), ground.clock, ground.target('unix'), 'x'),
   ])
-    expect(failed).toMatchObject({
-      ok: false,
-      error: { where: 'local', error: { code: 'link_bad_response' } },
-    })
+    expect(failed).toMatchObject(failure('link_bad_response'))
   expect(await ping(profile.client(), profile.target('tcp'), { nonce: 'n' })).toEqual({
     ok: true,
     value: { version: 1, agentName: 'bob' },

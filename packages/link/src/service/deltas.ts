@@ -1,5 +1,5 @@
-// Text on its way from a turn to whoever watches it: put together while the reader is slow, held back when too much
-// waits, never cut inside a character.
+// Text on its way from a turn to its watcher: joined while the reader is slow, held back when too much waits, never cut
+// inside a character.
 import { linkLimits } from '../limits.ts'
 import { isHigh, whole } from './answer.ts'
 
@@ -20,14 +20,14 @@ export class Deltas {
       })
   }
 
-  /** No more will come, or nobody reads any more. What waits can still be read. */
+  /** No more will come, or nobody reads. What waits can still be read. */
   close(): void {
     this.#closed = true
     this.#wakeReader?.()
     this.#wakeWriter?.()
   }
 
-  /** Whether there is something to take, once that is known: false when there never will be. One reader at a time. */
+  /** Resolves to whether there is something to take: false if there never will be. One reader at a time. */
   async ready(): Promise<boolean> {
     while (!this.#closed && this.#takes() === 0)
       await new Promise<void>(resolve => {
@@ -36,7 +36,7 @@ export class Deltas {
     return this.#takes() > 0
   }
 
-  /** The text of the next chunk; undefined where there is none now. */
+  /** The text of the next chunk; undefined while there is none. */
   take(): string | undefined {
     const length = this.#takes()
     if (length === 0) return undefined

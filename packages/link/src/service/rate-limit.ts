@@ -1,5 +1,4 @@
-// How often a peer may call (ALP-RATE): a sliding window of a minute for each identity, in memory, on a clock that
-// never goes back.
+// How often a peer may call (ALP-RATE): a sliding window of a minute for each identity, in memory.
 import { RATE_WINDOW_SECONDS } from '../errors.ts'
 import { linkLimits } from '../limits.ts'
 

@@ -1,5 +1,5 @@
-// A socket that gives and takes whole messages: one is handed out when somebody asks, and the sender is held back while
-// nobody does. No error of a socket goes further than this file.
+// A socket of whole messages: one is handed out for each request, and the sender is held back while nobody asks. No error
+// of a socket goes further than this file.
 import type { Duplex } from 'node:stream'
 import { type CancelTimer, type Clock, invariant } from '@parley/core'
 import type { Splitter } from './split.ts'
@@ -29,7 +29,7 @@ export class MessageSocket {
       this.#ended.resolve()
       this.#wake()
     })
-    // What an error says is not for anybody: the socket closes after it.
+    // Nobody needs the error: the socket closes after it.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#gone = true
@@ -56,7 +56,7 @@ export class MessageSocket {
     return this.#poll()
   }
 
-  /** The next message. Asked for by one at a time. */
+  /** The next message. One reader at a time. */
   receive(): Promise<Incoming> {
     const now = this.take()
     if (now !== undefined) return Promise.resolve(now)
@@ -84,8 +84,8 @@ export class MessageSocket {
   }
 
   /**
-   * Resolves to whether the bytes were handed on; false when the connection is over, or its reader takes none for too
-   * long. Without patience it waits as long as the connection lasts.
+   * Whether the bytes were handed on: not if the connection is over, or its reader takes none for too long. Without
+   * patience it waits as long as the connection lasts.
    */
   send(bytes: Buffer, patienceMs?: number): Promise<boolean> {
     const socket = this.#socket
@@ -105,20 +105,16 @@ export class MessageSocket {
     })
   }
 
-  /**
-   * Says goodbye after what was sent. Who does not leave then is shown the door: closing at once could cost it the last
-   * message.
-   */
+  /** Says goodbye after what was sent, and gives the other side time to leave: it could miss the last message. */
   end(patienceMs: number): void {
     if (this.#gone) return
     const cancel = this.#clock.after(patienceMs, () => this.destroy(), { background: true })
     void this.#closed.promise.then(cancel)
     this.#socket.end()
-    // What still comes is of no interest, but would keep the end from being seen.
+    // Whatever still comes would keep the end from being seen.
     this.#socket.resume()
   }
 
-  /** At once. */
   destroy(): void {
     this.#socket.destroy()
   }
