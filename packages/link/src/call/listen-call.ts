@@ -4,7 +4,7 @@ import { DuplexTransport, type Receiver, type Transport } from '@parley/call'
 import type { Clock, Principal } from '@parley/core'
 import { ImageCache, type LinkIdentity } from '../identity/identity.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
-import type { LinkLog, Pins } from '../server/conversation.ts'
+import { type PinsAndLog, pinnedNow } from '../server/conversation.ts'
 import type { Arrival, TcpPlan } from '../transport/listen.ts'
 import { listenNoise, type NoiseArrival } from '../transport/listen-noise.ts'
 import { NoiseStream } from './noise-stream.ts'
@@ -13,18 +13,15 @@ export const CALL_PROLOGUE: Buffer = Buffer.from('parley-call/1', 'ascii')
 /** `Transport.kind`. */
 export const CALL_KIND = 'noise'
 
-export interface ListenCallOptions extends TcpPlan {
+export interface ListenCallOptions extends TcpPlan, PinsAndLog {
   readonly identity: LinkIdentity
   readonly clock: Clock
-  /** Asked for every connection and every envelope. */
-  readonly pins: Pick<Pins, 'identities'>
   /** Who a pinned identity is to operations; asked for every request. */
   readonly principal: (identity: string) => Principal | undefined
   /** Gets the transport of every pinned peer that connects, not started. */
   readonly accept: (transport: Transport) => void
   /** Bytes of the largest body, both ways; the call protocol's own limit by default. */
   readonly maxBody?: number
-  readonly log?: Pick<LinkLog, 'failed'>
 }
 
 export interface CallListening {
@@ -42,7 +39,7 @@ export async function listenCall(options: ListenCallOptions): Promise<CallListen
   const { identity, clock, maxBody } = options
   const open = new Map<Arrival, Transport>()
   const images = new ImageCache()
-  const pinned = () => identitiesNow(options)
+  const pinned = () => pinnedNow(options)
   const serve = ({ arrival, noise, session }: NoiseArrival) => {
     const peer = images.holder(session.remoteStatic, pinned())
     if (peer === undefined) return arrival.destroy()
@@ -73,16 +70,6 @@ export async function listenCall(options: ListenCallOptions): Promise<CallListen
       }
       return listening.stop()
     },
-  }
-}
-
-/** If the list cannot be read, nobody is pinned (ALP-ERR-05). */
-function identitiesNow({ pins, log }: ListenCallOptions): ReadonlySet<string> {
-  try {
-    return pins.identities()
-  } catch (cause) {
-    log?.failed?.('the list of peers', cause)
-    return new Set()
   }
 }
 

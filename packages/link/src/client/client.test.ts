@@ -44,10 +44,9 @@ describe.each(CARRIERS)('over %s', carrier => {
       },
     })
     const client = ground.client()
-    expect(await client.call(ground.target(carrier), 'link.ping', { n: 1 })).toMatchObject({
-      ok: true,
-      value: { method: 'link.ping', params: { n: 1 } },
-    })
+    const echoed = { method: 'link.ping', params: { n: 1 } }
+    const said = await client.call(ground.target(carrier), echoed.method, echoed.params)
+    expect(said).toMatchObject({ ok: true, value: echoed })
     const chunks: WireValue[] = []
     const onChunk = (chunk: WireValue) => void chunks.push(chunk)
     const streamed = await client.call(ground.target(carrier), 'stream', {}, { onChunk })

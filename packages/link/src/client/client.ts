@@ -13,16 +13,11 @@ import type { Target } from './target.ts'
 
 type Called = Promise<Result<WireValue, LinkFailure>>
 
-export interface LinkClientOptions {
-  readonly identity: LinkIdentity
-  readonly clock: Clock
-}
-
 export class LinkClient {
   readonly #scribe: Scribe
   readonly #clock: Clock
 
-  constructor({ identity, clock }: LinkClientOptions) {
+  constructor({ identity, clock }: { readonly identity: LinkIdentity; readonly clock: Clock }) {
     this.#scribe = new Scribe(identity, clock)
     this.#clock = clock
   }

@@ -6,7 +6,7 @@ import { vectorClock } from '../testing/clock.ts'
 import { Ground, idle, until } from '../testing/ground.ts'
 import { agentAt, peerAgent, turn } from '../testing/peer-agents.ts'
 import { Profile, type ProfileOptions } from '../testing/profile.ts'
-import { aborted, end, endless, type Script, ScriptedRuns } from '../testing/scripted-runs.ts'
+import { aborted, end, endless, type Script, ScriptedRuns, saying } from '../testing/scripted-runs.ts'
 import { identityOf } from '../testing/vectors.ts'
 import { CARRIERS, type Carrier } from '../transport/channel.ts'
 
@@ -103,10 +103,7 @@ test('a turn that takes longer than the agent has ends with timeout, and is canc
       return new Promise(() => undefined)
     },
   })
-  const [client, target] = [ok(ground.client()), ok(ground.target('unix'))]
-  const host = { clock: ground.clock, peers: { client: () => client, target: () => target } }
-  const far = peerAgent(host, 90_000)
-  const result = far.takeTurn(turn(), () => undefined)
+  const result = agentAt(ground, ground.target('unix'), 90_000).takeTurn(turn(), () => undefined)
   await asked.promise
   ground.pass(90_000)
   expect(await result).toMatchObject({ outcome: 'failed', error: { code: 'timeout' } })
@@ -176,9 +173,7 @@ test.each([
     { code: 'peer_failed', message: 'The turn of bob failed there: The agent failed.' },
   ],
 ])('ALP-ASK-09 a turn that ends there with %j fails here with %j, and its cost comes back', async (part, error) => {
-  const { take } = await adapted(async function* () {
-    yield part
-  })
+  const { take } = await adapted(saying(part))
   expect(await take()).toMatchObject({ outcome: 'failed', error, usage: { usd: 1 } })
 })
 

@@ -17,15 +17,13 @@ export interface Target {
   readonly lineBytes?: number
 }
 
-const DIGITS = /^[0-9]+$/
+const ADDRESS = /^(.+):([0-9]+)$/s
 const LAST_PORT = 65_535
 
 /** ALP-TCP-10: split at the last colon. The host keeps its brackets, as in the reference, until it is dialled. */
 export function parseAddress(address: string): Result<HostPort> {
-  const colon = address.lastIndexOf(':')
-  const host = address.slice(0, Math.max(0, colon))
-  const port = address.slice(colon + 1)
-  if (colon < 0 || host === '' || !DIGITS.test(port) || Number(port) > LAST_PORT)
+  const [, host, port] = ADDRESS.exec(address) ?? []
+  if (host === undefined || Number(port) > LAST_PORT)
     return refuse('link_bad_address', `"${address}" is not an address; write host:port, for example home-server:7423.`)
   return ok({ host, port: Number(port) })
 }

@@ -70,10 +70,7 @@ export class ReplayJournal {
     return this.#memory.size
   }
 
-  /**
-   * Remembers the pair, or says why the message is dropped. Strangers are remembered in memory alone: what they send
-   * has no effect.
-   */
+  /** Remembers the pair, or says why the message is dropped. A stranger's, without effect, is kept in memory alone. */
   admit(from: string, nonce: string, pinned: boolean): 'replay' | 'replay journal' | undefined {
     const now = this.#clock.now()
     if (this.#memory.seen(from, nonce, now)) return 'replay'
@@ -132,10 +129,7 @@ export class ReplayJournal {
     if (Number.isSafeInteger(seenAt) && this.#memory.hasRoom(from, now)) this.#memory.remember({ from, nonce, seenAt })
   }
 
-  /**
-   * ALP-ENV-08: at 2048 lines and twice the live set. A failure leaves the file as it was, which is only longer than it
-   * need be.
-   */
+  /** ALP-ENV-08: at 2048 lines and twice the live set. A failure leaves the file as it was: longer than it need be. */
   #rewriteIfDue(now: Ticks): void {
     if (this.#lines < this.#rewriteFrom || this.#lines < 2 * this.#memory.size) return
     this.#memory.sweep(now)

@@ -160,16 +160,8 @@ test('ALP-ID-04 another spelling of the same bytes is no identity', () => {
   // The last character before the padding carries two bits that mean nothing.
   const loose = `${pubkey_b64.slice(0, 42)}h=`
   expect(Buffer.from(loose, 'base64').equals(Buffer.from(pubkey_b64, 'base64'))).toBe(true)
-  for (const text of [
-    urlSafe,
-    loose,
-    pubkey_b64.slice(0, -1),
-    `${pubkey_b64}=`,
-    '',
-    'A'.repeat(1_000_000),
-    `A${pubkey_b64}`,
-  ])
-    expect(publicKeyOf(text)).toBeUndefined()
+  const lengths = [pubkey_b64.slice(0, -1), `${pubkey_b64}=`, '', 'A'.repeat(1_000_000), `A${pubkey_b64}`]
+  for (const text of [urlSafe, loose, ...lengths]) expect(publicKeyOf(text)).toBeUndefined()
   expect(fromBase64('AAAA', 3)).toEqual(Buffer.alloc(3))
 })
 

@@ -10,8 +10,8 @@ import { linkDefaults } from '../limits.ts'
 import type { Carrier, Channel } from '../transport/channel.ts'
 import { type LinkConnection, type LinkHandler, type LinkRequest, requestOf, type StreamPart } from './request.ts'
 
-/** Who is pinned. Asked for every envelope, so that edits of the peer list apply at once (ALP-PEER-06). */
 export interface Pins {
+  /** Who is pinned. */
   identities(): ReadonlySet<string>
   /** Remembers the sender of a verified envelope that is dropped because nobody pinned it (ALP-PEND-01). */
   stranger(identity: string, remote: string | undefined): void
@@ -26,13 +26,29 @@ export interface LinkLog {
   elsewhere?(host: string, bound: string, cause: unknown): void
 }
 
-export interface ConversationOptions {
+export interface PinsAndLog {
+  /** Asked for every envelope, so that edits of the peer list apply at once (ALP-PEER-06). */
+  readonly pins: Pick<Pins, 'identities'>
+  readonly log?: Pick<LinkLog, 'failed'>
+}
+
+export interface ConversationOptions extends PinsAndLog {
   readonly identity: LinkIdentity
   readonly clock: Clock
   readonly pins: Pins
   readonly journal: ReplayJournal
   readonly handler: LinkHandler
   readonly log?: LinkLog
+}
+
+/** If the list cannot be read, nobody is pinned (ALP-ERR-05). */
+export function pinnedNow({ pins, log }: PinsAndLog): ReadonlySet<string> {
+  try {
+    return pins.identities()
+  } catch (cause) {
+    log?.failed?.('the list of peers', cause)
+    return new Set()
+  }
 }
 
 interface Caller {
@@ -56,7 +72,7 @@ export class Conversation {
 
   /** The pinned identity that holds this static key (ALP-TCP-08). */
   pinnedBy(noiseStatic: Buffer): string | undefined {
-    return this.#images.holder(noiseStatic, this.#pinned())
+    return this.#images.holder(noiseStatic, pinnedNow(this.#options))
   }
 
   /** Whether there was an answer and the caller got all of it. If not, the connection is to be closed. */
@@ -73,7 +89,7 @@ export class Conversation {
   #admitted(bytes: Buffer, { channel, connection, noiseStatic }: Caller): LinkRequest | undefined {
     const { identity, clock, pins, journal, log } = this.#options
     const drop = (reason: DropReason) => void log?.dropped?.(reason, channel.carrier)
-    const pinned = this.#pinned()
+    const pinned = pinnedNow(this.#options)
     const verdict = verifyMessage(bytes, {
       self: identity.id,
       now: clock.now(),
@@ -82,26 +98,16 @@ export class Conversation {
     if (!verdict.ok) return drop(verdict.reason)
     const { from } = verdict.message
     if (!pinned.has(from)) {
-      this.#guarded('the list of pending peers', () => pins.stranger(from, connection.remote))
+      try {
+        pins.stranger(from, connection.remote)
+      } catch (cause) {
+        log?.failed?.('the list of pending peers', cause)
+      }
       return drop('unpinned')
     }
     // ALP-TCP-09, as recommended: always, not only where the static key is known.
     if (noiseStatic && !this.#images.of(from)?.equals(noiseStatic)) return drop('binding')
     return requestOf(verdict.message, channel)
-  }
-
-  /** If the list cannot be read, nobody is pinned (ALP-ERR-05). */
-  #pinned(): ReadonlySet<string> {
-    return this.#guarded('the list of peers', () => this.#options.pins.identities()) ?? new Set()
-  }
-
-  #guarded<T>(what: string, read: () => T): T | undefined {
-    try {
-      return read()
-    } catch (cause) {
-      this.#options.log?.failed?.(what, cause)
-      return undefined
-    }
   }
 
   async #replyTo(request: LinkRequest, connection: LinkConnection) {
@@ -137,7 +143,7 @@ export class Conversation {
 
   async #send(says: ResponseBody, request: LinkRequest, channel: Channel): Promise<boolean> {
     // A peer that was unpinned meanwhile gets the silence of a stranger.
-    if (!this.#pinned().has(request.from)) return false
+    if (!pinnedNow(this.#options).has(request.from)) return false
     let bytes = this.#sealed(says, request)
     if (bytes.length > request.most)
       bytes = this.#sealed({ error: dispatchErrors.internal('the answer is too large') }, request)

@@ -5,15 +5,15 @@ import { expect, test } from 'vitest'
 import { linkLimits } from '../limits.ts'
 import { Caller } from '../testing/caller.ts'
 import { Ground, idle, type RawPeer, until } from '../testing/ground.ts'
+import { CARRIERS } from '../transport/channel.ts'
 
 const COUNT = process.env.PARLEY_SOAK ? 5000 : 400
 
 async function expectServed(ground: Ground): Promise<void> {
-  for (const carrier of ['unix', 'tcp'] as const)
-    expect(
-      (await ground.client().call(ground.target(carrier), 'link.ping', {}, { timeoutMs: 20_000 })).ok,
-      carrier,
-    ).toBe(true)
+  for (const carrier of CARRIERS) {
+    const said = await ground.client().call(ground.target(carrier), 'link.ping', {}, { timeoutMs: 20_000 })
+    expect(said.ok, carrier).toBe(true)
+  }
 }
 
 const alive = (peers: readonly RawPeer[]) => peers.filter(({ socket }) => !socket.destroyed).length
@@ -30,9 +30,8 @@ test(`ALP-UNIX-04 ${COUNT} connections to the Unix socket that say half a line k
   const ground = await Ground.start({ clock: new SystemClock() })
   const peers: RawPeer[] = []
   for (let index = 0; index < COUNT; index++) {
-    const peer = await ground.raw('unix')
-    peer.write('{"jsonrpc":')
-    peers.push(peer)
+    peers.push(await ground.raw('unix'))
+    peers[index]!.write('{"jsonrpc":')
   }
   await expectServed(ground)
   await until(() => alive(peers) <= linkLimits.unixConnections)

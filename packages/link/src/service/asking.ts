@@ -160,8 +160,11 @@ export class Asking {
       key: { text: `${ALP_ORIGIN}:${this.session}`, reuse: 'always' },
       budget: grant.budget,
     })
-    if (!started.ok) return refusal(started.error, grant) ?? this.#notStarted(started.error)
-    return this.#watch(runs, started.value.run, principal)
+    if (started.ok) return this.#watch(runs, started.value.run, principal)
+    const told = refusal(started.error, grant)
+    // The error may name the owner's folders and programs, so it goes to the log alone.
+    if (!told) this.#parts.failed('a turn could not be started', started.error)
+    return told ?? dispatchErrors.internal(NOT_STARTED)
   }
 
   async #watch(runs: RunPort, run: RunId, principal: Principal): Promise<RunEnd> {
@@ -185,12 +188,6 @@ export class Asking {
       signal.removeEventListener('abort', cancel)
       await cancelling
     }
-  }
-
-  /** The error may name the owner's folders and programs, so it goes to the log alone. */
-  #notStarted(error: ParleyError): WireError {
-    this.#parts.failed('a turn could not be started', error)
-    return dispatchErrors.internal(NOT_STARTED)
   }
 
   /**

@@ -12,6 +12,7 @@ import { end, endless, owner, ScriptedRuns } from '../testing/scripted-runs.ts'
 import { identityOf, vectors } from '../testing/vectors.ts'
 import { CARRIERS } from '../transport/channel.ts'
 
+const INVALID = { code: -32602, message: 'invalid-params' }
 const [alice, bob, carol] = [identityOf('alice'), identityOf('bob'), identityOf('carol')]
 
 /** Sends a body as alice signs it: also one that no client sends. */
@@ -31,11 +32,8 @@ test.each(vectors.server_checks)(
       if (grant.ok) grant.value.settle({ usd: 1 })
       profile.dailyUsd = 1
     }
-    const [answer] = await say(profile, {
-      id: 'x',
-      ...(check.method !== null && { method: check.method }),
-      params: {},
-    })
+    const method = check.method === null ? {} : { method: check.method }
+    const [answer] = await say(profile, { id: 'x', ...method, params: {} })
     if (check.expect === 'handler') expect(answer).toHaveProperty('result')
     // The vector has what the reference answers; the text has a code for what is no request (ALP-SRV-04).
     else if (check.method === null) expect(answer).toMatchObject({ error: { code: -32600 } })
@@ -82,7 +80,7 @@ test('ALP-SRV-03 params that are no object are invalid once the handler would ru
   const profile = await Profile.start({ pinned: { alice: { allow: ['link.ping'] } } })
   for (const params of ['x', 5, [1], true, [], false, 0, ''] as WireValue[])
     expect(await say(profile, { id: 'x', method: 'link.ping', params })).toMatchObject([
-      { id: 'x', error: { code: -32602, message: 'invalid-params', data: { detail: expect.any(String) } } },
+      { id: 'x', error: { ...INVALID, data: { detail: expect.any(String) } } },
     ])
   for (const body of [{}, { params: null }])
     expect(await say(profile, { id: 'x', method: 'link.ping', ...body })).toMatchObject([{ result: { version: 1 } }])
@@ -125,9 +123,7 @@ test('ALP-RATE-04 per_minute covers every method, those of workgroups and of the
 })
 
 test('ALP-SRV-03 a method that fails is an internal error with a text, and the next call works', async () => {
-  const profile = await Profile.start({
-    pinned: { alice: { allow: ['link.ping', 'link.fails', 'link.breaks'] } },
-  })
+  const profile = await Profile.start({ pinned: { alice: { allow: ['link.ping', 'link.fails', 'link.breaks'] } } })
   profile.service.methods
     .set('link.fails', () => Promise.reject(new ParleyError('x', 'no such thing here')))
     .set('link.breaks', () => {
@@ -157,9 +153,7 @@ test('ALP-PING-01 the nonce comes back, with the version and the name of the pro
   expect(await profile.call('link.ping')).toMatchObject({ nonce: '' })
   expect(await profile.call('link.ping', { nonce: 'é😀' })).toMatchObject({ nonce: 'é😀' })
   for (const nonce of [5, float(1), true, null, ['n'], { n: 1 }] as WireValue[])
-    expect(await profile.call('link.ping', { nonce })).toMatchObject({
-      error: { code: -32602, message: 'invalid-params' },
-    })
+    expect(await profile.call('link.ping', { nonce })).toMatchObject({ error: INVALID })
   expect(profile.service.peers.all()).toEqual(before)
   expect(profile.runs.requests).toEqual([])
   expect(() => readFileSync(profile.paths.ledger)).toThrow('ENOENT')
@@ -246,10 +240,8 @@ test('ALP-ASK-08 a peer that is unpinned while its turn runs is interrupted, hea
     expect((await profile.service.unpin('alice')).ok).toBe(true)
     expect(await asking).toBe('link_empty_response')
     profile.runs.requests.shift()
-    expect(profile.runs.cancelled.pop()).toEqual([
-      owner.id,
-      'The turn was interrupted: its caller is not pinned any more.',
-    ])
+    const why = 'The turn was interrupted: its caller is not pinned any more.'
+    expect(profile.runs.cancelled.pop()).toEqual([owner.id, why])
     await until(() => profile.service.running === undefined)
     await profile.pin('alice')
   }

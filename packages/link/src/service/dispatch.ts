@@ -19,15 +19,14 @@ export interface MethodCall {
 /** Answers one call. What it throws becomes `internal-error`. It runs at once: nothing comes before its first wait. */
 export type Method = (call: MethodCall) => Reply | Promise<Reply>
 
-export interface DispatchOptions {
+export interface Dispatched {
   readonly peers: PeerList
-  readonly rate: RateLimit
   readonly ledger: Ledger
   /** What a pinned peer may call, by name. */
   readonly methods: ReadonlyMap<string, Method>
 }
 
-export function dispatcher({ peers, rate, ledger, methods }: DispatchOptions): LinkHandler {
+export function dispatcher({ peers, ledger, methods }: Dispatched, rate: RateLimit): LinkHandler {
   return (request, connection) => {
     const { from, method, malformed, params } = request
     // From the list that admitted the request.

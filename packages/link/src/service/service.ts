@@ -61,8 +61,7 @@ export class LinkService {
       identities: () => this.peers.identities(),
       stranger: (identity, remote) => this.#pending.knock(identity, remote),
     }
-    const rate = new RateLimit(options.elapsed)
-    this.handler = dispatcher({ peers: this.peers, ledger, rate, methods: this.methods })
+    this.handler = dispatcher(this, new RateLimit(options.elapsed))
   }
 
   /** Pins a peer, also one that never knocked. Refusals as `PeerList.add`. */
@@ -102,10 +101,7 @@ export class LinkService {
     return this.#asks.running
   }
 
-  /**
-   * Interrupts the turn that runs and writes what is not written yet. Called before the server closes, so that the last
-   * answer can still be sent.
-   */
+  /** Interrupts the turn and writes the last knocks. Called before the server closes: the answer is still sent. */
   async close(): Promise<void> {
     await this.#asks.close()
     this.#pending.close()

@@ -11,9 +11,9 @@ export function peerAgent({ clock, peers }: PeerHost, timeoutMs?: number): Agent
 }
 
 /** The same, asked by alice at a place. */
-export function agentAt(place: Ground | Profile, target: Target = place.target('unix')): AgentAdapter {
+export function agentAt(place: Ground | Profile, target: Target = place.target('unix'), timeoutMs?: number) {
   const client = ok(place.client())
-  return peerAgent({ clock: place.clock, peers: { client: () => client, target: () => ok(target) } })
+  return peerAgent({ clock: place.clock, peers: { client: () => client, target: () => ok(target) } }, timeoutMs)
 }
 
 export function turn(signal: AbortSignal = new AbortController().signal, more: Partial<TurnInput> = {}): TurnInput {

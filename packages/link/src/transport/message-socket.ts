@@ -11,8 +11,10 @@ export class MessageSocket {
   readonly #socket: Duplex
   readonly #splitter: Splitter
   readonly #clock: Clock
-  readonly #closed = Promise.withResolvers<void>()
-  readonly #ended = Promise.withResolvers<void>()
+  /** Resolves when the connection is over. */
+  readonly closed: Promise<void>
+  /** Resolves when the other side says no more, which it may do while it still listens. */
+  readonly ended: Promise<void>
   readonly #sending = new Set<(sent: boolean) => void>()
   #waiting: ((incoming: Incoming) => void) | undefined
   #violated = false
@@ -24,30 +26,23 @@ export class MessageSocket {
     this.#splitter = splitter
     this.#clock = clock
     socket.on('data', (chunk: Buffer) => this.#arrived(chunk))
+    const [closed, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    this.closed = closed.promise
+    this.ended = ended.promise
     socket.once('end', () => {
       this.#hasEnded = true
-      this.#ended.resolve()
+      ended.resolve()
       this.#wake()
     })
     // Nobody needs the error: the socket closes after it.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#gone = true
-      this.#ended.resolve()
-      this.#closed.resolve()
+      ended.resolve()
+      closed.resolve()
       for (const done of this.#sending) done(false)
       this.#wake()
     })
-  }
-
-  /** Resolves when the connection is over. */
-  get closed(): Promise<void> {
-    return this.#closed.promise
-  }
-
-  /** Resolves when the other side says no more, which it may do while it still listens. */
-  get ended(): Promise<void> {
-    return this.#ended.promise
   }
 
   /** The next message if it is there, without waiting. */
@@ -109,7 +104,7 @@ export class MessageSocket {
   end(patienceMs: number): void {
     if (this.#gone) return
     const cancel = this.#clock.after(patienceMs, () => this.destroy(), { background: true })
-    void this.#closed.promise.then(cancel)
+    void this.closed.then(cancel)
     this.#socket.end()
     // Whatever still comes would keep the end from being seen.
     this.#socket.resume()
