@@ -76,9 +76,7 @@ export function localError(symbol: LocalSymbol, text: string, cause?: unknown): 
 
 const SEGMENT_MARK = '[error] '
 
-/**
- * ALP-ASK-04: the last segment of an answer whose turn failed. Reference peers say it in no other way; ours add `failed`.
- */
+/** ALP-ASK-04: the last segment of an answer whose turn failed: all that reference peers say. Ours add `failed`. */
 export function errorSegment(error: string): string {
   return `${SEGMENT_MARK}${error}`
 }

@@ -1,4 +1,5 @@
-// Mentions in a text (ALP-MENTION-01 to -03): `@` and a peer's id. The shortcut sends the rest of the text to that peer.
+// Mentions in a text (ALP-MENTION-01 to -03): `@` and a peer's id. The shortcut sends the rest of the text to that
+// peer.
 import { isSpace, trimLeft, trimRight } from './text.ts'
 
 export interface Mention {
@@ -31,7 +32,7 @@ function mentionAt(text: string, start: number): Mention | undefined {
   return undefined
 }
 
-/** As Python sees words: letters and digits of any script. What stands before `at` is ASCII: one unit, one character. */
+/** As Python sees words: letters and digits of any script. What is before `at` is ASCII: one unit, one character. */
 function isBoundary(text: string, at: number): boolean {
   const next = text.codePointAt(at)
   const followed = next !== undefined && WORD.test(String.fromCodePoint(next))

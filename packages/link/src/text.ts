@@ -1,5 +1,5 @@
-// The whitespace of the requirement sheet (its set W): Python's. Unlike JavaScript's it has U+001C to U+001F and U+0085,
-// and not U+FEFF.
+// The whitespace of the requirement sheet (its set W): Python's. Unlike JavaScript's it has U+001C to U+001F and
+// U+0085, and not U+FEFF.
 
 const W = '\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000'
 const LEADING = new RegExp(`^[${W}]+`)

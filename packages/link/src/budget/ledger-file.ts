@@ -1,5 +1,5 @@
-// The file of the daily ledger (ALP-BUD-02): sorted, compact ASCII JSON. Turns under way stand in a member of their own,
-// which is left out when there are none: then the file is exactly what the reference writes.
+// The file of the daily ledger (ALP-BUD-02): sorted, compact ASCII JSON. Turns under way stand in a member of their
+// own, which is left out when there are none: then the file is exactly what the reference writes.
 import {
   Ledger,
   type LedgerDamage,

@@ -109,8 +109,8 @@ export class LinkSession {
   }
 
   /**
-   * Early servers close after one exchange, and a request that meets their goodbye on its way is lost. So the goodbye is
-   * waited for the first time; later it is enough to look at what has arrived.
+   * Early servers close after one exchange, and a request that meets their goodbye is lost. So the first time it waits
+   * for the goodbye; later it is enough to look at what has arrived.
    */
   async #look(channel: Channel): Promise<void> {
     if (this.#keeps) await new Promise(resolve => setImmediate(resolve))

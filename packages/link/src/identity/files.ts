@@ -25,7 +25,7 @@ export function linkPaths(home: string) {
   } as const
 }
 
-/** The identity of a profile. Throws `key_missing` if it has no key yet, `key_unusable` if the file is no Ed25519 key. */
+/** The identity of a profile. Throws `key_missing` before it has a key, `key_unusable` if that is no Ed25519 key. */
 export function loadIdentity(home: string): LinkIdentity {
   const paths = linkPaths(home)
   const pem = readSmall(paths.privateKey)
@@ -48,7 +48,7 @@ export function localIdentity(home: string): string | undefined {
   return pem === undefined ? undefined : publicKeyOfPem(pem)
 }
 
-/** The text of a small file; undefined if it is missing. Throws `key_unusable` for anything but a small regular file. */
+/** The text of a small file, if it is there. Throws `key_unusable` for anything but a small regular file. */
 function readSmall(file: string): string | undefined {
   const most = linkLimits.keyFileBytes
   const found = statSync(file, { throwIfNoEntry: false })

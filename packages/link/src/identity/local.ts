@@ -1,5 +1,5 @@
-// Finds the profile of this machine that holds a pinned key, and so the socket to call (ALP-UNIX-07): by key alone. That
-// socket is not encrypted, so a name must not lead to a profile that holds another key.
+// Finds the profile of this machine that holds a pinned key, and so the socket to call (ALP-UNIX-07): by key alone.
+// That socket is not encrypted, so a name must not lead to a profile that holds another key.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { linkLimits } from '../limits.ts'

@@ -1,5 +1,5 @@
-// Reads JSON as Python does, as far as bytes on a wire can tell (ALP-ENV-04): numbers keep their kind, the last of equal
-// keys counts, and nesting and digits are bounded. NaN and Infinity are not JSON here.
+// Reads JSON as Python does, as far as bytes on a wire can tell (ALP-ENV-04): numbers keep their kind, the last of
+// equal keys counts, and nesting and digits are bounded. NaN and Infinity are not JSON here.
 import { isUtf8 } from 'node:buffer'
 import { linkLimits } from '../limits.ts'
 import { Float, type WireValue } from './value.ts'

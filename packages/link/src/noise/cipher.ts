@@ -18,7 +18,7 @@ export class CipherState {
     this.#counter = counter
   }
 
-  /** Writes ciphertext and tag to `target`, which has just that room. Throws `noise_exhausted` after the last counter. */
+  /** Writes ciphertext and tag, which fill `target`. Throws `noise_exhausted` after the last counter. */
   encrypt(target: Buffer, plaintext: Buffer, additional: Buffer | null = null): void {
     this.#count()
     sodium.crypto_aead_chacha20poly1305_ietf_encrypt(target, plaintext, additional, null, this.#nonce, this.#key)

@@ -1,5 +1,5 @@
-// The one line that people send each other to be pinned: a key, its address, and a name that its owner proposes. It goes
-// by hand or mail, never over ALP (ALP-PEND-06), and proves nothing: the fingerprint is compared aloud.
+// The one line that people send each other to be pinned: a key, its address, and a name that its owner proposes. It
+// goes by hand or mail, never over ALP (ALP-PEND-06), and proves nothing: the fingerprint is compared aloud.
 import { ok, type Result, refuse } from '@parley/core'
 import { isPublicKey } from '@parley/keys'
 import { parseAddress } from '../client/target.ts'

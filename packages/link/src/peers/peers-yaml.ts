@@ -17,7 +17,7 @@ const STYLE = {
   defaultKeyType: 'PLAIN',
 } as const
 
-/** The entries as plain values, integers as bigints; undefined if the file is not a YAML list. No text is no entries. */
+/** The entries as plain values, integers as bigints; undefined if the file is not a YAML list. It may be empty. */
 export function readEntries(bytes: Buffer): readonly unknown[] | undefined {
   try {
     const value: unknown = parsed(bytes)?.toJS({ maxAliasCount: linkLimits.yamlAliases })

@@ -1,5 +1,5 @@
-// One envelope and its answer over either carrier: the silent checks of ALP-SRV-01 (steps 1 to 3), then the handler, then
-// signed responses. Silence is the same for all reasons (ALP-ERR-02, ALP-ERR-05).
+// One envelope and its answer over either carrier: the silent checks of ALP-SRV-01 (steps 1 to 3), then the handler,
+// then signed responses. Silence is the same for all reasons (ALP-ERR-02, ALP-ERR-05).
 import { type Clock, ParleyError } from '@parley/core'
 import { type ResponseBody, Scribe, type WireError } from '../envelope/envelope.ts'
 import type { ReplayJournal } from '../envelope/replay-journal.ts'

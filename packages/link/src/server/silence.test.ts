@@ -1,5 +1,5 @@
-// What a stranger learns of a server (ALP-ERR-05): nothing. `service/silence.test.ts` sends every kind of bad message to
-// a whole profile.
+// What a stranger learns of a server (ALP-ERR-05): nothing. `service/silence.test.ts` sends every kind of bad message
+// to a whole profile.
 import { expect, test } from 'vitest'
 import { Scribe } from '../envelope/envelope.ts'
 import { sound } from '../testing/bad-messages.ts'

@@ -1,5 +1,5 @@
-// One inbound ask from its beginning to its end (ALP-ASK-02): a run that the peer's principal starts. Watched or not, it
-// is read to its end, its cost is booked and its text remembered before there is an answer.
+// One inbound ask from its beginning to its end (ALP-ASK-02): a run that the peer's principal starts. Watched or not,
+// it is read to its end, its cost is booked and its text remembered before there is an answer.
 import { randomBytes } from 'node:crypto'
 import {
   type Clock,

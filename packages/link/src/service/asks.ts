@@ -1,5 +1,5 @@
-// link.ask and link.cancel (ALP-ASK, ALP-CANCEL): one turn at a time for the profile, nobody waits in line, and only the
-// caller of an ask may cancel it.
+// link.ask and link.cancel (ALP-ASK, ALP-CANCEL): one turn at a time for the profile, nobody waits in line, and only
+// the caller of an ask may cancel it.
 import { type Exhausted, err, invariant, type Ledger, machineFaultOf, ParleyError, type TurnBudget } from '@parley/core'
 import type { WireError } from '../envelope/envelope.ts'
 import { dispatchErrors } from '../errors.ts'
@@ -14,7 +14,7 @@ import type { Method } from './dispatch.ts'
 export interface AsksOptions extends AskingParts {
   /** The profile's, which its own turns draw from as well. */
   readonly ledger: Ledger
-  /** ALP-ASK-06: whether watchers are told that a turn began and goes on, as later revisions of a peer understand it. */
+  /** ALP-ASK-06: whether watchers are told that a turn began and goes on, which early revisions do not understand. */
   readonly events?: boolean
 }
 

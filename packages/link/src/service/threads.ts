@@ -37,7 +37,7 @@ export class Threads {
     this.#options = options
   }
 
-  /** What was said before, as the agent reads it. If it is too long, the oldest turns are left out and the notice says so. */
+  /** What was said before, as the agent reads it. If that is too long, the notice says that old turns are left out. */
   history(peer: ThreadOwner): readonly TurnContextPart[] {
     const turns = this.#turns(peer)
     if (turns.length === 0) return []

@@ -1,5 +1,5 @@
-// A socket of whole messages: one is handed out for each request, and the sender is held back while nobody asks. No error
-// of a socket goes further than this file.
+// A socket of whole messages: one is handed out for each request, and the sender is held back while nobody asks. No
+// error of a socket goes further than this file.
 import type { Duplex } from 'node:stream'
 import { type CancelTimer, type Clock, invariant } from '@parley/core'
 import type { Splitter } from './split.ts'
