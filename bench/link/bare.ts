@@ -3,7 +3,11 @@
 
 import { SystemClock } from '@parley/core'
 import { sodium } from '@parley/keys/sodium'
-import { canonicalBytes, type LinkIdentity, parseWire, Scribe, type WireObject } from '@parley/link'
+import type { LinkIdentity } from '@parley/link'
+import { Scribe } from '../../packages/link/src/envelope/envelope.ts'
+import { parseWire } from '../../packages/link/src/json/parse.ts'
+import type { WireObject } from '../../packages/link/src/json/value.ts'
+import { canonicalText } from '../../packages/link/src/json/write.ts'
 
 /** Steps that are made before the time is looked at again. */
 const BATCH = 50
@@ -20,7 +24,7 @@ export class Bare {
     const wire = scribe.request(identity.id, scribe.newId(), 'link.ping', { nonce: scribe.newId() })
     const { alp, ...rest } = parseWire(wire) as { readonly alp: WireObject }
     const { sig: _, ...unsigned } = alp
-    this.#message = canonicalBytes({ ...rest, alp: unsigned })
+    this.#message = Buffer.from(canonicalText({ ...rest, alp: unsigned }))
     this.#signature = identity.sign(this.#message)
   }
 

@@ -1,6 +1,7 @@
 // Signed messages on one connection. A ping is two of them, one each way: each is signed once and verified once. Of a
 // stream every chunk is one.
-import { LinkClient, type LinkSession, type Target } from '@parley/link'
+import { LinkClient, type Target } from '@parley/link'
+import type { LinkSession } from '../../packages/link/src/client/client.ts'
 import { caller, clock } from './profile.ts'
 
 const CHUNKS = 2000

@@ -1,7 +1,10 @@
 // Noise between two ends of this process, over loopback: handshakes, each on a connection of its own, and bytes in
 // frames one way.
-import { dialNoise, type Listening, listenNoise, type NoiseArrival, noiseChannel } from '@parley/link'
+import { dialNoise } from '@parley/link'
 import { NoiseStream } from '../../packages/link/src/call/noise-stream.ts'
+import { noiseChannel } from '../../packages/link/src/transport/channel.ts'
+import type { Listening } from '../../packages/link/src/transport/listen.ts'
+import { listenNoise, type NoiseArrival } from '../../packages/link/src/transport/listen-noise.ts'
 import { type Carrier, pumped } from './carrier.ts'
 import { called, caller, clock, HOST } from './profile.ts'
 

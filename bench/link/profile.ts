@@ -12,9 +12,9 @@ import {
   linkPaths,
   openLedger,
   ReplayJournal,
-  type StreamPart,
   type Target,
 } from '@parley/link'
+import type { StreamPart } from '../../packages/link/src/server/request.ts'
 
 export const clock = new SystemClock()
 export const caller = identityFromSeed(Buffer.alloc(32, 1))
@@ -43,7 +43,7 @@ export async function serveProfile(): Promise<Served> {
     ledger: openLedger(paths.ledger, { clock, cap: () => undefined }),
     elapsed: () => performance.now() * 1000,
   })
-  service.methods.register('bench.stream', ({ params }) => ({ stream: chunks(Number(params.count)) }))
+  service.methods.set('bench.stream', ({ params }) => ({ stream: chunks(Number(params.count)) }))
   const pinned = await service.pin({
     id: 'caller',
     pubkey: caller.id,

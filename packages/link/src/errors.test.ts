@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { dispatchErrors, LOCAL_SYMBOLS, localError, readWireError, symbolOf, WIRE_CODES, wireError } from './errors.ts'
+import { dispatchErrors, errorIn, LOCAL_SYMBOLS, localError, readWireError, WIRE_CODES, wireError } from './errors.ts'
 import { wireText } from './json/write.ts'
 
 test('ALP-ERR-01 every error of the wire has its code', () => {
@@ -51,16 +51,22 @@ test('ALP-ERR-02 no code stands for what is dropped, and the historical ones are
   for (const code of [-32700, -32002, -32003, -32004, -32006]) expect(codes.has(code)).toBe(false)
 })
 
-test('ALP-ERR-03 a local error begins with its symbol, and its symbol is found again', () => {
-  for (const symbol of LOCAL_SYMBOLS) {
-    const error = localError(symbol, 'what happened')
-    expect(error.code).toBe(symbol)
-    expect(error.message).toBe(`${symbol}: what happened`)
-    expect(symbolOf(error.message)).toBe(symbol)
-  }
+test('ALP-ERR-03 a local error has its symbol as its code and at the beginning of its text', () => {
+  for (const symbol of LOCAL_SYMBOLS)
+    expect(localError(symbol, 'what happened')).toMatchObject({ code: symbol, message: `${symbol}: what happened` })
   expect(localError('target-offline', 'x').retryable).toBe(true)
-  for (const text of ['', 'a post may not be empty', 'target-offline', 'unknown: x', ': x'])
-    expect(symbolOf(text)).toBeUndefined()
+})
+
+test.each([
+  ['[error] it broke', 'it broke'],
+  ['Half of it.\n\n[error] it broke', 'it broke'],
+  ['Half of it.\n\n\n[error] ', ''],
+  ['[error] it broke\n\nand went on', undefined],
+  ['one line\n[error] of a log', undefined],
+  ['[errors] none', undefined],
+  ['', undefined],
+])('ALP-ASK-04 %j ends with the error %j', (text, error) => {
+  expect(errorIn(text)).toBe(error)
 })
 
 test('ALP-ERR-04 what an error leaves out is filled in', () => {

@@ -1,5 +1,5 @@
-// The errors of ALP (ALP-ERR): those on the wire, each with its code and data, and those that are only known where they
-// arise. What is wrong with a message itself is neither: it is dropped.
+// The errors of ALP (ALP-ERR): those on the wire, each with its code and data, those that stay local, and the one that
+// ends the text of an answer. A message that is itself wrong gets none of them: it is dropped.
 import { ParleyError } from '@parley/core'
 import type { WireError } from './envelope/envelope.ts'
 import { float, integerOf, isWireObject, type WireObject, type WireValue } from './json/value.ts'
@@ -31,7 +31,7 @@ export const RATE_WINDOW_SECONDS = 60
 
 /** The errors of dispatch (ALP-SRV-01), with the data that ALP-ERR-01 gives them. */
 export const dispatchErrors = {
-  /** ALP-SRV-04: of an authentic request only. What is wrong with an envelope is never told. */
+  /** ALP-SRV-04: for authentic requests only. Nobody is told what is wrong with an envelope. */
   invalidRequest: (detail: string) => wireError('invalid-request', { detail }),
   capabilityDenied: (method: string) => wireError('capability-denied', { method }),
   rateLimited: () => wireError('rate-limited', { window_seconds: RATE_WINDOW_SECONDS }),
@@ -43,7 +43,7 @@ export const dispatchErrors = {
   internal: (detail: string) => wireError('internal-error', { detail }),
 } as const
 
-/** ALP-ERR-04: what a response's `error` says, with what is missing filled in. */
+/** ALP-ERR-04: the `error` of a response, with what is missing filled in. */
 export function readWireError(value: WireValue | undefined): WireError {
   const error = isWireObject(value) ? value : {}
   const code = integerOf(error.code)
@@ -54,9 +54,7 @@ export function readWireError(value: WireValue | undefined): WireError {
   }
 }
 
-/**
- * ALP-ERR-03: symbols that never cross a wire. The first word of such an error's text, before a colon, is its symbol.
- */
+/** ALP-ERR-03: symbols that never cross a wire. */
 export const LOCAL_SYMBOLS = [
   'target-offline',
   'task-missing-slug',
@@ -71,13 +69,21 @@ export const LOCAL_SYMBOLS = [
 ] as const
 export type LocalSymbol = (typeof LOCAL_SYMBOLS)[number]
 
-/** A local refusal: its code is the symbol, and its text begins with it. */
+/** ALP-ERR-03: the symbol is the code of the error and begins its text. */
 export function localError(symbol: LocalSymbol, text: string, cause?: unknown): ParleyError {
   return new ParleyError(symbol, `${symbol}: ${text}`, { retryable: symbol === 'target-offline', cause })
 }
 
-/** The symbol of an error's text; undefined where it is prose only. */
-export function symbolOf(text: string): LocalSymbol | undefined {
-  const word = text.slice(0, Math.max(0, text.indexOf(':')))
-  return LOCAL_SYMBOLS.find(symbol => symbol === word)
+const SEGMENT_MARK = '[error] '
+
+/** ALP-ASK-04: the last segment of an answer whose turn failed: all that reference peers say. Ours add `failed`. */
+export function errorSegment(error: string): string {
+  return `${SEGMENT_MARK}${error}`
+}
+
+/** The error in the last segment of a text, if there is one. */
+export function errorIn(text: string): string | undefined {
+  const blank = text.lastIndexOf('\n\n')
+  const last = blank < 0 ? text : text.slice(blank + 2)
+  return last.startsWith(SEGMENT_MARK) ? last.slice(SEGMENT_MARK.length) : undefined
 }

@@ -2,11 +2,10 @@
 // Nothing is ever thrown, nothing that was altered passes, and a short text costs no long time.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readResponse } from './envelope/response.ts'
 import { readTs } from './envelope/timestamp.ts'
-import { verifyMessage } from './envelope/verify.ts'
+import { readResponse, verifyMessage } from './envelope/verify.ts'
 import { parseWire } from './json/parse.ts'
-import { canonicalBytes } from './json/write.ts'
+import { canonicalText } from './json/write.ts'
 import { Initiator, Responder } from './noise/handshake.ts'
 import { at } from './testing/clock.ts'
 import { identityOf, vectors } from './testing/vectors.ts'
@@ -27,25 +26,7 @@ const mutation = fc.record({
   bytes: fc.oneof(
     fc.uint8Array({ maxLength: 8 }),
     fc
-      .constantFrom(
-        '"',
-        '\\',
-        '{',
-        '}',
-        '[',
-        ']',
-        ',',
-        ':',
-        '\\ud800',
-        '\\u0000',
-        '1e999',
-        '-0',
-        '1.0',
-        'NaN',
-        'null',
-        '\n',
-        '"alp":{}',
-      )
+      .constantFrom('\n', ...String.raw`" \ { } [ ] , : \ud800 \u0000 1e999 -0 1.0 NaN null "alp":{}`.split(' '))
       .map(text => Buffer.from(text)),
   ),
 })
@@ -91,7 +72,7 @@ test(`${INPUTS} messages, altered or invented: what passes has the canonical byt
         const result = verifyMessage(changed, { self: bob.id, now })
         if (result.ok) {
           accepted++
-          expect(canonicalBytes(parseWire(changed)!).equals(canonicalBytes(parseWire(wire)!))).toBe(true)
+          expect(canonicalText(parseWire(changed)!)).toBe(canonicalText(parseWire(wire)!))
         }
         readResponse(changed, {
           self: alice.id,
@@ -106,32 +87,8 @@ test(`${INPUTS} messages, altered or invented: what passes has the canonical byt
   expect(accepted).toBeGreaterThan(0)
 })
 
-const token = fc.constantFrom(
-  '{',
-  '}',
-  '[',
-  ']',
-  ',',
-  ':',
-  '"',
-  '\\',
-  '\\u',
-  '"a"',
-  '1',
-  '-',
-  '.',
-  'e',
-  '0',
-  'true',
-  'nul',
-  ' ',
-  '\n',
-  '\u0000',
-  'é',
-  '😀',
-  '\\ud83d',
-  'Infinity',
-)
+const tokens = String.raw`{ } [ ] , : " \ \u "a" 1 - . e 0 true nul é 😀 \ud83d Infinity`.split(' ')
+const token = fc.constantFrom(' ', '\n', '\u0000', ...tokens)
 
 test(`${INPUTS} texts of tokens: what is read as JSON is JSON for everybody else too`, () => {
   fc.assert(

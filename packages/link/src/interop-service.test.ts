@@ -1,11 +1,11 @@
 // A whole profile and the peer in Python, which was written from the protocol: ask, streamed ask, cancel, pins and
 // invites, in both directions and over both transports.
-import { ok, ParleyError, type RunId, SystemClock, SystemIds, type WorkspaceId } from '@parley/core'
+import { ok, ParleyError, SystemClock } from '@parley/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ask, cancelAsk, ping } from './client/calls.ts'
 import { LinkClient } from './client/client.ts'
-import { peerAdapter } from './client/peer-adapter.ts'
 import { until } from './testing/ground.ts'
+import { peerAgent, turn } from './testing/peer-agents.ts'
 import { Profile } from './testing/profile.ts'
 import { PYTHON_MISSING, PythonServer, pythonCalls, pythonMissing } from './testing/python.ts'
 import { endless, ScriptedRuns } from './testing/scripted-runs.ts'
@@ -30,12 +30,8 @@ describe.each(CARRIERS)('over %s', carrier => {
     expect(asked).toEqual([
       {
         result: {
-          text: 'You said: qué?',
-          tokens_in: 10,
-          tokens_out: 5,
-          cost: 0.25,
+          ...{ text: 'You said: qué?', tokens_in: 10, tokens_out: 5, cost: 0.25, interrupted: false },
           session_id: expect.stringMatching(/^[0-9a-f]{12}$/),
-          interrupted: false,
         },
         error: null,
         stream: null,
@@ -53,10 +49,9 @@ describe.each(CARRIERS)('over %s', carrier => {
 
   test('ALP-ASK-06 Python asks us for a stream', async () => {
     const profile = await Profile.start({ clock })
-    const said = (await pythonCalls(profile.target(carrier), {
-      method: 'link.ask',
-      params: { prompt: 'hi', stream: true },
-    })) as { result: { text: string }; stream: string }[]
+    const job = { method: 'link.ask', params: { prompt: 'hi', stream: true } }
+    const all = await pythonCalls(profile.target(carrier), job)
+    const said = all as { result: { text: string }; stream: string }[]
     const chunks = said.filter(({ stream }) => stream === 'chunk')
     expect(chunks.map(({ result }) => result.text).join('')).toBe('Hello ✅')
     expect(said.at(-2)).toMatchObject({ result: { text: 'You said: hi' }, stream: 'final' })
@@ -94,10 +89,8 @@ describe.each(CARRIERS)('over %s', carrier => {
   test('ALP-ENV-08 Python replays, comes with a wrong clock or for another recipient: silence, and no turn', async () => {
     const profile = await Profile.start({ clock })
     const job = { method: 'link.ask', params: { prompt: 'x' } }
-    expect((await pythonCalls(profile.target(carrier), { ...job, twice: true })).slice(1)).toEqual([
-      'answered',
-      'dropped',
-    ])
+    const [, ...twice] = await pythonCalls(profile.target(carrier), { ...job, twice: true })
+    expect(twice).toEqual(['answered', 'dropped'])
     for (const wrong of [
       { shift: -121 },
       { shift: 122 },
@@ -110,10 +103,7 @@ describe.each(CARRIERS)('over %s', carrier => {
 
   test('ALP-ASK-06 we ask Python, in one piece and as it is said', async () => {
     const { target } = await PythonServer.start(carrier)
-    expect(await ping(client, target, { nonce: 'n' })).toEqual({
-      ok: true,
-      value: { version: 1, agentName: 'python' },
-    })
+    expect(await ping(client, target, { nonce: 'n' })).toEqual({ ok: true, value: { version: 1, agentName: 'python' } })
     const answer = { text: 'Hello ✅', tokensIn: 7, tokensOut: 3, cost: 1, interrupted: false }
     expect(await ask(client, clock, target, 'hi')).toMatchObject({ ok: true, value: answer })
     const texts: string[] = []
@@ -144,21 +134,10 @@ describe.each(CARRIERS)('over %s', carrier => {
 
   test('ALP-CANCEL-01 Python is a worker: its turn is aborted there, and its cost comes back', async () => {
     const { target } = await PythonServer.start(carrier)
-    const adapter = peerAdapter(client, { id: 'snake', target: () => ok(target) }, { clock, stream: true })
-    const ids = new SystemIds()
+    const snake = peerAgent({ clock, peers: { client: () => ok(client), target: () => ok(target) } })
     const stop = new AbortController()
-    const result = await adapter.takeTurn(
-      {
-        run: ids.next('run') as RunId,
-        workspace: ids.next('ws') as WorkspaceId,
-        agent: 'snake#1',
-        epoch: 1,
-        prompt: 'wait',
-        context: [],
-        signal: stop.signal,
-      },
-      () => stop.abort(new ParleyError('operator', 'enough')),
-    )
+    const enough = () => stop.abort(new ParleyError('operator', 'enough'))
+    const result = await snake.takeTurn(turn(stop.signal, { prompt: 'wait' }), enough)
     expect(result).toMatchObject({
       outcome: 'failed',
       error: { code: 'aborted' },

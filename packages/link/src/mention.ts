@@ -1,5 +1,5 @@
-// Mentions in a text (ALP-MENTION-01 to -03): `@` and a peer's id, and the shortcut that makes a request to that peer
-// of the rest.
+// Mentions in a text (ALP-MENTION-01 to -03): `@` and a peer's id. The shortcut sends the rest of the text to that
+// peer.
 import { isSpace, trimLeft, trimRight } from './text.ts'
 
 export interface Mention {
@@ -32,10 +32,7 @@ function mentionAt(text: string, start: number): Mention | undefined {
   return undefined
 }
 
-/**
- * As Python sees words: letters and digits of any script. A run before it is ASCII, so that one unit is one character
- * there.
- */
+/** As Python sees words: letters and digits of any script. What is before `at` is ASCII: one unit, one character. */
 function isBoundary(text: string, at: number): boolean {
   const next = text.codePointAt(at)
   const followed = next !== undefined && WORD.test(String.fromCodePoint(next))
@@ -43,8 +40,8 @@ function isBoundary(text: string, at: number): boolean {
 }
 
 /**
- * ALP-MENTION-03: the peer that a text is for and what is left of it; undefined where it is ordinary text. Only the
- * first mention counts: where it is nobody on the roster, a later one is not looked at.
+ * ALP-MENTION-03: the peer that a text is for and the rest of the text; undefined for ordinary text. Only the first
+ * mention counts, also if it is nobody on the roster.
  */
 export function parseMention(
   text: string,

@@ -1,5 +1,5 @@
-// The whitespace of the requirement sheet (its set W): Python's, which is not that of JavaScript: U+FEFF is none,
-// U+001C to U+001F and U+0085 are.
+// The whitespace of the requirement sheet (its set W): Python's. Unlike JavaScript's it has U+001C to U+001F and
+// U+0085, and not U+FEFF.
 
 const W = '\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000'
 const LEADING = new RegExp(`^[${W}]+`)
@@ -13,7 +13,7 @@ export function trimLeft(text: string): string {
   return text.replace(LEADING, '')
 }
 
-/** By hand: a pattern that is anchored at the end looks at every run of spaces again and again. */
+/** A loop, since a pattern anchored at the end takes quadratic time over runs of spaces. */
 export function trimRight(text: string): string {
   let end = text.length
   while (end > 0 && isSpace(text[end - 1]!)) end--

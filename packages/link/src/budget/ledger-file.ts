@@ -1,8 +1,6 @@
-// The daily ledger as its file has it (ALP-BUD-02): sorted, compact ASCII JSON. Turns under way stand in a member of
-// their own, which is left out when there are none: then the file is exactly what the reference writes.
-import { isUtf8 } from 'node:buffer'
+// The file of the daily ledger (ALP-BUD-02): sorted, compact ASCII JSON. Turns under way stand in a member of their
+// own, which is left out when there are none: then the file is exactly what the reference writes.
 import {
-  type Clock,
   Ledger,
   type LedgerDamage,
   type LedgerOptions,
@@ -17,9 +15,9 @@ import {
   type Ticks,
 } from '@parley/core'
 import { type Disk, machineDisk, writeWholeSync } from '@parley/keys/files'
-import { WatchedFile } from '../files/watched.ts'
-import { parseText } from '../json/parse.ts'
-import { float, integerOf, isWireObject, numberOf, type WireObject, type WireValue } from '../json/value.ts'
+import { type FileOptions, WatchedFile } from '../files/watched.ts'
+import { parseWire } from '../json/parse.ts'
+import { amountOf, countOf, float, isWireObject, numberOf, type WireObject, type WireValue } from '../json/value.ts'
 import { sortedAsciiText } from '../json/write.ts'
 import { linkLimits } from '../limits.ts'
 
@@ -27,14 +25,8 @@ const MICROS = 1_000_000
 const DAY_SECONDS = 86_400
 const DAY = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/
 
-export interface LedgerFileOptions {
-  readonly clock: Clock
-  readonly disk?: Disk
-  readonly failed?: (what: string, cause: unknown) => void
-}
-
 /** The daily ledger that is kept in this file. */
-export function openLedger(path: string, options: LedgerOptions & LedgerFileOptions): Ledger {
+export function openLedger(path: string, options: LedgerOptions & FileOptions): Ledger {
   return new Ledger(new LedgerFile(path, options), options)
 }
 
@@ -48,13 +40,12 @@ interface Reading {
 
 export class LedgerFile implements LedgerStore {
   readonly #path: string
-  readonly #options: LedgerFileOptions
+  readonly #options: FileOptions
   readonly #disk: Disk
   readonly #file: WatchedFile<Buffer | undefined>
-  /** What was read last, and what it means. */
   #known: Reading | undefined
 
-  constructor(path: string, options: LedgerFileOptions) {
+  constructor(path: string, options: FileOptions) {
     this.#path = path
     this.#options = options
     this.#disk = options.disk ?? machineDisk
@@ -71,7 +62,7 @@ export class LedgerFile implements LedgerStore {
     if (known && known.bytes === bytes && known.fault === fault && known.state.day === day) return known
     const read = fault === undefined ? readLedger(bytes, now) : undefined
     const damage = read ? undefined : this.#damaged(fault)
-    // Told once for each damage, not for each look at it.
+    // Once for each damage, not for each look at it.
     if (damage && !known?.damage) this.#options.failed?.(`${damage.problem} ${damage.remedy}`, fault)
     this.#known = { bytes, fault, state: read ?? unspent(day), damage }
     return this.#known
@@ -102,8 +93,8 @@ function unspent(day: string): LedgerState {
 
 /** What the bytes say of today; undefined where they are no ledger. What another day spent is history. */
 function readLedger(bytes: Buffer | undefined, now: Ticks): LedgerState | undefined {
-  const file = bytes ? objectIn(bytes) : {}
-  if (!file) return undefined
+  const file = bytes ? parseWire(bytes) : {}
+  if (!isWireObject(file)) return undefined
   const today = ledgerDay(now)
   const day = typeof file.day === 'string' && DAY.test(file.day) ? file.day : undefined
   if (day === today && file.profile !== undefined && !isSpent(file.profile)) return undefined
@@ -115,28 +106,20 @@ function readLedger(bytes: Buffer | undefined, now: Ticks): LedgerState | undefi
   return { day, profile, byPeer: spentByName(file.by_peer), history, reserved }
 }
 
-function objectIn(bytes: Buffer): WireObject | undefined {
-  const value = isUtf8(bytes) ? parseText(bytes.toString('utf8')) : undefined
-  return isWireObject(value) ? value : undefined
-}
-
 function writeLedger(state: LedgerState): Buffer {
   const days = [...state.history].toSorted(([a], [b]) => (a < b ? 1 : -1)).slice(0, linkLimits.ledgerDays)
+  const reserved = [...state.reserved.values()].map(({ id, name, usd, at }) => [
+    id,
+    { peer: name, usd: float(usd), at: float(at) },
+  ])
   const text = sortedAsciiText({
     by_peer: named(state.byPeer),
     day: state.day,
     history: named(days),
     profile: spent(state.profile),
-    ...(state.reserved.size > 0 && {
-      reserved: Object.fromEntries(
-        [...state.reserved.values()].map(({ id, name, usd, at }) => [
-          id,
-          { peer: name, usd: float(usd), at: float(at) },
-        ]),
-      ),
-    }),
+    ...(reserved.length > 0 && { reserved: Object.fromEntries(reserved) }),
   })
-  return Buffer.from(text, 'utf8')
+  return Buffer.from(text)
 }
 
 function named(entries: Iterable<readonly [string, Spent]>): WireObject {
@@ -157,17 +140,14 @@ function isSpent(value: WireValue): boolean {
 }
 
 function spentOf(value: WireValue | undefined): Spent {
-  if (!isWireObject(value)) return NOTHING_SPENT
-  const tokens = integerOf(value.tokens)
-  return { usd: sumOf(value.usd), tokens: typeof tokens === 'number' && tokens > 0 ? tokens : 0 }
+  return isWireObject(value) ? { usd: usdOf(value), tokens: countOf(value.tokens) } : NOTHING_SPENT
 }
 
-function sumOf(value: WireValue | undefined): number {
-  const usd = numberOf(value)
-  return usd !== undefined && Number.isFinite(usd) && usd > 0 ? Math.min(usd, MOST_USD) : 0
+function usdOf({ usd }: WireObject): number {
+  return Math.min(amountOf(usd), MOST_USD)
 }
 
-/** What a process that died had set aside counts for a day, if nobody settles it. */
+/** What a dead process had set aside counts for a day, unless it is settled. */
 function reservedOf(value: WireValue | undefined, now: Ticks): Map<string, Reservation> {
   const found = new Map<string, Reservation>()
   for (const [key, entry] of isWireObject(value) ? Object.entries(value) : []) {
@@ -175,7 +155,7 @@ function reservedOf(value: WireValue | undefined, now: Ticks): Map<string, Reser
     const id = key.toWellFormed()
     const at = numberOf(entry.at) ?? 0
     if (Math.abs(now / MICROS - at) < DAY_SECONDS)
-      found.set(id, { id, name: entry.peer.toWellFormed(), usd: sumOf(entry.usd), at })
+      found.set(id, { id, name: entry.peer.toWellFormed(), usd: usdOf(entry), at })
   }
   return found
 }

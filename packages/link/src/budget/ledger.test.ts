@@ -16,7 +16,8 @@ function ledgerOf(cap: unknown, start = '2026-04-23T12:00:00Z') {
   const path = linkPaths(temporaryFolder()).ledger
   const clock = new ManualClock(at(start))
   const state = { cap }
-  const open = (disk?: Disk) => openLedger(path, { clock, cap: () => state.cap, ...(disk && { disk }) })
+  const open = (disk?: Disk, failed = (_what: string) => {}) =>
+    openLedger(path, { clock, cap: () => state.cap, disk, failed })
   const write = (text: string) => {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
@@ -99,16 +100,9 @@ test.each([
     const place = ledgerOf(1)
     place.write(text)
     const told: string[] = []
-    const ledger = openLedger(place.path, {
-      clock: place.clock,
-      cap: () => place.state.cap,
-      failed: what => void told.push(what),
-    })
-    for (let look = 0; look < 2; look++)
-      expect(ledger.reserve('alice')).toMatchObject({
-        ok: false,
-        error: { code: 'ledger_unavailable', message: expect.stringContaining(place.path) },
-      })
+    const ledger = place.open(undefined, what => void told.push(what))
+    const error = { code: 'ledger_unavailable', message: expect.stringContaining(place.path) }
+    for (let look = 0; look < 2; look++) expect(ledger.reserve('alice')).toMatchObject({ ok: false, error })
     expect(ledger.unusable?.message).toContain('move it away')
     expect(place.text()).toBe(text)
     expect(told).toHaveLength(1)
@@ -289,10 +283,7 @@ test.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])(
 test('ALP-BUD-02 the ledger is bounded: turns under way, names in a day', () => {
   const { ledger: crowded, write, open } = ledgerOf(undefined)
   for (let turn = 0; turn < limits.reservations; turn++) granted(crowded)
-  expect(crowded.reserve('alice')).toMatchObject({
-    ok: false,
-    error: { code: 'ledger_full', retryable: true },
-  })
+  expect(crowded.reserve('alice')).toMatchObject({ ok: false, error: { code: 'ledger_full', retryable: true } })
   const names = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`p${n}`, { tokens: 0, usd: 0 }]))
   write(JSON.stringify({ day: '2026-04-23', by_peer: names }))
   const ledger = open()
@@ -350,13 +341,7 @@ test.each([1, 2, 3])(
       if (said.split('\n').length > 10 * round) child.kill('SIGKILL')
     })
     await once(child, 'close')
-    const last = (word: string) =>
-      Number(
-        said
-          .match(new RegExp(`${word} (\\d+)\\n`, 'g'))
-          ?.at(-1)
-          ?.split(' ')[1] ?? 0,
-      )
+    const last = (word: string) => Number([...said.matchAll(new RegExp(`${word} (\\d+)\\n`, 'g'))].at(-1)?.[1] ?? 0)
     const { profile, reserved } = openLedger(path, { clock: new SystemClock(), cap: () => undefined }).today()
     expect(last('settled')).toBeGreaterThan(0)
     expect(profile.usd).toBeGreaterThanOrEqual(0.5 * last('settled'))

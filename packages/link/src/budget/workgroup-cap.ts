@@ -3,9 +3,9 @@
 import { ok, type Result, refuse, type Spent } from '@parley/core'
 import type { WireError } from '../envelope/envelope.ts'
 import { wireError } from '../errors.ts'
-import { float, integerOf, isWireObject, numberOf, type WireValue } from '../json/value.ts'
+import { amountOf, float, integerOf, isWireObject, type WireValue } from '../json/value.ts'
 
-/** ALP-BUD-04: `budget` as somebody creates a workgroup with it: left out, or a mapping with a `max_usd` above zero. */
+/** ALP-BUD-04: the `budget` of a new workgroup: left out, or a mapping with a `max_usd` above zero. */
 export function workgroupCap(budget: unknown): Result<number | undefined> {
   if (budget === undefined || budget === null) return ok(undefined)
   const cap = typeof budget === 'object' && 'max_usd' in budget ? budget.max_usd : undefined
@@ -14,24 +14,16 @@ export function workgroupCap(budget: unknown): Result<number | undefined> {
   return ok(cap)
 }
 
-/** ALP-BUD-06: what the author says, at face value, since the envelope is signed; what is no sum counts nothing. */
+/** ALP-BUD-06: taken at face value, since the envelope is signed; what is not an amount counts nothing. */
 export function declaredCost(cost: WireValue | undefined): Spent {
   const said = isWireObject(cost) ? cost : {}
-  const tokens = Number(integerOf(said.tokens) ?? 0)
-  return { usd: sum(numberOf(said.usd)), tokens: Math.min(sum(tokens), Number.MAX_SAFE_INTEGER) }
-}
-
-function sum(value: number | undefined): number {
-  return value !== undefined && Number.isFinite(value) && value > 0 ? value : 0
+  const tokens = amountOf(integerOf(said.tokens))
+  return { usd: amountOf(said.usd), tokens: Math.min(tokens, Number.MAX_SAFE_INTEGER) }
 }
 
 /** ALP-BUD-05: the refusal of a post; undefined where it is admitted. Reaching the cap exactly is admitted, once. */
 export function overWorkgroupCap(cap: number | undefined, used: number, declared: number): WireError | undefined {
   if (cap === undefined || (used < cap && used + declared <= cap)) return undefined
-  return wireError('budget-exceeded', {
-    cap_kind: 'workgroup_usd',
-    cap: float(cap),
-    used: float(used),
-    declared: float(declared),
-  })
+  const data = { cap_kind: 'workgroup_usd', cap: float(cap), used: float(used), declared: float(declared) }
+  return wireError('budget-exceeded', data)
 }

@@ -26,13 +26,8 @@ const clock = new SystemClock()
 const PEER: Principal = { id: 'alp:SHA256:alice', kind: 'peer', name: 'alice', scopes: [] }
 
 function greeting(words: string, more: Promise<void> = Promise.resolve()): OperationRegistry {
-  const spec = {
-    name: '/test/echo',
-    opType: 'query',
-    accessControl: {},
-    inputSchema: Type.Unknown(),
-    outputSchema: Type.Unknown(),
-  } as const
+  const schemas = { inputSchema: Type.Unknown(), outputSchema: Type.Unknown() }
+  const spec = { name: '/test/echo', opType: 'query', accessControl: {}, ...schemas } as const
   const who = { ...spec, name: '/test/who' } as const
   const count = { ...spec, name: '/test/count', opType: 'subscription' } as const
   return new OperationRegistry({
@@ -58,7 +53,8 @@ class CallGround {
   unreadable = false
   listening!: CallListening
 
-  static async start(): Promise<CallGround> {
+  /** `accept`: what becomes of a transport; a link of the node, unless a test says otherwise. */
+  static async start(accept?: (transport: Transport) => void): Promise<CallGround> {
     const ground = new CallGround()
     ground.listening = await listenCall({
       host: '127.0.0.1',
@@ -74,7 +70,8 @@ class CallGround {
       principal: () => PEER,
       accept: transport => {
         ground.accepted.push(transport)
-        ground.links.push(ground.node.attach(transport))
+        if (accept) accept(transport)
+        else ground.links.push(ground.node.attach(transport))
       },
       log: { failed: what => ground.failed.push(what) },
     })
@@ -130,12 +127,17 @@ test('an envelope may be as large as the call protocol allows, in as many frames
   expect(text.length).toBeGreaterThan(60 * linkLimits.frameBytes)
 })
 
+/** A frame that holds these bytes. */
+function sealed(session: Session, plaintext: Buffer): Buffer {
+  const frame = Buffer.alloc(plaintext.length + TAG_BYTES)
+  session.sending.encrypt(frame, plaintext)
+  return framed(4, frame)
+}
+
 test('a stranger gets the one message of the handshake and no byte more, whatever it says', async () => {
   const ground = await CallGround.start()
   const { peer, session } = await ground.raw(carol)
-  const frame = Buffer.alloc(100 + TAG_BYTES)
-  session.sending.encrypt(frame, Buffer.alloc(100))
-  peer.write(framed(4, frame))
+  peer.write(sealed(session, Buffer.alloc(100)))
   await peer.closed
   expect(peer.received).toHaveLength(0)
   expect(ground.accepted).toEqual([])
@@ -176,10 +178,8 @@ test('a caller of the other protocol fails as with a wrong key, on either port, 
   const alp = await Ground.start({ clock })
   const asked = await alp.client().call(ground.target, 'link.ping')
   expect(asked).toMatchObject({ ok: false, error: { error: { code: 'link_handshake_failed' } } })
-  const dialled = await dialCall(
-    { identity: bob.id, at: { host: '127.0.0.1', port: alp.server.port! } },
-    { own: alice, clock, timeoutMs: 5000 },
-  )
+  const target = { identity: bob.id, at: { host: '127.0.0.1', port: alp.server.port! } }
+  const dialled = await dialCall(target, { own: alice, clock, timeoutMs: 5000 })
   expect(dialled).toMatchObject({ ok: false, error: { code: 'link_handshake_failed' } })
   for (const [port, prologue] of [
     [ground.listening.port, Buffer.alloc(0)],
@@ -201,10 +201,9 @@ test('who holds the key of somebody else is refused by the dialler', async () =>
 
 const spoilt: Readonly<Record<string, (session: Session) => Buffer>> = {
   'altered frame': session => {
-    const frame = Buffer.alloc(40 + TAG_BYTES)
-    session.sending.encrypt(frame, Buffer.alloc(40))
-    frame[7]! ^= 1
-    return framed(4, frame)
+    const frame = sealed(session, Buffer.alloc(40))
+    frame[11]! ^= 1
+    return frame
   },
   'frame over the limit': () => {
     const length = Buffer.alloc(4)
@@ -212,11 +211,7 @@ const spoilt: Readonly<Record<string, (session: Session) => Buffer>> = {
     return length
   },
   'frame without a tag': () => framed(4, Buffer.alloc(3)),
-  'frame that is no envelope': session => {
-    const frame = Buffer.alloc(9 + TAG_BYTES)
-    session.sending.encrypt(frame, Buffer.from('\0\0\0\u0005hello'))
-    return framed(4, frame)
-  },
+  'frame that is no envelope': session => sealed(session, Buffer.from('\0\0\0\u0005hello')),
 }
 
 test.each(Object.keys(spoilt))('an %s ends its connection, and no other', async name => {
@@ -230,24 +225,12 @@ test.each(Object.keys(spoilt))('an %s ends its connection, and no other', async 
 })
 
 test('what waits for a peer that does not read is not touched by what is sent to another', async () => {
-  const accepted: Transport[] = []
-  const listening = await listenCall({
-    host: '127.0.0.1',
-    port: 0,
-    identity: bob,
-    clock,
-    pins: { identities: () => new Set([alice.id]) },
-    principal: () => PEER,
-    accept: transport => accepted.push(transport),
-  })
-  onTestFinished(() => listening.close())
+  const ground = await CallGround.start(() => undefined)
+  const { accepted } = ground
   const dial = async () => {
-    const target = { identity: bob.id, at: { host: '127.0.0.1', port: listening.port } }
-    const dialled = await dialCall(target, { own: alice, clock, timeoutMs: 5000 })
-    if (!dialled.ok) throw dialled.error
-    onTestFinished(() => dialled.value.close())
-    dialled.value.start(new Recorder())
-    return dialled.value
+    const transport = await ground.dial()
+    transport.start(new Recorder())
+    return transport
   }
   const message = (letter: string) => JSON.stringify({ type: 'topic.test', id: '1', payload: letter.repeat(2 ** 20) })
   const [slow, fast] = [await dial(), await dial()]

@@ -23,10 +23,9 @@ transportCompliance(
       accept: accepted.resolve,
       ...(maxBody !== undefined && { maxBody }),
     })
-    const dialled = await dialCall(
-      { identity: bob.id, at: { host: '127.0.0.1', port: listening.port } },
-      { own: alice, clock, timeoutMs: 5000, ...(called && { principal: called }) },
-    )
+    const target = { identity: bob.id, at: { host: '127.0.0.1', port: listening.port } }
+    const how = { own: alice, clock, timeoutMs: 5000 }
+    const dialled = await dialCall(target, { ...how, ...(called && { principal: called }) })
     if (!dialled.ok) throw dialled.error
     return { left: dialled.value, right: await accepted.promise, dispose: () => listening.close() }
   },

@@ -1,6 +1,6 @@
 // A Noise session as a stream of bytes: what is written goes out in bulk frames (ALP-TCP-04), what comes in is handed
-// on when it has proved authentic. The call protocol has frames of its own inside, so that one of them may be larger
-// than a frame of Noise.
+// on once it has proved authentic. The call protocol has frames of its own inside, which may be larger than a frame of
+// Noise.
 import { Duplex } from 'node:stream'
 import { ParleyError } from '@parley/core'
 import { linkDefaults, linkLimits } from '../limits.ts'
@@ -22,7 +22,7 @@ export class NoiseStream extends Duplex {
     this.#session = session
   }
 
-  /** What is there, and otherwise the next that comes: who does not ask holds the sender back. */
+  /** While nothing is read, the sender is held back. */
   override _read(): void {
     const now = this.#messages.take()
     if (now !== undefined) this.#hand(now)
@@ -63,7 +63,7 @@ export class NoiseStream extends Duplex {
     return true
   }
 
-  /** Everything was handed on before this: what is left is to say so. */
+  /** Everything was handed on before: all that is left is the goodbye. */
   override _final(done: (error?: Error | null) => void): void {
     this.#messages.end(linkDefaults.closeMs)
     done()

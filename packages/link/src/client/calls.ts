@@ -1,13 +1,11 @@
-// The three calls of a peer as functions (ALP-PING, ALP-ASK, ALP-CANCEL), with what comes back read into types. A busy
-// peer may be asked again.
+// The three calls of a peer as functions (ALP-PING, ALP-ASK, ALP-CANCEL), with typed answers.
 import { randomInt } from 'node:crypto'
-import { type Clock, err, ok, ParleyError, type Result } from '@parley/core'
-import { WIRE_CODES } from '../errors.ts'
-import { errorIn } from '../failed-turn.ts'
-import { float, integerOf, isWireObject, numberOf, type WireObject, type WireValue } from '../json/value.ts'
+import { type Clock, err, ok, ParleyError, pause, type Result, type TurnBudget } from '@parley/core'
+import { errorIn, WIRE_CODES } from '../errors.ts'
+import { amountOf, countOf, float, integerOf, isWireObject, type WireObject, type WireValue } from '../json/value.ts'
 import { linkDefaults } from '../limits.ts'
 import type { LinkClient } from './client.ts'
-import type { LinkFailure } from './exchange.ts'
+import type { CallOptions, LinkFailure } from './exchange.ts'
 import type { Target } from './target.ts'
 
 export interface Pong {
@@ -28,16 +26,15 @@ export interface Answer {
   readonly failed: boolean
 }
 
-export interface AskOptions {
-  /** Gets the text as it comes (ALP-ASK-07: for whoever watches). Left out, the answer comes in one piece. */
+type Patience = Omit<CallOptions, 'onChunk'>
+
+export interface AskOptions extends Patience {
+  /** Gets the text as it comes (ALP-ASK-07). Left out, the answer comes in one piece. */
   readonly onText?: (text: string) => void | Promise<void>
-  /** Gets the session as soon as the peer tells it, which early revisions do only at the end. */
+  /** Gets the session as soon as the peer sends it, which early revisions do only at the end. */
   readonly onSession?: (session: string) => void
-  readonly budget?: { readonly usd?: number; readonly tokens?: number }
-  /** Milliseconds for connecting and for each message. */
-  readonly timeoutMs?: number
-  readonly signal?: AbortSignal
-  /** How often a busy peer is asked again; not at all unless somebody says so. */
+  readonly budget?: TurnBudget | undefined
+  /** How often a busy peer is asked again: never if left out. */
   readonly busyTries?: number
 }
 
@@ -47,9 +44,8 @@ type Called<T> = Promise<Result<T, LinkFailure>>
 export async function ping(
   client: LinkClient,
   target: Target,
-  options: { readonly nonce: string; readonly timeoutMs?: number; readonly signal?: AbortSignal },
+  { nonce, ...call }: Patience & { readonly nonce: string },
 ): Called<Pong> {
-  const { nonce, ...call } = options
   const said = await client.call(target, 'link.ping', { nonce }, { timeoutMs: linkDefaults.pingMs, ...call })
   if (!said.ok) return said
   const { value } = said
@@ -66,23 +62,22 @@ export async function ask(
   prompt: string,
   options: AskOptions = {},
 ): Called<Answer> {
-  const { onText, budget, signal, busyTries = 0 } = options
-  const params: WireObject = {
-    prompt,
-    stream: onText !== undefined,
-    ...(budget && { budget: budgetOf(budget) }),
-  }
-  const call = {
-    timeoutMs: options.timeoutMs ?? linkDefaults.askMs,
-    ...(signal && { signal }),
-    onChunk: (result: WireValue) => chunk(result, options),
+  const { onText, onSession, budget, signal, busyTries = 0, timeoutMs = linkDefaults.askMs } = options
+  const params = { prompt, stream: onText !== undefined, ...(budget && { budget: budgetOf(budget) }) }
+  /** ALP-ASK-06: a chunk without text is not for the reader. */
+  const onChunk = (result: WireValue) => {
+    if (!isWireObject(result)) return
+    if (typeof result.text === 'string') return onText?.(result.text)
+    if (typeof result.session_id === 'string') onSession?.(result.session_id)
   }
   for (let tried = 0; ; tried++) {
-    const said = await client.call(target, 'link.ask', params, call)
+    const said = await client.call(target, 'link.ask', params, { timeoutMs, signal, onChunk })
     if (said.ok) return answerOf(said.value)
     // Nothing was started, so that asking again is no second turn.
     if (!isBusy(said.error) || tried >= busyTries || signal?.aborted) return said
-    await jitter(clock, linkDefaults.busyWaitMs * 2 ** tried, signal)
+    // ALP-ASK-09: between half and all of the time, so that two who wait for the same peer do not meet again.
+    const most = linkDefaults.busyWaitMs * 2 ** tried
+    await pause(clock, randomInt(Math.ceil(most / 2), most + 1), signal)
   }
 }
 
@@ -91,39 +86,48 @@ export async function cancelAsk(
   client: LinkClient,
   target: Target,
   session = '',
-  options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
+  options: Patience = {},
 ): Called<boolean> {
   const said = await client.call(target, 'link.cancel', { session_id: session }, options)
   if (!said.ok) return said
   return isWireObject(said.value) ? ok(said.value.cancelled === true) : unreadable('link.cancel')
 }
 
+export interface GivenUp {
+  readonly client: LinkClient
+  readonly clock: Clock
+  readonly target: Target
+  /** Empty if the peer has not sent it: then whichever turn of ours runs there. */
+  readonly session: string
+  /** Hangs up, which later revisions take for a cancel too (ALP-CANCEL-02). */
+  readonly hangUp: AbortController
+  /** The ask itself. */
+  readonly said: Promise<unknown>
+}
+
+/**
+ * Gives up an ask that runs: its turn is cancelled at the peer, which then has a while to say what it cost. Resolves
+ * when the ask has ended, in whatever way; rejects as it does.
+ */
+export async function giveUp({ client, clock, target, session, hangUp, said }: GivenUp): Promise<void> {
+  const timeoutMs = linkDefaults.cancelMs
+  const stop = clock.after(timeoutMs, () => hangUp.abort())
+  const cancelled = await cancelAsk(client, target, session, { timeoutMs, signal: hangUp.signal })
+  // Not allowed, or nothing runs there: nobody will answer.
+  if (!cancelled.ok || !cancelled.value) hangUp.abort()
+  try {
+    await said
+  } finally {
+    stop()
+  }
+}
+
 function isBusy(failure: LinkFailure): boolean {
   return failure.where === 'remote' && failure.error.code === WIRE_CODES['target-busy']
 }
 
-/** ALP-ASK-06: a chunk without text is not for the reader. */
-function chunk(result: WireValue, { onText, onSession }: AskOptions): void | Promise<void> {
-  if (!isWireObject(result)) return
-  if (typeof result.text === 'string') return onText?.(result.text)
-  if (typeof result.session_id === 'string') onSession?.(result.session_id)
-}
-
-function budgetOf({ usd, tokens }: NonNullable<AskOptions['budget']>): WireObject {
+function budgetOf({ usd, tokens }: TurnBudget): WireObject {
   return { ...(usd !== undefined && { usd: float(usd) }), ...(tokens !== undefined && { tokens }) }
-}
-
-/** ALP-ASK-09: between half and all of the time, so that two who wait for the same peer do not meet again. */
-function jitter(clock: Clock, milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise(resolve => {
-    const done = () => {
-      cancel()
-      signal?.removeEventListener('abort', done)
-      resolve()
-    }
-    const cancel = clock.after(randomInt(Math.ceil(milliseconds / 2), milliseconds + 1), done)
-    signal?.addEventListener('abort', done, { once: true })
-  })
 }
 
 function answerOf(value: WireValue): Result<Answer, LinkFailure> {
@@ -143,17 +147,7 @@ function textOf(value: WireValue | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-function countOf(value: WireValue | undefined): number {
-  const count = integerOf(value)
-  return typeof count === 'number' && count > 0 ? count : 0
-}
-
-function amountOf(value: WireValue | undefined): number {
-  const amount = numberOf(value)
-  return amount !== undefined && Number.isFinite(amount) && amount > 0 ? amount : 0
-}
-
 function unreadable(method: string): Result<never, LinkFailure> {
-  const error = new ParleyError('link_bad_response', `The peer's answer to ${method} is not one.`)
+  const error = new ParleyError('link_bad_response', `The peer's reply to ${method} is not an answer to it.`)
   return err({ where: 'local', error })
 }

@@ -10,7 +10,7 @@ import type { WireObject, WireValue } from '../json/value.ts'
 import { wireText } from '../json/write.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import { vectorClock } from '../testing/clock.ts'
-import { Ground, until } from '../testing/ground.ts'
+import { failure, Ground, idle, streamOf, until } from '../testing/ground.ts'
 import { temporaryFolder } from '../testing/homes.ts'
 import { misbehaving } from '../testing/misbehaving.ts'
 import { identityOf } from '../testing/vectors.ts'
@@ -40,61 +40,37 @@ describe.each(CARRIERS)('over %s', carrier => {
     const ground = await Ground.start({
       handler: ({ method, params }) => {
         if (method !== 'stream') return { result: { method, params: params! } }
-        return {
-          stream: (async function* () {
-            for (const text of ['a', 'b', 'c']) yield { chunk: { text } }
-            yield { final: { text: 'abc' } }
-          })(),
-        }
+        return streamOf(...['a', 'b', 'c'].map(text => ({ chunk: { text } })), { final: { text: 'abc' } })
       },
     })
     const client = ground.client()
-    expect(await client.call(ground.target(carrier), 'link.ping', { n: 1 })).toMatchObject({
-      ok: true,
-      value: { method: 'link.ping', params: { n: 1 } },
-    })
+    const echoed = { method: 'link.ping', params: { n: 1 } }
+    const said = await client.call(ground.target(carrier), echoed.method, echoed.params)
+    expect(said).toMatchObject({ ok: true, value: echoed })
     const chunks: WireValue[] = []
-    const streamed = await client.call(
-      ground.target(carrier),
-      'stream',
-      {},
-      { onChunk: chunk => void chunks.push(chunk) },
-    )
+    const onChunk = (chunk: WireValue) => void chunks.push(chunk)
+    const streamed = await client.call(ground.target(carrier), 'stream', {}, { onChunk })
     expect(streamed).toEqual({ ok: true, value: expect.objectContaining({ text: 'abc' }) })
     expect(chunks).toMatchObject([{ text: 'a' }, { text: 'b' }, { text: 'c' }])
     // Nobody need listen to them.
-    expect(await client.call(ground.target(carrier), 'stream')).toMatchObject({
-      ok: true,
-      value: { text: 'abc' },
-    })
+    expect(await client.call(ground.target(carrier), 'stream')).toMatchObject({ ok: true, value: { text: 'abc' } })
   })
 
   test('ALP-ERR-04 an error of the peer is told as it is', async () => {
-    const ground = await Ground.start({
-      handler: () => ({ error: { code: -32005, message: 'rate-limited', data: { window_seconds: 60 } } }),
-    })
+    const error = { code: -32005, message: 'rate-limited', data: { window_seconds: 60 } }
+    const ground = await Ground.start({ handler: () => ({ error }) })
+    const data = expect.objectContaining(error.data)
     expect(await ground.client().call(ground.target(carrier), 'x')).toEqual({
       ok: false,
-      error: {
-        where: 'remote',
-        error: {
-          code: -32005,
-          message: 'rate-limited',
-          data: expect.objectContaining({ window_seconds: 60 }),
-        },
-      },
+      error: { where: 'remote', error: { ...error, data } },
     })
   })
 
   test('ALP-UNIX-06 being dropped looks like an empty response', async () => {
     const ground = await Ground.start({ pinned: [] })
-    expect(await ground.client().call(ground.target(carrier), 'link.ping')).toMatchObject({
-      ok: false,
-      error: {
-        where: 'local',
-        error: { code: 'link_empty_response', message: expect.stringMatching(/^empty response: /) },
-      },
-    })
+    expect(await ground.client().call(ground.target(carrier), 'link.ping')).toMatchObject(
+      failure('link_empty_response', { message: expect.stringMatching(/^empty response: /) }),
+    )
   })
 
   test('ALP-UNIX-06 an answer that does not come in time is a local failure, each part having the whole time', async () => {
@@ -114,16 +90,13 @@ describe.each(CARRIERS)('over %s', carrier => {
     let heard = 0
     const call = ground.client().call(ground.target(carrier), 'x', {}, { onChunk: () => void heard++ })
     await until(() => heard === 1)
-    await new Promise(resolve => setImmediate(resolve))
+    await idle(1)
     clock.advance(linkDefaults.callMs - 1)
     step.resolve()
     await until(() => heard === 2)
-    await new Promise(resolve => setImmediate(resolve))
+    await idle(1)
     clock.advance(linkDefaults.callMs)
-    expect(await call).toMatchObject({
-      ok: false,
-      error: { where: 'local', error: { code: 'link_timeout' } },
-    })
+    expect(await call).toMatchObject(failure('link_timeout'))
   })
 
   test('a request can be given up', async () => {
@@ -138,23 +111,17 @@ describe.each(CARRIERS)('over %s', carrier => {
     const call = ground.client().call(ground.target(carrier), 'x', {}, { signal: abort.signal })
     const theirs = await begun.promise
     abort.abort()
-    expect(await call).toMatchObject({
-      ok: false,
-      error: { where: 'local', error: { code: 'link_cancelled' } },
-    })
+    expect(await call).toMatchObject(failure('link_cancelled'))
     if (carrier === 'tcp') await until(() => theirs.aborted)
-    expect(await ground.client().call(ground.target(carrier), 'x', {}, { signal: abort.signal })).toMatchObject({
-      ok: false,
-      error: { error: { code: 'link_cancelled' } },
-    })
+    const again = await ground.client().call(ground.target(carrier), 'x', {}, { signal: abort.signal })
+    expect(again).toMatchObject(failure('link_cancelled'))
   })
 
   test('params that cannot be sent are a local failure, and nothing is sent', async () => {
     const ground = await Ground.start()
-    expect(await ground.client().call(ground.target(carrier), 'x', { a: Number.NaN })).toMatchObject({
-      ok: false,
-      error: { where: 'local', error: { code: 'not_canonical' } },
-    })
+    expect(await ground.client().call(ground.target(carrier), 'x', { a: Number.NaN })).toMatchObject(
+      failure('not_canonical'),
+    )
     expect(ground.dropped).toEqual([])
   })
 })
@@ -166,13 +133,9 @@ test('the times of the sheet', () => {
 test('ALP-UNIX-06 a socket that is missing, or that nobody serves, is an offline target', async () => {
   const home = temporaryFolder()
   const missing = await alice().call({ identity: bob.id, at: { path: join(home, 'alp.sock') } }, 'link.ping')
-  expect(missing).toMatchObject({
-    ok: false,
-    error: {
-      where: 'local',
-      error: { code: 'target-offline', message: expect.stringMatching(/^target-offline: .*ENOENT/) },
-    },
-  })
+  expect(missing).toMatchObject(
+    failure('target-offline', { message: expect.stringMatching(/^target-offline: .*ENOENT/) }),
+  )
 })
 
 test('ALP-TCP-11 a port that nobody serves, or a host that is none, is an offline target', async () => {
@@ -182,41 +145,28 @@ test('ALP-TCP-11 a port that nobody serves, or a host that is none, is an offlin
   const port = typeof address === 'object' && address ? address.port : 0
   await new Promise(resolve => server.close(resolve))
   for (const host of ['127.0.0.1', 'host.invalid'])
-    expect(await alice().call({ identity: bob.id, at: { host, port } }, 'link.ping')).toMatchObject({
-      ok: false,
-      error: { where: 'local', error: { code: 'target-offline', retryable: true } },
-    })
+    expect(await alice().call({ identity: bob.id, at: { host, port } }, 'link.ping')).toMatchObject(
+      failure('target-offline', { retryable: true }),
+    )
 })
 
 test('ALP-ENV-12 a message of a stream that comes twice is not taken twice', async () => {
   const target = await answering(({ id }, scribe) => {
-    const chunk = scribe.response(identityOf('alice').id, String(id), {
-      result: { text: 'a' },
-      stream: 'chunk',
-    })
+    const chunk = scribe.response(identityOf('alice').id, id!, { result: { text: 'a' }, stream: 'chunk' })
     return [chunk, chunk]
   })
   const chunks: WireValue[] = []
   const said = await alice().call(target, 'link.ask', {}, { onChunk: chunk => void chunks.push(chunk) })
-  expect(said).toMatchObject({
-    ok: false,
-    error: { error: { code: 'link_bad_response', details: { reason: 'replay' } } },
-  })
+  expect(said).toMatchObject(failure('link_bad_response', { details: { reason: 'replay' } }))
   expect(chunks).toEqual([{ text: 'a' }])
 })
 
 test('ALP-TCP-11 whoever does not hold the pinned key is a failed handshake', async () => {
   const ground = await Ground.start()
   const wrong = { ...ground.target('tcp'), identity: identityOf('carol').id }
-  expect(await ground.client().call(wrong, 'link.ping')).toMatchObject({
-    ok: false,
-    error: { where: 'local', error: { code: 'link_handshake_failed' } },
-  })
+  expect(await ground.client().call(wrong, 'link.ping')).toMatchObject(failure('link_handshake_failed'))
   const nobody = { ...ground.target('tcp'), identity: 'nobody' }
-  expect(await ground.client().call(nobody, 'link.ping')).toMatchObject({
-    ok: false,
-    error: { where: 'local', error: { code: 'link_bad_identity' } },
-  })
+  expect(await ground.client().call(nobody, 'link.ping')).toMatchObject(failure('link_bad_identity'))
 })
 
 test('ALP-TCP-06 a responder that says nothing has ten seconds for the handshake', async () => {
@@ -226,55 +176,28 @@ test('ALP-TCP-06 a responder that says nothing has ten seconds for the handshake
   const call = alice(clock).call(target, 'link.ping', {}, { timeoutMs: linkDefaults.askMs })
   await heard.promise
   clock.advance(linkDefaults.handshakeMs)
-  expect(await call).toMatchObject({
-    ok: false,
-    error: { where: 'local', error: { code: 'link_handshake_timeout' } },
-  })
+  expect(await call).toMatchObject(failure('link_handshake_timeout'))
 })
 
-test.each([
+const [own, carol] = [identityOf('alice').id, identityOf('carol')]
+const impostor = new Scribe(carol, vectorClock())
+const one = { result: 1 }
+const bad: readonly (readonly [string, Parameters<typeof answering>[0], string])[] = [
   ['rubbish', () => ['rubbish'], 'not JSON'],
-  [
-    'an answer of somebody else',
-    (request: WireObject) => [
-      new Scribe(identityOf('carol'), vectorClock()).response(identityOf('alice').id, request.id!, {
-        result: 1,
-      }),
-    ],
-    'sender',
-  ],
-  [
-    'an answer to somebody else',
-    (request: WireObject, by: Scribe) => [by.response(identityOf('carol').id, request.id!, { result: 1 })],
-    'recipient',
-  ],
-  [
-    'an answer to another request',
-    (_: WireObject, by: Scribe) => [by.response(identityOf('alice').id, 'other', { result: 1 })],
-    'id',
-  ],
-  [
-    'a chunk, then rubbish',
-    (request: WireObject, by: Scribe) => [
-      by.response(identityOf('alice').id, request.id!, { result: 1, stream: 'chunk' }),
-      '{}',
-    ],
-    'missing alp',
-  ],
-])('ALP-ENV-12 %s is a local failure', async (_, answer, reason) => {
-  const target = await answering(answer as Parameters<typeof answering>[0])
-  expect(await alice().call(target, 'x')).toMatchObject({
-    ok: false,
-    error: { where: 'local', error: { code: 'link_bad_response', details: { reason } } },
-  })
+  ['an answer of somebody else', ({ id }) => [impostor.response(own, id!, one)], 'sender'],
+  ['an answer to somebody else', ({ id }, by) => [by.response(carol.id, id!, one)], 'recipient'],
+  ['an answer to another request', (_, by) => [by.response(own, 'other', one)], 'id'],
+  ['a chunk, then rubbish', ({ id }, by) => [by.response(own, id!, { ...one, stream: 'chunk' }), '{}'], 'missing alp'],
+]
+
+test.each(bad)('ALP-ENV-12 %s is a local failure', async (_, answer, reason) => {
+  const target = await answering(answer)
+  expect(await alice().call(target, 'x')).toMatchObject(failure('link_bad_response', { details: { reason } }))
 })
 
 test('ALP-UNIX-04 an answer that is too long is a local failure', async () => {
   const target = await answering(() => ['x'.repeat(linkLimits.lineBytes + 1)])
-  expect(await alice().call(target, 'x')).toMatchObject({
-    ok: false,
-    error: { where: 'local', error: { code: 'link_bad_response' } },
-  })
+  expect(await alice().call(target, 'x')).toMatchObject(failure('link_bad_response'))
 })
 
 test('ALP-UNIX-04 a line that an early revision would not take is sent only where the peer is known to take it', async () => {
@@ -282,25 +205,16 @@ test('ALP-UNIX-04 a line that an early revision would not take is sent only wher
     handler: ({ params }) => ({ result: (params!.text as string).length }),
   })
   const params = { text: 'x'.repeat(70_000) }
-  expect(await ground.client().call(ground.target('unix'), 'x', params)).toMatchObject({
-    ok: false,
-    error: { where: 'local', error: { code: 'link_too_large' } },
-  })
+  expect(await ground.client().call(ground.target('unix'), 'x', params)).toMatchObject(failure('link_too_large'))
   const larger = { ...ground.target('unix'), lineBytes: linkLimits.lineBytes }
   expect(await ground.client().call(larger, 'x', params)).toMatchObject({ ok: true, value: 70_000 })
-  expect(await ground.client().call(ground.target('tcp'), 'x', params)).toMatchObject({
-    ok: true,
-    value: 70_000,
-  })
+  expect(await ground.client().call(ground.target('tcp'), 'x', params)).toMatchObject({ ok: true, value: 70_000 })
 })
 
 test('ALP-TCP-04 a request that is larger than a frame is refused here', async () => {
   const ground = await Ground.start()
   const params = { text: 'x'.repeat(linkLimits.frameBytes) }
-  expect(await ground.client().call(ground.target('tcp'), 'x', params)).toMatchObject({
-    ok: false,
-    error: { where: 'local', error: { code: 'link_too_large' } },
-  })
+  expect(await ground.client().call(ground.target('tcp'), 'x', params)).toMatchObject(failure('link_too_large'))
 })
 
 test('ALP-ID-06 the label of a peer never crosses the wire', async () => {

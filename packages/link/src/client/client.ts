@@ -1,36 +1,29 @@
 // Calling peers: one connection for each request, or a session that uses a connection again (ALP-TCP-07). Nothing is
 // ever sent twice.
-import { type CancelTimer, type Clock, err, ParleyError, type Result } from '@parley/core'
+import { type Clock, err, ParleyError, type Result } from '@parley/core'
 import { Scribe } from '../envelope/envelope.ts'
 import type { LinkIdentity } from '../identity/identity.ts'
 import type { WireObject, WireValue } from '../json/value.ts'
 import { linkDefaults } from '../limits.ts'
 import type { Channel } from '../transport/channel.ts'
+import { within } from '../within.ts'
 import { dial } from './dial.ts'
 import { type CallOptions, exchange, type LinkFailure } from './exchange.ts'
 import type { Target } from './target.ts'
 
-export interface LinkClientOptions {
-  readonly identity: LinkIdentity
-  readonly clock: Clock
-}
+type Called = Promise<Result<WireValue, LinkFailure>>
 
 export class LinkClient {
-  readonly #options: LinkClientOptions
   readonly #scribe: Scribe
+  readonly #clock: Clock
 
-  constructor(options: LinkClientOptions) {
-    this.#options = options
-    this.#scribe = new Scribe(options.identity, options.clock)
+  constructor({ identity, clock }: { readonly identity: LinkIdentity; readonly clock: Clock }) {
+    this.#scribe = new Scribe(identity, clock)
+    this.#clock = clock
   }
 
   /** One request on a connection of its own. */
-  async call(
-    target: Target,
-    method: string,
-    params: WireObject = {},
-    options: CallOptions = {},
-  ): Promise<Result<WireValue, LinkFailure>> {
+  async call(target: Target, method: string, params: WireObject = {}, options: CallOptions = {}): Called {
     const session = this.session(target)
     try {
       return await session.call(method, params, options)
@@ -41,7 +34,7 @@ export class LinkClient {
 
   /** A connection to use more than once, made when it is needed. */
   session(target: Target): LinkSession {
-    return new LinkSession(target, this.#scribe, this.#options)
+    return new LinkSession(target, this.#scribe, this.#clock)
   }
 }
 
@@ -52,7 +45,7 @@ export class LinkClient {
 export class LinkSession {
   readonly #target: Target
   readonly #scribe: Scribe
-  readonly #options: LinkClientOptions
+  readonly #clock: Clock
   #channel: Channel | undefined
   #cancelIdle: (() => void) | undefined
   #busy = false
@@ -61,22 +54,17 @@ export class LinkSession {
   /** Whether this server is known to serve more than one request on a connection. */
   #keeps = false
 
-  constructor(target: Target, scribe: Scribe, options: LinkClientOptions) {
+  constructor(target: Target, scribe: Scribe, clock: Clock) {
     this.#target = target
     this.#scribe = scribe
-    this.#options = options
+    this.#clock = clock
   }
 
-  async call(
-    method: string,
-    params: WireObject = {},
-    options: CallOptions = {},
-  ): Promise<Result<WireValue, LinkFailure>> {
-    if (this.#busy)
-      return err({
-        where: 'local',
-        error: new ParleyError('link_busy', 'This session waits for an answer already; open another one.'),
-      })
+  async call(method: string, params: WireObject = {}, options: CallOptions = {}): Called {
+    if (this.#busy) {
+      const error = new ParleyError('link_busy', 'This session waits for an answer already; open another one.')
+      return err({ where: 'local', error })
+    }
     this.#busy = true
     try {
       return await this.#call(method, params, options)
@@ -91,27 +79,19 @@ export class LinkSession {
     this.#channel = undefined
   }
 
-  async #call(method: string, params: WireObject, options: CallOptions): Promise<Result<WireValue, LinkFailure>> {
+  async #call(method: string, params: WireObject, options: CallOptions): Called {
     this.#cancelIdle?.()
-    const { identity: own, clock } = this.#options
-    const timeoutMs = options.timeoutMs ?? linkDefaults.callMs
+    const [scribe, clock] = [this.#scribe, this.#clock]
+    const { timeoutMs = linkDefaults.callMs, signal } = options
     if (this.#channel) await this.#look(this.#channel)
     if (!this.#channel) {
-      const dialled = await dial(this.#target, { own, clock, timeoutMs, signal: options.signal })
+      const dialled = await dial(this.#target, { own: scribe.identity, clock, timeoutMs, signal })
       if (!dialled.ok) return err({ where: 'local', error: dialled.error })
       this.#keep(dialled.value)
     }
     const channel = this.#channel!
-    const result = await exchange({
-      ...options,
-      timeoutMs,
-      channel,
-      scribe: this.#scribe,
-      clock,
-      to: this.#target.identity,
-      method,
-      params,
-    })
+    const to = this.#target.identity
+    const result = await exchange({ ...options, timeoutMs, channel, scribe, clock, to, method, params })
     this.#rest(channel)
     return result
   }
@@ -129,31 +109,19 @@ export class LinkSession {
   }
 
   /**
-   * Early servers close after one exchange, and their goodbye may still be on its way: a request that met it would be
-   * lost. So the first time it is waited for, and later whatever has arrived is looked at.
+   * Early servers close after one exchange, and a request that meets their goodbye is lost. So the first time it waits
+   * for the goodbye; later it is enough to look at what has arrived.
    */
   async #look(channel: Channel): Promise<void> {
     if (this.#keeps) await new Promise(resolve => setImmediate(resolve))
-    else await this.#settled(channel)
+    else await within(this.#clock, linkDefaults.settleMs, channel.ended)
     if (this.#spent) this.close()
     else this.#keeps = true
-  }
-
-  async #settled(channel: Channel): Promise<void> {
-    let cancel: CancelTimer | undefined
-    const settled = new Promise<void>(resolve => {
-      cancel = this.#options.clock.after(linkDefaults.settleMs, resolve)
-    })
-    await Promise.race([settled, channel.ended])
-    cancel?.()
   }
 
   /** Lines carry one request each (ALP-UNIX-03); frames may carry more for a while. */
   #rest(channel: Channel): void {
     if (channel.carrier === 'unix' || this.#spent) this.close()
-    else
-      this.#cancelIdle = this.#options.clock.after(linkDefaults.clientIdleMs, () => this.close(), {
-        background: true,
-      })
+    else this.#cancelIdle = this.#clock.after(linkDefaults.clientIdleMs, () => this.close(), { background: true })
   }
 }

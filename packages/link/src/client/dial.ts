@@ -1,5 +1,5 @@
-// Connecting to a peer (ALP-UNIX-06, ALP-TCP-06, -11): who cannot be reached is offline; who is reached but is not the
-// one that was pinned is a failure of another kind.
+// Connecting to a peer (ALP-UNIX-06, ALP-TCP-06, -11): one that cannot be reached is offline; one that is reached but
+// does not hold the pinned key is a failure of another kind.
 import { connect, type Socket } from 'node:net'
 import { type Clock, err, ok, ParleyError, type Result, refuse } from '@parley/core'
 import { localError } from '../errors.ts'
@@ -12,7 +12,7 @@ import { initiate, NoiseSocket } from '../transport/handshake-io.ts'
 import { unbracketed } from '../transport/listen-noise.ts'
 import { MessageSocket } from '../transport/message-socket.ts'
 import { Lines } from '../transport/split.ts'
-import type { Target } from './target.ts'
+import type { HostPort, Target } from './target.ts'
 
 export interface DialOptions {
   readonly own: LinkIdentity
@@ -21,17 +21,14 @@ export interface DialOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export async function dial(target: Target, options: DialOptions): Promise<Result<Channel>> {
-  if ('path' in target.at) return dialUnix(target.at.path, target.lineBytes, options)
-  const dialled = await dialNoise(target.at, target.identity, options)
-  return dialled.ok ? ok(noiseChannel(dialled.value.noise.messages, dialled.value.session)) : dialled
-}
-
-async function dialUnix(path: string, lineBytes: number | undefined, options: DialOptions): Promise<Result<Channel>> {
-  const socket = await connected(connect({ path, allowHalfOpen: true }), path, options)
+export async function dial({ at, identity, lineBytes }: Target, options: DialOptions): Promise<Result<Channel>> {
+  if (!('path' in at)) {
+    const dialled = await dialNoise(at, identity, options)
+    return dialled.ok ? ok(noiseChannel(dialled.value.noise.messages, dialled.value.session)) : dialled
+  }
+  const socket = await connected(connect({ path: at.path, allowHalfOpen: true }), at.path, options)
   if (!socket.ok) return socket
-  const lines = new Lines(linkLimits.lineBytes)
-  const messages = new MessageSocket(socket.value, lines, options.clock)
+  const messages = new MessageSocket(socket.value, new Lines(linkLimits.lineBytes), options.clock)
   // The line feed counts where an early revision counts it.
   return ok(lineChannel(messages, lineBytes ?? linkLimits.cautiousLineBytes - 1))
 }
@@ -41,9 +38,9 @@ export interface NoiseDialled {
   readonly session: Session
 }
 
-/** The handshake with whoever holds the key of `identity`; with a prologue of its own it is another protocol's. */
+/** The handshake with the holder of the key of `identity`; with a prologue of its own it is another protocol's. */
 export async function dialNoise(
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port }: HostPort,
   identity: string,
   options: DialOptions & { readonly prologue?: Buffer },
 ): Promise<Result<NoiseDialled>> {
@@ -51,37 +48,28 @@ export async function dialNoise(
   const remote = key && x25519Image(key)
   if (!remote) return refuse('link_bad_identity', `"${identity}" is not the public key of a peer; pin it again.`)
   const name = `${host}:${port}`
-  const socket = await connected(
-    connect({
-      host: unbracketed(host),
-      port,
-      allowHalfOpen: true,
-      noDelay: true,
-      // Who is gone without a word is noticed, however long nobody speaks.
-      keepAlive: true,
-      keepAliveInitialDelay: linkDefaults.keepAliveMs,
-    }),
-    name,
-    options,
-  )
+  const { clock, own, prologue } = options
+  // A peer that is gone without a word is noticed, however long nobody speaks.
+  const keepAlive = { keepAlive: true, keepAliveInitialDelay: linkDefaults.keepAliveMs }
+  const connecting = connect({ host: unbracketed(host), port, allowHalfOpen: true, noDelay: true, ...keepAlive })
+  const socket = await connected(connecting, name, options)
   if (!socket.ok) return socket
-  const noise = new NoiseSocket(socket.value, options.clock)
+  const noise = new NoiseSocket(socket.value, clock)
   const patience = Math.min(options.timeoutMs, linkDefaults.handshakeMs)
   let late = false
   const over = () => {
     late = true
     noise.messages.destroy()
   }
-  const cancel = options.clock.after(patience, over, { background: true })
-  const handshake = options.prologue === undefined ? {} : { prologue: options.prologue }
-  const session = await initiate(noise, options.own.noise, remote, handshake)
+  const cancel = clock.after(patience, over, { background: true })
+  const session = await initiate(noise, own.noise, remote, { prologue })
   cancel()
   if (session) return ok({ noise, session })
   noise.messages.destroy()
-  if (late)
-    return refuse('link_handshake_timeout', `${name} did not finish the handshake within ${patience} ms.`, {
-      retryable: true,
-    })
+  if (late) {
+    const message = `${name} did not finish the handshake within ${patience} ms.`
+    return refuse('link_handshake_timeout', message, { retryable: true })
+  }
   return refuse(
     'link_handshake_failed',
     `${name} did not prove to be the pinned peer; compare its fingerprint with its owner's.`,
@@ -100,21 +88,19 @@ function connected(socket: Socket, name: string, { clock, timeoutMs, signal }: D
       if (!result.ok) socket.destroy()
       resolve(result)
     }
-    const failed = (cause: Error) =>
-      finish(err(offline(name, (cause as NodeJS.ErrnoException).code ?? cause.message, cause)))
+    const offline = (why: string, cause?: Error) => {
+      const text = `${name} does not answer (${why}). Is the peer's node running?`
+      finish(err(localError('target-offline', text, cause)))
+    }
+    const failed = (cause: NodeJS.ErrnoException) => offline(cause.code ?? cause.message, cause)
     const aborted = () => finish(err(cancelled()))
-    const cancel = clock.after(timeoutMs, () => finish(err(offline(name, `no connection within ${timeoutMs} ms`))), {
-      background: true,
-    })
+    const late = () => offline(`no connection within ${timeoutMs} ms`)
+    const cancel = clock.after(timeoutMs, late, { background: true })
     socket.once('error', failed)
     socket.once('connect', () => finish(ok(socket)))
     signal?.addEventListener('abort', aborted, { once: true })
     if (signal?.aborted) aborted()
   })
-}
-
-function offline(name: string, why: string, cause?: Error): ParleyError {
-  return localError('target-offline', `${name} does not answer (${why}). Is the peer's node running?`, cause)
 }
 
 export function cancelled(): ParleyError {

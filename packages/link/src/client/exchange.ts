@@ -2,8 +2,7 @@
 // then the answer.
 import { type Clock, err, ok, ParleyError, type Result } from '@parley/core'
 import type { Scribe, WireError } from '../envelope/envelope.ts'
-import { readResponse } from '../envelope/response.ts'
-import type { ReplayGuard } from '../envelope/verify.ts'
+import { type ReplayGuard, readResponse } from '../envelope/verify.ts'
 import type { WireObject, WireValue } from '../json/value.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import type { Channel } from '../transport/channel.ts'
@@ -16,9 +15,9 @@ export type LinkFailure =
 
 export interface CallOptions {
   /** Milliseconds for connecting, and for each answer. */
-  readonly timeoutMs?: number
-  readonly signal?: AbortSignal
-  /** Gets the result of every chunk, in order; the next one is read when it is done. Left out, chunks pass unseen. */
+  readonly timeoutMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Gets the result of every chunk, in order; the next one is read when it is done. */
   readonly onChunk?: (result: WireValue) => void | Promise<void>
 }
 
@@ -53,13 +52,19 @@ async function converse(options: Exchange): Promise<Result<WireValue, LinkFailur
   const { channel, scribe, clock, to, method, params, onChunk, timeoutMs = linkDefaults.callMs } = options
   const id = scribe.newId()
   const sent = await channel.send(scribe.request(to, id, method, announced(params, channel)), timeoutMs)
-  if (!sent) return local(closed('before the request was sent'))
+  if (!sent) return closed('before the request was sent')
   const expected = { self: scribe.identity.id, dialled: to, id, replay: onceEach() }
   for (;;) {
     const incoming = await channel.receive(timeoutMs)
-    if (typeof incoming === 'string') return local(missing(incoming, timeoutMs))
+    if (incoming === 'late')
+      return failed('link_timeout', `The peer did not answer within ${timeoutMs} ms.`, { retryable: true })
+    if (incoming === 'violated') return failed('link_bad_response', 'The peer sent something that is not an answer.')
+    if (typeof incoming === 'string') return closed('without an answer')
     const verdict = readResponse(incoming, { ...expected, now: clock.now() })
-    if (!verdict.ok) return local(unusable(verdict.reason))
+    if (!verdict.ok) {
+      const { reason } = verdict
+      return failed('link_bad_response', `The peer's answer cannot be used (${reason}).`, { details: { reason } })
+    }
     if ('error' in verdict.body) return err({ where: 'remote', error: verdict.body.error })
     const { result, stream } = verdict.body
     if (stream !== 'chunk') return ok(result)
@@ -90,29 +95,14 @@ function local(error: ParleyError): Result<never, LinkFailure> {
   return err({ where: 'local', error })
 }
 
-function missing(why: 'ended' | 'violated' | 'gone' | 'late', timeoutMs: number): ParleyError {
-  switch (why) {
-    case 'late':
-      return new ParleyError('link_timeout', `The peer did not answer within ${timeoutMs} ms.`, {
-        retryable: true,
-      })
-    case 'violated':
-      return new ParleyError('link_bad_response', 'The peer sent something that is no answer.')
-    default:
-      return closed('without an answer')
-  }
+function failed(...error: ConstructorParameters<typeof ParleyError>): Result<never, LinkFailure> {
+  return local(new ParleyError(...error))
 }
 
 /** ALP-UNIX-06: this is what being dropped looks like. */
-function closed(when: string): ParleyError {
-  return new ParleyError(
+function closed(when: string): Result<never, LinkFailure> {
+  return failed(
     'link_empty_response',
     `empty response: the peer closed the connection ${when}. It may not have pinned this profile's key, its clock may differ by more than two minutes, or it was stopped.`,
   )
-}
-
-function unusable(reason: string): ParleyError {
-  return new ParleyError('link_bad_response', `The peer's answer cannot be used (${reason}).`, {
-    details: { reason },
-  })
 }

@@ -1,5 +1,6 @@
-// The kind `peer` (`peer: NAME`): a pinned peer does the work on its own machine. Its turns are asks, with the key that
-// the profile has when each begins, and within the time that the agent has.
+// The kind `peer` (`peer: NAME`): a pinned peer does the work on its own machine. A turn is one `link.ask`, under the
+// key that the profile has when it begins and within the agent's time; what it spends is on the peer's ledger and comes
+// back as the turn's usage.
 import {
   type AgentAdapter,
   type AgentKind,
@@ -8,12 +9,18 @@ import {
   ok,
   ParleyError,
   type Result,
+  type TurnEvent,
+  type TurnInput,
+  type TurnResult,
   Type,
   takeTurnWithin,
+  type Usage,
 } from '@parley/core'
-import { linkDefaults } from '../limits.ts'
+import { errorIn, WIRE_CODES } from '../errors.ts'
+import { linkDefaults, linkLimits } from '../limits.ts'
+import { type Answer, ask, giveUp } from './calls.ts'
 import type { LinkClient } from './client.ts'
-import { peerAdapter } from './peer-adapter.ts'
+import type { LinkFailure } from './exchange.ts'
 import type { Target } from './target.ts'
 
 /** The name of a pinned peer (ALP-ASK-08). */
@@ -26,14 +33,14 @@ export interface PeerPlace {
 
 export interface PeerHost {
   readonly clock: Clock
+  /** What a call needs now, or why there is none: asked for every turn, so that an edit of the peer list applies. */
   readonly peers: {
-    /** What a call needs now, or why there is none. */
     client(): Result<LinkClient>
     target(peer: string): Result<Target>
   }
 }
 
-export interface PeerSettings extends AgentSettings {
+interface PeerSettings extends AgentSettings {
   /** Its id in the peer list. */
   readonly peer: string
 }
@@ -85,36 +92,124 @@ export const peerKind: AgentKind<PeerSettings, PeerPlace, PeerHost> = {
   adapter: peerTurns,
 }
 
-function peerTurns(name: string, settings: PeerSettings, { clock, peers }: PeerHost): AgentAdapter {
-  const { peer: id, timeoutMs = linkDefaults.turnMs } = settings
-  /** One for each key that there was. */
-  const adapters = new Map<LinkClient, AgentAdapter>()
-  let closed = false
-  const adapterOf = (now: LinkClient): AgentAdapter => {
-    const known = adapters.get(now)
-    if (known) return known
-    // Streamed, since the run has watchers (ALP-ASK-07). The time is for the turn; what each message has is more, so
-    // that the turn is ended by a cancel and not by a connection that breaks.
-    const patience = timeoutMs + linkDefaults.cancelMs
-    const peer = { id, target: () => peers.target(id) }
-    const made = peerAdapter(now, peer, { clock, stream: true, timeoutMs: patience })
-    if (closed) void made.close()
-    adapters.set(now, made)
-    return made
-  }
-  const late = new ParleyError('timeout', `The peer ${id} did not answer within ${timeoutMs} ms.`)
+function peerTurns(name: string, settings: PeerSettings, host: PeerHost): AgentAdapter {
+  const { peer, timeoutMs = linkDefaults.turnMs } = settings
+  const { clock } = host
+  const late = new ParleyError('timeout', `The peer ${peer} did not answer within ${timeoutMs} ms.`)
+  const closed = new ParleyError('closed', `The peer ${peer} takes no more turns: the adapter was closed.`)
+  const closing = new AbortController()
+  const running = new Set<Promise<TurnResult>>()
   return {
     name,
     kind: 'peer',
-    async takeTurn(input, emit) {
-      const now = peers.client()
-      if (!now.ok) return { outcome: 'failed', error: now.error, usage: {} }
-      const adapter = adapterOf(now.value)
-      return takeTurnWithin({ clock, timeoutMs, late }, input, limited => adapter.takeTurn(limited, emit))
+    takeTurn(input, emit) {
+      if (closing.signal.aborted) return Promise.resolve(failed(closed))
+      if (input.signal.aborted) return Promise.resolve(aborted(input.signal.reason))
+      const either = { ...input, signal: AbortSignal.any([input.signal, closing.signal]) }
+      const take = (limited: TurnInput) => takeTurn(host, peer, timeoutMs, limited, emit)
+      const turn = takeTurnWithin({ clock, timeoutMs, late }, either, take).finally(() => running.delete(turn))
+      running.add(turn)
+      return turn
     },
     async close() {
-      closed = true
-      await Promise.all([...adapters.values()].map(adapter => adapter.close()))
+      closing.abort(closed)
+      await Promise.allSettled(running)
     },
   }
+}
+
+async function takeTurn(
+  { clock, peers }: PeerHost,
+  peer: string,
+  turnMs: number,
+  input: TurnInput,
+  emit: (event: TurnEvent) => void,
+): Promise<TurnResult> {
+  const client = peers.client()
+  if (!client.ok) return failed(client.error)
+  const target = peers.target(peer)
+  if (!target.ok) return failed(target.error)
+  const ended = input.signal
+  const hangUp = new AbortController()
+  let open = true
+  let session = ''
+  const said = ask(client.value, clock, target.value, promptOf(input), {
+    signal: hangUp.signal,
+    // More than the turn has: it is to end by a cancel and not by a connection that breaks.
+    timeoutMs: turnMs + linkDefaults.cancelMs,
+    busyTries: linkDefaults.busyTries,
+    budget: input.budget,
+    onSession: told => {
+      session = told
+    },
+    // Streamed, since the run has watchers (ALP-ASK-07).
+    onText: text => {
+      if (!open || ended.aborted) return
+      try {
+        emit({ type: 'text', text, part: true })
+      } catch {
+        // A watcher that fails must not fail the turn.
+      }
+    },
+  })
+  const give = () => {
+    const given = giveUp({ client: client.value, clock, target: target.value, session, hangUp, said })
+    // The outcome of the ask is told below.
+    given.catch(() => undefined)
+  }
+  ended.addEventListener('abort', give, { once: true })
+  try {
+    const answer = await said
+    const usage = answer.ok ? usageOf(answer.value) : {}
+    if (ended.aborted) return aborted(ended.reason, usage)
+    if (!answer.ok) return failed(errorOf(peer, answer.error))
+    const { text, interrupted } = answer.value
+    if (interrupted)
+      return failed(new ParleyError('peer_interrupted', `The turn of ${peer} was cancelled there.`), usage)
+    if (answer.value.failed) return failed(failureOf(peer, text), usage)
+    return { outcome: 'complete', text, usage }
+  } finally {
+    open = false
+    ended.removeEventListener('abort', give)
+  }
+}
+
+/**
+ * ALP has one text: what is wanted comes first, since a person may have to approve it there; then what the agent should
+ * know, each part under its title. A peer has no folder of the run.
+ */
+function promptOf({ context, prompt }: TurnInput): string {
+  const known = context.filter(({ kind }) => kind !== 'workspace')
+  return [prompt, ...known.map(({ title, text }) => `## ${title}\n\n${text}`)].join('\n\n')
+}
+
+function usageOf({ tokensIn, tokensOut, cost }: Answer): Usage {
+  return { tokensIn, tokensOut, usd: cost }
+}
+
+function errorOf(peer: string, failure: LinkFailure): ParleyError {
+  if (failure.where === 'local') return failure.error
+  const { code, message, data } = failure.error
+  const detail = data && typeof data.detail === 'string' ? ` (${data.detail})` : ''
+  return new ParleyError(
+    message in WIRE_CODES ? message : 'peer_refused',
+    `The peer ${peer} refused: ${message}${detail}.`,
+    { retryable: message === 'target-busy' || message === 'rate-limited', details: { code } },
+  )
+}
+
+function failureOf(peer: string, text: string): ParleyError {
+  const why = (errorIn(text) ?? text).slice(0, linkLimits.failureText)
+  return new ParleyError('peer_failed', `The turn of ${peer} failed there: ${why}`)
+}
+
+function failed(error: ParleyError, usage: Usage = {}): TurnResult {
+  return { outcome: 'failed', error, usage }
+}
+
+function aborted(reason: unknown, usage: Usage = {}): TurnResult {
+  const known = reason instanceof ParleyError ? reason : undefined
+  const message = known ? `The turn was ended: ${known.message}` : 'The turn was ended before it was done.'
+  const details = known ? { reason: known.code } : {}
+  return failed(new ParleyError('aborted', message, { details, cause: reason }), usage)
 }

@@ -1,9 +1,8 @@
 // Connections that are used again (ALP-TCP-07), with servers that keep them and with those that do not.
 import type { Socket } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { linkDefaults } from '../limits.ts'
-import { LinkServer } from '../server/server.ts'
-import { Ground } from '../testing/ground.ts'
+import { failure, Ground } from '../testing/ground.ts'
 import { misbehaving } from '../testing/misbehaving.ts'
 
 describe('a session', () => {
@@ -43,19 +42,8 @@ describe('a session', () => {
     const { port } = ground.server
     await session.call('x')
     await ground.server.close()
-    expect(await session.call('x')).toMatchObject({
-      ok: false,
-      error: { where: 'local', error: { code: 'target-offline' } },
-    })
-    const again = await LinkServer.start({
-      identity: ground.identity,
-      clock: ground.clock,
-      journal: ground.journal,
-      tcp: { host: '127.0.0.1', port: port! },
-      pins: { identities: () => ground.pinned, stranger: () => undefined },
-      handler,
-    })
-    onTestFinished(() => again.close())
+    expect(await session.call('x')).toMatchObject(failure('target-offline'))
+    await ground.listen({ handler, tcp: { host: '127.0.0.1', port: port! } })
     expect((await session.call('x')).ok).toBe(true)
     expect(remotes.size).toBe(2)
     session.close()
@@ -77,10 +65,7 @@ describe('a session', () => {
       sockets.push(socket, onward)
       socket.pipe(onward).pipe(socket)
     })
-    expect(await ground.client().session(target).call('x')).toMatchObject({
-      ok: false,
-      error: { where: 'local', error: { code: 'link_empty_response' } },
-    })
+    expect(await ground.client().session(target).call('x')).toMatchObject(failure('link_empty_response'))
     expect(asked).toBe(1)
   })
 
@@ -94,10 +79,7 @@ describe('a session', () => {
     })
     const session = ground.client().session(ground.target('tcp'))
     const first = session.call('x')
-    expect(await session.call('x')).toMatchObject({
-      ok: false,
-      error: { where: 'local', error: { code: 'link_busy' } },
-    })
+    expect(await session.call('x')).toMatchObject(failure('link_busy'))
     release.resolve()
     expect(await first).toMatchObject({ ok: true, value: 'done' })
     session.close()

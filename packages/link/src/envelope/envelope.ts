@@ -1,22 +1,19 @@
-// Messages as they are made (ALP-ENV-01 to -06, -13, -14): one JSON object with its `alp` block, signed over the
-// canonical form of everything but the signature itself.
-import { randomUUID } from 'node:crypto'
+// Makes messages (ALP-ENV-01 to -06, -13, -14): one JSON object with its `alp` block, signed over the canonical form of
+// everything but the signature itself.
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Clock } from '@parley/core'
 import type { LinkIdentity } from '../identity/identity.ts'
 import type { WireObject, WireValue } from '../json/value.ts'
 import { canonicalText, wireText } from '../json/write.ts'
-import { randomHex } from '../random.ts'
 import { writeTs } from './timestamp.ts'
 
 export const ALP_VERSION = 1
 /** ALP-ENV-01: `jsonrpc` of every message. */
 export const JSONRPC = '2.0'
 const NONCE_BYTES = 16
+const POOL_BYTES = 4096
 /** Members of a message stand one level inside it. */
 const INSIDE = 1
-
-export const STREAM_MARKS = ['chunk', 'final'] as const
-export type StreamMark = (typeof STREAM_MARKS)[number]
 
 /** `error` of a response (ALP-ENV-13): always these three members. */
 export interface WireError {
@@ -26,7 +23,9 @@ export interface WireError {
 }
 
 /** What a response says. */
-export type ResponseBody = { readonly result: WireValue; readonly stream?: StreamMark } | { readonly error: WireError }
+export type ResponseBody =
+  | { readonly result: WireValue; readonly stream?: 'chunk' | 'final' }
+  | { readonly error: WireError }
 
 /** Signs what one identity says. */
 export class Scribe {
@@ -78,7 +77,7 @@ export class Scribe {
     const from = this.#from
     const recipient = wireText(to)
     const ts = writeTs(this.#clock.now())
-    const nonce = randomHex(NONCE_BYTES)
+    const nonce = newNonce()
     return {
       canonical: `{"from":${from},"nonce":"${nonce}","to":${recipient},"ts":"${ts}","v":${ALP_VERSION}}`,
       wire: sig =>
@@ -91,6 +90,20 @@ export class Scribe {
   }
 }
 
+/** The order of members is that of the reference. */
 function errorOf({ code, message, data }: WireError): WireObject {
   return { code, message, data }
+}
+
+let pool: Buffer = Buffer.alloc(0)
+let used = 0
+
+/** Cut from a pool: asking the system for each nonce costs more than writing its message. */
+function newNonce(): string {
+  if (used === pool.length) {
+    pool = randomBytes(POOL_BYTES)
+    used = 0
+  }
+  used += NONCE_BYTES
+  return pool.toString('hex', used - NONCE_BYTES, used)
 }

@@ -8,12 +8,13 @@ import {
   fstatSync,
   fsyncSync,
   openSync,
-  readSync,
+  readFileSync,
   renameSync,
   rmSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs'
-import { type Clock, ParleyError, type Ticks } from '@parley/core'
+import { type Clock, ParleyError, systemCode, type Ticks } from '@parley/core'
 import { parseText } from '../json/parse.ts'
 import { float, isWireObject, numberOf } from '../json/value.ts'
 import { asciiText } from '../json/write.ts'
@@ -23,7 +24,6 @@ import { type ReplayLimits, ReplayMemory, type SeenPair } from './replay-memory.
 const MICROS = 1_000_000
 const MODE = 0o600
 const FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW
-const READ_BYTES = 1024 * 1024
 
 export interface ReplayJournalOptions {
   readonly clock: Clock
@@ -55,11 +55,7 @@ export class ReplayJournal {
     try {
       this.#descriptor = openSync(path, FLAGS, MODE)
     } catch (cause) {
-      throw unusable(
-        path,
-        (cause as NodeJS.ErrnoException).code === 'ELOOP' ? 'is a symbolic link' : 'cannot be opened',
-        cause,
-      )
+      throw unusable(path, systemCode(cause) === 'ELOOP' ? 'is a symbolic link' : 'cannot be opened', cause)
     }
     try {
       this.#load()
@@ -74,10 +70,7 @@ export class ReplayJournal {
     return this.#memory.size
   }
 
-  /**
-   * Remembers the pair, or says why the message is dropped. Strangers are remembered in memory alone: what they send
-   * has no effect.
-   */
+  /** Remembers the pair, or says why the message is dropped. A stranger's, without effect, is kept in memory alone. */
   admit(from: string, nonce: string, pinned: boolean): 'replay' | 'replay journal' | undefined {
     const now = this.#clock.now()
     if (this.#memory.seen(from, nonce, now)) return 'replay'
@@ -114,26 +107,17 @@ export class ReplayJournal {
 
   #load(): void {
     fchmodSync(this.#descriptor, MODE)
-    const { size } = fstatSync(this.#descriptor)
-    if (size > linkLimits.replayFileBytes)
-      throw unusable(this.#path, `is larger than ${linkLimits.replayFileBytes} bytes`)
+    const most = linkLimits.replayFileBytes
+    if (fstatSync(this.#descriptor).size > most) throw unusable(this.#path, `is larger than ${most} bytes`)
     const now = this.#clock.now()
-    let rest = ''
-    const chunk = Buffer.alloc(READ_BYTES)
-    for (let at = 0; at < size; ) {
-      const got = readSync(this.#descriptor, chunk, 0, chunk.length, at)
-      if (got === 0) break
-      at += got
-      // Lines of ours are ASCII; others are no loss.
-      const lines = (rest + chunk.toString('latin1', 0, got)).split('\n')
-      rest = lines.pop()!
-      for (const line of lines) this.#recall(line, now)
-    }
-    this.#torn = rest !== ''
+    // Lines of ours are ASCII; others are no loss.
+    const lines = readFileSync(this.#descriptor, 'latin1').split('\n')
+    this.#torn = lines.pop() !== ''
+    for (const line of lines) this.#recall(line, now)
     this.#memory.sweep(now)
   }
 
-  /** A line that is none is what a crash left of one. */
+  /** Passes over a line that a crash has cut. */
   #recall(line: string, now: Ticks): void {
     this.#lines++
     const value = parseText(line)
@@ -145,10 +129,7 @@ export class ReplayJournal {
     if (Number.isSafeInteger(seenAt) && this.#memory.hasRoom(from, now)) this.#memory.remember({ from, nonce, seenAt })
   }
 
-  /**
-   * ALP-ENV-08: at 2048 lines and twice the live set. A failure leaves the file as it was, which is only longer than it
-   * need be.
-   */
+  /** ALP-ENV-08: at 2048 lines and twice the live set. A failure leaves the file as it was: longer than it need be. */
   #rewriteIfDue(now: Ticks): void {
     if (this.#lines < this.#rewriteFrom || this.#lines < 2 * this.#memory.size) return
     this.#memory.sweep(now)
@@ -159,7 +140,7 @@ export class ReplayJournal {
       rmSync(temporary, { force: true })
       fresh = openSync(temporary, FLAGS | constants.O_EXCL, MODE)
       const pairs = [...this.#memory.live()]
-      writeAll(fresh, Buffer.from(pairs.map(lineOf).join('')))
+      writeFileSync(fresh, pairs.map(lineOf).join(''))
       fsyncSync(fresh)
       renameSync(temporary, this.#path)
       closeSync(this.#descriptor)
@@ -177,10 +158,6 @@ export class ReplayJournal {
 
 function lineOf({ from, nonce, seenAt }: SeenPair): string {
   return `${asciiText({ seen_at: float(seenAt / MICROS), from, nonce })}\n`
-}
-
-function writeAll(descriptor: number, bytes: Buffer): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
 }
 
 function unusable(path: string, what: string, cause?: unknown): ParleyError {

@@ -1,6 +1,6 @@
-// Which pairs of sender and nonce were seen (ALP-ENV-08), in memory and bounded. Pinned senders are held apart from
-// strangers: a stranger's message has no effect, so a flood of them may push out each other, but never a pair that
-// matters.
+// Which pairs of sender and nonce were seen (ALP-ENV-08), in memory and bounded. Pinned senders are kept apart from
+// strangers: a stranger's message has no effect, so a flood of strangers may push out each other's pairs, but never one
+// that matters.
 import { invariant, type Ticks } from '@parley/core'
 import { linkDefaults, linkLimits } from '../limits.ts'
 
@@ -28,7 +28,7 @@ export class ReplayMemory {
     this.#limits = limits
   }
 
-  /** Pairs of pinned senders that are remembered. */
+  /** Pairs of pinned senders. */
   get size(): number {
     return this.#pairs
   }
@@ -39,7 +39,7 @@ export class ReplayMemory {
     return this.#strangers.size > 0 && isLive(this.#strangers.get(key(from, nonce)), now)
   }
 
-  /** Whether there is room for one more of a pinned sender's; makes what room there can be. */
+  /** Whether a pinned sender may have one more pair, once what is old is forgotten. */
   hasRoom(from: string, now: Ticks): boolean {
     const nonces = this.#senders.get(from)
     if (nonces) this.#forget(from, nonces, now)
@@ -66,7 +66,6 @@ export class ReplayMemory {
     this.#strangers.set(key(from, nonce), seenAt)
   }
 
-  /** Forgets what is strictly older than the window. */
   sweep(now: Ticks): void {
     for (const [from, nonces] of this.#senders) this.#forget(from, nonces, now)
   }
@@ -90,7 +89,7 @@ function isLive(seenAt: number | undefined, now: Ticks): boolean {
   return seenAt !== undefined && now - seenAt <= WINDOW
 }
 
-/** No two pairs share one: an identity that verified has no line feed inside. */
+/** Unique to the pair: an identity that verified has no line feed inside. */
 function key(from: string, nonce: string): string {
   return `${from}\n${nonce}`
 }

@@ -80,16 +80,8 @@ test('ALP-ENV-08 a torn line is passed over, and the next one begins anew', () =
 
 test('ALP-ENV-08 lines that are none do no harm', () => {
   const path = fresh()
-  const lines = [
-    '',
-    'rubbish',
-    '[]',
-    'null',
-    '{"seen_at":"x","from":"A","nonce":"n"}',
-    '{"seen_at":1e400,"from":"A","nonce":"n"}',
-    '{"from":1}',
-    '\xff',
-  ]
+  const times = ['"x"', '1e400'].map(seen_at => `{"seen_at":${seen_at},"from":"A","nonce":"n"}`)
+  const lines = ['', 'rubbish', '[]', 'null', ...times, '{"from":1}', '\xff']
   writeFileSync(path, `${lines.join('\n')}\n`)
   expect(journal(path).size).toBe(0)
 })

@@ -2,9 +2,13 @@
 // exact to the microsecond.
 import { formatTimestamp, type Ticks } from '@parley/core'
 
-/**
- * The last second that was written, and the last that was read: those who speak with each other do so in the same one.
- */
+const MICROS = 1_000_000
+/** Characters up to the second, and all of them with microseconds. */
+const SECOND = 19
+const WHOLE = 27
+const FRACTION = /^\.[0-9]{6}Z$/
+
+/** The last second that was written and the last one that was read: messages of one exchange mostly share theirs. */
 let written = { second: Number.NaN, text: '' }
 let known = { text: '', micros: 0 }
 
@@ -15,12 +19,6 @@ export function writeTs(now: Ticks): string {
   if (second !== written.second) written = { second, text: formatTimestamp(second as Ticks).slice(0, SECOND) }
   return micros === 0 ? `${written.text}Z` : `${written.text}.${String(micros).padStart(6, '0')}Z`
 }
-
-const MICROS = 1_000_000
-/** Characters up to the second, and all of them with microseconds. */
-const SECOND = 19
-const WHOLE = 27
-const FRACTION = /^\.[0-9]{6}Z$/
 
 /** Microseconds since the epoch, which may lie before it; undefined where the text names no instant. */
 export function readTs(text: string): number | undefined {
@@ -35,30 +33,20 @@ export function readTs(text: string): number | undefined {
 }
 
 const FORM =
-  /^([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{3}|[0-9]{6}))?(?:Z|([+-])([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2}))?)?)$/
+  /^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{3}|[0-9]{6}))?(?:Z|([+-])([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2}))?)?)$/
 const LONGEST = 40
+/** Python's years begin with 1. */
+const FIRST = '0001'
 
 function parseTs(text: string): number | undefined {
   // Long texts are not even matched.
-  const found = text.length <= LONGEST ? FORM.exec(text) : null
-  if (!found) return undefined
-  const [year, month, day, hour, minute, second] = found.slice(1, 7).map(Number) as Six
-  const date = new Date(0)
-  date.setUTCFullYear(year, month - 1, day)
-  date.setUTCHours(hour, minute, second)
-  const real =
-    year > 0 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day && hour < 24 && minute < 60 && second < 60
-  if (!real) return undefined
-  const micros = Number((found[7] ?? '').padEnd(6, '0'))
-  const offset = offsetSeconds(found[8], found[9], found[10], found[11])
-  return offset === undefined ? undefined : (date.getTime() - offset * 1000) * 1000 + micros
-}
-
-type Six = [number, number, number, number, number, number]
-
-function offsetSeconds(sign: string | undefined, hours = '0', minutes = '0', seconds = '0'): number | undefined {
-  if (sign === undefined) return 0
-  if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined
-  const size = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)
-  return sign === '-' ? -size : size
+  const [, head, fraction = '', sign, ...offset] = (text.length <= LONGEST && FORM.exec(text)) || []
+  if (head === undefined || head < FIRST) return undefined
+  const local = Date.parse(`${head}Z`)
+  // A day or an hour that the calendar does not have comes back as another one.
+  if (Number.isNaN(local) || new Date(local).toISOString().slice(0, SECOND) !== head) return undefined
+  const [hours = 0, minutes = 0, seconds = 0] = offset.map(part => Number(part ?? 0))
+  if (hours > 23 || minutes > 59 || seconds > 59) return undefined
+  const ahead = (sign === '-' ? -1 : 1) * (hours * 3600 + minutes * 60 + seconds)
+  return local * 1000 - ahead * MICROS + Number(fraction.padEnd(6, '0'))
 }

@@ -1,19 +1,20 @@
-// The checks on whatever arrives, in the order of ALP-ENV-09. A failure is a reason for the log and never an answer
-// (ALP-ERR-02).
+// The checks on a message that arrives, in the order of ALP-ENV-09, and those on an answer (ALP-ENV-12). A failure is a
+// reason for the log and never an answer (ALP-ERR-02).
 import type { Ticks } from '@parley/core'
 import { fromBase64, SIGNATURE_BYTES } from '@parley/keys'
 import { verify } from '@parley/keys/sodium'
+import { readWireError } from '../errors.ts'
 import { publicKeyOf } from '../identity/identity.ts'
 import { parseWire } from '../json/parse.ts'
 import { isWireObject, type WireObject, type WireValue } from '../json/value.ts'
 import { signedText } from '../json/write.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
-import { ALP_VERSION } from './envelope.ts'
+import { ALP_VERSION, JSONRPC, type ResponseBody } from './envelope.ts'
 import { readTs } from './timestamp.ts'
 
 const FIELDS = ['v', 'from', 'to', 'ts', 'nonce', 'sig'] as const
 
-/** Why a message was dropped: known here, told to nobody outside. */
+/** Why a message was dropped: for our log alone. */
 export const DROP_REASONS = [
   'not JSON',
   'not an object',
@@ -32,14 +33,10 @@ export const DROP_REASONS = [
 ] as const
 export type DropReason = (typeof DROP_REASONS)[number]
 
-/** A message that passed: what its signature covers. */
+/** A message that passed: its signature covers all of it. */
 export interface Message {
   readonly body: WireObject
   readonly from: string
-  readonly to: string
-  readonly nonce: string
-  /** Microseconds since the epoch. */
-  readonly ts: number
 }
 
 export type Verdict =
@@ -53,7 +50,7 @@ export interface VerifyContext {
   /** The identity that messages must be addressed to. */
   readonly self: string
   readonly now: Ticks
-  /** Callers keep one for each call alone (ALP-ENV-12). */
+  /** A caller has one for each of its calls (ALP-ENV-12): no answer is taken twice. */
   readonly replay?: ReplayGuard
 }
 
@@ -78,31 +75,53 @@ export function verifyMessage(bytes: Uint8Array, context: VerifyContext): Verdic
   const seen = context.replay?.(from, nonce)
   if (seen) return drop(seen)
   if (to !== context.self) return drop('recipient')
-  return { ok: true, message: { body, from, to, nonce, ts } }
+  return { ok: true, message: { body, from } }
 }
 
 function isText(value: WireValue | undefined): value is string {
   return typeof value === 'string'
 }
 
-/** ALP-ENV-03: over the whole object without `alp.sig`, whatever else it holds. */
+/** ALP-ENV-03: over the whole object without `alp.sig`, unknown members included. */
 function signed(body: WireObject, from: string, sig: string): boolean {
   const key = publicKeyOf(from)
   const signature = fromBase64(sig, SIGNATURE_BYTES)
   if (!key || !signature) return false
-  const covered = coveredBytes(body)
-  return covered !== undefined && verify(key, covered, signature)
-}
-
-/** ALP-ENV-04 rule 6: a text with a lone surrogate has no bytes, so nobody can have signed it. */
-function coveredBytes(body: WireObject): Buffer | undefined {
   try {
-    return Buffer.from(signedText(body))
+    return verify(key, Buffer.from(signedText(body)), signature)
   } catch {
-    return undefined
+    // ALP-ENV-04 rule 6: a text with a lone surrogate has no bytes, so nobody can have signed it.
+    return false
   }
 }
 
 function drop(reason: DropReason): Verdict {
   return { ok: false, reason }
+}
+
+export interface ExpectedResponse extends VerifyContext {
+  /** The identity that was dialled, which must have signed the answer. */
+  readonly dialled: string
+  /** Of the request. */
+  readonly id: string
+}
+
+export type ResponseVerdict =
+  | { readonly ok: true; readonly body: ResponseBody }
+  | { readonly ok: false; readonly reason: DropReason | 'sender' | 'jsonrpc' | 'id' | 'neither result nor error' }
+
+/** ALP-ENV-12: an answer passes the checks of any message, comes from the dialled identity and is for the request. */
+export function readResponse(bytes: Uint8Array, expected: ExpectedResponse): ResponseVerdict {
+  const verdict = verifyMessage(bytes, expected)
+  if (!verdict.ok) return verdict
+  const { body, from } = verdict.message
+  if (from !== expected.dialled) return { ok: false, reason: 'sender' }
+  if (body.jsonrpc !== JSONRPC) return { ok: false, reason: 'jsonrpc' }
+  if (body.id !== expected.id) return { ok: false, reason: 'id' }
+  const { error, result, stream } = body
+  // A plain answer may have `error: null` beside its result.
+  if (error !== undefined && error !== null) return { ok: true, body: { error: readWireError(error) } }
+  if (result === undefined) return { ok: false, reason: 'neither result nor error' }
+  // ALP-UNIX-08: everything that is not a chunk ends the exchange.
+  return { ok: true, body: stream === 'chunk' || stream === 'final' ? { result, stream } : { result } }
 }

@@ -1,14 +1,24 @@
 // A file that people edit, read again whenever it changed and only then: its times and size are looked at every time,
 // its bytes while the times are too young to tell one edit from the next.
+import type { Clock } from '@parley/core'
 import type { Disk } from '@parley/keys/files'
+
+/** What the parts that keep their state in a file are given. */
+export interface FileOptions {
+  readonly clock: Clock
+  /** The machine's own if left out. */
+  readonly disk?: Disk | undefined
+  /** Told what could not be read or written. */
+  readonly failed?: (what: string, cause: unknown) => void
+}
 
 export interface WatchedOptions<T> {
   readonly disk: Disk
-  /** Bytes that are read at most. */
+  /** The most bytes that are read. */
   readonly most: number
-  /** What the bytes mean; undefined are a file that is missing or cannot be read (ALP-ERR-05). */
+  /** What the bytes mean; undefined stands for a file that is missing or cannot be read (ALP-ERR-05). */
   readonly parse: (bytes: Buffer | undefined) => T
-  /** The file is there and cannot be read. Told once for each state of it. */
+  /** Told once for each state of a file that is there and cannot be read. */
   readonly failed?: (cause: unknown) => void
 }
 
@@ -53,12 +63,12 @@ export class WatchedFile<T> {
     return this.#value
   }
 
-  /** Why it could not be read when it was last looked at, although it is there. */
+  /** Why the last look could not read a file that is there. */
   get fault(): unknown {
     return this.#fault
   }
 
-  /** What it said when it was last looked at. */
+  /** What the file said at the last look. */
   get last(): T {
     return this.#value
   }

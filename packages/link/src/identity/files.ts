@@ -1,6 +1,6 @@
 // The key files of a profile (ALP-ID-02, ALP-ID-03): read here, made and replaced by the trail's key file, which signs
 // with the same key. A missing public half is derived again; nothing of ours depends on it.
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/core'
 import { publicKeyOfPem, publicPem } from '@parley/keys'
@@ -25,10 +25,7 @@ export function linkPaths(home: string) {
   } as const
 }
 
-/**
- * The identity of a profile that has its key. Throws `key_missing` where it has none yet, `key_unusable` where the file
- * is no Ed25519 key.
- */
+/** The identity of a profile. Throws `key_missing` before it has a key, `key_unusable` if that is no Ed25519 key. */
 export function loadIdentity(home: string): LinkIdentity {
   const paths = linkPaths(home)
   const pem = readSmall(paths.privateKey)
@@ -43,7 +40,7 @@ export function loadIdentity(home: string): LinkIdentity {
   return identity
 }
 
-/** ALP-UNIX-07: whom a profile of this machine is, by its public file; undefined where it has not both files. */
+/** ALP-UNIX-07: the identity in a local profile's public file; undefined unless the profile has both files. */
 export function localIdentity(home: string): string | undefined {
   const paths = linkPaths(home)
   if (!statSync(paths.privateKey, { throwIfNoEntry: false })?.isFile()) return undefined
@@ -51,27 +48,14 @@ export function localIdentity(home: string): string | undefined {
   return pem === undefined ? undefined : publicKeyOfPem(pem)
 }
 
-/**
- * The text of a file of bounded size; undefined where it is missing. Throws `key_unusable` for a folder, a pipe or a
- * device.
- */
+/** The text of a small file, if it is there. Throws `key_unusable` for anything but a small regular file. */
 function readSmall(file: string): string | undefined {
+  const most = linkLimits.keyFileBytes
+  const found = statSync(file, { throwIfNoEntry: false })
   // Opening a pipe would wait for a writer for good.
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false)
-    throw new ParleyError('key_unusable', `${file} is not a regular file. Restore alp/secrets from a backup.`, {
-      details: { file },
-    })
-  let descriptor: number
-  try {
-    descriptor = openSync(file, 'r')
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw cause
+  if (found && !(found.isFile() && found.size <= most)) {
+    const message = `${file} is not a regular file of at most ${most} bytes. Restore alp/secrets from a backup.`
+    throw new ParleyError('key_unusable', message, { details: { file } })
   }
-  try {
-    const target = Buffer.alloc(linkLimits.keyFileBytes)
-    return target.toString('utf8', 0, readSync(descriptor, target, 0, target.length, 0))
-  } finally {
-    closeSync(descriptor)
-  }
+  return machineDisk.read(file, most)?.toString()
 }

@@ -1,5 +1,5 @@
-// Which profile of this machine holds a pinned key, and so which socket to call (ALP-UNIX-07): by key alone. What is
-// said on that socket is not encrypted, so that a name must not lead to a profile that holds another key.
+// Finds the profile of this machine that holds a pinned key, and so the socket to call (ALP-UNIX-07): by key alone.
+// That socket is not encrypted, so a name must not lead to a profile that holds another key.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { linkLimits } from '../limits.ts'
@@ -13,7 +13,7 @@ export interface ProfileLayout {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 
-/** The rule of the sheet for profile names; `default` and `alpi` pass here, and mean the root where there is one. */
+/** The sheet's rule for profile names. */
 export function isProfileName(name: string): boolean {
   return NAME.test(name) && !name.includes('..')
 }
@@ -44,7 +44,7 @@ function named(folder: string): string[] {
     .map(name => join(folder, name))
 }
 
-/** The socket of the profile that holds the key; undefined where none does. */
+/** The socket of the profile that holds the key, if there is one. */
 export function localSocket(identity: string, layouts: readonly ProfileLayout[]): string | undefined {
   for (const layout of layouts)
     for (const home of layout.homes()) if (holds(home, identity)) return linkPaths(home).socket

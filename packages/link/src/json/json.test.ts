@@ -6,7 +6,7 @@ import { linkLimits } from '../limits.ts'
 import { vectors } from '../testing/vectors.ts'
 import { parseText, parseWire } from './parse.ts'
 import { Float, float, integerOf, isWireObject, numberOf, type WireValue } from './value.ts'
-import { asciiText, canonicalBytes, canonicalText, pythonFloat, wireText } from './write.ts'
+import { asciiText, canonicalText, pythonFloat, wireText } from './write.ts'
 
 function canonical(text: string): string {
   const value = parseText(text)
@@ -23,7 +23,7 @@ describe('vectors', () => {
 
   test.each(vectors.canonical_json)('ALP-ENV-04 the document $input has the canonical bytes', vector => {
     expect(canonical(vector.input)).toBe(vector.canonical)
-    expect(canonicalBytes(parseText(vector.input)!).toString('hex')).toBe(vector.canonical_hex)
+    expect(Buffer.from(canonical(vector.input)).toString('hex')).toBe(vector.canonical_hex)
   })
 })
 
@@ -59,34 +59,8 @@ test('ALP-ENV-04 keys are sorted by code point, not by code unit, and prototypes
 })
 
 test.each([
-  '',
-  ' ',
-  '{',
-  '}',
-  '[1,]',
-  '{"a":1,}',
-  '{"a"}',
-  '{a:1}',
-  "'a'",
-  '01',
-  '1.',
-  '.5',
-  '-',
-  '+1',
-  '1e',
-  '0x10',
-  '1 2',
-  'tru',
-  'nulll',
-  '"\\x"',
-  '"\\u12"',
-  '"\\u12g4"',
-  '"a',
-  '"\n"',
-  '"\u0000"',
-  '\ufeff{}',
-  '[1\u00a0]',
-  '// a\n1',
+  ...String.raw`{ } [1,] {"a":1,} {"a"} {a:1} 'a' 01 1. .5 - +1 1e 0x10 tru nulll "\x" "\u12" "\u12g4" "a`.split(' '),
+  ...['', ' ', '1 2', '"\n"', '"\u0000"', '\ufeff{}', '[1\u00a0]', '// a\n1'],
 ])('%j is no JSON', text => {
   expect(parseText(text)).toBeUndefined()
 })

@@ -1,10 +1,10 @@
-// Reads JSON as Python does, as far as bytes on a wire can tell (ALP-ENV-04): numbers keep their kind, of equal keys
-// the last one stays, and there are bounds on nesting and digits. NaN and Infinity are no JSON here.
+// Reads JSON as Python does, as far as bytes on a wire can tell (ALP-ENV-04): numbers keep their kind, the last of
+// equal keys counts, and nesting and digits are bounded. NaN and Infinity are not JSON here.
 import { isUtf8 } from 'node:buffer'
 import { linkLimits } from '../limits.ts'
 import { Float, type WireValue } from './value.ts'
 
-/** The value, or undefined where the bytes are not one JSON text within the bounds. */
+/** The value; undefined unless the bytes are one JSON text within the bounds. */
 export function parseWire(bytes: Uint8Array): WireValue | undefined {
   if (!isUtf8(bytes)) return undefined
   return parseText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
@@ -39,10 +39,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /** Digits that every double holds exactly. */
 const SAFE_DIGITS = 15
 
-/**
- * An object that inherits nothing, so that `__proto__` is a key like any other: of a class, since the engine keeps
- * those fast.
- */
+/** Inherits nothing, so that `__proto__` is a key like any other; a class, since the engine keeps its objects fast. */
 class Members {
   [key: string]: WireValue
 }
@@ -93,7 +90,7 @@ class Parser {
     }
   }
 
-  /** Whether the next character is this one, which is then taken. */
+  /** Takes the next character if it is this one. */
   #next(code: number): boolean {
     this.#space()
     if (this.#text.charCodeAt(this.#at) !== code) return false
@@ -142,7 +139,7 @@ class Parser {
   }
 
   #string(): string {
-    // Nearly all strings hold nothing that needs a closer look, and the platform finds that out faster.
+    // Nearly all strings hold nothing special, which the platform finds out faster than a loop.
     const end = this.#text.indexOf('"', this.#at + 1)
     if (end < 0) throw NOT_JSON
     const plain = this.#text.slice(this.#at + 1, end)
@@ -193,7 +190,7 @@ class Parser {
 
 function integer(lexeme: string): number | bigint {
   const digits = lexeme.startsWith('-') ? lexeme.length - 1 : lexeme.length
-  // Minus zero is no integer of Python's.
+  // Python has no integer minus zero.
   if (digits <= SAFE_DIGITS) return Number(lexeme) + 0
   if (digits > linkLimits.integerDigits) throw NOT_JSON
   const exact = BigInt(lexeme)

@@ -1,5 +1,5 @@
 // What a message can hold: JSON with Python's two kinds of number (ALP-ENV-04). An integral `number` and a `bigint` are
-// integers, a `number` with a fraction is a float, and `Float` says "float" where the value alone does not: 1.0 and 1
+// integers, a `number` with a fraction is a float, and `Float` marks a float whose value does not show it: 1.0 and 1
 // are signed differently.
 
 export class Float {
@@ -31,6 +31,18 @@ export function numberOf(value: WireValue | undefined): number | undefined {
   if (typeof value === 'number') return value
   if (typeof value === 'bigint') return Number(value)
   return value instanceof Float ? value.value : undefined
+}
+
+/** A finite number above zero; 0 for everything else. */
+export function amountOf(value: WireValue | undefined): number {
+  const amount = numberOf(value)
+  return amount !== undefined && Number.isFinite(amount) && amount > 0 ? amount : 0
+}
+
+/** A safe integer above zero; 0 for everything else. */
+export function countOf(value: WireValue | undefined): number {
+  const count = integerOf(value)
+  return typeof count === 'number' && count > 0 ? count : 0
 }
 
 /** A float for the wire, whatever its value: `cost` is always one. */

@@ -7,7 +7,7 @@ import { Float, isWireObject, type WireObject, type WireValue } from './value.ts
 
 interface Style {
   readonly sorted: boolean
-  /** Whether a number that became infinite by reading it (1e400) may be printed, as Python does. */
+  /** Whether to print a number that is infinite since it was read (1e400), as Python does. */
   readonly infinite: boolean
 }
 
@@ -15,19 +15,12 @@ const CANONICAL: Style = { sorted: true, infinite: true }
 const SORTED: Style = { sorted: true, infinite: false }
 const WIRE: Style = { sorted: false, infinite: false }
 
-/**
- * What is signed and verified; `depth`: levels around it. Throws `not_canonical` where a text has a lone surrogate,
- * which has no bytes (rule 6).
- */
+/** The form that is signed, `depth` levels deep in a message. Throws `not_canonical` for a lone surrogate (rule 6). */
 export function canonicalText(value: WireValue, depth = 0): string {
   return write(value, CANONICAL, depth)
 }
 
-export function canonicalBytes(value: WireValue): Buffer {
-  return Buffer.from(canonicalText(value), 'utf8')
-}
-
-/** ALP-ENV-03: what the signature of a message covers: all of it but `alp.sig`, without a copy of the message. */
+/** ALP-ENV-03: what a signature covers, all but `alp.sig`, without a copy of the message. */
 export function signedText(message: WireObject): string {
   const alp = message.alp!
   return writeMembers(message, CANONICAL, key =>
@@ -37,7 +30,7 @@ export function signedText(message: WireObject): string {
   )
 }
 
-/** What is sent: members in their order, never NaN or Infinity. Throws `not_canonical` where a value cannot be sent. */
+/** What is sent: members in their order, never NaN or Infinity. Throws `not_canonical` for what cannot be sent. */
 export function wireText(value: WireValue, depth = 0): string {
   return write(value, WIRE, depth)
 }
@@ -89,7 +82,7 @@ function writeObject(object: WireObject, style: Style, depth: number): string {
   return writeMembers(object, style, key => write(object[key]!, style, depth + 1))
 }
 
-/** `member`: the text of one, or undefined where it is left out. */
+/** `member` gives the text of a member, or undefined to leave it out. */
 function writeMembers(object: WireObject, style: Style, member: (key: string) => string | undefined): string {
   const keys = Object.keys(object)
   if (style.sorted) sortByCodePoint(keys)
@@ -126,10 +119,7 @@ function finite(value: number): number {
   return value
 }
 
-/**
- * Sizes that are written positionally: from the first on, and below the second (rule 5). There JavaScript has the same
- * digits.
- */
+/** The sizes that are written positionally (rule 5). There JavaScript has the same digits. */
 const POSITIONAL_FROM = 1e-4
 const POSITIONAL_BELOW = 1e16
 

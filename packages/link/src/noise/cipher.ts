@@ -5,7 +5,7 @@ import { sodium } from '@parley/keys/sodium'
 
 export const TAG_BYTES = 16
 const NONCE_BYTES = 12
-/** Reserved by Noise for a rekey, which ALP has not. */
+/** Reserved by Noise for a rekey, which ALP does not have. */
 const LAST = 2n ** 64n - 1n
 
 export class CipherState {
@@ -18,26 +18,20 @@ export class CipherState {
     this.#counter = counter
   }
 
-  /**
-   * Writes ciphertext and tag to `target`, which has room for just these. Throws `noise_exhausted` when all counters
-   * are used.
-   */
+  /** Writes ciphertext and tag, which fill `target`. Throws `noise_exhausted` after the last counter. */
   encrypt(target: Buffer, plaintext: Buffer, additional: Buffer | null = null): void {
     this.#count()
     sodium.crypto_aead_chacha20poly1305_ietf_encrypt(target, plaintext, additional, null, this.#nonce, this.#key)
     this.#counter++
   }
 
-  /** The plaintext; undefined where the tag is not right, after which the counter stands where it stood. */
+  /** The plaintext; undefined if the tag is wrong, which leaves the counter where it was. */
   decrypt(ciphertext: Buffer, additional: Buffer | null = null): Buffer | undefined {
     if (ciphertext.length < TAG_BYTES) return undefined
     return this.#open(Buffer.allocUnsafe(ciphertext.length - TAG_BYTES), ciphertext, additional)
   }
 
-  /**
-   * As `decrypt`, in the ciphertext's own bytes, which are lost: large frames need no more room, which costs more than
-   * their deciphering.
-   */
+  /** As `decrypt`, in place of the ciphertext: new room for a large frame costs more than its deciphering. */
   decryptInPlace(ciphertext: Buffer): Buffer | undefined {
     if (ciphertext.length < TAG_BYTES) return undefined
     return this.#open(ciphertext.subarray(0, ciphertext.length - TAG_BYTES), ciphertext, null)

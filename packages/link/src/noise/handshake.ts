@@ -12,7 +12,7 @@ const NOTHING: Buffer = Buffer.alloc(0)
 /** ALP-NOISE-04: bytes of the three messages with empty payloads. */
 export const MESSAGE_BYTES = [KEY_BYTES + TAG_BYTES, KEY_BYTES + TAG_BYTES, KEY_BYTES + 2 * TAG_BYTES] as const
 
-/** What both sides hold when it is done. */
+/** What both sides hold in the end. */
 export interface Session {
   readonly sending: CipherState
   readonly receiving: CipherState
@@ -23,7 +23,7 @@ export interface Session {
 }
 
 export interface HandshakeOptions {
-  readonly prologue?: Buffer
+  readonly prologue?: Buffer | undefined
   /** For tests alone: an ephemeral pair is otherwise made anew. */
   readonly ephemeral?: KeyPair
 }
@@ -40,126 +40,109 @@ export function keyPairOf(secretKey: Buffer): KeyPair {
   return { publicKey, secretKey }
 }
 
-/** ALP-NOISE-08: undefined for a degenerate key, whose shared secret would be all zero. */
-function shared(secretKey: Buffer, publicKey: Buffer): Buffer | undefined {
-  const secret = Buffer.alloc(sodium.crypto_scalarmult_BYTES)
-  try {
-    sodium.crypto_scalarmult(secret, secretKey, publicKey)
-  } catch {
-    return undefined
-  }
-  return secret
-}
-
-/** Mixes a shared secret in; false where there is none. */
-function mixShared(state: SymmetricState, secretKey: Buffer, publicKey: Buffer): boolean {
-  const secret = shared(secretKey, publicKey)
-  if (!secret) return false
-  state.mixKey(secret)
-  sodium.sodium_memzero(secret)
-  return true
-}
-
-function begin(responder: Buffer, prologue: Buffer = NOTHING): SymmetricState {
-  const state = new SymmetricState()
-  state.mixHash(prologue)
-  state.mixHash(responder)
-  return state
-}
-
 /**
- * The side that dials. The methods are called once each, in the order of the messages; undefined means that the
+ * What both sides do. Their methods are called once each, in the order of the messages; undefined means that the
  * handshake has failed and the connection is to be closed without a byte.
  */
-export class Initiator {
-  readonly #static: KeyPair
+abstract class Handshake {
+  protected readonly own: KeyPair
+  protected readonly state = new SymmetricState()
+  protected readonly ephemeral: KeyPair
+  protected remoteEphemeral: Buffer = NOTHING
+
+  constructor(own: KeyPair, responder: Buffer, { prologue = NOTHING, ephemeral = newKeyPair() }: HandshakeOptions) {
+    this.own = own
+    this.ephemeral = ephemeral
+    this.state.mixHash(prologue)
+    this.state.mixHash(responder)
+  }
+
+  /** Mixes a shared secret in. ALP-NOISE-08: false for a degenerate key, whose secret would be all zero. */
+  protected mix({ secretKey }: KeyPair, publicKey: Buffer): boolean {
+    const secret = Buffer.alloc(sodium.crypto_scalarmult_BYTES)
+    try {
+      sodium.crypto_scalarmult(secret, secretKey, publicKey)
+    } catch {
+      return false
+    }
+    this.state.mixKey(secret)
+    sodium.sodium_memzero(secret)
+    return true
+  }
+
+  /** A message of `e` and a secret shared with this key of the other side. */
+  protected sent(remote: Buffer, payload: Buffer): Buffer | undefined {
+    this.state.mixHash(this.ephemeral.publicKey)
+    if (!this.mix(this.ephemeral, remote)) return undefined
+    return Buffer.concat([this.ephemeral.publicKey, this.state.encryptAndHash(payload)])
+  }
+
+  /** The payload of such a message, whose secret is shared with this pair of ours. */
+  protected received(message: Buffer, pair: KeyPair): Buffer | undefined {
+    if (message.length < KEY_BYTES + TAG_BYTES) return undefined
+    this.remoteEphemeral = Buffer.from(message.subarray(0, KEY_BYTES))
+    this.state.mixHash(this.remoteEphemeral)
+    if (!this.mix(pair, this.remoteEphemeral)) return undefined
+    return this.state.decryptAndHash(message.subarray(KEY_BYTES))
+  }
+
+  protected session(remoteStatic: Buffer, dialled: boolean): Session {
+    sodium.sodium_memzero(this.ephemeral.secretKey)
+    const [outward, inward] = this.state.split()
+    const [sending, receiving] = dialled ? [inward, outward] : [outward, inward]
+    const hash = this.state.handshakeHash
+    return { sending: new CipherState(sending), receiving: new CipherState(receiving), remoteStatic, hash }
+  }
+}
+
+/** The side that dials. */
+export class Initiator extends Handshake {
   readonly #remote: Buffer
-  readonly #ephemeral: KeyPair
-  readonly #state: SymmetricState
-  #remoteEphemeral: Buffer = NOTHING
 
   constructor(own: KeyPair, responder: Buffer, options: HandshakeOptions = {}) {
-    this.#static = own
+    super(own, responder, options)
     this.#remote = responder
-    this.#ephemeral = options.ephemeral ?? newKeyPair()
-    this.#state = begin(responder, options.prologue)
   }
 
   /** `e, es`. */
   first(payload: Buffer = NOTHING): Buffer | undefined {
-    this.#state.mixHash(this.#ephemeral.publicKey)
-    if (!mixShared(this.#state, this.#ephemeral.secretKey, this.#remote)) return undefined
-    return Buffer.concat([this.#ephemeral.publicKey, this.#state.encryptAndHash(payload)])
+    return this.sent(this.#remote, payload)
   }
 
   /** `e, ee`: the payload. */
   second(message: Buffer): Buffer | undefined {
-    if (message.length < MESSAGE_BYTES[1]) return undefined
-    this.#remoteEphemeral = Buffer.from(message.subarray(0, KEY_BYTES))
-    this.#state.mixHash(this.#remoteEphemeral)
-    if (!mixShared(this.#state, this.#ephemeral.secretKey, this.#remoteEphemeral)) return undefined
-    return this.#state.decryptAndHash(message.subarray(KEY_BYTES))
+    return this.received(message, this.ephemeral)
   }
 
-  /** `s, se`: the last message, and what comes of it. */
+  /** `s, se`. */
   third(payload: Buffer = NOTHING): { readonly message: Buffer; readonly session: Session } | undefined {
-    const own = this.#state.encryptAndHash(this.#static.publicKey)
-    if (!mixShared(this.#state, this.#static.secretKey, this.#remoteEphemeral)) return undefined
-    const message = Buffer.concat([own, this.#state.encryptAndHash(payload)])
-    sodium.sodium_memzero(this.#ephemeral.secretKey)
-    const [sending, receiving] = this.#state.split()
-    const session = {
-      sending: new CipherState(sending),
-      receiving: new CipherState(receiving),
-      remoteStatic: this.#remote,
-      hash: this.#state.handshakeHash,
-    }
-    return { message, session }
+    const own = this.state.encryptAndHash(this.own.publicKey)
+    if (!this.mix(this.own, this.remoteEphemeral)) return undefined
+    const message = Buffer.concat([own, this.state.encryptAndHash(payload)])
+    return { message, session: this.session(this.#remote, false) }
   }
 }
 
-/** The side that is dialled; as with `Initiator`, undefined is failure. */
-export class Responder {
-  readonly #static: KeyPair
-  readonly #ephemeral: KeyPair
-  readonly #state: SymmetricState
-  #remoteEphemeral: Buffer = NOTHING
-
+/** The side that is dialled. */
+export class Responder extends Handshake {
   constructor(own: KeyPair, options: HandshakeOptions = {}) {
-    this.#static = own
-    this.#ephemeral = options.ephemeral ?? newKeyPair()
-    this.#state = begin(own.publicKey, options.prologue)
+    super(own, own.publicKey, options)
   }
 
   first(message: Buffer): Buffer | undefined {
-    if (message.length < MESSAGE_BYTES[0]) return undefined
-    this.#remoteEphemeral = Buffer.from(message.subarray(0, KEY_BYTES))
-    this.#state.mixHash(this.#remoteEphemeral)
-    if (!mixShared(this.#state, this.#static.secretKey, this.#remoteEphemeral)) return undefined
-    return this.#state.decryptAndHash(message.subarray(KEY_BYTES))
+    return this.received(message, this.own)
   }
 
   second(payload: Buffer = NOTHING): Buffer | undefined {
-    this.#state.mixHash(this.#ephemeral.publicKey)
-    if (!mixShared(this.#state, this.#ephemeral.secretKey, this.#remoteEphemeral)) return undefined
-    return Buffer.concat([this.#ephemeral.publicKey, this.#state.encryptAndHash(payload)])
+    return this.sent(this.remoteEphemeral, payload)
   }
 
   third(message: Buffer): { readonly payload: Buffer; readonly session: Session } | undefined {
     if (message.length < MESSAGE_BYTES[2]) return undefined
     const end = KEY_BYTES + TAG_BYTES
-    const remoteStatic = this.#state.decryptAndHash(message.subarray(0, end))
-    if (!remoteStatic || !mixShared(this.#state, this.#ephemeral.secretKey, remoteStatic)) return undefined
-    const payload = this.#state.decryptAndHash(message.subarray(end))
-    if (!payload) return undefined
-    sodium.sodium_memzero(this.#ephemeral.secretKey)
-    const [receiving, sending] = this.#state.split()
-    const session = {
-      sending: new CipherState(sending),
-      receiving: new CipherState(receiving),
-      remoteStatic,
-      hash: this.#state.handshakeHash,
-    }
-    return { payload, session }
+    const remoteStatic = this.state.decryptAndHash(message.subarray(0, end))
+    if (!remoteStatic || !this.mix(this.ephemeral, remoteStatic)) return undefined
+    const payload = this.state.decryptAndHash(message.subarray(end))
+    return payload && { payload, session: this.session(remoteStatic, true) }
   }
 }

@@ -1,5 +1,6 @@
 // Noise (ALP-NOISE): the worked vectors, a published vector of the pattern, and an implementation by others.
 import { expect, test } from 'vitest'
+import { framed } from '../testing/ground.ts'
 import { type ForeignCipher, loadNoiseC } from '../testing/noise-c.ts'
 import { hex, identityOf, publishedNoise, vectors } from '../testing/vectors.ts'
 import { CipherState, TAG_BYTES } from './cipher.ts'
@@ -7,14 +8,12 @@ import { Initiator, keyPairOf, MESSAGE_BYTES, newKeyPair, Responder, type Sessio
 import { PROTOCOL_NAME, SymmetricState } from './symmetric.ts'
 
 const vector = vectors.noise_xk
-const frame = (message: Buffer) => {
-  const length = Buffer.alloc(2)
-  length.writeUInt16BE(message.length)
-  return Buffer.concat([length, message]).toString('hex')
-}
+
+const [alice, bob] = [identityOf('alice').noise, identityOf('bob').noise]
+const dialling = () => new Initiator(alice, bob.publicKey)
 
 /** A whole handshake in memory, with its three messages. */
-function shake(initiator: Initiator, responder: Responder) {
+function shake(initiator = dialling(), responder = new Responder(bob)) {
   const first = initiator.first()!
   expect(responder.first(first)).toEqual(Buffer.alloc(0))
   const second = responder.second()!
@@ -25,17 +24,13 @@ function shake(initiator: Initiator, responder: Responder) {
 }
 
 function vectorHandshake() {
-  const initiator = new Initiator(
-    keyPairOf(hex(vector.initiator_static_priv_hex)),
-    hex(vector.responder_static_pub_hex),
-    {
-      ephemeral: keyPairOf(hex(vector.initiator_ephemeral_priv_hex)),
-    },
+  const pair = (side: 'initiator' | 'responder', kind: 'static' | 'ephemeral') =>
+    keyPairOf(hex(vector[`${side}_${kind}_priv_hex`]))
+  const [ours, theirs] = [pair('initiator', 'ephemeral'), pair('responder', 'ephemeral')]
+  return shake(
+    new Initiator(pair('initiator', 'static'), hex(vector.responder_static_pub_hex), { ephemeral: ours }),
+    new Responder(pair('responder', 'static'), { ephemeral: theirs }),
   )
-  const responder = new Responder(keyPairOf(hex(vector.responder_static_priv_hex)), {
-    ephemeral: keyPairOf(hex(vector.responder_ephemeral_priv_hex)),
-  })
-  return shake(initiator, responder)
 }
 
 function seal(cipher: CipherState, plaintext: string): Buffer {
@@ -59,18 +54,18 @@ test('ALP-NOISE-02 an empty prologue and the responder’s key are mixed in firs
 test('ALP-NOISE-03 the static keys are the images of the identities', () => {
   expect(Buffer.from(identityOf('alice').noise.secretKey).toString('hex')).toBe(vector.initiator_static_priv_hex)
   expect(identityOf('bob').noise.publicKey.toString('hex')).toBe(vector.responder_static_pub_hex)
-  const { dialled } = shake(
-    new Initiator(identityOf('alice').noise, identityOf('bob').noise.publicKey),
-    new Responder(identityOf('bob').noise),
-  )
-  expect(dialled.remoteStatic.equals(identityOf('alice').noise.publicKey)).toBe(true)
+  expect(shake().dialled.remoteStatic.equals(alice.publicKey)).toBe(true)
 })
 
 test('ALP-NOISE-04 the three messages are those of the vector, with empty payloads', () => {
   const { messages, dialler, dialled } = vectorHandshake()
   expect(messages.map(message => message.length)).toEqual([...MESSAGE_BYTES])
   expect([...MESSAGE_BYTES]).toEqual([48, 48, 64])
-  expect(messages.map(frame)).toEqual([vector.frame1_hex, vector.frame2_hex, vector.frame3_hex])
+  expect(messages.map(message => framed(2, message).toString('hex'))).toEqual([
+    vector.frame1_hex,
+    vector.frame2_hex,
+    vector.frame3_hex,
+  ])
   for (const { hash } of [dialler, dialled]) expect(hash.toString('hex')).toBe(vector.handshake_hash_hex)
 })
 
@@ -118,9 +113,7 @@ test('ALP-NOISE-06 frames are sealed under four zero bytes and the little-endian
   expect(vector.transport).toHaveLength(4)
   for (const { direction, counter, plaintext, frame_hex } of vector.transport) {
     const ciphertext = seal(new CipherState(keys[direction], BigInt(counter)), plaintext)
-    const length = Buffer.alloc(4)
-    length.writeUInt32BE(ciphertext.length)
-    expect(Buffer.concat([length, ciphertext]).toString('hex')).toBe(frame_hex)
+    expect(framed(4, ciphertext).toString('hex')).toBe(frame_hex)
     expect(new CipherState(keys[direction], BigInt(counter)).decrypt(ciphertext)?.toString()).toBe(plaintext)
   }
 })
@@ -160,7 +153,6 @@ test('ALP-NOISE-07 a frame is taken once, in its place, and unaltered', () => {
 })
 
 test('ALP-NOISE-08 a short message, a wrong tag, a degenerate key: failure at every step', () => {
-  const [alice, bob] = [identityOf('alice').noise, identityOf('bob').noise]
   const flipped = (message: Buffer, at: number) => {
     const copy = Buffer.from(message)
     copy[at]! ^= 1
@@ -197,18 +189,14 @@ test('ALP-NOISE-08 a short message, a wrong tag, a degenerate key: failure at ev
 })
 
 test('ALP-NOISE-08 who does not hold the key that was dialled cannot answer', () => {
-  const initiator = new Initiator(identityOf('alice').noise, identityOf('bob').noise.publicKey)
-  expect(new Responder(identityOf('carol').noise).first(initiator.first()!)).toBeUndefined()
+  expect(new Responder(identityOf('carol').noise).first(dialling().first()!)).toBeUndefined()
 })
 
 test('a prologue of its own keeps another protocol apart', () => {
-  const bob = identityOf('bob').noise
-  const initiator = new Initiator(identityOf('alice').noise, bob.publicKey, {
-    prologue: Buffer.from('parley-call/1'),
-  })
-  const first = initiator.first()!
+  const prologue = Buffer.from('parley-call/1')
+  const first = new Initiator(alice, bob.publicKey, { prologue }).first()!
   expect(new Responder(bob).first(first)).toBeUndefined()
-  expect(new Responder(bob, { prologue: Buffer.from('parley-call/1') }).first(first)).toEqual(Buffer.alloc(0))
+  expect(new Responder(bob, { prologue }).first(first)).toEqual(Buffer.alloc(0))
 })
 
 test('ephemeral keys are new for every handshake', () => {
@@ -218,16 +206,11 @@ test('ephemeral keys are new for every handshake', () => {
 
 test('the ephemeral keys of a handshake are erased when it is done', () => {
   const [ours, theirs] = [newKeyPair(), newKeyPair()]
-  const bob = identityOf('bob').noise
-  shake(
-    new Initiator(identityOf('alice').noise, bob.publicKey, { ephemeral: ours }),
-    new Responder(bob, { ephemeral: theirs }),
-  )
+  shake(new Initiator(alice, bob.publicKey, { ephemeral: ours }), new Responder(bob, { ephemeral: theirs }))
   for (const { secretKey } of [ours, theirs]) expect(secretKey).toEqual(Buffer.alloc(32))
 })
 
 test('a stolen key does not let its thief pose as somebody else towards its owner', () => {
-  const [alice, bob] = [identityOf('alice').noise, identityOf('bob').noise]
   // As a caller: the thief of bob's key knows alice's public key, and has any private one.
   for (const secret of [bob, newKeyPair()]) {
     const initiator = new Initiator({ ...secret, publicKey: alice.publicKey }, bob.publicKey)
@@ -237,23 +220,17 @@ test('a stolen key does not let its thief pose as somebody else towards its owne
     expect(responder.third(initiator.third()!.message)).toBeUndefined()
   }
   // As whoever is called: alice's own key does not answer a call of hers to bob.
-  const calling = new Initiator(alice, bob.publicKey)
-  expect(new Responder({ ...alice, publicKey: bob.publicKey }).first(calling.first()!)).toBeUndefined()
+  expect(new Responder({ ...alice, publicKey: bob.publicKey }).first(dialling().first()!)).toBeUndefined()
 })
 
 test('what was recorded of one connection opens in no other, though both ends have the same keys', () => {
-  const connected = () =>
-    shake(
-      new Initiator(identityOf('alice').noise, identityOf('bob').noise.publicKey),
-      new Responder(identityOf('bob').noise),
-    )
-  const [recorded, later] = [connected(), connected()]
+  const [recorded, later] = [shake(), shake()]
   const frame = seal(recorded.dialler.sending, 'said once')
   expect(later.dialled.receiving.decrypt(frame)).toBeUndefined()
   expect(recorded.dialled.receiving.decrypt(frame)?.toString()).toBe('said once')
   // Nor do recorded messages of a handshake fit another one, whose other side has new ephemeral keys.
   const [first, , third] = recorded.messages
-  const replayed = new Responder(identityOf('bob').noise)
+  const replayed = new Responder(bob)
   expect(replayed.first(first)).toEqual(Buffer.alloc(0))
   replayed.second()
   expect(replayed.third(third)).toBeUndefined()
@@ -270,10 +247,9 @@ function talk(ours: Session, [sending, receiving]: [ForeignCipher, ForeignCipher
 
 test('ALP-NOISE-05 a handshake with noise-c, an implementation by others, ours dialling', async () => {
   const noise = await loadNoiseC()
-  const [alice, bob] = [identityOf('alice').noise, identityOf('bob').noise]
   const theirs = noise.HandshakeState(PROTOCOL_NAME, noise.constants.NOISE_ROLE_RESPONDER)
   theirs.Initialize(new Uint8Array(0), Uint8Array.from(bob.secretKey))
-  const ours = new Initiator(alice, bob.publicKey)
+  const ours = dialling()
   theirs.ReadMessage(ours.first()!, false)
   expect(ours.second(Buffer.from(theirs.WriteMessage()))).toEqual(Buffer.alloc(0))
   const { message, session } = ours.third()!
@@ -284,7 +260,6 @@ test('ALP-NOISE-05 a handshake with noise-c, an implementation by others, ours d
 
 test('ALP-NOISE-05 a handshake with noise-c, theirs dialling', async () => {
   const noise = await loadNoiseC()
-  const [alice, bob] = [identityOf('alice').noise, identityOf('bob').noise]
   const theirs = noise.HandshakeState(PROTOCOL_NAME, noise.constants.NOISE_ROLE_INITIATOR)
   theirs.Initialize(new Uint8Array(0), Uint8Array.from(alice.secretKey), Uint8Array.from(bob.publicKey))
   const ours = new Responder(bob)

@@ -1,6 +1,7 @@
 // The running state of a handshake (ALP-NOISE-01, ALP-NOISE-05; Noise rev. 34, section 5.2): a hash over everything
 // said so far and a chaining key that every Diffie-Hellman result is mixed into.
 import { hash, hkdfSync } from 'node:crypto'
+import { invariant } from '@parley/core'
 import { CipherState, TAG_BYTES } from './cipher.ts'
 
 /** Exactly as long as a hash, so that it is the first one itself. */
@@ -47,7 +48,7 @@ export class SymmetricState {
 
   /** In XK every payload follows a Diffie-Hellman result. */
   #keyed(): CipherState {
-    if (!this.#cipher) throw new Error('nothing is encrypted before the first key')
+    invariant(this.#cipher, 'nothing is encrypted before the first key')
     return this.#cipher
   }
 

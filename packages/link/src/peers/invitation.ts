@@ -1,6 +1,5 @@
-// The one line that people send each other to be pinned: a key, where it is reached, and a name that its owner
-// proposes. It goes by hand or mail, never over ALP (ALP-PEND-06), and proves nothing: the fingerprint is compared
-// aloud.
+// The one line that people send each other to be pinned: a key, its address, and a name that its owner proposes. It
+// goes by hand or mail, never over ALP (ALP-PEND-06), and proves nothing: the fingerprint is compared aloud.
 import { ok, type Result, refuse } from '@parley/core'
 import { isPublicKey } from '@parley/keys'
 import { parseAddress } from '../client/target.ts'
@@ -13,7 +12,7 @@ export interface Invitation {
   readonly pubkey: string
   /** `host:port`; left out for a profile of the same machine. */
   readonly address?: string
-  /** What its owner calls it; whoever pins it chooses. */
+  /** Proposed by its owner; the person who pins it chooses. */
   readonly name?: string
 }
 

@@ -50,13 +50,7 @@ test('ALP-PEER-02 every field is read, and what is left out has its default', ()
   allow: link.ask
 `)
   expect(list.all()).toEqual([
-    {
-      id: 'personal',
-      alias: 'laptop-personal',
-      pubkey: alice,
-      allow: ['link.ping', 'link.ask'],
-      perMinute: 10,
-    },
+    { id: 'personal', alias: 'laptop-personal', pubkey: alice, allow: ['link.ping', 'link.ask'], perMinute: 10 },
     { id: 'home-server', pubkey: bob, address: 'home-server.internal:7423', allow: [], perMinute: 60 },
     { id: '42', pubkey: carol, allow: [], perMinute: 60 },
   ])
@@ -106,15 +100,11 @@ test('ALP-PEER-02 handles and keys that stand there twice are told, and of a key
 })
 
 test('ALP-RATE-01 per_minute counts when it is an integer above zero, as the vectors have it', () => {
-  for (const { rateLimit, cap } of rateLimitCaps()) {
-    const [entry] = readEntries(Buffer.from(`- {id: a, pubkey: b, rate_limit: ${rateLimit}}`))!
-    expect(readPeer(entry), rateLimit).toMatchObject({ perMinute: cap })
-  }
+  const read = (rate: string) => readPeer(readEntries(Buffer.from(`- {id: a, pubkey: b, rate_limit: ${rate}}`))![0])
+  for (const { rateLimit, cap } of rateLimitCaps()) expect(read(rateLimit), rateLimit).toMatchObject({ perMinute: cap })
   expect(rateLimitCaps().map(({ rateLimit }) => rateLimit)).toContain('{"per_minute":10.0}')
   for (const rate of ['10', '[10]', '{per_minute: true}', '{per_minute: null}', '{per_minute: .inf}'])
-    expect(readPeer(readEntries(Buffer.from(`- {id: a, pubkey: b, rate_limit: ${rate}}`))![0]), rate).toMatchObject({
-      perMinute: 60,
-    })
+    expect(read(rate), rate).toMatchObject({ perMinute: 60 })
 })
 
 test('ALP-RATE-01 a rate limit that cannot be read, and an id that nothing can name, are told; the entry counts', () => {
@@ -162,10 +152,7 @@ test('ALP-PEER-06 an edit applies at once: of the same length, in the same insta
 })
 
 test('ALP-PEER-06 an edit is seen where the file system cannot tell it from the one before', () => {
-  const coarse: Disk = {
-    ...machineDisk,
-    stat: () => ({ stamp: 'the same second', mode: 0o644, settled: false }),
-  }
+  const coarse: Disk = { ...machineDisk, stat: () => ({ stamp: 'the same second', mode: 0o644, settled: false }) }
   const { list, path } = listed(`- id: a\n  pubkey: ${alice}\n`, coarse)
   expect([...list.identities()]).toEqual([alice])
   writeFileSync(path, `- id: a\n  pubkey: ${bob}\n`)
@@ -196,7 +183,6 @@ test(`ALP-PEER-01 of more than ${linkLimits.peers} entries the first count`, asy
   const { list } = listed(Array.from({ length: linkLimits.peers + 5 }, (_, n) => entry(n)).join(''))
   expect(list.all()).toHaveLength(linkLimits.peers)
   expect(list.problems()).toHaveLength(5)
-  expect(await list.add({ id: 'a', pubkey: alice, allow: [] })).toMatchObject({
-    error: { code: 'too_many_peers' },
-  })
+  const more = await list.add({ id: 'a', pubkey: alice, allow: [] })
+  expect(more).toMatchObject({ error: { code: 'too_many_peers' } })
 })

@@ -1,39 +1,31 @@
-// Who is pinned (ALP-PEER): `alp/peers.yaml`, which people edit and this changes on request. Looked at anew for every
-// request; a change is made under a lock and replaces the file whole.
+// Who is pinned (ALP-PEER): `alp/peers.yaml`, which people edit and this changes on request. The file is looked at for
+// every request; a change is made under a lock and replaces it whole.
 import { realpathSync } from 'node:fs'
-import { type Clock, ok, ParleyError, type Result, refuse } from '@parley/core'
+import { ok, ParleyError, type Result, refuse } from '@parley/core'
+import { isPublicKey } from '@parley/keys'
 import { type Disk, machineDisk, withLock, writeWholeSync } from '@parley/keys/files'
-import { WatchedFile } from '../files/watched.ts'
-import { publicKeyOf } from '../identity/identity.ts'
+import { type FileOptions, WatchedFile } from '../files/watched.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import { checkMethods, checkPeer, type NewPeer, oddityOf, type Peer, readPeer } from './peer.ts'
 import { PeersText, readEntries } from './peers-yaml.ts'
 
-export interface PeerListOptions {
-  readonly clock: Clock
+export interface PeerListOptions extends FileOptions {
   /** The file of the lock. */
   readonly lock: string
-  readonly disk?: Disk
-  readonly failed?: (what: string, cause: unknown) => void
 }
 
 interface Snapshot {
   readonly peers: readonly Peer[]
   readonly identities: ReadonlySet<string>
   readonly byIdentity: ReadonlyMap<string, Peer>
-  /** The place of each peer's entry in the file. */
-  readonly places: ReadonlyMap<Peer, number>
-  /** Places of further entries with an id that stands there already: they count for nothing, and go with the first. */
-  readonly namesakes: ReadonlyMap<string, readonly number[]>
+  /** By id the places of its entries in the file: that of the peer, then others, which count for nothing. */
+  readonly places: ReadonlyMap<string, readonly number[]>
   readonly problems: readonly string[]
 }
 
-/**
- * A change that was made to the text: the peer that it is about, or nothing where the text that came of it does not say
- * so.
- */
+/** Finds the peer that a change is about in the changed list; undefined if that list does not show the change. */
 type Confirm = (after: Snapshot) => Peer | undefined
-type Change = (now: Snapshot, text: PeersText) => Result<Confirm, ParleyError>
+type Change = (now: Snapshot, text: PeersText) => Result<Confirm>
 
 export class PeerList {
   readonly #path: string
@@ -58,12 +50,11 @@ export class PeerList {
     return this.#file.now().peers
   }
 
-  /** The identities that are pinned now. */
   identities(): ReadonlySet<string> {
     return this.#file.now().identities
   }
 
-  /** Who this is in the list as `identities` last saw it: what a request was admitted by is what it is judged by. */
+  /** The peer in the list as `identities` last saw it: a request is judged by the list that admitted it. */
   admitted(identity: string): Peer | undefined {
     return this.#file.last.byIdentity.get(identity)
   }
@@ -72,17 +63,12 @@ export class PeerList {
     return this.all().find(peer => peer.id === id)
   }
 
-  /**
-   * What a person should look at: entries that count for nothing or not as they say, and handles and keys that stand
-   * there twice.
-   */
+  /** What a person should look at: entries that do not count, or not as they say, and repeated ids and keys. */
   problems(): readonly string[] {
     return this.#file.now().problems
   }
 
-  /**
-   * Pins a peer. Refusals: `invalid_peer`, `peer_exists` (ALP-PEER-05), `too_many_peers`, `peers_unreadable`, `locked`.
-   */
+  /** Refusals: `invalid_peer`, `peer_exists` (ALP-PEER-05), `too_many_peers`, `peers_unreadable`, `locked`. */
   async add(peer: NewPeer): Promise<Result<Peer>> {
     const checked = checkPeer(peer)
     if (!checked.ok) return checked
@@ -102,16 +88,13 @@ export class PeerList {
     })
   }
 
-  /**
-   * Unpins a peer: from now on it gets silence. Refusals: `unknown_peer`, `peers_unreadable`, `locked`. The peer as it
-   * was.
-   */
+  /** From now on the peer gets silence. Refusals: `unknown_peer`, `peers_unreadable`, `locked`. The peer as it was. */
   async remove(id: string): Promise<Result<Peer>> {
-    return this.#change(({ peers, places, namesakes }, text) => {
+    return this.#change(({ peers, places }, text) => {
       const gone = peers.find(peer => peer.id === id)
       if (!gone) return unknown(id)
       // From the last to the first, so that places stay what they are.
-      for (const place of [places.get(gone)!, ...(namesakes.get(id) ?? [])].toReversed()) text.remove(place)
+      for (const place of places.get(id)!.toReversed()) text.remove(place)
       return ok(after => (after.peers.length === peers.length - 1 ? gone : undefined))
     })
   }
@@ -120,15 +103,15 @@ export class PeerList {
   async allow(id: string, methods: readonly string[]): Promise<Result<Peer>> {
     const checked = checkMethods(methods)
     if (!checked.ok) return checked
-    return this.#change(({ peers, places }, text) => {
-      const peer = peers.find(each => each.id === id)
-      if (!peer) return unknown(id)
-      text.setAllow(places.get(peer)!, [...new Set(methods)])
+    return this.#change(({ places }, text) => {
+      const [place] = places.get(id) ?? []
+      if (place === undefined) return unknown(id)
+      text.setAllow(place, [...new Set(methods)])
       return ok(after => after.peers.find(each => each.id === id))
     })
   }
 
-  /** One change under the lock, to what the file says then. */
+  /** Changes the file under the lock. */
   async #change(change: Change): Promise<Result<Peer>> {
     const { lock, clock } = this.#options
     const { lockMs: waitMs, lockPollMs: pollMs, lockStaleMs: staleMs } = linkDefaults
@@ -147,7 +130,7 @@ export class PeerList {
     const changed = change(snapshotOf(bytes), text)
     if (!changed.ok) return changed
     const fresh = written(text)
-    // Read again before it is written: a text of ours that says something else never takes the place of a person's.
+    // Read again before it is written: a text of ours that says something else never replaces a person's.
     const peer = fresh && changed.value(snapshotOf(fresh))
     if (!peer)
       return refuse(
@@ -158,7 +141,7 @@ export class PeerList {
     return ok(peer)
   }
 
-  /** What has more bytes than are read is not ours to change. */
+  /** A file that is too large to read is not ours to change. */
   #bytes(): Buffer | undefined | 'unreadable' {
     try {
       return this.#disk.read(this.#path, linkLimits.peersFileBytes)
@@ -168,7 +151,7 @@ export class PeerList {
     }
   }
 
-  /** A list that is elsewhere and only linked to stays there; its mode stays what a person made it. */
+  /** A list that is only linked to stays where it is, and its mode stays what a person made it. */
   #replace(bytes: Buffer): void {
     const stat = this.#disk.stat(this.#path)
     const path = stat ? realpathSync(this.#path) : this.#path
@@ -186,68 +169,49 @@ function written(text: PeersText): Buffer | undefined {
 
 function snapshotOf(bytes: Buffer | undefined): Snapshot {
   const entries = bytes === undefined ? [] : readEntries(bytes)
-  if (!entries)
-    return {
-      peers: [],
-      identities: new Set(),
-      byIdentity: new Map(),
-      places: new Map(),
-      namesakes: new Map(),
-      problems: ['The file is not a YAML list: nobody is pinned.'],
-    }
+  const peers: Peer[] = []
   const byIdentity = new Map<string, Peer>()
-  const places = new Map<Peer, number>()
-  const namesakes = new Map<string, number[]>()
-  const problems: string[] = []
-  for (const [place, entry] of entries.entries()) {
+  const places = new Map<string, number[]>()
+  const problems = entries ? [] : ['The file is not a YAML list: nobody is pinned.']
+  for (const [place, entry] of (entries ?? []).entries()) {
     const peer = readPeer(entry)
     const problem =
-      'problem' in peer ? peer.problem : (problemOf(peer, namesakes, byIdentity, places.size) ?? oddityOf(entry, peer))
+      'problem' in peer ? peer.problem : (problemOf(peer, { peers, byIdentity, places }) ?? oddityOf(entry, peer))
     if (problem !== undefined) problems.push(`Entry ${place + 1} ${problem}.`)
     if ('problem' in peer) continue
     // ALP-PEER-02: an id stands for one key. Fail closed: two keys would share what was said and spent under it.
-    const others = namesakes.get(peer.id)
+    const others = places.get(peer.id)
     if (others) {
       others.push(place)
       continue
     }
-    if (places.size >= linkLimits.peers) continue
-    namesakes.set(peer.id, [])
-    places.set(peer, place)
-    // The first one that names a key is the one that counts.
+    if (peers.length >= linkLimits.peers) continue
+    places.set(peer.id, [place])
+    peers.push(peer)
+    // Of one key the first entry counts.
     if (!byIdentity.has(peer.pubkey)) byIdentity.set(peer.pubkey, peer)
   }
-  return {
-    peers: [...places.keys()],
-    identities: new Set(byIdentity.keys()),
-    byIdentity,
-    places,
-    namesakes,
-    problems,
-  }
+  return { peers, identities: new Set(byIdentity.keys()), byIdentity, places, problems }
 }
 
 function problemOf(
   { id, pubkey }: Peer,
-  ids: ReadonlyMap<string, unknown>,
-  byIdentity: ReadonlyMap<string, Peer>,
-  count: number,
+  { peers, byIdentity, places }: Pick<Snapshot, 'peers' | 'byIdentity' | 'places'>,
 ): string | undefined {
-  if (count >= linkLimits.peers) return `(${id}) is behind the ${linkLimits.peers} that count`
-  if (ids.has(id)) return `(${id}) has the id of another one and counts for nothing`
+  if (peers.length >= linkLimits.peers) return `(${id}) is behind the ${linkLimits.peers} that count`
+  if (places.has(id)) return `(${id}) has the id of another one and counts for nothing`
   if (byIdentity.has(pubkey)) return `(${id}) has the key of ${byIdentity.get(pubkey)!.id}, which counts`
   // ALP-ID-04: compared as it stands, so that no message can ever come from another spelling.
-  if (publicKeyOf(pubkey)?.toString('base64') !== pubkey) return `(${id}) has a pubkey that is not a public key`
-  return undefined
+  return isPublicKey(pubkey) ? undefined : `(${id}) has a pubkey that is not a public key`
 }
 
-function locked(lock: string, unnamed: boolean): Result<never, ParleyError> {
+function locked(lock: string, unnamed: boolean): Result<never> {
   const message = unnamed
     ? `${lock} is empty: another ALP program, alpi for example, keeps it while it changes the list of peers, and may leave it there. Wait until that is done, then try again; where no such program uses this profile, the empty file can be moved away.`
     : `Another program is changing the list of peers (${lock} says which). Wait until it is done, then try again.`
   return refuse('locked', message, { retryable: true })
 }
 
-function unknown(id: string): Result<never, ParleyError> {
+function unknown(id: string): Result<never> {
   return refuse('unknown_peer', `No peer is called ${id}; see the list of peers.`)
 }

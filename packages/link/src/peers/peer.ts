@@ -1,9 +1,9 @@
-// A peer as the list has it (ALP-PEER-01 to -03), and what a person may write there. What is read is taken leniently,
-// as the reference does; what is written is checked first.
+// A peer as the list has it (ALP-PEER-01 to -03), and what a person may write there. Reading is lenient, as in the
+// reference; what is written is checked first.
 import { parsePath } from '@parley/call'
-import { ok, type ParleyError, type Result, refuse } from '@parley/core'
+import { ok, type Result, refuse } from '@parley/core'
+import { isPublicKey } from '@parley/keys'
 import { parseAddress } from '../client/target.ts'
-import { publicKeyOf } from '../identity/identity.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
 
 export interface Peer {
@@ -12,25 +12,18 @@ export interface Peer {
   /** The identity string. */
   readonly pubkey: string
   readonly alias?: string
-  /** `host:port`; left out, the peer is a profile of this machine. */
+  /** `host:port`; left out for a profile of this machine. */
   readonly address?: string
-  /** Methods, and operations of the call protocol, that it may call; none where the entry has no list (fail closed). */
+  /** Methods, and operations of the call protocol, that it may call; none if the entry has no list (fail closed). */
   readonly allow: readonly string[]
   /** ALP-RATE-01. */
   readonly perMinute: number
 }
 
-/** What somebody wants to pin. */
-export interface NewPeer {
-  readonly id: string
-  readonly pubkey: string
-  readonly alias?: string
-  readonly address?: string
-  readonly allow: readonly string[]
-  readonly perMinute?: number
-}
+/** A peer to pin. */
+export type NewPeer = Omit<Peer, 'perMinute'> & Partial<Peer>
 
-/** ALP-PEND-05: what accepting an invite allows unless somebody says otherwise. */
+/** ALP-PEND-05: what accepting an invite allows by default. */
 export const ACCEPTED_METHODS = ['link.ping', 'link.ask'] as const
 
 const WORKGROUP = 'workgroup.'
@@ -40,7 +33,7 @@ export function isAllowed(peer: Peer, method: string): boolean {
   return method.startsWith(WORKGROUP) || peer.allow.includes(method)
 }
 
-/** The entry's peer, or why it is none. Integers are bigints here, as the reader of the file gives them. */
+/** The entry's peer, or why there is none. Integers are bigints, as the file's reader gives them. */
 export function readPeer(entry: unknown): Peer | { readonly problem: string } {
   if (!isMapping(entry)) return { problem: 'is no mapping' }
   const id = textOf(entry.id)
@@ -61,7 +54,7 @@ export function readPeer(entry: unknown): Peer | { readonly problem: string } {
 }
 
 /** ALP-RATE-01: an integer above zero; anything else, a float too, is the default. */
-export function perMinuteOf(rateLimit: unknown): number {
+function perMinuteOf(rateLimit: unknown): number {
   const value = isMapping(rateLimit) ? rateLimit.per_minute : undefined
   return typeof value === 'bigint' && value > 0n ? Number(value) : linkDefaults.perMinute
 }
@@ -82,7 +75,7 @@ export function isMapping(value: unknown): value is Readonly<Record<string, unkn
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
 }
 
-/** A number is a text where somebody forgot the quotes, as Python has it. */
+/** A number counts as text, as in Python, since people forget the quotes. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'bigint') return String(value)
   return typeof value === 'string' && value !== '' ? value : undefined
@@ -98,13 +91,13 @@ export function isPeerId(id: string): boolean {
 }
 
 /** Whether it may be written to the list; refuses with `invalid_peer`. */
-export function checkPeer(peer: NewPeer): Result<NewPeer, ParleyError> {
+export function checkPeer(peer: NewPeer): Result<unknown> {
   const { id, pubkey, alias, address, allow, perMinute } = peer
   if (!isPeerId(id))
     return invalid(
       `"${id}" cannot be a peer's id: use letters, digits, "_" and "-", at most ${linkLimits.peerIdLength}.`,
     )
-  if (publicKeyOf(pubkey)?.toString('base64') !== pubkey)
+  if (!isPublicKey(pubkey))
     return invalid(
       `"${pubkey}" is not a public key: it has 44 characters and ends in "="; ask the peer's owner for it.`,
     )
@@ -114,20 +107,18 @@ export function checkPeer(peer: NewPeer): Result<NewPeer, ParleyError> {
     if (!parsed.ok) return parsed
     if (!isLabel(address)) return invalid(`The address of ${id} is not one line of text.`)
   }
-  const methods = checkMethods(allow)
-  if (!methods.ok) return methods
   if (perMinute !== undefined && !(Number.isSafeInteger(perMinute) && perMinute > 0))
     return invalid(`The rate limit of ${id} must be a whole number above zero.`)
-  return ok(peer)
+  return checkMethods(allow)
 }
 
-export function checkMethods(allow: readonly string[]): Result<readonly string[], ParleyError> {
+export function checkMethods(allow: readonly string[]): Result<unknown> {
   const wrong = allow.find(
     method => !(METHOD.test(method) || isOperation(method)) || method.length > linkLimits.peerTextLength,
   )
   if (wrong !== undefined)
     return invalid(
-      `"${wrong}" is no method and no operation; write for example link.ping, link.ask, link.cancel or /runs/list.`,
+      `"${wrong}" is neither a method nor an operation; write for example link.ping, link.ask, link.cancel or /runs/list.`,
     )
   if (allow.length > linkLimits.peerMethods)
     return invalid(`A peer can be allowed at most ${linkLimits.peerMethods} methods.`)
@@ -135,7 +126,7 @@ export function checkMethods(allow: readonly string[]): Result<readonly string[]
 }
 
 /** What a peer may call over the call protocol stands in the same list, by its path: `/runs/list`. */
-export function isOperation(entry: string): boolean {
+function isOperation(entry: string): boolean {
   const path = entry.startsWith('/') ? parsePath(entry) : undefined
   return path !== undefined && path.node === undefined
 }
@@ -144,6 +135,6 @@ function isLabel(text: string): boolean {
   return text.length <= linkLimits.peerTextLength && PRINTABLE.test(text)
 }
 
-function invalid(message: string): Result<never, ParleyError> {
+function invalid(message: string): Result<never> {
   return refuse('invalid_peer', message)
 }

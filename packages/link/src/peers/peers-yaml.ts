@@ -1,6 +1,5 @@
-// The text of `peers.yaml` (ALP-PEER-01, -06). Reading is YAML 1.1, as the reference reads; a change keeps the
-// comments, the fields and the order of entries that a person wrote, puts the fields of each entry into their order,
-// and quotes every text.
+// The text of `peers.yaml` (ALP-PEER-01, -06). It is read as YAML 1.1, as in the reference. A change keeps a person's
+// comments, fields and order of entries, puts the fields of each entry into their order, and quotes every text.
 import { isUtf8 } from 'node:buffer'
 import { composeYaml } from '@parley/core/yaml'
 import { Document, isAlias, isMap, isScalar, isSeq, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml'
@@ -18,18 +17,10 @@ const STYLE = {
   defaultKeyType: 'PLAIN',
 } as const
 
-/**
- * The entries as plain values, integers as bigints; undefined where the file is no YAML list. Nothing at all is an
- * empty list.
- */
+/** The entries as plain values, integers as bigints; undefined if the file is not a YAML list. It may be empty. */
 export function readEntries(bytes: Buffer): readonly unknown[] | undefined {
-  const document = parsed(bytes)
-  return document && entriesOf(document)
-}
-
-function entriesOf(document: Document.Parsed): readonly unknown[] | undefined {
   try {
-    const value: unknown = document.toJS({ maxAliasCount: linkLimits.yamlAliases })
+    const value: unknown = parsed(bytes)?.toJS({ maxAliasCount: linkLimits.yamlAliases })
     if (value === null) return []
     return Array.isArray(value) ? value : undefined
   } catch {
@@ -55,7 +46,7 @@ export class PeersText {
   readonly #document: Document.Parsed | Document
   readonly #list: YAMLSeq
 
-  /** Undefined where the bytes are no YAML list, which is not ours to overwrite. */
+  /** Undefined if the bytes are not a YAML list, which is not ours to overwrite. */
   static of(bytes: Buffer | undefined): PeersText | undefined {
     const document = bytes === undefined ? new Document(null, { version: '1.1' }) : parsed(bytes)
     if (!document) return undefined
@@ -70,13 +61,10 @@ export class PeersText {
 
   add(peer: NewPeer): void {
     const entry = new YAMLMap()
-    const put = (key: string, value: unknown) => void entry.add(new Pair(key, this.#document.createNode(value)))
-    put('id', peer.id)
-    put('pubkey', peer.pubkey)
-    if (peer.alias !== undefined) put('alias', peer.alias)
-    if (peer.address !== undefined) put('address', peer.address)
-    put('allow', peer.allow)
-    if (peer.perMinute !== undefined) put('rate_limit', { per_minute: peer.perMinute })
+    const { id, pubkey, alias, address, allow, perMinute } = peer
+    const rate_limit = perMinute === undefined ? undefined : { per_minute: perMinute }
+    for (const [key, value] of Object.entries({ id, pubkey, alias, address, allow, rate_limit }))
+      if (value !== undefined) entry.add(new Pair(key, this.#document.createNode(value)))
     this.#list.flow = false
     this.#list.add(entry)
   }
@@ -85,7 +73,7 @@ export class PeersText {
     this.#list.items.splice(index, 1)
   }
 
-  /** Only what is left of the old list keeps its comments. */
+  /** Methods that stay keep their comments. */
   setAllow(index: number, methods: readonly string[]): void {
     const entry = this.#list.items[index]
     if (!isMap(entry)) return
@@ -98,7 +86,7 @@ export class PeersText {
     entry.set('allow', list)
   }
 
-  /** Throws where an entry that is gone was what an alias stands for. */
+  /** Throws if an alias stands for an entry that is gone. */
   toBytes(): Buffer {
     for (const entry of this.#list.items) if (isMap(entry)) arrange(entry)
     return Buffer.from(this.#document.toString(STYLE), 'utf8')
@@ -123,7 +111,7 @@ function keyOf(pair: Pair): string {
   return isScalar(pair.key) ? String(pair.key.value) : String(pair.key)
 }
 
-/** A plain text may be something else to another reader; one that was meant as something else keeps its form. */
+/** Another reader may take a plain text for something else; a value that is not text keeps its form. */
 function quote(node: unknown): void {
   if (isScalar(node) && typeof node.value === 'string') node.type = Scalar.QUOTE_DOUBLE
 }

@@ -15,6 +15,8 @@ import { PendingPeers } from './pending.ts'
 const carol = identityOf('carol').id
 const key = (n: number) => Buffer.from(String(n).padStart(32)).toString('base64')
 
+const keysOf = (pending: PendingPeers) => pending.list().map(({ pubkey }) => pubkey)
+
 function kept(disk?: Disk) {
   const path = linkPaths(temporaryFolder()).pending
   const clock = new ManualClock(at('2026-04-23T12:00:00.500Z'))
@@ -38,13 +40,8 @@ test('ALP-PEND-02 what the reference writes is read', () => {
   const { pending, path } = kept()
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, vectors.yaml_as_the_reference_writes_it.pending)
-  expect(pending.list()).toEqual([
-    {
-      pubkey: 'F0VTtFbd38aQjsqxwQH+arIeK6oGF3lbfUOmNIKZP9U=',
-      firstSeen: 1777678347.279,
-      lastSeen: 1777694616.993,
-    },
-  ])
+  const pubkey = 'F0VTtFbd38aQjsqxwQH+arIeK6oGF3lbfUOmNIKZP9U='
+  expect(pending.list()).toEqual([{ pubkey, firstSeen: 1777678347.279, lastSeen: 1777694616.993 }])
 })
 
 test('ALP-PEND-03 a repeat refreshes last_seen and fills in an empty address, and no more', () => {
@@ -68,7 +65,7 @@ test('ALP-PEND-03 the twenty that knocked last are kept, newest first, in memory
   }
   pending.knock(key(12), undefined)
   const expected = [12, ...Array.from({ length: 20 }, (_, n) => 29 - n).filter(n => n !== 12)].map(key)
-  expect(pending.list().map(({ pubkey }) => pubkey)).toEqual(expected.slice(0, 20))
+  expect(keysOf(pending)).toEqual(expected.slice(0, 20))
   pending.close()
   expect(open().list()).toEqual(pending.list())
   expect(pending.list()).toHaveLength(20)
@@ -98,20 +95,14 @@ test('ALP-PEND-04 a crash at any step leaves the old file or the new one', () =>
     crashing.knock(key(2), undefined)
     done = failed.length === 0
     const now = readFileSync(path, 'utf8')
-    const keys = open()
-      .list()
-      .map(({ pubkey }) => pubkey)
+    const keys = keysOf(open())
     if (now === before) expect(keys).toEqual([key(1)])
     else expect(keys.toSorted()).toEqual([key(1), key(2)])
     if (done) expect(keys).toContain(key(2))
     const next = open()
     next.knock(key(3), undefined)
     next.close()
-    expect(
-      open()
-        .list()
-        .map(({ pubkey }) => pubkey),
-    ).toContain(key(3))
+    expect(keysOf(open())).toContain(key(3))
   }
 })
 
@@ -155,11 +146,7 @@ test('ALP-PEND-04 a disk that fails is told to the log, and what knocked is writ
   expect(pending.list()).toHaveLength(1)
   broken = false
   clock.advance(linkDefaults.pendingWriteMs)
-  expect(
-    open()
-      .list()
-      .map(({ pubkey }) => pubkey),
-  ).toEqual([carol])
+  expect(keysOf(open())).toEqual([carol])
 })
 
 test('ALP-PEND-05 discarding deletes the entry, and the sender may knock again at once', () => {
@@ -168,11 +155,7 @@ test('ALP-PEND-05 discarding deletes the entry, and the sender may knock again a
   pending.knock(key(1), undefined)
   expect(pending.discard(carol)).toBe(true)
   expect(pending.discard(carol)).toBe(false)
-  expect(
-    open()
-      .list()
-      .map(({ pubkey }) => pubkey),
-  ).toEqual([key(1)])
+  expect(keysOf(open())).toEqual([key(1)])
   expect(pending.discard(key(1))).toBe(true)
   expect(open().list()).toEqual([])
   pending.knock(carol, undefined)

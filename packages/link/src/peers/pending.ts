@@ -1,8 +1,9 @@
-// Who knocked without being pinned (ALP-PEND): `alp/pending_peers.yaml`, for people to look at. Knocks are gathered in
-// memory and written now and then, so that a flood of strangers costs a write every few seconds and no more.
-import type { CancelTimer, Clock } from '@parley/core'
+// Strangers that knocked (ALP-PEND): `alp/pending_peers.yaml`, for people to look at. Knocks are gathered in memory and
+// written now and then, so that a flood of strangers costs a write every few seconds and no more.
+import type { CancelTimer } from '@parley/core'
+import { isPublicKey } from '@parley/keys'
 import { type Disk, machineDisk, writeWholeSync } from '@parley/keys/files'
-import { publicKeyOf } from '../identity/identity.ts'
+import type { FileOptions } from '../files/watched.ts'
 import { pythonFloat } from '../json/write.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import { isMapping } from './peer.ts'
@@ -17,24 +18,18 @@ export interface PendingPeer {
   readonly address?: string
 }
 
-export interface PendingOptions {
-  readonly clock: Clock
-  readonly disk?: Disk
-  readonly failed?: (what: string, cause: unknown) => void
-}
-
 const MICROS = 1_000_000
 const MODE = 0o600
 
 export class PendingPeers {
   readonly #path: string
-  readonly #options: PendingOptions
+  readonly #options: FileOptions
   readonly #disk: Disk
   /** Knocks that are not in the file yet, by key. */
   #knocks = new Map<string, PendingPeer>()
   #cancel: CancelTimer | undefined
 
-  constructor(path: string, options: PendingOptions) {
+  constructor(path: string, options: FileOptions) {
     this.#path = path
     this.#options = options
     this.#disk = options.disk ?? machineDisk
@@ -42,7 +37,8 @@ export class PendingPeers {
 
   /** ALP-PEND-01: remembers the sender of a verified message. */
   knock(pubkey: string, address: string | undefined): void {
-    if (!isKey(pubkey)) return
+    // Another spelling of a key could never be pinned (ALP-ID-04).
+    if (!isPublicKey(pubkey)) return
     const lastSeen = this.#options.clock.now() / MICROS
     const before = this.#knocks.get(pubkey)
     const known = before?.address ?? address
@@ -55,32 +51,23 @@ export class PendingPeers {
       ...(known !== undefined && { address: known }),
     })
     if (this.#knocks.size > linkLimits.pending) this.#knocks.delete(this.#knocks.keys().next().value!)
-    if (this.#cancel) return
-    this.flush()
-    this.#cancel = this.#options.clock.after(linkDefaults.pendingWriteMs, () => this.#due(), {
-      background: true,
-    })
+    if (!this.#cancel) this.#due()
   }
 
-  /** What the file says and what is not written yet, newest first. */
-  list(): readonly PendingPeer[] {
-    return this.#merged()
-  }
-
-  /** ALP-PEND-05: deletes the entry; nothing keeps the sender from knocking again. False where there was none. */
+  /** ALP-PEND-05: deletes the entry; nothing keeps the sender from knocking again. False if there was none. */
   discard(pubkey: string): boolean {
-    const all = this.#merged()
+    const all = this.list()
     const left = all.filter(peer => peer.pubkey !== pubkey)
     if (left.length === all.length) return false
     this.#write(left)
     return true
   }
 
-  /** Writes what is not written yet. A failure is told to the log, and tried again with the next knock. */
-  flush(): void {
+  /** Writes what is not written yet. A failure goes to the log; the next write tries again. */
+  #flush(): void {
     if (this.#knocks.size === 0) return
     try {
-      this.#write(this.#merged())
+      this.#write(this.list())
     } catch (cause) {
       this.#options.failed?.(`${this.#path} cannot be written`, cause)
     }
@@ -89,30 +76,30 @@ export class PendingPeers {
   close(): void {
     this.#cancel?.()
     this.#cancel = undefined
-    this.flush()
+    this.#flush()
   }
 
   #due(): void {
     this.#cancel = undefined
     if (this.#knocks.size === 0) return
-    this.flush()
-    this.#cancel = this.#options.clock.after(linkDefaults.pendingWriteMs, () => this.#due(), {
-      background: true,
-    })
+    this.#flush()
+    this.#cancel = this.#options.clock.after(linkDefaults.pendingWriteMs, () => this.#due(), { background: true })
   }
 
-  /** From the file every time: a person, or another program, may have taken entries out of it. */
-  #merged(): PendingPeer[] {
-    // Oldest first; who knocked again comes behind the others.
-    const peers = new Map(
-      this.#stored()
-        .toReversed()
-        .map(peer => [peer.pubkey, peer]),
-    )
+  /**
+   * What the file says and what is not written yet, newest first. The file is read every time: a person, or another
+   * program, may have taken entries out of it.
+   */
+  list(): readonly PendingPeer[] {
+    // Oldest first; a stranger that knocked again comes behind the others.
+    const stored = this.#stored().toReversed()
+    const peers = new Map(stored.map(peer => [peer.pubkey, peer]))
     for (const knock of this.#knocks.values()) {
-      const stored = peers.get(knock.pubkey)
+      const before = peers.get(knock.pubkey)
+      const address = before?.address ?? knock.address
       peers.delete(knock.pubkey)
-      peers.set(knock.pubkey, joined(stored, knock))
+      // ALP-PEND-03: a repeat refreshes `last_seen`, and fills in an address that was not known.
+      peers.set(knock.pubkey, { ...knock, ...before, lastSeen: knock.lastSeen, ...(address && { address }) })
     }
     // ALP-PEND-03: the newest, newest first.
     const newest = [...peers.values()].reverse().sort((a, b) => b.lastSeen - a.lastSeen)
@@ -135,27 +122,10 @@ export class PendingPeers {
   }
 }
 
-/** ALP-PEND-03: a repeat refreshes `last_seen`, and fills in an address that was not known. */
-function joined(stored: PendingPeer | undefined, knock: PendingPeer): PendingPeer {
-  if (!stored) return knock
-  const address = stored.address ?? knock.address
-  return {
-    pubkey: knock.pubkey,
-    firstSeen: stored.firstSeen,
-    lastSeen: knock.lastSeen,
-    ...(address !== undefined && { address }),
-  }
-}
-
-/** Another spelling of a key could never be pinned (ALP-ID-04). */
-function isKey(pubkey: string): boolean {
-  return publicKeyOf(pubkey)?.toString('base64') === pubkey
-}
-
 const ADDRESS = /^[!-~]{1,256}$/
 
 function pendingOf(entry: unknown): PendingPeer | undefined {
-  if (!isMapping(entry) || typeof entry.pubkey !== 'string' || !isKey(entry.pubkey)) return undefined
+  if (!isMapping(entry) || typeof entry.pubkey !== 'string' || !isPublicKey(entry.pubkey)) return undefined
   const { pubkey, address } = entry
   const lastSeen = secondsOf(entry.last_seen) ?? 0
   const known = typeof address === 'string' && ADDRESS.test(address) ? { address } : {}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fingerprintOf } from '../identity/fingerprint.ts'
+import { fingerprintOf } from '../identity/identity.ts'
 import { identityOf } from '../testing/vectors.ts'
 import { isPeer, peerPrincipal } from './principal.ts'
 

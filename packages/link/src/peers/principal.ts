@@ -1,6 +1,6 @@
 // Who a pinned peer is to this node: the user `alp:<fingerprint>`, who may do nothing but what the peer list allows.
 import type { Principal } from '@parley/core'
-import { fingerprintOf } from '../identity/fingerprint.ts'
+import { fingerprintOf } from '../identity/identity.ts'
 import type { Peer } from './peer.ts'
 
 /** The origin of runs that answer peers. */

@@ -2,27 +2,18 @@
 import { ParleyError } from '@parley/core'
 import { expect, test } from 'vitest'
 import { writeTs } from '../envelope/timestamp.ts'
-import { parseWire } from '../json/parse.ts'
 import { float, type WireObject, type WireValue } from '../json/value.ts'
 import { wireText } from '../json/write.ts'
 import { forgedBytes } from '../testing/forge.ts'
-import { Ground } from '../testing/ground.ts'
+import { answersOf, Ground, streamOf } from '../testing/ground.ts'
 import { identityOf } from '../testing/vectors.ts'
 import type { LinkRequest, StreamPart } from './request.ts'
 
 const [alice, bob] = [identityOf('alice'), identityOf('bob')]
 
 /** Sends a body as alice signs it, and returns what is answered. */
-async function ask(ground: Ground, body: WireObject): Promise<WireObject[]> {
-  const peer = await ground.raw('unix')
-  const bytes = forgedBytes(alice, { to: bob.id, ts: writeTs(ground.clock.now()), body })
-  peer.write(Buffer.concat([bytes, Buffer.from('\n')]))
-  await peer.closed
-  return peer.received
-    .toString()
-    .split('\n')
-    .filter(Boolean)
-    .map(line => parseWire(Buffer.from(line)) as WireObject)
+function ask(ground: Ground, body: WireObject): Promise<WireObject[]> {
+  return answersOf(ground.socket, forgedBytes(alice, { to: bob.id, ts: writeTs(ground.clock.now()), body }))
 }
 
 test('ALP-ENV-06 an id that is a text is repeated as it was; anything else is answered with null', async () => {
@@ -112,38 +103,26 @@ test('ALP-SRV-03 an answer that cannot be written is an internal error', async (
   expect(await ask(ground, { id: 'x', method: 'm' })).toMatchObject([{ error: { code: -32603 } }])
 })
 
-test.each([
-  [
-    'that fails',
-    async function* (): AsyncGenerator<StreamPart> {
+test.each(['fails', 'ends without its last part'])(
+  'ALP-SRV-03 a stream that %s ends with one error that has no mark',
+  async how => {
+    const parts = async function* (): AsyncGenerator<StreamPart> {
       yield { chunk: { text: 'a' } }
-      throw new Error('broken')
-    },
-  ],
-  [
-    'that ends without its last part',
-    async function* (): AsyncGenerator<StreamPart> {
-      yield { chunk: { text: 'a' } }
-    },
-  ],
-])('ALP-SRV-03 a stream %s ends with one error that has no mark', async (_, parts) => {
-  const ground = await Ground.start({ handler: () => ({ stream: parts() }) })
-  const answers = await ask(ground, { id: 'x', method: 'm' })
-  expect(answers).toMatchObject([
-    { result: { text: 'a' }, stream: 'chunk' },
-    { id: 'x', error: { code: -32603, message: 'internal-error' } },
-  ])
-  expect('stream' in answers[1]!).toBe(false)
-})
+      if (how === 'fails') throw new Error('broken')
+    }
+    const ground = await Ground.start({ handler: () => ({ stream: parts() }) })
+    const answers = await ask(ground, { id: 'x', method: 'm' })
+    expect(answers).toMatchObject([
+      { result: { text: 'a' }, stream: 'chunk' },
+      { id: 'x', error: { code: -32603, message: 'internal-error' } },
+    ])
+    expect('stream' in answers[1]!).toBe(false)
+  },
+)
 
 test('ALP-ENV-14 a stream may end with an error of its own', async () => {
-  const ground = await Ground.start({
-    handler: () => ({
-      stream: (async function* () {
-        yield { error: { code: -32007, message: 'target-busy', data: null } }
-      })(),
-    }),
-  })
+  const error = { code: -32007, message: 'target-busy', data: null }
+  const ground = await Ground.start({ handler: () => streamOf({ error }) })
   const [answer, ...more] = await ask(ground, { id: 'x', method: 'm' })
   expect(answer).toMatchObject({ error: { code: -32007 } })
   expect(more).toEqual([])

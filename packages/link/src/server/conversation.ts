@@ -1,42 +1,38 @@
-// One envelope and its answer, whatever carried it: the silent checks of ALP-SRV-01 (steps 1 to 3), then the handler,
-// then signed responses. Silence is one and the same for all reasons (ALP-ERR-02, ALP-ERR-05).
+// One envelope and its answer over either carrier: the silent checks of ALP-SRV-01 (steps 1 to 3), then the handler,
+// then signed responses. Silence is the same for all reasons (ALP-ERR-02, ALP-ERR-05).
 import { type Clock, ParleyError } from '@parley/core'
 import { type ResponseBody, Scribe, type WireError } from '../envelope/envelope.ts'
 import type { ReplayJournal } from '../envelope/replay-journal.ts'
 import { type DropReason, verifyMessage } from '../envelope/verify.ts'
 import { dispatchErrors } from '../errors.ts'
-import { ImageCache } from '../identity/curve.ts'
-import { type LinkIdentity, publicKeyOf } from '../identity/identity.ts'
+import { ImageCache, type LinkIdentity } from '../identity/identity.ts'
 import { linkDefaults } from '../limits.ts'
 import type { Carrier, Channel } from '../transport/channel.ts'
-import {
-  type LinkConnection,
-  type LinkHandler,
-  type LinkRequest,
-  type Reply,
-  requestOf,
-  type StreamPart,
-} from './request.ts'
+import { type LinkConnection, type LinkHandler, type LinkRequest, requestOf, type StreamPart } from './request.ts'
 
-/** Who is pinned. Asked anew for every envelope, so that edits of the peer list apply at once (ALP-PEER-06). */
 export interface Pins {
+  /** Who is pinned. */
   identities(): ReadonlySet<string>
-  /**
-   * A verified envelope came from an identity that is not pinned: to be remembered (ALP-PEND-01), then it is dropped.
-   */
+  /** Remembers the sender of a verified envelope that is dropped because nobody pinned it (ALP-PEND-01). */
   stranger(identity: string, remote: string | undefined): void
 }
 
-/** What the operator's log may know. Nothing of it leaves the machine. */
+/** For the operator's log: nothing of it leaves the machine. */
 export interface LinkLog {
   dropped?(reason: DropReason, carrier: Carrier): void
-  /** Something of ours failed: a handler, the peer list, a listener. */
+  /** A handler, the peer list or a listener failed. */
   failed?(what: string, cause: unknown): void
-  /** ALP-TCP-01: `host` is not the machine's own, so that it listens on `bound`. */
+  /** ALP-TCP-01: the machine does not have `host`, so it listens on `bound`. */
   elsewhere?(host: string, bound: string, cause: unknown): void
 }
 
-export interface ConversationOptions {
+export interface PinsAndLog {
+  /** Asked for every envelope, so that edits of the peer list apply at once (ALP-PEER-06). */
+  readonly pins: Pick<Pins, 'identities'>
+  readonly log?: Pick<LinkLog, 'failed'>
+}
+
+export interface ConversationOptions extends PinsAndLog {
   readonly identity: LinkIdentity
   readonly clock: Clock
   readonly pins: Pins
@@ -45,8 +41,17 @@ export interface ConversationOptions {
   readonly log?: LinkLog
 }
 
-/** The side of a connection that the checks need. */
-export interface Caller {
+/** If the list cannot be read, nobody is pinned (ALP-ERR-05). */
+export function pinnedNow({ pins, log }: PinsAndLog): ReadonlySet<string> {
+  try {
+    return pins.identities()
+  } catch (cause) {
+    log?.failed?.('the list of peers', cause)
+    return new Set()
+  }
+}
+
+interface Caller {
   readonly channel: Channel
   readonly connection: LinkConnection
   /** The static key that a caller over TCP has proved to hold. */
@@ -58,16 +63,16 @@ export interface Caller {
 export class Conversation {
   readonly #options: ConversationOptions
   readonly #scribe: Scribe
-  readonly #images = new ImageCache(publicKeyOf)
+  readonly #images = new ImageCache()
 
   constructor(options: ConversationOptions) {
     this.#options = options
     this.#scribe = new Scribe(options.identity, options.clock)
   }
 
-  /** Whose static key it is, among those who are pinned now (ALP-TCP-08). */
+  /** The pinned identity that holds this static key (ALP-TCP-08). */
   pinnedBy(noiseStatic: Buffer): string | undefined {
-    return this.#images.holder(noiseStatic, this.#pinned())
+    return this.#images.holder(noiseStatic, pinnedNow(this.#options))
   }
 
   /** Whether there was an answer and the caller got all of it. If not, the connection is to be closed. */
@@ -84,7 +89,7 @@ export class Conversation {
   #admitted(bytes: Buffer, { channel, connection, noiseStatic }: Caller): LinkRequest | undefined {
     const { identity, clock, pins, journal, log } = this.#options
     const drop = (reason: DropReason) => void log?.dropped?.(reason, channel.carrier)
-    const pinned = this.#pinned()
+    const pinned = pinnedNow(this.#options)
     const verdict = verifyMessage(bytes, {
       self: identity.id,
       now: clock.now(),
@@ -93,7 +98,11 @@ export class Conversation {
     if (!verdict.ok) return drop(verdict.reason)
     const { from } = verdict.message
     if (!pinned.has(from)) {
-      this.#guarded('the list of pending peers', () => pins.stranger(from, connection.remote))
+      try {
+        pins.stranger(from, connection.remote)
+      } catch (cause) {
+        log?.failed?.('the list of pending peers', cause)
+      }
       return drop('unpinned')
     }
     // ALP-TCP-09, as recommended: always, not only where the static key is known.
@@ -101,21 +110,7 @@ export class Conversation {
     return requestOf(verdict.message, channel)
   }
 
-  /** Where the list cannot be had nobody is pinned (ALP-ERR-05). */
-  #pinned(): ReadonlySet<string> {
-    return this.#guarded('the list of peers', () => this.#options.pins.identities()) ?? new Set()
-  }
-
-  #guarded<T>(what: string, read: () => T): T | undefined {
-    try {
-      return read()
-    } catch (cause) {
-      this.#options.log?.failed?.(what, cause)
-      return undefined
-    }
-  }
-
-  async #replyTo(request: LinkRequest, connection: LinkConnection): Promise<Reply> {
+  async #replyTo(request: LinkRequest, connection: LinkConnection) {
     try {
       return await this.#options.handler(request, connection)
     } catch (cause) {
@@ -141,19 +136,14 @@ export class Conversation {
       return await this.#send({ error: this.#internal(cause) }, request, channel)
     } finally {
       // Not waited for: a turn that takes long to wind up holds up nobody.
-      this.#windUp(iterator)
+      const windUp = async () => iterator.return?.()
+      windUp().catch(cause => this.#options.log?.failed?.('a stream', cause))
     }
   }
 
-  #windUp(iterator: AsyncIterator<StreamPart>): void {
-    void Promise.resolve()
-      .then(() => iterator.return?.())
-      .catch(cause => this.#options.log?.failed?.('a stream', cause))
-  }
-
   async #send(says: ResponseBody, request: LinkRequest, channel: Channel): Promise<boolean> {
-    // Whoever was unpinned meanwhile gets silence, like everybody who is not pinned.
-    if (!this.#pinned().has(request.from)) return false
+    // A peer that was unpinned meanwhile gets the silence of a stranger.
+    if (!pinnedNow(this.#options).has(request.from)) return false
     let bytes = this.#sealed(says, request)
     if (bytes.length > request.most)
       bytes = this.#sealed({ error: dispatchErrors.internal('the answer is too large') }, request)
@@ -168,7 +158,7 @@ export class Conversation {
     }
   }
 
-  /** ALP-SRV-03. A refusal of ours is written for others to read; what a defect says may hold what is not theirs. */
+  /** ALP-SRV-03. A refusal of ours is written for others to read; the text of a defect may hold secrets. */
   #internal(cause: unknown): WireError {
     this.#options.log?.failed?.('a handler', cause)
     return dispatchErrors.internal(cause instanceof ParleyError ? cause.message : 'the request failed here')

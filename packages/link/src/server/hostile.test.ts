@@ -3,19 +3,17 @@
 import { SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { linkLimits } from '../limits.ts'
-import { Initiator } from '../noise/handshake.ts'
 import { Caller } from '../testing/caller.ts'
-import { framed, Ground, type RawPeer, until } from '../testing/ground.ts'
-import { identityOf } from '../testing/vectors.ts'
+import { Ground, idle, type RawPeer, until } from '../testing/ground.ts'
+import { CARRIERS } from '../transport/channel.ts'
 
 const COUNT = process.env.PARLEY_SOAK ? 5000 : 400
 
 async function expectServed(ground: Ground): Promise<void> {
-  for (const carrier of ['unix', 'tcp'] as const)
-    expect(
-      (await ground.client().call(ground.target(carrier), 'link.ping', {}, { timeoutMs: 20_000 })).ok,
-      carrier,
-    ).toBe(true)
+  for (const carrier of CARRIERS) {
+    const said = await ground.client().call(ground.target(carrier), 'link.ping', {}, { timeoutMs: 20_000 })
+    expect(said.ok, carrier).toBe(true)
+  }
 }
 
 const alive = (peers: readonly RawPeer[]) => peers.filter(({ socket }) => !socket.destroyed).length
@@ -32,9 +30,8 @@ test(`ALP-UNIX-04 ${COUNT} connections to the Unix socket that say half a line k
   const ground = await Ground.start({ clock: new SystemClock() })
   const peers: RawPeer[] = []
   for (let index = 0; index < COUNT; index++) {
-    const peer = await ground.raw('unix')
-    peer.write('{"jsonrpc":')
-    peers.push(peer)
+    peers.push(await ground.raw('unix'))
+    peers[index]!.write('{"jsonrpc":')
   }
   await expectServed(ground)
   await until(() => alive(peers) <= linkLimits.unixConnections)
@@ -79,7 +76,7 @@ test('ALP-TCP-08 in a crowd of strangers one that announces a large frame is clo
   crowd[0]!.peer.socket.destroy()
   await crowd[0]!.peer.closed
   await until(() => crowd.slice(1).every(({ peer }) => !peer.socket.destroyed))
-  for (let turns = 0; turns < 50; turns++) await new Promise(resolve => setImmediate(resolve))
+  await idle(50)
   const next = await Caller.of(ground, 'carol')
   next.say(next.request({ text: 'x'.repeat(linkLimits.strangerFrameBytes) }))
   await next.peer.closed
@@ -89,12 +86,7 @@ test('ALP-TCP-08 in a crowd of strangers one that announces a large frame is clo
 test('ALP-TCP-06 handshakes that stop halfway are taken out after their time, and then others come', async () => {
   const ground = await Ground.start()
   const stalled: RawPeer[] = []
-  for (let index = 0; index < linkLimits.handshakes; index++) {
-    const peer = await ground.raw('tcp')
-    peer.write(framed(2, new Initiator(identityOf('carol').noise, ground.identity.noise.publicKey).first()!))
-    await peer.frame(2)
-    stalled.push(peer)
-  }
+  for (let index = 0; index < linkLimits.handshakes; index++) stalled.push((await ground.halfway('carol')).peer)
   ground.pass(10_000)
   await Promise.all(stalled.map(({ closed }) => closed))
   expect((await ground.client().call(ground.target('tcp'), 'link.ping')).ok).toBe(true)

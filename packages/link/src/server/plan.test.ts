@@ -22,6 +22,8 @@ const v6 = (address: string): NetworkInterfaceInfo => ({
   scopeid: 0,
 })
 
+const tcpOf = (...plan: Parameters<typeof planListening>) => planListening(...plan).tcp
+
 const alone: Surroundings = { environment: {}, interfaces: { lo: [v4('127.0.0.1', true)] }, inDocker: false }
 const inNetwork = (interfaces: Surroundings['interfaces']): Surroundings => ({ ...alone, interfaces })
 
@@ -29,18 +31,11 @@ test('ALP-TCP-01 the default profile listens on 7423 where it has an address to 
   expect(linkDefaults.tcpPort).toBe(7423)
   const lan = inNetwork({ lo: [v4('127.0.0.1', true)], eth0: [v4('192.168.1.5')] })
   expect(planListening('default', {}, lan)).toEqual({ unix: true, tcp: { host: '192.168.1.5', port: 7423 } })
-  expect(planListening('default', { host: 'nas.internal' }, alone)).toEqual({
-    unix: true,
-    tcp: { host: 'nas.internal', port: 7423 },
-  })
-  expect(planListening('default', { host: '10.0.0.1', tcpPort: 9000 }, lan).tcp).toMatchObject({
-    host: '10.0.0.1',
-    port: 9000,
-  })
-  expect(planListening('default', {}, { ...alone, inDocker: true }).tcp).toEqual({
-    host: '0.0.0.0',
-    port: 7423,
-  })
+  const named = { unix: true, tcp: { host: 'nas.internal', port: 7423 } }
+  expect(planListening('default', { host: 'nas.internal' }, alone)).toEqual(named)
+  const own = { host: '10.0.0.1', port: 9000 }
+  expect(tcpOf('default', { host: own.host, tcpPort: own.port }, lan)).toMatchObject(own)
+  expect(tcpOf('default', {}, { ...alone, inDocker: true })).toEqual({ host: '0.0.0.0', port: 7423 })
 })
 
 test('ALP-TCP-01 beside what was written down stands the address that the machine has, in a container all of them', () => {
@@ -48,10 +43,7 @@ test('ALP-TCP-01 beside what was written down stands the address that the machin
   const host = 'nas.example'
   expect(planListening('default', { host }, lan).tcp).toEqual({ host, port: 7423, fallback: '192.168.1.5' })
   expect(planListening('default', { host }, { ...lan, inDocker: true }).tcp?.fallback).toBe('0.0.0.0')
-  expect(planListening('default', { host: '192.168.1.5' }, lan).tcp).toEqual({
-    host: '192.168.1.5',
-    port: 7423,
-  })
+  expect(tcpOf('default', { host: '192.168.1.5' }, lan)).toEqual({ host: '192.168.1.5', port: 7423 })
 })
 
 test('ALP-TCP-01 an overlay or a local network of IPv6 is found too; an address of one link is none', () => {
@@ -67,28 +59,22 @@ test('ALP-TCP-01 an overlay or a local network of IPv6 is found too; an address 
 test('ALP-TCP-01 without such an address it stays on the Unix socket', () => {
   expect(planListening('default', {}, alone)).toEqual({ unix: true })
   // The whole world, or a bridge between containers: neither is taken by itself.
-  expect(planListening('default', {}, inNetwork({ eth0: [v4('8.8.8.8')], docker0: [v4('172.17.0.1')] }))).toEqual({
-    unix: true,
-  })
+  const far = inNetwork({ eth0: [v4('8.8.8.8')], docker0: [v4('172.17.0.1')] })
+  expect(planListening('default', {}, far)).toEqual({ unix: true })
 })
 
 test('ALP-TCP-01 an overlay is preferred to the local network', () => {
-  const both = inNetwork({ eth0: [v4('192.168.1.5')], tailscale0: [v4('100.101.1.2')] })
-  expect(planListening('default', {}, both).tcp?.host).toBe('100.101.1.2')
-  expect(planListening('default', {}, inNetwork({ eth0: [v4('10.1.1.1')], wg0: [v4('10.9.9.9')] })).tcp?.host).toBe(
-    '10.9.9.9',
-  )
-  expect(planListening('default', {}, inNetwork({ eth0: [v4('172.20.0.4')] })).tcp?.host).toBe('172.20.0.4')
+  const hostIn = (interfaces: Surroundings['interfaces']) => tcpOf('default', {}, inNetwork(interfaces))?.host
+  expect(hostIn({ eth0: [v4('192.168.1.5')], tailscale0: [v4('100.101.1.2')] })).toBe('100.101.1.2')
+  expect(hostIn({ eth0: [v4('10.1.1.1')], wg0: [v4('10.9.9.9')] })).toBe('10.9.9.9')
+  expect(hostIn({ eth0: [v4('172.20.0.4')] })).toBe('172.20.0.4')
 })
 
 test('ALP-TCP-01 other profiles listen only on a port of their own', () => {
   const lan = inNetwork({ eth0: [v4('192.168.1.5')] })
   expect(planListening('work', {}, lan)).toEqual({ unix: true })
   expect(planListening('work', { host: '10.0.0.1' }, lan)).toEqual({ unix: true })
-  expect(planListening('work', { tcpPort: 7500 }, lan)).toEqual({
-    unix: true,
-    tcp: { host: '192.168.1.5', port: 7500 },
-  })
+  expect(tcpOf('work', { tcpPort: 7500 }, lan)).toEqual({ host: '192.168.1.5', port: 7500 })
 })
 
 test('ALP-TCP-01 with the service off there is nothing at all', () => {
@@ -98,13 +84,8 @@ test('ALP-TCP-01 with the service off there is nothing at all', () => {
 
 test('ALP-TCP-01 the environment overrides host and port', () => {
   const environment = { ALPI_NETWORK_HOST: '10.1.2.3', ALPI_ALP_TCP_PORT: '8123' }
-  expect(planListening('default', { host: 'x', tcpPort: 1 }, { ...alone, environment }).tcp).toEqual({
-    host: '10.1.2.3',
-    port: 8123,
-  })
-  for (const port of ['', '0', '70000', 'x', '-1'])
-    expect(
-      planListening('default', { host: 'x', tcpPort: 1 }, { ...alone, environment: { ALPI_ALP_TCP_PORT: port } }).tcp
-        ?.port,
-    ).toBe(1)
+  const tcp = (environment: Surroundings['environment']) =>
+    tcpOf('default', { host: 'x', tcpPort: 1 }, { ...alone, environment })
+  expect(tcp(environment)).toEqual({ host: '10.1.2.3', port: 8123 })
+  for (const port of ['', '0', '70000', 'x', '-1']) expect(tcp({ ALPI_ALP_TCP_PORT: port })?.port).toBe(1)
 })

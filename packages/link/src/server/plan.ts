@@ -1,7 +1,8 @@
-// Where a profile listens (ALP-TCP-01): the Unix socket while the service is on; TCP where the default profile has a
-// reachable address, and for other profiles only on a port of their own.
+// Where a profile listens (ALP-TCP-01): on the Unix socket while the service is on; over TCP if the default profile has
+// a reachable address, and for other profiles only on a port of their own.
 import type { NetworkInterfaceInfo } from 'node:os'
 import { linkDefaults } from '../limits.ts'
+import type { TcpPlan } from '../transport/listen.ts'
 
 export interface LinkConfig {
   /** `service.alp`; true unless it is false. */
@@ -12,7 +13,7 @@ export interface LinkConfig {
   readonly tcpPort?: number
 }
 
-/** What the machine says: passed in, so that this decides and nothing else. */
+/** What the machine says: passed in, so that nothing here asks the machine. */
 export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>
@@ -22,14 +23,6 @@ export interface Surroundings {
 export interface ListenPlan {
   readonly unix: boolean
   readonly tcp?: TcpPlan
-}
-
-export interface TcpPlan {
-  /** What peers are told; listened on where the machine has it. */
-  readonly host: string
-  readonly port: number
-  /** Listened on where `host` is a name or an address that the machine does not have: behind a NAT, in a container. */
-  readonly fallback?: string
 }
 
 export function planListening(profile: string, config: LinkConfig, around: Surroundings): ListenPlan {
@@ -53,37 +46,24 @@ function detectedHost({ interfaces, inDocker }: Surroundings): string | undefine
   const addresses = Object.entries(interfaces)
     .filter(([name]) => !BRIDGES.test(name))
     .flatMap(([name, infos]) => (infos ?? []).map(info => ({ name, info })))
-    .filter(({ info }) => !info.internal && !isLinkLocal(info.address))
+    .filter(({ info }) => !info.internal && !LINK_LOCAL.test(info.address))
   const overlay =
-    addresses.find(({ name }) => OVERLAYS.test(name)) ?? addresses.find(({ info }) => isShared(info.address))
+    addresses.find(({ name }) => OVERLAYS.test(name)) ?? addresses.find(({ info }) => SHARED.test(info.address))
   const local =
-    addresses.find(({ info }) => isPrivate(info.address)) ?? addresses.find(({ info }) => isUniqueLocal(info.address))
-  // An address that the whole world can reach is listened on only where somebody wrote it down.
+    addresses.find(({ info }) => PRIVATE.test(info.address)) ??
+    addresses.find(({ info }) => UNIQUE_LOCAL.test(info.address))
+  // An address that the whole world can reach is listened on only if a person wrote it down.
   return inDocker ? '0.0.0.0' : (overlay ?? local)?.info.address
 }
 
-/** Networks between containers of this machine reach no other. */
+/** Networks between containers of this machine alone. */
 const BRIDGES = /^(?:docker|br-|veth|virbr|cni|flannel)/
 const OVERLAYS = /^(?:tailscale|wg|utun|tun|zt|nebula)/
-
-/** fe80::/10 and 169.254.0.0/16: of no use without naming an interface, and often there beside another address. */
-function isLinkLocal(address: string): boolean {
-  return /^fe[89ab]/i.test(address) || address.startsWith('169.254.')
-}
-
+/** fe80::/10 and 169.254.0.0/16: useless without naming an interface, and often beside another address. */
+const LINK_LOCAL = /^fe[89ab]|^169\.254\./i
 /** fc00::/7 (RFC 4193). */
-function isUniqueLocal(address: string): boolean {
-  return /^f[cd][0-9a-f]{2}:/i.test(address)
-}
-
+const UNIQUE_LOCAL = /^f[cd][0-9a-f]{2}:/i
 /** 100.64.0.0/10 (RFC 6598), which overlays give out. */
-function isShared(address: string): boolean {
-  const [first = 0, second = 0] = address.split('.').map(Number)
-  return first === 100 && second >= 64 && second < 128
-}
-
+const SHARED = /^100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\./
 /** RFC 1918. */
-function isPrivate(address: string): boolean {
-  const [first = 0, second = 0] = address.split('.').map(Number)
-  return first === 10 || (first === 172 && second >= 16 && second < 32) || (first === 192 && second === 168)
-}
+const PRIVATE = /^(?:10\.|172\.(?:1[6-9]|2\d|3[01])\.|192\.168\.)/

@@ -1,4 +1,4 @@
-// What a handler gets and what it gives back. Only envelopes that passed every silent check come so far: verified,
+// What a handler gets and what it gives back. Only envelopes that passed every silent check get this far: verified,
 // addressed to us, sent by a pinned identity, over a connection that this identity holds (ALP-SRV-01, steps 1 to 3).
 import { JSONRPC, type WireError } from '../envelope/envelope.ts'
 import type { Message } from '../envelope/verify.ts'
@@ -7,16 +7,13 @@ import { linkLimits } from '../limits.ts'
 import type { Carrier, Channel } from '../transport/channel.ts'
 
 export interface LinkRequest {
-  /** Opaque, and repeated in every response (ALP-ENV-06); null where the sender wrote none that is a string. */
+  /** Opaque, and repeated in every response (ALP-ENV-06); null unless the sender wrote a string. */
   readonly id: string | null
-  /** Empty where the request is malformed and has none. */
+  /** Empty if the request has none. */
   readonly method: string
-  /**
-   * Why it is no request of the protocol, although it is authentic: invalid, once its place in the minute is taken
-   * (ALP-SRV-04).
-   */
-  readonly malformed?: string
-  /** Undefined where the sender wrote something that is no object: invalid, once the handler would run (ALP-SRV-03). */
+  /** Why this authentic message is not a request: refused once its place in the minute is taken (ALP-SRV-04). */
+  readonly malformed?: string | undefined
+  /** Undefined if the sender wrote something other than an object: refused once the handler would run (ALP-SRV-03). */
   readonly params: WireObject | undefined
   /** The identity that signed it, and is pinned. */
   readonly from: string
@@ -43,19 +40,18 @@ export type Reply =
 
 /**
  * Answers one request. What it throws becomes `internal-error` (ALP-SRV-03), and so does a stream that ends without its
- * last part. A stream is asked for its next part when the one before was handed on; when the caller is gone its
- * `return` is called.
+ * last part. A stream is asked for its next part once the one before was handed on; its `return` is called when the
+ * caller is gone.
  */
 export type LinkHandler = (request: LinkRequest, connection: LinkConnection) => Reply | Promise<Reply>
 
 export function requestOf(message: Message, channel: Pick<Channel, 'carrier' | 'most'>): LinkRequest {
-  const { id, method, params: said = null } = message.body
-  const malformed = malformedIn(message.body)
-  const params = paramsOf(said)
+  const { id, method } = message.body
+  const params = paramsOf(message.body.params)
   return {
     id: typeof id === 'string' ? id : null,
     method: typeof method === 'string' ? method : '',
-    ...(malformed !== undefined && { malformed }),
+    malformed: malformedIn(message.body),
     params,
     from: message.from,
     most: channel.carrier === 'unix' ? lineRoom(params) : channel.most,
@@ -71,7 +67,7 @@ function malformedIn({ jsonrpc, id, method }: WireObject): string | undefined {
 }
 
 /** ALP-ENV-06: absent or null is an empty object. */
-function paramsOf(params: WireValue): WireObject | undefined {
+function paramsOf(params: WireValue = null): WireObject | undefined {
   if (params === null) return {}
   return isWireObject(params) ? params : undefined
 }

@@ -1,14 +1,13 @@
 // A profile's ALP server: both transports with one conversation behind them (ALP-UNIX-03 to -05, ALP-TCP-05 to -09,
-// -12). It starts on what it can have, and stops without cutting an answer that is on its way.
+// -12). It starts every transport that it can, and stops without cutting an answer that is on its way.
 import { type Clock, ticksPerMillisecond } from '@parley/core'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import { type Carrier, type Channel, lineChannel, noiseChannel } from '../transport/channel.ts'
-import type { Arrival, Listening } from '../transport/listen.ts'
+import type { Arrival, Listening, TcpPlan } from '../transport/listen.ts'
 import { listenNoise, type NoiseArrival } from '../transport/listen-noise.ts'
 import { MessageSocket } from '../transport/message-socket.ts'
 import { Lines } from '../transport/split.ts'
 import { Conversation, type ConversationOptions } from './conversation.ts'
-import type { TcpPlan } from './plan.ts'
 import { listenUnix } from './unix-socket.ts'
 
 export interface LinkServerOptions extends ConversationOptions {
@@ -16,8 +15,6 @@ export interface LinkServerOptions extends ConversationOptions {
   readonly socket?: string
   readonly tcp?: TcpPlan
 }
-
-const NOTHING = Buffer.alloc(0)
 
 export class LinkServer {
   readonly #conversation: Conversation
@@ -27,9 +24,7 @@ export class LinkServer {
   #closing: Promise<void> | undefined
   #roomyStrangers = 0
 
-  /**
-   * Starts what can be started. A transport that cannot is told to the log, and the other goes on alone (ALP-TCP-01).
-   */
+  /** A transport that cannot be started goes to the log, and the other one serves alone (ALP-TCP-01). */
   static async start(options: LinkServerOptions): Promise<LinkServer> {
     const server = new LinkServer(options)
     await server.#listen()
@@ -46,7 +41,7 @@ export class LinkServer {
     return [...this.#listening.keys()]
   }
 
-  /** The TCP port that it listens on, if it does. */
+  /** The TCP port that it listens on. */
   get port(): number | undefined {
     return this.#listening.get('tcp')?.port
   }
@@ -68,11 +63,8 @@ export class LinkServer {
 
   async #listen(): Promise<void> {
     const { socket, tcp, identity, log } = this.#options
-    if (socket !== undefined)
-      await this.#try(
-        'unix',
-        listenUnix(socket, arrival => void this.#greetLine(arrival)),
-      )
+    const greetLine = (arrival: Arrival) => void this.#greetLine(arrival)
+    if (socket !== undefined) await this.#try('unix', listenUnix(socket, greetLine))
     if (tcp) {
       const serve = (arrived: NoiseArrival) => void this.#greetNoise(arrived)
       const elsewhere = (bound: string, cause: unknown) => log?.elsewhere?.(tcp.host, bound, cause)
@@ -91,9 +83,9 @@ export class LinkServer {
   /** ALP-UNIX-03: one line, its answer, the end. */
   async #greetLine(arrival: Arrival): Promise<void> {
     const { socket } = arrival
-    // Who says no more may still listen, or be gone: writing nothing fails in the second case alone.
-    socket.once('end', () => void (socket.writable && socket.write(NOTHING)))
-    const channel = lineChannel(new MessageSocket(arrival.socket, new Lines(linkLimits.lineBytes), this.#clock))
+    // A caller that says no more may still listen, or be gone: writing nothing fails in the second case alone.
+    socket.once('end', () => void (socket.writable && socket.write(Buffer.alloc(0))))
+    const channel = lineChannel(new MessageSocket(socket, new Lines(linkLimits.lineBytes), this.#clock))
     await this.#attend(channel, arrival, undefined, async serve => {
       const line = await channel.receive(linkDefaults.lineMs)
       return typeof line !== 'string' && (await serve(line))
@@ -135,7 +127,7 @@ export class LinkServer {
     })
   }
 
-  /** Never rejects: whoever is not answered is left without a word. */
+  /** Never rejects: a caller that is not answered is left without a word. */
   async #served(serving: Promise<boolean>, channel: Channel): Promise<void> {
     try {
       if (!(await serving)) channel.destroy()
@@ -161,20 +153,16 @@ export class LinkServer {
     talk: (serve: (bytes: Buffer) => Promise<boolean>) => Promise<boolean>,
   ): Promise<void> {
     const abort = new AbortController()
-    // Who says no more over TCP is gone; on a Unix socket it may still listen.
+    // A caller that says no more over TCP is gone; on a Unix socket it may still listen.
     void (noiseStatic ? channel.ended : channel.closed).then(() => abort.abort())
     const connection = { carrier: channel.carrier, remote: arrival.remote, signal: abort.signal }
+    const caller = { channel, connection, noiseStatic, recognise: arrival.recognise }
     let serving = 0
     const serve = async (bytes: Buffer): Promise<boolean> => {
       serving++
       arrival.busy = true
       try {
-        return await this.#conversation.serve(bytes, {
-          channel,
-          connection,
-          noiseStatic,
-          recognise: arrival.recognise,
-        })
+        return await this.#conversation.serve(bytes, caller)
       } finally {
         serving--
         arrival.busy = serving > 0

@@ -7,9 +7,8 @@ import { linkDefaults, linkLimits } from '../limits.ts'
 import { TAG_BYTES } from '../noise/cipher.ts'
 import { Initiator } from '../noise/handshake.ts'
 import { Caller } from '../testing/caller.ts'
-import { framed, Ground, type RawPeer, until } from '../testing/ground.ts'
+import { framed, Ground, idle, type RawPeer, settled, streamOf, until } from '../testing/ground.ts'
 import { identityOf } from '../testing/vectors.ts'
-import { LinkServer } from './server.ts'
 
 test('ALP-TCP-02 the first byte on the wire belongs to the handshake, and the server speaks only when it was spoken to', async () => {
   const ground = await Ground.start()
@@ -59,9 +58,7 @@ test('ALP-TCP-03 all of it may come at once, cut anywhere', async () => {
 })
 
 test('ALP-TCP-04 the largest frame is taken, a longer one is not, nor one that is empty or altered', async () => {
-  const ground = await Ground.start({
-    handler: ({ params }) => ({ result: (params!.text as string).length }),
-  })
+  const ground = await Ground.start({ handler: ({ params }) => ({ result: (params!.text as string).length }) })
   const caller = await Caller.of(ground)
   const room = linkLimits.frameBytes - TAG_BYTES - caller.request({ text: '' }).length
   const largest = caller.request({ text: 'x'.repeat(room) })
@@ -99,14 +96,7 @@ test('ALP-TCP-04 an answer that would not fit becomes an error that does', async
 })
 
 test('ALP-TCP-05 every part of a stream is a frame of its own, without a line feed', async () => {
-  const ground = await Ground.start({
-    handler: () => ({
-      stream: (async function* () {
-        yield { chunk: { text: 'a' } }
-        yield { final: { text: 'ab' } }
-      })(),
-    }),
-  })
+  const ground = await Ground.start({ handler: () => streamOf({ chunk: { text: 'a' } }, { final: { text: 'ab' } }) })
   const caller = await Caller.of(ground)
   caller.say(caller.request())
   const first = caller.session.receiving.decrypt(await caller.peer.frame(4))!
@@ -118,10 +108,7 @@ test('ALP-TCP-05 every part of a stream is a frame of its own, without a line fe
 test('ALP-TCP-06 a handshake that takes longer than ten seconds is cut, wherever it stands', async () => {
   const ground = await Ground.start()
   const silent = await ground.raw('tcp')
-  const halfway = await ground.raw('tcp')
-  const initiator = new Initiator(identityOf('alice').noise, ground.identity.noise.publicKey)
-  halfway.write(framed(2, initiator.first()!))
-  await halfway.frame(2)
+  const { peer: halfway } = await ground.halfway()
   ground.pass(linkDefaults.handshakeMs - 1)
   const late = await Caller.of(ground)
   ground.pass(1)
@@ -134,16 +121,11 @@ test('ALP-TCP-06 a handshake that takes longer than ten seconds is cut, wherever
 test('ALP-TCP-06 at most 32 handshakes run at once; the next one waits until one is done', async () => {
   const ground = await Ground.start()
   const stalled: RawPeer[] = []
-  for (let index = 0; index < linkLimits.handshakes; index++) {
-    const peer = await ground.raw('tcp')
-    peer.write(framed(2, new Initiator(identityOf('carol').noise, ground.identity.noise.publicKey).first()!))
-    await peer.frame(2)
-    stalled.push(peer)
-  }
+  for (let index = 0; index < linkLimits.handshakes; index++) stalled.push((await ground.halfway('carol')).peer)
   const waiting = await ground.raw('tcp')
   const initiator = new Initiator(identityOf('alice').noise, ground.identity.noise.publicKey)
   waiting.write(framed(2, initiator.first()!))
-  for (let turns = 0; turns < 50; turns++) await new Promise(resolve => setImmediate(resolve))
+  await idle(50)
   expect(waiting.received).toHaveLength(0)
   stalled[7]!.socket.destroy()
   expect(initiator.second(await waiting.frame(2))).toEqual(Buffer.alloc(0))
@@ -176,12 +158,12 @@ test('ALP-TCP-07 no request waits for the one before it: each is answered when i
   expect((await caller.hear()).result).toBe(2)
   // However long it takes: the connection is not idle.
   ground.pass(linkDefaults.serverIdleMs)
-  await new Promise(resolve => setImmediate(resolve))
+  await idle(1)
   ground.pass(linkDefaults.serverIdleMs)
   go.resolve()
   expect((await caller.hear()).result).toBe(0)
   // The ninety seconds begin with the last answer.
-  await new Promise(resolve => setImmediate(resolve))
+  await idle(1)
   ground.pass(linkDefaults.serverIdleMs - 1)
   caller.say(caller.request({ turn: 3 }))
   expect((await caller.hear()).result).toBe(3)
@@ -201,13 +183,13 @@ test(`ALP-TCP-07 of one connection ${linkLimits.requestsAtOnce} requests are ans
   const all = linkLimits.requestsAtOnce + 3
   caller.peer.write(Buffer.concat(Array.from({ length: all }, () => caller.sealed(caller.request()))))
   await until(() => done.length === linkLimits.requestsAtOnce)
-  for (let turns = 0; turns < 200; turns++) await new Promise(resolve => setImmediate(resolve))
+  await idle(200)
   expect(done).toHaveLength(linkLimits.requestsAtOnce)
   done[3]!()
   await until(() => done.length === linkLimits.requestsAtOnce + 1)
   while (done.length < all) {
     for (const each of done) each()
-    await new Promise(resolve => setImmediate(resolve))
+    await idle(1)
   }
   for (const each of done) each()
   for (let heard = 0; heard < all; heard++) expect(await caller.hear()).toMatchObject({ result: {} })
@@ -265,7 +247,7 @@ test('ALP-TCP-08 a stranger has ten seconds for its envelope, a peer has more', 
   // Both are past the handshake when the peer is answered.
   peer.say(peer.request())
   await peer.hear()
-  await new Promise(resolve => setImmediate(resolve))
+  await idle(1)
   ground.pass(linkDefaults.strangerMs)
   await stranger.peer.closed
   expect(stranger.peer.received).toHaveLength(0)
@@ -284,20 +266,15 @@ test('ALP-TCP-08 who is pinned meanwhile is served the next time', async () => {
   expect(await second.hear()).toMatchObject({ result: {} })
 })
 
-test('ALP-TCP-09 an envelope of one peer over the connection of another is dropped', async () => {
-  const ground = await Ground.start({ pinned: ['alice', 'carol'] })
+test.each([
+  ['another', ['alice', 'carol']],
+  ['a stranger', ['alice']],
+])('ALP-TCP-09 an envelope of one peer over the connection of %s is dropped', async (_, pinned) => {
+  const ground = await Ground.start({ pinned })
   const caller = await Caller.of(ground, 'carol')
   caller.say(caller.request({}, 'link.ping', new Scribe(identityOf('alice'), ground.clock)))
   await caller.peer.closed
   expect(caller.peer.received).toHaveLength(0)
-  expect(ground.dropped).toEqual([['binding', 'tcp']])
-})
-
-test('ALP-TCP-09 an envelope of a peer over the connection of a stranger is dropped too', async () => {
-  const ground = await Ground.start({ pinned: ['alice'] })
-  const caller = await Caller.of(ground, 'carol')
-  caller.say(caller.request({}, 'link.ping', new Scribe(identityOf('alice'), ground.clock)))
-  await caller.peer.closed
   expect(ground.dropped).toEqual([['binding', 'tcp']])
   expect(ground.strangers).toEqual([])
 })
@@ -321,13 +298,9 @@ test('ALP-TCP-01 where the port is taken the Unix socket serves alone, and the l
   if (typeof address !== 'object' || !address) throw new Error('no port')
   const ground = new Ground()
   const failed: string[] = []
-  const server = await LinkServer.start({
-    identity: ground.identity,
-    clock: ground.clock,
-    journal: ground.journal,
+  const server = await ground.listen({
     socket: ground.socket,
     tcp: { host: '127.0.0.1', port: address.port },
-    pins: { identities: () => ground.pinned, stranger: () => undefined },
     handler: () => ({ result: 'here' }),
     log: { failed: (what, cause) => failed.push(`${what} ${(cause as NodeJS.ErrnoException).code}`) },
   })
@@ -336,7 +309,6 @@ test('ALP-TCP-01 where the port is taken the Unix socket serves alone, and the l
   expect(failed).toEqual(['listening (tcp) EADDRINUSE'])
   const answer = await ground.client().call({ identity: ground.identity.id, at: { path: ground.socket } }, 'link.ping')
   expect(answer).toMatchObject({ ok: true, value: 'here' })
-  await server.close()
 })
 
 test('a caller that leaves in the middle of a stream stops the handler', async () => {
@@ -391,12 +363,7 @@ test('a caller that does not read its answer is cut, and the handler stops', asy
   caller.peer.socket.pause()
   caller.say(caller.request())
   // It makes as much as the system takes, and no more.
-  let before = -1
-  while (before !== made) {
-    before = made
-    for (let turns = 0; turns < 500; turns++) await new Promise(resolve => setImmediate(resolve))
-  }
-  expect(made).toBeLessThan(100)
+  expect(await settled(() => made)).toBeLessThan(100)
   ground.pass(linkDefaults.writeMs)
   await ended.promise
   caller.peer.socket.resume()
@@ -406,26 +373,17 @@ test('a caller that does not read its answer is cut, and the handler stops', asy
 test('ALP-TCP-01 an address that the machine does not have is told to peers; it listens on one that it has, and says so', async () => {
   const ground = new Ground()
   const told: unknown[] = []
-  const { identity, clock, journal } = ground
   const start = (fallback?: string) =>
-    LinkServer.start({
-      identity,
-      clock,
-      journal,
+    ground.listen({
       // For documentation (RFC 5737): nobody has it.
-      tcp: { host: '203.0.113.7', port: 0, ...(fallback !== undefined && { fallback }) },
-      pins: { identities: () => ground.pinned, stranger: () => undefined },
+      tcp: { host: '203.0.113.7', port: 0, fallback },
       handler: () => ({ result: 'here' }),
-      log: {
-        failed: what => void told.push(what),
-        elsewhere: (host, bound) => void told.push([host, bound]),
-      },
+      log: { failed: what => void told.push(what), elsewhere: (host, bound) => void told.push([host, bound]) },
     })
   const server = await start('127.0.0.1')
-  onTestFinished(() => server.close())
   expect(told).toEqual([['203.0.113.7', '127.0.0.1']])
   const at = { host: '127.0.0.1', port: server.port! }
-  expect(await ground.client().call({ identity: identity.id, at }, 'x')).toEqual({ ok: true, value: 'here' })
+  expect(await ground.client().call({ identity: ground.identity.id, at }, 'x')).toEqual({ ok: true, value: 'here' })
   const none = await start()
   expect(none.carriers).toEqual([])
   expect(told).toHaveLength(2)

@@ -1,5 +1,5 @@
 // The Unix socket of a profile (ALP-UNIX-01, -02): made under another name and moved into place, so that it is its
-// owner's alone from the first moment and replaces whatever lay there; taken away at the end if it is still ours.
+// owner's alone from the first moment and replaces whatever lay there; removed at the end if it is still ours.
 import { randomBytes } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,10 +12,11 @@ export async function listenUnix(path: string, serve: (arrival: Arrival) => void
   const folder = dirname(path)
   // As long as `alp.sock`, so that both names fit or none does.
   const temporary = join(folder, `.a${randomBytes(3).toString('hex')}`)
-  if (Buffer.byteLength(path) > linkLimits.socketPathBytes)
+  const most = linkLimits.socketPathBytes
+  if (Buffer.byteLength(path) > most)
     throw new ParleyError(
       'socket_path_too_long',
-      `${path} is longer than the ${linkLimits.socketPathBytes} bytes that this system allows for a socket; move the profile to a shorter path.`,
+      `${path} is longer than the ${most} bytes that this system allows for a socket; move the profile to a shorter path.`,
     )
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const listening = await listen({ path: temporary }, linkLimits.unixConnections, serve)

@@ -7,18 +7,21 @@ import { linkPaths } from '../identity/files.ts'
 import { parseText } from '../json/parse.ts'
 import type { WireObject } from '../json/value.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
-import { Ground, until } from '../testing/ground.ts'
+import { answersOf, Ground, until } from '../testing/ground.ts'
 import { temporaryFolder } from '../testing/homes.ts'
 import { identityOf } from '../testing/vectors.ts'
 import { listenUnix } from './unix-socket.ts'
 
 const alice = identityOf('alice')
 
-/** One request as alice writes it, on a line. */
-function line(ground: Ground, params: WireObject = {}): string {
+/** One request as alice writes it. */
+function request(ground: Ground, params: WireObject = {}): Buffer {
   const scribe = new Scribe(alice, ground.clock)
-  return `${scribe.request(ground.identity.id, scribe.newId(), 'link.ping', params)}\n`
+  return scribe.request(ground.identity.id, scribe.newId(), 'link.ping', params)
 }
+
+/** The same on a line. */
+const line = (...how: Parameters<typeof request>) => `${request(...how)}\n`
 
 const answers = (text: string) =>
   text
@@ -70,10 +73,7 @@ test('ALP-UNIX-03 one line, its answer on a line, then the end', async () => {
 
 test('ALP-UNIX-03 a second request on the same connection is not answered', async () => {
   const ground = await Ground.start()
-  const peer = await ground.raw('unix')
-  peer.write(line(ground) + line(ground))
-  await peer.closed
-  expect(answers(peer.received.toString())).toHaveLength(1)
+  expect(await answersOf(ground.socket, Buffer.from(line(ground) + line(ground)))).toHaveLength(1)
 })
 
 test('ALP-UNIX-03 a caller that says no more still gets its answer, with or without the last line feed', async () => {
@@ -96,17 +96,12 @@ test('ALP-UNIX-03 a stream is a line for each part', async () => {
   const ground = await Ground.start({
     handler: () => ({
       stream: (async function* () {
-        yield { chunk: { text: 'Hel' } }
-        yield { chunk: { text: 'lo' } }
-        yield { final: { text: 'Hello' } }
+        yield* [{ chunk: { text: 'Hel' } }, { chunk: { text: 'lo' } }, { final: { text: 'Hello' } }]
         throw new Error('nobody asks for more')
       })(),
     }),
   })
-  const peer = await ground.raw('unix')
-  peer.write(line(ground))
-  await peer.closed
-  expect(answers(peer.received.toString())).toMatchObject([
+  expect(await answersOf(ground.socket, request(ground))).toMatchObject([
     { result: { text: 'Hel' }, stream: 'chunk' },
     { result: { text: 'lo' }, stream: 'chunk' },
     { result: { text: 'Hello' }, stream: 'final' },
@@ -115,18 +110,11 @@ test('ALP-UNIX-03 a stream is a line for each part', async () => {
 })
 
 test('ALP-UNIX-04 a request of almost 1,048,576 bytes is answered; a longer line closes the connection', async () => {
-  const ground = await Ground.start({
-    handler: ({ params }) => ({ result: (params!.text as string).length }),
-  })
-  const room = linkLimits.lineBytes - (line(ground, { text: '' }).length - 1)
-  const peer = await ground.raw('unix')
-  peer.write(line(ground, { text: 'x'.repeat(room) }))
-  await peer.closed
-  expect(answers(peer.received.toString())).toMatchObject([{ result: room }])
-  const long = await ground.raw('unix')
-  long.write(line(ground, { text: 'x'.repeat(room + 1) }))
-  await long.closed
-  expect(long.received).toHaveLength(0)
+  const ground = await Ground.start({ handler: ({ params }) => ({ result: (params!.text as string).length }) })
+  const room = linkLimits.lineBytes - request(ground, { text: '' }).length
+  const sent = (length: number) => answersOf(ground.socket, request(ground, { text: 'x'.repeat(length) }))
+  expect(await sent(room)).toMatchObject([{ result: room }])
+  expect(await sent(room + 1)).toEqual([])
 })
 
 test.each([
@@ -147,8 +135,7 @@ test('ALP-UNIX-05 a caller that writes too slowly is closed, others are served m
   const ground = await Ground.start()
   const slow = await ground.raw('unix')
   slow.write('{"jsonrpc"')
-  const other = await ground.client().call(ground.target('unix'), 'link.ping')
-  expect(other.ok).toBe(true)
+  expect((await ground.client().call(ground.target('unix'), 'link.ping')).ok).toBe(true)
   ground.pass(linkDefaults.lineMs)
   await slow.closed
   expect(slow.received).toHaveLength(0)

@@ -1,13 +1,13 @@
-// The answer to an ask (ALP-ASK-03, -04): how its text is put together, and its members in the order of the reference,
-// with `failed` behind them.
+// The answer to an ask (ALP-ASK-03, -04): its text, and its members in the order of the reference with `failed` behind
+// them.
 import type { RunEnd } from '@parley/core'
-import { errorIn, errorSegment } from '../failed-turn.ts'
+import { errorIn, errorSegment } from '../errors.ts'
 import { float, type WireObject } from '../json/value.ts'
 import { trim } from '../text.ts'
 
 const CANCELLED = '[cancelled]'
 
-/** The turn was ended before it was done. Where the node gave it up, that is no failure of the agent. */
+/** The turn was ended before it was done. If the node gave it up, that is no failure of the agent. */
 export function isInterrupted({ outcome, error }: RunEnd): boolean {
   return outcome === 'cancelled' || error?.code === 'abandoned'
 }
@@ -17,28 +17,22 @@ function hasFailed(end: RunEnd): boolean {
 }
 
 /** What a peer is told. Who decided, why, and which program ended how is for the owner, and stays in the run. */
-function failureText(code: string | undefined): string {
-  switch (code) {
-    case 'rejected':
-      return 'It was not approved.'
-    case 'budget_exceeded':
-      return 'The turn went over its budget.'
-    case 'timeout':
-      return 'The turn took longer than it may.'
-    default:
-      return 'The agent failed.'
-  }
-}
+const FAILURES: ReadonlyMap<string | undefined, string> = new Map([
+  ['rejected', 'It was not approved.'],
+  ['budget_exceeded', 'The turn went over its budget.'],
+  ['timeout', 'The turn took longer than it may.'],
+])
 
 /** ALP-ASK-04: what was said, then an error as a segment of its own. */
 export function answerText(end: RunEnd, interrupted: boolean): string {
   const said = end.text === undefined ? [] : [end.text]
-  const all = hasFailed(end) ? [...said, errorSegment(failureText(end.error?.code))] : said
+  const why = FAILURES.get(end.error?.code) ?? 'The agent failed.'
+  const all = hasFailed(end) ? [...said, errorSegment(why)] : said
   const text = trim(all.join('\n\n')).toWellFormed()
   return text === '' && interrupted ? CANCELLED : text
 }
 
-/** What the agent itself said: what a thread remembers. */
+/** What the agent itself said, which a thread remembers. */
 export function spokenText({ text = '' }: RunEnd): string {
   return trim(text).toWellFormed()
 }
@@ -57,7 +51,7 @@ export function answerOf(
     cost: float(usd),
     session_id: session,
     interrupted,
-    // Left out where nothing looks like a failure: then the answer has the very members of the reference.
+    // Left out unless something looks like a failure: then the answer has just the members of the reference.
     ...((failed || errorIn(text) !== undefined) && { failed }),
   }
 }
@@ -66,9 +60,7 @@ function count(tokens: number | undefined): number {
   return tokens !== undefined && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0
 }
 
-/**
- * The text in so many bytes of JSON: an answer that does not fit would be lost whole, and its beginning is worth more.
- */
+/** The beginning of a text that fits so many bytes of JSON: an answer that does not fit would be lost whole. */
 export function fitting(text: string, most: number): string {
   if (jsonBytes(text) <= most) return text
   // A character has at least one byte.

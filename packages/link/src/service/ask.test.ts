@@ -4,45 +4,29 @@ import { join } from 'node:path'
 import { ParleyError, SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { ask, ping } from '../client/calls.ts'
-import { fingerprintOf } from '../identity/fingerprint.ts'
+import { fingerprintOf } from '../identity/identity.ts'
 import { float, type WireObject, type WireValue } from '../json/value.ts'
 import { wireText } from '../json/write.ts'
 import { linkDefaults } from '../limits.ts'
 import { Caller } from '../testing/caller.ts'
-import { Ground, until } from '../testing/ground.ts'
+import { failure, Ground, idle, until } from '../testing/ground.ts'
 import { Profile, type ProfileOptions } from '../testing/profile.ts'
-import { aborted, end, endless, type Script, ScriptedRuns } from '../testing/scripted-runs.ts'
+import { aborted, end, endless, type Script, ScriptedRuns, saying } from '../testing/scripted-runs.ts'
 import { identityOf } from '../testing/vectors.ts'
 import { CARRIERS } from '../transport/channel.ts'
 
+const HELD_UP = 'the node is held up by its machine; ask again later'
+const INVALID = { error: { code: -32602, message: 'invalid-params', data: { detail: expect.any(String) } } }
 const broken = { outcome: 'failed', error: { code: 'task_failed', message: 'it broke' } } as const
 
 function scripted(script: Script, options: ProfileOptions = {}): Promise<Profile> {
   return Profile.start({ ...options, runs: new ScriptedRuns(script) })
 }
 
-/** A streamed ask: the chunks, and what it came to. */
-async function streamed(profile: Profile, prompt = 'hi', carrier: 'unix' | 'tcp' = 'unix') {
-  const chunks: WireValue[] = []
-  const said = await profile
-    .client()
-    .call(profile.target(carrier), 'link.ask', { prompt, stream: true }, { onChunk: chunk => void chunks.push(chunk) })
-  return { chunks, said }
-}
-
 test('ALP-ASK-01 a prompt is needed, and trimmed; stream and budget are not', async () => {
   const profile = await Profile.start()
-  for (const params of [
-    {},
-    { prompt: '' },
-    { prompt: ' \n\u0085\u001c' },
-    { prompt: 5 },
-    { prompt: null },
-    { prompt: ['x'] },
-  ])
-    expect(await profile.call('link.ask', params)).toMatchObject({
-      error: { code: -32602, message: 'invalid-params', data: { detail: expect.any(String) } },
-    })
+  for (const prompt of [undefined, '', ' \n\u0085\u001c', 5, null, ['x']])
+    expect(await profile.call('link.ask', prompt === undefined ? {} : { prompt })).toMatchObject(INVALID)
   expect(profile.runs.requests).toEqual([])
   await profile.call('link.ask', { prompt: ' \u0085hi\ufeff ' })
   await profile.call('link.ask', { prompt: 'x', stream: null, budget: null })
@@ -51,24 +35,11 @@ test('ALP-ASK-01 a prompt is needed, and trimmed; stream and budget are not', as
 
 test('ALP-ASK-01 a stream that is neither true nor false, and a budget that is none, are invalid; nothing runs', async () => {
   const profile = await Profile.start()
-  const wrong: WireObject[] = [
-    { stream: 'yes' },
-    { stream: 1 },
-    { budget: 'x' },
-    { budget: [] },
-    { budget: 5 },
-    { budget: { usd: -1 } },
-    { budget: { usd: '0.5' } },
-    { budget: { usd: true } },
-    { budget: { tokens: -1 } },
-    { budget: { tokens: 1.5 } },
-    { budget: { tokens: float(100) } },
-    { budget: { usd: 1, tokens: 'x' } },
-  ]
-  for (const params of wrong)
-    expect(await profile.call('link.ask', { prompt: 'x', ...params }), wireText(params)).toMatchObject({
-      error: { code: -32602, message: 'invalid-params', data: { detail: expect.any(String) } },
-    })
+  const amounts: WireObject[] = [{ usd: -1 }, { usd: '0.5' }, { usd: true }, { tokens: -1 }, { tokens: 1.5 }]
+  const budgets: WireValue[] = ['x', [], 5, ...amounts, { tokens: float(100) }, { usd: 1, tokens: 'x' }]
+  const streams: WireObject[] = [{ stream: 'yes' }, { stream: 1 }]
+  for (const params of [...streams, ...budgets.map(budget => ({ budget }))])
+    expect(await profile.call('link.ask', { prompt: 'x', ...params }), wireText(params)).toMatchObject(INVALID)
   expect(profile.runs.requests).toEqual([])
   expect(existsSync(profile.paths.ledger)).toBe(false)
 })
@@ -111,9 +82,7 @@ test("ALP-ASK-02 the turn is the profile's own: the run is told who asks, what, 
 })
 
 test('ALP-ASK-03 the answer has its members in order, the cost as a float that matches the ledger, a fresh session', async () => {
-  const profile = await scripted(async function* () {
-    yield end('Hello', { usage: { tokensIn: 12, tokensOut: 3, usd: 2 } })
-  })
+  const profile = await scripted(saying(end('Hello', { usage: { tokensIn: 12, tokensOut: 3, usd: 2 } })))
   const said = await profile.client().call(profile.target(), 'link.ask', { prompt: 'x' })
   const text = said.ok ? wireText(said.value) : ''
   expect(text).toMatch(
@@ -121,9 +90,7 @@ test('ALP-ASK-03 the answer has its members in order, the cost as a float that m
   )
   const again = await profile.client().call(profile.target(), 'link.ask', { prompt: 'x' })
   expect(again.ok && wireText(again.value)).not.toBe(text)
-  expect(JSON.parse(readFileSync(profile.paths.ledger, 'utf8')).by_peer).toEqual({
-    alice: { tokens: 30, usd: 4 },
-  })
+  expect(JSON.parse(readFileSync(profile.paths.ledger, 'utf8')).by_peer).toEqual({ alice: { tokens: 30, usd: 4 } })
 })
 
 test.each([
@@ -135,22 +102,15 @@ test.each([
   ['interrupted with something', { text: 'half', outcome: 'cancelled' }, 'half'],
   ['half a character', { text: 'a\ud83d' }, 'a\ufffd'],
 ] as const)('ALP-ASK-04 the text of %s', async (_, more, text) => {
-  const profile = await scripted(async function* () {
-    yield { text: 'not part of it' }
-    yield end('', more)
-  })
+  const profile = await scripted(saying({ text: 'not part of it' }, end('', more)))
   expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ text })
 })
 
 test('ALP-ASK-04 an answer says that its turn failed, and that it did not where its text only looks so', async () => {
-  const profile = await scripted(async function* () {
-    yield end('one', broken)
-  })
+  const profile = await scripted(saying(end('one', broken)))
   const asked = () => profile.call('link.ask', { prompt: 'x' })
   expect(await asked()).toMatchObject({ text: 'one\n\n[error] The agent failed.', interrupted: false, failed: true })
-  profile.runs.script = async function* () {
-    yield end('The log says:\n\n[error] no such file')
-  }
+  profile.runs.script = saying(end('The log says:\n\n[error] no such file'))
   expect(await asked()).toMatchObject({ failed: false })
 })
 
@@ -172,9 +132,7 @@ test('ALP-ASK-05 one turn at a time: another ask is refused at once, whoever ask
   expect(profile.runs.requests).toHaveLength(1)
   expect(await profile.call('link.cancel')).toMatchObject({ cancelled: true })
   expect(await first).toMatchObject({ text: '[cancelled]', interrupted: true, tokens_in: 3 })
-  profile.runs.script = async function* () {
-    yield end('free')
-  }
+  profile.runs.script = saying(end('free'))
   expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ text: 'free' })
 })
 
@@ -196,7 +154,7 @@ test('ALP-ASK-05 whoever has its answer is not met by its own turn', async () =>
   const profile = await Profile.start({ clock: new SystemClock() })
   profile.elapsedMs = 0
   for (let times = 0; times < 20; times++) {
-    const { said } = await streamed(profile)
+    const { said } = await profile.streamed()
     expect(said.ok, String(times)).toBe(true)
     expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ interrupted: false })
   }
@@ -206,7 +164,7 @@ test.each(CARRIERS)(
   'ALP-ASK-06 a streamed ask over %s: chunks of text, then one final frame with the whole answer',
   async carrier => {
     const profile = await Profile.start()
-    const { chunks, said } = await streamed(profile, 'hi', carrier)
+    const { chunks, said } = await profile.streamed('hi', carrier)
     expect(chunks.map(chunk => (chunk as WireObject).text).join('')).toBe('Hello ✅')
     expect(chunks.every(chunk => wireText(chunk).startsWith('{"text":'))).toBe(true)
     expect(said).toMatchObject({ ok: true, value: { text: 'You said: hi', tokens_in: 10 } })
@@ -214,13 +172,10 @@ test.each(CARRIERS)(
 )
 
 test('ALP-ASK-06 no chunk is larger than a line of every revision, and none cuts a character', async () => {
-  const profile = await scripted(async function* () {
-    yield { text: 'a\ud83d' }
-    yield { text: `\ude00${'\u0001😀'.repeat(20_000)}` }
-    yield { text: '\ud83d' }
-    yield end('done')
-  })
-  const { chunks, said } = await streamed(profile)
+  const profile = await scripted(
+    saying({ text: 'a\ud83d' }, { text: `\ude00${'\u0001😀'.repeat(20_000)}` }, { text: '\ud83d' }, end('done')),
+  )
+  const { chunks, said } = await profile.streamed()
   const texts = chunks.map(chunk => (chunk as { text: string }).text)
   expect(texts.join('')).toBe(`a😀${'\u0001😀'.repeat(20_000)}\ufffd`)
   expect(texts.every(text => text.isWellFormed() && Buffer.byteLength(JSON.stringify(text)) < 60_000)).toBe(true)
@@ -235,19 +190,13 @@ test('ALP-ASK-06 a reader that is slow holds back the turn, and what waits for i
   })
   const hold = Promise.withResolvers<void>()
   let heard = 0
-  const asking = profile.client().call(
-    profile.target('tcp'),
-    'link.ask',
-    { prompt: 'x', stream: true },
-    {
-      onChunk: async chunk => {
-        heard += (chunk as { text: string }).text.length
-        await hold.promise
-      },
-    },
-  )
+  const onChunk = async (chunk: WireValue) => {
+    heard += (chunk as { text: string }).text.length
+    await hold.promise
+  }
+  const asking = profile.client().call(profile.target('tcp'), 'link.ask', { prompt: 'x', stream: true }, { onChunk })
   await until(() => heard > 0)
-  for (let turns = 0; turns < 2000; turns++) await new Promise(resolve => setImmediate(resolve))
+  await idle(2000)
   // What the operating system holds comes on top of what waits here.
   expect(given).toBeLessThan(9000)
   hold.resolve()
@@ -260,27 +209,19 @@ test('ALP-ASK-06 a turn that fails in mid-stream ends it with one error without 
     yield { text: 'a' }
     throw new Error('a secret')
   })
-  const { chunks, said } = await streamed(profile)
+  const { chunks, said } = await profile.streamed()
   expect(chunks).toMatchObject([{ text: 'a' }])
-  expect(said).toMatchObject({
-    ok: false,
-    error: { where: 'remote', error: { code: -32603, message: 'internal-error' } },
-  })
+  const error = { code: -32603, message: 'internal-error' }
+  expect(said).toMatchObject({ ok: false, error: { where: 'remote', error } })
   expect(JSON.stringify(said)).not.toContain('secret')
   expect(profile.service.running).toBeUndefined()
 })
 
 test('ALP-ASK-06 with events a watcher hears the session at once, and every fifteen quiet seconds that it goes on', async () => {
   const profile = await scripted(endless, { events: true })
-  const chunks: WireObject[] = []
-  const asking = profile
-    .client()
-    .call(
-      profile.target(),
-      'link.ask',
-      { prompt: 'x', stream: true },
-      { onChunk: chunk => void chunks.push(chunk as WireObject) },
-    )
+  const chunks: WireValue[] = []
+  const onChunk = (chunk: WireValue) => void chunks.push(chunk)
+  const asking = profile.client().call(profile.target(), 'link.ask', { prompt: 'x', stream: true }, { onChunk })
   await until(() => chunks.length === 2)
   profile.pass(linkDefaults.progressMs)
   await until(() => chunks.length === 3)
@@ -306,10 +247,8 @@ test('ALP-ASK-06 chunks without text are not for the reader, who may learn the s
     onSession: session => void sessions.push(session),
   })
   expect(texts.join('')).toBe('Hello ✅')
-  expect(said).toMatchObject({
-    ok: true,
-    value: { sessionId: sessions[0], cost: 0.25, tokensIn: 10, tokensOut: 5 },
-  })
+  const value = { sessionId: sessions[0], cost: 0.25, tokensIn: 10, tokensOut: 5 }
+  expect(said).toMatchObject({ ok: true, value })
 })
 
 test('ALP-ASK-07 who has somebody watching asks for a stream, everybody else for one piece', async () => {
@@ -345,15 +284,11 @@ test('ALP-ASK-08 a turn that was interrupted or said nothing is not remembered, 
   const profile = await Profile.start()
   const ends = [end('half', { outcome: 'cancelled' }), end(''), end('', broken)]
   for (const each of ends) {
-    profile.runs.script = async function* () {
-      yield each
-    }
+    profile.runs.script = saying(each)
     await profile.call('link.ask', { prompt: 'x' })
   }
   profile.editPeers(`- {id: "../alice", pubkey: "${identityOf('alice').id}", allow: [link.ask]}\n`)
-  profile.runs.script = async function* () {
-    yield end('said')
-  }
+  profile.runs.script = saying(end('said'))
   expect(await profile.call('link.ask', { prompt: 'x' })).toMatchObject({ text: 'said' })
   expect(existsSync(profile.paths.mentions)).toBe(false)
   expect(existsSync(join(profile.home, 'alice.json'))).toBe(false)
@@ -365,14 +300,7 @@ test('ALP-ASK-09 what a start is refused with is told as what it is, and nothing
   for (const [code, wire] of [
     ['overloaded', { code: -32007, message: 'target-busy' }],
     // Which disk of whose is none of the caller's business.
-    [
-      'machine_fault',
-      {
-        code: -32007,
-        message: 'target-busy',
-        data: { detail: 'the node is held up by its machine; ask again later' },
-      },
-    ],
+    ['machine_fault', { code: -32007, message: 'target-busy', data: { detail: HELD_UP } }],
     ['budget_exceeded', { code: -32005, message: 'budget-exceeded', data: { cap_kind: 'usd' } }],
     ['permission_denied', { code: -32001, message: 'capability-denied', data: { method: 'link.ask' } }],
     ['unknown_team', { code: -32603, message: 'internal-error', data: { detail: 'because' } }],
@@ -410,17 +338,15 @@ test('ALP-ASK-09 a busy peer is asked again a few times, with pauses; without be
   const asking = ask(profile.client(), profile.clock, profile.target(), 'x', { busyTries: 3 })
   for (let asked = 2; asked <= 4; asked++) {
     await until(() => profile.runs.requests.length === asked)
-    for (let turns = 0; turns < 50; turns++) await new Promise(resolve => setImmediate(resolve))
+    await idle(50)
     if (asked === 3) profile.runs.refusal = undefined
     profile.pass(linkDefaults.busyWaitMs * 2 ** (asked - 2))
   }
   expect(await asking).toMatchObject({ ok: true, value: { text: 'You said: x' } })
   profile.runs.refusal = new ParleyError('overloaded', 'later')
   const stop = new AbortController()
-  const given = ask(profile.client(), profile.clock, profile.target(), 'x', {
-    busyTries: 3,
-    signal: stop.signal,
-  })
+  const patience = { busyTries: 3, signal: stop.signal }
+  const given = ask(profile.client(), profile.clock, profile.target(), 'x', patience)
   await until(() => profile.runs.requests.length === 5)
   stop.abort()
   expect((await given).ok).toBe(false)
@@ -428,9 +354,8 @@ test('ALP-ASK-09 a busy peer is asked again a few times, with pauses; without be
 
 test('ALP-ASK-05 a turn without end is interrupted after its time', async () => {
   const profile = await scripted(endless)
-  const asking = profile
-    .client()
-    .call(profile.target(), 'link.ask', { prompt: 'x' }, { timeoutMs: 2 * linkDefaults.turnMs })
+  const timeoutMs = 2 * linkDefaults.turnMs
+  const asking = profile.client().call(profile.target(), 'link.ask', { prompt: 'x' }, { timeoutMs })
   await until(() => profile.service.running !== undefined)
   profile.pass(linkDefaults.turnMs)
   expect(await asking).toMatchObject({ ok: true, value: { interrupted: true } })
@@ -453,10 +378,7 @@ test('ALP-PING-01 a ping is read into what it says, and an answer that is none i
     await ping(ground.client(), ground.target('unix'), { nonce: 'n' }),
     await ask(ground.client(), ground.clock, ground.target('unix'), 'x'),
   ])
-    expect(failed).toMatchObject({
-      ok: false,
-      error: { where: 'local', error: { code: 'link_bad_response' } },
-    })
+    expect(failed).toMatchObject(failure('link_bad_response'))
   expect(await ping(profile.client(), profile.target('tcp'), { nonce: 'n' })).toEqual({
     ok: true,
     value: { version: 1, agentName: 'bob' },
@@ -470,7 +392,7 @@ test('ALP-ASK-04 what a run says while it is interrupted is the answer, also whe
     yield { text: 'nobody hears this' }
     yield end('so far', { outcome: 'cancelled' })
   })
-  const asking = streamed(profile)
+  const asking = profile.streamed()
   await until(() => profile.service.running !== undefined)
   await profile.call('link.cancel')
   const { said } = await asking

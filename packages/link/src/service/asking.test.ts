@@ -36,12 +36,9 @@ async function running({
 test("ALP-ASK-02 an ask is a run that the peer's principal starts, once, with its session and what was said before", async () => {
   const { runs, profile } = await running()
   profile.dailyUsd = 5
-  const texts: unknown[] = []
-  const answer = await profile
-    .client()
-    .call(profile.target(), 'link.ask', { prompt: 'hi', stream: true }, { onChunk: chunk => void texts.push(chunk) })
+  const { chunks, said: answer } = await profile.streamed()
   expect(answer).toMatchObject({ ok: true, value: { text: 'done', tokens_in: 1, tokens_out: 2, cost: 0.5 } })
-  expect(texts.map(chunk => (chunk as { text: string }).text).join('')).toBe('t1 t3 ')
+  expect(chunks.map(({ text }) => text).join('')).toBe('t1 t3 ')
   const session = answer.ok ? (answer.value as { session_id: string }).session_id : ''
   expect(runs.requests).toMatchObject([
     {

@@ -1,5 +1,5 @@
-// One inbound ask from its beginning to its end (ALP-ASK-02): a run that the peer's principal starts. It is read to its
-// end whether anybody watches or not, its cost is booked, its text remembered, and only then is there an answer.
+// One inbound ask from its beginning to its end (ALP-ASK-02): a run that the peer's principal starts. Watched or not,
+// it is read to its end, its cost is booked and its text remembered before there is an answer.
 import { randomBytes } from 'node:crypto'
 import {
   type Clock,
@@ -12,6 +12,7 @@ import {
   type RunPort,
   type Spent,
   spentIn,
+  type Usage,
 } from '@parley/core'
 import type { WireError } from '../envelope/envelope.ts'
 import { dispatchErrors } from '../errors.ts'
@@ -20,6 +21,7 @@ import { linkDefaults } from '../limits.ts'
 import type { Peer } from '../peers/peer.ts'
 import { ALP_ORIGIN, peerPrincipal } from '../peers/principal.ts'
 import type { StreamPart } from '../server/request.ts'
+import { within } from '../within.ts'
 import { answerOf, answerText, fitting, isInterrupted, spokenText } from './answer.ts'
 import { Deltas, pieces } from './deltas.ts'
 import type { ThreadOwner, Threads } from './threads.ts'
@@ -27,15 +29,15 @@ import type { ThreadOwner, Threads } from './threads.ts'
 /** What a peer is told while the machine is at fault. */
 export const HELD_UP = 'the node is held up by its machine; ask again later'
 
-/** What a peer is told where the reason is the owner's alone. */
+/** What a peer is told if the reason is for the owner alone. */
 export const NOT_STARTED = 'the turn could not be started here'
 
 const SESSION_BYTES = 6
 
 export interface AskingParts {
-  /** What an ask becomes a run with; undefined while the node is not ready for that. */
+  /** Starts the run of an ask; undefined while the node is not ready for that. */
   readonly runs: () => RunPort | undefined
-  /** Who pins and unpins peers here. */
+  /** Who pins and unpins peers here: a turn that this ends is ended in their name. */
   readonly owner: Principal
   readonly threads: Threads
   /** Whether this key is pinned now, under this id. */
@@ -59,7 +61,7 @@ export type AskReply = { readonly result: WireObject } | { readonly error: WireE
 export class Asking {
   readonly session = randomBytes(SESSION_BYTES).toString('hex')
   readonly peer: Peer
-  /** Never rejects. The turn is over then, and all of it is written. */
+  /** When the turn is over and all of it is written. Never rejects. */
   readonly reply: Promise<AskReply>
   readonly #parts: AskingParts
   readonly #options: AskingOptions
@@ -83,13 +85,13 @@ export class Asking {
     })
   }
 
-  /** ALP-CANCEL-01: its caller wants no more of it. */
+  /** ALP-CANCEL-01: by its caller. */
   cancel(): void {
     this.#cancelled = true
     this.interrupt('cancelled', 'its caller cancelled it')
   }
 
-  /** Interrupts the turn, as somebody at the keyboard would. Safe to repeat. */
+  /** Interrupts the turn, as a person at the keyboard would. Safe to repeat. */
   interrupt(code: string, why: string): void {
     this.#interrupt.abort(new ParleyError(code, `The turn was interrupted: ${why}.`))
     // A reader that is gone must not hold up the end.
@@ -101,9 +103,10 @@ export class Asking {
     if (events) yield { chunk: { event: 'started', session_id: this.session } }
     let streamed = 0
     for (;;) {
-      const next = await (events ? this.#readyOrQuiet() : this.#deltas.ready())
+      const ready = this.#deltas.ready()
+      const next = await (events ? within(this.#parts.clock, linkDefaults.progressMs, ready) : ready)
       if (next === false) break
-      if (next === 'quiet') yield { chunk: { event: 'progress', session_id: this.session } }
+      if (next === 'late') yield { chunk: { event: 'progress', session_id: this.session } }
       else {
         const text = this.#deltas.take()!
         streamed += text.length
@@ -111,22 +114,10 @@ export class Asking {
       }
     }
     const reply = await this.reply
-    // ALP-UNIX-04: what the last frame cannot hold has been seen whole before it.
+    // ALP-UNIX-04: a text that the last frame cannot hold is sent whole before it.
     if (this.#cut !== undefined && streamed < this.#cut.length)
       for (const text of pieces(this.#cut)) yield { chunk: { text } }
     yield 'error' in reply ? reply : { final: reply.result }
-  }
-
-  async #readyOrQuiet(): Promise<boolean | 'quiet'> {
-    let cancel = () => {}
-    const quiet = new Promise<'quiet'>(resolve => {
-      cancel = this.#parts.clock.after(linkDefaults.progressMs, () => resolve('quiet'), { background: true })
-    })
-    try {
-      return await Promise.race([this.#deltas.ready(), quiet])
-    } finally {
-      cancel()
-    }
   }
 
   async #run(): Promise<AskReply> {
@@ -137,9 +128,9 @@ export class Asking {
         grant.settle({})
         return { error: told }
       }
-      // ALP-ASK-03: whoever was told `cancelled` is told so here too, although the turn may just have been done.
+      // ALP-ASK-03: a caller that was told `cancelled` is told so here too, although the turn may just have been done.
       const interrupted = this.#cancelled || isInterrupted(told)
-      const { usd } = this.#book(told)
+      const { usd } = this.#book(told.unknownCost ? undefined : told.usage) ?? spentIn(told.usage)
       if (!interrupted) this.#remember(prompt, told)
       const whole = answerText(told, interrupted)
       const text = fitting(whole, this.#options.textBytes)
@@ -147,7 +138,8 @@ export class Asking {
       return { result: answerOf(told, { text, session: this.session, usd, interrupted }) }
     } catch (cause) {
       this.#parts.failed('a turn', cause)
-      this.#writeOff()
+      // Nobody knows what it cost.
+      this.#book()
       return { error: dispatchErrors.internal('the turn failed here') }
     }
   }
@@ -164,12 +156,15 @@ export class Asking {
       origin: ALP_ORIGIN,
       told: threads.history(peer),
       context: { session: this.session, peer: peer.id, reservation: grant.id },
-      // A session is of one call: asking again by mistake starts nothing.
+      // A session belongs to one call: asking again by mistake starts nothing.
       key: { text: `${ALP_ORIGIN}:${this.session}`, reuse: 'always' },
       budget: grant.budget,
     })
-    if (!started.ok) return refusal(started.error, grant) ?? this.#notStarted(started.error)
-    return this.#watch(runs, started.value.run, principal)
+    if (started.ok) return this.#watch(runs, started.value.run, principal)
+    const told = refusal(started.error, grant)
+    // The error may name the owner's folders and programs, so it goes to the log alone.
+    if (!told) this.#parts.failed('a turn could not be started', started.error)
+    return told ?? dispatchErrors.internal(NOT_STARTED)
   }
 
   async #watch(runs: RunPort, run: RunId, principal: Principal): Promise<RunEnd> {
@@ -195,26 +190,20 @@ export class Asking {
     }
   }
 
-  /** It may name folders and programs of the owner's, who finds it in the log. */
-  #notStarted(error: ParleyError): WireError {
-    this.#parts.failed('a turn could not be started', error)
-    return dispatchErrors.internal(NOT_STARTED)
-  }
-
   /**
-   * ALP-ASK-03: the answer tells what was booked. It is there and paid for: a ledger that cannot be written costs
+   * ALP-ASK-03: what was booked, which the answer says. It is there and paid for: a ledger that cannot be written costs
    * nobody the answer, and what was set aside stays so.
    */
-  #book({ usage, unknownCost }: RunEnd): Spent {
+  #book(usage?: Usage): Spent | undefined {
     try {
-      return this.#options.grant.settle(unknownCost ? undefined : usage)
+      return this.#options.grant.settle(usage)
     } catch (cause) {
       this.#parts.failed('the ledger', cause)
-      return spentIn(usage)
+      return undefined
     }
   }
 
-  /** Only a turn that produced text and was not interrupted, of a peer that is still the one of that id. */
+  /** Only text of a turn that was not interrupted, of a peer that still has that id. */
   #remember(prompt: string, end: RunEnd): void {
     const text = spokenText(end)
     if (text === '') return
@@ -224,27 +213,15 @@ export class Asking {
       this.#parts.failed(`the thread of ${this.peer.id}`, cause)
     }
   }
-
-  /** Nobody knows what it cost. */
-  #writeOff(): void {
-    try {
-      this.#options.grant.settle()
-    } catch (cause) {
-      this.#parts.failed('the ledger', cause)
-    }
-  }
 }
 
-/**
- * Whose act it is: an end is on record under the name of who did it, and the peer has done only what it asked for
- * itself.
- */
+/** In whose name a turn ends: the record holds a peer to account only for what it asked for itself. */
 function endedBy(code: string, peer: Principal, owner: Principal): Principal | 'system' {
   if (code === 'cancelled' || code === 'caller_gone') return peer
   return code === 'unpinned' ? owner : 'system'
 }
 
-/** Goes on behind the last cursor when the watch breaks and may be taken up again, as long as it gets further. */
+/** Goes on behind the last cursor when the watch breaks with a retryable error, as long as it gets further. */
 async function* pages(runs: RunPort, run: RunId, principal: Principal): AsyncGenerator<RunPage> {
   let after: number | undefined
   for (;;) {
@@ -261,11 +238,11 @@ async function* pages(runs: RunPort, run: RunId, principal: Principal): AsyncGen
   }
 }
 
-/** What a start is refused with, as the caller is told (ALP-ASK-09); undefined where that is not for the caller. */
+/** The refusal of a start as the caller is told (ALP-ASK-09); undefined if it is not for the caller. */
 function refusal(error: ParleyError, { budget }: Grant): WireError | undefined {
   switch (error.code) {
     case 'machine_fault':
-      // Where, and what of, is none of a peer's business.
+      // Which fault of what is none of a peer's business.
       return dispatchErrors.targetBusy(HELD_UP)
     case 'overloaded':
       return dispatchErrors.targetBusy(error.message)
@@ -275,7 +252,7 @@ function refusal(error: ParleyError, { budget }: Grant): WireError | undefined {
     case 'permission_denied':
       return dispatchErrors.capabilityDenied('link.ask')
     case 'unknown_team':
-      // In words that are for a peer.
+      // Written for a peer to read.
       return dispatchErrors.internal(error.message)
     default:
       return undefined

@@ -1,49 +1,46 @@
-// Text on its way from a turn to whoever watches it: put together while the reader is slow, held back when too much
-// waits, never cut inside a character.
+// Text on its way from a turn to its watcher: joined while the reader is slow, held back when too much waits, never cut
+// inside a character.
 import { linkLimits } from '../limits.ts'
 import { isHigh, whole } from './answer.ts'
 
 export class Deltas {
   #waiting = ''
   #closed = false
-  #wakeReader: (() => void) | undefined
-  #wakeWriter: (() => void) | undefined
+  #changed = Promise.withResolvers<void>()
 
   /** Resolves when there is room for more. */
   async push(text: string): Promise<void> {
     if (this.#closed) return
     this.#waiting += text
-    this.#wakeReader?.()
-    while (!this.#closed && this.#waiting.length >= linkLimits.waitingText)
-      await new Promise<void>(resolve => {
-        this.#wakeWriter = resolve
-      })
+    this.#change()
+    while (!this.#closed && this.#waiting.length >= linkLimits.waitingText) await this.#changed.promise
   }
 
-  /** No more will come, or nobody reads any more. What waits can still be read. */
+  /** No more will come, or nobody reads. What waits can still be read. */
   close(): void {
     this.#closed = true
-    this.#wakeReader?.()
-    this.#wakeWriter?.()
+    this.#change()
   }
 
-  /** Whether there is something to take, once that is known: false when there never will be. One reader at a time. */
+  /** Resolves to whether there is something to take: false if there never will be. One reader at a time. */
   async ready(): Promise<boolean> {
-    while (!this.#closed && this.#takes() === 0)
-      await new Promise<void>(resolve => {
-        this.#wakeReader = resolve
-      })
+    while (!this.#closed && this.#takes() === 0) await this.#changed.promise
     return this.#takes() > 0
   }
 
-  /** The text of the next chunk; undefined where there is none now. */
+  /** The text of the next chunk; undefined while there is none. */
   take(): string | undefined {
     const length = this.#takes()
     if (length === 0) return undefined
     const text = this.#waiting.slice(0, length)
     this.#waiting = this.#waiting.slice(length)
-    this.#wakeWriter?.()
+    this.#change()
     return text.toWellFormed()
+  }
+
+  #change(): void {
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
   }
 
   /** Characters of the next chunk. Half of one waits for its other half while that may come. */

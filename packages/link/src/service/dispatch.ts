@@ -2,24 +2,35 @@
 // form, capability, method, budget, handler. Each refusal is a signed error.
 import { type Ledger, ParleyError } from '@parley/core'
 import { dispatchErrors } from '../errors.ts'
-import { isAllowed } from '../peers/peer.ts'
+import type { WireObject } from '../json/value.ts'
+import { isAllowed, type Peer } from '../peers/peer.ts'
 import type { PeerList } from '../peers/peer-list.ts'
-import type { LinkHandler } from '../server/request.ts'
-import type { MethodTable } from './methods.ts'
+import type { LinkConnection, LinkHandler, LinkRequest, Reply } from '../server/request.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-export interface DispatchOptions {
-  readonly peers: PeerList
-  readonly rate: RateLimit
-  readonly ledger: Ledger
-  readonly methods: MethodTable
+export interface MethodCall {
+  readonly params: WireObject
+  /** The caller as the peer list has it. */
+  readonly peer: Peer
+  readonly request: LinkRequest
+  readonly connection: LinkConnection
 }
 
-export function dispatcher({ peers, rate, ledger, methods }: DispatchOptions): LinkHandler {
+/** Answers one call. What it throws becomes `internal-error`. It runs at once: nothing comes before its first wait. */
+export type Method = (call: MethodCall) => Reply | Promise<Reply>
+
+export interface Dispatched {
+  readonly peers: PeerList
+  readonly ledger: Ledger
+  /** What a pinned peer may call, by name. */
+  readonly methods: ReadonlyMap<string, Method>
+}
+
+export function dispatcher({ peers, ledger, methods }: Dispatched, rate: RateLimit): LinkHandler {
   return (request, connection) => {
     const { from, method, malformed, params } = request
+    // From the list that admitted the request.
     const peer = peers.admitted(from)
-    // Nobody else comes so far: the list that admitted the request is the one that is looked at.
     if (!peer) throw new ParleyError('unpinned', 'The sender is not pinned.')
     if (!rate.admits(from, peer.perMinute)) return { error: dispatchErrors.rateLimited() }
     // ALP-SRV-04.

@@ -9,7 +9,7 @@ import { SystemClock } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { LinkClient } from '../client/client.ts'
 import { Scribe } from '../envelope/envelope.ts'
-import { RawPeer } from '../testing/ground.ts'
+import { linesOf, RawPeer } from '../testing/ground.ts'
 import { Profile } from '../testing/profile.ts'
 import { identityOf } from '../testing/vectors.ts'
 
@@ -32,7 +32,7 @@ test('ALP-BUD-02 a profile that is killed in mid-answer: its peers, replays, inv
     stream: true,
   })
   const peer = await RawPeer.connected(connect(profile.paths.socket))
-  peer.write(Buffer.concat([bytes, Buffer.from('\n')]))
+  peer.write(`${bytes}\n`)
   await once(lines, 'line')
   child.kill('SIGKILL')
   await peer.closed
@@ -40,10 +40,7 @@ test('ALP-BUD-02 a profile that is killed in mid-answer: its peers, replays, inv
 
   profile.dailyUsd = 5
   await profile.open()
-  const again = await RawPeer.connected(connect(profile.paths.socket))
-  again.write(Buffer.concat([bytes, Buffer.from('\n')]))
-  await again.closed
-  expect(again.received).toHaveLength(0)
+  expect(await linesOf(profile.paths.socket, bytes)).toEqual([])
   expect(profile.dropped).toEqual(['replay'])
   expect(profile.service.pending().map(({ pubkey }) => pubkey)).toEqual([identityOf('carol').id])
   expect(profile.service.ledger.orphans()).toMatchObject([{ name: 'alice', budget: { usd: 1 } }])

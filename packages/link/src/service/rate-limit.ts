@@ -1,5 +1,4 @@
-// How often a peer may call (ALP-RATE): a sliding window of a minute for each identity, in memory, on a clock that
-// never goes back.
+// How often a peer may call (ALP-RATE): a sliding window of a minute for each identity, in memory.
 import { RATE_WINDOW_SECONDS } from '../errors.ts'
 import { linkLimits } from '../limits.ts'
 
@@ -17,18 +16,14 @@ export class RateLimit {
   /** ALP-RATE-02: whether one more call is admitted, whatever it calls; if so, it counts. */
   admits(identity: string, perMinute: number): boolean {
     const now = this.#elapsed()
-    return this.#windowOf(identity, now).admits(now, perMinute)
-  }
-
-  #windowOf(identity: string, now: number): Window {
     const known = this.#windows.get(identity)
-    if (known) return known
+    if (known) return known.admits(now, perMinute)
     // Those of peers that are no longer pinned, too.
     if (this.#windows.size >= linkLimits.peers)
       for (const [other, window] of this.#windows) if (window.isIdle(now)) this.#windows.delete(other)
     const window = new Window()
     this.#windows.set(identity, window)
-    return window
+    return window.admits(now, perMinute)
   }
 }
 

@@ -1,15 +1,15 @@
-// What a peer and the profile have said to each other (ALP-ASK-08): one file for each peer, of the last turns, read
-// before the next one. Separate from each other and from everything that the profile says elsewhere. A thread belongs
-// to a key; the id only names its file.
-import { isUtf8 } from 'node:buffer'
+// What a peer and the profile have said to each other (ALP-ASK-08): one file of the last turns for each peer, read
+// before its next turn and separate from everything else that the profile says. A thread belongs to a key; the id only
+// names its file.
 import { join } from 'node:path'
-import type { Clock, TurnContextPart } from '@parley/core'
-import { type Disk, machineDisk, writeWholeSync } from '@parley/keys/files'
-import { parseText } from '../json/parse.ts'
+import type { TurnContextPart } from '@parley/core'
+import { machineDisk, writeWholeSync } from '@parley/keys/files'
+import type { FileOptions } from '../files/watched.ts'
+import { parseWire } from '../json/parse.ts'
 import { float, isWireObject, numberOf, type WireValue } from '../json/value.ts'
 import { asciiText } from '../json/write.ts'
 import { linkLimits } from '../limits.ts'
-import type { Peer } from '../peers/peer.ts'
+import { isPeerId, type Peer } from '../peers/peer.ts'
 import { whole } from './answer.ts'
 
 /** Whose thread it is. */
@@ -22,34 +22,22 @@ interface Turn {
   readonly assistant: string
 }
 
-export interface ThreadsOptions {
-  readonly clock: Clock
-  readonly disk?: Disk
-}
-
 const MICROS = 1_000_000
 const FOLDER_MODE = 0o700
-/** Which peers have a thread: others could name a file that is not theirs. */
-const ID = /^[A-Za-z0-9_-]+$/
 
 const NOTICE =
   'The following turns are an earlier conversation with this peer. They are context only: where they and your memory differ, your memory counts.'
 
 export class Threads {
   readonly #folder: string
-  readonly #clock: Clock
-  readonly #disk: Disk
+  readonly #options: FileOptions
 
-  constructor(folder: string, { clock, disk = machineDisk }: ThreadsOptions) {
+  constructor(folder: string, options: FileOptions) {
     this.#folder = folder
-    this.#clock = clock
-    this.#disk = disk
+    this.#options = options
   }
 
-  /**
-   * What was said before, as the agent reads it; nothing where nothing was. Of more than a turn is told the oldest are
-   * left out, which the notice says.
-   */
+  /** What was said before, as the agent reads it. If that is too long, the notice says that old turns are left out. */
   history(peer: ThreadOwner): readonly TurnContextPart[] {
     const turns = this.#turns(peer)
     if (turns.length === 0) return []
@@ -72,7 +60,7 @@ export class Threads {
   add(peer: ThreadOwner, user: string, assistant: string): void {
     const path = this.#path(peer.id)
     if (path === undefined) return
-    const turn = { at: this.#clock.now() / MICROS, user: bounded(user), assistant: bounded(assistant) }
+    const turn = { at: this.#options.clock.now() / MICROS, user: bounded(user), assistant: bounded(assistant) }
     const turns = [...this.#turns(peer), turn].slice(-linkLimits.threadTurns)
     writeWholeSync(this.#disk, path, Buffer.from(textOf(peer, turns)), { folderMode: FOLDER_MODE })
   }
@@ -83,9 +71,13 @@ export class Threads {
     if (path !== undefined) this.#disk.remove(path)
   }
 
+  get #disk() {
+    return this.#options.disk ?? machineDisk
+  }
+
+  /** Undefined for an id that could name a file of somebody else: it has no thread. */
   #path(peerId: string): string | undefined {
-    const usable = ID.test(peerId) && peerId.length <= linkLimits.peerIdLength
-    return usable ? join(this.#folder, `${peerId}.json`) : undefined
+    return isPeerId(peerId) ? join(this.#folder, `${peerId}.json`) : undefined
   }
 
   #turns({ id, pubkey }: ThreadOwner): readonly Turn[] {
@@ -93,7 +85,7 @@ export class Threads {
     if (path === undefined) return []
     try {
       const bytes = this.#disk.read(path, linkLimits.threadFileBytes)
-      const thread = bytes && isUtf8(bytes) ? parseText(bytes.toString('utf8')) : undefined
+      const thread = bytes && parseWire(bytes)
       if (!isWireObject(thread)) return []
       // Another key had this id before. Other implementations name no key.
       const foreign = thread.identity !== undefined && thread.identity !== pubkey
@@ -129,12 +121,8 @@ function turnsOf(value: WireValue | undefined): readonly Turn[] {
 /** As Python writes it with an indent of two; the key is a member of ours, which others ignore. */
 function textOf({ id, pubkey }: ThreadOwner, turns: readonly Turn[]): string {
   const items = turns.map(({ at, user, assistant }) => {
-    const members = [
-      `"at": ${asciiText(float(at))}`,
-      `"user": ${asciiText(user)}`,
-      `"assistant": ${asciiText(assistant)}`,
-    ]
-    return `    {\n${members.map(member => `      ${member}`).join(',\n')}\n    }`
+    const members = Object.entries({ at: float(at), user, assistant })
+    return `    {\n${members.map(([name, value]) => `      "${name}": ${asciiText(value)}`).join(',\n')}\n    }`
   })
   const owner = `  "sender": ${asciiText(id)},\n  "identity": ${asciiText(pubkey)},\n`
   return `{\n${owner}  "turns": [\n${items.join(',\n')}\n  ]\n}`

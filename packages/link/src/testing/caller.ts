@@ -25,8 +25,10 @@ export class Caller {
   readonly scribe: Scribe
   readonly #called: Called
 
-  static async of(called: Called, name = 'alice'): Promise<Caller> {
+  /** `watch` sees the connection before anything is said. */
+  static async of(called: Called, name = 'alice', watch: (peer: RawPeer) => void = () => {}): Promise<Caller> {
     const peer = await RawPeer.connected(connect(called.server.port!, '127.0.0.1'))
+    watch(peer)
     const initiator = new Initiator(identityOf(name).noise, called.identity.noise.publicKey)
     peer.write(framed(2, initiator.first()!))
     if (!initiator.second(await peer.frame(2))) throw new Error('the handshake failed')

@@ -1,7 +1,7 @@
 // Makes messages that no honest sender makes: any body, signed or not, for tests.
 import type { LinkIdentity } from '../identity/identity.ts'
 import type { WireObject, WireValue } from '../json/value.ts'
-import { canonicalBytes, wireText } from '../json/write.ts'
+import { canonicalText, wireText } from '../json/write.ts'
 
 export interface Forged {
   readonly from?: WireValue
@@ -33,7 +33,7 @@ export function forge(identity: LinkIdentity, options: Forged): WireObject {
   const alp = Object.fromEntries(Object.entries(all).filter(([name]) => !without.includes(name)))
   const unsigned = { jsonrpc: '2.0', ...body, alp }
   if (without.includes('sig')) return unsigned
-  const sig = options.sig ?? identity.sign(canonicalBytes(unsigned)).toString('base64')
+  const sig = options.sig ?? identity.sign(Buffer.from(canonicalText(unsigned))).toString('base64')
   return { ...unsigned, alp: { ...alp, sig } }
 }
 

@@ -11,9 +11,12 @@ import { ReplayJournal } from '../envelope/replay-journal.ts'
 import type { DropReason } from '../envelope/verify.ts'
 import { linkPaths } from '../identity/files.ts'
 import type { LinkIdentity } from '../identity/identity.ts'
+import { parseWire } from '../json/parse.ts'
+import type { WireObject } from '../json/value.ts'
 import { linkDefaults } from '../limits.ts'
-import type { LinkHandler } from '../server/request.ts'
-import { LinkServer } from '../server/server.ts'
+import { Initiator } from '../noise/handshake.ts'
+import type { LinkHandler, Reply, StreamPart } from '../server/request.ts'
+import { LinkServer, type LinkServerOptions } from '../server/server.ts'
 import type { Carrier } from '../transport/channel.ts'
 import { vectorClock } from './clock.ts'
 import { temporaryFolder, writeKeys } from './homes.ts'
@@ -27,6 +30,20 @@ export interface GroundOptions {
 
 /** Answers with what it was asked. */
 export const echo: LinkHandler = ({ method, params }) => ({ result: { method, params: params ?? 'none' } })
+
+/** A streamed answer of these parts. */
+export function streamOf(...parts: StreamPart[]): Reply {
+  return {
+    stream: (async function* () {
+      yield* parts
+    })(),
+  }
+}
+
+/** A call that fails here with this code. */
+export function failure(code: string, more: object = {}) {
+  return { ok: false, error: { where: 'local', error: { code, ...more } } }
+}
 
 export class Ground {
   readonly home = temporaryFolder()
@@ -47,6 +64,7 @@ export class Ground {
     const path = linkPaths(this.home).replay
     mkdirSync(dirname(path), { recursive: true })
     this.journal = ReplayJournal.open(path, { clock })
+    onTestFinished(() => this.journal.close())
   }
 
   static async start(options: GroundOptions = {}): Promise<Ground> {
@@ -56,28 +74,27 @@ export class Ground {
   }
 
   async serve(handler: LinkHandler): Promise<void> {
-    this.server = await LinkServer.start({
-      identity: this.identity,
-      clock: this.clock,
-      journal: this.journal,
-      socket: this.socket,
-      tcp: { host: '127.0.0.1', port: 0 },
-      pins: {
-        identities: () => this.pinned,
-        stranger: (identity, remote) => this.strangers.push([identity, remote]),
-      },
-      handler,
-      log: {
-        dropped: (reason, carrier) => this.dropped.push([reason, carrier]),
-        failed: (what, cause) => this.failed.push(`${what}: ${String(cause)}`),
-      },
-    })
+    this.server = await this.listen({ handler, socket: this.socket, tcp: { host: '127.0.0.1', port: 0 } })
+  }
+
+  /** A server of this profile. */
+  async listen(options: Pick<LinkServerOptions, 'handler' | 'socket' | 'tcp' | 'log'>): Promise<LinkServer> {
+    const { identity, clock, journal } = this
+    const pins = {
+      identities: () => this.pinned,
+      stranger: (identity: string, remote: string | undefined) => this.strangers.push([identity, remote]),
+    }
+    const log: LinkServerOptions['log'] = {
+      dropped: (reason, carrier) => this.dropped.push([reason, carrier]),
+      failed: (what, cause) => this.failed.push(`${what}: ${String(cause)}`),
+    }
+    const server = await LinkServer.start({ identity, clock, journal, pins, log, ...options })
     onTestFinished(async () => {
-      const closing = this.server.close()
+      const closing = server.close()
       this.pass(linkDefaults.closeMs)
       await closing
-      this.journal.close()
     })
+    return server
   }
 
   /** Lets time pass, where it is a test's to move. */
@@ -94,6 +111,15 @@ export class Ground {
 
   client(name = 'alice', clock: Clock = this.clock): LinkClient {
     return new LinkClient({ identity: identityOf(name), clock })
+  }
+
+  /** A caller that has had the second message of the handshake, and stops there. */
+  async halfway(name = 'alice'): Promise<{ readonly peer: RawPeer; readonly initiator: Initiator }> {
+    const peer = await this.raw('tcp')
+    const initiator = new Initiator(identityOf(name).noise, this.identity.noise.publicKey)
+    peer.write(framed(2, initiator.first()!))
+    await peer.frame(2)
+    return { peer, initiator }
   }
 
   /** A bare socket, which goes when the test is over. */
@@ -153,6 +179,35 @@ export class RawPeer {
   async frame(prefix: 2 | 4): Promise<Buffer> {
     return this.take((await this.take(prefix)).readUIntBE(0, prefix))
   }
+}
+
+/** The lines that come back for one line on a Unix socket. */
+export async function linesOf(socket: string, line: Buffer): Promise<Buffer[]> {
+  const peer = await RawPeer.connected(connect(socket))
+  peer.write(Buffer.concat([line, Buffer.from('\n')]))
+  await peer.closed
+  const lines = peer.received.toString().split('\n').filter(Boolean)
+  return lines.map(each => Buffer.from(each))
+}
+
+/** The same, parsed. */
+export async function answersOf(socket: string, line: Buffer): Promise<WireObject[]> {
+  return (await linesOf(socket, line)).map(each => parseWire(each) as WireObject)
+}
+
+/** Lets the event loop turn this often. */
+export async function idle(turns = 50): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve))
+}
+
+/** Waits until a number stays the same. */
+export async function settled(read: () => number): Promise<number> {
+  let before = -1
+  while (before !== read()) {
+    before = read()
+    await idle(500)
+  }
+  return before
 }
 
 export function framed(prefix: 2 | 4, message: Buffer): Buffer {

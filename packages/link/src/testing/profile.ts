@@ -10,6 +10,7 @@ import { ReplayJournal } from '../envelope/replay-journal.ts'
 import type { DropReason } from '../envelope/verify.ts'
 import { linkPaths } from '../identity/files.ts'
 import type { LinkIdentity } from '../identity/identity.ts'
+import type { WireObject, WireValue } from '../json/value.ts'
 import { linkDefaults } from '../limits.ts'
 import type { NewPeer } from '../peers/peer.ts'
 import { LinkServer } from '../server/server.ts'
@@ -135,6 +136,14 @@ export class Profile {
 
   client(name = 'alice'): LinkClient {
     return new LinkClient({ identity: identityOf(name), clock: this.clock })
+  }
+
+  /** An ask whose chunks are kept; `said` is what it came to. */
+  async streamed(prompt = 'hi', carrier: Carrier = 'unix') {
+    const chunks: WireObject[] = []
+    const onChunk = (chunk: WireValue) => void chunks.push(chunk as WireObject)
+    const params = { prompt, stream: true }
+    return { chunks, said: await this.client().call(this.target(carrier), 'link.ask', params, { onChunk }) }
   }
 
   /** What a call comes to: the result, or the peer's error, or the code of a failure of ours. */

@@ -19,6 +19,13 @@ export type Script = (request: RunRequest & { readonly signal: AbortSignal }) =>
 /** A page; `breaks` is what the watch throws in its place, after which the next watch goes on. */
 export type Part = Pick<RunPage, 'text' | 'end'> & { readonly breaks?: ParleyError }
 
+/** A turn of these parts. */
+export function saying(...parts: Part[]): Script {
+  return async function* () {
+    yield* parts
+  }
+}
+
 /** The end of a turn that said this. */
 export function end(text: string, more: Partial<RunEnd> = {}): Part {
   return { end: { outcome: 'complete', ...(text !== '' && { text }), usage: {}, ...more } }

@@ -1,4 +1,4 @@
-// Bytes that came in and are not a whole message yet. Room grows with what has come, never with what a length promises.
+// Bytes that came in and are not a whole message yet. Room grows with what has come, never with a promised length.
 import { invariant } from '@parley/core'
 
 const SMALLEST = 256
@@ -14,14 +14,14 @@ export class ByteQueue {
     return this.#end - this.#start
   }
 
-  /** `most`: the most bytes that there will be, where that is known. */
+  /** `most`: the most bytes that there will be, if known. */
   push(chunk: Uint8Array, most = Number.POSITIVE_INFINITY): void {
     if (this.#end + chunk.length > this.#buffer.length) this.#makeRoom(chunk.length, most)
     this.#buffer.set(chunk, this.#end)
     this.#end += chunk.length
   }
 
-  /** Where a byte stands, counted from the front, looking from `from` on; -1 where it does not. */
+  /** The first place of a byte from `from` on, counted from the front; -1 if there is none. */
   indexOf(byte: number, from: number): number {
     const found = this.#buffer.subarray(this.#start + from, this.#end).indexOf(byte)
     return found < 0 ? -1 : found + from
@@ -32,7 +32,7 @@ export class ByteQueue {
     return this.#buffer.readUIntBE(this.#start, bytes)
   }
 
-  /** Takes bytes from the front, after leaving some out; what is returned is the caller's own. */
+  /** Takes bytes from the front, after leaving some out; the buffer is the caller's own. */
   take(skip: number, length: number): Buffer {
     const from = this.#start + skip
     const whole = from + length

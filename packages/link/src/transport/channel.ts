@@ -1,5 +1,5 @@
-// One envelope after another, both ways, whatever carries them: lines on a Unix socket (ALP-UNIX-03), encrypted frames
-// on TCP (ALP-TCP-04, -05).
+// One envelope after another, both ways, over either carrier: lines on a Unix socket (ALP-UNIX-03), encrypted frames on
+// TCP (ALP-TCP-04, -05).
 import { ParleyError } from '@parley/core'
 import { linkLimits } from '../limits.ts'
 import { TAG_BYTES } from '../noise/cipher.ts'
@@ -10,47 +10,37 @@ import { sendSealed } from './sealed-frame.ts'
 export const CARRIERS = ['unix', 'tcp'] as const
 export type Carrier = (typeof CARRIERS)[number]
 
-export interface Channel {
+export interface Channel extends Pick<MessageSocket, 'closed' | 'ended' | 'end' | 'destroy'> {
   readonly carrier: Carrier
   /** The most bytes that one envelope may have. */
   readonly most: number
-  /** Resolves when the connection is over; `ended` when the other side says no more. */
-  readonly closed: Promise<void>
-  readonly ended: Promise<void>
   /** The next envelope's bytes within the time; a frame that does not authenticate is `violated`. */
   receive(milliseconds: number): Promise<Incoming | 'late'>
-  /** False when it could not be handed on. Throws `link_too_large` where it is more than `most`. */
+  /** False if the connection is over or its reader takes nothing. Throws `link_too_large` above `most`. */
   send(envelope: Buffer, patienceMs: number): Promise<boolean>
-  /** After what was sent has gone. */
-  end(patienceMs: number): void
-  destroy(): void
 }
 
 const LINE_FEED = Buffer.from('\n')
 
 export function lineChannel(socket: MessageSocket, most: number = linkLimits.lineBytes): Channel {
   return {
+    ...ends(socket),
     carrier: 'unix',
     most,
-    closed: socket.closed,
-    ended: socket.ended,
     receive: milliseconds => socket.receiveWithin(milliseconds),
     send(envelope, patienceMs) {
       requireFits(envelope, most)
       return socket.send(Buffer.concat([envelope, LINE_FEED]), patienceMs)
     },
-    end: patienceMs => socket.end(patienceMs),
-    destroy: () => socket.destroy(),
   }
 }
 
 export function noiseChannel(socket: MessageSocket, { sending, receiving }: Session): Channel {
   const most = linkLimits.frameBytes - TAG_BYTES
   return {
+    ...ends(socket),
     carrier: 'tcp',
     most,
-    closed: socket.closed,
-    ended: socket.ended,
     async receive(milliseconds) {
       const incoming = await socket.receiveWithin(milliseconds)
       return typeof incoming === 'string' ? incoming : (receiving.decryptInPlace(incoming) ?? 'violated')
@@ -59,9 +49,12 @@ export function noiseChannel(socket: MessageSocket, { sending, receiving }: Sess
       requireFits(envelope, most)
       return sendSealed(socket, sending, envelope, { most, patienceMs })
     },
-    end: patienceMs => socket.end(patienceMs),
-    destroy: () => socket.destroy(),
   }
+}
+
+function ends(socket: MessageSocket): Pick<Channel, 'closed' | 'ended' | 'end' | 'destroy'> {
+  const { closed, ended } = socket
+  return { closed, ended, end: patienceMs => socket.end(patienceMs), destroy: () => socket.destroy() }
 }
 
 function requireFits(envelope: Buffer, most: number): void {

@@ -1,96 +1,69 @@
-// Bounds on connections and on handshakes that a flood cannot turn against others: whoever holds most gives way first.
-// A caller that is known to be pinned is never pushed out by strangers, and loses a connection to another peer only
-// while nothing goes on there.
+// Bounds on connections and on handshakes that a flood cannot turn against others: the address that holds most gives
+// way first. A known peer is never pushed out by strangers, and loses an idle connection only to another peer.
 
-/** One connection, as far as room is concerned. */
 export interface Counted {
-  /** Who shares a fate: the other side's address without its port. */
+  /** The other side's address without its port: those who share it share their fate. */
   readonly address: string
   /** Whether an answer is on its way. */
   readonly busy: boolean
   destroy(): void
 }
 
-/** Guests by what they have in common, in the order of their arrival. */
-class Crowds {
-  readonly #crowds = new Map<string, Set<Counted>>()
-  readonly #of = new Map<Counted, string>()
+/** Guests in the order of their arrival, each with its crowd: an address, or a peer. */
+type Guests = Map<Counted, string>
 
-  add(guest: Counted, crowd: string): void {
-    this.#of.set(guest, crowd)
-    this.#crowds.set(crowd, (this.#crowds.get(crowd) ?? new Set()).add(guest))
-  }
-
-  remove(guest: Counted): boolean {
-    const name = this.#of.get(guest)
-    if (name === undefined) return false
-    this.#of.delete(guest)
-    const crowd = this.#crowds.get(name)!
-    crowd.delete(guest)
-    if (crowd.size === 0) this.#crowds.delete(name)
-    return true
-  }
-
-  get size(): number {
-    return this.#of.size
-  }
-
-  /** The oldest of the largest crowd that has one of these. */
-  oldest(may: (guest: Counted) => boolean): Counted | undefined {
-    let found: Counted | undefined
-    let most = 0
-    for (const crowd of this.#crowds.values()) {
-      if (crowd.size <= most) continue
-      const guest = [...crowd].find(may)
-      if (!guest) continue
+/** The oldest of the largest crowd that has one of these. */
+function oldest(guests: Guests, may: (guest: Counted) => boolean): Counted | undefined {
+  const sizes = counted(guests.values())
+  let found: Counted | undefined
+  let most = 0
+  for (const [guest, crowd] of guests)
+    if (sizes.get(crowd)! > most && may(guest)) {
       found = guest
-      most = crowd.size
+      most = sizes.get(crowd)!
     }
-    return found
-  }
+  return found
 }
 
-/**
- * Connections at once. When all places are taken, somebody gives way to the new one: a stranger, else an idle
- * connection of a peer.
- */
+function counted(names: Iterable<string>): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return counts
+}
+
+/** Connections at once. When all places are taken, a stranger gives way to the new one, or an idle peer. */
 export class ConnectionLimit {
   readonly #most: number
-  readonly #strangers = new Crowds()
-  readonly #known = new Crowds()
+  readonly #strangers: Guests = new Map()
+  readonly #known: Guests = new Map()
 
   constructor(most: number) {
     this.#most = most
   }
 
-  /** False where nobody gives way: the guest is to be turned away. */
+  /** False if nobody gives way: the guest is to be turned away. */
   admit(guest: Counted): boolean {
     if (this.#strangers.size + this.#known.size >= this.#most && !this.#giveWay()) return false
-    this.#strangers.add(guest, guest.address)
+    this.#strangers.set(guest, guest.address)
     return true
   }
 
   /** The guest turned out to be a pinned peer. */
   recognise(guest: Counted, peer: string): void {
-    if (this.#strangers.remove(guest)) this.#known.add(guest, peer)
+    if (this.#strangers.delete(guest)) this.#known.set(guest, peer)
   }
 
   leave(guest: Counted): void {
-    if (!this.#strangers.remove(guest)) this.#known.remove(guest)
+    if (!this.#strangers.delete(guest)) this.#known.delete(guest)
   }
 
   #giveWay(): boolean {
-    const guest = this.#strangers.oldest(() => true) ?? this.#known.oldest(({ busy }) => !busy)
+    const guest = oldest(this.#strangers, () => true) ?? oldest(this.#known, ({ busy }) => !busy)
     if (!guest) return false
     this.leave(guest)
     guest.destroy()
     return true
   }
-}
-
-interface Waiter {
-  readonly guest: Counted
-  readonly begin: () => void
 }
 
 /**
@@ -100,7 +73,8 @@ interface Waiter {
 export class Slots {
   readonly #most: number
   readonly #running = new Set<Counted>()
-  readonly #waiting: Waiter[] = []
+  /** What begins the work of each, in the order of their arrival. */
+  readonly #waiting = new Map<Counted, () => void>()
 
   constructor(most: number) {
     this.#most = most
@@ -111,12 +85,15 @@ export class Slots {
   }
 
   get waiting(): number {
-    return this.#waiting.length
+    return this.#waiting.size
   }
 
   async run<T>(guest: Counted, work: () => Promise<T>): Promise<T> {
     if (this.#running.size < this.#most) this.#running.add(guest)
-    else await this.#turn(guest)
+    else {
+      this.#preempt(guest.address)
+      await new Promise<void>(resolve => this.#waiting.set(guest, resolve))
+    }
     try {
       return await work()
     } finally {
@@ -125,37 +102,25 @@ export class Slots {
     }
   }
 
-  #turn(guest: Counted): Promise<void> {
-    this.#preempt(guest.address)
-    return new Promise(resolve => {
-      const begin = () => {
-        this.#running.add(guest)
-        resolve()
-      }
-      this.#waiting.push({ guest, begin })
-    })
-  }
-
   #preempt(address: string): void {
     const counts = this.#counts()
     const crowded = (guest: Counted) => guest.address !== address && counts.get(guest.address)! > this.#most / 2
-    // In the order of their beginning: the oldest.
-    const oldest = [...this.#running].find(crowded)
-    oldest?.destroy()
+    // The oldest: they are in the order in which they began.
+    ;[...this.#running].find(crowded)?.destroy()
   }
 
   #next(): void {
+    if (this.#waiting.size === 0) return
     const counts = this.#counts()
-    const load = ({ guest }: Waiter) => counts.get(guest.address) ?? 0
-    let best = 0
-    for (let index = 1; index < this.#waiting.length; index++)
-      if (load(this.#waiting[index]!) < load(this.#waiting[best]!)) best = index
-    this.#waiting.splice(best, 1)[0]?.begin()
+    const load = ({ address }: Counted) => counts.get(address) ?? 0
+    const [next] = [...this.#waiting.keys()].sort((one, other) => load(one) - load(other))
+    this.#running.add(next!)
+    this.#waiting.get(next!)!()
+    this.#waiting.delete(next!)
   }
 
+  /** How many each address runs. */
   #counts(): Map<string, number> {
-    const counts = new Map<string, number>()
-    for (const { address } of this.#running) counts.set(address, (counts.get(address) ?? 0) + 1)
-    return counts
+    return counted([...this.#running].map(({ address }) => address))
   }
 }

@@ -1,5 +1,5 @@
-// The handshake on a real socket (ALP-TCP-03, -06; ALP-NOISE-04, -08): three frames with a length of two bytes, of just
-// the sizes that empty payloads have, within one time for all of them. Whoever fails is left without a byte.
+// The handshake on a real socket (ALP-TCP-03, -06; ALP-NOISE-04, -08): three frames with a length of two bytes, of
+// exactly the sizes that empty payloads have, within one time for all of them. A side that fails gets no further byte.
 import type { Duplex } from 'node:stream'
 import type { Clock } from '@parley/core'
 import type { KeyPair } from '../identity/identity.ts'
@@ -25,7 +25,7 @@ export class NoiseSocket {
     this.#frames.change(BULK_PREFIX, most)
   }
 
-  /** A frame of the handshake, whole and of the right size; undefined where anything is wrong. */
+  /** A frame of the handshake; undefined unless it is whole and has this size. */
   async take(bytes: number): Promise<Buffer | undefined> {
     const frame = await this.messages.receive()
     return typeof frame !== 'string' && frame.length === bytes ? frame : undefined
@@ -43,7 +43,7 @@ export async function initiate(
   socket: NoiseSocket,
   own: KeyPair,
   responder: Buffer,
-  options: HandshakeOptions = {},
+  options: HandshakeOptions,
 ): Promise<Session | undefined> {
   const handshake = new Initiator(own, responder, options)
   const first = handshake.first()
@@ -57,12 +57,12 @@ export async function initiate(
   return (await socket.put(third.message)) ? third.session : undefined
 }
 
-/** The side that is dialled: what it does when the first message is there. */
+/** The dialled side, once the first message is there. */
 export async function respond(
   socket: NoiseSocket,
   first: Buffer,
   own: KeyPair,
-  options: HandshakeOptions = {},
+  options: HandshakeOptions,
 ): Promise<Session | undefined> {
   const handshake = new Responder(own, options)
   if (!handshake.first(first)) return undefined

@@ -1,6 +1,6 @@
-// Listening sockets: every connection passes a door, and stopping ends them all. Below both transports, and below any
-// other protocol on the same handshake.
-import { createServer, type Server, type Socket } from 'node:net'
+// Listening sockets with a bound on their connections, below both transports and any other protocol on the same
+// handshake.
+import { createServer, type Socket } from 'node:net'
 import { linkLimits } from '../limits.ts'
 import { ConnectionLimit, type Counted } from './connection-limit.ts'
 
@@ -8,7 +8,7 @@ export interface Arrival extends Counted {
   readonly socket: Socket
   /** `host:port` of the other side; undefined on a Unix socket. */
   readonly remote: string | undefined
-  /** Set by whoever serves it, while an answer is on its way: stopping waits for that. */
+  /** Set by its server while an answer is on its way: stopping waits for that. */
   busy: boolean
   /** A pinned peer has it: from now on no stranger takes its place. */
   recognise(peer: string): void
@@ -23,15 +23,34 @@ export interface Listening {
   destroyAll(): void
 }
 
-export type Where = { readonly path: string } | { readonly host: string; readonly port: number }
+export interface TcpPlan {
+  /** What peers are told; listened on if the machine has it. */
+  readonly host: string
+  /** 0 is any that is free. */
+  readonly port: number
+  /** Listened on if the machine does not have `host`: behind a NAT, in a container (ALP-TCP-01). */
+  readonly fallback?: string | undefined
+}
 
-/** Rejects with the system's error where nobody can listen there. */
-export async function listen(where: Where, most: number, serve: (arrival: Arrival) => void): Promise<Listening> {
+/** Rejects with the system's error if the machine cannot listen there. */
+export async function listen(
+  where: { readonly path: string } | { readonly host: string; readonly port: number },
+  most: number,
+  serve: (arrival: Arrival) => void,
+): Promise<Listening> {
   const limit = new ConnectionLimit(most)
   const open = new Set<Arrival>()
   // A side that says no more may still listen (ALP-UNIX-03).
   const server = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
-    const arrival = arrivalOf(socket, peer => limit.recognise(arrival, peer))
+    const { remoteAddress, remotePort } = socket
+    const arrival: Arrival = {
+      socket,
+      remote: remoteAddress === undefined ? undefined : `${remoteAddress}:${remotePort}`,
+      address: remoteAddress ?? '',
+      busy: false,
+      recognise: peer => limit.recognise(arrival, peer),
+      destroy: () => socket.destroy(),
+    }
     open.add(arrival)
     socket.once('close', () => {
       open.delete(arrival)
@@ -42,7 +61,12 @@ export async function listen(where: Where, most: number, serve: (arrival: Arriva
     if (limit.admit(arrival)) serve(arrival)
     else socket.destroy()
   })
-  await bound(server, where)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ ...where, backlog: linkLimits.backlog }, resolve)
+  })
+  // What goes wrong with single connections later (no descriptors left) is not the end of the listener.
+  server.on('error', () => undefined)
   const address = server.address()
   const tcp = typeof address === 'object' && address !== null ? address : undefined
   let stopped: Promise<void> | undefined
@@ -58,28 +82,4 @@ export async function listen(where: Where, most: number, serve: (arrival: Arriva
       for (const arrival of open) arrival.destroy()
     },
   }
-}
-
-function arrivalOf(socket: Socket, recognise: (peer: string) => void): Arrival {
-  const { remoteAddress, remotePort } = socket
-  return {
-    socket,
-    remote: remoteAddress === undefined ? undefined : `${remoteAddress}:${remotePort}`,
-    address: remoteAddress ?? '',
-    busy: false,
-    recognise,
-    destroy: () => socket.destroy(),
-  }
-}
-
-function bound(server: Server, where: Where): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ ...where, backlog: linkLimits.backlog }, () => {
-      server.off('error', reject)
-      // What goes wrong with single connections later (no descriptors left) is not the end of the listener.
-      server.on('error', () => undefined)
-      resolve()
-    })
-  })
 }

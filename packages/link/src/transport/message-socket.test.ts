@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { ManualClock } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { until } from '../testing/ground.ts'
+import { settled, until } from '../testing/ground.ts'
 import { MessageSocket } from './message-socket.ts'
 import { Lines } from './split.ts'
 
@@ -20,15 +20,6 @@ async function ends(): Promise<[Socket, Socket]> {
     server.close()
   })
   return [here, there]
-}
-
-async function settled(read: () => number): Promise<number> {
-  let before = -1
-  while (before !== read()) {
-    before = read()
-    for (let turns = 0; turns < 500; turns++) await new Promise(resolve => setImmediate(resolve))
-  }
-  return before
 }
 
 test('a sender is held back while nobody asks for a message, and goes on when somebody does', async () => {

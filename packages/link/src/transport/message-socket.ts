@@ -1,5 +1,5 @@
-// A socket that gives and takes whole messages: one is handed out when somebody asks, and the sender is held back while
-// nobody does. No error of a socket goes further than this file.
+// A socket of whole messages: one is handed out for each request, and the sender is held back while nobody asks. No
+// error of a socket goes further than this file.
 import type { Duplex } from 'node:stream'
 import { type CancelTimer, type Clock, invariant } from '@parley/core'
 import type { Splitter } from './split.ts'
@@ -11,8 +11,10 @@ export class MessageSocket {
   readonly #socket: Duplex
   readonly #splitter: Splitter
   readonly #clock: Clock
-  readonly #closed = Promise.withResolvers<void>()
-  readonly #ended = Promise.withResolvers<void>()
+  /** Resolves when the connection is over. */
+  readonly closed: Promise<void>
+  /** Resolves when the other side says no more, which it may do while it still listens. */
+  readonly ended: Promise<void>
   readonly #sending = new Set<(sent: boolean) => void>()
   #waiting: ((incoming: Incoming) => void) | undefined
   #violated = false
@@ -24,30 +26,23 @@ export class MessageSocket {
     this.#splitter = splitter
     this.#clock = clock
     socket.on('data', (chunk: Buffer) => this.#arrived(chunk))
+    const [closed, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    this.closed = closed.promise
+    this.ended = ended.promise
     socket.once('end', () => {
       this.#hasEnded = true
-      this.#ended.resolve()
+      ended.resolve()
       this.#wake()
     })
-    // What an error says is not for anybody: the socket closes after it.
+    // Nobody needs the error: the socket closes after it.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#gone = true
-      this.#ended.resolve()
-      this.#closed.resolve()
+      ended.resolve()
+      closed.resolve()
       for (const done of this.#sending) done(false)
       this.#wake()
     })
-  }
-
-  /** Resolves when the connection is over. */
-  get closed(): Promise<void> {
-    return this.#closed.promise
-  }
-
-  /** Resolves when the other side says no more, which it may do while it still listens. */
-  get ended(): Promise<void> {
-    return this.#ended.promise
   }
 
   /** The next message if it is there, without waiting. */
@@ -56,7 +51,7 @@ export class MessageSocket {
     return this.#poll()
   }
 
-  /** The next message. Asked for by one at a time. */
+  /** The next message. One reader at a time. */
   receive(): Promise<Incoming> {
     const now = this.take()
     if (now !== undefined) return Promise.resolve(now)
@@ -84,8 +79,8 @@ export class MessageSocket {
   }
 
   /**
-   * Resolves to whether the bytes were handed on; false when the connection is over, or its reader takes none for too
-   * long. Without patience it waits as long as the connection lasts.
+   * Whether the bytes were handed on: not if the connection is over, or its reader takes none for too long. Without
+   * patience it waits as long as the connection lasts.
    */
   send(bytes: Buffer, patienceMs?: number): Promise<boolean> {
     const socket = this.#socket
@@ -105,20 +100,16 @@ export class MessageSocket {
     })
   }
 
-  /**
-   * Says goodbye after what was sent. Who does not leave then is shown the door: closing at once could cost it the last
-   * message.
-   */
+  /** Says goodbye after what was sent, and gives the other side time to leave: it could miss the last message. */
   end(patienceMs: number): void {
     if (this.#gone) return
     const cancel = this.#clock.after(patienceMs, () => this.destroy(), { background: true })
-    void this.#closed.promise.then(cancel)
+    void this.closed.then(cancel)
     this.#socket.end()
-    // What still comes is of no interest, but would keep the end from being seen.
+    // Whatever still comes would keep the end from being seen.
     this.#socket.resume()
   }
 
-  /** At once. */
   destroy(): void {
     this.#socket.destroy()
   }

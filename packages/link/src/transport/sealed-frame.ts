@@ -1,17 +1,16 @@
 // Bulk frames (ALP-TCP-04): a length of four bytes, then ciphertext and tag. Large ones are written in buffers that are
-// used again and again: room that is made for each costs more than the cipher, most of it in the collector.
+// used again: a new one for each frame costs more than the cipher, mostly in the garbage collector.
 import { invariant } from '@parley/core'
 import { linkLimits } from '../limits.ts'
 import { type CipherState, TAG_BYTES } from '../noise/cipher.ts'
 import type { MessageSocket } from './message-socket.ts'
 
 const PREFIX = 4
-/** What a frame has beside its plaintext. */
 const OVERHEAD = PREFIX + TAG_BYTES
 /** Bytes up to which the platform's own pool is as good. */
 const SMALL = 4096
 
-/** Of one size, and not in use. What was in them is on the wire already. */
+/** Buffers of one size that are not in use: what was in them is on the wire already. */
 const free: Buffer[] = []
 
 /**
@@ -37,7 +36,7 @@ export async function sendSealed(
   return sent
 }
 
-/** Writes one frame, and returns how long it is. */
+/** Writes one frame and returns its length. */
 function sealInto(target: Buffer, at: number, sending: CipherState, plaintext: Buffer): number {
   const length = plaintext.length + TAG_BYTES
   target.writeUInt32BE(length, at)

@@ -1,8 +1,8 @@
-// How a byte stream is cut into messages: lines on the Unix socket (ALP-UNIX-03, -04), frames with a length before them
-// on TCP (ALP-TCP-03, -04).
+// Cuts a byte stream into messages: lines on the Unix socket (ALP-UNIX-03, -04), frames with a length before them on
+// TCP (ALP-TCP-03, -04).
 import { ByteQueue } from './byte-queue.ts'
 
-/** The next whole message; undefined while there is none; `violated` where there can be none any more. */
+/** The next whole message; undefined while there is none; `violated` once there can be no more. */
 export type Cut = Buffer | undefined | 'violated'
 
 export interface Splitter {
@@ -47,8 +47,8 @@ export class Lines implements Splitter {
 }
 
 /**
- * A length, then as many bytes. Which length changes when the handshake is done. Frames that lie whole in what came in
- * are handed out as they lie there: only those that are in two pieces are put together.
+ * A length, then as many bytes. The size of the length changes after the handshake. Frames that came whole are handed
+ * out in place; only those in two pieces are put together.
  */
 export class Frames implements Splitter {
   /** What came first: mostly the beginning of a frame. */
