@@ -26,10 +26,7 @@ export interface SubscribeOptions extends Omit<CallOptions, 'streams' | 'timeout
   readonly idleAfterValue?: number
   /** Values that may wait for the consumer; 32 by default. */
   readonly buffer?: number
-  /**
-   * Whether the operation is known to answer once: then the subscription ends with its first value. Found out where
-   * nothing is said.
-   */
+  /** Whether the operation is known to answer once; the subscription then ends with its first value. */
   readonly single?: boolean
   /** Told when the stream ends without an error: completed, or aborted by either side. */
   readonly onEnd?: (aborted: boolean) => void

@@ -104,9 +104,7 @@ export class Client<M extends OperationMap = OperationMap> {
     this.#connection.close(reason)
   }
 
-  /**
-   * One-way events of the other side (CALL-WIRE-06), on this connection and the next ones; in between they are lost.
-   */
+  /** One-way events of the other side (CALL-WIRE-06), on this connection and later ones; in between they are lost. */
   on(type: string, listener: EventListener): () => void {
     return this.#listeners.add(this.#connection.current, type, listener)
   }

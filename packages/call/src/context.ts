@@ -4,9 +4,7 @@ import type { Principal } from '@parley/core'
 import type { BoundEnv, EnvAssembly } from './env.ts'
 import type { CallError } from './error.ts'
 
-/**
- * `continue-running`: the child goes on when its parent is aborted (CALL-SUB-05). A local option, never on the wire.
- */
+/** `continue-running`: the child continues when its parent is aborted (CALL-SUB-05). Local only, never on the wire. */
 export type AbortPolicy = 'abort-dependents' | 'continue-running'
 
 export interface OperationContext {

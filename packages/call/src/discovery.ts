@@ -73,9 +73,7 @@ export class Discovery {
     return services
   }
 
-  /**
-   * CALL-ACL-08: `/agent/chat` and `/head/agent/chat` are one operation; a rule for either of its names holds for both.
-   */
+  /** CALL-ACL-08: `/agent/chat` and `/head/agent/chat` are one operation; a rule for either name holds for both. */
   ownRefusal(path: string, identity: Principal | undefined): CallError | undefined {
     const { rules, explainDenials } = this.#options
     // Every call comes by here.

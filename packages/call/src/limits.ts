@@ -13,15 +13,9 @@ export const callLimits = {
   pending: 10_000,
   /** Requests of a peer that one link handles at once. */
   inbound: 1000,
-  /**
-   * Handlers of one link that have not finished, those included whose request has ended: a handler need not heed its
-   * signal.
-   */
+  /** Unfinished handlers of one link, also of requests that have ended: a handler need not heed its signal. */
   running: 4000,
-  /**
-   * Requests that a head has in flight to one worker, in fair shares. Fewer than `inbound`, so that its own questions
-   * still fit.
-   */
+  /** Requests that a head has in flight to one worker, shared fairly; below `inbound`, so its own questions fit. */
   workerRequests: 900,
   /** Settled ids that a link remembers, to recognise a stream that was asked for as a call. */
   settled: 1024,
@@ -34,10 +28,7 @@ export const callLimits = {
   queuedBytes: 128 * 1024 * 1024,
   /** Connections that a listener has open at once; it may set another number. */
   connections: 10_000,
-  /**
-   * Connections that wait to be accepted; the operating system may allow fewer. On a full queue a Unix socket refuses
-   * even honest ones.
-   */
+  /** Connections that wait to be accepted. On a full queue a Unix socket refuses even honest ones. */
   backlog: 4096,
   /** Lines that one link logs about what its peer does wrong. */
   complaints: 100,
@@ -77,10 +68,7 @@ export const callLimits = {
 export const callDefaults = {
   /** Milliseconds. */
   timeout: 30_000,
-  /**
-   * How long a subscription goes on without a further value if nobody knows whether its operation streams
-   * (CALL-SUB-07).
-   */
+  /** How long an untyped subscription may be silent after its first value (CALL-SUB-07). */
   unknownIdle: 30_000,
   sweep: 10_000,
   probe: 2000,

@@ -32,10 +32,7 @@ export interface NodeOptions {
   readonly clock?: Clock
   /** `/services/list` shows every external operation, callable or not. */
   readonly listAll?: boolean
-  /**
-   * Operations of workers may be called of which the worker tells nothing about access. What it tells is enforced all
-   * the same.
-   */
+  /** Opens workers' operations whose spec says nothing of access; what it does say is still enforced. */
   readonly allowUnspecified?: boolean
   /** Workers are not told whom a call is made for. */
   readonly hideCallers?: boolean
@@ -201,10 +198,7 @@ export class CallNode implements Dispatcher {
     else serve(services, operation, request, inbound, this.#assembly)
   }
 
-  /**
-   * Whether it is known what a caller needs; `allowUnspecified`: nothing, once the worker was asked again and told
-   * nothing.
-   */
+  /** Whether it is known what a caller needs; with `allowUnspecified`, nothing once the worker was asked in vain. */
   #isKnown(route: Route): boolean {
     if (route.access) return true
     return this.#options.allowUnspecified === true && route.askedAgain === true && isUnspecified(route)

@@ -36,15 +36,9 @@ interface RegistryOptions {
 }
 
 interface SpecSource {
-  /**
-   * The spec came from outside (a peer, an MCP server, an OpenAPI document): its schemas are bounded, and compiled at
-   * once.
-   */
+  /** The spec came from outside (a peer, an MCP server): its schemas are bounded, and compiled at once. */
   readonly foreign?: boolean
-  /**
-   * The spec is a constant of the program, and a test compiles its schemas: nothing looks at them before their first
-   * use. The check of a single schema takes 50 ms of every start.
-   */
+  /** A constant of the program, compiled by a test: its schemas are not checked, which takes 50 ms of every start. */
   readonly proven?: boolean
 }
 

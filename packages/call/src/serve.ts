@@ -200,10 +200,7 @@ function endEarly(
   }
 }
 
-/**
- * As over a link: `TIMEOUT` at the deadline, an end without an error where the parent is aborted, and a handler that is
- * told when nobody listens.
- */
+/** As over a link: `TIMEOUT` at the deadline, a plain end when the parent is aborted; the handler learns of both. */
 async function* values(
   registry: OperationRegistry,
   call: BoundCall,

@@ -175,10 +175,7 @@ export class StrictClock {
     return base
   }
 
-  /**
-   * The first tick that the next batch would get. A caller that does not know its size yet anchors at its last tick
-   * afterwards.
-   */
+  /** The first tick of the next batch. A caller that does not know its size yet anchors at its last tick afterward. */
   next(): Ticks {
     const now = this.#clock.now()
     return (now > this.#last ? now : this.#last + 1) as Ticks
@@ -197,10 +194,7 @@ export class StrictClock {
     if (floor > this.#last) this.#last = floor
   }
 
-  /**
-   * Microseconds by which the last tick leads the wall clock, 0 if it does not (W-CLOCK-03: a lasting lead is worth a
-   * warning).
-   */
+  /** Microseconds by which the last tick leads the wall clock, or 0 (W-CLOCK-03: a lasting lead is worth a warning). */
   lead(): number {
     return Math.max(0, this.#last - this.#clock.now())
   }

@@ -77,10 +77,7 @@ export interface Grant {
   readonly id: string
   /** Under which it will be booked. */
   readonly name: string
-  /**
-   * What the turn may spend: what is left of the day when it begins, however little is set aside, and never more than
-   * its caller wants.
-   */
+  /** What is left of the day when the turn begins, however little is set aside, or what the caller wants if less. */
   readonly budget: TurnBudget
   /**
    * Books what the turn cost; what was not measured costs nothing. Without an argument nobody knows what the turn cost,
@@ -98,10 +95,7 @@ export function capOf(value: unknown): number | undefined {
 export class Ledger {
   readonly #store: LedgerStore
   readonly #options: LedgerOptions
-  /**
-   * What turns of this process have set aside: other programs write the store too, and need not keep what they do not
-   * know.
-   */
+  /** What turns of this process set aside: other programs write the store too and may drop what they do not know. */
   readonly #live = new Map<string, Reservation>()
 
   constructor(store: LedgerStore, options: LedgerOptions) {
@@ -131,10 +125,7 @@ export class Ledger {
     return lost.length === 0 ? state : { ...state, reserved: new Map([...state.reserved, ...lost]) }
   }
 
-  /**
-   * What may be written: never over a file that cannot be read. With a cap it stays where it is; without one, what is
-   * no ledger is set aside.
-   */
+  /** Never writes over a file that cannot be read: with a cap it stays; without one, a damaged ledger is set aside. */
   #writable(): Result<LedgerState> {
     const { unusable } = this
     if (unusable) return err(unusable)
@@ -180,10 +171,7 @@ export class Ledger {
     return ok(this.#grant(reservation, { ...wanted, ...(most !== undefined && { usd: most }) }))
   }
 
-  /**
-   * What processes that are gone had set aside and nobody settled. Whoever can find out what those turns cost settles
-   * them; they count for a day otherwise.
-   */
+  /** Reservations of processes that are gone; settle them if the cost can be found. Otherwise they count for a day. */
   orphans(): readonly Grant[] {
     return [...this.today().reserved.values()].map(each => this.#grant(each, { usd: each.usd }))
   }

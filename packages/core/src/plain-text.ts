@@ -21,10 +21,7 @@ export function oneLine(text: string): string {
   return text.replace(escapes, '').replace(dangerous, ' ').replace(/\s+/g, ' ').trim()
 }
 
-/**
- * The same for a text that keeps its shape, also for a piece of one: line ends and tabs stay, nothing else that a
- * terminal obeys.
- */
+/** The same for text that keeps its shape, also for a piece of one: only line ends and tabs stay. */
 export function harmless(text: string): string {
   const obeyed = (found: string) => (found === '\n' || found === '\t' ? found : '')
   return text.replace(escapes, '').replace(dangerous, obeyed)

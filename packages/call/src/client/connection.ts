@@ -24,10 +24,7 @@ export interface ConnectionOptions {
   /** A number from 0 up to 1; `Math.random` by default. */
   readonly random?: () => number
   readonly profile?: NonNullable<LinkOptions['profile']>
-  /**
-   * Makes this side a worker: its operations are registered at the head before it counts as connected. A head that
-   * refuses them for good closes the client.
-   */
+  /** Makes this side a worker: registered at the head before it counts as connected, closed if refused for good. */
   readonly register?: {
     readonly node: string
     /** The head's own alias; `head` by default. */
@@ -37,10 +34,7 @@ export interface ConnectionOptions {
   readonly maxAttempts?: number
   /** Milliseconds after which an attempt to dial counts as failed. */
   readonly dialTimeout?: number
-  /**
-   * Milliseconds: the first wait is at most `base`, each further one at most twice the one before, none longer than
-   * `most`.
-   */
+  /** Milliseconds: the first wait is at most `base`, each further one at most twice the last, up to `most`. */
   readonly backoff?: { readonly base?: number; readonly most?: number }
   readonly onState?: (state: ClientState) => void
   readonly log?: (message: string) => void
@@ -178,10 +172,7 @@ export class Connection {
     }
   }
 
-  /**
-   * CALL-ROUTE-06: two workers that both dialled again would take one alias from each other for ever. The newer one
-   * keeps it.
-   */
+  /** CALL-ROUTE-06: two workers that both redialed would take one alias from each other forever. The newer keeps it. */
   #heedTakeover(link: Link): void {
     const { register } = this.#options
     if (!register) return
@@ -254,10 +245,7 @@ export class Connection {
   }
 }
 
-/**
- * Dialling again would get the same answer. Whoever holds an alias (`CONFLICT`) may leave, and what failed may work
- * again.
- */
+/** Redialing would get the same answer. The holder of an alias (`CONFLICT`) may leave, and a failure may pass. */
 const FOR_GOOD: ReadonlySet<string> = new Set(['FORBIDDEN', 'INVALID_INPUT', 'NOT_FOUND'] satisfies CallCode[])
 
 const NOBODY: Receiver = {

@@ -19,10 +19,7 @@ type NextOf<Path extends string, Prefix extends string> = Path extends `${Prefix
     ? Last
     : never
 
-/**
- * An input as callers write it: a member that need not be given may be undefined, which JSON leaves out, and lists are
- * only read.
- */
+/** An input as callers write it: lists are read-only, and optional members may be undefined, which JSON leaves out. */
 export type Given<T> = T extends readonly (infer Item)[]
   ? readonly Given<Item>[]
   : T extends object

@@ -8,9 +8,7 @@ export class ExpiryTimer {
   #due = Number.POSITIVE_INFINITY
   #cancel: CancelTimer | undefined
 
-  /**
-   * `expire` ends what is due at `now` and returns when the next is due; times are milliseconds since the Unix epoch.
-   */
+  /** `expire` ends what is due at `now` and returns when the next is due, in milliseconds since the Unix epoch. */
   constructor(clock: Clock, expire: (now: number) => number) {
     this.#clock = clock
     this.#expire = expire

@@ -286,10 +286,7 @@ function shown(text: unknown, otherwise: string): string {
   return typeof text === 'string' ? text.slice(0, SHOWN) : otherwise
 }
 
-/**
- * A deadline that has passed on arrival was let in because the caller's clock may be behind; it gets that allowance to
- * run in.
- */
+/** A deadline that had passed on arrival was let in because clocks differ; the handler gets that allowance. */
 function expiryOf(deadline: number, now: number): number {
   return deadline > now ? deadline : deadline + callDefaults.clockSkew
 }

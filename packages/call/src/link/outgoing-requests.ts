@@ -96,10 +96,7 @@ export class OutgoingRequests implements Sender {
     this.#transport.send(profile.aborted(id, profile.envelopeId(id)))
   }
 
-  /**
-   * CALL-SUB-03: on a shared stream nobody stops reading; a consumer that is too slow loses its subscription, and hears
-   * of it.
-   */
+  /** CALL-SUB-03: reading never stops on a shared stream; a consumer that is too slow loses its subscription. */
   overrun(id: string, path: string): void {
     const request = this.pending.delete(id)
     if (!request) return

@@ -74,10 +74,7 @@ export class Outgoing implements PendingRequest {
     return timeout === undefined ? this.#limit : Math.min(this.#limit, this.#sender.pending.now() + timeout)
   }
 
-  /**
-   * Milliseconds that may pass from now on without a value, and between two; undefined for ever. What the caller has
-   * set stays.
-   */
+  /** Milliseconds allowed until the next value; undefined for ever. What the caller has set stays. */
   setIdle(timeout: number | undefined): void {
     if (this.#options.idleTimeout !== undefined) return
     this.#idleTimeout = timeout

@@ -58,10 +58,7 @@ export class Spelling {
   }
 }
 
-/**
- * Who speaks SEED or CORE is asked by a request id in the envelope; OPS listens to those that have none there. The
- * first reply decides.
- */
+/** SEED and CORE read the request id from the envelope, OPS wants none there. The first reply decides. */
 const ASKED = ['seed', 'ops'] as const
 
 /** `learn` is told the profile, or nothing where the answer shows none: an answer it is all the same. */

@@ -70,10 +70,7 @@ export function noShare({ alias }: Worker): CallError {
   return new CallError('RESOURCE_EXHAUSTED', `this caller has its share of requests at ${alias} already`)
 }
 
-/**
- * Values wait here only as the limits of a subscription allow; the caller's leg decides when the next one goes out.
- * Never rejects.
- */
+/** Buffers no more than a subscription may; the caller's leg decides when the next value goes out. Never rejects. */
 async function forwardStream(
   worker: Link,
   path: string,

@@ -134,10 +134,7 @@ export class Routes {
   }
 }
 
-/**
- * Takes what a worker told of an operation (CALL-ROUTE-05). What it said before of access and visibility is not taken
- * back by a later word that says nothing of them.
- */
+/** Takes a spec from a worker (CALL-ROUTE-05). Silence does not revoke access or visibility that it declared before. */
 export function specify(route: Route, given: unknown): void {
   const spec = readSpec(given)
   if (!spec) return

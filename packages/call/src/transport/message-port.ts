@@ -30,19 +30,13 @@ export type WorkerMessages = (typeof WORKER_MESSAGES)[number]
 export interface MessagePortOptions {
   /** Who is at the other end: only the code that made the port knows. */
   readonly identity?: Principal | undefined
-  /**
-   * What is sent: a frame as bytes, transferred (the default), the envelope as a plain object, or what the other side
-   * uses. All forms are received.
-   */
+  /** What is sent: bytes, transferred (the default), plain objects, or the peer's form. All forms are received. */
   readonly workerMessages?: WorkerMessages
   /** Bytes of the largest body, both ways. Plain objects have no bytes: what is received as one is not measured. */
   readonly maxBody?: number
 }
 
-/**
- * Closing closes a port and terminates a worker. A port tells nobody how much it holds, so `queued` is always 0 and
- * producers are not held back.
- */
+/** Closing terminates a worker. A port does not tell how much it holds: `queued` is 0, producers are not held back. */
 export class MessagePortTransport implements Transport {
   readonly kind = 'port'
   readonly identity: Principal | undefined

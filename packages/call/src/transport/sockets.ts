@@ -18,18 +18,12 @@ export interface Listening {
   /** Where it listens: a path, or a host and port. */
   readonly address: string
   readonly port: number | undefined
-  /**
-   * Stops listening and cuts every connection, but for those whose transport was closed: these send what they were
-   * given.
-   */
+  /** Stops listening and cuts every connection, except closed transports that still send what they were given. */
   close(): Promise<void>
 }
 
 export interface ListenOptions extends Pick<DuplexOptions, 'maxBody' | 'clock'> {
-  /**
-   * Who a connection belongs to; what it throws refuses the connection, and so does taking longer than
-   * `callDefaults.handshake`.
-   */
+  /** Who a connection belongs to. Throwing, or exceeding `callDefaults.handshake`, refuses the connection. */
   readonly authenticate?: (socket: Socket) => Principal | undefined | Promise<Principal | undefined>
   /**
    * Connections at once; `callLimits.connections` by default. When all are taken, the anonymous one that has said

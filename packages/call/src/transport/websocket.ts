@@ -179,10 +179,7 @@ function wsOptions(options: WebSocketOptions) {
 // Server
 
 export interface WebSocketServerOptions extends WebSocketOptions {
-  /**
-   * Who a token belongs to; it has `callDefaults.handshake` to find out. `anonymous` lets everybody in who can reach
-   * the server, without an identity.
-   */
+  /** Resolves tokens, within `callDefaults.handshake`. `anonymous` admits everybody, without an identity. */
   readonly identities: IdentityProvider | 'anonymous'
   /** `/alknet/call` by default. */
   readonly path?: string

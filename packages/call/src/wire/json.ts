@@ -93,10 +93,7 @@ export function mayNestDeeply(text: string): boolean {
   return false
 }
 
-/**
- * Whether the brackets of a JSON text nest deeper than the limit. Looks at bytes, so that nothing is built for a
- * hostile text.
- */
+/** Whether brackets nest deeper than the limit. Looks at bytes: nothing is built for a hostile text. */
 export function tooDeep(bytes: Uint8Array, start: number, end: number): boolean {
   let depth = 0
   let inString = false

@@ -67,10 +67,7 @@ function wireError({ code, description, schema, httpStatus }: OperationError) {
 
 type Given = Readonly<Record<string, unknown>>
 
-/**
- * What a peer told of an operation, as far as it is understood: a part that is odd does not make the others unknown,
- * least of all who may call.
- */
+/** What a peer told of an operation. A part that is odd does not discard the others, least of all who may call. */
 export interface ToldSpec extends Omit<OperationSpec, 'name' | 'opType' | 'accessControl'> {
   readonly name?: string
   readonly opType?: OperationType

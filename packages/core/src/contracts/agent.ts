@@ -31,10 +31,7 @@ export interface TurnContextPart {
 export interface TurnInput {
   readonly run: RunId
   readonly workspace: WorkspaceId
-  /**
-   * The same at every attempt at the task, also after a restart, and in no other run: a key for effects that must not
-   * be repeated.
-   */
+  /** The same at every attempt at the task, in no other run: a key for effects that must not be repeated. */
   readonly task?: TaskId
   /** `<agent>#<slot>`: one identity never sits in two live workspaces. */
   readonly agent: string
@@ -46,10 +43,7 @@ export interface TurnInput {
   readonly folder?: string
   /** Variables for the agent's process: never logged. */
   readonly environment?: Readonly<Record<string, string>>
-  /**
-   * With it the agent acts inside its workspace. Never logged, and in nobody's environment: a process is given a file
-   * with it.
-   */
+  /** Lets the agent act inside its workspace. Never logged or in an environment: a process gets it in a file. */
   readonly token?: string
   readonly budget?: TurnBudget
   readonly deadline?: Ticks

@@ -39,9 +39,7 @@ export interface OperationSpec<Input extends TSchema = TSchema, Output extends T
   readonly accessControl: AccessControl
   /** The codes that the operation itself may answer with; those of the protocol are not repeated. */
   readonly errorSchemas?: readonly OperationError[]
-  /**
-   * `internal` operations are reachable from other operations only; from a link they do not exist. Default `external`.
-   */
+  /** `internal` operations are reachable from other operations only, never from a link. Default `external`. */
   readonly visibility?: 'external' | 'internal'
   readonly version?: string
   readonly title?: string

@@ -9,9 +9,7 @@ export type PrincipalKind = (typeof principalKinds)[number]
  * is a claim and is never used as one. It is a snapshot: revocation is seen at the next lookup.
  */
 export interface Principal {
-  /**
-   * Stable and unique: a user's id, `<agent>#<slot>`, `alp:<fingerprint>` for a pinned peer, `ct:<transport>/<actor>`.
-   */
+  /** Stable and unique: a user's id, `<agent>#<slot>`, `alp:<fingerprint>` of a peer, `ct:<transport>/<actor>`. */
   readonly id: string
   readonly kind: PrincipalKind
   /** For display only; never compared. */

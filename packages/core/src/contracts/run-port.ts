@@ -154,9 +154,6 @@ export interface RunPort {
     options: { readonly principal: Principal; readonly answer: GateDecision | QuestionAnswer },
   ): Promise<Result<{ readonly run: RunId }>>
 
-  /**
-   * Runs that the principal may see, the newest first, also those that are over. Throws what keeps a run's start from
-   * being read.
-   */
+  /** Runs that the principal may see, newest first, ended ones included. Throws if a run's start cannot be read. */
   find(query: RunQuery & { readonly principal: Principal }): Promise<FoundRuns>
 }

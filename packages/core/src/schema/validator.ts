@@ -11,9 +11,7 @@ export interface Validator<T> {
   readonly schema: TSchema
   /** Whether the value fits. Nothing is coerced, filled in or removed. */
   is(value: unknown): value is T
-  /**
-   * The value itself, or a refusal that says where it does not fit; its code is `invalid_argument` if none is given.
-   */
+  /** The value itself, or a refusal that says where it does not fit; its code is `invalid_argument` by default. */
   check(value: unknown, code?: string): Result<T>
   /** What does not fit, at most `limits.schemaErrors`; empty if all does. */
   problems(value: unknown): readonly SchemaProblem[]
@@ -76,9 +74,7 @@ export function makeAjv(mode: CompileMode, options: Options): Ajv2020 {
   return ajv.removeKeyword('maxLength').removeKeyword('minLength').addKeyword(lengthKeywords)
 }
 
-/**
- * Lengths are in code points, as the draft demands, but are counted only where the number of code units leaves it open.
- */
+/** Lengths are in code points, as the draft demands, but counted only where the number of code units is not enough. */
 const lengthKeywords: CodeKeywordDefinition = {
   keyword: ['maxLength', 'minLength'],
   type: 'string',

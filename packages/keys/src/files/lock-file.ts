@@ -56,10 +56,7 @@ function linked(own: string, path: string): boolean {
   }
 }
 
-/**
- * Takes a dead lock out of the way. It is moved first and looked at again, so that a lock that was taken meanwhile is
- * put back.
- */
+/** Removes a dead lock. It is moved aside and checked again, so that a lock taken meanwhile is put back. */
 function freed(path: string, own: string, staleMs: number): boolean {
   if (!isDead(path, staleMs)) return false
   const aside = `${own}.old`
