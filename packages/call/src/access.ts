@@ -1,5 +1,4 @@
-// Access control (CALL-ACL): the block of an operation, and path rules that apply beside it. Decided on the identity
-// that the link or a token proved; never on what a payload claims.
+// Access control (CALL-ACL): an operation's block and path rules, decided on the proved identity, never on a claim.
 import type { AccessControl, Principal } from '@parley/core'
 import { CallError } from './error.ts'
 import { PathPattern } from './path.ts'

@@ -1,5 +1,4 @@
-// The public names of @parley/call/browser: what runs in a page, with nothing of Node.js in it. Everything else is in
-// index.ts.
+// The public names of @parley/call/browser: what runs in a page, without Node.js. Everything else is in index.ts.
 
 export type { CallOptions } from './call-options.ts'
 export type { ClientCallOptions, ClientSubscribeOptions } from './client/options.ts'

@@ -1,5 +1,4 @@
-// What a node tells of its operations (CALL-DISC): its own and, on a head, those of its workers. Read-only, open to
-// everybody, and filtered by what the caller may call.
+// What a node tells of its own and its workers' operations (CALL-DISC), filtered by what the caller may call.
 import { type OperationType, type Principal, Type } from '@parley/core'
 import { type PathRules, refusal } from './access.ts'
 import { CallError } from './error.ts'

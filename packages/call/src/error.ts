@@ -1,5 +1,4 @@
-// Errors of calls (CALL-ERR): the codes with their names in the OPS profile and whether a retry may help; what a caller
-// gets.
+// Errors of calls (CALL-ERR): the codes, with their names in OPS and whether a retry may help, and `CallError`.
 import { jsonProblem } from './wire/json.ts'
 
 interface CodeRow {

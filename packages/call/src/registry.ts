@@ -1,5 +1,4 @@
-// The registry of operations (CALL-REG): specs and handlers by path, checked when they are registered, executed in a
-// fixed order.
+// The registry of operations (CALL-REG): specs and handlers by path, checked at registration, run in a fixed order.
 import {
   compileForeign,
   compileOwn,

@@ -1,6 +1,5 @@
-// The profile's daily ledger (ALP-BUD-01 to -03): every turn draws from it, whoever asked for it. What a turn may cost
-// is set aside before it begins and booked when it ended; both are stored before anybody acts on them, so that a crash
-// can only count too much. Where it is stored is a LedgerStore's business.
+// The profile's daily ledger (ALP-BUD-01 to -03), from which every turn draws. What a turn may cost is set aside before
+// it begins and booked when it ended; both are stored before anybody acts, so that a crash can only count too much.
 import { invariant } from './assert.ts'
 import type { Clock } from './clock.ts'
 import type { TurnBudget, Usage } from './contracts/agent.ts'

@@ -1,5 +1,4 @@
-// Every bound of the shared parts, by name. A package's own queues, frames and retries are bounded in its own
-// limits.ts; what several packages must agree on stands here.
+// Bounds that several packages must agree on. A package's own queues, frames and retries are in its own limits.ts.
 
 export const limits = {
   /** Characters of an id (ASCII). */

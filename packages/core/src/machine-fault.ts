@@ -1,6 +1,5 @@
-// Faults of the machine: no room, no files, no memory, a disk that cannot be written. They say nothing about the work
-// that met them, so nothing that failed because of one counts against it. This file only reads errors; who looks at the
-// disk is at the edge.
+// Faults of the machine: no room, no files, no memory, a failing disk. They say nothing about the work that met them:
+// a failure they cause does not count against it. This file only reads errors; probing the disk happens at the edge.
 
 /** A closed set. `EAGAIN` counts only where a process could not be started: everywhere else it means "not yet". */
 export const machineCodes = ['ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO'] as const

@@ -1,5 +1,4 @@
-// Taking the teeth out of text that others wrote: titles, names and messages come from agents, peers and files, and end
-// up on terminals, in logs and in commits.
+// Makes text that others wrote safe for terminals, logs and commits: titles, names and messages of agents and peers.
 
 const ESC = '\u001b'
 const BEL = '\u0007'

@@ -1,5 +1,4 @@
-// Keeps one link up: dials, registers where that is wanted, and dials again when the link is lost, with exponential
-// backoff and full jitter. What travels over the link is the client's business.
+// Keeps one link up: dials, registers a worker, and redials after a loss, with exponential backoff and full jitter.
 import type { CancelTimer, Clock } from '@parley/core'
 import { type CallCode, CallError, connectionClosed } from '../error.ts'
 import { callDefaults } from '../limits.ts'

@@ -1,6 +1,5 @@
-// Operations as members: `client.notes.add(input)` is `/notes/add`, `client.dev1.text.count(input)` is
-// `/dev1/text/count`. At run time any name is one; which there are is known to the compiler, from the map of
-// operations.
+// Operations as members: `client.notes.add(input)` is `/notes/add`, `client.dev1.text.count(input)` `/dev1/text/count`.
+// At run time every name is one; the compiler knows which exist, from the map of operations.
 import type { Static, TSchema } from '@parley/core'
 import type { CallArguments, Operation, OperationMap, PathOf } from '../operation.ts'
 import type { ClientCallOptions, ClientSubscribeOptions } from './options.ts'

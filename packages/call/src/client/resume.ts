@@ -1,5 +1,4 @@
-// How a subscription goes on after its link was lost: where it stood, what to ask for next, and which values were there
-// before.
+// How a subscription resumes after a lost link: its last place, what to ask for next, and which values are repeated.
 import { callLimits } from '../limits.ts'
 
 /** Marks the place of a value in its stream; no two values have the same. */

@@ -1,5 +1,4 @@
-// One timer for many deadlines: it wakes at the earliest and then asks for the next. A timer for each request would
-// cost more than the request.
+// One timer for many deadlines, set to the earliest. A timer for each request would cost more than the request.
 import type { CancelTimer, Clock } from '@parley/core'
 
 export class ExpiryTimer {

@@ -1,6 +1,5 @@
-// One link between two nodes: both ends call and handle, at the same time, over one transport. This is the protocol
-// itself: what comes in is told apart here, own requests are with `OutgoingRequests`, a peer's each with an `Inbound`;
-// where one goes is the node's decision (`Dispatcher`), how envelopes travel is the transport's.
+// One link between two nodes: both ends call and handle, at the same time, over one transport. Own requests are with
+// `OutgoingRequests`, each of the peer's is an `Inbound`; `Dispatcher`, the node, decides where that goes.
 import { type Clock, type Principal, SystemClock } from '@parley/core'
 import { bufferOf, type CallOptions, type SubscribeOptions } from '../call-options.ts'
 import { CallError } from '../error.ts'

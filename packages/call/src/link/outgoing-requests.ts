@@ -1,5 +1,4 @@
-// The requests of this side on one link, until each has ended: refused at once or sent, then answered, aborted, or lost
-// with their stream or the link.
+// The requests of this side on one link: refused at once or sent, then answered, aborted, or lost with stream or link.
 import { type Clock, invariant } from '@parley/core'
 import { type CallOptions, expiryOf, type SubscribeOptions, subscriptionExpiry } from '../call-options.ts'
 import { CallError, connectionClosed } from '../error.ts'

@@ -1,5 +1,4 @@
-// A request of this side between sending it and its end, and what a call's promise makes of it. Classes: closures for
-// each request cost more than the rest of sending it.
+// A request of this side from sending to its end, and a call's promise. Closures for each would cost more than sending.
 import type { CallOptions, SubscribeOptions } from '../call-options.ts'
 import { CallError } from '../error.ts'
 import type { Profile } from '../profile/profile.ts'

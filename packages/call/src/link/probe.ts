@@ -1,5 +1,4 @@
-// Finding out in which spelling a peer answers (CALL-EVT-02): a harmless request in every spelling at the same time,
-// sent twice.
+// Finds out a peer's spelling (CALL-EVT-02): a harmless request, sent twice, in every spelling at the same time.
 import { callDefaults } from '../limits.ts'
 import { type Profile, type ProfileName, profileOf } from '../profile/profile.ts'
 import type { StreamId, Transport } from '../transport/transport.ts'

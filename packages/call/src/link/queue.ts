@@ -1,5 +1,4 @@
-// The values of a subscription on their way to its consumer (CALL-SUB-01, -03): a bounded queue that one iterator
-// empties.
+// The values of a subscription (CALL-SUB-01, -03): a bounded queue that one iterator empties.
 import { invariant } from '@parley/core'
 import type { CallError } from '../error.ts'
 

@@ -1,6 +1,5 @@
-// The three spellings of payloads that exist in the field (CALL-EVT-02) behind one model: a codec for each, and how to
-// tell which one a peer uses. A handler answers in the profile of the request; a caller reads an answer in the profile
-// that it asked in.
+// The three spellings of payloads in the field (CALL-EVT-02) behind one model, and how to recognize a peer's. A handler
+// answers in the profile of the request; a caller reads an answer in the profile that it asked in.
 
 import { CallError, codeOf, opsName } from '../error.ts'
 import { dottedName } from '../path.ts'

@@ -1,5 +1,4 @@
-// Who may have how many requests in flight to one worker (CALL-ROUTE-10): a caller that parks calls runs out of its own
-// share before others find nothing left.
+// Fair shares of one worker's requests (CALL-ROUTE-10): a caller that parks calls runs out of its share before others.
 import { invariant } from '@parley/core'
 
 export class FairShare {

@@ -1,6 +1,5 @@
-// MessagePort and Worker as a transport (CALL-TRANS-06), those of browsers and those of node:worker_threads: told apart
-// by what they can do, so nothing of Node.js is imported. A port may be shared with other traffic: what is no envelope
-// is left alone.
+// MessagePort and Worker as a transport (CALL-TRANS-06), of browsers and of node:worker_threads: told apart by what
+// they can do, so nothing of Node.js is imported. A port may be shared: what is not an envelope is ignored.
 import type { Principal } from '@parley/core'
 import { callLimits } from '../limits.ts'
 import { type Envelope, ProtocolViolation, UnfitPayload } from '../wire/envelope.ts'

@@ -1,5 +1,4 @@
-// A child process as the other end of a link: frames on its standard input and output (CALL-TRANS-07). Its standard
-// error stays free for people; what the child prints goes there.
+// A child process as the other end of a link: frames on its standard input and output (CALL-TRANS-07).
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'

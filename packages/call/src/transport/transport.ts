@@ -1,5 +1,4 @@
-// The contract of a transport (CALL-TRANS-01): it carries envelopes of one link between two nodes and knows nothing of
-// calls. Every implementation passes `transportCompliance` (compliance.ts).
+// The contract of a transport (CALL-TRANS-01): carries envelopes of one link, not calls. Its suite is compliance.ts.
 import type { Principal } from '@parley/core'
 import type { Envelope, ProtocolViolation } from '../wire/envelope.ts'
 

@@ -1,5 +1,4 @@
-// The WebSocket client for pages (CALL-TRANS-05), over the API that browsers have and newer Node.js has too. Imports
-// nothing of Node.js.
+// The WebSocket client for pages (CALL-TRANS-05), over the API of browsers, which newer Node.js has too.
 import { type CancelTimer, type Clock, type Principal, SystemClock } from '@parley/core'
 import { CallError } from '../error.ts'
 import { callDefaults, callLimits } from '../limits.ts'

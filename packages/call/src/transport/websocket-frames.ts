@@ -1,5 +1,4 @@
-// What both WebSocket transports share (CALL-TRANS-05, CALL-WIRE-05): the form of messages, close codes and reasons.
-// Needs nothing of Node.js.
+// What both WebSocket transports share (CALL-TRANS-05, CALL-WIRE-05), without Node.js: forms, close codes, reasons.
 
 import { callLimits } from '../limits.ts'
 import { type Envelope, ProtocolViolation, parseEnvelope } from '../wire/envelope.ts'

@@ -1,5 +1,4 @@
-// OperationSpec: what the registry knows of an operation (CALL-REG-02, CALL-ACL-01). Types only; the registry
-// itself, its checks and the wire form in snake_case live in `call`.
+// OperationSpec: what a registry knows of an operation (CALL-REG-02, CALL-ACL-01). Checks and wire form are in `call`.
 
 import type { TSchema } from 'typebox'
 

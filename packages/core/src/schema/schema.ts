@@ -1,5 +1,4 @@
-// Schemas: TypeBox defines a wire shape once, Ajv validates it (Draft 2020-12). Shapes that every package needs
-// are here too; schemas from outside are in foreign-schema.ts.
+// TypeBox defines a wire shape once, Ajv validates it (Draft 2020-12); for schemas from outside see foreign-schema.ts.
 
 import { type Static, type TSchema, type TUnsafe, Type } from 'typebox'
 import { limits } from '../limits.ts'

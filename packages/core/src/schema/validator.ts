@@ -1,5 +1,4 @@
-// A validator is two compiled checks of one schema: a fast one that stops at the first error, and a thorough one
-// that is compiled only when somebody needs to be told what is wrong.
+// Two compiled checks of one schema: one stops at the first error, a thorough one is compiled to report errors.
 
 import { _, Ajv2020, type CodeKeywordDefinition, type ErrorObject, type Options } from 'ajv/dist/2020.js'
 import type { TSchema } from 'typebox'
