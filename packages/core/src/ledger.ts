@@ -102,17 +102,14 @@ export class Ledger {
     this.#options = options
   }
 
-  /**
-   * Why no turn may be taken: what is stored is no ledger, and there is a cap that it is needed for (section 27 of the
-   * sheet); or the disk does not give it, and it may be sound. `ledger_unavailable`.
-   */
+  /** `ledger_unavailable`: damaged although a cap needs it (section 27 of the sheet), or perhaps sound but unreadable. */
   get unusable(): ParleyError | undefined {
     const { damage } = this
     if (!damage || (damage.fault === undefined && capOf(this.#options.cap()) === undefined)) return undefined
     return new ParleyError('ledger_unavailable', `${damage.problem} ${damage.remedy}`, { cause: damage.fault })
   }
 
-  /** Undefined where it can be read, or there is none. */
+  /** Undefined if the ledger is sound or absent. */
   get damage(): LedgerDamage | undefined {
     return this.#store.read().damage
   }
@@ -143,10 +140,7 @@ export class Ledger {
     return used >= cap ? { cap, used } : undefined
   }
 
-  /**
-   * Sets aside what a turn may cost. Refuses where the cap is reached, with what is set aside for other turns, or with
-   * `ledger_full` or `ledger_unavailable`. Throws where it cannot be written.
-   */
+  /** Sets aside what a turn may cost. Reservations count toward the cap. Throws where it cannot be written. */
   reserve(name: string, wanted: TurnBudget = {}): Result<Grant, Exhausted | ParleyError> {
     const now = this.#options.clock.now()
     const writable = this.#writable()
@@ -161,7 +155,8 @@ export class Ledger {
       })
     const left = cap === undefined ? undefined : cap - used
     const most = least(wanted.usd, left)
-    const usd = left === undefined ? (wanted.usd ?? 0) : Math.min(left, wanted.usd ?? this.#turnUsd)
+    const usd =
+      left === undefined ? (wanted.usd ?? 0) : Math.min(left, wanted.usd ?? this.#options.turnUsd ?? limits.turnUsd)
     invariant(left === undefined || usd <= left, 'no more is set aside than is left of the day')
     const id = [...crypto.getRandomValues(new Uint8Array(6))].map(byte => byte.toString(16).padStart(2, '0')).join('')
     const reservation: Reservation = { id, name, usd, at: now / (1000 * ticksPerMillisecond) }
@@ -175,17 +170,9 @@ export class Ledger {
     return [...this.today().reserved.values()].map(each => this.#grant(each, { usd: each.usd }))
   }
 
-  get #turnUsd(): number {
-    return this.#options.turnUsd ?? limits.turnUsd
-  }
-
   #grant(reservation: Reservation, budget: TurnBudget): Grant {
-    return {
-      id: reservation.id,
-      name: reservation.name,
-      budget,
-      settle: usage => this.#settle(reservation, usage),
-    }
+    const { id, name } = reservation
+    return { id, name, budget, settle: usage => this.#settle(reservation, usage) }
   }
 
   #settle({ id, name, usd }: Reservation, usage: Usage | undefined): Spent {
@@ -219,9 +206,7 @@ function least(one: number | undefined, other: number | undefined): number | und
 }
 
 function committedIn({ profile, reserved }: LedgerState): number {
-  let used = profile.usd
-  for (const { usd } of reserved.values()) used += usd
-  return used
+  return [...reserved.values()].reduce((used, { usd }) => used + usd, profile.usd)
 }
 
 function booked(state: LedgerState, name: string, spent: Spent): LedgerState {
@@ -234,7 +219,7 @@ function booked(state: LedgerState, name: string, spent: Spent): LedgerState {
 /** No sum grows beyond what can be written. */
 export const MOST_USD = 1e12
 
-export function addSpent(one: Spent, other: Spent): Spent {
+function addSpent(one: Spent, other: Spent): Spent {
   return {
     usd: Math.min(one.usd + other.usd, MOST_USD),
     tokens: Math.min(one.tokens + other.tokens, Number.MAX_SAFE_INTEGER),

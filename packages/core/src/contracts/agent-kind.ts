@@ -75,10 +75,7 @@ export interface AgentDescription {
   readonly limits: readonly string[]
 }
 
-/**
- * Who pays for a turn: this profile, whose ledger sets money aside before it; somebody else, so that only an exhausted
- * cap stops it; nobody, so that money never does.
- */
+/** Who pays for a turn: this profile, from its ledger; somebody else, so that only an exhausted cap stops it; nobody. */
 export type TurnCosts = 'profile' | 'elsewhere' | 'nothing'
 
 /**

@@ -64,9 +64,6 @@ export type TurnEvent =
   /** The total so far, not an increment. */
   | { readonly type: 'usage'; readonly usage: Usage }
 
-export const turnOutcomes = ['complete', 'failed', 'blocked'] as const
-export type TurnOutcome = (typeof turnOutcomes)[number]
-
 export type TurnResult =
   | { readonly outcome: 'complete'; readonly text: string; readonly usage: Usage }
   | { readonly outcome: 'failed'; readonly error: ParleyError; readonly usage: Usage }

@@ -6,14 +6,12 @@ import type { Ticks, Timestamp } from '../timestamp.ts'
 import type { TurnBudget, TurnContextPart, Usage } from './agent.ts'
 import type { Principal } from './principal.ts'
 
-export const runKeyReuses = ['always', 'unless_failed'] as const
-
 /** Under a key a principal has one run: a second start answers with it. */
 export interface RunKey {
   /** 1 to 256 characters. */
   readonly text: string
   /** `unless_failed`: a run that failed, or was cancelled, makes room for another one under the same key. */
-  readonly reuse: (typeof runKeyReuses)[number]
+  readonly reuse: 'always' | 'unless_failed'
 }
 
 /** What somebody wants. How it is to be done (team, folder, approval) is for whoever starts the run. */
@@ -44,11 +42,8 @@ export interface RunEvent {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-export const runOutcomes = ['complete', 'failed', 'cancelled'] as const
-export type RunOutcome = (typeof runOutcomes)[number]
-
 export interface RunEnd {
-  readonly outcome: RunOutcome
+  readonly outcome: 'complete' | 'failed' | 'cancelled'
   /** What was said as the answer, whole. Not what was watched put together. */
   readonly text?: string
   readonly error?: { readonly code: string; readonly message: string }
@@ -60,12 +55,9 @@ export interface RunEnd {
 
 export type RunPage = {
   readonly events: readonly RunEvent[]
-  /** `seq` of the last event seen: pass it as `after` to go on from here, in another process too. */
+  /** `seq` of the last event seen: pass it as `after` to continue from here, in another process too. */
   readonly cursor: number
-  /**
-   * What agents said at their work since the last page. For watching only: it is not on record, a watch that begins
-   * later does not have it, and of more than a slow reader may leave waiting the oldest is left out, which a mark says.
-   */
+  /** What agents said since the last page. Not on record: of what a slow reader leaves, a mark stands for the oldest. */
   readonly text?: string
   /** Present on the last page only. */
   readonly end?: RunEnd
@@ -94,7 +86,7 @@ export interface RunQuery {
 
 export interface FoundRuns {
   readonly runs: readonly StoredRun[]
-  /** Pass it as `after` to go on; absent on the last page. */
+  /** Pass it as `after` to continue; absent on the last page. */
   readonly cursor?: RunId
 }
 
