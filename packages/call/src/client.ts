@@ -14,7 +14,6 @@ import type { Link } from './link/link.ts'
 import type { EventListener } from './link/link-options.ts'
 import type { RequestSink } from './link/outgoing.ts'
 import { ValueQueue } from './link/queue.ts'
-import { randomUUID } from './link/uuid.ts'
 import { CallNode } from './node.ts'
 import type { CallArguments, CallOpOf, InputOf, OperationMap, OutputOf, ServiceOf, StreamOpOf } from './operation.ts'
 import { OperationRegistry } from './registry.ts'
@@ -127,7 +126,7 @@ export class Client<M extends OperationMap = OperationMap> {
 
   async #invoke(path: string, given: readonly unknown[]): Promise<ResponseEnvelope> {
     const [input = null, options = {}] = given as readonly [unknown?, ClientCallOptions?]
-    const requestId = options.requestId ?? randomUUID()
+    const requestId = options.requestId ?? crypto.randomUUID()
     const expires = expiryOf(options, this.#now())
     if (expires instanceof CallError) return ResponseEnvelope.failure(requestId, expires)
     const retry = options.retryQueries ?? this.#options.retryQueries ?? false
@@ -226,7 +225,7 @@ export class Client<M extends OperationMap = OperationMap> {
     input: Input,
     options: ClientSubscribeOptions<Input, Output>,
   ): AsyncIterable<Output> {
-    const requestId = options.requestId ?? randomUUID()
+    const requestId = options.requestId ?? crypto.randomUUID()
     let cancel: () => void = () => undefined
     const queue: ValueQueue<Output> = new ValueQueue<Output>({
       capacity: bufferOf(options.buffer, callLimits.receiveBufferMost),
@@ -323,7 +322,7 @@ export class Client<M extends OperationMap = OperationMap> {
   }
 
   #schema(path: string, expires: number): Promise<ResponseEnvelope> {
-    const how: Sending = { requestId: randomUUID(), expires, type: 'query', retry: true }
+    const how: Sending = { requestId: crypto.randomUUID(), expires, type: 'query', retry: true }
     return this.#send('/services/schema', { name: path }, NO_OPTIONS, how)
   }
 

@@ -3,13 +3,12 @@
 import { type Clock, type IdentityProvider, type Principal, SystemClock } from '@parley/core'
 import { type PathRule, PathRules, refusal } from './access.ts'
 import { Discovery } from './discovery.ts'
-import { type Binding, type BoundCall, EnvAssembly, type EnvOptions } from './env.ts'
+import { choosing, EnvAssembly, type EnvOptions } from './env.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
 import type { Inbound } from './link/inbound.ts'
 import { Link } from './link/link.ts'
 import type { Dispatcher, LinkOptions } from './link/link-options.ts'
-import type { OperationPath } from './path.ts'
 import { notFound, type OperationRegistry, RESERVED_SERVICE } from './registry.ts'
 import { forward } from './routing/forward.ts'
 import { REGISTER, readRegistration, registrationRefusal, TAKEN_OVER, takenOver } from './routing/registration.ts'
@@ -63,20 +62,8 @@ export class CallNode implements Dispatcher {
     ]
     this.#clock = options.clock ?? new SystemClock()
     this.#rules = new PathRules(options.pathRules)
-    this.#routes = new Routes({
-      rejoinGraceMs: options.rejoinGraceMs ?? 0,
-      now: () => this.#clock.now() / 1000,
-    })
-    this.#discovery = new Discovery({
-      registry: options.registry,
-      routes: this.#routes,
-      rules: this.#rules,
-      aliases: this.#aliases,
-      head: options.head ?? false,
-      listAll: options.listAll ?? false,
-      allowUnspecified: options.allowUnspecified ?? false,
-      explainDenials: options.explainDenials ?? false,
-    })
+    this.#routes = new Routes(options.rejoinGraceMs ?? 0, () => this.#clock.now() / 1000)
+    this.#discovery = new Discovery(options, this.#routes, this.#rules, this.#aliases)
     // CALL-ENV-03, CALL-DISC-03: a key is bound once, and this one is taken.
     if (options.env?.bindings && RESERVED_SERVICE in options.env.bindings)
       throw new TypeError(`the namespace '${RESERVED_SERVICE}' is bound to the node's own operations`)
@@ -91,7 +78,10 @@ export class CallNode implements Dispatcher {
         services: worker => this.#discovery.ofWorker(worker),
         tellCaller: !options.hideCallers,
       }),
-      own: { aliases: this.#aliases, binding: oneOf(services, fallback) },
+      own: {
+        aliases: this.#aliases,
+        binding: choosing(({ namespace }) => (namespace === RESERVED_SERVICE ? services : fallback)),
+      },
     })
   }
 
@@ -117,13 +107,7 @@ export class CallNode implements Dispatcher {
   /** Takes a transport into use, whoever opened it. */
   attach(transport: Transport, options: Pick<LinkOptions, 'profile'> = {}): Link {
     const { log } = this.#options
-    const link = new Link({
-      transport,
-      dispatcher: this,
-      clock: this.#clock,
-      ...options,
-      ...(log && { log }),
-    })
+    const link = new Link({ transport, dispatcher: this, clock: this.#clock, ...options, ...(log && { log }) })
     this.#links.add(link)
     link.onClose(() => {
       this.#routes.remove(link)
@@ -153,11 +137,14 @@ export class CallNode implements Dispatcher {
     }
     const denied = this.#discovery.ownRefusal(target.local, inbound.identity)
     if (this.#options.head && target.local === REGISTER) void this.#register(request, inbound, denied)
-    else this.#serve(target, request, inbound, denied)
+    else {
+      const registry = target.service === RESERVED_SERVICE ? this.#discovery.services : this.#registry
+      this.#serve(registry, request, inbound, denied)
+    }
   }
 
-  #serve(target: OperationPath, request: InboundRequest, inbound: Inbound, denied: CallError | undefined): void {
-    const registry = target.service === RESERVED_SERVICE ? this.#discovery.services : this.#registry
+  #serve(registry: OperationRegistry, request: InboundRequest, inbound: Inbound, denied: CallError | undefined): void {
+    const { target } = request
     const operation = registry.find(target.local)
     if (!operation?.external || !operation.handler) inbound.fail(notFound(target.path))
     else if (denied) inbound.fail(denied)
@@ -169,7 +156,10 @@ export class CallNode implements Dispatcher {
     const { target } = request
     const denied = this.#rules.refusal(target.path, inbound.identity, this.#options.explainDenials)
     if (target.service === RESERVED_SERVICE) {
-      this.#tell(target, request, inbound, denied)
+      // CALL-ROUTE-03: discovery of a worker, which hears nothing of it.
+      const worker = this.#routes.reach(target.node!, target.path)
+      if (worker instanceof CallError) inbound.fail(worker)
+      else this.#serve(this.#discovery.ofWorker(worker), request, inbound, denied)
       return
     }
     const found = this.#routes.resolve(target.node!, target.local)
@@ -182,20 +172,6 @@ export class CallNode implements Dispatcher {
     else if (this.#isKnown(route)) this.#forward(worker, route, request, inbound)
     else if (asked) inbound.fail(closedRoute(target.path, route))
     else void this.#askFirst(worker, route, request, inbound)
-  }
-
-  /** CALL-ROUTE-03: discovery of a worker, which hears nothing of it. */
-  #tell(target: OperationPath, request: InboundRequest, inbound: Inbound, denied: CallError | undefined): void {
-    const worker = this.#routes.reach(target.node!, target.path)
-    if (worker instanceof CallError) {
-      inbound.fail(worker)
-      return
-    }
-    const services = this.#discovery.ofWorker(worker)
-    const operation = services.find(target.local)
-    if (!operation) inbound.fail(notFound(target.path))
-    else if (denied) inbound.fail(denied)
-    else serve(services, operation, request, inbound, this.#assembly)
   }
 
   /** Whether it is known what a caller needs; with `allowUnspecified`, nothing once the worker was asked in vain. */
@@ -240,11 +216,11 @@ export class CallNode implements Dispatcher {
     await fetched
     if (inbound.ended) return
     const late = this.#routes.conflict(alias, link, identity!.id)
-    if (late) {
-      inbound.fail(late)
+    const replaced = late ?? this.#routes.replace({ alias, link, owner: identity!.id, routes })
+    if (replaced instanceof CallError) {
+      inbound.fail(replaced)
       return
     }
-    const replaced = this.#routes.replace({ alias, link, owner: identity!.id, routes })
     const operations = [...routes.keys()].map(path => `/${alias}${path}`)
     inbound.respond({ node: alias, registered: operations.length, operations })
     if (replaced) takeOver(replaced, alias)
@@ -260,13 +236,4 @@ function takeOver(link: Link, alias: string): void {
     // A link that takes only tiny messages: its worker sees no more than that it is closed.
   }
   link.close(reason)
-}
-
-/** The node's own operations: those of the protocol, and all others. */
-function oneOf(services: Binding, others: Binding): Binding {
-  const bindingOf = ({ namespace }: BoundCall) => (namespace === RESERVED_SERVICE ? services : others)
-  return {
-    invoke: call => bindingOf(call).invoke(call),
-    subscribe: call => bindingOf(call).subscribe(call),
-  }
 }

@@ -18,7 +18,6 @@ import { OperationTypes } from './operation-types.ts'
 import { Answer, type RequestSink } from './outgoing.ts'
 import { OutgoingRequests } from './outgoing-requests.ts'
 import { ValueQueue } from './queue.ts'
-import { randomUUID } from './uuid.ts'
 
 export class Link {
   readonly transport: Transport
@@ -100,7 +99,7 @@ export class Link {
     input: unknown = null,
     options: CallOptions = NO_OPTIONS,
   ): Promise<ResponseEnvelope<T>> {
-    const requestId = options.requestId ?? randomUUID()
+    const requestId = options.requestId ?? crypto.randomUUID()
     try {
       return ResponseEnvelope.success(requestId, await this.call<T>(path, input, { ...options, requestId }))
     } catch (thrown) {
@@ -115,7 +114,7 @@ export class Link {
     input: unknown = null,
     options: SubscribeOptions = NO_OPTIONS,
   ): AsyncIterable<T> {
-    const requestId = options.requestId ?? randomUUID()
+    const requestId = options.requestId ?? crypto.randomUUID()
     const queue: ValueQueue<T> = new ValueQueue<T>({
       capacity: bufferOf(options.buffer, callLimits.receiveBuffer),
       start: () => void this.#open(path, input, { ...options, requestId }, queue as ValueQueue<unknown>),

@@ -1,4 +1,5 @@
 // The requests of this side on one link: refused at once or sent, then answered, aborted, or lost with stream or link.
+// Their ids are UUIDs (CALL-EVT-08): counters of both ends would collide.
 import { type Clock, invariant } from '@parley/core'
 import { type CallOptions, expiryOf, type SubscribeOptions, subscriptionExpiry } from '../call-options.ts'
 import { CallError, connectionClosed } from '../error.ts'
@@ -11,7 +12,6 @@ import { jsonProblem } from '../wire/json.ts'
 import { Outgoing, type RequestSink, type Sender } from './outgoing.ts'
 import { PendingMap, type PendingRequest } from './pending.ts'
 import { Spelling, settleProbe } from './probe.ts'
-import { randomUUID } from './uuid.ts'
 
 export class OutgoingRequests implements Sender {
   readonly pending: PendingMap
@@ -36,7 +36,7 @@ export class OutgoingRequests implements Sender {
     }
     const limit = overall as number
     const target = {
-      id: options.requestId ?? randomUUID(),
+      id: options.requestId ?? crypto.randomUUID(),
       path,
       profile: this.spelling.profile,
       stream: this.#transport.openStream?.(),

@@ -3,7 +3,6 @@ import { callDefaults } from '../limits.ts'
 import { type Profile, type ProfileName, profileOf } from '../profile/profile.ts'
 import type { StreamId, Transport } from '../transport/transport.ts'
 import type { PendingMap, PendingRequest } from './pending.ts'
-import { randomUUID } from './uuid.ts'
 
 const LIST = '/services/list'
 
@@ -68,7 +67,7 @@ function probeRequest(
   learn: (profile: Profile | undefined) => void,
 ): PendingRequest {
   return {
-    id: randomUUID(),
+    id: crypto.randomUUID(),
     path: LIST,
     profile: probeProfile(name, learn),
     parentRequestId: undefined,

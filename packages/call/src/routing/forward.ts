@@ -6,7 +6,6 @@ import { CallError } from '../error.ts'
 import { callDefaults } from '../limits.ts'
 import type { Inbound } from '../link/inbound.ts'
 import type { Link } from '../link/link.ts'
-import { randomUUID } from '../link/uuid.ts'
 import type { InboundRequest } from '../wire/request.ts'
 import type { Route, Worker } from './routes.ts'
 
@@ -28,7 +27,7 @@ export function forward(
     inbound.fail(noShare(worker))
     return
   }
-  const requestId = randomUUID()
+  const requestId = crypto.randomUUID()
   const { link } = worker
   const passed = {
     requestId,

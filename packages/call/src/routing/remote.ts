@@ -2,7 +2,7 @@
 // now. A key is a namespace, so that it moves by assembly alone; where operations are `service/op` it is a node.
 import type { OperationType } from '@parley/core'
 import { bufferOf } from '../call-options.ts'
-import { type Binding, type BoundCall, failed, unknownOperation, wrongType } from '../env.ts'
+import { type Binding, type BoundCall, choosing, failed, unknownOperation, wrongType } from '../env.ts'
 import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'
 import type { Link } from '../link/link.ts'
@@ -117,7 +117,7 @@ interface RoutedOptions {
 
 /** CALL-ROUTE-07: `invoke('dev1', 'fs/readFile')` by a handler of the head; other names are the fallback's. */
 export function routed(routes: Routes, { fallback, services, tellCaller }: RoutedOptions): Binding {
-  const bindingOf = (call: BoundCall): Binding | CallError => {
+  return choosing(call => {
     if (!call.op.includes('/') || !routes.knows(call.namespace)) return fallback
     const path = `/${call.namespace}/${call.op}`
     const target = parsePath(path)
@@ -130,17 +130,7 @@ export function routed(routes: Routes, { fallback, services, tellCaller }: Route
     // What the worker said when it registered needs no asking.
     if (found.route.spec) worker.link.types.remember(found.route.local, found.route.spec.opType)
     return shared(worker, remote(worker.link, { tellCaller }))
-  }
-  return {
-    invoke(call) {
-      const binding = bindingOf(call)
-      return binding instanceof CallError ? ResponseEnvelope.failure(call.requestId, binding) : binding.invoke(call)
-    },
-    subscribe(call) {
-      const binding = bindingOf(call)
-      return binding instanceof CallError ? failed(binding) : binding.subscribe(call)
-    },
-  }
+  })
 }
 
 /** The same operation by the name that it has without its node. */
@@ -178,9 +168,5 @@ function shared(worker: Worker, binding: Binding): Binding {
 
 /** CALL-ENV-03, for a node that dialled: where operations are `service/op` the key is a node, and the peer knows it. */
 export function ownOrPeer(own: Binding, peer: Binding): Binding {
-  const bindingOf = ({ op }: BoundCall) => (op.includes('/') ? peer : own)
-  return {
-    invoke: call => bindingOf(call).invoke(call),
-    subscribe: call => bindingOf(call).subscribe(call),
-  }
+  return choosing(({ op }) => (op.includes('/') ? peer : own))
 }

@@ -33,21 +33,18 @@ export interface Worker {
   readonly share: FairShare
 }
 
-interface RoutesOptions {
-  /** Milliseconds after a loss in which calls of the alias get `UNAVAILABLE` in place of `NOT_FOUND`. */
-  readonly rejoinGraceMs: number
-  readonly now: () => number
-}
-
 export class Routes {
-  readonly #options: RoutesOptions
+  /** Milliseconds after a loss in which calls of the alias get `UNAVAILABLE` in place of `NOT_FOUND`. */
+  readonly #graceMs: number
+  readonly #now: () => number
   readonly #workers = new Map<string, Worker>()
   readonly #byLink = new Map<Link, string>()
   /** When an alias was lost, while its grace lasts. */
   readonly #lost = new Map<string, number>()
 
-  constructor(options: RoutesOptions) {
-    this.#options = options
+  constructor(rejoinGraceMs: number, now: () => number) {
+    this.#graceMs = rejoinGraceMs
+    this.#now = now
   }
 
   worker(alias: string): Worker | undefined {
@@ -56,10 +53,6 @@ export class Routes {
 
   workers(): readonly Worker[] {
     return [...this.#workers.values()]
-  }
-
-  aliasOf(link: Link): string | undefined {
-    return this.#byLink.get(link)
   }
 
   /** What a routed path leads to just now, or why to nothing (CALL-ROUTE-03, -08). */
@@ -75,18 +68,17 @@ export class Routes {
   reach(alias: string, path: string): Worker | CallError {
     const worker = this.#workers.get(alias)
     if (worker) return worker
-    return this.mayReturn(alias) ? new CallError('UNAVAILABLE', `${alias} is not connected just now`) : notFound(path)
+    return this.#mayReturn(alias) ? new CallError('UNAVAILABLE', `${alias} is not connected just now`) : notFound(path)
   }
 
   knows(alias: string): boolean {
-    return this.#workers.has(alias) || this.mayReturn(alias)
+    return this.#workers.has(alias) || this.#mayReturn(alias)
   }
 
   /** Whether the alias was lost a moment ago. */
-  mayReturn(alias: string): boolean {
+  #mayReturn(alias: string): boolean {
     const lost = this.#lost.get(alias)
-    if (lost === undefined) return false
-    if (this.#options.now() - lost <= this.#options.rejoinGraceMs) return true
+    if (lost !== undefined && this.#now() - lost <= this.#graceMs) return true
     this.#lost.delete(alias)
     return false
   }
@@ -120,16 +112,16 @@ export class Routes {
     if (alias === undefined) return
     this.#byLink.delete(link)
     this.#workers.delete(alias)
-    if (this.#options.rejoinGraceMs > 0) this.#remember(alias)
+    if (this.#graceMs > 0) this.#remember(alias)
   }
 
   /** Those whose grace is over are forgotten, and the oldest where there are too many. */
   #remember(alias: string): void {
     this.#lost.delete(alias)
-    this.#lost.set(alias, this.#options.now())
+    this.#lost.set(alias, this.#now())
     for (const oldest of this.#lost.keys()) {
       if (this.#lost.size > callLimits.lostAliases) this.#lost.delete(oldest)
-      else if (this.mayReturn(oldest)) return
+      else if (this.#mayReturn(oldest)) return
     }
   }
 }
