@@ -9,7 +9,7 @@ export interface AccessRule {
   readonly requiredScopesAny: readonly string[] | undefined
   readonly resourceType: string | undefined
   readonly resourceAction: string | undefined
-  /** Whether there is anything to check. */
+  /** Whether there is nothing to check. */
   readonly open: boolean
 }
 
@@ -29,7 +29,6 @@ export function accessRule(access: AccessControl): AccessRule {
   return { requiredScopes, requiredScopesAny: any, resourceType, resourceAction, open }
 }
 
-/** Throws for what is no block at all. */
 export function accessBlock<T>(given: T): T & object {
   if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given
   throw new TypeError('access control must be an object; {} lets everybody in')
@@ -64,7 +63,6 @@ export function refusal(rule: AccessRule, identity: Principal | undefined, expla
   return new CallError('FORBIDDEN', 'access denied', explain ? { details: { missing_scopes: missing } } : {})
 }
 
-/** A pattern and what it demands of whoever calls a path that it matches. */
 export interface PathRule {
   readonly pattern: string
   readonly access: AccessControl
@@ -80,10 +78,7 @@ export class PathRules {
 
   /** Throws for a bad pattern or block, and then changes nothing. */
   replace(rules: readonly PathRule[]): void {
-    this.#rules = rules.map(({ pattern, access }) => ({
-      pattern: new PathPattern(pattern),
-      rule: accessRule(access),
-    }))
+    this.#rules = rules.map(({ pattern, access }) => ({ pattern: new PathPattern(pattern), rule: accessRule(access) }))
   }
 
   get none(): boolean {

@@ -164,7 +164,6 @@ function pathAt({ alias }: Worker, name: string): string {
   return `/${alias}${target.local}`
 }
 
-/** No longer than a path can be. */
 function shown(name: string): string {
   return name.slice(0, callLimits.pathLength)
 }

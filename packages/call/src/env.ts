@@ -48,7 +48,6 @@ export interface EnvOptions {
   readonly clock?: Clock
 }
 
-/** How the namespaces of a node are bound. */
 export class EnvAssembly {
   readonly clock: Clock
   readonly #bindings: ReadonlyMap<string, Binding>

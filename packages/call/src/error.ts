@@ -61,12 +61,10 @@ export class CallError extends Error {
   }
 }
 
-/** Our code for a name that a peer used. */
 export function codeOf(name: string): string {
   return CODES[name] ? name : (BY_NAME.get(name) ?? name)
 }
 
-/** The name of a code in the OPS profile. */
 export function opsName(code: string): string {
   return CODES[code]?.ops ?? code
 }

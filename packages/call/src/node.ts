@@ -22,7 +22,6 @@ export interface NodeOptions {
   readonly registry: OperationRegistry
   /** The node's own name in routed paths. A head is `head` by default, any other node has none. */
   readonly alias?: string
-  /** Workers may register here. */
   readonly head?: boolean
   /** Further bindings of the env that handlers get; the registry is always its fallback. */
   readonly env?: EnvOptions
@@ -90,7 +89,6 @@ export class CallNode implements Dispatcher {
     return this.#aliases[0]
   }
 
-  /** Calls from code that handles no request. */
   get env() {
     return this.#assembly.root
   }
@@ -99,7 +97,6 @@ export class CallNode implements Dispatcher {
     return [...this.#links]
   }
 
-  /** Aliases of the workers that are registered now. */
   get workers(): readonly string[] {
     return this.#routes.workers().map(({ alias }) => alias)
   }
@@ -192,7 +189,7 @@ export class CallNode implements Dispatcher {
   #forward(worker: Worker, route: Route, request: InboundRequest, inbound: Inbound): void {
     const refused = route.access && refusal(route.access, inbound.identity, this.#options.explainDenials)
     if (refused) inbound.fail(refused)
-    else forward(worker, route, request, inbound, { tellCaller: !this.#options.hideCallers })
+    else forward(worker, route, request, inbound, !this.#options.hideCallers)
   }
 
   /** CALL-ROUTE-06: the whole set of a worker's operations, replaced at once when everything about them is known. */

@@ -131,7 +131,6 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** How many timers wait. */
   get pending(): number {
     return this.#timers.length
   }

@@ -52,7 +52,6 @@ function encodeTime(milliseconds: number): string {
   return pairs[(milliseconds - low) / bits40]! + encode40(low)
 }
 
-/** Fills an array with random bytes. */
 type Fill = (bytes: Uint8Array<ArrayBuffer>) => void
 
 const poolBytes = 4096

@@ -13,7 +13,6 @@ export interface Spent {
   readonly tokens: number
 }
 
-/** What was set aside for a turn before it began. */
 export interface Reservation {
   readonly id: string
   /** Under whose name it will be booked. */

@@ -20,7 +20,6 @@ export function isDiskFault({ code }: MachineFault): boolean {
   return DISK.has(code)
 }
 
-/** What people call it. */
 const WORDS: Readonly<Record<MachineCode, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',

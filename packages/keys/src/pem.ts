@@ -9,7 +9,6 @@ export interface PemFault {
   readonly cause?: unknown
 }
 
-/** A new key. */
 export function newPrivatePem(): string {
   return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }

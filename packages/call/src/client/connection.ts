@@ -42,7 +42,6 @@ export interface ConnectionOptions {
 interface ConnectionHooks {
   readonly clock: Clock
   readonly node: CallNode
-  /** Paths that are registered. */
   readonly operations: () => readonly string[]
   /** A new link, before anything has come or gone on it. */
   attached(link: Link): void
@@ -58,7 +57,6 @@ export class Connection {
   #link: Link | undefined
   #timer: CancelTimer | undefined
   #steady: CancelTimer | undefined
-  /** Attempts since the last connection. */
   #attempt = 0
   /** Whether what is offered has changed since the head was told. */
   #stale = false
@@ -79,7 +77,6 @@ export class Connection {
     return this.#state
   }
 
-  /** The link, if requests can go out on it now. */
   get link(): Link | undefined {
     return this.#state.kind === 'connected' && !this.#link!.closed ? this.#link : undefined
   }

@@ -8,7 +8,6 @@ import type { ConnectionOptions } from './connection.ts'
 import type { Resume } from './resume.ts'
 
 export interface ClientOptions extends ConnectionOptions {
-  /** Operations that this side offers to the other. */
   readonly registry?: OperationRegistry
   /**
    * Further bindings of the env that its handlers get: `remote(peer)` is the other side. Without any, namespaces are
@@ -23,7 +22,6 @@ export interface ClientOptions extends ConnectionOptions {
 interface Waits {
   /** False: fails at once where there is no connection. */
   readonly wait?: boolean
-  /** The type of the operation, where the caller knows it. */
   readonly type?: OperationType
 }
 

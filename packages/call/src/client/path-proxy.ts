@@ -4,11 +4,9 @@ import type { Static, TSchema } from '@parley/core'
 import type { CallArguments, Operation, OperationMap, PathOf } from '../operation.ts'
 import type { ClientCallOptions, ClientSubscribeOptions } from './options.ts'
 
-/** Paths of queries and mutations. */
 type CallPath<M extends OperationMap> = {
   [Path in PathOf<M>]: M[Path] extends Operation<'subscription'> ? never : Path
 }[PathOf<M>]
-/** Paths of subscriptions. */
 type StreamPath<M extends OperationMap> = Exclude<PathOf<M>, CallPath<M>>
 
 /** The next segment of a path behind a prefix. */

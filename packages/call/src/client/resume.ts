@@ -5,7 +5,6 @@ import { callLimits } from '../limits.ts'
 export type Cursor = number | string
 
 export interface Resume<Input, Output> {
-  /** The place of a value. */
   cursor(value: Output): Cursor
   /** The input that makes the operation go on from a place: with the value after it, or with earlier ones once more. */
   input(input: Input, cursor: Cursor): Input
@@ -28,7 +27,6 @@ export class Resumption<Input, Output> {
     this.#input = input
   }
 
-  /** The input to open the stream with, the first time or again. */
   open(): Input {
     this.#repeating = this.#last !== undefined
     return this.#last === undefined ? this.#input : this.#resume.input(this.#input, this.#last)

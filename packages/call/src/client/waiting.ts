@@ -10,14 +10,12 @@ export interface Task {
   readonly path: string
   /** Milliseconds since the Unix epoch; infinite for what may wait for ever. */
   expires: number
-  /** Whether it went out on a link before. */
   sent: boolean
   readonly signal?: AbortSignal
   /** False: it does not wait for its first connection. */
   readonly wait?: boolean
   open(link: Link): void
   fail(error: CallError): void
-  /** Its signal has fired. */
   abort(): void
 }
 

@@ -17,7 +17,6 @@ export class ExpiryTimer {
     return this.#clock.now() / 1000
   }
 
-  /** Something is due at this time. */
   add(due: number): void {
     if (due >= this.#due) return
     this.#cancel?.()

@@ -116,7 +116,6 @@ export class Inbound {
     if (!this.#ended) this.#options.due(this.due(this.#now()))
   }
 
-  /** The context of the handler that runs here. */
   context(request: InboundRequest, assembly: EnvAssembly): CallContext {
     this.#context = new CallContext(
       {
@@ -158,11 +157,10 @@ export class Inbound {
     else this.fail(result.error)
   }
 
-  /** The one value of a query or mutation. */
   respond(value: unknown, meta?: ResponseMeta): void {
     if (this.#ended) return
     this.#end()
-    if (!this.#send(value, meta)) return
+    this.#send(value, meta)
   }
 
   /** One value of a stream; false if the request has ended. */

@@ -5,7 +5,6 @@ import type { Transport } from '../transport/transport.ts'
 import type { InboundRequest } from '../wire/request.ts'
 import type { Inbound } from './inbound.ts'
 
-/** Where a peer's requests go. */
 export interface Dispatcher {
   /** Answers a request, now or later; it never throws. `Inbound` is how. */
   dispatch(request: InboundRequest, inbound: Inbound): void

@@ -21,7 +21,6 @@ import { ValueQueue } from './queue.ts'
 
 export class Link {
   readonly transport: Transport
-  /** What the peer's operations are. */
   readonly types = new OperationTypes((path, input, options) => this.callEnvelope(path, input, options))
   readonly #options: LinkOptions
   readonly #clock: Clock
@@ -76,8 +75,6 @@ export class Link {
   get closed(): boolean {
     return this.#closed !== undefined
   }
-
-  // Calling
 
   /** Resolves when `request` can be used: at once, unless the peer's spelling is still to be found out. */
   async ready(): Promise<void> {
@@ -151,7 +148,6 @@ export class Link {
     this.request(path, input, options, sink)
   }
 
-  /** Sends a request; what comes of it goes to the sink, a refusal at once. */
   request(path: string, input: unknown, options: CallOptions & SubscribeOptions, sink: RequestSink): void {
     this.#requests.request(path, input, options, sink)
   }
@@ -167,17 +163,13 @@ export class Link {
     else if (type !== undefined) this.#requests.ended(id, false)
   }
 
-  /** Cancels a request of this side; unknown ids are nobody's. */
   abort(id: string): void {
     this.#requests.abort(id)
   }
 
-  /** Whether an envelope's text is small enough for this link. */
   fits(text: string): boolean {
     return fits(text, this.transport.maxBody)
   }
-
-  // Other events
 
   /** One-way events that are no calls (CALL-WIRE-06). */
   on(type: string, listener: EventListener): () => void {
@@ -205,8 +197,6 @@ export class Link {
   close(reason = 'closed'): void {
     this.transport.close(reason)
   }
-
-  // What the transport brings
 
   #receive(envelope: Envelope, stream: StreamId | undefined): void {
     const { type, payload } = envelope

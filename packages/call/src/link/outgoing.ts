@@ -7,7 +7,6 @@ import type { PendingMap, PendingRequest } from './pending.ts'
 
 /** What comes of a request. Exactly one of `end` and `fail` is called, unless `once` and a value came first. */
 export interface RequestSink {
-  /** The first value is the answer. */
   readonly once: boolean
   value(value: unknown): void
   /** `call.completed`, or `call.aborted` from either side. */
@@ -15,12 +14,9 @@ export interface RequestSink {
   fail(error: CallError): void
 }
 
-/** What a request needs of its link. */
 export interface Sender {
   readonly pending: PendingMap
-  /** Cancels a request of this side. */
   abort(id: string): void
-  /** Tells the other side that nobody waits any more. */
   abortPeer(request: PendingRequest): void
 }
 
@@ -41,12 +37,7 @@ export class Outgoing implements PendingRequest {
   /** `limit`: when it ends whatever comes, in milliseconds since the Unix epoch. */
   constructor(
     sender: Sender,
-    target: {
-      readonly id: string
-      readonly path: string
-      readonly profile: Profile
-      readonly stream: StreamId | undefined
-    },
+    target: Pick<PendingRequest, 'id' | 'path' | 'profile' | 'stream'>,
     options: CallOptions & SubscribeOptions,
     limit: number,
     sink: RequestSink,
@@ -129,6 +120,11 @@ export class Answer implements RequestSink {
   }
 
   end(aborted: boolean): void {
-    this.fail(new CallError('ABORTED', aborted ? `${this.#path} was aborted` : 'completed without response'))
+    this.fail(endedUnanswered(this.#path, aborted))
   }
+}
+
+/** Why a call has no answer although it ended without an error. */
+export function endedUnanswered(path: string, aborted: boolean): CallError {
+  return new CallError('ABORTED', aborted ? `${path} was aborted` : 'completed without response')
 }

@@ -7,7 +7,6 @@ import type { StreamId } from '../transport/transport.ts'
 import { BusyMap } from './busy-map.ts'
 import { ExpiryTimer } from './expiry.ts'
 
-/** A request that waits for its answer or its next value. */
 export interface PendingRequest {
   readonly id: string
   readonly path: string
@@ -20,7 +19,6 @@ export interface PendingRequest {
   /** Milliseconds since the Unix epoch at which it times out; infinite for a subscription without a limit. */
   expires: number
   value(value: unknown): void
-  /** `call.completed`, or an abort by either side. */
   end(aborted: boolean): void
   fail(error: CallError): void
 }
@@ -75,7 +73,6 @@ export class PendingMap {
     })
   }
 
-  /** Another time, earlier or later. */
   expireAt(request: PendingRequest, expires: number): void {
     request.expires = expires
     this.#timer.add(expires)

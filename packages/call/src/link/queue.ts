@@ -35,7 +35,6 @@ export class ValueQueue<T> implements AsyncIterable<T> {
     return this.#ended
   }
 
-  /** Whether the next value would not be taken. */
   get full(): boolean {
     return !this.#waiter && this.#values.length - this.#head >= this.#options.capacity
   }

@@ -9,17 +9,13 @@ import type { Link } from '../link/link.ts'
 import type { InboundRequest } from '../wire/request.ts'
 import type { Route, Worker } from './routes.ts'
 
-interface ForwardOptions {
-  /** Whether the worker is told whom the call is made for. */
-  readonly tellCaller: boolean
-}
-
+/** `tellCaller`: whether the worker is told whom the call is made for. */
 export function forward(
   worker: Worker,
   route: Route,
   request: InboundRequest,
   inbound: Inbound,
-  options: ForwardOptions,
+  tellCaller: boolean,
 ): void {
   const { identity } = inbound
   const release = worker.share.take(identity?.id ?? inbound.link)
@@ -36,7 +32,7 @@ export function forward(
     ...(inbound.deadline !== undefined && { deadline: inbound.deadline }),
     ...(request.idleTimeout !== undefined && { idleTimeout: request.idleTimeout }),
     ...(request.metadata && { metadata: request.metadata }),
-    ...(options.tellCaller && identity && { forwardedFor: claim(identity) }),
+    ...(tellCaller && identity && { forwardedFor: claim(identity) }),
   }
   inbound.onAbort(() => link.abort(requestId))
   const type = route.spec?.opType
@@ -78,11 +74,7 @@ async function forwardStream(
   { onValue, ...passed }: SubscribeOptions & { readonly onValue?: () => void },
 ): Promise<void> {
   let aborted = false
-  const values = worker.subscribe(path, request.input, {
-    ...passed,
-    single: false,
-    onEnd: by => (aborted = by),
-  })
+  const values = worker.subscribe(path, request.input, { ...passed, single: false, onEnd: by => (aborted = by) })
   try {
     for await (const value of values) {
       onValue?.()
@@ -97,7 +89,6 @@ async function forwardStream(
   }
 }
 
-/** Whom a worker is told that a call is made for. */
 export function claim({ id, scopes, resources }: Principal) {
   return { id, scopes, ...(resources !== undefined && { resources }) }
 }

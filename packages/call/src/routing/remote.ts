@@ -108,7 +108,6 @@ function later(open: () => Promise<AsyncIterable<unknown>>): AsyncIterable<unkno
 }
 
 interface RoutedOptions {
-  /** For names that are no worker's. */
   readonly fallback: Binding
   /** The operations below `/services/` that tell of a worker: the head answers them itself (CALL-ROUTE-03). */
   readonly services: (worker: Worker) => OperationRegistry

@@ -18,7 +18,6 @@ export interface Route {
   access: AccessRule | undefined
   /** Why what the worker told of access lets nobody in, whatever the head allows. */
   closed?: string | undefined
-  /** While the worker is being asked. */
   asking?: Promise<void> | undefined
   /** Whether a call made the head ask once more, and that is over. */
   askedAgain?: boolean
@@ -29,7 +28,6 @@ export interface Worker {
   readonly link: Link
   readonly owner: string
   readonly routes: ReadonlyMap<string, Route>
-  /** Who has how many requests in flight to it. */
   readonly share: FairShare
 }
 
@@ -64,7 +62,6 @@ export class Routes {
     return route && !isInternal(route) ? { worker, route } : notFound(path)
   }
 
-  /** The worker of an alias, or why a path leads to none. */
   reach(alias: string, path: string): Worker | CallError {
     const worker = this.#workers.get(alias)
     if (worker) return worker

@@ -24,7 +24,6 @@ export interface Receiver {
 export interface Transport {
   /** For people and logs: `unix`, `tcp`, `tls`, `websocket`, `port`, `stdio`, `noise`. */
   readonly kind: string
-  /** Who is at the other end, if the transport has proved it. */
   readonly identity: Principal | undefined
   /** Bytes of the largest body that may be sent. */
   readonly maxBody: number

@@ -10,18 +10,18 @@ import { type Envelope, ProtocolViolation } from '../wire/envelope.ts'
 import { afterConsumers } from './after-consumers.ts'
 import { Delivery } from './delivery.ts'
 import { encodeFrame, PREFIX, parseBody } from './frame.ts'
-import type { WsFraming, WsText } from './message.ts'
 import type { Receiver, Transport } from './transport.ts'
-import { CLOSE_NORMAL, closeCodeOf, closedBecause, closeReason, Framing } from './websocket-frames.ts'
-
-interface WebSocketOptions {
-  /** Bytes of the largest body, both ways. */
-  readonly maxBody?: number
-  readonly wsFraming?: WsFraming
-  /** Text messages end the link with 1003 by default. */
-  readonly wsText?: WsText
-  readonly clock?: Clock
-}
+import {
+  CLOSE_CODES,
+  CLOSE_NORMAL,
+  closedBecause,
+  closeReason,
+  Framing,
+  notAnAddress,
+  shownAddress,
+  type WebSocketClientOptions,
+  type WebSocketOptions,
+} from './websocket-frames.ts'
 
 class WebSocketTransport implements Transport {
   readonly kind = 'websocket'
@@ -45,11 +45,7 @@ class WebSocketTransport implements Transport {
     this.#framing = new Framing(options.wsFraming, options.wsText)
     this.identity = identity
     this.maxBody = options.maxBody ?? callLimits.frameBytes
-    this.#delivery = new Delivery({
-      pause: () => ws.pause(),
-      resume: () => ws.resume(),
-      afterConsumers,
-    })
+    this.#delivery = new Delivery({ pause: () => ws.pause(), resume: () => ws.resume(), afterConsumers })
     ws.on('message', (data, binary) => this.#take(data, binary))
     ws.on('pong', () => {
       this.#missed = 0
@@ -107,7 +103,7 @@ class WebSocketTransport implements Transport {
       this.#delivery.envelope(envelope)
     } catch (cause) {
       if (!(cause instanceof ProtocolViolation)) throw cause
-      this.#shut(closeCodeOf(cause), cause.message)
+      this.#shut(CLOSE_CODES[cause.kind], cause.message)
       this.#delivery.end(cause.message, cause)
     }
   }
@@ -123,19 +119,14 @@ class WebSocketTransport implements Transport {
 
   /** CALL-ROUTE-08: finds a link whose other end is gone. */
   #keepAlive(): void {
-    this.#probe = this.#clock.after(
-      callDefaults.keepalive,
-      () => {
-        if (this.#missed >= callDefaults.keepaliveMissed) {
-          this.#destroy('the peer does not answer')
-          return
-        }
-        this.#missed++
+    const probe = () => {
+      if (this.#missed++ >= callDefaults.keepaliveMissed) this.#destroy('the peer does not answer')
+      else {
         this.#ws.ping()
         this.#keepAlive()
-      },
-      { background: true },
-    )
+      }
+    }
+    this.#probe = this.#clock.after(callDefaults.keepalive, probe, { background: true })
   }
 
   /** Everything that was sent goes out before the close frame. */
@@ -175,8 +166,6 @@ function wsOptions(options: WebSocketOptions) {
     closeTimeout: callDefaults.closeGrace,
   } as const
 }
-
-// Server
 
 export interface WebSocketServerOptions extends WebSocketOptions {
   /** Resolves tokens, within `callDefaults.handshake`. `anonymous` admits everybody, without an identity. */
@@ -287,20 +276,13 @@ function refuse(socket: Duplex, status: number, words: string): void {
   socket.end(`HTTP/1.1 ${status} ${words}\r\n${challenge}Connection: close\r\nContent-Length: 0\r\n\r\n`)
 }
 
-// Client
-
-interface WebSocketClientOptions extends WebSocketOptions {
-  /** Goes out as `Authorization: Bearer`. */
-  readonly token?: string
-  /** Who the server is to this side, if the caller knows. */
-  readonly identity?: Principal | undefined
-  /** Certificates that a `wss:` server may show beside the system's. */
-  readonly ca?: string | Buffer
-}
-
 /** Rejects with `FORBIDDEN` if the token was refused, with `UNAVAILABLE` if there is no connection. */
-export function connectWebSocket(url: string, options: WebSocketClientOptions = {}): Promise<Transport> {
-  const shown = url.replace(/[?#].*$/s, '')
+export function connectWebSocket(
+  url: string,
+  /** `ca`: certificates that a `wss:` server may show beside the system's. */
+  options: WebSocketClientOptions & { readonly ca?: string | Buffer } = {},
+): Promise<Transport> {
+  const shown = shownAddress(url)
   return new Promise((resolve, reject) => {
     let ws: WebSocket
     try {
@@ -311,7 +293,7 @@ export function connectWebSocket(url: string, options: WebSocketClientOptions = 
         ...(options.ca !== undefined && { ca: options.ca }),
       })
     } catch {
-      reject(new CallError('INVALID_INPUT', `'${shown}' is no address of a WebSocket`))
+      reject(notAnAddress(url))
       return
     }
     let socket: Duplex | undefined

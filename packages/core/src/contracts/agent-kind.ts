@@ -14,7 +14,6 @@ export interface AgentSettings {
 
 /** What is wrong with an agent of a file, which its schema cannot say. */
 export interface SettingsProblem {
-  /** The field that it is about, if it is about one. */
   readonly field?: string
   /** A sentence. */
   readonly reason: string

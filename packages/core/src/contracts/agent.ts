@@ -71,7 +71,6 @@ export type TurnResult =
   | { readonly outcome: 'blocked'; readonly reason: string; readonly usage: Usage }
 
 export interface AgentAdapter {
-  /** The name under which the adapter was configured. */
   readonly name: string
   /** What it is: `command`, `http`, `operation`, `function`, `peer`, `human`. */
   readonly kind: string

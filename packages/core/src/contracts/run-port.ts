@@ -18,7 +18,6 @@ export interface RunKey {
 export interface RunRequest {
   /** Becomes the originator of everything in the run. */
   readonly principal: Principal
-  /** What is wanted, in words. */
   readonly intent: string
   /** Where it came from: `alx`, `alp`, `crosstalk`, `cli`, `console`. */
   readonly origin: string
@@ -63,7 +62,6 @@ export type RunPage = {
   readonly end?: RunEnd
 }
 
-/** What a run was started with. */
 export interface StoredRun {
   readonly run: RunId
   readonly root: WorkspaceId

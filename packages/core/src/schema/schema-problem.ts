@@ -13,7 +13,6 @@ export interface SchemaProblem {
   readonly actual: string
 }
 
-/** What Ajv tells about an error, by keyword. */
 interface Params {
   readonly type?: string | readonly string[]
   readonly allowedValue?: unknown
