@@ -14,7 +14,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** The operation is known to stream: the rest is cancelled with its first value. */
   readonly streams?: boolean
-  /** The id of the request, where somebody else needs to know it first. */
+  /** The id of the request, if the caller needs to know it in advance. */
   readonly requestId?: string
 }
 

@@ -1,5 +1,5 @@
-// A client that reconnects: one link at a time over what `dial` gives, kept up by `Connection`. A call's error says what
-// happened to it, subscriptions resume from their cursor, and operations are known by their types.
+// A client that reconnects: one link at a time over what `dial` gives, kept up by `Connection`. Errors say what happened
+// to a call, subscriptions resume from their cursor, and operations are known by their types.
 import { type Clock, type OperationSpec, type OperationType, SystemClock } from '@parley/core'
 import { bufferOf, expiryOf, subscriptionExpiry } from './call-options.ts'
 import { Connection } from './client/connection.ts'
@@ -102,7 +102,7 @@ export class Client<M extends OperationMap = OperationMap> {
     return this.#listeners.add(this.#connection.current, type, listener)
   }
 
-  /** Sends an event to the other side. Throws `UNAVAILABLE` while there is no connection: nobody would hear of it. */
+  /** Sends an event to the other side. Throws `UNAVAILABLE` while there is no connection. */
   emit(type: string, topic: string, payload: unknown): void {
     if (!this.link) throw new CallError('UNAVAILABLE', 'there is no connection just now')
     this.link.emit(type, topic, payload)
@@ -154,8 +154,8 @@ export class Client<M extends OperationMap = OperationMap> {
     return pathProxy((path, given) => this.#subscribe(path, given)) as StreamMembers<M>
   }
 
-  // Every name that is not a client's own is a service. On the prototype, so that its own members cost no more; a client
-  // is awaited and printed like anything else.
+  // Every name that is not a client's own is a service. On the prototype, so that its own members cost no more. A
+  // client can be awaited and printed like anything else.
   static {
     const get = (target: object, name: string | symbol, client: Client) =>
       typeof name === 'symbol' || name in target || name === 'then' || name === 'toJSON'
@@ -174,7 +174,7 @@ export class Client<M extends OperationMap = OperationMap> {
       throw new CallError('INTERNAL', `the spec of ${path} cannot be understood: ${missing}`)
     }
     if (told.opType !== undefined) this.link?.types.remember(path, told.opType)
-    // CALL-DISC-01: what nobody knows to be a query must not be repeated as one.
+    // CALL-DISC-01: what is not known to be a query must not be repeated as one.
     return { name: path, opType: 'mutation', ...told, accessControl: told.accessControl }
   }
 

@@ -116,7 +116,7 @@ export class Discovery {
       const { local, spec } = route
       const name = `/${alias}${local}`
       if (isInternal(route) || !may(route, name)) return []
-      // CALL-DISC-01: what nobody knows to be a query must not be repeated as one.
+      // CALL-DISC-01: what is not known to be a query must not be repeated as one.
       return [{ name, namespace: parsePath(local)!.service, op_type: spec?.opType ?? 'mutation' }]
     })
   }

@@ -8,7 +8,6 @@ export const callLimits = {
   /** UTF-16 units of a request id. */
   idLength: 128,
   pathLength: 255,
-  segmentLength: 64,
   /** Requests that one link may have sent without an answer. */
   pending: 10_000,
   /** Requests of a peer that one link handles at once. */
@@ -17,7 +16,7 @@ export const callLimits = {
   running: 4000,
   /** Requests that a head has in flight to one worker, shared fairly; below `inbound`, so its own questions fit. */
   workerRequests: 900,
-  /** Settled ids that a link remembers, to recognise a stream that was asked for as a call. */
+  /** Settled ids that a link remembers, to recognize a stream that was requested as a call. */
   settled: 1024,
   /** Values of a subscription that wait for their consumer. */
   receiveBuffer: 32,
@@ -34,7 +33,7 @@ export const callLimits = {
   complaints: 100,
   /** Envelopes that a transport delivers before other work gets a turn. */
   envelopesPerTurn: 512,
-  /** Envelopes that may come before somebody takes them, on a carrier that cannot be held back. */
+  /** Envelopes that may arrive before there is a receiver, on a carrier that cannot be paused. */
   earlyEnvelopes: 1024,
   /** Characters of a token that is looked at. */
   tokenLength: 4096,
@@ -80,7 +79,7 @@ export const callDefaults = {
   /** Milliseconds in which a connection must be made and known, and in which the other side must have closed too. */
   handshake: 10_000,
   closeGrace: 5000,
-  /** Milliseconds between two looks at how much a browser still has to send: it tells nobody. */
+  /** Milliseconds between checks of how much a browser still has to send: it has no event for that. */
   drainPoll: 10,
   /** How long a client lets one attempt to connect take. */
   dial: 10_000,

@@ -42,7 +42,7 @@ export interface NodeOptions {
 export class CallNode implements Dispatcher {
   readonly #options: NodeOptions
   readonly #registry: OperationRegistry
-  /** A head is `head` beside its own alias: workers register at that name, and nobody else may have it. */
+  /** A head is `head` beside its own alias: workers register at that name, and no worker may have it. */
   readonly #aliases: readonly string[]
   readonly #discovery: Discovery
   readonly #assembly: EnvAssembly
@@ -101,7 +101,7 @@ export class CallNode implements Dispatcher {
     return this.#routes.workers().map(({ alias }) => alias)
   }
 
-  /** Takes a transport into use, whoever opened it. */
+  /** Takes a transport into use, whichever side opened it. */
   attach(transport: Transport, options: Pick<LinkOptions, 'profile'> = {}): Link {
     const { log } = this.#options
     const link = new Link({ transport, dispatcher: this, clock: this.#clock, ...options, ...(log && { log }) })
@@ -177,7 +177,7 @@ export class CallNode implements Dispatcher {
     return this.#options.allowUnspecified === true && route.askedAgain === true && isUnspecified(route)
   }
 
-  /** CALL-ROUTE-05: a spec that did not come at registration is asked for once more; until then nobody is let in. */
+  /** CALL-ROUTE-05: a spec that did not come at registration is requested once more; until then calls are refused. */
   async #askFirst(worker: Worker, route: Route, request: InboundRequest, inbound: Inbound): Promise<void> {
     await fetchSpec(worker.link, route, callLimits.schemaFetchMs)
     route.askedAgain = true

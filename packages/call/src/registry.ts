@@ -198,7 +198,7 @@ function invalidOutput(errors: ReturnType<typeof problems>): CallError {
   return new CallError('INTERNAL', 'output validation failed', { details: { errors } })
 }
 
-/** Whoever awaits it gets what it resolves to. */
+/** Anything that can be awaited. */
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   if (value instanceof Promise) return true
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'

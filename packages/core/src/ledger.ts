@@ -41,7 +41,7 @@ export interface LedgerDamage {
 }
 
 export interface LedgerStore {
-  /** What is stored of today. With `damage` nobody knows, and the state is that of a day on which nothing was spent. */
+  /** What is stored of today. With `damage` that is unknown, and the state is that of a day without spending. */
   read(): { readonly state: LedgerState; readonly damage: LedgerDamage | undefined }
   /** All of it, or as it was. Throws what keeps it from being written. */
   write(state: LedgerState): void
@@ -59,7 +59,7 @@ export interface LedgerOptions {
   readonly clock: Clock
   /** `budget.daily_usd` of the profile's configuration, whatever stands there; asked every time. */
   readonly cap: () => unknown
-  /** US dollars that are set aside for a turn of which nobody says what it may cost. */
+  /** US dollars that are set aside for a turn without a stated cost. */
   readonly turnUsd?: number
   readonly failed?: (what: string, cause: unknown) => void
 }
@@ -101,7 +101,7 @@ export class Ledger {
     this.#options = options
   }
 
-  /** `ledger_unavailable`: damaged although a cap needs it (section 27 of the sheet), or perhaps sound but unreadable. */
+  /** `ledger_unavailable`: damaged although a cap needs it (section 27 of the sheet), or sound but unreadable. */
   get unusable(): ParleyError | undefined {
     const { damage } = this
     if (!damage || (damage.fault === undefined && capOf(this.#options.cap()) === undefined)) return undefined

@@ -23,7 +23,7 @@ export const limits = {
   /** Turns under way that the daily ledger keeps, and names that have spent something in a day. */
   reservations: 256,
   ledgerNames: 2048,
-  /** US dollars that are set aside for a turn where there is a cap and nobody says less. */
+  /** US dollars that are set aside for a turn if there is a cap and the caller does not ask for less. */
   turnUsd: 1,
   /** Errors that one failed validation reports. */
   schemaErrors: 8,

@@ -41,7 +41,7 @@ const LASTING: ReadonlySet<unknown> = new Set(['keys_uncertain'])
 /** How far an error's causes are followed: they may nest deeper, or in a circle. */
 const CAUSES = 16
 
-/** The fault in an error's code, in its causes or in its details as `system`. Messages may quote anybody: never read. */
+/** The fault in an error's code, in its causes or in its details as `system`. Messages are never read: they quote. */
 export function machineFaultOf(thrown: unknown): MachineFault | undefined {
   let each = thrown
   for (let depth = 0; depth < CAUSES && isRecord(each); depth++) {

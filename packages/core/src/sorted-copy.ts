@@ -99,7 +99,7 @@ function sameKeys(left: readonly string[], right: readonly string[]): boolean {
   return true
 }
 
-/** Where making code is forbidden, as by the security policy of a page, the shape goes on uncompiled. */
+/** Where making code is forbidden, as by the security policy of a page, the shape stays uncompiled. */
 function compileInto(shape: Shape): void {
   try {
     shape.copy = compileCopy(shape)

@@ -43,7 +43,7 @@ interface ConnectionHooks {
   readonly clock: Clock
   readonly node: CallNode
   readonly operations: () => readonly string[]
-  /** A new link, before anything has come or gone on it. */
+  /** A new link, before anything was sent or received on it. */
   attached(link: Link): void
   up(link: Link): void
   closed(reason: string): void
@@ -60,7 +60,7 @@ export class Connection {
   #attempt = 0
   /** Whether what is offered has changed since the head was told. */
   #stale = false
-  /** How often the wait has doubled. A peer that accepts and hangs up at once must not be dialled at full speed. */
+  /** How often the wait has doubled. A peer that accepts and hangs up at once must not be dialed at full speed. */
   #doubled = 0
 
   constructor(options: ConnectionOptions, hooks: ConnectionHooks) {
@@ -132,24 +132,13 @@ export class Connection {
     const { dial, dialTimeout = callDefaults.dial } = this.#options
     return new Promise((resolve, reject) => {
       let late = false
-      const cancel = this.#hooks.clock.after(
-        dialTimeout,
-        () => {
-          late = true
-          reject(new CallError('UNAVAILABLE', `no connection within ${dialTimeout} ms`))
-        },
-        { background: true },
-      )
-      const brought = (transport: Transport) => {
-        cancel()
-        if (late) discard(transport)
-        else resolve(transport)
+      const giveUp = () => {
+        late = true
+        reject(new CallError('UNAVAILABLE', `no connection within ${dialTimeout} ms`))
       }
-      const failed = (cause: unknown) => {
-        cancel()
-        reject(cause)
-      }
-      void Promise.resolve().then(dial).then(brought, failed)
+      const cancel = this.#hooks.clock.after(dialTimeout, giveUp, { background: true })
+      const brought = (transport: Transport) => (late ? discard(transport) : resolve(transport))
+      void Promise.resolve().then(dial).finally(cancel).then(brought, reject)
     })
   }
 
@@ -177,7 +166,7 @@ export class Connection {
     })
   }
 
-  /** A head that cannot be told must not go on with what held before: the next link begins anew. */
+  /** A head that cannot be notified must not keep the old registration: the next link starts over. */
   async #registerAgain(): Promise<void> {
     const { link } = this
     if (!this.#stale || !link) return
@@ -190,21 +179,16 @@ export class Connection {
 
   #up(link: Link): void {
     this.#attempt = 0
-    this.#steady = this.#hooks.clock.after(
-      callDefaults.steady,
-      () => {
-        this.#doubled = 0
-      },
-      { background: true },
-    )
+    const startOver = () => {
+      this.#doubled = 0
+    }
+    this.#steady = this.#hooks.clock.after(callDefaults.steady, startOver, { background: true })
     this.#enter({ kind: 'connected' }, () => this.#hooks.up(link))
-    link.onClose(reason => this.#lost(reason))
+    link.onClose(reason => {
+      this.#steady?.()
+      if (!this.#ended()) this.#wait(reason)
+    })
     void this.#registerAgain()
-  }
-
-  #lost(reason: string): void {
-    this.#steady?.()
-    if (!this.#ended()) this.#wait(reason)
   }
 
   #failed(reason: string): void {
@@ -251,7 +235,7 @@ const NOBODY: Receiver = {
   closed: () => undefined,
 }
 
-/** Closes a transport that nobody wants any more. Started first: only then is somebody there for its errors. */
+/** Closes an unwanted transport. It is started first, so that its errors have a receiver. */
 function discard(transport: Transport): void {
   transport.start(NOBODY)
   transport.close('not wanted any more')

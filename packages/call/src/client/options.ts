@@ -32,6 +32,6 @@ export interface ClientCallOptions extends Omit<CallOptions, 'streams'>, Waits {
 export interface ClientSubscribeOptions<Input = unknown, Output = unknown>
   extends Omit<SubscribeOptions, 'single'>,
     Waits {
-  /** How to go on after a loss. Without it the subscription fails with its link. */
+  /** How to resume after a loss. Without it the subscription fails with its link. */
   readonly resume?: Resume<Input, Output>
 }

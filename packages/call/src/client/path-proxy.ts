@@ -37,7 +37,7 @@ type StreamMember<O> =
       ) => AsyncIterable<Static<Output>>
     : unknown
 
-/** A function where a path ends, and members where paths go on. */
+/** A function where a path ends, and members where paths continue. */
 export type CallMembers<M extends OperationMap, Prefix extends string = '', Taken extends PropertyKey = never> = {
   readonly [Name in Exclude<NextOf<CallPath<M>, Prefix>, Taken>]: CallMember<M[`${Prefix}/${Name}`]> &
     CallMembers<M, `${Prefix}/${Name}`>
@@ -52,7 +52,7 @@ type Use = (path: string, given: readonly unknown[]) => unknown
 /** What every name leads on from, and what calls `use` with the path of names that led to it. */
 export function pathProxy(use: Use, path = ''): object {
   return new Proxy(NOTHING, {
-    // Whoever awaits it must not be taken for a caller of an operation `then`.
+    // `await` must not be taken for a call of an operation `then`.
     get: (_target, name) =>
       typeof name === 'string' && name !== 'then' ? pathProxy(use, `${path}/${name}`) : undefined,
     apply: (_target, _this, given: readonly unknown[]) => use(path, given),

@@ -6,7 +6,7 @@ export type Cursor = number | string
 
 export interface Resume<Input, Output> {
   cursor(value: Output): Cursor
-  /** The input that makes the operation go on from a place: with the value after it, or with earlier ones once more. */
+  /** The input that resumes from a place: with the value after it, or with earlier ones once more. */
   input(input: Input, cursor: Cursor): Input
   /**
    * Negative if the first is before the second, 0 if they are the same place. By default numbers are ordered by size,

@@ -27,6 +27,9 @@ interface InboundOptions {
 }
 
 export class Inbound {
+  readonly id: string
+  readonly link: Link
+  readonly stream: StreamId | undefined
   readonly #options: InboundOptions
   #path = ''
   #identity: Principal | undefined
@@ -42,20 +45,11 @@ export class Inbound {
   #lastValue = 0
 
   constructor(options: InboundOptions) {
+    this.id = options.id
+    this.link = options.link
+    this.stream = options.stream
     this.#options = options
     this.#identity = options.link.identity
-  }
-
-  get id(): string {
-    return this.#options.id
-  }
-
-  get link(): Link {
-    return this.#options.link
-  }
-
-  get stream(): StreamId | undefined {
-    return this.#options.stream
   }
 
   get identity(): Principal | undefined {
@@ -136,7 +130,7 @@ export class Inbound {
     this.#onAbort = listener
   }
 
-  /** Resolves when the next value may go out (CALL-SUB-04) or nobody wants it any more; undefined if that is now. */
+  /** Resolves when the next value may go out (CALL-SUB-04) or is no longer wanted; undefined if that is now. */
   room(): Promise<void> | undefined {
     this.#waiting = !this.#ended && this.link.full
     if (!this.#waiting) return undefined
@@ -147,7 +141,7 @@ export class Inbound {
         resolve()
       }
     })
-    // Whoever went first may have filled it again.
+    // An earlier producer may have filled it again.
     return drained.then(() => this.room())
   }
 
@@ -226,8 +220,7 @@ export class Inbound {
   }
 
   #write(text: string): void {
-    const { link, stream } = this.#options
-    link.transport.send(text, stream)
+    this.link.transport.send(text, this.stream)
   }
 
   /** False if the value cannot travel; the caller has then got an error instead. */

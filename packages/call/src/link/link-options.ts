@@ -8,7 +8,7 @@ import type { Inbound } from './inbound.ts'
 export interface Dispatcher {
   /** Answers a request, now or later; it never throws. `Inbound` is how. */
   dispatch(request: InboundRequest, inbound: Inbound): void
-  /** Who a token belongs to; undefined for nobody. */
+  /** Who a token belongs to; undefined if it is unknown. */
   identify?(token: string): Promise<Principal | undefined>
 }
 

@@ -83,7 +83,7 @@ export class OutgoingRequests implements Sender {
     return new CallError('PAYLOAD_TOO_LARGE', `the request of ${path} passes ${most} bytes`)
   }
 
-  /** Cancels a request; unknown ids are nobody's. */
+  /** Cancels a request; does nothing for an unknown id. */
   abort(id: string): void {
     const request = this.pending.delete(id)
     if (!request) return
@@ -120,7 +120,7 @@ export class OutgoingRequests implements Sender {
     request.value(request.profile.value(payload))
   }
 
-  /** `call.responded` with a value that is no JSON: it is no answer, and nobody waits for another. */
+  /** `call.responded` with a value that is not JSON: it fails the request. */
   unfit(id: string, problem: string): void {
     const request = this.pending.delete(id)
     if (!request) return
@@ -145,11 +145,11 @@ export class OutgoingRequests implements Sender {
     this.pending.failStream(stream, connectionClosed())
   }
 
-  /** The link is gone, and there is nobody left to ask: from now on requests are refused at once. */
+  /** The link is gone: from now on requests are refused at once. */
   lost(): void {
     this.#closed = true
     this.spelling.learn(this.spelling.profile)
     this.pending.failAll(connectionClosed())
-    invariant(this.pending.size === 0, 'nobody waits on a link that is gone')
+    invariant(this.pending.size === 0, 'no request waits on a link that is gone')
   }
 }

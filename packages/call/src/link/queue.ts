@@ -43,7 +43,7 @@ export class ValueQueue<T> implements AsyncIterable<T> {
   push(value: T): boolean {
     if (this.#ended) return true
     if (this.#waiter) {
-      invariant(this.#head === this.#values.length, 'nobody waits while there are values')
+      invariant(this.#head === this.#values.length, 'no consumer waits while there are values')
       const waiter = this.#waiter
       this.#waiter = undefined
       waiter.resolve({ done: false, value })

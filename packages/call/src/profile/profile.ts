@@ -132,10 +132,7 @@ export function requestIdOf(id: string, payload: unknown): string {
   return typeof inner === 'string' ? inner : ''
 }
 
-/**
- * CALL-EVT-07: a payload that lacks something is read all the same. `profile` is that of the request: only in OPS do
- * the codes have other names (CALL-ERR-01), elsewhere such a name is an operation's own code.
- */
+/** CALL-EVT-07: reads incomplete payloads too. Only with the `profile` OPS are codes named otherwise (CALL-ERR-01). */
 export function readError(payload: unknown, profile: Profile): CallError {
   const given = (typeof payload === 'object' && payload !== null ? payload : {}) as Readonly<Record<string, unknown>>
   const read = profile.name === 'ops' ? codeOf : String

@@ -37,7 +37,7 @@ export function forward(
   inbound.onAbort(() => link.abort(requestId))
   const type = route.spec?.opType
   if (type === undefined || type === 'subscription') {
-    // What has given a value may be over, or a stream that is silent: nobody can tell, and it holds no place any more.
+    // After a value it may be over, or a silent stream; that cannot be told apart, so it gives its place back.
     const unsure = type === undefined && { idleAfterValue: callDefaults.unknownIdle, onValue: release }
     void forwardStream(link, route.local, request, inbound, { ...passed, ...unsure }).then(release)
     return

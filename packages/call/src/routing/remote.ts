@@ -61,11 +61,9 @@ function subscribeOver(link: Link, path: string, call: BoundCall, passed: Passed
   // A handler that moves to another node should not lose what it had before to a small buffer.
   const options = { ...passed, buffer: bufferOf(call.options.buffer, callLimits.receiveBufferMost) }
   const open = (type: OperationType | undefined): AsyncIterable<unknown> =>
-    type === undefined
-      ? link.subscribe(path, call.input, options)
-      : type === 'subscription'
-        ? link.subscribe(path, call.input, { ...options, single: false })
-        : failed(wrongType(path, type))
+    type === undefined || type === 'subscription'
+      ? link.subscribe(path, call.input, { ...options, ...(type && { single: false }) })
+      : failed(wrongType(path, type))
   const type = link.types.get(path)
   return type === undefined ? later(() => ask(link, path, passed).then(open)) : open(type)
 }
@@ -140,7 +138,7 @@ function named({ service: namespace, op }: OperationPath, binding: Binding): Bin
   }
 }
 
-/** CALL-ROUTE-10: calls of handlers count for whoever called them; calls of nobody are the head's own. */
+/** CALL-ROUTE-10: a handler's calls count for its caller; those without a caller are the head's own. */
 function shared(worker: Worker, binding: Binding): Binding {
   const take = ({ parent }: BoundCall) => worker.share.take(parent?.identity?.id)
   return {
@@ -165,7 +163,7 @@ function shared(worker: Worker, binding: Binding): Binding {
   }
 }
 
-/** CALL-ENV-03, for a node that dialled: where operations are `service/op` the key is a node, and the peer knows it. */
+/** CALL-ENV-03, for a node that dialed: where operations are `service/op` the key is a node, and the peer knows it. */
 export function ownOrPeer(own: Binding, peer: Binding): Binding {
   return choosing(({ op }) => (op.includes('/') ? peer : own))
 }

@@ -16,7 +16,7 @@ export interface Route {
   spec: ToldSpec | undefined
   /** Undefined while it is not known who may call. */
   access: AccessRule | undefined
-  /** Why what the worker told of access lets nobody in, whatever the head allows. */
+  /** Why the access that the worker declared admits nobody, whatever the head allows. */
   closed?: string | undefined
   asking?: Promise<void> | undefined
   /** Whether a call made the head ask once more, and that is over. */
@@ -147,7 +147,7 @@ export function isUnspecified({ access, closed }: Route): boolean {
   return access === undefined && closed === undefined
 }
 
-/** Why nobody may call it, or nobody yet. */
+/** Why it cannot be called, or not yet. */
 export function closedRoute(path: string, { spec, closed }: Route): CallError {
   const missing = spec ? 'its spec has no access_control' : 'its worker has not told its spec'
   return new CallError('FORBIDDEN', `who may call ${path} is not known: ${closed ?? missing}`)
@@ -167,7 +167,7 @@ export async function fetchSpecs(link: Link, routes: readonly Route[], now: () =
   await Promise.all(Array.from({ length: callLimits.schemaFetches }, next))
 }
 
-/** Whoever wants the spec of a route meanwhile waits for the same answer: many callers are one question. */
+/** Concurrent callers share one request for the spec of a route. */
 export function fetchSpec(link: Link, route: Route, timeout: number): Promise<void> {
   route.asking ??= askForSpec(link, route, timeout).finally(() => {
     route.asking = undefined

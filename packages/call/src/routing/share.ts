@@ -29,7 +29,7 @@ export class FairShare {
   #release(caller: unknown): void {
     this.#total--
     const left = (this.#held.get(caller) ?? 0) - 1
-    invariant(left >= 0 && this.#total >= left, 'a place is given back by whoever has it')
+    invariant(left >= 0 && this.#total >= left, 'a place is given back by the caller that has it')
     if (left > 0) this.#held.set(caller, left)
     else this.#held.delete(caller)
   }

@@ -28,7 +28,7 @@ export class Delivery {
   #end: string | undefined
   #ended = false
 
-  /** The carrier waits until somebody takes what it brings. */
+  /** The carrier waits for a receiver. */
   constructor(flow?: Flow) {
     this.#flow = flow
     flow?.pause()

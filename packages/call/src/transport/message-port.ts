@@ -22,9 +22,8 @@ interface PortLike {
   terminate?(): unknown
 }
 
-const WORKER_MESSAGES = ['frame', 'object', 'auto'] as const
 /** How messages are sent; `auto` copies the form of the first envelope received, and is a frame until then. */
-export type WorkerMessages = (typeof WORKER_MESSAGES)[number]
+export type WorkerMessages = 'frame' | 'object' | 'auto'
 
 export interface MessagePortOptions {
   /** Who is at the other end: only the code that made the port knows. */

@@ -36,7 +36,7 @@ function lengthOf(message: Uint8Array): number {
 }
 
 const encoder = new TextEncoder()
-/** Texts that surely fit are encoded here and copied out: nobody has to know their length first. */
+/** Texts that surely fit are encoded here and copied out, without measuring them first. */
 const scratch = new Uint8Array(64 * 1024)
 const scratchView = new DataView(scratch.buffer)
 

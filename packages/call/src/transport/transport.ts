@@ -13,11 +13,11 @@ export interface Receiver {
   crowded?(): boolean
   /** The peer sent what cannot be understood. The transport then closes itself, or the stream where it has several. */
   violation(violation: ProtocolViolation): void
-  /** One of several streams is gone, and the link goes on (CALL-WIRE-05, CALL-PEND-07). */
+  /** One of several streams is gone; the link stays (CALL-WIRE-05, CALL-PEND-07). */
   streamClosed?(stream: StreamId): void
   /** There was no room to send, and now there is. */
   drain(): void
-  /** Nothing comes or goes any more. Called once, whoever closed. */
+  /** Nothing is sent or received any more. Called once, whichever side closed. */
   closed(reason: string): void
 }
 

@@ -183,7 +183,7 @@ export interface WebSocketServerOptions extends WebSocketOptions {
 
 export interface AttachedWebSockets {
   readonly connections: number
-  /** Takes no more connections and ends those that there are. The HTTP server goes on. */
+  /** Accepts no more connections and ends the open ones. The HTTP server keeps running. */
   close(): void
 }
 
@@ -236,7 +236,7 @@ export function attachWebSocket(
   }
 }
 
-/** Takes the token out of the request as well, so that whoever logs its address does not log a secret. */
+/** Removes the token from the request's address too, so that logging the address does not log a secret. */
 function readTarget(request: IncomingMessage): { pathname: string; token: string | undefined } {
   let target: URL
   try {
@@ -256,7 +256,7 @@ function originAllowed(origin: string | undefined, options: WebSocketServerOptio
   return options.allowOrigin?.(origin) ?? options.identities !== 'anonymous'
 }
 
-/** A directory that cannot be read lets nobody in. */
+/** If the directory cannot be read, access is refused. */
 async function identify(
   identities: IdentityProvider | 'anonymous',
   token: string | undefined,

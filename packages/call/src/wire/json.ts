@@ -68,6 +68,11 @@ function inside(key: string | number, { path, what }: Problem): Problem {
   return { path: `/${key}${path}`, what }
 }
 
+/** A JSON object. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** A value that is JSON but for what is undefined, as it is written: members are left out, items are null. */
 export function withoutUndefined(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value

@@ -19,7 +19,7 @@ export interface SettingsProblem {
   readonly reason: string
 }
 
-/** What a pattern of a kind's schema asks for, in words: nobody should have to read an expression. */
+/** What a pattern of a kind's schema asks for, in words, since an expression is hard to read. */
 export interface PatternMeaning {
   readonly code: 'bad_name' | 'bad_value'
   readonly expected: string
@@ -66,7 +66,7 @@ export interface AgentDescription {
   readonly program: string
   /** The ready configuration that it uses. */
   readonly preset?: string | undefined
-  /** What a turn comes to: a command line, a peer. */
+  /** What a turn runs: a command line, a peer. */
   readonly runs: string
   /** What else counts, each under a label of at most eight characters. */
   readonly facts: readonly (readonly [label: string, text: string])[]
@@ -74,7 +74,7 @@ export interface AgentDescription {
   readonly limits: readonly string[]
 }
 
-/** Who pays for a turn: this profile, from its ledger; somebody else, so that only an exhausted cap stops it; nobody. */
+/** Who pays for a turn: this profile, from its ledger; others, so that only an exhausted cap stops it; nobody. */
 export type TurnCosts = 'profile' | 'elsewhere' | 'nothing'
 
 /**
@@ -100,9 +100,9 @@ export interface AgentKind<out Settings extends AgentSettings = AgentSettings, i
   describe(settings: Settings): AgentDescription
   /** Undefined where there is nothing to say. */
   needs(settings: Settings): AgentNeeds | undefined
-  /** Names of variables that it is given of the environment of whoever starts a run. */
+  /** Names of variables that it is given from the environment in which a run is started. */
   passes(settings: Settings): readonly string[]
-  /** What is not there; undefined also where nobody can tell before a turn. */
+  /** What is missing; undefined also if that cannot be known before a turn. */
   missing(settings: Settings, place: Place): MissingPart | undefined
   /** The version of what does the work, where asking is safe; undefined if it does not say. */
   version?(settings: Settings, place: Place): Promise<string | undefined>

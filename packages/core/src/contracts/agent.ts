@@ -51,7 +51,7 @@ export interface TurnInput {
 }
 
 export type TurnEvent =
-  /** A line or a message of its own; with `part`, the next one goes on where it ends. */
+  /** A line or a message of its own; with `part`, the next one continues where it ends. */
   | { readonly type: 'text'; readonly text: string; readonly part?: true }
   | { readonly type: 'thinking'; readonly text: string }
   | {

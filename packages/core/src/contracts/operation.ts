@@ -29,7 +29,7 @@ export interface OperationError {
 export interface OperationSpec<Input extends TSchema = TSchema, Output extends TSchema = TSchema> {
   /** Local path `/{service}/{verb}`; a remote caller puts the node's name in front. */
   readonly name: string
-  /** The service of `name`, which says it already; whoever gives it must give that one (CALL-ROUTE-02). */
+  /** The service of `name`, redundant; if given, it must be that one (CALL-ROUTE-02). */
   readonly namespace?: string
   readonly opType: OperationType
   readonly inputSchema: Input

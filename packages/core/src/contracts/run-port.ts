@@ -14,7 +14,7 @@ export interface RunKey {
   readonly reuse: 'always' | 'unless_failed'
 }
 
-/** What somebody wants. How it is to be done (team, folder, approval) is for whoever starts the run. */
+/** What is wanted. How to do it (team, folder, approval) is the decision of the side that starts the run. */
 export interface RunRequest {
   /** Becomes the originator of everything in the run. */
   readonly principal: Principal
@@ -56,7 +56,7 @@ export type RunPage = {
   readonly events: readonly RunEvent[]
   /** `seq` of the last event seen: pass it as `after` to continue from here, in another process too. */
   readonly cursor: number
-  /** What agents said since the last page. Not on record: of what a slow reader leaves, a mark stands for the oldest. */
+  /** What agents said since the last page. Not on record; what a slow reader missed is replaced by a mark. */
   readonly text?: string
   /** Present on the last page only. */
   readonly end?: RunEnd
@@ -96,7 +96,7 @@ export type GateDecision =
       readonly reason?: string | undefined
     }
 
-/** `envelope`: words for the agent, which then goes on. `delegate`: the coordinator is to handle it. */
+/** `envelope`: words for the agent, which then continues. `delegate`: the coordinator is to handle it. */
 export type QuestionAnswer =
   | { readonly answer: 'envelope'; readonly text: string }
   | { readonly answer: 'abort' | 'delegate' }
@@ -114,7 +114,7 @@ export interface RunPort {
    * Pages of committed entries after `after` (default: from the first), each entry once and in order, then the
    * end. The iterator holds no more than one page; a slow reader slows only itself. Leaving the loop or firing
    * `signal` ends the watch and nothing else. Throws `not_found` for a run that does not exist or that the
-   * principal may not see, `unavailable` (retryable, go on from the last cursor) when the node stops.
+   * principal may not see, `unavailable` (retryable, continue from the last cursor) when the node stops.
    */
   watch(
     run: RunId,

@@ -17,7 +17,7 @@ export interface LockTimes {
 /** Who holds a lock that could not be had: a process that its file names, or a program that leaves it empty. */
 export type Holder = 'named' | 'unnamed'
 
-/** Runs `work`, which does not wait for anything, while nobody else holds the lock. */
+/** Runs `work`, which is synchronous, while holding the lock. */
 export async function withLock<T>(path: string, times: LockTimes, work: () => T): Promise<Result<T, Holder>> {
   const own = `${path}.${process.pid}`
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -80,7 +80,7 @@ function isDead(path: string, staleMs: number): boolean {
     if (text === '') return false
     const pid = Number(text.trim())
     if (!Number.isSafeInteger(pid) || pid <= 0) return true
-    // A number of a process may come again: nobody holds this lock for long.
+    // A process id may be reused: no process holds this lock for long.
     return Date.now() - statSync(path).mtimeMs > staleMs || !isAlive(pid)
   } catch (cause) {
     return (cause as NodeJS.ErrnoException).code === 'ENOENT'

@@ -10,7 +10,7 @@ export interface FolderLock {
 }
 
 export interface Held {
-  /** Their process, as a hint for people; empty where nobody knows. */
+  /** Their process, as a hint for people; empty if unknown. */
   readonly owner: string
   readonly cause: unknown
 }
