@@ -5,11 +5,20 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as call from '@parley/call'
-import { CallNode, callDefaults, callLimits, memoryPair, OperationRegistry, operation } from '@parley/call'
+import {
+  CALL_CODES,
+  CallNode,
+  callDefaults,
+  callLimits,
+  memoryPair,
+  OperationRegistry,
+  operation,
+  PROFILES,
+  type Receiver,
+} from '@parley/call'
 import { expect, onTestFinished, test } from 'vitest'
-import { CALL_CODES } from '../packages/call/src/error.ts'
-import { PROFILES } from '../packages/call/src/profile/profile.ts'
-import type { Envelope } from '../packages/call/src/wire/envelope.ts'
+
+type Envelope = Parameters<Receiver['envelope']>[0]
 
 const root = join(import.meta.dirname, '..')
 const guide = readFileSync(join(root, 'docs', 'guide', 'call.md'), 'utf8')

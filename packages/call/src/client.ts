@@ -1,5 +1,5 @@
-// A client that reconnects: one link at a time over what `dial` gives, kept up by `Connection`. Errors say what happened
-// to a call, subscriptions resume from their cursor, and operations are known by their types.
+// A client that reconnects: one link at a time over what `dial` gives, kept up by `Connection`. Errors say what
+// happened to a call, subscriptions resume from their cursor, and operations are known by their types.
 import { type Clock, type OperationSpec, type OperationType, SystemClock } from '@parley/core'
 import { bufferOf, expiryOf, subscriptionExpiry } from './call-options.ts'
 import { Connection } from './client/connection.ts'
