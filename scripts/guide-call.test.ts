@@ -10,13 +10,15 @@ import {
   CallNode,
   callDefaults,
   callLimits,
-  type Envelope,
   memoryPair,
   OperationRegistry,
   operation,
   PROFILES,
+  type Receiver,
 } from '@parley/call'
 import { expect, onTestFinished, test } from 'vitest'
+
+type Envelope = Parameters<Receiver['envelope']>[0]
 
 const root = join(import.meta.dirname, '..')
 const guide = readFileSync(join(root, 'docs', 'guide', 'call.md'), 'utf8')

@@ -1,5 +1,4 @@
-// Access control (CALL-ACL): the block of an operation, and path rules that apply beside it. Decided on the identity
-// that the link or a token proved; never on what a payload claims.
+// Access control (CALL-ACL): an operation's block and path rules, decided on the proved identity, never on a claim.
 import type { AccessControl, Principal } from '@parley/core'
 import { CallError } from './error.ts'
 import { PathPattern } from './path.ts'
@@ -10,7 +9,7 @@ export interface AccessRule {
   readonly requiredScopesAny: readonly string[] | undefined
   readonly resourceType: string | undefined
   readonly resourceAction: string | undefined
-  /** Whether there is anything to check. */
+  /** Whether there is nothing to check. */
   readonly open: boolean
 }
 
@@ -30,7 +29,6 @@ export function accessRule(access: AccessControl): AccessRule {
   return { requiredScopes, requiredScopesAny: any, resourceType, resourceAction, open }
 }
 
-/** Throws for what is no block at all. */
 export function accessBlock<T>(given: T): T & object {
   if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given
   throw new TypeError('access control must be an object; {} lets everybody in')
@@ -65,7 +63,6 @@ export function refusal(rule: AccessRule, identity: Principal | undefined, expla
   return new CallError('FORBIDDEN', 'access denied', explain ? { details: { missing_scopes: missing } } : {})
 }
 
-/** A pattern and what it demands of whoever calls a path that it matches. */
 export interface PathRule {
   readonly pattern: string
   readonly access: AccessControl
@@ -81,10 +78,7 @@ export class PathRules {
 
   /** Throws for a bad pattern or block, and then changes nothing. */
   replace(rules: readonly PathRule[]): void {
-    this.#rules = rules.map(({ pattern, access }) => ({
-      pattern: new PathPattern(pattern),
-      rule: accessRule(access),
-    }))
+    this.#rules = rules.map(({ pattern, access }) => ({ pattern: new PathPattern(pattern), rule: accessRule(access) }))
   }
 
   get none(): boolean {

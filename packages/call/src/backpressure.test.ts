@@ -7,24 +7,14 @@ import { EnvAssembly } from './env.ts'
 import { callLimits } from './limits.ts'
 import { CallNode } from './node.ts'
 import { remote } from './routing/remote.ts'
-import { BytePeer, echo, frameOf, peered, registryOf, turn } from './testing/peer.ts'
+import { collect } from './testing/head.ts'
+import { BytePeer, echo, frameOf, peered, registryOf, turn, until } from './testing/peer.ts'
 import { HeldTransport } from './testing/wire.ts'
 import { DuplexTransport } from './transport/duplex.ts'
 import { listenTcp } from './transport/sockets.ts'
 
 const DONE = { done: true, value: undefined }
 const EXHAUSTED = { code: 'RESOURCE_EXHAUSTED', retryable: true }
-
-async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
-  const seen: T[] = []
-  for await (const value of values) seen.push(value)
-  return seen
-}
-
-/** Waits until something is so, one turn of the event loop after another. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await turn()
-}
 
 test('CALL-T28 a consumer that does not pull loses its subscription at the 33rd value, and nobody else waits', async () => {
   const { link, peer } = peered()
@@ -93,7 +83,7 @@ test.each([
   async (_how, perChunk) => {
     const [near, far] = duplexPair()
     const link = new CallNode({ registry: registryOf({}) }).attach(new DuplexTransport(near))
-    const values = all(link.subscribe('/fs/x', null, { requestId: 'r' }))
+    const values = collect(link.subscribe('/fs/x', null, { requestId: 'r' }))
     await new Promise<void>(resolve => far.once('data', () => resolve()))
     const frames = Array.from({ length: 500 }, (_, n) => frameOf(`{"type":"call.responded","id":"r","payload":${n}}`))
     frames.push(frameOf('{"type":"call.completed","id":"r","payload":{}}'))

@@ -14,7 +14,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** The operation is known to stream: the rest is cancelled with its first value. */
   readonly streams?: boolean
-  /** The id of the request, where somebody else needs to know it first. */
+  /** The id of the request, if the caller needs to know it in advance. */
   readonly requestId?: string
 }
 
@@ -26,10 +26,7 @@ export interface SubscribeOptions extends Omit<CallOptions, 'streams' | 'timeout
   readonly idleAfterValue?: number
   /** Values that may wait for the consumer; 32 by default. */
   readonly buffer?: number
-  /**
-   * Whether the operation is known to answer once: then the subscription ends with its first value. Found out where
-   * nothing is said.
-   */
+  /** Whether the operation is known to answer once; the subscription then ends with its first value. */
   readonly single?: boolean
   /** Told when the stream ends without an error: completed, or aborted by either side. */
   readonly onEnd?: (aborted: boolean) => void

@@ -5,6 +5,7 @@ import { expect, expectTypeOf, test } from 'vitest'
 import type { ConnectedClient } from './client.ts'
 import { operation, type RoutedOperations } from './operation.ts'
 import { OperationRegistry } from './registry.ts'
+import { collect } from './testing/head.ts'
 import { clientOf, Outage } from './testing/outage.ts'
 
 const open = { accessControl: {} }
@@ -57,12 +58,6 @@ const text = {
 }
 type Everything = Todo & RoutedOperations<'dev1', typeof text>
 
-async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
-  const seen: T[] = []
-  for await (const value of values) seen.push(value)
-  return seen
-}
-
 async function connected() {
   const clock = new ManualClock()
   const worker: Principal = { id: 'worker', kind: 'agent', scopes: ['node:register'] }
@@ -82,8 +77,8 @@ test('operations are members of a client: calls, subscriptions, and those of a w
   expect(await client.todo.add({ text: 'buy bread' })).toBe(1)
   expect(await client.todo.add({ text: 'bake bread' }, { timeout: 1000 })).toBe(2)
   expect(await client.todo.list()).toEqual(['buy bread', 'bake bread'])
-  expect(await all(client.streams.todo.watch())).toEqual(['buy bread', 'bake bread'])
-  expect(await all(client.streams.todo.watch({ after: 1 }))).toEqual(['bake bread'])
+  expect(await collect(client.streams.todo.watch())).toEqual(['buy bread', 'bake bread'])
+  expect(await collect(client.streams.todo.watch({ after: 1 }))).toEqual(['bake bread'])
   expect(await client.dev1.text.count({ text: 'one two' })).toBe(2)
   expect(await client.todo.clear()).toBeNull()
   expect(await client.name.call()).toBe('called like members of functions')
@@ -110,7 +105,7 @@ test('no input is given where null is one: by name, by member, and with options 
   const client = await connected()
   expect((await client.invoke('todo', 'list')).result).toEqual({ ok: true, value: [] })
   expect(await client.call('todo', 'list', undefined, { timeout: 1000 })).toEqual([])
-  expect(await all(client.subscribe('todo', 'watch'))).toEqual([])
+  expect(await collect(client.subscribe('todo', 'watch'))).toEqual([])
 })
 
 test('the compiler knows members, inputs and outputs from the map of operations', () => {

@@ -6,7 +6,7 @@ import type { Cursor } from './client/resume.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
 import { operation } from './operation.ts'
-import { clientOf, Outage } from './testing/outage.ts'
+import { clientOf, Outage, serverAndClient } from './testing/outage.ts'
 
 const half = () => 0.5
 const LOST = { code: 'INTERNAL', message: 'connection closed', retryable: false }
@@ -100,9 +100,7 @@ async function clientLost(client: { readonly link: unknown }): Promise<void> {
 
 test('a server that is killed and started again in the middle of a stream goes on where it stood', async () => {
   const { map, opened } = operations(3000)
-  const clock = new ManualClock()
-  const server = await Outage.start('unix', { operations: map }, clock)
-  const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half })
+  const { clock, server, client, states } = await serverAndClient('unix', map)
   const values: number[] = []
   for await (const value of client.subscribe('count', 'up', { after: 0 }, { resume })) {
     values.push(value)
@@ -120,9 +118,7 @@ test('a server that is killed and started again in the middle of a stream goes o
 
 test('without a cursor a subscription fails with its link, after the values that it had', async () => {
   const { map } = operations(1)
-  const clock = new ManualClock()
-  const server = await Outage.start('tcp', { operations: map }, clock)
-  const { client } = clientOf<typeof map>({ dial: server.dial, clock })
+  const { server, client } = await serverAndClient('tcp', map)
   const values: number[] = []
   const consume = async () => {
     for await (const value of client.subscribe('count', 'hold', { after: 0 })) {
@@ -181,9 +177,7 @@ test('cursors without an order are known again, those of other values are not', 
 
 test('an order of its own decides which cursors have passed', async () => {
   const { map } = operations(40)
-  const clock = new ManualClock()
-  const server = await Outage.start('tcp', { operations: map }, clock)
-  const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half })
+  const { clock, server, client, states } = await serverAndClient('tcp', map)
   const values: number[] = []
   const named = {
     cursor: (value: number) => `#${value}`,
@@ -194,17 +188,14 @@ test('an order of its own decides which cursors have passed', async () => {
     values.push(value)
     if (value !== 1) continue
     server.cut()
-    const { delay } = await states.next('waiting')
-    clock.advance(delay)
+    await states.pass(clock)
   }
   expect(values).toEqual(Array.from({ length: 40 }, (_, index) => index + 1))
 })
 
 test('a consumer that leaves cancels what runs, and what waits for a connection too', async () => {
   const { map, opened, ended } = operations(1)
-  const clock = new ManualClock()
-  const server = await Outage.start('unix', { operations: map }, clock)
-  const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half })
+  const { clock, server, client, states } = await serverAndClient('unix', map)
   for await (const _ of client.subscribe('count', 'hold', { after: 0 })) break
   await expect.poll(() => ended).toEqual([0])
   expect(client.link!.pendingCount).toBe(0)
@@ -224,9 +215,7 @@ test('a consumer that leaves cancels what runs, and what waits for a connection 
 
 test('a signal ends a subscription, running or waiting, without an error', async () => {
   const { map } = operations(1)
-  const clock = new ManualClock()
-  const server = await Outage.start('unix', { operations: map }, clock)
-  const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half })
+  const { server, client, states } = await serverAndClient('unix', map)
   const stop = new AbortController()
   const values: number[] = []
   for await (const value of client.subscribe('count', 'hold', { after: 0 }, { signal: stop.signal })) {
@@ -309,9 +298,7 @@ test('a stream that its operation fails is not opened again, cursor or not', asy
       },
     ),
   }
-  const clock = new ManualClock()
-  const server = await Outage.start('unix', { operations: map }, clock)
-  const { client } = clientOf<typeof map>({ dial: server.dial, clock })
+  const { client } = await serverAndClient('unix', map)
   const iterator = client.subscribe('count', 'fail', { after: 0 }, { resume })[Symbol.asyncIterator]()
   expect((await iterator.next()).value).toBe(1)
   await expect(iterator.next()).rejects.toMatchObject(LOST)
@@ -330,9 +317,7 @@ test('CALL-SUB-07: a subscription that is called is cancelled with its first val
 
 test('a consumer that is too slow for its buffer of 1,024 gets those values and then RESOURCE_EXHAUSTED', async () => {
   const { map, ended } = operations(5000)
-  const clock = new ManualClock()
-  const server = await Outage.start('tcp', { operations: map }, clock)
-  const { client } = clientOf<typeof map>({ dial: server.dial, clock })
+  const { client } = await serverAndClient('tcp', map)
   const all = client.subscribe('count', 'up', { after: 0 }, { resume })
   const iterator = all[Symbol.asyncIterator]()
   const values = [(await iterator.next()).value as number]
@@ -347,9 +332,7 @@ test('a consumer that is too slow for its buffer of 1,024 gets those values and 
 
 test.each(['cursor', 'input'] as const)('a function for %s that throws fails its subscription only', async which => {
   const { map } = operations(1)
-  const clock = new ManualClock()
-  const server = await Outage.start('unix', { operations: map }, clock)
-  const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half })
+  const { clock, server, client, states } = await serverAndClient('unix', map)
   const broken = {
     ...resume,
     [which]: () => {
@@ -360,8 +343,7 @@ test.each(['cursor', 'input'] as const)('a function for %s that throws fails its
   if (which === 'input') {
     await iterator.next()
     server.cut()
-    const { delay } = await states.next('waiting')
-    clock.advance(delay)
+    await states.pass(clock)
   }
   await expect(iterator.next()).rejects.toMatchObject({ code: 'INTERNAL', message: 'Error: no cursor' })
   expect(client.link!.pendingCount).toBe(0)

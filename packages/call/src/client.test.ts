@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { ResponseEnvelope } from './index.ts'
 import { callDefaults, callLimits } from './limits.ts'
 import { operation } from './operation.ts'
-import { clientOf, Outage } from './testing/outage.ts'
+import { clientOf, Outage, serverAndClient } from './testing/outage.ts'
 import type { Transport } from './transport/transport.ts'
 
 const open = { inputSchema: Type.Unknown(), outputSchema: Type.Unknown(), accessControl: {} }
@@ -73,9 +73,7 @@ test.each(ADDRESSES)('a call made before there is a server waits and is answered
 
 test('a server that is killed and started again is found again, and calls go on', async () => {
   const { map } = operations()
-  const clock = new ManualClock()
-  const server = await Outage.start('tcp', { operations: map }, clock)
-  const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half })
+  const { clock, server, client, states } = await serverAndClient('tcp', map)
   for (let round = 0; round < 5; round++) {
     await states.next('connected')
     expect(await client.call('test', 'echo', round)).toBe(round)
@@ -162,17 +160,14 @@ test.each(ADDRESSES)(
   'CALL-ERR-04: a call whose link is lost fails INTERNAL at once and is not sent again (%s)',
   async kind => {
     const { map, ran, until } = operations()
-    const clock = new ManualClock()
-    const server = await Outage.start(kind, { operations: map }, clock)
-    const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half })
+    const { clock, server, client, states } = await serverAndClient(kind, map)
     const query = client.invoke('hold', 'query', 1)
     const mutation = client.invoke('hold', 'mutation', 1, { retryQueries: true, type: 'mutation' })
     const asked = client.invoke('hold', 'mutation', 1, { retryQueries: true })
     await until(3)
     server.cut()
     for (const answer of [query, mutation, asked]) expect(errorOf(await answer)).toEqual(LOST)
-    const { delay } = await states.next('waiting')
-    clock.advance(delay)
+    await states.pass(clock)
     expect(await client.call('test', 'echo', 'after')).toBe('after')
     expect(ran).toEqual(['query', 'mutation', 'mutation', 'echo'])
   },
@@ -196,8 +191,7 @@ test.each([
   await until(2)
   for (let sent = 2; sent <= 1 + callLimits.queryRetries; sent++) {
     server.cut()
-    const { delay } = await states.next('waiting')
-    clock.advance(delay)
+    await states.pass(clock)
     await until(sent + 1)
   }
   expect(errorOf(await unasked)).toEqual(LOST)
@@ -208,9 +202,7 @@ test.each([
 
 test('a query that was sent and finds no connection again in its time says TIMEOUT, not UNAVAILABLE', async () => {
   const { map, until } = operations()
-  const clock = new ManualClock()
-  const server = await Outage.start('unix', { operations: map }, clock)
-  const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, retryQueries: true })
+  const { clock, server, client, states } = await serverAndClient('unix', map, { retryQueries: true })
   const late = client.invoke('hold', 'query', 1, { type: 'query', timeout: 5000 })
   const closed = client.invoke('hold', 'query', 1, { type: 'query', timeout: 90_000 })
   await until(2)
@@ -224,9 +216,7 @@ test('a query that was sent and finds no connection again in its time says TIMEO
 
 test('what an operation is known to be is asked for once on each connection', async () => {
   const { map } = operations()
-  const clock = new ManualClock()
-  const server = await Outage.start('unix', { operations: map }, clock)
-  const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, retryQueries: true })
+  const { clock, server, client, states } = await serverAndClient('unix', map, { retryQueries: true })
   await states.next('connected')
   const asked = () => {
     const sent: string[] = []
@@ -245,8 +235,7 @@ test('what an operation is known to be is asked for once on each connection', as
   expect(await client.describe('hold', 'query')).toMatchObject({ opType: 'query', namespace: 'hold' })
   await expect(client.describe('no', 'such')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   server.cut()
-  const { delay } = await states.next('waiting')
-  clock.advance(delay)
+  await states.pass(clock)
   await states.next('connected')
   const second = asked()
   await client.call('test', 'echo', 3)
@@ -310,9 +299,7 @@ test('a client that was told how often to try gives up, and what waits is told',
 
 test('closing stops everything: no attempt follows, what waits and what was sent is told', async () => {
   const { map, until } = operations()
-  const clock = new ManualClock()
-  const server = await Outage.start('unix', { operations: map }, clock)
-  const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half })
+  const { clock, client, states } = await serverAndClient('unix', map)
   await client.ready()
   const sent = client.invoke('hold', 'query', 1)
   await until(1)

@@ -1,5 +1,5 @@
-// A client that heals: one link at a time over whatever `dial` gives, kept up by `Connection`. Calls are told honestly
-// what happened to them, subscriptions go on from where they stood, and operations are known by their types.
+// A client that reconnects: one link at a time over what `dial` gives, kept up by `Connection`. Errors say what
+// happened to a call, subscriptions resume from their cursor, and operations are known by their types.
 import { type Clock, type OperationSpec, type OperationType, SystemClock } from '@parley/core'
 import { bufferOf, expiryOf, subscriptionExpiry } from './call-options.ts'
 import { Connection } from './client/connection.ts'
@@ -12,9 +12,8 @@ import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
 import type { Link } from './link/link.ts'
 import type { EventListener } from './link/link-options.ts'
-import type { RequestSink } from './link/outgoing.ts'
+import { endedUnanswered, type RequestSink } from './link/outgoing.ts'
 import { ValueQueue } from './link/queue.ts'
-import { randomUUID } from './link/uuid.ts'
 import { CallNode } from './node.ts'
 import type { CallArguments, CallOpOf, InputOf, OperationMap, OutputOf, ServiceOf, StreamOpOf } from './operation.ts'
 import { OperationRegistry } from './registry.ts'
@@ -24,9 +23,8 @@ import { local } from './serve.ts'
 import { readSpec, readType } from './wire/spec.ts'
 
 /**
- * A client whose members are the services of its peer, beside its own: `client.notes.add(input)` is
- * `client.call('notes', 'add', input)`. A service that is called like one of its own members, such as `link`, is
- * reached by `call` alone.
+ * A client with the services of its peer as members: `client.notes.add(input)` is `client.call('notes', 'add', input)`.
+ * A service that is named like one of its own members, such as `link`, is reached by `call` alone.
  */
 export type ConnectedClient<M extends OperationMap = OperationMap> = Client<M> &
   (string extends keyof M ? unknown : CallMembers<M, '', keyof Client>)
@@ -56,11 +54,7 @@ export class Client<M extends OperationMap = OperationMap> {
     this.#connection = new Connection(options, {
       clock: this.#clock,
       node: new CallNode({ registry, clock: this.#clock, env, ...(log && { log }) }),
-      operations: () =>
-        registry
-          .list()
-          .filter(({ external, handler }) => external && handler)
-          .map(({ path }) => path),
+      operations: () => registry.list().flatMap(({ external, handler, path }) => (external && handler ? [path] : [])),
       attached: link => this.#listeners.attach(link),
       up: link => this.#waiting.release(link),
       closed: reason => {
@@ -80,7 +74,6 @@ export class Client<M extends OperationMap = OperationMap> {
     return this.#connection.link
   }
 
-  /** Calls and subscriptions that wait for the connection. */
   get waitingCount(): number {
     return this.#waiting.size
   }
@@ -104,14 +97,12 @@ export class Client<M extends OperationMap = OperationMap> {
     this.#connection.close(reason)
   }
 
-  /**
-   * One-way events of the other side (CALL-WIRE-06), on this connection and the next ones; in between they are lost.
-   */
+  /** One-way events of the other side (CALL-WIRE-06), on this connection and later ones; in between they are lost. */
   on(type: string, listener: EventListener): () => void {
     return this.#listeners.add(this.#connection.current, type, listener)
   }
 
-  /** Sends an event to the other side. Throws `UNAVAILABLE` while there is no connection: nobody would hear of it. */
+  /** Sends an event to the other side. Throws `UNAVAILABLE` while there is no connection. */
   emit(type: string, topic: string, payload: unknown): void {
     if (!this.link) throw new CallError('UNAVAILABLE', 'there is no connection just now')
     this.link.emit(type, topic, payload)
@@ -129,7 +120,7 @@ export class Client<M extends OperationMap = OperationMap> {
 
   async #invoke(path: string, given: readonly unknown[]): Promise<ResponseEnvelope> {
     const [input = null, options = {}] = given as readonly [unknown?, ClientCallOptions?]
-    const requestId = options.requestId ?? randomUUID()
+    const requestId = options.requestId ?? crypto.randomUUID()
     const expires = expiryOf(options, this.#now())
     if (expires instanceof CallError) return ResponseEnvelope.failure(requestId, expires)
     const retry = options.retryQueries ?? this.#options.retryQueries ?? false
@@ -158,18 +149,13 @@ export class Client<M extends OperationMap = OperationMap> {
     return this.#subscribe(`/${service}/${op}`, given) as AsyncIterable<OutputOf<M, `/${S}/${O}`>>
   }
 
-  #subscribe(path: string, given: readonly unknown[]): AsyncIterable<unknown> {
-    const [input = null, options = {}] = given as readonly [unknown?, ClientSubscribeOptions?]
-    return this.#stream(path, input, options)
-  }
-
   /** Subscriptions as members: `client.streams.notes.watch(input)` is `client.subscribe('notes', 'watch', input)`. */
   get streams(): StreamMembers<M> {
     return pathProxy((path, given) => this.#subscribe(path, given)) as StreamMembers<M>
   }
 
-  // Behind the members that every client has, every other name is a service. Here and not around each client, so that
-  // its own members cost nothing more. A client is awaited and printed like anything else.
+  // Every name that is not a client's own is a service. On the prototype, so that its own members cost no more. A
+  // client can be awaited and printed like anything else.
   static {
     const get = (target: object, name: string | symbol, client: Client) =>
       typeof name === 'symbol' || name in target || name === 'then' || name === 'toJSON'
@@ -188,7 +174,7 @@ export class Client<M extends OperationMap = OperationMap> {
       throw new CallError('INTERNAL', `the spec of ${path} cannot be understood: ${missing}`)
     }
     if (told.opType !== undefined) this.link?.types.remember(path, told.opType)
-    // CALL-DISC-01: what nobody knows to be a query must not be repeated as one.
+    // CALL-DISC-01: what is not known to be a query must not be repeated as one.
     return { name: path, opType: 'mutation', ...told, accessControl: told.accessControl }
   }
 
@@ -209,7 +195,7 @@ export class Client<M extends OperationMap = OperationMap> {
           link.request(path, input, passed, {
             once: true,
             value: value => resolve(ResponseEnvelope.success(requestId, value)),
-            end: aborted => fail(aborted ? abortedCall(path) : unanswered()),
+            end: aborted => fail(endedUnanswered(path, aborted)),
             fail: error => {
               if (link.closed && retries-- > 0) this.#submit(task)
               else fail(error)
@@ -217,20 +203,17 @@ export class Client<M extends OperationMap = OperationMap> {
           })
         },
         fail,
-        abort: () => fail(abortedCall(path)),
+        abort: () => fail(endedUnanswered(path, true)),
       }
       this.#submit(task)
     })
   }
 
-  #stream<Input, Output>(
-    path: string,
-    input: Input,
-    options: ClientSubscribeOptions<Input, Output>,
-  ): AsyncIterable<Output> {
-    const requestId = options.requestId ?? randomUUID()
+  #subscribe(path: string, given: readonly unknown[]): AsyncIterable<unknown> {
+    const [input = null, options = {}] = given as readonly [unknown?, ClientSubscribeOptions?]
+    const requestId = options.requestId ?? crypto.randomUUID()
     let cancel: () => void = () => undefined
-    const queue: ValueQueue<Output> = new ValueQueue<Output>({
+    const queue: ValueQueue<unknown> = new ValueQueue({
       capacity: bufferOf(options.buffer, callLimits.receiveBufferMost),
       start: () => {
         const limit = subscriptionExpiry(options, this.#now())
@@ -243,12 +226,12 @@ export class Client<M extends OperationMap = OperationMap> {
   }
 
   /** Opens a stream, now and after every loss; returns what cancels it. */
-  #open<Input, Output>(
+  #open(
     path: string,
-    input: Input,
-    options: ClientSubscribeOptions<Input, Output> & { readonly requestId: string },
+    input: unknown,
+    options: ClientSubscribeOptions & { readonly requestId: string },
     limit: number,
-    queue: ValueQueue<Output>,
+    queue: ValueQueue<unknown>,
   ): () => void {
     const { requestId, idleTimeout = Number.POSITIVE_INFINITY } = options
     const resumption = options.resume && new Resumption(options.resume, input)
@@ -263,8 +246,8 @@ export class Client<M extends OperationMap = OperationMap> {
       once: single,
       value: value => {
         const problem = attempt(() => {
-          if (resumption?.repeats(value as Output)) return
-          if (!queue.push(value as Output))
+          if (resumption?.repeats(value)) return
+          if (!queue.push(value))
             throw new CallError('RESOURCE_EXHAUSTED', `the consumer of ${path} is too slow for its values`)
           if (queue.full) link.hold()
         })
@@ -278,18 +261,14 @@ export class Client<M extends OperationMap = OperationMap> {
         queue.end()
       },
       fail: error => {
-        if (!link.closed || !resumption) {
-          queue.end(error)
-          return
-        }
-        task.expires = Math.min(limit, this.#now() + idleTimeout)
-        this.#submit(task)
+        if (link.closed && resumption) submit()
+        else queue.end(error)
       },
     })
     let current: Link | undefined
     const task: Task = {
       path,
-      expires: Math.min(limit, this.#now() + idleTimeout),
+      expires: limit,
       sent: false,
       ...waiting(options),
       open: link => {
@@ -301,7 +280,11 @@ export class Client<M extends OperationMap = OperationMap> {
       fail: error => queue.end(error),
       abort: () => queue.end(),
     }
-    this.#submit(task)
+    const submit = () => {
+      task.expires = Math.min(limit, this.#now() + idleTimeout)
+      this.#submit(task)
+    }
+    submit()
     return () => {
       if (!this.#waiting.leave(task)) current?.abort(requestId)
     }
@@ -325,7 +308,7 @@ export class Client<M extends OperationMap = OperationMap> {
   }
 
   #schema(path: string, expires: number): Promise<ResponseEnvelope> {
-    const how: Sending = { requestId: randomUUID(), expires, type: 'query', retry: true }
+    const how: Sending = { requestId: crypto.randomUUID(), expires, type: 'query', retry: true }
     return this.#send('/services/schema', { name: path }, NO_OPTIONS, how)
   }
 
@@ -349,14 +332,6 @@ function waiting({ signal, wait }: { readonly signal?: AbortSignal; readonly wai
 
 function closedClient(reason: string) {
   return (task: Task) => WaitingRoom.refusal(task, `the client is closed (${reason})`)
-}
-
-function abortedCall(path: string): CallError {
-  return new CallError('ABORTED', `${path} was aborted`)
-}
-
-function unanswered(): CallError {
-  return new CallError('ABORTED', 'completed without response')
 }
 
 /** What the application's own functions throw must not reach the transport that delivers. */

@@ -4,9 +4,7 @@ import type { Principal } from '@parley/core'
 import type { BoundEnv, EnvAssembly } from './env.ts'
 import type { CallError } from './error.ts'
 
-/**
- * `continue-running`: the child goes on when its parent is aborted (CALL-SUB-05). A local option, never on the wire.
- */
+/** `continue-running`: the child continues when its parent is aborted (CALL-SUB-05). Local only, never on the wire. */
 export type AbortPolicy = 'abort-dependents' | 'continue-running'
 
 export interface OperationContext {
@@ -15,7 +13,6 @@ export interface OperationContext {
   /** Who calls, as the link or a token proved. */
   readonly identity: Principal | undefined
   readonly metadata: Record<string, unknown>
-  /** Calls other operations as part of this one. */
   readonly env: BoundEnv
   /** True for calls that another handler made through its `env`. */
   readonly trusted: boolean
@@ -27,13 +24,10 @@ export interface OperationContext {
   readonly signal: AbortSignal
 }
 
-interface ContextFields {
+interface ContextFields
+  extends Partial<Pick<OperationContext, 'parentRequestId' | 'identity' | 'forwardedFor' | 'deadline'>> {
   readonly requestId: string
-  readonly parentRequestId?: string | undefined
-  readonly identity?: Principal | undefined
   readonly metadata?: Record<string, unknown> | undefined
-  readonly forwardedFor?: unknown
-  readonly deadline?: number | undefined
 }
 
 /** The only maker of contexts is this package: `trusted` is a private field, so no object from outside can carry it. */

@@ -1,18 +1,11 @@
-// What a node tells of its operations (CALL-DISC): its own and, on a head, those of its workers. Read-only, open to
-// everybody, and filtered by what the caller may call.
+// What a node tells of its own and its workers' operations (CALL-DISC), filtered by what the caller may call.
 import { type OperationType, type Principal, Type } from '@parley/core'
 import { type PathRules, refusal } from './access.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
+import type { NodeOptions } from './node.ts'
 import { type OperationPath, parsePath } from './path.ts'
-import {
-  notFound,
-  type OperationRegistry,
-  PROVEN,
-  RESERVED_SERVICE,
-  type Registered,
-  OperationRegistry as Registry,
-} from './registry.ts'
+import { notFound, OperationRegistry, PROVEN, RESERVED_SERVICE, type Registered } from './registry.ts'
 import { mayRegister, REGISTER, REGISTER_SPEC } from './routing/registration.ts'
 import {
   closedRoute,
@@ -24,19 +17,6 @@ import {
   type Worker,
 } from './routing/routes.ts'
 import { type WireSpec, wireSpec } from './wire/spec.ts'
-
-interface DiscoveryOptions {
-  readonly registry: OperationRegistry
-  readonly routes: Routes
-  readonly rules: PathRules
-  /** The node's own names in routed paths; none if it has none. */
-  readonly aliases: readonly string[]
-  /** Workers may register here. */
-  readonly head: boolean
-  readonly listAll: boolean
-  readonly allowUnspecified: boolean
-  readonly explainDenials: boolean
-}
 
 interface Asker {
   readonly identity: Principal | undefined
@@ -52,14 +32,21 @@ interface Listed {
 export class Discovery {
   /** The operations below `/services/`. */
   readonly services: OperationRegistry
-  readonly #options: DiscoveryOptions
+  readonly #options: NodeOptions
+  readonly #routes: Routes
+  readonly #rules: PathRules
+  /** The node's own names in routed paths; none if it has none. */
+  readonly #aliases: readonly string[]
   readonly #prefixes: readonly string[]
   readonly #ofWorkers = new WeakMap<Worker, OperationRegistry>()
 
-  constructor(options: DiscoveryOptions) {
+  constructor(options: NodeOptions, routes: Routes, rules: PathRules, aliases: readonly string[]) {
     this.#options = options
+    this.#routes = routes
+    this.#rules = rules
+    this.#aliases = aliases
     // `/*/fs/*` is the service on any node, also on one without a name: the empty one is matched by `*` alone.
-    this.#prefixes = options.aliases.length > 0 ? options.aliases.map(alias => `/${alias}`) : ['/']
+    this.#prefixes = aliases.length > 0 ? aliases.map(alias => `/${alias}`) : ['/']
     this.services = this.#operations()
     if (options.head) this.services.registerSpec(REGISTER_SPEC, PROVEN)
   }
@@ -73,20 +60,18 @@ export class Discovery {
     return services
   }
 
-  /**
-   * CALL-ACL-08: `/agent/chat` and `/head/agent/chat` are one operation; a rule for either of its names holds for both.
-   */
+  /** CALL-ACL-08: `/agent/chat` and `/head/agent/chat` are one operation; a rule for either name holds for both. */
   ownRefusal(path: string, identity: Principal | undefined): CallError | undefined {
-    const { rules, explainDenials } = this.#options
+    const { explainDenials } = this.#options
     // Every call comes by here.
-    if (rules.none) return undefined
-    let refused = rules.refusal(path, identity, explainDenials)
-    for (const prefix of this.#prefixes) refused ??= rules.refusal(`${prefix}${path}`, identity, explainDenials)
+    if (this.#rules.none) return undefined
+    let refused = this.#rules.refusal(path, identity, explainDenials)
+    for (const prefix of this.#prefixes) refused ??= this.#rules.refusal(`${prefix}${path}`, identity, explainDenials)
     return refused
   }
 
   #operations(worker?: Worker): OperationRegistry {
-    const registry = new Registry({}, { reserved: true })
+    const registry = new OperationRegistry({}, { reserved: true })
     const open = { opType: 'query', accessControl: {}, outputSchema: {} } as const
     const listInput = Type.Union([Type.Object({}), Type.Null()])
     registry.register(
@@ -94,7 +79,7 @@ export class Discovery {
       (_input, asker) => {
         const operations = worker
           ? this.#routed(worker, asker)
-          : [...this.#own(asker), ...this.#options.routes.workers().flatMap(each => this.#routed(each, asker))]
+          : [...this.#own(asker), ...this.#routes.workers().flatMap(each => this.#routed(each, asker))]
         return { operations: operations.toSorted((one, other) => (one.name < other.name ? -1 : 1)) }
       },
       PROVEN,
@@ -122,7 +107,8 @@ export class Discovery {
   }
 
   #routed({ alias, routes }: Worker, { identity, trusted }: Asker): readonly Listed[] {
-    const { rules, listAll, allowUnspecified } = this.#options
+    const rules = this.#rules
+    const { listAll, allowUnspecified } = this.#options
     const isOpen = (route: Route) =>
       route.access ? !refusal(route.access, identity) : allowUnspecified && isUnspecified(route)
     const may = (route: Route, name: string) => trusted || listAll || (isOpen(route) && !rules.refusal(name, identity))
@@ -130,7 +116,7 @@ export class Discovery {
       const { local, spec } = route
       const name = `/${alias}${local}`
       if (isInternal(route) || !may(route, name)) return []
-      // CALL-DISC-01: what nobody knows to be a query must not be repeated as one.
+      // CALL-DISC-01: what is not known to be a query must not be repeated as one.
       return [{ name, namespace: parsePath(local)!.service, op_type: spec?.opType ?? 'mutation' }]
     })
   }
@@ -139,8 +125,7 @@ export class Discovery {
   #describe(name: string, asker: Asker): WireSpec | Promise<WireSpec> {
     const target = parsePath(name)
     if (!target) throw notFound(shown(name))
-    if (target.node !== undefined && !this.#options.aliases.includes(target.node))
-      return this.#describeRoute(target, asker)
+    if (target.node !== undefined && !this.#aliases.includes(target.node)) return this.#describeRoute(target, asker)
     const registry = target.service === RESERVED_SERVICE ? this.services : this.#options.registry
     const operation = registry.find(target.local)
     if (!operation?.external || !isServed(operation)) throw notFound(target.path)
@@ -150,9 +135,8 @@ export class Discovery {
   }
 
   #describeRoute(target: OperationPath, { identity, trusted }: Asker): WireSpec | Promise<WireSpec> {
-    const { routes, rules } = this.#options
-    const ruled = () => rules.refusal(target.path, identity)
-    const worker = routes.worker(target.node!)
+    const ruled = () => this.#rules.refusal(target.path, identity)
+    const worker = this.#routes.worker(target.node!)
     const discovery = worker && target.service === RESERVED_SERVICE && this.services.find(target.local)
     if (discovery && discovery.path !== REGISTER) {
       if (!trusted) allow(ruled())
@@ -180,7 +164,6 @@ function pathAt({ alias }: Worker, name: string): string {
   return `/${alias}${target.local}`
 }
 
-/** No longer than a path can be. */
 function shown(name: string): string {
   return name.slice(0, callLimits.pathLength)
 }

@@ -10,7 +10,7 @@ import { ResponseEnvelope } from './response.ts'
 import { remote } from './routing/remote.ts'
 import { local } from './serve.ts'
 import { collect, spec, TestHead } from './testing/head.ts'
-import { peered, turn } from './testing/peer.ts'
+import { peered, turn, until } from './testing/peer.ts'
 import type { Envelope } from './wire/envelope.ts'
 
 /** What happens inside the operations of `fs`, in order. */
@@ -372,7 +372,3 @@ test('CALL-ENV-03 a local call that moved to a slow node is not held up by what 
   expect(await reading).toMatchObject({ code: 'TIMEOUT', retryable: true })
   expect(await watching).toMatchObject({ seen: [], code: 'TIMEOUT' })
 })
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await turn()
-}

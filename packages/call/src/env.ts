@@ -1,12 +1,10 @@
-// Calling operations from code (CALL-ENV): one `invoke` for every path, one response envelope. Where an operation runs
-// is a matter of assembly: which namespace is bound to what.
+// Calling operations from code (CALL-ENV): one `invoke` for every path; assembly decides where an operation runs.
 
 import { type Clock, type OperationType, SystemClock } from '@parley/core'
 import { expiryOf, subscriptionExpiry } from './call-options.ts'
 import type { AbortPolicy, CallContext } from './context.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
-import { randomUUID } from './link/uuid.ts'
 import { type OperationPath, parsePath } from './path.ts'
 import { ResponseEnvelope } from './response.ts'
 
@@ -19,9 +17,8 @@ interface InvokeOptions {
 }
 
 /**
- * Where calls of a namespace go. The same call has the same results wherever it goes (CALL-ENV-06). `invoke` never
- * rejects; `subscribe` throws nothing, what is wrong comes with the first pull. Deadlines have been looked at; that
- * they end a call is the binding's part.
+ * Where calls of a namespace go, with the same results everywhere (CALL-ENV-06). `invoke` never rejects, `subscribe`
+ * never throws: errors come with the first pull. A binding ends calls at their deadlines, which are valid.
  */
 export interface Binding {
   invoke(call: BoundCall): ResponseEnvelope | Promise<ResponseEnvelope>
@@ -51,7 +48,6 @@ export interface EnvOptions {
   readonly clock?: Clock
 }
 
-/** How the namespaces of a node are bound. */
 export class EnvAssembly {
   readonly clock: Clock
   readonly #bindings: ReadonlyMap<string, Binding>
@@ -106,7 +102,7 @@ export class BoundEnv {
     input: unknown = null,
     options: InvokeOptions = NO_OPTIONS,
   ): Promise<ResponseEnvelope<T>> {
-    const requestId = randomUUID()
+    const requestId = crypto.randomUUID()
     const call = this.#call(namespace, op, input, requestId, options, expiryOf)
     if (call instanceof CallError) return ResponseEnvelope.failure(requestId, call)
     return (await call.binding.invoke(call)) as ResponseEnvelope<T>
@@ -123,7 +119,7 @@ export class BoundEnv {
     const values = () => {
       if (taken) throw new TypeError('a subscription has one consumer')
       taken = true
-      const call = this.#call(namespace, op, input, randomUUID(), options, subscriptionExpiry)
+      const call = this.#call(namespace, op, input, crypto.randomUUID(), options, subscriptionExpiry)
       const opened = call instanceof CallError ? failed(call) : call.binding.subscribe(call)
       return (opened as AsyncIterable<T>)[Symbol.asyncIterator]()
     }
@@ -162,6 +158,20 @@ export class BoundEnv {
       options,
       binding,
     }
+  }
+}
+
+/** The binding that `bindingOf` chooses for each call, or its refusal. */
+export function choosing(bindingOf: (call: BoundCall) => Binding | CallError): Binding {
+  return {
+    invoke(call) {
+      const binding = bindingOf(call)
+      return binding instanceof CallError ? ResponseEnvelope.failure(call.requestId, binding) : binding.invoke(call)
+    },
+    subscribe(call) {
+      const binding = bindingOf(call)
+      return binding instanceof CallError ? failed(binding) : binding.subscribe(call)
+    },
   }
 }
 

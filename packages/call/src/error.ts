@@ -1,5 +1,4 @@
-// Errors of calls (CALL-ERR): the codes with their names in the OPS profile and whether a retry may help; what a caller
-// gets.
+// Errors of calls (CALL-ERR): the codes, with their names in OPS and whether a retry may help, and `CallError`.
 import { jsonProblem } from './wire/json.ts'
 
 interface CodeRow {
@@ -62,12 +61,10 @@ export class CallError extends Error {
   }
 }
 
-/** Our code for a name that a peer used. */
 export function codeOf(name: string): string {
   return CODES[name] ? name : (BY_NAME.get(name) ?? name)
 }
 
-/** The name of a code in the OPS profile. */
 export function opsName(code: string): string {
   return CODES[code]?.ops ?? code
 }

@@ -12,7 +12,7 @@ import { callDefaults, callLimits } from './limits.ts'
 import type { Link } from './link/link.ts'
 import { CallNode, type NodeOptions } from './node.ts'
 import { selfSigned } from './testing/certificate.ts'
-import { principal, TestHead, workerPrincipal } from './testing/head.ts'
+import { askToRegister, principal, TestHead, workerPrincipal } from './testing/head.ts'
 import { heldBytes } from './testing/memory.ts'
 import { acceptBytes, BytePeer, echo, frameOf, peered, registryOf, turn } from './testing/peer.ts'
 import { connectTcp, connectUnix, type ListenOptions, listenTls, listenUnix } from './transport/sockets.ts'
@@ -249,10 +249,7 @@ test('CALL-T70 an operation whose access is missing or cannot be understood is c
   const client = await head.join({ as: principal('client', ['x']) })
   const peer = await head.peer(workerPrincipal('w'))
   for (const [index, spec] of SPECS.entries()) {
-    peer.send('call.requested', `r${index}`, {
-      name: '/head/services/register',
-      input: { node: 'w', operations: [spec] },
-    })
+    askToRegister(peer, `r${index}`, 'w', [spec])
     // The head asks for the spec again, and gets the same nonsense.
     peer.send('call.responded', (await peer.next()).id, spec)
     expect(await peer.next()).toMatchObject({
@@ -272,10 +269,7 @@ test('CALL-ROUTE-05 a thousand calls of an operation without a spec ask its work
   const head = new TestHead({ clock })
   const client = await head.join()
   const peer = await head.peer(workerPrincipal('w'))
-  peer.send('call.requested', 'r', {
-    name: '/head/services/register',
-    input: { node: 'w', operations: ['/a/b'] },
-  })
+  askToRegister(peer, 'r', 'w', ['/a/b'])
   peer.send('call.error', (await peer.next()).id, { code: 'NOT_FOUND', message: '', retryable: false })
   expect((await peer.next()).id).toBe('r')
   const calls = Array.from({ length: 1000 }, () => client.callEnvelope('/w/a/b'))
@@ -291,15 +285,9 @@ test('CALL-ROUTE-06 of two registrations at once the later one holds, whichever 
   const head = new TestHead()
   const peer = await head.peer(workerPrincipal('w'))
   const spec = (name: string) => ({ name, op_type: 'query', access_control: {} })
-  peer.send('call.requested', 'old', {
-    name: '/head/services/register',
-    input: { node: 'w', operations: ['/a/old', spec('/a/b')] },
-  })
+  askToRegister(peer, 'old', 'w', ['/a/old', spec('/a/b')])
   const question = await peer.next()
-  peer.send('call.requested', 'new', {
-    name: '/head/services/register',
-    input: { node: 'w', operations: [spec('/a/new')] },
-  })
+  askToRegister(peer, 'new', 'w', [spec('/a/new')])
   await turn()
   peer.send('call.responded', question.id, spec('/a/old'))
   expect([(await peer.next()).id, (await peer.next()).id]).toEqual(['old', 'new'])

@@ -8,22 +8,15 @@ export const callLimits = {
   /** UTF-16 units of a request id. */
   idLength: 128,
   pathLength: 255,
-  segmentLength: 64,
   /** Requests that one link may have sent without an answer. */
   pending: 10_000,
   /** Requests of a peer that one link handles at once. */
   inbound: 1000,
-  /**
-   * Handlers of one link that have not finished, those included whose request has ended: a handler need not heed its
-   * signal.
-   */
+  /** Unfinished handlers of one link, also of requests that have ended: a handler need not heed its signal. */
   running: 4000,
-  /**
-   * Requests that a head has in flight to one worker, in fair shares. Fewer than `inbound`, so that its own questions
-   * still fit.
-   */
+  /** Requests that a head has in flight to one worker, shared fairly; below `inbound`, so its own questions fit. */
   workerRequests: 900,
-  /** Settled ids that a link remembers, to recognise a stream that was asked for as a call. */
+  /** Settled ids that a link remembers, to recognize a stream that was requested as a call. */
   settled: 1024,
   /** Values of a subscription that wait for their consumer. */
   receiveBuffer: 32,
@@ -34,16 +27,13 @@ export const callLimits = {
   queuedBytes: 128 * 1024 * 1024,
   /** Connections that a listener has open at once; it may set another number. */
   connections: 10_000,
-  /**
-   * Connections that wait to be accepted; the operating system may allow fewer. On a full queue a Unix socket refuses
-   * even honest ones.
-   */
+  /** Connections that wait to be accepted. On a full queue a Unix socket refuses even honest ones. */
   backlog: 4096,
   /** Lines that one link logs about what its peer does wrong. */
   complaints: 100,
   /** Envelopes that a transport delivers before other work gets a turn. */
   envelopesPerTurn: 512,
-  /** Envelopes that may come before somebody takes them, on a carrier that cannot be held back. */
+  /** Envelopes that may arrive before there is a receiver, on a carrier that cannot be paused. */
   earlyEnvelopes: 1024,
   /** Characters of a token that is looked at. */
   tokenLength: 4096,
@@ -77,10 +67,7 @@ export const callLimits = {
 export const callDefaults = {
   /** Milliseconds. */
   timeout: 30_000,
-  /**
-   * How long a subscription goes on without a further value if nobody knows whether its operation streams
-   * (CALL-SUB-07).
-   */
+  /** How long an untyped subscription may be silent after its first value (CALL-SUB-07). */
   unknownIdle: 30_000,
   sweep: 10_000,
   probe: 2000,
@@ -92,7 +79,7 @@ export const callDefaults = {
   /** Milliseconds in which a connection must be made and known, and in which the other side must have closed too. */
   handshake: 10_000,
   closeGrace: 5000,
-  /** Milliseconds between two looks at how much a browser still has to send: it tells nobody. */
+  /** Milliseconds between checks of how much a browser still has to send: it has no event for that. */
   drainPoll: 10,
   /** How long a client lets one attempt to connect take. */
   dial: 10_000,

@@ -2,7 +2,7 @@ import { Type } from '@parley/core'
 import { expect, test } from 'vitest'
 import { CallNode } from './node.ts'
 import { OperationRegistry } from './registry.ts'
-import { listed, principal, spec, TestHead } from './testing/head.ts'
+import { askToRegister, listed, principal, spec, TestHead } from './testing/head.ts'
 
 function registryOfThree(): OperationRegistry {
   const registry = new OperationRegistry()
@@ -157,8 +157,7 @@ test('CALL-T82 a head with another alias answers to head too: to workers, caller
 test('CALL-T83 an operation whose type nobody knows is listed as a mutation, which nobody repeats', async () => {
   const head = new TestHead({ allowUnspecified: true })
   const worker = await head.peer(principal('w', ['node:register']))
-  const input = { node: 'dev1', operations: ['/bank/pay'] }
-  worker.send('call.requested', 'reg', { name: '/head/services/register', input })
+  askToRegister(worker, 'reg', 'dev1', ['/bank/pay'])
   worker.send('call.error', (await worker.next()).id, { code: 'NOT_FOUND' })
   expect(await worker.next()).toMatchObject({ id: 'reg', type: 'call.responded' })
   const { operations } = await (await head.join()).call<{ operations: unknown[] }>('/services/list', {})

@@ -3,13 +3,12 @@
 import { type Clock, type IdentityProvider, type Principal, SystemClock } from '@parley/core'
 import { type PathRule, PathRules, refusal } from './access.ts'
 import { Discovery } from './discovery.ts'
-import { type Binding, type BoundCall, EnvAssembly, type EnvOptions } from './env.ts'
+import { choosing, EnvAssembly, type EnvOptions } from './env.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
 import type { Inbound } from './link/inbound.ts'
 import { Link } from './link/link.ts'
 import type { Dispatcher, LinkOptions } from './link/link-options.ts'
-import type { OperationPath } from './path.ts'
 import { notFound, type OperationRegistry, RESERVED_SERVICE } from './registry.ts'
 import { forward } from './routing/forward.ts'
 import { REGISTER, readRegistration, registrationRefusal, TAKEN_OVER, takenOver } from './routing/registration.ts'
@@ -23,7 +22,6 @@ export interface NodeOptions {
   readonly registry: OperationRegistry
   /** The node's own name in routed paths. A head is `head` by default, any other node has none. */
   readonly alias?: string
-  /** Workers may register here. */
   readonly head?: boolean
   /** Further bindings of the env that handlers get; the registry is always its fallback. */
   readonly env?: EnvOptions
@@ -32,10 +30,7 @@ export interface NodeOptions {
   readonly clock?: Clock
   /** `/services/list` shows every external operation, callable or not. */
   readonly listAll?: boolean
-  /**
-   * Operations of workers may be called of which the worker tells nothing about access. What it tells is enforced all
-   * the same.
-   */
+  /** Opens workers' operations whose spec says nothing of access; what it does say is still enforced. */
   readonly allowUnspecified?: boolean
   /** Workers are not told whom a call is made for. */
   readonly hideCallers?: boolean
@@ -47,7 +42,7 @@ export interface NodeOptions {
 export class CallNode implements Dispatcher {
   readonly #options: NodeOptions
   readonly #registry: OperationRegistry
-  /** A head is `head` beside its own alias: workers register at that name, and nobody else may have it. */
+  /** A head is `head` beside its own alias: workers register at that name, and no worker may have it. */
   readonly #aliases: readonly string[]
   readonly #discovery: Discovery
   readonly #assembly: EnvAssembly
@@ -66,20 +61,8 @@ export class CallNode implements Dispatcher {
     ]
     this.#clock = options.clock ?? new SystemClock()
     this.#rules = new PathRules(options.pathRules)
-    this.#routes = new Routes({
-      rejoinGraceMs: options.rejoinGraceMs ?? 0,
-      now: () => this.#clock.now() / 1000,
-    })
-    this.#discovery = new Discovery({
-      registry: options.registry,
-      routes: this.#routes,
-      rules: this.#rules,
-      aliases: this.#aliases,
-      head: options.head ?? false,
-      listAll: options.listAll ?? false,
-      allowUnspecified: options.allowUnspecified ?? false,
-      explainDenials: options.explainDenials ?? false,
-    })
+    this.#routes = new Routes(options.rejoinGraceMs ?? 0, () => this.#clock.now() / 1000)
+    this.#discovery = new Discovery(options, this.#routes, this.#rules, this.#aliases)
     // CALL-ENV-03, CALL-DISC-03: a key is bound once, and this one is taken.
     if (options.env?.bindings && RESERVED_SERVICE in options.env.bindings)
       throw new TypeError(`the namespace '${RESERVED_SERVICE}' is bound to the node's own operations`)
@@ -94,7 +77,10 @@ export class CallNode implements Dispatcher {
         services: worker => this.#discovery.ofWorker(worker),
         tellCaller: !options.hideCallers,
       }),
-      own: { aliases: this.#aliases, binding: oneOf(services, fallback) },
+      own: {
+        aliases: this.#aliases,
+        binding: choosing(({ namespace }) => (namespace === RESERVED_SERVICE ? services : fallback)),
+      },
     })
   }
 
@@ -103,7 +89,6 @@ export class CallNode implements Dispatcher {
     return this.#aliases[0]
   }
 
-  /** Calls from code that handles no request. */
   get env() {
     return this.#assembly.root
   }
@@ -112,21 +97,14 @@ export class CallNode implements Dispatcher {
     return [...this.#links]
   }
 
-  /** Aliases of the workers that are registered now. */
   get workers(): readonly string[] {
     return this.#routes.workers().map(({ alias }) => alias)
   }
 
-  /** Takes a transport into use, whoever opened it. */
+  /** Takes a transport into use, whichever side opened it. */
   attach(transport: Transport, options: Pick<LinkOptions, 'profile'> = {}): Link {
     const { log } = this.#options
-    const link = new Link({
-      transport,
-      dispatcher: this,
-      clock: this.#clock,
-      ...options,
-      ...(log && { log }),
-    })
+    const link = new Link({ transport, dispatcher: this, clock: this.#clock, ...options, ...(log && { log }) })
     this.#links.add(link)
     link.onClose(() => {
       this.#routes.remove(link)
@@ -156,11 +134,14 @@ export class CallNode implements Dispatcher {
     }
     const denied = this.#discovery.ownRefusal(target.local, inbound.identity)
     if (this.#options.head && target.local === REGISTER) void this.#register(request, inbound, denied)
-    else this.#serve(target, request, inbound, denied)
+    else {
+      const registry = target.service === RESERVED_SERVICE ? this.#discovery.services : this.#registry
+      this.#serve(registry, request, inbound, denied)
+    }
   }
 
-  #serve(target: OperationPath, request: InboundRequest, inbound: Inbound, denied: CallError | undefined): void {
-    const registry = target.service === RESERVED_SERVICE ? this.#discovery.services : this.#registry
+  #serve(registry: OperationRegistry, request: InboundRequest, inbound: Inbound, denied: CallError | undefined): void {
+    const { target } = request
     const operation = registry.find(target.local)
     if (!operation?.external || !operation.handler) inbound.fail(notFound(target.path))
     else if (denied) inbound.fail(denied)
@@ -172,7 +153,10 @@ export class CallNode implements Dispatcher {
     const { target } = request
     const denied = this.#rules.refusal(target.path, inbound.identity, this.#options.explainDenials)
     if (target.service === RESERVED_SERVICE) {
-      this.#tell(target, request, inbound, denied)
+      // CALL-ROUTE-03: discovery of a worker, which hears nothing of it.
+      const worker = this.#routes.reach(target.node!, target.path)
+      if (worker instanceof CallError) inbound.fail(worker)
+      else this.#serve(this.#discovery.ofWorker(worker), request, inbound, denied)
       return
     }
     const found = this.#routes.resolve(target.node!, target.local)
@@ -187,30 +171,13 @@ export class CallNode implements Dispatcher {
     else void this.#askFirst(worker, route, request, inbound)
   }
 
-  /** CALL-ROUTE-03: discovery of a worker, which hears nothing of it. */
-  #tell(target: OperationPath, request: InboundRequest, inbound: Inbound, denied: CallError | undefined): void {
-    const worker = this.#routes.reach(target.node!, target.path)
-    if (worker instanceof CallError) {
-      inbound.fail(worker)
-      return
-    }
-    const services = this.#discovery.ofWorker(worker)
-    const operation = services.find(target.local)
-    if (!operation) inbound.fail(notFound(target.path))
-    else if (denied) inbound.fail(denied)
-    else serve(services, operation, request, inbound, this.#assembly)
-  }
-
-  /**
-   * Whether it is known what a caller needs; `allowUnspecified`: nothing, once the worker was asked again and told
-   * nothing.
-   */
+  /** Whether it is known what a caller needs; with `allowUnspecified`, nothing once the worker was asked in vain. */
   #isKnown(route: Route): boolean {
     if (route.access) return true
     return this.#options.allowUnspecified === true && route.askedAgain === true && isUnspecified(route)
   }
 
-  /** CALL-ROUTE-05: a spec that did not come at registration is asked for once more; until then nobody is let in. */
+  /** CALL-ROUTE-05: a spec that did not come at registration is requested once more; until then calls are refused. */
   async #askFirst(worker: Worker, route: Route, request: InboundRequest, inbound: Inbound): Promise<void> {
     await fetchSpec(worker.link, route, callLimits.schemaFetchMs)
     route.askedAgain = true
@@ -222,7 +189,7 @@ export class CallNode implements Dispatcher {
   #forward(worker: Worker, route: Route, request: InboundRequest, inbound: Inbound): void {
     const refused = route.access && refusal(route.access, inbound.identity, this.#options.explainDenials)
     if (refused) inbound.fail(refused)
-    else forward(worker, route, request, inbound, { tellCaller: !this.#options.hideCallers })
+    else forward(worker, route, request, inbound, !this.#options.hideCallers)
   }
 
   /** CALL-ROUTE-06: the whole set of a worker's operations, replaced at once when everything about them is known. */
@@ -246,11 +213,11 @@ export class CallNode implements Dispatcher {
     await fetched
     if (inbound.ended) return
     const late = this.#routes.conflict(alias, link, identity!.id)
-    if (late) {
-      inbound.fail(late)
+    const replaced = late ?? this.#routes.replace({ alias, link, owner: identity!.id, routes })
+    if (replaced instanceof CallError) {
+      inbound.fail(replaced)
       return
     }
-    const replaced = this.#routes.replace({ alias, link, owner: identity!.id, routes })
     const operations = [...routes.keys()].map(path => `/${alias}${path}`)
     inbound.respond({ node: alias, registered: operations.length, operations })
     if (replaced) takeOver(replaced, alias)
@@ -266,13 +233,4 @@ function takeOver(link: Link, alias: string): void {
     // A link that takes only tiny messages: its worker sees no more than that it is closed.
   }
   link.close(reason)
-}
-
-/** The node's own operations: those of the protocol, and all others. */
-function oneOf(services: Binding, others: Binding): Binding {
-  const bindingOf = ({ namespace }: BoundCall) => (namespace === RESERVED_SERVICE ? services : others)
-  return {
-    invoke: call => bindingOf(call).invoke(call),
-    subscribe: call => bindingOf(call).subscribe(call),
-  }
 }

@@ -40,7 +40,6 @@ type SpecInMap<Type extends OperationType, Input extends TSchema, Output extends
   'name' | 'opType'
 > & { readonly name?: string; readonly opType: Type }
 
-/** A spec with its handler. The type keeps what the schemas say. */
 export interface Operation<
   Type extends OperationType = OperationType,
   Input extends TSchema = TSchema,
@@ -85,11 +84,9 @@ export type OutputOf<M extends OperationMap, Path extends string> =
   M[Path] extends Operation<OperationType, TSchema, infer Output> ? Static<Output> : unknown
 
 type TypeOf<M extends OperationMap, Path extends string> = M[Path] extends Operation<infer Type> ? Type : OperationType
-/** Queries and mutations of a service. */
 export type CallOpOf<M extends OperationMap, Service extends string> = {
   [Op in OpOf<M, Service>]: TypeOf<M, `/${Service}/${Op}`> extends 'subscription' ? never : Op
 }[OpOf<M, Service>]
-/** Subscriptions of a service. */
 export type StreamOpOf<M extends OperationMap, Service extends string> = {
   [Op in OpOf<M, Service>]: 'subscription' extends TypeOf<M, `/${Service}/${Op}`> ? Op : never
 }[OpOf<M, Service>]

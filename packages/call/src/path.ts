@@ -19,10 +19,7 @@ export interface OperationPath {
 const parsed = new Map<string, OperationPath>()
 const REMEMBERED_PATHS = 1024
 
-/**
- * The parts of `/{node}/{service}/{op}` or `/{service}/{op}`; a missing leading slash is added. Undefined for anything
- * else.
- */
+/** The parts of `/{node}/{service}/{op}` or `/{service}/{op}`, leading slash optional; undefined for anything else. */
 export function parsePath(text: string): OperationPath | undefined {
   const known = parsed.get(text)
   if (known) return known
@@ -51,10 +48,7 @@ export function normalName(name: string): string {
   return dot < 0 ? `/${name}` : `/${name.slice(0, dot)}/${name.slice(dot + 1)}`
 }
 
-/**
- * `/fs/readFile` as the OPS profile writes it. A path that would be read as another one keeps its slashes, which are
- * read too.
- */
+/** `/fs/readFile` in OPS spelling. A path that would be read back as another one keeps its slashes, which OPS reads. */
 export function dottedName(path: string): string {
   const [, service = '', ...rest] = path.split('/')
   const name = `${service}.${rest.join('.')}`

@@ -1,5 +1,4 @@
-// The registry of operations (CALL-REG): specs and handlers by path, checked when they are registered, executed in a
-// fixed order.
+// The registry of operations (CALL-REG): specs and handlers by path, checked at registration, run in a fixed order.
 import {
   compileForeign,
   compileOwn,
@@ -18,12 +17,9 @@ import { parsePath } from './path.ts'
 import type { ResponseMeta } from './profile/profile.ts'
 import { ResponseEnvelope, thrownError } from './response.ts'
 
-const OUTPUT_VALIDATION = ['warn', 'error', 'off'] as const
-type OutputValidation = (typeof OUTPUT_VALIDATION)[number]
-
 interface RegistryOptions {
   /** What happens to output that does not fit its schema; it is never changed. Default `warn`. */
-  readonly outputValidation?: OutputValidation
+  readonly outputValidation?: 'warn' | 'error' | 'off'
   /** Callers get `internal error` instead of the message of an unexpected Error. */
   readonly maskInternalErrors?: boolean
   /** Refusals name the scopes that are missing. */
@@ -31,20 +27,13 @@ interface RegistryOptions {
   readonly warn?: (message: string) => void
   /** The node's own operations below `/services/`. */
   readonly reserved?: boolean
-  /** Where the operations that the registry begins with come from. */
   readonly from?: SpecSource
 }
 
 interface SpecSource {
-  /**
-   * The spec came from outside (a peer, an MCP server, an OpenAPI document): its schemas are bounded, and compiled at
-   * once.
-   */
+  /** The spec came from outside (a peer, an MCP server): its schemas are bounded, and compiled at once. */
   readonly foreign?: boolean
-  /**
-   * The spec is a constant of the program, and a test compiles its schemas: nothing looks at them before their first
-   * use. The check of a single schema takes 50 ms of every start.
-   */
+  /** A constant of the program, compiled by a test: its schemas are not checked, which takes 50 ms of every start. */
   readonly proven?: boolean
 }
 
@@ -70,25 +59,23 @@ export interface Registered {
 export class OperationRegistry {
   readonly #operations = new Map<string, Registered>()
   readonly #options: RegistryOptions
-  readonly #outputValidation: OutputValidation
-  readonly #reserved: boolean
+  readonly #outputValidation: RegistryOptions['outputValidation']
   readonly #listeners = new Set<() => void>()
 
   constructor(operations: OperationMap = {}, options: RegistryOptions = {}) {
     this.#options = options
-    this.#reserved = options.reserved ?? false
     this.#outputValidation = options.outputValidation ?? 'warn'
     this.registerAll(operations, options.from)
   }
 
   /** Spec and handler at once. Throws for anything wrong, and then nothing is stored; a path again replaces both. */
   register(spec: OperationSpec, handler: Handler, from: SpecSource = OWN): void {
-    this.#store({ ...this.#describe(spec, from), handler: checkedHandler(spec, handler) })
+    this.#store({ ...describe(spec, this.#options.reserved, from), handler: checkedHandler(spec, handler) })
   }
 
   registerSpec(spec: OperationSpec, from: SpecSource = OWN): void {
     const handler = this.#operations.get(spec.name)?.handler
-    this.#store({ ...this.#describe(spec, from), handler: handler && checkedHandler(spec, handler) })
+    this.#store({ ...describe(spec, this.#options.reserved, from), handler: handler && checkedHandler(spec, handler) })
   }
 
   registerHandler(path: string, handler: Handler): void {
@@ -116,13 +103,8 @@ export class OperationRegistry {
     return () => this.#listeners.delete(listener)
   }
 
-  /** In order of their paths. */
   list(): readonly Registered[] {
     return [...this.#operations.values()].toSorted((one, other) => (one.path < other.path ? -1 : 1))
-  }
-
-  #describe(spec: OperationSpec, from: SpecSource): Omit<Registered, 'handler'> {
-    return describe(spec, this.#reserved, from)
   }
 
   #store(registered: Registered): void {
@@ -155,7 +137,7 @@ export class OperationRegistry {
       if (isThenable(result)) return this.#later(operation, result, context.requestId)
       return this.#respond(operation, result, context.requestId)
     } catch (thrown) {
-      return this.#failure(operation, thrown, context.requestId)
+      return ResponseEnvelope.failure(context.requestId, this.failureOf(operation, thrown))
     }
   }
 
@@ -163,7 +145,7 @@ export class OperationRegistry {
     try {
       return this.#respond(operation, await result, requestId)
     } catch (thrown) {
-      return this.#failure(operation, thrown, requestId)
+      return ResponseEnvelope.failure(requestId, this.failureOf(operation, thrown))
     }
   }
 
@@ -178,10 +160,6 @@ export class OperationRegistry {
     const value = given === undefined ? null : given
     const bad = this.checkOutput(operation, value)
     return bad ? ResponseEnvelope.failure(requestId, bad) : ResponseEnvelope.success(requestId, value, meta)
-  }
-
-  #failure(operation: Registered, thrown: unknown, requestId: string): ResponseEnvelope {
-    return ResponseEnvelope.failure(requestId, this.failureOf(operation, thrown))
   }
 
   failureOf(operation: Registered, thrown: unknown): CallError {
@@ -220,7 +198,7 @@ function invalidOutput(errors: ReturnType<typeof problems>): CallError {
   return new CallError('INTERNAL', 'output validation failed', { details: { errors } })
 }
 
-/** Whoever awaits it gets what it resolves to. */
+/** Anything that can be awaited. */
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   if (value instanceof Promise) return true
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
@@ -233,7 +211,7 @@ export function notFound(path: string): CallError {
 /** Discovery and registration (CALL-DISC-03). */
 export const RESERVED_SERVICE = 'services'
 
-function describe(spec: OperationSpec, reserved: boolean, from: SpecSource): Omit<Registered, 'handler'> {
+function describe(spec: OperationSpec, reserved = false, from: SpecSource = OWN): Omit<Registered, 'handler'> {
   const path = parsePath(spec.name)
   if (!path || path.path !== spec.name || path.node !== undefined)
     throw new TypeError(`'${spec.name}' is no local operation path: /{service}/{op}`)
@@ -282,12 +260,7 @@ function checkedHandler(spec: OperationSpec, handler: Handler): Handler {
 }
 
 /** CALL-REG-06. `{}` and `true` take everything. */
-function validatorOf(
-  name: string,
-  schema: TSchema | undefined,
-  { foreign, proven }: SpecSource,
-): Validator<unknown> | undefined {
-  const given: unknown = schema
+function validatorOf(name: string, given: unknown, { foreign, proven }: SpecSource): Validator<unknown> | undefined {
   if (given === undefined || given === true || isEmpty(given)) return undefined
   if (proven) return compileProven(given)
   const validator = foreign ? compileForeign(given) : compileOwn(given)
@@ -296,10 +269,7 @@ function validatorOf(
 }
 
 /** By code. Most errors of an operation have details of the same form, which is looked at once. */
-function detailsOf(
-  { name, errorSchemas = [] }: OperationSpec,
-  from: SpecSource,
-): ReadonlyMap<string, Validator<unknown> | undefined> {
+function detailsOf({ name, errorSchemas = [] }: OperationSpec, from: SpecSource): Registered['details'] {
   const byText = new Map<string, Validator<unknown> | undefined>()
   const validator = (schema: TSchema) => {
     const text = JSON.stringify(schema)
@@ -314,11 +284,6 @@ function isEmpty(schema: unknown): boolean {
 }
 
 function problems(validator: Validator<unknown>, value: unknown) {
-  return validator
-    .problems(value)
-    .slice(0, callLimits.validationErrors)
-    .map(({ pointer, expected, actual }) => ({
-      path: pointer,
-      message: `expected ${expected}, got ${actual}`,
-    }))
+  const found = validator.problems(value).slice(0, callLimits.validationErrors)
+  return found.map(({ pointer: path, expected, actual }) => ({ path, message: `expected ${expected}, got ${actual}` }))
 }

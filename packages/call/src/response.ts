@@ -24,7 +24,6 @@ export class ResponseEnvelope<T = unknown> {
     return new ResponseEnvelope<never>(requestId, { ok: false, error })
   }
 
-  /** The value, or the error thrown. */
   unwrap(): T {
     if (this.result.ok) return this.result.value
     throw this.result.error

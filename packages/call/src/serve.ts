@@ -93,7 +93,7 @@ async function pump(
   close()
 }
 
-/** Nobody is left to hear what goes wrong here. */
+/** Errors are dropped: the consumer is gone. */
 async function closeQuietly(iterator: AsyncIterator<unknown>): Promise<void> {
   try {
     await iterator.return?.()
@@ -153,7 +153,7 @@ interface Prepared {
 /** The handler's answer, unless the call ends before: the later result is discarded. */
 function answered(call: BoundCall, context: CallContext, answer: Promise<ResponseEnvelope>): Promise<ResponseEnvelope> {
   return new Promise(resolve => {
-    // CALL-PEND-04: also where nobody has set a deadline, a call ends.
+    // CALL-PEND-04: a call ends even if no deadline was set.
     const bounded = (call.parent?.deadline ?? call.options.deadline) !== undefined
     const timeout = bounded ? undefined : callDefaults.timeout
     const done = endEarly(call, context, timeout, error => resolve(ResponseEnvelope.failure(call.requestId, error)))
@@ -166,7 +166,7 @@ function answered(call: BoundCall, context: CallContext, answer: Promise<Respons
 
 /**
  * Ends a local call as a remote one ends (CALL-ENV-06): when its deadline passes (CALL-CTX-03), or with its parent
- * (CALL-SUB-05), unless it was started to go on. Its handler is told. Returns what stops that.
+ * (CALL-SUB-05), unless it was started to continue. Aborts its handler. Returns a function that stops watching.
  */
 function endEarly(
   call: BoundCall,
@@ -177,7 +177,7 @@ function endEarly(
   const { clock } = call.assembly
   const path = `/${call.namespace}/${call.op}`
   const keeps = call.options.abortPolicy === 'continue-running'
-  // A parent that ends at its own deadline takes the call along, unless this goes on without it.
+  // A parent that ends at its own deadline ends the call too, unless the call continues without it.
   const deadline = keeps ? context.deadline : call.options.deadline
   const left = deadline === undefined ? timeout : Math.max(0, deadline - clock.now() / 1000)
   const late = () => {
@@ -200,10 +200,7 @@ function endEarly(
   }
 }
 
-/**
- * As over a link: `TIMEOUT` at the deadline, an end without an error where the parent is aborted, and a handler that is
- * told when nobody listens.
- */
+/** As over a link: `TIMEOUT` at the deadline, a plain end when the parent is aborted; the handler learns of both. */
 async function* values(
   registry: OperationRegistry,
   call: BoundCall,

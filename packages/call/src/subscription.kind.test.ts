@@ -3,24 +3,19 @@ import { ManualClock, Type } from '@parley/core'
 import { expect, test } from 'vitest'
 import { callDefaults } from './limits.ts'
 import { operation } from './operation.ts'
+import { collect } from './testing/head.ts'
 import { clientOf, Outage } from './testing/outage.ts'
 import { echo, peered, turn } from './testing/peer.ts'
 import { joined, WIRES } from './testing/wire.ts'
 
 const IDLE = callDefaults.unknownIdle
 
-async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
-  const seen: T[] = []
-  for await (const value of values) seen.push(value)
-  return seen
-}
-
 test.each(WIRES)(
   'CALL-SUB-07 a query that is subscribed to ends after its value: its type is asked for (%s)',
   async kind => {
     await using pair = await joined(kind, { '/test/echo': echo })
-    expect(await all(pair.caller.subscribe('/test/echo', 7))).toEqual([7])
-    expect(await all(pair.caller.subscribe('/test/echo', 8))).toEqual([8])
+    expect(await collect(pair.caller.subscribe('/test/echo', 7))).toEqual([7])
+    expect(await collect(pair.caller.subscribe('/test/echo', 8))).toEqual([8])
     const asked = pair.wire
       .map(({ envelope: { type, payload } }) => type === 'call.requested' && (payload as { name: string }).name)
       .filter(name => name === '/services/schema')
@@ -35,7 +30,7 @@ test('CALL-SUB-07 a query of a reconnecting client ends the same way', async () 
   const clock = new ManualClock()
   const server = await Outage.start('unix', { operations: map }, clock)
   const { client } = clientOf({ dial: server.dial, clock })
-  expect(await all(client.subscribe('test', 'seven'))).toEqual([7])
+  expect(await collect(client.subscribe('test', 'seven'))).toEqual([7])
   expect(client.link!.pendingCount).toBe(0)
 })
 

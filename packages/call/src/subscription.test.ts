@@ -5,23 +5,13 @@ import { expect, test } from 'vitest'
 import { CallError } from './error.ts'
 import { streaming } from './operation.ts'
 import { OperationRegistry } from './registry.ts'
-import { echo, peered, turn } from './testing/peer.ts'
+import { collect } from './testing/head.ts'
+import { echo, peered, turn, until } from './testing/peer.ts'
 import { joined, WIRES } from './testing/wire.ts'
 
 const DONE = { done: true, value: undefined }
 /** The caller knows that the operation streams, and asks nobody (CALL-SUB-07). */
 const STREAMS = { single: false }
-
-async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
-  const seen: T[] = []
-  for await (const value of values) seen.push(value)
-  return seen
-}
-
-/** Waits until something is so, one turn of the event loop after another. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await turn()
-}
 
 /** An endless stream that notes how it ends. */
 function endless() {
@@ -47,7 +37,7 @@ test.each(WIRES)('CALL-T23 a subscription gives its values in order and ends (%s
       yield 3
     },
   })
-  expect(await all(pair.caller.subscribe('/test/count'))).toEqual([1, 2, 3])
+  expect(await collect(pair.caller.subscribe('/test/count'))).toEqual([1, 2, 3])
   const { id } = pair.wire[0]!.envelope
   const of = (side: string) =>
     pair.wire.filter(({ by, envelope }) => by === side && envelope.id === id).map(({ envelope }) => envelope)
@@ -187,7 +177,7 @@ test('CALL-SUB-01 the request goes out with the first pull, and there is one con
 
 test('CALL-T26 a handler that gives up ends the subscription without an error, after the values before', async () => {
   const { link, peer } = peered()
-  const values = all(link.subscribe('/fs/x', null, STREAMS))
+  const values = collect(link.subscribe('/fs/x', null, STREAMS))
   const { id } = await peer.next()
   peer.send('call.responded', id, 1)
   peer.send('call.aborted', id)
@@ -200,7 +190,7 @@ test('CALL-T27 the idle time begins anew with every value, and ends the subscrip
   const clock = new ManualClock()
   const { link, peer } = peered({}, { clock })
   const seen: unknown[] = []
-  const consumed = all(link.subscribe('/fs/x', null, { ...STREAMS, idleTimeout: 100 })).catch((error: unknown) => {
+  const consumed = collect(link.subscribe('/fs/x', null, { ...STREAMS, idleTimeout: 100 })).catch((error: unknown) => {
     seen.push(error)
   })
   const { id, payload } = await peer.next()
@@ -278,7 +268,7 @@ test('CALL-SUB-07 a caller who knows that an operation streams cancels with the 
 
 test('CALL-SUB-07 a subscription to what answers once ends with its value, if that is known', async () => {
   const { link, peer } = peered()
-  const values = all(link.subscribe('/fs/x', null, { single: true }))
+  const values = collect(link.subscribe('/fs/x', null, { single: true }))
   peer.send('call.responded', (await peer.next()).id, 1)
   expect(await values).toEqual([1])
   await turn()

@@ -20,10 +20,7 @@ export function makeToken(privateKey: KeyObject, clock: Clock = new SystemClock(
   return Buffer.concat([signed, sign(null, signed, privateKey)]).toString('base64url')
 }
 
-/**
- * The hexadecimal id of the key that made the token; undefined for anything wrong with it, and nobody learns what. The
- * checks in their order: form, key known, time, signature.
- */
+/** The id of the key that made a token; undefined, without a reason, if form, key, time or signature is wrong. */
 export function verifyToken(
   token: string,
   publicKeyOf: (keyId: string) => KeyObject | undefined,

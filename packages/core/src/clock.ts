@@ -94,7 +94,7 @@ export class ManualClock implements Clock {
   #registered = 0
   readonly #timers: ManualTimer[] = []
 
-  /** Starts at 2026-01-01 if not told otherwise. */
+  /** Starts at 2026-01-01 by default. */
   constructor(start: Ticks = (Date.UTC(2026, 0, 1) * ticksPerMillisecond) as Ticks) {
     this.#now = start
   }
@@ -108,10 +108,7 @@ export class ManualClock implements Clock {
     this.#now = ticks
   }
 
-  /**
-   * Lets time pass. Due timers run in the order of their deadlines, ties in the order of registration, timers that
-   * were registered on the way included; each sees the time of its own deadline. What a timer throws comes out here.
-   */
+  /** Runs due timers by deadline, then registration, new ones included; each sees its own time. Throws what they do. */
   advance(milliseconds: number): void {
     requireDuration(milliseconds)
     const target = this.#elapsed + Math.round(milliseconds * ticksPerMillisecond)
@@ -134,7 +131,6 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** How many timers wait. */
   get pending(): number {
     return this.#timers.length
   }
@@ -151,7 +147,7 @@ export class ManualClock implements Clock {
     while (low < high) {
       const middle = (low + high) >>> 1
       const other = this.#timers[middle]!
-      if (other.due < timer.due || (other.due === timer.due && other.order < timer.order)) low = middle + 1
+      if ((other.due - timer.due || other.order - timer.order) < 0) low = middle + 1
       else high = middle
     }
     return low
@@ -175,10 +171,7 @@ export class StrictClock {
     return base
   }
 
-  /**
-   * The first tick that the next batch would get. A caller that does not know its size yet anchors at its last tick
-   * afterwards.
-   */
+  /** The first tick of the next batch. A caller that does not know its size yet anchors at its last tick afterward. */
   next(): Ticks {
     const now = this.#clock.now()
     return (now > this.#last ? now : this.#last + 1) as Ticks
@@ -197,10 +190,7 @@ export class StrictClock {
     if (floor > this.#last) this.#last = floor
   }
 
-  /**
-   * Microseconds by which the last tick leads the wall clock, 0 if it does not (W-CLOCK-03: a lasting lead is worth a
-   * warning).
-   */
+  /** Microseconds by which the last tick leads the wall clock, or 0 (W-CLOCK-03: a lasting lead is worth a warning). */
   lead(): number {
     return Math.max(0, this.#last - this.#clock.now())
   }
@@ -211,7 +201,7 @@ export class StrictClock {
   }
 }
 
-/** Resolves after a while, or as soon as somebody has no more use for it. Keeps no process alive. */
+/** Resolves after a while, or when the signal fires. Keeps no process alive. */
 export function pause(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     const done = () => {

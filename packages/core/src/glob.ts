@@ -1,6 +1,5 @@
-// Globs of files: what a task of a team file, and the authority of a workspace, may change. Neither a pattern nor a
-// name can make matching slow: the time is at most proportional to the length of the one times the length of the other,
-// and braces are written out only up to a bound.
+// Globs of files: what a task of a team file, and the authority of a workspace, may change. Matching takes at most time
+// proportional to pattern length times name length, and braces are expanded only up to a bound.
 import { globLimits } from './limits.ts'
 import { ok, type Result, refuse } from './result.ts'
 

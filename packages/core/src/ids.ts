@@ -52,7 +52,6 @@ function encodeTime(milliseconds: number): string {
   return pairs[(milliseconds - low) / bits40]! + encode40(low)
 }
 
-/** Fills an array with random bytes. */
 type Fill = (bytes: Uint8Array<ArrayBuffer>) => void
 
 const poolBytes = 4096
@@ -136,7 +135,7 @@ export class SeededIds extends TimeOrderedIds {
   }
 }
 
-/** The finaliser of splitmix32. */
+/** The finalizer of splitmix32. */
 function mix(value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x21f0aaad)
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97)

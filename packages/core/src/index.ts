@@ -12,18 +12,15 @@ export {
   pause,
   StrictClock,
   SystemClock,
-  type TimerOptions,
 } from './clock.ts'
-export {
-  type AgentAdapter,
-  type TurnBudget,
-  type TurnContextPart,
-  type TurnEvent,
-  type TurnInput,
-  type TurnOutcome,
-  type TurnResult,
-  turnOutcomes,
-  type Usage,
+export type {
+  AgentAdapter,
+  TurnBudget,
+  TurnContextPart,
+  TurnEvent,
+  TurnInput,
+  TurnResult,
+  Usage,
 } from './contracts/agent.ts'
 export type {
   AgentAbsence,
@@ -36,7 +33,6 @@ export type {
   SettingsProblem,
   TurnCosts,
 } from './contracts/agent-kind.ts'
-export type { IdentityProvider } from './contracts/identity.ts'
 export {
   type AccessControl,
   type OperationError,
@@ -44,22 +40,19 @@ export {
   type OperationType,
   operationTypes,
 } from './contracts/operation.ts'
-export { type Principal, type PrincipalKind, principalKinds } from './contracts/principal.ts'
-export {
-  type FoundRuns,
-  type GateDecision,
-  type QuestionAnswer,
-  type RunEnd,
-  type RunEvent,
-  type RunKey,
-  type RunOutcome,
-  type RunPage,
-  type RunPort,
-  type RunQuery,
-  type RunRequest,
-  runKeyReuses,
-  runOutcomes,
-  type StoredRun,
+export type { IdentityProvider, Principal } from './contracts/principal.ts'
+export type {
+  FoundRuns,
+  GateDecision,
+  QuestionAnswer,
+  RunEnd,
+  RunEvent,
+  RunKey,
+  RunPage,
+  RunPort,
+  RunQuery,
+  RunRequest,
+  StoredRun,
 } from './contracts/run-port.ts'
 export { asParleyError, ParleyError, type ParleyErrorJson, type ParleyErrorOptions } from './error.ts'
 export { compileGlobs } from './glob.ts'
@@ -82,7 +75,6 @@ export {
   type WorkspaceId,
 } from './ids.ts'
 export {
-  addSpent,
   capOf,
   type Exhausted,
   type Grant,
@@ -114,14 +106,13 @@ export { harmless, oneLine } from './plain-text.ts'
 export { type Err, err, type Ok, ok, type Result, refuse, unwrap } from './result.ts'
 export { compileForeign } from './schema/foreign-schema.ts'
 export { compileOwn, compileProven } from './schema/own-schema.ts'
-export { type CompileOptions, compile, idSchema, mapSchema, timestampSchema } from './schema/schema.ts'
+export { compile, mapSchema } from './schema/schema.ts'
 export type { SchemaProblem } from './schema/schema-problem.ts'
 export type { Validator } from './schema/validator.ts'
 export {
   deadline,
   durationMs,
   formatTimestamp,
-  isTicks,
   isTimestamp,
   parseTimestamp,
   type Ticks,

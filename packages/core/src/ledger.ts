@@ -1,6 +1,5 @@
-// The profile's daily ledger (ALP-BUD-01 to -03): every turn draws from it, whoever asked for it. What a turn may cost
-// is set aside before it begins and booked when it ended; both are stored before anybody acts on them, so that a crash
-// can only count too much. Where it is stored is a LedgerStore's business.
+// The profile's daily ledger (ALP-BUD-01 to -03), from which every turn draws. What a turn may cost is set aside before
+// it begins and booked when it ended; both are stored before anybody acts, so that a crash can only count too much.
 import { invariant } from './assert.ts'
 import type { Clock } from './clock.ts'
 import type { TurnBudget, Usage } from './contracts/agent.ts'
@@ -14,7 +13,6 @@ export interface Spent {
   readonly tokens: number
 }
 
-/** What was set aside for a turn before it began. */
 export interface Reservation {
   readonly id: string
   /** Under whose name it will be booked. */
@@ -43,7 +41,7 @@ export interface LedgerDamage {
 }
 
 export interface LedgerStore {
-  /** What is stored of today. With `damage` nobody knows, and the state is that of a day on which nothing was spent. */
+  /** What is stored of today. With `damage` that is unknown, and the state is that of a day without spending. */
   read(): { readonly state: LedgerState; readonly damage: LedgerDamage | undefined }
   /** All of it, or as it was. Throws what keeps it from being written. */
   write(state: LedgerState): void
@@ -61,7 +59,7 @@ export interface LedgerOptions {
   readonly clock: Clock
   /** `budget.daily_usd` of the profile's configuration, whatever stands there; asked every time. */
   readonly cap: () => unknown
-  /** US dollars that are set aside for a turn of which nobody says what it may cost. */
+  /** US dollars that are set aside for a turn without a stated cost. */
   readonly turnUsd?: number
   readonly failed?: (what: string, cause: unknown) => void
 }
@@ -77,10 +75,7 @@ export interface Grant {
   readonly id: string
   /** Under which it will be booked. */
   readonly name: string
-  /**
-   * What the turn may spend: what is left of the day when it begins, however little is set aside, and never more than
-   * its caller wants.
-   */
+  /** What is left of the day when the turn begins, however little is set aside, or what the caller wants if less. */
   readonly budget: TurnBudget
   /**
    * Books what the turn cost; what was not measured costs nothing. Without an argument nobody knows what the turn cost,
@@ -98,10 +93,7 @@ export function capOf(value: unknown): number | undefined {
 export class Ledger {
   readonly #store: LedgerStore
   readonly #options: LedgerOptions
-  /**
-   * What turns of this process have set aside: other programs write the store too, and need not keep what they do not
-   * know.
-   */
+  /** What turns of this process set aside: other programs write the store too and may drop what they do not know. */
   readonly #live = new Map<string, Reservation>()
 
   constructor(store: LedgerStore, options: LedgerOptions) {
@@ -109,17 +101,14 @@ export class Ledger {
     this.#options = options
   }
 
-  /**
-   * Why no turn may be taken: what is stored is no ledger, and there is a cap that it is needed for (section 27 of the
-   * sheet); or the disk does not give it, and it may be sound. `ledger_unavailable`.
-   */
+  /** `ledger_unavailable`: damaged although a cap needs it (section 27 of the sheet), or sound but unreadable. */
   get unusable(): ParleyError | undefined {
     const { damage } = this
     if (!damage || (damage.fault === undefined && capOf(this.#options.cap()) === undefined)) return undefined
     return new ParleyError('ledger_unavailable', `${damage.problem} ${damage.remedy}`, { cause: damage.fault })
   }
 
-  /** Undefined where it can be read, or there is none. */
+  /** Undefined if the ledger is sound or absent. */
   get damage(): LedgerDamage | undefined {
     return this.#store.read().damage
   }
@@ -131,10 +120,7 @@ export class Ledger {
     return lost.length === 0 ? state : { ...state, reserved: new Map([...state.reserved, ...lost]) }
   }
 
-  /**
-   * What may be written: never over a file that cannot be read. With a cap it stays where it is; without one, what is
-   * no ledger is set aside.
-   */
+  /** Never writes over a file that cannot be read: with a cap it stays; without one, a damaged ledger is set aside. */
   #writable(): Result<LedgerState> {
     const { unusable } = this
     if (unusable) return err(unusable)
@@ -153,10 +139,7 @@ export class Ledger {
     return used >= cap ? { cap, used } : undefined
   }
 
-  /**
-   * Sets aside what a turn may cost. Refuses where the cap is reached, with what is set aside for other turns, or with
-   * `ledger_full` or `ledger_unavailable`. Throws where it cannot be written.
-   */
+  /** Sets aside what a turn may cost. Reservations count toward the cap. Throws where it cannot be written. */
   reserve(name: string, wanted: TurnBudget = {}): Result<Grant, Exhausted | ParleyError> {
     const now = this.#options.clock.now()
     const writable = this.#writable()
@@ -171,7 +154,8 @@ export class Ledger {
       })
     const left = cap === undefined ? undefined : cap - used
     const most = least(wanted.usd, left)
-    const usd = left === undefined ? (wanted.usd ?? 0) : Math.min(left, wanted.usd ?? this.#turnUsd)
+    const usd =
+      left === undefined ? (wanted.usd ?? 0) : Math.min(left, wanted.usd ?? this.#options.turnUsd ?? limits.turnUsd)
     invariant(left === undefined || usd <= left, 'no more is set aside than is left of the day')
     const id = [...crypto.getRandomValues(new Uint8Array(6))].map(byte => byte.toString(16).padStart(2, '0')).join('')
     const reservation: Reservation = { id, name, usd, at: now / (1000 * ticksPerMillisecond) }
@@ -180,25 +164,14 @@ export class Ledger {
     return ok(this.#grant(reservation, { ...wanted, ...(most !== undefined && { usd: most }) }))
   }
 
-  /**
-   * What processes that are gone had set aside and nobody settled. Whoever can find out what those turns cost settles
-   * them; they count for a day otherwise.
-   */
+  /** Reservations of processes that are gone; settle them if the cost can be found. Otherwise they count for a day. */
   orphans(): readonly Grant[] {
     return [...this.today().reserved.values()].map(each => this.#grant(each, { usd: each.usd }))
   }
 
-  get #turnUsd(): number {
-    return this.#options.turnUsd ?? limits.turnUsd
-  }
-
   #grant(reservation: Reservation, budget: TurnBudget): Grant {
-    return {
-      id: reservation.id,
-      name: reservation.name,
-      budget,
-      settle: usage => this.#settle(reservation, usage),
-    }
+    const { id, name } = reservation
+    return { id, name, budget, settle: usage => this.#settle(reservation, usage) }
   }
 
   #settle({ id, name, usd }: Reservation, usage: Usage | undefined): Spent {
@@ -232,9 +205,7 @@ function least(one: number | undefined, other: number | undefined): number | und
 }
 
 function committedIn({ profile, reserved }: LedgerState): number {
-  let used = profile.usd
-  for (const { usd } of reserved.values()) used += usd
-  return used
+  return [...reserved.values()].reduce((used, { usd }) => used + usd, profile.usd)
 }
 
 function booked(state: LedgerState, name: string, spent: Spent): LedgerState {
@@ -247,7 +218,7 @@ function booked(state: LedgerState, name: string, spent: Spent): LedgerState {
 /** No sum grows beyond what can be written. */
 export const MOST_USD = 1e12
 
-export function addSpent(one: Spent, other: Spent): Spent {
+function addSpent(one: Spent, other: Spent): Spent {
   return {
     usd: Math.min(one.usd + other.usd, MOST_USD),
     tokens: Math.min(one.tokens + other.tokens, Number.MAX_SAFE_INTEGER),

@@ -1,5 +1,4 @@
-// Every bound of the shared parts, by name. A package's own queues, frames and retries are bounded in its own
-// limits.ts; what several packages must agree on stands here.
+// Bounds that several packages must agree on. A package's own queues, frames and retries are in its own limits.ts.
 
 export const limits = {
   /** Characters of an id (ASCII). */
@@ -24,7 +23,7 @@ export const limits = {
   /** Turns under way that the daily ledger keeps, and names that have spent something in a day. */
   reservations: 256,
   ledgerNames: 2048,
-  /** US dollars that are set aside for a turn where there is a cap and nobody says less. */
+  /** US dollars that are set aside for a turn if there is a cap and the caller does not ask for less. */
   turnUsd: 1,
   /** Errors that one failed validation reports. */
   schemaErrors: 8,

@@ -1,6 +1,5 @@
-// Faults of the machine: no room, no files, no memory, a disk that cannot be written. They say nothing about the work
-// that met them, so nothing that failed because of one counts against it. This file only reads errors; who looks at the
-// disk is at the edge.
+// Faults of the machine: no room, no files, no memory, a failing disk. They say nothing about the work that met them:
+// a failure they cause does not count against it. This file only reads errors; probing the disk happens at the edge.
 
 /** A closed set. `EAGAIN` counts only where a process could not be started: everywhere else it means "not yet". */
 export const machineCodes = ['ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO'] as const
@@ -21,7 +20,6 @@ export function isDiskFault({ code }: MachineFault): boolean {
   return DISK.has(code)
 }
 
-/** What people call it. */
 const WORDS: Readonly<Record<MachineCode, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
@@ -40,13 +38,10 @@ export function machineFaultText({ code, where, inodes }: MachineFault): string 
 /** What only a restart ends, whatever its cause was: waiting for the machine would be waiting for ever. */
 const LASTING: ReadonlySet<unknown> = new Set(['keys_uncertain'])
 
-/** An error and its causes are read this far down; whoever nests deeper, or in a circle, is not followed. */
+/** How far an error's causes are followed: they may nest deeper, or in a circle. */
 const CAUSES = 16
 
-/**
- * The machine's fault behind an error: its own code, that of one of its causes, or the one that its details name as
- * `system`. Undefined where it is none. Messages are never read: they may quote anybody.
- */
+/** The fault in an error's code, in its causes or in its details as `system`. Messages are never read: they quote. */
 export function machineFaultOf(thrown: unknown): MachineFault | undefined {
   let each = thrown
   for (let depth = 0; depth < CAUSES && isRecord(each); depth++) {
@@ -64,10 +59,7 @@ export function machineFaultOf(thrown: unknown): MachineFault | undefined {
 /** On Linux, and on macOS and the BSDs. */
 const EDQUOT: ReadonlySet<unknown> = new Set([-122, -69])
 
-/**
- * The name of a system error. Node.js has none for a used-up quota and calls it `UNKNOWN`, or `Unknown system error
- * -122` where a promise brings it; its number tells.
- */
+/** The name of a system error. A used-up quota has none in Node.js (`UNKNOWN`, `Unknown system error -122`). */
 export function systemCode(thrown: unknown): string {
   const { code, errno } = (thrown ?? {}) as Readonly<Record<string, unknown>>
   if (typeof code !== 'string') return 'unknown'
@@ -80,7 +72,7 @@ function codeOf(error: Readonly<Record<string, unknown>>): MachineCode | undefin
     [systemCode(error), errcode],
     [detailOf(error, 'system'), detailOf(error, 'errcode')],
   ]) {
-    if (each === 'ERR_SQLITE_ERROR') return sqliteCode(number)
+    if (each === 'ERR_SQLITE_ERROR') return typeof number === 'number' ? SQLITE_CODES.get(number & 0xff) : undefined
     const found = machineCodes.find(known => known === each)
     // Reading a socket answers `EAGAIN` on a good day.
     if (found === 'EAGAIN' && !String(syscall ?? detailOf(error, 'syscall') ?? '').startsWith('spawn')) continue
@@ -90,19 +82,11 @@ function codeOf(error: Readonly<Record<string, unknown>>): MachineCode | undefin
 }
 
 /** Primary result codes of SQLite; the extended ones have them in their low byte. */
-function sqliteCode(errcode: unknown): MachineCode | undefined {
-  if (typeof errcode !== 'number') return undefined
-  switch (errcode & 0xff) {
-    case 7:
-      return 'ENOMEM'
-    case 10:
-      return 'EIO'
-    case 13:
-      return 'ENOSPC'
-    default:
-      return undefined
-  }
-}
+const SQLITE_CODES: ReadonlyMap<number, MachineCode> = new Map([
+  [7, 'ENOMEM'],
+  [10, 'EIO'],
+  [13, 'ENOSPC'],
+])
 
 function detailOf({ details }: Readonly<Record<string, unknown>>, name: string): unknown {
   return isRecord(details) ? details[name] : undefined

@@ -13,10 +13,7 @@ export function nearest(given: string, candidates: Iterable<string>): string | u
   return best
 }
 
-/**
- * Insertions, deletions, replacements and swaps of neighbours from one text to the other; `most` if there are as many
- * or more.
- */
+/** Insertions, deletions, replacements and swaps of neighbors between two texts, or `most` if there are as many. */
 function distance(from: string, to: string, most: number): number {
   let older: number[] = []
   let old = Array.from({ length: to.length + 1 }, (_, index) => index)

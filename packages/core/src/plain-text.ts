@@ -1,5 +1,4 @@
-// Taking the teeth out of text that others wrote: titles, names and messages come from agents, peers and files, and end
-// up on terminals, in logs and in commits.
+// Makes text that others wrote safe for terminals, logs and commits: titles, names and messages of agents and peers.
 
 const ESC = '\u001b'
 const BEL = '\u0007'
@@ -21,10 +20,7 @@ export function oneLine(text: string): string {
   return text.replace(escapes, '').replace(dangerous, ' ').replace(/\s+/g, ' ').trim()
 }
 
-/**
- * The same for a text that keeps its shape, also for a piece of one: line ends and tabs stay, nothing else that a
- * terminal obeys.
- */
+/** The same for text that keeps its shape, also for a piece of one: only line ends and tabs stay. */
 export function harmless(text: string): string {
   const obeyed = (found: string) => (found === '\n' || found === '\t' ? found : '')
   return text.replace(escapes, '').replace(dangerous, obeyed)

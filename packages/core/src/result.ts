@@ -1,5 +1,4 @@
-// Refusals are values: an operation that state or input may refuse returns a Result. Exceptions stay for
-// defects and broken environments.
+// Refusals are values: what state or input may refuse returns a Result. Exceptions are for defects and broken machines.
 
 import { ParleyError, type ParleyErrorOptions } from './error.ts'
 

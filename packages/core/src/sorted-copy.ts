@@ -1,6 +1,5 @@
-// The fast half of canonical JSON: a copy of a JSON value whose keys lie in canonical order, so that the
-// platform's own JSON.stringify can write it. The same few shapes come again and again, so the copying of a shape is
-// compiled; bench/canonical.ts shows why.
+// The fast half of canonical JSON: copies a JSON value with its keys in canonical order, for JSON.stringify to write.
+// The same few shapes come again and again, so the copying of a shape is compiled; bench/canonical.ts shows why.
 
 import { limits } from './limits.ts'
 
@@ -100,7 +99,7 @@ function sameKeys(left: readonly string[], right: readonly string[]): boolean {
   return true
 }
 
-/** Where making code is forbidden, as by the security policy of a page, the shape goes on uncompiled. */
+/** Where making code is forbidden, as by the security policy of a page, the shape stays uncompiled. */
 function compileInto(shape: Shape): void {
   try {
     shape.copy = compileCopy(shape)

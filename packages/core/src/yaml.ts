@@ -1,6 +1,6 @@
 // YAML as people write it, read into values that know where they stand: team files and configurations. The parser of
 // the yaml package is driven token by token: what it builds recursively must not be deep, what it reports must not be
-// endless, and what aliases add up to is counted. An entry of its own: whoever reads no YAML does not load the parser.
+// endless, and what aliases add up to is counted. An entry of its own, so that only readers of YAML load the parser.
 import {
   Composer,
   type Document,
@@ -216,7 +216,7 @@ class Reader {
       if (this.#growth - known.size <= this.#mostGrowth) this.faults.push({ kind: 'alias_limit', at, path })
       return empty(at)
     }
-    // A repeated word that is wrong is wrong where it is used; a repeated collection is mended where it is written.
+    // A repeated word that is wrong is wrong where it is used; a repeated collection is fixed where it is written.
     return known.located.kind === 'scalar' ? { ...known, located: { ...known.located, at } } : known
   }
 

@@ -24,7 +24,7 @@ const BYTES_PER_GROUP = 5
 const DIGITS = 5
 
 /**
- * Eight groups of five digits, about 132 bits: as sure as the key itself against somebody who looks for a second key
+ * Eight groups of five digits, about 132 bits: as sure as the key itself against an attacker who looks for a second key
  * that sounds alike, and the same in every language.
  */
 export function spokenFingerprint(publicKey: Uint8Array): string {

@@ -9,12 +9,11 @@ export interface PemFault {
   readonly cause?: unknown
 }
 
-/** A new key. */
 export function newPrivatePem(): string {
   return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-/** The seed that a private PEM holds. It is secret: whoever asks wipes it. */
+/** The seed that a private PEM holds. It is secret: the caller must wipe it. */
 export function seedOfPem(pem: string): Result<Buffer, PemFault> {
   if (pem.trim() === '') return err({ what: 'is empty and cannot be read as a private key' })
   let jwk: { crv?: string | undefined; d?: string | undefined }
@@ -37,18 +36,18 @@ export function publicKeyOfPem(pem: string): string | undefined {
   try {
     return rawPublicKey(createPublicKey(pem))?.toString('base64')
   } catch {
-    // Whatever is wrong with it, it is no key.
+    // Not a key, whatever is wrong with it.
     return undefined
   }
 }
 
-/** A public key for node:crypto. Throws where it has not 32 bytes. */
+/** A public key for node:crypto. Throws unless it has 32 bytes. */
 export function publicKeyObject(publicKey: Uint8Array): KeyObject {
   const x = Buffer.from(publicKey).toString('base64url')
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
 }
 
-/** The 32 bytes of a key of node:crypto; undefined where it is no Ed25519 key. */
+/** The 32 bytes of a key of node:crypto; undefined if it is not an Ed25519 key. */
 export function rawPublicKey(key: KeyObject): Buffer | undefined {
   const { crv, x } = key.export({ format: 'jwk' })
   return crv === 'Ed25519' && x !== undefined ? Buffer.from(x, 'base64url') : undefined

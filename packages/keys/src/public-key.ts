@@ -4,14 +4,14 @@ export const SEED_BYTES = 32
 export const PUBLIC_KEY_BYTES = 32
 export const SIGNATURE_BYTES = 64
 
-/** Whether a text names a public key, in the one way of writing it. */
+/** Whether a text is a public key in its only valid spelling. */
 export function isPublicKey(text: string): boolean {
   return fromBase64(text, PUBLIC_KEY_BYTES) !== undefined
 }
 
 /** ALP-ENV-10: strict, so that bytes have one spelling. */
 export function fromBase64(text: string, length: number): Buffer | undefined {
-  // Looked at before it is decoded: a hostile text can be long.
+  // Checked before decoding: a hostile text can be long.
   if (text.length !== 4 * Math.ceil(length / 3)) return undefined
   const bytes = Buffer.from(text, 'base64')
   return bytes.length === length && bytes.toString('base64') === text ? bytes : undefined

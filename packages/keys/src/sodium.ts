@@ -79,12 +79,12 @@ export interface SigningKey {
   readonly secretKey: Buffer
 }
 
-/** Throws where the seed has not 32 bytes. */
+/** Throws unless the seed has 32 bytes. */
 export function signingKeyOf(seed: Uint8Array): SigningKey {
   if (seed.length !== SEED_BYTES) throw new TypeError(`an Ed25519 seed has ${SEED_BYTES} bytes, not ${seed.length}`)
   const publicKey = Buffer.alloc(PUBLIC_KEY_BYTES)
   const secretKey = sodium.sodium_malloc(sodium.crypto_sign_SECRETKEYBYTES)
-  // No copy: whoever holds the seed can wipe it.
+  // No copy: the holder of the seed can wipe it.
   sodium.crypto_sign_seed_keypair(publicKey, secretKey, Buffer.from(seed.buffer, seed.byteOffset, seed.byteLength))
   return { publicKey, secretKey }
 }

@@ -1,5 +1,4 @@
-// Keeps one link up: dials, registers where that is wanted, and dials again when the link is lost, with exponential
-// backoff and full jitter. What travels over the link is the client's business.
+// Keeps one link up: dials, registers a worker, and redials after a loss, with exponential backoff and full jitter.
 import type { CancelTimer, Clock } from '@parley/core'
 import { type CallCode, CallError, connectionClosed } from '../error.ts'
 import { callDefaults } from '../limits.ts'
@@ -24,10 +23,7 @@ export interface ConnectionOptions {
   /** A number from 0 up to 1; `Math.random` by default. */
   readonly random?: () => number
   readonly profile?: NonNullable<LinkOptions['profile']>
-  /**
-   * Makes this side a worker: its operations are registered at the head before it counts as connected. A head that
-   * refuses them for good closes the client.
-   */
+  /** Makes this side a worker: registered at the head before it counts as connected, closed if refused for good. */
   readonly register?: {
     readonly node: string
     /** The head's own alias; `head` by default. */
@@ -37,10 +33,7 @@ export interface ConnectionOptions {
   readonly maxAttempts?: number
   /** Milliseconds after which an attempt to dial counts as failed. */
   readonly dialTimeout?: number
-  /**
-   * Milliseconds: the first wait is at most `base`, each further one at most twice the one before, none longer than
-   * `most`.
-   */
+  /** Milliseconds: the first wait is at most `base`, each further one at most twice the last, up to `most`. */
   readonly backoff?: { readonly base?: number; readonly most?: number }
   readonly onState?: (state: ClientState) => void
   readonly log?: (message: string) => void
@@ -49,9 +42,8 @@ export interface ConnectionOptions {
 interface ConnectionHooks {
   readonly clock: Clock
   readonly node: CallNode
-  /** Paths that are registered. */
   readonly operations: () => readonly string[]
-  /** A new link, before anything has come or gone on it. */
+  /** A new link, before anything was sent or received on it. */
   attached(link: Link): void
   up(link: Link): void
   closed(reason: string): void
@@ -65,11 +57,10 @@ export class Connection {
   #link: Link | undefined
   #timer: CancelTimer | undefined
   #steady: CancelTimer | undefined
-  /** Attempts since the last connection. */
   #attempt = 0
   /** Whether what is offered has changed since the head was told. */
   #stale = false
-  /** How often the wait has doubled. A peer that accepts and hangs up at once must not be dialled at full speed. */
+  /** How often the wait has doubled. A peer that accepts and hangs up at once must not be dialed at full speed. */
   #doubled = 0
 
   constructor(options: ConnectionOptions, hooks: ConnectionHooks) {
@@ -86,7 +77,6 @@ export class Connection {
     return this.#state
   }
 
-  /** The link, if requests can go out on it now. */
   get link(): Link | undefined {
     return this.#state.kind === 'connected' && !this.#link!.closed ? this.#link : undefined
   }
@@ -142,24 +132,13 @@ export class Connection {
     const { dial, dialTimeout = callDefaults.dial } = this.#options
     return new Promise((resolve, reject) => {
       let late = false
-      const cancel = this.#hooks.clock.after(
-        dialTimeout,
-        () => {
-          late = true
-          reject(new CallError('UNAVAILABLE', `no connection within ${dialTimeout} ms`))
-        },
-        { background: true },
-      )
-      const brought = (transport: Transport) => {
-        cancel()
-        if (late) discard(transport)
-        else resolve(transport)
+      const giveUp = () => {
+        late = true
+        reject(new CallError('UNAVAILABLE', `no connection within ${dialTimeout} ms`))
       }
-      const failed = (cause: unknown) => {
-        cancel()
-        reject(cause)
-      }
-      void Promise.resolve().then(dial).then(brought, failed)
+      const cancel = this.#hooks.clock.after(dialTimeout, giveUp, { background: true })
+      const brought = (transport: Transport) => (late ? discard(transport) : resolve(transport))
+      void Promise.resolve().then(dial).finally(cancel).then(brought, reject)
     })
   }
 
@@ -178,10 +157,7 @@ export class Connection {
     }
   }
 
-  /**
-   * CALL-ROUTE-06: two workers that both dialled again would take one alias from each other for ever. The newer one
-   * keeps it.
-   */
+  /** CALL-ROUTE-06: two workers that both redialed would take one alias from each other forever. The newer keeps it. */
   #heedTakeover(link: Link): void {
     const { register } = this.#options
     if (!register) return
@@ -190,7 +166,7 @@ export class Connection {
     })
   }
 
-  /** A head that cannot be told must not go on with what held before: the next link begins anew. */
+  /** A head that cannot be notified must not keep the old registration: the next link starts over. */
   async #registerAgain(): Promise<void> {
     const { link } = this
     if (!this.#stale || !link) return
@@ -203,21 +179,16 @@ export class Connection {
 
   #up(link: Link): void {
     this.#attempt = 0
-    this.#steady = this.#hooks.clock.after(
-      callDefaults.steady,
-      () => {
-        this.#doubled = 0
-      },
-      { background: true },
-    )
+    const startOver = () => {
+      this.#doubled = 0
+    }
+    this.#steady = this.#hooks.clock.after(callDefaults.steady, startOver, { background: true })
     this.#enter({ kind: 'connected' }, () => this.#hooks.up(link))
-    link.onClose(reason => this.#lost(reason))
+    link.onClose(reason => {
+      this.#steady?.()
+      if (!this.#ended()) this.#wait(reason)
+    })
     void this.#registerAgain()
-  }
-
-  #lost(reason: string): void {
-    this.#steady?.()
-    if (!this.#ended()) this.#wait(reason)
   }
 
   #failed(reason: string): void {
@@ -254,10 +225,7 @@ export class Connection {
   }
 }
 
-/**
- * Dialling again would get the same answer. Whoever holds an alias (`CONFLICT`) may leave, and what failed may work
- * again.
- */
+/** Redialing would get the same answer. The holder of an alias (`CONFLICT`) may leave, and a failure may pass. */
 const FOR_GOOD: ReadonlySet<string> = new Set(['FORBIDDEN', 'INVALID_INPUT', 'NOT_FOUND'] satisfies CallCode[])
 
 const NOBODY: Receiver = {
@@ -267,7 +235,7 @@ const NOBODY: Receiver = {
   closed: () => undefined,
 }
 
-/** Closes a transport that nobody wants any more. Started first: only then is somebody there for its errors. */
+/** Closes an unwanted transport. It is started first, so that its errors have a receiver. */
 function discard(transport: Transport): void {
   transport.start(NOBODY)
   transport.close('not wanted any more')

@@ -12,7 +12,6 @@ interface Heard {
 export class Listeners {
   readonly #heard = new Set<Heard>()
 
-  /** A new link takes the place of the one before. */
   attach(link: Link): void {
     for (const heard of this.#heard) heard.off = link.on(heard.type, heard.listener)
   }

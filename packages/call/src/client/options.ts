@@ -8,7 +8,6 @@ import type { ConnectionOptions } from './connection.ts'
 import type { Resume } from './resume.ts'
 
 export interface ClientOptions extends ConnectionOptions {
-  /** Operations that this side offers to the other. */
   readonly registry?: OperationRegistry
   /**
    * Further bindings of the env that its handlers get: `remote(peer)` is the other side. Without any, namespaces are
@@ -23,7 +22,6 @@ export interface ClientOptions extends ConnectionOptions {
 interface Waits {
   /** False: fails at once where there is no connection. */
   readonly wait?: boolean
-  /** The type of the operation, where the caller knows it. */
   readonly type?: OperationType
 }
 
@@ -34,6 +32,6 @@ export interface ClientCallOptions extends Omit<CallOptions, 'streams'>, Waits {
 export interface ClientSubscribeOptions<Input = unknown, Output = unknown>
   extends Omit<SubscribeOptions, 'single'>,
     Waits {
-  /** How to go on after a loss. Without it the subscription fails with its link. */
+  /** How to resume after a loss. Without it the subscription fails with its link. */
   readonly resume?: Resume<Input, Output>
 }

@@ -1,15 +1,12 @@
-// Operations as members: `client.notes.add(input)` is `/notes/add`, `client.dev1.text.count(input)` is
-// `/dev1/text/count`. At run time any name is one; which there are is known to the compiler, from the map of
-// operations.
+// Operations as members: `client.notes.add(input)` is `/notes/add`, `client.dev1.text.count(input)` `/dev1/text/count`.
+// At run time every name is one; the compiler knows which exist, from the map of operations.
 import type { Static, TSchema } from '@parley/core'
 import type { CallArguments, Operation, OperationMap, PathOf } from '../operation.ts'
 import type { ClientCallOptions, ClientSubscribeOptions } from './options.ts'
 
-/** Paths of queries and mutations. */
 type CallPath<M extends OperationMap> = {
   [Path in PathOf<M>]: M[Path] extends Operation<'subscription'> ? never : Path
 }[PathOf<M>]
-/** Paths of subscriptions. */
 type StreamPath<M extends OperationMap> = Exclude<PathOf<M>, CallPath<M>>
 
 /** The next segment of a path behind a prefix. */
@@ -19,10 +16,7 @@ type NextOf<Path extends string, Prefix extends string> = Path extends `${Prefix
     ? Last
     : never
 
-/**
- * An input as callers write it: a member that need not be given may be undefined, which JSON leaves out, and lists are
- * only read.
- */
+/** An input as callers write it: lists are read-only, and optional members may be undefined, which JSON leaves out. */
 export type Given<T> = T extends readonly (infer Item)[]
   ? readonly Given<Item>[]
   : T extends object
@@ -43,7 +37,7 @@ type StreamMember<O> =
       ) => AsyncIterable<Static<Output>>
     : unknown
 
-/** A function where a path ends, and members where paths go on. */
+/** A function where a path ends, and members where paths continue. */
 export type CallMembers<M extends OperationMap, Prefix extends string = '', Taken extends PropertyKey = never> = {
   readonly [Name in Exclude<NextOf<CallPath<M>, Prefix>, Taken>]: CallMember<M[`${Prefix}/${Name}`]> &
     CallMembers<M, `${Prefix}/${Name}`>
@@ -58,7 +52,7 @@ type Use = (path: string, given: readonly unknown[]) => unknown
 /** What every name leads on from, and what calls `use` with the path of names that led to it. */
 export function pathProxy(use: Use, path = ''): object {
   return new Proxy(NOTHING, {
-    // Whoever awaits it must not be taken for a caller of an operation `then`.
+    // `await` must not be taken for a call of an operation `then`.
     get: (_target, name) =>
       typeof name === 'string' && name !== 'then' ? pathProxy(use, `${path}/${name}`) : undefined,
     apply: (_target, _this, given: readonly unknown[]) => use(path, given),

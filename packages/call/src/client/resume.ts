@@ -1,14 +1,12 @@
-// How a subscription goes on after its link was lost: where it stood, what to ask for next, and which values were there
-// before.
+// How a subscription resumes after a lost link: its last place, what to ask for next, and which values are repeated.
 import { callLimits } from '../limits.ts'
 
 /** Marks the place of a value in its stream; no two values have the same. */
 export type Cursor = number | string
 
 export interface Resume<Input, Output> {
-  /** The place of a value. */
   cursor(value: Output): Cursor
-  /** The input that makes the operation go on from a place: with the value after it, or with earlier ones once more. */
+  /** The input that resumes from a place: with the value after it, or with earlier ones once more. */
   input(input: Input, cursor: Cursor): Input
   /**
    * Negative if the first is before the second, 0 if they are the same place. By default numbers are ordered by size,
@@ -29,7 +27,6 @@ export class Resumption<Input, Output> {
     this.#input = input
   }
 
-  /** The input to open the stream with, the first time or again. */
   open(): Input {
     this.#repeating = this.#last !== undefined
     return this.#last === undefined ? this.#input : this.#resume.input(this.#input, this.#last)

@@ -10,14 +10,12 @@ export interface Task {
   readonly path: string
   /** Milliseconds since the Unix epoch; infinite for what may wait for ever. */
   expires: number
-  /** Whether it went out on a link before. */
   sent: boolean
   readonly signal?: AbortSignal
   /** False: it does not wait for its first connection. */
   readonly wait?: boolean
   open(link: Link): void
   fail(error: CallError): void
-  /** Its signal has fired. */
   abort(): void
 }
 
@@ -26,7 +24,7 @@ export class WaitingRoom {
   readonly #tasks = new Map<Task, () => void>()
   readonly #clock: Clock
   readonly #expiry: ExpiryTimer
-  /** Keeps the process alive while somebody waits: there is no socket that would. */
+  /** Keeps the process alive while requests wait: there is no socket that would. */
   #hold: CancelTimer | undefined
 
   constructor(clock: Clock) {
@@ -48,7 +46,7 @@ export class WaitingRoom {
     const { signal } = task
     if (signal?.aborted) task.abort()
     else if (task.wait === false && !task.sent) task.fail(WaitingRoom.refusal(task, 'there is no connection'))
-    else if (this.#tasks.size >= callLimits.waiting) task.fail(full(task))
+    else if (this.#tasks.size >= callLimits.waiting) task.fail(task.sent ? connectionClosed() : full())
     else {
       const stop = () => {
         if (this.leave(task)) task.abort()
@@ -78,7 +76,7 @@ export class WaitingRoom {
     return left
   }
 
-  /** Lets everybody out. A link that is lost meanwhile is nobody's any more: the rest stays. */
+  /** Sends all waiting requests. If the link is lost meanwhile, the rest keeps waiting. */
   release(link: Link): void {
     this.#expiry.run()
     for (const task of [...this.#tasks.keys()]) if (!link.closed && this.leave(task)) task.open(link)
@@ -101,8 +99,7 @@ export class WaitingRoom {
 
 const A_LONG_TIME = 24 * 3_600_000
 
-function full(task: Task): CallError {
-  if (task.sent) return connectionClosed()
+function full(): CallError {
   return new CallError('RESOURCE_EXHAUSTED', `${callLimits.waiting} requests wait for the connection already`)
 }
 

@@ -1,5 +1,4 @@
-// One timer for many deadlines: it wakes at the earliest and then asks for the next. A timer for each request would
-// cost more than the request.
+// One timer for many deadlines, set to the earliest. A timer for each request would cost more than the request.
 import type { CancelTimer, Clock } from '@parley/core'
 
 export class ExpiryTimer {
@@ -8,9 +7,7 @@ export class ExpiryTimer {
   #due = Number.POSITIVE_INFINITY
   #cancel: CancelTimer | undefined
 
-  /**
-   * `expire` ends what is due at `now` and returns when the next is due; times are milliseconds since the Unix epoch.
-   */
+  /** `expire` ends what is due at `now` and returns when the next is due, in milliseconds since the Unix epoch. */
   constructor(clock: Clock, expire: (now: number) => number) {
     this.#clock = clock
     this.#expire = expire
@@ -20,7 +17,6 @@ export class ExpiryTimer {
     return this.#clock.now() / 1000
   }
 
-  /** Something is due at this time. */
   add(due: number): void {
     if (due >= this.#due) return
     this.#cancel?.()

@@ -27,6 +27,9 @@ interface InboundOptions {
 }
 
 export class Inbound {
+  readonly id: string
+  readonly link: Link
+  readonly stream: StreamId | undefined
   readonly #options: InboundOptions
   #path = ''
   #identity: Principal | undefined
@@ -42,20 +45,11 @@ export class Inbound {
   #lastValue = 0
 
   constructor(options: InboundOptions) {
+    this.id = options.id
+    this.link = options.link
+    this.stream = options.stream
     this.#options = options
     this.#identity = options.link.identity
-  }
-
-  get id(): string {
-    return this.#options.id
-  }
-
-  get link(): Link {
-    return this.#options.link
-  }
-
-  get stream(): StreamId | undefined {
-    return this.#options.stream
   }
 
   get identity(): Principal | undefined {
@@ -116,7 +110,6 @@ export class Inbound {
     if (!this.#ended) this.#options.due(this.due(this.#now()))
   }
 
-  /** The context of the handler that runs here. */
   context(request: InboundRequest, assembly: EnvAssembly): CallContext {
     this.#context = new CallContext(
       {
@@ -137,7 +130,7 @@ export class Inbound {
     this.#onAbort = listener
   }
 
-  /** Resolves when the next value may go out (CALL-SUB-04) or nobody wants it any more; undefined if that is now. */
+  /** Resolves when the next value may go out (CALL-SUB-04) or is no longer wanted; undefined if that is now. */
   room(): Promise<void> | undefined {
     this.#waiting = !this.#ended && this.link.full
     if (!this.#waiting) return undefined
@@ -148,7 +141,7 @@ export class Inbound {
         resolve()
       }
     })
-    // Whoever went first may have filled it again.
+    // An earlier producer may have filled it again.
     return drained.then(() => this.room())
   }
 
@@ -158,11 +151,10 @@ export class Inbound {
     else this.fail(result.error)
   }
 
-  /** The one value of a query or mutation. */
   respond(value: unknown, meta?: ResponseMeta): void {
     if (this.#ended) return
     this.#end()
-    if (!this.#send(value, meta)) return
+    this.#send(value, meta)
   }
 
   /** One value of a stream; false if the request has ended. */
@@ -228,8 +220,7 @@ export class Inbound {
   }
 
   #write(text: string): void {
-    const { link, stream } = this.#options
-    link.transport.send(text, stream)
+    this.link.transport.send(text, this.stream)
   }
 
   /** False if the value cannot travel; the caller has then got an error instead. */
@@ -286,10 +277,7 @@ function shown(text: unknown, otherwise: string): string {
   return typeof text === 'string' ? text.slice(0, SHOWN) : otherwise
 }
 
-/**
- * A deadline that has passed on arrival was let in because the caller's clock may be behind; it gets that allowance to
- * run in.
- */
+/** A deadline that had passed on arrival was let in because clocks differ; the handler gets that allowance. */
 function expiryOf(deadline: number, now: number): number {
   return deadline > now ? deadline : deadline + callDefaults.clockSkew
 }

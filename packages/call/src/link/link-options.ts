@@ -5,11 +5,10 @@ import type { Transport } from '../transport/transport.ts'
 import type { InboundRequest } from '../wire/request.ts'
 import type { Inbound } from './inbound.ts'
 
-/** Where a peer's requests go. */
 export interface Dispatcher {
   /** Answers a request, now or later; it never throws. `Inbound` is how. */
   dispatch(request: InboundRequest, inbound: Inbound): void
-  /** Who a token belongs to; undefined for nobody. */
+  /** Who a token belongs to; undefined if it is unknown. */
   identify?(token: string): Promise<Principal | undefined>
 }
 

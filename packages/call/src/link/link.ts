@@ -1,6 +1,5 @@
-// One link between two nodes: both ends call and handle, at the same time, over one transport. This is the protocol
-// itself: what comes in is told apart here, own requests are with `OutgoingRequests`, a peer's each with an `Inbound`;
-// where one goes is the node's decision (`Dispatcher`), how envelopes travel is the transport's.
+// One link between two nodes: both ends call and handle, at the same time, over one transport. Own requests are with
+// `OutgoingRequests`, each of the peer's is an `Inbound`; `Dispatcher`, the node, decides where that goes.
 import { type Clock, type Principal, SystemClock } from '@parley/core'
 import { bufferOf, type CallOptions, type SubscribeOptions } from '../call-options.ts'
 import { CallError } from '../error.ts'
@@ -19,11 +18,9 @@ import { OperationTypes } from './operation-types.ts'
 import { Answer, type RequestSink } from './outgoing.ts'
 import { OutgoingRequests } from './outgoing-requests.ts'
 import { ValueQueue } from './queue.ts'
-import { randomUUID } from './uuid.ts'
 
 export class Link {
   readonly transport: Transport
-  /** What the peer's operations are. */
   readonly types = new OperationTypes((path, input, options) => this.callEnvelope(path, input, options))
   readonly #options: LinkOptions
   readonly #clock: Clock
@@ -79,8 +76,6 @@ export class Link {
     return this.#closed !== undefined
   }
 
-  // Calling
-
   /** Resolves when `request` can be used: at once, unless the peer's spelling is still to be found out. */
   async ready(): Promise<void> {
     if (!this.#requests.spelling.known) await this.#requests.spelling.findOut()
@@ -101,7 +96,7 @@ export class Link {
     input: unknown = null,
     options: CallOptions = NO_OPTIONS,
   ): Promise<ResponseEnvelope<T>> {
-    const requestId = options.requestId ?? randomUUID()
+    const requestId = options.requestId ?? crypto.randomUUID()
     try {
       return ResponseEnvelope.success(requestId, await this.call<T>(path, input, { ...options, requestId }))
     } catch (thrown) {
@@ -116,7 +111,7 @@ export class Link {
     input: unknown = null,
     options: SubscribeOptions = NO_OPTIONS,
   ): AsyncIterable<T> {
-    const requestId = options.requestId ?? randomUUID()
+    const requestId = options.requestId ?? crypto.randomUUID()
     const queue: ValueQueue<T> = new ValueQueue<T>({
       capacity: bufferOf(options.buffer, callLimits.receiveBuffer),
       start: () => void this.#open(path, input, { ...options, requestId }, queue as ValueQueue<unknown>),
@@ -153,7 +148,6 @@ export class Link {
     this.request(path, input, options, sink)
   }
 
-  /** Sends a request; what comes of it goes to the sink, a refusal at once. */
   request(path: string, input: unknown, options: CallOptions & SubscribeOptions, sink: RequestSink): void {
     this.#requests.request(path, input, options, sink)
   }
@@ -169,17 +163,13 @@ export class Link {
     else if (type !== undefined) this.#requests.ended(id, false)
   }
 
-  /** Cancels a request of this side; unknown ids are nobody's. */
   abort(id: string): void {
     this.#requests.abort(id)
   }
 
-  /** Whether an envelope's text is small enough for this link. */
   fits(text: string): boolean {
     return fits(text, this.transport.maxBody)
   }
-
-  // Other events
 
   /** One-way events that are no calls (CALL-WIRE-06). */
   on(type: string, listener: EventListener): () => void {
@@ -207,8 +197,6 @@ export class Link {
   close(reason = 'closed'): void {
     this.transport.close(reason)
   }
-
-  // What the transport brings
 
   #receive(envelope: Envelope, stream: StreamId | undefined): void {
     const { type, payload } = envelope

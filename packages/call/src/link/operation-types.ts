@@ -1,5 +1,4 @@
-// What one link knows of the types of the peer's operations. Whoever needs one that is not known asks for it
-// (CALL-SUB-07, CALL-ENV-05).
+// The types of the peer's operations that one link knows; others are asked for (CALL-SUB-07, CALL-ENV-05).
 import type { OperationType } from '@parley/core'
 import type { CallOptions } from '../call-options.ts'
 import { callLimits } from '../limits.ts'

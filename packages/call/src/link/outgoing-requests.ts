@@ -1,5 +1,5 @@
-// The requests of this side on one link, until each has ended: refused at once or sent, then answered, aborted, or lost
-// with their stream or the link.
+// The requests of this side on one link: refused at once or sent, then answered, aborted, or lost with stream or link.
+// Their ids are UUIDs (CALL-EVT-08): counters of both ends would collide.
 import { type Clock, invariant } from '@parley/core'
 import { type CallOptions, expiryOf, type SubscribeOptions, subscriptionExpiry } from '../call-options.ts'
 import { CallError, connectionClosed } from '../error.ts'
@@ -12,7 +12,6 @@ import { jsonProblem } from '../wire/json.ts'
 import { Outgoing, type RequestSink, type Sender } from './outgoing.ts'
 import { PendingMap, type PendingRequest } from './pending.ts'
 import { Spelling, settleProbe } from './probe.ts'
-import { randomUUID } from './uuid.ts'
 
 export class OutgoingRequests implements Sender {
   readonly pending: PendingMap
@@ -37,7 +36,7 @@ export class OutgoingRequests implements Sender {
     }
     const limit = overall as number
     const target = {
-      id: options.requestId ?? randomUUID(),
+      id: options.requestId ?? crypto.randomUUID(),
       path,
       profile: this.spelling.profile,
       stream: this.#transport.openStream?.(),
@@ -84,7 +83,7 @@ export class OutgoingRequests implements Sender {
     return new CallError('PAYLOAD_TOO_LARGE', `the request of ${path} passes ${most} bytes`)
   }
 
-  /** Cancels a request; unknown ids are nobody's. */
+  /** Cancels a request; does nothing for an unknown id. */
   abort(id: string): void {
     const request = this.pending.delete(id)
     if (!request) return
@@ -96,10 +95,7 @@ export class OutgoingRequests implements Sender {
     this.#transport.send(profile.aborted(id, profile.envelopeId(id)))
   }
 
-  /**
-   * CALL-SUB-03: on a shared stream nobody stops reading; a consumer that is too slow loses its subscription, and hears
-   * of it.
-   */
+  /** CALL-SUB-03: reading never stops on a shared stream; a consumer that is too slow loses its subscription. */
   overrun(id: string, path: string): void {
     const request = this.pending.delete(id)
     if (!request) return
@@ -124,7 +120,7 @@ export class OutgoingRequests implements Sender {
     request.value(request.profile.value(payload))
   }
 
-  /** `call.responded` with a value that is no JSON: it is no answer, and nobody waits for another. */
+  /** `call.responded` with a value that is not JSON: it fails the request. */
   unfit(id: string, problem: string): void {
     const request = this.pending.delete(id)
     if (!request) return
@@ -149,11 +145,11 @@ export class OutgoingRequests implements Sender {
     this.pending.failStream(stream, connectionClosed())
   }
 
-  /** The link is gone, and there is nobody left to ask: from now on requests are refused at once. */
+  /** The link is gone: from now on requests are refused at once. */
   lost(): void {
     this.#closed = true
     this.spelling.learn(this.spelling.profile)
     this.pending.failAll(connectionClosed())
-    invariant(this.pending.size === 0, 'nobody waits on a link that is gone')
+    invariant(this.pending.size === 0, 'no request waits on a link that is gone')
   }
 }

@@ -1,5 +1,4 @@
-// A request of this side between sending it and its end, and what a call's promise makes of it. Classes: closures for
-// each request cost more than the rest of sending it.
+// A request of this side from sending to its end, and a call's promise. Closures for each would cost more than sending.
 import type { CallOptions, SubscribeOptions } from '../call-options.ts'
 import { CallError } from '../error.ts'
 import type { Profile } from '../profile/profile.ts'
@@ -8,7 +7,6 @@ import type { PendingMap, PendingRequest } from './pending.ts'
 
 /** What comes of a request. Exactly one of `end` and `fail` is called, unless `once` and a value came first. */
 export interface RequestSink {
-  /** The first value is the answer. */
   readonly once: boolean
   value(value: unknown): void
   /** `call.completed`, or `call.aborted` from either side. */
@@ -16,12 +14,9 @@ export interface RequestSink {
   fail(error: CallError): void
 }
 
-/** What a request needs of its link. */
 export interface Sender {
   readonly pending: PendingMap
-  /** Cancels a request of this side. */
   abort(id: string): void
-  /** Tells the other side that nobody waits any more. */
   abortPeer(request: PendingRequest): void
 }
 
@@ -42,12 +37,7 @@ export class Outgoing implements PendingRequest {
   /** `limit`: when it ends whatever comes, in milliseconds since the Unix epoch. */
   constructor(
     sender: Sender,
-    target: {
-      readonly id: string
-      readonly path: string
-      readonly profile: Profile
-      readonly stream: StreamId | undefined
-    },
+    target: Pick<PendingRequest, 'id' | 'path' | 'profile' | 'stream'>,
     options: CallOptions & SubscribeOptions,
     limit: number,
     sink: RequestSink,
@@ -74,10 +64,7 @@ export class Outgoing implements PendingRequest {
     return timeout === undefined ? this.#limit : Math.min(this.#limit, this.#sender.pending.now() + timeout)
   }
 
-  /**
-   * Milliseconds that may pass from now on without a value, and between two; undefined for ever. What the caller has
-   * set stays.
-   */
+  /** Milliseconds allowed until the next value; undefined for ever. What the caller has set stays. */
   setIdle(timeout: number | undefined): void {
     if (this.#options.idleTimeout !== undefined) return
     this.#idleTimeout = timeout
@@ -133,6 +120,11 @@ export class Answer implements RequestSink {
   }
 
   end(aborted: boolean): void {
-    this.fail(new CallError('ABORTED', aborted ? `${this.#path} was aborted` : 'completed without response'))
+    this.fail(endedUnanswered(this.#path, aborted))
   }
+}
+
+/** Why a call has no answer although it ended without an error. */
+export function endedUnanswered(path: string, aborted: boolean): CallError {
+  return new CallError('ABORTED', aborted ? `${path} was aborted` : 'completed without response')
 }

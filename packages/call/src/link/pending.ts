@@ -7,7 +7,6 @@ import type { StreamId } from '../transport/transport.ts'
 import { BusyMap } from './busy-map.ts'
 import { ExpiryTimer } from './expiry.ts'
 
-/** A request that waits for its answer or its next value. */
 export interface PendingRequest {
   readonly id: string
   readonly path: string
@@ -15,12 +14,11 @@ export interface PendingRequest {
   readonly parentRequestId: string | undefined
   /** The stream that it went out on, where the link has several. */
   readonly stream?: StreamId | undefined
-  /** A call takes one value and ends; a subscription goes on. */
+  /** A call takes one value and ends; a subscription continues. */
   readonly once: boolean
   /** Milliseconds since the Unix epoch at which it times out; infinite for a subscription without a limit. */
   expires: number
   value(value: unknown): void
-  /** `call.completed`, or an abort by either side. */
   end(aborted: boolean): void
   fail(error: CallError): void
 }
@@ -30,7 +28,7 @@ type Settled = Pick<PendingRequest, 'id' | 'profile'>
 
 export interface PendingOptions {
   readonly clock: Clock
-  /** Tells the other side that nobody waits any more. */
+  /** Tells the peer that the request is no longer awaited. */
   readonly abort: (request: Settled) => void
 }
 
@@ -70,12 +68,9 @@ export class PendingMap {
     invariant(!this.#requests.has(request.id), 'a request waits under an id of its own')
     this.#requests.set(request.id, request)
     this.#timer.add(request.expires)
-    this.#sweep ??= this.#options.clock.after(callDefaults.sweep, () => this.#sweepNow(), {
-      background: true,
-    })
+    this.#sweep ??= this.#sweepLater()
   }
 
-  /** Another time, earlier or later. */
   expireAt(request: PendingRequest, expires: number): void {
     request.expires = expires
     this.#timer.add(expires)
@@ -93,7 +88,7 @@ export class PendingMap {
     this.#settledAt = (this.#settledAt + 1) % callLimits.settled
   }
 
-  /** A value for an id that nobody waits for: the rest of a stream is cancelled, once. */
+  /** A value for an id that is not awaited: the rest of the stream is canceled, once. */
   unexpected(id: string): void {
     const at = this.#settled.findIndex(each => each?.id === id)
     const settled = this.#settled[at]
@@ -114,7 +109,7 @@ export class PendingMap {
     for (const request of requests) request.fail(error)
   }
 
-  /** Fails what went out on one stream of several; nobody is told, for the stream is gone (CALL-PEND-07). */
+  /** Fails the requests of one stream of several; the peer is not notified, since the stream is gone (CALL-PEND-07). */
   failStream(stream: StreamId, error: CallError): void {
     const requests = this.#requests.values().filter(request => request.stream === stream)
     for (const request of requests) this.#requests.delete(request.id)
@@ -141,13 +136,14 @@ export class PendingMap {
     return next
   }
 
+  #sweepLater(): CancelTimer {
+    return this.#options.clock.after(callDefaults.sweep, () => this.#sweepNow(), { background: true })
+  }
+
   /** CALL-PEND-05: the backstop of the timer. */
   #sweepNow(): void {
     this.#sweep = undefined
     this.#timer.run()
-    if (this.#requests.size > 0)
-      this.#sweep = this.#options.clock.after(callDefaults.sweep, () => this.#sweepNow(), {
-        background: true,
-      })
+    if (this.#requests.size > 0) this.#sweep = this.#sweepLater()
   }
 }

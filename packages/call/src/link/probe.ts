@@ -1,10 +1,8 @@
-// Finding out in which spelling a peer answers (CALL-EVT-02): a harmless request in every spelling at the same time,
-// sent twice.
+// Finds out a peer's spelling (CALL-EVT-02): a harmless request, sent twice, in every spelling at the same time.
 import { callDefaults } from '../limits.ts'
 import { type Profile, type ProfileName, profileOf } from '../profile/profile.ts'
 import type { StreamId, Transport } from '../transport/transport.ts'
 import type { PendingMap, PendingRequest } from './pending.ts'
-import { randomUUID } from './uuid.ts'
 
 const LIST = '/services/list'
 
@@ -58,10 +56,7 @@ export class Spelling {
   }
 }
 
-/**
- * Who speaks SEED or CORE is asked by a request id in the envelope; OPS listens to those that have none there. The
- * first reply decides.
- */
+/** SEED and CORE read the request id from the envelope, OPS wants none there. The first reply decides. */
 const ASKED = ['seed', 'ops'] as const
 
 /** `learn` is told the profile, or nothing where the answer shows none: an answer it is all the same. */
@@ -72,7 +67,7 @@ function probeRequest(
   learn: (profile: Profile | undefined) => void,
 ): PendingRequest {
   return {
-    id: randomUUID(),
+    id: crypto.randomUUID(),
     path: LIST,
     profile: probeProfile(name, learn),
     parentRequestId: undefined,

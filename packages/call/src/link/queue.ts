@@ -1,5 +1,4 @@
-// The values of a subscription on their way to its consumer (CALL-SUB-01, -03): a bounded queue that one iterator
-// empties.
+// The values of a subscription (CALL-SUB-01, -03): a bounded queue that one iterator empties.
 import { invariant } from '@parley/core'
 import type { CallError } from '../error.ts'
 
@@ -36,7 +35,6 @@ export class ValueQueue<T> implements AsyncIterable<T> {
     return this.#ended
   }
 
-  /** Whether the next value would not be taken. */
   get full(): boolean {
     return !this.#waiter && this.#values.length - this.#head >= this.#options.capacity
   }
@@ -45,7 +43,7 @@ export class ValueQueue<T> implements AsyncIterable<T> {
   push(value: T): boolean {
     if (this.#ended) return true
     if (this.#waiter) {
-      invariant(this.#head === this.#values.length, 'nobody waits while there are values')
+      invariant(this.#head === this.#values.length, 'no consumer waits while there are values')
       const waiter = this.#waiter
       this.#waiter = undefined
       waiter.resolve({ done: false, value })

@@ -1,6 +1,5 @@
-// The three spellings of payloads that exist in the field (CALL-EVT-02) behind one model: a codec for each, and how to
-// tell which one a peer uses. A handler answers in the profile of the request; a caller reads an answer in the profile
-// that it asked in.
+// The three spellings of payloads in the field (CALL-EVT-02) behind one model, and how to recognize a peer's. A handler
+// answers in the profile of the request; a caller reads an answer in the profile that it asked in.
 
 import { CallError, codeOf, opsName } from '../error.ts'
 import { dottedName } from '../path.ts'
@@ -133,10 +132,7 @@ export function requestIdOf(id: string, payload: unknown): string {
   return typeof inner === 'string' ? inner : ''
 }
 
-/**
- * CALL-EVT-07: a payload that lacks something is read all the same. `profile` is that of the request: only in OPS do
- * the codes have other names (CALL-ERR-01), elsewhere such a name is an operation's own code.
- */
+/** CALL-EVT-07: reads incomplete payloads too. Only with the `profile` OPS are codes named otherwise (CALL-ERR-01). */
 export function readError(payload: unknown, profile: Profile): CallError {
   const given = (typeof payload === 'object' && payload !== null ? payload : {}) as Readonly<Record<string, unknown>>
   const read = profile.name === 'ops' ? codeOf : String

@@ -22,32 +22,29 @@ interface Spelling {
   error(id: string): unknown
 }
 
+const NOT_FOUND = { code: 'NOT_FOUND', message: 'operation not found: /test/none', retryable: false }
+
+/** What SEED and CORE have in common: the request id is in the envelope. */
+const IN_ENVELOPE = {
+  id: 'r1',
+  ended: (type: string, id: string) => ({ type, id, payload: {} }),
+  error: (id: string) => ({ type: 'call.error', id, payload: NOT_FOUND }),
+}
+
 const SPELLINGS: readonly Spelling[] = [
   {
+    ...IN_ENVELOPE,
     name: 'seed',
-    id: 'r1',
     request: (id, operation, input) =>
       `{"type":"call.requested","id":"${id}","payload":{"name":"/test/${operation}","input":${input}}}`,
     responded: (id, value) => ({ type: 'call.responded', id, payload: JSON.parse(value) }),
-    ended: (type, id) => ({ type, id, payload: {} }),
-    error: id => ({
-      type: 'call.error',
-      id,
-      payload: { code: 'NOT_FOUND', message: 'operation not found: /test/none', retryable: false },
-    }),
   },
   {
+    ...IN_ENVELOPE,
     name: 'core',
-    id: 'r1',
     request: (id, operation, input) =>
       `{"type":"call.requested","id":"${id}","payload":{"operationId":"/test/${operation}","input":${input}}}`,
     responded: (id, value) => ({ type: 'call.responded', id, payload: { output: JSON.parse(value) } }),
-    ended: (type, id) => ({ type, id, payload: {} }),
-    error: id => ({
-      type: 'call.error',
-      id,
-      payload: { code: 'NOT_FOUND', message: 'operation not found: /test/none', retryable: false },
-    }),
   },
   {
     name: 'ops',
@@ -63,11 +60,7 @@ const SPELLINGS: readonly Spelling[] = [
     error: id => ({
       type: 'call.error',
       id: '',
-      payload: {
-        requestId: id,
-        code: 'OPERATION_NOT_FOUND',
-        message: 'operation not found: /test/none',
-      },
+      payload: { requestId: id, code: 'OPERATION_NOT_FOUND', message: NOT_FOUND.message },
     }),
   },
 ]

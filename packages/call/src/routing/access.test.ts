@@ -1,15 +1,20 @@
 // Who may call a worker through the head, and which worker answers.
 import { expect, test } from 'vitest'
 import { OperationRegistry } from '../registry.ts'
-import { listed, principal, register, spec, TestHead, workerPrincipal } from '../testing/head.ts'
+import {
+  askToRegister,
+  listed,
+  principal,
+  register,
+  spec,
+  TestHead,
+  unspecifiedWorker,
+  workerPrincipal,
+} from '../testing/head.ts'
 
 /** A worker, as a scripted peer, that offers one operation and has not told its spec; and a client. */
 async function untold(head: TestHead) {
-  const worker = await head.peer(workerPrincipal('w'))
-  const input = { node: 'dev1', operations: ['/bank/pay'] }
-  worker.send('call.requested', 'reg', { name: '/head/services/register', input })
-  worker.send('call.error', (await worker.next()).id, { code: 'NOT_FOUND' })
-  expect(await worker.next()).toMatchObject({ id: 'reg', type: 'call.responded' })
+  const worker = await unspecifiedWorker(head, '/bank/pay')
   const client = await head.peer()
   client.send('call.requested', 'c1', { name: '/dev1/bank/pay' })
   const question = await worker.next()
@@ -86,8 +91,7 @@ test('CALL-T73 of two identities that register one alias at once, the second is 
   const [one, two] = [await head.peer(workerPrincipal('X')), await head.peer(workerPrincipal('Y'))]
   const questions = []
   for (const peer of [one, two]) {
-    const input = { node: 'dev1', operations: ['/fs/a'] }
-    peer.send('call.requested', 'reg', { name: '/head/services/register', input })
+    askToRegister(peer, 'reg', 'dev1', ['/fs/a'])
     questions.push(await peer.next())
   }
   const told = { name: '/fs/a', op_type: 'query', access_control: {} }
@@ -150,10 +154,7 @@ test('CALL-T75 an internal operation of a worker does not exist for callers of t
       visibility: 'internal',
     },
   ]
-  worker.send('call.requested', 'reg', {
-    name: '/head/services/register',
-    input: { node: 'dev1', operations },
-  })
+  askToRegister(worker, 'reg', 'dev1', operations)
   expect(await worker.next()).toMatchObject({ id: 'reg', payload: { registered: 2 } })
   const client = await head.join()
   for (const path of ['/dev1/a/open', '/dev1/a/closed'])

@@ -4,7 +4,7 @@ import type { OperationContext } from '../context.ts'
 import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'
 import { OperationRegistry } from '../registry.ts'
-import { collect, gate, principal, register, spec, TestHead, workerPrincipal } from '../testing/head.ts'
+import { askToRegister, collect, gate, principal, register, spec, TestHead, workerPrincipal } from '../testing/head.ts'
 import type { Envelope } from '../wire/envelope.ts'
 
 test('CALL-T42 a client calls a worker through the head: the node is stripped, the input unchanged, each leg has its own id', async () => {
@@ -86,10 +86,7 @@ test('CALL-ROUTE-04 a worker that gives up is passed on as such: call.aborted to
   const head = new TestHead()
   const worker = await head.peer(workerPrincipal('w'))
   const specs = [spec('/test/one'), spec('/test/many', {}, 'subscription')]
-  worker.send('call.requested', 'reg', {
-    name: '/head/services/register',
-    input: { node: 'dev1', operations: specs },
-  })
+  askToRegister(worker, 'reg', 'dev1', specs)
   expect(await worker.next()).toMatchObject({ type: 'call.responded', id: 'reg' })
   const client = await head.peer()
   for (const name of ['/dev1/test/one', '/dev1/test/many']) {
@@ -279,8 +276,7 @@ test('CALL-ROUTE-07 a handler of the head calls a worker by its name, as part of
 /** A worker that answers no question about its operation. */
 async function unspecified(head: TestHead) {
   const worker = await head.peer(workerPrincipal('w'))
-  const input = { node: 'dev1', operations: ['/test/any'] }
-  worker.send('call.requested', 'reg', { name: '/head/services/register', input })
+  askToRegister(worker, 'reg', 'dev1', ['/test/any'])
   const refuse = (id: string) => worker.send('call.error', id, { code: 'NOT_FOUND', message: '' })
   refuse((await worker.next()).id)
   expect(await worker.next()).toMatchObject({ id: 'reg', type: 'call.responded' })

@@ -6,21 +6,16 @@ import { CallError } from '../error.ts'
 import { callDefaults } from '../limits.ts'
 import type { Inbound } from '../link/inbound.ts'
 import type { Link } from '../link/link.ts'
-import { randomUUID } from '../link/uuid.ts'
 import type { InboundRequest } from '../wire/request.ts'
 import type { Route, Worker } from './routes.ts'
 
-interface ForwardOptions {
-  /** Whether the worker is told whom the call is made for. */
-  readonly tellCaller: boolean
-}
-
+/** `tellCaller`: whether the worker is told whom the call is made for. */
 export function forward(
   worker: Worker,
   route: Route,
   request: InboundRequest,
   inbound: Inbound,
-  options: ForwardOptions,
+  tellCaller: boolean,
 ): void {
   const { identity } = inbound
   const release = worker.share.take(identity?.id ?? inbound.link)
@@ -28,7 +23,7 @@ export function forward(
     inbound.fail(noShare(worker))
     return
   }
-  const requestId = randomUUID()
+  const requestId = crypto.randomUUID()
   const { link } = worker
   const passed = {
     requestId,
@@ -37,12 +32,12 @@ export function forward(
     ...(inbound.deadline !== undefined && { deadline: inbound.deadline }),
     ...(request.idleTimeout !== undefined && { idleTimeout: request.idleTimeout }),
     ...(request.metadata && { metadata: request.metadata }),
-    ...(options.tellCaller && identity && { forwardedFor: claim(identity) }),
+    ...(tellCaller && identity && { forwardedFor: claim(identity) }),
   }
   inbound.onAbort(() => link.abort(requestId))
   const type = route.spec?.opType
   if (type === undefined || type === 'subscription') {
-    // What has given a value may be over, or a stream that is silent: nobody can tell, and it holds no place any more.
+    // After a value it may be over, or a silent stream; that cannot be told apart, so it gives its place back.
     const unsure = type === undefined && { idleAfterValue: callDefaults.unknownIdle, onValue: release }
     void forwardStream(link, route.local, request, inbound, { ...passed, ...unsure }).then(release)
     return
@@ -70,10 +65,7 @@ export function noShare({ alias }: Worker): CallError {
   return new CallError('RESOURCE_EXHAUSTED', `this caller has its share of requests at ${alias} already`)
 }
 
-/**
- * Values wait here only as the limits of a subscription allow; the caller's leg decides when the next one goes out.
- * Never rejects.
- */
+/** Buffers no more than a subscription may; the caller's leg decides when the next value goes out. Never rejects. */
 async function forwardStream(
   worker: Link,
   path: string,
@@ -82,11 +74,7 @@ async function forwardStream(
   { onValue, ...passed }: SubscribeOptions & { readonly onValue?: () => void },
 ): Promise<void> {
   let aborted = false
-  const values = worker.subscribe(path, request.input, {
-    ...passed,
-    single: false,
-    onEnd: by => (aborted = by),
-  })
+  const values = worker.subscribe(path, request.input, { ...passed, single: false, onEnd: by => (aborted = by) })
   try {
     for await (const value of values) {
       onValue?.()
@@ -101,7 +89,6 @@ async function forwardStream(
   }
 }
 
-/** Whom a worker is told that a call is made for. */
 export function claim({ id, scopes, resources }: Principal) {
   return { id, scopes, ...(resources !== undefined && { resources }) }
 }

@@ -35,7 +35,6 @@ export const REGISTER_SPEC: OperationSpec = {
   accessControl: { requiredScopes: [SCOPE] },
 }
 
-/** Whether there is an alias that the caller may register. */
 export function mayRegister(identity: Principal | undefined): boolean {
   return identity?.scopes.some(scope => scope === SCOPE || scope.startsWith(`${SCOPE}:`)) ?? false
 }

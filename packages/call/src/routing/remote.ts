@@ -2,7 +2,7 @@
 // now. A key is a namespace, so that it moves by assembly alone; where operations are `service/op` it is a node.
 import type { OperationType } from '@parley/core'
 import { bufferOf } from '../call-options.ts'
-import { type Binding, type BoundCall, failed, unknownOperation, wrongType } from '../env.ts'
+import { type Binding, type BoundCall, choosing, failed, unknownOperation, wrongType } from '../env.ts'
 import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'
 import type { Link } from '../link/link.ts'
@@ -61,11 +61,9 @@ function subscribeOver(link: Link, path: string, call: BoundCall, passed: Passed
   // A handler that moves to another node should not lose what it had before to a small buffer.
   const options = { ...passed, buffer: bufferOf(call.options.buffer, callLimits.receiveBufferMost) }
   const open = (type: OperationType | undefined): AsyncIterable<unknown> =>
-    type === undefined
-      ? link.subscribe(path, call.input, options)
-      : type === 'subscription'
-        ? link.subscribe(path, call.input, { ...options, single: false })
-        : failed(wrongType(path, type))
+    type === undefined || type === 'subscription'
+      ? link.subscribe(path, call.input, { ...options, ...(type && { single: false }) })
+      : failed(wrongType(path, type))
   const type = link.types.get(path)
   return type === undefined ? later(() => ask(link, path, passed).then(open)) : open(type)
 }
@@ -108,7 +106,6 @@ function later(open: () => Promise<AsyncIterable<unknown>>): AsyncIterable<unkno
 }
 
 interface RoutedOptions {
-  /** For names that are no worker's. */
   readonly fallback: Binding
   /** The operations below `/services/` that tell of a worker: the head answers them itself (CALL-ROUTE-03). */
   readonly services: (worker: Worker) => OperationRegistry
@@ -117,7 +114,7 @@ interface RoutedOptions {
 
 /** CALL-ROUTE-07: `invoke('dev1', 'fs/readFile')` by a handler of the head; other names are the fallback's. */
 export function routed(routes: Routes, { fallback, services, tellCaller }: RoutedOptions): Binding {
-  const bindingOf = (call: BoundCall): Binding | CallError => {
+  return choosing(call => {
     if (!call.op.includes('/') || !routes.knows(call.namespace)) return fallback
     const path = `/${call.namespace}/${call.op}`
     const target = parsePath(path)
@@ -130,17 +127,7 @@ export function routed(routes: Routes, { fallback, services, tellCaller }: Route
     // What the worker said when it registered needs no asking.
     if (found.route.spec) worker.link.types.remember(found.route.local, found.route.spec.opType)
     return shared(worker, remote(worker.link, { tellCaller }))
-  }
-  return {
-    invoke(call) {
-      const binding = bindingOf(call)
-      return binding instanceof CallError ? ResponseEnvelope.failure(call.requestId, binding) : binding.invoke(call)
-    },
-    subscribe(call) {
-      const binding = bindingOf(call)
-      return binding instanceof CallError ? failed(binding) : binding.subscribe(call)
-    },
-  }
+  })
 }
 
 /** The same operation by the name that it has without its node. */
@@ -151,7 +138,7 @@ function named({ service: namespace, op }: OperationPath, binding: Binding): Bin
   }
 }
 
-/** CALL-ROUTE-10: calls of handlers count for whoever called them; calls of nobody are the head's own. */
+/** CALL-ROUTE-10: a handler's calls count for its caller; those without a caller are the head's own. */
 function shared(worker: Worker, binding: Binding): Binding {
   const take = ({ parent }: BoundCall) => worker.share.take(parent?.identity?.id)
   return {
@@ -176,11 +163,7 @@ function shared(worker: Worker, binding: Binding): Binding {
   }
 }
 
-/** CALL-ENV-03, for a node that dialled: where operations are `service/op` the key is a node, and the peer knows it. */
+/** CALL-ENV-03, for a node that dialed: where operations are `service/op` the key is a node, and the peer knows it. */
 export function ownOrPeer(own: Binding, peer: Binding): Binding {
-  const bindingOf = ({ op }: BoundCall) => (op.includes('/') ? peer : own)
-  return {
-    invoke: call => bindingOf(call).invoke(call),
-    subscribe: call => bindingOf(call).subscribe(call),
-  }
+  return choosing(({ op }) => (op.includes('/') ? peer : own))
 }

@@ -1,7 +1,17 @@
 import { ManualClock } from '@parley/core'
 import { expect, test, vi } from 'vitest'
 import { OperationRegistry } from '../registry.ts'
-import { gate, listed, principal, register, spec, TestHead, workerPrincipal } from '../testing/head.ts'
+import {
+  askToRegister,
+  gate,
+  listed,
+  principal,
+  register,
+  spec,
+  TestHead,
+  unspecifiedWorker,
+  workerPrincipal,
+} from '../testing/head.ts'
 
 /** A registry whose operations answer with their own path. */
 function offering(...paths: readonly string[]): OperationRegistry {
@@ -204,11 +214,7 @@ test('CALL-ROUTE-05 while nobody knows what an operation demands, it is refused,
 
 test('CALL-ROUTE-05 operations of unknown demands are open where that is wanted, and listed then', async () => {
   const head = new TestHead({ allowUnspecified: true })
-  const worker = await head.peer(workerPrincipal('w'))
-  const input = { node: 'dev1', operations: ['/fs/a'] }
-  worker.send('call.requested', 'reg', { name: '/head/services/register', input })
-  worker.send('call.error', (await worker.next()).id, { code: 'NOT_FOUND', message: '', retryable: false })
-  expect(await worker.next()).toMatchObject({ id: 'reg', type: 'call.responded' })
+  const worker = await unspecifiedWorker(head, '/fs/a')
   const client = await head.join()
   expect(routedNames(await listed(client))).toEqual(['/dev1/fs/a'])
   const answer = client.call('/dev1/fs/a', 1)
@@ -222,10 +228,7 @@ test('CALL-ROUTE-05 specs are asked for eight at a time, and ten seconds in all'
   const head = new TestHead({ clock })
   const worker = await head.peer(workerPrincipal('w'))
   const operations = Array.from({ length: 20 }, (_, index) => `/fs/f${index}`)
-  worker.send('call.requested', 'reg', {
-    name: '/head/services/register',
-    input: { node: 'dev1', operations },
-  })
+  askToRegister(worker, 'reg', 'dev1', operations)
   const asked = []
   for (let count = 0; count < 8; count++) asked.push(await worker.next())
   worker.send('call.requested', 'mark', { name: '/services/list' })
@@ -243,8 +246,7 @@ test('CALL-ROUTE-05 specs are asked for eight at a time, and ten seconds in all'
 test('CALL-ROUTE-06 a registration that its worker aborts changes nothing', async () => {
   const head = new TestHead()
   const worker = await head.peer(workerPrincipal('w'))
-  const input = { node: 'dev1', operations: ['/fs/a'] }
-  worker.send('call.requested', 'reg', { name: '/head/services/register', input })
+  askToRegister(worker, 'reg', 'dev1', ['/fs/a'])
   const asked = await worker.next()
   worker.send('call.aborted', 'reg')
   worker.send('call.responded', asked.id, { name: '/fs/a', op_type: 'query' })

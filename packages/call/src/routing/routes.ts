@@ -16,9 +16,8 @@ export interface Route {
   spec: ToldSpec | undefined
   /** Undefined while it is not known who may call. */
   access: AccessRule | undefined
-  /** Why what the worker told of access lets nobody in, whatever the head allows. */
+  /** Why the access that the worker declared admits nobody, whatever the head allows. */
   closed?: string | undefined
-  /** While the worker is being asked. */
   asking?: Promise<void> | undefined
   /** Whether a call made the head ask once more, and that is over. */
   askedAgain?: boolean
@@ -29,25 +28,21 @@ export interface Worker {
   readonly link: Link
   readonly owner: string
   readonly routes: ReadonlyMap<string, Route>
-  /** Who has how many requests in flight to it. */
   readonly share: FairShare
 }
 
-interface RoutesOptions {
-  /** Milliseconds after a loss in which calls of the alias get `UNAVAILABLE` in place of `NOT_FOUND`. */
-  readonly rejoinGraceMs: number
-  readonly now: () => number
-}
-
 export class Routes {
-  readonly #options: RoutesOptions
+  /** Milliseconds after a loss in which calls of the alias get `UNAVAILABLE` in place of `NOT_FOUND`. */
+  readonly #graceMs: number
+  readonly #now: () => number
   readonly #workers = new Map<string, Worker>()
   readonly #byLink = new Map<Link, string>()
   /** When an alias was lost, while its grace lasts. */
   readonly #lost = new Map<string, number>()
 
-  constructor(options: RoutesOptions) {
-    this.#options = options
+  constructor(rejoinGraceMs: number, now: () => number) {
+    this.#graceMs = rejoinGraceMs
+    this.#now = now
   }
 
   worker(alias: string): Worker | undefined {
@@ -56,10 +51,6 @@ export class Routes {
 
   workers(): readonly Worker[] {
     return [...this.#workers.values()]
-  }
-
-  aliasOf(link: Link): string | undefined {
-    return this.#byLink.get(link)
   }
 
   /** What a routed path leads to just now, or why to nothing (CALL-ROUTE-03, -08). */
@@ -71,22 +62,20 @@ export class Routes {
     return route && !isInternal(route) ? { worker, route } : notFound(path)
   }
 
-  /** The worker of an alias, or why a path leads to none. */
   reach(alias: string, path: string): Worker | CallError {
     const worker = this.#workers.get(alias)
     if (worker) return worker
-    return this.mayReturn(alias) ? new CallError('UNAVAILABLE', `${alias} is not connected just now`) : notFound(path)
+    return this.#mayReturn(alias) ? new CallError('UNAVAILABLE', `${alias} is not connected just now`) : notFound(path)
   }
 
   knows(alias: string): boolean {
-    return this.#workers.has(alias) || this.mayReturn(alias)
+    return this.#workers.has(alias) || this.#mayReturn(alias)
   }
 
   /** Whether the alias was lost a moment ago. */
-  mayReturn(alias: string): boolean {
+  #mayReturn(alias: string): boolean {
     const lost = this.#lost.get(alias)
-    if (lost === undefined) return false
-    if (this.#options.now() - lost <= this.#options.rejoinGraceMs) return true
+    if (lost !== undefined && this.#now() - lost <= this.#graceMs) return true
     this.#lost.delete(alias)
     return false
   }
@@ -120,24 +109,21 @@ export class Routes {
     if (alias === undefined) return
     this.#byLink.delete(link)
     this.#workers.delete(alias)
-    if (this.#options.rejoinGraceMs > 0) this.#remember(alias)
+    if (this.#graceMs > 0) this.#remember(alias)
   }
 
   /** Those whose grace is over are forgotten, and the oldest where there are too many. */
   #remember(alias: string): void {
     this.#lost.delete(alias)
-    this.#lost.set(alias, this.#options.now())
+    this.#lost.set(alias, this.#now())
     for (const oldest of this.#lost.keys()) {
       if (this.#lost.size > callLimits.lostAliases) this.#lost.delete(oldest)
-      else if (this.mayReturn(oldest)) return
+      else if (this.#mayReturn(oldest)) return
     }
   }
 }
 
-/**
- * Takes what a worker told of an operation (CALL-ROUTE-05). What it said before of access and visibility is not taken
- * back by a later word that says nothing of them.
- */
+/** Takes a spec from a worker (CALL-ROUTE-05). Silence does not revoke access or visibility that it declared before. */
 export function specify(route: Route, given: unknown): void {
   const spec = readSpec(given)
   if (!spec) return
@@ -161,7 +147,7 @@ export function isUnspecified({ access, closed }: Route): boolean {
   return access === undefined && closed === undefined
 }
 
-/** Why nobody may call it, or nobody yet. */
+/** Why it cannot be called, or not yet. */
 export function closedRoute(path: string, { spec, closed }: Route): CallError {
   const missing = spec ? 'its spec has no access_control' : 'its worker has not told its spec'
   return new CallError('FORBIDDEN', `who may call ${path} is not known: ${closed ?? missing}`)
@@ -181,7 +167,7 @@ export async function fetchSpecs(link: Link, routes: readonly Route[], now: () =
   await Promise.all(Array.from({ length: callLimits.schemaFetches }, next))
 }
 
-/** Whoever wants the spec of a route meanwhile waits for the same answer: many callers are one question. */
+/** Concurrent callers share one request for the spec of a route. */
 export function fetchSpec(link: Link, route: Route, timeout: number): Promise<void> {
   route.asking ??= askForSpec(link, route, timeout).finally(() => {
     route.asking = undefined

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { callLimits } from '../limits.ts'
 import { OperationRegistry } from '../registry.ts'
 import { principal, spec, TestHead } from '../testing/head.ts'
-import { turn } from '../testing/peer.ts'
+import { until } from '../testing/peer.ts'
 import { FairShare } from './share.ts'
 
 /** Takes as many places as the caller gets. */
@@ -11,11 +11,6 @@ function park(share: FairShare, caller: string): (() => void)[] {
   const taken: (() => void)[] = []
   for (let release = share.take(caller); release; release = share.take(caller)) taken.push(release)
   return taken
-}
-
-/** Waits until something is so, one turn of the event loop after another. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await turn()
 }
 
 test('CALL-ROUTE-10 a caller gets at most half of what is free when it asks, and at least one', () => {

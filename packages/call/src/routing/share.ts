@@ -1,5 +1,4 @@
-// Who may have how many requests in flight to one worker (CALL-ROUTE-10): a caller that parks calls runs out of its own
-// share before others find nothing left.
+// Fair shares of one worker's requests (CALL-ROUTE-10): a caller that parks calls runs out of its share before others.
 import { invariant } from '@parley/core'
 
 export class FairShare {
@@ -30,7 +29,7 @@ export class FairShare {
   #release(caller: unknown): void {
     this.#total--
     const left = (this.#held.get(caller) ?? 0) - 1
-    invariant(left >= 0 && this.#total >= left, 'a place is given back by whoever has it')
+    invariant(left >= 0 && this.#total >= left, 'a place is given back by the caller that has it')
     if (left > 0) this.#held.set(caller, left)
     else this.#held.delete(caller)
   }

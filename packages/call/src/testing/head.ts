@@ -1,7 +1,7 @@
 // A head on loopback for tests, and whoever connects to it: workers that are nodes, clients, scripted peers. Each
 // connection belongs to the principal that the test names, as an authentication would find out. Node.js only.
 import type { AccessControl, Clock, OperationSpec, Principal } from '@parley/core'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { Link } from '../link/link.ts'
 import type { LinkOptions } from '../link/link-options.ts'
 import { CallNode, type NodeOptions } from '../node.ts'
@@ -132,6 +132,20 @@ function noting(transport: Transport, received: Envelope[]): Transport {
 
 export function register(link: Link, node: string, operations: readonly unknown[]): Promise<unknown> {
   return link.call('/head/services/register', { node, operations })
+}
+
+/** A scripted peer asks to be registered; the answer is still to come. */
+export function askToRegister(peer: BytePeer, id: string, node: string, operations: readonly unknown[]): void {
+  peer.send('call.requested', id, { name: '/head/services/register', input: { node, operations } })
+}
+
+/** A scripted worker `dev1` with one operation, of whose spec it tells nothing. */
+export async function unspecifiedWorker(head: TestHead, operation: string): Promise<BytePeer> {
+  const worker = await head.peer(workerPrincipal('w'))
+  askToRegister(worker, 'reg', 'dev1', [operation])
+  worker.send('call.error', (await worker.next()).id, { code: 'NOT_FOUND', message: '', retryable: false })
+  expect(await worker.next()).toMatchObject({ id: 'reg', type: 'call.responded' })
+  return worker
 }
 
 /** The names in `/services/list` as the link's own side sees them. */

@@ -103,6 +103,17 @@ export function clientOf<M extends OperationMap>(options: ClientOptions) {
   return { client, states }
 }
 
+/** A server that runs, and its client, whose waits are half of what they may be; the clock is the test's. */
+export async function serverAndClient<M extends OperationMap>(
+  kind: Address,
+  operations: M,
+  options: Partial<ClientOptions> = {},
+) {
+  const clock = new ManualClock()
+  const server = await Outage.start(kind, { operations }, clock)
+  return { clock, server, ...clientOf<M>({ dial: server.dial, clock, random: () => 0.5, ...options }) }
+}
+
 export class States {
   readonly all: ClientState[] = []
   readonly #waiting = new Set<() => void>()
@@ -112,6 +123,11 @@ export class States {
     this.all.push(state)
     for (const wake of this.#waiting) wake()
     this.#waiting.clear()
+  }
+
+  /** The next wait, let pass. */
+  async pass(clock: ManualClock): Promise<void> {
+    clock.advance((await this.next('waiting')).delay)
   }
 
   /** The next state of a kind, from where the last one was found on. */

@@ -185,6 +185,11 @@ export function turn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
+/** Comes back when something in memory has come about. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await turn()
+}
+
 /** A registry of open operations that take and give anything: generators stream, other functions answer. */
 export function registryOf(handlers: Readonly<Record<string, Handler>>): OperationRegistry {
   const registry = new OperationRegistry()

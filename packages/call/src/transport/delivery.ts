@@ -28,7 +28,7 @@ export class Delivery {
   #end: string | undefined
   #ended = false
 
-  /** The carrier waits until somebody takes what it brings. */
+  /** The carrier waits for a receiver. */
   constructor(flow?: Flow) {
     this.#flow = flow
     flow?.pause()
@@ -74,10 +74,7 @@ export class Delivery {
     if (!this.ended) this.#receiver?.drain()
   }
 
-  /**
-   * The other side, or the carrier, ended it: what came before is still delivered, then a violation if that was the
-   * reason.
-   */
+  /** The other side, or the carrier, ended: what came before is still delivered, then any violation. */
   end(reason: string, violation?: ProtocolViolation): void {
     if (this.ended) return
     this.#end = reason

@@ -45,11 +45,8 @@ export class DuplexTransport implements Transport {
     this.maxBody = options.maxBody ?? callLimits.frameBytes
     this.#decoder = new FrameDecoder(this.maxBody)
     this.#clock = options.clock ?? systemClock
-    this.#delivery = new Delivery({
-      pause: () => this.#input.pause(),
-      resume: () => this.#input.resume(),
-      afterConsumers,
-    })
+    const { input } = pair
+    this.#delivery = new Delivery({ pause: () => input.pause(), resume: () => input.resume(), afterConsumers })
     // From the beginning: a stream may break before anybody uses it.
     for (const each of new Set([this.#input, this.#output])) {
       each.on('error', (cause: Error) => this.#finish(cause.message))
@@ -114,9 +111,13 @@ export class DuplexTransport implements Transport {
   }
 
   #destroy(reason: string): void {
+    this.#cut()
+    this.#finish(reason)
+  }
+
+  #cut(): void {
     this.#input.destroy()
     this.#output.destroy()
-    this.#finish(reason)
   }
 
   /** What came in before the end is still delivered, unless this side closed. */
@@ -131,17 +132,9 @@ export class DuplexTransport implements Transport {
     this.#output.end()
     // The other side's end stands behind what it still sent.
     this.#input.resume()
-    this.#linger()
-  }
-
-  /** What was sent still goes out, but a peer that neither reads nor closes does not keep the stream and its memory. */
-  #linger(): void {
+    // What was sent still goes out, but a peer that neither reads nor closes does not keep the stream and its memory.
     if (this.#output.destroyed) return
-    const destroy = () => {
-      this.#input.destroy()
-      this.#output.destroy()
-    }
-    const cancel = this.#clock.after(callDefaults.closeGrace, destroy, { background: true })
+    const cancel = this.#clock.after(callDefaults.closeGrace, () => this.#cut(), { background: true })
     this.#output.once('close', cancel)
   }
 }

@@ -97,7 +97,7 @@ export class FrameDecoder {
 /** The envelope in one frame's body; the fastest way that Node.js has. */
 export function parseBody(source: Buffer, start: number, end: number): Envelope {
   const text = source.toString('utf8', start, end)
-  // Where bytes are no UTF-8 this character stands in the text, and so it does where somebody wrote it.
+  // Invalid UTF-8 decodes to this character, which may also have been sent as such.
   if (text.includes('\ufffd') && !isUtf8(source.subarray(start, end)))
     throw new ProtocolViolation('not_json', 'a frame is not valid UTF-8')
   if (mayNestDeeply(text) && tooDeep(source, start, end))

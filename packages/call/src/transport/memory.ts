@@ -1,5 +1,4 @@
-// Two ends of a link in one process, for tests and for parts that live together: what is sent is delivered in a later
-// turn, in order.
+// Two ends of a link in one process, for tests and for parts that live together: delivered in a later turn, in order.
 import type { Principal } from '@parley/core'
 import { callLimits } from '../limits.ts'
 import { type Envelope, type ProtocolViolation, parseText } from '../wire/envelope.ts'

@@ -1,6 +1,5 @@
-// MessagePort and Worker as a transport (CALL-TRANS-06), those of browsers and those of node:worker_threads: told apart
-// by what they can do, so nothing of Node.js is imported. A port may be shared with other traffic: what is no envelope
-// is left alone.
+// MessagePort and Worker as a transport (CALL-TRANS-06), of browsers and of node:worker_threads: told apart by what
+// they can do, so nothing of Node.js is imported. A port may be shared: what is not an envelope is ignored.
 import type { Principal } from '@parley/core'
 import { callLimits } from '../limits.ts'
 import { type Envelope, ProtocolViolation, UnfitPayload } from '../wire/envelope.ts'
@@ -23,26 +22,19 @@ interface PortLike {
   terminate?(): unknown
 }
 
-const WORKER_MESSAGES = ['frame', 'object', 'auto'] as const
 /** How messages are sent; `auto` copies the form of the first envelope received, and is a frame until then. */
-export type WorkerMessages = (typeof WORKER_MESSAGES)[number]
+export type WorkerMessages = 'frame' | 'object' | 'auto'
 
 export interface MessagePortOptions {
   /** Who is at the other end: only the code that made the port knows. */
   readonly identity?: Principal | undefined
-  /**
-   * What is sent: a frame as bytes, transferred (the default), the envelope as a plain object, or what the other side
-   * uses. All forms are received.
-   */
+  /** What is sent: bytes, transferred (the default), plain objects, or the peer's form. All forms are received. */
   readonly workerMessages?: WorkerMessages
   /** Bytes of the largest body, both ways. Plain objects have no bytes: what is received as one is not measured. */
   readonly maxBody?: number
 }
 
-/**
- * Closing closes a port and terminates a worker. A port tells nobody how much it holds, so `queued` is always 0 and
- * producers are not held back.
- */
+/** Closing terminates a worker. A port does not tell how much it holds: `queued` is 0, producers are not held back. */
 export class MessagePortTransport implements Transport {
   readonly kind = 'port'
   readonly identity: Principal | undefined

@@ -1,17 +1,14 @@
-// One envelope as one message of bytes (CALL-TRANS-05, -06): with the length in front or bare. Both are accepted and
-// cannot be confused: within the limit a length begins with a byte of at most 4, a JSON text never does. Needs nothing
-// of Node.js.
+// One envelope as one message of bytes (CALL-TRANS-05, -06), without Node.js: with the length in front or bare. The two
+// cannot be confused: within the limit a length begins with a byte of at most 4, a JSON text never does.
 
 import { callLimits } from '../limits.ts'
 import { type Envelope, ProtocolViolation, parseEnvelope } from '../wire/envelope.ts'
 
-const WS_FRAMINGS = ['prefixed', 'bare', 'auto'] as const
 /** How messages are sent; `auto` copies the form of the first message received, and is prefixed until then. */
-export type WsFraming = (typeof WS_FRAMINGS)[number]
+export type WsFraming = 'prefixed' | 'bare' | 'auto'
 
-const WS_TEXTS = ['refuse', 'accept'] as const
 /** What becomes of text messages: they end the link with 1003, or are read as bare JSON. */
-export type WsText = (typeof WS_TEXTS)[number]
+export type WsText = 'refuse' | 'accept'
 
 const PREFIX = 4
 const LARGEST_FIRST_BYTE = callLimits.frameBytes >>> 24
@@ -20,7 +17,7 @@ export function isPrefixed(message: Uint8Array): boolean {
   return message.length > 0 && message[0]! <= LARGEST_FIRST_BYTE
 }
 
-type ParseBody = (bytes: Uint8Array, start: number, end: number) => Envelope
+export type ParseBody = (bytes: Uint8Array, start: number, end: number) => Envelope
 
 /** Throws `ProtocolViolation`. */
 export function decodeMessage(message: Uint8Array, maxBody: number, parse: ParseBody = parseEnvelope): Envelope {
@@ -39,7 +36,7 @@ function lengthOf(message: Uint8Array): number {
 }
 
 const encoder = new TextEncoder()
-/** Texts that surely fit are encoded here and copied out: nobody has to know their length first. */
+/** Texts that surely fit are encoded here and copied out, without measuring them first. */
 const scratch = new Uint8Array(64 * 1024)
 const scratchView = new DataView(scratch.buffer)
 

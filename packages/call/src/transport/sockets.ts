@@ -1,11 +1,10 @@
 // Unix sockets, TCP and TLS: servers and clients of one duplex stream each.
 import { chmodSync, lstatSync, rmSync } from 'node:fs'
-import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, connect as connectSocket, createServer, type Server, type Socket } from 'node:net'
 import {
   type ConnectionOptions,
   connect as connectTls,
   createServer as createTlsServer,
-  type TLSSocket,
   type TlsOptions,
 } from 'node:tls'
 import { isMainThread } from 'node:worker_threads'
@@ -18,32 +17,20 @@ export interface Listening {
   /** Where it listens: a path, or a host and port. */
   readonly address: string
   readonly port: number | undefined
-  /**
-   * Stops listening and cuts every connection, but for those whose transport was closed: these send what they were
-   * given.
-   */
+  /** Stops listening and cuts every connection, except closed transports that still send what they were given. */
   close(): Promise<void>
 }
 
 export interface ListenOptions extends Pick<DuplexOptions, 'maxBody' | 'clock'> {
-  /**
-   * Who a connection belongs to; what it throws refuses the connection, and so does taking longer than
-   * `callDefaults.handshake`.
-   */
+  /** Who a connection belongs to. Throwing, or exceeding `callDefaults.handshake`, refuses the connection. */
   readonly authenticate?: (socket: Socket) => Principal | undefined | Promise<Principal | undefined>
-  /**
-   * Connections at once; `callLimits.connections` by default. When all are taken, the anonymous one that has said
-   * nothing for the longest time gives way to a new one. If there is none, the new one is refused.
-   */
+  /** At once; `callLimits.connections` by default. The longest silent anonymous connection gives way to a new one. */
   readonly maxConnections?: number
 }
 
 type Accept = (transport: Transport) => void
 
-/**
- * A Unix socket that only its owner can reach. One that a process which is gone has left behind is replaced; where
- * somebody listens, or something else lies, it rejects with `EADDRINUSE`.
- */
+/** A socket for its owner only. Replaces one that a dead process left; `EADDRINUSE` if somebody listens there. */
 export async function listenUnix(path: string, accept: Accept, options: ListenOptions = {}): Promise<Listening> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() && !(await answers(path))) rmSync(path, { force: true })
   const server = createServer()
@@ -64,26 +51,27 @@ function answers(path: string): Promise<boolean> {
   })
 }
 
-export function listenTcp(
-  where: { readonly host?: string; readonly port?: number },
-  accept: Accept,
-  options: ListenOptions = {},
-): Promise<Listening> {
-  const server = createServer()
-  return listen(server, accept, 'tcp', options, () =>
-    server.listen(where.port ?? 0, where.host ?? '127.0.0.1', callLimits.backlog),
-  )
+interface Where {
+  readonly host?: string
+  readonly port?: number
+}
+
+export function listenTcp(where: Where, accept: Accept, options: ListenOptions = {}): Promise<Listening> {
+  return listenAt(createServer(), where, accept, 'tcp', options)
 }
 
 export function listenTls(
-  where: { readonly host?: string; readonly port?: number; readonly tls: TlsOptions },
+  { tls, ...where }: Where & { readonly tls: TlsOptions },
   accept: Accept,
   options: ListenOptions = {},
 ): Promise<Listening> {
-  const server = createTlsServer({ handshakeTimeout: callDefaults.handshake, ...where.tls })
-  return listen(server, accept, 'tls', options, () =>
-    server.listen(where.port ?? 0, where.host ?? '127.0.0.1', callLimits.backlog),
-  )
+  const server = createTlsServer({ handshakeTimeout: callDefaults.handshake, ...tls })
+  return listenAt(server, where, accept, 'tls', options)
+}
+
+function listenAt(server: Server, where: Where, accept: Accept, kind: string, options: ListenOptions) {
+  const { port = 0, host = '127.0.0.1' } = where
+  return listen(server, accept, kind, options, () => server.listen(port, host, callLimits.backlog))
 }
 
 function listen(
@@ -126,10 +114,10 @@ function listen(
     server.once('listening', () => {
       server.off('error', reject)
       server.on('error', () => undefined)
-      const address = server.address()
-      const port = typeof address === 'object' && address ? address.port : undefined
+      const bound = server.address() as AddressInfo | string
+      const [address, port] = typeof bound === 'string' ? [bound] : [`${bound.address}:${bound.port}`, bound.port]
       resolve({
-        address: typeof address === 'object' && address ? `${address.address}:${address.port}` : String(address),
+        address,
         port,
         close: () =>
           new Promise(done => {
@@ -143,7 +131,7 @@ function listen(
   })
 }
 
-/** The bound on connections. Those that say nothing and are nobody's cannot keep others out. */
+/** The bound on connections. Silent anonymous ones cannot keep others out. */
 class Door {
   readonly #most: number
   readonly #inside = new Set<Socket>()
@@ -200,16 +188,12 @@ export function connectUnix(path: string, options: DuplexOptions = {}): Promise<
   return connected(connectSocket(path), 'connect', 'unix', options)
 }
 
-export function connectTcp(
-  where: { readonly host?: string; readonly port: number },
-  options: DuplexOptions = {},
-): Promise<Transport> {
+export function connectTcp(where: Where & { readonly port: number }, options: DuplexOptions = {}): Promise<Transport> {
   return connected(connectSocket(where.port, where.host ?? '127.0.0.1'), 'connect', 'tcp', options)
 }
 
 export function connectTlsSocket(where: ConnectionOptions, options: DuplexOptions = {}): Promise<Transport> {
-  const socket: TLSSocket = connectTls(where)
-  return connected(socket, 'secureConnect', 'tls', options)
+  return connected(connectTls(where), 'secureConnect', 'tls', options)
 }
 
 function connected(socket: Socket, event: string, kind: string, options: DuplexOptions): Promise<Transport> {

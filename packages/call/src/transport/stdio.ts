@@ -1,5 +1,4 @@
-// A child process as the other end of a link: frames on its standard input and output (CALL-TRANS-07). Its standard
-// error stays free for people; what the child prints goes there.
+// A child process as the other end of a link: frames on its standard input and output (CALL-TRANS-07).
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -25,20 +24,15 @@ export interface SpawnStdioOptions extends Pick<DuplexOptions, 'identity' | 'max
   readonly clock?: Clock
 }
 
-interface SpawnedLink {
-  readonly transport: Transport
-  readonly child: ChildProcess
-}
-
 /**
- * Starts a program and links to it. Closing the link ends the child's input; a child that is still there some seconds
- * later is told to end, then made to. Rejects with `UNAVAILABLE` if the program cannot be started.
+ * Starts a program and links to it; rejects with `UNAVAILABLE` if it cannot be started. Closing the link ends the
+ * child's input; a child that does not end within seconds is terminated, then killed.
  */
 export async function spawnStdio(
   command: string,
   args: readonly string[] = [],
   options: SpawnStdioOptions = {},
-): Promise<SpawnedLink> {
+): Promise<{ readonly transport: Transport; readonly child: ChildProcess }> {
   const { identity, maxBody, stderr = 'inherit', clock = new SystemClock(), ...rest } = options
   const child = spawn(command, args, { ...rest, stdio: ['pipe', 'pipe', stderr] } as SpawnOptions)
   try {
@@ -48,10 +42,7 @@ export async function spawnStdio(
   }
   // A signal that cannot be sent is no reason to fall.
   child.on('error', () => undefined)
-  return {
-    child,
-    transport: childTransport(child, clock, { identity, ...(maxBody !== undefined && { maxBody }) }),
-  }
+  return { child, transport: childTransport(child, clock, { identity, ...(maxBody !== undefined && { maxBody }) }) }
 }
 
 /** The link to a child that was started with pipes as its standard input and output. */

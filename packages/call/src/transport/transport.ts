@@ -1,5 +1,4 @@
-// The contract of a transport (CALL-TRANS-01): it carries envelopes of one link between two nodes and knows nothing of
-// calls. Every implementation passes `transportCompliance` (compliance.ts).
+// The contract of a transport (CALL-TRANS-01): carries envelopes of one link, not calls. Its suite is compliance.ts.
 import type { Principal } from '@parley/core'
 import type { Envelope, ProtocolViolation } from '../wire/envelope.ts'
 
@@ -8,30 +7,23 @@ export type StreamId = number
 
 /** What a link does with what its transport brings. A transport calls these one at a time, in the order of arrival. */
 export interface Receiver {
-  /**
-   * `stream`: the one that it came on, where there are several. A carrier of objects brings an `UnfitPayload` in place
-   * of a payload that is no JSON.
-   */
+  /** A carrier of objects brings an `UnfitPayload` where a payload is not JSON. `stream`: where there are several. */
   envelope(envelope: Envelope, stream?: StreamId): void
   /** Whether a consumer has no room left since this was asked last: it must have its turn before more is delivered. */
   crowded?(): boolean
-  /**
-   * The other side sent what cannot be understood. The transport then closes itself, or just the stream where there are
-   * several.
-   */
+  /** The peer sent what cannot be understood. The transport then closes itself, or the stream where it has several. */
   violation(violation: ProtocolViolation): void
-  /** One of several streams is gone, and the link goes on (CALL-WIRE-05, CALL-PEND-07). */
+  /** One of several streams is gone; the link stays (CALL-WIRE-05, CALL-PEND-07). */
   streamClosed?(stream: StreamId): void
   /** There was no room to send, and now there is. */
   drain(): void
-  /** Nothing comes or goes any more. Called once, whoever closed. */
+  /** Nothing is sent or received any more. Called once, whichever side closed. */
   closed(reason: string): void
 }
 
 export interface Transport {
   /** For people and logs: `unix`, `tcp`, `tls`, `websocket`, `port`, `stdio`, `noise`. */
   readonly kind: string
-  /** Who is at the other end, if the transport has proved it. */
   readonly identity: Principal | undefined
   /** Bytes of the largest body that may be sent. */
   readonly maxBody: number
@@ -39,10 +31,7 @@ export interface Transport {
   readonly queued: number
   /** Called once, before anything is delivered. */
   start(receiver: Receiver): void
-  /**
-   * The stream for a new request, where the carrier has several. A transport without this has one, which everything
-   * shares.
-   */
+  /** The stream for a new request. A transport without this has a single stream for everything. */
   openStream?(): StreamId
   /**
    * Sends one envelope, given as its JSON text: an answer on the stream of its request, and what has no stream on any

@@ -1,26 +1,21 @@
-// The WebSocket client for pages (CALL-TRANS-05), over the API that browsers have and newer Node.js has too. Imports
-// nothing of Node.js.
+// The WebSocket client for pages (CALL-TRANS-05), over the API of browsers, which newer Node.js has too.
 import { type CancelTimer, type Clock, type Principal, SystemClock } from '@parley/core'
 import { CallError } from '../error.ts'
 import { callDefaults, callLimits } from '../limits.ts'
 import { ProtocolViolation } from '../wire/envelope.ts'
 import { Delivery } from './delivery.ts'
-import { encodeMessage, type WsFraming, type WsText } from './message.ts'
+import { encodeMessage } from './message.ts'
 import type { Receiver, Transport } from './transport.ts'
-import { CLOSE_NORMAL, closeCodeOf, closedBecause, closeReason, Framing } from './websocket-frames.ts'
-
-interface BrowserWebSocketOptions {
-  /** Goes into the address as `token`: a page cannot set headers. Use `wss:` wherever others can listen. */
-  readonly token?: string
-  /** Who the server is to this side, if the caller knows. */
-  readonly identity?: Principal | undefined
-  /** Bytes of the largest body, both ways. */
-  readonly maxBody?: number
-  readonly wsFraming?: WsFraming
-  /** Text messages end the link by default. */
-  readonly wsText?: WsText
-  readonly clock?: Clock
-}
+import {
+  CLOSE_CODES,
+  CLOSE_NORMAL,
+  closedBecause,
+  closeReason,
+  Framing,
+  notAnAddress,
+  shownAddress,
+  type WebSocketClientOptions,
+} from './websocket-frames.ts'
 
 /** A page may close with 1000 and with codes of its own, and with no others: the last digits stay (CALL-WIRE-05). */
 const OWN_CODES = 3000
@@ -37,7 +32,7 @@ class BrowserWebSocketTransport implements Transport {
   readonly #delivery = new Delivery()
   #poll: CancelTimer | undefined
 
-  constructor(socket: WebSocket, options: BrowserWebSocketOptions) {
+  constructor(socket: WebSocket, options: WebSocketClientOptions) {
     this.#socket = socket
     this.#clock = options.clock ?? new SystemClock()
     this.#framing = new Framing(options.wsFraming, options.wsText)
@@ -81,7 +76,7 @@ class BrowserWebSocketTransport implements Transport {
       if (!this.#delivery.envelope(envelope)) this.#give('nobody took what came')
     } catch (cause) {
       if (!(cause instanceof ProtocolViolation)) throw cause
-      this.#socket.close(OWN_CODES + closeCodeOf(cause), closeReason(cause.message))
+      this.#socket.close(OWN_CODES + CLOSE_CODES[cause.kind], closeReason(cause.message))
       this.#end(cause.message, cause)
     }
   }
@@ -116,8 +111,7 @@ class BrowserWebSocketTransport implements Transport {
 }
 
 /** Rejects with `UNAVAILABLE`: why a connection failed, a refused token included, is not told to a page. */
-export function connectBrowserWebSocket(url: string, options: BrowserWebSocketOptions = {}): Promise<Transport> {
-  const shown = url.replace(/[?#].*$/s, '')
+export function connectBrowserWebSocket(url: string, options: WebSocketClientOptions = {}): Promise<Transport> {
   return new Promise((resolve, reject) => {
     let socket: WebSocket
     try {
@@ -125,12 +119,12 @@ export function connectBrowserWebSocket(url: string, options: BrowserWebSocketOp
       if (options.token !== undefined) address.searchParams.set('token', options.token)
       socket = new WebSocket(address)
     } catch {
-      reject(new CallError('INVALID_INPUT', `'${shown}' is no address of a WebSocket`))
+      reject(notAnAddress(url))
       return
     }
     socket.binaryType = 'arraybuffer'
     const refused = () =>
-      reject(new CallError('UNAVAILABLE', `${shown} cannot be reached, or does not accept the token`))
+      reject(new CallError('UNAVAILABLE', `${shownAddress(url)} cannot be reached, or does not accept the token`))
     socket.addEventListener('close', refused)
     // The event says nothing that the closing does not, but in Node.js it must be listened to.
     socket.addEventListener('error', () => undefined)

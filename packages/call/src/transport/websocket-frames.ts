@@ -1,24 +1,44 @@
-// What both WebSocket transports share (CALL-TRANS-05, CALL-WIRE-05): the form of messages, close codes and reasons.
-// Needs nothing of Node.js.
+// What both WebSocket transports share (CALL-TRANS-05, CALL-WIRE-05), without Node.js: forms, close codes, reasons.
 
+import type { Clock, Principal } from '@parley/core'
+import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'
 import { type Envelope, ProtocolViolation, parseEnvelope } from '../wire/envelope.ts'
-import { decodeMessage, isPrefixed, type WsFraming, type WsText } from './message.ts'
+import { decodeMessage, isPrefixed, type ParseBody, type WsFraming, type WsText } from './message.ts'
 
 export const CLOSE_NORMAL = 1000
 
-const CLOSE_CODES: Readonly<Record<ProtocolViolation['kind'], number>> = {
+export const CLOSE_CODES: Readonly<Record<ProtocolViolation['kind'], number>> = {
   too_large: 1009,
   not_json: 1007,
   text_message: 1003,
   malformed: 1002,
 }
 
-export function closeCodeOf(violation: ProtocolViolation): number {
-  return CLOSE_CODES[violation.kind]
+export interface WebSocketOptions {
+  /** Bytes of the largest body, both ways. */
+  readonly maxBody?: number
+  readonly wsFraming?: WsFraming
+  /** Text messages end the link with 1003 by default. */
+  readonly wsText?: WsText
+  readonly clock?: Clock
 }
 
-type Parse = (bytes: Uint8Array, start: number, end: number) => Envelope
+export interface WebSocketClientOptions extends WebSocketOptions {
+  /** Goes out as `Authorization: Bearer`; from a page as `token` in the address, so use `wss:` where others listen. */
+  readonly token?: string
+  /** Who the server is to this side, if the caller knows. */
+  readonly identity?: Principal | undefined
+}
+
+/** An address as messages show it: without the token. */
+export function shownAddress(url: string): string {
+  return url.replace(/[?#].*$/s, '')
+}
+
+export function notAnAddress(url: string): CallError {
+  return new CallError('INVALID_INPUT', `'${shownAddress(url)}' is not the address of a WebSocket`)
+}
 
 /** Which form this side sends: decided by an option or by what the other side sends first. */
 export class Framing {
@@ -37,13 +57,13 @@ export class Framing {
   }
 
   /** Throws `ProtocolViolation`. */
-  decode(message: Uint8Array, maxBody: number, parse?: Parse): Envelope {
+  decode(message: Uint8Array, maxBody: number, parse?: ParseBody): Envelope {
     this.#learn(isPrefixed(message) ? 'prefixed' : 'bare')
     return decodeMessage(message, maxBody, parse)
   }
 
   /** The bytes of a text message. Throws `ProtocolViolation`. */
-  decodeText(message: Uint8Array, maxBody: number, parse: Parse = parseEnvelope): Envelope {
+  decodeText(message: Uint8Array, maxBody: number, parse: ParseBody = parseEnvelope): Envelope {
     if (!this.#texts) throw new ProtocolViolation('text_message', 'a message is text, not bytes')
     const { length } = message
     if (length > maxBody)

@@ -10,18 +10,18 @@ import { type Envelope, ProtocolViolation } from '../wire/envelope.ts'
 import { afterConsumers } from './after-consumers.ts'
 import { Delivery } from './delivery.ts'
 import { encodeFrame, PREFIX, parseBody } from './frame.ts'
-import type { WsFraming, WsText } from './message.ts'
 import type { Receiver, Transport } from './transport.ts'
-import { CLOSE_NORMAL, closeCodeOf, closedBecause, closeReason, Framing } from './websocket-frames.ts'
-
-interface WebSocketOptions {
-  /** Bytes of the largest body, both ways. */
-  readonly maxBody?: number
-  readonly wsFraming?: WsFraming
-  /** Text messages end the link with 1003 by default. */
-  readonly wsText?: WsText
-  readonly clock?: Clock
-}
+import {
+  CLOSE_CODES,
+  CLOSE_NORMAL,
+  closedBecause,
+  closeReason,
+  Framing,
+  notAnAddress,
+  shownAddress,
+  type WebSocketClientOptions,
+  type WebSocketOptions,
+} from './websocket-frames.ts'
 
 class WebSocketTransport implements Transport {
   readonly kind = 'websocket'
@@ -45,11 +45,7 @@ class WebSocketTransport implements Transport {
     this.#framing = new Framing(options.wsFraming, options.wsText)
     this.identity = identity
     this.maxBody = options.maxBody ?? callLimits.frameBytes
-    this.#delivery = new Delivery({
-      pause: () => ws.pause(),
-      resume: () => ws.resume(),
-      afterConsumers,
-    })
+    this.#delivery = new Delivery({ pause: () => ws.pause(), resume: () => ws.resume(), afterConsumers })
     ws.on('message', (data, binary) => this.#take(data, binary))
     ws.on('pong', () => {
       this.#missed = 0
@@ -107,7 +103,7 @@ class WebSocketTransport implements Transport {
       this.#delivery.envelope(envelope)
     } catch (cause) {
       if (!(cause instanceof ProtocolViolation)) throw cause
-      this.#shut(closeCodeOf(cause), cause.message)
+      this.#shut(CLOSE_CODES[cause.kind], cause.message)
       this.#delivery.end(cause.message, cause)
     }
   }
@@ -123,19 +119,14 @@ class WebSocketTransport implements Transport {
 
   /** CALL-ROUTE-08: finds a link whose other end is gone. */
   #keepAlive(): void {
-    this.#probe = this.#clock.after(
-      callDefaults.keepalive,
-      () => {
-        if (this.#missed >= callDefaults.keepaliveMissed) {
-          this.#destroy('the peer does not answer')
-          return
-        }
-        this.#missed++
+    const probe = () => {
+      if (this.#missed++ >= callDefaults.keepaliveMissed) this.#destroy('the peer does not answer')
+      else {
         this.#ws.ping()
         this.#keepAlive()
-      },
-      { background: true },
-    )
+      }
+    }
+    this.#probe = this.#clock.after(callDefaults.keepalive, probe, { background: true })
   }
 
   /** Everything that was sent goes out before the close frame. */
@@ -176,13 +167,8 @@ function wsOptions(options: WebSocketOptions) {
   } as const
 }
 
-// Server
-
 export interface WebSocketServerOptions extends WebSocketOptions {
-  /**
-   * Who a token belongs to; it has `callDefaults.handshake` to find out. `anonymous` lets everybody in who can reach
-   * the server, without an identity.
-   */
+  /** Resolves tokens, within `callDefaults.handshake`. `anonymous` admits everybody, without an identity. */
   readonly identities: IdentityProvider | 'anonymous'
   /** `/alknet/call` by default. */
   readonly path?: string
@@ -197,7 +183,7 @@ export interface WebSocketServerOptions extends WebSocketOptions {
 
 export interface AttachedWebSockets {
   readonly connections: number
-  /** Takes no more connections and ends those that there are. The HTTP server goes on. */
+  /** Accepts no more connections and ends the open ones. The HTTP server keeps running. */
   close(): void
 }
 
@@ -250,7 +236,7 @@ export function attachWebSocket(
   }
 }
 
-/** Takes the token out of the request as well, so that whoever logs its address does not log a secret. */
+/** Removes the token from the request's address too, so that logging the address does not log a secret. */
 function readTarget(request: IncomingMessage): { pathname: string; token: string | undefined } {
   let target: URL
   try {
@@ -270,7 +256,7 @@ function originAllowed(origin: string | undefined, options: WebSocketServerOptio
   return options.allowOrigin?.(origin) ?? options.identities !== 'anonymous'
 }
 
-/** A directory that cannot be read lets nobody in. */
+/** If the directory cannot be read, access is refused. */
 async function identify(
   identities: IdentityProvider | 'anonymous',
   token: string | undefined,
@@ -290,20 +276,13 @@ function refuse(socket: Duplex, status: number, words: string): void {
   socket.end(`HTTP/1.1 ${status} ${words}\r\n${challenge}Connection: close\r\nContent-Length: 0\r\n\r\n`)
 }
 
-// Client
-
-interface WebSocketClientOptions extends WebSocketOptions {
-  /** Goes out as `Authorization: Bearer`. */
-  readonly token?: string
-  /** Who the server is to this side, if the caller knows. */
-  readonly identity?: Principal | undefined
-  /** Certificates that a `wss:` server may show beside the system's. */
-  readonly ca?: string | Buffer
-}
-
 /** Rejects with `FORBIDDEN` if the token was refused, with `UNAVAILABLE` if there is no connection. */
-export function connectWebSocket(url: string, options: WebSocketClientOptions = {}): Promise<Transport> {
-  const shown = url.replace(/[?#].*$/s, '')
+export function connectWebSocket(
+  url: string,
+  /** `ca`: certificates that a `wss:` server may show beside the system's. */
+  options: WebSocketClientOptions & { readonly ca?: string | Buffer } = {},
+): Promise<Transport> {
+  const shown = shownAddress(url)
   return new Promise((resolve, reject) => {
     let ws: WebSocket
     try {
@@ -314,7 +293,7 @@ export function connectWebSocket(url: string, options: WebSocketClientOptions = 
         ...(options.ca !== undefined && { ca: options.ca }),
       })
     } catch {
-      reject(new CallError('INVALID_INPUT', `'${shown}' is no address of a WebSocket`))
+      reject(notAnAddress(url))
       return
     }
     let socket: Duplex | undefined

@@ -68,6 +68,11 @@ function inside(key: string | number, { path, what }: Problem): Problem {
   return { path: `/${key}${path}`, what }
 }
 
+/** A JSON object. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** A value that is JSON but for what is undefined, as it is written: members are left out, items are null. */
 export function withoutUndefined(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
@@ -93,10 +98,7 @@ export function mayNestDeeply(text: string): boolean {
   return false
 }
 
-/**
- * Whether the brackets of a JSON text nest deeper than the limit. Looks at bytes, so that nothing is built for a
- * hostile text.
- */
+/** Whether brackets nest deeper than the limit. Looks at bytes: nothing is built for a hostile text. */
 export function tooDeep(bytes: Uint8Array, start: number, end: number): boolean {
   let depth = 0
   let inString = false

@@ -1,7 +1,9 @@
 // A peer's request as it is understood (CALL-EVT-03): read once, in the order in which bad input is answered.
+import { isTexts } from '../access.ts'
 import { CallError } from '../error.ts'
 import { callDefaults } from '../limits.ts'
 import { normalName, type OperationPath, parsePath } from '../path.ts'
+import { isRecord } from './json.ts'
 
 export interface InboundRequest {
   readonly target: OperationPath
@@ -18,9 +20,8 @@ type Payload = Readonly<Record<string, unknown>>
 
 /** `now` is in milliseconds since the Unix epoch. */
 export function readRequest(id: string, payload: unknown, now: number): InboundRequest | CallError {
-  if (typeof payload !== 'object' || payload === null || Array.isArray(payload))
-    return invalid('the payload must be an object')
-  const given = payload as Payload
+  if (!isRecord(payload)) return invalid('the payload must be an object')
+  const given = payload
   const target = readTarget(given)
   if (target instanceof CallError) return target
   const { requestId, namespace, deadline, idleTimeout, metadata, parentRequestId } = given
@@ -70,13 +71,7 @@ function clean(metadata: Readonly<Record<string, unknown>>): Record<string, unkn
 
 /** A claim that is malformed is ignored. */
 function isClaim(value: unknown): boolean {
-  if (!isRecord(value)) return false
-  const { id, scopes } = value
-  return typeof id === 'string' && Array.isArray(scopes) && scopes.every(scope => typeof scope === 'string')
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isRecord(value) && typeof value.id === 'string' && isTexts(value.scopes)
 }
 
 function isNumber(value: unknown): value is number {

@@ -9,35 +9,15 @@ import {
 } from '@parley/core'
 import { type AccessRule, accessBlock, accessRule, isTexts } from '../access.ts'
 import { normalName, parsePath } from '../path.ts'
+import { isRecord } from './json.ts'
 
-export interface WireSpec {
-  readonly name: string
-  readonly namespace: string
-  /** Left out where a worker did not tell it. */
-  readonly op_type?: OperationType
-  readonly visibility: 'external' | 'internal'
-  readonly input_schema: unknown
-  readonly output_schema: unknown
-  readonly error_schemas: readonly unknown[]
-  readonly access_control: WireAccess
-  readonly [extra: string]: unknown
-}
+export type WireSpec = ReturnType<typeof wireSpec>
 
-interface WireAccess {
-  readonly required_scopes: readonly string[]
-  readonly required_scopes_any: readonly string[] | null
-  readonly resource_type: string | null
-  readonly resource_action: string | null
-}
-
-interface Described {
-  readonly spec: ToldSpec
-  readonly namespace: string
-  readonly access: AccessRule
-}
-
-/** `name` is that under which the caller knows the operation. */
-export function wireSpec({ spec, namespace, access }: Described, name: string): WireSpec {
+/** `name` is that under which the caller knows the operation; a worker may not have told its type. */
+export function wireSpec(
+  { spec, namespace, access }: { readonly spec: ToldSpec; readonly namespace: string; readonly access: AccessRule },
+  name: string,
+) {
   const { version, title, description, tags, _meta } = spec
   return {
     name,
@@ -67,10 +47,7 @@ function wireError({ code, description, schema, httpStatus }: OperationError) {
 
 type Given = Readonly<Record<string, unknown>>
 
-/**
- * What a peer told of an operation, as far as it is understood: a part that is odd does not make the others unknown,
- * least of all who may call.
- */
+/** What a peer told of an operation. A part that is odd does not discard the others, least of all who may call. */
 export interface ToldSpec extends Omit<OperationSpec, 'name' | 'opType' | 'accessControl'> {
   readonly name?: string
   readonly opType?: OperationType
@@ -81,7 +58,7 @@ export interface ToldSpec extends Omit<OperationSpec, 'name' | 'opType' | 'acces
 
 /** A spec that a peer sent; undefined if it is none. Schemas are not compiled here: the peer checks its own inputs. */
 export function readSpec(given: unknown): ToldSpec | undefined {
-  if (!isObject(given)) return undefined
+  if (!isRecord(given)) return undefined
   const name = typeof given.name === 'string' ? normalName(given.name) : undefined
   const namespace = name === undefined ? undefined : parsePath(name)?.service
   const opType = readType(given)
@@ -99,12 +76,8 @@ export function readSpec(given: unknown): ToldSpec | undefined {
     ...(typeof given.title === 'string' && { title: given.title }),
     ...(typeof given.description === 'string' && { description: given.description }),
     ...(isTexts(given.tags) && { tags: given.tags }),
-    ...(isObject(given._meta) && { _meta: given._meta }),
+    ...(isRecord(given._meta) && { _meta: given._meta }),
   }
-}
-
-function isObject(value: unknown): value is Given {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isError(value: unknown): value is Given {

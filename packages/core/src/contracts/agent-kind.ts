@@ -1,6 +1,5 @@
-// AgentKind: one way to be an agent. A kind is one file that exports a value of this type, and one line in the table of
-// the node (`agents/kinds.ts` of @parley/node). Team files, configuration, preflight, doctor, plan view and spending
-// read the table and know no kind by name.
+// AgentKind: one way to be an agent. A kind is one file that exports a value of this type, and one line in the node's
+// table (`agents/kinds.ts` of @parley/node). Everything else reads the table and knows no kind by name.
 
 import type { TSchema } from 'typebox'
 import type { Result } from '../result.ts'
@@ -15,13 +14,12 @@ export interface AgentSettings {
 
 /** What is wrong with an agent of a file, which its schema cannot say. */
 export interface SettingsProblem {
-  /** The field that it is about, if it is about one. */
   readonly field?: string
   /** A sentence. */
   readonly reason: string
 }
 
-/** What a pattern of a kind's schema asks for, in words: nobody should have to read an expression. */
+/** What a pattern of a kind's schema asks for, in words, since an expression is hard to read. */
 export interface PatternMeaning {
   readonly code: 'bad_name' | 'bad_value'
   readonly expected: string
@@ -68,7 +66,7 @@ export interface AgentDescription {
   readonly program: string
   /** The ready configuration that it uses. */
   readonly preset?: string | undefined
-  /** What a turn comes to: a command line, a peer. */
+  /** What a turn runs: a command line, a peer. */
   readonly runs: string
   /** What else counts, each under a label of at most eight characters. */
   readonly facts: readonly (readonly [label: string, text: string])[]
@@ -76,10 +74,7 @@ export interface AgentDescription {
   readonly limits: readonly string[]
 }
 
-/**
- * Who pays for a turn: this profile, whose ledger sets money aside before it; somebody else, so that only an exhausted
- * cap stops it; nobody, so that money never does.
- */
+/** Who pays for a turn: this profile, from its ledger; others, so that only an exhausted cap stops it; nobody. */
 export type TurnCosts = 'profile' | 'elsewhere' | 'nothing'
 
 /**
@@ -105,9 +100,9 @@ export interface AgentKind<out Settings extends AgentSettings = AgentSettings, i
   describe(settings: Settings): AgentDescription
   /** Undefined where there is nothing to say. */
   needs(settings: Settings): AgentNeeds | undefined
-  /** Names of variables that it is given of the environment of whoever starts a run. */
+  /** Names of variables that it is given from the environment in which a run is started. */
   passes(settings: Settings): readonly string[]
-  /** What is not there; undefined also where nobody can tell before a turn. */
+  /** What is missing; undefined also if that cannot be known before a turn. */
   missing(settings: Settings, place: Place): MissingPart | undefined
   /** The version of what does the work, where asking is safe; undefined if it does not say. */
   version?(settings: Settings, place: Place): Promise<string | undefined>

@@ -1,5 +1,4 @@
-// AgentAdapter: the one way to take a turn, whatever does the thinking: a command, an endpoint, a peer, an
-// operation, a function, a person.
+// AgentAdapter: the one way to take a turn, whatever does the thinking: a command, an endpoint, a peer, a person.
 
 import type { ParleyError } from '../error.ts'
 import type { RunId, TaskId, WorkspaceId } from '../ids.ts'
@@ -31,10 +30,7 @@ export interface TurnContextPart {
 export interface TurnInput {
   readonly run: RunId
   readonly workspace: WorkspaceId
-  /**
-   * The same at every attempt at the task, also after a restart, and in no other run: a key for effects that must not
-   * be repeated.
-   */
+  /** The same at every attempt at the task, in no other run: a key for effects that must not be repeated. */
   readonly task?: TaskId
   /** `<agent>#<slot>`: one identity never sits in two live workspaces. */
   readonly agent: string
@@ -46,10 +42,7 @@ export interface TurnInput {
   readonly folder?: string
   /** Variables for the agent's process: never logged. */
   readonly environment?: Readonly<Record<string, string>>
-  /**
-   * With it the agent acts inside its workspace. Never logged, and in nobody's environment: a process is given a file
-   * with it.
-   */
+  /** Lets the agent act inside its workspace. Never logged or in an environment: a process gets it in a file. */
   readonly token?: string
   readonly budget?: TurnBudget
   readonly deadline?: Ticks
@@ -58,7 +51,7 @@ export interface TurnInput {
 }
 
 export type TurnEvent =
-  /** A line or a message of its own; with `part`, the next one goes on where it ends. */
+  /** A line or a message of its own; with `part`, the next one continues where it ends. */
   | { readonly type: 'text'; readonly text: string; readonly part?: true }
   | { readonly type: 'thinking'; readonly text: string }
   | {
@@ -71,9 +64,6 @@ export type TurnEvent =
   /** The total so far, not an increment. */
   | { readonly type: 'usage'; readonly usage: Usage }
 
-export const turnOutcomes = ['complete', 'failed', 'blocked'] as const
-export type TurnOutcome = (typeof turnOutcomes)[number]
-
 export type TurnResult =
   | { readonly outcome: 'complete'; readonly text: string; readonly usage: Usage }
   | { readonly outcome: 'failed'; readonly error: ParleyError; readonly usage: Usage }
@@ -81,7 +71,6 @@ export type TurnResult =
   | { readonly outcome: 'blocked'; readonly reason: string; readonly usage: Usage }
 
 export interface AgentAdapter {
-  /** The name under which the adapter was configured. */
   readonly name: string
   /** What it is: `command`, `http`, `operation`, `function`, `peer`, `human`. */
   readonly kind: string

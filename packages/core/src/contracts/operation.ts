@@ -1,5 +1,4 @@
-// OperationSpec: what the registry knows of an operation (CALL-REG-02, CALL-ACL-01). Types only; the registry
-// itself, its checks and the wire form in snake_case live in `call`.
+// OperationSpec: what a registry knows of an operation (CALL-REG-02, CALL-ACL-01). Checks and wire form are in `call`.
 
 import type { TSchema } from 'typebox'
 
@@ -30,7 +29,7 @@ export interface OperationError {
 export interface OperationSpec<Input extends TSchema = TSchema, Output extends TSchema = TSchema> {
   /** Local path `/{service}/{verb}`; a remote caller puts the node's name in front. */
   readonly name: string
-  /** The service of `name`, which says it already; whoever gives it must give that one (CALL-ROUTE-02). */
+  /** The service of `name`, redundant; if given, it must be that one (CALL-ROUTE-02). */
   readonly namespace?: string
   readonly opType: OperationType
   readonly inputSchema: Input
@@ -39,9 +38,7 @@ export interface OperationSpec<Input extends TSchema = TSchema, Output extends T
   readonly accessControl: AccessControl
   /** The codes that the operation itself may answer with; those of the protocol are not repeated. */
   readonly errorSchemas?: readonly OperationError[]
-  /**
-   * `internal` operations are reachable from other operations only; from a link they do not exist. Default `external`.
-   */
+  /** `internal` operations are reachable from other operations only, never from a link. Default `external`. */
   readonly visibility?: 'external' | 'internal'
   readonly version?: string
   readonly title?: string

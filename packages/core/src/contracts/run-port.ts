@@ -1,5 +1,4 @@
-// RunPort: how link, crosstalk and alx start runs without knowing the kernel. Whoever holds one acts for a
-// principal that an IdentityProvider has vouched for.
+// RunPort: how link, crosstalk and alx start runs, for a principal of an IdentityProvider, without knowing the kernel.
 
 import type { EntryId, RunId, WorkspaceId } from '../ids.ts'
 import type { Result } from '../result.ts'
@@ -7,21 +6,18 @@ import type { Ticks, Timestamp } from '../timestamp.ts'
 import type { TurnBudget, TurnContextPart, Usage } from './agent.ts'
 import type { Principal } from './principal.ts'
 
-export const runKeyReuses = ['always', 'unless_failed'] as const
-
 /** Under a key a principal has one run: a second start answers with it. */
 export interface RunKey {
   /** 1 to 256 characters. */
   readonly text: string
   /** `unless_failed`: a run that failed, or was cancelled, makes room for another one under the same key. */
-  readonly reuse: (typeof runKeyReuses)[number]
+  readonly reuse: 'always' | 'unless_failed'
 }
 
-/** What somebody wants. How it is to be done (team, folder, approval) is for whoever starts the run. */
+/** What is wanted. How to do it (team, folder, approval) is the decision of the side that starts the run. */
 export interface RunRequest {
   /** Becomes the originator of everything in the run. */
   readonly principal: Principal
-  /** What is wanted, in words. */
   readonly intent: string
   /** Where it came from: `alx`, `alp`, `crosstalk`, `cli`, `console`. */
   readonly origin: string
@@ -45,11 +41,8 @@ export interface RunEvent {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-export const runOutcomes = ['complete', 'failed', 'cancelled'] as const
-export type RunOutcome = (typeof runOutcomes)[number]
-
 export interface RunEnd {
-  readonly outcome: RunOutcome
+  readonly outcome: 'complete' | 'failed' | 'cancelled'
   /** What was said as the answer, whole. Not what was watched put together. */
   readonly text?: string
   readonly error?: { readonly code: string; readonly message: string }
@@ -61,18 +54,14 @@ export interface RunEnd {
 
 export type RunPage = {
   readonly events: readonly RunEvent[]
-  /** `seq` of the last event seen: pass it as `after` to go on from here, in another process too. */
+  /** `seq` of the last event seen: pass it as `after` to continue from here, in another process too. */
   readonly cursor: number
-  /**
-   * What agents said at their work since the last page. For watching only: it is not on record, a watch that begins
-   * later does not have it, and of more than a slow reader may leave waiting the oldest is left out, which a mark says.
-   */
+  /** What agents said since the last page. Not on record; what a slow reader missed is replaced by a mark. */
   readonly text?: string
   /** Present on the last page only. */
   readonly end?: RunEnd
 }
 
-/** What a run was started with. */
 export interface StoredRun {
   readonly run: RunId
   readonly root: WorkspaceId
@@ -95,7 +84,7 @@ export interface RunQuery {
 
 export interface FoundRuns {
   readonly runs: readonly StoredRun[]
-  /** Pass it as `after` to go on; absent on the last page. */
+  /** Pass it as `after` to continue; absent on the last page. */
   readonly cursor?: RunId
 }
 
@@ -107,7 +96,7 @@ export type GateDecision =
       readonly reason?: string | undefined
     }
 
-/** `envelope`: words for the agent, which then goes on. `delegate`: the coordinator is to handle it. */
+/** `envelope`: words for the agent, which then continues. `delegate`: the coordinator is to handle it. */
 export type QuestionAnswer =
   | { readonly answer: 'envelope'; readonly text: string }
   | { readonly answer: 'abort' | 'delegate' }
@@ -125,7 +114,7 @@ export interface RunPort {
    * Pages of committed entries after `after` (default: from the first), each entry once and in order, then the
    * end. The iterator holds no more than one page; a slow reader slows only itself. Leaving the loop or firing
    * `signal` ends the watch and nothing else. Throws `not_found` for a run that does not exist or that the
-   * principal may not see, `unavailable` (retryable, go on from the last cursor) when the node stops.
+   * principal may not see, `unavailable` (retryable, continue from the last cursor) when the node stops.
    */
   watch(
     run: RunId,
@@ -154,9 +143,6 @@ export interface RunPort {
     options: { readonly principal: Principal; readonly answer: GateDecision | QuestionAnswer },
   ): Promise<Result<{ readonly run: RunId }>>
 
-  /**
-   * Runs that the principal may see, the newest first, also those that are over. Throws what keeps a run's start from
-   * being read.
-   */
+  /** Runs that the principal may see, newest first, ended ones included. Throws if a run's start cannot be read. */
   find(query: RunQuery & { readonly principal: Principal }): Promise<FoundRuns>
 }

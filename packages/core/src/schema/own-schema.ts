@@ -1,6 +1,5 @@
-// JSON Schemas that our own code brings along, such as those of a node's operations (CALL-REG-06). They are trusted, so
-// no bound narrows them, and there are many: they are checked where they are given and compiled when they are first
-// used.
+// JSON Schemas of our own code, such as those of a node's operations (CALL-REG-06). They are trusted, so nothing bounds
+// them, and there are many: each is checked when it is given and compiled at its first use.
 
 import type { AnySchema } from 'ajv/dist/2020.js'
 import type { TSchema } from 'typebox'

@@ -35,10 +35,7 @@ export function foreignPattern(source: string, flags: string): Pattern {
 /** So few cost no more than as many patterns would. */
 const fewChoices = 256
 
-/**
- * The longest text that repetitions can share among themselves in no more ways than the limit, and no longer than it
- * may be at all.
- */
+/** The longest text that repetitions can share in no more ways than the limit, itself bounded too. */
 function longestSubject(choices: number, degree: number): number {
   let least = 1
   let most: number = limits.foreignPatternSubjectLength

@@ -1,5 +1,4 @@
-// What did not fit a schema, in words: where, what was expected, what came. Values from outside are described, and
-// repeated only if they are short.
+// What did not fit a schema: where, what was expected, what came. Foreign values are repeated only if they are short.
 
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { limits } from '../limits.ts'
@@ -14,7 +13,6 @@ export interface SchemaProblem {
   readonly actual: string
 }
 
-/** What Ajv tells about an error, by keyword. */
 interface Params {
   readonly type?: string | readonly string[]
   readonly allowedValue?: unknown
@@ -25,7 +23,6 @@ interface Params {
   readonly limit?: number
   readonly comparison?: string
   readonly pattern?: string
-  readonly format?: string
 }
 
 export function findProblems(
@@ -33,27 +30,18 @@ export function findProblems(
   errors: readonly ErrorObject[] | null | undefined,
   name?: string,
 ): readonly SchemaProblem[] {
-  if (errors == null || errors.length === 0) return [misfit(value, name)]
+  const describe = (pointer: string, expected: string): SchemaProblem => {
+    const { parts, found, actual } = locate(value, pointer)
+    const path = pathText(name === undefined ? parts : [name, ...parts])
+    return { path, pointer, expected, actual: found ? valueText(actual) : 'nothing' }
+  }
+  // The check gave up without an error: the value leads too deep into a recursive schema.
+  if (errors == null || errors.length === 0) return [describe('', 'less nesting')]
   return foldUnions(errors)
     .slice(0, limits.schemaErrors)
-    .map(error => describe(value, error, name))
-}
-
-/** The check gave up without an error: the value leads too deep into a recursive schema. */
-function misfit(value: unknown, name: string | undefined): SchemaProblem {
-  const path = pathText(name === undefined ? [] : [name])
-  return { path, pointer: '', expected: 'less nesting', actual: valueText(value) }
-}
-
-function describe(value: unknown, error: ErrorObject, name: string | undefined): SchemaProblem {
-  const pointer = error.instancePath + memberPointer(error)
-  const { parts, found, actual } = locate(value, pointer)
-  return {
-    path: pathText(name === undefined ? parts : [name, ...parts]),
-    pointer,
-    expected: shorten(expectation(error), limits.messageExpectedLength),
-    actual: found ? valueText(actual) : 'nothing',
-  }
+    .map(error =>
+      describe(error.instancePath + memberPointer(error), shorten(expectation(error), limits.messageExpectedLength)),
+    )
 }
 
 /** Errors about a member that is missing or not allowed are reported at the member, not at the object around it. */
@@ -77,42 +65,32 @@ function locate(value: unknown, pointer: string): { parts: (string | number)[]; 
 }
 
 function expectation(error: ErrorObject): string {
-  const params: Params = error.params
-  switch (error.keyword) {
-    case 'type':
-      return [params.type].flat().join(' or ')
-    case 'const':
-      return JSON.stringify(params.allowedValue)
-    case 'enum':
-      return oneOf(params.allowedValues ?? [])
-    case 'required':
-      return memberType(error.parentSchema, params.missingProperty ?? '')
-    case 'additionalProperties':
-    case 'unevaluatedProperties':
-      return 'no such member'
-    case 'minLength':
-      return `at least ${params.limit} characters`
-    case 'maxLength':
-      return `at most ${params.limit} characters`
-    case 'minItems':
-      return `at least ${params.limit} items`
-    case 'maxItems':
-      return `at most ${params.limit} items`
-    case 'minimum':
-    case 'maximum':
-    case 'exclusiveMinimum':
-    case 'exclusiveMaximum':
-      return `a number ${params.comparison} ${params.limit}`
-    case 'pattern':
-      return `text like ${params.pattern}`
-    case 'format':
-      return `a ${params.format}`
-    case 'anyOf':
-    case 'oneOf':
-      return 'one of the allowed forms'
-    default:
-      return (error.message ?? 'something else').replace(/^must /, '')
-  }
+  const expected = EXPECTATIONS[error.keyword]
+  return expected?.(error.params, error.parentSchema) ?? (error.message ?? 'something else').replace(/^must /, '')
+}
+
+const EXPECTATIONS: Readonly<Record<string, (params: Params, parentSchema: unknown) => string>> = {
+  type: ({ type }) => [type].flat().join(' or '),
+  const: ({ allowedValue }) => JSON.stringify(allowedValue),
+  enum: ({ allowedValues = [] }) => oneOf(allowedValues),
+  required: ({ missingProperty = '' }, parentSchema) => memberType(parentSchema, missingProperty),
+  additionalProperties: () => 'no such member',
+  unevaluatedProperties: () => 'no such member',
+  minLength: ({ limit }) => `at least ${limit} characters`,
+  maxLength: ({ limit }) => `at most ${limit} characters`,
+  minItems: ({ limit }) => `at least ${limit} items`,
+  maxItems: ({ limit }) => `at most ${limit} items`,
+  minimum: comparison,
+  maximum: comparison,
+  exclusiveMinimum: comparison,
+  exclusiveMaximum: comparison,
+  pattern: ({ pattern }) => `text like ${pattern}`,
+  anyOf: () => 'one of the allowed forms',
+  oneOf: () => 'one of the allowed forms',
+}
+
+function comparison({ comparison, limit }: Params): string {
+  return `a number ${comparison} ${limit}`
 }
 
 function oneOf(values: readonly unknown[]): string {
@@ -143,10 +121,7 @@ function valueText(value: unknown): string {
   }
 }
 
-/**
- * A value that fits no branch of a union yields the errors of all branches and one for the union itself. People need
- * less: the allowed literals or types, or the errors of the one branch that the value's tag names.
- */
+/** Of all errors of a union's branches people need the allowed literals or types, or those of the tagged branch. */
 function foldUnions(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   let kept = errors
   for (const union of errors) {

@@ -1,5 +1,4 @@
-// A validator is two compiled checks of one schema: a fast one that stops at the first error, and a thorough one
-// that is compiled only when somebody needs to be told what is wrong.
+// Two compiled checks of one schema: one stops at the first error, a thorough one is compiled to report errors.
 
 import { _, Ajv2020, type CodeKeywordDefinition, type ErrorObject, type Options } from 'ajv/dist/2020.js'
 import type { TSchema } from 'typebox'
@@ -11,9 +10,7 @@ export interface Validator<T> {
   readonly schema: TSchema
   /** Whether the value fits. Nothing is coerced, filled in or removed. */
   is(value: unknown): value is T
-  /**
-   * The value itself, or a refusal that says where it does not fit; its code is `invalid_argument` if none is given.
-   */
+  /** The value itself, or a refusal that says where it does not fit; its code is `invalid_argument` by default. */
   check(value: unknown, code?: string): Result<T>
   /** What does not fit, at most `limits.schemaErrors`; empty if all does. */
   problems(value: unknown): readonly SchemaProblem[]
@@ -76,9 +73,7 @@ export function makeAjv(mode: CompileMode, options: Options): Ajv2020 {
   return ajv.removeKeyword('maxLength').removeKeyword('minLength').addKeyword(lengthKeywords)
 }
 
-/**
- * Lengths are in code points, as the draft demands, but are counted only where the number of code units leaves it open.
- */
+/** Lengths are in code points, as the draft demands, but counted only where the number of code units is not enough. */
 const lengthKeywords: CodeKeywordDefinition = {
   keyword: ['maxLength', 'minLength'],
   type: 'string',

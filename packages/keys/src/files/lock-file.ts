@@ -17,7 +17,7 @@ export interface LockTimes {
 /** Who holds a lock that could not be had: a process that its file names, or a program that leaves it empty. */
 export type Holder = 'named' | 'unnamed'
 
-/** Runs `work`, which does not wait for anything, while nobody else holds the lock. */
+/** Runs `work`, which is synchronous, while holding the lock. */
 export async function withLock<T>(path: string, times: LockTimes, work: () => T): Promise<Result<T, Holder>> {
   const own = `${path}.${process.pid}`
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -56,10 +56,7 @@ function linked(own: string, path: string): boolean {
   }
 }
 
-/**
- * Takes a dead lock out of the way. It is moved first and looked at again, so that a lock that was taken meanwhile is
- * put back.
- */
+/** Removes a dead lock. It is moved aside and checked again, so that a lock taken meanwhile is put back. */
 function freed(path: string, own: string, staleMs: number): boolean {
   if (!isDead(path, staleMs)) return false
   const aside = `${own}.old`
@@ -83,7 +80,7 @@ function isDead(path: string, staleMs: number): boolean {
     if (text === '') return false
     const pid = Number(text.trim())
     if (!Number.isSafeInteger(pid) || pid <= 0) return true
-    // A number of a process may come again: nobody holds this lock for long.
+    // A process id may be reused: no process holds this lock for long.
     return Date.now() - statSync(path).mtimeMs > staleMs || !isAlive(pid)
   } catch (cause) {
     return (cause as NodeJS.ErrnoException).code === 'ENOENT'

@@ -6,13 +6,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { err, ok, type Result } from '@parley/core'
 
 export interface FolderLock {
-  /** Gives the lock up; safe to repeat. */
   release(): void
 }
 
-/** Somebody else has the lock. */
 export interface Held {
-  /** Their process, as a hint for people; empty where nobody knows. */
+  /** Their process, as a hint for people; empty if unknown. */
   readonly owner: string
   readonly cause: unknown
 }
