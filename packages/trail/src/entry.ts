@@ -3,7 +3,8 @@
 import type { EntryId, ObjectId, RunId, Timestamp, WorkspaceId } from '@parley/core'
 import type { ContentProof } from './content/cipher.ts'
 import type { ContentScope } from './content/scope.ts'
-import { type EventBody, type EventType, eventDefinition } from './events/index.ts'
+import type { EventBody, EventType } from './events/index.ts'
+import { eventDefinition } from './events/registry.ts'
 
 export const HASH_ALGORITHM = 'sha-256'
 

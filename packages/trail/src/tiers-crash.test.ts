@@ -2,11 +2,11 @@
 // nothing is damaged, and the work can be finished afterwards.
 import { formatTimestamp, ManualClock, type RunId, SeededIds, StrictClock, type Ticks, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { FaultyFiles } from './log/faulty-files.ts'
-import { seededRandom } from './log/random.ts'
-import { type MemoryDisks, openMemoryCold, openMemoryStore } from './open-memory.ts'
 import type { TrailStore } from './store/store.ts'
+import { FaultyFiles } from './testing/memory/faulty-files.ts'
+import { type MemoryDisks, openMemoryCold, openMemoryStore } from './testing/memory/open-memory.ts'
 import { PowerCut } from './testing/power-cut.ts'
+import { seededRandom } from './testing/random.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
 import { Trail } from './trail.ts'
 

@@ -11,9 +11,9 @@ import {
   unwrap,
 } from '@parley/core'
 import { expect, test } from 'vitest'
-import { IndexDisk } from './index/index-disk.ts'
-import { FaultyFiles } from './log/faulty-files.ts'
-import { type MemoryStoreOptions, memoryDisks, openMemoryCold, openMemoryStore } from './open-memory.ts'
+import { FaultyFiles } from './testing/memory/faulty-files.ts'
+import { IndexDisk } from './testing/memory/index-disk.ts'
+import { type MemoryStoreOptions, memoryDisks, openMemoryCold, openMemoryStore } from './testing/memory/open-memory.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
 import { Trail } from './trail.ts'
 

@@ -6,7 +6,7 @@ import { publicKeyOfPem } from '@parley/keys'
 import { DiskFiles } from '../log/disk-files.ts'
 import { KeyRing } from './key-ring.ts'
 
-export interface KnownKeys {
+interface KnownKeys {
   /** The newest key of the list, and the published one, unless the list says that it was replaced. */
   readonly current: ReadonlySet<string>
   readonly former: ReadonlySet<string>

@@ -1,5 +1,5 @@
 // The file layer under the log: a small interface with two implementations, the disk (disk-files.ts) and a faulty
-// twin in memory (faulty-files.ts) that can lose, tear and refuse what a real disk can.
+// twin in memory (testing/memory/faulty-files.ts) that can lose, tear and refuse what a real disk can.
 export { writeWhole } from '@parley/keys/files'
 
 /** One open file. Writes go to the operating system at once; only `sync` makes them last. */

@@ -2,7 +2,9 @@
 // the disk: batches are linked while earlier ones are still being written, and taken back if those fail.
 import { isId, isTimestamp, limits, ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
 import type { EntryDraft, StoredEntry } from '../entry.ts'
-import { actorAdmitted, checkBody, type EventBody, type EventType, filedUnder, isTerminal } from '../events/index.ts'
+import { actorAdmitted } from '../events/actor.ts'
+import { filedUnder } from '../events/filing.ts'
+import { checkBody, type EventBody, type EventType, isTerminal } from '../events/index.ts'
 import { link } from './chain.ts'
 
 /** What a finished run still takes, all system-level (W-TRAIL-13). */

@@ -4,7 +4,7 @@ import { invariant, type Result, type RunId, refuse, type Timestamp, type Worksp
 import type { Manifest } from '../archive/manifest.ts'
 import type { ProposedEntry } from '../entry.ts'
 import { damagedError } from '../errors.ts'
-import { compactionClass } from '../events/index.ts'
+import { compactionClass } from '../events/registry.ts'
 import { trailLimits } from '../limits.ts'
 import { pause } from '../log/pause.ts'
 import type { RunTrail } from '../run/run-trail.ts'

@@ -1,7 +1,7 @@
 // One queue for all work on the storage: what is asked for at the same time is done one after the other.
 import { formatTimestamp, ManualClock, ok, SeededIds, StrictClock, type Ticks, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { memoryDisks, openMemoryStore } from '../open-memory.ts'
+import { memoryDisks, openMemoryStore } from '../testing/memory/open-memory.ts'
 import { ScriptedRun } from '../testing/scripted-run.ts'
 import { Trail } from '../trail.ts'
 import type { StorageHost } from './manager.ts'

@@ -1,5 +1,6 @@
 // One realistic body per event type, for tests and benchmarks of everything that writes or reads a trail.
-import type { EventBody, EventType, GenesisBody } from '../events/index.ts'
+import type { EventBody, EventType } from '../events/index.ts'
+import type { GenesisBody } from '../events/rules.ts'
 import {
   checkpoint,
   conflict,

@@ -1,7 +1,7 @@
 // What a verification finds, is told and reports.
 import type { EntryId, RunId, Timestamp } from '@parley/core'
 import type { ProposedEntry } from '../entry.ts'
-import type { Violation } from '../events/index.ts'
+import type { Violation } from '../events/names.ts'
 import type { ChainState } from '../run/run-chain.ts'
 import type { RunHead } from '../store/store.ts'
 

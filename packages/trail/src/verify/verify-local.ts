@@ -2,7 +2,7 @@
 // what the global record says of it. A rewritten trail passes alone and fails against its anchors.
 import type { RunId } from '@parley/core'
 import type { Entry } from '../entry.ts'
-import type { Violation } from '../events/index.ts'
+import type { Violation } from '../events/names.ts'
 import { viewTail } from '../log/view.ts'
 import { localHashOf } from '../run/chain.ts'
 import type { BridgedEntry, TrailStore } from '../store/store.ts'

@@ -3,7 +3,7 @@
 import type { EntryId, RunId, WorkspaceId } from '@parley/core'
 import type { Manifest } from '../archive/manifest.ts'
 import type { StoredEntry } from '../entry.ts'
-import type { Violation } from '../events/index.ts'
+import type { Violation } from '../events/names.ts'
 import { trailLimits } from '../limits.ts'
 import { localView, type ViewTail, viewTail, viewTimestamp } from '../log/view.ts'
 import { sha256 } from '../run/chain.ts'

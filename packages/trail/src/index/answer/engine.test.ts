@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { RUN, TestLog, TRAIL } from '../../testing/log-fixture.ts'
+import { IndexDisk } from '../../testing/memory/index-disk.ts'
 import { Applier } from '../apply.ts'
-import { IndexDisk } from '../index-disk.ts'
 import { indexLimits } from '../limits.ts'
-import { RUN, TestLog, TRAIL } from '../log-fixture.test.support.ts'
 import { SqliteRows } from '../sqlite/sqlite-rows.ts'
 import { Engine, finish } from './engine.ts'
 

@@ -1,14 +1,15 @@
 // An index in the caller's thread, over tables in memory: for simulation, and where there is no disk. Deterministic: no
 // threads, no timers.
-import type { Position } from '../store/store.ts'
-import { AskedIndex } from './asked-index.ts'
-import type { IndexOpening, LogPoint, LogReader } from './contract.ts'
-import { asIndexError, busyError, closedError } from './error.ts'
+
+import { AskedIndex } from '../../index/asked-index.ts'
+import type { IndexOpening, LogPoint, LogReader } from '../../index/contract.ts'
+import { asIndexError, busyError, closedError } from '../../index/error.ts'
+import { indexLimits } from '../../index/limits.ts'
+import { LiveIndex } from '../../index/live-index.ts'
+import type { IndexAnswers, IndexRequest } from '../../index/protocol.ts'
+import { checkTables, readHeads } from '../../index/sqlite/sqlite-open.ts'
+import type { Position } from '../../store/store.ts'
 import { IndexDisk } from './index-disk.ts'
-import { indexLimits } from './limits.ts'
-import { LiveIndex } from './live-index.ts'
-import type { IndexAnswers, IndexRequest } from './protocol.ts'
-import { checkTables, readHeads } from './sqlite/sqlite-open.ts'
 
 interface Waiting {
   readonly atLeast: Position

@@ -1,8 +1,8 @@
 // The tables of an index in memory, and what can go wrong with them: they run out of space, or a commit fails. They
 // outlive whoever uses them, as a file does.
 import { DatabaseSync } from 'node:sqlite'
-import type { IndexFile } from './sqlite/sqlite-open.ts'
-import { layOutTables } from './sqlite/sqlite-open.ts'
+import type { IndexFile } from '../../index/sqlite/sqlite-open.ts'
+import { layOutTables } from '../../index/sqlite/sqlite-open.ts'
 
 /** `undone`: SQLite has rolled back by itself; `refused`: the transaction is still open. Both happen. */
 export type CommitFault = 'undone' | 'refused'
