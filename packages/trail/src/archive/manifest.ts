@@ -6,37 +6,32 @@ import {
   type ObjectId,
   type RunId,
   type Static,
-  type Timestamp,
   Type,
   type WorkspaceId,
 } from '@parley/core'
 import type { Files } from '../log/files.ts'
+import { Count, closed, Hash, idOf, readJson, Seq, Time } from '../shapes.ts'
 import { recordsFile } from './layout.ts'
 
-const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
-const Count = Type.Integer({ minimum: 0 })
-const id = <Id extends string>() => Type.Unsafe<Id>(Type.String({ minLength: 1, maxLength: 64 }))
-const Time = Type.Unsafe<Timestamp>(Type.String({ minLength: 27, maxLength: 27 }))
-
 const Listed = Type.Object({
-  seq: Type.Integer({ minimum: 1 }),
-  id: id<EntryId>(),
+  seq: Seq,
+  id: idOf<EntryId>(),
   timestamp: Time,
-  workspace: Type.Union([id<WorkspaceId>(), Type.Null()]),
+  workspace: Type.Union([idOf<WorkspaceId>(), Type.Null()]),
   hash: Hash,
   /** System-level entries have none. */
   local_hash: Type.Union([Hash, Type.Null()]),
   at: Count,
-  length: Type.Integer({ minimum: 1 }),
+  length: Seq,
 })
 
 const ListedObject = Type.Object({
-  id: id<ObjectId>(),
+  id: idOf<ObjectId>(),
   seq: Count,
   /** Counts the objects of the run in the order of the log. */
   ordinal: Count,
   at: Count,
-  length: Type.Integer({ minimum: 1 }),
+  length: Seq,
   blob: Type.Union([Hash, Type.Null()]),
 })
 
@@ -49,10 +44,10 @@ const ManifestSchema = Type.Object(
      */
     kind: Type.Union([Type.Literal('workspace'), Type.Literal('run')]),
     tier: Type.Union([Type.Literal('warm'), Type.Literal('cold')]),
-    run: id<RunId>(),
-    workspace: Type.Union([id<WorkspaceId>(), Type.Null()]),
+    run: idOf<RunId>(),
+    workspace: Type.Union([idOf<WorkspaceId>(), Type.Null()]),
     /** The archive's number, unique in its trail; its file is `<number>.zst`. */
-    archive: Type.Integer({ minimum: 1 }),
+    archive: Seq,
     /** When it came into its tier. */
     archived_at: Time,
     /**
@@ -74,7 +69,7 @@ const ManifestSchema = Type.Object(
     entries: Type.Array(Listed),
     objects: Type.Array(ListedObject),
   },
-  { additionalProperties: false },
+  closed,
 )
 export type Manifest = Static<typeof ManifestSchema>
 
@@ -82,27 +77,27 @@ export type Manifest = Static<typeof ManifestSchema>
 const FirstManifest = Type.Object(
   {
     version: Type.Literal(1),
-    run: id<RunId>(),
-    workspace: id<WorkspaceId>(),
-    archive: Type.Integer({ minimum: 1 }),
+    run: idOf<RunId>(),
+    workspace: idOf<WorkspaceId>(),
+    archive: Seq,
     archived_at: Time,
     archive_hash: Hash,
     bytes: Count,
     deleted: Type.Boolean(),
     entries: Type.Array(
       Type.Object({
-        seq: Type.Integer({ minimum: 1 }),
-        id: id<EntryId>(),
+        seq: Seq,
+        id: idOf<EntryId>(),
         timestamp: Time,
         hash: Hash,
         local_hash: Hash,
         at: Count,
-        length: Type.Integer({ minimum: 1 }),
+        length: Seq,
       }),
       { minItems: 1 },
     ),
   },
-  { additionalProperties: false },
+  closed,
 )
 
 const shape = compile(ManifestSchema)
@@ -118,14 +113,9 @@ export function asFound(manifest: Manifest, files: Files, folder: string): Manif
 }
 
 export function parseManifest(bytes: Buffer): Manifest | undefined {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(bytes.toString('utf8'))
-  } catch {
-    return undefined
-  }
-  if (shape.is(parsed)) return parsed
-  if (!firstShape.is(parsed)) return undefined
+  const manifest = readJson(shape, bytes)
+  const parsed = manifest ? undefined : readJson(firstShape, bytes)
+  if (!parsed) return manifest
   const { workspace } = parsed
   return {
     ...parsed,

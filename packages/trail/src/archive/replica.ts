@@ -3,6 +3,7 @@
 import { compile, ParleyError, Type } from '@parley/core'
 import { Blobs } from '../log/blobs.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
+import { readJson } from '../shapes.ts'
 import { below, COLD, COLD_BLOBS, MARK, madeFolder } from './layout.ts'
 
 const shape = compile(Type.Object({ trail: Type.String({ pattern: '^[0-9a-f]{32}$' }) }))
@@ -63,7 +64,7 @@ export class Replica {
     const files = this.#options.open()
     const known = readWhole(this.#local, `${COLD}/${MARK}`)
     const mark = readWhole(files, MARK)
-    if (mark && trailIn(mark) !== this.#trail) {
+    if (mark && readJson(shape, mark)?.trail !== this.#trail) {
       throw new ParleyError(
         'replica_unavailable',
         `${this.#options.name} is the replica of another trail; name another folder.`,
@@ -90,14 +91,5 @@ export class Replica {
       `The replica ${this.#options.name} cannot be used (${reason}); nothing was removed. Make it reachable, and it is tried again.`,
       { retryable: true, details: { replica: this.#options.name }, cause },
     )
-  }
-}
-
-function trailIn(mark: Buffer): string | undefined {
-  try {
-    const parsed: unknown = JSON.parse(mark.toString('utf8'))
-    return shape.is(parsed) ? parsed.trail : undefined
-  } catch {
-    return undefined
   }
 }

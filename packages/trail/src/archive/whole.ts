@@ -4,6 +4,7 @@ import { compile, type RunId, type Static, Type } from '@parley/core'
 import { type TrailKey, TrailKeySchema } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
+import { Hash, readJson, Seq } from '../shapes.ts'
 import type { RunHead } from '../store/store.ts'
 import { COLD, safeName, WHOLE } from './layout.ts'
 import type { Replica } from './replica.ts'
@@ -11,8 +12,8 @@ import type { Replica } from './replica.ts'
 const MarkSchema = Type.Object({
   version: Type.Literal(1),
   run: Type.String(),
-  seq: Type.Integer({ minimum: 1 }),
-  hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  seq: Seq,
+  hash: Hash,
   /** Of an imported run: whoever may have signed it, which is not whoever signs here. */
   keys: Type.Optional(Type.Array(TrailKeySchema, { maxItems: 4 * trailLimits.keys })),
 })
@@ -42,11 +43,5 @@ export function signersIn(cold: Files, folder: string): readonly TrailKey[] | un
 }
 
 function markIn(files: Files, folder: string): Static<typeof MarkSchema> | undefined {
-  const bytes = readWhole(files, `${folder}/${WHOLE}`)
-  try {
-    const parsed: unknown = bytes && JSON.parse(bytes.toString('utf8'))
-    return shape.is(parsed) ? parsed : undefined
-  } catch {
-    return undefined
-  }
+  return readJson(shape, readWhole(files, `${folder}/${WHOLE}`))
 }

@@ -53,25 +53,21 @@ export class Staging {
         this.#loose = 0
       }
       const full = this.#waiting.length >= trailLimits.archiveRecords || this.#bytes >= trailLimits.archiveBytes
-      if (full) await this.#flush()
+      if (full) await this.flush()
     }
   }
 
   /** Takes entries of which only hashes are left. */
   async bridge(bridges: Bridges): Promise<void> {
-    await this.#flush()
+    await this.flush()
     this.#next = bridges.at(-1)!.seq + 1
     this.#loose = 0
     const entries = bridges.map(entry => ({ ...entry, at: 0, length: 1 }))
     await this.#keep({ deleted: true, bytes: 0, sha256: null, entries, objects: [] }, undefined)
   }
 
-  /** Everything that was taken is durable, and still counts for nothing. */
-  async finish(): Promise<void> {
-    await this.#flush()
-  }
-
-  async #flush(): Promise<void> {
+  /** What was taken is durable then, and still counts for nothing. */
+  async flush(): Promise<void> {
     if (this.#waiting.length === 0) return
     const target = Buffer.allocUnsafe(this.#waiting.reduce((sum, record) => sum + recordBound(record), 0))
     let length = 0

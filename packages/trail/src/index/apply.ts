@@ -9,8 +9,9 @@ import { walkFrames } from '../log/walk.ts'
 import type { Position } from '../store/store.ts'
 import type { ArchiveRecords, LogPoint, LogReader } from './contract.ts'
 import { indexLimits } from './limits.ts'
-import { type Applied, frameMark, type Rows } from './rows.ts'
+import { type Applied, frameMark } from './rows.ts'
 import { Slice } from './slice.ts'
+import type { Rows } from './sqlite/sqlite-rows.ts'
 
 export class Applier {
   readonly #rows: Rows

@@ -2,7 +2,8 @@
 // (W-TRAIL-28).
 import type { WorkspaceId } from '@parley/core'
 import type { RecordPlace } from './contract.ts'
-import type { Place, Rows, RunRow } from './rows.ts'
+import type { Place, RunRow } from './rows.ts'
+import type { Rows } from './sqlite/sqlite-rows.ts'
 
 /** A record counts where it lies in the archive with the highest number; any archive counts before the log. */
 export function counts(place: Pick<Place, 'file'>, known: Pick<Place, 'file'>): boolean {

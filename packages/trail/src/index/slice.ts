@@ -10,7 +10,8 @@ import type { Forgotten, LogReader } from './contract.ts'
 import { IndexFault } from './fault.ts'
 import { indexLimits } from './limits.ts'
 import { counts, forgetEntries } from './moves.ts'
-import type { Place, Rows, RunRow } from './rows.ts'
+import type { Place, RunRow } from './rows.ts'
+import type { Rows } from './sqlite/sqlite-rows.ts'
 
 interface TouchedRun {
   readonly row: RunRow

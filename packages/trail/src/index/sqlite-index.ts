@@ -8,15 +8,22 @@ import { AskedIndex } from './asked-index.ts'
 import type { IndexOpening, LogPoint, TrailIndex } from './contract.ts'
 import { asIndexError, busyError, closedError, indexError } from './error.ts'
 import { indexLimits } from './limits.ts'
-import type { FromWorker, IndexAnswer, IndexAnswers, IndexRequest, ToWorker, WorkerOptions } from './protocol.ts'
-
-type SqliteIndexOptions = WorkerOptions
+import type {
+  FromWorker,
+  IndexAnswer,
+  IndexAnswers,
+  IndexOperation,
+  IndexQuestion,
+  IndexRequest,
+  ToWorker,
+  WorkerOptions,
+} from './protocol.ts'
 
 /**
  * Opens the index of a trail's log that ends at `end`, and makes it where there is none that fits. A thread that was
  * started before the end of the log was known saves the time that starting one takes.
  */
-export function sqliteIndex(options: SqliteIndexOptions, thread?: Worker): TrailIndex {
+export function sqliteIndex(options: WorkerOptions, thread?: Worker): TrailIndex {
   return new SqliteIndex(options, thread)
 }
 
@@ -50,7 +57,7 @@ interface Life {
 }
 
 class SqliteIndex extends AskedIndex {
-  readonly #options: SqliteIndexOptions
+  readonly #options: WorkerOptions
   #life: Life | undefined
   #point: LogPoint
   /** Questions about what the log does not hold yet. */
@@ -59,7 +66,7 @@ class SqliteIndex extends AskedIndex {
   #lastId = 0
   #closing: Promise<void> | undefined
 
-  constructor(options: SqliteIndexOptions, thread: Worker | undefined) {
+  constructor(options: WorkerOptions, thread: Worker | undefined) {
     super()
     this.#options = options
     this.#point = options.end
@@ -108,18 +115,19 @@ class SqliteIndex extends AskedIndex {
     return this.#point.frame
   }
 
-  protected ask<Kind extends IndexRequest['kind']>(
-    request: Extract<IndexRequest, { kind: Kind }>,
+  protected ask<K extends IndexOperation>(
+    kind: K,
+    args: IndexQuestion<K>,
     atLeast: Position,
-  ): Promise<IndexAnswers[Kind]> {
+  ): Promise<IndexAnswers[K]> {
     if (this.#closing) return Promise.reject(closedError())
     const pending = this.#waiting.length + (this.#life?.asked.size ?? 0)
     if (pending >= indexLimits.waitingQueries) return Promise.reject(busyError())
     return new Promise<IndexAnswer>((resolve, reject) => {
-      const question = { request, atLeast, resolve, reject }
+      const question = { request: { kind, args } as IndexRequest, atLeast, resolve, reject }
       if (atLeast <= this.#point.frame) this.#send(question)
       else this.#waiting.push(question)
-    }) as Promise<IndexAnswers[Kind]>
+    }) as Promise<IndexAnswers[K]>
   }
 
   #sendReady(): void {

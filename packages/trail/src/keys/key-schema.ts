@@ -1,11 +1,7 @@
 // The shape of a key on a list of keys. Apart from trail-key.ts, so that whoever only reads a list needs no
 // cryptography.
-import { type Static, type Timestamp, Type } from '@parley/core'
-
-const PublicKey = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' })
-const Signature = Type.String({ pattern: '^[0-9a-f]{128}$' })
-const Time = Type.Unsafe<Timestamp>(Type.String({ minLength: 27, maxLength: 27 }))
-const closed = { additionalProperties: false } as const
+import { type Static, Type } from '@parley/core'
+import { closed, PublicKey, Signature, Time } from '../shapes.ts'
 
 export const EndorsementSchema = Type.Object(
   {
@@ -24,7 +20,6 @@ export type Endorsement = Static<typeof EndorsementSchema>
 
 export const TrailKeySchema = Type.Object(
   {
-    /** Base64 of the 32 raw bytes, as an ALP identity is written. */
     key: PublicKey,
     /** When it came into use; null where nobody noted it. */
     since: Type.Union([Time, Type.Null()]),

@@ -1,7 +1,8 @@
 // Blobs: what is too large for the log, in files named by the SHA-256 of their content. A blob is synced before
 // the batch that names it, and checked against its name whenever it is read.
 import { hash } from 'node:crypto'
-import { ParleyError } from '@parley/core'
+import { limits, ParleyError } from '@parley/core'
+import type { StoredObject, StoredRecord } from '../entry.ts'
 import { damagedError } from '../errors.ts'
 import { type Files, readWhole, writeWhole } from './files.ts'
 
@@ -98,4 +99,9 @@ export function blobName(data: string | Uint8Array): string {
 
 function pathOf(name: string): string {
   return `${name.slice(0, 2)}/${name}`
+}
+
+/** Whether the content of a record is kept beside the log. */
+export function isLarge(record: StoredRecord): record is StoredObject {
+  return record.kind === 'object' && Buffer.byteLength(record.data) > limits.objectInlineBytes
 }

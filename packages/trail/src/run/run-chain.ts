@@ -23,24 +23,23 @@ interface LocalHead {
   readonly terminal: boolean
 }
 
-/** Where the chains stand, as plain data. */
-export interface ChainState {
+/** Where a run stands, apart from its workspaces. */
+interface Standing {
   readonly seq: number
   readonly hash: string | null
   readonly root: WorkspaceId | undefined
   readonly ended: boolean
   readonly systemTimestamp: Timestamp | ''
+}
+
+/** Where the chains stand, as plain data. */
+export interface ChainState extends Standing {
   readonly locals: Map<WorkspaceId, LocalHead>
   readonly roles: Set<string>
 }
 
 /** How to take back what one batch did to the chains. */
-export interface ChainMark {
-  readonly seq: number
-  readonly hash: string | null
-  readonly root: WorkspaceId | undefined
-  readonly ended: boolean
-  readonly systemTimestamp: Timestamp | ''
+export interface ChainMark extends Standing {
   readonly locals: (readonly [WorkspaceId, LocalHead | undefined])[]
   readonly roles: string[]
 }
@@ -79,15 +78,7 @@ export class RunChain {
   }
 
   state(): ChainState {
-    return {
-      seq: this.#seq,
-      hash: this.#hash,
-      root: this.#root,
-      ended: this.#ended,
-      systemTimestamp: this.#systemTimestamp,
-      locals: this.#locals,
-      roles: this.#roles,
-    }
+    return { ...this.mark(), locals: this.#locals, roles: this.#roles }
   }
 
   mark(): ChainMark {

@@ -1,6 +1,6 @@
 // The embedded trail store: a framed segment log with group commit, blobs beside it, and a disposable index.
 // On disk the index is SQLite on a worker thread; over the faulty twin it is in memory.
-import { invariant, limits, type ObjectId, ParleyError, type RunId, type Ticks } from '@parley/core'
+import { invariant, type ObjectId, ParleyError, type RunId, type Ticks } from '@parley/core'
 import { Archives } from '../archive/archives.ts'
 import type { ColdCopies } from '../archive/copies.ts'
 import { Leftovers } from '../archive/leftovers.ts'
@@ -13,7 +13,7 @@ import type { ImportRecord } from '../import/import-record.ts'
 import type { RunImport } from '../import/import-run.ts'
 import { type ImportParts, StoreImports } from '../import/store-imports.ts'
 import type { LogPoint, TrailIndex } from '../index/contract.ts'
-import { type BlobReport, Blobs, blobName } from '../log/blobs.ts'
+import { type BlobReport, Blobs, blobName, isLarge } from '../log/blobs.ts'
 import type { Files } from '../log/files.ts'
 import { type OpenedLog, openLog } from '../log/open.ts'
 import { pause } from '../log/pause.ts'
@@ -385,8 +385,4 @@ async function readRunHeads(opened: OpenedLog, reader: SegmentReader, files: Hea
     await pause()
   }
   return runs
-}
-
-function isLarge(record: StoredRecord): record is StoredObject {
-  return record.kind === 'object' && Buffer.byteLength(record.data) > limits.objectInlineBytes
 }

@@ -5,19 +5,19 @@ import type { Violation } from '../events/names.ts'
 import type { ChainState } from '../run/run-chain.ts'
 import type { RunHead } from '../store/store.ts'
 
-/** What somebody must have done to the stored trail. */
-const DAMAGE_KINDS = [
-  'edited',
-  'missing',
-  'reordered',
-  'forked',
-  'spliced',
-  'truncated',
-  'rolled_back',
-  'signature',
-  'unreadable',
-] as const
-export type DamageKind = (typeof DAMAGE_KINDS)[number]
+/** What somebody must have done to the stored trail, and what the registry calls that (W-TRAIL-16). */
+export const DAMAGE = {
+  edited: 'hash_mismatch',
+  missing: 'chain_broken',
+  reordered: 'chain_broken',
+  forked: 'chain_broken',
+  spliced: 'chain_broken',
+  truncated: 'chain_broken',
+  rolled_back: 'chain_broken',
+  signature: 'signature_invalid',
+  unreadable: 'chain_broken',
+} as const satisfies Readonly<Record<string, Violation>>
+export type DamageKind = keyof typeof DAMAGE
 
 export interface Finding {
   readonly seq: number

@@ -10,7 +10,10 @@ import { sha256 } from '../run/chain.ts'
 import { signatureValid } from '../signing.ts'
 import type { LostArchive } from '../store/lost-archives.ts'
 import type { BridgedEntry, RunHead, TrailStore } from '../store/store.ts'
-import { type DamageKind, type Finding, type VerifyOptions, type VerifyReport, violationOf } from './report.ts'
+import { DAMAGE, type DamageKind, type Finding, type VerifyOptions, type VerifyReport, violationOf } from './report.ts'
+
+/** What should stand somewhere, or stands there: mostly a hash. */
+type Hash = string | null | undefined
 
 /** How many recent hashes are remembered, to tell a fork from a displaced entry. */
 const REMEMBERED = 4096
@@ -56,21 +59,13 @@ export class RunVerifier {
 
   /** A place of the store that could not be read at all. */
   unreadable(where: string): void {
-    this.#report(
-      this.#seq + 1,
-      null,
-      'unreadable',
-      'chain_broken',
-      `${where} cannot be read`,
-      'a sound commit',
-      'damaged bytes',
-    )
+    this.#report(this.#seq + 1, null, 'unreadable', `${where} cannot be read`, 'a sound commit', 'damaged bytes')
   }
 
   /** An archive that held this entry was removed, whether its entries are somewhere else or not. */
   lost({ seq, archive }: LostArchive): void {
     const what = `archive ${archive} is gone, which held entry ${seq}: what it held is not shown any more`
-    this.#report(seq, null, 'missing', 'chain_broken', what, `archive ${archive}`, 'none')
+    this.#report(seq, null, 'missing', what, `archive ${archive}`, 'none')
   }
 
   /** The newest entry so far. */
@@ -95,7 +90,7 @@ export class RunVerifier {
       const covered = kind === 'run' ? this.#frozen >= last : this.#compacted.has(archive_hash) || runGone
       if (covered || first <= this.#begin) continue
       const what = `entries of archive ${archive} were deleted, and no entry that stays says that they might be`
-      this.#report(first, null, 'missing', 'chain_broken', what, archive_hash, 'none')
+      this.#report(first, null, 'missing', what, archive_hash, 'none')
     }
   }
 
@@ -117,14 +112,7 @@ export class RunVerifier {
       this.#checkOrder(stored, tail) && this.#checkHashes(stored, tail, computed) && this.#checkSignature(stored)
     const known = this.#known.get(stored.seq)?.find(({ hash }) => hash !== stored.hash)
     if (sound && known) {
-      this.#bad(
-        stored,
-        'rolled_back',
-        'chain_broken',
-        'is not the one that was acknowledged at this place',
-        known.hash,
-        stored.hash,
-      )
+      this.#bad(stored, 'rolled_back', 'is not the one that was acknowledged at this place', known.hash, stored.hash)
     }
     if (sound) this.#noteCover(stored.view)
     if (stored.seq > this.#seq || this.#seq === 0) this.#placed(stored.seq, stored.hash)
@@ -142,7 +130,7 @@ export class RunVerifier {
       .reduce<RunHead | undefined>((a, b) => (a && a.seq > b.seq ? a : b), undefined)
     if (newest && newest.seq > this.#seq) {
       const message = `the log ends at ${this.#seq}, but ${newest.seq} was acknowledged`
-      this.#report(this.#seq + 1, null, 'truncated', 'chain_broken', message, newest.hash, this.#hash ?? 'none')
+      this.#report(this.#seq + 1, null, 'truncated', message, newest.hash, this.#hash ?? 'none')
     }
     const findings = [...this.#findings.values()].sort((a, b) => a.seq - b.seq)
     return {
@@ -176,10 +164,9 @@ export class RunVerifier {
       return this.#bad(
         stored,
         'spliced',
-        'chain_broken',
         `does not follow entry ${this.#seq}: one of the two was put there later`,
-        this.#hash ?? 'null',
-        prev ?? 'null',
+        this.#hash,
+        prev,
       )
     }
     if (seq > this.#seq) {
@@ -188,46 +175,25 @@ export class RunVerifier {
           ? `follows a gap: entry ${seq - 1} is missing`
           : `follows a gap: entries ${this.#seq + 1} to ${seq - 1} are missing`
       this.#gaps.set(this.#seq + 1, seq)
-      return this.#bad(stored, 'missing', 'chain_broken', what, this.#hash ?? 'null', prev ?? 'null')
+      return this.#bad(stored, 'missing', what, this.#hash, prev)
     }
     const displaced = this.#gaps.get(seq)
     if (displaced !== undefined) {
       // Not missing after all: it stands further back.
       this.#findings.delete(displaced)
-      return this.#bad(
-        stored,
-        'reordered',
-        'chain_broken',
-        `stands behind entry ${this.#seq}`,
-        this.#recent.get(seq - 1) ?? 'null',
-        prev ?? 'null',
-      )
+      return this.#bad(stored, 'reordered', `stands behind entry ${this.#seq}`, this.#recent.get(seq - 1), prev)
     }
     const before = seq === 1 ? null : this.#recent.get(seq - 1)
     if (prev === before && this.#recent.get(seq) !== stored.hash) {
-      return this.#bad(
-        stored,
-        'forked',
-        'chain_broken',
-        `is a second entry at this place`,
-        this.#recent.get(seq) ?? 'null',
-        stored.hash,
-      )
+      return this.#bad(stored, 'forked', 'is a second entry at this place', this.#recent.get(seq), stored.hash)
     }
-    return this.#bad(
-      stored,
-      'reordered',
-      'chain_broken',
-      `stands again behind entry ${this.#seq}`,
-      this.#hash ?? 'null',
-      prev ?? 'null',
-    )
+    return this.#bad(stored, 'reordered', `stands again behind entry ${this.#seq}`, this.#hash, prev)
   }
 
   /** Steps 2 and 4: the entry's own hash, and the anchor of its local view. */
   #checkHashes(stored: StoredEntry, tail: ViewTail | undefined, computed: string): boolean {
     if (computed !== stored.hash || tail === undefined) {
-      return this.#bad(stored, 'edited', 'hash_mismatch', 'does not match its hash', stored.hash, computed)
+      return this.#bad(stored, 'edited', 'does not match its hash', stored.hash, computed)
     }
     if (tail.workspace === null) return true
     const local = sha256(localView(tail, this.#locals.get(tail.workspace) ?? null))
@@ -235,7 +201,6 @@ export class RunVerifier {
     return this.#bad(
       stored,
       'edited',
-      'hash_mismatch',
       `does not match the local trail of ${tail.workspace}`,
       tail.localHash ?? 'none',
       local,
@@ -246,7 +211,7 @@ export class RunVerifier {
   #checkSignature(stored: StoredEntry): boolean {
     if (stored.signature === undefined || stored.signer === undefined) {
       return this.#signed
-        ? this.#bad(stored, 'signature', 'proof_missing', 'is not signed, though its run is', 'a signature', 'none')
+        ? this.#bad(stored, 'signature', 'is not signed, though its run is', 'a signature', 'none', 'proof_missing')
         : true
     }
     if (this.#options.skipSignatures) return true
@@ -255,7 +220,6 @@ export class RunVerifier {
       return this.#bad(
         stored,
         'signature',
-        'signature_invalid',
         'is signed with a key that is not known',
         [...trusted].join(' '),
         stored.signer,
@@ -263,14 +227,7 @@ export class RunVerifier {
     }
     const vouched = stored.seq < (this.#options.signaturesFrom ?? 0)
     if (!vouched && !signatureValid(stored.signer, stored.hash, stored.signature)) {
-      return this.#bad(
-        stored,
-        'signature',
-        'signature_invalid',
-        'has a signature that does not fit',
-        stored.signer,
-        stored.signature,
-      )
+      return this.#bad(stored, 'signature', 'has a signature that does not fit', stored.signer, stored.signature)
     }
     return this.#checkKey(stored, stored.signer)
   }
@@ -281,12 +238,12 @@ export class RunVerifier {
     const timestamp = viewTimestamp(stored.view)
     if (until !== undefined && timestamp > until) {
       const what = 'is signed with a key that had been replaced before'
-      return this.#bad(stored, 'signature', 'signature_invalid', what, until, timestamp)
+      return this.#bad(stored, 'signature', what, until, timestamp)
     }
     const place = this.#places.get(signer) ?? this.#places.size
     if (place < this.#place) {
       const what = 'is signed with a former key, though an entry before it has a later one'
-      return this.#bad(stored, 'signature', 'signature_invalid', what, 'a later key', signer)
+      return this.#bad(stored, 'signature', what, 'a later key', signer)
     }
     this.#place = place
     return true
@@ -295,12 +252,12 @@ export class RunVerifier {
   #bad(
     stored: StoredEntry,
     damage: DamageKind,
-    violation: Violation,
     what: string,
-    expected: string,
-    actual: string,
+    expected: Hash,
+    actual: Hash,
+    violation?: Violation,
   ): false {
-    this.#report(stored.seq, idOf(stored.view), damage, violation, what, expected, actual)
+    this.#report(stored.seq, idOf(stored.view), damage, what, expected, actual, violation)
     return false
   }
 
@@ -308,14 +265,15 @@ export class RunVerifier {
     seq: number,
     entry: EntryId | null,
     damage: DamageKind,
-    violation: Violation,
     what: string,
-    expected: string,
-    actual: string,
+    expected: Hash,
+    actual: Hash,
+    violation: Violation = DAMAGE[damage],
   ): void {
     if (this.#findings.has(seq) || this.#findings.size >= trailLimits.findings) return
     const message = entry === null ? `${this.#run}: ${what}` : `${this.#run}: entry ${seq} (${entry}) ${what}`
-    this.#findings.set(seq, { seq, entry, damage, violation, message, expected, actual })
+    const shown = { expected: expected ?? 'null', actual: actual ?? 'null' }
+    this.#findings.set(seq, { seq, entry, damage, violation, message, ...shown })
   }
 }
 

@@ -5,7 +5,8 @@ import type { AggregateRow, RunSummary, StoreAggregate, StoreFilter, StoreQuery 
 import type { IndexedHead, LogReader, RecordPlace, RunUsage, TakenRecords, TakeRequest } from '../contract.ts'
 import { indexLimits } from '../limits.ts'
 import { forgetEntries, moveRecords } from '../moves.ts'
-import type { EntryPlace, Rows, RunRow } from '../rows.ts'
+import type { EntryPlace, RunRow } from '../rows.ts'
+import type { Rows } from '../sqlite/sqlite-rows.ts'
 import { Aggregation } from './aggregate.ts'
 import { fetchRecords, fetchWhole, unreadableArchives, type Wanted } from './fetch.ts'
 import { byBytes, fitting, Gathered, pageLimit } from './page.ts'
@@ -213,12 +214,4 @@ export class Engine {
 
 function matches(view: View, filter: StoreFilter): boolean {
   return filter.body?.every(({ path, equals }) => valueAt(view.body, path) === equals) ?? true
-}
-
-/** Does all of the work at once. */
-export function finish<Result>(work: Work<Result>): Result {
-  for (;;) {
-    const step = work.next()
-    if (step.done) return step.value
-  }
 }

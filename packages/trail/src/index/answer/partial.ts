@@ -1,7 +1,8 @@
 // What an answer has to say about holes (W-TRAIL-29): damage that concerns the run asked for, archives that are gone.
 import type { RunId } from '@parley/core'
 import { indexLimits } from '../limits.ts'
-import type { DamageRow, Rows, RunRow } from '../rows.ts'
+import type { DamageRow, RunRow } from '../rows.ts'
+import type { Rows } from '../sqlite/sqlite-rows.ts'
 
 export function partialNotes(
   rows: Rows,

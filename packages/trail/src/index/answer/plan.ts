@@ -3,7 +3,8 @@
 import type { StoreFilter, WorkspaceSpan } from '../../store/store.ts'
 import { invalidQuery } from '../fault.ts'
 import { indexLimits } from '../limits.ts'
-import type { EntryPlace, Rows, RunRow, Scan } from '../rows.ts'
+import type { EntryPlace, RunRow, Scan } from '../rows.ts'
+import type { Rows } from '../sqlite/sqlite-rows.ts'
 
 export interface Plan {
   /** No entry is found by two of them. */

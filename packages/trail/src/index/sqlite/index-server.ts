@@ -39,7 +39,7 @@ export class IndexServer {
     this.#options = options
     this.#target = options.end
     this.#reader = reader
-    this.#index = new LiveIndex(opened.index, reader, () => {
+    this.#index = new LiveIndex(opened.database, reader, () => {
       reader.refresh()
       return recreateIndexFile(options.file, options.trail)
     })

@@ -3,7 +3,8 @@ import { recordHash } from '../../log/record.ts'
 import type { RunHead } from '../../store/store.ts'
 import { fetchRecords } from '../answer/fetch.ts'
 import type { LogReader } from '../contract.ts'
-import type { EntryPlace, Rows } from '../rows.ts'
+import type { EntryPlace } from '../rows.ts'
+import type { Rows } from './sqlite-rows.ts'
 
 /** Which of these heads the log does not reach, or contradicts; the rows have seen the whole log. */
 export function lostHeads(rows: Rows, reader: LogReader, heads: readonly RunHead[]): RunHead[] {

@@ -9,13 +9,8 @@ import { indexLimits } from '../limits.ts'
 import { type Applied, frameMark } from '../rows.ts'
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './sqlite-schema.ts'
 
-/** Tables that can be used; sqlite-rows.ts makes rows of them. */
-export interface IndexFile {
-  readonly database: DatabaseSync
-}
-
 export interface OpenedIndex {
-  readonly index: IndexFile
+  readonly database: DatabaseSync
   readonly opening: Omit<IndexOpening, 'lostHeads'>
   /** Heads of an index that the log did not bear out: to be compared once the new one has caught up. */
   readonly oldHeads: readonly RunHead[]
@@ -32,7 +27,7 @@ export function openIndexFile(file: string, trail: string, end: LogPoint, reader
   const evidence = aheadFile(file)
   const oldHeads = existsSync(evidence) ? headsIn(evidence) : []
   const found = inspect(file, trail, end, reader)
-  if ('database' in found) return { index: found, opening: { state: 'current' }, oldHeads }
+  if (found instanceof DatabaseSync) return { database: found, opening: { state: 'current' }, oldHeads }
   if (found.file === 'evidence') {
     oldHeads.push(...headsIn(file))
     // It stays on disk until the caller was told what it proves and closed the index in order.
@@ -41,14 +36,14 @@ export function openIndexFile(file: string, trail: string, end: LogPoint, reader
   if (found.file === 'foreign') putAside(file, `${file}.old`)
   remove(file)
   return {
-    index: createIndexFile(file, trail),
+    database: createIndexFile(file, trail),
     opening: { state: 'rebuilt', reason: found.reason },
     oldHeads,
   }
 }
 
 /** Begins an index anew, whatever was there. */
-export function recreateIndexFile(file: string, trail: string): IndexFile {
+export function recreateIndexFile(file: string, trail: string): DatabaseSync {
   remove(file)
   return createIndexFile(file, trail)
 }
@@ -62,13 +57,13 @@ function aheadFile(file: string): string {
   return `${file}.ahead`
 }
 
-function inspect(file: string, trail: string, end: LogPoint, reader: LogReader): IndexFile | Objection {
+function inspect(file: string, trail: string, end: LogPoint, reader: LogReader): DatabaseSync | Objection {
   if (!existsSync(file)) return objection('there was none', 'ours')
   let database: DatabaseSync | undefined
   try {
     database = connect(file)
     const wrong = checkTables(database, trail, end, reader)
-    if (!wrong) return { database }
+    if (!wrong) return database
     database.close()
     return wrong
   } catch (cause) {
@@ -114,7 +109,7 @@ function objection(what: string, file: Objection['file']): Objection {
   return { reason: `The index was made anew because ${what}.`, file }
 }
 
-function createIndexFile(file: string, trail: string): IndexFile {
+function createIndexFile(file: string, trail: string): DatabaseSync {
   const database = connect(file)
   try {
     return layOutTables(database, trail)
@@ -125,11 +120,11 @@ function createIndexFile(file: string, trail: string): IndexFile {
 }
 
 /** Empty tables for the index of a trail. */
-export function layOutTables(database: DatabaseSync, trail: string): IndexFile {
+export function layOutTables(database: DatabaseSync, trail: string): DatabaseSync {
   database.exec(`BEGIN; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`)
   database.prepare('INSERT INTO meta VALUES (1, ?, ?, 0, 0, 0, 0, 0, 0)').run(SCHEMA_VERSION, trail)
   database.exec('COMMIT')
-  return { database }
+  return database
 }
 
 function connect(file: string): DatabaseSync {
