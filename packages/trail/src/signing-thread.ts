@@ -6,14 +6,10 @@ import { sign, signingKeyOf } from '@parley/keys/sodium'
 
 const HASH_BYTES = 32
 
-/** The thread gets hashes one behind the other and answers with their signatures one behind the other. */
-export interface SigningRequest {
-  readonly hashes: Uint8Array
-}
-
 const key = signingKeyOf(workerData as Uint8Array)
 
-parentPort?.on('message', ({ hashes }: SigningRequest) => {
+// Hashes come one behind the other, and so do the signatures that answer them.
+parentPort?.on('message', ({ hashes }: { readonly hashes: Uint8Array }) => {
   const given = Buffer.from(hashes.buffer, hashes.byteOffset, hashes.byteLength)
   const count = given.length / HASH_BYTES
   const signatures = Buffer.alloc(count * SIGNATURE_BYTES)

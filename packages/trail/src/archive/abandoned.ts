@@ -3,8 +3,7 @@
 // other is deleted (W-TRAIL-28).
 import type { Files } from '../log/files.ts'
 import { archiveName, below, COLD, RUNS, recordsFile } from './layout.ts'
-import type { Manifest } from './manifest.ts'
-import { manifestIn, manifestNames } from './manifest-files.ts'
+import { type Manifest, manifestIn, manifestNames } from './manifest.ts'
 
 /** Their numbers, in the folder of one run. What nobody else lists is the last copy there is, and none of them. */
 export function abandonedIn(replica: Files, files: Files, folder: string): readonly number[] {

@@ -4,11 +4,11 @@ import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } f
 import { join } from 'node:path'
 import { formatTimestamp, type RunId, SeededIds, type Timestamp, unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { bytesInMemory } from '../export/read.ts'
 import { verifyExport } from '../export/verify-export.ts'
 import { endorse, type TrailKey } from '../keys/trail-key.ts'
 import { openCold } from '../open-cold.ts'
 import { ed25519Signer, type Signer } from '../signing.ts'
+import { bytesInMemory } from '../testing/bytes.ts'
 import type { ScriptedRun } from '../testing/scripted-run.ts'
 import { type TestTrail, temporaryFolder, temporaryTrail } from '../testing/temporary.ts'
 

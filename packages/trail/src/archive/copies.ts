@@ -23,8 +23,7 @@ import {
   WHOLE,
 } from './layout.ts'
 import type { Leftovers } from './leftovers.ts'
-import type { Manifest } from './manifest.ts'
-import { manifestIn, manifestNames, notedIn } from './manifest-files.ts'
+import { type Manifest, manifestIn, manifestNames, notedIn } from './manifest.ts'
 import type { Replica } from './replica.ts'
 import type { Squeeze } from './squeeze.ts'
 

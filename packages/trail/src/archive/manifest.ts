@@ -1,17 +1,10 @@
 // What an archive holds (W-TRAIL-29). The manifest outlives the archive: once that was deleted, it bridges the hole in
 // the chains.
-import {
-  compile,
-  type EntryId,
-  type ObjectId,
-  type RunId,
-  type Static,
-  Type,
-  type WorkspaceId,
-} from '@parley/core'
-import type { Files } from '../log/files.ts'
+import { compile, type EntryId, type ObjectId, type RunId, type Static, Type, type WorkspaceId } from '@parley/core'
+import { type Files, readWhole } from '../log/files.ts'
 import { Count, closed, Hash, idOf, readJson, Seq, Time } from '../shapes.ts'
-import { recordsFile } from './layout.ts'
+import { archiveName, recordsFile } from './layout.ts'
+import { unpackSync } from './squeeze.ts'
 
 const Listed = Type.Object({
   seq: Seq,
@@ -128,4 +121,32 @@ export function parseManifest(bytes: Buffer): Manifest | undefined {
     entries: parsed.entries.map(entry => ({ ...entry, workspace })),
     objects: [],
   }
+}
+
+/** Names of the manifests of an archive in one copy of its tier; the newer form comes first. */
+export function manifestNames(tier: Files, folder: string, archive: number): string[] {
+  return tier
+    .list(folder)
+    .filter(name => archiveName(name)?.archive === archive && archiveName(name)?.manifest)
+    .sort((a, b) => b.length - a.length)
+}
+
+/** The manifest of an archive as it counts in one copy of its tier, if it can be read. */
+export function manifestIn(tier: Files, folder: string, archive: number): Manifest | undefined {
+  const noted = notedIn(tier, folder, archive)
+  return noted && asFound(noted, tier, folder)
+}
+
+/** The same as it was written: it may note a deletion that has not come to its end there. */
+export function notedIn(tier: Files, folder: string, archive: number): Manifest | undefined {
+  for (const name of manifestNames(tier, folder, archive)) {
+    const bytes = readWhole(tier, `${folder}/${name}`)
+    try {
+      const manifest = bytes && parseManifest(name.endsWith('.zst') ? unpackSync(bytes) : bytes)
+      if (manifest) return manifest
+    } catch {
+      // The next form may be whole.
+    }
+  }
+  return undefined
 }

@@ -1,7 +1,10 @@
 // The second copy of the cold tier, on another device (W-TRAIL-26): laid out as `cold/` is. It is never made by itself,
 // and a mark in it says whose it is: an empty mount point is not taken for it.
+
+import { statSync } from 'node:fs'
 import { compile, ParleyError, Type } from '@parley/core'
 import { Blobs } from '../log/blobs.ts'
+import { DiskFiles } from '../log/disk-files.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { readJson } from '../shapes.ts'
 import { below, COLD, COLD_BLOBS, MARK, madeFolder } from './layout.ts'
@@ -91,5 +94,16 @@ export class Replica {
       `The replica ${this.#options.name} cannot be used (${reason}); nothing was removed. Make it reachable, and it is tried again.`,
       { retryable: true, details: { replica: this.#options.name }, cause },
     )
+  }
+}
+
+/** A replica in a folder, which the user makes: where a device is not mounted there is none. */
+export function diskReplica(folder: string): ReplicaOptions {
+  return {
+    name: folder,
+    open: () => {
+      if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new Error('there is no such folder')
+      return new DiskFiles(folder)
+    },
   }
 }

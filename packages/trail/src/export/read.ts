@@ -29,10 +29,6 @@ export interface ExportPart {
   readonly before: string
 }
 
-export function bytesInMemory(bytes: Buffer): ByteSource {
-  return { size: bytes.length, read: async (at, length) => bytes.subarray(at, at + length) }
-}
-
 /** Opens a file for as long as `use` takes. Fails with `file_not_found`, `file_unreadable`. */
 export async function withFile<T>(path: string, use: (source: ByteSource) => Promise<T>): Promise<T> {
   let file: FileHandle | undefined

@@ -1,7 +1,6 @@
 // Verifying an exported run without its trail (W-TRAIL-16): every hash, both chains, the anchors, every signature, the
 // content, the head and the seal, in one pass and with bounded memory. With keys that the verifier knows it proves who
 // made the file; without any it proves only that nothing was changed since, by anybody who could not sign it again.
-import { setImmediate as turn } from 'node:timers/promises'
 import {
   canonicalize,
   isId,
@@ -17,6 +16,7 @@ import type { EntryDraft, StoredEntry, StoredObject, StoredRecord } from '../ent
 import { isTerminal, type WorkspaceState } from '../events/index.ts'
 import { followKeys, keyProblems, type Trust, trustOf } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
+import { pause } from '../log/pause.ts'
 import { KIND_BLOB, KIND_HOLE, readRecord, spanRecord } from '../log/record.ts'
 import { signatureValid } from '../signing.ts'
 import type { BridgedEntry, RunHead } from '../store/store.ts'
@@ -106,18 +106,30 @@ export async function examineExport(
   source: ByteSource,
   options: VerifyExportOptions = {},
 ): Promise<{ readonly report: ExportReport; readonly header: ExportHeader; readonly trust: Trust }> {
+  const { header, parts, problem } = await openExport(source)
+  const examination = new Examination(header, options)
+  if (problem) examination.problem(`Part 1 of the file ${problem}.`)
+  for await (const part of parts) await examination.part(part)
+  return { report: examination.finish(), header, trust: examination.trust }
+}
+
+interface OpenedExport {
+  readonly header: ExportHeader
+  /** What stands behind the header. */
+  readonly parts: AsyncGenerator<ExportPart>
+  /** What is wrong with the part that holds the header. */
+  readonly problem: string | undefined
+}
+
+/** Reads the header. Fails as `verifyExport`. */
+export async function openExport(source: ByteSource): Promise<OpenedExport> {
   await checkFirstLine(source)
   const parts = readParts(source)
   const first = await parts.next()
   const header = first.done ? undefined : parsed(first.value, PART.header, headerShape)
-  if (!header) {
-    const message = 'The header of the file cannot be read, so nothing of it can be verified. Get it again.'
-    throw new ParleyError('export_unreadable', message)
-  }
-  const examination = new Examination(header, options)
-  if (first.value?.problem) examination.problem(`Part 1 of the file ${first.value.problem}.`)
-  for await (const part of parts) await examination.part(part)
-  return { report: examination.finish(), header, trust: examination.trust }
+  if (header) return { header, parts, problem: first.value?.problem }
+  const message = 'The header of the file cannot be read, so nothing of it can be verified. Get it again.'
+  throw new ParleyError('export_unreadable', message)
 }
 
 interface Shape<T> {
@@ -218,7 +230,7 @@ class Examination {
       if (taken.length < AT_ONCE) continue
       await this.#hand(taken)
       taken = []
-      await turn()
+      await pause()
     }
     await this.#hand(taken)
   }

@@ -4,9 +4,9 @@ import { err, ok, ParleyError, type Result, type RunId, type Timestamp } from '@
 import { type ContentCipher, isSealed, unwrapProven } from '../content/cipher.ts'
 import type { StoredRecord } from '../entry.ts'
 import { commitError } from '../errors.ts'
-import { type Bridges, type ExportHeader, headerShape, PART } from '../export/format.ts'
-import { type ByteSource, checkFirstLine, readParts } from '../export/read.ts'
-import { type ExportReport, examineExport } from '../export/verify-export.ts'
+import type { Bridges } from '../export/format.ts'
+import type { ByteSource } from '../export/read.ts'
+import { type ExportReport, examineExport, openExport } from '../export/verify-export.ts'
 import type { RunHead } from '../store/store.ts'
 import { type ImportRecord, trustedKeys } from './import-record.ts'
 
@@ -57,7 +57,8 @@ export async function importRun(
   { keys, at, cipher }: ImportOptions & { readonly cipher?: ContentCipher | undefined },
 ): Promise<Result<Imported>> {
   if (keys.length === 0) return err(untrusted())
-  const { run, head, ...rest } = await readHeader(source)
+  const { header } = await openExport(source)
+  const { run, head, content, exported_at } = header
   const there = await store.head(run)
   if (there) return onTop(there, { run, ...head }, source, keys)
   const record: ImportRecord = {
@@ -65,8 +66,8 @@ export async function importRun(
     state: 'pending',
     run,
     head,
-    content: rest.content,
-    exported_at: rest.exported_at,
+    content,
+    exported_at,
     imported_at: at,
     from: keys[0]!,
     keys: [],
@@ -76,7 +77,7 @@ export async function importRun(
   try {
     const take = (records: readonly StoredRecord[] | Bridges): Promise<void> =>
       isBridges(records) ? running.bridge(records) : running.add(sealedHere(records, cipher))
-    const { report, header, trust } = await examineExport(source, { keys, take })
+    const { report, trust } = await examineExport(source, { keys, take })
     const refused = refusalOf(report)
     if (refused) return err(refused)
     done = { ...record, state: 'done', from: report.sealed_by!, keys: trustedKeys(trust, header.keys) }
@@ -103,21 +104,6 @@ async function onTop(
   if (there.seq === seq && there.hash === hash) return ok({ report, already: true })
   const message = `${run} is here already, up to entry ${there.seq}; the file goes up to entry ${seq}. An import never changes a run that is there.`
   return err(new ParleyError('run_exists', message, { details: { run, here: there.seq, file: seq } }))
-}
-
-async function readHeader(source: ByteSource): Promise<ExportHeader> {
-  await checkFirstLine(source)
-  for await (const { kind, content } of readParts(source)) {
-    try {
-      const header: unknown = kind === PART.header && content ? JSON.parse(content.toString('utf8')) : undefined
-      if (headerShape.is(header)) return header
-    } catch {
-      // Said below.
-    }
-    break
-  }
-  const message = 'The header of the file cannot be read, so nothing of it can be imported. Get it again.'
-  throw new ParleyError('export_unreadable', message)
 }
 
 /**

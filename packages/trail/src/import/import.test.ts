@@ -14,9 +14,9 @@ import {
   unwrap,
 } from '@parley/core'
 import { expect, test } from 'vitest'
-import { bytesInMemory } from '../export/read.ts'
 import { verifyExport } from '../export/verify-export.ts'
 import { ed25519Signer } from '../signing.ts'
+import { bytesInMemory } from '../testing/bytes.ts'
 import { type MemoryDisks, memoryDisks, openMemoryStore } from '../testing/memory/open-memory.ts'
 import { seededRandom } from '../testing/random.ts'
 import { ScriptedRun } from '../testing/scripted-run.ts'

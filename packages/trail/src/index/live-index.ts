@@ -2,12 +2,14 @@
 // and in the caller's (memory-index.ts).
 import type { DatabaseSync } from 'node:sqlite'
 import type { RunId } from '@parley/core'
+import { recordHash } from '../log/record.ts'
 import type { Position, RunHead } from '../store/store.ts'
 import { Engine, type Work } from './answer/engine.ts'
+import { fetchRecords } from './answer/fetch.ts'
 import { Applier } from './apply.ts'
 import type { LogPoint, LogReader } from './contract.ts'
 import type { IndexAnswer, IndexRequest } from './protocol.ts'
-import { lostHeads } from './sqlite/lost-heads.ts'
+import type { EntryPlace } from './rows.ts'
 import { Rows } from './sqlite/sqlite-rows.ts'
 
 export class LiveIndex {
@@ -97,5 +99,26 @@ function runOf({ kind, args }: IndexRequest): RunId | undefined {
       return undefined
     default:
       return args[0]
+  }
+}
+
+/** Which of these heads the log does not reach, or contradicts; the rows have seen the whole log. */
+function lostHeads(rows: Rows, reader: LogReader, heads: readonly RunHead[]): RunHead[] {
+  return heads.filter(head => {
+    const run = rows.run(head.run)
+    if (!run || run.head < head.seq) return true
+    if (run.head === head.seq) return run.hash !== head.hash
+    const entry = rows.entry(run, head.seq)
+    return entry !== undefined && !hasHash(reader, head, entry)
+  })
+}
+
+/** An entry whose archive cannot be read contradicts nobody; a damaged one bears nobody out. */
+function hasHash(reader: LogReader, { run, hash }: RunHead, entry: EntryPlace): boolean {
+  try {
+    const { bytes, spans } = fetchRecords(reader, run, [entry])
+    return spans[0] === undefined || recordHash(bytes, spans[0]) === hash
+  } catch {
+    return false
   }
 }

@@ -46,10 +46,14 @@ export function isSystemError(cause: unknown): cause is NodeJS.ErrnoException & 
 
 /** Reads a whole file, or undefined when there is none. */
 export function readWhole(files: Files, path: string): Buffer | undefined {
-  if (!files.exists(path)) return undefined
+  return files.exists(path) ? readingFile(files, path, file => file.read(0, file.size)) : undefined
+}
+
+/** Opens a file to read it. */
+export function readingFile<Read>(files: Files, path: string, read: (file: LogFile) => Read): Read {
   const file = files.open(path, 'reading')
   try {
-    return file.read(0, file.size)
+    return read(file)
   } finally {
     file.close()
   }

@@ -4,7 +4,7 @@ import type { LogPoint } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
 import type { Damage, RunHead } from '../store/store.ts'
 import { segmentEnds } from './ends.ts'
-import { type Files, type LogFile, readWhole, writeWhole } from './files.ts'
+import { type Files, type LogFile, readingFile, readWhole, writeWhole } from './files.ts'
 import { FRAME_HEADER, startsFrame } from './frame.ts'
 import {
   readSegmentHeader,
@@ -15,8 +15,7 @@ import {
   segmentNumber,
   segmentVersion,
 } from './segment.ts'
-import { noteHeads } from './tail-heads.ts'
-import { type WalkedGap, walkFrames } from './walk.ts'
+import { noteHeads, type WalkedGap, walkFrames } from './walk.ts'
 
 const QUARANTINE = 'quarantine'
 
@@ -54,32 +53,16 @@ export async function openLog(files: Files): Promise<OpenedLog> {
     })
     headers.delete(number)
   }
-  const segments = segmentEnds(headers, number => sizeOf(files, number))
+  const segments = segmentEnds(headers, number => readingFile(files, segmentName(number), file => file.size))
   for (const number of headers.keys()) if (!segments.has(number)) await putAway(files, number)
   const last = [...segments.keys()].at(-1)
   if (last === undefined) {
-    const end = { segment: 0, end: 0, frame: 0 }
-    return {
-      trail,
-      segments,
-      end,
-      tailHeads: new Map(),
-      floor: 0 as Ticks,
-      damage,
-      continues: false,
-      nextSegment: greatest + 1,
-    }
+    const empty = { end: { segment: 0, end: 0, frame: 0 }, tailHeads: new Map(), floor: 0 as Ticks, continues: false }
+    return { trail, segments, ...empty, damage, nextSegment: greatest + 1 }
   }
   const tail = await readTail(files, last, headers.get(last), damage)
   segments.set(last, tail.end.end)
   return { trail, segments, ...tail, damage, nextSegment: greatest + 1 }
-}
-
-function sizeOf(files: Files, segment: number): number {
-  const file = files.open(segmentName(segment), 'reading')
-  const { size } = file
-  file.close()
-  return size
 }
 
 /**
@@ -88,9 +71,7 @@ function sizeOf(files: Files, segment: number): number {
  */
 async function inspect(files: Files, number: number, damage: Damage[]): Promise<SegmentHeader | undefined | 'unused'> {
   const name = segmentName(number)
-  const file = files.open(name, 'reading')
-  const start = file.read(0, SEGMENT_HEADER)
-  file.close()
+  const start = readingFile(files, name, file => file.read(0, SEGMENT_HEADER))
   const version = segmentVersion(start)
   if (version !== undefined && version !== SEGMENT_VERSION) {
     throw new ParleyError(

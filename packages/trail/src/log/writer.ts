@@ -10,6 +10,7 @@ import type { RunHead } from '../store/store.ts'
 import type { Files, LogFile } from './files.ts'
 import { batchBound, Group, type Settle } from './group.ts'
 import type { OpenedLog } from './open.ts'
+import { pause } from './pause.ts'
 import type { RunHeads } from './run-heads.ts'
 import { SEGMENT_HEADER, segmentName } from './segment.ts'
 
@@ -312,7 +313,7 @@ export class LogWriter {
     try {
       for (let at = 0; at < capacity; at += ZEROS.length) {
         file.write(ZEROS.subarray(0, Math.min(ZEROS.length, capacity - at)), at)
-        await new Promise(resolve => setImmediate(resolve))
+        await pause()
       }
       await file.sync()
       await this.#files.syncFolder('')

@@ -98,10 +98,6 @@ export class RunModel {
     for (const each of this.workspaces.get(workspace)?.visible ?? []) found.add(each)
     return found
   }
-
-  ownerAt(workspace: WorkspaceId, seq: number): string | undefined {
-    return this.workspaces.get(workspace)?.owners.findLast(each => each.from <= seq)?.owner
-  }
 }
 
 type Fold<T extends EventType> = (model: RunModel, body: EventBody<T>, seq: number) => void

@@ -1,8 +1,8 @@
 // Grouping by a dimension (W-TRAIL-18). A store groups by what stands in an entry; what follows from the workspace
 // (originator, owner, group) is worked out here.
-import { assertNever, type WorkspaceId } from '@parley/core'
+import type { WorkspaceId } from '@parley/core'
 import type { AggregateRow, StoreFilter, TrailStore } from '../store/store.ts'
-import type { RunModel, WorkspaceFacts } from './model.ts'
+import type { RunModel } from './model.ts'
 import { ownedSpans } from './query.ts'
 
 interface Grouping {
@@ -34,7 +34,7 @@ export async function groupedRows(
     case 'group': {
       const rows = await store.aggregate({ ...query, groupBy: 'workspace' })
       const { workspaces } = await model()
-      const keyOf = (key: AggregateRow['key']) => derivedKey(group, workspaces.get(key as WorkspaceId))
+      const keyOf = (key: AggregateRow['key']) => workspaces.get(key as WorkspaceId)?.[group] ?? null
       return merged(rows.map(row => ({ ...row, key: keyOf(row.key) })))
     }
     case 'owner':
@@ -57,17 +57,6 @@ async function byOwner(store: TrailStore, grouping: Grouping, model: RunModel): 
     if (row && row.count > 0) rows.push({ ...row, key: owner })
   }
   return rows
-}
-
-function derivedKey(dimension: 'originator' | 'group', facts: WorkspaceFacts | undefined): string | null {
-  switch (dimension) {
-    case 'originator':
-      return facts?.originator ?? null
-    case 'group':
-      return facts?.group ?? null
-    default:
-      return assertNever(dimension)
-  }
 }
 
 /** Rows that ended up with the same key, added up. */

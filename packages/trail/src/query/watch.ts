@@ -60,47 +60,28 @@ export class RunWatchers {
   }
 }
 
-export class RunWatch {
-  readonly #run: RunId
-  readonly #queries: RunQueries
-  readonly #watchers: RunWatchers
-
-  constructor(run: RunId, queries: RunQueries, watchers: RunWatchers) {
-    this.#run = run
-    this.#queries = queries
-    this.#watchers = watchers
-  }
-
-  async *pages(
-    filter: TrailFilter & { readonly after?: number },
-    reader: TrailReader,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<QueryPage> {
-    const commits = this.#watchers.join(this.#run)
-    try {
-      yield* this.#pages(commits, filter, reader, signal)
-    } finally {
-      this.#watchers.leave(this.#run, commits)
-    }
-  }
-
-  async *#pages(
-    commits: RunCommits,
-    filter: TrailFilter & { readonly after?: number },
-    reader: TrailReader,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<QueryPage> {
-    let { after = 0, ...rest } = filter
-    for (;;) {
-      if (signal?.aborted) return
+/** Pages of entries as they become durable; see `RunTrail.watch`. */
+export async function* watchRun(
+  run: RunId,
+  queries: RunQueries,
+  watchers: RunWatchers,
+  { after = 0, ...filter }: TrailFilter & { readonly after?: number },
+  reader: TrailReader,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<QueryPage> {
+  const commits = watchers.join(run)
+  try {
+    while (!signal?.aborted) {
       const { count, durable } = commits
-      const page = await this.#queries.query({ ...rest, after, limit: trailLimits.watchEntries }, reader)
+      const page = await queries.query({ ...filter, after, limit: trailLimits.watchEntries }, reader)
       if (!page.ok) throw page.error
+      const { entries, more, cursor } = page.value
       // What the filter passed over need not be looked at again.
-      after = page.value.more ? page.value.cursor : Math.max(page.value.cursor, durable)
-      if (page.value.entries.length > 0) yield page.value
-      if (page.value.more || commits.count !== count) continue
-      await commits.next(signal)
+      after = more ? cursor : Math.max(cursor, durable)
+      if (entries.length > 0) yield page.value
+      if (!more && commits.count === count) await commits.next(signal)
     }
+  } finally {
+    watchers.leave(run, commits)
   }
 }

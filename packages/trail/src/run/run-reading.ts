@@ -6,6 +6,7 @@ import type { RunContent } from '../content/run-content.ts'
 import type { Entry, StoredEntry, StoredRecord, TrailObject } from '../entry.ts'
 import { damagedError, haltedError } from '../errors.ts'
 import { trailLimits } from '../limits.ts'
+import { pause } from '../log/pause.ts'
 import { entryAt } from '../store/entry-at.ts'
 import type { RunHead, TrailStore } from '../store/store.ts'
 import type { VerifyOptions } from '../verify/report.ts'
@@ -142,7 +143,7 @@ export class RunReading {
     verifier.entry(entry)
     const { finding } = verifier
     if (finding) throw damagedError(`${finding.message}. Verify the run.`, { run: this.#run, seq: finding.seq })
-    if (entry.seq % trailLimits.openingEntries === 0) await new Promise(resolve => setImmediate(resolve))
+    if (entry.seq % trailLimits.openingEntries === 0) await pause()
   }
 
   async #read(): Promise<RunState> {

@@ -22,7 +22,7 @@ import { RUNTIME, type TrailReader } from '../query/access.ts'
 import type { RunModel } from '../query/model.ts'
 import type { TrailAggregate, TrailFilter, TrailQuery } from '../query/query.ts'
 import { type Aggregated, type QueryPage, RunQueries } from '../query/run-query.ts'
-import { RunWatch, RunWatchers } from '../query/watch.ts'
+import { RunWatchers, watchRun } from '../query/watch.ts'
 import { entryAt } from '../store/entry-at.ts'
 import type { TrailStore } from '../store/store.ts'
 import { type EntryProof, proveEntry } from '../verify/entry-proof.ts'
@@ -65,7 +65,6 @@ export class RunTrail {
   readonly #checks: () => VerifyOptions
   readonly #reading: RunReading
   readonly #queries: RunQueries
-  readonly #watch: RunWatch
   readonly #watchers: RunWatchers
   readonly #pending: Pending[] = []
   #released = false
@@ -91,7 +90,6 @@ export class RunTrail {
     this.#reading = new RunReading(id, store, this.content, checks)
     this.#queries = new RunQueries(id, store, () => this.model())
     this.#watchers = watchers
-    this.#watch = new RunWatch(id, this.#queries, watchers)
   }
 
   /**
@@ -238,7 +236,7 @@ export class RunTrail {
     reader: TrailReader = RUNTIME,
     signal?: AbortSignal,
   ): AsyncGenerator<QueryPage> {
-    return this.#watch.pages(filter, reader, signal)
+    return watchRun(this.id, this.#queries, this.#watchers, filter, reader, signal)
   }
 
   /**
