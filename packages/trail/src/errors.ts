@@ -1,5 +1,4 @@
-// Errors of the file system, said in terms of the trail. Codes are stable; messages say what happened, to what, and
-// what to do.
+// File system errors in terms of the trail. Codes are stable; messages say what happened, to what, and what to do.
 import { asParleyError, ParleyError, type RunId, systemCode } from '@parley/core'
 import type { Damage } from './store/store.ts'
 
@@ -24,10 +23,7 @@ function isDiskError(cause: unknown): cause is Error {
   return !(cause instanceof ParleyError) && cause instanceof Error && 'syscall' in cause
 }
 
-/**
- * Records that could not be moved, deleted or frozen: the disk's errors are worth another attempt, a defect stays what
- * it is.
- */
+/** Records that could not be moved, deleted or frozen: disk errors are retryable, a defect stays what it is. */
 export function moveError(cause: unknown): ParleyError {
   if (!isDiskError(cause)) return asParleyError(cause)
   const told = (code: string) =>

@@ -25,9 +25,7 @@ export interface OpenTrailOptions {
   readonly cipher?: ContentCipher
   /** Says since when a key is in use. */
   readonly now?: () => Ticks
-  /**
-   * A folder on another device for a second copy of the cold tier. It must be there: one that is missing is never made.
-   */
+  /** A folder on another device for a second copy of the cold tier. It must exist: it is never created. */
   readonly replica?: string
   /** Sizes of segments; for tests. */
   readonly firstSegmentBytes?: number

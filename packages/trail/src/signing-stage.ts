@@ -1,6 +1,6 @@
-// What stands between a run and the store where a trail signs: batches get their signatures here, a few at once in
-// place, many on the signer's thread, and go on to the store in the order in which they came. It keeps the contract of
-// `TrailStore.append`, except that what the store refuses at once is answered through `settle`.
+// Stands between a run and the store of a signed trail: batches are signed here, a few at once in place, many on the
+// signer's thread, and go on to the store in their order. It keeps the contract of `TrailStore.append`, except that
+// what the store refuses at once is answered through `settle`.
 import { ParleyError, type RunId } from '@parley/core'
 import type { StoredRecord } from './entry.ts'
 import { trailLimits } from './limits.ts'
@@ -11,8 +11,8 @@ import type { TrailStore } from './store/store.ts'
 /** Up to so many signatures are made in place: waking another thread takes as long. */
 const IN_PLACE = 8
 /**
- * Entries that are sent to the thread at once: half of what waits, within these bounds, so that the callers of the
- * first half go on while the second is being signed.
+ * Entries sent to the thread at once: half of what waits, within these bounds, so that the callers of the first half
+ * continue while the second is being signed.
  */
 const LEAST_AT_ONCE = 64
 const MOST_AT_ONCE = 512
@@ -83,9 +83,8 @@ export class SigningStage {
   }
 
   /**
-   * Goes on with another signer. `change` makes it last while nothing is signed and everything that the old one has
-   * signed is durable or refused; batches that come meanwhile wait. Where it fails the old signer stays, except after
-   * `keys_uncertain`, which ends all signing.
+   * Continues with another signer. `change` makes it last while nothing is signed and all that the old one signed is
+   * settled; new batches wait. If it fails the old signer stays, except after `keys_uncertain`, which ends all signing.
    */
   replace(change: (old: Signer) => Promise<Signer>): Promise<void> {
     const replaced = this.#replacing.then(() => this.#replace(change))

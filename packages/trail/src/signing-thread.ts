@@ -1,5 +1,4 @@
-// Signs on a thread of its own: an Ed25519 signature takes longer than everything else that an append costs, so under
-// load the main thread would do little else.
+// Signs on a thread of its own: an Ed25519 signature takes longer than all else that an append costs.
 import { parentPort, workerData } from 'node:worker_threads'
 import { SIGNATURE_BYTES } from '@parley/keys'
 import { sign, signingKeyOf } from '@parley/keys/sodium'

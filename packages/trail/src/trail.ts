@@ -88,9 +88,8 @@ export class Trail {
   }
 
   /**
-   * Takes the trail for one runtime (W-CONC-08): refused with `trail_in_use` while another one of this process has it.
-   * What comes back gives it up again; so does closing the trail. Other processes are kept out by the lock of the
-   * folder.
+   * Takes the trail for one runtime (W-CONC-08): `trail_in_use` while another one of this process has it. The returned
+   * function releases it, as closing does. The folder's lock keeps out other processes.
    */
   hold(): Result<() => void> {
     if (held.has(this.#store))
@@ -103,10 +102,7 @@ export class Trail {
     })
   }
 
-  /**
-   * From now on content is written with proofs by this secret, and checked (W-SEC-16), where the trail has no cipher of
-   * its own.
-   */
+  /** From now on content is written with proofs by this secret (W-SEC-16), unless the trail has its own cipher. */
   prove(keys: ContentKeys): void {
     this.#cipher ??= new ContentCipher(keys, 'none')
   }
@@ -170,8 +166,8 @@ export class Trail {
   }
 
   /**
-   * Takes in an exported run, all of it or nothing, after it was verified against keys that are trusted. It can be read
-   * and verified like any other, and nothing is ever appended to it. The refusals are those of `importRun`.
+   * Takes in an exported run, all of it or nothing, after verifying it against trusted keys. Nothing is ever appended
+   * to it. Refuses as `importRun`.
    */
   async import(source: ByteSource, options: ImportOptions): Promise<Result<Imported>> {
     try {
@@ -204,10 +200,7 @@ export class Trail {
     return this.#keys?.keys ?? []
   }
 
-  /**
-   * Keys whose rotation is not on record yet; `recordedKey` ends that, and is refused as an append is where the disk
-   * fails.
-   */
+  /** Keys whose rotation is not on record yet; `recordedKey` ends that, and fails as an append does. */
   get unrecordedKeys(): readonly TrailKey[] {
     const { keys = [], unrecorded = [] } = this.#keys ?? {}
     return keys.filter(({ key }) => unrecorded.includes(key))
@@ -222,8 +215,8 @@ export class Trail {
   }
 
   /**
-   * Goes on with a new key, from the next batch on. The old one endorses it, is kept as a former one, and signs nothing
-   * any more. Fails with `not_signed` where there is no key to replace; an error of the disk leaves the old key in use.
+   * Continues with a new key, from the next batch on. The old one endorses it and signs nothing any more. Fails with
+   * `not_signed` where there is no key to replace; a disk error leaves the old key in use.
    */
   async rotateKey(at: Timestamp): Promise<Result<TrailKey>> {
     const [keys, stage] = [this.#keys, this.#stage]
@@ -236,16 +229,14 @@ export class Trail {
     } catch (cause) {
       return err(commitError(cause))
     }
-    // Beside whatever the storage is doing. A copy that cannot hear of it now is behind, and `replicate` makes up for
-    // that.
+    // Not awaited. A copy that misses this is behind, and `replicate` makes up for it.
     void this.storage.keepKeys().catch(() => {})
     return ok(keys.keys.at(-1)!)
   }
 
   /**
-   * A run as one file (export/format.ts), in buffers: up to its newest entry, or up to a head that it has. Fails with
-   * `not_found`; the stream throws `trail_damaged` where the run cannot be read whole, and the errors of content that
-   * cannot be opened.
+   * A run as one file (export/format.ts), in buffers, up to its newest entry or a given head. Fails with `not_found`;
+   * the stream throws `trail_damaged` where the run cannot be read whole, and the errors of opening content.
    */
   async export(id: RunId, options: TrailExportOptions): Promise<Result<AsyncIterable<Buffer>>> {
     const { content = 'stored', at, upTo } = options

@@ -1,6 +1,5 @@
-// Archives that only the replica has and that never counted: their own manifest was not written here any more, and what
-// they hold was archived again under another number. They are not brought back, or one would still be there when the
-// other is deleted (W-TRAIL-28).
+// Archives that only the replica has and that never counted: what they hold was archived again under another number.
+// They are not restored, or one copy would remain when the other is deleted (W-TRAIL-28).
 import type { Files } from '../log/files.ts'
 import { archiveName, below, COLD, RUNS, recordsFile } from './layout.ts'
 import { type Manifest, manifestIn, manifestNames } from './manifest.ts'

@@ -1,6 +1,5 @@
-// Archives of both kinds in both tiers (manifest.ts, layout.ts): writing them so that a crash leaves whole ones only,
-// moving them from warm to cold, deleting them, reading their records. The manifest is written last, and with it the
-// archive counts; what goes to the cold tier is in the replica before that.
+// Archives of both kinds in both tiers: writing, moving from warm to cold, deleting, reading records. The manifest is
+// written last and makes the archive count; what goes to the cold tier is in the replica before that.
 import { ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
 import type { StoredRecord } from '../entry.ts'
 import { damagedError } from '../errors.ts'
@@ -121,10 +120,7 @@ export class Archives {
     await this.#keepAll(moved, packed)
   }
 
-  /**
-   * Removes what moves left behind in a run's warm folder: archives that `dead` names, second copies, files without a
-   * manifest.
-   */
+  /** Removes what moves left in a run's warm folder: the `dead` archives, second copies, files without a manifest. */
   async sweep(run: RunId, dead: ReadonlySet<number>): Promise<void> {
     const folder = `${RUNS}/${safeName(run)}`
     const found = new Set<number>()
@@ -163,9 +159,7 @@ export class Archives {
     this.catalogue.enter(archive, folder)
   }
 
-  /**
-   * What cannot be copied is tried again under another number: records that nobody lists must not pile up meanwhile.
-   */
+  /** A failed copy is retried under another number: records that nobody lists must not pile up meanwhile. */
   async #keepCopies(manifest: Manifest, packed: Buffer | undefined, content: Buffer): Promise<void> {
     const { archive } = manifest
     const folder = folderOf(manifest)
@@ -251,7 +245,7 @@ export class Archives {
   }
 
   /**
-   * Notes, in the replica and here, that an archive is to be deleted. It counts until its records are gone (`asFound`).
+   * Notes here and in the replica that an archive will be deleted; it counts until its records are gone (`asFound`).
    */
   async noteDeleted(manifest: Manifest): Promise<void> {
     const { archive } = manifest
@@ -265,10 +259,7 @@ export class Archives {
     await writeWhole(this.#files, manifestFile(folder, archive), content)
   }
 
-  /**
-   * Deletes the records of such an archive and keeps the manifest. Here first: what counts here is in both
-   * (W-TRAIL-26).
-   */
+  /** Deletes the records and keeps the manifest. Here first: what counts here is in both copies (W-TRAIL-26). */
   async deleteNoted({ run, archive }: Manifest): Promise<void> {
     const folder = folderOf({ tier: 'cold', run })
     this.#unpacked.forget(archive)

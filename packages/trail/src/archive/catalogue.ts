@@ -1,5 +1,4 @@
-// Which archives there are, in both tiers, found by the names of files (layout.ts), and what their manifests say. A
-// manifest that cannot be read here is read from the replica.
+// Which archives exist in both tiers, by file name (layout.ts), and their manifests, if need be from the replica.
 import type { RunId } from '@parley/core'
 import { damagedError } from '../errors.ts'
 import { type Files, readWhole } from '../log/files.ts'
@@ -82,8 +81,7 @@ export class Catalogue {
   }
 
   /**
-   * Every archive's manifest, of one run or of all, in order of number; the name of one that cannot be read. A turn of
-   * the event loop each.
+   * Manifests of one run or of all, by number; the name of one that cannot be read. One turn of the event loop each.
    */
   async *inspect(run?: RunId): AsyncGenerator<Manifest | string> {
     for (const [archive, folder] of this.#listed(run)) {

@@ -1,5 +1,4 @@
-// The content of an archive to be: records one behind the other, and the list of them for its manifest. Nothing here
-// touches a disk.
+// The content of a future archive: consecutive records and their list for the manifest. Nothing here touches a disk.
 import { canonicalize } from '@parley/core'
 import type { StoredEntry } from '../entry.ts'
 import { damagedError } from '../errors.ts'

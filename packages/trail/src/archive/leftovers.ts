@@ -1,6 +1,5 @@
-// What a crash leaves in the cold tier of an archive that never counted: records without a manifest (layout.ts). They
-// are known by what they hold being elsewhere, too: a file that has merely lost its manifest may be the last copy there
-// is, and is never taken for one of them.
+// What a crash leaves in the cold tier of an archive that never counted: records without a manifest. They are
+// recognized because their content is elsewhere too: a file that merely lost its manifest may be the last copy.
 import { ParleyError, type RunId } from '@parley/core'
 import type { TrailIndex } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
@@ -38,8 +37,7 @@ export class Leftovers {
     const whole = new Set(named.flatMap(({ archive, manifest }) => (manifest ? archive : [])))
     const dead = names.filter(isTorn).map(each => `${folder}/${each}`)
     for (const { archive } of named) {
-      // The replica may have got the archive under this number: another one must not get it, and does not once a higher
-      // one counts.
+      // The replica may have the archive under this number, so no other one may get it until a higher number counts.
       if (whole.has(archive) || archive >= catalogue.highest) continue
       if (await this.isLeftover(name, archive)) dead.push(recordsFile(folder, archive))
     }

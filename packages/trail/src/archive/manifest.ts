@@ -1,5 +1,4 @@
-// What an archive holds (W-TRAIL-29). The manifest outlives the archive: once that was deleted, it bridges the hole in
-// the chains.
+// What an archive holds (W-TRAIL-29). The manifest outlives it: after deletion it bridges the gap in the chains.
 import { compile, type EntryId, type ObjectId, type RunId, type Static, Type, type WorkspaceId } from '@parley/core'
 import { type Files, readWhole } from '../log/files.ts'
 import { Count, closed, Hash, idOf, readJson, Seq, Time } from '../shapes.ts'
@@ -31,10 +30,7 @@ const ListedObject = Type.Object({
 const ManifestSchema = Type.Object(
   {
     version: Type.Literal(2),
-    /**
-     * `workspace`: what compaction took of one workspace (W-TRAIL-27); `run`: all else of a run, as it stood in the
-     * log.
-     */
+    /** `workspace`: what compaction took of one workspace (W-TRAIL-27); `run`: all else of a run, as logged. */
     kind: Type.Union([Type.Literal('workspace'), Type.Literal('run')]),
     tier: Type.Union([Type.Literal('warm'), Type.Literal('cold')]),
     run: idOf<RunId>(),
@@ -43,17 +39,12 @@ const ManifestSchema = Type.Object(
     archive: Seq,
     /** When it came into its tier. */
     archived_at: Time,
-    /**
-     * Hash over the local hashes of the entries, in `seq` order (W-TRAIL-27); a system-level entry counts with its
-     * global one.
-     */
+    /** Hash over the entries' local hashes by `seq` (W-TRAIL-27); a system-level entry counts with its global one. */
     archive_hash: Hash,
     /** Bytes of the records before compression, and the SHA-256 of the compressed file where it is known. */
     bytes: Count,
     sha256: Type.Union([Hash, Type.Null()]),
-    /**
-     * The archive was deleted after its retention; the entries are gone. It counts once the records are, see `asFound`.
-     */
+    /** Deleted after its retention. That counts once the records are gone, see `asFound`. */
     deleted: Type.Boolean(),
     /** The newest entry of the run that was known when this was written. */
     head: Type.Union([Type.Object({ seq: Count, hash: Hash }), Type.Null()]),
@@ -97,8 +88,8 @@ const shape = compile(ManifestSchema)
 const firstShape = compile(FirstManifest)
 
 /**
- * A manifest as it counts beside the files that are there: a deletion that was noted and did not come to its end has
- * deleted nothing, in either copy of the cold tier (W-TRAIL-26), and can be tried again.
+ * The manifest as the files beside it bear it out: a deletion that was noted but not finished has deleted nothing, in
+ * either copy (W-TRAIL-26), and can be retried.
  */
 export function asFound(manifest: Manifest, files: Files, folder: string): Manifest {
   const unfinished = manifest.deleted && files.exists(recordsFile(folder, manifest.archive))

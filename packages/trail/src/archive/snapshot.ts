@@ -1,5 +1,4 @@
-// Snapshots (W-TRAIL-30): all entries of a run up to a place, as one file that is never written again: lines of JSON,
-// compressed in pieces one behind the other, so that memory stays bounded.
+// Snapshots (W-TRAIL-30): all entries of a run up to a place in one immutable file of JSON lines, compressed in pieces.
 import type { StoredEntry, StoredRecord } from '../entry.ts'
 import { type Files, writeWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'

@@ -1,5 +1,5 @@
-// What lies where (W-TRAIL-24), and how far the replica follows, for people. Read from manifests and names of files:
-// nothing is decompressed but manifests, and nothing is written but the mark of a replica that was empty.
+// What lies where (W-TRAIL-24), and how far the replica follows. Read from manifests and file names; writes nothing but
+// the mark of an empty replica.
 import type { RunId, Ticks } from '@parley/core'
 import { type Files, readingFile, readWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'

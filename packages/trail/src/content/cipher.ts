@@ -140,10 +140,7 @@ function isProven(data: string): boolean {
   return data.startsWith(PROVEN)
 }
 
-/**
- * What the proof of content came to: there was none, or it does not fit. Undefined where nobody can tell without the
- * secret.
- */
+/** The result of checking content against its proof. Undefined where nobody can tell without the secret. */
 export type ContentProof = 'valid' | 'missing' | 'forged' | undefined
 
 export function proofOf(object: StoredObject, cipher: ContentCipher | undefined): ContentProof {
@@ -161,9 +158,8 @@ export function unwrapProven(object: StoredObject): StoredObject {
 }
 
 /**
- * The object with its content as it was handed in: for an export that shows content, and for reading. What is not
- * sealed is not checked here (`proofOf`). Throws `content_key_missing` where the secret is another one or none is
- * there, and `content_damaged` where the content was changed.
+ * The object with its content opened. Unsealed content is not checked here (`proofOf`). Throws `content_key_missing`
+ * without the right secret, and `content_damaged` where the content was changed.
  */
 export function openObject(object: StoredObject, cipher: ContentCipher | undefined): StoredObject {
   if (!isSealed(object.data)) return unwrapProven(object)

@@ -1,5 +1,5 @@
-// The content of one run on its way to the disk and back. A run that began sealed stays so until its end, whatever the
-// trail does with other runs meanwhile: so an object of it that lies there in plain was put there by somebody else.
+// Sealing and opening the content of one run. A run that began sealed stays sealed, whatever the trail does with other
+// runs: somebody else put a plain object there.
 import type { RunId } from '@parley/core'
 import type { StoredEntry, StoredObject } from '../entry.ts'
 import type { DeploymentModel } from '../events/index.ts'

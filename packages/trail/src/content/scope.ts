@@ -1,5 +1,5 @@
-// Scopes of content: which key seals an object where keys are apart (W-SEC-13). A scope is a text, so that a sealed
-// object can say which key it takes; it names nothing that the entries do not say anyway.
+// Scopes of content: which key seals an object where keys are separate (W-SEC-13). A scope is a text that a sealed
+// object carries; it names nothing that the entries do not say anyway.
 import { assertNever, type WorkspaceId } from '@parley/core'
 
 export type ContentScope =

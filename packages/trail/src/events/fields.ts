@@ -1,5 +1,4 @@
-// The field types that event bodies are made of (wacp-mechanisms 1.5; W-CLOCK-04 and -08 for time).
-// Checks are cheap on purpose: they run on every append.
+// The field types of event bodies (wacp-mechanisms 1.5; W-CLOCK-04, -08). Checks are cheap: every append runs them.
 import { limits, type Static, type TSchema, Type } from '@parley/core'
 import { bodyLimits } from './limits.ts'
 

@@ -1,5 +1,5 @@
-// The closed sets that event bodies draw from (wacp-primitives 0.6; wacp-mechanisms 1.5 and the rules named
-// below). Open sets (envelope types, checkpoint types, roles) are bounded strings and have no list here.
+// The closed sets of event bodies (wacp-primitives 0.6; wacp-mechanisms 1.5; rules named below). Open sets (envelope
+// types, checkpoint types, roles) are bounded strings.
 
 // Workspace
 

@@ -1,5 +1,5 @@
-// Reading an exported run a part at a time, from a file or from memory. Whatever the bytes are, it ends, and with
-// bounded memory: a part that makes no sense is told as a problem, never thrown.
+// Reading an exported run a part at a time, with bounded memory whatever the bytes are: a part that makes no sense is
+// reported as a problem, never thrown.
 import { createHash, hash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -80,10 +80,7 @@ export async function checkFirstLine(source: ByteSource): Promise<void> {
   throw new ParleyError('not_an_export', message)
 }
 
-/**
- * The parts of the file behind its first line. Where it cannot be said where the next part begins, the last one tells
- * so and ends it.
- */
+/** The parts behind the first line. Where the next part cannot be located, the last one says so and reading ends. */
 export async function* readParts(source: ByteSource): AsyncGenerator<ExportPart> {
   const digest = createHash('sha256').update(FIRST_LINE)
   let at = FIRST_LINE.length

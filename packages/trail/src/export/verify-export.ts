@@ -1,6 +1,5 @@
-// Verifying an exported run without its trail (W-TRAIL-16): every hash, both chains, the anchors, every signature, the
-// content, the head and the seal, in one pass and with bounded memory. With keys that the verifier knows it proves who
-// made the file; without any it proves only that nothing was changed since, by anybody who could not sign it again.
+// Verifying an exported run without its trail (W-TRAIL-16), in one pass and with bounded memory. With keys that the
+// verifier knows it proves who made the file; without any, only that nobody else changed it since.
 import {
   canonicalize,
   isId,
@@ -39,9 +38,8 @@ import {
 import { type ByteSource, checkFirstLine, type ExportPart, readParts } from './read.ts'
 
 /**
- * What the signatures were checked against. `trusted`: keys that the verifier knows, and those that these lead to.
- * `file_keys_only`: the keys that the file itself brings, which says nothing about who made it. `none`: nothing is
- * signed.
+ * What signatures were checked against. `trusted`: keys that the verifier knows and those they lead to.
+ * `file_keys_only`: the file's own keys, which says nothing about who made it. `none`: nothing is signed.
  */
 const SIGNATURE_CHECKS = ['trusted', 'file_keys_only', 'none'] as const
 type SignatureCheck = (typeof SIGNATURE_CHECKS)[number]
@@ -93,10 +91,7 @@ export interface VerifyExportOptions {
 /** Entries that are verified before others get their turn. */
 const AT_ONCE = 128
 
-/**
- * Fails with `not_an_export`, `export_version`, `export_unreadable` (not even the header can be read). Everything else
- * is in the report.
- */
+/** Fails with `not_an_export`, `export_version`, `export_unreadable` (bad header). All else is in the report. */
 export async function verifyExport(source: ByteSource, options: VerifyExportOptions = {}): Promise<ExportReport> {
   return (await examineExport(source, options)).report
 }

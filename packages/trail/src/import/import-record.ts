@@ -1,6 +1,5 @@
-// What is kept of an imported run beside its records (`imports/<run>.json`): from whom it is, since when, and which
-// keys may have signed it. It is there before any record is, so that a run from elsewhere is never taken for one of our
-// own.
+// What is kept of an imported run beside its records (`imports/<run>.json`): its origin, its date, and the keys that
+// may have signed it. Written before any record, so that an imported run never passes for one of our own.
 import { compile, type RunId, type Static, Type } from '@parley/core'
 import { safeName } from '../archive/layout.ts'
 import { damagedError } from '../errors.ts'

@@ -1,5 +1,5 @@
 // Importing an exported run: verified while it is read, staged, and made to count at once when all of it was sound. Its
-// bytes stay as they are, so that the signatures of whoever made it stay valid; nothing is ever appended to it here.
+// bytes stay unchanged, so its signatures stay valid; nothing is ever appended to it here.
 import { err, ok, ParleyError, type Result, type RunId, type Timestamp } from '@parley/core'
 import { type ContentCipher, isSealed, unwrapProven } from '../content/cipher.ts'
 import type { StoredRecord } from '../entry.ts'
@@ -22,10 +22,7 @@ interface ImportStore extends TrailImports {
   head(run: RunId): Promise<RunHead | undefined>
 }
 
-/**
- * Records of one run on their way into a store: nobody sees any of them before `commit`, and everybody all of them
- * after it.
- */
+/** Records of one run on their way into a store: invisible before `commit`, all visible after it. */
 export interface RunImport {
   add(records: readonly StoredRecord[]): Promise<void>
   bridge(bridges: Bridges): Promise<void>
@@ -106,10 +103,7 @@ async function onTop(
   return err(new ParleyError('run_exists', message, { details: { run, here: there.seq, file: seq } }))
 }
 
-/**
- * Content that came opened lies here as content of our own does; what came sealed needs the secret of whoever sealed
- * it.
- */
+/** Opened content is stored as our own content is; sealed content needs the secret that sealed it. */
 function sealedHere(records: readonly StoredRecord[], cipher: ContentCipher | undefined): readonly StoredRecord[] {
   if (!cipher) return records
   return records.map(each =>

@@ -1,6 +1,6 @@
-// The records of a run that comes from elsewhere, on their way in: archives as a run has them (archive/), in a folder
-// where nobody looks for them (`imports/<run>.<number>.zst`). What makes them count is the run's import record; from
-// then on they are put into place, by this process or by the next.
+// The records of an imported run on their way in: archives in a folder where nobody looks for them
+// (`imports/<run>.<number>.zst`). The run's import record makes them count; then this process or the next puts them
+// into place.
 import type { RunId, Timestamp } from '@parley/core'
 import { archiveHashOf, contentsOf } from '../archive/contents.ts'
 import { archiveName, madeFolder, RUNS, safeName } from '../archive/layout.ts'
@@ -123,8 +123,7 @@ export async function placeStaged(files: Files, run: RunId): Promise<void> {
   if (names.length === 0) return
   const folder = `${RUNS}/${safeName(run)}`
   await madeFolder(files, folder)
-  // Copies, and records before manifests: an archive exists once its manifest does, and at no time a record is in no
-  // place.
+  // Copied, records before manifests: a manifest makes its archive exist, and no record is ever nowhere.
   const manifestsLast = names.toSorted((a, b) => Number(archiveName(a)!.manifest) - Number(archiveName(b)!.manifest))
   for (const name of manifestsLast) {
     await writeWhole(files, `${folder}/${name}`, readWhole(files, stagedFile(run, name))!)

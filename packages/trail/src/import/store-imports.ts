@@ -1,5 +1,4 @@
-// The imports of one store: which runs came from elsewhere, and which are on their way in, each from its record to the
-// moment that everybody sees it.
+// The imports of one store: runs that came from elsewhere, and those on their way in until they are visible.
 import { ParleyError, type RunId } from '@parley/core'
 import type { Archives } from '../archive/archives.ts'
 import type { Squeeze } from '../archive/squeeze.ts'
@@ -113,8 +112,7 @@ class StoreImport implements RunImport {
     const { files } = this.#parts
     const { run } = this.#record
     try {
-      // A record that could not be written may be there all the same: nothing is removed before it is certain that it
-      // does not count.
+      // A failed write of the record may have succeeded: nothing is removed before it is certain not to count.
       if (this.#state === 'committing') await writeImport(files, this.#record)
       await removeStaged(files, run)
       await removeImport(files, run)
@@ -125,8 +123,8 @@ class StoreImport implements RunImport {
 }
 
 /**
- * Finishes or removes imports that a crash cut off, and returns those that count. Blobs of one that was not finished
- * stay behind as garbage: others may have come to refer to them.
+ * Finishes or removes imports that a crash cut off, and returns those that count. Blobs of an unfinished one stay as
+ * garbage: others may refer to them by now.
  */
 async function recoverImports(files: Files): Promise<readonly ImportRecord[]> {
   const done: ImportRecord[] = []

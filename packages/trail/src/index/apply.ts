@@ -1,5 +1,5 @@
-// Bringing the rows up to a point of the log: archives first, then segment after segment, frame after frame. Damage
-// never stops it: what is sound is taken in, what is not is remembered.
+// Bringing the rows up to a point of the log: archives first, then segments frame by frame. Damage never stops it: what
+// is sound is taken in, the rest is remembered.
 import type { RunId } from '@parley/core'
 import { isSystemError } from '../log/files.ts'
 import { FRAME_HEADER, type FrameSpan, frameRecords } from '../log/frame.ts'
@@ -97,10 +97,7 @@ export class Applier {
     return isAt(applied, target) ? { ...applied, frame: Math.max(applied.frame, target.frame) } : applied
   }
 
-  /**
-   * Goes on to the next segment that there is. Numbers may be left out: a segment laid out in advance and never used is
-   * removed.
-   */
+  /** Continues with the next segment. Numbers may be missing: an unused segment that was laid out ahead is removed. */
   #enterNext(applied: Applied, target: LogPoint, slice: Slice): Applied {
     let segment = applied.segment === 0 ? this.#reader.firstSegment() : applied.segment + 1
     while (segment < target.segment && this.#reader.sealedEnd(segment) === undefined) segment++
@@ -166,8 +163,8 @@ export class Applier {
   }
 
   /**
-   * Takes in the archives that the rows do not know yet: all of them when the index is new, otherwise those that a
-   * crash kept it from hearing of, and whether those that it knows were deleted. True when none is left.
+   * Takes in archives that the rows do not know: all when the index is new, otherwise those it missed in a crash, and
+   * deletions among those it knows. True when none is left.
    */
   #applyArchives(slice: Slice): boolean {
     this.#archives ??= [...this.#reader.archives()].sort((a, b) => b.file - a.file)
@@ -201,10 +198,7 @@ export class Applier {
     this.#archiveAt = 0
   }
 
-  /**
-   * True when the archive is finished. One that cannot be read to its end is tried again when the index is opened
-   * again.
-   */
+  /** True when the archive is finished. An unreadable rest is retried when the index is opened again. */
   #applyArchive(archive: ArchiveRecords, slice: Slice): boolean {
     const { file, length, ordinals } = archive
     while (this.#archiveAt < length) {

@@ -1,6 +1,5 @@
-// Archives as an index reads them: `cold/<run>/<number>.zst` and `runs/<run>/<number>.zst` with the manifest beside
-// each, as archive/ writes them. Manifests are read only where the index does not know an archive yet: there may be
-// thousands.
+// Archives as an index reads them, in the layout of archive/. Manifests are read only where the index does not know an
+// archive yet: there may be thousands.
 import type { ObjectId, RunId, WorkspaceId } from '@parley/core'
 import { archiveName, COLD, RUNS, runFolders, withoutTier } from '../archive/layout.ts'
 import { unpackSync } from '../archive/squeeze.ts'
@@ -100,9 +99,7 @@ export class ArchiveReader {
     return content
   }
 
-  /**
-   * An archive may have moved since its folder was looked up; one that is damaged may have a sound copy in the replica.
-   */
+  /** An archive may have moved since its folder was looked up; a damaged one may have a sound copy in the replica. */
   #read(number: number, name: (found: Found) => string): Buffer {
     const first = this.#found?.get(number)
     if (!first) this.list()

@@ -1,5 +1,4 @@
-// One index at work: tables that follow a log, and what they answer. The same on the worker's thread (index-server.ts)
-// and in the caller's (memory-index.ts).
+// One index at work: tables that follow a log, and what they answer, on whatever thread.
 import type { DatabaseSync } from 'node:sqlite'
 import type { RunId } from '@parley/core'
 import { recordHash } from '../log/record.ts'

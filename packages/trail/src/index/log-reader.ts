@@ -1,5 +1,4 @@
-// The log as an index reads it: segments and archives, over whatever files it lies in. One for the worker's thread and
-// for an index in memory.
+// The log as an index reads it: segments and archives, over any files.
 import { readEnds } from '../log/ends.ts'
 import type { Files } from '../log/files.ts'
 import { SegmentReader } from '../log/reader.ts'

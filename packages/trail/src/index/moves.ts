@@ -1,5 +1,4 @@
-// What happens to records after they were written: they move to an archive (W-TRAIL-25), and may be gone for good
-// (W-TRAIL-28).
+// What happens to records later: they move to an archive (W-TRAIL-25), and may be deleted for good (W-TRAIL-28).
 import type { WorkspaceId } from '@parley/core'
 import type { RecordPlace } from './contract.ts'
 import type { Place, RunRow } from './rows.ts'

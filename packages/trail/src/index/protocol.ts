@@ -1,5 +1,4 @@
-// What the caller's thread and the worker's thread say to each other. Records cross as the bytes of the log, in buffers
-// that are handed over, not copied; the caller's side decodes them.
+// The messages between caller and worker. Records cross as bytes of the log in transferred buffers.
 import type { ParleyErrorJson } from '@parley/core'
 import type { Position } from '../store/store.ts'
 import type { Engine, Work } from './answer/engine.ts'

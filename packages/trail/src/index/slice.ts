@@ -1,5 +1,5 @@
-// One bounded piece of the log on its way into the rows: what a record changes, and what is remembered of damage. All
-// of a slice is in one transaction (apply.ts).
+// One bounded piece of the log on its way into the rows, in one transaction (apply.ts): what a record changes, and what
+// is remembered of damage.
 import { crc32 } from 'node:zlib'
 import type { ObjectId, RunId } from '@parley/core'
 import { TERMINAL_STATES } from '../events/names.ts'
@@ -21,10 +21,7 @@ interface TouchedRun {
 
 type DamagedPlace = Pick<Place, 'file' | 'at'>
 const NOTHING_MISSING = { first: 0, last: -1 }
-/**
- * Taken of runs that have ended (W-TRAIL-30). It outlives the end: retention deletes that only behind a snapshot that
- * stays (W-TRAIL-28).
- */
+/** Taken of ended runs (W-TRAIL-30). Retention deletes the end only behind a snapshot that stays (W-TRAIL-28). */
 const SNAPSHOT = 'trail_snapshot_created'
 /** Behind every place that there is. */
 const EVERYWHERE = Number.MAX_SAFE_INTEGER
@@ -45,8 +42,7 @@ export class Slice {
   }
 
   /**
-   * Takes in the record that `span` describes in `source` and that starts at `at` in its file; `ordinals` are those of
-   * an archive's objects.
+   * Takes in the record at `span` in `source` and at `at` in its file; `ordinals` are those of an archive's objects.
    */
   add(source: Buffer, span: RecordSpan, file: number, at: number, ordinals?: ReadonlyMap<ObjectId, number>): void {
     this.#records++
@@ -163,10 +159,7 @@ export class Slice {
     this.damage(row.run, place, `${which} should stand before this place`, { first, last: seq - 1 })
   }
 
-  /**
-   * Whether an entry is known already. An archive's copy counts (moves.ts); of two in the segments the first, and the
-   * second is damage.
-   */
+  /** Whether an entry is known. An archive's copy counts (moves.ts); of two in segments the second is damage. */
   #isThere(touched: TouchedRun, seq: number, place: Place): boolean {
     const { row } = touched
     const known = this.#rows.entry(row, seq)

@@ -1,5 +1,5 @@
-// The caller's side of the SQLite index: it sends questions to a worker thread and decodes the answers. It never runs
-// SQL. A worker that dies fails what was asked of it; the next question starts another one.
+// The caller's side of the SQLite index: sends questions to a worker thread and decodes the answers. When the worker
+// dies, pending questions fail, and the next one starts another worker.
 import { Worker } from 'node:worker_threads'
 import { assertNever } from '@parley/core'
 import type { Position } from '../store/store.ts'
@@ -19,10 +19,7 @@ import type {
   WorkerOptions,
 } from './protocol.ts'
 
-/**
- * Opens the index of a trail's log that ends at `end`, and makes it where there is none that fits. A thread that was
- * started before the end of the log was known saves the time that starting one takes.
- */
+/** Opens the index of a log that ends at `end`, or makes one where none fits; a thread started early saves time. */
 export function sqliteIndex(options: WorkerOptions, thread?: Worker): TrailIndex {
   return new SqliteIndex(options, thread)
 }

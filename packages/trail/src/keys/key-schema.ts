@@ -1,5 +1,4 @@
-// The shape of a key on a list of keys. Apart from trail-key.ts, so that whoever only reads a list needs no
-// cryptography.
+// The shape of a key on a list of keys. Apart from trail-key.ts: reading a list needs no cryptography.
 import { type Static, Type } from '@parley/core'
 import { closed, PublicKey, Signature, Time } from '../shapes.ts'
 

@@ -1,5 +1,4 @@
-// Which key a profile has, as its public files say: for whoever wants to know that a node is the one of this profile.
-// Nothing secret is read, and no cryptography is needed for it.
+// Which key a profile has according to its public files, to recognize its node. Needs no secret and no cryptography.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { publicKeyOfPem } from '@parley/keys'

@@ -1,6 +1,6 @@
-// The keys that sign a trail, one after the other (W-TRAIL-15). A rotation is a statement that both keys sign: the old
-// one vouches for the new one, the new one owns up to the old one. So whoever knows one key of the chain can follow it
-// in both directions, and nobody can put a key of their own before or behind somebody else's.
+// The keys that sign a trail in turn (W-TRAIL-15). A rotation is a statement that both keys sign, so a verifier who
+// knows one key of the chain can follow it in both directions, and nobody can put a key of their own before or behind
+// somebody else's.
 import { hash } from 'node:crypto'
 import { canonicalize, type Timestamp } from '@parley/core'
 import { fingerprint } from '@parley/keys'
@@ -42,10 +42,7 @@ export function trustOf(keys: readonly TrailKey[]): Trust {
   return { trusted: new Set(keys.map(({ key }) => key)), retired: retiredOf(keys) }
 }
 
-/**
- * What somebody trusts who knows some keys and is shown a list that they have no reason to believe: the known ones, and
- * those that sound endorsements lead to from there.
- */
+/** Trust in known keys, and in those that sound endorsements of an untrusted list lead to from there. */
 export function followKeys(known: Iterable<string>, shown: readonly TrailKey[]): Trust {
   const links = shown.flatMap(({ key, endorsement }) =>
     endorsement && endorsement.to === key && endorsementValid(endorsement) ? [endorsement] : [],

@@ -1,5 +1,5 @@
-// Blobs: what is too large for the log, in files named by the SHA-256 of their content. A blob is synced before
-// the batch that names it, and checked against its name whenever it is read.
+// Blobs: what is too large for the log, in files named by their SHA-256. A blob is synced before the batch that names
+// it, and checked against its name at every read.
 import { hash } from 'node:crypto'
 import { limits, ParleyError } from '@parley/core'
 import type { StoredObject, StoredRecord } from '../entry.ts'
@@ -27,9 +27,7 @@ export class Blobs {
     this.#files = files
   }
 
-  /**
-   * Keeps the data; resolves with nothing once it would survive a power loss. Keeping the same data again is harmless.
-   */
+  /** Keeps the data; resolves once it would survive a power loss. Keeping the same data again is harmless. */
   put(name: string, data: string): Promise<void> {
     const writing = this.#writing.get(name)
     if (writing) return writing

@@ -3,9 +3,8 @@ import { type Files, readingFile } from './files.ts'
 import { readSegmentHeader, SEGMENT_HEADER, type SegmentHeader, segmentName, segmentNumber } from './segment.ts'
 
 /**
- * The bytes of each segment that count, ascending. A segment says where the one before it ends, so that bytes behind a
- * failed sync are never read; where nobody says so, because a header is damaged or the next one was removed, its `size`
- * must do.
+ * The bytes of each segment that count, ascending. The next segment says where one ends, so that bytes behind a failed
+ * sync are never read; where a header is damaged or the next segment was removed, `size` must do.
  */
 export function segmentEnds(
   headers: ReadonlyMap<number, SegmentHeader | undefined>,

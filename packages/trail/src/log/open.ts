@@ -65,10 +65,7 @@ export async function openLog(files: Files): Promise<OpenedLog> {
   return { trail, segments, ...tail, damage, nextSegment: greatest + 1 }
 }
 
-/**
- * A segment's header; undefined when the header is lost but frames are there; `unused` when nothing was ever committed
- * to it.
- */
+/** A segment's header; undefined when it is lost but frames are there; `unused` when nothing was ever committed. */
 async function inspect(files: Files, number: number, damage: Damage[]): Promise<SegmentHeader | undefined | 'unused'> {
   const name = segmentName(number)
   const start = readingFile(files, name, file => file.read(0, SEGMENT_HEADER))
@@ -99,10 +96,7 @@ async function inspect(files: Files, number: number, damage: Damage[]): Promise<
   return 'unused'
 }
 
-/**
- * A segment that was given up, and could not be removed then: its frame was tried again in the next one, or its callers
- * heard that it failed.
- */
+/** A segment that was given up and is still there: its frame was retried in the next one, or failed. */
 async function putAway(files: Files, segment: number): Promise<void> {
   await quarantine(files, segment, 0, readWhole(files, segmentName(segment))!)
   files.remove(segmentName(segment))
@@ -159,10 +153,7 @@ async function readTail(
   }
 }
 
-/**
- * At most one frame is on its way to disk, so where a second one was started, it was not a crash that spoiled the
- * first.
- */
+/** At most one frame is on its way to disk: where a second one was started, no crash spoiled the first. */
 function isOneFrame(file: LogFile, gap: WalkedGap, lastFrame: number): boolean {
   const length = gap.end - gap.at
   if (length > trailLimits.batchBytes + FRAME_HEADER) return false

@@ -1,5 +1,5 @@
-// The reading end of the log, for the main thread and the index's alike: bytes of any segment up to where they count,
-// and the raw records for verification.
+// The reading end of the log, on the main thread and the index's: bytes of any segment up to where they count, and the
+// raw records for verification.
 import type { RunId } from '@parley/core'
 import type { StoredRecord } from '../entry.ts'
 import { indexLimits } from '../index/limits.ts'
@@ -97,8 +97,8 @@ export class SegmentReader {
   }
 
   /**
-   * Removes a finished segment. Only its header says where the one before it ends: that one is cut there first, so that
-   * what stands behind is never taken for part of the log.
+   * Removes a finished segment. Only its header says where the one before it ends: that one is cut first, so that what
+   * stands behind is never taken for part of the log.
    */
   async drop(segment: number): Promise<void> {
     const header = readSegmentHeader(this.read(segment, 0, SEGMENT_HEADER))

@@ -1,5 +1,5 @@
 // The tail of a view's canonical text. Keys are sorted, so every view ends with
-// `"integrity":{…},"prev_hash":…,"timestamp":"…","workspace":…}`. A quote inside a string is escaped, so the last match
+// `"integrity":{…},"prev_hash":…,"timestamp":"…","workspace":…}`. Quotes inside strings are escaped, so the last match
 // of a key is the key itself, and everything before it has a fixed width.
 import type { Timestamp, WorkspaceId } from '@parley/core'
 

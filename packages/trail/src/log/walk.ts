@@ -25,9 +25,7 @@ export interface WalkedGap {
 
 type ReadBytes = (at: number, length: number) => Buffer
 
-/**
- * Sound frames and the gaps between them in `[from, end)`. Zeros behind the last frame are no gap: they were laid out.
- */
+/** Sound frames and the gaps between them in `[from, end)`. Zeros behind the last frame are no gap. */
 export function* walkFrames(read: ReadBytes, from: number, end: number): Generator<WalkedFrame | WalkedGap> {
   let base = from
   let window: Buffer = Buffer.alloc(0)

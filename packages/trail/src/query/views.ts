@@ -1,5 +1,4 @@
-// The standard views and the comparison of runs (W-TRAIL-22, 23). Views are queries, not stores, and obey the same
-// access rules.
+// The standard views and the comparison of runs (W-TRAIL-22, 23). Views are queries and obey the same access rules.
 import {
   assertNever,
   durationMs,
@@ -67,9 +66,7 @@ interface TimelineView extends View {
 
 /** A view across workspaces (W-CLOCK-06). */
 interface AcrossWorkspaces extends View {
-  /**
-   * For each entry, by `seq`, the shown ones right before it. Two without a path from one to the other are concurrent.
-   */
+  /** For each entry, by `seq`, the shown ones right before it. Two without a path between them are concurrent. */
   readonly before: Readonly<Record<number, readonly number[]>>
 }
 

@@ -1,5 +1,4 @@
-// Watching a run (W-TRAIL-21): a query that is asked again after each commit. A slow reader costs the writer nothing:
-// it is behind, and catches up by query.
+// Watching a run (W-TRAIL-21): a query repeated after each commit, so that a slow reader costs the writer nothing.
 import type { RunId } from '@parley/core'
 import { trailLimits } from '../limits.ts'
 import type { TrailReader } from './access.ts'
@@ -36,10 +35,7 @@ class RunCommits {
   }
 }
 
-/**
- * Who watches which run. A watch outlives the object that it was asked of: a run that has ended is released, and
- * another object appends to it.
- */
+/** Who watches which run. A watch outlives its RunTrail: an ended run is released, and another object appends to it. */
 export class RunWatchers {
   readonly #runs = new Map<RunId, RunCommits>()
 

@@ -1,5 +1,5 @@
 // Where a run's chains stand, and whether a draft may come next (W-TRAIL-01 to 03, 07, 08, 13). The state runs ahead of
-// the disk: batches are linked while earlier ones are still being written, and taken back if those fail.
+// the disk: batches are linked while earlier ones are being written, and taken back if those fail.
 import { isId, isTimestamp, limits, ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
 import type { EntryDraft, StoredEntry } from '../entry.ts'
 import { actorAdmitted } from '../events/actor.ts'

@@ -1,5 +1,5 @@
-// What is held in memory of one run: where its chains stand, and the read model. It is folded from what is durable, and
-// can be kept elsewhere as plain data and taken up again, so that opening a long run need not read all of it.
+// What is held in memory of one run: where its chains stand, and the read model. Folded from what is durable; it can be
+// kept as plain data and resumed, so that opening a long run need not read all of it.
 import type { ObjectId, RunId } from '@parley/core'
 import type { Entry, EntryDraft, TrailObject } from '../entry.ts'
 import { type ModelState, RunModel } from '../query/model.ts'
@@ -65,10 +65,7 @@ export class RunState {
     this.#objects.last = object
   }
 
-  /**
-   * Goes over entries that retention has deleted, by the manifests of their archives (W-TRAIL-29); returns what they
-   * tell of them.
-   */
+  /** Bridges entries that retention has deleted, by the manifests of their archives (W-TRAIL-29); returns them. */
   async bridge(store: TrailStore, until: number): Promise<readonly BridgedEntry[]> {
     const manifests = (await store.tiers.manifests(this.run)).filter(({ deleted }) => deleted)
     const bySeq = new Map(manifests.flatMap(({ entries }) => entries.map(each => [each.seq, each])))

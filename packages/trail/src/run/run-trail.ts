@@ -1,5 +1,5 @@
-// One run of a trail: appending linked batches, verifying, and the ways to read it (run-reading.ts, run-query.ts,
-// watch.ts). Appends are validated and linked at once and answered when they are durable.
+// One run of a trail: appending linked batches, verifying, and the ways to read it. Appends are validated and linked at
+// once and answered when they are durable.
 import {
   asParleyError,
   type EntryId,
@@ -92,9 +92,7 @@ export class RunTrail {
     this.#watchers = watchers
   }
 
-  /**
-   * Ends the use of this object. Resolves once what it was given is settled: then another one may go on with the run.
-   */
+  /** Ends the use of this object; resolves once its batches are settled, so that another one may continue the run. */
   async release(): Promise<void> {
     this.#released = true
     await this.#last
@@ -111,17 +109,12 @@ export class RunTrail {
     return { seq: chain.seq, hash: chain.hash }
   }
 
-  /**
-   * Appends all entries of a batch or none. A refusal leaves the run as it was; see the codes of `TrailStore.append`
-   * and W-TRAIL-03.
-   */
+  /** Appends all entries of a batch or none. Refusals: see `TrailStore.append` and W-TRAIL-03. */
   append(batch: Batch): Promise<Result<Appended>> {
     return this.appendEach([batch])[0]!
   }
 
-  /**
-   * Appends batches that build on each other: one that is refused takes all behind it along, as one that fails does.
-   */
+  /** Appends batches that build on each other: one that is refused or fails takes all behind it along. */
   appendEach(batches: readonly Batch[]): readonly Promise<Result<Appended>>[] {
     const { state } = this.#reading
     if (state) return this.#appendEach(state, batches)
@@ -189,10 +182,7 @@ export class RunTrail {
     this.#watchers.committed(this.id, mark.seq + batch.entries.length)
   }
 
-  /**
-   * A batch that fails takes all that were linked behind it along, which fail in the same turn; those before it are on
-   * their way.
-   */
+  /** A failed batch takes along all that were linked behind it, which fail in the same turn. */
   #takeBack(chain: RunChain, failed: Pending, error: ParleyError): void {
     this.#noteConflict(error)
     const at = this.#pending.indexOf(failed)
@@ -227,10 +217,7 @@ export class RunTrail {
     return this.#queries.aggregate(query, reader)
   }
 
-  /**
-   * Pages of entries as they become durable, in `seq` order, from behind a position and without end, until the signal
-   * is raised.
-   */
+  /** Pages of entries as they become durable, by `seq`, from behind a position until the signal is raised. */
   watch(
     filter: TrailFilter & { readonly after?: number },
     reader: TrailReader = RUNTIME,
@@ -240,8 +227,8 @@ export class RunTrail {
   }
 
   /**
-   * With a ring, sealed content is opened with nothing but its keys: `content_key_missing` where it has none that fits.
-   * Content that was changed is refused with `content_damaged`, unless it is to be shown: then `proof` says so.
+   * With a ring, sealed content is opened with its keys alone: `content_key_missing` where none fits. Changed content
+   * is refused with `content_damaged`, unless it is to be shown: then `proof` says so.
    */
   async object(id: ObjectId, ring?: ContentKeyRing, forged?: Forged): Promise<TrailObject | undefined> {
     const stored = await this.#store.object(this.id, id)
@@ -256,18 +243,14 @@ export class RunTrail {
   }
 
   /**
-   * Goes on from a state that was kept, so that what stands before it need not be read. False where the log does not
-   * hold what the state ends with: then nothing has changed. What stands before is taken on trust here: `verify` reads
-   * all of it.
+   * Continues from a kept state, so that what stands before it need not be read and is trusted: `verify` reads all of
+   * it. False, and nothing has changed, where the log does not hold what the state ends with.
    */
   resume(kept: TrailState): Promise<boolean> {
     return this.#reading.resume(kept)
   }
 
-  /**
-   * Entries and objects in the order of the log: what a runtime replays. Whoever opens a run with it reads all of it,
-   * so what this object needs to know is gathered on the way.
-   */
+  /** Entries and objects in the order of the log, for a runtime to replay. Opening a run this way gathers its state. */
   replay(options: ReplayOptions = {}): AsyncGenerator<Entry | TrailObject> {
     return this.#reading.replay(options)
   }

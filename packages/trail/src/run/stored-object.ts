@@ -1,5 +1,4 @@
-// Objects on their way into a store and back: checked, in canonical form, and sealed where the trail seals content
-// (W-SEC-16).
+// Objects on their way into a store and back: checked, in canonical form, and sealed where configured (W-SEC-16).
 import { canonicalize, isId, ParleyError, type RunId } from '@parley/core'
 import { type ContentProof, damagedContent } from '../content/cipher.ts'
 import type { ContentKeyRing } from '../content/keys.ts'
@@ -37,10 +36,7 @@ export function lostObject({ id, objectKind: kind, lost = '' }: StoredObject): T
   return { id, kind, value: undefined, lost }
 }
 
-/**
- * What is done about an object whose proof does not fit: it is refused, or handed out as forged to whoever judges for
- * himself.
- */
+/** What happens to an object whose proof does not fit: it is refused, or returned as forged for the caller to judge. */
 export type Forged = 'refused' | 'shown'
 
 /** Throws `blob_missing`, and `content_key_missing` and `content_damaged` (content/cipher.ts). */

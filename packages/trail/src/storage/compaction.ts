@@ -1,5 +1,5 @@
-// Which entries of terminal workspaces move to the cold tier, and what is said of that on the trail (W-TRAIL-27). It
-// never appends: the summaries are proposed to the runtime.
+// Which entries of terminal workspaces move to the cold tier, and the summaries of that (W-TRAIL-27), which are
+// proposed to the runtime.
 import { invariant, type Result, type RunId, refuse, type Timestamp, type WorkspaceId } from '@parley/core'
 import type { Manifest } from '../archive/manifest.ts'
 import type { ProposedEntry } from '../entry.ts'
@@ -42,10 +42,7 @@ export async function compactWorkspace(
   return { ok: true, value: await archiveEach(store, run.id, await classify(store, run, { workspace }), at) }
 }
 
-/**
- * The same for every terminal workspace of the run. Summaries of earlier archives that never got onto the trail are
- * proposed again.
- */
+/** The same for every terminal workspace of the run; proposes lost summaries of earlier archives again. */
 export async function compactWorkspaces(store: TrailStore, run: RunTrail, at: Timestamp): Promise<Compacted> {
   const { workspaces } = await run.model()
   const classes = await classify(store, run, {})

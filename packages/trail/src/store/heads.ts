@@ -1,6 +1,5 @@
-// What is known of chain heads outside the log itself: one small file for each finished segment, and one for heads that
-// an index knew and the log no longer reaches. They make truncation and rollback visible (`heads/` in the trail's
-// folder).
+// What is known of chain heads outside the log: one small file per finished segment, and one for heads that an index
+// knew and the log no longer reaches. They make truncation and rollback visible (`heads/` in the trail's folder).
 import { compile, type RunId, type Static, Type } from '@parley/core'
 import type { LogPoint } from '../index/contract.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'

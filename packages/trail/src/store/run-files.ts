@@ -34,10 +34,7 @@ export class RunFiles {
     this.#warm.push({ archive, bytes, small, seqs, dead: false })
   }
 
-  /**
-   * Numbers of the files that hold what others hold, too, and of those that are small: they are put together with what
-   * is new.
-   */
+  /** Numbers of small files, and of those that hold what others hold, too: they are merged with what is new. */
   untidy(): number[] {
     return this.#warm.filter(({ small, dead }) => small || dead).map(({ archive }) => archive)
   }

@@ -1,5 +1,4 @@
 // The embedded trail store: a framed segment log with group commit, blobs beside it, and a disposable index.
-// On disk the index is SQLite on a worker thread; over the faulty twin it is in memory.
 import { invariant, type ObjectId, ParleyError, type RunId, type Ticks } from '@parley/core'
 import { Archives } from '../archive/archives.ts'
 import type { ColdCopies } from '../archive/copies.ts'
@@ -220,8 +219,7 @@ export class SegmentStore implements TrailStore {
 
   /**
    * The index may say where a record lies, never whether there is one: an index that knows less of a run than the log
-   * holds is made anew before anything is read through it. Once in a life: what is still missing then is missing in the
-   * log.
+   * holds is rebuilt before anything is read through it. Once in a life: what is missing then is missing in the log.
    */
   async #indexed(run: RunId): Promise<RunHead | undefined> {
     const own = this.#runHeads.of(run)
@@ -325,10 +323,7 @@ export class SegmentStore implements TrailStore {
     }
   }
 
-  /**
-   * The segment that an entry lies in; 0 where it is not known. An index that errs makes entries look missing, never
-   * sound.
-   */
+  /** The segment of an entry; 0 where unknown. An index that errs makes entries look missing, never sound. */
   async #segmentOf(run: RunId, seq: number): Promise<number> {
     const place = await this.#index.place(run, seq, this.#position)
     return Math.max(0, place?.file ?? 0)
@@ -373,10 +368,7 @@ export class SegmentStore implements TrailStore {
   }
 }
 
-/**
- * Where each run stands in the segments: from the heads files as far as they are of the segments as they are, else from
- * the segments.
- */
+/** Where each run stands in the segments: from heads files that fit them, else from the segments themselves. */
 async function readRunHeads(opened: OpenedLog, reader: SegmentReader, files: HeadFiles): Promise<RunHeads> {
   const runs = new RunHeads()
   for (const [segment, end] of opened.segments) {

@@ -37,8 +37,8 @@ const HEADER = 12
 const SLACK = 1024 * 1024
 
 /**
- * States in the files of a folder, which is made when it is needed and which nobody else writes to. Where states are
- * sealed, those that were not are deleted: their content must not lie about any longer.
+ * States in the files of a folder, created on demand, that nobody else writes to. Where states are sealed, unsealed
+ * ones are deleted: their content must not lie about.
  */
 export function fileStateCache(folder: string, sealing?: StateSealing): StateCacheStore {
   const seals = sealing?.seals ?? false
@@ -137,9 +137,7 @@ async function readFile(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/**
- * Not synced: after a power loss the checksum tells whether the content made it to the disk, and nothing hangs on it.
- */
+/** Not synced: after a power loss the checksum tells whether the content reached the disk. */
 async function replaceFile(path: string, parts: readonly Uint8Array[]): Promise<void> {
   const temporary = `${path}.tmp`
   try {

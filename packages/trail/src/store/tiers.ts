@@ -1,7 +1,6 @@
-// Moving records between the places that a store has for them (W-TRAIL-25 to 29): from the log to files of runs, from
-// there to the cold tier, and removing what nobody needs any more. Each change is durable at its new place before
-// anything is removed, and a crash leaves every record where it counts (docs/decisions/0014). Appends and queries go on
-// meanwhile.
+// Moving records between their places (W-TRAIL-25 to 29): from the log to files of runs, from there to the cold tier,
+// and removing what is no longer needed. Each change is durable at its new place before anything is removed, and a
+// crash leaves every record where it counts (docs/decisions/0014). Appends and queries continue meanwhile.
 import { formatTimestamp, invariant, ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
 import type { ArchiveDraft, Archives } from '../archive/archives.ts'
 import { contentsOf, packEntries } from '../archive/contents.ts'
@@ -92,8 +91,8 @@ export class Tiers implements TrailTiers {
   }
 
   /**
-   * Tells the index of what it could not be told of: then it knows every archive that counts, and every one that is
-   * deleted. No change is at work meanwhile: each begins with this.
+   * Tells the index what it missed: then it knows every archive that counts and every deleted one. Each change begins
+   * with this, so none is at work meanwhile.
    */
   async certain(): Promise<void> {
     if (!this.#doubtful) return
@@ -186,15 +185,13 @@ export class Tiers implements TrailTiers {
 
   expire(run: RunId, at: Timestamp): Promise<number> {
     return this.#change(async () => {
-      // Before it is asked what the log still holds: what is appended from here on is not in the cold tier when this is
-      // done.
+      // Asked before the log is: what is appended from here on is not in the cold tier when this is done.
       const head = await this.#options.head(run)
       const [usage] = await this.#index.usage(this.#options.position(), run)
       if (usage && usage.segments.length > 0)
         throw new ParleyError('invalid_state', `${run} is still in the log; compact it first.`)
       let moved = 0
-      // Files that a crash kept from going: what they hold is in another one, and deleting either must not leave it in
-      // the other.
+      // Files that survived a crash: another one holds their content, and deleting either must not leave it there.
       const dead = new Set(await superseded(this.#archives.catalogue, run))
       for await (const manifest of this.#archives.catalogue.manifests(run)) {
         if (manifest.tier !== 'warm' || dead.has(manifest.archive)) continue
@@ -323,9 +320,8 @@ export class Tiers implements TrailTiers {
   }
 
   /**
-   * Where what counts in the oldest segments is at most half of them, it moves to files of its runs, whether these have
-   * ended or not: so one long run does not hold on to the log for ever, and what is copied is never more than what is
-   * freed.
+   * Where at most half of the oldest segments counts, it moves to files of its runs, ended or not: so one long run does
+   * not hold on to the log for ever, and no more is copied than is freed.
    */
   async #carry(): Promise<void> {
     const usage = await this.#usage()
@@ -358,8 +354,7 @@ export class Tiers implements TrailTiers {
   }
 
   /**
-   * The index says that nobody needs this segment; the archives must say so, too. Damage is evidence: such a segment
-   * stays.
+   * The index says that nobody needs this segment; the archives must agree. Damage is evidence: such a segment stays.
    */
   async #drop(segment: number): Promise<number> {
     const { reader, scanned } = this.#options

@@ -1,5 +1,4 @@
-// What stands before an entry in the two chains of its run: read from where it lies, or from the manifests where
-// retention took it (W-TRAIL-29).
+// What stands before an entry in the two chains of its run: read from the log, or from manifests (W-TRAIL-29).
 import type { RunId } from '@parley/core'
 import type { Manifest } from '../archive/manifest.ts'
 import type { Entry } from '../entry.ts'

@@ -52,8 +52,8 @@ export interface VerifyOptions {
   /** Leave out the signatures, which take most of the time. */
   readonly skipSignatures?: boolean
   /**
-   * `seq` of the first entry whose signature itself is checked. Those before it must be signed, by a key that may;
-   * since each signature is over a hash that covers all entries before it, a later one vouches for them.
+   * `seq` of the first entry whose signature is checked. Earlier ones must be signed by a permitted key; a later
+   * signature covers them, since each is over a hash of all entries before it.
    */
   readonly signaturesFrom?: number
   /** Begin behind a state that was kept (`RunTrail.state`), which is trusted with all that stands before it. */

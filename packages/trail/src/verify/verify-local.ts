@@ -1,5 +1,5 @@
-// Verification of a local trail (W-TRAIL-14): the chain of one workspace as somebody was given it, alone or against
-// what the global record says of it. A rewritten trail passes alone and fails against its anchors.
+// Verification of a local trail (W-TRAIL-14): the chain of one workspace, alone or against the global record. A
+// rewritten trail passes alone and fails against its anchors.
 import type { RunId } from '@parley/core'
 import type { Entry } from '../entry.ts'
 import { viewTail } from '../log/view.ts'

@@ -1,5 +1,5 @@
-// Verification (W-TRAIL-16): recompute both chains from the stored bytes, check anchors and signatures, compare with
-// the newest heads that anyone knows. Each finding names the entry and the kind of damage; nothing is repaired here.
+// Verification (W-TRAIL-16): recomputes both chains from the stored bytes, checks anchors and signatures, compares with
+// the newest known heads. Each finding names the entry and the kind of damage; nothing is repaired here.
 import type { EntryId, RunId, WorkspaceId } from '@parley/core'
 import type { Manifest } from '../archive/manifest.ts'
 import type { StoredEntry } from '../entry.ts'
@@ -79,8 +79,8 @@ export class RunVerifier {
   }
 
   /**
-   * Whether what was deleted of a run may have been (W-TRAIL-28): an entry that stays must cover each archive. A
-   * manifest is not signed, so that anybody could say of any archive that it was deleted.
+   * Whether deletions were allowed (W-TRAIL-28): an entry that stays must cover each archive. A manifest is not signed:
+   * anybody could make one claim that its archive was deleted.
    */
   deletions(manifests: readonly Manifest[]): void {
     const deleted = manifests.filter(manifest => manifest.deleted)
@@ -290,9 +290,9 @@ function bodyOf(view: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Judges what was deleted of a run once all of it was read. What covers a deletion was durable before it, though
- * perhaps not when the reading came there: the end is read again. What an imported run lacks was judged when it came,
- * and of a copy of the cold tier what covers a deletion may still be in the log.
+ * Judges the deletions of a run once all of it was read. What covers a deletion was durable before it, perhaps not when
+ * the reading came there: the end is read again. Deletions in an imported run were judged when it came; for a copy of
+ * the cold tier, what covers them may still be in the log.
  */
 export async function judgeDeletions(store: TrailStore, run: RunId, verifier: RunVerifier): Promise<void> {
   if (!verifier.bridges || store.readOnly || store.imports.has(run)) return

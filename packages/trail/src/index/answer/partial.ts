@@ -30,9 +30,8 @@ function isFilled(rows: Rows, row: RunRow | undefined, { first, last }: DamageRo
 }
 
 /**
- * Whether records of this run may have stood in a damaged place that says no names. A run that goes on behind it
- * without a gap lost nothing there (a gap is noted by itself); one that had ended could only have lost what changes
- * nothing.
+ * Whether a damaged place that names no run may have held records of this one. A run that continues behind it without a
+ * gap lost nothing there (a gap is noted separately); one that had ended lost nothing that matters.
  */
 function mayConcern(damage: DamageRow, row: RunRow | undefined): boolean {
   if (!row || row.head < 0) return true

@@ -33,10 +33,7 @@ export function* takeRecords(rows: Rows, reader: LogReader, request: TakeRequest
   return { records: fetchWhole(reader, request.run, wanted).bytes, ordinals, until, more }
 }
 
-/**
- * All records of a run from the first object of `after.seq` on, each with how many objects of its `seq` there were up
- * to it.
- */
+/** All records of a run from the first object of `after.seq` on, each with the count of objects of its `seq` so far. */
 function* walk(
   rows: Rows,
   row: RunRow,

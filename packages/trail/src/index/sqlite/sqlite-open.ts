@@ -1,5 +1,5 @@
-// Opening the index file: is it ours, of this trail, of this version, and does it agree with the log? If not, it is put
-// aside and begun again; what it knew of chain heads is kept where that may be evidence of a log that lost its end.
+// Opening the index file: is it ours, of this trail and version, and does it agree with the log? If not, it is
+// replaced; the chain heads it knew are kept where they may prove that the log lost its end.
 import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { FRAME_HEADER, frameLength } from '../../log/frame.ts'

@@ -56,8 +56,8 @@ type ObjectTuple = [number, number, ObjectId, number, number, number, number]
 type EntryTuple = [number, number, number, number, number]
 
 /**
- * Changes happen between `begin` and `commit` or `keep`, and a later opening sees all of them or none. Whoever asks for
- * a run may change its row, and saves it within the same transaction.
+ * Changes happen between `begin` and `commit` or `keep`, and a later opening sees all of them or none. A caller may
+ * change a run's row, and saves it within the same transaction.
  */
 export class Rows {
   readonly #database: DatabaseSync
@@ -86,8 +86,8 @@ export class Rows {
     this.#sql.run('BEGIN IMMEDIATE')
   }
 
-  // A transaction that cannot be committed is undone here and now. Were it left open, or taken for committed,
-  // everything in it would be missing from the tables for good while `applied` says that it is there.
+  // A transaction that cannot be committed is undone at once. Left open, or taken for committed, everything in it would
+  // be missing from the tables for good while `applied` says that it is there.
   commit(): void {
     this.#forgetLost()
     try {
@@ -100,8 +100,8 @@ export class Rows {
   }
 
   /** Ends a change like `commit`, but gathers many: what a crash loses is taken from the log again. */
-  // Where many runs interleave, each slice touches most pages of the indexes: writing them out once for many slices is
-  // what keeps the index from falling behind.
+  // Where many runs interleave, each slice touches most index pages: writing them out once for many slices keeps the
+  // index from falling behind.
   keep(): void {
     if (++this.#kept >= indexLimits.keptSlices) this.commit()
   }
