@@ -2,7 +2,6 @@
 import { asParleyError, ParleyError, type RunId, systemCode } from '@parley/core'
 import type { Damage } from './store/store.ts'
 
-/** A commit that did not become durable. */
 export function commitError(cause: unknown): ParleyError {
   return cause instanceof ParleyError
     ? cause

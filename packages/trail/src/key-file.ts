@@ -45,7 +45,6 @@ export function keyProblem(profile: string): ParleyError | undefined {
 
 export class KeyFile {
   readonly #files: Files
-  /** For messages. */
   readonly #folder: string
   readonly #publish: (pem: string) => void
 

@@ -20,7 +20,6 @@ interface OpenColdOptions {
    * any, a signature need only fit the key that it names.
    */
   readonly trusted?: ReadonlySet<string>
-  /** Opens sealed content. */
   readonly cipher?: ContentCipher
 }
 

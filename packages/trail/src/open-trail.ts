@@ -76,7 +76,6 @@ async function openKeys(
   return { signer, trust: () => ({ trusted }) }
 }
 
-/** The store alone, on disk with its SQLite index. */
 export async function openSegmentStore(profile: string, options: OpenTrailOptions = {}): Promise<SegmentStore> {
   const folder = join(profile, 'trail')
   let release: (() => void) | undefined

@@ -76,7 +76,6 @@ export class SigningStage {
     return undefined
   }
 
-  /** Resolves when everything that was taken is with the store. */
   async drain(): Promise<void> {
     await this.#replacing
     await this.#running

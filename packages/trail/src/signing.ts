@@ -7,7 +7,6 @@ import { workerArguments, workerFile } from './worker.ts'
 const HASH_BYTES = 32
 
 export interface Signer {
-  /** The public key, base64. */
   readonly id: string
   /** The signature of a hash, both in hexadecimal. Throws when the key is gone: the append then fails. */
   sign(hash: string): string
@@ -16,7 +15,6 @@ export interface Signer {
    * the key is gone. Calls are answered in order.
    */
   signMany?(hashes: Buffer): Promise<Uint8Array>
-  /** Ends what `signMany` started. */
   close?(): void
 }
 

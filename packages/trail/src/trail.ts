@@ -66,7 +66,6 @@ interface TrailReport {
 const held = new WeakMap<TrailStore, symbol>()
 
 export class Trail {
-  /** Compaction, retention, snapshots and the replica. */
   readonly storage: StorageManager
   readonly #store: TrailStore
   #signer: Signer | undefined
@@ -139,7 +138,6 @@ export class Trail {
     return this.#store.tiers.replica()
   }
 
-  /** What lies where, and how far the replica follows. */
   tiers(): Promise<TierReport> {
     return this.#store.tiers.report()
   }
@@ -157,7 +155,6 @@ export class Trail {
     })
   }
 
-  /** Where a run comes from that is not one of our own. */
   imported(id: RunId): ImportedFrom | undefined {
     const record = this.#store.imports.get(id)
     if (!record) return undefined
@@ -190,7 +187,6 @@ export class Trail {
     return this.#cipher?.sealing ?? 'none'
   }
 
-  /** What was found wrong when the store was opened. */
   get damage(): readonly Damage[] {
     return this.#store.damage
   }
@@ -258,7 +254,6 @@ export class Trail {
     return entry && { run, seq, hash: entry.hash }
   }
 
-  /** Who may have signed a run. */
   #checks(run: RunId): VerifyOptions {
     const imported = this.#store.imports.get(run)
     // The keys of whoever made it, for this run alone; and not ours: we never sign it.

@@ -46,7 +46,6 @@ function namesIn({ entries, objects }: Manifest): string[] {
   return [...entries.map(({ hash }) => hash), ...objects.map(({ id }) => id)]
 }
 
-/** Archives of a run that have a manifest. */
 function listedIn(tier: Files, folder: string): number[] {
   const named = tier.list(folder).flatMap(name => archiveName(name) ?? [])
   return [...new Set(named.flatMap(({ archive, manifest }) => (manifest ? archive : [])))]

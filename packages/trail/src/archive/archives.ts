@@ -35,7 +35,6 @@ import { type PackedArchive, UnpackedArchives } from './unpacked.ts'
 import { markWhole, wholeUpTo } from './whole.ts'
 
 interface ArchivesOptions {
-  /** The trail's folder. */
   readonly files: Files
   /** Blobs of the profile, for copies in the cold tier. */
   readonly blobs: Blobs
@@ -63,9 +62,7 @@ interface RecordInArchive {
 export class Archives {
   readonly #options: ArchivesOptions
   readonly #files: Files
-  /** Blobs of what is in the cold tier. */
   readonly blobs: Blobs
-  /** Which archives there are. */
   readonly catalogue: Catalogue
   readonly #unpacked: UnpackedArchives
 
@@ -221,12 +218,10 @@ export class Archives {
     return keepKeys(this.#files, this.#options.replica)
   }
 
-  /** The head up to which all of a run is in the cold tier. */
   wholeUpTo(run: RunId): RunHead | undefined {
     return wholeUpTo(this.#files, run)
   }
 
-  /** Bytes of an archive's records. */
   read(archive: number, at: number, length: number): Buffer {
     return this.#unpacked.read(archive, at, length)
   }
@@ -235,7 +230,6 @@ export class Archives {
     return this.#unpacked.load(archive)
   }
 
-  /** One entry or object of an archive as it was stored. */
   record({ archive, seq, at, length }: RecordInArchive): StoredRecord {
     const source = this.read(archive, at, length)
     const span = spanRecord(source, 0, source.length)
@@ -279,7 +273,6 @@ export class Archives {
     await cleared?.catch(() => {})
   }
 
-  /** Looks again what is on disk. */
   refresh(): void {
     this.catalogue.refresh()
     this.#unpacked.clear()

@@ -31,7 +31,6 @@ export class Catalogue {
     this.#replica = replica
   }
 
-  /** A number that no other archive gets. */
   reserve(): number {
     this.#find()
     return ++this.#greatest
@@ -46,12 +45,10 @@ export class Catalogue {
     this.#find().delete(archive)
   }
 
-  /** Where an archive counts. */
   folder(archive: number): string | undefined {
     return this.#find().get(archive)
   }
 
-  /** Looks again what is on disk. */
   refresh(): void {
     this.#places = undefined
   }
@@ -62,7 +59,6 @@ export class Catalogue {
     return folders.filter(name => this.#files.list(`${RUNS}/${name}`).length > 0).map(runOf)
   }
 
-  /** The highest number of an archive that counts. */
   get highest(): number {
     let highest = 0
     for (const archive of this.#find().keys()) highest = Math.max(highest, archive)
@@ -75,7 +71,6 @@ export class Catalogue {
     return [RUNS, COLD].some(root => this.#files.list(`${root}/${name}`).length > 0)
   }
 
-  /** Runs that have archives. */
   runs(): RunId[] {
     return [...new Set([...this.#find().values()].map(withoutTier))].sort().map(runOf)
   }
@@ -108,7 +103,6 @@ export class Catalogue {
     return found.sort(([a], [b]) => a - b)
   }
 
-  /** The tier that an archive is in, by its number. */
   tierOf(archive: number): Manifest['tier'] | undefined {
     const folder = this.#find().get(archive)
     if (folder === undefined) return undefined

@@ -71,7 +71,6 @@ export function coldTrust(cold: Files, known: Iterable<string>): (run: RunId) =>
   }
 }
 
-/** What is wrong with the lists of keys in a copy of the cold tier. */
 export function coldKeyProblems(cold: Files): string[] {
   const own = cold.exists(COLD_KEYS) ? keysIn(cold, COLD_KEYS) : []
   const problems = own ? keyProblems(own) : [`The list of keys, ${COLD_KEYS}, cannot be read.`]

@@ -37,7 +37,6 @@ export async function contentsOf(packed: Uint8Array, ordinals: readonly number[]
   return { bytes, entries, objects }
 }
 
-/** Entries in the form of records. */
 export function packEntries(entries: readonly StoredEntry[]): Buffer {
   const target = Buffer.allocUnsafe(entries.reduce((sum, entry) => sum + recordBound(entry), 0))
   let length = 0

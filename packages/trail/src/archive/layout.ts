@@ -55,7 +55,6 @@ export function isTorn(name: string): boolean {
   return /^\d+\.(json\.zst|zst)\.tmp$/.test(name)
 }
 
-/** Names of the folders of runs below a folder. */
 export function runFolders(files: Files, root: string): string[] {
   return files.list(root).filter(name => !name.includes('.'))
 }

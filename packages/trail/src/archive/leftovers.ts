@@ -11,12 +11,10 @@ import { archiveName, COLD, isTorn, recordsFile, runOf, safeName } from './layou
 import type { Squeeze } from './squeeze.ts'
 
 interface LeftoversOptions {
-  /** The trail's folder. */
   readonly files: Files
   readonly catalogue: Catalogue
   readonly squeeze: Squeeze
   readonly index: Pick<TrailIndex, 'select' | 'object'>
-  /** The newest position that was acknowledged. */
   readonly position: () => number
 }
 

@@ -8,7 +8,6 @@ import { archiveHashOf } from './contents.ts'
 import { HeldRun } from './held.ts'
 import type { Manifest } from './manifest.ts'
 
-/** Where one record lies, and no more of its manifest than that. */
 interface Place {
   readonly seq: number
   readonly archive: number

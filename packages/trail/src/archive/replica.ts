@@ -14,7 +14,6 @@ const shape = compile(Type.Object({ trail: Type.String({ pattern: '^[0-9a-f]{32}
 export interface ReplicaOptions {
   /** The folder; throws where it is not there. */
   readonly open: () => Files
-  /** Said in messages. */
   readonly name: string
 }
 

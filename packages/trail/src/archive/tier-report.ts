@@ -44,11 +44,9 @@ export interface TierReport {
 }
 
 export interface ReplicaReport {
-  /** The folder. */
   readonly name: string
   /** Files of the cold tier that it lacks, has in another size, or still has although they were deleted. */
   readonly lacking: number
-  /** Why it cannot be used. */
   readonly problem?: string
 }
 
@@ -57,7 +55,6 @@ interface TierSources {
   readonly archives: Archives
   readonly replica: Replica | undefined
   readonly runs: readonly RunSummary[]
-  /** Bytes of each run in the log. */
   readonly inLog: ReadonlyMap<RunId, number>
 }
 

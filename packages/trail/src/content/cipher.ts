@@ -130,12 +130,10 @@ export class ContentCipher {
   }
 }
 
-/** Whether the data of an object is sealed. */
 export function isSealed(data: string): boolean {
   return data.startsWith(PREFIX)
 }
 
-/** Whether the data of an object carries a proof. */
 function isProven(data: string): boolean {
   return data.startsWith(PROVEN)
 }

@@ -19,7 +19,6 @@ import {
 import type { ContentKey, ContentKeyRing } from './keys.ts'
 import type { ContentScope } from './scope.ts'
 
-/** A place inside of the run. */
 type Place = Omit<ContentPlace, 'run'>
 
 export class RunContent {
@@ -62,19 +61,16 @@ export class RunContent {
     return cipher ? cipher.sealObject(object, scope, stronger(cipher.sealing, this.#began ?? 'none')) : object
   }
 
-  /** See `proofOf`. */
   proof(object: StoredObject): ContentProof {
     const proof = proofOf(object, this.#cipher)
     return proof === 'missing' && this.#proven ? 'forged' : proof
   }
 
-  /** See `openObject`. */
   open(object: StoredObject): StoredObject {
     this.#require(object)
     return openObject(object, this.#cipher)
   }
 
-  /** The same with nothing but the keys of a ring. */
   openWith(ring: ContentKeyRing, object: StoredObject): Promise<StoredObject> {
     this.#require(object)
     return openObjectWith(ring, object, this.#cipher)

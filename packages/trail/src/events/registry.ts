@@ -34,7 +34,6 @@ type EventBodies = { [D in Definitions[number] as D['type']]: Static<D['body']> 
 export type EventType = Definitions[number]['type']
 export type EventBody<T extends EventType = EventType> = EventBodies[T]
 
-/** One row: what the sheet says about an event type. */
 interface EventDefinition<T extends EventType = EventType> {
   readonly type: T
   readonly filed: Filing

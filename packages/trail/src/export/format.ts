@@ -67,7 +67,6 @@ const ExportEndSchema = Type.Object(
     bridged: Count,
     objects: Count,
     bytes: Count,
-    /** What was not put into the file. */
     left_out: Type.Object({ objects: Count, bytes: Count }, closed),
   },
   closed,

@@ -23,7 +23,6 @@ export interface ExportPart {
   readonly raw: boolean
   /** Undefined where it cannot be had. */
   readonly content: Buffer | undefined
-  /** What is wrong with it. */
   readonly problem: string | undefined
   /** SHA-256 of every byte of the file before this part. */
   readonly before: string

@@ -96,7 +96,6 @@ export async function verifyExport(source: ByteSource, options: VerifyExportOpti
   return (await examineExport(source, options)).report
 }
 
-/** The same with what an import needs to keep. */
 export async function examineExport(
   source: ByteSource,
   options: VerifyExportOptions = {},
@@ -112,7 +111,6 @@ interface OpenedExport {
   readonly header: ExportHeader
   /** What stands behind the header. */
   readonly parts: AsyncGenerator<ExportPart>
-  /** What is wrong with the part that holds the header. */
   readonly problem: string | undefined
 }
 

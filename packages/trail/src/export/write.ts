@@ -28,7 +28,6 @@ import {
 
 const compress = promisify(zstdCompress)
 
-/** Where the records come from: a store. */
 interface ExportSource {
   replay(run: RunHead['run']): AsyncIterable<StoredRecord>
   manifests(run: RunHead['run']): Promise<readonly Manifest[]>
@@ -43,7 +42,6 @@ interface ExportOptions {
   /** Seals the file; without one nothing vouches for content, head and keys. */
   readonly signer: Signer | undefined
   readonly content: ExportContent
-  /** Opens content, for `opened`. */
   readonly cipher?: ContentCipher | undefined
 }
 
@@ -87,7 +85,6 @@ function framed(kind: PartKind, compressed: boolean, content: Buffer, stored: Bu
   return Buffer.concat([writePartHeader({ ...frame, digest: hash('sha256', content, 'hex') }), stored])
 }
 
-/** The records up to the head, gathered into parts. */
 class Records {
   readonly #source: ExportSource
   readonly #options: ExportOptions

@@ -10,9 +10,7 @@ import { type ExportReport, examineExport, openExport } from '../export/verify-e
 import type { RunHead } from '../store/store.ts'
 import { type ImportRecord, trustedKeys } from './import-record.ts'
 
-/** The part of a store that takes in runs from elsewhere. */
 export interface TrailImports {
-  /** Those that count. */
   readonly imports: ReadonlyMap<RunId, ImportRecord>
   /** One at a time for each run: `import_running`. The store has no entry of the run. */
   beginImport(record: ImportRecord): Promise<RunImport>
@@ -33,7 +31,6 @@ export interface RunImport {
 }
 
 export interface ImportOptions {
-  /** Keys that are trusted; at least one. */
   readonly keys: readonly string[]
   readonly at: Timestamp
 }

@@ -29,7 +29,6 @@ export class ArchiveReader {
   #found: Map<number, Found> | undefined
   /** Uncompressed, the latest used last. */
   readonly #unpacked = new Map<number, Buffer>()
-  /** The manifest that was read last. */
   #manifest: { readonly number: number; readonly content: Manifest | undefined } | undefined
 
   /** `replica`: a second copy of the cold tier; throws where it is not there. */

@@ -22,10 +22,8 @@ export abstract class AskedIndex implements TrailIndex {
   abstract advance(point: LogPoint): void
   abstract close(): Promise<void>
 
-  /** The newest frame that the index was told of. */
   protected abstract readonly newest: Position
 
-  /** Answers once the index has seen `atLeast`. */
   protected abstract ask<K extends IndexOperation>(
     kind: K,
     args: IndexQuestion<K>,

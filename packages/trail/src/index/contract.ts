@@ -95,7 +95,6 @@ export interface TakeRequest {
 }
 
 export interface TakenRecords {
-  /** The records one behind the other. */
   readonly records: Uint8Array
   /** The place that each object among them has in its run (`ObjectRow.ordinal`). */
   readonly ordinals: readonly number[]

@@ -27,12 +27,10 @@ export class LiveIndex {
     this.#engine = new Engine(this.#rows, reader)
   }
 
-  /** The newest frame that answers take into account. */
   get frame(): Position {
     return this.#applier.frame
   }
 
-  /** Takes in one slice of what lies before `target`. True when nothing is left. */
   step(target: LogPoint): boolean {
     return this.#applier.step(target)
   }
@@ -84,7 +82,6 @@ function isWork(answer: IndexAnswer | Work<IndexAnswer>): answer is Work<IndexAn
   return typeof answer === 'object' && 'next' in answer
 }
 
-/** The run whose records a request reads. */
 function runOf({ kind, args }: IndexRequest): RunId | undefined {
   switch (kind) {
     case 'select':

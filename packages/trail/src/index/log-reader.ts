@@ -27,7 +27,6 @@ export class IndexLog implements LogReader {
     else this.#segments.extend(point.segment, point.end)
   }
 
-  /** Looks again which segments there are. */
   refresh(): void {
     this.release()
     this.#segments = this.#find()

@@ -5,13 +5,11 @@ import type { Engine, Work } from './answer/engine.ts'
 import type { IndexOpening, LogPoint } from './contract.ts'
 
 export interface WorkerOptions {
-  /** The trail's folder, with its segments. */
   readonly folder: string
   /** A copy of the cold tier, which is all there is then. */
   readonly cold?: string
   /** A second copy of the cold tier, for archives that cannot be read here. */
   readonly replica?: string | undefined
-  /** The index file. */
   readonly file: string
   /** The identity that the segments carry: 32 hexadecimal digits. */
   readonly trail: string

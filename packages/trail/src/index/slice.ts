@@ -72,7 +72,6 @@ export class Slice {
     }
   }
 
-  /** Writes what was gathered for the runs. */
   save(): void {
     for (const { row, rootChanged } of this.#runs.values()) {
       if (rootChanged) row.ended = this.#rootEnded(row)
@@ -126,7 +125,6 @@ export class Slice {
     }
   }
 
-  /** What an entry says about its run as a whole. */
   #follow(touched: TouchedRun, { workspace, event_type, body }: View, seq: number, ticks: number): void {
     const { row } = touched
     row.ordered &&= seq > row.head && ticks >= row.updated

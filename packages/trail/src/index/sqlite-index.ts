@@ -41,7 +41,6 @@ interface Question {
   readonly reject: (error: Error) => void
 }
 
-/** One life of the worker. */
 interface Life {
   readonly worker: Worker
   readonly opening: PromiseWithResolvers<IndexOpening>

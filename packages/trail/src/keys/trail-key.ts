@@ -11,7 +11,6 @@ export { type Endorsement, EndorsementSchema, type TrailKey, TrailKeySchema } fr
 
 const STATEMENT = 'parley-key-rotation/1'
 
-/** Who may have signed what. */
 export interface Trust {
   readonly trusted: ReadonlySet<string>
   /** Keys that were replaced, in order, each with the timestamp of the last entry that it may have signed. */
@@ -37,7 +36,6 @@ function digestOf({ from, to, at, until }: Omit<Endorsement, 'signature' | 'coun
   return hash('sha256', canonicalize({ format: STATEMENT, from, to, at, until }), 'hex')
 }
 
-/** What the owner of a list of keys trusts: all of them. */
 export function trustOf(keys: readonly TrailKey[]): Trust {
   return { trusted: new Set(keys.map(({ key }) => key)), retired: retiredOf(keys) }
 }

@@ -15,7 +15,6 @@ export interface BlobReport {
   readonly garbage: readonly string[]
   /** The content does not match the name. */
   readonly damaged: readonly string[]
-  /** Referred to, but not there. */
   readonly missing: readonly string[]
 }
 
@@ -99,7 +98,6 @@ function pathOf(name: string): string {
   return `${name.slice(0, 2)}/${name}`
 }
 
-/** Whether the content of a record is kept beside the log. */
 export function isLarge(record: StoredRecord): record is StoredObject {
   return record.kind === 'object' && Buffer.byteLength(record.data) > limits.objectInlineBytes
 }

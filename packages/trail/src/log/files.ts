@@ -33,7 +33,6 @@ export interface Files {
   /** Removes a folder that is there and empty; nothing hangs on whether that lasts. */
   removeFolder(folder: string): void
   syncFolder(folder: string): Promise<void>
-  /** Bytes that can still be written, as far as anybody can tell. */
   free(): number
 }
 
@@ -42,12 +41,10 @@ export function isSystemError(cause: unknown): cause is NodeJS.ErrnoException & 
   return cause instanceof Error && 'code' in cause && /^E[A-Z]+$/.test(String(cause.code))
 }
 
-/** Reads a whole file, or undefined when there is none. */
 export function readWhole(files: Files, path: string): Buffer | undefined {
   return files.exists(path) ? readingFile(files, path, file => file.read(0, file.size)) : undefined
 }
 
-/** Opens a file to read it. */
 export function readingFile<Read>(files: Files, path: string, read: (file: LogFile) => Read): Read {
   const file = files.open(path, 'reading')
   try {

@@ -67,7 +67,6 @@ export class Group {
     this.settles.push(settle)
   }
 
-  /** The finished frame. */
   seal(number: number): Buffer {
     this.latest = (parseTimestamp(this.#latest) ?? 0) as Ticks
     sealFrame(this.#buffer, SEGMENT_HEADER, this.#length, { number, count: this.count, latest: this.latest })
@@ -88,7 +87,6 @@ export class Group {
   }
 }
 
-/** Bytes that a batch takes at most. */
 export function batchBound(records: readonly StoredRecord[]): number {
   let bytes = 0
   for (const record of records) bytes += recordBound(record)

@@ -22,7 +22,6 @@ export class SegmentReader {
     this.#ends = new Map(ends)
   }
 
-  /** A segment now counts up to here. */
   extend(segment: number, end: number): void {
     this.#ends.set(segment, end)
   }
@@ -67,7 +66,6 @@ export class SegmentReader {
     }
   }
 
-  /** The newest entry of each run in a segment. */
   heads(segment: number): Map<RunId, RunHead> {
     const heads = new Map<RunId, RunHead>()
     for (const found of this.#walk(segment)) {
@@ -76,7 +74,6 @@ export class SegmentReader {
     return heads
   }
 
-  /** Whether any record of a segment is one of those looked for. */
   some(segment: number, wanted: (source: Buffer, span: RecordSpan) => boolean): boolean {
     for (const found of this.#walk(segment)) {
       if (found.kind === 'gap') continue
@@ -91,7 +88,6 @@ export class SegmentReader {
     return walkFrames((at, length) => this.read(segment, at, length), SEGMENT_HEADER, this.sizeOf(segment))
   }
 
-  /** Bytes of a segment that count. */
   sizeOf(segment: number): number {
     return this.#ends.get(segment) ?? 0
   }

@@ -8,10 +8,8 @@ import { KIND_ENTRY, recordHash, recordRun } from './record.ts'
 
 export interface WalkedFrame {
   readonly kind: 'frame'
-  /** The buffer that `frame` points into. */
   readonly source: Buffer
   readonly frame: FrameSpan
-  /** Offset of the frame in its segment. */
   readonly at: number
 }
 

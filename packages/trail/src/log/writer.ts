@@ -45,7 +45,6 @@ export class LogWriter {
   /** After a failed write or sync nothing more goes into the current segment. */
   #suspect = false
   #prepared: Promise<Segment> | undefined
-  /** Segments that were given up and are still there. */
   readonly #left = new Set<number>()
   #nextNumber: number
   #nextCapacity: number

@@ -21,7 +21,6 @@ export interface WorkspaceFacts {
   readonly children: Set<WorkspaceId>
 }
 
-/** The model as plain data. */
 export interface ModelState {
   readonly workspaces: Map<WorkspaceId, WorkspaceFacts>
   readonly root: WorkspaceId | undefined
@@ -56,7 +55,6 @@ export class RunModel {
     fold?.(this, entry.body, seq)
   }
 
-  /** The run's root is terminal. */
   get ended(): boolean {
     return this.end !== undefined
   }
@@ -79,7 +77,6 @@ export class RunModel {
     this.#lost.end ??= seq ?? this.#lost.filed
   }
 
-  /** A workspace and everything below it. */
   subtree(workspace: WorkspaceId): Set<WorkspaceId> {
     const found = new Set<WorkspaceId>([workspace])
     for (const each of found) for (const child of this.workspaces.get(each)?.children ?? []) found.add(child)

@@ -59,7 +59,6 @@ async function byOwner(store: TrailStore, grouping: Grouping, model: RunModel): 
   return rows
 }
 
-/** Rows that ended up with the same key, added up. */
 function merged(rows: readonly AggregateRow[]): AggregateRow[] {
   const sums = new Map<AggregateRow['key'], AggregateRow>()
   for (const row of rows) {

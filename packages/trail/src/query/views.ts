@@ -76,7 +76,6 @@ interface MessageFlow extends AcrossWorkspaces {
   readonly edges: readonly MessageEdge[]
 }
 
-/** The metrics of one run, the same list for every run. */
 export interface RunMetrics extends View {
   readonly run: RunId
   readonly total_cost: number

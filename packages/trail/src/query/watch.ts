@@ -5,7 +5,6 @@ import type { TrailReader } from './access.ts'
 import type { TrailFilter } from './query.ts'
 import type { QueryPage, RunQueries } from './run-query.ts'
 
-/** The commits of one run, for whoever watches it. */
 class RunCommits {
   watchers = 0
   /** Grows with every commit, so that a watcher can tell whether it missed one. */
@@ -56,7 +55,6 @@ export class RunWatchers {
   }
 }
 
-/** Pages of entries as they become durable; see `RunTrail.watch`. */
 export async function* watchRun(
   run: RunId,
   queries: RunQueries,

@@ -39,7 +39,6 @@ interface ParsedView extends EntryDraft {
   readonly integrity: { readonly algorithm: typeof HASH_ALGORITHM; readonly local_hash?: string }
 }
 
-/** A stored entry as the global scope shows it. */
 export function globalEntry(stored: StoredEntry): Entry {
   const { integrity, ...view } = JSON.parse(stored.view) as ParsedView
   return {

@@ -30,7 +30,6 @@ export interface ReplayOptions {
   readonly entriesOnly?: boolean
 }
 
-/** A place in the chain of a run. */
 interface Place {
   readonly seq: number
   readonly hash: string | null
@@ -53,7 +52,6 @@ export class RunReading {
     this.#checks = checks
   }
 
-  /** What is held in memory of the run; undefined before it was read. */
   get state(): RunState | undefined {
     return this.#state
   }
@@ -72,7 +70,6 @@ export class RunReading {
     return this.#loading
   }
 
-  /** See `RunTrail.resume`. */
   async resume(kept: TrailState): Promise<boolean> {
     const { chain, objects } = kept
     if ((await entryAt(this.#store, this.#run, chain.seq))?.hash !== chain.hash) return false
@@ -88,7 +85,6 @@ export class RunReading {
     return true
   }
 
-  /** See `RunTrail.replay`. */
   async *replay({ behind, sound, entriesOnly, lost, forged }: ReplayOptions): AsyncGenerator<Entry | TrailObject> {
     const gathers = !this.#state && !this.#loading && behind === this.#kept
     const halted = sound && haltedError(this.#store.damage, this.#run)

@@ -58,7 +58,6 @@ export class RunState {
     if (entries.length > 0) this.#objects.loose = 0
   }
 
-  /** Takes the next object of the log. */
   takeObject(object: ObjectId): void {
     this.#objects.count++
     this.#objects.loose++

@@ -45,7 +45,6 @@ export interface Batch {
 export interface Appended {
   readonly first: number
   readonly last: number
-  /** Global hash of the last entry. */
   readonly head: string
 }
 

@@ -31,7 +31,6 @@ export function storeObject(
   }
 }
 
-/** What is known of an object whose content is gone. */
 export function lostObject({ id, objectKind: kind, lost = '' }: StoredObject): TrailObject {
   return { id, kind, value: undefined, lost }
 }
@@ -47,7 +46,6 @@ export function readObject(stored: StoredObject, content: RunContent, forged: Fo
   return parsed(content.open(stored), proof)
 }
 
-/** The same with nothing but the keys of a ring. */
 export async function readObjectWith(
   ring: ContentKeyRing,
   stored: StoredObject,

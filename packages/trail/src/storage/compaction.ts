@@ -11,7 +11,6 @@ import type { RunTrail } from '../run/run-trail.ts'
 import type { BridgedEntry, TrailStore } from '../store/store.ts'
 import { RunVerifier } from '../verify/verify.ts'
 
-/** A refusal for damage comes with what to record of it. */
 export type Sound<T> = Result<T> & { readonly violations?: readonly ProposedEntry[] }
 
 export interface Compacted {
@@ -92,7 +91,6 @@ export async function isSummedUp(run: RunTrail, { archive_hash }: Manifest): Pro
   return covered.value.entries.length > 0
 }
 
-/** What of each workspace moves to the cold tier, and how many entries stay. */
 async function classify(
   store: TrailStore,
   run: RunTrail,

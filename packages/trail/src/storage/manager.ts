@@ -30,11 +30,9 @@ interface RunCompaction {
   readonly summaries: readonly ProposedEntry<'trail_compacted'>[]
   /** What moved from the log to files of the run. */
   readonly moved: MoveProgress
-  /** Nothing of the run is left in the log. */
   readonly done: boolean
 }
 
-/** A run that has ended and is not out of the log yet. */
 interface PendingRun {
   readonly run: RunId
   readonly records: number
@@ -56,7 +54,6 @@ const NOTHING_ARCHIVED: Compacted = { archived: 0, summaries: [] }
 
 export class StorageManager {
   readonly #store: TrailStore
-  /** A run for as long as the work on it takes. */
   readonly #borrow: (run: RunId) => RunTrail
   /** Runs between the two steps of their compaction: what came in between is ours. */
   readonly #sound = new Set<RunId>()
@@ -68,7 +65,6 @@ export class StorageManager {
     this.#borrow = borrow
   }
 
-  /** The run that is being worked on. */
   get working(): RunId | null {
     return this.#working
   }
@@ -178,7 +174,6 @@ export class StorageManager {
     return this.#next(null, () => this.#store.tiers.replicate())
   }
 
-  /** Puts back from the replica what is missing or damaged in the cold tier. */
   restore(): Promise<RestoreReport> {
     return this.#next(null, () => this.#store.tiers.restore())
   }

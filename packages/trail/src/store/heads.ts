@@ -64,7 +64,6 @@ export class HeadFiles {
     }
   }
 
-  /** Every head that was ever noted. */
   *all(): Generator<RunHead> {
     for (const name of this.#names()) yield* this.#read(name).heads
   }

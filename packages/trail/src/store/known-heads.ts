@@ -49,7 +49,6 @@ export class KnownHeads {
     return this.#archives.catalogue.holds(run) ? (await this.#listed(run))[0] : undefined
   }
 
-  /** The newest head of each run that a manifest tells of. */
   async #listed(run: RunId | undefined): Promise<readonly RunHead[]> {
     const newest = new Map<RunId, RunHead>()
     for await (const manifest of this.#archives.catalogue.inspect(run)) {

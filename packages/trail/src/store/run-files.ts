@@ -8,7 +8,6 @@ import { damagedError } from '../errors.ts'
 import type { RunPoint, RunUsage } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
 
-/** What is kept of a manifest. */
 interface WarmFile {
   readonly archive: number
   readonly bytes: number

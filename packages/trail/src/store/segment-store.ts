@@ -38,23 +38,17 @@ import type {
 import { Tiers } from './tiers.ts'
 
 export interface SegmentStoreOptions {
-  /** The trail's folder. */
   readonly files: Files
-  /** The folder of blobs. */
   readonly blobs: Files
-  /** Makes the index over a log that ends at a point. */
   readonly index: (log: { trail: string; end: LogPoint }) => TrailIndex
   /** A new identity for a trail that does not exist yet: 32 hexadecimal digits. */
   readonly newTrail: () => string
   readonly firstSegmentBytes?: number
   readonly segmentBytes?: number
-  /** A second copy of the cold tier, on another device. */
   readonly replica?: ReplicaOptions
   /** How archives are compressed; in the thread pool unless told otherwise. */
   readonly squeeze?: Squeeze
-  /** Nothing can be appended, moved or deleted. */
   readonly readOnly?: boolean
-  /** Called once everything is closed. */
   readonly release?: () => void
 }
 

@@ -95,7 +95,6 @@ export interface Damage {
 }
 
 export interface TrailStore extends TrailImports {
-  /** Moves records out of the log and to the cold tier. */
   readonly tiers: TrailTiers
 
   /**
@@ -119,7 +118,6 @@ export interface TrailStore extends TrailImports {
   /** Nothing can be appended, moved or deleted: a copy of the cold tier. */
   readonly readOnly: boolean
 
-  /** What was found wrong while opening. */
   readonly damage: readonly Damage[]
 
   head(run: RunId): Promise<RunHead | undefined>
@@ -175,7 +173,6 @@ export interface TrailTiers {
    */
   archive(run: RunId, workspace: WorkspaceId, seqs: readonly number[], at: Timestamp): Promise<Manifest>
   manifests(run: RunId): Promise<readonly Manifest[]>
-  /** Where an entry lies; undefined when there is none. */
   whereIs(run: RunId, seq: number): Promise<RecordTier | undefined>
   /** Which runs have records in the log, in which of its segments. */
   usage(): Promise<readonly RunUsage[]>
@@ -197,7 +194,6 @@ export interface TrailTiers {
   deleteArchive(manifest: Manifest): Promise<void>
   /** Notes in the cold tier and its replica, where there is anything in them, which public keys there are by now. */
   keepKeys(): Promise<void>
-  /** Copies to the replica whatever of the cold tier it lacks; returns how many files. */
   replicate(): Promise<number>
   /** Puts back from the replica what is missing or damaged in the cold tier. */
   restore(): Promise<RestoreReport>

@@ -47,7 +47,6 @@ export class Tiers implements TrailTiers {
   readonly #options: TiersOptions
   readonly #archives: Archives
   readonly #index: TrailIndex
-  /** The change that is under way. */
   #changing: Promise<unknown> | undefined
   #closed = false
   /** A change failed: archives may count that the index was not told of. */

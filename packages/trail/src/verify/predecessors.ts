@@ -41,7 +41,6 @@ export class Predecessors {
     return newest ? newest.local_hash : kept
   }
 
-  /** What retention deleted and the manifests still tell of. */
   #gone(): Promise<Manifest['entries']> {
     this.#deleted ??= this.#store.tiers
       .manifests(this.#run)

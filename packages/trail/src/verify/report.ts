@@ -60,7 +60,6 @@ export interface VerifyOptions {
   readonly behind?: Pick<ChainState, 'seq' | 'hash' | 'locals'>
 }
 
-/** What the runtime records of a finding. */
 export function violationOf(finding: Finding): ProposedEntry<'integrity_violation'> {
   return {
     event_type: 'integrity_violation',

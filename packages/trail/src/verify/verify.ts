@@ -12,7 +12,6 @@ import type { LostArchive } from '../store/lost-archives.ts'
 import type { BridgedEntry, RunHead, TrailStore } from '../store/store.ts'
 import { DAMAGE, type DamageKind, type Finding, type VerifyOptions, type VerifyReport, violationOf } from './report.ts'
 
-/** What should stand somewhere, or stands there: mostly a hash. */
 type Hash = string | null | undefined
 
 /** How many recent hashes are remembered, to tell a fork from a displaced entry. */
@@ -68,7 +67,6 @@ export class RunVerifier {
     this.#report(seq, null, 'missing', what, `archive ${archive}`, 'none')
   }
 
-  /** The newest entry so far. */
   get seq(): number {
     return this.#seq
   }
@@ -119,7 +117,6 @@ export class RunVerifier {
     if (tail?.workspace != null && tail.localHash) this.#locals.set(tail.workspace, tail.localHash)
   }
 
-  /** What was found first so far. */
   get finding(): Finding | undefined {
     return this.#findings.values().next().value
   }

@@ -19,14 +19,12 @@ import { readView, type View, valueAt } from './view.ts'
 /** Work that pauses now and then, and then has a result. */
 export type Work<Result> = Generator<undefined, Result>
 
-/** A page of entries whose records still lie in the form of the log. */
 export interface PackedPage {
   readonly records: Uint8Array
   readonly more: boolean
   readonly partial?: readonly string[]
 }
 
-/** What one piece of a search found. */
 interface Batch {
   readonly found: readonly { readonly record: Buffer; readonly view: View }[]
   readonly unreadable: readonly number[]
@@ -168,7 +166,6 @@ export class Engine {
     }
   }
 
-  /** A page of a query that rows alone decide. */
   #selectByHeader(run: RunRow, query: StoreQuery, limit: number): PackedPage {
     const plan = planFilter(this.#rows, run, query)
     const found = new Candidates(this.#rows, run, plan, query.order === 'descending').take(limit + 1)

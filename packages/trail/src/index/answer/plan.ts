@@ -59,7 +59,6 @@ export function planFilter(rows: Rows, run: RunRow, filter: StoreFilter, exact =
   return { scans: nonEmpty(byType.map(scan => ({ ...scan, workspaces }))), within: inSpans(merged) }
 }
 
-/** Entries that match a filter's header conditions, by `seq`. */
 export class Candidates {
   readonly #cursors: Cursor[]
   readonly #descending: boolean
@@ -103,7 +102,6 @@ export class Candidates {
   }
 }
 
-/** One scan, fetched piece by piece. */
 class Cursor {
   readonly #rows: Rows
   readonly #run: RunRow

@@ -16,7 +16,6 @@ export interface OpenedIndex {
   readonly oldHeads: readonly RunHead[]
 }
 
-/** What is wrong with an index, and what becomes of it. */
 interface Objection {
   readonly reason: string
   /** `evidence`: the log may have lost what it knew; `foreign`: it may be somebody else's file; `ours`: it can go. */
@@ -42,7 +41,6 @@ export function openIndexFile(file: string, trail: string, end: LogPoint, reader
   }
 }
 
-/** Begins an index anew, whatever was there. */
 export function recreateIndexFile(file: string, trail: string): DatabaseSync {
   remove(file)
   return createIndexFile(file, trail)
@@ -73,7 +71,6 @@ function inspect(file: string, trail: string, end: LogPoint, reader: LogReader):
   }
 }
 
-/** What keeps the tables from being the index of this log. */
 export function checkTables(
   database: DatabaseSync,
   trail: string,
@@ -119,7 +116,6 @@ function createIndexFile(file: string, trail: string): DatabaseSync {
   }
 }
 
-/** Empty tables for the index of a trail. */
 export function layOutTables(database: DatabaseSync, trail: string): DatabaseSync {
   database.exec(`BEGIN; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`)
   database.prepare('INSERT INTO meta VALUES (1, ?, ?, 0, 0, 0, 0, 0, 0)').run(SCHEMA_VERSION, trail)
@@ -146,7 +142,6 @@ function connect(file: string): DatabaseSync {
   }
 }
 
-/** Up to where the log is in the tables, as they say. */
 export function readApplied(database: DatabaseSync): Applied {
   return {
     ...(database
@@ -155,7 +150,6 @@ export function readApplied(database: DatabaseSync): Applied {
   }
 }
 
-/** Heads that an old index knew; none where it cannot be read. */
 function headsIn(file: string): RunHead[] {
   let database: DatabaseSync | undefined
   try {
@@ -169,7 +163,6 @@ function headsIn(file: string): RunHead[] {
   }
 }
 
-/** The head of each run that the tables know. */
 export function readHeads(database: DatabaseSync): RunHead[] {
   const rows = database.prepare('SELECT run, head AS seq, hash FROM runs WHERE head >= 0').all()
   return rows.map(row => ({ ...row }) as unknown as RunHead)
@@ -185,7 +178,6 @@ export function isUnsteady(cause: unknown): boolean {
   return isSqliteError(cause, SQLITE_READONLY, SQLITE_IOERR, SQLITE_CANTOPEN)
 }
 
-/** Damage, or tables that are not as they should be. */
 function isUnusable(cause: unknown): boolean {
   return isSqliteError(cause, SQLITE_ERROR, SQLITE_CORRUPT, SQLITE_NOTADB)
 }

@@ -106,7 +106,6 @@ export class Rows {
     if (++this.#kept >= indexLimits.keptSlices) this.commit()
   }
 
-  /** There are changes that were kept and not committed. */
   get uncommitted(): boolean {
     return this.#kept > 0
   }
@@ -211,18 +210,15 @@ export class Rows {
     this.#sql.run(sql, file, at, length, run.key, id)
   }
 
-  /** Removes the objects that lie in a file. */
   removeObjects(run: RunRow, file: number): void {
     this.#sql.run('DELETE FROM objects WHERE run = ? AND file = ?', run.key, file)
   }
 
-  /** Objects behind (`seq`, `ordinal`), in log order. */
   objects(run: RunRow, seq: number, ordinal: number, limit: number): ObjectRow[] {
     const sql = `${OBJECTS} AND (seq, ordinal) > (?, ?) ORDER BY seq, ordinal LIMIT ?`
     return this.#sql.all<ObjectTuple>(sql, run.key, seq, ordinal, limit).map(toObject)
   }
 
-  /** Records and bytes of a run in each segment. */
   usage(run: RunRow): SegmentUsage[] {
     const inLog = (table: string) => `SELECT file, length FROM ${table} WHERE run = ? AND file > 0`
     const records = `${inLog('entries')} UNION ALL ${inLog('objects')}`
@@ -235,7 +231,6 @@ export class Rows {
       .map(([segment, records, bytes]) => ({ segment, records, bytes }))
   }
 
-  /** Up to `limit` entries of a scan, by `seq`. */
   scan(run: RunRow, scan: Scan, descending: boolean, limit: number): EntryPlace[] {
     const where = scanCondition(this.#names, run, scan)
     if (!where) return []
@@ -267,7 +262,6 @@ export class Rows {
     return tallies.map(([id, count]) => ({ key: this.#names.name(id), count }))
   }
 
-  /** The first entry at or behind `seq`. */
   next(run: RunRow, seq: number): { seq: number; ticks: number } | undefined {
     const sql = 'SELECT seq, ticks FROM entries WHERE run = ? AND seq >= ? ORDER BY seq LIMIT 1'
     const tuple = this.#sql.get<[number, number]>(sql, run.key, seq)
@@ -283,7 +277,6 @@ export class Rows {
     this.#sql.run('INSERT OR REPLACE INTO archives VALUES (?, ?)', file, state)
   }
 
-  /** Remembers damage once. */
   addDamage({ run, file, at, message, first, last }: DamageRow): void {
     const sql = `INSERT OR IGNORE INTO damage (${DAMAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`
     this.#sql.run(sql, run, file, at, message, first, last)
